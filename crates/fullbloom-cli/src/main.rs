@@ -1,0 +1,2 @@
+//! The `fullbloom` command.
+fn main() {}

@@ -1,0 +1,195 @@
+//! Filters whose dialect is known only at run time: for commands, bindings and tools.
+//!
+//! ```
+//! use fullbloom::{any, dialect::Name, sizing::{Request, Target}};
+//!
+//! let request = Request { expected_keys: 3, target: Target::BitsPerKey(10.0) };
+//! let mut builder = any::builder(Name::LevelDb, &request)?;
+//! for key in ["apple", "pear", "plum"] {
+//!     builder.insert(key.as_bytes());
+//! }
+//! let filter = builder.finish()?;
+//! assert!(filter.may_contain(b"pear"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use crate::dialect::{LevelDb, Name, RocksDbBlock};
+use crate::error::{DecodeError, SizeError};
+use crate::filter::{Dialect, Filter, Format, Insert, Size, View};
+use crate::sizing::{Geometry, Request, Target};
+use std::io;
+
+/// A filter of some dialect.
+pub trait AnyFilter: Send + Sync {
+    /// The dialect's name.
+    fn dialect(&self) -> Name;
+    /// The shape of the filter.
+    fn geometry(&self) -> Geometry;
+    /// Whether the key may be present.
+    fn may_contain(&self, key: &[u8]) -> bool;
+    /// Answers many keys. Panics if the slices differ in length.
+    fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]);
+    /// Length of the encoded filter in bytes.
+    fn encoded_len(&self) -> u64;
+    /// Number of set bits. Reads the whole array, as the next three do.
+    fn set_bits(&self) -> u64;
+    /// Share of bits set.
+    fn fill(&self) -> f64;
+    /// The rate to expect of the filter as it is now.
+    fn expected_fpr(&self) -> f64;
+    /// How many distinct keys the set bits speak of; `None` when it cannot be told.
+    fn estimated_keys(&self) -> Option<f64>;
+    /// Writes the encoded filter.
+    fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()>;
+}
+
+/// Takes keys, then becomes a filter.
+pub trait AnyBuilder: Send {
+    /// Adds keys in this order.
+    fn insert_batch(&mut self, keys: &[&[u8]]);
+    /// Adds a key.
+    fn insert(&mut self, key: &[u8]) {
+        self.insert_batch(&[key]);
+    }
+    /// The filter of the keys added.
+    fn finish(self: Box<Self>) -> Result<Box<dyn AnyFilter>, SizeError>;
+}
+
+/// What a request comes to in one dialect.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plan {
+    /// The dialect.
+    pub dialect: Name,
+    /// The shape its rule gives.
+    pub geometry: Geometry,
+    /// Length of the encoded filter in bytes.
+    pub encoded_len: u64,
+    /// The rate to expect once the expected keys are in, by the dialect's model.
+    pub expected_fpr: f64,
+}
+
+/// Calls `$body` with `$D` standing for the dialect's type.
+macro_rules! with_dialect {
+    ($name:expr, $D:ident => $body:expr) => {
+        match $name {
+            Name::LevelDb => {
+                type $D = LevelDb;
+                $body
+            }
+            Name::RocksDbBlock => {
+                type $D = RocksDbBlock;
+                $body
+            }
+        }
+    };
+}
+
+/// What this request comes to, without allocating the filter.
+pub fn plan(dialect: Name, request: &Request) -> Result<Plan, SizeError> {
+    with_dialect!(dialect, D => {
+        let sized = D::size(request)?;
+        Ok(Plan {
+            dialect,
+            geometry: sized.geometry(),
+            encoded_len: sized.encoded_len(),
+            expected_fpr: sized.expected_fpr(request.expected_keys as f64),
+        })
+    })
+}
+
+/// An empty filter for this request, ready for keys.
+pub fn builder(dialect: Name, request: &Request) -> Result<Box<dyn AnyBuilder>, SizeError> {
+    with_dialect!(dialect, D => Ok(Box::new(Filter::<D>::new(request)?)))
+}
+
+/// Reads encoded bytes strictly and answers from where they are.
+///
+/// `geometry` (bits and probes) is needed by the dialects whose bytes hold nothing but bits; for others it
+/// must agree with what the bytes say.
+pub fn view<'a>(
+    dialect: Name,
+    bytes: &'a [u8],
+    geometry: Option<(u64, u32)>,
+) -> Result<Box<dyn AnyFilter + 'a>, DecodeError> {
+    with_dialect!(dialect, D => Ok(Box::new(typed_view::<D>(bytes, geometry)?)))
+}
+
+fn typed_view<D: Format + Size>(bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<View<'_, D>, DecodeError> {
+    match geometry {
+        Some((bit_len, probes)) if D::HEADERLESS => {
+            let target = Target::Exact { bit_len, probes };
+            let dialect = D::size(&Request { expected_keys: 0, target }).map_err(DecodeError::Geometry)?;
+            let (have, need) = (bytes.len() as u64, dialect.byte_len());
+            if have > need {
+                return Err(DecodeError::Trailing { at: need, extra: have - need });
+            }
+            Filter::from_parts(dialect, bytes)
+        }
+        Some((bit_len, probes)) => {
+            let view = View::<D>::view(bytes)?;
+            let found = view.geometry();
+            if (found.bit_len, found.probes) != (bit_len, probes) {
+                let (field, got, expected) = if found.bit_len == bit_len {
+                    ("probes", found.probes.into(), probes.into())
+                } else {
+                    ("bits", found.bit_len, bit_len)
+                };
+                return Err(DecodeError::Mismatch { field, at: 0, got, expected });
+            }
+            Ok(view)
+        }
+        None => View::<D>::view(bytes),
+    }
+}
+
+impl<D: Format, S: AsRef<[u8]> + Send + Sync> AnyFilter for Filter<D, S> {
+    fn dialect(&self) -> Name {
+        D::NAME
+    }
+
+    fn geometry(&self) -> Geometry {
+        Filter::geometry(self)
+    }
+
+    fn may_contain(&self, key: &[u8]) -> bool {
+        Filter::may_contain(self, key)
+    }
+
+    fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
+        Filter::may_contain_batch(self, keys, answers);
+    }
+
+    fn encoded_len(&self) -> u64 {
+        Filter::dialect(self).encoded_len()
+    }
+
+    fn set_bits(&self) -> u64 {
+        Filter::set_bits(self)
+    }
+
+    fn fill(&self) -> f64 {
+        Filter::fill(self)
+    }
+
+    fn expected_fpr(&self) -> f64 {
+        Filter::expected_fpr(self)
+    }
+
+    fn estimated_keys(&self) -> Option<f64> {
+        Filter::estimated_keys(self)
+    }
+
+    fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        Filter::write_to(self, out)
+    }
+}
+
+impl<D: Format + Insert + 'static> AnyBuilder for Filter<D> {
+    fn insert_batch(&mut self, keys: &[&[u8]]) {
+        Filter::insert_batch(self, keys);
+    }
+
+    fn finish(self: Box<Self>) -> Result<Box<dyn AnyFilter>, SizeError> {
+        Ok(self)
+    }
+}

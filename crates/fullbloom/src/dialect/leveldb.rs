@@ -1,0 +1,277 @@
+//! LevelDB's policy filter, and RocksDB's twin of it: `leveldb` and `rocksdb-block`.
+//!
+//! ```text
+//!   | bit array, whole bytes | probes: u8 |
+//! ```
+//!
+//! The bytes of one filter in a table's filter block. The two differ only in how the tail bytes of a key
+//! enter the hash ([`bloom32_leveldb`], [`bloom32_rocksdb`]). All state of a key is one 32-bit hash: the
+//! step between probes is that hash rotated, so keys whose hashes collide cannot be told apart at any size.
+//!
+//! ```
+//! use fullbloom::{Filter, LevelDb, View};
+//!
+//! let keys = ["apple", "pear", "plum"];
+//! let mut filter = Filter::<LevelDb>::with_bits_per_key(keys.len() as u64, 10.0)?;
+//! filter.extend(keys);
+//! let bytes = filter.encode(); // what LevelDB's CreateFilter appends
+//! let view = View::<LevelDb>::view(&bytes)?;
+//! assert!(keys.iter().all(|key| view.may_contain(key.as_bytes())));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::Name;
+use crate::error::{DecodeError, SizeError};
+use crate::filter::{Dialect, Format, Insert, Size, View};
+use crate::hash::{bloom32_leveldb, bloom32_rocksdb};
+use crate::probe::{self, Mod32};
+use crate::sizing::{self, Geometry, Request, Target};
+use std::io;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// 0.69 rather than ln 2: LevelDB writes the literal and truncates the product.
+const PROBES_PER_BIT: f64 = 0.69;
+
+/// More probes than this mark an encoding from the future, which matches everything.
+const MAX_PROBES: u32 = 30;
+
+/// "For small n, we can see a very high false positive rate", says the rule's effect: never under 64 bits.
+const MIN_BITS: u64 = 64;
+
+/// Positions are 32-bit.
+const MAX_BITS: u64 = u32::MAX as u64;
+
+/// What separates the two systems.
+pub trait Tail: Copy + Send + Sync + 'static {
+    /// The dialect's name.
+    const NAME: Name;
+    /// Its hash.
+    fn hash(key: &[u8]) -> u32;
+    /// Bits per key as its policy takes them.
+    fn whole_bits_per_key(asked: f64) -> Result<u32, SizeError>;
+}
+
+/// Tail bytes are unsigned; bits per key is an integer option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unsigned;
+
+/// Tail bytes are signed; bits per key is rounded by RocksDB's rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Signed;
+
+/// LevelDB's policy filter, `leveldb.BuiltinBloomFilter2`.
+pub type LevelDb = Policy<Unsigned>;
+
+/// RocksDB's per-block policy filter, `rocksdb.BuiltinBloomFilter` in tables of 6.x and older.
+pub type RocksDbBlock = Policy<Signed>;
+
+impl Tail for Unsigned {
+    const NAME: Name = Name::LevelDb;
+
+    #[inline(always)]
+    fn hash(key: &[u8]) -> u32 {
+        bloom32_leveldb(key)
+    }
+
+    fn whole_bits_per_key(asked: f64) -> Result<u32, SizeError> {
+        if asked >= 0.0 && asked <= f64::from(i32::MAX) && asked.fract() == 0.0 {
+            return Ok(asked as u32);
+        }
+        Err(SizeError::Value { what: "bits_per_key", got: asked, allowed: "a whole number, as LevelDB's option" })
+    }
+}
+
+impl Tail for Signed {
+    const NAME: Name = Name::RocksDbBlock;
+
+    #[inline(always)]
+    fn hash(key: &[u8]) -> u32 {
+        bloom32_rocksdb(key)
+    }
+
+    /// RocksDB's `whole_bits_per_key`: sanitised, then thousandths, then rounded half up.
+    fn whole_bits_per_key(asked: f64) -> Result<u32, SizeError> {
+        if asked < 0.5 {
+            return Err(SizeError::NoFilter { bits_per_key: asked });
+        }
+        // NaN is not below 0.5 and not below 100: it clamps to 100, as there.
+        let sane = if asked < 1.0 {
+            1.0
+        } else if asked < 100.0 {
+            asked
+        } else {
+            100.0
+        };
+        let millibits = (sane * 1000.0 + 0.500001) as u32;
+        Ok((millibits + 500) / 1000)
+    }
+}
+
+/// The shared body of the two dialects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy<T> {
+    bit_len: Mod32,
+    /// Zero, or more than 30, matches everything.
+    probes: u8,
+    tail: PhantomData<T>,
+}
+
+impl<T: Tail> Policy<T> {
+    /// The geometry with these numbers: whole bytes, at least one; `probes` as stored.
+    pub fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
+        let allowed = "whole bytes, 8 bits to 2^32 - 8";
+        let refused = SizeError::Count { what: "bits", got: bit_len, allowed };
+        let Some(reduce) = u32::try_from(bit_len).ok().filter(|n| n % 8 == 0).and_then(Mod32::new) else {
+            return Err(refused);
+        };
+        let Ok(stored) = u8::try_from(probes) else {
+            return Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "0 to 255" });
+        };
+        Ok(Policy { bit_len: reduce, probes: stored, tail: PhantomData })
+    }
+
+    #[inline(always)]
+    fn positions(&self, hash: u32) -> impl Iterator<Item = u64> {
+        probe::wrapping32(hash, hash.rotate_right(17), self.effective_probes(), self.bit_len)
+    }
+
+    /// Stored probe counts beyond 30 are reserved and match everything, as zero does.
+    #[inline(always)]
+    fn effective_probes(&self) -> u32 {
+        let probes = u32::from(self.probes);
+        if probes > MAX_PROBES { 0 } else { probes }
+    }
+}
+
+impl<T: Tail> Dialect for Policy<T> {
+    const NAME: Name = T::NAME;
+    type Hash = u32;
+
+    fn geometry(&self) -> Geometry {
+        Geometry::whole(self.bit_len.divisor().into(), self.effective_probes())
+    }
+
+    #[inline(always)]
+    fn hash(&self, key: &[u8]) -> u32 {
+        T::hash(key)
+    }
+
+    #[inline(always)]
+    fn test(&self, bits: &[u8], hash: u32) -> bool {
+        probe::all_set(bits, self.positions(hash))
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, bits: &[u8], hash: u32) {
+        probe::prefetch_all(bits, self.positions(hash));
+    }
+
+    fn expected_fpr(&self, keys: f64) -> f64 {
+        let Geometry { bit_len, probes, .. } = self.geometry();
+        sizing::combine(sizing::classic_fpr(keys, bit_len, probes), sizing::collision_fpr(keys, 32))
+    }
+}
+
+impl<T: Tail> Insert for Policy<T> {
+    #[inline(always)]
+    fn set(&self, bits: &mut [u8], hash: u32) -> bool {
+        probe::set_all(bits, self.positions(hash))
+    }
+}
+
+impl<T: Tail> Size for Policy<T> {
+    fn size(request: &Request) -> Result<Self, SizeError> {
+        let keys = request.expected_keys;
+        match request.target {
+            Target::BitsPerKey(asked) => {
+                let bits_per_key = T::whole_bits_per_key(asked)?;
+                let bit_len = keys.saturating_mul(bits_per_key.into()).max(MIN_BITS);
+                if bit_len.div_ceil(8) * 8 > MAX_BITS {
+                    return Err(SizeError::TooLarge { bit_len, limit: MAX_BITS });
+                }
+                let probes = ((f64::from(bits_per_key) * PROBES_PER_BIT) as u32).clamp(1, MAX_PROBES);
+                Self::with_geometry(bit_len.div_ceil(8) * 8, probes)
+            }
+            Target::Fpr(fpr) => Self::smallest_for(keys, fpr),
+            Target::Exact { bit_len, probes } => Self::with_geometry(bit_len, probes),
+        }
+    }
+}
+
+impl<T: Tail> Policy<T> {
+    /// The systems are sized by bits per key; for a rate, the fewest whole bits that keep it.
+    fn smallest_for(keys: u64, fpr: f64) -> Result<Self, SizeError> {
+        if !(fpr > 0.0 && fpr < 1.0) {
+            return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr < 1" });
+        }
+        const MOST: u32 = 100;
+        for bits_per_key in 1..=MOST {
+            let target = Target::BitsPerKey(bits_per_key.into());
+            let sized = Self::size(&Request { expected_keys: keys, target })?;
+            if sized.expected_fpr(keys as f64) <= fpr {
+                return Ok(sized);
+            }
+        }
+        Err(SizeError::Unreachable { fpr, max_bits_per_key: MOST.into() })
+    }
+}
+
+impl<T: Tail> Format for Policy<T> {
+    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+        let Some((&probes, array)) = bytes.split_last() else {
+            return Err(DecodeError::Truncated { field: "probes", at: 0, need: 1, have: 0 });
+        };
+        let at = array.len() as u64;
+        if array.is_empty() {
+            // The engines read a stub as "nothing is present"; damage must not become a confident no.
+            return Err(DecodeError::Truncated { field: "bits", at: 0, need: 1, have: 0 });
+        }
+        if u32::from(probes) > MAX_PROBES || probes == 0 {
+            let allowed = "1..=30; the engine answers maybe to every key";
+            return Err(DecodeError::Value { field: "probes", at, got: probes.into(), allowed });
+        }
+        let dialect = Self::with_geometry(at.saturating_mul(8), probes.into())
+            .map_err(|_| DecodeError::Value { field: "bits", at: 0, got: at.into(), allowed: "below 2^29 bytes" })?;
+        Ok((dialect, 0..array.len()))
+    }
+
+    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+        out.write_all(bits)?;
+        out.write_all(&[self.probes])
+    }
+
+    fn encoded_len(&self) -> u64 {
+        self.byte_len() + 1
+    }
+}
+
+/// What the engine's reader makes of bytes it finds in a filter block.
+#[derive(Debug, Clone)]
+pub enum Compatible<'a, T: Tail> {
+    /// Fewer than two bytes: no key matches.
+    Nothing,
+    /// Reserved probe counts: every key matches.
+    Everything,
+    /// A filter.
+    Filter(View<'a, Policy<T>>),
+}
+
+impl<'a, T: Tail> Compatible<'a, T> {
+    /// Reads any bytes as the engine does; never fails.
+    pub fn read(bytes: &'a [u8]) -> Self {
+        if bytes.len() < 2 {
+            return Compatible::Nothing;
+        }
+        View::view(bytes).map_or(Compatible::Everything, Compatible::Filter)
+    }
+
+    /// The engine's answer.
+    pub fn may_contain(&self, key: &[u8]) -> bool {
+        match self {
+            Compatible::Nothing => false,
+            Compatible::Everything => true,
+            Compatible::Filter(view) => view.may_contain(key),
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! What can go wrong, in three families by who can act: [`SizeError`] (the caller's numbers),
+//! [`DecodeError`] (the bytes) and [`FileError`] (the system).
+//!
+//! Variants carry facts; `Display` makes the sentence. Nothing here allocates except where a path
+//! or a reason must be kept.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The numbers asked for cannot become a filter of this dialect.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum SizeError {
+    /// One number lies outside what the dialect takes.
+    Value {
+        /// The glossary name of the number, e.g. `fpr`.
+        what: &'static str,
+        /// What was given.
+        got: f64,
+        /// What is accepted, in words.
+        allowed: &'static str,
+    },
+    /// A count lies outside what the dialect takes.
+    Count {
+        /// The glossary name of the count, e.g. `expected_keys`.
+        what: &'static str,
+        /// What was given.
+        got: u64,
+        /// What is accepted, in words.
+        allowed: &'static str,
+    },
+    /// The rate cannot be reached with the bits per key this dialect may spend.
+    Unreachable {
+        /// The asked rate.
+        fpr: f64,
+        /// The most bits per key the dialect may use here.
+        max_bits_per_key: f64,
+    },
+    /// The filter would be larger than the dialect can express.
+    TooLarge {
+        /// Bits the request comes to, saturated.
+        bit_len: u64,
+        /// The dialect's limit in bits.
+        limit: u64,
+    },
+    /// The engine stores no filter at all for this request (bits per key below one half).
+    NoFilter {
+        /// The asked bits per key.
+        bits_per_key: f64,
+    },
+    /// The dialect has no such way of being sized.
+    Unsupported {
+        /// The dialect's name.
+        dialect: &'static str,
+        /// What it cannot do, and what it takes instead.
+        what: &'static str,
+    },
+    /// The memory for the bits could not be had.
+    Memory {
+        /// Bytes asked of the allocator.
+        bytes: u64,
+    },
+}
+
+impl fmt::Display for SizeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            SizeError::Value { what, got, allowed } => {
+                write!(f, "{what} {got} is not allowed (expected {allowed})")
+            }
+            SizeError::Count { what, got, allowed } => {
+                write!(f, "{what} {got} is not allowed (expected {allowed})")
+            }
+            SizeError::Unreachable { fpr, max_bits_per_key } => {
+                write!(f, "fpr {fpr} cannot be reached with at most {max_bits_per_key} bits per key")
+            }
+            SizeError::TooLarge { bit_len, limit } => {
+                write!(f, "{bit_len} bits are more than the {limit} this dialect can hold")
+            }
+            SizeError::NoFilter { bits_per_key } => {
+                write!(f, "at {bits_per_key} bits per key the engine stores no filter (it needs 0.5 or more)")
+            }
+            SizeError::Unsupported { dialect, what } => write!(f, "{dialect}: {what}"),
+            SizeError::Memory { bytes } => write!(f, "{bytes} bytes of memory could not be allocated"),
+        }
+    }
+}
+
+impl std::error::Error for SizeError {}
+
+/// The bytes are not a whole, sound filter of this dialect.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The bytes end inside a field.
+    Truncated {
+        /// Field being read.
+        field: &'static str,
+        /// Where it begins.
+        at: u64,
+        /// Bytes it needs.
+        need: u64,
+        /// Bytes that are there.
+        have: u64,
+    },
+    /// A field holds a number that is not allowed.
+    Value {
+        /// The field.
+        field: &'static str,
+        /// Where it begins.
+        at: u64,
+        /// What it holds.
+        got: i128,
+        /// What is accepted, in words.
+        allowed: &'static str,
+    },
+    /// Fixed bytes (a magic, a class description) are not what the format says.
+    Magic {
+        /// The field.
+        field: &'static str,
+        /// Where the first different byte is.
+        at: u64,
+    },
+    /// Two fields, or a field and the length, contradict each other.
+    Mismatch {
+        /// The field that cannot be believed.
+        field: &'static str,
+        /// Where it begins.
+        at: u64,
+        /// What it holds.
+        got: u64,
+        /// What it would have to be.
+        expected: u64,
+    },
+    /// Bytes follow where the filter has ended.
+    Trailing {
+        /// Where the filter ends.
+        at: u64,
+        /// How many bytes follow.
+        extra: u64,
+    },
+    /// The bytes alone do not say what they are.
+    Unknown {
+        /// What is missing, and how to supply it.
+        what: &'static str,
+    },
+    /// The geometry given for bytes without a header cannot be one.
+    Geometry(SizeError),
+    /// The memory for the bits could not be had.
+    Memory {
+        /// Bytes asked of the allocator.
+        bytes: u64,
+    },
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            DecodeError::Truncated { field, at, need, have } => {
+                write!(f, "{field} at byte {at}: needs {need} bytes, {have} are there")
+            }
+            DecodeError::Value { field, at, got, allowed } => {
+                write!(f, "{field} at byte {at}: {got} is not allowed (expected {allowed})")
+            }
+            DecodeError::Magic { field, at } => {
+                write!(f, "{field}: byte {at} is not what the format requires")
+            }
+            DecodeError::Mismatch { field, at, got, expected } => {
+                write!(f, "{field} at byte {at}: {got}, but the rest of the file says {expected}")
+            }
+            DecodeError::Trailing { at, extra } => {
+                write!(f, "{extra} bytes follow the end of the filter at byte {at}")
+            }
+            DecodeError::Unknown { what } => f.write_str(what),
+            DecodeError::Geometry(ref e) => e.fmt(f),
+            DecodeError::Memory { bytes } => write!(f, "{bytes} bytes of memory could not be allocated"),
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+/// Two filters cannot be merged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MergeError {
+    /// A number that both filters must share differs.
+    Differs {
+        /// The glossary name of the number.
+        what: &'static str,
+        /// Ours, as text.
+        ours: String,
+        /// Theirs, as text.
+        theirs: String,
+    },
+    /// Filters of this dialect cannot be merged at all.
+    Unsupported {
+        /// The dialect's name.
+        dialect: &'static str,
+        /// Why not.
+        why: &'static str,
+    },
+}
+
+impl MergeError {
+    /// `Ok` when the two values are equal, else the error that shows both.
+    pub(crate) fn require_equal<T: PartialEq + fmt::Display>(
+        what: &'static str,
+        ours: T,
+        theirs: T,
+    ) -> Result<(), MergeError> {
+        if ours == theirs {
+            return Ok(());
+        }
+        Err(MergeError::Differs { what, ours: ours.to_string(), theirs: theirs.to_string() })
+    }
+}
+
+impl fmt::Display for MergeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MergeError::Differs { what, ours, theirs } => {
+                write!(f, "filters cannot be merged: {what} is {ours} in one and {theirs} in the other")
+            }
+            MergeError::Unsupported { dialect, why } => write!(f, "{dialect} filters cannot be merged: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for MergeError {}
+
+/// A file could not be read or written, or what it holds is not a filter.
+#[derive(Debug)]
+pub struct FileError {
+    path: PathBuf,
+    action: &'static str,
+    cause: FileCause,
+}
+
+/// Why a file operation failed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FileCause {
+    /// The system said no.
+    Io(io::Error),
+    /// The bytes are not a sound filter.
+    Decode(DecodeError),
+}
+
+impl FileError {
+    pub(crate) fn io(path: &Path, action: &'static str, cause: io::Error) -> FileError {
+        FileError { path: path.to_owned(), action, cause: FileCause::Io(cause) }
+    }
+
+    pub(crate) fn decode(path: &Path, cause: DecodeError) -> FileError {
+        FileError { path: path.to_owned(), action: "read", cause: FileCause::Decode(cause) }
+    }
+
+    /// The file it is about.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the system or the decoder said.
+    pub fn cause(&self) -> &FileCause {
+        &self.cause
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.cause {
+            FileCause::Io(e) => write!(f, "{}: cannot {}: {e}", self.path.display(), self.action),
+            FileCause::Decode(e) => write!(f, "{}: {e}", self.path.display()),
+        }
+    }
+}
+
+impl std::error::Error for FileError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.cause {
+            FileCause::Io(e) => Some(e),
+            FileCause::Decode(e) => Some(e),
+        }
+    }
+}

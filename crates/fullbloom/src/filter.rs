@@ -1,0 +1,317 @@
+//! The filter every dialect shares: a [`Dialect`] that knows how to probe, over storage that holds the bits.
+//!
+//! ```text
+//!   Filter<D, S>  =  D: geometry, hash, probes   over   S: bytes
+//!   Filter<D>          owns its bits (64-byte aligned)
+//!   View<'a, D>        borrows them: a mapped file, a block from a cache, memory of a C caller
+//! ```
+
+use crate::bits::{self, Owned};
+use crate::dialect::Name;
+use crate::error::{DecodeError, MergeError, SizeError};
+use crate::sizing::{self, Geometry, Request, Target};
+use std::io;
+use std::ops::Range;
+
+/// One system's way from a key to an answer, exactly; a value of it is bound to one geometry.
+///
+/// Implemented by the types in [`dialect`](crate::dialect). The methods taking `bits` may rely on what
+/// [`Filter`] has checked: there are at least [`min_len`](Dialect::min_len) bytes.
+pub trait Dialect: Clone + Send + Sync {
+    /// The dialect's name.
+    const NAME: Name;
+
+    /// What is made from a key, once, and is enough to ask any filter of this dialect.
+    type Hash: Copy + Default + Send + Sync;
+
+    /// The shape of the filter.
+    fn geometry(&self) -> Geometry;
+
+    /// Hashes a key.
+    fn hash(&self, key: &[u8]) -> Self::Hash;
+
+    /// Whether a key with this hash may be present.
+    fn test(&self, bits: &[u8], hash: Self::Hash) -> bool;
+
+    /// Asks the CPU for the cache lines that [`test`](Dialect::test) will read.
+    fn prefetch(&self, bits: &[u8], hash: Self::Hash);
+
+    /// The rate to expect when this many distinct keys are in, by the dialect's own model.
+    fn expected_fpr(&self, keys: f64) -> f64 {
+        let Geometry { bit_len, probes, .. } = self.geometry();
+        sizing::classic_fpr(keys, bit_len, probes)
+    }
+
+    /// Bytes the array occupies in memory.
+    fn byte_len(&self) -> u64 {
+        self.geometry().byte_len()
+    }
+
+    /// The fewest bytes [`test`](Dialect::test) can answer from; less than [`byte_len`](Dialect::byte_len)
+    /// only where the encoded form drops zero bytes at the end.
+    fn min_len(&self) -> u64 {
+        self.byte_len()
+    }
+}
+
+/// A dialect whose filters take keys one by one, in any order.
+pub trait Insert: Dialect {
+    /// Sets the bits of this hash; true if at least one was clear.
+    fn set(&self, bits: &mut [u8], hash: Self::Hash) -> bool;
+
+    /// Whether the union of two filters' bits is the filter of the union of their keys.
+    fn mergeable(&self, other: &Self) -> Result<(), MergeError> {
+        let (ours, theirs) = (self.geometry(), other.geometry());
+        MergeError::require_equal("bits", ours.bit_len, theirs.bit_len)?;
+        MergeError::require_equal("probes", ours.probes, theirs.probes)
+    }
+}
+
+/// A dialect that can be sized from a [`Request`], by its system's own rule.
+pub trait Size: Dialect {
+    /// The geometry for this request.
+    fn size(request: &Request) -> Result<Self, SizeError>;
+}
+
+/// A dialect whose bytes say all that is needed to answer from them.
+pub trait Format: Dialect {
+    /// The bytes are the bit array and nothing else: bits and probes must come from elsewhere, and
+    /// [`decode`](Format::decode) always refuses.
+    const HEADERLESS: bool = false;
+
+    /// Reads and checks everything but the bits: the dialect, and where in `bytes` the array is.
+    ///
+    /// Strict: what is damaged, cut or followed by other bytes is refused.
+    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError>;
+
+    /// Writes the whole encoded filter.
+    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()>;
+
+    /// Length of the encoded filter in bytes; an upper bound where it depends on the bits.
+    fn encoded_len(&self) -> u64;
+}
+
+/// A filter of dialect `D` whose bits live in `S`.
+#[derive(Debug, Clone)]
+pub struct Filter<D, S = Owned> {
+    dialect: D,
+    bits: S,
+}
+
+/// A filter over borrowed bytes: it answers without copying them.
+pub type View<'a, D> = Filter<D, &'a [u8]>;
+
+/// How many keys ahead of its test a key's cache lines are asked for in batches.
+const AHEAD: usize = 16;
+
+impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
+    /// A filter over these bits; refused when they are fewer than the dialect's geometry needs.
+    pub fn from_parts(dialect: D, bits: S) -> Result<Self, DecodeError> {
+        let (need, have) = (dialect.min_len(), bits.as_ref().len() as u64);
+        if have < need {
+            return Err(DecodeError::Truncated { field: "bits", at: 0, need, have });
+        }
+        Ok(Filter { dialect, bits })
+    }
+
+    /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate.
+    #[inline]
+    pub fn may_contain(&self, key: &[u8]) -> bool {
+        self.dialect.test(self.bits.as_ref(), self.dialect.hash(key))
+    }
+
+    /// As [`may_contain`](Filter::may_contain), for a hash made before.
+    #[inline]
+    pub fn may_contain_hash(&self, hash: D::Hash) -> bool {
+        self.dialect.test(self.bits.as_ref(), hash)
+    }
+
+    /// Answers many keys; faster than one by one when the filter is larger than the cache, because the
+    /// cache lines of later keys are on their way while earlier ones are tested.
+    ///
+    /// # Panics
+    /// If `keys` and `answers` differ in length.
+    pub fn may_contain_batch<K: AsRef<[u8]>>(&self, keys: &[K], answers: &mut [bool]) {
+        assert_eq!(keys.len(), answers.len(), "one answer for each key");
+        self.pipeline(keys.iter().map(|key| self.dialect.hash(key.as_ref())), answers);
+    }
+
+    /// As [`may_contain_batch`](Filter::may_contain_batch), for hashes made before.
+    ///
+    /// # Panics
+    /// If `hashes` and `answers` differ in length.
+    pub fn may_contain_hashes(&self, hashes: &[D::Hash], answers: &mut [bool]) {
+        assert_eq!(hashes.len(), answers.len(), "one answer for each hash");
+        self.pipeline(hashes.iter().copied(), answers);
+    }
+
+    /// A ring of hashes: each is prefetched when it enters and tested when it leaves, `AHEAD` later.
+    fn pipeline(&self, mut hashes: impl Iterator<Item = D::Hash>, answers: &mut [bool]) {
+        let bits = self.bits.as_ref();
+        let mut ring = [D::Hash::default(); AHEAD];
+        for (slot, hash) in ring.iter_mut().zip(hashes.by_ref().take(answers.len())) {
+            self.dialect.prefetch(bits, hash);
+            *slot = hash;
+        }
+        for (i, answer) in answers.iter_mut().enumerate() {
+            let slot = &mut ring[i % AHEAD];
+            *answer = self.dialect.test(bits, *slot);
+            if let Some(hash) = hashes.next() {
+                self.dialect.prefetch(bits, hash);
+                *slot = hash;
+            }
+        }
+    }
+
+    /// The hash of a key, to be asked of several filters of this dialect.
+    #[inline]
+    pub fn hash(&self, key: &[u8]) -> D::Hash {
+        self.dialect.hash(key)
+    }
+
+    /// The dialect with its numbers.
+    pub fn dialect(&self) -> &D {
+        &self.dialect
+    }
+
+    /// The shape of the filter.
+    pub fn geometry(&self) -> Geometry {
+        self.dialect.geometry()
+    }
+
+    /// The bit array, in the byte order of the encoded form.
+    pub fn bits(&self) -> &[u8] {
+        self.bits.as_ref()
+    }
+
+    /// Number of set bits. Reads the whole array.
+    pub fn set_bits(&self) -> u64 {
+        bits::count_ones(self.bits.as_ref(), self.geometry().bit_len)
+    }
+
+    /// Share of bits set; 0 for an array without bits. Reads the whole array.
+    pub fn fill(&self) -> f64 {
+        match self.geometry().bit_len {
+            0 => 0.0,
+            bit_len => self.set_bits() as f64 / bit_len as f64,
+        }
+    }
+
+    /// The rate to expect of the filter as it is now: every probe of an absent key hits a set bit with
+    /// the chance `fill`. Reads the whole array.
+    pub fn expected_fpr(&self) -> f64 {
+        match self.geometry().probes {
+            0 => 1.0,
+            probes => self.fill().powf(f64::from(probes)),
+        }
+    }
+
+    /// How many distinct keys the set bits speak of; `None` when the filter is full or has no probes.
+    pub fn estimated_keys(&self) -> Option<f64> {
+        let Geometry { bit_len, probes, .. } = self.geometry();
+        sizing::estimated_keys(self.set_bits(), bit_len, probes)
+    }
+
+    /// A copy that owns its bits.
+    pub fn to_owned(&self) -> Result<Filter<D>, SizeError> {
+        Ok(Filter { dialect: self.dialect.clone(), bits: Owned::copy_of(self.bits.as_ref())? })
+    }
+}
+
+impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
+    /// Adds a key; true if at least one bit changed, so the key was surely not there before.
+    #[inline]
+    pub fn insert(&mut self, key: &[u8]) -> bool {
+        self.dialect.set(self.bits.as_mut(), self.dialect.hash(key))
+    }
+
+    /// As [`insert`](Filter::insert), for a hash made before.
+    #[inline]
+    pub fn insert_hash(&mut self, hash: D::Hash) -> bool {
+        self.dialect.set(self.bits.as_mut(), hash)
+    }
+
+    /// Adds many keys; as with [`may_contain_batch`](Filter::may_contain_batch), memory is asked for ahead.
+    pub fn insert_batch<K: AsRef<[u8]>>(&mut self, keys: &[K]) {
+        let bits = self.bits.as_mut();
+        for group in keys.chunks(AHEAD) {
+            let mut hashes = [D::Hash::default(); AHEAD];
+            for (hash, key) in hashes.iter_mut().zip(group) {
+                *hash = self.dialect.hash(key.as_ref());
+                self.dialect.prefetch(bits, *hash);
+            }
+            for hash in &hashes[..group.len()] {
+                self.dialect.set(bits, *hash);
+            }
+        }
+    }
+
+    /// Forgets all keys.
+    pub fn clear(&mut self) {
+        self.bits.as_mut().fill(0);
+    }
+
+    /// Adds all keys of another filter of the same shape.
+    pub fn merge<T: AsRef<[u8]>>(&mut self, other: &Filter<D, T>) -> Result<(), MergeError> {
+        self.dialect.mergeable(&other.dialect)?;
+        bits::or_into(self.bits.as_mut(), other.bits.as_ref());
+        Ok(())
+    }
+}
+
+impl<K: AsRef<[u8]>, D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Extend<K> for Filter<D, S> {
+    fn extend<I: IntoIterator<Item = K>>(&mut self, keys: I) {
+        for key in keys {
+            self.insert(key.as_ref());
+        }
+    }
+}
+
+impl<D: Size> Filter<D> {
+    /// An empty filter for this request.
+    pub fn new(request: &Request) -> Result<Self, SizeError> {
+        let dialect = D::size(request)?;
+        let bits = Owned::zeroed(dialect.byte_len())?;
+        Ok(Filter { dialect, bits })
+    }
+
+    /// An empty filter for `expected_keys` keys at the rate `fpr`, by the dialect's own sizing rule.
+    pub fn with_fpr(expected_keys: u64, fpr: f64) -> Result<Self, SizeError> {
+        Self::new(&Request { expected_keys, target: Target::Fpr(fpr) })
+    }
+
+    /// An empty filter that spends this many bits on each of `expected_keys` keys.
+    pub fn with_bits_per_key(expected_keys: u64, bits_per_key: f64) -> Result<Self, SizeError> {
+        Self::new(&Request { expected_keys, target: Target::BitsPerKey(bits_per_key) })
+    }
+}
+
+impl<D: Format, S: AsRef<[u8]>> Filter<D, S> {
+    /// The encoded filter, as its system writes it.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.bits.as_ref().len() + 128);
+        self.write_to(&mut bytes).expect("writing to a Vec cannot fail");
+        bytes
+    }
+
+    /// Writes the encoded filter without making a copy of it first.
+    pub fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        self.dialect.encode(self.bits.as_ref(), out)
+    }
+}
+
+impl<D: Format> Filter<D> {
+    /// Reads an encoded filter strictly and copies its bits.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let view = View::<D>::view(bytes)?;
+        view.to_owned().map_err(|_| DecodeError::Memory { bytes: bytes.len() as u64 })
+    }
+}
+
+impl<'a, D: Format> View<'a, D> {
+    /// Reads an encoded filter strictly and answers from the bytes where they are.
+    pub fn view(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let (dialect, range) = D::decode(bytes)?;
+        Filter::from_parts(dialect, &bytes[range])
+    }
+}

@@ -1,0 +1,32 @@
+//! Bytes to integers: the key hashes of the dialects, each exactly as its system computes it.
+//!
+//! None of them resists an adversary: all are public and unseeded, and keys that collide are easy to
+//! make. The tail of a key is where the variants of one algorithm part:
+//!
+//! | function | system | tail bytes |
+//! |---|---|---|
+//! | [`murmur3_cassandra`] | Cassandra 1.2 and later | sign-extended, xored |
+//! | [`murmur2_64_cassandra`] | Cassandra 0.7.1 – 1.1 | sign-extended, xored |
+//! | [`murmur2_32_cassandra`] | Cassandra 0.3 – 0.7.0 | sign-extended, in reversed order |
+//! | [`murmur2_libbloom`] | libbloom | plain (the public MurmurHash2) |
+//! | [`bloom32_leveldb`] | LevelDB since 1.18 | zero-extended, added |
+//! | [`bloom32_rocksdb`] | RocksDB, per-block and legacy filters | sign-extended, added |
+//! | [`java_string_hash`] | java-lsm-tree | none; UTF-16 code units |
+
+mod bloom32;
+mod java_string;
+mod murmur2_32;
+mod murmur2_64;
+mod murmur3;
+
+pub use bloom32::{bloom32_leveldb, bloom32_rocksdb};
+pub use java_string::{java_string_hash, utf16_units};
+pub use murmur2_32::{murmur2_32_cassandra, murmur2_libbloom};
+pub use murmur2_64::murmur2_64_cassandra;
+pub use murmur3::murmur3_cassandra;
+
+/// Sign-extends a byte, as Java and signed C `char` do.
+#[inline(always)]
+fn sign_extended(byte: u8) -> i64 {
+    i64::from(byte as i8)
+}

@@ -1,0 +1,56 @@
+//! Murmur2 32-bit: the public algorithm as libbloom uses it, and Cassandra 0.x's deviation.
+
+use super::sign_extended;
+
+const M: u32 = 0x5bd1_e995;
+
+/// libbloom's MurmurHash2: the public algorithm, words read little-endian.
+///
+/// ```
+/// let a = fullbloom::hash::murmur2_libbloom(b"hello", 0x9747b28c);
+/// assert_eq!(a, 2132663229);
+/// ```
+#[inline]
+pub fn murmur2_libbloom(key: &[u8], seed: u32) -> u32 {
+    let (mut h, tail) = body(key, seed);
+    if !tail.is_empty() {
+        for (i, &byte) in tail.iter().enumerate() {
+            h ^= u32::from(byte) << (8 * i);
+        }
+        h = h.wrapping_mul(M);
+    }
+    finish(h)
+}
+
+/// Cassandra 0.x's Murmur2: tail bytes are sign-extended *and* taken from the end of the key, so
+/// the last byte is shifted by 0, the one before it by 8, the one before that by 16.
+#[inline]
+pub fn murmur2_32_cassandra(key: &[u8], seed: u32) -> u32 {
+    let (mut h, tail) = body(key, seed);
+    if !tail.is_empty() {
+        for (i, &byte) in tail.iter().rev().enumerate() {
+            h ^= (sign_extended(byte) as u32) << (8 * i);
+        }
+        h = h.wrapping_mul(M);
+    }
+    finish(h)
+}
+
+#[inline(always)]
+fn body(key: &[u8], seed: u32) -> (u32, &[u8]) {
+    let mut h = seed ^ key.len() as u32; // the originals' lengths are 32-bit; longer keys wrap
+    let (words, tail) = key.as_chunks::<4>();
+    for word in words {
+        let mut k = u32::from_le_bytes(*word).wrapping_mul(M);
+        k ^= k >> 24;
+        h = h.wrapping_mul(M) ^ k.wrapping_mul(M);
+    }
+    (h, tail)
+}
+
+#[inline(always)]
+fn finish(mut h: u32) -> u32 {
+    h ^= h >> 13;
+    h = h.wrapping_mul(M);
+    h ^ (h >> 15)
+}

@@ -1,0 +1,11 @@
+//! Hash to positions: each family's walk over one whole bit array, with its own integer widths.
+//!
+//! A walk never divides: [`Mod32`] and [`Mod63`] reduce exactly by multiplication with a constant
+//! made once per filter.
+
+mod reduce;
+mod walk;
+
+pub use reduce::{Mod32, Mod63};
+pub use walk::{int32, long64, stepping64, wrapping32};
+pub(crate) use walk::{all_set, prefetch_all, set_all};

@@ -1,0 +1,153 @@
+//! The walks: how two hashes become `probes` positions, in four integer dialects.
+
+use super::reduce::{Mod32, Mod63};
+use crate::bits;
+
+/// Cassandra 0.7.1 and later: `|(base + i * step) rem bit_len|` in wrapping 64-bit arithmetic, truncating
+/// remainder first and absolute value after, which is `|base + i * step| mod bit_len`.
+#[inline(always)]
+pub fn long64(base: u64, step: u64, probes: u32, bit_len: Mod63) -> impl Iterator<Item = u64> {
+    let mut at = base as i64;
+    (0..probes).map(move |_| {
+        let position = bit_len.reduce(at.unsigned_abs());
+        at = at.wrapping_add(step as i64);
+        position
+    })
+}
+
+/// Cassandra 0.x and java-lsm-tree: the same rule in wrapping 32-bit signed arithmetic.
+#[inline(always)]
+pub fn int32(base: i32, step: i32, probes: u32, bit_len: Mod32) -> impl Iterator<Item = u64> {
+    let mut at = base;
+    (0..probes).map(move |_| {
+        let position = u64::from(bit_len.reduce(at.unsigned_abs()));
+        at = at.wrapping_add(step);
+        position
+    })
+}
+
+/// LevelDB and libbloom 1.6: `((base + i * step) mod 2^32) mod bit_len`.
+#[inline(always)]
+pub fn wrapping32(base: u32, step: u32, probes: u32, bit_len: Mod32) -> impl Iterator<Item = u64> {
+    let mut at = base;
+    (0..probes).map(move |_| {
+        let position = u64::from(bit_len.reduce(at));
+        at = at.wrapping_add(step);
+        position
+    })
+}
+
+/// libbloom 2.0: `(base + i * step) mod bit_len` without a 32-bit wrap. Since nothing wraps, the remainder
+/// can be carried along by one conditional subtraction per probe.
+///
+/// `narrow` reduces by the same `bit_len` and is `None` exactly when that is over 32 bits, where 32-bit
+/// hashes need no reduction.
+#[inline(always)]
+pub fn stepping64(
+    base: u32,
+    step: u32,
+    probes: u32,
+    bit_len: u64,
+    narrow: Option<Mod32>,
+) -> impl Iterator<Item = u64> {
+    debug_assert_eq!(narrow.map(|by| u64::from(by.divisor())), u32::try_from(bit_len).ok().map(u64::from));
+    let reduce = |n: u32| u64::from(narrow.map_or(n, |by| by.reduce(n)));
+    let (mut at, step) = (reduce(base), reduce(step));
+    (0..probes).map(move |_| {
+        let position = at;
+        at += step; // both are below bit_len
+        if at >= bit_len {
+            at -= bit_len;
+        }
+        position
+    })
+}
+
+/// Whether the bits at all positions are set.
+///
+/// Branch-free over sixteen probes at a time: a mispredicted early exit costs more than the probes it
+/// saves, and the loads of one key go out together. More than sixteen probes stop at the first such
+/// group with a clear bit.
+#[inline(always)]
+pub(crate) fn all_set(bits: &[u8], mut positions: impl Iterator<Item = u64>) -> bool {
+    loop {
+        let (mut all, mut seen) = (1, 0);
+        for position in positions.by_ref().take(GROUP) {
+            all &= bits::get(bits, position);
+            seen += 1;
+        }
+        if all == 0 {
+            return false;
+        }
+        if seen < GROUP {
+            return true;
+        }
+    }
+}
+
+const GROUP: usize = 16;
+
+/// Sets the bits at all positions; true if at least one was clear.
+#[inline(always)]
+pub(crate) fn set_all(bits: &mut [u8], positions: impl Iterator<Item = u64>) -> bool {
+    positions.fold(0, |changed, position| changed | bits::set(bits, position)) != 0
+}
+
+/// Asks for the cache lines of all positions.
+#[inline(always)]
+pub(crate) fn prefetch_all(bits: &[u8], positions: impl Iterator<Item = u64>) {
+    for position in positions {
+        bits::prefetch::read(bits, (position >> 3) as usize);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HASHES: [u64; 8] = [0, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 1 << 63, u64::MAX, 0x9e37_79b9_7f4a_7c15];
+
+    #[test]
+    fn all_set_looks_at_every_position_across_groups() {
+        let mut bits = [0xffu8; 8];
+        for count in 0..64u64 {
+            assert!(all_set(&bits, 0..count));
+        }
+        for missing in 0..64u64 {
+            bits[(missing >> 3) as usize] &= !(1 << (missing & 7));
+            assert!(!all_set(&bits, 0..64), "{missing}");
+            assert!(all_set(&bits, 0..missing));
+            assert!(set_all(&mut bits, 0..64));
+            assert!(!set_all(&mut bits, 0..64));
+        }
+    }
+
+    #[test]
+    fn every_walk_equals_its_defining_formula() {
+        for base in HASHES {
+            for step in HASHES {
+                for bit_len in [2u64, 64, 65, 9585, 0x8000_0000, 0xffff_ffff] {
+                    let narrow = Mod32::new(bit_len as u32).unwrap();
+                    let (b, s) = (base as u32, step as u32);
+                    let long = |i: i64| {
+                        let at = (base as i64).wrapping_add(i.wrapping_mul(step as i64));
+                        (i128::from(at) % i128::from(bit_len)).unsigned_abs() as u64
+                    };
+                    let int = |i: i32| {
+                        let at = (b as i32).wrapping_add(i.wrapping_mul(s as i32));
+                        (i64::from(at) % bit_len as i64).unsigned_abs()
+                    };
+                    let wrap = |i: u32| u64::from(b.wrapping_add(i.wrapping_mul(s))) % bit_len;
+                    let wide = |i: u64| (u64::from(b) + i * u64::from(s)) % bit_len;
+                    assert!(long64(base, step, 20, Mod63::new(bit_len).unwrap()).eq((0..20).map(long)));
+                    assert!(int32(b as i32, s as i32, 20, narrow).eq((0..20).map(int)));
+                    assert!(wrapping32(b, s, 20, narrow).eq((0..20).map(wrap)));
+                    assert!(stepping64(b, s, 255, bit_len, Some(narrow)).eq((0..255).map(wide)));
+                    let huge = bit_len << 32 | 5;
+                    let wide = |i: u64| (u64::from(b) + i * u64::from(s)) % huge;
+                    assert!(stepping64(b, s, 255, huge, None).eq((0..255).map(wide)));
+                }
+            }
+        }
+    }
+}

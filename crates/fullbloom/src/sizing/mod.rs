@@ -1,0 +1,57 @@
+//! Arithmetic of filters, without any bits: what is asked for, what it comes to, and the rates to expect.
+//!
+//! Each dialect has its own way from a [`Request`] to a [`Geometry`], in its own module, because that rule
+//! is part of its bytes. What all share is here.
+
+mod rate;
+
+pub use rate::{classic_fpr, collision_fpr, combine, estimated_keys};
+
+/// What a filter is asked to be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Request {
+    /// How many keys will be inserted.
+    pub expected_keys: u64,
+    /// What they may cost, or how often an absent key may be called present.
+    pub target: Target,
+}
+
+/// The second number of a [`Request`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Target {
+    /// The false-positive rate wanted, in (0, 1).
+    Fpr(f64),
+    /// Bits to spend for each key.
+    BitsPerKey(f64),
+    /// The geometry itself.
+    Exact {
+        /// Length of the array in bits.
+        bit_len: u64,
+        /// Probes per key.
+        probes: u32,
+    },
+}
+
+/// The shape of a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Geometry {
+    /// Length of the array in bits.
+    pub bit_len: u64,
+    /// Length in bits of the aligned group one key's probes stay in; `bit_len` when they may fall anywhere.
+    pub block_len: u64,
+    /// Positions tested for each key. With zero probes every key "may be" present.
+    pub probes: u32,
+}
+
+impl Geometry {
+    /// A geometry whose probes may fall anywhere in the array.
+    pub fn whole(bit_len: u64, probes: u32) -> Geometry {
+        Geometry { bit_len, block_len: bit_len, probes }
+    }
+
+    /// Whole bytes that hold `bit_len` bits.
+    pub fn byte_len(&self) -> u64 {
+        self.bit_len.div_ceil(8)
+    }
+}
