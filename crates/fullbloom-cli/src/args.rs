@@ -68,6 +68,37 @@ impl KeyArgs {
 
 /// Reads the name of a dialect; help and completions list them.
 pub fn dialect() -> impl TypedValueParser<Value = Name> {
-    let names = Name::ALL.iter().map(|name| PossibleValue::new(name.as_str()).help(name.about()));
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Name>())
+    PossibleValuesParser::new(listed()).try_map(|name| name.parse::<Name>())
+}
+
+/// Some dialects.
+#[derive(Debug, Clone, Copy)]
+pub enum Dialects {
+    /// Every one.
+    All,
+    /// This one.
+    One(Name),
+}
+
+impl Dialects {
+    /// Their names.
+    pub fn names(&self) -> &[Name] {
+        match self {
+            Dialects::All => Name::ALL,
+            Dialects::One(name) => std::slice::from_ref(name),
+        }
+    }
+}
+
+/// Reads the name of a dialect, or `all`.
+pub fn dialects() -> impl TypedValueParser<Value = Dialects> {
+    let all = PossibleValue::new("all").help("every dialect");
+    PossibleValuesParser::new(listed().chain([all])).try_map(|name| match name.as_str() {
+        "all" => Ok(Dialects::All),
+        name => name.parse::<Name>().map(Dialects::One),
+    })
+}
+
+fn listed() -> impl Iterator<Item = PossibleValue> {
+    Name::ALL.iter().map(|name| PossibleValue::new(name.as_str()).help(name.about()))
 }

@@ -90,11 +90,6 @@ impl Facts {
         }
         text
     }
-
-    /// What is not as it should be.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
-    }
 }
 
 /// The nearest whole number; null for none, or for one no integer holds.

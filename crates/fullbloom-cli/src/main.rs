@@ -10,6 +10,7 @@
 mod args;
 mod commands;
 mod error;
+mod facts;
 mod input;
 mod numbers;
 mod output;

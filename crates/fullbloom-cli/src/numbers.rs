@@ -44,7 +44,8 @@ pub fn size(text: &str) -> Result<u64, String> {
         None => (unitless, 0),
     };
     let number = Decimal::parse(number).ok_or_else(|| format!("not a size; {HOW}"))?;
-    let bytes = if binary { number.times(1u64 << (10 * (zeros / 3))) } else { number.times_ten_to(zeros).times(1) };
+    let bytes =
+        if binary { number.times(1u64 << (10 * (zeros / 3))) } else { number.times_ten_to(zeros).times(1) };
     Ok(bytes.ok_or("larger than 2^64 - 1 bytes")?.whole)
 }
 

@@ -5,6 +5,8 @@
 
 use crate::error::Failure;
 use crate::text;
+use anstream::{AutoStream, ColorChoice};
+use serde_json::Value;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 
@@ -47,6 +49,11 @@ impl Output {
         self.spill()
     }
 
+    /// Writes one JSON object, readable by people too.
+    pub fn json(&mut self, value: &Value) -> Result<(), Failure> {
+        self.bytes(format!("{value:#}\n").as_bytes())
+    }
+
     /// All that is known now has been given: on a terminal it is shown.
     pub fn pause(&mut self) -> Result<(), Failure> {
         if self.terminal { self.write_out() } else { Ok(()) }
@@ -87,6 +94,11 @@ pub fn duplicate(stream: &impl std::os::windows::io::AsHandle) -> io::Result<Fil
     Ok(File::from(stream.as_handle().try_clone_to_owned()?))
 }
 
+/// Whether colours are wanted on this stream: it is a terminal, and `NO_COLOR` is not set.
+pub fn coloured(stream: &impl anstream::stream::RawStream) -> bool {
+    AutoStream::choice(stream) != ColorChoice::Never
+}
+
 /// `error: …` and perhaps `hint: …`.
 pub fn error(text: &str, hint: Option<&str>) {
     message("\x1b[1;31merror:\x1b[0m", text);
@@ -103,6 +115,6 @@ pub fn warning(text: &str) {
 /// Colours reach terminals only, and not where `NO_COLOR` is set. Names of files and what they hold are
 /// shown without their control characters.
 fn message(label: &str, text: &str) {
-    let mut stderr = anstream::AutoStream::auto(io::stderr());
+    let mut stderr = AutoStream::auto(io::stderr());
     let _ = writeln!(stderr, "{label} {}", text::printable(text)); // nobody left to tell
 }

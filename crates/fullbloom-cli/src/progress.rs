@@ -30,7 +30,9 @@ impl Progress {
                 "{msg} {spinner} {bytes} {bytes_per_sec} {elapsed}",
             ),
         };
-        bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_style(
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
         bar.set_message(what);
         Progress { bar, begun: Instant::now(), waiting: Cell::new(io::stderr().is_terminal()) }
     }

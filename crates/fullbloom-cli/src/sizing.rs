@@ -2,7 +2,9 @@
 
 use crate::numbers;
 use clap::Args;
-use fullbloom::sizing::Target;
+use fullbloom::dialect::Name;
+use fullbloom::sizing::{Request, Target};
+use fullbloom::{SizeError, any};
 
 /// The rate when nothing is said: one absent key in a hundred is called present.
 const DEFAULT_FPR: f64 = 0.01;
@@ -51,5 +53,16 @@ pub fn target(target: &TargetArgs, geometry: &GeometryArgs) -> Target {
     match geometry.geometry() {
         Some((bit_len, probes)) => Target::Exact { bit_len, probes },
         None => target.target().unwrap_or(Target::Fpr(DEFAULT_FPR)),
+    }
+}
+
+/// Refuses a target that is wrong however many keys there are, so that it is told before any key is read.
+pub fn check_target(dialect: Name, target: Target) -> Result<(), SizeError> {
+    const SOME: u64 = 1_000_000; // every dialect takes this many
+    match any::plan(dialect, &Request { expected_keys: SOME, target }) {
+        Err(e @ (SizeError::Value { .. } | SizeError::NoFilter { .. } | SizeError::Unsupported { .. })) => {
+            Err(e)
+        }
+        _ => Ok(()),
     }
 }

@@ -38,6 +38,10 @@ pub struct Args {
     #[command(flatten)]
     geometry: GeometryArgs,
 
+    /// Map the filter instead of reading it whole; the file must not be cut short meanwhile
+    #[arg(long)]
+    map: bool,
+
     /// Select the keys that are surely absent instead
     #[arg(short = 'v', long)]
     invert: bool,
@@ -57,7 +61,8 @@ pub struct Args {
 
 /// Answers all keys.
 pub fn run(args: &Args) -> Result<Status, Failure> {
-    let file = FilterFile::load(&args.filter, args.dialect, args.geometry.geometry())?;
+    let read = if args.map { FilterFile::map } else { FilterFile::load };
+    let file = read(&args.filter, args.dialect, args.geometry.geometry())?;
     let opened = file.open()?;
     for warning in &opened.warnings {
         output::warning(&format!("{}: {warning}", args.filter.display()));

@@ -4,10 +4,10 @@ use crate::args;
 use crate::error::{Failure, Status};
 use crate::facts::Facts;
 use crate::input::FilterFile;
-use crate::output::{self, Output};
+use crate::output::Output;
 use crate::sizing::GeometryArgs;
 use fullbloom::dialect::Name;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `inspect`.
@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let status = if errors.is_empty() { Status::Yes } else { Status::Failed };
     if args.json {
         let report = json!({ "filters": filters, "errors": errors });
-        out.bytes(&pretty(&report))?;
+        out.json(&report)?;
     }
     out.finish()?;
     Ok(status)

@@ -4,6 +4,7 @@ use crate::args::Cli;
 use crate::error::{Failure, Status};
 use crate::output::Output;
 use clap::CommandFactory;
+use std::fs;
 use std::path::PathBuf;
 
 /// Arguments of `man`.
@@ -13,15 +14,17 @@ Examples:
   fullbloom man | man -l -
   fullbloom man ~/.local/share/man/man1")]
 pub struct Args {
-    /// Write a page for the program and one for each command here; without it, the program's page is printed
+    /// Write all pages here; without it, the program's page is printed
     directory: Option<PathBuf>,
 }
 
 /// Prints or writes the pages.
 pub fn run(args: &Args) -> Result<Status, Failure> {
     if let Some(directory) = &args.directory {
-        let written = clap_mangen::generate_to(Cli::command(), directory);
-        written.map_err(|e| Failure::new(directory.display(), format_args!("cannot write manual pages: {e}")))?;
+        let written =
+            fs::create_dir_all(directory).and_then(|()| clap_mangen::generate_to(Cli::command(), directory));
+        written
+            .map_err(|e| Failure::new(directory.display(), format_args!("cannot write manual pages: {e}")))?;
         return Ok(Status::Yes);
     }
     let mut page = Vec::new();

@@ -63,7 +63,8 @@ impl Source {
             let failure = Failure::new(&name, "is a directory, not a key file");
             return Err(failure.hint("name the files in it"));
         }
-        let place = if meta.is_file() { Place::File(file.to_owned()) } else { Place::Stream(file.to_owned()) };
+        let place =
+            if meta.is_file() { Place::File(file.to_owned()) } else { Place::Stream(file.to_owned()) };
         Ok(Source { name, place })
     }
 
@@ -75,7 +76,9 @@ impl Source {
     /// Whether it is the file at `path`.
     pub fn is(&self, path: &Path) -> bool {
         match &self.place {
-            Place::File(file) => fs::canonicalize(file).ok().is_some_and(|own| Some(own) == fs::canonicalize(path).ok()),
+            Place::File(file) => {
+                fs::canonicalize(file).ok().is_some_and(|own| Some(own) == fs::canonicalize(path).ok())
+            }
             _ => false,
         }
     }
@@ -209,14 +212,19 @@ impl Spool {
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.len += bytes.len() as u64;
         self.file.write_all(bytes).map_err(|e| {
-            let failure = Failure::new(std::env::temp_dir().display(), format_args!("cannot keep the keys: {e}"));
-            failure.hint("say --expected-keys, then the keys are read only once; or set TMPDIR to another directory")
+            let failure =
+                Failure::new(std::env::temp_dir().display(), format_args!("cannot keep the keys: {e}"));
+            failure.hint(
+                "say --expected-keys, then the keys are read only once; or set TMPDIR to another directory",
+            )
         })
     }
 
     fn rewind(&mut self) -> Result<&mut tempfile::SpooledTempFile, Failure> {
         let rewound = self.file.rewind();
-        rewound.map_err(|e| Failure::new(std::env::temp_dir().display(), format_args!("cannot read the keys kept: {e}")))?;
+        rewound.map_err(|e| {
+            Failure::new(std::env::temp_dir().display(), format_args!("cannot read the keys kept: {e}"))
+        })?;
         Ok(&mut self.file)
     }
 }
