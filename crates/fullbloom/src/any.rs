@@ -114,7 +114,10 @@ pub fn view<'a>(
     with_dialect!(dialect, D => Ok(Box::new(typed_view::<D>(bytes, geometry)?)))
 }
 
-fn typed_view<D: Format + Size>(bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<View<'_, D>, DecodeError> {
+fn typed_view<D: Format + Size>(
+    bytes: &[u8],
+    geometry: Option<(u64, u32)>,
+) -> Result<View<'_, D>, DecodeError> {
     match geometry {
         Some((bit_len, probes)) if D::HEADERLESS => {
             let target = Target::Exact { bit_len, probes };

@@ -105,7 +105,8 @@ pub(crate) fn prefetch_all(bits: &[u8], positions: impl Iterator<Item = u64>) {
 mod tests {
     use super::*;
 
-    const HASHES: [u64; 8] = [0, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 1 << 63, u64::MAX, 0x9e37_79b9_7f4a_7c15];
+    const HASHES: [u64; 8] =
+        [0, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 1 << 63, u64::MAX, 0x9e37_79b9_7f4a_7c15];
 
     #[test]
     fn all_set_looks_at_every_position_across_groups() {
