@@ -6,11 +6,13 @@
 //! | [`keys`] | keys from fixed seeds: random, sequential, common prefix, and the vectors' own key rules |
 //! | [`naive`] | a filter of each classic family, written to be obvious rather than fast |
 //! | [`stats`] | is a measured count what the promised rate predicts? |
+//! | [`damage`] | every cut and every changed byte of a small file |
 //! | [`alloc`] | an allocator that knows the peak |
 //!
 //! Nothing here uses the `fullbloom` crate: an oracle that shares code with what it judges judges nothing.
 
 pub mod alloc;
+pub mod damage;
 mod hex;
 pub mod keys;
 pub mod naive;
