@@ -5,10 +5,12 @@ pub mod any;
 mod bits;
 pub mod dialect;
 pub mod error;
+pub mod file;
 mod filter;
 pub mod hash;
 pub mod probe;
 pub mod sizing;
+pub mod sniff;
 mod wire;
 
 pub use bits::Owned;
