@@ -7,6 +7,7 @@ pub mod dialect;
 pub mod error;
 mod filter;
 pub mod hash;
+mod kernel;
 pub mod probe;
 pub mod sizing;
 mod wire;

@@ -4,10 +4,15 @@
 //! |---|---|---|
 //! | `leveldb` | LevelDB's policy filter | [`LevelDb`] |
 //! | `rocksdb-block` | RocksDB's per-block policy filter | [`RocksDbBlock`] |
+//! | `rocksdb-legacy` | RocksDB's full filter below `format_version` 5 | [`RocksDbLegacy`] |
+//! | `rocksdb` | RocksDB's full filter since, FastLocalBloom | [`RocksDb`] |
+//! | `rocksdb-ribbon` | RocksDB's Ribbon filter | [`RocksDbRibbon`] |
 
 pub mod leveldb;
+pub mod rocksdb;
 
 pub use leveldb::{LevelDb, RocksDbBlock};
+pub use rocksdb::{RocksDb, RocksDbLegacy, RocksDbRibbon};
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,17 +25,27 @@ pub enum Name {
     LevelDb,
     /// RocksDB's per-block policy filter (6.x and older).
     RocksDbBlock,
+    /// RocksDB's legacy full filter (`format_version` below 5).
+    RocksDbLegacy,
+    /// RocksDB's full filter, FastLocalBloom.
+    RocksDb,
+    /// RocksDB's Ribbon filter.
+    RocksDbRibbon,
 }
 
 impl Name {
     /// All dialects, in the order in which they are listed to people.
-    pub const ALL: &[Name] = &[Name::LevelDb, Name::RocksDbBlock];
+    pub const ALL: &[Name] =
+        &[Name::LevelDb, Name::RocksDbBlock, Name::RocksDbLegacy, Name::RocksDb, Name::RocksDbRibbon];
 
     /// The name as typed on a command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Name::LevelDb => "leveldb",
             Name::RocksDbBlock => "rocksdb-block",
+            Name::RocksDbLegacy => "rocksdb-legacy",
+            Name::RocksDb => "rocksdb",
+            Name::RocksDbRibbon => "rocksdb-ribbon",
         }
     }
 
@@ -39,6 +54,9 @@ impl Name {
         match self {
             Name::LevelDb => "LevelDB's policy filter (leveldb.BuiltinBloomFilter2)",
             Name::RocksDbBlock => "RocksDB's per-block policy filter (6.x and older)",
+            Name::RocksDbLegacy => "RocksDB's legacy full filter (format_version below 5)",
+            Name::RocksDb => "RocksDB's full filter, FastLocalBloom (format_version 5 and later)",
+            Name::RocksDbRibbon => "RocksDB's Ribbon filter (Standard128)",
         }
     }
 }
