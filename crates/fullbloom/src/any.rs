@@ -19,7 +19,7 @@ use crate::dialect::{
 };
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Dialect, Filter, Format, Insert, Size, View};
-use crate::sizing::{Geometry, Request};
+use crate::sizing::{Geometry, Request, Target};
 use std::io;
 
 /// A filter of some dialect.
@@ -136,6 +136,43 @@ pub fn plan(dialect: Name, request: &Request) -> Result<Plan, SizeError> {
             expected_fpr: sized.expected_fpr(request.expected_keys as f64),
         })
     })
+}
+
+/// More bits per key than this buy nothing that could be measured, whatever memory there is.
+const MOST_BITS_PER_KEY: u32 = 100;
+
+/// The largest filter for `expected_keys` keys whose encoded form fits `bytes`, up to 100 bits per key.
+///
+/// Bits per key are tried whole, then in thousandths, where the dialect takes those.
+///
+/// ```
+/// use fullbloom::{any, dialect::Name};
+///
+/// let plan = any::plan_within(Name::LevelDb, 1_000_000, 1_300_000)?;
+/// assert_eq!((plan.geometry.bit_len, plan.encoded_len), (10_000_000, 1_250_001));
+/// # Ok::<(), fullbloom::SizeError>(())
+/// ```
+pub fn plan_within(dialect: Name, expected_keys: u64, bytes: u64) -> Result<Plan, SizeError> {
+    let fitting = |thousandths: u32| {
+        let target = Target::BitsPerKey(f64::from(thousandths) / 1000.0);
+        let plan = plan(dialect, &Request { expected_keys, target })?;
+        if plan.encoded_len <= bytes { Ok(plan) } else { Err(SizeError::OverBudget { bytes }) }
+    };
+    let mut refusal = None;
+    let mut whole = MOST_BITS_PER_KEY;
+    let mut best = None;
+    while whole > 0 {
+        match fitting(whole * 1000) {
+            Ok(plan) => {
+                best = Some(plan);
+                break;
+            }
+            Err(e) => refusal = Some(e),
+        }
+        whole -= 1;
+    }
+    let finer = (1..1000).rev().find_map(|part| fitting(whole * 1000 + part).ok());
+    finer.or(best).ok_or_else(|| refusal.unwrap_or(SizeError::OverBudget { bytes }))
 }
 
 /// An empty filter for this request, ready for keys.
