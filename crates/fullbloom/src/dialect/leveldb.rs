@@ -39,8 +39,8 @@ const MAX_PROBES: u32 = 30;
 /// "For small n, we can see a very high false positive rate", says the rule's effect: never under 64 bits.
 const MIN_BITS: u64 = 64;
 
-/// Positions are 32-bit.
-const MAX_BITS: u64 = u32::MAX as u64;
+/// Positions are 32-bit, and the array is whole bytes.
+const MAX_BITS: u64 = (1 << 32) - 8;
 
 /// What separates the two systems.
 pub trait Tail: Copy + Send + Sync + 'static {
@@ -178,7 +178,7 @@ impl<T: Tail> Size for Policy<T> {
             Target::BitsPerKey(asked) => {
                 let bits_per_key = T::whole_bits_per_key(asked)?;
                 let bit_len = keys.saturating_mul(bits_per_key.into()).max(MIN_BITS);
-                if bit_len.div_ceil(8) * 8 > MAX_BITS {
+                if bit_len > MAX_BITS {
                     return Err(SizeError::TooLarge { bit_len, limit: MAX_BITS });
                 }
                 let probes = ((f64::from(bits_per_key) * PROBES_PER_BIT) as u32).clamp(1, MAX_PROBES);
