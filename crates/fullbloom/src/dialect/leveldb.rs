@@ -191,7 +191,7 @@ impl<T: Tail> Size for Policy<T> {
             Target::BitsPerKey(asked) => {
                 let bits_per_key = T::whole_bits_per_key(asked)?;
                 let bit_len = keys.saturating_mul(bits_per_key.into()).max(MIN_BITS);
-                if bit_len.div_ceil(8) * 8 > MAX_BITS {
+                if bit_len > MAX_BITS / 8 * 8 {
                     return Err(SizeError::TooLarge { bit_len, limit: MAX_BITS });
                 }
                 let probes = ((f64::from(bits_per_key) * PROBES_PER_BIT) as u32).clamp(1, MAX_PROBES);
