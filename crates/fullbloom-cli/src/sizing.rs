@@ -63,6 +63,8 @@ pub fn check_target(dialect: Name, target: Target) -> Result<(), SizeError> {
         Err(e @ (SizeError::Value { .. } | SizeError::NoFilter { .. } | SizeError::Unsupported { .. })) => {
             Err(e)
         }
+        // Fewer keys may reach a lower rate, but none reach zero.
+        Err(e @ SizeError::Unreachable { fpr, .. }) if fpr <= 0.0 => Err(e),
         _ => Ok(()),
     }
 }

@@ -18,13 +18,14 @@ use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// Arguments of `build`.
+/// Make a filter of keys, byte for byte as the real program would
+///
+/// The filter is sized for --expected-keys, and without it for the keys there are, which are then counted first;
+/// its rate is 0.01 unless --fpr, --bits-per-key or --bits says otherwise. The file is replaced whole or not at
+/// all. Exit status: 0 if it was written, 1 if the engine would store no filter, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "Make a filter of keys, byte for byte as the real program would\n\n\
-        The filter is sized for --expected-keys; without it the keys are counted first. The file is replaced \
-        whole or not at all. Exit status: 0 if it was written, 1 if the engine would store no filter, 2 on \
-        errors.",
+    group = clap::ArgGroup::new("size").args(["fpr", "bits_per_key", "bits"]),
     after_help = "\
 Examples:
   fullbloom build --dialect cassandra --fpr 0.01 keys.txt -o nb-1-big-Filter.db
@@ -75,7 +76,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             let failure = Failure::size(args.dialect, &e);
             Err(match e {
                 SizeError::Count { what: "expected_keys", .. } if args.expected_keys.is_none() => {
-                    failure.hint("say --expected-keys N; else the filter is sized for the keys given")
+                    failure.hint("--expected-keys N sizes the filter for N keys instead of those given")
                 }
                 _ => failure,
             })

@@ -11,19 +11,17 @@ use fullbloom::dialect::Name;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-/// Arguments of `check`.
+/// Print the keys that may be in a filter
+///
+/// Keys are printed exactly as they came in; a key that is not printed is surely absent. Exit status: 0 if a key
+/// was selected, 1 if none was, 2 on errors.
 #[derive(Debug, clap::Args)]
-#[command(
-    long_about = "Print the keys that may be in a filter, exactly as they came in\n\n\
-        A key that is not printed is surely absent. Exit status: 0 if a key was selected, 1 if none was, \
-        2 on errors.",
-    after_help = "\
+#[command(after_help = "\
 Examples:
   fullbloom check keys.bloom --dialect leveldb asked.txt
   zcat urls.gz | fullbloom check -c keys.bloom --dialect leveldb
   fullbloom check ma-1-big-Filter.db --hex --answers < partition-keys.hex
-  printf 'key' | fullbloom check -q keys.bloom --dialect leveldb && echo maybe"
-)]
+  printf 'key' | fullbloom check -q keys.bloom --dialect leveldb && echo maybe")]
 pub struct Args {
     /// The filter file
     filter: PathBuf,

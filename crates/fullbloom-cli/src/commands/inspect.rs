@@ -10,18 +10,16 @@ use fullbloom::dialect::Name;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Arguments of `inspect`.
+/// What is in a filter file: dialect, size, fill, estimated keys, rate to expect
+///
+/// Estimates come from the bits that are set. A file that cannot be read is reported and does not hide the
+/// others. Exit status: 0 if all could be read, 2 otherwise.
 #[derive(Debug, clap::Args)]
-#[command(
-    long_about = "What is in a filter file: dialect, size, fill, estimated keys, rate to expect\n\n\
-        Estimates come from the bits that are set. A file that cannot be read is reported and does not hide \
-        the others. Exit status: 0 if all could be read, 2 otherwise.",
-    after_help = "\
+#[command(after_help = "\
 Examples:
   fullbloom inspect data/ks/table-*/*-Filter.db
   fullbloom inspect --dialect leveldb keys.bloom
-  fullbloom inspect --json --dialect leveldb keys.bloom"
-)]
+  fullbloom inspect --json --dialect leveldb keys.bloom")]
 pub struct Args {
     /// Filter files
     #[arg(required = true, value_name = "FILE")]

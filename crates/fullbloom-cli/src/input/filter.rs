@@ -95,7 +95,7 @@ impl FilterFile {
             Failure::new(self.path.display(), format_args!("not a {} filter: {cause}", self.dialect));
         match cause {
             DecodeError::Unknown { .. } => {
-                failure.hint("say --bits M --probes K, as the filter was built with")
+                failure.hint("give --bits M --probes K, as the filter was built with")
             }
             _ => failure,
         }
@@ -104,5 +104,5 @@ impl FilterFile {
 
 fn unknown(path: &Path, cause: &DecodeError) -> Failure {
     let names: Vec<&str> = Name::ALL.iter().map(|name| name.as_str()).collect();
-    Failure::new(path.display(), cause).hint(format!("say --dialect D, one of {}", names.join(", ")))
+    Failure::new(path.display(), cause).hint(format!("give --dialect D, one of {}", names.join(", ")))
 }

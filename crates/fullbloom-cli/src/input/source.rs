@@ -215,7 +215,7 @@ impl Spool {
             let failure =
                 Failure::new(std::env::temp_dir().display(), format_args!("cannot keep the keys: {e}"));
             failure.hint(
-                "say --expected-keys, then the keys are read only once; or set TMPDIR to another directory",
+                "give --expected-keys, then the keys are read only once; or set TMPDIR to another directory",
             )
         })
     }
