@@ -48,7 +48,7 @@ impl Reservation for Budget {
     }
 
     fn release(&self, bytes: u64) {
-        assert!(bytes > 0 && bytes % BUCKET == 0);
+        assert!(bytes > 0 && bytes.is_multiple_of(BUCKET));
         assert!(self.held.fetch_sub(bytes, Ordering::Relaxed) >= bytes, "more given back than taken");
     }
 }
