@@ -7,11 +7,13 @@
 //! | [`naive`] | a filter of each classic family, written to be obvious rather than fast |
 //! | [`rocksdb`] | RocksDB's reader of full filters, likewise |
 //! | [`stats`] | is a measured count what the promised rate predicts? |
+//! | [`damage`] | every cut and every changed byte of a small file |
 //! | [`alloc`] | an allocator that knows the peak |
 //!
 //! Nothing here uses the `fullbloom` crate: an oracle that shares code with what it judges judges nothing.
 
 pub mod alloc;
+pub mod damage;
 mod hex;
 pub mod keys;
 pub mod naive;

@@ -160,7 +160,7 @@ impl<T: Tail> Dialect for Policy<T> {
 
     fn expected_fpr(&self, keys: f64) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
-        sizing::combine(sizing::classic_fpr(keys, bit_len, probes), sizing::collision_fpr(keys, 32))
+        sizing::combine(sizing::modulo_fpr(keys, 1 << 32, bit_len, probes), sizing::collision_fpr(keys, 32))
     }
 }
 

@@ -199,4 +199,20 @@ impl Format for RocksDbLegacy {
     fn encoded_len(&self) -> u64 {
         self.byte_len() + TRAILER as u64
     }
+
+    /// RocksDB reads 31 to 127 probes, any number of lines and lines of any length, and writes none of these.
+    fn doubt(&self) -> Option<DecodeError> {
+        let at = self.byte_len();
+        let (probes, lines, line_len) = (self.probes, self.lines(), self.line_len());
+        let (field, at, got, allowed) = if probes > 30 {
+            ("probes", at, i128::from(probes), "1..=30, as RocksDB writes")
+        } else if lines % 2 == 0 {
+            ("lines", at + 1, lines.into(), "an odd number, as RocksDB writes")
+        } else if !(64..=256).contains(&line_len) {
+            ("lines", at + 1, lines.into(), "lines of 64, 128 or 256 bytes, as RocksDB writes")
+        } else {
+            return None;
+        };
+        Some(DecodeError::Value { field, at, got, allowed })
+    }
 }
