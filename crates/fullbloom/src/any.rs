@@ -121,10 +121,6 @@ macro_rules! with_dialect {
                 type $D = RocksDbBlock;
                 $body
             }
-            Name::JavaLsm => {
-                type $D = JavaLsm;
-                $body
-            }
             Name::RocksDbLegacy => {
                 let $kind = Kind::Legacy;
                 $full
@@ -136,6 +132,10 @@ macro_rules! with_dialect {
             Name::RocksDbRibbon => {
                 let $kind = Kind::Ribbon;
                 $full
+            }
+            Name::JavaLsm => {
+                type $D = JavaLsm;
+                $body
             }
         }
     };

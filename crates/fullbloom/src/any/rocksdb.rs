@@ -35,8 +35,12 @@ pub(super) fn plan(dialect: Name, kind: Kind, request: &Request) -> Result<Plan,
     }
     let policy = policy(kind, keys, request.target)?;
     let encoded_len = if keys == 0 { 0 } else { policy.content_len(keys) };
-    let expected_fpr = policy.expected_fpr(keys, encoded_len);
-    Ok(Plan { dialect, geometry: policy.geometry(keys), encoded_len, expected_fpr })
+    Ok(Plan {
+        dialect,
+        geometry: policy.geometry(keys),
+        encoded_len,
+        expected_fpr: policy.expected_fpr(keys),
+    })
 }
 
 pub(super) fn builder(
