@@ -15,6 +15,8 @@ const MOST_KEYS: f64 = 4e6;
 /// Keys inserted in all, over as many filters as that makes, and hashes asked.
 const INSERTED: u32 = 1 << 19;
 const ASKED: u32 = 1 << 20;
+/// Bytes cleared in all; a longer array is so sparse, with keys up to [`MOST_KEYS`], that the formula is right.
+const CLEARED: u64 = 64 << 20;
 /// Fewer hits than this tell little; the formula is then no worse.
 const ENOUGH: u32 = 64;
 
@@ -22,11 +24,11 @@ const ENOUGH: u32 = 64;
 pub(super) fn expected_fpr<T: Tail>(policy: &Policy<T>, keys: f64) -> f64 {
     let Geometry { bit_len, probes, .. } = policy.geometry();
     let formula = combine(modulo_fpr(keys, 1 << 32, bit_len, probes), collision_fpr(keys, 32));
-    if probes == 0 || !(1.0..=MOST_KEYS).contains(&keys) {
+    if probes == 0 || !(1.0..=MOST_KEYS).contains(&keys) || policy.byte_len() > CLEARED {
         return formula;
     }
     let keys = keys.round() as u32;
-    let filters = (INSERTED / keys).clamp(1, 1024);
+    let filters = (INSERTED / keys).min((CLEARED / policy.byte_len()) as u32).clamp(1, 1024);
     let Ok(mut bits) = Owned::zeroed(policy.byte_len()) else { return formula };
     let mut hits = 0;
     for filter in 0..filters {
