@@ -1,0 +1,27 @@
+//! x
+pub mod block;
+mod bytes;
+pub mod checksum;
+pub mod compression;
+mod contents;
+pub mod error;
+pub mod footer;
+pub mod handle;
+pub mod index;
+pub mod internal_key;
+mod keys;
+pub mod metaindex;
+mod prefix;
+mod properties;
+mod reader;
+mod role;
+mod source;
+pub use compression::Limits;
+pub use contents::Contents;
+pub use error::{Problem, TableError};
+pub use keys::{RangeDeletion, TableEntries, TableKeys};
+pub use prefix::PrefixExtractor;
+pub use properties::Properties;
+pub use reader::{KeyForm, Table, TableOptions};
+pub use role::Role;
+pub use source::{Mapped, PlainFile, Source};
