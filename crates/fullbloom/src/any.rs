@@ -13,10 +13,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use crate::dialect::{LevelDb, Name, RocksDbBlock};
+use crate::dialect::{
+    Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, JavaLsm, LevelDb, Libbloom,
+    Libbloom1, Name, RocksDbBlock,
+};
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Dialect, Filter, Format, Insert, Size, View};
-use crate::sizing::{Geometry, Request, Target};
+use crate::sizing::{Geometry, Request};
 use std::io;
 
 /// A filter of some dialect.
@@ -39,6 +42,8 @@ pub trait AnyFilter: Send + Sync {
     fn expected_fpr(&self) -> f64;
     /// How many distinct keys the set bits speak of; `None` when it cannot be told.
     fn estimated_keys(&self) -> Option<f64>;
+    /// What in the decoded numbers cannot be as the system wrote it, though it can be answered from.
+    fn doubt(&self) -> Option<DecodeError>;
     /// Writes the encoded filter.
     fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()>;
 }
@@ -72,12 +77,48 @@ pub struct Plan {
 macro_rules! with_dialect {
     ($name:expr, $D:ident => $body:expr) => {
         match $name {
+            Name::Cassandra => {
+                type $D = Cassandra;
+                $body
+            }
+            Name::Cassandra3 => {
+                type $D = Cassandra3;
+                $body
+            }
+            Name::Cassandra2 => {
+                type $D = Cassandra2;
+                $body
+            }
+            Name::Cassandra1 => {
+                type $D = Cassandra1;
+                $body
+            }
+            Name::Cassandra07 => {
+                type $D = Cassandra07;
+                $body
+            }
+            Name::Cassandra0 => {
+                type $D = Cassandra0;
+                $body
+            }
+            Name::Libbloom => {
+                type $D = Libbloom;
+                $body
+            }
+            Name::Libbloom1 => {
+                type $D = Libbloom1;
+                $body
+            }
             Name::LevelDb => {
                 type $D = LevelDb;
                 $body
             }
             Name::RocksDbBlock => {
                 type $D = RocksDbBlock;
+                $body
+            }
+            Name::JavaLsm => {
+                type $D = JavaLsm;
                 $body
             }
         }
@@ -114,31 +155,10 @@ pub fn view<'a>(
     with_dialect!(dialect, D => Ok(Box::new(typed_view::<D>(bytes, geometry)?)))
 }
 
-fn typed_view<D: Format + Size>(bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<View<'_, D>, DecodeError> {
+fn typed_view<D: Format>(bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<View<'_, D>, DecodeError> {
     match geometry {
-        Some((bit_len, probes)) if D::HEADERLESS => {
-            let target = Target::Exact { bit_len, probes };
-            let dialect = D::size(&Request { expected_keys: 0, target }).map_err(DecodeError::Geometry)?;
-            let (have, need) = (bytes.len() as u64, dialect.byte_len());
-            if have > need {
-                return Err(DecodeError::Trailing { at: need, extra: have - need });
-            }
-            Filter::from_parts(dialect, bytes)
-        }
-        Some((bit_len, probes)) => {
-            let view = View::<D>::view(bytes)?;
-            let found = view.geometry();
-            if (found.bit_len, found.probes) != (bit_len, probes) {
-                let (field, got, expected) = if found.bit_len == bit_len {
-                    ("probes", found.probes.into(), probes.into())
-                } else {
-                    ("bits", found.bit_len, bit_len)
-                };
-                return Err(DecodeError::Mismatch { field, at: 0, got, expected });
-            }
-            Ok(view)
-        }
-        None => View::<D>::view(bytes),
+        Some((bit_len, probes)) => D::view_exact(bytes, bit_len, probes),
+        None => View::view(bytes),
     }
 }
 
@@ -177,6 +197,10 @@ impl<D: Format, S: AsRef<[u8]> + Send + Sync> AnyFilter for Filter<D, S> {
 
     fn estimated_keys(&self) -> Option<f64> {
         Filter::estimated_keys(self)
+    }
+
+    fn doubt(&self) -> Option<DecodeError> {
+        Filter::dialect(self).doubt()
     }
 
     fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {

@@ -223,7 +223,9 @@ impl fmt::Display for MergeError {
             MergeError::Differs { what, ours, theirs } => {
                 write!(f, "filters cannot be merged: {what} is {ours} in one and {theirs} in the other")
             }
-            MergeError::Unsupported { dialect, why } => write!(f, "{dialect} filters cannot be merged: {why}"),
+            MergeError::Unsupported { dialect, why } => {
+                write!(f, "{dialect} filters cannot be merged: {why}")
+            }
         }
     }
 }

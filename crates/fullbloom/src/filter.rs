@@ -16,7 +16,7 @@ use std::ops::Range;
 /// One system's way from a key to an answer, exactly; a value of it is bound to one geometry.
 ///
 /// Implemented by the types in [`dialect`](crate::dialect). The methods taking `bits` may rely on what
-/// [`Filter`] has checked: there are at least [`min_len`](Dialect::min_len) bytes.
+/// [`Filter`] has checked: there are at least [`byte_len`](Dialect::byte_len) bytes.
 pub trait Dialect: Clone + Send + Sync {
     /// The dialect's name.
     const NAME: Name;
@@ -46,12 +46,6 @@ pub trait Dialect: Clone + Send + Sync {
     fn byte_len(&self) -> u64 {
         self.geometry().byte_len()
     }
-
-    /// The fewest bytes [`test`](Dialect::test) can answer from; less than [`byte_len`](Dialect::byte_len)
-    /// only where the encoded form drops zero bytes at the end.
-    fn min_len(&self) -> u64 {
-        self.byte_len()
-    }
 }
 
 /// A dialect whose filters take keys one by one, in any order.
@@ -74,21 +68,42 @@ pub trait Size: Dialect {
 }
 
 /// A dialect whose bytes say all that is needed to answer from them.
-pub trait Format: Dialect {
-    /// The bytes are the bit array and nothing else: bits and probes must come from elsewhere, and
-    /// [`decode`](Format::decode) always refuses.
-    const HEADERLESS: bool = false;
-
+pub trait Format: Dialect + Sized {
     /// Reads and checks everything but the bits: the dialect, and where in `bytes` the array is.
     ///
-    /// Strict: what is damaged, cut or followed by other bytes is refused.
+    /// Strict: what is damaged, cut or followed by other bytes is refused. A dialect whose bytes are the
+    /// array and nothing else always refuses; it has [`view_exact`](Format::view_exact).
     fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError>;
+
+    /// A view with the geometry given from elsewhere. Where the bytes say it too, both must agree.
+    fn view_exact(bytes: &[u8], bit_len: u64, probes: u32) -> Result<View<'_, Self>, DecodeError> {
+        let view = View::<Self>::view(bytes)?;
+        let found = view.geometry();
+        if found.bit_len != bit_len {
+            return Err(DecodeError::Mismatch {
+                field: "bits given",
+                at: 0,
+                got: bit_len,
+                expected: found.bit_len,
+            });
+        }
+        if found.probes != probes {
+            let (got, expected) = (probes.into(), found.probes.into());
+            return Err(DecodeError::Mismatch { field: "probes given", at: 0, got, expected });
+        }
+        Ok(view)
+    }
 
     /// Writes the whole encoded filter.
     fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()>;
 
     /// Length of the encoded filter in bytes; an upper bound where it depends on the bits.
     fn encoded_len(&self) -> u64;
+
+    /// What in the decoded numbers cannot be as the system wrote it, though it can be answered from.
+    fn doubt(&self) -> Option<DecodeError> {
+        None
+    }
 }
 
 /// A filter of dialect `D` whose bits live in `S`.
@@ -107,11 +122,16 @@ const AHEAD: usize = 16;
 impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
     /// A filter over these bits; refused when they are fewer than the dialect's geometry needs.
     pub fn from_parts(dialect: D, bits: S) -> Result<Self, DecodeError> {
-        let (need, have) = (dialect.min_len(), bits.as_ref().len() as u64);
+        let (need, have) = (dialect.byte_len(), bits.as_ref().len() as u64);
         if have < need {
             return Err(DecodeError::Truncated { field: "bits", at: 0, need, have });
         }
         Ok(Filter { dialect, bits })
+    }
+
+    /// For a dialect that answers from fewer bytes than [`byte_len`](Dialect::byte_len).
+    pub(crate) fn from_trimmed(dialect: D, bits: S) -> Self {
+        Filter { dialect, bits }
     }
 
     /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate.
@@ -214,7 +234,10 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
 
     /// A copy that owns its bits.
     pub fn to_owned(&self) -> Result<Filter<D>, SizeError> {
-        Ok(Filter { dialect: self.dialect.clone(), bits: Owned::copy_of(self.bits.as_ref())? })
+        let bits = self.bits.as_ref();
+        let mut owned = Owned::zeroed(self.dialect.byte_len().max(bits.len() as u64))?;
+        owned.as_mut()[..bits.len()].copy_from_slice(bits);
+        Ok(Filter { dialect: self.dialect.clone(), bits: owned })
     }
 }
 

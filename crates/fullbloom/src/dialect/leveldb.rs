@@ -78,7 +78,11 @@ impl Tail for Unsigned {
         if asked >= 0.0 && asked <= f64::from(i32::MAX) && asked.fract() == 0.0 {
             return Ok(asked as u32);
         }
-        Err(SizeError::Value { what: "bits_per_key", got: asked, allowed: "a whole number, as LevelDB's option" })
+        Err(SizeError::Value {
+            what: "bits_per_key",
+            got: asked,
+            allowed: "a whole number, as LevelDB's option",
+        })
     }
 }
 
@@ -169,7 +173,7 @@ impl<T: Tail> Dialect for Policy<T> {
 
     fn expected_fpr(&self, keys: f64) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
-        sizing::combine(sizing::classic_fpr(keys, bit_len, probes), sizing::collision_fpr(keys, 32))
+        sizing::combine(sizing::modulo_fpr(keys, 1 << 32, bit_len, probes), sizing::collision_fpr(keys, 32))
     }
 }
 
@@ -231,8 +235,9 @@ impl<T: Tail> Format for Policy<T> {
             let allowed = "1..=30; the engine answers maybe to every key";
             return Err(DecodeError::Value { field: "probes", at, got: probes.into(), allowed });
         }
-        let dialect = Self::with_geometry(at.saturating_mul(8), probes.into())
-            .map_err(|_| DecodeError::Value { field: "bits", at: 0, got: at.into(), allowed: "below 2^29 bytes" })?;
+        let dialect = Self::with_geometry(at.saturating_mul(8), probes.into()).map_err(|_| {
+            DecodeError::Value { field: "bits", at: 0, got: at.into(), allowed: "below 2^29 bytes" }
+        })?;
         Ok((dialect, 0..array.len()))
     }
 

@@ -5,7 +5,7 @@
 
 mod rate;
 
-pub use rate::{classic_fpr, collision_fpr, combine, estimated_keys};
+pub use rate::{classic_fpr, collision_fpr, combine, estimated_keys, modulo_fpr};
 
 /// What a filter is asked to be.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -18,6 +18,22 @@ pub fn classic_fpr(keys: f64, bit_len: u64, probes: u32) -> f64 {
     (-(-k * keys / bit_len as f64).exp_m1()).powf(k)
 }
 
+/// Bloom's rate when each probe is an even choice of `range` hash values, reduced modulo `bit_len`.
+///
+/// The first `range mod bit_len` positions are met once more often than the others, and positions from `range`
+/// on are never met: nothing to speak of while the array is small, 13 % more false positives at 1.7·10^9 bits of
+/// 2^32. Equal to [`classic_fpr`] where `bit_len` divides `range`.
+pub fn modulo_fpr(keys: f64, range: u64, bit_len: u64, probes: u32) -> f64 {
+    if probes == 0 || bit_len == 0 {
+        return 1.0;
+    }
+    let (k, values) = (f64::from(probes), range as f64);
+    let (rounds, favoured) = ((range / bit_len) as f64, (range % bit_len) as f64);
+    let fill = |hits: f64| -(-k * (hits / values) * keys).exp_m1();
+    let on_favoured = favoured * (rounds + 1.0) / values;
+    (on_favoured * fill(rounds + 1.0) + (1.0 - on_favoured) * fill(rounds)).powf(k)
+}
+
 /// The chance that an absent key has exactly the hash of one of `keys` present ones, for a hash of `bits` bits.
 pub fn collision_fpr(keys: f64, bits: u32) -> f64 {
     -(-keys * 0.5f64.powi(bits as i32)).exp_m1()
@@ -52,11 +68,21 @@ mod tests {
     }
 
     #[test]
+    fn reducing_an_even_hash_by_a_divisor_of_its_range_is_the_classic_case() {
+        let (even, classic) = (modulo_fpr(1e5, 1 << 32, 1 << 20, 7), classic_fpr(1e5, 1 << 20, 7));
+        assert!((even / classic - 1.0).abs() < 1e-9);
+        // libbloom 1.6 near its limit: 1.7e9 bits for a promise of 0.01.
+        assert!((modulo_fpr(1.7e9 / 9.585, 1 << 32, 1_700_000_000, 7) - 0.0113).abs() < 1e-4);
+    }
+
+    #[test]
     fn rates_stay_inside_zero_and_one() {
         for n in [0.0, 1.0, 1e3, 1e9, 1e18, f64::MAX] {
             for m in [0u64, 1, 64, 1 << 40] {
                 for k in [0u32, 1, 7, 1075] {
                     let rate = classic_fpr(n, m, k);
+                    assert!((0.0..=1.0).contains(&rate), "{n} {m} {k}: {rate}");
+                    let rate = modulo_fpr(n, 1 << 31, m, k);
                     assert!((0.0..=1.0).contains(&rate), "{n} {m} {k}: {rate}");
                 }
             }
