@@ -13,9 +13,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod rocksdb;
+
+use crate::dialect::rocksdb::Kind;
 use crate::dialect::{
     Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, JavaLsm, LevelDb, Libbloom,
-    Libbloom1, Name, RocksDbBlock,
+    Libbloom1, Name, RocksDb, RocksDbBlock, RocksDbLegacy,
 };
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Dialect, Filter, Format, Insert, Size, View};
@@ -73,9 +76,10 @@ pub struct Plan {
     pub expected_fpr: f64,
 }
 
-/// Calls `$body` with `$D` standing for the dialect's type.
+/// Calls `$body` with `$D` standing for the dialect's type, or `$full` with the kind of full filter, which
+/// needs all keys before it has a size.
 macro_rules! with_dialect {
-    ($name:expr, $D:ident => $body:expr) => {
+    ($name:expr, $D:ident => $body:expr, $kind:ident => $full:expr) => {
         match $name {
             Name::Cassandra => {
                 type $D = Cassandra;
@@ -121,26 +125,46 @@ macro_rules! with_dialect {
                 type $D = JavaLsm;
                 $body
             }
+            Name::RocksDbLegacy => {
+                let $kind = Kind::Legacy;
+                $full
+            }
+            Name::RocksDb => {
+                let $kind = Kind::FastLocal;
+                $full
+            }
+            Name::RocksDbRibbon => {
+                let $kind = Kind::Ribbon;
+                $full
+            }
         }
     };
 }
 
 /// What this request comes to, without allocating the filter.
 pub fn plan(dialect: Name, request: &Request) -> Result<Plan, SizeError> {
-    with_dialect!(dialect, D => {
-        let sized = D::size(request)?;
-        Ok(Plan {
-            dialect,
-            geometry: sized.geometry(),
-            encoded_len: sized.encoded_len(),
-            expected_fpr: sized.expected_fpr(request.expected_keys as f64),
-        })
+    with_dialect!(dialect, D => planned::<D>(request), kind => rocksdb::plan(dialect, kind, request))
+}
+
+fn planned<D: Size + Format>(request: &Request) -> Result<Plan, SizeError> {
+    let sized = D::size(request)?;
+    Ok(Plan {
+        dialect: D::NAME,
+        geometry: sized.geometry(),
+        encoded_len: sized.encoded_len(),
+        expected_fpr: sized.expected_fpr(request.expected_keys as f64),
     })
 }
 
 /// An empty filter for this request, ready for keys.
+///
+/// RocksDB's full filters are sized by the keys that come, not by those expected, as there.
 pub fn builder(dialect: Name, request: &Request) -> Result<Box<dyn AnyBuilder>, SizeError> {
-    with_dialect!(dialect, D => Ok(Box::new(Filter::<D>::new(request)?)))
+    with_dialect!(
+        dialect,
+        D => Ok(Box::new(Filter::<D>::new(request)?)),
+        kind => rocksdb::builder(dialect, kind, request)
+    )
 }
 
 /// Reads encoded bytes strictly and answers from where they are.
@@ -152,7 +176,15 @@ pub fn view<'a>(
     bytes: &'a [u8],
     geometry: Option<(u64, u32)>,
 ) -> Result<Box<dyn AnyFilter + 'a>, DecodeError> {
-    with_dialect!(dialect, D => Ok(Box::new(typed_view::<D>(bytes, geometry)?)))
+    with_dialect!(
+        dialect,
+        D => Ok(Box::new(typed_view::<D>(bytes, geometry)?)),
+        kind => match kind {
+            Kind::Legacy => Ok(Box::new(typed_view::<RocksDbLegacy>(bytes, geometry)?)),
+            Kind::FastLocal => Ok(Box::new(typed_view::<RocksDb>(bytes, geometry)?)),
+            Kind::Ribbon => rocksdb::ribbon_view(bytes, geometry),
+        }
+    )
 }
 
 fn typed_view<D: Format>(bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<View<'_, D>, DecodeError> {
@@ -160,6 +192,23 @@ fn typed_view<D: Format>(bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<V
         Some((bit_len, probes)) => D::view_exact(bytes, bit_len, probes),
         None => View::view(bytes),
     }
+}
+
+/// The filter, if it has the geometry that was asked for.
+fn agreeing<D: Dialect, S: AsRef<[u8]>>(
+    filter: Filter<D, S>,
+    geometry: Option<(u64, u32)>,
+) -> Result<Filter<D, S>, DecodeError> {
+    let Some((bit_len, probes)) = geometry else { return Ok(filter) };
+    let found = filter.geometry();
+    let (field, got, expected) = if found.bit_len != bit_len {
+        ("bits", found.bit_len, bit_len)
+    } else if found.probes != probes {
+        ("probes", found.probes.into(), probes.into())
+    } else {
+        return Ok(filter);
+    };
+    Err(DecodeError::Mismatch { field, at: 0, got, expected })
 }
 
 impl<D: Format, S: AsRef<[u8]> + Send + Sync> AnyFilter for Filter<D, S> {

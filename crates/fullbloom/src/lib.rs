@@ -111,6 +111,7 @@ pub mod error;
 pub mod file;
 mod filter;
 pub mod hash;
+mod kernel;
 pub mod probe;
 pub mod sizing;
 pub mod sniff;

@@ -25,7 +25,7 @@ use crate::error::{DecodeError, SizeError};
 use crate::filter::{Dialect, Format, Insert, Size, View};
 use crate::hash::{bloom32_leveldb, bloom32_rocksdb};
 use crate::probe::{self, Mod32};
-use crate::sizing::{self, Geometry, Request, Target};
+use crate::sizing::{self, Geometry, MillibitsPerKey, Request, Target};
 use std::io;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -94,21 +94,8 @@ impl Tail for Signed {
         bloom32_rocksdb(key)
     }
 
-    /// RocksDB's `whole_bits_per_key`: sanitised, then thousandths, then rounded half up.
     fn whole_bits_per_key(asked: f64) -> Result<u32, SizeError> {
-        if asked < 0.5 {
-            return Err(SizeError::NoFilter { bits_per_key: asked });
-        }
-        // NaN is not below 0.5 and not below 100: it clamps to 100, as there.
-        let sane = if asked < 1.0 {
-            1.0
-        } else if asked < 100.0 {
-            asked
-        } else {
-            100.0
-        };
-        let millibits = (sane * 1000.0 + 0.500001) as u32;
-        Ok((millibits + 500) / 1000)
+        MillibitsPerKey::new(asked).map(MillibitsPerKey::whole_bits)
     }
 }
 
