@@ -8,7 +8,7 @@
 //! The hash index is an addition to the binary one and is not needed to find anything. Depth is two at most,
 //! and blocks must follow each other in the file, so no index can lead in a circle.
 
-use crate::block::{Block, IndexEntries, IndexFormat};
+use crate::block::{IndexEntries, IndexFormat};
 use crate::contents::Contents;
 use crate::error::{At, Problem, TableError};
 use crate::handle::Handle;
@@ -62,11 +62,6 @@ impl IndexShape {
         let format = IndexFormat { delta_values, first_keys: kind == IndexKind::FirstKey };
         Ok(IndexShape { handle, kind, format, user_keys: properties.index_has_user_keys() })
     }
-
-    /// How the top level of a partitioned filter is written: as the index, but without first keys.
-    pub(crate) fn filter_format(&self) -> IndexFormat {
-        IndexFormat { first_keys: false, ..self.format }
-    }
 }
 
 /// What is searched for in an index: the first entry not before it.
@@ -116,7 +111,7 @@ impl<S: Source> Table<S> {
         let shape = *self.index_shape();
         let user_keys = self.index_user_keys();
         let search = |handle, role| -> Result<Option<(Handle, Vec<u8>)>, Problem> {
-            let block = self.block(handle, role)?;
+            let block = self.fetch_block(handle, role)?;
             let entry = block.seek_index(shape.format, |key| target.order(order, key, user_keys))?;
             Ok(entry.map(|entry| (entry.handle(), entry.key().to_vec())))
         };
@@ -140,7 +135,7 @@ pub struct DataBlocks<'t, S> {
 impl<'t, S: Source> DataBlocks<'t, S> {
     fn new(table: &'t Table<S>) -> Result<Self, Problem> {
         let shape = table.index_shape();
-        let top = table.block(shape.handle, Role::Index)?.into_index_entries(shape.format);
+        let top = table.fetch_block(shape.handle, Role::Index)?.into_index_entries(shape.format);
         Ok(DataBlocks { table, top, partition: None, earliest: [0; 2] })
     }
 
@@ -197,17 +192,4 @@ pub(crate) fn in_order(handle: Handle, earliest: u64, role: Role, limit: u64) ->
         return Err(Problem::Order { of: role.as_str(), at: handle.offset, earliest });
     }
     Ok(end)
-}
-
-/// An index block with the checks a search needs; for filters over partitions.
-pub(crate) fn partition_for<B: AsRef<[u8]>>(
-    top: &Block<B>,
-    format: IndexFormat,
-    order: impl Fn(&[u8]) -> Ordering,
-) -> Result<Option<Handle>, Problem> {
-    match top.seek_index(format, order)? {
-        Some(entry) => Ok(Some(entry.handle())),
-        // Past the last entry the last partition is asked: a prefix may still be in it.
-        None => top.last_index_entry(format),
-    }
 }

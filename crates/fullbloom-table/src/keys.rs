@@ -34,7 +34,8 @@ impl<S: Source> Table<S> {
 
     /// Walks the distinct user keys: what the table's filter holds.
     pub fn keys(&self) -> Result<TableKeys<'_, S>, TableError> {
-        Ok(TableKeys { entries: self.entries()? })
+        let stamped = self.order().is_some_and(|order| order.timestamp > 0);
+        Ok(TableKeys { entries: self.entries()?, stamped, last: None })
     }
 
     /// Whether the first data block's keys read as internal keys in their order, with kinds that LevelDB writes.
@@ -205,6 +206,9 @@ impl<S: Source> TableEntries<'_, S> {
 #[derive(Debug)]
 pub struct TableKeys<'t, S> {
     entries: TableEntries<'t, S>,
+    /// Keys carry timestamps, so that neighbours may differ in nothing else; the last key is kept for them.
+    stamped: bool,
+    last: Option<Vec<u8>>,
 }
 
 impl<S: Source> TableKeys<'_, S> {
@@ -212,9 +216,14 @@ impl<S: Source> TableKeys<'_, S> {
     #[expect(clippy::should_implement_trait, reason = "the key is borrowed from the walk, which Iterator cannot say")]
     pub fn next(&mut self) -> Result<Option<&[u8]>, TableError> {
         while self.entries.advance()? {
-            if self.entries.is_new_user_key() {
-                return Ok(Some(self.entries.filter_key()));
+            let key = self.entries.filter_key();
+            if !self.entries.is_new_user_key() || self.stamped && self.last.as_deref() == Some(key) {
+                continue;
             }
+            if self.stamped {
+                self.last = Some(key.to_vec());
+            }
+            return Ok(Some(self.entries.filter_key()));
         }
         Ok(None)
     }

@@ -7,6 +7,7 @@
 //! ```
 
 use crate::block::Block;
+use crate::cache::{BlockCache, Counts, Share};
 use crate::compression::{Expander, Limits};
 use crate::contents::Contents;
 use crate::error::{Problem, TableError};
@@ -21,6 +22,7 @@ use crate::role::Role;
 use crate::source::{Mapped, PlainFile, Source};
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 /// What the keys in a table's blocks are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,6 +47,23 @@ pub struct TableOptions {
     pub key_form: KeyForm,
     /// The database's prefix extractor, for tables whose own has a name that is not known here.
     pub prefix_extractor: Option<PrefixExtractor>,
+    /// Where blocks are kept for the next time; without one each is read when it is needed.
+    pub cache: Option<Arc<BlockCache>>,
+    /// Where the index and a whole filter, or the top levels over their partitions, are kept.
+    pub keep: Keep,
+}
+
+/// Where a table keeps the blocks that nearly every lookup needs: its index and its whole filter, or the top levels
+/// over their partitions. Partitions and data blocks always live in the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Keep {
+    /// In the table itself, from the first use on. The default, as RocksDB's.
+    #[default]
+    Table,
+    /// In the cache, where they can be evicted.
+    Cache,
+    /// In the cache and charged to it, but not evicted while the table is open.
+    Pinned,
 }
 
 /// A LevelDB or RocksDB table.
@@ -60,6 +79,20 @@ pub struct Table<S> {
     index: IndexShape,
     order: Option<KeyOrder>,
     internal_keys: bool,
+    share: Option<Share>,
+    /// Index, filter, the filter's top level: kept here with [`Keep::Table`].
+    kept: [OnceLock<Vec<u8>>; 3],
+    reads: Counts,
+    bytes_read: Counts,
+}
+
+/// What a table has read from its source so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reads {
+    /// How many blocks.
+    pub blocks: u64,
+    /// Their bytes as stored, with trailers.
+    pub bytes: u64,
 }
 
 impl Table<PlainFile> {
@@ -106,6 +139,7 @@ impl<S: Source> Table<S> {
         let tail = tail.map_err(|cause| Problem::Io { action: "read the footer", at: file_len - tail_len, cause })?;
         let footer = Footer::decode(&tail, file_len)?;
         drop(tail);
+        let share = options.cache.clone().map(Share::new);
         let mut table = Table {
             source,
             path: path.map(Path::to_owned),
@@ -117,6 +151,10 @@ impl<S: Source> Table<S> {
             index: IndexShape::default(),
             order: Some(KeyOrder::BYTEWISE),
             internal_keys: true,
+            share,
+            kept: Default::default(),
+            reads: Counts::default(),
+            bytes_read: Counts::default(),
         };
         table.load_metadata()?;
         Ok(table)
@@ -142,6 +180,43 @@ impl<S: Source> Table<S> {
             KeyForm::Detect => !self.properties.is_empty() || self.looks_internal()?,
         };
         Ok(())
+    }
+
+    /// A block from where it is kept, or else read and kept there.
+    pub(crate) fn fetch(&self, handle: Handle, role: Role) -> Result<Contents<'_>, Problem> {
+        let place = match role {
+            Role::Index => Some(0),
+            Role::Filter => Some(1),
+            Role::FilterIndex => Some(2),
+            _ => None,
+        };
+        if let (Some(i), Keep::Table) = (place, self.options.keep) {
+            return self.fetch_kept(handle, role, &self.kept[i]);
+        }
+        let Some(share) = &self.share else { return self.read(handle, role) };
+        if let Some(bytes) = share.get(handle, role) {
+            return Ok(Contents::Shared(bytes));
+        }
+        let bytes = Arc::new(self.read(handle, role)?.into_vec());
+        share.insert(handle, Arc::clone(&bytes), role, place.is_some() && self.options.keep == Keep::Pinned);
+        Ok(Contents::Shared(bytes))
+    }
+
+    fn fetch_kept<'a>(
+        &'a self,
+        handle: Handle,
+        role: Role,
+        place: &'a OnceLock<Vec<u8>>,
+    ) -> Result<Contents<'a>, Problem> {
+        if let Some(bytes) = place.get() {
+            return Ok(Contents::Borrowed(bytes));
+        }
+        let bytes = self.read(handle, role)?.into_vec();
+        Ok(Contents::Borrowed(place.get_or_init(|| bytes)))
+    }
+
+    pub(crate) fn fetch_block(&self, handle: Handle, role: Role) -> Result<Block<Contents<'_>>, Problem> {
+        Block::new(self.fetch(handle, role)?, handle.offset)
     }
 
     /// The plain contents of a block whose checksum was checked.
@@ -187,6 +262,8 @@ impl<S: Source> Table<S> {
         }
         let stored = self.source.read(offset, len);
         let stored = stored.map_err(|cause| Problem::Io { action: "read a block", at: offset, cause })?;
+        self.reads.add(role, 1);
+        self.bytes_read.add(role, len as u64);
         if !self.options.skip_checksums {
             self.check(&stored, offset, role)?;
         }
@@ -244,6 +321,11 @@ impl<S: Source> Table<S> {
     /// Whether keys carry sequence number and kind.
     pub fn has_internal_keys(&self) -> bool {
         self.internal_keys
+    }
+
+    /// How many blocks with this role were read from the source since the table was opened.
+    pub fn reads(&self, role: Role) -> Reads {
+        Reads { blocks: self.reads.of(role), bytes: self.bytes_read.of(role) }
     }
 
     pub(crate) fn options(&self) -> &TableOptions {
