@@ -20,6 +20,7 @@ mod reader;
 mod role;
 mod separator;
 mod source;
+pub mod writer;
 pub use cache::{BlockCache, CacheCounts};
 pub use compression::Limits;
 pub use contents::Contents;

@@ -8,27 +8,31 @@ use std::cmp::Ordering;
 /// Whose rule shortens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shortening {
-    RocksDb,
+    /// `seek_kind` goes behind a shortened key: the greatest kind of entry the release knows.
+    RocksDb {
+        seek_kind: u8,
+    },
     LevelDb,
+    /// LevelDB's table builder used without a database: keys are shortened as they are.
+    LevelDbPlain,
 }
 
-/// Behind a shortened user key: the greatest sequence number, so that it sorts before all versions of that key,
-/// and the greatest kind each engine knows for seeking.
 impl Shortening {
+    /// Behind a shortened user key: the greatest sequence number, so that it sorts before all versions of that key.
     fn footer(self) -> [u8; FOOTER_LEN] {
         let kind = match self {
-            Shortening::RocksDb => 0x16,
-            Shortening::LevelDb => 0x01,
+            Shortening::RocksDb { seek_kind } => seek_kind,
+            Shortening::LevelDb | Shortening::LevelDbPlain => 0x01,
         };
-        (MAX_SEQUENCE << 8 | kind).to_le_bytes()
+        (MAX_SEQUENCE << 8 | u64::from(kind)).to_le_bytes()
     }
 
     /// An internal key not less than `last` and less than `next`, as short as the rule makes it.
     pub(crate) fn between(self, last: &[u8], next: &[u8]) -> Vec<u8> {
         let (user_last, user_next) = (user_key(last), user_key(next));
         let short = match self {
-            Shortening::RocksDb => rocksdb_separator(user_last, user_next),
-            Shortening::LevelDb => leveldb_separator(user_last, user_next),
+            Shortening::RocksDb { .. } => rocksdb_separator(user_last, user_next),
+            Shortening::LevelDb | Shortening::LevelDbPlain => leveldb_separator(user_last, user_next),
         };
         self.internal(short, last)
     }
@@ -36,8 +40,8 @@ impl Shortening {
     /// The index key of the last block: RocksDB keeps the key itself, LevelDB takes a short one above it.
     pub(crate) fn after(self, last: &[u8]) -> Vec<u8> {
         match self {
-            Shortening::RocksDb => last.to_vec(),
-            Shortening::LevelDb => self.internal(leveldb_successor(user_key(last)), last),
+            Shortening::RocksDb { .. } => last.to_vec(),
+            Shortening::LevelDb | Shortening::LevelDbPlain => self.internal(leveldb_successor(user_key(last)), last),
         }
     }
 
@@ -46,8 +50,9 @@ impl Shortening {
         let user_last = user_key(last);
         let fits = |short: &Vec<u8>| {
             let shorter = match self {
-                Shortening::RocksDb => short.len() <= user_last.len(),
+                Shortening::RocksDb { .. } => short.len() <= user_last.len(),
                 Shortening::LevelDb => short.len() < user_last.len(),
+                Shortening::LevelDbPlain => true,
             };
             shorter && user_last.cmp(short) == Ordering::Less
         };
@@ -106,6 +111,8 @@ mod tests {
     use super::*;
     use crate::internal_key::{InternalKey, KeyOrder, Kind};
 
+    const ROCKS: Shortening = Shortening::RocksDb { seek_kind: 0x18 };
+
     fn internal(user_key: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
         InternalKey { user_key, sequence: 5, kind: Kind::PUT }.encode(&mut bytes);
@@ -119,7 +126,7 @@ mod tests {
 
     #[test]
     fn the_engines_differ_where_the_first_different_byte_is_one_apart() {
-        let (rocks, level) = (Shortening::RocksDb, Shortening::LevelDb);
+        let (rocks, level) = (ROCKS, Shortening::LevelDb);
         assert_eq!(short(rocks, b"abcdef", b"abzzz"), b"abd");
         assert_eq!(short(level, b"abcdef", b"abzzz"), b"abd");
         assert_eq!(short(rocks, b"abcdef", b"abdz"), b"abd");
@@ -133,7 +140,7 @@ mod tests {
     #[test]
     fn the_last_key_is_kept_by_rocksdb_and_shortened_by_leveldb() {
         let last = internal(b"\xffabc");
-        assert_eq!(Shortening::RocksDb.after(&last), last);
+        assert_eq!(ROCKS.after(&last), last);
         assert_eq!(Shortening::LevelDb.after(&last)[..2], *b"\xffb");
         assert_eq!(Shortening::LevelDb.after(&internal(b"\xff\xff")), internal(b"\xff\xff"));
     }
@@ -152,7 +159,7 @@ mod tests {
                 continue;
             }
             let (last, next) = (internal(&a), internal(&b));
-            for rule in [Shortening::RocksDb, Shortening::LevelDb] {
+            for rule in [ROCKS, Shortening::LevelDb, Shortening::LevelDbPlain] {
                 let separator = rule.between(&last, &next);
                 assert_ne!(KeyOrder::BYTEWISE.internal(&separator, &last), Ordering::Less, "{a:?} {b:?}");
                 assert_eq!(KeyOrder::BYTEWISE.internal(&separator, &next), Ordering::Less, "{a:?} {b:?}");

@@ -9,6 +9,7 @@
 //! The readers here ([`FullBlock`], [`PartitionedBlock`], [`PerBlock`]) answer from borrowed blocks and belong to
 //! nobody's table; [`TableFilter`] ties them to a [`Table`](crate::Table) and to its cache.
 
+pub mod build;
 mod full;
 mod holds;
 mod partitioned;
