@@ -1,1 +1,3 @@
+//! Bloom filters inside the sorted tables of storage engines.
+
 pub mod cassandra;
