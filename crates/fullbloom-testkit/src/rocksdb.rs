@@ -12,7 +12,7 @@ fn bit(bytes: &[u8], position: u64) -> bool {
 /// Bits of FastLocalBloom with so many blocks that a hash probes, in order.
 pub fn fast_local_positions(hash64: u64, blocks: u64, probes: u32) -> Vec<u64> {
     let (low, mut high) = (hash64 & 0xffff_ffff, (hash64 >> 32) as u32);
-    let block = (u128::from(low) * u128::from(blocks) >> 32) as u64;
+    let block = ((u128::from(low) * u128::from(blocks)) >> 32) as u64;
     (0..probes)
         .map(|_| {
             let in_block = high / (1 << 23);
@@ -68,7 +68,7 @@ fn ribbon_matches(data: &[u8], ordinal: u8, blocks: u64, hash64: u64) -> bool {
     let mixed = u64::from(ordinal).wrapping_mul(0xc782_19a2_3eea_dd03);
     let seed = (mixed ^ (mixed & 0xf0f0_f0f0_f0f0_f0f0) >> 4) & 0xffff_ffff;
     let h = (hash64 ^ seed).wrapping_mul(0x6193_d459_236a_3a0d);
-    let start = (u128::from(h) * u128::from(blocks * 128 - 127) >> 64) as u64;
+    let start = ((u128::from(h) * u128::from(blocks * 128 - 127)) >> 64) as u64;
     let a = h.wrapping_mul(0xc28f_8282_2b65_0bed);
     let counts = |i: u64| match i {
         0 => true,

@@ -21,8 +21,8 @@ use crate::dialect::{
     Libbloom1, Name, RocksDb, RocksDbBlock, RocksDbLegacy,
 };
 use crate::error::{DecodeError, SizeError};
-use crate::filter::{Dialect, Filter, Format, Insert, Size, View};
-use crate::sizing::{Geometry, Request};
+use crate::filter::{Filter, Format, Insert, Size, View};
+use crate::sizing::{Geometry, Request, Target};
 use std::io;
 
 /// A filter of some dialect.
@@ -121,10 +121,6 @@ macro_rules! with_dialect {
                 type $D = RocksDbBlock;
                 $body
             }
-            Name::JavaLsm => {
-                type $D = JavaLsm;
-                $body
-            }
             Name::RocksDbLegacy => {
                 let $kind = Kind::Legacy;
                 $full
@@ -136,6 +132,10 @@ macro_rules! with_dialect {
             Name::RocksDbRibbon => {
                 let $kind = Kind::Ribbon;
                 $full
+            }
+            Name::JavaLsm => {
+                type $D = JavaLsm;
+                $body
             }
         }
     };
@@ -154,6 +154,43 @@ fn planned<D: Size + Format>(request: &Request) -> Result<Plan, SizeError> {
         encoded_len: sized.encoded_len(),
         expected_fpr: sized.expected_fpr(request.expected_keys as f64),
     })
+}
+
+/// More bits per key than this buy nothing that could be measured, whatever memory there is.
+const MOST_BITS_PER_KEY: u32 = 100;
+
+/// The largest filter for `expected_keys` keys whose encoded form fits `bytes`, up to 100 bits per key.
+///
+/// Bits per key are tried whole, then in thousandths, where the dialect takes those.
+///
+/// ```
+/// use fullbloom::{any, dialect::Name};
+///
+/// let plan = any::plan_within(Name::LevelDb, 1_000_000, 1_300_000)?;
+/// assert_eq!((plan.geometry.bit_len, plan.encoded_len), (10_000_000, 1_250_001));
+/// # Ok::<(), fullbloom::SizeError>(())
+/// ```
+pub fn plan_within(dialect: Name, expected_keys: u64, bytes: u64) -> Result<Plan, SizeError> {
+    let fitting = |thousandths: u32| {
+        let target = Target::BitsPerKey(f64::from(thousandths) / 1000.0);
+        let plan = plan(dialect, &Request { expected_keys, target })?;
+        if plan.encoded_len <= bytes { Ok(plan) } else { Err(SizeError::OverBudget { bytes }) }
+    };
+    let mut refusal = None;
+    let mut whole = MOST_BITS_PER_KEY;
+    let mut best = None;
+    while whole > 0 {
+        match fitting(whole * 1000) {
+            Ok(plan) => {
+                best = Some(plan);
+                break;
+            }
+            Err(e) => refusal = Some(e),
+        }
+        whole -= 1;
+    }
+    let finer = (1..1000).rev().find_map(|part| fitting(whole * 1000 + part).ok());
+    finer.or(best).ok_or_else(|| refusal.unwrap_or(SizeError::OverBudget { bytes }))
 }
 
 /// An empty filter for this request, ready for keys.
@@ -192,23 +229,6 @@ fn typed_view<D: Format>(bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<V
         Some((bit_len, probes)) => D::view_exact(bytes, bit_len, probes),
         None => View::view(bytes),
     }
-}
-
-/// The filter, if it has the geometry that was asked for.
-fn agreeing<D: Dialect, S: AsRef<[u8]>>(
-    filter: Filter<D, S>,
-    geometry: Option<(u64, u32)>,
-) -> Result<Filter<D, S>, DecodeError> {
-    let Some((bit_len, probes)) = geometry else { return Ok(filter) };
-    let found = filter.geometry();
-    let (field, got, expected) = if found.bit_len != bit_len {
-        ("bits", found.bit_len, bit_len)
-    } else if found.probes != probes {
-        ("probes", found.probes.into(), probes.into())
-    } else {
-        return Ok(filter);
-    };
-    Err(DecodeError::Mismatch { field, at: 0, got, expected })
 }
 
 impl<D: Format, S: AsRef<[u8]> + Send + Sync> AnyFilter for Filter<D, S> {

@@ -211,7 +211,7 @@ fn sizes_and_rates_are_rocksdbs() {
             let keys = policy.approximate_keys(bytes.as_u64().unwrap());
             assert_eq!(keys, row.count("approximate_num_entries"), "{row}");
         }
-        let ours = policy.expected_fpr(keys, space);
+        let ours = policy.estimated_fpr(keys, space);
         match row.field("estimated_fp_rate_at_that_size").as_f64() {
             Some(theirs) => assert!((ours - theirs).abs() <= 1e-12 * theirs.abs(), "{ours} {row}"),
             None => assert!(keys == 0 && ours == 0.0, "{row}"),
@@ -221,7 +221,7 @@ fn sizes_and_rates_are_rocksdbs() {
     for (record, policy) in built_cases(&file) {
         let keys = record.count("hash_entries");
         if keys > 0 && !flag(record, "optimize_filters_for_memory") {
-            let ours = policy.expected_fpr(keys, record.count("filter_len"));
+            let ours = policy.estimated_fpr(keys, record.count("filter_len"));
             let theirs = record.real("estimated_fp_rate");
             assert!((ours - theirs).abs() <= 1e-12 * theirs, "{ours} {record}");
         }

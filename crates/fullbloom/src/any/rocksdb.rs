@@ -1,14 +1,14 @@
 //! RocksDB's full filters behind their names: they are built when all keys are known, and what was asked to
 //! be a Ribbon filter may turn out to be a Bloom filter, or nothing.
 
-use super::{AnyBuilder, AnyFilter, Plan, agreeing, planned};
+use super::{AnyBuilder, AnyFilter, Plan, planned, typed_view};
 use crate::dialect::Name;
 use crate::dialect::rocksdb::{
     BuildError, Builder, FullFilter, Kind, MATCHES_EVERYTHING, Policy, RocksDb, RocksDbLegacy, RocksDbRibbon,
     sniff,
 };
 use crate::error::{DecodeError, SizeError};
-use crate::filter::{Filter, View};
+use crate::filter::Filter;
 use crate::sizing::{Geometry, Request, Target};
 use std::io;
 
@@ -35,8 +35,12 @@ pub(super) fn plan(dialect: Name, kind: Kind, request: &Request) -> Result<Plan,
     }
     let policy = policy(kind, keys, request.target)?;
     let encoded_len = if keys == 0 { 0 } else { policy.content_len(keys) };
-    let expected_fpr = policy.expected_fpr(keys, encoded_len);
-    Ok(Plan { dialect, geometry: policy.geometry(keys), encoded_len, expected_fpr })
+    Ok(Plan {
+        dialect,
+        geometry: policy.geometry(keys),
+        encoded_len,
+        expected_fpr: policy.expected_fpr(keys),
+    })
 }
 
 pub(super) fn builder(
@@ -93,9 +97,9 @@ pub(super) fn ribbon_view(
     geometry: Option<(u64, u32)>,
 ) -> Result<Box<dyn AnyFilter + '_>, DecodeError> {
     if sniff(bytes) == Some(Name::RocksDb) {
-        return Ok(Box::new(agreeing(View::<RocksDb>::view(bytes)?, geometry)?));
+        return Ok(Box::new(typed_view::<RocksDb>(bytes, geometry)?));
     }
-    Ok(Box::new(agreeing(View::<RocksDbRibbon>::view(bytes)?, geometry)?))
+    Ok(Box::new(typed_view::<RocksDbRibbon>(bytes, geometry)?))
 }
 
 /// The filter without bits: of no keys, or of bytes that match every key.

@@ -56,14 +56,14 @@ pub enum Name {
     LevelDb,
     /// RocksDB's per-block policy filter (6.x and older).
     RocksDbBlock,
-    /// java-lsm-tree; raw bits, keys are text.
-    JavaLsm,
     /// RocksDB's legacy full filter (`format_version` below 5).
     RocksDbLegacy,
     /// RocksDB's full filter, FastLocalBloom.
     RocksDb,
     /// RocksDB's Ribbon filter.
     RocksDbRibbon,
+    /// java-lsm-tree; raw bits, keys are text.
+    JavaLsm,
 }
 
 impl Name {
@@ -98,10 +98,10 @@ impl Name {
             Name::Libbloom1 => "libbloom-1",
             Name::LevelDb => "leveldb",
             Name::RocksDbBlock => "rocksdb-block",
-            Name::JavaLsm => "java-lsm",
             Name::RocksDbLegacy => "rocksdb-legacy",
             Name::RocksDb => "rocksdb",
             Name::RocksDbRibbon => "rocksdb-ribbon",
+            Name::JavaLsm => "java-lsm",
         }
     }
 
@@ -118,10 +118,10 @@ impl Name {
             Name::Libbloom1 => "libbloom 1.6, raw bits",
             Name::LevelDb => "LevelDB's policy filter (leveldb.BuiltinBloomFilter2)",
             Name::RocksDbBlock => "RocksDB's per-block policy filter (6.x and older)",
-            Name::JavaLsm => "java-lsm-tree, raw bits; keys are text",
             Name::RocksDbLegacy => "RocksDB's legacy full filter (format_version below 5)",
             Name::RocksDb => "RocksDB's full filter, FastLocalBloom (format_version 5 and later)",
             Name::RocksDbRibbon => "RocksDB's Ribbon filter (Standard128)",
+            Name::JavaLsm => "java-lsm-tree, raw bits; keys are text",
         }
     }
 }

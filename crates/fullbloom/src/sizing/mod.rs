@@ -7,7 +7,7 @@ mod bits_per_key;
 mod rate;
 
 pub use bits_per_key::MillibitsPerKey;
-pub use rate::{classic_fpr, collision_fpr, combine, estimated_keys, modulo_fpr};
+pub use rate::{blocked_fpr, classic_fpr, collision_fpr, combine, estimated_keys, modulo_fpr};
 
 /// What a filter is asked to be.
 #[derive(Debug, Clone, Copy, PartialEq)]

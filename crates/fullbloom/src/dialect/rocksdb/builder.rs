@@ -223,3 +223,6 @@ impl Builder {
         verdict
     }
 }
+
+#[cfg(test)]
+mod tests;

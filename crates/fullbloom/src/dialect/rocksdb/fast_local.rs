@@ -7,8 +7,8 @@
 //! The lower half of the hash chooses the block, the upper half makes all probes inside it: one cache line
 //! per question.
 
-use super::sizing::MAX_FAST_LOCAL;
-use super::{Kind, Policy, TRAILER, rate, require_marker, split};
+use super::sizing::{MAX_FAST_LOCAL, fast_local_fpr};
+use super::{Kind, Policy, TRAILER, require_marker, split};
 use crate::bits::{self, prefetch};
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
@@ -117,9 +117,9 @@ impl Dialect for RocksDb {
         prefetch::read(bits, at + BLOCK as usize - 1);
     }
 
-    /// RocksDB's own model.
+    /// The exact rate; RocksDB's own estimate is [`Policy::estimated_fpr`].
     fn expected_fpr(&self, keys: f64) -> f64 {
-        rate::fast_local(keys, u64::from(self.blocks) * BLOCK, self.probes.into())
+        fast_local_fpr(keys, self.blocks.into(), self.probes.into())
     }
 
     /// The mean over the blocks of each one's own rate: a crowded block errs more than two half-empty ones

@@ -124,8 +124,7 @@ pub fn sniff(bytes: &[u8]) -> Option<Name> {
         ribbon::MARKER => RocksDbRibbon::decode(bytes).ok().map(|_| Name::RocksDbRibbon),
         _ => {
             let (found, _) = RocksDbLegacy::decode(bytes).ok()?;
-            let written = found.lines() % 2 == 1 && found.geometry().probes <= 30 && found.line_len() >= 64;
-            (written && found.line_len() <= 256).then_some(Name::RocksDbLegacy)
+            found.doubt().is_none().then_some(Name::RocksDbLegacy)
         }
     }
 }

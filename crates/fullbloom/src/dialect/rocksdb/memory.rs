@@ -81,7 +81,7 @@ fn balanced(
     balance: &MemoryBalance,
     usable: &dyn Fn(u64) -> u64,
 ) -> u64 {
-    let rate = |len| policy.expected_fpr_with(keys, len, true);
+    let rate = |len| policy.estimated_fpr_with(keys, len, true);
     let rounded_down = |data_len: u64| data_len / granule * granule + TRAILER as u64;
     let target_rate = rate(target);
     let mut len = target;

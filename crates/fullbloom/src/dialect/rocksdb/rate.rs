@@ -2,7 +2,7 @@
 //! on them, so they are part of the bytes.
 //!
 //! They are models. The crowding of blocks is stood for by two blocks one standard deviation to either side
-//! of the mean: at 10 bits per key that says 0.951 %, the exact sum over all crowds 0.957 %.
+//! of the mean: at 10 bits per key that says 0.951 % where the sum over all crowds is 0.966 %.
 
 use crate::sizing::combine;
 
