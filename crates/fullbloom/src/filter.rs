@@ -16,7 +16,7 @@ use std::ops::Range;
 /// One system's way from a key to an answer, exactly; a value of it is bound to one geometry.
 ///
 /// Implemented by the types in [`dialect`](crate::dialect). The methods taking `bits` may rely on what
-/// [`Filter`] has checked: there are at least [`byte_len`](Dialect::byte_len) bytes.
+/// [`Filter`] has checked: there are [`byte_len`](Dialect::byte_len) bytes.
 pub trait Dialect: Clone + Send + Sync {
     /// The dialect's name.
     const NAME: Name;
@@ -194,11 +194,14 @@ fn ring<H: Copy + Default>(mut hashes: impl Iterator<Item = H>, mut step: impl F
 }
 
 impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
-    /// A filter over these bits; refused when they are fewer than the dialect's geometry needs.
+    /// A filter over these bits; refused when they are fewer or more than the dialect's geometry says.
     pub fn from_parts(dialect: D, bits: S) -> Result<Self, DecodeError> {
         let (need, have) = (dialect.byte_len(), bits.as_ref().len() as u64);
         if have < need {
             return Err(DecodeError::Truncated { field: "bits", at: 0, need, have });
+        }
+        if have > need {
+            return Err(DecodeError::Trailing { at: need, extra: have - need });
         }
         Ok(Filter { dialect, bits })
     }
