@@ -64,7 +64,9 @@ pub fn check_target(dialect: Name, target: Target) -> Result<(), SizeError> {
         plan = any::plan(dialect, &Request { expected_keys: 1000, target });
     }
     match plan {
-        Err(e @ (SizeError::Value { .. } | SizeError::NoFilter { .. } | SizeError::Unsupported { .. })) => Err(e),
+        Err(e @ (SizeError::Value { .. } | SizeError::NoFilter { .. } | SizeError::Unsupported { .. })) => {
+            Err(e)
+        }
         // Fewer keys may reach a lower rate, but none reach zero.
         Err(e @ SizeError::Unreachable { fpr, .. }) if fpr <= 0.0 => Err(e),
         _ => Ok(()),

@@ -204,17 +204,36 @@ impl<T: Tail> Policy<T> {
             return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr < 1" });
         }
         const MOST: u32 = 100;
-        for bits_per_key in 1..=MOST {
+        /// Candidates asked one after the other; the rate falls evenly enough to halve the rest.
+        const NEAR: u32 = 8;
+        let n = keys as f64;
+        let sized = |bits_per_key: u32| {
             let target = Target::BitsPerKey(bits_per_key.into());
-            let sized = Self::size(&Request { expected_keys: keys, target })?;
-            // Bloom's formula is the least that can be expected, and saves asking most of the candidates.
-            let Geometry { bit_len, probes, .. } = sized.geometry();
-            let least = sizing::classic_fpr(keys as f64, bit_len, probes) * 0.9;
-            if least <= fpr && sized.expected_fpr(keys as f64) <= fpr {
-                return Ok(sized);
+            Self::size(&Request { expected_keys: keys, target })
+        };
+        // Bloom's formula and equal hashes are the least that can be expected, and save asking most candidates.
+        let least = |candidate: &Self| {
+            let Geometry { bit_len, probes, .. } = candidate.geometry();
+            sizing::combine(sizing::classic_fpr(n, bit_len, probes) * 0.9, sizing::collision_fpr(n, 32))
+        };
+        let mut low = 1;
+        while low <= MOST && least(&sized(low)?) > fpr {
+            low += 1;
+        }
+        let near = low + NEAR;
+        let mut high = MOST + 1;
+        while low < high {
+            let candidate = if low < near { low } else { low.midpoint(high) };
+            match sized(candidate) {
+                Ok(sized) if sized.expected_fpr(n) > fpr => low = candidate + 1,
+                _ => high = candidate, // it keeps the rate, or is already too large
             }
         }
-        Err(SizeError::Unreachable { fpr, max_bits_per_key: MOST.into() })
+        if low <= MOST {
+            sized(low)
+        } else {
+            Err(SizeError::Unreachable { fpr, max_bits_per_key: MOST.into() })
+        }
     }
 }
 
