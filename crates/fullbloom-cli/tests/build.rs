@@ -128,6 +128,9 @@ fn more_keys_than_expected_are_inserted_with_a_warning() {
     );
     let exact = ["build", "--dialect", "leveldb", "--bits", "64", "--probes", "3", "-q", "-o", &filter];
     assert!(run(&exact, lines(100).as_bytes()).exits(0).err.is_empty(), "nothing was expected");
+    let rocksdb = ["build", "--dialect", "rocksdb", "--expected-keys", "10", "--fpr", "0.01", "-o", "-"];
+    let out = run(&rocksdb, lines(100).as_bytes()).exits(0);
+    assert!(out.err.is_empty() && out.out.len() > 100, "sized by the keys that come: {out:?}");
 }
 
 #[test]

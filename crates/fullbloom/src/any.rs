@@ -216,6 +216,13 @@ pub fn builder(dialect: Name, request: &Request) -> Result<Box<dyn AnyBuilder>, 
     )
 }
 
+/// Whether [`builder`] has no use for the number of expected keys: the geometry is given, or the filter is
+/// sized by the keys that come.
+pub fn ignores_expected_keys(dialect: Name, target: Target) -> bool {
+    matches!(target, Target::Exact { .. })
+        || matches!(dialect, Name::RocksDb | Name::RocksDbLegacy | Name::RocksDbRibbon)
+}
+
 /// Reads encoded bytes strictly and answers from where they are.
 ///
 /// `geometry` (bits and probes) is needed by the dialects whose bytes hold nothing but bits; for others it

@@ -207,33 +207,36 @@ impl<T: Tail> Policy<T> {
             return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr < 1" });
         }
         const MOST: u32 = 100;
+        /// Candidates asked one after the other; the rate falls evenly enough to halve the rest.
+        const NEAR: u32 = 8;
+        let n = keys as f64;
         let sized = |bits_per_key: u32| {
-            Self::size(&Request { expected_keys: keys, target: Target::BitsPerKey(bits_per_key.into()) })
+            let target = Target::BitsPerKey(bits_per_key.into());
+            Self::size(&Request { expected_keys: keys, target })
         };
-        // Neither more bits nor luck can get below equal hashes, nor far below Bloom's formula.
-        let possible = |policy: &Self| {
-            let Geometry { bit_len, probes, .. } = policy.geometry();
-            let least = sizing::classic_fpr(keys as f64, bit_len, probes) * 0.9;
-            least.max(sizing::collision_fpr(keys as f64, 32)) <= fpr
+        // Bloom's formula and equal hashes are the least that can be expected, and save asking most candidates.
+        let least = |candidate: &Self| {
+            let Geometry { bit_len, probes, .. } = candidate.geometry();
+            sizing::combine(sizing::classic_fpr(n, bit_len, probes) * 0.9, sizing::collision_fpr(n, 32))
         };
-        let keeps = |policy: &Self| possible(policy) && policy.expected_fpr(keys as f64) <= fpr;
-        let (mut low, mut high) = (0, MOST);
-        while high > 1 && sized(high).is_err() {
-            high -= 1; // too long for 32-bit positions
+        let mut low = 1;
+        while low <= MOST && least(&sized(low)?) > fpr {
+            low += 1;
         }
-        let mut best = sized(high)?;
-        if !keeps(&best) {
-            return Err(SizeError::Unreachable { fpr, max_bits_per_key: high.into() });
-        }
-        // `high` keeps the rate, `low` does not.
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            match sized(middle) {
-                Ok(policy) if keeps(&policy) => (high, best) = (middle, policy),
-                _ => low = middle,
+        let near = low + NEAR;
+        let mut high = MOST + 1;
+        while low < high {
+            let candidate = if low < near { low } else { low.midpoint(high) };
+            match sized(candidate) {
+                Ok(sized) if sized.expected_fpr(n) > fpr => low = candidate + 1,
+                _ => high = candidate, // it keeps the rate, or is already too large
             }
         }
-        Ok(best)
+        if low <= MOST {
+            sized(low)
+        } else {
+            Err(SizeError::Unreachable { fpr, max_bits_per_key: MOST.into() })
+        }
     }
 }
 

@@ -136,7 +136,8 @@ impl Dialect for RocksDbLegacy {
 
     /// RocksDB's own model.
     fn expected_fpr(&self, keys: f64) -> f64 {
-        rate::legacy(keys, self.byte_len(), self.probes.into())
+        // Past the bits there are, the parts of the formula sum up to a little more than certainty.
+        rate::legacy(keys, self.byte_len(), self.probes.into()).min(1.0)
     }
 
     /// Asked of the filter itself, with hashes spread evenly over all 2^32: no formula is near, because the
