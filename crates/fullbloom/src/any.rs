@@ -13,9 +13,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use crate::dialect::{LevelDb, Name, RocksDbBlock};
+mod rocksdb;
+
+use crate::dialect::rocksdb::Kind;
+use crate::dialect::{
+    Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, JavaLsm, LevelDb, Libbloom,
+    Libbloom1, Name, RocksDb, RocksDbBlock, RocksDbLegacy,
+};
 use crate::error::{DecodeError, SizeError};
-use crate::filter::{Dialect, Filter, Format, Insert, Size, View};
+use crate::filter::{Filter, Format, Insert, Size, View};
 use crate::sizing::{Geometry, Request, Target};
 use std::io;
 
@@ -39,6 +45,8 @@ pub trait AnyFilter: Send + Sync {
     fn expected_fpr(&self) -> f64;
     /// How many distinct keys the set bits speak of; `None` when it cannot be told.
     fn estimated_keys(&self) -> Option<f64>;
+    /// What in the decoded numbers cannot be as the system wrote it, though it can be answered from.
+    fn doubt(&self) -> Option<DecodeError>;
     /// Writes the encoded filter.
     fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()>;
 }
@@ -68,10 +76,43 @@ pub struct Plan {
     pub expected_fpr: f64,
 }
 
-/// Calls `$body` with `$D` standing for the dialect's type.
+/// Calls `$body` with `$D` standing for the dialect's type, or `$full` with the kind of full filter, which
+/// needs all keys before it has a size.
 macro_rules! with_dialect {
-    ($name:expr, $D:ident => $body:expr) => {
+    ($name:expr, $D:ident => $body:expr, $kind:ident => $full:expr) => {
         match $name {
+            Name::Cassandra => {
+                type $D = Cassandra;
+                $body
+            }
+            Name::Cassandra3 => {
+                type $D = Cassandra3;
+                $body
+            }
+            Name::Cassandra2 => {
+                type $D = Cassandra2;
+                $body
+            }
+            Name::Cassandra1 => {
+                type $D = Cassandra1;
+                $body
+            }
+            Name::Cassandra07 => {
+                type $D = Cassandra07;
+                $body
+            }
+            Name::Cassandra0 => {
+                type $D = Cassandra0;
+                $body
+            }
+            Name::Libbloom => {
+                type $D = Libbloom;
+                $body
+            }
+            Name::Libbloom1 => {
+                type $D = Libbloom1;
+                $body
+            }
             Name::LevelDb => {
                 type $D = LevelDb;
                 $body
@@ -80,26 +121,87 @@ macro_rules! with_dialect {
                 type $D = RocksDbBlock;
                 $body
             }
+            Name::RocksDbLegacy => {
+                let $kind = Kind::Legacy;
+                $full
+            }
+            Name::RocksDb => {
+                let $kind = Kind::FastLocal;
+                $full
+            }
+            Name::RocksDbRibbon => {
+                let $kind = Kind::Ribbon;
+                $full
+            }
+            Name::JavaLsm => {
+                type $D = JavaLsm;
+                $body
+            }
         }
     };
 }
 
 /// What this request comes to, without allocating the filter.
 pub fn plan(dialect: Name, request: &Request) -> Result<Plan, SizeError> {
-    with_dialect!(dialect, D => {
-        let sized = D::size(request)?;
-        Ok(Plan {
-            dialect,
-            geometry: sized.geometry(),
-            encoded_len: sized.encoded_len(),
-            expected_fpr: sized.expected_fpr(request.expected_keys as f64),
-        })
+    with_dialect!(dialect, D => planned::<D>(request), kind => rocksdb::plan(dialect, kind, request))
+}
+
+fn planned<D: Size + Format>(request: &Request) -> Result<Plan, SizeError> {
+    let sized = D::size(request)?;
+    Ok(Plan {
+        dialect: D::NAME,
+        geometry: sized.geometry(),
+        encoded_len: sized.encoded_len(),
+        expected_fpr: sized.expected_fpr(request.expected_keys as f64),
     })
 }
 
+/// More bits per key than this buy nothing that could be measured, whatever memory there is.
+const MOST_BITS_PER_KEY: u32 = 100;
+
+/// The largest filter for `expected_keys` keys whose encoded form fits `bytes`, up to 100 bits per key.
+///
+/// Bits per key are tried whole, then in thousandths, where the dialect takes those.
+///
+/// ```
+/// use fullbloom::{any, dialect::Name};
+///
+/// let plan = any::plan_within(Name::LevelDb, 1_000_000, 1_300_000)?;
+/// assert_eq!((plan.geometry.bit_len, plan.encoded_len), (10_000_000, 1_250_001));
+/// # Ok::<(), fullbloom::SizeError>(())
+/// ```
+pub fn plan_within(dialect: Name, expected_keys: u64, bytes: u64) -> Result<Plan, SizeError> {
+    let fitting = |thousandths: u32| {
+        let target = Target::BitsPerKey(f64::from(thousandths) / 1000.0);
+        let plan = plan(dialect, &Request { expected_keys, target })?;
+        if plan.encoded_len <= bytes { Ok(plan) } else { Err(SizeError::OverBudget { bytes }) }
+    };
+    let mut refusal = None;
+    let mut whole = MOST_BITS_PER_KEY;
+    let mut best = None;
+    while whole > 0 {
+        match fitting(whole * 1000) {
+            Ok(plan) => {
+                best = Some(plan);
+                break;
+            }
+            Err(e) => refusal = Some(e),
+        }
+        whole -= 1;
+    }
+    let finer = (1..1000).rev().find_map(|part| fitting(whole * 1000 + part).ok());
+    finer.or(best).ok_or_else(|| refusal.unwrap_or(SizeError::OverBudget { bytes }))
+}
+
 /// An empty filter for this request, ready for keys.
+///
+/// RocksDB's full filters are sized by the keys that come, not by those expected, as there.
 pub fn builder(dialect: Name, request: &Request) -> Result<Box<dyn AnyBuilder>, SizeError> {
-    with_dialect!(dialect, D => Ok(Box::new(Filter::<D>::new(request)?)))
+    with_dialect!(
+        dialect,
+        D => Ok(Box::new(Filter::<D>::new(request)?)),
+        kind => rocksdb::builder(dialect, kind, request)
+    )
 }
 
 /// Reads encoded bytes strictly and answers from where they are.
@@ -111,34 +213,21 @@ pub fn view<'a>(
     bytes: &'a [u8],
     geometry: Option<(u64, u32)>,
 ) -> Result<Box<dyn AnyFilter + 'a>, DecodeError> {
-    with_dialect!(dialect, D => Ok(Box::new(typed_view::<D>(bytes, geometry)?)))
+    with_dialect!(
+        dialect,
+        D => Ok(Box::new(typed_view::<D>(bytes, geometry)?)),
+        kind => match kind {
+            Kind::Legacy => Ok(Box::new(typed_view::<RocksDbLegacy>(bytes, geometry)?)),
+            Kind::FastLocal => Ok(Box::new(typed_view::<RocksDb>(bytes, geometry)?)),
+            Kind::Ribbon => rocksdb::ribbon_view(bytes, geometry),
+        }
+    )
 }
 
-fn typed_view<D: Format + Size>(bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<View<'_, D>, DecodeError> {
+fn typed_view<D: Format>(bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<View<'_, D>, DecodeError> {
     match geometry {
-        Some((bit_len, probes)) if D::HEADERLESS => {
-            let target = Target::Exact { bit_len, probes };
-            let dialect = D::size(&Request { expected_keys: 0, target }).map_err(DecodeError::Geometry)?;
-            let (have, need) = (bytes.len() as u64, dialect.byte_len());
-            if have > need {
-                return Err(DecodeError::Trailing { at: need, extra: have - need });
-            }
-            Filter::from_parts(dialect, bytes)
-        }
-        Some((bit_len, probes)) => {
-            let view = View::<D>::view(bytes)?;
-            let found = view.geometry();
-            if (found.bit_len, found.probes) != (bit_len, probes) {
-                let (field, got, expected) = if found.bit_len == bit_len {
-                    ("probes", found.probes.into(), probes.into())
-                } else {
-                    ("bits", found.bit_len, bit_len)
-                };
-                return Err(DecodeError::Mismatch { field, at: 0, got, expected });
-            }
-            Ok(view)
-        }
-        None => View::<D>::view(bytes),
+        Some((bit_len, probes)) => D::view_exact(bytes, bit_len, probes),
+        None => View::view(bytes),
     }
 }
 
@@ -177,6 +266,10 @@ impl<D: Format, S: AsRef<[u8]> + Send + Sync> AnyFilter for Filter<D, S> {
 
     fn estimated_keys(&self) -> Option<f64> {
         Filter::estimated_keys(self)
+    }
+
+    fn doubt(&self) -> Option<DecodeError> {
+        Filter::dialect(self).doubt()
     }
 
     fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {

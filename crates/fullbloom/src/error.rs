@@ -44,6 +44,11 @@ pub enum SizeError {
         /// The dialect's limit in bits.
         limit: u64,
     },
+    /// Even the smallest filter for these keys is larger than the memory it may take.
+    OverBudget {
+        /// Bytes it may take.
+        bytes: u64,
+    },
     /// The engine stores no filter at all for this request (bits per key below one half).
     NoFilter {
         /// The asked bits per key.
@@ -77,6 +82,9 @@ impl fmt::Display for SizeError {
             }
             SizeError::TooLarge { bit_len, limit } => {
                 write!(f, "{bit_len} bits are more than the {limit} this dialect can hold")
+            }
+            SizeError::OverBudget { bytes } => {
+                write!(f, "no filter for this many keys fits {bytes} bytes")
             }
             SizeError::NoFilter { bits_per_key } => {
                 write!(f, "at {bits_per_key} bits per key the engine stores no filter (it needs 0.5 or more)")
@@ -223,7 +231,9 @@ impl fmt::Display for MergeError {
             MergeError::Differs { what, ours, theirs } => {
                 write!(f, "filters cannot be merged: {what} is {ours} in one and {theirs} in the other")
             }
-            MergeError::Unsupported { dialect, why } => write!(f, "{dialect} filters cannot be merged: {why}"),
+            MergeError::Unsupported { dialect, why } => {
+                write!(f, "{dialect} filters cannot be merged: {why}")
+            }
         }
     }
 }

@@ -1,14 +1,120 @@
-//! fullbloom: the Bloom filters of storage engines, bit for bit.
-#![warn(missing_docs)]
+//! The Bloom filters of storage engines, bit for bit.
+//!
+//! A Bloom filter answers "is this key in the set?" with a certain *no* or a probable *yes*, in a few bits per key.
+//! Every engine has its own: its own sizing rule, key hash, probe positions and bytes. This crate speaks theirs
+//! exactly, quirks included; each such whole is a [`dialect`]. Bytes written here are the bytes the system itself
+//! writes, and answers are its answers.
+//!
+//! ```
+//! use fullbloom::{Cassandra, Filter};
+//!
+//! let mut filter = Filter::<Cassandra>::with_fpr(1_000, 0.01)?; // 1,000 keys, one false answer in a hundred
+//! filter.insert(b"alice");
+//! assert!(filter.may_contain(b"alice"));  // never a false no
+//! assert!(!filter.may_contain(b"mallory"));
+//! filter.save(std::env::temp_dir().join("nb-1-big-Filter.db"))?; // the file is replaced whole or not at all
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`Filter`] owns its bits, [`View`] borrows them (a mapped file, a block from a cache); both answer single keys,
+//! batches, and hashes made before. Everything that reads bytes is strict and names the field that is wrong;
+//! nothing here panics on bytes from outside. When the dialect is known only at run time, use [`any`].
+//!
+//! # One example for each dialect
+//!
+//! **Cassandra 4.0 to 5.x** ([`Cassandra`], `na` and later) and **3.x** ([`Cassandra3`], `ma` to `me`) differ in the order of
+//! bytes, **1.2 to 2.2** ([`Cassandra2`]) in the order of the hashes, **0.7.1 to 1.1** ([`Cassandra1`]) in the hash. The name of
+//! the file says which one it is:
+//!
+//! ```
+//! use fullbloom::{Cassandra, Cassandra1, Cassandra2, Cassandra3, Filter, cassandra::Descriptor, dialect::Name};
+//!
+//! fn filter_db<D: fullbloom::Size + fullbloom::Insert + fullbloom::Format>() -> String {
+//!     let mut filter = Filter::<D>::with_fpr(3, 0.01).unwrap();
+//!     filter.extend(["a", "b", "c"]);
+//!     filter.encode()[8..].iter().map(|byte| format!("{byte:02x}")).collect()
+//! }
+//! assert_eq!(filter_db::<Cassandra>(), "840091804c003808");
+//! assert_eq!(filter_db::<Cassandra3>(), "0838004c80910084");
+//! assert_eq!(filter_db::<Cassandra2>(), "20a2428800842003");
+//! assert_eq!(filter_db::<Cassandra1>(), "8880920080226a20");
+//! assert_eq!(Descriptor::parse("me-7-big-Filter.db".as_ref())?.dialect, Name::Cassandra3);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! **Cassandra 0.7.0** ([`Cassandra07`], `c` to `e`) and **0.3 to 0.7 beta** ([`Cassandra0`], `a` and `b`) store a Java object
+//! stream; the older one hashes keys as UTF-16 text:
+//!
+//! ```
+//! use fullbloom::{Cassandra0, Cassandra07, Filter};
+//!
+//! let mut bytes = Filter::<Cassandra07>::with_fpr(10, 0.01)?;
+//! bytes.insert(&[0xff, 0x00]);
+//! let mut text = Filter::<Cassandra0>::with_fpr(10, 0.01)?;
+//! text.insert("schlüssel".as_bytes());
+//! assert_eq!(bytes.encode()[4..8], [0xac, 0xed, 0x00, 0x05]);
+//! assert!(Filter::<Cassandra0>::decode(&text.encode())?.may_contain("schlüssel".as_bytes()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! **libbloom 2.0** ([`Libbloom`]) has a save file, **libbloom 1.6** ([`Libbloom1`]) raw bits:
+//!
+//! ```
+//! use fullbloom::{Filter, Format, Libbloom, Libbloom1};
+//!
+//! let mut two = Filter::<Libbloom>::with_fpr(1_000, 0.01)?;
+//! two.insert(b"hello");
+//! assert!(Filter::<Libbloom>::decode(&two.encode())?.may_contain(b"hello"));
+//!
+//! let mut one = Filter::<Libbloom1>::with_fpr(1_000, 0.01)?;
+//! one.insert(b"hello");
+//! assert!(Libbloom1::view_exact(one.bits(), 9585, 7)?.may_contain(b"hello"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! **LevelDB** ([`LevelDb`]) and **RocksDB's per-block filter** ([`RocksDbBlock`]) are sized by bits per key:
+//!
+//! ```
+//! use fullbloom::{Filter, LevelDb, RocksDbBlock, View};
+//!
+//! let mut leveldb = Filter::<LevelDb>::with_bits_per_key(2, 10.0)?;
+//! leveldb.extend(["hello", "world"]);
+//! assert!(View::<LevelDb>::view(&leveldb.encode())?.may_contain(b"world"));
+//!
+//! let mut rocksdb = Filter::<RocksDbBlock>::with_bits_per_key(1, 10.0)?;
+//! rocksdb.insert(b"caf\xc3\xa9"); // tail bytes above 0x7f: here the two part
+//! assert!(rocksdb.may_contain(b"caf\xc3\xa9"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! **java-lsm-tree** ([`JavaLsm`]) stores bits alone and forgets its two numbers; give them back:
+//!
+//! ```
+//! use fullbloom::{Filter, Format, JavaLsm};
+//!
+//! let mut filter = Filter::<JavaLsm>::with_fpr(2_000, 0.05)?;
+//! filter.insert(b"user:17");
+//! let (bits, probes) = (filter.geometry().bit_len, filter.geometry().probes);
+//! assert!(JavaLsm::view_exact(&filter.encode(), bits, probes)?.may_contain(b"user:17"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Not for keys from untrusted people
+//!
+//! The hashes of these dialects are public and unseeded: whoever may choose keys can make ones that the filter
+//! calls present, or fill it. That is a property of their bytes.
 
 pub mod any;
 mod bits;
 pub mod dialect;
 pub mod error;
+pub mod file;
 mod filter;
 pub mod hash;
+mod kernel;
 pub mod probe;
 pub mod sizing;
+pub mod sniff;
 mod wire;
 
 pub use bits::Owned;

@@ -124,10 +124,7 @@ mod tests {
     #[test]
     fn magic_says_which_byte_differs_before_it_says_short() {
         let mut cursor = Cursor::new(b"libbxoom");
-        assert_eq!(
-            cursor.magic("magic", b"libbloom2"),
-            Err(DecodeError::Magic { field: "magic", at: 4 })
-        );
+        assert_eq!(cursor.magic("magic", b"libbloom2"), Err(DecodeError::Magic { field: "magic", at: 4 }));
         let mut cursor = Cursor::new(b"libbl");
         assert_eq!(
             cursor.magic("magic", b"libbloom2"),

@@ -40,13 +40,6 @@ impl Owned {
         let start = unsafe { base.add(slack) };
         Ok(Owned { start, len: size, base: Some((base, layout)) })
     }
-
-    /// A copy of these bytes.
-    pub fn copy_of(bytes: &[u8]) -> Result<Owned, SizeError> {
-        let mut owned = Owned::zeroed(bytes.len() as u64)?;
-        owned.as_mut().copy_from_slice(bytes);
-        Ok(owned)
-    }
 }
 
 impl AsRef<[u8]> for Owned {

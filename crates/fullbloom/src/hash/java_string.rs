@@ -98,7 +98,9 @@ mod tests {
 
     #[test]
     fn ill_formed_bytes_are_replaced_as_the_standard_library_does() {
-        for bytes in [&b"\xff"[..], b"a\x80b", b"\xe4\xb8", b"\xf0\x9f\x98", b"\xf5\x80", b"\xc3(", b"\xe0\x80\x80"] {
+        for bytes in
+            [&b"\xff"[..], b"a\x80b", b"\xe4\xb8", b"\xf0\x9f\x98", b"\xf5\x80", b"\xc3(", b"\xe0\x80\x80"]
+        {
             let lossy = String::from_utf8_lossy(bytes);
             assert!(utf16_units(bytes).eq(lossy.encode_utf16()), "{bytes:x?}");
         }

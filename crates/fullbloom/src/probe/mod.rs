@@ -7,5 +7,5 @@ mod reduce;
 mod walk;
 
 pub use reduce::{Mod32, Mod63};
-pub use walk::{int32, long64, stepping64, wrapping32};
 pub(crate) use walk::{all_set, prefetch_all, set_all};
+pub use walk::{int32, long64, stepping64, wrapping32};

@@ -1,0 +1,225 @@
+//! What the name of an sstable's file says: version, format, generation, component.
+//!
+//! | since | name | example |
+//! |---|---|---|
+//! | 2.2 | `<version>-<id>-<format>-<component>` | `nb-1-big-Filter.db`, `da-3-bti-Filter.db` |
+//! | 1.1 | `<keyspace>-<table>-[tmp-]<version>-<generation>-<component>` | `foo-atable-ka-1-Filter.db` |
+//! | 0.7 | `<table>-<version>-<generation>-<component>` | `Standard1-e-1-Filter.db` |
+//! | before | `<table>-<generation>-<component>` | `Standard1-12-Filter.db` |
+
+use crate::dialect::Name;
+use std::fmt;
+use std::path::Path;
+
+/// The sstable format of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TableFormat {
+    /// Index.db and Summary.db beside the data; the only one before 5.0.
+    Big,
+    /// Partitions.db and Rows.db, tries, since 5.0.
+    Bti,
+}
+
+/// The parts of an sstable file's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Descriptor {
+    /// Keyspace, where the name carries it (1.1 to 2.1).
+    pub keyspace: Option<String>,
+    /// Table (column family), where the name carries it (before 2.2).
+    pub table: Option<String>,
+    /// Version letters; `a` where the name has none.
+    pub version: String,
+    /// Generation: a number, or since 4.1 possibly a time-ordered text.
+    pub id: String,
+    /// BIG or BTI.
+    pub format: TableFormat,
+    /// The component, e.g. `Filter.db`.
+    pub component: String,
+    /// The dialect of this sstable's filter, by version *and* format: `da` sorts below `f` but is of today.
+    pub dialect: Name,
+}
+
+/// The name is not that of an sstable component we know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotAnSstable {
+    what: &'static str,
+}
+
+impl NotAnSstable {
+    /// Why not, in words.
+    pub fn what(&self) -> &'static str {
+        self.what
+    }
+}
+
+impl fmt::Display for NotAnSstable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.what)
+    }
+}
+
+impl std::error::Error for NotAnSstable {}
+
+const NO_NAME: NotAnSstable = NotAnSstable { what: "the file name is not that of an sstable component" };
+const NO_VERSION: NotAnSstable =
+    NotAnSstable { what: "the file name has sstable version letters that are not known here" };
+
+impl Descriptor {
+    /// Reads the last part of a path.
+    ///
+    /// ```
+    /// use fullbloom::cassandra::Descriptor;
+    /// use fullbloom::dialect::Name;
+    ///
+    /// let new = Descriptor::parse("data/ks/t-1b255f4def25/da-3-bti-Filter.db".as_ref())?;
+    /// assert_eq!((new.version.as_str(), new.dialect), ("da", Name::Cassandra));
+    /// let old = Descriptor::parse("foo-atable-ka-1-Filter.db".as_ref())?;
+    /// assert_eq!((old.table.as_deref(), old.dialect), (Some("atable"), Name::Cassandra2));
+    /// # Ok::<(), fullbloom::cassandra::NotAnSstable>(())
+    /// ```
+    pub fn parse(path: &Path) -> Result<Descriptor, NotAnSstable> {
+        let name = path.file_name().and_then(|name| name.to_str()).ok_or(NO_NAME)?;
+        let parts: Vec<&str> = name.split('-').collect();
+        let (component, parts) = parts.split_last().ok_or(NO_NAME)?;
+        if !component.contains('.') || component.starts_with('.') {
+            return Err(NO_NAME);
+        }
+        match parts {
+            [version, id, "big"] => Self::modern(version, id, TableFormat::Big, component),
+            [version, id, "bti"] => Self::modern(version, id, TableFormat::Bti, component),
+            _ => Self::ancient(parts, component),
+        }
+    }
+
+    fn modern(
+        version: &str,
+        id: &str,
+        format: TableFormat,
+        component: &str,
+    ) -> Result<Descriptor, NotAnSstable> {
+        if id.is_empty() {
+            return Err(NO_NAME);
+        }
+        Ok(Descriptor {
+            keyspace: None,
+            table: None,
+            dialect: family(version, format).ok_or(NO_VERSION)?,
+            version: version.to_owned(),
+            id: id.to_owned(),
+            format,
+            component: component.to_owned(),
+        })
+    }
+
+    fn ancient(parts: &[&str], component: &str) -> Result<Descriptor, NotAnSstable> {
+        let (id, rest) = parts.split_last().ok_or(NO_NAME)?;
+        if id.is_empty() || !id.bytes().all(|b| b.is_ascii_digit()) {
+            return Err(NO_NAME);
+        }
+        let (version, rest) = match rest {
+            [front @ .., letters] if !front.is_empty() && is_version(letters) => (*letters, front),
+            _ => ("a", rest), // before 0.7: no letters
+        };
+        let rest = rest.strip_suffix(&["tmp"]).unwrap_or(rest);
+        let (keyspace, table) = match rest {
+            [] => return Err(NO_NAME),
+            [table] => (None, (*table).to_owned()),
+            [keyspace, table @ ..] => (Some((*keyspace).to_owned()), table.join("-")),
+        };
+        Ok(Descriptor {
+            keyspace,
+            table: Some(table),
+            dialect: family(version, TableFormat::Big).ok_or(NO_VERSION)?,
+            version: version.to_owned(),
+            id: (*id).to_owned(),
+            format: TableFormat::Big,
+            component: component.to_owned(),
+        })
+    }
+}
+
+/// One or two lower-case letters.
+fn is_version(letters: &str) -> bool {
+    matches!(letters.len(), 1 | 2) && letters.bytes().all(|b| b.is_ascii_lowercase())
+}
+
+/// The dialect of a version. Letters after those of the newest release are not guessed at.
+fn family(version: &str, format: TableFormat) -> Option<Name> {
+    if !is_version(version) {
+        return None;
+    }
+    match (format, version.as_bytes()[0]) {
+        (TableFormat::Bti, b'd') => Some(Name::Cassandra),
+        (TableFormat::Bti, _) => None,
+        (TableFormat::Big, b'a' | b'b') => Some(Name::Cassandra0),
+        (TableFormat::Big, b'c'..=b'e') => Some(Name::Cassandra07),
+        (TableFormat::Big, b'f'..=b'h') => Some(Name::Cassandra1),
+        (TableFormat::Big, b'i'..=b'l') => Some(Name::Cassandra2),
+        (TableFormat::Big, b'm') => Some(Name::Cassandra3),
+        (TableFormat::Big, b'n' | b'o') => Some(Name::Cassandra),
+        (TableFormat::Big, _) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dialect(name: &str) -> Option<Name> {
+        Descriptor::parse(Path::new(name)).ok().map(|d| d.dialect)
+    }
+
+    #[test]
+    fn every_released_version_has_its_family() {
+        let families: [(&[&str], Name); 6] = [
+            (&["a", "b"], Name::Cassandra0),
+            (&["c", "d", "e"], Name::Cassandra07),
+            (&["f", "g", "h", "hb", "hc", "hd", "he", "hf"], Name::Cassandra1),
+            (&["ia", "ib", "ic", "ja", "jb", "ka", "la", "lb"], Name::Cassandra2),
+            (&["ma", "mb", "mc", "md", "me"], Name::Cassandra3),
+            (&["na", "nb", "nc", "oa"], Name::Cassandra),
+        ];
+        for (versions, name) in families {
+            for version in versions {
+                assert_eq!(dialect(&format!("ks-table-{version}-7-Filter.db")), Some(name), "{version}");
+                assert_eq!(dialect(&format!("{version}-7-big-Filter.db")), Some(name), "{version}");
+            }
+        }
+    }
+
+    #[test]
+    fn da_is_of_today_only_as_bti() {
+        assert_eq!(dialect("da-1-bti-Filter.db"), Some(Name::Cassandra));
+        assert_eq!(dialect("da-1-big-Filter.db"), Some(Name::Cassandra07));
+        assert_eq!(dialect("na-1-bti-Filter.db"), None);
+    }
+
+    #[test]
+    fn old_names_give_up_their_parts() {
+        let d = Descriptor::parse(Path::new("/x/Keyspace1-Standard1.idx-tmp-jb-12-Filter.db")).unwrap();
+        assert_eq!(d.keyspace.as_deref(), Some("Keyspace1"));
+        assert_eq!(d.table.as_deref(), Some("Standard1.idx"));
+        assert_eq!((d.version.as_str(), d.id.as_str()), ("jb", "12"));
+        let d = Descriptor::parse(Path::new("Standard1-e-1-Filter.db")).unwrap();
+        assert_eq!((d.keyspace, d.table.as_deref(), d.version.as_str()), (None, Some("Standard1"), "e"));
+        let d = Descriptor::parse(Path::new("Standard1-12-Filter.db")).unwrap();
+        assert_eq!((d.table.as_deref(), d.version.as_str()), (Some("Standard1"), "a"));
+    }
+
+    #[test]
+    fn text_ids_are_taken_and_other_names_are_not() {
+        assert_eq!(dialect("nb-3gu5_0r5n_1bqpc2nzgrsg2y8jyj-big-Filter.db"), Some(Name::Cassandra));
+        for name in [
+            "",
+            "Filter.db",
+            "x-Filter.db",
+            "nb-1-big",
+            "nb--big-Filter.db",
+            "zz-1-big-Filter.db",
+            "pa-1-big-Filter.db",
+            "-1-Filter.db-",
+        ] {
+            assert_eq!(dialect(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Cassandra's `Filter.db`, in the six families its sstable versions have had.
+//!
+//! | dialect | versions | Cassandra | hash | first position, step | array on disk |
+//! |---|---|---|---|---|---|
+//! | [`Cassandra`] | `na`, `nb`, `nc`, `oa`, `da` | 4.0 – 5.x | Murmur3 | h2, h1 | bytes |
+//! | [`Cassandra3`] | `ma` – `me` | 3.0 – 3.11 | Murmur3 | h2, h1 | big-endian words |
+//! | [`Cassandra2`] | `ia` – `lb` | 1.2 – 2.2 | Murmur3 | h1, h2 | big-endian words |
+//! | [`Cassandra1`] | `f` – `hf` | 0.7.1 – 1.1 | Murmur2, 64 bits | H1, H2 | big-endian words |
+//! | [`Cassandra07`] | `c` – `e` | 0.7.0 | Murmur2, 32 bits | hash1, hash2 | Java object stream |
+//! | [`Cassandra0`] | `a`, `b` | 0.3 – 0.7 beta | the same, over UTF-16 | hash1, hash2 | Java object stream |
+//!
+//! The bytes do not say which of the first four they are: only the version letters in the file's name do
+//! ([`Descriptor`]). They carry no checksum either: a bit that flips from one to zero makes keys invisible,
+//! and nothing in the file shows it.
+//!
+//! ```
+//! use fullbloom::{Cassandra, Filter, View};
+//!
+//! let mut filter = Filter::<Cassandra>::with_fpr(3, 0.01)?;
+//! filter.extend(["a", "b", "c"]);
+//! let filter_db = filter.encode(); // the Filter.db of Cassandra 4 and 5
+//! assert_eq!(filter_db[8..], [0x84, 0x00, 0x91, 0x80, 0x4c, 0x00, 0x38, 0x08]);
+//! assert!(View::<Cassandra>::view(&filter_db)?.may_contain(b"b"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod bit_set;
+mod descriptor;
+pub mod sizing;
+mod words;
+
+pub use bit_set::{BitSet, Cassandra0, Cassandra07, KeyForm, RawKeys, Utf16Keys};
+pub use descriptor::{Descriptor, NotAnSstable, TableFormat};
+pub use words::{Cassandra, Cassandra1, Cassandra2, Cassandra3, Family, V1, V2, V3, V4, Words};
+
+use crate::error::SizeError;
+
+/// Bits per key as a target of whole buckets, which is how Cassandra takes them.
+fn whole_target(bits_per_key: f64) -> Result<u32, SizeError> {
+    if bits_per_key >= 1.0 && bits_per_key <= f64::from(i32::MAX) && bits_per_key.fract() == 0.0 {
+        return Ok(bits_per_key as u32);
+    }
+    let allowed = "a whole number from 1 (more than 20 count as 20)";
+    Err(SizeError::Value { what: "bits_per_key", got: bits_per_key, allowed })
+}

@@ -1,0 +1,101 @@
+//! Which dialect a file is of, as far as its name and its bytes can tell.
+
+use crate::dialect::Name;
+use crate::dialect::cassandra::Descriptor;
+use crate::dialect::{LevelDb, rocksdb};
+use crate::error::DecodeError;
+use crate::filter::Format;
+use std::path::Path;
+
+/// Where a Java object stream begins in the filters of Cassandra 0.x.
+const JAVA_STREAM_AT: usize = 4;
+const JAVA_STREAM: &[u8] = b"\xac\xed\x00\x05";
+
+/// The dialect of these bytes.
+///
+/// A magic decides; else the name, when it is that of an sstable's component; else the trailer of RocksDB's
+/// full filters, when everything about it fits. Where two contradict each other, and where nothing says
+/// anything, the dialect must be given.
+///
+/// ```
+/// use fullbloom::{dialect::Name, sniff};
+///
+/// assert_eq!(sniff::dialect(None, b"libbloom2\x40\x00"), Ok(Name::Libbloom));
+/// let filter_db = [0, 0, 0, 5, 0, 0, 0, 1];
+/// assert_eq!(sniff::dialect(Some("me-1-big-Filter.db".as_ref()), &filter_db), Ok(Name::Cassandra3));
+/// assert!(sniff::dialect(None, &filter_db).is_err());
+/// ```
+pub fn dialect(path: Option<&Path>, bytes: &[u8]) -> Result<Name, DecodeError> {
+    if bytes.starts_with(b"libbloom2") {
+        return Ok(Name::Libbloom);
+    }
+    let is_java_stream = bytes.get(JAVA_STREAM_AT..).is_some_and(|rest| rest.starts_with(JAVA_STREAM));
+    match path.map(Descriptor::parse) {
+        Some(Ok(descriptor)) if descriptor.component == "Filter.db" => {
+            let stream_expected = matches!(descriptor.dialect, Name::Cassandra0 | Name::Cassandra07);
+            match (stream_expected, is_java_stream) {
+                (true, false) => Err(DecodeError::Unknown {
+                    what: "the file name says sstable version a to e, but the bytes are not a Java object stream",
+                }),
+                (false, true) => Err(DecodeError::Unknown {
+                    what: "the bytes are a Java object stream (sstable versions a to e), but the file name says a later version",
+                }),
+                _ => Ok(descriptor.dialect),
+            }
+        }
+        Some(Ok(_)) => {
+            Err(DecodeError::Unknown { what: "this is another component of an sstable, not its Filter.db" })
+        }
+        Some(Err(e)) if path.is_some_and(is_filter_db) => Err(DecodeError::Unknown { what: e.what() }),
+        _ if is_java_stream => Err(DecodeError::Unknown {
+            what: "a filter of Cassandra 0.x: cassandra-0 (versions a, b; text keys) or cassandra-0.7 (c to e)",
+        }),
+        _ => match rocksdb::sniff(bytes) {
+            Some(_) if LevelDb::decode(bytes).is_ok() => Err(DecodeError::Unknown {
+                what: "the bytes may be a full filter of RocksDB (rocksdb-ribbon, rocksdb-legacy) or a per-block filter (leveldb, rocksdb-block)",
+            }),
+            Some(name) => Ok(name),
+            None => {
+                Err(DecodeError::Unknown { what: "neither the name nor the bytes say which dialect this is" })
+            }
+        },
+    }
+}
+
+fn is_filter_db(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with("Filter.db"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_trailers_of_rocksdb_are_known_and_a_large_ribbon_filter_is_ambiguous() {
+        let with_trailer =
+            |data_len: usize, trailer: [u8; 5]| [vec![0x35; data_len], trailer.to_vec()].concat();
+        assert_eq!(dialect(None, &with_trailer(128, [0xff, 0, 6, 0, 0])), Ok(Name::RocksDb));
+        assert_eq!(dialect(None, &with_trailer(192, [6, 3, 0, 0, 0])), Ok(Name::RocksDbLegacy));
+        assert_eq!(dialect(None, &with_trailer(448, [0xfe, 1, 4, 0, 0])), Ok(Name::RocksDbRibbon));
+        assert!(dialect(None, &with_trailer(128, [6, 2, 0, 0, 0])).is_err(), "RocksDB writes odd lines");
+        // 65,538 blocks of one column: the last byte also is one probe of a per-block filter.
+        let large = with_trailer(65_538 * 16, [0xfe, 1, 2, 0, 1]);
+        let refused = dialect(None, &large).unwrap_err().to_string();
+        assert!(refused.contains("rocksdb-ribbon") && refused.contains("leveldb"), "{refused}");
+    }
+
+    #[test]
+    fn a_name_that_contradicts_the_bytes_is_reported() {
+        let stream = b"\0\0\0\x05\xac\xed\0\x05sr";
+        let plain = b"\0\0\0\x05\0\0\0\x01\0\0\0\0\0\0\0\0";
+        let of = |name: &str, bytes: &[u8]| dialect(Some(Path::new(name)), bytes);
+        assert_eq!(of("ks-cf-e-1-Filter.db", stream), Ok(Name::Cassandra07));
+        assert_eq!(of("ks-cf-b-1-Filter.db", stream), Ok(Name::Cassandra0));
+        assert!(of("ks-cf-e-1-Filter.db", plain).is_err());
+        assert!(of("nb-1-big-Filter.db", stream).is_err());
+        assert_eq!(of("nb-1-big-Filter.db", plain), Ok(Name::Cassandra));
+        assert!(of("nb-1-big-Index.db", plain).is_err());
+        assert!(of("zz-1-big-Filter.db", plain).is_err());
+        assert!(of("unnamed", stream).is_err());
+    }
+}
