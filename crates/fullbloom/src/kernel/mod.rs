@@ -1,10 +1,10 @@
-#![allow(unsafe_code)]
 //! The block operations and their CPU bodies.
 //!
 //! ```text
 //!   scalar.rs             one probe after the other: the definition
 //!   local.rs              FastLocalBloom over many blocks: one key, batches, filling; any kernel
-//!   x86_64/, aarch64/     the same operations, many probes or keys at once
+//!   pipeline.rs           the ring that batches pass through
+//!   x86_64/, aarch64/     the operations of local.rs, many probes or keys at once
 //! ```
 //!
 //! Which body runs is decided once, by what the CPU can do: the fastest of [`Kernel::available`]. All give
@@ -12,11 +12,12 @@
 //! gives) forces one, for tests and measurements; a name that is unknown or that this CPU cannot run is
 //! told by [`Kernel::forced`] and on standard error, and then the fastest is used.
 //!
-//! A kernel that needs more than the target's baseline is a value that only its `detect` can make:
-//! holding it is the proof that the CPU can run it. [`Cpu`] is the choice among those values. A layout
-//! other than FastLocalBloom adds its own trait beside [`local::Local`] and implements it for the same values.
+//! A kernel is a value that only its `detect` can make: holding it is the proof that the CPU can run it. `Cpu`
+//! is the choice among those values, and a `Task` is what runs on any of them. A layout other than
+//! FastLocalBloom adds a trait beside `local::Local`, implements it for the same values, and names it in `Body`.
 
 pub(crate) mod local;
+mod pipeline;
 pub(crate) mod scalar;
 
 #[cfg(target_arch = "aarch64")]
@@ -132,7 +133,25 @@ impl fmt::Display for KernelError {
 
 impl std::error::Error for KernelError {}
 
-/// A kernel that this CPU can run; the proof where it needs one.
+/// Every layout's operations on one kernel.
+pub(crate) trait Body: local::Local {}
+
+impl<K: local::Local> Body for K {}
+
+/// Something to be done on whichever kernel is in use.
+///
+/// `run` must be `#[inline(always)]`, and so must what it calls with the kernel: it is inlined into a function
+/// that is compiled for the kernel's CPU, and so compiled for it too. That goes for key hashes as well: LLVM
+/// turns the hash of keys of one fixed length into vector code there.
+pub(crate) trait Task {
+    /// What it results in.
+    type Output;
+
+    /// Does it.
+    fn run<K: Body>(self, kernel: K) -> Self::Output;
+}
+
+/// A kernel that this CPU can run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Cpu {
     Scalar(scalar::Scalar),
@@ -182,13 +201,19 @@ impl Cpu {
         }
     }
 
+    /// Runs the task on this kernel, compiled for its CPU.
     #[inline(always)]
-    pub(crate) fn run<T: local::Task>(self, task: T) -> T::Output {
+    pub(crate) fn run<T: Task>(self, task: T) -> T::Output {
         match self {
-            Cpu::Scalar(k) => task.run(k),
-            Cpu::Avx2(k) => unsafe { k.run(task) },
-            Cpu::Avx512(k) => unsafe { k.run(task) },
-            Cpu::Avx512Bitalg(k) => unsafe { k.run(task) },
+            Cpu::Scalar(kernel) => task.run(kernel),
+            #[cfg(target_arch = "x86_64")]
+            Cpu::Avx2(kernel) => kernel.run(task),
+            #[cfg(target_arch = "x86_64")]
+            Cpu::Avx512(kernel) => kernel.run(task),
+            #[cfg(target_arch = "x86_64")]
+            Cpu::Avx512Bitalg(kernel) => kernel.run(task),
+            #[cfg(target_arch = "aarch64")]
+            Cpu::Neon(kernel) => task.run(kernel), // part of the baseline
         }
     }
 

@@ -5,9 +5,10 @@
 //! ```
 
 use super::Block;
+use super::local::Local;
 
 /// The multiplier between probes: 2^32 divided by the golden ratio, made odd.
-pub(crate) const GOLDEN: u32 = 0x9e37_79b9;
+const GOLDEN: u32 = 0x9e37_79b9;
 
 /// Whether all probes of `hash` hit set bits of the block. True for no probes.
 #[inline(always)]
@@ -39,17 +40,24 @@ pub(crate) fn local_set(block: &mut Block, hash: u32, probes: u32) -> bool {
     changed != 0
 }
 
+/// What the hash is multiplied by for probe 0, 1, 2 …
+pub(crate) const fn multipliers<const N: usize>() -> [u32; N] {
+    let mut multipliers = [1; N];
+    let mut i = 1;
+    while i < N {
+        multipliers[i] = GOLDEN.wrapping_mul(multipliers[i - 1]);
+        i += 1;
+    }
+    multipliers
+}
+
+/// The kernel that every CPU can run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scalar;
-impl super::local::Local for Scalar {
+
+impl Local for Scalar {
     #[inline(always)]
-    fn test(self, block: &Block, hash: u32, probes: u32) -> bool { local_test(block, hash, probes) }
-    fn prepare(self, blocks: super::local::Blocks<'_>, _: u32, next: &mut super::local::Group) {
-        for j in 0..64 { next.offsets[j] = ((next.hashes[j] as u32 as u64 * blocks.lines as u64) >> 32) * 64; }
-    }
-    fn step(self, blocks: super::local::Blocks<'_>, probes: u32, now: &super::local::Group, _: &mut super::local::Group) -> u64 {
-        let mut out = 0;
-        for j in 0..64 { out |= u64::from(local_test(&blocks.blocks[(now.offsets[j] / 64) as usize], (now.hashes[j] >> 32) as u32, probes)) << j; }
-        out
+    fn test(self, block: &Block, hash: u32, probes: u32) -> bool {
+        local_test(block, hash, probes)
     }
 }

@@ -1,52 +1,174 @@
 #![allow(unsafe_code)]
+//! The kernels of x86-64.
+//!
+//! Each is a value that only its `detect` makes, so its methods may rely on the CPU features `detect` saw. The
+//! bodies are functions with those features enabled; whatever is generic and `#[inline(always)]` is compiled
+//! with them too, once it is inside [`Task::run`].
+
 mod avx2;
 mod avx512;
-mod avx512_bitalg;
-use super::local::{Blocks, Group, Local, Task};
-use super::Block;
+mod bitalg;
+mod masks;
+mod ops;
 
+use super::local::{Answers, EachSet, EachTest, Filter, FilterMut, Local};
+use super::{Block, Task, pipeline};
+
+/// Proof of AVX2 and BMI: Haswell, Zen and later.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Avx2(());
-impl Avx2 { pub(crate) fn detect() -> Option<Avx2> { is_x86_feature_detected!("avx2").then_some(Avx2(())) }
-    #[target_feature(enable = "avx2,bmi1,bmi2")]
-    pub(crate) fn run<T: Task>(self, task: T) -> T::Output { task.run(self) }
+
+impl Avx2 {
+    pub(super) fn detect() -> Option<Avx2> {
+        let all = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2");
+        all.then_some(Avx2(()))
+    }
+
+    /// Runs the task, compiled for these features.
+    #[inline(always)]
+    pub(super) fn run<T: Task>(self, task: T) -> T::Output {
+        #[target_feature(enable = "avx2,bmi1,bmi2")]
+        fn compiled<T: Task>(kernel: Avx2, task: T) -> T::Output {
+            task.run(kernel)
+        }
+        // SAFETY: an `Avx2` exists only if `detect` saw these features on this CPU.
+        unsafe { compiled(self, task) }
+    }
 }
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Avx512(());
-impl Avx512 { pub(crate) fn detect() -> Option<Avx512> { is_x86_feature_detected!("avx512bw").then_some(Avx512(())) }
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
-    pub(crate) fn run<T: Task>(self, task: T) -> T::Output { task.run(self) }
-}
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Avx512Bitalg(());
-impl Avx512Bitalg { pub(crate) fn detect() -> Option<Avx512Bitalg> { is_x86_feature_detected!("avx512bitalg").then_some(Avx512Bitalg(())) }
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512bitalg,bmi1,bmi2")]
-    pub(crate) fn run<T: Task>(self, task: T) -> T::Output { task.run(self) }
-}
-impl Local for Avx512Bitalg { const FUSED: bool = true;
-    #[inline(always)] fn batch<K, F: Fn(&K) -> u64>(self, job: super::local::Batch<'_, K, F>) { unsafe { avx512_bitalg::batch(self, job) } }
-    #[inline(always)] fn spread(self, bits: u64, answers: &mut [bool; 64]) { unsafe { avx512::spread(bits, answers) } }
-    #[inline(always)]
-    fn test(self, block: &Block, hash: u32, probes: u32) -> bool { unsafe { avx512::test(block, hash, probes) } }
-    #[inline(always)]
-    fn prepare(self, blocks: Blocks<'_>, probes: u32, next: &mut Group) { unsafe { avx512_bitalg::prepare(blocks, probes, next) } }
-    #[inline(always)]
-    fn step(self, blocks: Blocks<'_>, probes: u32, now: &Group, next: &mut Group) -> u64 { unsafe { avx512_bitalg::step(blocks, probes, now, next) } }
-}
-impl Local for Avx512 {
-    #[inline(always)] fn spread(self, bits: u64, answers: &mut [bool; 64]) { unsafe { avx512::spread(bits, answers) } }
-    #[inline(always)]
-    fn test(self, block: &Block, hash: u32, probes: u32) -> bool { unsafe { avx512::test(block, hash, probes) } }
-    #[inline(always)]
-    fn prepare(self, blocks: Blocks<'_>, probes: u32, next: &mut Group) { unsafe { avx512::prepare(blocks, probes, next) } }
-    #[inline(always)]
-    fn step(self, blocks: Blocks<'_>, probes: u32, now: &Group, next: &mut Group) -> u64 { unsafe { avx512::step(blocks, probes, now, next) } }
-}
+
 impl Local for Avx2 {
     #[inline(always)]
-    fn test(self, block: &Block, hash: u32, probes: u32) -> bool { unsafe { avx2::test(block, hash, probes) } }
+    fn test(self, block: &Block, hash: u32, probes: u32) -> bool {
+        // SAFETY: an `Avx2` exists only if `detect` saw AVX2 on this CPU.
+        unsafe { avx2::test(block, hash, probes) }
+    }
+
     #[inline(always)]
-    fn prepare(self, blocks: Blocks<'_>, probes: u32, next: &mut Group) { unsafe { avx2::prepare(blocks, probes, next) } }
+    fn answer<K, H: Fn(&K) -> u64, A: Answers>(self, filter: Filter<'_>, keys: &[K], hash: H, answers: A) {
+        // SAFETY: as in `test`; also below.
+        let lanes = unsafe { avx2::lanes(filter.probes) };
+        if filter.probes <= 8 {
+            // SAFETY: see above.
+            let test = |block: &Block, hash| unsafe { avx2::test_8(block, hash, lanes) };
+            answers.collect(EachTest { filter, test }, keys, hash);
+        } else if filter.probes <= 16 {
+            // SAFETY: see above.
+            let test = |block: &Block, hash| unsafe { avx2::test_16(block, hash, lanes) };
+            answers.collect(EachTest { filter, test }, keys, hash);
+        } else {
+            let test = |block: &Block, hash| self.test(block, hash, filter.probes);
+            answers.collect(EachTest { filter, test }, keys, hash);
+        }
+    }
+}
+
+/// Proof of AVX-512 F, BW, DQ and VL, and BMI: Skylake-X and later.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Avx512(());
+
+impl Avx512 {
+    pub(super) fn detect() -> Option<Avx512> {
+        let all = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2");
+        all.then_some(Avx512(()))
+    }
+
+    /// Runs the task, compiled for these features.
     #[inline(always)]
-    fn step(self, blocks: Blocks<'_>, probes: u32, now: &Group, next: &mut Group) -> u64 { unsafe { avx2::step(blocks, probes, now, next) } }
+    pub(super) fn run<T: Task>(self, task: T) -> T::Output {
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
+        fn compiled<T: Task>(kernel: Avx512, task: T) -> T::Output {
+            task.run(kernel)
+        }
+        // SAFETY: an `Avx512` exists only if `detect` saw these features on this CPU.
+        unsafe { compiled(self, task) }
+    }
+}
+
+impl Local for Avx512 {
+    #[inline(always)]
+    fn test(self, block: &Block, hash: u32, probes: u32) -> bool {
+        // SAFETY: an `Avx512` exists only if `detect` saw AVX-512 F on this CPU.
+        unsafe { avx512::test(block, hash, probes) }
+    }
+
+    #[inline(always)]
+    fn answer<K, H: Fn(&K) -> u64, A: Answers>(self, filter: Filter<'_>, keys: &[K], hash: H, answers: A) {
+        if filter.probes <= 16 {
+            let lanes = avx512::lanes(filter.probes);
+            // SAFETY: as in `test`.
+            let test = |block: &Block, hash| unsafe { avx512::test_16(block, hash, lanes) };
+            answers.collect(EachTest { filter, test }, keys, hash);
+        } else {
+            let test = |block: &Block, hash| self.test(block, hash, filter.probes);
+            answers.collect(EachTest { filter, test }, keys, hash);
+        }
+    }
+
+    #[inline(always)]
+    fn fill<K, H: Fn(&K) -> u64>(self, filter: FilterMut<'_>, keys: &[K], hash: H) {
+        if filter.probes <= 16 {
+            pipeline::run(masks::Masks::new(self, filter), keys, hash, |_, _, _| {});
+        } else {
+            pipeline::run(EachSet { filter }, keys, hash, |_, _, _| {});
+        }
+    }
+}
+
+/// Proof of what [`Avx512`] needs, and of VBMI, VBMI2 and BITALG: Ice Lake, Zen 4 and later.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Avx512Bitalg(Avx512);
+
+impl Avx512Bitalg {
+    pub(super) fn detect() -> Option<Avx512Bitalg> {
+        let all = is_x86_feature_detected!("avx512vbmi")
+            && is_x86_feature_detected!("avx512vbmi2")
+            && is_x86_feature_detected!("avx512bitalg");
+        Avx512::detect().filter(|_| all).map(Avx512Bitalg)
+    }
+
+    /// Runs the task, compiled for these features.
+    #[inline(always)]
+    pub(super) fn run<T: Task>(self, task: T) -> T::Output {
+        #[target_feature(
+            enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512bitalg,bmi1,bmi2"
+        )]
+        fn compiled<T: Task>(kernel: Avx512Bitalg, task: T) -> T::Output {
+            task.run(kernel)
+        }
+        // SAFETY: an `Avx512Bitalg` exists only if `detect` saw these features on this CPU.
+        unsafe { compiled(self, task) }
+    }
+}
+
+impl Local for Avx512Bitalg {
+    #[inline(always)]
+    fn test(self, block: &Block, hash: u32, probes: u32) -> bool {
+        self.0.test(block, hash, probes)
+    }
+
+    #[inline(always)]
+    fn answer<K, H: Fn(&K) -> u64, A: Answers>(self, filter: Filter<'_>, keys: &[K], hash: H, answers: A) {
+        use bitalg::Bytes;
+        match filter.probes {
+            0..=2 => answers.collect(Bytes::<1, 1>::new(self, filter), keys, hash),
+            3..=4 => answers.collect(Bytes::<1, 2>::new(self, filter), keys, hash),
+            5..=6 => answers.collect(Bytes::<1, 3>::new(self, filter), keys, hash),
+            7..=8 => answers.collect(Bytes::<1, 4>::new(self, filter), keys, hash),
+            9..=12 => answers.collect(Bytes::<2, 3>::new(self, filter), keys, hash),
+            13..=16 => answers.collect(Bytes::<2, 4>::new(self, filter), keys, hash),
+            _ => self.0.answer(filter, keys, hash, answers),
+        }
+    }
+
+    #[inline(always)]
+    fn fill<K, H: Fn(&K) -> u64>(self, filter: FilterMut<'_>, keys: &[K], hash: H) {
+        self.0.fill(filter, keys, hash);
+    }
 }
