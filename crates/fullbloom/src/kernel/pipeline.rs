@@ -74,18 +74,6 @@ impl<'a, K> Chunks<'a, K> {
         Chunks { whole, rest: rest.len(), rest_hashes }
     }
 
-    /// How many, the last one included that may be short.
-    #[inline(always)]
-    fn len(&self) -> usize {
-        self.whole.len() + usize::from(self.rest > 0)
-    }
-
-    /// Keys in chunk `i`, which exists.
-    #[inline(always)]
-    fn count(&self, i: usize) -> usize {
-        if i < self.whole.len() { CHUNK } else { self.rest }
-    }
-
     /// Stores the hashes of chunk `i`; anything if there is no such chunk.
     #[inline(always)]
     fn hash(&self, i: usize, hash: &impl Fn(&K) -> u64, hashes: &mut [u64; CHUNK]) {
@@ -110,7 +98,7 @@ pub(crate) fn run<P: Pipe, K>(
     let chunks = Chunks::new(keys, &hash);
     let mut hashes = [[0; CHUNK]; 2];
     let mut ring = [pipe.empty(); RING];
-    for turn in 0..chunks.len() + RING {
+    for turn in 0..chunks.whole.len() + RING {
         chunks.hash(turn, &hash, &mut hashes[turn % 2]);
         if let Some(i) = turn.checked_sub(1) {
             pipe.prepare(&hashes[i % 2], &mut ring[i % RING]);
@@ -119,10 +107,13 @@ pub(crate) fn run<P: Pipe, K>(
             pipe.prefetch(&ring[i % RING]);
         }
         if let Some(i) = turn.checked_sub(RING) {
-            let count = chunks.count(i);
-            let bits = pipe.finish(&ring[i % RING], count);
-            put(&pipe, bits, count);
+            let bits = pipe.finish(&ring[i % RING], CHUNK);
+            put(&pipe, bits, CHUNK);
         }
+    }
+    if chunks.rest > 0 {
+        let bits = pipe.finish(&ring[chunks.whole.len() % RING], chunks.rest);
+        put(&pipe, bits, chunks.rest);
     }
 }
 
