@@ -29,14 +29,10 @@ pub(crate) trait Local: Copy {
     }
 }
 
-/// Where in the array a block begins, in bytes. 32 bits are enough for the format.
-pub(crate) type Offset = u32;
-
 /// Where the blocks of a filter are; for finding and prefetching them, not for reading.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Places {
     base: *const u8,
-    /// Below 2^26, so that every offset fits.
     count: u32,
     /// Worth a prefetch.
     far: bool,
@@ -49,26 +45,20 @@ pub(crate) struct Places {
 const NEAR: usize = 1 << 12;
 
 impl Places {
-    /// `None` for no blocks, and for 2^26 and more, where the format ends.
+    /// `None` for no blocks, and for 2^32 and more; the format ends at 2^26.
     #[inline(always)]
     fn of(blocks: &[Block]) -> Option<Places> {
         let base = blocks.as_ptr().cast::<u8>();
         let straddling = !base.addr().is_multiple_of(size_of::<Block>());
-        let places = Places { base, count: blocks.len() as u32, far: blocks.len() > NEAR, straddling };
-        (1..1 << 26).contains(&blocks.len()).then_some(places)
+        let count = u32::try_from(blocks.len()).ok().filter(|&count| count > 0)?;
+        Some(Places { base, count, far: blocks.len() > NEAR, straddling })
     }
 
-    /// How many blocks.
+    /// Where the block of this hash begins, in bytes; always inside the array.
     #[inline(always)]
-    pub(crate) fn count(self) -> u32 {
-        self.count
-    }
-
-    /// Where the block of this hash begins; always inside the array.
-    #[inline(always)]
-    fn offset(self, hash: u64) -> Offset {
-        let index = (u64::from(hash as u32) * u64::from(self.count)) >> 32;
-        index as u32 * size_of::<Block>() as u32
+    fn offset(self, hash: u64) -> u64 {
+        let number = (u64::from(hash as u32) * u64::from(self.count)) >> 32;
+        number * size_of::<Block>() as u64
     }
 
     /// Asks for the blocks of a chunk, if that helps.
@@ -77,51 +67,38 @@ impl Places {
         if !self.far {
             return;
         }
-        for i in 0..CHUNK / 2 {
-            for offset in offsets.pair(i) {
-                prefetch::address(self.base.wrapping_add(offset as usize));
-            }
+        for offset in offsets.0 {
+            prefetch::address(self.base.wrapping_add(offset as usize));
         }
         if self.straddling {
             let last = self.base.wrapping_add(size_of::<Block>() - 1);
             // Opaque, or the loop above keeps all addresses for this one, which is hardly ever run.
-            let offsets = std::hint::black_box(offsets);
-            for i in 0..CHUNK / 2 {
-                for offset in offsets.pair(i) {
-                    prefetch::address(last.wrapping_add(offset as usize));
-                }
+            for offset in std::hint::black_box(offsets).0 {
+                prefetch::address(last.wrapping_add(offset as usize));
             }
         }
     }
 }
 
-/// The offsets of a chunk: that of key `i` in the lower half of word `i`, that of key `i + 8` in the upper. One
-/// load for two keys: loads are what a batch is short of.
+/// Where the blocks of a chunk of keys begin.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
-pub(crate) struct Offsets(pub(crate) [u64; CHUNK / 2]);
+pub(crate) struct Offsets([u64; CHUNK]);
 
 impl Offsets {
-    pub(crate) const EMPTY: Offsets = Offsets([0; CHUNK / 2]);
+    pub(crate) const EMPTY: Offsets = Offsets([0; CHUNK]);
 
     #[inline(always)]
     pub(crate) fn find(&mut self, places: Places, hashes: &[u64; CHUNK]) {
-        let (first, second) = hashes.split_at(CHUNK / 2);
-        for ((pair, a), b) in self.0.iter_mut().zip(first).zip(second) {
-            *pair = u64::from(places.offset(*a)) | u64::from(places.offset(*b)) << 32;
+        for (offset, hash) in self.0.iter_mut().zip(hashes) {
+            *offset = places.offset(*hash);
         }
     }
 
     /// The number of key `i`'s block.
     #[inline(always)]
     pub(crate) fn index(&self, i: usize) -> usize {
-        self.pair(i % 8)[i / 8] as usize / size_of::<Block>()
-    }
-
-    /// The offsets of keys `i` and `i + 8`.
-    #[inline(always)]
-    pub(crate) fn pair(&self, i: usize) -> [Offset; 2] {
-        [self.0[i] as u32, (self.0[i] >> 32) as u32]
+        self.0[i] as usize / size_of::<Block>()
     }
 }
 
@@ -134,14 +111,14 @@ pub(crate) struct Filter<'a> {
 }
 
 impl<'a> Filter<'a> {
-    /// The block at this offset.
+    /// The block of key `i` of a chunk.
     ///
     /// # Safety
-    /// The offset comes from this filter's places.
+    /// The offsets were found with this filter's places.
     #[inline(always)]
-    pub(crate) unsafe fn block(&self, offset: Offset) -> &'a Block {
+    pub(crate) unsafe fn block(&self, offsets: &Offsets, i: usize) -> &'a Block {
         // SAFETY: `Places::offset` gives 64 times a number below the number of blocks.
-        unsafe { &*self.blocks.as_ptr().byte_add(offset as usize) }
+        unsafe { &*self.blocks.as_ptr().byte_add(offsets.0[i] as usize) }
     }
 }
 
@@ -222,13 +199,10 @@ impl<T: Fn(&Block, u32) -> bool> Pipe for EachTest<'_, T> {
     #[inline(always)]
     fn finish(&mut self, found: &Found, _: usize) -> u16 {
         let mut answers = 0;
-        for i in 0..CHUNK / 2 {
-            let [a, b] = found.offsets.pair(i);
-            // SAFETY: `prepare` got both offsets from the filter's own places.
-            let [a, b] = [a, b].map(|offset| unsafe { self.filter.block(offset) });
-            let a = (self.test)(a, (found.hashes[i] >> 32) as u32);
-            let b = (self.test)(b, (found.hashes[i + CHUNK / 2] >> 32) as u32);
-            answers |= u16::from(a) << i | u16::from(b) << (i + CHUNK / 2);
+        for (i, hash) in found.hashes.iter().enumerate() {
+            // SAFETY: `prepare` found the offsets with the filter's own places.
+            let block = unsafe { self.filter.block(&found.offsets, i) };
+            answers |= u16::from((self.test)(block, (hash >> 32) as u32)) << i;
         }
         answers
     }

@@ -145,7 +145,7 @@ impl<const WORDS: usize, const PRODUCTS: usize> Pipe for Bytes<'_, WORDS, PRODUC
     #[inline(always)]
     fn prepare(&self, hashes: &[u64; CHUNK], slot: &mut Slot) {
         let (v, w) = (self.kernel.0, self.kernel);
-        v.find(self.filter.places, hashes, &mut slot.offsets);
+        slot.offsets.find(self.filter.places, hashes);
         for (half, eight) in hashes.as_chunks::<8>().0.iter().enumerate() {
             let eight = v.load_8(eight);
             for register in 0..WORDS {
@@ -170,10 +170,10 @@ impl<const WORDS: usize, const PRODUCTS: usize> Pipe for Bytes<'_, WORDS, PRODUC
         let (v, w) = (self.kernel.0, self.kernel);
         // For each half of the chunk two chains of four lookups; one of eight was 15 % slower.
         let mut found = [[v.zero(); 2]; 2];
-        for i in 0..CHUNK / 2 {
-            for (half, offset) in slot.offsets.pair(i).into_iter().enumerate() {
-                // SAFETY: `prepare` got the offset from the filter's own places.
-                let block = v.load(unsafe { self.filter.block(offset) });
+        for i in 0..8 {
+            for half in 0..2 {
+                // SAFETY: `prepare` found the offsets with the filter's own places.
+                let block = v.load(unsafe { self.filter.block(&slot.offsets, half * 8 + i) });
                 let index = slot.index[half * WORDS + i / Self::KEYS];
                 let bytes = &mut found[half][i / 4];
                 *bytes = if i % 4 == 0 {

@@ -6,7 +6,6 @@
 //! the function that [`Task::run`](super::super::Task::run) is compiled in.
 
 use super::super::Block;
-use super::super::local::{Offsets, Places};
 use super::super::pipeline::CHUNK;
 use super::{Avx512, Avx512Bitalg};
 use std::arch::x86_64::*;
@@ -54,15 +53,9 @@ instructions! { Avx512:
     /// 64-bit lanes shifted right.
     right_23(a: __m512i) -> __m512i = _mm512_srli_epi64::<23>;
     /// 64-bit lanes shifted right.
-    right_26(a: __m512i) -> __m512i = _mm512_srli_epi64::<26>;
-    /// 64-bit lanes shifted right.
     right_29(a: __m512i) -> __m512i = _mm512_srli_epi64::<29>;
     /// 64-bit lanes shifted right.
     right_32(a: __m512i) -> __m512i = _mm512_srli_epi64::<32>;
-    /// 64-bit lanes shifted left.
-    left_6(a: __m512i) -> __m512i = _mm512_slli_epi64::<6>;
-    /// Bits of `a` where the mask has ones, of `b` elsewhere.
-    choose(mask: __m512i, a: __m512i, b: __m512i) -> __m512i = _mm512_ternarylogic_epi64::<0b1100_1010>;
     /// A byte of one for each bit that is one.
     ones(bits: __mmask16) -> __m128i = ones;
 }
@@ -123,18 +116,6 @@ impl Avx512 {
     pub(super) fn store_8(self, words: &mut [u64; 8], value: __m512i) {
         // SAFETY: the value proves AVX-512 F, and eight words are 64 bytes.
         unsafe { _mm512_storeu_si512(words.as_mut_ptr().cast(), value) }
-    }
-
-    /// [`Offsets::find`], which LLVM would do with full 64-bit multiplications.
-    #[inline(always)]
-    pub(super) fn find(self, places: Places, hashes: &[u64; CHUNK], offsets: &mut Offsets) {
-        let (eights, _) = hashes.as_chunks::<8>();
-        let count = self.all_8(places.count().into());
-        // Upper halves are block numbers: times 64 and to the lower half, and times 64.
-        let first = self.right_26(self.product_8(self.load_8(&eights[0]), count));
-        let second = self.left_6(self.product_8(self.load_8(&eights[1]), count));
-        let pairs = self.choose(self.all_8(0xffff_ffff), first, second);
-        self.store_8(&mut offsets.0, self.and(pairs, self.all_8(0xffff_ffc0_ffff_ffc0_u64 as i64)));
     }
 
     /// The bits as bytes of one and zero.
