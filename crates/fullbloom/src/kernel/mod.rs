@@ -3,6 +3,7 @@
 //! ```text
 //!   scalar.rs             one probe after the other: the definition
 //!   local.rs              FastLocalBloom over many blocks: one key, batches, filling; any kernel
+//!   blocks.rs             where the blocks are
 //!   pipeline.rs           the ring that batches pass through
 //!   x86_64/, aarch64/     the operations of local.rs, many probes or keys at once
 //! ```
@@ -16,8 +17,9 @@
 //! is the choice among those values, and a `Task` is what runs on any of them. A layout other than
 //! FastLocalBloom adds a trait beside `local::Local`, implements it for the same values, and names it in `Body`.
 
+pub(crate) mod blocks;
 pub(crate) mod local;
-mod pipeline;
+pub(crate) mod pipeline;
 pub(crate) mod scalar;
 
 #[cfg(target_arch = "aarch64")]
@@ -231,3 +233,6 @@ impl Cpu {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

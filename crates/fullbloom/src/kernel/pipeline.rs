@@ -2,17 +2,19 @@
 //! blocks have arrived are answered, and further keys are hashed.
 //!
 //! ```text
-//!   chunk i+3: hash, prepare      chunk i+2: prefetch      chunk i: finish      (a chunk is 16 keys)
+//!   one turn:   hash chunk i+4    prepare chunk i+3    prefetch chunk i+2    finish chunk i     (16 keys each)
 //! ```
 //!
-//! All three happen in one turn of the loop, so requests to memory are spread evenly: hashing 64 keys, then
-//! fetching 64 blocks, left memory idle while hashing and cost 20 % at 256 MiB. A chunk is prefetched one turn
-//! after it was prepared, because reading back what was stored a moment ago waits for the store.
+//! All of it happens in every turn, so requests to memory are spread evenly: hashing 64 keys and then fetching
+//! 64 blocks left memory idle while hashing, which cost 20 % at 256 MiB. And each step comes a turn after the one
+//! it depends on, because what was stored a moment ago cannot be read in another width without waiting.
+
+use std::mem;
 
 /// Keys that are worked on together.
 pub(crate) const CHUNK: usize = 16;
 
-/// Chunks in flight.
+/// Prepared chunks in the ring.
 const RING: usize = 4;
 
 /// One way of working on a chunk, bound to one filter.
@@ -53,37 +55,49 @@ fn eight_bools(bits: u8) -> [bool; 8] {
     at_the_bottom.to_le_bytes().map(|byte| byte != 0)
 }
 
-/// Keys by the chunk.
-struct Chunks<'a, K> {
-    whole: &'a [[K; CHUNK]],
-    /// Keys after the last whole chunk.
-    rest: usize,
-    /// Their hashes, and zeros. They are made before the loop: the code for a number of keys that is not known
-    /// would be in the way of everything else in it.
-    rest_hashes: [u64; CHUNK],
-}
+/// What makes hashes of keys.
+pub(crate) trait Hasher<K> {
+    /// The hash of a key.
+    fn hash(&self, key: &K) -> u64;
 
-impl<'a, K> Chunks<'a, K> {
+    /// The hashes of a chunk.
     #[inline(always)]
-    fn new(keys: &'a [K], hash: &impl Fn(&K) -> u64) -> Self {
-        let (whole, rest) = keys.as_chunks();
-        let mut rest_hashes = [0; CHUNK];
-        for (slot, key) in rest_hashes.iter_mut().zip(rest) {
-            *slot = hash(key);
+    fn hash_chunk(&self, keys: &[K; CHUNK], hashes: &mut [u64; CHUNK]) {
+        for (slot, key) in hashes.iter_mut().zip(keys) {
+            *slot = self.hash(key);
         }
-        Chunks { whole, rest: rest.len(), rest_hashes }
     }
 
-    /// Stores the hashes of chunk `i`; anything if there is no such chunk.
+    /// The hashes of a chunk, on a kernel that multiplies eight 64-bit words at once.
     #[inline(always)]
-    fn hash(&self, i: usize, hash: &impl Fn(&K) -> u64, hashes: &mut [u64; CHUNK]) {
-        if let Some(chunk) = self.whole.get(i) {
-            for (slot, key) in hashes.iter_mut().zip(chunk) {
-                *slot = hash(key);
-            }
-        } else {
-            *hashes = self.rest_hashes;
-        }
+    fn hash_chunk_wide(&self, keys: &[K; CHUNK], hashes: &mut [u64; CHUNK]) {
+        self.hash_chunk(keys, hashes);
+    }
+}
+
+/// For keys that are hashes already.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ready;
+
+impl Hasher<u64> for Ready {
+    #[inline(always)]
+    fn hash(&self, key: &u64) -> u64 {
+        *key
+    }
+}
+
+/// A hasher on a kernel that multiplies eight 64-bit words at once.
+pub(crate) struct Wide<H>(pub(crate) H);
+
+impl<K, H: Hasher<K>> Hasher<K> for Wide<H> {
+    #[inline(always)]
+    fn hash(&self, key: &K) -> u64 {
+        self.0.hash(key)
+    }
+
+    #[inline(always)]
+    fn hash_chunk(&self, keys: &[K; CHUNK], hashes: &mut [u64; CHUNK]) {
+        self.0.hash_chunk_wide(keys, hashes);
     }
 }
 
@@ -92,14 +106,23 @@ impl<'a, K> Chunks<'a, K> {
 pub(crate) fn run<P: Pipe, K>(
     mut pipe: P,
     keys: &[K],
-    hash: impl Fn(&K) -> u64,
+    hasher: impl Hasher<K>,
     mut put: impl FnMut(&P, u16, usize),
 ) {
-    let chunks = Chunks::new(keys, &hash);
+    let (chunks, rest) = keys.as_chunks();
+    // The last, short chunk is hashed before the loop and finished after it: code for a number of keys that is
+    // not known, and calls, would make the loop keep its constants in memory.
+    let mut rest_hashes = [0; CHUNK];
+    for (slot, key) in rest_hashes.iter_mut().zip(rest) {
+        *slot = hasher.hash(key);
+    }
     let mut hashes = [[0; CHUNK]; 2];
     let mut ring = [pipe.empty(); RING];
-    for turn in 0..chunks.whole.len() + RING {
-        chunks.hash(turn, &hash, &mut hashes[turn % 2]);
+    for turn in 0..chunks.len() + RING {
+        match chunks.get(turn) {
+            Some(chunk) => hasher.hash_chunk(chunk, &mut hashes[turn % 2]),
+            None => hashes[turn % 2] = rest_hashes, // harmless where there is no such chunk either
+        }
         if let Some(i) = turn.checked_sub(1) {
             pipe.prepare(&hashes[i % 2], &mut ring[i % RING]);
         }
@@ -111,49 +134,69 @@ pub(crate) fn run<P: Pipe, K>(
             put(&pipe, bits, CHUNK);
         }
     }
-    if chunks.rest > 0 {
-        let bits = pipe.finish(&ring[chunks.whole.len() % RING], chunks.rest);
-        put(&pipe, bits, chunks.rest);
+    if !rest.is_empty() {
+        let bits = pipe.finish(&ring[chunks.len() % RING], rest.len());
+        put(&pipe, bits, rest.len());
     }
 }
 
-/// As [`run`], with one bool for each key.
-#[inline(always)]
-pub(crate) fn run_bools<P: Pipe, K>(pipe: P, keys: &[K], hash: impl Fn(&K) -> u64, answers: &mut [bool]) {
-    let mut left = answers;
-    run(pipe, keys, hash, |pipe, bits, count| {
-        let bools = pipe.bools(bits);
-        let (now, later) = std::mem::take(&mut left).split_at_mut(count);
-        match <&mut [bool; CHUNK]>::try_from(&mut *now) {
-            Ok(chunk) => *chunk = bools,
-            Err(_) => {
-                for (answer, bit) in now.iter_mut().zip(bools) {
-                    *answer = bit;
-                }
-            }
-        }
-        left = later;
-    });
+/// Where answers go.
+pub(crate) trait Sink {
+    /// Passes the keys through the pipe and keeps the answers.
+    fn collect<P: Pipe, K>(self, pipe: P, keys: &[K], hasher: impl Hasher<K>);
 }
 
-/// As [`run`], with one bit for each key: bit `i % 64` of word `i / 64` for key `i`. Bits past the last key
-/// are zero.
-#[inline(always)]
-pub(crate) fn run_bitmap<P: Pipe, K>(pipe: P, keys: &[K], hash: impl Fn(&K) -> u64, answers: &mut [u64]) {
-    let mut words = answers.iter_mut();
-    let (mut word, mut filled) = (0, 0);
-    run(pipe, keys, hash, |_, bits, count| {
-        let used = u64::from(bits) & ((1 << count) - 1);
-        word |= used << filled;
-        filled += CHUNK;
-        if filled == 64 || count < CHUNK {
-            if let Some(slot) = words.next() {
-                *slot = word;
+/// One bool for each key.
+impl Sink for &mut [bool] {
+    #[inline(always)]
+    fn collect<P: Pipe, K>(self, pipe: P, keys: &[K], hasher: impl Hasher<K>) {
+        let mut left = self;
+        run(pipe, keys, hasher, |pipe, bits, count| {
+            let bools = pipe.bools(bits);
+            let (now, later) = mem::take(&mut left).split_at_mut(count);
+            match <&mut [bool; CHUNK]>::try_from(&mut *now) {
+                Ok(chunk) => *chunk = bools,
+                Err(_) => now.copy_from_slice(&bools[..count]),
             }
-            (word, filled) = (0, 0);
+            left = later;
+        });
+    }
+}
+
+/// One bit for each key: bit `i % 64` of word `i / 64` for key `i`. Bits after the last key become zero.
+#[derive(Debug)]
+pub(crate) struct Bitmap<'a>(pub(crate) &'a mut [u64]);
+
+impl Sink for Bitmap<'_> {
+    #[inline(always)]
+    fn collect<P: Pipe, K>(self, pipe: P, keys: &[K], hasher: impl Hasher<K>) {
+        let mut words = self.0.iter_mut();
+        let (mut word, mut filled) = (0, 0);
+        run(pipe, keys, hasher, |_, bits, count| {
+            word |= (u64::from(bits) & ((1 << count) - 1)) << filled;
+            filled += count;
+            if filled == 64
+                && let Some(slot) = words.next()
+            {
+                *slot = mem::take(&mut word);
+                filled = 0;
+            }
+        });
+        for slot in words {
+            *slot = mem::take(&mut word);
         }
-    });
-    for slot in words {
-        *slot = std::mem::take(&mut word);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_becomes_its_eight_bools() {
+        for byte in 0..=u8::MAX {
+            let expected: Vec<bool> = (0..8).map(|i| byte >> i & 1 == 1).collect();
+            assert_eq!(eight_bools(byte).to_vec(), expected);
+        }
     }
 }

@@ -13,7 +13,7 @@
 //!   reduce       a key's bits are all one?
 //! ```
 
-use super::super::local::{Filter, Offsets};
+use super::super::blocks::{Filter, Offsets};
 use super::super::pipeline::{CHUNK, Pipe};
 use super::super::scalar::multipliers;
 use super::Avx512Bitalg;

@@ -4,7 +4,8 @@
 //! word. Then for each key, probe by probe: where the lane's number equals the word, the bit is added. Both
 //! come straight from memory, spread to all lanes by the load.
 
-use super::super::local::{FilterMut, Found};
+use super::super::blocks::FilterMut;
+use super::super::local::Found;
 use super::super::pipeline::{CHUNK, Pipe};
 use super::super::scalar::multipliers;
 use super::Avx512;

@@ -11,8 +11,12 @@ mod bitalg;
 mod masks;
 mod ops;
 
-use super::local::{Answers, EachSet, EachTest, Filter, FilterMut, Local};
-use super::{Block, Task, pipeline};
+use super::blocks::{Filter, FilterMut};
+use super::local::{EachSet, EachTest, Local};
+use super::pipeline::{self, Hasher, Sink, Wide};
+use super::{Block, Task};
+use bitalg::Bytes;
+use masks::Masks;
 
 /// Proof of AVX2 and BMI: Haswell, Zen and later.
 #[derive(Debug, Clone, Copy)]
@@ -46,20 +50,20 @@ impl Local for Avx2 {
     }
 
     #[inline(always)]
-    fn answer<K, H: Fn(&K) -> u64, A: Answers>(self, filter: Filter<'_>, keys: &[K], hash: H, answers: A) {
+    fn answer<K>(self, filter: Filter<'_>, keys: &[K], hasher: impl Hasher<K>, sink: impl Sink) {
         // SAFETY: as in `test`; also below.
         let lanes = unsafe { avx2::lanes(filter.probes) };
         if filter.probes <= 8 {
             // SAFETY: see above.
             let test = |block: &Block, hash| unsafe { avx2::test_8(block, hash, lanes) };
-            answers.collect(EachTest { filter, test }, keys, hash);
+            sink.collect(EachTest { filter, test }, keys, hasher);
         } else if filter.probes <= 16 {
             // SAFETY: see above.
             let test = |block: &Block, hash| unsafe { avx2::test_16(block, hash, lanes) };
-            answers.collect(EachTest { filter, test }, keys, hash);
+            sink.collect(EachTest { filter, test }, keys, hasher);
         } else {
             let test = |block: &Block, hash| self.test(block, hash, filter.probes);
-            answers.collect(EachTest { filter, test }, keys, hash);
+            sink.collect(EachTest { filter, test }, keys, hasher);
         }
     }
 }
@@ -99,24 +103,24 @@ impl Local for Avx512 {
     }
 
     #[inline(always)]
-    fn answer<K, H: Fn(&K) -> u64, A: Answers>(self, filter: Filter<'_>, keys: &[K], hash: H, answers: A) {
+    fn answer<K>(self, filter: Filter<'_>, keys: &[K], hasher: impl Hasher<K>, sink: impl Sink) {
         if filter.probes <= 16 {
             let lanes = avx512::lanes(filter.probes);
             // SAFETY: as in `test`.
             let test = |block: &Block, hash| unsafe { avx512::test_16(block, hash, lanes) };
-            answers.collect(EachTest { filter, test }, keys, hash);
+            sink.collect(EachTest { filter, test }, keys, Wide(hasher));
         } else {
             let test = |block: &Block, hash| self.test(block, hash, filter.probes);
-            answers.collect(EachTest { filter, test }, keys, hash);
+            sink.collect(EachTest { filter, test }, keys, hasher);
         }
     }
 
     #[inline(always)]
-    fn fill<K, H: Fn(&K) -> u64>(self, filter: FilterMut<'_>, keys: &[K], hash: H) {
-        if filter.probes <= 16 {
-            pipeline::run(masks::Masks::new(self, filter), keys, hash, |_, _, _| {});
+    fn fill<K>(self, filter: FilterMut<'_>, keys: &[K], hasher: impl Hasher<K>) {
+        if filter.probes as usize <= masks::MAX_PROBES {
+            pipeline::run(Masks::new(self, filter), keys, Wide(hasher), |_, _, _| {});
         } else {
-            pipeline::run(EachSet { filter }, keys, hash, |_, _, _| {});
+            pipeline::run(EachSet { filter }, keys, hasher, |_, _, _| {});
         }
     }
 }
@@ -154,21 +158,20 @@ impl Local for Avx512Bitalg {
     }
 
     #[inline(always)]
-    fn answer<K, H: Fn(&K) -> u64, A: Answers>(self, filter: Filter<'_>, keys: &[K], hash: H, answers: A) {
-        use bitalg::Bytes;
+    fn answer<K>(self, filter: Filter<'_>, keys: &[K], hasher: impl Hasher<K>, sink: impl Sink) {
         match filter.probes {
-            0..=2 => answers.collect(Bytes::<1, 1>::new(self, filter), keys, hash),
-            3..=4 => answers.collect(Bytes::<1, 2>::new(self, filter), keys, hash),
-            5..=6 => answers.collect(Bytes::<1, 3>::new(self, filter), keys, hash),
-            7..=8 => answers.collect(Bytes::<1, 4>::new(self, filter), keys, hash),
-            9..=12 => answers.collect(Bytes::<2, 3>::new(self, filter), keys, hash),
-            13..=16 => answers.collect(Bytes::<2, 4>::new(self, filter), keys, hash),
-            _ => self.0.answer(filter, keys, hash, answers),
+            0..=2 => sink.collect(Bytes::<1, 1>::new(self, filter), keys, Wide(hasher)),
+            3..=4 => sink.collect(Bytes::<1, 2>::new(self, filter), keys, Wide(hasher)),
+            5..=6 => sink.collect(Bytes::<1, 3>::new(self, filter), keys, Wide(hasher)),
+            7..=8 => sink.collect(Bytes::<1, 4>::new(self, filter), keys, Wide(hasher)),
+            9..=12 => sink.collect(Bytes::<2, 3>::new(self, filter), keys, Wide(hasher)),
+            13..=16 => sink.collect(Bytes::<2, 4>::new(self, filter), keys, Wide(hasher)),
+            _ => self.0.answer(filter, keys, hasher, sink),
         }
     }
 
     #[inline(always)]
-    fn fill<K, H: Fn(&K) -> u64>(self, filter: FilterMut<'_>, keys: &[K], hash: H) {
-        self.0.fill(filter, keys, hash);
+    fn fill<K>(self, filter: FilterMut<'_>, keys: &[K], hasher: impl Hasher<K>) {
+        self.0.fill(filter, keys, hasher);
     }
 }
