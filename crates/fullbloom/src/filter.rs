@@ -142,9 +142,18 @@ pub trait Format: Dialect + Sized {
     fn encoded_len(&self) -> u64;
 
     /// What in the decoded numbers cannot be as the system wrote it, though it can be answered from.
-    fn doubt(&self) -> Option<DecodeError> {
+    fn doubt(&self) -> Option<Doubt> {
         None
     }
+}
+
+/// Something in a filter's numbers is not as its system writes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Doubt {
+    /// The field, and what it would have to be.
+    pub cause: DecodeError,
+    /// If that field is the damaged one, keys that are in the filter are called absent.
+    pub may_lose_keys: bool,
 }
 
 /// A filter of dialect `D` whose bits live in `S`.

@@ -3,7 +3,7 @@
 use crate::args::{self, KeyArgs};
 use crate::error::{Failure, Status};
 use crate::facts::Facts;
-use crate::input::Keys;
+use crate::input::{Keys, name_contradicts};
 use crate::numbers;
 use crate::output::{self, Output};
 use crate::progress::Progress;
@@ -127,7 +127,13 @@ fn build(args: &Args) -> Result<(), Refusal> {
     let filter = builder.finish()?;
 
     destination.write(&*filter)?;
-    if inserted > expected_keys && !uncounted {
+    if let Some(contradiction) = name_contradicts(&args.output, args.dialect) {
+        output::warning(&format!(
+            "{}: {contradiction}: it will not find its keys there",
+            args.output.display()
+        ));
+    }
+    if inserted > expected_keys && !uncounted && target != Target::Fpr(1.0) {
         output::warning(&format!(
             "{inserted} keys were inserted where {expected_keys} were expected: the rate is higher than asked"
         ));
@@ -180,7 +186,8 @@ impl<'a> Destination<'a> {
                     filter.write_to(&mut out)?;
                     out.flush()
                 });
-                written.map_err(|e| Failure::writing("standard output", &e))
+                // A reader that went early has half a filter: not a quiet end.
+                written.map_err(|e| Failure::new("standard output", format_args!("cannot write: {e}")))
             }
         }
     }

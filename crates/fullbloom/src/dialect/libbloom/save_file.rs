@@ -11,7 +11,7 @@ use super::{rate, sizing};
 use crate::bits::count_ones;
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::filter::{Dialect, Format, Insert, Size};
+use crate::filter::{Dialect, Doubt, Format, Insert, Size};
 use crate::probe::{self, Mod32};
 use crate::sizing::{Geometry, Request, Target, estimated_keys};
 use crate::wire::Cursor;
@@ -237,26 +237,29 @@ impl Format for Libbloom {
 
     /// Whether bits and probes are those that `bloom_init2` computes from the stored keys and rate. A file that
     /// libbloom wrote never differs; one flipped bit in these fields moves every position.
-    fn doubt(&self) -> Option<DecodeError> {
-        let mismatch = |field, at, got, expected| Some(DecodeError::Mismatch { field, at, got, expected });
-        let Ok(params) = sizing::params_2_0(self.entries, self.error) else {
-            return Some(if self.entries < sizing::MIN_ENTRIES {
-                let (got, allowed) = (self.entries.into(), "1000 or more, as bloom_init2 takes");
-                DecodeError::Value { field: "expected keys", at: 11, got, allowed }
-            } else {
-                let (got, allowed) = (self.error.to_bits().into(), "the bits of a number between 0 and 1");
-                DecodeError::Value { field: "rate", at: 43, got, allowed }
-            });
+    fn doubt(&self) -> Option<Doubt> {
+        let value = |field, at, got: u64, allowed| {
+            let cause = DecodeError::Value { field, at, got: got.into(), allowed };
+            Some(Doubt { cause, may_lose_keys: false })
         };
+        let mismatch = |field, at, got, expected, may_lose_keys| {
+            Some(Doubt { cause: DecodeError::Mismatch { field, at, got, expected }, may_lose_keys })
+        };
+        if self.entries < sizing::MIN_ENTRIES {
+            return value("expected keys", 11, self.entries.into(), "1000 or more, as bloom_init2 takes");
+        }
+        let Ok(params) = sizing::params_2_0(self.entries, self.error) else {
+            return value("rate", 43, self.error.to_bits(), "the bits of a number between 0 and 1");
+        };
+        let (probes, expected) = (u64::from(self.probes), u64::from(params.hashes));
         if params.bits != self.bit_len {
-            return mismatch("bits", 19, self.bit_len, params.bits);
+            mismatch("bits", 19, self.bit_len, params.bits, true)
+        } else if params.bytes != self.byte_len {
+            mismatch("bytes", 27, self.byte_len, params.bytes, false)
+        } else if probes != expected {
+            mismatch("probes", 35, probes, expected, probes > expected)
+        } else {
+            None
         }
-        if params.bytes != self.byte_len {
-            return mismatch("bytes", 27, self.byte_len, params.bytes);
-        }
-        if params.hashes != self.probes {
-            return mismatch("probes", 35, self.probes.into(), params.hashes.into());
-        }
-        None
     }
 }

@@ -87,7 +87,8 @@ impl RocksDb {
 
     fn answer<K>(&self, bits: &[u8], keys: &[K], hasher: impl Hasher<K>, answers: Answers<'_>) {
         let (blocks, _) = bits.as_chunks();
-        let filter = Filter::new(&blocks[..self.blocks as usize], self.probes.into()).expect("at least one block");
+        let filter =
+            Filter::new(&blocks[..self.blocks as usize], self.probes.into()).expect("at least one block");
         match answers {
             Answers::Bools(bools) => local::answer(Cpu::in_use(), filter, keys, hasher, bools),
             Answers::Bits(words) => local::answer(Cpu::in_use(), filter, keys, hasher, Bitmap(words)),

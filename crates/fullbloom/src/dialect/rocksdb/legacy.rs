@@ -12,7 +12,7 @@ use super::{Kind, Policy, TRAILER, rate, split};
 use crate::bits::prefetch;
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::filter::{Dialect, Format, Insert, Size};
+use crate::filter::{Dialect, Doubt, Format, Insert, Size};
 use crate::hash::bloom32_rocksdb;
 use crate::probe::{self, Mod32};
 use crate::sizing::{Geometry, Request, Target};
@@ -203,7 +203,7 @@ impl Format for RocksDbLegacy {
     }
 
     /// RocksDB reads 31 to 127 probes, any number of lines and lines of any length, and writes none of these.
-    fn doubt(&self) -> Option<DecodeError> {
+    fn doubt(&self) -> Option<Doubt> {
         let at = self.byte_len();
         let (probes, lines, line_len) = (self.probes, self.lines(), self.line_len());
         let (field, at, got, allowed) = if probes > 30 {
@@ -215,6 +215,7 @@ impl Format for RocksDbLegacy {
         } else {
             return None;
         };
-        Some(DecodeError::Value { field, at, got, allowed })
+        // RocksDB itself answers from such a filter, and so do we.
+        Some(Doubt { cause: DecodeError::Value { field, at, got, allowed }, may_lose_keys: false })
     }
 }
