@@ -38,7 +38,7 @@ const PROBES_PER_BIT: f64 = 0.69;
 /// More probes than this mark an encoding from the future, which matches everything.
 const MAX_PROBES: u32 = 30;
 
-/// "For small n, we can see a very high false positive rate", says the rule's effect: never under 64 bits.
+/// A filter of few keys gets this many all the same: with fewer its rate would be far from any promise.
 const MIN_BITS: u64 = 64;
 
 /// Positions are 32-bit, and the array is whole bytes.
@@ -160,12 +160,12 @@ impl<T: Tail> Dialect for Policy<T> {
         probe::prefetch_all(bits, self.positions(hash));
     }
 
-    /// Found by filling filters and asking them: takes some 5 ms, and up to 0.1 s with millions of keys.
+    /// Found by filling filters and asking them: takes some 5 ms, and up to 0.1 s with millions of keys or low rates.
     fn expected_fpr(&self, keys: f64) -> f64 {
         rate::expected_fpr(self, keys)
     }
 
-    /// Asked of the bits themselves, with 2^18 hashes.
+    /// Asked of the bits themselves, with 2^17 hashes and more where few hit.
     fn fpr_of(&self, bits: &[u8]) -> f64 {
         rate::fpr_of(self, bits)
     }
@@ -192,6 +192,9 @@ impl<T: Tail> Size for Policy<T> {
                 Self::with_geometry(bit_len.div_ceil(8) * 8, probes)
             }
             Target::Fpr(fpr) => Self::smallest_for(keys, fpr),
+            Target::Exact { probes, .. } if !(1..=MAX_PROBES).contains(&probes) => {
+                Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "1..=30" })
+            }
             Target::Exact { bit_len, probes } => Self::with_geometry(bit_len, probes),
         }
     }
@@ -279,7 +282,8 @@ pub enum Compatible<'a, T: Tail> {
 }
 
 impl<'a, T: Tail> Compatible<'a, T> {
-    /// Reads any bytes as the engine does; never fails.
+    /// Reads any bytes as the engine does; never fails. From 2^29 bytes on, where the engine's 32-bit numbers
+    /// of bits wrap, every key matches.
     pub fn read(bytes: &'a [u8]) -> Self {
         if bytes.len() < 2 {
             return Compatible::Nothing;

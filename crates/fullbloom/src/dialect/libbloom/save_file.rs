@@ -8,11 +8,12 @@
 //! ```
 
 use super::{rate, sizing};
+use crate::bits::count_ones;
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::filter::{Dialect, Format, Insert, Size};
 use crate::probe::{self, Mod32};
-use crate::sizing::{Geometry, Request, Target};
+use crate::sizing::{Geometry, Request, Target, estimated_keys};
 use crate::wire::Cursor;
 use std::io;
 use std::ops::Range;
@@ -41,7 +42,7 @@ impl Libbloom {
     /// The filter `bloom_init2` makes.
     pub fn with_params(entries: u32, error: f64) -> Result<Self, SizeError> {
         let params = sizing::params_2_0(entries, error)?;
-        if params.bits == 0 && params.hashes != 0 {
+        if params.bits == 0 {
             // The original divides by zero at the first key.
             return Err(SizeError::Value {
                 what: "fpr",
@@ -106,6 +107,22 @@ impl Dialect for Libbloom {
 
     fn expected_fpr(&self, keys: f64) -> f64 {
         rate::expected_fpr(keys, self.bit_len, self.probes.into())
+    }
+
+    /// By the uneven model where the array is long enough for it.
+    fn fpr_of(&self, bits: &[u8]) -> f64 {
+        match self.keys_of(bits) {
+            Some(keys) => self.expected_fpr(keys),
+            None => 1.0,
+        }
+    }
+
+    fn keys_of(&self, bits: &[u8]) -> Option<f64> {
+        let (set_bits, probes) = (count_ones(bits, self.bit_len), self.probes.into());
+        if rate::is_uneven(self.bit_len, probes) {
+            return rate::keys_for(set_bits, self.bit_len, probes);
+        }
+        estimated_keys(set_bits, self.bit_len, probes)
     }
 
     fn byte_len(&self) -> u64 {
@@ -184,7 +201,7 @@ impl Format for Libbloom {
                 allowed: "not 0: the filter was never made",
             });
         }
-        if bit_len == 0 && probes != 0 {
+        if bit_len == 0 {
             return Err(DecodeError::Value { field: "bits", at: 19, got: 0, allowed: "1 or more" });
         }
         if bit_len.div_ceil(8) > byte_len {
@@ -223,12 +240,12 @@ impl Format for Libbloom {
     fn doubt(&self) -> Option<DecodeError> {
         let mismatch = |field, at, got, expected| Some(DecodeError::Mismatch { field, at, got, expected });
         let Ok(params) = sizing::params_2_0(self.entries, self.error) else {
-            let allowed = "what bloom_init2 takes: 1000 keys or more, and a rate between 0 and 1";
-            return Some(DecodeError::Value {
-                field: "expected keys",
-                at: 11,
-                got: self.entries.into(),
-                allowed,
+            return Some(if self.entries < sizing::MIN_ENTRIES {
+                let (got, allowed) = (self.entries.into(), "1000 or more, as bloom_init2 takes");
+                DecodeError::Value { field: "expected keys", at: 11, got, allowed }
+            } else {
+                let (got, allowed) = (self.error.to_bits().into(), "the bits of a number between 0 and 1");
+                DecodeError::Value { field: "rate", at: 43, got, allowed }
             });
         };
         if params.bits != self.bit_len {
