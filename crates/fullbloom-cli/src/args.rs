@@ -26,20 +26,14 @@ Examples:
   fullbloom check --dialect leveldb keys.bloom < asked.txt
   fullbloom inspect --dialect leveldb keys.bloom";
 
-/// The commands.
+/// The commands; what each does is said where its arguments are.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// What would a filter cost, and which dialects can keep the rate?
     Plan(plan::Args),
-    /// Make a filter of keys, byte for byte as the real program would
     Build(build::Args),
-    /// Print the keys that may be in a filter
     Check(check::Args),
-    /// What is in a filter file: dialect, size, fill, estimated keys, rate to expect
     Inspect(inspect::Args),
-    /// Print the completions of a shell
     Completions(completions::Args),
-    /// Print the manual page, or write all of them into a directory
     Man(man::Args),
 }
 

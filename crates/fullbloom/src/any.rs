@@ -21,7 +21,7 @@ use crate::dialect::{
     Libbloom1, Name, RocksDb, RocksDbBlock, RocksDbLegacy,
 };
 use crate::error::{DecodeError, SizeError};
-use crate::filter::{Filter, Format, Insert, Size, View};
+use crate::filter::{Doubt, Filter, Format, Insert, Size, View};
 use crate::sizing::{Geometry, Request, Target};
 use std::io;
 
@@ -46,7 +46,7 @@ pub trait AnyFilter: Send + Sync {
     /// How many distinct keys the set bits speak of; `None` when it cannot be told.
     fn estimated_keys(&self) -> Option<f64>;
     /// What in the decoded numbers cannot be as the system wrote it, though it can be answered from.
-    fn doubt(&self) -> Option<DecodeError>;
+    fn doubt(&self) -> Option<Doubt>;
     /// Writes the encoded filter.
     fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()>;
 }
@@ -171,26 +171,39 @@ const MOST_BITS_PER_KEY: u32 = 100;
 /// # Ok::<(), fullbloom::SizeError>(())
 /// ```
 pub fn plan_within(dialect: Name, expected_keys: u64, bytes: u64) -> Result<Plan, SizeError> {
-    let fitting = |thousandths: u32| {
+    let request = |thousandths: u32| {
         let target = Target::BitsPerKey(f64::from(thousandths) / 1000.0);
-        let plan = plan(dialect, &Request { expected_keys, target })?;
-        if plan.encoded_len <= bytes { Ok(plan) } else { Err(SizeError::OverBudget { bytes }) }
+        Request { expected_keys, target }
     };
-    let mut refusal = None;
-    let mut whole = MOST_BITS_PER_KEY;
-    let mut best = None;
+    let fits = |thousandths: u32| match encoded_len(dialect, &request(thousandths)) {
+        Ok(len) if len > bytes => Err(SizeError::OverBudget { bytes }),
+        other => other.map(|_| thousandths),
+    };
+    let mut refusal = SizeError::OverBudget { bytes };
+    let mut whole = MOST_BITS_PER_KEY * 1000;
     while whole > 0 {
-        match fitting(whole * 1000) {
-            Ok(plan) => {
-                best = Some(plan);
-                break;
-            }
-            Err(e) => refusal = Some(e),
+        match fits(whole) {
+            Ok(_) => break,
+            Err(e) => refusal = e,
         }
-        whole -= 1;
+        whole -= 1000;
     }
-    let finer = (1..1000).rev().find_map(|part| fitting(whole * 1000 + part).ok());
-    finer.or(best).ok_or_else(|| refusal.unwrap_or(SizeError::OverBudget { bytes }))
+    let finer_parts = if whole < MOST_BITS_PER_KEY * 1000 { 1..1000 } else { 0..0 };
+    let finer = finer_parts.rev().find_map(|part| fits(whole + part).ok());
+    match finer.or((whole > 0).then_some(whole)) {
+        Some(thousandths) => plan(dialect, &request(thousandths)),
+        None => Err(refusal),
+    }
+}
+
+/// How long the encoded filter of a request is. Cheaper than the whole plan: some dialects find their rate by
+/// filling filters.
+fn encoded_len(dialect: Name, request: &Request) -> Result<u64, SizeError> {
+    with_dialect!(
+        dialect,
+        D => Ok(D::size(request)?.encoded_len()),
+        kind => rocksdb::encoded_len(kind, request)
+    )
 }
 
 /// An empty filter for this request, ready for keys.
@@ -202,6 +215,13 @@ pub fn builder(dialect: Name, request: &Request) -> Result<Box<dyn AnyBuilder>, 
         D => Ok(Box::new(Filter::<D>::new(request)?)),
         kind => rocksdb::builder(dialect, kind, request)
     )
+}
+
+/// Whether [`builder`] has no use for the number of expected keys: the geometry is given, or the filter is
+/// sized by the keys that come.
+pub fn ignores_expected_keys(dialect: Name, target: Target) -> bool {
+    matches!(target, Target::Exact { .. })
+        || matches!(dialect, Name::RocksDb | Name::RocksDbLegacy | Name::RocksDbRibbon)
 }
 
 /// Reads encoded bytes strictly and answers from where they are.
@@ -268,7 +288,7 @@ impl<D: Format, S: AsRef<[u8]> + Send + Sync> AnyFilter for Filter<D, S> {
         Filter::estimated_keys(self)
     }
 
-    fn doubt(&self) -> Option<DecodeError> {
+    fn doubt(&self) -> Option<Doubt> {
         Filter::dialect(self).doubt()
     }
 

@@ -11,19 +11,17 @@ use fullbloom::dialect::Name;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-/// Arguments of `check`.
+/// Print the keys that may be in a filter
+///
+/// Keys are printed exactly as they came in; a key that is not printed is surely absent. Exit status: 0 if a key
+/// was selected, 1 if none was, 2 on errors.
 #[derive(Debug, clap::Args)]
-#[command(
-    long_about = "Print the keys that may be in a filter, exactly as they came in\n\n\
-        A key that is not printed is surely absent. Exit status: 0 if a key was selected, 1 if none was, \
-        2 on errors.",
-    after_help = "\
+#[command(after_help = "\
 Examples:
   fullbloom check keys.bloom --dialect leveldb asked.txt
   zcat urls.gz | fullbloom check -c keys.bloom --dialect leveldb
   fullbloom check ma-1-big-Filter.db --hex --answers < partition-keys.hex
-  printf 'key' | fullbloom check -q keys.bloom --dialect leveldb && echo maybe"
-)]
+  printf 'key' | fullbloom check -q keys.bloom --dialect leveldb && echo maybe")]
 pub struct Args {
     /// The filter file
     filter: PathBuf,
@@ -41,6 +39,10 @@ pub struct Args {
     /// Map the filter instead of reading it whole; the file must not be cut short meanwhile
     #[arg(long)]
     map: bool,
+
+    /// Ask a filter whose numbers contradict each other, though it may call its own keys absent
+    #[arg(long)]
+    force: bool,
 
     /// Select the keys that are surely absent instead
     #[arg(short = 'v', long)]
@@ -64,6 +66,10 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let read = if args.map { FilterFile::map } else { FilterFile::load };
     let file = read(&args.filter, args.dialect, args.geometry.geometry())?;
     let opened = file.open()?;
+    if opened.may_lose_keys && !args.force {
+        let failure = Failure::new(args.filter.display(), opened.warnings.join("; "));
+        return Err(failure.hint("its own keys may be called absent; --force asks it all the same"));
+    }
     for warning in &opened.warnings {
         output::warning(&format!("{}: {warning}", args.filter.display()));
     }

@@ -6,7 +6,7 @@ use crate::output::Output;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-/// Arguments of `completions`.
+/// Print the completions of a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

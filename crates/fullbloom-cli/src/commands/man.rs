@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use std::fs;
 use std::path::PathBuf;
 
-/// Arguments of `man`.
+/// Print the manual page, or write all of them into a directory
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -17,12 +17,12 @@ use serde_json::{Value, json};
 /// percent of a rate cannot be measured with fewer than 10^6 false positives.
 const TOLERANCE: f64 = 1.01;
 
-/// Arguments of `plan`.
+/// What would a filter cost, and which dialects can keep the rate?
+///
+/// Each dialect is sized by its own system's rule. Exit status: 0 if at least one dialect can do it, 1 if none
+/// can, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(
-    long_about = "What would a filter cost, and which dialects can keep the rate?\n\n\
-        Each dialect is sized by its own system's rule. Exit status: 0 if at least one dialect can do it, \
-        1 if none can, 2 on errors.",
     after_help = "\
 Examples:
   fullbloom plan --expected-keys 1M --fpr 1%
@@ -108,13 +108,17 @@ fn shortfall(plan: &Plan, args: &Args) -> Option<String> {
     }
 }
 
-/// A target that no dialect takes is a mistake, not an answer.
+/// A number that no dialect takes is a mistake, not an answer.
 fn mistake(args: &Args) -> Option<SizeError> {
     let target = args.target.target()?;
-    let refusals = args.dialect.names().iter().map(|name| sizing::check_target(*name, target).err());
-    let wrong = |e: &SizeError| matches!(e, SizeError::Value { .. });
-    let all: Option<Vec<SizeError>> = refusals.map(|refusal| refusal.filter(wrong)).collect();
-    all?.into_iter().next()
+    let mut refusals = Vec::new();
+    for name in args.dialect.names() {
+        match sizing::check_target(*name, target) {
+            Err(e @ (SizeError::Value { .. } | SizeError::Unreachable { .. })) => refusals.push(e),
+            _ => return None,
+        }
+    }
+    refusals.into_iter().min_by_key(|e| !matches!(e, SizeError::Value { .. })) // the plainest words
 }
 
 /// Bits for each expected key; not a number when there are none.

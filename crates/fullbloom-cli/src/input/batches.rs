@@ -78,8 +78,8 @@ impl Splitter {
         records: &[&[u8]],
         each: &mut impl FnMut(&Batch<'_>) -> Result<ControlFlow<()>, Failure>,
     ) -> Result<ControlFlow<()>, SplitError> {
+        let (records, refused) = if self.format.hex { self.decode(records) } else { (records, None) };
         let flow = if self.format.hex {
-            self.decode(records)?;
             let mut rest = &self.decoded[..];
             let mut keys: Vec<&[u8]> = Vec::with_capacity(BATCH);
             for record in records {
@@ -92,19 +92,23 @@ impl Splitter {
             each(&Batch { keys: records, records })
         };
         self.before += records.len() as u64;
-        flow.map_err(SplitError::Receiver)
+        match (flow.map_err(SplitError::Receiver)?, refused) {
+            (ControlFlow::Continue(()), Some(refused)) => Err(refused),
+            (flow, _) => Ok(flow),
+        }
     }
 
-    fn decode(&mut self, records: &[&[u8]]) -> Result<(), SplitError> {
+    /// Decodes until a record is not hex; those before it, which are still handed out, and what is wrong.
+    fn decode<'r, 'k>(&mut self, records: &'r [&'k [u8]]) -> (&'r [&'k [u8]], Option<SplitError>) {
         self.decoded.clear();
         for (i, record) in records.iter().enumerate() {
-            hex::decode(record, &mut self.decoded).map_err(|why| SplitError::Hex {
-                record: self.before + i as u64 + 1,
-                why,
-                carriage_return: record.ends_with(b"\r"),
-            })?;
+            if let Err(why) = hex::decode(record, &mut self.decoded) {
+                let number = self.before + i as u64 + 1;
+                let carriage_return = record.ends_with(b"\r");
+                return (&records[..i], Some(SplitError::Hex { record: number, why, carriage_return }));
+            }
         }
-        Ok(())
+        (records, None)
     }
 }
 
@@ -129,7 +133,7 @@ mod tests {
         let mut keys = Vec::new();
         let _ = Splitter::new(format).split(block, &mut |batch| {
             assert_eq!(batch.keys.len(), batch.records.len());
-            assert!(batch.keys.len() <= BATCH && !batch.keys.is_empty());
+            assert!(batch.keys.len() <= BATCH);
             keys.extend(batch.keys.iter().map(|key| key.to_vec()));
             Ok(ControlFlow::Continue(()))
         })?;
@@ -164,11 +168,15 @@ mod tests {
 
     #[test]
     fn a_bad_line_past_the_first_batch_is_named_by_its_number() {
-        let text = "00\n".repeat(BATCH + 4) + "0x\n";
-        let SplitError::Hex { record, .. } = split(text.as_bytes(), HEX).unwrap_err() else {
-            panic!("not a hex error");
-        };
+        let text = "00\n".repeat(BATCH + 4) + "0x\n00\n";
+        let mut seen = 0;
+        let refused = Splitter::new(HEX).split(text.as_bytes(), &mut |batch| {
+            seen += batch.keys.len();
+            Ok(ControlFlow::Continue(()))
+        });
+        let Err(SplitError::Hex { record, .. }) = refused else { panic!("{refused:?}") };
         assert_eq!(record, BATCH as u64 + 5);
+        assert_eq!(seen, BATCH + 4, "the keys before it are handed out");
     }
 
     #[test]

@@ -203,7 +203,8 @@ impl Policy {
             Space::FastLocal { data_len } if keys > 0 => {
                 fast_local_fpr(keys as f64, data_len / 64, self.fast_local_probes())
             }
-            space => self.estimated_fpr(keys, space.content_len(self.line_len)),
+            // Past the bits there are, the legacy estimate is a little more than certainty.
+            space => self.estimated_fpr(keys, space.content_len(self.line_len)).min(1.0),
         }
     }
 
