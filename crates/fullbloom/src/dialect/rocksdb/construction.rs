@@ -1,6 +1,6 @@
 //! From collected hashes to a filter, and the proof that it holds them.
 
-use super::entries::{Entries, GROUP};
+use super::entries::Entries;
 use super::fill::fill;
 use super::memory::Length;
 use super::reservation::Account;
@@ -89,10 +89,12 @@ fn missing<D: Dialect>(filter: &Filter<D, &[u8]>, entries: &Entries<D::Hash>) ->
 where
     D::Hash: PartialEq + Into<u64>,
 {
-    let mut answers = vec![false; GROUP.min(entries.len() as usize)];
-    let denied = entries.groups().map(|group| {
-        let answers = &mut answers[..group.len()];
-        filter.may_contain_hashes(group, answers);
+    const BATCH: usize = 4096;
+    let mut answers = [false; BATCH];
+    let batches = entries.groups().flat_map(|group| group.chunks(BATCH));
+    let denied = batches.map(|batch| {
+        let answers = &mut answers[..batch.len()];
+        filter.may_contain_hashes(batch, answers);
         answers.iter().filter(|&&yes| !yes).count() as u64
     });
     denied.sum()

@@ -5,7 +5,7 @@
 //! hashes are first sorted roughly by where their blocks are: the filter is then filled from front to back.
 //!
 //! ```text
-//!   hashes ─► a chunk of 8 M ─► 1,024 parts by the bits that choose the block ─► ring, part after part
+//!   hashes ─► a chunk of 64 MiB ─► 1,024 parts by the bits that choose the block ─► ring, part after part
 //! ```
 //!
 //! Million hashes a second in `Builder::finish`, one thread, 10 bits per key, medians of interleaved rounds on a
@@ -17,14 +17,14 @@ use crate::filter::{Dialect, Filter};
 /// Filters from this many bytes on are filled by parts.
 const LARGE: u64 = 64 << 20;
 
-/// Hashes sorted at a time: 64 MiB of them.
-const CHUNK: usize = 8 << 20;
+/// Groups of hashes sorted at a time: 64 MiB.
+const CHUNK: usize = 256;
 
 /// The block is chosen by the high bits of a hash's low half; this many of them choose the part.
 const PART_BITS: u32 = 10;
 
 /// Inserts all hashes; their order does not matter to the bits.
-pub(super) fn fill<'a>(filter: &mut Filter<RocksDb>, groups: impl Iterator<Item = &'a [u64]>) {
+pub(super) fn fill<'a>(filter: &mut Filter<RocksDb>, groups: impl Iterator<Item = &'a [u64]> + Clone) {
     if filter.dialect().byte_len() >= LARGE {
         sorted(filter, groups, CHUNK);
     } else {
@@ -33,34 +33,37 @@ pub(super) fn fill<'a>(filter: &mut Filter<RocksDb>, groups: impl Iterator<Item 
 }
 
 /// Chunk by chunk, each sorted by part; directly when there is no memory for a chunk.
-fn sorted<'a>(filter: &mut Filter<RocksDb>, groups: impl Iterator<Item = &'a [u64]>, chunk: usize) {
+fn sorted<'a>(
+    filter: &mut Filter<RocksDb>,
+    mut groups: impl Iterator<Item = &'a [u64]> + Clone,
+    groups_in_chunk: usize,
+) {
     let mut buffer = Vec::new();
-    let mut groups = groups.peekable();
-    while groups.peek().is_some() {
-        // As many whole groups as fit, at least one.
-        let (mut taken, mut len) = (Vec::new(), 0);
-        while let Some(group) = groups.next_if(|group| len == 0 || len + group.len() <= chunk) {
-            len += group.len();
-            taken.push(group);
+    loop {
+        let chunk = groups.clone().take(groups_in_chunk);
+        let len = chunk.clone().map(<[u64]>::len).sum();
+        if len == 0 {
+            return;
         }
         if buffer.len() < len && buffer.try_reserve_exact(len - buffer.len()).is_ok() {
             buffer.resize(len, 0);
         }
         match buffer.get_mut(..len) {
             Some(buffer) => {
-                scatter(&taken, buffer);
+                scatter(chunk, buffer);
                 filter.insert_hashes(buffer);
             }
-            None => taken.iter().for_each(|group| filter.insert_hashes(group)),
+            None => chunk.for_each(|group| filter.insert_hashes(group)),
         }
+        groups.nth(groups_in_chunk - 1);
     }
 }
 
 /// Copies the hashes of all groups into `sorted`, which is as long as they are, by part.
-fn scatter(groups: &[&[u64]], sorted: &mut [u64]) {
+fn scatter<'a>(groups: impl Iterator<Item = &'a [u64]> + Clone, sorted: &mut [u64]) {
     let part = |hash: u64| (hash as u32 >> (32 - PART_BITS)) as usize;
     let mut counts = [0usize; 1 << PART_BITS];
-    for &hash in groups.iter().copied().flatten() {
+    for &hash in groups.clone().flatten() {
         counts[part(hash)] += 1;
     }
     let mut next = 0;
@@ -68,7 +71,7 @@ fn scatter(groups: &[&[u64]], sorted: &mut [u64]) {
         next += count;
         next - count
     });
-    for &hash in groups.iter().copied().flatten() {
+    for &hash in groups.flatten() {
         let at = &mut starts[part(hash)];
         sorted[*at] = hash;
         *at += 1;
@@ -86,9 +89,8 @@ mod tests {
     #[test]
     fn sorting_loses_no_hash_and_repeats_none() {
         let all = hashes(10_000);
-        let groups: Vec<&[u64]> = all.chunks(777).collect();
         let mut sorted = vec![0; all.len()];
-        scatter(&groups, &mut sorted);
+        scatter(all.chunks(777), &mut sorted);
         assert!(sorted.is_sorted_by_key(|&hash| hash as u32 >> (32 - PART_BITS)));
         let (mut before, mut after) = (all.clone(), sorted);
         before.sort_unstable();
@@ -103,10 +105,10 @@ mod tests {
         for &hash in &all {
             one_by_one.insert_hash(hash);
         }
-        for chunk in [1, 1000, 1024, 4096, 1 << 20] {
+        for groups in [1, 2, 7, 48, 49, 50] {
             let mut filter = Filter::<RocksDb>::with_bits_per_key(50_000, 10.0).unwrap();
-            sorted(&mut filter, all.chunks(1024), chunk);
-            assert_eq!(filter.bits(), one_by_one.bits(), "chunks of {chunk}");
+            sorted(&mut filter, all.chunks(1024), groups); // 49 groups
+            assert_eq!(filter.bits(), one_by_one.bits(), "chunks of {groups} groups");
         }
     }
 }
