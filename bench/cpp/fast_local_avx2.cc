@@ -151,31 +151,38 @@ void fast_local_hashes(const char* data, size_t lines, int probes, const uint64_
   }
 }
 
-void fast_local_build(char* data, size_t lines, int probes, const char* keys, size_t width, size_t count) {
-  std::deque<uint64_t> hashes;
+// An empty list of hashes.
+std::deque<uint64_t>* fast_local_entries() { return new std::deque<uint64_t>; }
+
+// Adds the hashes of keys, without neighbouring repeats.
+void fast_local_collect(std::deque<uint64_t>* entries, const char* keys, size_t width, size_t count) {
   for (size_t i = 0; i < count; i++) {
     uint64_t hash = Hash(keys + i * width, width);
-    if (hashes.empty() || hashes.back() != hash) hashes.push_back(hash);
+    if (entries->empty() || entries->back() != hash) entries->push_back(hash);
   }
+}
+
+// Sets the bits of all hashes, eight lines in flight, and ends the list.
+void fast_local_fill(std::deque<uint64_t>* entries, char* data, size_t lines, int probes) {
   constexpr size_t kAhead = 8;
   char* line[kAhead];
   uint32_t upper[kAhead];
-  size_t i = 0;
-  for (; i < kAhead && i < hashes.size(); i++) {
-    line[i] = const_cast<char*>(Line(data, static_cast<uint32_t>(lines), hashes.front()));
-    Prefetch(line[i]);
-    upper[i] = static_cast<uint32_t>(hashes.front() >> 32);
-    hashes.pop_front();
-  }
-  size_t slot = 0;
-  for (size_t filled = i; !hashes.empty(); slot = (slot + 1) % kAhead, filled++) {
-    Set(line[slot], upper[slot], probes);
-    line[slot] = const_cast<char*>(Line(data, static_cast<uint32_t>(lines), hashes.front()));
+  auto take = [&](size_t slot) {
+    uint64_t hash = entries->front();
+    entries->pop_front();
+    line[slot] = const_cast<char*>(Line(data, static_cast<uint32_t>(lines), hash));
     Prefetch(line[slot]);
-    upper[slot] = static_cast<uint32_t>(hashes.front() >> 32);
-    hashes.pop_front();
+    upper[slot] = static_cast<uint32_t>(hash >> 32);
+  };
+  size_t inside = 0;
+  for (; inside < kAhead && !entries->empty(); inside++) take(inside);
+  size_t slot = 0;
+  for (; !entries->empty(); slot = (slot + 1) % kAhead) {
+    Set(line[slot], upper[slot], probes);
+    take(slot);
   }
-  for (size_t k = 0; k < i; k++, slot = (slot + 1) % kAhead) Set(line[slot], upper[slot], probes);
+  for (size_t i = 0; i < inside; i++) Set(line[(slot + i) % kAhead], upper[(slot + i) % kAhead], probes);
+  delete entries;
 }
 
 }  // extern "C"

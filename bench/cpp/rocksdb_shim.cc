@@ -47,6 +47,11 @@ struct Reader {
   std::unique_ptr<rocksdb::FilterBitsReader> reader;
 };
 
+struct Builder {
+  std::shared_ptr<const rocksdb::FilterPolicy> policy;
+  std::unique_ptr<rocksdb::FilterBitsBuilder> builder;
+};
+
 std::shared_ptr<const rocksdb::FilterPolicy> Policy(double bits_per_key) {
   std::shared_ptr<const rocksdb::FilterPolicy> policy;
   rocksdb::ConfigOptions options;
@@ -65,23 +70,32 @@ const char* rocksdb_shim_version() {
   return version.c_str();
 }
 
-// Builds the filter of `count` keys of `width` bytes; the length of the filter, whose bytes `*out` owns
-// (to be given to rocksdb_shim_free). 0 on failure.
-size_t rocksdb_shim_build(const char* keys, size_t width, size_t count, double bits_per_key, const char** out) {
+// A builder for this many bits per key, or null.
+Builder* rocksdb_shim_builder(double bits_per_key) {
   auto policy = Policy(bits_per_key);
-  if (!policy) return 0;
+  if (!policy) return nullptr;
   rocksdb::BlockBasedTableOptions table;
   table.format_version = 5;
   table.filter_policy = policy;
   rocksdb::FilterBuildingContext context(table);
-  std::unique_ptr<rocksdb::FilterBitsBuilder> builder(policy->GetBuilderWithContext(context));
-  if (!builder) return 0;
-  for (size_t i = 0; i < count; i++) builder->AddKey(rocksdb::Slice(keys + i * width, width));
+  auto* builder = policy->GetBuilderWithContext(context);
+  if (builder == nullptr) return nullptr;
+  return new Builder{policy, std::unique_ptr<rocksdb::FilterBitsBuilder>(builder)};
+}
+
+// Adds `count` keys of `width` bytes.
+void rocksdb_shim_add(Builder* builder, const char* keys, size_t width, size_t count) {
+  for (size_t i = 0; i < count; i++) builder->builder->AddKey(rocksdb::Slice(keys + i * width, width));
+}
+
+// Ends the builder. The length of the filter, whose bytes go to the caller, for rocksdb_shim_free; 0 on failure.
+size_t rocksdb_shim_finish(Builder* builder, const char** filter) {
+  std::unique_ptr<Builder> ends(builder);
   std::unique_ptr<const char[]> buffer;
-  rocksdb::Slice filter = builder->Finish(&buffer);
-  if (buffer == nullptr || buffer.get() != filter.data()) return 0;
-  *out = buffer.release();
-  return filter.size();
+  rocksdb::Slice content = builder->builder->Finish(&buffer);
+  if (buffer == nullptr || buffer.get() != content.data()) return 0;
+  *filter = buffer.release();
+  return content.size();
 }
 
 void rocksdb_shim_free(const char* filter) { delete[] filter; }

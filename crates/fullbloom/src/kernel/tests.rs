@@ -42,7 +42,7 @@ fn upper(hash: u64) -> u32 {
 }
 
 fn block_of(hash: u64, blocks: usize) -> usize {
-    ((hash & 0xffff_ffff) * blocks as u64 >> 32) as usize
+    (((hash & 0xffff_ffff) * blocks as u64) >> 32) as usize
 }
 
 /// What the definition answers, key by key.
@@ -113,9 +113,8 @@ fn every_kernel_agrees_at_probe_counts_outside_the_format() {
         let expected = defined(&blocks, probes, &hashes);
         for (kernel, cpu) in cpus() {
             assert_eq!(bools(cpu, &blocks, probes, &hashes), expected, "{kernel}, {probes} probes");
-            let single = |&hash: &u64| {
-                local::test(cpu, &blocks[block_of(hash, blocks.len())], upper(hash), probes)
-            };
+            let single =
+                |&hash: &u64| local::test(cpu, &blocks[block_of(hash, blocks.len())], upper(hash), probes);
             assert!(hashes.iter().map(single).eq(expected.iter().copied()), "{kernel}, {probes} probes");
         }
     }
