@@ -202,7 +202,7 @@ fn ring<H: Copy + Default>(mut hashes: impl Iterator<Item = H>, mut step: impl F
 }
 
 #[inline(always)]
-fn test_ring<D: Dialect + ?Sized>(
+fn test_ring<D: Dialect>(
     dialect: &D,
     bits: &[u8],
     hashes: impl Iterator<Item = D::Hash>,
@@ -220,7 +220,7 @@ fn test_ring<D: Dialect + ?Sized>(
 }
 
 #[inline(always)]
-fn set_ring<D: Insert + ?Sized>(dialect: &D, bits: &mut [u8], hashes: impl Iterator<Item = D::Hash>) {
+fn set_ring<D: Insert>(dialect: &D, bits: &mut [u8], hashes: impl Iterator<Item = D::Hash>) {
     ring(hashes, |step| match step {
         Step::Coming(hash) => dialect.prefetch(bits, hash),
         Step::Arrived(hash) => {

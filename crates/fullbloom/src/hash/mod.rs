@@ -26,6 +26,7 @@ pub use java_string::{java_string_hash, utf16_units};
 pub use murmur2_32::{murmur2_32_cassandra, murmur2_libbloom};
 pub use murmur2_64::murmur2_64_cassandra;
 pub use murmur3::murmur3_cassandra;
+pub(crate) use xxph3::xxph3_chunk;
 pub use xxph3::{xxph3, xxph3_rocksdb};
 
 /// Sign-extends a byte, as Java and signed C `char` do.
