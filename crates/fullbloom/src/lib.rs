@@ -111,6 +111,8 @@ pub mod error;
 pub mod file;
 mod filter;
 pub mod hash;
+mod kernel;
+pub mod native;
 pub mod probe;
 pub mod sizing;
 pub mod sniff;

@@ -57,6 +57,13 @@ pub(crate) fn or_into(ours: &mut [u8], theirs: &[u8]) {
     }
 }
 
+/// Keeps in `ours` only what `theirs` has too; both have the same length.
+pub(crate) fn and_into(ours: &mut [u8], theirs: &[u8]) {
+    for (a, b) in ours.iter_mut().zip(theirs) {
+        *a &= b;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

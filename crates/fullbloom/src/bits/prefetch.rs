@@ -21,3 +21,22 @@ pub(crate) fn read(bits: &[u8], index: usize) {
         let _ = byte;
     }
 }
+
+/// Asks for the memory of `count` items from number `start` on, as far as there are any.
+#[inline(always)]
+pub(crate) fn ahead<T>(items: &[T], start: usize, count: usize) {
+    const LINE: usize = 64;
+    let Some(rest) = items.get(start..) else { return };
+    let bytes = size_of_val(&rest[..count.min(rest.len())]);
+    for at in (0..bytes).step_by(LINE) {
+        let address = rest.as_ptr().cast::<u8>().wrapping_add(at);
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: prefetch never faults, whatever the address. SSE is part of x86-64.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(address.cast());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = address;
+    }
+}

@@ -3,8 +3,10 @@
 //! Each dialect has its own way from a [`Request`] to a [`Geometry`], in its own module, because that rule
 //! is part of its bytes. What all share is here.
 
+mod lines;
 mod rate;
 
+pub use lines::Layout;
 pub use rate::{classic_fpr, collision_fpr, combine, estimated_keys, modulo_fpr};
 
 /// What a filter is asked to be.
