@@ -5,6 +5,7 @@
 //! | [`vectors`] | the golden files under `vectors/` and how to read them |
 //! | [`keys`] | keys from fixed seeds: random, sequential, common prefix, and the vectors' own key rules |
 //! | [`naive`] | a filter of each classic family, written to be obvious rather than fast |
+//! | [`rocksdb`] | RocksDB's reader of full filters, likewise |
 //! | [`stats`] | is a measured count what the promised rate predicts? |
 //! | [`damage`] | every cut and every changed byte of a small file |
 //! | [`alloc`] | an allocator that knows the peak |
@@ -16,6 +17,7 @@ pub mod damage;
 mod hex;
 pub mod keys;
 pub mod naive;
+pub mod rocksdb;
 pub mod stats;
 pub mod vectors;
 

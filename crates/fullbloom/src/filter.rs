@@ -36,6 +36,37 @@ pub trait Dialect: Clone + Send + Sync {
     /// Asks the CPU for the cache lines that [`test`](Dialect::test) will read.
     fn prefetch(&self, bits: &[u8], hash: Self::Hash);
 
+    /// Tests as many hashes as there are answers; for dialects with a better pipeline than the shared one.
+    #[inline]
+    fn test_batch(&self, bits: &[u8], hashes: impl Iterator<Item = Self::Hash>, answers: &mut [bool]) {
+        let mut answers = answers.iter_mut();
+        ring(hashes.take(answers.len()), |step| match step {
+            Step::Coming(hash) => self.prefetch(bits, hash),
+            Step::Arrived(hash) => {
+                if let Some(answer) = answers.next() {
+                    *answer = self.test(bits, hash);
+                }
+            }
+        });
+    }
+
+    /// The rate to expect of these bits: every probe of an absent key hits a set bit with the chance `fill`.
+    /// Reads the whole array.
+    fn fpr_of(&self, bits: &[u8]) -> f64 {
+        let Geometry { bit_len, probes, .. } = self.geometry();
+        if probes == 0 {
+            return 1.0;
+        }
+        let fill = bits::count_ones(bits, bit_len) as f64 / bit_len.max(1) as f64;
+        fill.powf(f64::from(probes))
+    }
+
+    /// How many distinct keys these bits speak of; `None` when they do not tell. Reads the whole array.
+    fn keys_of(&self, bits: &[u8]) -> Option<f64> {
+        let Geometry { bit_len, probes, .. } = self.geometry();
+        sizing::estimated_keys(bits::count_ones(bits, bit_len), bit_len, probes)
+    }
+
     /// The rate to expect when this many distinct keys are in, by the dialect's own model.
     fn expected_fpr(&self, keys: f64) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
@@ -52,6 +83,17 @@ pub trait Dialect: Clone + Send + Sync {
 pub trait Insert: Dialect {
     /// Sets the bits of this hash; true if at least one was clear.
     fn set(&self, bits: &mut [u8], hash: Self::Hash) -> bool;
+
+    /// Sets the bits of many hashes; memory is asked for ahead.
+    #[inline]
+    fn set_batch(&self, bits: &mut [u8], hashes: impl Iterator<Item = Self::Hash>) {
+        ring(hashes, |step| match step {
+            Step::Coming(hash) => self.prefetch(bits, hash),
+            Step::Arrived(hash) => {
+                self.set(bits, hash);
+            }
+        });
+    }
 
     /// Whether the union of two filters' bits is the filter of the union of their keys.
     fn mergeable(&self, other: &Self) -> Result<(), MergeError> {
@@ -119,6 +161,38 @@ pub type View<'a, D> = Filter<D, &'a [u8]>;
 /// How many keys ahead of its test a key's cache lines are asked for in batches.
 const AHEAD: usize = 16;
 
+/// What happens to a hash in a [`ring`].
+enum Step<H> {
+    /// It entered: ask for its memory.
+    Coming(H),
+    /// It leaves, [`AHEAD`] hashes later: use its memory.
+    Arrived(H),
+}
+
+/// Passes hashes through a ring, so that each one's memory is on its way while earlier ones are worked on.
+#[inline(always)]
+fn ring<H: Copy + Default>(mut hashes: impl Iterator<Item = H>, mut step: impl FnMut(Step<H>)) {
+    let mut slots = [H::default(); AHEAD];
+    let mut inside = 0;
+    for (slot, hash) in slots.iter_mut().zip(hashes.by_ref()) {
+        step(Step::Coming(hash));
+        *slot = hash;
+        inside += 1;
+    }
+    let mut next = 0;
+    for hash in hashes {
+        let slot = &mut slots[next];
+        step(Step::Arrived(*slot));
+        step(Step::Coming(hash));
+        *slot = hash;
+        next = (next + 1) % AHEAD;
+    }
+    // When hashes followed, the ring is full and its oldest entry is at `next`; else that is 0.
+    for i in 0..inside {
+        step(Step::Arrived(slots[(next + i) % AHEAD]));
+    }
+}
+
 impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
     /// A filter over these bits; refused when they are fewer than the dialect's geometry needs.
     pub fn from_parts(dialect: D, bits: S) -> Result<Self, DecodeError> {
@@ -153,7 +227,8 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
     /// If `keys` and `answers` differ in length.
     pub fn may_contain_batch<K: AsRef<[u8]>>(&self, keys: &[K], answers: &mut [bool]) {
         assert_eq!(keys.len(), answers.len(), "one answer for each key");
-        self.pipeline(keys.iter().map(|key| self.dialect.hash(key.as_ref())), answers);
+        let hashes = keys.iter().map(|key| self.dialect.hash(key.as_ref()));
+        self.dialect.test_batch(self.bits.as_ref(), hashes, answers);
     }
 
     /// As [`may_contain_batch`](Filter::may_contain_batch), for hashes made before.
@@ -162,25 +237,7 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
     /// If `hashes` and `answers` differ in length.
     pub fn may_contain_hashes(&self, hashes: &[D::Hash], answers: &mut [bool]) {
         assert_eq!(hashes.len(), answers.len(), "one answer for each hash");
-        self.pipeline(hashes.iter().copied(), answers);
-    }
-
-    /// A ring of hashes: each is prefetched when it enters and tested when it leaves, `AHEAD` later.
-    fn pipeline(&self, mut hashes: impl Iterator<Item = D::Hash>, answers: &mut [bool]) {
-        let bits = self.bits.as_ref();
-        let mut ring = [D::Hash::default(); AHEAD];
-        for (slot, hash) in ring.iter_mut().zip(hashes.by_ref().take(answers.len())) {
-            self.dialect.prefetch(bits, hash);
-            *slot = hash;
-        }
-        for (i, answer) in answers.iter_mut().enumerate() {
-            let slot = &mut ring[i % AHEAD];
-            *answer = self.dialect.test(bits, *slot);
-            if let Some(hash) = hashes.next() {
-                self.dialect.prefetch(bits, hash);
-                *slot = hash;
-            }
-        }
+        self.dialect.test_batch(self.bits.as_ref(), hashes.iter().copied(), answers);
     }
 
     /// The hash of a key, to be asked of several filters of this dialect.
@@ -217,19 +274,15 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
         }
     }
 
-    /// The rate to expect of the filter as it is now: every probe of an absent key hits a set bit with
-    /// the chance `fill`. Reads the whole array.
+    /// The rate to expect of the filter as it is now. Reads the whole array.
     pub fn expected_fpr(&self) -> f64 {
-        match self.geometry().probes {
-            0 => 1.0,
-            probes => self.fill().powf(f64::from(probes)),
-        }
+        self.dialect.fpr_of(self.bits.as_ref())
     }
 
-    /// How many distinct keys the set bits speak of; `None` when the filter is full or has no probes.
+    /// How many distinct keys the bits speak of; `None` when they do not tell, as in a full filter. Reads
+    /// the whole array.
     pub fn estimated_keys(&self) -> Option<f64> {
-        let Geometry { bit_len, probes, .. } = self.geometry();
-        sizing::estimated_keys(self.set_bits(), bit_len, probes)
+        self.dialect.keys_of(self.bits.as_ref())
     }
 
     /// A copy that owns its bits.
@@ -256,17 +309,13 @@ impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
 
     /// Adds many keys; as with [`may_contain_batch`](Filter::may_contain_batch), memory is asked for ahead.
     pub fn insert_batch<K: AsRef<[u8]>>(&mut self, keys: &[K]) {
-        let bits = self.bits.as_mut();
-        for group in keys.chunks(AHEAD) {
-            let mut hashes = [D::Hash::default(); AHEAD];
-            for (hash, key) in hashes.iter_mut().zip(group) {
-                *hash = self.dialect.hash(key.as_ref());
-                self.dialect.prefetch(bits, *hash);
-            }
-            for hash in &hashes[..group.len()] {
-                self.dialect.set(bits, *hash);
-            }
-        }
+        let hashes = keys.iter().map(|key| self.dialect.hash(key.as_ref()));
+        self.dialect.set_batch(self.bits.as_mut(), hashes);
+    }
+
+    /// As [`insert_batch`](Filter::insert_batch), for hashes made before.
+    pub fn insert_hashes(&mut self, hashes: &[D::Hash]) {
+        self.dialect.set_batch(self.bits.as_mut(), hashes.iter().copied());
     }
 
     /// Forgets all keys.

@@ -2,7 +2,7 @@
 
 use fullbloom::hash::{
     bloom32_leveldb, bloom32_rocksdb, java_string_hash, murmur2_32_cassandra, murmur2_64_cassandra,
-    murmur2_libbloom, murmur3_cassandra, utf16_units,
+    murmur2_libbloom, murmur3_cassandra, utf16_units, xxph3, xxph3_rocksdb,
 };
 use fullbloom::probe::{Mod32, Mod63, int32, long64, stepping64, wrapping32};
 use fullbloom_testkit::vectors::{self, Record, Text, Value};
@@ -20,6 +20,17 @@ fn the_32_bit_bloom_hashes_are_leveldbs_and_rocksdbs() {
         let key = record.hex("key");
         assert_eq!(u64::from(bloom32_rocksdb(&key)), record.hex_int("rocksdb_bloom_hash"), "{record}");
         assert_eq!(u64::from(bloom32_leveldb(&key)), record.hex_int("leveldb_bloom_hash"), "{record}");
+    }
+}
+
+#[test]
+fn the_64_bit_hash_is_rocksdbs_at_both_seeds_and_all_lengths() {
+    let file = vectors::json("rocksdb/hash.json");
+    for record in file.list("vectors") {
+        let key = record.hex("key");
+        assert_eq!(xxph3_rocksdb(&key), record.hex_int("hash64"), "{record}");
+        let seeded = record.hex_int("hash64_seed_0123456789abcdef");
+        assert_eq!(xxph3(&key, 0x0123_4567_89ab_cdef), seeded, "{record}");
     }
 }
 

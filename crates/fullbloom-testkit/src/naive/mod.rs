@@ -72,6 +72,16 @@ impl Naive {
         Naive { family, probes, bits: vec![false; bit_len] }
     }
 
+    /// The filter whose array, as the family's file holds it, is these bytes; what is missing at the end is zero.
+    pub fn from_array(family: Family, bit_len: usize, probes: u32, array: &[u8]) -> Naive {
+        let mut filter = Naive::new(family, bit_len, probes);
+        for (i, bit) in filter.bits.iter_mut().enumerate() {
+            let byte = if family.big_endian_words() { i / 64 * 8 + 7 - i % 64 / 8 } else { i / 8 };
+            *bit = array.get(byte).is_some_and(|byte| byte >> (i % 8) & 1 == 1);
+        }
+        filter
+    }
+
     /// Where the key's probes fall, in order.
     ///
     /// # Panics
@@ -243,6 +253,17 @@ mod tests {
                 assert!(naive.may_contain(key));
             }
             assert_eq!(naive.encode(), from_hex(file), "{family:?}");
+        }
+    }
+
+    #[test]
+    fn an_array_read_back_is_the_same_filter() {
+        for family in Family::ALL {
+            let mut naive = Naive::new(family, 192, 4);
+            for key in ["", "a", "bc", "long enough for every hash"] {
+                naive.insert(key.as_bytes());
+            }
+            assert_eq!(Naive::from_array(family, 192, 4, &naive.array()), naive, "{family:?}");
         }
     }
 

@@ -1,24 +1,24 @@
 #![allow(unsafe_code)]
-//! A hint that a byte will be read soon. Never a fault, never an answer.
+//! A hint that memory will be read soon. Never a fault, never an answer.
 
-/// Asks the CPU to bring the cache line of `bits[index]` closer. Does nothing outside the slice and
-/// on CPUs without such an instruction.
+/// Asks the CPU to bring the cache line where `items[index]` begins closer. Does nothing outside the slice
+/// and on CPUs without such an instruction.
 #[inline(always)]
-pub(crate) fn read(bits: &[u8], index: usize) {
-    if let Some(byte) = bits.get(index) {
+pub(crate) fn read<T>(items: &[T], index: usize) {
+    if let Some(item) = items.get(index) {
         #[cfg(target_arch = "x86_64")]
-        // SAFETY: prefetch never faults; the address is that of a live byte besides. SSE is part of x86-64.
+        // SAFETY: prefetch never faults; the address is that of a live item besides. SSE is part of x86-64.
         unsafe {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast());
+            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast());
         }
         #[cfg(target_arch = "aarch64")]
-        // SAFETY: prfm never faults and changes nothing but the cache; the address is that of a live byte.
+        // SAFETY: prfm never faults and changes nothing but the cache; the address is that of a live item.
         unsafe {
-            std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) std::ptr::from_ref(byte), options(nostack, preserves_flags, readonly));
+            std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) std::ptr::from_ref(item), options(nostack, preserves_flags, readonly));
         }
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-        let _ = byte;
+        let _ = item;
     }
 }
 

@@ -1,5 +1,42 @@
-//! One probe after the other: the definition.
+//! FastLocalBloom inside one block, one probe after the other: the definition every other kernel must equal.
+//!
+//! ```text
+//!   repeat probes times:   bit = hash >> 23  (top nine bits: one of 512);   hash *= 0x9e3779b9
+//! ```
 
-/// Runs everywhere.
+/// The multiplier between probes: 2^32 divided by the golden ratio, made odd.
+const GOLDEN: u32 = 0x9e37_79b9;
+
+/// Whether all probes of `hash` hit set bits of the block. True for no probes.
+#[inline(always)]
+pub(crate) fn local_test(block: &[u8; 64], hash: u32, probes: u32) -> bool {
+    let mut hash = hash;
+    for _ in 0..probes {
+        let bit = hash >> 23;
+        if block[(bit >> 3) as usize] & (1 << (bit & 7)) == 0 {
+            return false;
+        }
+        hash = hash.wrapping_mul(GOLDEN);
+    }
+    true
+}
+
+/// Sets the bits of all probes of `hash`; true if at least one was clear.
+#[inline(always)]
+pub(crate) fn local_set(block: &mut [u8; 64], hash: u32, probes: u32) -> bool {
+    let mut hash = hash;
+    let mut changed = 0;
+    for _ in 0..probes {
+        let bit = hash >> 23;
+        let byte = &mut block[(bit >> 3) as usize];
+        let mask = 1 << (bit & 7);
+        changed |= !*byte & mask;
+        *byte |= mask;
+        hash = hash.wrapping_mul(GOLDEN);
+    }
+    changed != 0
+}
+
+/// The kernel that runs everywhere.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scalar;

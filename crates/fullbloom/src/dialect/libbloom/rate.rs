@@ -15,6 +15,9 @@ const UNEVEN_FROM: u64 = 1 << 28;
 const CELLS: usize = 1024;
 const STEPS: usize = 192;
 
+/// A probe that is folded this often is flat.
+const FLAT_FROM: f64 = 64.0;
+
 /// The expected rate with `keys` keys in `bit_len` bits.
 pub(super) fn expected_fpr(keys: f64, bit_len: u64, probes: u32) -> f64 {
     if bit_len < UNEVEN_FROM || probes == 0 {
@@ -48,6 +51,9 @@ pub(super) fn expected_fpr(keys: f64, bit_len: u64, probes: u32) -> f64 {
 /// Density of probe `i` at `at`, with all its folds.
 fn folded(at: f64, i: u32, m: f64) -> f64 {
     let end = f64::from(i + 1) * RANGE;
+    if end > FLAT_FROM * m {
+        return 1.0 / m;
+    }
     let mut density = 0.0;
     let mut x = at;
     while x < end {

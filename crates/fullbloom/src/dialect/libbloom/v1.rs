@@ -9,6 +9,10 @@ use crate::sizing::{Geometry, Request, Target, modulo_fpr};
 use std::io;
 use std::ops::Range;
 
+/// The most probes taken: what the smallest positive rate, 5e-324, comes to. A number given beside the bytes must not
+/// keep a lookup busy for seconds.
+const MAX_PROBES: u32 = 1075;
+
 /// A filter of libbloom 1.6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Libbloom1 {
@@ -44,6 +48,9 @@ impl Libbloom1 {
     }
 
     fn exact(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
+        if probes > MAX_PROBES {
+            return Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "at most 1075" });
+        }
         match i32::try_from(bit_len) {
             Ok(bits) if bits > 0 => Ok(Self::from_numbers(bits as u32, (bits as u32).div_ceil(8), probes)),
             _ => Err(SizeError::Count {

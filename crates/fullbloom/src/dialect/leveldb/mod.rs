@@ -20,12 +20,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod rate;
+
 use super::Name;
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Dialect, Format, Insert, Size, View};
 use crate::hash::{bloom32_leveldb, bloom32_rocksdb};
 use crate::probe::{self, Mod32};
-use crate::sizing::{self, Geometry, Request, Target};
+use crate::sizing::{self, Geometry, MillibitsPerKey, Request, Target};
 use std::io;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -39,8 +41,8 @@ const MAX_PROBES: u32 = 30;
 /// "For small n, we can see a very high false positive rate", says the rule's effect: never under 64 bits.
 const MIN_BITS: u64 = 64;
 
-/// Positions are 32-bit.
-const MAX_BITS: u64 = u32::MAX as u64;
+/// Positions are 32-bit, and the array is whole bytes.
+const MAX_BITS: u64 = (1 << 32) - 8;
 
 /// What separates the two systems.
 pub trait Tail: Copy + Send + Sync + 'static {
@@ -94,21 +96,8 @@ impl Tail for Signed {
         bloom32_rocksdb(key)
     }
 
-    /// RocksDB's `whole_bits_per_key`: sanitised, then thousandths, then rounded half up.
     fn whole_bits_per_key(asked: f64) -> Result<u32, SizeError> {
-        if asked < 0.5 {
-            return Err(SizeError::NoFilter { bits_per_key: asked });
-        }
-        // NaN is not below 0.5 and not below 100: it clamps to 100, as there.
-        let sane = if asked < 1.0 {
-            1.0
-        } else if asked < 100.0 {
-            asked
-        } else {
-            100.0
-        };
-        let millibits = (sane * 1000.0 + 0.500001) as u32;
-        Ok((millibits + 500) / 1000)
+        MillibitsPerKey::new(asked).map(MillibitsPerKey::whole_bits)
     }
 }
 
@@ -171,9 +160,14 @@ impl<T: Tail> Dialect for Policy<T> {
         probe::prefetch_all(bits, self.positions(hash));
     }
 
+    /// Found by filling filters and asking them: takes some 20 ms, and up to 0.2 s with millions of keys.
     fn expected_fpr(&self, keys: f64) -> f64 {
-        let Geometry { bit_len, probes, .. } = self.geometry();
-        sizing::combine(sizing::modulo_fpr(keys, 1 << 32, bit_len, probes), sizing::collision_fpr(keys, 32))
+        rate::expected_fpr(self, keys)
+    }
+
+    /// Asked of the bits themselves, with a million hashes.
+    fn fpr_of(&self, bits: &[u8]) -> f64 {
+        rate::fpr_of(self, bits)
     }
 }
 
@@ -191,7 +185,7 @@ impl<T: Tail> Size for Policy<T> {
             Target::BitsPerKey(asked) => {
                 let bits_per_key = T::whole_bits_per_key(asked)?;
                 let bit_len = keys.saturating_mul(bits_per_key.into()).max(MIN_BITS);
-                if bit_len.div_ceil(8) * 8 > MAX_BITS {
+                if bit_len > MAX_BITS {
                     return Err(SizeError::TooLarge { bit_len, limit: MAX_BITS });
                 }
                 let probes = ((f64::from(bits_per_key) * PROBES_PER_BIT) as u32).clamp(1, MAX_PROBES);
@@ -213,7 +207,10 @@ impl<T: Tail> Policy<T> {
         for bits_per_key in 1..=MOST {
             let target = Target::BitsPerKey(bits_per_key.into());
             let sized = Self::size(&Request { expected_keys: keys, target })?;
-            if sized.expected_fpr(keys as f64) <= fpr {
+            // Bloom's formula is the least that can be expected, and saves asking most of the candidates.
+            let Geometry { bit_len, probes, .. } = sized.geometry();
+            let least = sizing::classic_fpr(keys as f64, bit_len, probes) * 0.9;
+            if least <= fpr && sized.expected_fpr(keys as f64) <= fpr {
                 return Ok(sized);
             }
         }
