@@ -80,7 +80,12 @@ impl<'a> Cursor<'a> {
     pub(crate) fn varint32(&mut self, field: &'static str) -> Result<u32, Problem> {
         let at = self.at();
         let value = self.varint64(field)?;
-        u32::try_from(value).map_err(|_| Problem::Value { field, at, got: value, allowed: "a varint of 32 bits" })
+        u32::try_from(value).map_err(|_| Problem::Value {
+            field,
+            at,
+            got: value,
+            allowed: "a varint of 32 bits",
+        })
     }
 
     /// A signed number whose sign sits in the lowest bit.

@@ -136,7 +136,8 @@ impl<S: Source> Table<S> {
         let file_len = source.len();
         let tail_len = file_len.min(footer::MAX_LEN as u64);
         let tail = source.read(file_len - tail_len, tail_len as usize);
-        let tail = tail.map_err(|cause| Problem::Io { action: "read the footer", at: file_len - tail_len, cause })?;
+        let tail =
+            tail.map_err(|cause| Problem::Io { action: "read the footer", at: file_len - tail_len, cause })?;
         let footer = Footer::decode(&tail, file_len)?;
         drop(tail);
         let share = options.cache.clone().map(Share::new);

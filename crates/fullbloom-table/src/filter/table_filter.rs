@@ -145,7 +145,9 @@ impl<'t, S: Source> TableFilter<'t, S> {
                 None => return Ok(true),
             },
         };
-        let Some((data, separator)) = self.table.seek_data_block(Target::newest(probe))? else { return Ok(false) };
+        let Some((data, separator)) = self.table.seek_data_block(Target::newest(probe))? else {
+            return Ok(false);
+        };
         if question != Question::Get {
             let footer = if self.table.index_user_keys() { 0 } else { FOOTER_LEN };
             // The separator need not be in the block: keys with the prefix may begin in the next one.
@@ -162,7 +164,9 @@ impl<'t, S: Source> TableFilter<'t, S> {
         &self,
         mut visit: impl FnMut(&[u8], Handle, &[u8]) -> Result<(), TableError>,
     ) -> Result<(), TableError> {
-        let Some(FilterEntry { layout: FilterLayout::Partitioned, handle, .. }) = self.entry else { return Ok(()) };
+        let Some(FilterEntry { layout: FilterLayout::Partitioned, handle, .. }) = self.entry else {
+            return Ok(());
+        };
         let fail = |problem| self.table.error(problem);
         let top = self.top(*handle).map_err(fail)?;
         let mut partitions = top.partitions();

@@ -19,7 +19,7 @@ use crate::probe::lines::{self, first_word};
 pub(crate) type Line = [u8; lines::LINE];
 
 /// From a line's number to where it begins, in bytes.
-pub(super) const LINE_SHIFT: u32 = lines::LINE.ilog2();
+pub(crate) const LINE_SHIFT: u32 = lines::LINE.ilog2();
 
 /// Keys in a group.
 pub(crate) const GROUP: usize = 64;
@@ -82,6 +82,11 @@ impl Group {
         self.len
     }
 
+    /// Where each place's line begins, in bytes.
+    pub(crate) fn offsets(&self) -> &[u64; GROUP] {
+        &self.offsets
+    }
+
     /// Says that the first `len` places are keys.
     pub(crate) fn set_len(&mut self, len: usize) {
         self.len = len.min(GROUP);
@@ -139,6 +144,21 @@ pub(crate) trait Lines: Copy {
     /// # Panics
     /// If a line of `now` is outside the array.
     fn set_group(self, lines: &mut [Line], now: &Group, next: &Group, probes: Probes) -> u64;
+
+    /// Sets the bits of all these hashes, for layouts whose blocks are one line, in an array of `blocks` blocks of which
+    /// `lines` are those from number `first` on; how many hashes changed a bit.
+    ///
+    /// # Panics
+    /// If a hash belongs to another part of the array.
+    #[inline(always)]
+    fn set_part(self, lines: &mut [Line], first: u64, blocks: u64, hashes: &[u64], probes: Probes) -> u64 {
+        let mut changed = 0;
+        for &hash in hashes {
+            let line = lines::block_of(hash, blocks).wrapping_sub(first) as usize;
+            changed += u64::from(self.set(&mut lines[line], hash, probes));
+        }
+        changed
+    }
 }
 
 /// A kernel whose `test` and `set` of one line are a few instructions that can be inlined anywhere.
@@ -195,6 +215,10 @@ impl Lines for Cpu {
 
     fn set_group(self, lines: &mut [Line], now: &Group, next: &Group, probes: Probes) -> u64 {
         on_kernel!(self, kernel => kernel.set_group(lines, now, next, probes))
+    }
+
+    fn set_part(self, lines: &mut [Line], first: u64, blocks: u64, hashes: &[u64], probes: Probes) -> u64 {
+        on_kernel!(self, kernel => kernel.set_part(lines, first, blocks, hashes, probes))
     }
 }
 
@@ -381,6 +405,28 @@ mod tests {
                 assert_eq!(cpu.set_group(&mut lines, now, next, probes), changed, "{name}");
                 assert_eq!(lines, naive, "{name}");
             }
+        }
+    }
+
+    #[test]
+    fn a_part_of_an_array_is_filled_as_the_whole() {
+        let mut random = SplitMix::new(4);
+        for (name, cpu) in Cpu::available() {
+            let (blocks, probes) = (1000, Probes::new(6));
+            let hashes: Vec<u64> = (0..5000).map(|_| random.next_u64()).collect();
+            let (mut whole, mut parts) = (vec![[0; 64]; 1000], vec![[0; 64]; 1000]);
+            let (mut changed, mut sum) = (0, 0);
+            for &hash in &hashes {
+                let line = lines::block_of(hash, blocks) as usize;
+                changed += u64::from(Scalar.set(&mut whole[line], hash, probes));
+            }
+            for (i, part) in parts.chunks_mut(300).enumerate() {
+                let first = i as u64 * 300;
+                let inside = |hash: &u64| (first..first + 300).contains(&lines::block_of(*hash, blocks));
+                let own: Vec<u64> = hashes.iter().copied().filter(inside).collect();
+                sum += cpu.set_part(part, first, blocks, &own, probes);
+            }
+            assert_eq!((parts, sum), (whole, changed), "{name}");
         }
     }
 

@@ -76,12 +76,11 @@ impl Hasher {
         }
     }
 
-    /// A hash independent of it, for the exceptions; attempts give different ones.
-    pub(super) fn for_exceptions(hashing: &Hashing, attempt: u8) -> Hasher {
+    /// A second hash, independent of the first, for the exceptions.
+    pub(super) fn for_exceptions(hashing: &Hashing) -> Hasher {
         match hashing {
-            // The complement is far from every seed that people choose.
-            Hashing::Seed(seed) => Hasher::Fold(Fold64::new(!seed.wrapping_add(attempt.into()))),
-            Hashing::Secret(secret) => Hasher::Sip(secret.derived(attempt.wrapping_add(2))),
+            Hashing::Seed(seed) => Hasher::Fold(Fold64::new(!seed)),
+            Hashing::Secret(secret) => Hasher::Sip(secret.derived(2)),
         }
     }
 

@@ -34,6 +34,12 @@ pub trait Keys: Sync + sealed::HashKeys {
     fn count(&self) -> usize;
 }
 
+/// [`Keys`] whose bytes are at hand: all forms but [`Hashes`].
+pub trait ByteKeys: Keys {}
+impl<K: AsRef<[u8]> + Sync> ByteKeys for [K] {}
+impl<N: Number> ByteKeys for Column<'_, N> {}
+impl<O: Offset> ByteKeys for Offsets<'_, O> {}
+
 pub(super) mod sealed {
     use super::Hasher;
 
@@ -198,7 +204,6 @@ impl<O: Offset> sealed::HashKeys for Offsets<'_, O> {
 
 #[cfg(test)]
 mod tests {
-    use super::sealed::HashKeys;
     use super::*;
     use crate::native::{Hashing, Secret};
 

@@ -35,8 +35,8 @@ impl Shape {
         self.locate(group);
     }
 
-    /// The first lines of all keys of a group.
-    fn locate(&self, group: &mut Group) {
+    /// The first line of every place of a group whose fields are hashes.
+    pub(super) fn locate(&self, group: &mut Group) {
         if self.layout.lines() == 1 {
             self.cpu.locate(self.blocks, group);
             return;

@@ -246,6 +246,14 @@ fn smallest(lines: u32, keys: u64, fpr: f64) -> Option<Candidate> {
         })
 }
 
+/// One line for each key: the fewest blocks for a rate that is not too small, and the best we can do below.
+pub(super) fn smallest_one_line(keys: u64, fpr: f64) -> (Layout, u64) {
+    let found = smallest(1, keys, fpr);
+    let Candidate { layout, blocks, .. } =
+        found.unwrap_or_else(|| best(1, keys, keys as f64 * MAX_BITS_PER_KEY));
+    (layout, blocks)
+}
+
 /// By bisection, to a two-thousandth: the rate falls with every further block.
 fn blocks_for(layout: Layout, keys: u64, fpr: f64) -> Option<u64> {
     let enough = |blocks: f64| Candidate::new(layout, blocks as u64, keys).expected_fpr <= fpr;

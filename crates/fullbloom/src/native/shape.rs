@@ -72,6 +72,27 @@ impl Shape {
         changed
     }
 
+    /// Sets the bits of these hashes in the part of the array that begins with block `first`; how many changed any.
+    ///
+    /// # Panics
+    /// If a hash belongs to another part.
+    pub(super) fn set_part(&self, lines: &mut [Line], first: u64, hashes: &[u64]) -> u64 {
+        if self.layout.lines() == 1 {
+            return self.cpu.set_part(lines, first, self.blocks, hashes, self.probes);
+        }
+        let first_line = first * self.layout.block_lines();
+        let mut new = 0;
+        for &hash in hashes {
+            let mut changed = false;
+            for (line, fields) in Lines::new(self.layout, self.blocks, hash) {
+                let line = line.wrapping_sub(first_line) as usize;
+                changed |= self.cpu.set(&mut lines[line], fields, self.probes);
+            }
+            new += u64::from(changed);
+        }
+        new
+    }
+
     /// The chance that an absent key is called present, given these very bits: the average over all blocks, lines
     /// and runs of words of the product of the words' fills.
     pub(super) fn fpr_now(&self, lines: &[Line]) -> f64 {

@@ -7,7 +7,7 @@
 use super::{Avx2, Avx512};
 use crate::kernel::lines::{AHEAD, GROUP, Group, LINE_SHIFT, Line, Lines, Probes, prefetch_after};
 use crate::kernel::scalar::Scalar;
-use crate::probe::lines::{P, first_word};
+use crate::probe::lines::{P, block_of, first_word};
 use std::arch::asm;
 use std::arch::x86_64::*;
 
@@ -323,6 +323,16 @@ fn set_group_avx2(lines: &mut [Line], now: &Group, next: &Group, probes: Probes)
     changed
 }
 
+#[target_feature(enable = "avx2,bmi2")]
+fn set_part_avx2(lines: &mut [Line], first: u64, blocks: u64, hashes: &[u64], probes: Probes) -> u64 {
+    let mut changed = 0;
+    for &hash in hashes {
+        let line = block_of(hash, blocks).wrapping_sub(first) as usize;
+        changed += u64::from(set_avx2(&mut lines[line], hash, probes));
+    }
+    changed
+}
+
 impl Lines for Avx2 {
     #[inline(always)]
     fn test(self, line: &Line, fields: u64, probes: Probes) -> bool {
@@ -351,5 +361,10 @@ impl Lines for Avx2 {
     fn set_group(self, lines: &mut [Line], now: &Group, next: &Group, probes: Probes) -> u64 {
         // SAFETY: an `Avx2` exists only if `detect` saw AVX2 and BMI2.
         unsafe { set_group_avx2(lines, now, next, probes) }
+    }
+
+    fn set_part(self, lines: &mut [Line], first: u64, blocks: u64, hashes: &[u64], probes: Probes) -> u64 {
+        // SAFETY: an `Avx2` exists only if `detect` saw AVX2 and BMI2.
+        unsafe { set_part_avx2(lines, first, blocks, hashes, probes) }
     }
 }
