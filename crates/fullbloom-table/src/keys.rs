@@ -68,6 +68,13 @@ impl<S: Source> Table<S> {
         Ok(true)
     }
 
+    /// What the filter holds for a key as stored in a data block.
+    pub(crate) fn filter_key_of<'k>(&self, key: &'k [u8]) -> &'k [u8] {
+        let footer = if self.has_internal_keys() { FOOTER_LEN } else { 0 };
+        let user_key = &key[..key.len().saturating_sub(footer)];
+        self.order().map_or(user_key, |order| order.filter_key(user_key))
+    }
+
     /// The deletions of ranges, as the table stores them.
     pub fn range_deletions(&self) -> Result<Vec<RangeDeletion>, TableError> {
         self.collect_range_deletions().map_err(|problem| self.error(problem))
@@ -183,8 +190,7 @@ impl<S: Source> TableEntries<'_, S> {
 
     /// The user key without its timestamp: what the filter holds.
     pub fn filter_key(&self) -> &[u8] {
-        let user_key = self.internal_key().user_key;
-        self.table.order().map_or(user_key, |order| order.filter_key(user_key))
+        self.table.filter_key_of(self.current())
     }
 
     /// The value.

@@ -19,8 +19,11 @@ use crate::metaindex::Metaindex;
 use crate::prefix::PrefixExtractor;
 use crate::properties::Properties;
 use crate::role::Role;
-use crate::source::{Mapped, PlainFile, Source};
+use crate::source::{PlainFile, Source};
+use fullbloom::error::FileCause;
+use fullbloom::file::Mapped;
 use std::borrow::Cow;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -113,12 +116,15 @@ impl Table<Mapped> {
     /// Maps a file; see [`Mapped`] for what must not happen to it.
     pub fn map(path: impl AsRef<Path>, options: TableOptions) -> Result<Self, TableError> {
         let path = path.as_ref();
-        let source = Mapped::open(path).map_err(|cause| cannot_open(path, cause))?;
+        let source = Mapped::open(path).map_err(|cause| match cause.cause() {
+            FileCause::Io(io) => cannot_open(path, io::Error::new(io.kind(), io.to_string())),
+            _ => cannot_open(path, io::Error::other(cause)),
+        })?;
         Table::load(source, Some(path), options)
     }
 }
 
-fn cannot_open(path: &Path, cause: std::io::Error) -> TableError {
+fn cannot_open(path: &Path, cause: io::Error) -> TableError {
     TableError::new(Some(path), Problem::Io { action: "open", at: 0, cause })
 }
 

@@ -1,4 +1,3 @@
-#![allow(unsafe_code)]
 //! Where a table's bytes come from: memory, a file read piece by piece, or a mapped file.
 //!
 //! ```text
@@ -7,6 +6,7 @@
 //!                                           Mapped                      borrowed from the mapping
 //! ```
 
+use fullbloom::file::Mapped;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io;
@@ -97,18 +97,14 @@ pub struct PlainFile {
 impl PlainFile {
     /// Opens a file; refuses what is not a regular one, because a table needs random access.
     pub fn open(path: &Path) -> io::Result<PlainFile> {
-        let file = open_regular(path)?;
+        // Before opening: to open a pipe is to wait for its writer.
+        if !std::fs::metadata(path)?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        let file = File::open(path)?;
         let len = file.metadata()?.len();
         Ok(PlainFile { file, len })
     }
-}
-
-/// A named pipe would block in `open` for ever, so the kind is looked at first.
-fn open_regular(path: &Path) -> io::Result<File> {
-    if !std::fs::metadata(path)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-    }
-    File::open(path)
 }
 
 impl Source for PlainFile {
@@ -141,35 +137,13 @@ fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Resu
     Ok(())
 }
 
-/// A mapped file: blocks are borrowed from it without a copy.
-///
-/// When somebody cuts the file short while it is mapped, touching the lost pages ends the process with
-/// SIGBUS; no program can prevent that. Engines never change a finished table; where others might, use
-/// [`PlainFile`].
-#[derive(Debug)]
-pub struct Mapped {
-    map: memmap2::Mmap,
-}
-
-impl Mapped {
-    /// Maps a file; refuses what is not a regular one.
-    pub fn open(path: &Path) -> io::Result<Mapped> {
-        let file = open_regular(path)?;
-        // SAFETY: the mapping is read-only and private to this value. That the file keeps its length and its
-        // bytes is the condition written on the type; nothing here relies on the bytes staying the same for
-        // memory safety, only on the pages being there.
-        let map = unsafe { memmap2::Mmap::map(&file)? };
-        Ok(Mapped { map })
-    }
-}
-
 impl Source for Mapped {
     fn len(&self) -> u64 {
-        self.map.len() as u64
+        self.as_ref().len() as u64
     }
 
     fn read(&self, offset: u64, len: usize) -> io::Result<Cow<'_, [u8]>> {
-        slice_of(&self.map, offset, len)
+        slice_of(self.as_ref(), offset, len)
     }
 }
 

@@ -49,7 +49,12 @@ pub fn write(filter: &dyn AnyFilter, filter_db: &Path, output: &Output) -> Resul
             (filter_db.to_owned(), old)
         }
     };
-    file::replace(&path, |out| filter.write_to(out))?;
+    if let Err(e) = file::replace(&path, |out| filter.write_to(out)) {
+        if let Some(backup) = &backup {
+            let _ = fs::remove_file(backup); // a second name for what is still in its place
+        }
+        return Err(e);
+    }
     Ok(Written { path, backup, bytes: filter.encoded_len() })
 }
 
@@ -73,6 +78,10 @@ fn keep(target: &Path) -> Result<Option<PathBuf>, FileError> {
         let name = backup_name(target, number);
         match link_or_copy(target, &name) {
             Ok(()) => return Ok(Some(name)),
+            // Left by a try that was cut off: the second name is there already.
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && same_file(target, &name) => {
+                return Ok(Some(name));
+            }
             // An older backup is kept too: it may be the true original.
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
             Err(e) => return Err(FileError::io(&name, "save the backup", e)),
@@ -104,6 +113,19 @@ fn link_or_copy(target: &Path, name: &Path) -> io::Result<()> {
         File::open(directory)?.sync_all()?;
     }
     Ok(())
+}
+
+/// Whether two names are of the same file.
+#[cfg(unix)]
+fn same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |path| fs::symlink_metadata(path).map(|meta| (meta.dev(), meta.ino()));
+    matches!((place(one), place(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+#[cfg(not(unix))]
+fn same_file(_: &Path, _: &Path) -> bool {
+    false
 }
 
 fn copy(target: &Path, name: &Path) -> io::Result<()> {
@@ -163,6 +185,68 @@ mod tests {
         assert_eq!(write(&filter(), &path, &Output::InPlace { backup: true }).unwrap().backup, None);
         assert_eq!(write(&filter(), &path, &Output::InPlace { backup: false }).unwrap().backup, None);
         assert_eq!(names(dir.path()), ["nb-1-big-Filter.db"]);
+    }
+
+    #[test]
+    fn a_try_that_was_cut_off_after_the_backup_does_not_make_a_second_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("nb-1-big-Filter.db");
+        fs::write(&path, b"old").unwrap();
+        fs::hard_link(&path, dir.path().join("nb+1+big+Filter.db.backup")).unwrap();
+        write(&filter(), &path, &Output::InPlace { backup: true }).unwrap();
+        let expected = if cfg!(unix) { 2 } else { 3 };
+        assert_eq!(names(dir.path()).len(), expected);
+        assert_eq!(fs::read(dir.path().join("nb+1+big+Filter.db.backup")).unwrap(), b"old");
+    }
+
+    /// A filter that cannot be written out.
+    struct Failing(Filter<Cassandra>);
+
+    impl AnyFilter for Failing {
+        fn dialect(&self) -> fullbloom::dialect::Name {
+            AnyFilter::dialect(&self.0)
+        }
+        fn geometry(&self) -> fullbloom::sizing::Geometry {
+            self.0.geometry()
+        }
+        fn may_contain(&self, key: &[u8]) -> bool {
+            self.0.may_contain(key)
+        }
+        fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
+            self.0.may_contain_batch(keys, answers);
+        }
+        fn encoded_len(&self) -> u64 {
+            AnyFilter::encoded_len(&self.0)
+        }
+        fn set_bits(&self) -> u64 {
+            self.0.set_bits()
+        }
+        fn fill(&self) -> f64 {
+            self.0.fill()
+        }
+        fn expected_fpr(&self) -> f64 {
+            self.0.expected_fpr()
+        }
+        fn estimated_keys(&self) -> Option<f64> {
+            self.0.estimated_keys()
+        }
+        fn doubt(&self) -> Option<fullbloom::DecodeError> {
+            None
+        }
+        fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {
+            out.write_all(&[7; 100_000])?;
+            Err(io::ErrorKind::StorageFull.into())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_leaves_the_old_file_and_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("nb-1-big-Filter.db");
+        fs::write(&path, b"old").unwrap();
+        assert!(write(&Failing(filter()), &path, &Output::InPlace { backup: true }).is_err());
+        assert_eq!(names(dir.path()), ["nb-1-big-Filter.db"]);
+        assert_eq!(fs::read(&path).unwrap(), b"old");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::filter::holds::Holds;
 use crate::prefix::PrefixExtractor;
 use fullbloom::SizeError;
 use fullbloom::rocksdb::{Builder, FullFilter, Kind};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Hands keys and prefixes to the filter's own builder, by the rules of a release.
@@ -18,6 +19,8 @@ pub(super) struct EntryBuilder {
     by_text: ByText,
     /// Entries of finished partitions.
     finished: u64,
+    /// Lengths of the filters to come, where they are given.
+    lengths: VecDeque<u64>,
 }
 
 /// What the releases up to 9.5 remember to recognise repeats: the keys themselves.
@@ -45,7 +48,11 @@ impl EntryBuilder {
             builder = builder.with_reservation(Arc::clone(reservation));
         }
         let (holds, rules) = (options.holds, options.rules);
-        Ok(EntryBuilder { builder, holds, rules, partitioned, by_text: ByText::default(), finished: 0 })
+        Ok(EntryBuilder { builder, holds, rules, partitioned, by_text: ByText::default(), finished: 0, lengths: VecDeque::new() })
+    }
+
+    pub(super) fn fix_lengths(&mut self, lengths: Vec<u64>) {
+        self.lengths = lengths.into();
     }
 
     pub(super) fn policy(&self) -> &fullbloom::rocksdb::Policy {
@@ -59,6 +66,11 @@ impl EntryBuilder {
     /// Entries of all partitions.
     pub(super) fn entries(&self) -> u64 {
         self.finished + self.builder.entries()
+    }
+
+    /// Entries of the open partition.
+    pub(super) fn open_entries(&self) -> u64 {
+        self.builder.entries()
     }
 
     /// What cuts partitions: entries in the open one, or calls in the releases that counted those.
@@ -141,7 +153,10 @@ impl EntryBuilder {
     pub(super) fn finish(&mut self) -> Result<Vec<u8>, Problem> {
         self.finished += self.builder.entries();
         let empty = self.builder.entries() == 0;
-        let filter: FullFilter = self.builder.finish()?;
+        let filter: FullFilter = match self.lengths.pop_front() {
+            Some(len) if !empty => self.builder.finish_with_len(len)?,
+            _ => self.builder.finish()?,
+        };
         let content = if empty { self.stub() } else { filter.encode() };
         self.builder.verify(&content)?;
         self.by_text.whole = None;

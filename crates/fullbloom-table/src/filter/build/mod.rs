@@ -202,6 +202,15 @@ impl FilterBlockBuilder {
         }
     }
 
+    /// Builds filters of exactly these lengths, in this order, with the probes that fit them: an existing filter's.
+    pub(crate) fn fix_lengths(&mut self, lengths: Vec<u64>) {
+        match &mut self.kind {
+            Builder::Full(builder) => builder.fix_lengths(lengths),
+            Builder::Partitioned(builder) => builder.fix_lengths(lengths),
+            Builder::PerBlock(_) => {}
+        }
+    }
+
     /// Entries so far: RocksDB's `num_filter_entries`.
     pub fn entries(&self) -> u64 {
         match &self.kind {

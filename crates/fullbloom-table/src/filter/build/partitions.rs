@@ -16,6 +16,8 @@ pub struct Partition {
     pub key: Vec<u8>,
     /// Its filter.
     pub content: Vec<u8>,
+    /// Entries that went in.
+    pub entries: u64,
 }
 
 /// A finished partitioned filter.
@@ -86,6 +88,10 @@ impl PartitionedBuilder {
         })
     }
 
+    pub(super) fn fix_lengths(&mut self, lengths: Vec<u64>) {
+        self.entries.fix_lengths(lengths);
+    }
+
     pub(super) fn entries(&self) -> u64 {
         self.entries.entries()
     }
@@ -137,8 +143,9 @@ impl PartitionedBuilder {
         if let Some(next_prefix) = next_prefix {
             self.entries.add_next_prefix(next_prefix);
         }
+        let entries = self.entries.open_entries();
         let content = self.entries.finish()?;
-        self.done.partitions.push(Partition { key: partition_key, content });
+        self.done.partitions.push(Partition { key: partition_key, content, entries });
         if let (Some(_), Some(last_prefix)) = (next, last_prefix) {
             self.entries.add_last_prefix(&last_prefix);
         }
