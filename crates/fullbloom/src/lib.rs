@@ -136,3 +136,4 @@ pub use bits::Owned;
 pub use dialect::*;
 pub use error::{DecodeError, FileError, MergeError, SizeError};
 pub use filter::{Dialect, Filter, Format, Insert, Size, View};
+pub use native::NativeFilter;

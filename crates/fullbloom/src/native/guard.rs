@@ -92,6 +92,13 @@ impl<S: AsRef<[u8]>> GuardedFilter<S> {
     }
 }
 
+impl<S> From<NativeFilter<S>> for GuardedFilter<S> {
+    /// The filter without exceptions.
+    fn from(filter: NativeFilter<S>) -> Self {
+        GuardedFilter { filter, exceptions: None, locked: None }
+    }
+}
+
 /// What the exceptions of a filter are made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExceptionFacts {

@@ -20,3 +20,4 @@ pub use keys::{ByteKeys, Column, Hashes, Keys, Number, Offset, OffsetError, Offs
 pub use plan::{Candidate, Plan};
 pub use shared::SharedFilter;
 pub use stored::verify;
+pub(crate) use format::MAGIC;

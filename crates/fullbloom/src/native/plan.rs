@@ -161,6 +161,11 @@ impl Plan {
         geometry(self.layout, self.blocks)
     }
 
+    /// Length in bytes of the file of such a filter, without label, secret or exceptions.
+    pub fn encoded_len(&self) -> u64 {
+        super::format::plain_len(self.geometry().byte_len())
+    }
+
     /// Bits for each expected key.
     pub fn bits_per_key(&self) -> f64 {
         self.geometry().bit_len as f64 / (self.expected_keys.max(1)) as f64

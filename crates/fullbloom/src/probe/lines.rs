@@ -105,3 +105,42 @@ pub(crate) fn bits_in_line(fields: u64, probes: u32) -> impl Iterator<Item = u32
         word << 6 | (fields >> (8 * word) & 63) as u32
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fullbloom_testkit::vectors::{self, Record};
+
+    #[test]
+    fn the_bits_of_a_hash_are_those_of_the_second_implementation() {
+        let file = vectors::json("native/hash.json");
+        let records = file.list("places");
+        assert_eq!(records.len(), 160);
+        for record in records {
+            let number = |name| record.count(name) as u32;
+            let layout = Layout::new(number("lines"), number("block_lines"), number("probes")).unwrap();
+            let lines = Lines::new(layout, record.count("blocks"), record.hex_int("hash"));
+            let bits = lines.flat_map(|(line, fields)| {
+                bits_in_line(fields, layout.line_probes()).map(move |bit| line * 512 + u64::from(bit))
+            });
+            let expected = record.list("bits").iter().map(|bit| bit.as_u64().unwrap());
+            assert!(bits.eq(expected), "{record}");
+        }
+    }
+
+    #[test]
+    fn halving_the_blocks_merges_neighbours_and_moves_no_bit_in_them() {
+        for layout in [(1, 1, 6), (2, 64, 5), (4, 8, 8)].map(|(l, g, k)| Layout::new(l, g, k).unwrap()) {
+            for blocks in [2, 6, 1000, 1 << 40] {
+                for hash in (0..1000u64).map(|i| spread(i + 1)) {
+                    let whole: Vec<_> = Lines::new(layout, blocks, hash).collect();
+                    let half: Vec<_> = Lines::new(layout, blocks / 2, hash).collect();
+                    let block = block_of(hash, blocks);
+                    assert_eq!(block_of(hash, blocks / 2), block / 2);
+                    let moved = (block - block / 2) * layout.block_lines();
+                    assert!(whole.iter().map(|&(line, fields)| (line - moved, fields)).eq(half));
+                }
+            }
+        }
+    }
+}

@@ -49,16 +49,10 @@ impl<'a> Encoder<'a> {
         self.front_len(data_len) + data_len
     }
 
-    /// Data bytes under one checksum: more in huge files, so that the checksums stay within a megabyte.
-    fn chunk_len(data_len: u64) -> u64 {
-        (data_len >> 18).next_power_of_two().max(CHUNK_LEN.into())
-    }
-
     /// Where the data begins.
     fn front_len(&self, data_len: u64) -> u64 {
-        let sums = data_len.div_ceil(Self::chunk_len(data_len)) * 4;
-        let mut entries = 3; // filter, bits, sums
-        let mut small = FILTER_LEN + sums.next_multiple_of(8);
+        let mut entries = 0;
+        let mut small = 0;
         if !self.head.label.is_empty() {
             entries += 1;
             small += (self.head.label.len() as u64).next_multiple_of(8);
@@ -71,8 +65,7 @@ impl<'a> Encoder<'a> {
             entries += 2;
             small += EXCEPTIONS_LEN + LEVEL_LEN * exceptions.levels().len() as u64;
         }
-        let align = if self.bits.len() as u64 >= PAGED_FROM { PAGE } else { ALIGN };
-        (HEADER_LEN + ENTRY_LEN * entries + small).next_multiple_of(align)
+        front_len(self.bits.len() as u64, data_len, entries, small)
     }
 
     fn stored_secret(&self) -> Option<&[u8; 16]> {
@@ -91,8 +84,7 @@ impl<'a> Encoder<'a> {
         let level_bits = self.exceptions.map_or(&[][..], |e| e.lines().as_flattened());
         let data = [self.bits, level_bits, list.as_slice()];
         let data_len: u64 = data.iter().map(|part| part.len() as u64).sum();
-        let chunk_len = Self::chunk_len(data_len);
-        let front_len = self.front_len(data_len);
+        let (chunk_len, front_len) = (chunk_len(data_len), self.front_len(data_len));
 
         let filter = self.filter_section();
         let sums = checksums(&data, chunk_len as usize);
@@ -167,6 +159,23 @@ impl<'a> Encoder<'a> {
         section.resize(FILTER_LEN as usize, 0);
         section
     }
+}
+
+/// Data bytes under one checksum: more in huge files, so that the checksums stay within a megabyte.
+fn chunk_len(data_len: u64) -> u64 {
+    (data_len >> 18).next_power_of_two().max(CHUNK_LEN.into())
+}
+
+/// Length of the front with these further sections and their bytes, beside filter, bits and checksums.
+fn front_len(bits: u64, data_len: u64, further: u64, further_len: u64) -> u64 {
+    let sums = data_len.div_ceil(chunk_len(data_len)) * 4;
+    let len = HEADER_LEN + ENTRY_LEN * (3 + further) + FILTER_LEN + sums.next_multiple_of(8) + further_len;
+    len.next_multiple_of(if bits >= PAGED_FROM { PAGE } else { ALIGN })
+}
+
+/// Length of the file of a filter of so many bytes, with nothing but what every file has.
+pub(in crate::native) fn plain_len(bits: u64) -> u64 {
+    front_len(bits, bits, 0, 0) + bits
 }
 
 fn write_header(front: &mut [u8], sections: &[Section<'_>], front_len: u64, chunk_len: u64, file_len: u64) {
