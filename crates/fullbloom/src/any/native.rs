@@ -46,7 +46,8 @@ pub(super) fn view<'a>(
     let view = GuardedFilter::view(bytes)?;
     let found = view.filter().geometry();
     if let Some((bits, probes)) = geometry {
-        let pairs = [("bits given", bits, found.bit_len), ("probes given", probes.into(), found.probes.into())];
+        let pairs =
+            [("bits given", bits, found.bit_len), ("probes given", probes.into(), found.probes.into())];
         if let Some(&(field, got, expected)) = pairs.iter().find(|(_, got, expected)| got != expected) {
             return Err(DecodeError::Mismatch { field, at: 0, got, expected });
         }

@@ -14,10 +14,10 @@ mod stored;
 
 pub use build::Builder;
 pub use filter::NativeFilter;
+pub(crate) use format::MAGIC;
 pub use guard::{ExceptionFacts, GoodKeys, GuardError, GuardedFilter, Members};
 pub use hashing::{Hashing, Secret};
 pub use keys::{ByteKeys, Column, Hashes, Keys, Number, Offset, OffsetError, Offsets};
 pub use plan::{Candidate, Plan};
 pub use shared::SharedFilter;
 pub use stored::verify;
-pub(crate) use format::MAGIC;
