@@ -10,6 +10,7 @@ use crate::bits::{self, Owned};
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::sizing::{self, Geometry, Request, Target};
+use std::fmt;
 use std::io;
 use std::ops::Range;
 
@@ -154,6 +155,12 @@ pub struct Doubt {
     pub cause: DecodeError,
     /// If that field is the damaged one, keys that are in the filter are called absent.
     pub may_lose_keys: bool,
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.cause.fmt(f)
+    }
 }
 
 /// A filter of dialect `D` whose bits live in `S`.
