@@ -154,7 +154,7 @@ fn changed_bytes_behind_valid_checksums_neither_panic_nor_take_much_memory() {
     for (name, bytes) in small_tables().into_iter().filter(|(name, _)| name != "bzip2") {
         let (_, usual) = peak_of(|| ask_everything(&bytes, &options));
         for at in 0..bytes.len() {
-            for mask in [0x01, 0x10, 0x80, 0xff] {
+            for mask in [0x01, 0xfe] {
                 let mut changed = bytes.clone();
                 changed[at] ^= mask;
                 let (_, peak) = peak_of(|| ask_everything(&changed, &options));
@@ -345,10 +345,9 @@ fn the_metaindex_may_point_anywhere_without_harm() {
 
 #[test]
 fn a_block_that_would_expand_to_a_gibibyte_is_refused_for_what_it_declares() {
-    let zeros = vec![0u8; 1 << 30];
-    let packed = zstd_frame(&zeros);
-    drop(zeros);
-    assert!(packed.len() < 100 << 10, "{}", packed.len());
+    // Sound streams, of less than they declare: the declaration is what is refused.
+    let packed = zstd_frame(&vec![0u8; 16 << 20]);
+    assert!(packed.len() < 64 << 10, "{}", packed.len());
     for kind in [7, 2, 3, 4, 5] {
         let mut file = HandMade::default();
         let mut block = vec![0x80, 0x80, 0x80, 0x80, 0x04]; // 2^30 as a varint
@@ -372,8 +371,7 @@ fn zstd_frame(plain: &[u8]) -> Vec<u8> {
     writer.put(b"a", plain).unwrap();
     let file = writer.finish().unwrap().into_inner();
     let start = file.windows(4).position(|bytes| bytes == [0x28, 0xb5, 0x2f, 0xfd]).unwrap();
-    let end = start + (file.len() - start).min(90 << 10);
-    file[start..end].to_vec()
+    file[start..].to_vec()
 }
 
 #[test]
