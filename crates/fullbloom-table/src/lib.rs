@@ -3,6 +3,7 @@ pub mod block;
 pub mod block_builder;
 mod bytes;
 mod cache;
+pub mod cassandra;
 pub mod checksum;
 pub mod compression;
 mod contents;

@@ -171,26 +171,38 @@ const MOST_BITS_PER_KEY: u32 = 100;
 /// # Ok::<(), fullbloom::SizeError>(())
 /// ```
 pub fn plan_within(dialect: Name, expected_keys: u64, bytes: u64) -> Result<Plan, SizeError> {
-    let fitting = |thousandths: u32| {
+    let request = |thousandths: u32| {
         let target = Target::BitsPerKey(f64::from(thousandths) / 1000.0);
-        let plan = plan(dialect, &Request { expected_keys, target })?;
-        if plan.encoded_len <= bytes { Ok(plan) } else { Err(SizeError::OverBudget { bytes }) }
+        Request { expected_keys, target }
     };
-    let mut refusal = None;
-    let mut whole = MOST_BITS_PER_KEY;
-    let mut best = None;
+    let fits = |thousandths: u32| match encoded_len(dialect, &request(thousandths)) {
+        Ok(len) if len > bytes => Err(SizeError::OverBudget { bytes }),
+        other => other.map(|_| thousandths),
+    };
+    let mut refusal = SizeError::OverBudget { bytes };
+    let mut whole = MOST_BITS_PER_KEY * 1000;
     while whole > 0 {
-        match fitting(whole * 1000) {
-            Ok(plan) => {
-                best = Some(plan);
-                break;
-            }
-            Err(e) => refusal = Some(e),
+        match fits(whole) {
+            Ok(_) => break,
+            Err(e) => refusal = e,
         }
-        whole -= 1;
+        whole -= 1000;
     }
-    let finer = (1..1000).rev().find_map(|part| fitting(whole * 1000 + part).ok());
-    finer.or(best).ok_or_else(|| refusal.unwrap_or(SizeError::OverBudget { bytes }))
+    let finer = (1..1000).rev().find_map(|part| fits(whole + part).ok());
+    match finer.or((whole > 0).then_some(whole)) {
+        Some(thousandths) => plan(dialect, &request(thousandths)),
+        None => Err(refusal),
+    }
+}
+
+/// How long the encoded filter of a request is. Cheaper than the whole plan: some dialects find their rate by
+/// filling filters.
+fn encoded_len(dialect: Name, request: &Request) -> Result<u64, SizeError> {
+    with_dialect!(
+        dialect,
+        D => Ok(D::size(request)?.encoded_len()),
+        kind => rocksdb::encoded_len(kind, request)
+    )
 }
 
 /// An empty filter for this request, ready for keys.

@@ -259,11 +259,13 @@ pub enum FileCause {
 }
 
 impl FileError {
-    pub(crate) fn io(path: &Path, action: &'static str, cause: io::Error) -> FileError {
+    /// The system refused to do `action` (a verb: read, open, save) with this file.
+    pub fn io(path: &Path, action: &'static str, cause: io::Error) -> FileError {
         FileError { path: path.to_owned(), action, cause: FileCause::Io(cause) }
     }
 
-    pub(crate) fn decode(path: &Path, cause: DecodeError) -> FileError {
+    /// What this file holds is not sound.
+    pub fn decode(path: &Path, cause: DecodeError) -> FileError {
         FileError { path: path.to_owned(), action: "read", cause: FileCause::Decode(cause) }
     }
 

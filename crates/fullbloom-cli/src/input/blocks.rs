@@ -6,7 +6,7 @@ use std::io::{self, Read};
 const BLOCK: usize = 256 << 10;
 
 /// A record longer than this is taken for a mistake: a file that is no list of keys, or `/dev/zero`.
-const LONGEST: usize = 1 << 30;
+const LONGEST: usize = 256 << 20;
 
 /// Gives out whole records as they arrive; memory is one block, or the longest record.
 pub struct Blocks<'a> {
@@ -49,13 +49,13 @@ impl<'a> Blocks<'a> {
         Ok(if self.filled == 0 { None } else { Some(&self.buffer[..self.filled]) })
     }
 
-    /// At least half of the buffer is free; it doubles while one record fills it.
+    /// At least half a block is free; the buffer doubles while one record fills it.
     fn make_room(&mut self) -> io::Result<()> {
-        if self.filled <= self.buffer.len() / 2 && !self.buffer.is_empty() {
+        if self.buffer.len() - self.filled >= BLOCK / 2 {
             return Ok(());
         }
         if self.filled > LONGEST {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a key is longer than 1 GiB"));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a key is longer than 256 MiB"));
         }
         let len = (self.buffer.len() * 2).max(BLOCK);
         self.buffer.try_reserve_exact(len - self.buffer.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;

@@ -34,13 +34,22 @@ pub(super) fn plan(dialect: Name, kind: Kind, request: &Request) -> Result<Plan,
         _ => {}
     }
     let policy = policy(kind, keys, request.target)?;
-    let encoded_len = if keys == 0 { 0 } else { policy.content_len(keys) };
     Ok(Plan {
         dialect,
         geometry: policy.geometry(keys),
-        encoded_len,
+        encoded_len: content_len(&policy, keys),
         expected_fpr: policy.expected_fpr(keys),
     })
+}
+
+pub(super) fn encoded_len(kind: Kind, request: &Request) -> Result<u64, SizeError> {
+    let keys = request.expected_keys;
+    Ok(content_len(&policy(kind, keys, request.target)?, keys))
+}
+
+/// No keys are no bytes.
+fn content_len(policy: &Policy, keys: u64) -> u64 {
+    if keys == 0 { 0 } else { policy.content_len(keys) }
 }
 
 pub(super) fn builder(

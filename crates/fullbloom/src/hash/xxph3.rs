@@ -96,12 +96,18 @@ fn up_to_16(key: &[u8], seed: u64) -> u64 {
 fn up_to_128(key: &[u8], seed: u64) -> u64 {
     let n = key.len();
     let mix = |at, secret| mix16(key, at, secret, seed);
-    let mut sum = (n as u64).wrapping_mul(P64_1);
-    for pair in (1..4).rev().filter(|pair| n > 32 * pair) {
-        sum =
-            sum.wrapping_add(mix(16 * pair, 32 * pair)).wrapping_add(mix(n - 16 * pair - 16, 32 * pair + 16));
+    let pair = |i: usize| mix(16 * i, 32 * i).wrapping_add(mix(n - 16 * i - 16, 32 * i + 16));
+    let mut sum = (n as u64).wrapping_mul(P64_1).wrapping_add(pair(0));
+    if n > 32 {
+        sum = sum.wrapping_add(pair(1));
+        if n > 64 {
+            sum = sum.wrapping_add(pair(2));
+            if n > 96 {
+                sum = sum.wrapping_add(pair(3));
+            }
+        }
     }
-    avalanche(sum.wrapping_add(mix(0, 0)).wrapping_add(mix(n - 16, 16)))
+    avalanche(sum)
 }
 
 #[inline(never)]

@@ -50,6 +50,9 @@ pub fn blocked_fpr(keys: f64, blocks: u64, block_len: u32, probes: u32) -> f64 {
     const NEGLIGIBLE: f64 = 1e-30;
     let others = blocks as f64 - 1.0;
     let middle = (n / blocks as f64).floor();
+    if middle > 64.0 * m {
+        return 1.0; // 64 probes for each bit leave none clear
+    }
     let (mut weights, mut rates) = (0.0, 0.0);
     let (mut weight, mut in_block) = (1.0, middle);
     while weight > NEGLIGIBLE {
