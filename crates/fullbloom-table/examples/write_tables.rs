@@ -76,21 +76,32 @@ fn kinds() -> Result<Vec<(String, WriterOptions)>, Box<dyn Error>> {
             let filter = Some(FilterOptions { holds, ..filter(Name::RocksDb, shape)? });
             let index = IndexLayout::TwoLevel { target: 4096 };
             let holds = if whole_keys { "both" } else { "prefix" };
-            kinds.push((format!("v5-bloom-{name}-{holds}.sst"), WriterOptions { filter, index, ..default() }));
+            kinds
+                .push((format!("v5-bloom-{name}-{holds}.sst"), WriterOptions { filter, index, ..default() }));
         }
     }
-    kinds.push(("leveldb-plain.ldb".into(), WriterOptions { compression: Compression::None, ..WriterOptions::leveldb() }));
+    kinds.push((
+        "leveldb-plain.ldb".into(),
+        WriterOptions { compression: Compression::None, ..WriterOptions::leveldb() },
+    ));
     kinds.push(("leveldb-snappy.ldb".into(), WriterOptions::leveldb()));
     Ok(kinds)
 }
 
 fn write(path: &Path, options: WriterOptions, keys: u64) -> Result<String, TableError> {
-    let file = File::create(path).map_err(|cause| fullbloom_table::Problem::Io { action: "create", at: 0, cause })?;
+    let file = File::create(path).map_err(|cause| fullbloom_table::Problem::Io {
+        action: "create",
+        at: 0,
+        cause,
+    })?;
     let mut writer = TableWriter::new(BufWriter::new(file), options)?;
     for i in 0..keys {
         let key = format!("key{:010}", 2 * i);
         writer.put(key.as_bytes(), format!("value-{key}").as_bytes())?;
     }
     let written = writer.finish()?;
-    Ok(format!("{} entries, {} bytes, filter {} bytes", written.entries, written.file_len, written.filter_len))
+    Ok(format!(
+        "{} entries, {} bytes, filter {} bytes",
+        written.entries, written.file_len, written.filter_len
+    ))
 }

@@ -46,7 +46,10 @@ impl<B: AsRef<[u8]>> Block<B> {
             return Err(Problem::Unsupported { what: "reserved block flag (bit 30)", at: place });
         }
         if packed & SEPARATED_VALUES != 0 {
-            return Err(Problem::Unsupported { what: "block with keys and values apart (bit 28)", at: place });
+            return Err(Problem::Unsupported {
+                what: "block with keys and values apart (bit 28)",
+                at: place,
+            });
         }
         let restarts = (packed & !FLAGS) as usize;
         let (restarts_end, hash_buckets) =
@@ -176,7 +179,12 @@ impl<B: AsRef<[u8]>> Block<B> {
             if header.shared != 0 {
                 let at = At::inside(self.at, start);
                 let got = header.shared.into();
-                return Err(Problem::Value { field: "shared key length", at, got, allowed: "0 at a restart" });
+                return Err(Problem::Value {
+                    field: "shared key length",
+                    at,
+                    got,
+                    allowed: "0 at a restart",
+                });
             }
             let key = cursor.take("key", header.unshared.into())?;
             if order(key) == Ordering::Less { low = middle } else { high = middle - 1 }
@@ -198,7 +206,12 @@ fn hash_index(data: &[u8], count_at: usize, at: u64) -> Result<(usize, u16), Pro
     let buckets = u16::from_le_bytes([data[buckets_at], data[buckets_at + 1]]);
     let Some(end) = buckets_at.checked_sub(buckets.into()) else {
         let (at, got) = (At::inside(at, buckets_at), buckets.into());
-        return Err(Problem::Value { field: "hash buckets", at, got, allowed: "a table that fits into the block" });
+        return Err(Problem::Value {
+            field: "hash buckets",
+            at,
+            got,
+            allowed: "a table that fits into the block",
+        });
     };
     Ok((end, buckets))
 }
@@ -335,12 +348,14 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
     pub fn advance(&mut self) -> Result<bool, Problem> {
         let IndexFormat { delta_values, first_keys } = self.format;
         let Some((header, mut cursor)) = self.keys.advance(!delta_values)? else { return Ok(false) };
-        let mut value = if delta_values { cursor.clone() } else { cursor.part("value", header.value.into())? };
+        let mut value =
+            if delta_values { cursor.clone() } else { cursor.part("value", header.value.into())? };
         if delta_values && header.shared != 0 {
             let at = value.at();
             let change = value.zigzag64("change of the block size")?;
             let allowed = "one that gives a block inside the file";
-            let refused = Problem::Value { field: "change of the block size", at, got: change as u64, allowed };
+            let refused =
+                Problem::Value { field: "change of the block size", at, got: change as u64, allowed };
             self.handle = next_handle(self.handle, change).ok_or(refused)?;
         } else {
             self.handle = Handle::decode(&mut value)?;
@@ -427,7 +442,11 @@ mod tests {
             for target in [&b""[..], b"apple", b"apq", b"apricot", b"banana\0", b"cherry", b"d"] {
                 let expected = ENTRIES.iter().find(|(key, _)| *key >= target);
                 let found = block.seek(|key| key.cmp(target)).unwrap();
-                assert_eq!(found.as_ref().map(Entries::key), expected.map(|(key, _)| *key), "{target:?} {interval}");
+                assert_eq!(
+                    found.as_ref().map(Entries::key),
+                    expected.map(|(key, _)| *key),
+                    "{target:?} {interval}"
+                );
             }
         }
     }

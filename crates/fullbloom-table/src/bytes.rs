@@ -34,10 +34,6 @@ impl<'a> Cursor<'a> {
         &self.bytes[self.offset..]
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.offset == self.bytes.len()
-    }
-
     fn short(&self, field: &'static str, need: u64) -> Problem {
         Problem::Truncated { field, at: self.at(), need, have: self.rest().len() as u64 }
     }
@@ -80,7 +76,12 @@ impl<'a> Cursor<'a> {
     pub(crate) fn varint32(&mut self, field: &'static str) -> Result<u32, Problem> {
         let at = self.at();
         let value = self.varint64(field)?;
-        u32::try_from(value).map_err(|_| Problem::Value { field, at, got: value, allowed: "a varint of 32 bits" })
+        u32::try_from(value).map_err(|_| Problem::Value {
+            field,
+            at,
+            got: value,
+            allowed: "a varint of 32 bits",
+        })
     }
 
     /// A signed number whose sign sits in the lowest bit.
@@ -130,7 +131,7 @@ mod tests {
             assert_eq!(bytes.len(), len);
             let mut cursor = Cursor::new(&bytes, 0);
             assert_eq!(cursor.varint64("x").unwrap(), value);
-            assert!(cursor.is_empty());
+            assert_eq!(cursor.offset(), bytes.len());
         }
         for value in [0, 1, -1, 63, -64, i64::MAX, i64::MIN] {
             let mut bytes = Vec::new();

@@ -129,7 +129,9 @@ impl Expander<'_> {
                 let len = snap::raw::decompress_len(bytes).map_err(|e| failed(method, at, &e))?;
                 (Some(len as u64), bytes)
             }
-            Compression::Zstd if of_leveldb => (zstd::zstd_safe::get_frame_content_size(bytes).ok().flatten(), bytes),
+            Compression::Zstd if of_leveldb => {
+                (zstd::zstd_safe::get_frame_content_size(bytes).ok().flatten(), bytes)
+            }
             Compression::Zlib | Compression::Bzip2 if self.format_version < 2 => (None, bytes),
             Compression::Lz4 | Compression::Lz4hc if self.format_version < 2 => {
                 if bytes.len() < 8 {
@@ -193,13 +195,19 @@ impl Expander<'_> {
     }
 
     /// The methods that fill a buffer of known length.
-    fn expand_into(&self, method: Compression, body: &[u8], plain: &mut [u8]) -> Result<usize, Box<dyn Error>> {
+    fn expand_into(
+        &self,
+        method: Compression,
+        body: &[u8],
+        plain: &mut [u8],
+    ) -> Result<usize, Box<dyn Error>> {
         match method {
             Compression::Snappy => Ok(snap::raw::Decoder::new().decompress(body, plain)?),
             Compression::Lz4 | Compression::Lz4hc => {
                 Ok(lz4_flex::block::decompress_into_with_dict(body, plain, self.dictionary)?)
             }
-            _ => Ok(zstd::bulk::Decompressor::with_dictionary(self.dictionary)?.decompress_to_buffer(body, plain)?),
+            _ => Ok(zstd::bulk::Decompressor::with_dictionary(self.dictionary)?
+                .decompress_to_buffer(body, plain)?),
         }
     }
 
@@ -230,7 +238,10 @@ impl Expander<'_> {
             plain.try_reserve(step).map_err(|_| Problem::Memory { bytes: before + made + step as u64 })?;
             let used = (decoder.total_in() - stored_len(dictionary)) as usize;
             let (inputs, outputs) = (decoder.total_in(), decoder.total_out());
-            match decoder.decompress_vec(&body[used..], &mut plain, FlushDecompress::None).map_err(|e| fail(&e))? {
+            match decoder
+                .decompress_vec(&body[used..], &mut plain, FlushDecompress::None)
+                .map_err(|e| fail(&e))?
+            {
                 Status::StreamEnd => break,
                 _ if (inputs, outputs) == (decoder.total_in(), decoder.total_out()) => {
                     return Err(fail(&"the stream has no end"));
@@ -239,7 +250,12 @@ impl Expander<'_> {
             }
         }
         if plain.len() as u64 - before > most {
-            return Err(Problem::TooLarge { what: "expanded block", at, size: plain.len() as u64, limit: most });
+            return Err(Problem::TooLarge {
+                what: "expanded block",
+                at,
+                size: plain.len() as u64,
+                limit: most,
+            });
         }
         plain.drain(..before as usize);
         Ok(plain)
@@ -298,7 +314,9 @@ pub(crate) fn compress(method: Compression, plain: &[u8], format_version: u32) -
             }
             out.extend_from_slice(&lz4_flex::block::compress(plain));
         }
-        Compression::Zstd => out.extend_from_slice(&zstd::bulk::compress(plain, zstd::DEFAULT_COMPRESSION_LEVEL).ok()?),
+        Compression::Zstd => {
+            out.extend_from_slice(&zstd::bulk::compress(plain, zstd::DEFAULT_COMPRESSION_LEVEL).ok()?);
+        }
     }
     (out.len() < plain.len() - plain.len() / 8).then_some(out)
 }
@@ -319,7 +337,12 @@ mod tests {
     use super::*;
 
     fn expander(format_version: u32) -> Expander<'static> {
-        Expander { format_version, old_magic: format_version == 0, dictionary: &[], limits: Limits::default() }
+        Expander {
+            format_version,
+            old_magic: format_version == 0,
+            dictionary: &[],
+            limits: Limits::default(),
+        }
     }
 
     fn sample() -> Vec<u8> {
@@ -365,7 +388,10 @@ mod tests {
         for method in Compression::ALL.into_iter().skip(1) {
             let error = expander(5).expand(method.byte(), &claim, 77).unwrap_err();
             let text = error.to_string();
-            assert!(matches!(error, Problem::TooLarge { at: 77, size: 0x4000_0000, .. }), "{method:?}: {text}");
+            assert!(
+                matches!(error, Problem::TooLarge { at: 77, size: 0x4000_0000, .. }),
+                "{method:?}: {text}"
+            );
         }
     }
 
@@ -400,7 +426,8 @@ mod tests {
 
     #[test]
     fn dictionaries_are_used() {
-        let dictionary: Vec<u8> = (0..2000u32).flat_map(|i| i.wrapping_mul(0x9e37_79b9).to_le_bytes()).collect();
+        let dictionary: Vec<u8> =
+            (0..2000u32).flat_map(|i| i.wrapping_mul(0x9e37_79b9).to_le_bytes()).collect();
         let plain = dictionary[1000..3000].to_vec();
         let with = Expander { dictionary: &dictionary, ..expander(5) };
         let prefix = {

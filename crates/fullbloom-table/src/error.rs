@@ -205,7 +205,10 @@ impl fmt::Display for Problem {
                 "handle of {of}: offset {offset} and size {size} do not fit before byte {limit}, where blocks end"
             ),
             Problem::Order { of, at, earliest } => {
-                write!(f, "{of} at byte {at}: overlaps or precedes the one before it, which ends at byte {earliest}")
+                write!(
+                    f,
+                    "{of} at byte {at}: overlaps or precedes the one before it, which ends at byte {earliest}"
+                )
             }
             Problem::KeyOrder { at } => write!(f, "key at {at}: not greater than the key before it"),
             Problem::Checksum { of, at, stored, computed } => {

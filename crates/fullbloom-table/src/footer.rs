@@ -50,7 +50,12 @@ impl Footer {
         let have = tail.len() as u64;
         let start = file_len - have;
         if tail.len() < OLD_LEN {
-            return Err(Problem::Truncated { field: "footer", at: At::from(start), need: OLD_LEN as u64, have });
+            return Err(Problem::Truncated {
+                field: "footer",
+                at: At::from(start),
+                need: OLD_LEN as u64,
+                have,
+            });
         }
         let magic = u64_at(tail, tail.len() - 8);
         match magic {
@@ -92,7 +97,14 @@ impl Footer {
         let mut cursor = Cursor::new(bytes, at);
         let metaindex = Handle::decode(&mut cursor)?;
         let index = Handle::decode(&mut cursor)?;
-        Ok(Footer { format_version, checksum, metaindex, index: Some(index), base_context_checksum: 0, offset })
+        Ok(Footer {
+            format_version,
+            checksum,
+            metaindex,
+            index: Some(index),
+            base_context_checksum: 0,
+            offset,
+        })
     }
 
     fn decode_extended(
@@ -143,7 +155,8 @@ impl Footer {
             footer[1..5].copy_from_slice(&EXTENDED_MAGIC);
             footer[9..13].copy_from_slice(&self.base_context_checksum.to_le_bytes());
             footer[13..17].copy_from_slice(&(self.metaindex.size as u32).to_le_bytes());
-            let sum = Self::extended_checksum(&footer, self.checksum, self.base_context_checksum, self.offset);
+            let sum =
+                Self::extended_checksum(&footer, self.checksum, self.base_context_checksum, self.offset);
             footer[5..9].copy_from_slice(&sum.to_le_bytes());
             out.extend_from_slice(&footer);
             return;

@@ -116,7 +116,9 @@ impl<S: Source> Table<S> {
             Ok(entry.map(|entry| (entry.handle(), entry.key().to_vec())))
         };
         match search(shape.handle, Role::Index)? {
-            Some((partition, _)) if shape.kind == IndexKind::TwoLevel => search(partition, Role::IndexPartition),
+            Some((partition, _)) if shape.kind == IndexKind::TwoLevel => {
+                search(partition, Role::IndexPartition)
+            }
             found => Ok(found),
         }
     }

@@ -66,8 +66,12 @@ impl<'a> InternalKey<'a> {
     }
 
     pub(crate) fn decode_at(bytes: &'a [u8], at: At) -> Result<InternalKey<'a>, Problem> {
-        let short =
-            Problem::Truncated { field: "internal key", at, need: FOOTER_LEN as u64, have: bytes.len() as u64 };
+        let short = Problem::Truncated {
+            field: "internal key",
+            at,
+            need: FOOTER_LEN as u64,
+            have: bytes.len() as u64,
+        };
         InternalKey::decode(bytes).ok_or(short)
     }
 

@@ -19,7 +19,7 @@ use crate::block::Entries;
 use crate::contents::Contents;
 use crate::error::{At, Problem, TableError};
 use crate::index::DataBlocks;
-use crate::internal_key::{FOOTER_LEN, InternalKey, Kind, KeyOrder, MAX_SEQUENCE};
+use crate::internal_key::{FOOTER_LEN, InternalKey, KeyOrder, Kind, MAX_SEQUENCE};
 use crate::reader::Table;
 use crate::role::Role;
 use crate::source::Source;
@@ -49,8 +49,9 @@ impl<S: Source> Table<S> {
         if !blocks.advance()? {
             return Ok(true);
         }
-        let written =
-            |key: &[u8]| InternalKey::decode(key).is_some_and(|key| matches!(key.kind, Kind::DELETE | Kind::PUT));
+        let written = |key: &[u8]| {
+            InternalKey::decode(key).is_some_and(|key| matches!(key.kind, Kind::DELETE | Kind::PUT))
+        };
         if !written(blocks.key()) {
             return Ok(false);
         }
@@ -219,7 +220,10 @@ pub struct TableKeys<'t, S> {
 
 impl<S: Source> TableKeys<'_, S> {
     /// The next user key, without timestamp; `None` at the end.
-    #[expect(clippy::should_implement_trait, reason = "the key is borrowed from the walk, which Iterator cannot say")]
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "the key is borrowed from the walk, which Iterator cannot say"
+    )]
     pub fn next(&mut self) -> Result<Option<&[u8]>, TableError> {
         while self.entries.advance()? {
             let key = self.entries.filter_key();

@@ -102,7 +102,12 @@ impl Metaindex {
         let Some((rank, layout, policy)) = hit else { return Ok(()) };
         if policy.len() > LONGEST_NAME {
             let got = policy.len() as u64;
-            return Err(Problem::Value { field: "filter policy name", at, got, allowed: "256 bytes at most" });
+            return Err(Problem::Value {
+                field: "filter policy name",
+                at,
+                got,
+                allowed: "256 bytes at most",
+            });
         }
         let known = self.filter.as_ref().map(|filter| filter.layout);
         let known_rank = FilterLayout::SEARCHED.iter().position(|(layout, _)| Some(*layout) == known);
@@ -139,7 +144,10 @@ mod tests {
         assert_eq!((filter.layout, &filter.policy[..], filter.handle.offset), (FilterLayout::Full, "b", 1));
         assert_eq!(found.properties, Some(Handle { offset: 3, size: 7 }));
         let found = metaindex(&["filter.leveldb.BuiltinBloomFilter2"]).filter.unwrap();
-        assert_eq!((found.layout, &found.policy[..]), (FilterLayout::PerBlock, "leveldb.BuiltinBloomFilter2"));
+        assert_eq!(
+            (found.layout, &found.policy[..]),
+            (FilterLayout::PerBlock, "leveldb.BuiltinBloomFilter2")
+        );
         assert_eq!(metaindex(&["other", "rocksdb.hashindex.prefixes"]), Metaindex::default());
     }
 }

@@ -97,7 +97,9 @@ mod tests {
             assert_eq!(extractor.to_string().parse(), Ok(extractor));
             assert_eq!(extractor.engine_name().parse(), Ok(extractor));
         }
-        for text in ["", "fixed", "fixed:", "fixed:-1", "fixed:+1", "fixed:x", "nullptr", "rocksdb.FixedPrefix"] {
+        for text in
+            ["", "fixed", "fixed:", "fixed:-1", "fixed:+1", "fixed:x", "nullptr", "rocksdb.FixedPrefix"]
+        {
             assert!(text.parse::<PrefixExtractor>().is_err(), "{text}");
         }
     }

@@ -4,7 +4,9 @@
 //! chosen. Both show in lengths and probes: what they leave possible is tried.
 
 use crate::error::{Problem, TableError};
-use crate::filter::build::{FilterBlockBuilder, FilterOptions, Finished, Layout, Partitioning, Partitions, Rules};
+use crate::filter::build::{
+    FilterBlockBuilder, FilterOptions, Finished, Layout, Partitioning, Partitions, Rules,
+};
 use crate::filter::{Family, PerBlock, Policy, TableFilter};
 use crate::handle::TRAILER_LEN;
 use crate::index::Target;
@@ -13,9 +15,9 @@ use crate::metaindex::FilterLayout;
 use crate::reader::Table;
 use crate::role::Role;
 use crate::source::Source;
+use fullbloom::SizeError;
 use fullbloom::dialect::Name;
 use fullbloom::rocksdb::{FullFilter, Kind};
-use fullbloom::SizeError;
 use std::cmp::Ordering;
 
 /// What came of building a table's filter again.
@@ -79,7 +81,11 @@ fn candidates<S: Source>(filter: &TableFilter<'_, S>) -> &'static [Rules] {
     }
 }
 
-fn full<S: Source>(table: &Table<S>, filter: &TableFilter<'_, S>, partitioned: bool) -> Result<Rebuilt, TableError> {
+fn full<S: Source>(
+    table: &Table<S>,
+    filter: &TableFilter<'_, S>,
+    partitioned: bool,
+) -> Result<Rebuilt, TableError> {
     let mut stored = Vec::new();
     if partitioned {
         filter.for_each_partition(|key, _, content| {
@@ -201,7 +207,8 @@ fn possible_bits(kind: Kind, contents: &[&[u8]], counts: &[u64]) -> Vec<f64> {
             let promised = policy.content_len(count);
             // A Ribbon filter's length is rounded by its first hash.
             let slack = if kind == Kind::Ribbon { 16 } else { 0 };
-            let same_probes = probes.is_none_or(|probes| kind == Kind::Ribbon || policy.geometry(1).probes == probes);
+            let same_probes =
+                probes.is_none_or(|probes| kind == Kind::Ribbon || policy.geometry(1).probes == probes);
             same_probes && promised.abs_diff(len) <= slack
         })
     };

@@ -41,7 +41,9 @@ impl Shortening {
     pub(crate) fn after(self, last: &[u8]) -> Vec<u8> {
         match self {
             Shortening::RocksDb { .. } => last.to_vec(),
-            Shortening::LevelDb | Shortening::LevelDbPlain => self.internal(leveldb_successor(user_key(last)), last),
+            Shortening::LevelDb | Shortening::LevelDbPlain => {
+                self.internal(leveldb_successor(user_key(last)), last)
+            }
         }
     }
 

@@ -138,7 +138,10 @@ impl<'a, 't, S: Source> Asking<'a, 't, S> {
                 Question::Get
             } else {
                 let extractor = holds.prefixes;
-                let Some((prefix, next)) = extractor.and_then(|by| by.prefix(key).zip(by.prefix(next))) else { break };
+                let Some((prefix, next)) = extractor.and_then(|by| by.prefix(key).zip(by.prefix(next)))
+                else {
+                    break;
+                };
                 self.candidate.extend_from_slice(prefix);
                 let Some(last) = self.candidate.last_mut() else { break };
                 // The same length, the last byte a little greater: outside if that reaches the next prefix.

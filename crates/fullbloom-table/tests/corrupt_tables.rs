@@ -41,7 +41,11 @@ fn small(options: WriterOptions, keys: u32) -> Vec<u8> {
 fn small_tables() -> Vec<(String, Vec<u8>)> {
     let filter = |dialect, layout, prefixes| {
         let policy = Policy::new(dialect, 10.0).unwrap();
-        Some(FilterOptions { layout, holds: Holds { whole_keys: true, prefixes }, ..FilterOptions::new(policy) })
+        Some(FilterOptions {
+            layout,
+            holds: Holds { whole_keys: true, prefixes },
+            ..FilterOptions::new(policy)
+        })
     };
     let partitions = |with_index| Layout::Partitioned(Partitioning { target: 80, deviation: 10, with_index });
     let small_blocks = WriterOptions { block_size: 200, restart_interval: 3, ..WriterOptions::default() };
@@ -68,7 +72,8 @@ fn small_tables() -> Vec<(String, Vec<u8>)> {
     let per_block =
         WriterOptions { filter: filter(Name::RocksDbBlock, Layout::PerBlock, fixed), ..small_blocks.clone() };
     tables.push(("per block".to_owned(), small(per_block, 24)));
-    let leveldb = WriterOptions { block_size: 200, compression: Compression::None, ..WriterOptions::leveldb() };
+    let leveldb =
+        WriterOptions { block_size: 200, compression: Compression::None, ..WriterOptions::leveldb() };
     tables.push(("leveldb".to_owned(), small(leveldb, 24)));
     let first_key = WriterOptions { index: IndexLayout::FirstKey, ..small_blocks };
     tables.push(("first key".to_owned(), small(first_key, 24)));
@@ -390,7 +395,10 @@ fn keys_out_of_order_are_an_error_that_says_where() {
     let properties = file.block(&properties, 0);
     let table = file.finish(index, &[("rocksdb.properties", properties)]).unwrap();
     let error = first_error(&table);
-    assert_eq!(error.to_string(), "key at byte 12 of the block at byte 0: not greater than the key before it");
+    assert_eq!(
+        error.to_string(),
+        "key at byte 12 of the block at byte 0: not greater than the key before it"
+    );
 }
 
 #[test]

@@ -26,7 +26,11 @@ fn options_of(golden: &Golden) -> WriterOptions {
         let compression = if text.contains("snappy") { Compression::Snappy } else { Compression::None };
         return WriterOptions {
             // A LevelDB database takes no smaller blocks; its table builder does.
-            block_size: number(golden, "block_size", 4096).max(if golden.has_plain_keys() { 0 } else { 1024 }),
+            block_size: number(golden, "block_size", 4096).max(if golden.has_plain_keys() {
+                0
+            } else {
+                1024
+            }),
             compression,
             filter: Some(FilterOptions::new(Policy::new(Name::LevelDb, bits).unwrap())),
             plain_keys: golden.has_plain_keys(),
@@ -160,7 +164,11 @@ fn data_index_and_filter_blocks_equal_the_engines() {
         let bytes = rewritten(golden, options_of(golden));
         let (theirs, ours) = (golden.table(), Table::new(&bytes[..], TableOptions::default()).unwrap());
         let (a, b) = (data_blocks(&theirs), data_blocks(&ours));
-        assert!(without_seek_kind(golden, a) == without_seek_kind(golden, b), "{}: data blocks differ", golden.name);
+        assert!(
+            without_seek_kind(golden, a) == without_seek_kind(golden, b),
+            "{}: data blocks differ",
+            golden.name
+        );
         let name = "rocksdb.data.size";
         let same_places = theirs.properties().number(name) == ours.properties().number(name);
         let depends_on_places = theirs.filter().unwrap().layout() == Some(FilterLayout::PerBlock);

@@ -42,7 +42,8 @@ impl<B: AsRef<[u8]>> PartitionedBlock<B> {
             Question::Get | Question::Seek => Target::newest(key),
             Question::SeekBack => Target::oldest(key),
         };
-        let found = self.top.seek_index(self.format, |entry| target.order(self.order, entry, self.user_keys))?;
+        let found =
+            self.top.seek_index(self.format, |entry| target.order(self.order, entry, self.user_keys))?;
         match found {
             Some(entry) => Ok(Some(entry.handle())),
             None => self.top.last_index_entry(self.format),

@@ -52,7 +52,7 @@ impl<'a> PerBlock<'a> {
             return Err(Problem::Truncated { field: "filter offsets", at, need, have });
         }
         let word = bytes.len() - TRAILER;
-        let Some((start, count)) = block.offsets.filter(|(start, _)| (word - start) % 4 == 0) else {
+        let Some((start, count)) = block.offsets.filter(|(start, _)| (word - start).is_multiple_of(4)) else {
             let (at, got) = (At::inside(at, word), u32_at(bytes, word).into());
             let allowed = "an array of words inside the block";
             return Err(Problem::Value { field: "offset of the filter offsets", at, got, allowed });
@@ -103,7 +103,8 @@ impl<'a> PerBlock<'a> {
     fn part(&self, i: usize) -> Part<'a> {
         let Some((start, _)) = self.offsets else { return Part::Everything };
         // The word behind the last offset is the array's own offset, which ends the last filter.
-        let (from, to) = (u32_at(self.bytes, start + 4 * i) as usize, u32_at(self.bytes, start + 4 * i + 4) as usize);
+        let (from, to) =
+            (u32_at(self.bytes, start + 4 * i) as usize, u32_at(self.bytes, start + 4 * i + 4) as usize);
         if from <= to && to <= start {
             Part::Filter(&self.bytes[from..to])
         } else if from == to {
@@ -121,7 +122,9 @@ impl<'a> PerBlock<'a> {
             Part::Everything => true,
             Part::Filter(bytes) => match self.family {
                 Family::LevelDb => Compatible::<Unsigned>::read(bytes).may_contain(probe),
-                Family::RocksDb | Family::LevelDbSigned => Compatible::<Signed>::read(bytes).may_contain(probe),
+                Family::RocksDb | Family::LevelDbSigned => {
+                    Compatible::<Signed>::read(bytes).may_contain(probe)
+                }
                 Family::Unknown => true,
             },
         }
@@ -156,9 +159,14 @@ mod tests {
         let bytes = sample();
         let block = PerBlock::decode(&bytes, Family::LevelDb, 0).unwrap();
         assert_eq!(block.len(), 3);
-        for (offset, key, expected) in
-            [(0, "a", true), (2047, "b", true), (0, "c", false), (2048, "a", false), (2048, "c", false), (4096, "c", true)]
-        {
+        for (offset, key, expected) in [
+            (0, "a", true),
+            (2047, "b", true),
+            (0, "c", false),
+            (2048, "a", false),
+            (2048, "c", false),
+            (4096, "c", true),
+        ] {
             assert_eq!(block.may_contain(offset, key.as_bytes()), expected, "{offset} {key}");
         }
         assert!(block.may_contain(6144, b"x"), "past the last filter");

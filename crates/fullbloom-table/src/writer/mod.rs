@@ -22,7 +22,7 @@ use crate::error::{Problem, TableError};
 use crate::filter::build::{FilterBlockBuilder, Finished, Layout};
 use crate::footer::Footer;
 use crate::handle::{Handle, TRAILER_LEN};
-use crate::internal_key::{FOOTER_LEN, InternalKey, Kind, KeyOrder};
+use crate::internal_key::{FOOTER_LEN, InternalKey, KeyOrder, Kind};
 use crate::metaindex::FilterLayout;
 use index::IndexBuilder;
 use properties::Summary;
@@ -98,7 +98,13 @@ impl<W: Write> TableWriter<W> {
             filter.start_block(0)?;
         }
         Ok(TableWriter {
-            out: Output { out, offset: 0, checksum: options.checksum(), base: None, version: options.format.version() },
+            out: Output {
+                out,
+                offset: 0,
+                checksum: options.checksum(),
+                base: None,
+                version: options.format.version(),
+            },
             data: BlockBuilder::new(options.restart_interval),
             index: IndexBuilder::new(&options),
             filter,
@@ -131,7 +137,10 @@ impl<W: Write> TableWriter<W> {
             return Err(Problem::Input { why: "LevelDB's tables hold no deletions of ranges" }.into());
         }
         if start >= end || self.last_range_start.as_deref().is_some_and(|last| last > start) {
-            return Err(Problem::Input { why: "deletions of ranges must not be empty and must come in order" }.into());
+            return Err(Problem::Input {
+                why: "deletions of ranges must not be empty and must come in order",
+            }
+            .into());
         }
         let mut key = Vec::new();
         InternalKey { user_key: start, sequence, kind: Kind::RANGE_DELETE }.encode(&mut key);
@@ -237,7 +246,8 @@ impl<W: Write> TableWriter<W> {
         self.summary.data_len = self.out.offset;
         let tail = Tail::default();
         let filter_entries = self.filter.as_ref().map_or(0, FilterBlockBuilder::entries);
-        let finished = self.filter.take().map(FilterBlockBuilder::finish).transpose()?.unwrap_or(Finished::None);
+        let finished =
+            self.filter.take().map(FilterBlockBuilder::finish).transpose()?.unwrap_or(Finished::None);
         let tail = self.write_filter(tail, finished)?;
         self.summary.filter_entries = filter_entries;
         let footer = match self.options.format {

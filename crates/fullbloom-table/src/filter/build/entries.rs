@@ -48,7 +48,15 @@ impl EntryBuilder {
             builder = builder.with_reservation(Arc::clone(reservation));
         }
         let (holds, rules) = (options.holds, options.rules);
-        Ok(EntryBuilder { builder, holds, rules, partitioned, by_text: ByText::default(), finished: 0, lengths: VecDeque::new() })
+        Ok(EntryBuilder {
+            builder,
+            holds,
+            rules,
+            partitioned,
+            by_text: ByText::default(),
+            finished: 0,
+            lengths: VecDeque::new(),
+        })
     }
 
     pub(super) fn fix_lengths(&mut self, lengths: Vec<u64>) {

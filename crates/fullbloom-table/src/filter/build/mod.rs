@@ -235,7 +235,9 @@ impl From<BuildError> for Problem {
     fn from(cause: BuildError) -> Problem {
         match cause {
             BuildError::Size(cause) => Problem::Size(cause),
-            BuildError::HashesChanged => Problem::Construction { why: "its hashes changed while they were kept" },
+            BuildError::HashesChanged => {
+                Problem::Construction { why: "its hashes changed while they were kept" }
+            }
             _ => Problem::Construction { why: "it denies keys that went in" },
         }
     }

@@ -35,7 +35,13 @@ impl Partitions {
     ///
     /// # Panics
     /// If there is not one handle for each partition.
-    pub fn top_level(&self, handles: &[Handle], restart_interval: u32, user_keys: bool, delta_values: bool) -> Vec<u8> {
+    pub fn top_level(
+        &self,
+        handles: &[Handle],
+        restart_interval: u32,
+        user_keys: bool,
+        delta_values: bool,
+    ) -> Vec<u8> {
         assert_eq!(handles.len(), self.partitions.len(), "one handle for each partition");
         let format = IndexFormat { delta_values, first_keys: false };
         let mut index = IndexBlockBuilder::new(restart_interval, format);
@@ -64,7 +70,8 @@ pub(super) struct PartitionedBuilder {
 impl PartitionedBuilder {
     pub(super) fn new(options: &FilterOptions, partitioning: Partitioning) -> Result<Self, SizeError> {
         let entries = EntryBuilder::new(options, true)?;
-        let mut keys_per_partition = keys_per_partition(&partitioning, |len| entries.policy().approximate_keys(len));
+        let mut keys_per_partition =
+            keys_per_partition(&partitioning, |len| entries.policy().approximate_keys(len));
         // Room for the prefix of the next key.
         if options.rules == Rules::Since9_6 && options.holds.prefixes.is_some() && keys_per_partition > 1 {
             keys_per_partition -= 1;

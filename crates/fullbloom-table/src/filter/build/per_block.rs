@@ -83,7 +83,8 @@ impl PerBlockBuilder {
             return Ok(());
         }
         let ends = self.starts.iter().skip(1).copied().chain([self.pending.len()]);
-        let entries: Vec<&[u8]> = self.starts.iter().zip(ends).map(|(&start, end)| &self.pending[start..end]).collect();
+        let entries: Vec<&[u8]> =
+            self.starts.iter().zip(ends).map(|(&start, end)| &self.pending[start..end]).collect();
         let filter = self.policy.per_block_filter(&entries)?;
         const LIMIT: u64 = u32::MAX as u64;
         let len = (self.filters.len() + filter.len()) as u64;
