@@ -31,7 +31,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn kinds() -> Result<Vec<(&'static str, Option<FilterOptions>)>, Box<dyn Error>> {
+type Kinds = Vec<(&'static str, Option<FilterOptions>)>;
+
+fn kinds() -> Result<Kinds, Box<dyn Error>> {
     let filter = |dialect, layout| -> Result<_, Box<dyn Error>> {
         Ok(Some(FilterOptions { layout, ..FilterOptions::new(Policy::new(dialect, 10.0)?) }))
     };

@@ -86,8 +86,8 @@ pub struct Table<S> {
     /// Whose filter it is and what it holds.
     filter_terms: (Family, Holds),
     share: Option<Share>,
-    /// Index, filter, the filter's top level: kept here with [`Keep::Table`].
-    kept: [OnceLock<Vec<u8>>; 3],
+    /// Index, filter, the filter's top level: kept here unless they live in the cache alone.
+    kept: [OnceLock<Arc<Vec<u8>>>; 3],
     reads: Counts,
     bytes_read: Counts,
 }
@@ -221,7 +221,7 @@ impl<S: Source> Table<S> {
             Role::FilterIndex => Some(2),
             _ => None,
         };
-        if let (Some(i), Keep::Table) = (place, self.options.keep) {
+        if let Some(i) = place.filter(|_| self.options.keep != Keep::Cache) {
             return self.fetch_kept(handle, role, &self.kept[i]);
         }
         let Some(share) = &self.share else { return self.read(handle, role) };
@@ -229,7 +229,7 @@ impl<S: Source> Table<S> {
             return Ok(Contents::Shared(bytes));
         }
         let bytes = Arc::new(self.read(handle, role)?.into_vec());
-        share.insert(handle, Arc::clone(&bytes), role, place.is_some() && self.options.keep == Keep::Pinned);
+        share.insert(handle, Arc::clone(&bytes), role, false);
         Ok(Contents::Shared(bytes))
     }
 
@@ -237,12 +237,15 @@ impl<S: Source> Table<S> {
         &'a self,
         handle: Handle,
         role: Role,
-        place: &'a OnceLock<Vec<u8>>,
+        place: &'a OnceLock<Arc<Vec<u8>>>,
     ) -> Result<Contents<'a>, Problem> {
         if let Some(bytes) = place.get() {
             return Ok(Contents::Borrowed(bytes));
         }
-        let bytes = self.read(handle, role)?.into_vec();
+        let bytes = Arc::new(self.read(handle, role)?.into_vec());
+        if let (Some(share), Keep::Pinned) = (&self.share, self.options.keep) {
+            share.insert(handle, Arc::clone(&bytes), role, true);
+        }
         Ok(Contents::Borrowed(place.get_or_init(|| bytes)))
     }
 
