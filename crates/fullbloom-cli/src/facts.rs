@@ -24,6 +24,11 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// Nothing has to be said about the file.
+    pub fn is_well(&self) -> bool {
+        self.warnings.is_empty()
+    }
+
     /// Of a filter that occupies `bytes` bytes of a file.
     pub fn of(path: &Path, filter: &dyn AnyFilter, bytes: u64, warnings: Vec<String>) -> Facts {
         let geometry = filter.geometry();

@@ -40,6 +40,10 @@ pub struct Args {
     #[arg(long)]
     map: bool,
 
+    /// Ask a filter whose numbers contradict each other, though it may call its own keys absent
+    #[arg(long)]
+    force: bool,
+
     /// Select the keys that are surely absent instead
     #[arg(short = 'v', long)]
     invert: bool,
@@ -62,6 +66,10 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let read = if args.map { FilterFile::map } else { FilterFile::load };
     let file = read(&args.filter, args.dialect, args.geometry.geometry())?;
     let opened = file.open()?;
+    if opened.may_lose_keys && !args.force {
+        let failure = Failure::new(args.filter.display(), opened.warnings.join("; "));
+        return Err(failure.hint("its own keys may be called absent; --force asks it all the same"));
+    }
     for warning in &opened.warnings {
         output::warning(&format!("{}: {warning}", args.filter.display()));
     }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// What is in a filter file: dialect, size, fill, estimated keys, rate to expect
 ///
 /// Estimates come from the bits that are set. A file that cannot be read is reported and does not hide the
-/// others. Exit status: 0 if all could be read, 2 otherwise.
+/// others. Exit status: 0 if all is well, 1 if there were warnings, 2 if a file could not be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -43,8 +43,11 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let mut filters = Vec::new();
     let mut errors = Vec::new();
     let mut first = true;
+    let mut well = true;
     for path in &args.files {
-        match facts(path, args) {
+        let facts = facts(path, args);
+        well &= facts.as_ref().is_ok_and(Facts::is_well);
+        match facts {
             Ok(facts) if args.json => filters.push(facts.json()),
             Ok(facts) => {
                 if !first {
@@ -60,7 +63,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             }
         }
     }
-    let status = if errors.is_empty() { Status::Yes } else { Status::Failed };
+    let status = if errors.is_empty() { Status::selected(well) } else { Status::Failed };
     if args.json {
         let report = json!({ "filters": filters, "errors": errors });
         out.json(&report)?;

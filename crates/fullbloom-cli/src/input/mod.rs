@@ -11,7 +11,7 @@ mod hex;
 mod source;
 
 pub use batches::{BATCH, Batch};
-pub use filter::FilterFile;
+pub use filter::{FilterFile, name_contradicts};
 
 use crate::error::Failure;
 use crate::progress::Progress;

@@ -6,18 +6,24 @@
 #[inline(always)]
 pub(crate) fn read<T>(items: &[T], index: usize) {
     if let Some(item) = items.get(index) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: prefetch never faults; the address is that of a live item besides. SSE is part of x86-64.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast());
-        }
-        #[cfg(target_arch = "aarch64")]
-        // SAFETY: prfm never faults and changes nothing but the cache; the address is that of a live item.
-        unsafe {
-            std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) std::ptr::from_ref(item), options(nostack, preserves_flags, readonly));
-        }
-        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-        let _ = item;
+        address(std::ptr::from_ref(item).cast());
     }
+}
+
+/// Asks the CPU to bring the cache line of this address closer, whatever the address is.
+#[inline(always)]
+pub(crate) fn address(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: prefetch reads nothing and never faults, at any address. SSE is part of x86-64.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: prfm never faults, at any address, and changes nothing but the cache.
+    unsafe {
+        std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) at, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = at;
 }

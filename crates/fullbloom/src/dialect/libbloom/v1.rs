@@ -53,6 +53,7 @@ impl Libbloom1 {
         }
         match i32::try_from(bit_len) {
             Ok(bits) if bits > 0 => Ok(Self::from_numbers(bits as u32, (bits as u32).div_ceil(8), probes)),
+            Ok(0) if probes == 0 => Ok(Self::from_numbers(0, 0, 0)), // what a rate of 1 makes
             _ => Err(SizeError::Count {
                 what: "bits",
                 got: bit_len,

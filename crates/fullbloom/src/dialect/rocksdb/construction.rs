@@ -1,6 +1,7 @@
 //! From collected hashes to a filter, and the proof that it holds them.
 
-use super::entries::{Entries, GROUP};
+use super::entries::Entries;
+use super::fill::fill;
 use super::memory::Length;
 use super::reservation::Account;
 use super::ribbon::banding::{self, Banding};
@@ -9,7 +10,7 @@ use super::sizing::{Policy, Space, probes_by_length};
 use super::{FullFilter, RocksDb, RocksDbLegacy, RocksDbRibbon};
 use crate::bits::Owned;
 use crate::error::SizeError;
-use crate::filter::{Dialect, Filter, Format, Insert};
+use crate::filter::{Dialect, Filter, Format};
 use std::fmt;
 
 /// No filter could be made, or it must not be used.
@@ -88,10 +89,12 @@ fn missing<D: Dialect>(filter: &Filter<D, &[u8]>, entries: &Entries<D::Hash>) ->
 where
     D::Hash: PartialEq + Into<u64>,
 {
-    let mut answers = vec![false; GROUP.min(entries.len() as usize)];
-    let denied = entries.groups().map(|group| {
-        let answers = &mut answers[..group.len()];
-        filter.may_contain_hashes(group, answers);
+    const BATCH: usize = 4096;
+    let mut answers = [false; BATCH];
+    let batches = entries.groups().flat_map(|group| group.chunks(BATCH));
+    let denied = batches.map(|batch| {
+        let answers = &mut answers[..batch.len()];
+        filter.may_contain_hashes(batch, answers);
         answers.iter().filter(|&&yes| !yes).count() as u64
     });
     denied.sum()
@@ -135,7 +138,10 @@ impl Construction<'_> {
         let line_len = u64::from(self.policy.line_len);
         let lines = (data_len / line_len) as u32; // below 2^23, by the rule
         let dialect = RocksDbLegacy::with_lines(lines, line_len, self.policy.legacy_probes())?;
-        filled(dialect, entries, self.detects_corruption)
+        let mut filter = with_data(dialect, Owned::zeroed(dialect.byte_len())?);
+        entries.groups().for_each(|group| filter.insert_hashes(group));
+        check(entries, self.detects_corruption)?;
+        Ok(filter)
     }
 
     fn fast_local(&mut self, entries: &Entries<u64>) -> Result<Filter<RocksDb>, BuildError> {
@@ -147,7 +153,12 @@ impl Construction<'_> {
             if by_length { probes_by_length(keys, data_len) } else { self.policy.fast_local_probes() };
         let dialect = RocksDb::with_len(data_len, probes)?;
         let detects_corruption = self.detects_corruption;
-        self.charged(dialect.encoded_len(), || filled(dialect, entries, detects_corruption))
+        self.charged(dialect.encoded_len(), || {
+            let mut filter = with_data(dialect, Owned::zeroed(dialect.byte_len())?);
+            fill(&mut filter, entries.groups());
+            check(entries, detects_corruption)?;
+            Ok(filter)
+        })
     }
 
     /// Solved with the first seed that works, or `None` where RocksDB builds FastLocalBloom instead: the
@@ -204,24 +215,7 @@ impl Construction<'_> {
     }
 }
 
-/// A Bloom filter of these hashes, which are checked once their bits are set.
-fn filled<D: Insert>(
-    dialect: D,
-    entries: &Entries<D::Hash>,
-    detects_corruption: bool,
-) -> Result<Filter<D>, BuildError>
-where
-    D::Hash: PartialEq + Into<u64>,
-{
-    let data = Owned::zeroed(dialect.byte_len())?;
-    let mut filter = with_data(dialect, data);
-    for group in entries.groups() {
-        filter.insert_hashes(group);
-    }
-    check(entries, detects_corruption)?;
-    Ok(filter)
-}
-
+/// Compares the hashes with their checksum, after they were used: a flip before or during that is seen.
 fn check<H: Copy + PartialEq + Into<u64>>(entries: &Entries<H>, asked: bool) -> Result<(), BuildError> {
     if asked && !entries.unchanged() { Err(BuildError::HashesChanged) } else { Ok(()) }
 }

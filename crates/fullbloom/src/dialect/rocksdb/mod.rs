@@ -39,6 +39,7 @@ mod builder;
 mod construction;
 mod entries;
 mod fast_local;
+mod fill;
 mod full;
 mod legacy;
 mod memory;
