@@ -159,7 +159,7 @@ fn walk_full<S: Source>(
     let options = FilterOptions { holds: filter.holds(), layout, rules, ..FilterOptions::new(policy) };
     let mut builder = FilterBlockBuilder::new(options).map_err(Problem::from)?;
     if let Some(lengths) = lengths {
-        builder.fix_lengths(lengths.iter().map(|content| content.len()).collect());
+        builder.fix_lengths(lengths.iter().map(|content| content.len() as u64).collect());
     }
     let order = table.order().unwrap_or(KeyOrder::BYTEWISE);
     let mut current = 0;
@@ -198,7 +198,7 @@ fn possible_bits(kind: Kind, contents: &[&[u8]], counts: &[u64]) -> Vec<f64> {
     let fits = |bits_per_key: &f64| {
         let Ok(policy) = fullbloom::rocksdb::Policy::new(kind, *bits_per_key) else { return false };
         contents.iter().zip(counts).filter(|(_, count)| **count > 0).all(|(content, &count)| {
-            let len = content.len();
+            let len = content.len() as u64;
             let probes = match FullFilter::read(content) {
                 FullFilter::Legacy(filter) => Some(filter.geometry().probes),
                 FullFilter::FastLocal(filter) => Some(filter.geometry().probes),
