@@ -8,8 +8,11 @@
 //! Storage is anything that gives bytes (`AsRef<[u8]>`): [`Owned`] memory, a borrowed `&[u8]`, a mapped
 //! file. What gives mutable bytes (`AsMut<[u8]>`) can be inserted into.
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod gather;
 mod owned;
 pub(crate) mod prefetch;
+pub(crate) mod shared;
 
 pub use owned::Owned;
 
