@@ -14,7 +14,7 @@ fn naive_bits(layout: Layout, blocks: u64, hash: u64) -> Vec<u64> {
     const Q: u64 = 0xbf58_476d_1ce4_e5b9;
     let s = (hash ^ (hash >> 32)).wrapping_mul(P);
     let t = (s ^ (s >> 32)).wrapping_mul(Q);
-    let block = (u128::from(s) * u128::from(blocks) >> 64) as u64;
+    let block = ((u128::from(s) * u128::from(blocks)) >> 64) as u64;
     let (lines, in_block) = (u64::from(layout.lines()), layout.block_lines());
     let (mut fields, mut mixed, mut bits) = (hash, t, Vec::new());
     for i in 0..lines {

@@ -113,7 +113,7 @@ impl Exceptions {
         let left_at = self.levels.iter().enumerate().position(|(i, level)| !self.passes(level, i, hash));
         match left_at {
             Some(level) => level % 2 == 1,
-            None => (self.levels.len() % 2 == 0) == self.list.binary_search(&hash).is_ok(),
+            None => self.levels.len().is_multiple_of(2) == self.list.binary_search(&hash).is_ok(),
         }
     }
 

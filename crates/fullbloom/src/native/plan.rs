@@ -288,8 +288,8 @@ fn blocks_for(layout: Layout, keys: u64, fpr: f64) -> Option<u64> {
 fn exact(bit_len: u64, probes: u32) -> Result<(Layout, u64), SizeError> {
     let (lines, line_probes) = match probes {
         1..=8 => (1, probes),
-        9..=16 if probes % 2 == 0 => (2, probes / 2),
-        17..=32 if probes % 4 == 0 => (4, probes / 4),
+        9..=16 if probes.is_multiple_of(2) => (2, probes / 2),
+        17..=32 if probes.is_multiple_of(4) => (4, probes / 4),
         _ => {
             let allowed = "1 to 8, even to 16, a multiple of 4 to 32";
             return Err(SizeError::Count { what: "probes", got: probes.into(), allowed });
@@ -299,7 +299,7 @@ fn exact(bit_len: u64, probes: u32) -> Result<(Layout, u64), SizeError> {
         1 => 1,
         _ => 1 << (bit_len / 512).trailing_zeros().min(6),
     };
-    let layout = Layout::new(lines, block_lines, line_probes).filter(|_| bit_len > 0 && bit_len % 512 == 0);
+    let layout = Layout::new(lines, block_lines, line_probes).filter(|_| bit_len > 0 && bit_len.is_multiple_of(512));
     let allowed = "whole lines of 512 bits, as many as a key has lines or a multiple";
     let refused = SizeError::Count { what: "bits", got: bit_len, allowed };
     let layout = layout.ok_or(refused)?;

@@ -1,7 +1,8 @@
 #![allow(unsafe_code)]
 //! Kernels for x86-64.
 
-mod lines;
+mod lines_avx2;
+mod lines_avx512;
 
 /// AVX2.
 #[derive(Debug, Clone, Copy)]
