@@ -26,6 +26,7 @@ mod siphash;
 mod xxph3;
 
 pub use bloom32::{bloom32_leveldb, bloom32_rocksdb};
+pub(crate) use fold64::fold;
 pub use fold64::{Fold64, fold64};
 pub use java_string::{java_string_hash, utf16_units};
 pub use murmur2_32::{murmur2_32_cassandra, murmur2_libbloom, murmur2_libbloom_from};
