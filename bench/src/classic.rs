@@ -1,9 +1,13 @@
-//! The dialects that set bits over one whole array, beside libbloom 1.6 where it is installed.
+//! The dialects that set bits over one whole array, beside libbloom 1.6.
 
-use crate::harness::{Contender, Row, compete, mix, print};
+use crate::Common;
+use crate::harness::{self, Contestant, Row, Setting};
+use crate::keys::mix;
 use fullbloom::{Cassandra, Filter, Libbloom, Libbloom1};
 use std::cell::RefCell;
+use std::error::Error;
 use std::ffi::{c_int, c_void};
+use std::hint::black_box;
 
 /// libbloom 1.6's `struct bloom`.
 #[repr(C)]
@@ -62,91 +66,108 @@ impl Original {
 }
 
 const RATE: f64 = 0.01;
+/// Who the ratios are to.
+const ORIGINAL: &str = "libbloom 1.6";
+/// Bits per key of libbloom at this rate.
+const BITS_PER_KEY: f64 = 9.585;
 
-/// Runs at one filter size; `bytes` is about that of a filter for a rate of 0.01.
-pub fn run(bytes: u64, rounds: usize) -> Vec<Row> {
-    let entries = bytes * 8 * 100 / 959;
-    let original = Original::new(entries);
-    if let Err(e) = &original {
-        println!("libbloom 1.6 is not here ({e}); on Debian: apt-get install libbloom1");
-    }
-    let original = original.ok();
-    let key = |i: u64| mix(i).to_le_bytes();
-    let asked = entries.min(1_000_000) as usize;
-    let keys: Vec<[u8; 8]> = (0..entries).map(key).collect();
-    let hits: Vec<[u8; 8]> = (0..asked as u64).map(|i| key(mix(i) % entries)).collect();
-    let misses: Vec<[u8; 8]> = (0..asked as u64).map(|i| key(i + (1 << 40))).collect();
-
-    let one = RefCell::new(Filter::<Libbloom1>::with_fpr(entries, RATE).expect("sized"));
-    let two = RefCell::new(Filter::<Libbloom>::with_fpr(entries, RATE).expect("sized"));
-    let cassandra = RefCell::new(Filter::<Cassandra>::with_fpr(entries, RATE).expect("sized"));
+/// libbloom and cassandra, one after the other size.
+pub fn run(options: &Common) -> Result<(), Box<dyn Error>> {
+    println!("{}; 8-byte keys, rate {RATE}; libbloom.so.1 beside our dialects", harness::cpu_name());
+    let default: &[u64] =
+        if options.quick { &[256 << 10, 8 << 20] } else { &[256 << 10, 8 << 20, 256 << 20] };
     let mut rows = Vec::new();
-    let mut round = |mode: &str, count: usize, contenders: Vec<Contender<'_>>| {
-        let measured = compete(mode, bytes, count, rounds, contenders);
-        print(&format!("{mode}, filters of {} KiB, {count} keys of 8 bytes", bytes >> 10), &measured);
-        rows.extend(measured);
+    for &bytes in options.sizes.as_deref().unwrap_or(default) {
+        let usual: usize = match bytes {
+            0..=0xf_ffff => 31,
+            0x10_0000..=0x3ff_ffff => 11,
+            _ => 3,
+        };
+        let rounds = options.rounds.unwrap_or(if options.quick { usual.div_ceil(3) } else { usual });
+        rows.extend(at_size(bytes, rounds)?);
+    }
+    match &options.json {
+        Some(path) => harness::save(&rows, path),
+        None => Ok(()),
+    }
+}
+
+/// All races of one size.
+fn at_size(bytes: u64, rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
+    let entries = (bytes as f64 * 8.0 / BITS_PER_KEY) as u64;
+    let original = Original::new(entries)
+        .map_err(|e| format!("libbloom 1.6 is not here ({e}); on Debian: apt-get install libbloom1"))?;
+    let key = |i: u64| mix(i).to_le_bytes();
+    let asked = entries.min(1_000_000);
+    let keys: Vec<[u8; 8]> = (0..entries).map(key).collect();
+    let hits: Vec<[u8; 8]> = (0..asked).map(|i| key(mix(i) % entries)).collect();
+    let misses: Vec<[u8; 8]> = (0..asked).map(|i| key(i + (1 << 40))).collect();
+
+    let one = RefCell::new(Filter::<Libbloom1>::with_fpr(entries, RATE)?);
+    let two = RefCell::new(Filter::<Libbloom>::with_fpr(entries, RATE)?);
+    let cassandra = RefCell::new(Filter::<Cassandra>::with_fpr(entries, RATE)?);
+    let mut rows = Vec::new();
+    let mut held = |what: &str, mode, ops: usize, contestants| {
+        println!("\n{what}:");
+        let setting = Setting { keys: "u64", bytes, bits_per_key: BITS_PER_KEY, mode };
+        let race = harness::race(&setting, ops as u64, rounds, None, contestants);
+        harness::print(&race, ORIGINAL);
+        rows.extend(race);
     };
 
-    macro_rules! ours {
-        ($name:expr, $filter:ident, $keys:expr, insert) => {
-            Contender {
-                filter: $name,
-                prepare: Box::new(|| $filter.borrow_mut().clear()),
-                run: Box::new(|| $keys.iter().map(|k| u64::from($filter.borrow_mut().insert(k))).sum()),
-            }
+    macro_rules! inserting {
+        ($name:expr, $filter:ident) => {
+            Contestant::new($name, |_| {
+                let mut filter = $filter.borrow_mut();
+                filter.clear();
+                black_box(keys.iter().map(|k| u64::from(filter.insert(k))).sum::<u64>());
+            })
         };
-        ($name:expr, $filter:ident, $keys:expr, ask) => {
-            Contender {
-                filter: $name,
-                prepare: Box::new(|| {}),
-                run: Box::new(|| {
-                    let filter = $filter.borrow();
-                    $keys.iter().map(|k| u64::from(filter.may_contain(k))).sum()
-                }),
-            }
+    }
+    macro_rules! asking {
+        ($name:expr, $filter:ident, $asked:expr) => {
+            Contestant::new($name, |_| {
+                let filter = $filter.borrow();
+                black_box($asked.iter().map(|k| u64::from(filter.may_contain(k))).sum::<u64>());
+            })
         };
-        ($name:expr, $filter:ident, $keys:expr, batch) => {
-            Contender {
-                filter: $name,
-                prepare: Box::new(|| {}),
-                run: Box::new(|| {
-                    let mut answers = vec![false; $keys.len()];
-                    $filter.borrow().may_contain_batch($keys, &mut answers);
-                    answers.iter().map(|answer| u64::from(*answer)).sum()
-                }),
-            }
+    }
+    macro_rules! batching {
+        ($name:expr, $filter:ident, $asked:expr) => {
+            Contestant::new($name, |_| {
+                let mut answers = vec![false; $asked.len()];
+                $filter.borrow().may_contain_batch($asked, &mut answers);
+                black_box(answers);
+            })
         };
     }
 
-    let mut contenders = Vec::new();
-    if let Some(original) = &original {
-        contenders.push(Contender {
-            filter: "libbloom 1.6",
-            prepare: Box::new(|| original.reset()),
-            run: Box::new(|| keys.iter().map(|k| original.add(k)).sum()),
+    let theirs = Contestant::new(ORIGINAL, |_| {
+        original.reset();
+        black_box(keys.iter().map(|k| original.add(k)).sum::<u64>());
+    });
+    let contestants = vec![
+        theirs,
+        inserting!("fullbloom libbloom-1", one),
+        inserting!("fullbloom libbloom", two),
+        inserting!("fullbloom cassandra", cassandra),
+    ];
+    held("single inserts into an empty filter", "build", keys.len(), contestants);
+
+    for (what, asked) in [("keys that are present", &hits), ("keys that are absent", &misses)] {
+        let theirs = Contestant::new(ORIGINAL, |_| {
+            black_box(asked.iter().map(|k| original.check(k)).sum::<u64>());
         });
+        let contestants = vec![
+            theirs,
+            asking!("fullbloom libbloom-1", one, asked),
+            asking!("fullbloom libbloom", two, asked),
+            asking!("fullbloom cassandra", cassandra, asked),
+            batching!("fullbloom libbloom-1, batch", one, asked),
+            batching!("fullbloom libbloom, batch", two, asked),
+            batching!("fullbloom cassandra, batch", cassandra, asked),
+        ];
+        held(what, "single", asked.len(), contestants);
     }
-    contenders.push(ours!("fullbloom libbloom-1", one, keys, insert));
-    contenders.push(ours!("fullbloom libbloom", two, keys, insert));
-    contenders.push(ours!("fullbloom cassandra", cassandra, keys, insert));
-    round("insert", keys.len(), contenders);
-
-    for (mode, asked) in [("single, present", &hits), ("single, absent", &misses)] {
-        let mut contenders = Vec::new();
-        if let Some(original) = &original {
-            contenders.push(Contender {
-                filter: "libbloom 1.6",
-                prepare: Box::new(|| {}),
-                run: Box::new(|| asked.iter().map(|k| original.check(k)).sum()),
-            });
-        }
-        contenders.push(ours!("fullbloom libbloom-1", one, asked, ask));
-        contenders.push(ours!("fullbloom libbloom", two, asked, ask));
-        contenders.push(ours!("fullbloom cassandra", cassandra, asked, ask));
-        contenders.push(ours!("  batch, libbloom-1", one, asked, batch));
-        contenders.push(ours!("  batch, libbloom", two, asked, batch));
-        contenders.push(ours!("  batch, cassandra", cassandra, asked, batch));
-        round(mode, asked.len(), contenders);
-    }
-    rows
+    Ok(rows)
 }

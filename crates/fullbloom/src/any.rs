@@ -13,6 +13,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod native;
 mod rocksdb;
 
 use crate::dialect::rocksdb::Kind;
@@ -79,8 +80,9 @@ pub struct Plan {
 /// Calls `$body` with `$D` standing for the dialect's type, or `$full` with the kind of full filter, which
 /// needs all keys before it has a size.
 macro_rules! with_dialect {
-    ($name:expr, $D:ident => $body:expr, $kind:ident => $full:expr) => {
+    ($name:expr, $D:ident => $body:expr, $kind:ident => $full:expr, native => $native:expr) => {
         match $name {
+            Name::Native => $native,
             Name::Cassandra => {
                 type $D = Cassandra;
                 $body
@@ -143,7 +145,12 @@ macro_rules! with_dialect {
 
 /// What this request comes to, without allocating the filter.
 pub fn plan(dialect: Name, request: &Request) -> Result<Plan, SizeError> {
-    with_dialect!(dialect, D => planned::<D>(request), kind => rocksdb::plan(dialect, kind, request))
+    with_dialect!(
+        dialect,
+        D => planned::<D>(request),
+        kind => rocksdb::plan(dialect, kind, request),
+        native => native::plan(request)
+    )
 }
 
 fn planned<D: Size + Format>(request: &Request) -> Result<Plan, SizeError> {
@@ -171,6 +178,9 @@ const MOST_BITS_PER_KEY: u32 = 100;
 /// # Ok::<(), fullbloom::SizeError>(())
 /// ```
 pub fn plan_within(dialect: Name, expected_keys: u64, bytes: u64) -> Result<Plan, SizeError> {
+    if dialect == Name::Native {
+        return native::plan_within(expected_keys, bytes, MOST_BITS_PER_KEY.into());
+    }
     let request = |thousandths: u32| {
         let target = Target::BitsPerKey(f64::from(thousandths) / 1000.0);
         Request { expected_keys, target }
@@ -202,7 +212,8 @@ fn encoded_len(dialect: Name, request: &Request) -> Result<u64, SizeError> {
     with_dialect!(
         dialect,
         D => Ok(D::size(request)?.encoded_len()),
-        kind => rocksdb::encoded_len(kind, request)
+        kind => rocksdb::encoded_len(kind, request),
+        native => native::plan(request).map(|plan| plan.encoded_len)
     )
 }
 
@@ -213,7 +224,8 @@ pub fn builder(dialect: Name, request: &Request) -> Result<Box<dyn AnyBuilder>, 
     with_dialect!(
         dialect,
         D => Ok(Box::new(Filter::<D>::new(request)?)),
-        kind => rocksdb::builder(dialect, kind, request)
+        kind => rocksdb::builder(dialect, kind, request),
+        native => native::builder(request)
     )
 }
 
@@ -240,7 +252,8 @@ pub fn view<'a>(
             Kind::Legacy => Ok(Box::new(typed_view::<RocksDbLegacy>(bytes, geometry)?)),
             Kind::FastLocal => Ok(Box::new(typed_view::<RocksDb>(bytes, geometry)?)),
             Kind::Ribbon => rocksdb::ribbon_view(bytes, geometry),
-        }
+        },
+        native => native::view(bytes, geometry)
     )
 }
 

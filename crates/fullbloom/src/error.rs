@@ -148,6 +148,24 @@ pub enum DecodeError {
         /// How many bytes follow.
         extra: u64,
     },
+    /// Bytes do not have the checksum that was stored for them: they are damaged.
+    Checksum {
+        /// What they are.
+        field: &'static str,
+        /// Where they begin.
+        at: u64,
+        /// How many they are.
+        len: u64,
+    },
+    /// The bytes need a reader that knows more than this one.
+    Newer {
+        /// What this reader does not know.
+        field: &'static str,
+        /// Where it is said.
+        at: u64,
+        /// What stands there.
+        got: u64,
+    },
     /// The bytes alone do not say what they are.
     Unknown {
         /// What is missing, and how to supply it.
@@ -179,6 +197,15 @@ impl fmt::Display for DecodeError {
             }
             DecodeError::Trailing { at, extra } => {
                 write!(f, "{extra} bytes follow the end of the filter at byte {at}")
+            }
+            DecodeError::Checksum { field, at, len } => {
+                write!(f, "{field}: the {len} bytes at byte {at} do not have the checksum stored for them")
+            }
+            DecodeError::Newer { field, at, got } => {
+                write!(
+                    f,
+                    "{field} at byte {at}: {got} is not known to this version, which is too old for the file"
+                )
             }
             DecodeError::Unknown { what } => f.write_str(what),
             DecodeError::Geometry(ref e) => e.fmt(f),

@@ -54,6 +54,21 @@ pub struct MappedBits {
     range: Range<usize>,
 }
 
+impl MappedBits {
+    /// This part of a file.
+    ///
+    /// # Panics
+    /// On use, if the range is not inside the file.
+    pub(crate) fn new(map: Mapped, range: Range<usize>) -> MappedBits {
+        MappedBits { map, range }
+    }
+
+    /// The whole file.
+    pub(crate) fn file(&self) -> &[u8] {
+        self.map.as_ref()
+    }
+}
+
 impl AsRef<[u8]> for MappedBits {
     #[inline]
     fn as_ref(&self) -> &[u8] {

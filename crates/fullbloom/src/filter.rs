@@ -10,6 +10,7 @@ use crate::bits::{self, Owned};
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::sizing::{self, Geometry, Request, Target};
+use std::fmt;
 use std::io;
 use std::ops::Range;
 
@@ -156,6 +157,12 @@ pub struct Doubt {
     pub may_lose_keys: bool,
 }
 
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.cause.fmt(f)
+    }
+}
+
 /// A filter of dialect `D` whose bits live in `S`.
 #[derive(Debug, Clone)]
 pub struct Filter<D, S = Owned> {
@@ -202,7 +209,7 @@ fn ring<H: Copy + Default>(mut hashes: impl Iterator<Item = H>, mut step: impl F
 }
 
 #[inline(always)]
-fn test_ring<D: Dialect + ?Sized>(
+fn test_ring<D: Dialect>(
     dialect: &D,
     bits: &[u8],
     hashes: impl Iterator<Item = D::Hash>,
@@ -220,7 +227,7 @@ fn test_ring<D: Dialect + ?Sized>(
 }
 
 #[inline(always)]
-fn set_ring<D: Insert + ?Sized>(dialect: &D, bits: &mut [u8], hashes: impl Iterator<Item = D::Hash>) {
+fn set_ring<D: Insert>(dialect: &D, bits: &mut [u8], hashes: impl Iterator<Item = D::Hash>) {
     ring(hashes, |step| match step {
         Step::Coming(hash) => dialect.prefetch(bits, hash),
         Step::Arrived(hash) => {

@@ -29,6 +29,9 @@ pub fn dialect(path: Option<&Path>, bytes: &[u8]) -> Result<Name, DecodeError> {
     if bytes.starts_with(b"libbloom2") {
         return Ok(Name::Libbloom);
     }
+    if bytes.starts_with(crate::native::MAGIC) {
+        return Ok(Name::Native);
+    }
     let is_java_stream = bytes.get(JAVA_STREAM_AT..).is_some_and(|rest| rest.starts_with(JAVA_STREAM));
     match path.map(Descriptor::parse) {
         Some(Ok(descriptor)) if descriptor.component == "Filter.db" => {

@@ -12,7 +12,7 @@ use fullbloom::SizeError;
 use fullbloom::any::{self, AnyFilter};
 use fullbloom::dialect::Name;
 use fullbloom::file;
-use fullbloom::sizing::Request;
+use fullbloom::sizing::{Request, Target};
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;

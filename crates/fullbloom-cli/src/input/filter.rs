@@ -84,7 +84,7 @@ impl FilterFile {
         let filter = view.map_err(|e| self.refused(&e))?;
         let doubt = filter.doubt();
         let may_lose_keys = doubt.as_ref().is_some_and(|doubt| doubt.may_lose_keys);
-        warnings.extend(doubt.map(|doubt| doubt.cause.to_string()));
+        warnings.extend(doubt.map(|doubt| doubt.to_string()));
         Ok(Opened { filter, bytes: bytes.len() as u64, warnings, may_lose_keys })
     }
 

@@ -27,3 +27,14 @@ pub(crate) fn address(at: *const u8) {
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = at;
 }
+
+/// Asks for the memory of `count` items from number `start` on, as far as there are any.
+#[inline(always)]
+pub(crate) fn ahead<T>(items: &[T], start: usize, count: usize) {
+    const LINE: usize = 64;
+    let Some(rest) = items.get(start..) else { return };
+    let bytes = size_of_val(&rest[..count.min(rest.len())]);
+    for at in (0..bytes).step_by(LINE) {
+        address(rest.as_ptr().cast::<u8>().wrapping_add(at));
+    }
+}

@@ -16,6 +16,7 @@
 //! | `rocksdb` | RocksDB's full filter since, FastLocalBloom | [`RocksDb`] |
 //! | `rocksdb-ribbon` | RocksDB's Ribbon filter | [`RocksDbRibbon`] |
 //! | `java-lsm` | java-lsm-tree, raw bits; keys are text | [`JavaLsm`] |
+//! | `native` | fullbloom's own, `.bloom` file | [`NativeFilter`](crate::native::NativeFilter) |
 
 pub mod cassandra;
 pub mod java_lsm;
@@ -64,6 +65,8 @@ pub enum Name {
     RocksDbRibbon,
     /// java-lsm-tree; raw bits, keys are text.
     JavaLsm,
+    /// fullbloom's own filter and its `.bloom` file.
+    Native,
 }
 
 impl Name {
@@ -83,6 +86,7 @@ impl Name {
         Name::RocksDb,
         Name::RocksDbRibbon,
         Name::JavaLsm,
+        Name::Native,
     ];
 
     /// The name as typed on a command line.
@@ -102,6 +106,7 @@ impl Name {
             Name::RocksDb => "rocksdb",
             Name::RocksDbRibbon => "rocksdb-ribbon",
             Name::JavaLsm => "java-lsm",
+            Name::Native => "native",
         }
     }
 
@@ -122,6 +127,7 @@ impl Name {
             Name::RocksDb => "RocksDB's full filter, FastLocalBloom (format_version 5 and later)",
             Name::RocksDbRibbon => "RocksDB's Ribbon filter (Standard128)",
             Name::JavaLsm => "java-lsm-tree, raw bits; keys are text",
+            Name::Native => "fullbloom's own, .bloom file",
         }
     }
 }

@@ -100,8 +100,9 @@ impl<'a> Filter<'a> {
     /// The offsets were found with this filter's places.
     #[inline(always)]
     pub(crate) unsafe fn block(&self, offsets: &Offsets, i: usize) -> &'a Block {
+        let block = self.blocks.as_ptr().wrapping_byte_add(offsets.0[i] as usize);
         // SAFETY: `Places::offset` gives 64 times a number below the number of blocks.
-        unsafe { &*self.blocks.as_ptr().byte_add(offsets.0[i] as usize) }
+        unsafe { &*block }
     }
 }
 

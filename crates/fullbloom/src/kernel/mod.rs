@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   scalar.rs             one probe after the other: the definition
+//!   lines.rs              the native layout over many lines: one key, groups of 64; any kernel
 //!   local.rs              FastLocalBloom over many blocks: one key, batches, filling; any kernel
 //!   blocks.rs             where the blocks are
 //!   pipeline.rs           the ring that batches pass through
@@ -18,6 +19,7 @@
 //! FastLocalBloom adds a trait beside `local::Local`, implements it for the same values, and names it in `Body`.
 
 pub(crate) mod blocks;
+pub(crate) mod lines;
 pub(crate) mod local;
 pub(crate) mod pipeline;
 pub(crate) mod scalar;

@@ -3,6 +3,7 @@
 //! A walk never divides: [`Mod32`] and [`Mod63`] reduce exactly by multiplication with a constant
 //! made once per filter.
 
+pub(crate) mod lines;
 mod reduce;
 mod walk;
 

@@ -4,9 +4,11 @@
 //! is part of its bytes. What all share is here.
 
 mod bits_per_key;
+mod lines;
 mod rate;
 
 pub use bits_per_key::MillibitsPerKey;
+pub use lines::Layout;
 pub use rate::{blocked_fpr, classic_fpr, collision_fpr, combine, estimated_keys, modulo_fpr};
 
 /// What a filter is asked to be.

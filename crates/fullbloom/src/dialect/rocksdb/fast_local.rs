@@ -13,9 +13,9 @@ use crate::bits::{self, prefetch};
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Answers, Dialect, Format, Insert, Size};
-use crate::hash::xxph3_rocksdb;
+use crate::hash::{xxph3_chunk, xxph3_rocksdb};
 use crate::kernel::blocks::{Filter, FilterMut};
-use crate::kernel::pipeline::{Bitmap, Hasher, Ready};
+use crate::kernel::pipeline::{Bitmap, CHUNK, Hasher, Ready};
 use crate::kernel::{Cpu, local, scalar};
 use crate::sizing::{Geometry, Request, Target};
 use std::io;
@@ -116,6 +116,11 @@ impl<K: AsRef<[u8]>> Hasher<K> for Xxph3 {
     #[inline(always)]
     fn hash(&self, key: &K) -> u64 {
         xxph3_rocksdb(key.as_ref())
+    }
+
+    #[inline(always)]
+    fn hash_chunk_wide(&self, keys: &[K; CHUNK], hashes: &mut [u64; CHUNK]) {
+        xxph3_chunk(keys, hashes);
     }
 }
 

@@ -171,11 +171,11 @@ impl<const WORDS: usize, const PRODUCTS: usize> Pipe for Bytes<'_, WORDS, PRODUC
         // For each half of the chunk two chains of four lookups; one of eight was 15 % slower.
         let mut found = [[v.zero(); 2]; 2];
         for i in 0..8 {
-            for half in 0..2 {
+            for (half, chains) in found.iter_mut().enumerate() {
                 // SAFETY: `prepare` found the offsets with the filter's own places.
                 let block = v.load(unsafe { self.filter.block(&slot.offsets, half * 8 + i) });
                 let index = slot.index[half * WORDS + i / Self::KEYS];
-                let bytes = &mut found[half][i / 4];
+                let bytes = &mut chains[i / 4];
                 *bytes = if i % 4 == 0 {
                     w.look_up(index, block)
                 } else {

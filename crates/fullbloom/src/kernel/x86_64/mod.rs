@@ -8,6 +8,7 @@
 mod avx2;
 mod avx512;
 mod bitalg;
+mod lines;
 mod masks;
 mod ops;
 
@@ -135,6 +136,12 @@ impl Avx512Bitalg {
             && is_x86_feature_detected!("avx512vbmi2")
             && is_x86_feature_detected!("avx512bitalg");
         Avx512::detect().filter(|_| all).map(Avx512Bitalg)
+    }
+
+    /// The kernel with fewer features, which it proves as well.
+    #[inline(always)]
+    pub(crate) fn avx512(self) -> Avx512 {
+        self.0
     }
 
     /// Runs the task, compiled for these features.
