@@ -332,7 +332,8 @@ fn for_each_entry(
             let tab = memchr::memchr(b'\t', record);
             let (key, value) = tab.map_or((*record, &[][..]), |at| (&record[..at], &record[at + 1..]));
             let flow = if args.entries.hex {
-                (key_bytes.clear(), value_bytes.clear());
+                key_bytes.clear();
+                value_bytes.clear();
                 decode_hex(key, &mut key_bytes)
                     .and_then(|()| decode_hex(value, &mut value_bytes))
                     .map_err(|why| Failure::new(format_args!("line {number}"), why))?;

@@ -129,7 +129,7 @@ fn as_text(path: &Path, found: &Verification) -> String {
     }
     match found.measured_fpr() {
         Some(fpr) => {
-            line("measured rate", format!("{} of {} absent keys", text::rate(fpr), found.absent_asked))
+            line("measured rate", format!("{} of {} absent keys", text::rate(fpr), found.absent_asked));
         }
         None => line("measured rate", "no absent keys to ask for".to_owned()),
     }
