@@ -1,5 +1,9 @@
 //! What can be said about a filter, for people and for machines.
 
+mod table;
+
+pub use table::TableFacts;
+
 use crate::text;
 use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
