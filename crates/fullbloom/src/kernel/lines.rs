@@ -467,9 +467,10 @@ mod tests {
     fn products_are_folded_alike() {
         let mut random = SplitMix::new(5);
         let edges = [0, 1, u64::MAX, 1 << 32, (1 << 32) - 1, 1 << 63];
-        for (name, cpu) in Cpu::available() {
+        for (name, cpu) in kernels() {
             for len in 0..40 {
-                let mut number = |i: usize| edges.get((i * 7 + len) % 11).copied().unwrap_or_else(|| random.next_u64());
+                let mut number =
+                    |i: usize| edges.get((i * 7 + len) % 11).copied().unwrap_or_else(|| random.next_u64());
                 let (x, y, keys) = (number(1), number(2), (0..len).map(&mut number).collect::<Vec<u64>>());
                 let mut hashes = vec![7; len];
                 cpu.fold(&keys, x, y, &mut hashes);

@@ -228,7 +228,8 @@ fn words(fields: &[u64; GROUP], probes: Probes) -> [__m256i; 2] {
         _mm256_or_si256(low, _mm256_slli_epi64::<32>(high))
     };
     // 32 keys as bytes, a half-vector for each sixteen, then those into their order: a square of four by four, turned.
-    let square = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+    let square =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
     let half = |fields: &[[u64; 4]]| {
         let packed = _mm256_packus_epi16(sixteen(&fields[..4]), sixteen(&fields[4..]));
         _mm256_shuffle_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(packed), square)
