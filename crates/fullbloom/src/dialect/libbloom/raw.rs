@@ -378,7 +378,9 @@ mod tests {
         };
         let insert_all = |thread, round| {
             meet(2 * round + 1);
-            keys(thread).for_each(|bytes| drop(raw.insert(key(&bytes), Writers::Many)));
+            keys(thread).for_each(|bytes| {
+                raw.insert(key(&bytes), Writers::Many);
+            });
             meet(2 * round + 2);
         };
         let mut lost = 0;
