@@ -30,14 +30,14 @@ pub enum Rebuilt {
     Identical {
         /// Bits per key that give them; others may too.
         bits_per_key: f64,
-        /// The rules that give them.
-        rules: Rules,
+        /// The rules that give them, where prefixes make them differ.
+        rules: Option<Rules>,
     },
     /// The same bytes, in lengths that no bits per key give: the allocator chose them
     /// (`optimize_filters_for_memory`).
     IdenticalInLength {
-        /// The rules that give them.
-        rules: Rules,
+        /// The rules that give them, where prefixes make them differ.
+        rules: Option<Rules>,
     },
     /// Other bytes: the filter is damaged, or not made from these keys.
     Differs,
@@ -99,18 +99,19 @@ fn full<S: Source>(
     let contents: Vec<&[u8]> = stored.iter().map(|(_, content)| &content[..]).collect();
     let Some(dialect) = dialect_of(table, filter.family(), &contents) else { return Ok(Rebuilt::Differs) };
     for &rules in candidates(filter) {
+        let named = filter.holds().prefixes.map(|_| rules);
         let walk = |bits_per_key: f64, lengths: Option<&[&[u8]]>| {
             walk_full(table, filter, &stored, partitioned, (dialect, bits_per_key, rules), lengths)
         };
         let counts = walk(10.0, None)?.counts;
         for bits_per_key in possible_bits(dialect, filter.family(), &contents, &counts) {
             if walk(bits_per_key, None)?.contents == contents {
-                return Ok(Rebuilt::Identical { bits_per_key, rules });
+                return Ok(Rebuilt::Identical { bits_per_key, rules: named });
             }
         }
         let by_allocator = matches!(dialect, Name::RocksDb | Name::RocksDbRibbon);
         if by_allocator && walk(10.0, Some(&contents))?.contents == contents {
-            return Ok(Rebuilt::IdenticalInLength { rules });
+            return Ok(Rebuilt::IdenticalInLength { rules: named });
         }
     }
     Ok(Rebuilt::Differs)
@@ -273,7 +274,7 @@ fn per_block<S: Source>(
             builder.start_block(handle.offset + handle.size + TRAILER_LEN)?;
         }
         if matches!(builder.finish()?, Finished::Block(rebuilt) if rebuilt == *stored) {
-            return Ok(Rebuilt::Identical { bits_per_key: bits.into(), rules: Rules::UpTo9_4 });
+            return Ok(Rebuilt::Identical { bits_per_key: bits.into(), rules: None });
         }
     }
     Ok(Rebuilt::Differs)
