@@ -29,7 +29,9 @@ fn every_dialect_has_a_row_with_every_column() {
             assert!(row[column].is_number(), "{column}: {row}");
         }
         let (bits, bytes) = (row["bits"].as_u64().unwrap(), row["bytes"].as_u64().unwrap());
-        assert!(bytes >= bits / 8 && bytes < bits / 8 + 200, "{row}");
+        // The native file begins its bits at a page.
+        let header = if row["dialect"] == "native" { 8192 } else { 200 };
+        assert!(bytes >= bits / 8 && bytes < bits / 8 + header, "{row}");
         assert!((row["bits_per_key"].as_f64().unwrap() - bits as f64 / 1e6).abs() < 1e-9, "{row}");
     }
 }

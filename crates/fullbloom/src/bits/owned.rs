@@ -112,12 +112,12 @@ impl Words {
 
 impl AsMut<[u64]> for Words {
     fn as_mut(&mut self) -> &mut [u64] {
-        match self.0.len / 8 {
-            0 => &mut [], // nothing is allocated, and the pointer dangles
-            // SAFETY: the memory is valid for `len` initialised bytes, aligned to 64, and ours alone; every eight
-            // bytes are a `u64`.
-            len => unsafe { std::slice::from_raw_parts_mut(self.0.start.as_ptr().cast(), len) },
+        if self.0.len == 0 {
+            return &mut []; // nothing is allocated, and the pointer not aligned
         }
+        // SAFETY: the memory is valid for `len` initialised bytes, aligned to 64, and ours alone; every eight bytes
+        // are a `u64`.
+        unsafe { std::slice::from_raw_parts_mut(self.0.start.as_ptr().cast(), self.0.len / 8) }
     }
 }
 

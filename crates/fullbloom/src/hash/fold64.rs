@@ -36,7 +36,7 @@ pub struct Fold64 {
 ///
 /// ```
 /// use fullbloom::hash::fold64;
-/// assert_eq!(fold64(b"", 0), 0x10c9_99b7_4d34_af7e);
+/// assert_eq!(fold64(b"", 0), 0x7d53_7433_2b0e_e65b);
 /// assert_ne!(fold64(b"key", 0), fold64(b"key", 1));
 /// ```
 pub fn fold64(key: &[u8], seed: u64) -> u64 {
@@ -61,6 +61,12 @@ impl Fold64 {
             17..=32 => self.last_32(key, 0, w),
             _ => self.long(key, w),
         }
+    }
+
+    /// The two numbers `x` and `y` that make the hash of eight bytes `fold(key ^ x, y)`.
+    #[inline(always)]
+    pub(crate) fn of_eight_bytes(&self) -> (u64, u64) {
+        (self.a, self.b ^ LENGTH_STEP.wrapping_mul(8))
     }
 
     #[inline(always)]
@@ -95,8 +101,9 @@ fn short(key: &[u8]) -> u64 {
     }
 }
 
+/// Low half xor high half of the product.
 #[inline(always)]
-fn fold(x: u64, y: u64) -> u64 {
+pub(crate) fn fold(x: u64, y: u64) -> u64 {
     let product = u128::from(x) * u128::from(y);
     product as u64 ^ (product >> 64) as u64
 }

@@ -13,6 +13,7 @@
 use super::Cpu;
 use super::scalar::Scalar;
 use crate::bits::prefetch;
+use crate::hash::fold;
 use crate::probe::lines::{self, first_word};
 
 /// 512 bits.
@@ -32,11 +33,14 @@ pub(crate) const AHEAD: usize = 32;
 pub(crate) struct Probes {
     /// Byte `i` has the bits of the words of the run that begins at word `i`.
     pub(super) runs: &'static [u8; 8],
+    /// The same with the words in the order in which AVX2 collects their signs: 0, 1, 4, 5, 2, 3, 6, 7.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))]
+    pub(super) signs: &'static [u8; 8],
     pub(super) count: u32,
 }
 
 /// The runs of 1 to 8 words.
-static RUNS: [[u8; 8]; 8] = {
+const RUNS: [[u8; 8]; 8] = {
     let mut all = [[0; 8]; 8];
     let mut i = 0;
     while i < 64 {
@@ -47,10 +51,22 @@ static RUNS: [[u8; 8]; 8] = {
     all
 };
 
+static SIGNS: [[u8; 8]; 8] = {
+    let mut all = RUNS;
+    let mut i = 0;
+    while i < 64 {
+        let words = &mut all[i / 8][i % 8];
+        *words = *words & 0b1100_0011 | (*words & 0b0000_1100) << 2 | (*words & 0b0011_0000) >> 2;
+        i += 1;
+    }
+    all
+};
+
 impl Probes {
     /// For 1 to 8 probes.
     pub(crate) fn new(count: u32) -> Probes {
-        Probes { runs: &RUNS[count as usize - 1], count }
+        let i = count as usize - 1;
+        Probes { runs: &const { RUNS }[i], signs: &SIGNS[i], count }
     }
 
     /// The words that these fields use, as bits of a byte.
@@ -130,6 +146,9 @@ pub(crate) trait Lines: Copy {
     /// Sets all bits of these fields; true if at least one was clear.
     fn set(self, line: &mut Line, fields: u64, probes: Probes) -> bool;
 
+    /// For each key `k`: low half xor high half of the 128-bit product of `k ^ x` and `y`. As many as both slices have.
+    fn fold(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]);
+
     /// The line of every place of a group whose `fields` are hashes, for layouts whose blocks are one line.
     fn locate(self, blocks: u64, group: &mut Group);
 
@@ -161,7 +180,7 @@ pub(crate) trait Lines: Copy {
     }
 }
 
-/// A kernel whose `test` and `set` of one line are a few instructions that can be inlined anywhere.
+/// The kernel whose `test` and `set` of one line are few enough instructions to be inlined anywhere.
 #[cfg(target_arch = "x86_64")]
 pub(crate) type Inlined = super::x86_64::Avx512;
 #[cfg(not(target_arch = "x86_64"))]
@@ -217,6 +236,10 @@ impl Lines for Cpu {
         on_kernel!(self, kernel => kernel.set(line, fields, probes))
     }
 
+    fn fold(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
+        on_kernel!(self, kernel => kernel.fold(keys, x, y, hashes));
+    }
+
     fn locate(self, blocks: u64, group: &mut Group) {
         on_kernel!(self, kernel => kernel.locate(blocks, group));
     }
@@ -232,6 +255,13 @@ impl Lines for Cpu {
     fn set_part(self, lines: &mut [Line], first: u64, blocks: u64, hashes: &[u64], probes: Probes) -> u64 {
         on_kernel!(self, kernel => kernel.set_part(lines, first, blocks, hashes, probes))
     }
+}
+
+/// The line at this offset, wherever that is.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn line_at(lines: &[Line], offset: u64) -> *const Line {
+    lines.as_flattened().as_ptr().wrapping_add(offset as usize).cast()
 }
 
 /// Asks for the line that is `AHEAD` keys after key `i`.
@@ -279,6 +309,13 @@ impl Lines for Scalar {
             *byte |= mask;
         }
         changed
+    }
+
+    #[inline(always)]
+    fn fold(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
+        for (hash, &key) in hashes.iter_mut().zip(keys) {
+            *hash = fold(key ^ x, y);
+        }
     }
 
     #[inline(always)]
@@ -422,6 +459,22 @@ mod tests {
                 }
                 assert_eq!(cpu.set_group(&mut lines, now, next, probes), changed, "{name}");
                 assert_eq!(lines, naive, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn products_are_folded_alike() {
+        let mut random = SplitMix::new(5);
+        let edges = [0, 1, u64::MAX, 1 << 32, (1 << 32) - 1, 1 << 63];
+        for (name, cpu) in kernels() {
+            for len in 0..40 {
+                let mut number =
+                    |i: usize| edges.get((i * 7 + len) % 11).copied().unwrap_or_else(|| random.next_u64());
+                let (x, y, keys) = (number(1), number(2), (0..len).map(&mut number).collect::<Vec<u64>>());
+                let mut hashes = vec![7; len];
+                cpu.fold(&keys, x, y, &mut hashes);
+                assert!(keys.iter().map(|key| fold(key ^ x, y)).eq(hashes), "{name} {len}");
             }
         }
     }

@@ -275,8 +275,9 @@ fn spread_bits(group: Answers, out: &mut [bool]) {
         let (eights, _) = whole.as_chunks_mut::<8>();
         for (i, eight) in eights.iter_mut().enumerate() {
             // Eight bits to eight bytes: copy the byte to all places, keep bit i in place i, make it one or zero.
-            let copies = (((group.bits >> (8 * i)) & 0xff) * 0x0101_0101_0101_0101) & 0x8040_2010_0804_0201;
-            let ones = (copies + 0x7f7f_7f7f_7f7f_7f7f) >> 7 & 0x0101_0101_0101_0101;
+            let copies = (group.bits >> (8 * i) & 0xff) * 0x0101_0101_0101_0101;
+            let ones =
+                ((copies & 0x8040_2010_0804_0201) + 0x7f7f_7f7f_7f7f_7f7f) >> 7 & 0x0101_0101_0101_0101;
             *eight = ones.to_le_bytes().map(|byte| byte != 0);
         }
         return;

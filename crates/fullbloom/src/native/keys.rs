@@ -3,6 +3,8 @@
 use super::hashing::Hasher;
 use crate::bits::prefetch;
 use crate::hash::siphash13;
+use crate::kernel::Cpu;
+use crate::kernel::lines::Lines;
 use std::fmt;
 use std::ops::Range;
 
@@ -85,6 +87,13 @@ pub trait Number: Copy + Sync {
     type Bytes: AsRef<[u8]>;
     /// Its bytes, least significant first.
     fn bytes(self) -> Self::Bytes;
+
+    /// The numbers themselves, if they are 64 bits wide: these are hashed several at a time.
+    #[doc(hidden)]
+    fn words(numbers: &[Self]) -> Option<&[u64]> {
+        let _ = numbers;
+        None
+    }
 }
 
 macro_rules! numbers {
@@ -100,7 +109,21 @@ macro_rules! numbers {
     };
 }
 
-numbers!(u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64);
+numbers!(u8 u16 u32 u128 i8 i16 i32 i64 i128 f32 f64);
+
+impl Number for u64 {
+    type Bytes = [u8; 8];
+
+    #[inline(always)]
+    fn bytes(self) -> [u8; 8] {
+        self.to_le_bytes()
+    }
+
+    #[inline(always)]
+    fn words(numbers: &[u64]) -> Option<&[u64]> {
+        Some(numbers)
+    }
+}
 
 impl<N: Number> Keys for Column<'_, N> {
     fn count(&self) -> usize {
@@ -112,6 +135,10 @@ impl<N: Number> sealed::HashKeys for Column<'_, N> {
     #[inline]
     fn hash_into(&self, hasher: &Hasher, start: usize, out: &mut [u64]) {
         prefetch::ahead(self.0, start + out.len(), out.len());
+        if let (Some(words), Hasher::Fold(fold)) = (N::words(&self.0[start..]), hasher) {
+            let (x, y) = fold.of_eight_bytes();
+            return Cpu::in_use().fold(words, x, y, out);
+        }
         hash_all(hasher, self.0[start..].iter().map(|number| number.bytes()), out);
     }
 }

@@ -13,15 +13,16 @@ pub(super) struct Shape {
     pub(super) blocks: u64,
     pub(super) probes: Probes,
     pub(super) cpu: Cpu,
-    /// The kernel whose operations on one line are worth inlining, for layouts of one line.
-    quick: Option<Inlined>,
+    /// The kernel whose few instructions for one line are put into every caller, when it is in use and a key has one
+    /// line: a third faster in L2 than a call.
+    inlined: Option<Inlined>,
 }
 
 impl Shape {
     pub(super) fn new(layout: Layout, blocks: u64) -> Shape {
         let cpu = Cpu::in_use();
-        let quick = if layout.lines() == 1 { cpu.inlined() } else { None };
-        Shape { layout, blocks, probes: Probes::new(layout.line_probes()), cpu, quick }
+        let inlined = if layout.lines() == 1 { cpu.inlined() } else { None };
+        Shape { layout, blocks, probes: Probes::new(layout.line_probes()), cpu, inlined }
     }
 
     pub(super) fn geometry(&self) -> Geometry {
@@ -35,15 +36,15 @@ impl Shape {
     /// Whether all bits of this hash are set.
     #[inline(always)]
     pub(super) fn test(&self, lines: &[Line], hash: u64) -> bool {
-        match self.quick {
+        match self.inlined {
             Some(kernel) => kernel.test(&lines[block_of(hash, self.blocks) as usize], hash, self.probes),
-            None => self.test_slow(lines, hash),
+            None => self.test_any(lines, hash),
         }
     }
 
     /// Line by line: most absent keys are told by the first.
     #[inline(never)]
-    fn test_slow(&self, lines: &[Line], hash: u64) -> bool {
+    fn test_any(&self, lines: &[Line], hash: u64) -> bool {
         if self.layout.lines() == 1 {
             return self.cpu.test(&lines[block_of(hash, self.blocks) as usize], hash, self.probes);
         }
@@ -54,14 +55,14 @@ impl Shape {
     /// Sets all bits of this hash; true if at least one was clear.
     #[inline(always)]
     pub(super) fn set(&self, lines: &mut [Line], hash: u64) -> bool {
-        match self.quick {
+        match self.inlined {
             Some(kernel) => kernel.set(&mut lines[block_of(hash, self.blocks) as usize], hash, self.probes),
-            None => self.set_slow(lines, hash),
+            None => self.set_any(lines, hash),
         }
     }
 
     #[inline(never)]
-    fn set_slow(&self, lines: &mut [Line], hash: u64) -> bool {
+    fn set_any(&self, lines: &mut [Line], hash: u64) -> bool {
         if self.layout.lines() == 1 {
             return self.cpu.set(&mut lines[block_of(hash, self.blocks) as usize], hash, self.probes);
         }

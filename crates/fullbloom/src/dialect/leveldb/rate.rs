@@ -63,8 +63,10 @@ pub(super) fn fpr_of<T: Tail>(policy: &Policy<T>, bits: &[u8]) -> f64 {
     if probes == 0 {
         return 1.0;
     }
+    // A filter of few bits has few different answers: 64 hashes for each bit are enough of them.
+    let most = bit_len.saturating_mul(64).clamp(1 << 12, MOST_ASKED.into()) as u32;
     let mut tally = Tally::default();
-    tally.ask(policy, bits, u32::MAX, ASKED, ENOUGH, MOST_ASKED);
+    tally.ask(policy, bits, u32::MAX, ASKED.min(most), ENOUGH, most);
     let fill = || crate::bits::count_ones(bits, bit_len) as f64 / bit_len as f64;
     tally.rate().unwrap_or_else(|| fill().powf(f64::from(probes)))
 }

@@ -9,6 +9,8 @@
 
 use super::{rate, sizing};
 use crate::bits::count_ones;
+#[cfg(target_arch = "x86_64")]
+use crate::bits::gather;
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::filter::{Dialect, Doubt, Format, Insert, Size};
@@ -74,7 +76,9 @@ impl Libbloom {
 
     #[inline(always)]
     fn positions(&self, [a, b]: [u32; 2]) -> impl Iterator<Item = u64> {
-        probe::stepping64(a, b, self.probes.into(), self.bit_len, self.narrow)
+        // Where the length is over 32 bits there is nothing to reduce.
+        let reduce = |n: u32| u64::from(self.narrow.map_or(n, |by| by.reduce(n)));
+        probe::stepping64(reduce(a), reduce(b), self.probes.into(), self.bit_len)
     }
 }
 
@@ -97,6 +101,10 @@ impl Dialect for Libbloom {
 
     #[inline(always)]
     fn test(&self, bits: &[u8], hash: [u32; 2]) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(answer) = gather::test::<false>(bits, self.bit_len, hash, self.probes.into()) {
+            return answer;
+        }
         probe::all_set(bits, self.positions(hash))
     }
 

@@ -1,6 +1,8 @@
 //! libbloom 1.6: no file of its own, so the bytes are the bit array and its numbers come from elsewhere.
 
 use super::sizing;
+#[cfg(target_arch = "x86_64")]
+use crate::bits::gather;
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Dialect, Filter, Format, Insert, Size, View};
@@ -83,6 +85,10 @@ impl Dialect for Libbloom1 {
 
     #[inline(always)]
     fn test(&self, bits: &[u8], hash: [u32; 2]) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(answer) = gather::test::<true>(bits, self.bit_len.into(), hash, self.probes) {
+            return answer;
+        }
         probe::all_set(bits, self.positions(hash))
     }
 

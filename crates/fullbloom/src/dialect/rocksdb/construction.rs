@@ -1,7 +1,6 @@
 //! From collected hashes to a filter, and the proof that it holds them.
 
 use super::entries::Entries;
-use super::fill::fill;
 use super::memory::Length;
 use super::reservation::Account;
 use super::ribbon::banding::{self, Banding};
@@ -10,7 +9,7 @@ use super::sizing::{Policy, Space, probes_by_length};
 use super::{FullFilter, RocksDb, RocksDbLegacy, RocksDbRibbon};
 use crate::bits::Owned;
 use crate::error::SizeError;
-use crate::filter::{Dialect, Filter, Format};
+use crate::filter::{Dialect, Filter, Format, Insert};
 use std::fmt;
 
 /// No filter could be made, or it must not be used.
@@ -138,10 +137,7 @@ impl Construction<'_> {
         let line_len = u64::from(self.policy.line_len);
         let lines = (data_len / line_len) as u32; // below 2^23, by the rule
         let dialect = RocksDbLegacy::with_lines(lines, line_len, self.policy.legacy_probes())?;
-        let mut filter = with_data(dialect, Owned::zeroed(dialect.byte_len())?);
-        entries.groups().for_each(|group| filter.insert_hashes(group));
-        check(entries, self.detects_corruption)?;
-        Ok(filter)
+        filled(dialect, entries, self.detects_corruption)
     }
 
     fn fast_local(&mut self, entries: &Entries<u64>) -> Result<Filter<RocksDb>, BuildError> {
@@ -153,12 +149,7 @@ impl Construction<'_> {
             if by_length { probes_by_length(keys, data_len) } else { self.policy.fast_local_probes() };
         let dialect = RocksDb::with_len(data_len, probes)?;
         let detects_corruption = self.detects_corruption;
-        self.charged(dialect.encoded_len(), || {
-            let mut filter = with_data(dialect, Owned::zeroed(dialect.byte_len())?);
-            fill(&mut filter, entries.groups());
-            check(entries, detects_corruption)?;
-            Ok(filter)
-        })
+        self.charged(dialect.encoded_len(), || filled(dialect, entries, detects_corruption))
     }
 
     /// Solved with the first seed that works, or `None` where RocksDB builds FastLocalBloom instead: the
@@ -213,6 +204,25 @@ impl Construction<'_> {
         }
         made
     }
+}
+
+/// A Bloom filter of these hashes. Their blocks are asked for ahead (the dialect's batch).
+///
+/// Sorting the hashes by block first was tried for filters beyond the cache: with vector kernels it gains 6 % at
+/// 256 MiB, loses as much at 512 MiB, and takes a buffer.
+fn filled<D: Insert>(
+    dialect: D,
+    entries: &Entries<D::Hash>,
+    detects_corruption: bool,
+) -> Result<Filter<D>, BuildError>
+where
+    D::Hash: PartialEq + Into<u64>,
+{
+    let data = Owned::zeroed(dialect.byte_len())?;
+    let mut filter = with_data(dialect, data);
+    entries.groups().for_each(|group| filter.insert_hashes(group));
+    check(entries, detects_corruption)?;
+    Ok(filter)
 }
 
 /// Compares the hashes with their checksum, after they were used: a flip before or during that is seen.

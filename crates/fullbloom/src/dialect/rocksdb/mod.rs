@@ -39,7 +39,6 @@ mod builder;
 mod construction;
 mod entries;
 mod fast_local;
-mod fill;
 mod full;
 mod legacy;
 mod memory;

@@ -8,7 +8,8 @@
 mod avx2;
 mod avx512;
 mod bitalg;
-mod lines;
+mod lines_avx2;
+mod lines_avx512;
 mod masks;
 mod ops;
 
