@@ -1,12 +1,13 @@
 //! What can be said about a table's filter without asking it.
 
 use crate::error::TableError;
-use crate::filter::{Family, Holds, PerBlock};
+use crate::filter::{Content, Family, Holds, PerBlock};
 use crate::metaindex::FilterLayout;
 use crate::reader::Table;
 use crate::source::Source;
 use fullbloom::dialect::Name;
 use fullbloom::rocksdb::FullFilter;
+use fullbloom::sizing::Geometry;
 use fullbloom::{Dialect, Filter, Format, LevelDb, RocksDbBlock, View};
 
 /// A table's filter in numbers.
@@ -76,17 +77,21 @@ impl Sums {
     }
 
     fn add_with_fpr<D: Dialect, S: AsRef<[u8]>>(&mut self, filter: &Filter<D, S>, fpr: f64) {
-        let bits = filter.geometry().bit_len;
+        self.sum(D::NAME, filter.geometry(), filter.set_bits(), filter.estimated_keys(), fpr);
+    }
+
+    fn sum(&mut self, name: Name, geometry: Geometry, set_bits: u64, estimated: Option<f64>, fpr: f64) {
+        let bits = geometry.bit_len;
         self.partitions += 1;
         self.bits += bits;
-        self.set_bits += filter.set_bits();
-        self.probes = self.probes.max(filter.geometry().probes);
+        self.set_bits += set_bits;
+        self.probes = self.probes.max(geometry.probes);
         self.weighted_fpr += fpr * bits as f64;
         let before = if self.partitions == 1 { Some(0.0) } else { self.estimated };
-        self.estimated = before.zip(filter.estimated_keys()).map(|(a, b)| a + b);
-        match self.dialects.iter_mut().find(|(name, _)| *name == D::NAME) {
+        self.estimated = before.zip(estimated).map(|(a, b)| a + b);
+        match self.dialects.iter_mut().find(|(known, _)| *known == name) {
             Some((_, sum)) => *sum += bits,
-            None => self.dialects.push((D::NAME, bits)),
+            None => self.dialects.push((name, bits)),
         }
     }
 
@@ -115,13 +120,18 @@ impl Sums {
         self.add_with_fpr(&view, hit as f64 / f64::from(asked));
     }
 
-    fn add_full(&mut self, content: &[u8]) {
-        match FullFilter::read(content) {
-            FullFilter::Legacy(filter) => self.add(&filter),
-            FullFilter::FastLocal(filter) => self.add(&filter),
-            FullFilter::Ribbon(filter) => self.add(&filter),
-            FullFilter::Nothing => self.partitions += 1,
-            FullFilter::Everything => {
+    fn add_full(&mut self, content: &[u8], family: Family) {
+        match Content::read(content, family) {
+            Content::RocksDb(FullFilter::Legacy(filter)) => self.add(&filter),
+            Content::RocksDb(FullFilter::FastLocal(filter)) => self.add(&filter),
+            Content::RocksDb(FullFilter::Ribbon(filter)) => self.add(&filter),
+            Content::Native(guarded) => {
+                let filter = guarded.filter();
+                let fpr = filter.expected_fpr();
+                self.sum(Name::Native, filter.geometry(), filter.set_bits(), filter.estimated_keys(), fpr);
+            }
+            Content::RocksDb(FullFilter::Nothing) => self.partitions += 1,
+            Content::RocksDb(FullFilter::Everything) | Content::Unknown => {
                 self.partitions += 1;
                 // Every key passes: it weighs as much as its bytes.
                 self.bits += 8 * content.len() as u64;
@@ -139,15 +149,14 @@ impl<S: Source> Table<S> {
         let mut bytes = filter.block()?.map_or(0, |block| block.len() as u64);
         match filter.layout() {
             None => {}
-            Some(FilterLayout::Full) if filter.family() == Family::RocksDb => {
+            Some(FilterLayout::Full) => {
                 if let Some(content) = filter.block()? {
-                    sums.add_full(&content);
+                    sums.add_full(&content, filter.family());
                 }
             }
-            Some(FilterLayout::Full) => sums.partitions = 1,
             Some(FilterLayout::Partitioned) => filter.for_each_partition(|_, _, content| {
                 bytes += content.len() as u64;
-                sums.add_full(content);
+                sums.add_full(content, filter.family());
                 Ok(())
             })?,
             Some(FilterLayout::PerBlock) => {

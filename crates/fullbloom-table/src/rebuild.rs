@@ -7,7 +7,8 @@ use crate::error::{Problem, TableError};
 use crate::filter::build::{
     FilterBlockBuilder, FilterOptions, Finished, Layout, Partitioning, Partitions, Rules,
 };
-use crate::filter::{Family, PerBlock, Policy, TableFilter};
+use crate::filter::policy::FullPolicy;
+use crate::filter::{Content, Family, PerBlock, Policy, TableFilter};
 use crate::handle::TRAILER_LEN;
 use crate::index::Target;
 use crate::internal_key::KeyOrder;
@@ -29,14 +30,14 @@ pub enum Rebuilt {
     Identical {
         /// Bits per key that give them; others may too.
         bits_per_key: f64,
-        /// The rules that give them.
-        rules: Rules,
+        /// The rules that give them, where prefixes make them differ.
+        rules: Option<Rules>,
     },
     /// The same bytes, in lengths that no bits per key give: the allocator chose them
     /// (`optimize_filters_for_memory`).
     IdenticalInLength {
-        /// The rules that give them.
-        rules: Rules,
+        /// The rules that give them, where prefixes make them differ.
+        rules: Option<Rules>,
     },
     /// Other bytes: the filter is damaged, or not made from these keys.
     Differs,
@@ -96,19 +97,21 @@ fn full<S: Source>(
         stored.push((Vec::new(), content.into_vec()));
     }
     let contents: Vec<&[u8]> = stored.iter().map(|(_, content)| &content[..]).collect();
-    let Some(kind) = kind_of(table, &contents) else { return Ok(Rebuilt::Differs) };
+    let Some(dialect) = dialect_of(table, filter.family(), &contents) else { return Ok(Rebuilt::Differs) };
     for &rules in candidates(filter) {
+        let named = filter.holds().prefixes.map(|_| rules);
         let walk = |bits_per_key: f64, lengths: Option<&[&[u8]]>| {
-            walk_full(table, filter, &stored, partitioned, (kind, bits_per_key, rules), lengths)
+            walk_full(table, filter, &stored, partitioned, (dialect, bits_per_key, rules), lengths)
         };
         let counts = walk(10.0, None)?.counts;
-        for bits_per_key in possible_bits(kind, &contents, &counts) {
+        for bits_per_key in possible_bits(dialect, filter.family(), &contents, &counts) {
             if walk(bits_per_key, None)?.contents == contents {
-                return Ok(Rebuilt::Identical { bits_per_key, rules });
+                return Ok(Rebuilt::Identical { bits_per_key, rules: named });
             }
         }
-        if kind != Kind::Legacy && walk(10.0, Some(&contents))?.contents == contents {
-            return Ok(Rebuilt::IdenticalInLength { rules });
+        let by_allocator = matches!(dialect, Name::RocksDb | Name::RocksDbRibbon);
+        if by_allocator && walk(10.0, Some(&contents))?.contents == contents {
+            return Ok(Rebuilt::IdenticalInLength { rules: named });
         }
     }
     Ok(Rebuilt::Differs)
@@ -116,18 +119,21 @@ fn full<S: Source>(
 
 /// What was asked for: Ribbon if any filter is one, or if the table says so and all are the Bloom filters that small
 /// Ribbon filters become.
-fn kind_of<S: Source>(table: &Table<S>, contents: &[&[u8]]) -> Option<Kind> {
+fn dialect_of<S: Source>(table: &Table<S>, family: Family, contents: &[&[u8]]) -> Option<Name> {
     let mut found = None;
     for content in contents {
-        match FullFilter::read(content) {
-            FullFilter::Ribbon(_) => return Some(Kind::Ribbon),
-            FullFilter::FastLocal(_) => found = Some(Kind::FastLocal),
-            FullFilter::Legacy(_) => found = Some(Kind::Legacy),
-            FullFilter::Nothing | FullFilter::Everything => {}
+        let dialect = match Content::read(content, family) {
+            Content::Native(_) => Some(Name::Native),
+            Content::RocksDb(filter) => filter.dialect(),
+            Content::Unknown => None,
+        };
+        if dialect == Some(Name::RocksDbRibbon) {
+            return dialect;
         }
+        found = dialect.or(found);
     }
     let ribbon = table.properties().filter_policy().is_some_and(|name| name.starts_with("ribbonfilter"));
-    if ribbon && found == Some(Kind::FastLocal) { Some(Kind::Ribbon) } else { found }
+    if ribbon && found == Some(Name::RocksDb) { Some(Name::RocksDbRibbon) } else { found }
 }
 
 #[derive(Default)]
@@ -143,14 +149,9 @@ fn walk_full<S: Source>(
     filter: &TableFilter<'_, S>,
     stored: &[(Vec<u8>, Vec<u8>)],
     partitioned: bool,
-    (kind, bits_per_key, rules): (Kind, f64, Rules),
+    (dialect, bits_per_key, rules): (Name, f64, Rules),
     lengths: Option<&[&[u8]]>,
 ) -> Result<Walked, TableError> {
-    let dialect = match kind {
-        Kind::Legacy => Name::RocksDbLegacy,
-        Kind::FastLocal => Name::RocksDb,
-        Kind::Ribbon => Name::RocksDbRibbon,
-    };
     let policy = Policy::new(dialect, bits_per_key).map_err(Problem::from)?;
     let layout = match partitioned {
         true => Layout::Partitioned(Partitioning { with_index: true, ..Partitioning::default() }),
@@ -190,30 +191,58 @@ fn walk_full<S: Source>(
 }
 
 /// Bits per key that give these lengths and probes, one for each way they can be told apart; few.
-fn possible_bits(kind: Kind, contents: &[&[u8]], counts: &[u64]) -> Vec<f64> {
+fn possible_bits(dialect: Name, family: Family, contents: &[&[u8]], counts: &[u64]) -> Vec<f64> {
     // Ten, then whole numbers, then tenths, then hundredths, as people choose them.
     let whole = [10].into_iter().chain((1..=100).filter(|n| *n != 10)).map(f64::from);
     let tenths = (10..=1000).filter(|n| n % 10 != 0).map(|n| f64::from(n) / 10.0);
     let hundredths = (100..=10_000).filter(|n| n % 10 != 0).map(|n| f64::from(n) / 100.0);
+    let filters: Vec<Stored> = contents.iter().map(|content| Stored::of(content, family)).collect();
     let fits = |bits_per_key: &f64| {
-        let Ok(policy) = fullbloom::rocksdb::Policy::new(kind, *bits_per_key) else { return false };
-        contents.iter().zip(counts).filter(|(_, count)| **count > 0).all(|(content, &count)| {
-            let len = content.len() as u64;
-            let probes = match FullFilter::read(content) {
-                FullFilter::Legacy(filter) => Some(filter.geometry().probes),
-                FullFilter::FastLocal(filter) => Some(filter.geometry().probes),
-                _ => None,
-            };
-            let promised = policy.content_len(count);
-            // A Ribbon filter's length is rounded by its first hash.
-            let slack = if kind == Kind::Ribbon { 16 } else { 0 };
-            let same_probes =
-                probes.is_none_or(|probes| kind == Kind::Ribbon || policy.geometry(1).probes == probes);
-            same_probes && promised.abs_diff(len) <= slack
-        })
+        let policy = Policy::new(dialect, *bits_per_key).and_then(|policy| policy.full());
+        let Ok(policy) = policy else { return false };
+        let mut counted = filters.iter().zip(counts).filter(|(_, count)| **count > 0);
+        counted.all(|(stored, &count)| stored.fits(&policy, *bits_per_key, count))
     };
     const MOST: usize = 12;
     whole.chain(tenths).chain(hundredths).filter(fits).take(MOST).collect()
+}
+
+/// What a stored filter tells about the bits per key it was given.
+struct Stored {
+    len: u64,
+    /// Of a Bloom filter.
+    probes: Option<u32>,
+    /// Bits of a native filter, which come in lines of 512.
+    bits: Option<u64>,
+}
+
+impl Stored {
+    fn of(content: &[u8], family: Family) -> Stored {
+        let (probes, bits) = match Content::read(content, family) {
+            Content::RocksDb(FullFilter::Legacy(filter)) => (Some(filter.geometry().probes), None),
+            Content::RocksDb(FullFilter::FastLocal(filter)) => (Some(filter.geometry().probes), None),
+            Content::Native(guarded) => (None, Some(guarded.filter().geometry().bit_len)),
+            Content::RocksDb(_) | Content::Unknown => (None, None),
+        };
+        Stored { len: content.len() as u64, probes, bits }
+    }
+
+    fn fits(&self, policy: &FullPolicy, bits_per_key: f64, count: u64) -> bool {
+        let same_len =
+            |slack: u64| policy.content_len(count).is_ok_and(|len| len.abs_diff(self.len) <= slack);
+        match policy {
+            // Its length is rounded by its first hash, and its small filters are Bloom filters.
+            FullPolicy::RocksDb(policy) if policy.kind() == Kind::Ribbon => same_len(16),
+            FullPolicy::RocksDb(policy) => {
+                same_len(0) && self.probes.is_none_or(|probes| policy.geometry(1).probes == probes)
+            }
+            // A plan takes long, so only likely numbers become one.
+            FullPolicy::Native { .. } => {
+                let near = |bits: u64| (bits as f64 - bits_per_key * count as f64).abs() <= 64.0 * 512.0;
+                self.bits.is_none_or(near) && same_len(0)
+            }
+        }
+    }
 }
 
 fn per_block<S: Source>(
@@ -245,7 +274,7 @@ fn per_block<S: Source>(
             builder.start_block(handle.offset + handle.size + TRAILER_LEN)?;
         }
         if matches!(builder.finish()?, Finished::Block(rebuilt) if rebuilt == *stored) {
-            return Ok(Rebuilt::Identical { bits_per_key: bits.into(), rules: Rules::UpTo9_4 });
+            return Ok(Rebuilt::Identical { bits_per_key: bits.into(), rules: None });
         }
     }
     Ok(Rebuilt::Differs)

@@ -81,8 +81,8 @@ fn verify(path: &Path, args: &Args) -> Result<Verification, Failure> {
 
 fn as_json(path: &Path, found: &Verification) -> Value {
     let (bits_per_key, rules) = match found.rebuilt {
-        Rebuilt::Identical { bits_per_key, rules } => (json!(bits_per_key), json!(rules_name(rules))),
-        Rebuilt::IdenticalInLength { rules } => (Value::Null, json!(rules_name(rules))),
+        Rebuilt::Identical { bits_per_key, rules } => (json!(bits_per_key), json!(rules.map(rules_name))),
+        Rebuilt::IdenticalInLength { rules } => (Value::Null, json!(rules.map(rules_name))),
         Rebuilt::Nothing | Rebuilt::Differs => (Value::Null, Value::Null),
     };
     json!({

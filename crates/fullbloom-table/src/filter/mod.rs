@@ -14,9 +14,10 @@ mod full;
 mod holds;
 mod partitioned;
 mod per_block;
-mod policy;
+pub(crate) mod policy;
 mod table_filter;
 
+pub(crate) use full::Content;
 pub use full::FullBlock;
 pub use holds::{Holds, Question};
 pub use partitioned::PartitionedBlock;

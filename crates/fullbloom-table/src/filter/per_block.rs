@@ -125,7 +125,7 @@ impl<'a> PerBlock<'a> {
                 Family::RocksDb | Family::LevelDbSigned => {
                     Compatible::<Signed>::read(bytes).may_contain(probe)
                 }
-                Family::Unknown => true,
+                Family::Native | Family::Unknown => true,
             },
         }
     }

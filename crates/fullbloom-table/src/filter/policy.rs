@@ -1,7 +1,9 @@
 //! Filter policies: the names tables carry, and the dialects behind them.
 
 use fullbloom::dialect::Name;
+use fullbloom::native::Plan;
 use fullbloom::rocksdb::{self, Kind};
+use fullbloom::sizing::{Request, Target};
 use fullbloom::{Filter, LevelDb, RocksDbBlock, SizeError};
 
 /// Whose filters a policy's name stands for. The name does not tell the dialect: the bytes do.
@@ -13,9 +15,15 @@ pub enum Family {
     LevelDb,
     /// LevelDB's before 1.18, whose tail bytes were signed on x86 as RocksDB's still are.
     LevelDbSigned,
+    /// fullbloom's own: a `native` filter with its whole file format, full or partitioned. Engines do not know it and
+    /// take such a table for one without a filter.
+    Native,
     /// A policy of somebody's own; nothing can be answered from its filters.
     Unknown,
 }
+
+/// What the metaindex calls fullbloom's own policy.
+const NATIVE: &str = "fullbloom.native";
 
 impl Family {
     /// The family of a policy's name, as the metaindex has it.
@@ -26,6 +34,7 @@ impl Family {
             "bloomfilter" | "ribbonfilter" => Family::RocksDb,
             "leveldb.BuiltinBloomFilter2" => Family::LevelDb,
             "leveldb.BuiltinBloomFilter" => Family::LevelDbSigned,
+            NATIVE => Family::Native,
             _ if name.starts_with("rocksdb.BuiltinBloomFilter") => Family::RocksDb,
             _ => Family::Unknown,
         }
@@ -41,12 +50,12 @@ pub struct Policy {
 
 impl Policy {
     /// A policy for one of the dialects that live in tables: `leveldb` and `rocksdb-block` per block,
-    /// `rocksdb-legacy`, `rocksdb` and `rocksdb-ribbon` full or partitioned.
+    /// `rocksdb-legacy`, `rocksdb`, `rocksdb-ribbon` and `native` full or partitioned.
     pub fn new(dialect: Name, bits_per_key: f64) -> Result<Policy, SizeError> {
         let policy = Policy { dialect, bits_per_key };
-        match policy.full_kind() {
-            Some(kind) => rocksdb::Policy::new(kind, bits_per_key).map(|_| policy),
-            None => policy.per_block_filter::<&[u8]>(&[]).map(|_| policy),
+        match policy.is_full() {
+            true => policy.full().map(|_| policy),
+            false => policy.per_block_filter::<&[u8]>(&[]).map(|_| policy),
         }
     }
 
@@ -60,20 +69,26 @@ impl Policy {
         self.bits_per_key
     }
 
-    /// The kind of full filter, for the dialects that are one.
-    pub(crate) fn full_kind(&self) -> Option<Kind> {
-        match self.dialect {
-            Name::RocksDbLegacy => Some(Kind::Legacy),
-            Name::RocksDb => Some(Kind::FastLocal),
-            Name::RocksDbRibbon => Some(Kind::Ribbon),
-            _ => None,
-        }
+    /// Whether the dialect's filters are full ones, or partitions; otherwise they are made per block.
+    pub(crate) fn is_full(&self) -> bool {
+        matches!(self.dialect, Name::RocksDbLegacy | Name::RocksDb | Name::RocksDbRibbon | Name::Native)
     }
 
-    pub(crate) fn full(&self) -> Result<rocksdb::Policy, SizeError> {
-        let what = "is made per block; rocksdb-legacy, rocksdb and rocksdb-ribbon are full filters";
-        let refused = SizeError::Unsupported { dialect: self.dialect.as_str(), what };
-        rocksdb::Policy::new(self.full_kind().ok_or(refused)?, self.bits_per_key)
+    pub(crate) fn full(&self) -> Result<FullPolicy, SizeError> {
+        let rocksdb = |kind| rocksdb::Policy::new(kind, self.bits_per_key).map(FullPolicy::RocksDb);
+        match self.dialect {
+            Name::RocksDbLegacy => rocksdb(Kind::Legacy),
+            Name::RocksDb => rocksdb(Kind::FastLocal),
+            Name::RocksDbRibbon => rocksdb(Kind::Ribbon),
+            Name::Native => {
+                plan(1, self.bits_per_key)?;
+                Ok(FullPolicy::Native { bits_per_key: self.bits_per_key })
+            }
+            dialect => {
+                let what = "has no full filter; rocksdb-legacy, rocksdb, rocksdb-ribbon and native have";
+                Err(SizeError::Unsupported { dialect: dialect.as_str(), what })
+            }
+        }
     }
 
     /// The encoded filter of these keys, one of many in a per-block filter block.
@@ -100,6 +115,7 @@ impl Policy {
     /// What the metaindex calls the policy.
     pub fn engine_name(&self) -> &'static str {
         match self.dialect {
+            Name::Native => NATIVE,
             Name::LevelDb => "leveldb.BuiltinBloomFilter2",
             _ => "rocksdb.BuiltinBloomFilter",
         }
@@ -108,9 +124,47 @@ impl Policy {
     /// What RocksDB's properties call the policy since 7.0.
     pub fn property_name(&self) -> &'static str {
         match self.dialect {
+            Name::Native => NATIVE,
             Name::RocksDbRibbon => "ribbonfilter",
             _ => "bloomfilter",
         }
+    }
+}
+
+/// What makes full filters and partitions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum FullPolicy {
+    RocksDb(rocksdb::Policy),
+    Native { bits_per_key: f64 },
+}
+
+fn plan(keys: u64, bits_per_key: f64) -> Result<Plan, SizeError> {
+    Plan::new(&Request { expected_keys: keys, target: Target::BitsPerKey(bits_per_key) })
+}
+
+impl FullPolicy {
+    /// Length of the filter of so many keys; a Ribbon filter's may be 16 bytes off.
+    pub(crate) fn content_len(&self, keys: u64) -> Result<u64, SizeError> {
+        match self {
+            FullPolicy::RocksDb(policy) => Ok(policy.content_len(keys)),
+            FullPolicy::Native { bits_per_key } => Ok(plan(keys, *bits_per_key)?.encoded_len()),
+        }
+    }
+
+    /// How many keys a filter of this length takes. Partitions are cut by it.
+    pub(crate) fn approximate_keys(&self, content_len: u64) -> u64 {
+        let FullPolicy::Native { bits_per_key } = self else {
+            let FullPolicy::RocksDb(policy) = self else { return 0 };
+            return policy.approximate_keys(content_len);
+        };
+        let fits = |keys| self.content_len(keys).is_ok_and(|len| len <= content_len);
+        let most = (content_len as f64 * 8.0 / bits_per_key) as u64 + 1;
+        let (mut low, mut high) = (0, most);
+        while low < high {
+            let middle = low + (high - low).div_ceil(2);
+            if fits(middle) { low = middle } else { high = middle - 1 }
+        }
+        low
     }
 }
 
@@ -127,6 +181,7 @@ mod tests {
             ("ribbonfilter", Family::RocksDb),
             ("leveldb.BuiltinBloomFilter2", Family::LevelDb),
             ("leveldb.BuiltinBloomFilter", Family::LevelDbSigned),
+            ("fullbloom.native", Family::Native),
             ("my.Policy", Family::Unknown),
             ("", Family::Unknown),
         ] {
@@ -141,5 +196,17 @@ mod tests {
         assert!(matches!(Policy::new(Name::Libbloom, 10.0), Err(SizeError::Unsupported { .. })));
         assert!(matches!(Policy::new(Name::RocksDb, 0.4), Err(SizeError::NoFilter { .. })));
         assert!(Policy::new(Name::LevelDb, 10.0).unwrap().full().is_err());
+        assert!(Policy::new(Name::Native, 10.0).is_ok());
+        assert!(Policy::new(Name::Native, f64::NAN).is_err());
+    }
+
+    #[test]
+    fn a_native_partition_takes_as_many_keys_as_fit() {
+        let policy = Policy::new(Name::Native, 10.0).unwrap().full().unwrap();
+        for len in [100, 500, 1000, 4096, 100_000] {
+            let keys = policy.approximate_keys(len);
+            assert!(keys == 0 || policy.content_len(keys).unwrap() <= len, "{len}: {keys}");
+            assert!(policy.content_len(keys + 1).unwrap() > len, "{len}: {keys}");
+        }
     }
 }

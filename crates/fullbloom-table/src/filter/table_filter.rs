@@ -88,11 +88,11 @@ impl<'t, S: Source> TableFilter<'t, S> {
         }
         match entry.layout {
             FilterLayout::Full => {
-                if self.family != Family::RocksDb || self.holds.probe(question, key).is_none() {
+                if self.holds.probe(question, key).is_none() {
                     return Ok(true);
                 }
                 let bytes = self.table.fetch(entry.handle, Role::Filter)?;
-                Ok(FullBlock::new(&bytes, self.holds).may_match(question, key))
+                Ok(FullBlock::new(&bytes, self.family, self.holds).may_match(question, key))
             }
             FilterLayout::Partitioned => self.ask_partition(entry.handle, question, key),
             FilterLayout::PerBlock => self.ask_per_block(entry.handle, question, key),
@@ -120,7 +120,7 @@ impl<'t, S: Source> TableFilter<'t, S> {
             return Ok(false);
         }
         let bytes = self.table.fetch(handle, Role::FilterPartition)?;
-        Ok(FullBlock::new(&bytes, self.holds).may_match(question, key))
+        Ok(FullBlock::new(&bytes, self.family, self.holds).may_match(question, key))
     }
 
     /// The index is searched first, because the filter goes by the place of the data block. Where it has no

@@ -1,18 +1,19 @@
 //! Which entries of a full filter, or of a partition, a key becomes.
 
+use super::collector::Collector;
 use super::{FilterOptions, Rules};
 use crate::error::Problem;
 use crate::filter::holds::Holds;
+use crate::filter::policy::FullPolicy;
 use crate::prefix::PrefixExtractor;
 use fullbloom::SizeError;
-use fullbloom::rocksdb::{Builder, FullFilter, Kind};
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// Hands keys and prefixes to the filter's own builder, by the rules of a release.
 #[derive(Debug)]
 pub(super) struct EntryBuilder {
-    builder: Builder,
+    builder: Collector,
+    policy: FullPolicy,
     holds: Holds,
     rules: Rules,
     partitioned: bool,
@@ -40,16 +41,11 @@ struct ByText {
 
 impl EntryBuilder {
     pub(super) fn new(options: &FilterOptions, partitioned: bool) -> Result<EntryBuilder, SizeError> {
-        let mut builder = Builder::new(options.policy.full()?);
-        if options.detect_corruption {
-            builder = builder.with_corruption_detection();
-        }
-        if let Some(reservation) = &options.reservation {
-            builder = builder.with_reservation(Arc::clone(reservation));
-        }
+        let (builder, policy) = (Collector::new(options)?, options.policy.full()?);
         let (holds, rules) = (options.holds, options.rules);
         Ok(EntryBuilder {
             builder,
+            policy,
             holds,
             rules,
             partitioned,
@@ -63,8 +59,8 @@ impl EntryBuilder {
         self.lengths = lengths.into();
     }
 
-    pub(super) fn policy(&self) -> &fullbloom::rocksdb::Policy {
-        self.builder.policy()
+    pub(super) fn policy(&self) -> &FullPolicy {
+        &self.policy
     }
 
     pub(super) fn extractor(&self) -> Option<PrefixExtractor> {
@@ -161,27 +157,15 @@ impl EntryBuilder {
     pub(super) fn finish(&mut self) -> Result<Vec<u8>, Problem> {
         self.finished += self.builder.entries();
         let empty = self.builder.entries() == 0;
-        let filter: FullFilter = match self.lengths.pop_front() {
-            Some(len) if !empty => self.builder.finish_with_len(len)?,
-            _ => self.builder.finish()?,
+        let len = self.lengths.pop_front().filter(|_| !empty);
+        let content = match self.rules {
+            _ if !empty => self.builder.finish(len)?,
+            Rules::Since9_6 => Vec::new(),
+            Rules::Of9_5 | Rules::UpTo9_4 => self.builder.stub(),
         };
-        let content = if empty { self.stub() } else { filter.encode() };
-        self.builder.verify(&content)?;
         self.by_text.whole = None;
         self.by_text.prefix_is_in = false;
         self.by_text.calls = 0;
         Ok(content)
-    }
-
-    /// A partition without entries matches no key. The older releases wrote a trailer for it, without data.
-    fn stub(&self) -> Vec<u8> {
-        let policy = self.builder.policy();
-        let probes = policy.geometry(1).probes as u8; // 30 at most
-        match policy.kind() {
-            _ if self.rules == Rules::Since9_6 => Vec::new(),
-            Kind::Legacy => vec![probes, 0, 0, 0, 0],
-            Kind::FastLocal => vec![0xff, 0, probes, 0, 0],
-            Kind::Ribbon => Vec::new(),
-        }
     }
 }

@@ -10,7 +10,7 @@
 //! ```
 //! use fullbloom::dialect::Name;
 //! use fullbloom_table::filter::build::{FilterBlockBuilder, FilterOptions, Finished};
-//! use fullbloom_table::filter::{FullBlock, Holds, Policy, Question};
+//! use fullbloom_table::filter::{Family, FullBlock, Holds, Policy, Question};
 //!
 //! let options = FilterOptions::new(Policy::new(Name::RocksDb, 10.0)?);
 //! let mut builder = FilterBlockBuilder::new(options)?;
@@ -18,11 +18,12 @@
 //!     builder.add(&i.to_be_bytes())?;
 //! }
 //! let Finished::Block(block) = builder.finish()? else { panic!("a full filter is one block") };
-//! let filter = FullBlock::new(&block, Holds::default());
+//! let filter = FullBlock::new(&block, Family::RocksDb, Holds::default());
 //! assert!((0..1000u32).all(|i| filter.may_match(Question::Get, &i.to_be_bytes())));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod collector;
 mod entries;
 mod partitions;
 mod per_block;
@@ -105,7 +106,7 @@ pub struct FilterOptions {
 impl FilterOptions {
     /// A full filter of whole keys, or a per-block one for the dialects that are made per block.
     pub fn new(policy: Policy) -> FilterOptions {
-        let layout = if policy.full_kind().is_some() { Layout::Full } else { Layout::PerBlock };
+        let layout = if policy.is_full() { Layout::Full } else { Layout::PerBlock };
         FilterOptions {
             policy,
             holds: Holds::default(),
