@@ -299,7 +299,8 @@ fn exact(bit_len: u64, probes: u32) -> Result<(Layout, u64), SizeError> {
         1 => 1,
         _ => 1 << (bit_len / 512).trailing_zeros().min(6),
     };
-    let layout = Layout::new(lines, block_lines, line_probes).filter(|_| bit_len > 0 && bit_len.is_multiple_of(512));
+    let layout =
+        Layout::new(lines, block_lines, line_probes).filter(|_| bit_len > 0 && bit_len.is_multiple_of(512));
     let allowed = "whole lines of 512 bits, as many as a key has lines or a multiple";
     let refused = SizeError::Count { what: "bits", got: bit_len, allowed };
     let layout = layout.ok_or(refused)?;

@@ -5,7 +5,10 @@
 //! in the same order.
 
 use super::Avx2;
-use crate::kernel::lines::{AHEAD, GROUP, Group, LINE_SHIFT, Line, Lines, Probes, line_at, prefetch_after};
+use super::prefetch;
+use crate::kernel::lines::{
+    AHEAD, FAR, GROUP, Group, LINE_SHIFT, Line, Lines, Probes, ahead, line_at, prefetch_after,
+};
 use crate::kernel::scalar::Scalar;
 use crate::probe::lines::{P, block_of, first_word};
 use std::arch::asm;
@@ -68,9 +71,10 @@ impl Lines for Avx2 {
 
     fn test_group(self, lines: &[Line], now: &Group, next: &Group, probes: Probes) -> u64 {
         now.check(lines);
+        let work = if lines.len() < FAR { test_group::<false> } else { test_group::<true> };
         // SAFETY: an `Avx2` exists only if `detect` saw AVX2 and BMI2; all lines of `now` are in the array, as
         // `check` has seen.
-        unsafe { test_group(lines, now, next, probes) }
+        unsafe { work(lines, now, next, probes) }
     }
 
     fn set_group(self, lines: &mut [Line], now: &Group, next: &Group, probes: Probes) -> u64 {
@@ -176,24 +180,16 @@ fn locate(blocks: u32, group: &mut Group) {
     }
 }
 
-/// Asks for a line. An offset outside the array does no harm.
-#[inline(always)]
-fn prefetch(lines: &[Line], offset: u64) {
-    // SAFETY: prefetch never faults, whatever the address.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(line_at(lines, offset).cast()) }
-}
-
 /// # Safety
 /// All lines of `now` must be in the array.
 #[target_feature(enable = "avx2,bmi2")]
-unsafe fn test_group(lines: &[Line], now: &Group, next: &Group, probes: Probes) -> u64 {
+unsafe fn test_group<const FAR: bool>(lines: &[Line], now: &Group, next: &Group, probes: Probes) -> u64 {
     let mut present = [[0; 32]; 2];
     for (half, present) in present.iter_mut().enumerate() {
-        let ahead = if half == 0 { &now.offsets[AHEAD..] } else { &next.offsets[..AHEAD] };
         let from = half * AHEAD;
         let own = now.offsets[from..from + AHEAD].iter().zip(&now.fields[from..from + AHEAD]);
-        for (((&offset, fields), &later), present) in own.zip(ahead).zip(present) {
-            prefetch(lines, later);
+        for (((&offset, fields), &later), present) in own.zip(ahead::<FAR>(now, next, half)).zip(present) {
+            prefetch::<FAR>(lines, later);
             // SAFETY: the line is in the array, says the caller, and `lines` is borrowed meanwhile.
             *present = signs(unsafe { &*line_at(lines, offset) }, widened(*fields));
         }
@@ -228,7 +224,8 @@ fn words(fields: &[u64; GROUP], probes: Probes) -> [__m256i; 2] {
         _mm256_or_si256(low, _mm256_slli_epi64::<32>(high))
     };
     // 32 keys as bytes, a half-vector for each sixteen, then those into their order: a square of four by four, turned.
-    let square = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+    let square =
+        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
     let half = |fields: &[[u64; 4]]| {
         let packed = _mm256_packus_epi16(sixteen(&fields[..4]), sixteen(&fields[4..]));
         _mm256_shuffle_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(packed), square)
