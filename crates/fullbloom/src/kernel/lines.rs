@@ -163,7 +163,8 @@ pub(crate) trait Lines: Copy {
     /// Sets all bits of these fields; true if at least one was clear.
     fn set(self, line: &mut Line, fields: u64, probes: Probes) -> bool;
 
-    /// For each key `k`: low half xor high half of the 128-bit product of `k ^ x` and `y`. As many as both slices have.
+    /// For each key `k`: low half xor high half of the 128-bit product of `k ^ x` and `y`. The slices are equally long;
+    /// through [`Cpu`], the longer one is cut.
     fn fold(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]);
 
     /// The line of every place of a group whose `fields` are hashes, for layouts whose blocks are one line.
@@ -275,6 +276,8 @@ impl Lines for Cpu {
     }
 
     fn fold(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
+        let count = keys.len().min(hashes.len());
+        let (keys, hashes) = (&keys[..count], &mut hashes[..count]);
         on_kernel!(self, kernel => kernel.fold(keys, x, y, hashes));
     }
 
@@ -504,9 +507,14 @@ mod tests {
                 let mut number =
                     |i: usize| edges.get((i * 7 + len) % 11).copied().unwrap_or_else(|| random.next_u64());
                 let (x, y, keys) = (number(1), number(2), (0..len).map(&mut number).collect::<Vec<u64>>());
-                let mut hashes = vec![7; len];
-                cpu.fold(&keys, x, y, &mut hashes);
-                assert!(keys.iter().map(|key| fold(key ^ x, y)).eq(hashes), "{name} {len}");
+                let expected: Vec<u64> = keys.iter().map(|key| fold(key ^ x, y)).collect();
+                for count in 0..len + 5 {
+                    let mut hashes = vec![7; count];
+                    cpu.fold(&keys, x, y, &mut hashes);
+                    let done = count.min(len);
+                    assert_eq!(hashes[..done], expected[..done], "{name} {len} {count}");
+                    assert!(hashes[done..].iter().all(|hash| *hash == 7), "{name} {len} {count}");
+                }
             }
         }
     }

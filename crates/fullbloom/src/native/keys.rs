@@ -231,6 +231,7 @@ impl<O: Offset> sealed::HashKeys for Offsets<'_, O> {
 
 #[cfg(test)]
 mod tests {
+    use super::sealed::HashKeys as _;
     use super::*;
     use crate::native::{Hashing, Secret};
 
@@ -244,18 +245,24 @@ mod tests {
     fn all_forms_of_the_same_keys_give_the_same_hashes() {
         for hashing in [Hashing::Seed(5), Hashing::Secret(Secret::new([9; 16]))] {
             let hasher = Hasher::new(&hashing);
-            let numbers = [0u64, 1, 0xff00, u64::MAX];
-            let bytes = numbers.map(u64::to_le_bytes);
+            let numbers: Vec<u64> = (0..40).map(|i| 0x0123_4567_89ab_cdef << i ^ i).collect();
+            let bytes: Vec<[u8; 8]> = numbers.iter().map(|number| number.to_le_bytes()).collect();
             let data = bytes.as_flattened();
             let expected: Vec<u64> = bytes.iter().map(|key| hasher.hash(key)).collect();
-            let (narrow, wide) = ([0i32, 8, 16, 24, 32], [0i64, 8, 16, 24, 32]);
-            for start in 0..=4 {
+            let wide: Vec<i64> = (0..=40).map(|i| i * 8).collect();
+            let narrow: Vec<i32> = wide.iter().map(|&offset| offset as i32).collect();
+            for start in 0..=numbers.len() {
                 let expected = &expected[start..];
                 assert_eq!(hashes(bytes.as_slice(), &hasher, start), expected);
                 assert_eq!(hashes(&Column(&numbers), &hasher, start), expected);
                 assert_eq!(hashes(&Offsets::new(data, &narrow).unwrap(), &hasher, start), expected);
                 assert_eq!(hashes(&Offsets::new(data, &wide).unwrap(), &hasher, start), expected);
                 assert_eq!(hashes(&Hashes(&expected.repeat(2)), &hasher, expected.len()), expected);
+                for len in 0..=expected.len() {
+                    let mut some = vec![0; len];
+                    Column(&numbers).hash_into(&hasher, start, &mut some);
+                    assert_eq!(some, expected[..len]);
+                }
             }
         }
     }
