@@ -1,6 +1,6 @@
 //! The command line: its commands, and the options that several of them share.
 
-use crate::commands::{build, check, completions, inspect, man, plan};
+use crate::commands::{build, check, completions, inspect, man, plan, table, verify};
 use crate::input::KeyFormat;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
@@ -24,7 +24,8 @@ Examples:
   fullbloom plan --expected-keys 1M --fpr 1%
   fullbloom build --dialect leveldb --bits-per-key 10 keys.txt -o keys.bloom
   fullbloom check --dialect leveldb keys.bloom < asked.txt
-  fullbloom inspect --dialect leveldb keys.bloom";
+  fullbloom inspect --dialect leveldb keys.bloom
+  fullbloom verify db/*.sst";
 
 /// The commands; what each does is said where its arguments are.
 #[derive(Debug, Subcommand)]
@@ -33,6 +34,8 @@ pub enum Command {
     Build(build::Args),
     Check(check::Args),
     Inspect(inspect::Args),
+    Verify(verify::Args),
+    Table(table::Args),
     Completions(completions::Args),
     Man(man::Args),
 }

@@ -3,6 +3,7 @@
 use crate::output;
 use fullbloom::dialect::Name;
 use fullbloom::{FileError, SizeError};
+use fullbloom_table::TableError;
 use std::fmt::{self, Display};
 use std::io;
 use std::process::ExitCode;
@@ -103,6 +104,12 @@ impl Display for Failure {
             Failure::Message { text, .. } => f.write_str(text),
             Failure::ClosedPipe => f.write_str("standard output: closed"),
         }
+    }
+}
+
+impl From<TableError> for Failure {
+    fn from(cause: TableError) -> Failure {
+        Failure::text(cause.to_string())
     }
 }
 

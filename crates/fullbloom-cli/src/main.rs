@@ -22,8 +22,19 @@ mod text;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    survive_file_size_limit();
     match commands::run(std::env::args_os()) {
         Ok(status) => status.into(),
         Err(failure) => failure.report().into(),
+    }
+}
+
+/// A file past the limit of `ulimit -f` shall be a write that fails, with a message and nothing left behind; by
+/// default the signal ends the process.
+fn survive_file_size_limit() {
+    #[cfg(unix)]
+    {
+        let seen = std::sync::Arc::default();
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, seen); // else as it was
     }
 }

@@ -116,5 +116,6 @@ pub fn warning(text: &str) {
 /// shown without their control characters.
 fn message(label: &str, text: &str) {
     let mut stderr = AutoStream::auto(io::stderr());
-    let _ = writeln!(stderr, "{label} {}", text::printable(text)); // nobody left to tell
+    let line = format!("{label} {}\n", text::printable(text));
+    let _ = stderr.write_all(line.as_bytes()); // nobody left to tell
 }

@@ -58,8 +58,12 @@ pub fn target(target: &TargetArgs, geometry: &GeometryArgs) -> Target {
 
 /// Refuses a target that is wrong however many keys there are, so that it is told before any key is read.
 pub fn check_target(dialect: Name, target: Target) -> Result<(), SizeError> {
-    const SOME: u64 = 1_000_000; // every dialect takes this many
-    match any::plan(dialect, &Request { expected_keys: SOME, target }) {
+    // No keys cost nothing to plan for; where they are refused, the fewest that every dialect takes.
+    let mut plan = any::plan(dialect, &Request { expected_keys: 0, target });
+    if matches!(plan, Err(SizeError::Count { what: "expected_keys", .. })) {
+        plan = any::plan(dialect, &Request { expected_keys: 1000, target });
+    }
+    match plan {
         Err(e @ (SizeError::Value { .. } | SizeError::NoFilter { .. } | SizeError::Unsupported { .. })) => {
             Err(e)
         }

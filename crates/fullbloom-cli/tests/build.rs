@@ -5,6 +5,7 @@ use common::{Dir, finish, lines, run};
 use fullbloom::dialect::Name;
 use serde_json::Value;
 use std::fs;
+use std::process::Stdio;
 
 /// Arguments that build a filter of about 2,000 keys in any dialect.
 fn any_dialect(name: Name) -> [&'static str; 7] {
@@ -128,6 +129,9 @@ fn more_keys_than_expected_are_inserted_with_a_warning() {
     );
     let exact = ["build", "--dialect", "leveldb", "--bits", "64", "--probes", "3", "-q", "-o", &filter];
     assert!(run(&exact, lines(100).as_bytes()).exits(0).err.is_empty(), "nothing was expected");
+    let rocksdb = ["build", "--dialect", "rocksdb", "--expected-keys", "10", "--fpr", "0.01", "-o", "-"];
+    let out = run(&rocksdb, lines(100).as_bytes()).exits(0);
+    assert!(out.err.is_empty() && out.out.len() > 100, "sized by the keys that come: {out:?}");
 }
 
 #[test]
@@ -190,6 +194,19 @@ fn the_summary_counts_keys_and_can_be_silenced() {
         (&json["keys"], &json["estimated_keys"], &json["path"]),
         (&Value::from(0), &Value::from(0), &Value::from(filter))
     );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_size_limit_is_an_error_that_leaves_the_old_filter_and_nothing_else() {
+    let dir = Dir::new();
+    let filter = dir.file("f", "old");
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "ulimit -f 8; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_fullbloom")]);
+    command.args(["build", "--dialect", "cassandra", "--expected-keys", "1M", "-o", &filter]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    finish(command, b"a\n").fails_with("f: cannot save: File too large");
+    assert_eq!((dir.names(), dir.read("f")), (vec!["f".to_owned()], b"old".to_vec()));
 }
 
 #[cfg(unix)]

@@ -3,7 +3,7 @@
 mod common;
 use common::{Dir, run};
 use fullbloom_testkit::vectors::{self, Record, Value};
-use fullbloom_testkit::{from_hex, keys, to_hex};
+use fullbloom_testkit::{from_hex, keys, sha256_hex, to_hex};
 
 /// Keys as the hex lines of `--hex`.
 fn hex_lines<'a>(keys: impl IntoIterator<Item = &'a str>) -> String {
@@ -162,5 +162,43 @@ fn leveldbs_and_rocksdbs_block_filters() {
         assert_eq!(built, from_hex(record.text("filter")), "{record}");
         let asked = lines(record.field("probes"));
         assert_eq!(answers(&dir, "f", &["--dialect", dialect], &asked), record.text("probe_answers"));
+    }
+}
+
+#[test]
+fn rocksdbs_full_filters() {
+    let dir = Dir::new();
+    let file = vectors::json("rocksdb/raw_filters.json");
+    let lines = |keys: &[Vec<u8>]| keys.iter().map(|key| to_hex(key) + "\n").collect::<String>();
+    let sized_by_rule = |record: &&Value| record["optimize_filters_for_memory"] == false;
+    let records: Vec<&Value> = file.list("cases").iter().filter(sized_by_rule).collect();
+    assert_eq!(records.len(), 294);
+    for record in records {
+        let dialect = match record.text("impl") {
+            "legacy" => "rocksdb-legacy",
+            "fastlocal" => "rocksdb",
+            other => &format!("rocksdb-{other}"),
+        };
+        let keys = match record.get("keys_hex") {
+            Some(list) => hex_lines(texts(list.as_array().unwrap())),
+            None => lines(&keys::of_rule(record.field("keys"))),
+        };
+        let bits_per_key = record.field("bits_per_key").to_string();
+        if record.get("no_filter").is_some() {
+            let args =
+                ["build", "--dialect", dialect, "--bits-per-key", &bits_per_key, "-o", &dir.arg("none")];
+            run(&args, b"").exits(1);
+            assert!(!dir.path("none").exists());
+            continue;
+        }
+        let built = build(&dir, "f", dialect, &["--bits-per-key", &bits_per_key], &keys);
+        if keys.is_empty() {
+            assert!(built.is_empty(), "as since 9.6; older ones wrote a bare trailer");
+            continue;
+        }
+        assert_eq!(sha256_hex(&built), record.text("filter_sha256"), "{}", record.text("id"));
+        let asked = lines(&keys::of_rule(record.field("probes")));
+        let answered = answers(&dir, "f", &["--dialect", dialect], &asked);
+        assert_eq!(answered, record.text("probe_answers"), "{}", record.text("id"));
     }
 }

@@ -100,11 +100,11 @@ fn trailing_bytes_are_reported_and_not_counted() {
     let sound = bytes.len();
     bytes.extend_from_slice(b"tail");
     dir.file("nb-1-big-Filter.db", &bytes);
-    let facts = &run(&["inspect", "--json", &filter], b"").exits(0).json()["filters"][0];
+    let facts = &run(&["inspect", "--json", &filter], b"").exits(1).json()["filters"][0];
     assert_eq!(facts["bytes"], sound);
     let warning = facts["warnings"][0].as_str().unwrap();
     assert!(warning.contains("4 bytes follow"), "{warning}");
-    let out = run(&["inspect", &filter], b"").exits(0);
+    let out = run(&["inspect", &filter], b"").exits(1);
     assert!(out.text().contains("warning         4 bytes follow"), "{out:?}");
 }
 

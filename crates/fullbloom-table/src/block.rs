@@ -224,6 +224,7 @@ struct Header {
 }
 
 impl Header {
+    #[inline]
     fn read(cursor: &mut Cursor<'_>, value_lengths: bool) -> Result<Header, Problem> {
         let shared = cursor.varint32("shared key length")?;
         let unshared = cursor.varint32("key length")?;
@@ -240,37 +241,66 @@ struct Keys<B> {
     next: usize,
     /// Where the current entry begins.
     current: usize,
-    key: Vec<u8>,
+    /// The current key, if it lies whole in the block: nothing is copied then.
+    whole: Option<Range<usize>>,
+    /// The current key, if it was put together.
+    spelled: Vec<u8>,
     /// Bytes of the current key that are those of the one before.
     shared: usize,
-    /// The bytes of the key before that are not. Kept so that keys can be compared at the cost of the bytes
-    /// stored: a file of a mebibyte can spell out 2^36 bytes of keys.
-    replaced: Vec<u8>,
+    /// The bytes of the key before that are not. Kept, if asked for, so that keys can be compared at the cost of
+    /// the bytes stored: a file of a mebibyte can spell out 2^36 bytes of keys.
+    replaced: Option<Vec<u8>>,
 }
 
 impl<B: AsRef<[u8]>> Keys<B> {
     fn new(block: Block<B>, next: usize) -> Keys<B> {
-        Keys { block, next, current: next, key: Vec::new(), shared: 0, replaced: Vec::new() }
+        Keys { block, next, current: next, whole: None, spelled: Vec::new(), shared: 0, replaced: None }
+    }
+
+    fn key(&self) -> &[u8] {
+        match &self.whole {
+            Some(range) => &self.block.bytes.as_ref()[range.clone()],
+            None => &self.spelled,
+        }
     }
 
     /// Reads lengths and key of the next entry, and leaves the cursor behind the key; `None` at the end.
+    #[inline]
     fn advance(&mut self, value_lengths: bool) -> Result<Option<(Header, Cursor<'_>)>, Problem> {
         if self.next == self.block.entries_len {
             return Ok(None);
         }
-        let mut cursor = Cursor::at_offset(self.block.entry_bytes(), self.block.at, self.next);
+        let bytes = self.block.entry_bytes();
+        let mut cursor = Cursor::at_offset(bytes, self.block.at, self.next);
         let header = Header::read(&mut cursor, value_lengths)?;
         let shared = header.shared as usize;
-        if shared > self.key.len() {
+        let before = match &self.whole {
+            Some(range) => &bytes[range.clone()],
+            None => &self.spelled,
+        };
+        if shared > before.len() {
             let at = At::inside(self.block.at, self.next);
             let allowed = "not more than the key before";
             return Err(Problem::Value { field: "shared key length", at, got: shared as u64, allowed });
         }
+        let start = cursor.offset();
         let suffix = cursor.take("key", header.unshared.into())?;
-        self.replaced.clear();
-        self.replaced.extend_from_slice(&self.key[shared..]);
-        self.key.truncate(shared);
-        self.key.extend_from_slice(suffix);
+        if let Some(replaced) = &mut self.replaced {
+            replaced.clear();
+            replaced.extend_from_slice(&before[shared..]);
+        }
+        if shared == 0 {
+            self.whole = Some(start..start + suffix.len());
+        } else {
+            match self.whole.take() {
+                Some(range) => {
+                    self.spelled.clear();
+                    self.spelled.extend_from_slice(&bytes[range][..shared]);
+                }
+                None => self.spelled.truncate(shared),
+            }
+            self.spelled.extend_from_slice(suffix);
+        }
         self.shared = shared;
         self.current = self.next;
         Ok(Some((header, cursor)))
@@ -301,7 +331,7 @@ impl<B: AsRef<[u8]>> Entries<B> {
 
     /// The key of the entry.
     pub fn key(&self) -> &[u8] {
-        &self.keys.key
+        self.keys.key()
     }
 
     /// How many bytes at the front of the key are those of the key before it.
@@ -309,9 +339,15 @@ impl<B: AsRef<[u8]>> Entries<B> {
         self.keys.shared
     }
 
+    /// Keeps, from here on, what [`replaced`](Entries::replaced) returns.
+    pub(crate) fn comparing(mut self) -> Entries<B> {
+        self.keys.replaced = Some(Vec::new());
+        self
+    }
+
     /// The bytes of the key before it that this key does not share.
     pub(crate) fn replaced(&self) -> &[u8] {
-        &self.keys.replaced
+        self.keys.replaced.as_deref().unwrap_or_default()
     }
 
     /// The value of the entry.
@@ -372,7 +408,7 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
 
     /// A key not less than any in the block and less than all in the next.
     pub fn key(&self) -> &[u8] {
-        &self.keys.key
+        self.keys.key()
     }
 
     /// The block.

@@ -13,8 +13,10 @@ use crate::handle::Handle;
 use crate::role::Role;
 use fullbloom::rocksdb::Reservation;
 use quick_cache::sync::Cache;
-use quick_cache::{DefaultHashBuilder, Lifecycle, OptionsBuilder, Weighter};
+use quick_cache::{Lifecycle, OptionsBuilder, Weighter};
+use std::collections::hash_map::RandomState;
 use std::fmt;
+use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -61,7 +63,41 @@ impl Lifecycle<Key, Entry> for Spill {
     }
 }
 
-type Pool = Cache<Key, Entry, Charge, DefaultHashBuilder, Spill>;
+/// Hashes a block's place: two numbers, of which a file can choose one. The multiplier is secret, so that nobody can
+/// fill one bucket; a general hash would take as long as the rest of a lookup.
+#[derive(Debug, Clone, Copy)]
+struct PlaceHash {
+    state: u64,
+    multiplier: u64,
+}
+
+impl BuildHasher for PlaceHash {
+    type Hasher = PlaceHash;
+
+    fn build_hasher(&self) -> PlaceHash {
+        *self
+    }
+}
+
+impl Hasher for PlaceHash {
+    #[inline]
+    fn write_u64(&mut self, n: u64) {
+        let product = u128::from(self.state ^ n) * u128::from(self.multiplier);
+        self.state = product as u64 ^ (product >> 64) as u64;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(byte.into());
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.state
+    }
+}
+
+type Pool = Cache<Key, Entry, Charge, PlaceHash, Spill>;
 
 /// A cache of blocks, shared by any number of tables.
 pub struct BlockCache {
@@ -172,7 +208,9 @@ fn pool(capacity: u64) -> Pool {
         .weight_capacity(capacity)
         .build()
         .expect("all three options are set");
-    Cache::with_options(options, Charge, DefaultHashBuilder::default(), Spill)
+    let random = RandomState::new();
+    let hash = PlaceHash { state: random.hash_one(0), multiplier: random.hash_one(1) | 1 };
+    Cache::with_options(options, Charge, hash, Spill)
 }
 
 /// Builders borrow from the low pool, which evicts to make room; what is lent at once cannot exceed it.

@@ -315,7 +315,7 @@ pub(crate) fn compress(method: Compression, plain: &[u8], format_version: u32) -
             out.extend_from_slice(&lz4_flex::block::compress(plain));
         }
         Compression::Zstd => {
-            out.extend_from_slice(&zstd::bulk::compress(plain, zstd::DEFAULT_COMPRESSION_LEVEL).ok()?)
+            out.extend_from_slice(&zstd::bulk::compress(plain, zstd::DEFAULT_COMPRESSION_LEVEL).ok()?);
         }
     }
     (out.len() < plain.len() - plain.len() / 8).then_some(out)

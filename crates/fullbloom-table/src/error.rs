@@ -252,6 +252,11 @@ impl TableError {
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
+
+    /// What is wrong, without the file.
+    pub fn into_problem(self) -> Problem {
+        self.problem
+    }
 }
 
 impl From<Problem> for TableError {

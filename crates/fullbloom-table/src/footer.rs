@@ -175,6 +175,14 @@ impl Footer {
     }
 }
 
+/// Whether these last bytes of a file end as a table of LevelDB or RocksDB does, of whatever format.
+pub fn is_table(tail: &[u8]) -> bool {
+    tail.last_chunk::<8>().is_some_and(|magic| {
+        let magic = u64::from_le_bytes(*magic);
+        matches!(magic, LEVELDB_MAGIC | ROCKSDB_MAGIC) || known_as(magic).is_some()
+    })
+}
+
 /// RocksDB's other table formats, which have no block-based filter.
 fn known_as(magic: u64) -> Option<&'static str> {
     match magic {
@@ -217,7 +225,9 @@ mod tests {
         bytes[41] = 8;
         let error = Footer::decode(&bytes, 1053).unwrap_err().to_string();
         assert_eq!(error, "format_version at byte 1041: 8 is not allowed (expected 1 to 7)");
+        assert!(is_table(&bytes) && !is_table(&bytes[..52]) && !is_table(&[]));
         bytes[45..].copy_from_slice(&0x8242_2296_63bf_9564_u64.to_le_bytes());
+        assert!(is_table(&bytes));
         let error = Footer::decode(&bytes, 1053).unwrap_err().to_string();
         assert!(error.contains("plain table"), "{error}");
     }

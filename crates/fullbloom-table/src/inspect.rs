@@ -183,10 +183,12 @@ impl<S: Source> Table<S> {
             self.metaindex().filter.as_ref().map(|entry| entry.layout),
             Some(FilterLayout::Full | FilterLayout::Partitioned)
         );
-        if full && properties.whole_key_filtering() && properties.prefix_extractor().is_none() {
-            if let Some(entries) = properties.filter_entries() {
-                return Ok(entries);
-            }
+        if full
+            && properties.whole_key_filtering()
+            && properties.prefix_extractor().is_none()
+            && let Some(entries) = properties.filter_entries()
+        {
+            return Ok(entries);
         }
         let mut keys = self.keys()?;
         let mut count = 0;

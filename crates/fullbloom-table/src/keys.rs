@@ -56,7 +56,7 @@ impl<S: Source> Table<S> {
             return Ok(false);
         }
         let data = self.block(blocks.handle(), Role::Data)?;
-        let mut entries = data.entries();
+        let mut entries = data.entries().comparing();
         let mut first = true;
         while entries.advance()? {
             let ascends = first || Step::of(&entries, true, false).order == Ordering::Less;
@@ -142,7 +142,7 @@ impl<S: Source> TableEntries<'_, S> {
                 self.block = None;
                 return Ok(false);
             };
-            self.block = Some(self.table.block(handle, Role::Data)?.into_entries());
+            self.block = Some(self.table.block(handle, Role::Data)?.into_entries().comparing());
             first_of_block = true;
         }
     }

@@ -11,6 +11,7 @@ use crate::cache::{BlockCache, Counts, Share};
 use crate::compression::{Expander, Limits};
 use crate::contents::Contents;
 use crate::error::{Problem, TableError};
+use crate::filter::{Family, Holds};
 use crate::footer::{self, Footer};
 use crate::handle::{Handle, TRAILER_LEN};
 use crate::index::IndexShape;
@@ -82,9 +83,11 @@ pub struct Table<S> {
     index: IndexShape,
     order: Option<KeyOrder>,
     internal_keys: bool,
+    /// Whose filter it is and what it holds.
+    filter_terms: (Family, Holds),
     share: Option<Share>,
-    /// Index, filter, the filter's top level: kept here with [`Keep::Table`].
-    kept: [OnceLock<Vec<u8>>; 3],
+    /// Index, filter, the filter's top level: kept here unless they live in the cache alone.
+    kept: [OnceLock<Arc<Vec<u8>>>; 3],
     reads: Counts,
     bytes_read: Counts,
 }
@@ -139,7 +142,7 @@ impl<S: Source> Table<S> {
     }
 
     fn load_parts(source: S, path: Option<&Path>, options: TableOptions) -> Result<Self, Problem> {
-        let file_len = source.len();
+        let file_len = source.byte_len();
         let tail_len = file_len.min(footer::MAX_LEN as u64);
         let tail = source.read(file_len - tail_len, tail_len as usize);
         let tail =
@@ -158,6 +161,7 @@ impl<S: Source> Table<S> {
             index: IndexShape::default(),
             order: Some(KeyOrder::BYTEWISE),
             internal_keys: true,
+            filter_terms: (Family::Unknown, Holds::default()),
             share,
             kept: Default::default(),
             reads: Counts::default(),
@@ -181,12 +185,32 @@ impl<S: Source> Table<S> {
         if let Some(comparator) = self.properties.comparator() {
             self.order = KeyOrder::named(&comparator, self.properties.timestamps_stored());
         }
+        self.filter_terms = self.read_filter_terms();
         self.internal_keys = match self.options.key_form {
             KeyForm::Internal => true,
             KeyForm::Plain => false,
             KeyForm::Detect => !self.properties.is_empty() || self.looks_internal()?,
         };
         Ok(())
+    }
+
+    fn read_filter_terms(&self) -> (Family, Holds) {
+        let family =
+            self.metaindex.filter.as_ref().map_or(Family::Unknown, |entry| Family::named(&entry.policy));
+        let name = self.properties.prefix_extractor();
+        // Prefixes are in if the table was written with an extractor. Its name is known here, or the caller says what
+        // it is.
+        let prefixes = match name {
+            Some(name) if self.properties.prefix_filtering() => {
+                name.parse().ok().or(self.options.prefix_extractor)
+            }
+            _ => None,
+        };
+        (family, Holds { whole_keys: self.properties.whole_key_filtering(), prefixes })
+    }
+
+    pub(crate) fn filter_terms(&self) -> (Family, Holds) {
+        self.filter_terms
     }
 
     /// A block from where it is kept, or else read and kept there.
@@ -197,7 +221,7 @@ impl<S: Source> Table<S> {
             Role::FilterIndex => Some(2),
             _ => None,
         };
-        if let (Some(i), Keep::Table) = (place, self.options.keep) {
+        if let Some(i) = place.filter(|_| self.options.keep != Keep::Cache) {
             return self.fetch_kept(handle, role, &self.kept[i]);
         }
         let Some(share) = &self.share else { return self.read(handle, role) };
@@ -205,7 +229,7 @@ impl<S: Source> Table<S> {
             return Ok(Contents::Shared(bytes));
         }
         let bytes = Arc::new(self.read(handle, role)?.into_vec());
-        share.insert(handle, Arc::clone(&bytes), role, place.is_some() && self.options.keep == Keep::Pinned);
+        share.insert(handle, Arc::clone(&bytes), role, false);
         Ok(Contents::Shared(bytes))
     }
 
@@ -213,12 +237,15 @@ impl<S: Source> Table<S> {
         &'a self,
         handle: Handle,
         role: Role,
-        place: &'a OnceLock<Vec<u8>>,
+        place: &'a OnceLock<Arc<Vec<u8>>>,
     ) -> Result<Contents<'a>, Problem> {
         if let Some(bytes) = place.get() {
             return Ok(Contents::Borrowed(bytes));
         }
-        let bytes = self.read(handle, role)?.into_vec();
+        let bytes = Arc::new(self.read(handle, role)?.into_vec());
+        if let (Some(share), Keep::Pinned) = (&self.share, self.options.keep) {
+            share.insert(handle, Arc::clone(&bytes), role, true);
+        }
         Ok(Contents::Borrowed(place.get_or_init(|| bytes)))
     }
 
@@ -302,7 +329,7 @@ impl<S: Source> Table<S> {
 
     /// Length of the table in bytes.
     pub fn file_len(&self) -> u64 {
-        self.source.len()
+        self.source.byte_len()
     }
 
     /// The footer.

@@ -16,14 +16,9 @@ use std::sync::Arc;
 /// Random access to the bytes of a table.
 pub trait Source: Send + Sync {
     /// How many bytes there are.
-    fn len(&self) -> u64;
+    fn byte_len(&self) -> u64;
 
-    /// Whether there is none.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// The bytes `offset .. offset + len`; the caller has compared them with [`len`](Source::len). A source
+    /// The bytes `offset .. offset + len`; the caller has compared them with [`byte_len`](Source::byte_len). A source
     /// that has become shorter since then answers with an error.
     fn read(&self, offset: u64, len: usize) -> io::Result<Cow<'_, [u8]>>;
 }
@@ -38,8 +33,8 @@ fn slice_of(bytes: &[u8], offset: u64, len: usize) -> io::Result<Cow<'_, [u8]>> 
 }
 
 impl Source for [u8] {
-    fn len(&self) -> u64 {
-        <[u8]>::len(self) as u64
+    fn byte_len(&self) -> u64 {
+        self.len() as u64
     }
 
     fn read(&self, offset: u64, len: usize) -> io::Result<Cow<'_, [u8]>> {
@@ -48,8 +43,8 @@ impl Source for [u8] {
 }
 
 impl Source for Vec<u8> {
-    fn len(&self) -> u64 {
-        Vec::len(self) as u64
+    fn byte_len(&self) -> u64 {
+        self.len() as u64
     }
 
     fn read(&self, offset: u64, len: usize) -> io::Result<Cow<'_, [u8]>> {
@@ -58,8 +53,8 @@ impl Source for Vec<u8> {
 }
 
 impl<S: Source + ?Sized> Source for &S {
-    fn len(&self) -> u64 {
-        (**self).len()
+    fn byte_len(&self) -> u64 {
+        (**self).byte_len()
     }
 
     fn read(&self, offset: u64, len: usize) -> io::Result<Cow<'_, [u8]>> {
@@ -68,8 +63,8 @@ impl<S: Source + ?Sized> Source for &S {
 }
 
 impl<S: Source + ?Sized> Source for Box<S> {
-    fn len(&self) -> u64 {
-        (**self).len()
+    fn byte_len(&self) -> u64 {
+        (**self).byte_len()
     }
 
     fn read(&self, offset: u64, len: usize) -> io::Result<Cow<'_, [u8]>> {
@@ -78,8 +73,8 @@ impl<S: Source + ?Sized> Source for Box<S> {
 }
 
 impl<S: Source + ?Sized> Source for Arc<S> {
-    fn len(&self) -> u64 {
-        (**self).len()
+    fn byte_len(&self) -> u64 {
+        (**self).byte_len()
     }
 
     fn read(&self, offset: u64, len: usize) -> io::Result<Cow<'_, [u8]>> {
@@ -108,7 +103,7 @@ impl PlainFile {
 }
 
 impl Source for PlainFile {
-    fn len(&self) -> u64 {
+    fn byte_len(&self) -> u64 {
         self.len
     }
 
@@ -138,7 +133,7 @@ fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Resu
 }
 
 impl Source for Mapped {
-    fn len(&self) -> u64 {
+    fn byte_len(&self) -> u64 {
         self.as_ref().len() as u64
     }
 
@@ -164,7 +159,7 @@ mod tests {
             Box::new(Mapped::open(&path).unwrap()),
         ];
         for source in sources {
-            assert_eq!(source.len(), 256);
+            assert_eq!(source.byte_len(), 256);
             assert_eq!(*source.read(10, 4).unwrap(), [10, 11, 12, 13]);
             assert_eq!(*source.read(256, 0).unwrap(), []);
             assert!(source.read(250, 7).is_err());

@@ -22,7 +22,7 @@ use crate::dialect::{
     Libbloom1, Name, RocksDb, RocksDbBlock, RocksDbLegacy,
 };
 use crate::error::{DecodeError, SizeError};
-use crate::filter::{Filter, Format, Insert, Size, View};
+use crate::filter::{Doubt, Filter, Format, Insert, Size, View};
 use crate::sizing::{Geometry, Request, Target};
 use std::io;
 
@@ -47,7 +47,7 @@ pub trait AnyFilter: Send + Sync {
     /// How many distinct keys the set bits speak of; `None` when it cannot be told.
     fn estimated_keys(&self) -> Option<f64>;
     /// What in the decoded numbers cannot be as the system wrote it, though it can be answered from.
-    fn doubt(&self) -> Option<DecodeError>;
+    fn doubt(&self) -> Option<Doubt>;
     /// Writes the encoded filter.
     fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()>;
 }
@@ -198,7 +198,8 @@ pub fn plan_within(dialect: Name, expected_keys: u64, bytes: u64) -> Result<Plan
         }
         whole -= 1000;
     }
-    let finer = (1..1000).rev().find_map(|part| fits(whole + part).ok());
+    let finer_parts = if whole < MOST_BITS_PER_KEY * 1000 { 1..1000 } else { 0..0 };
+    let finer = finer_parts.rev().find_map(|part| fits(whole + part).ok());
     match finer.or((whole > 0).then_some(whole)) {
         Some(thousandths) => plan(dialect, &request(thousandths)),
         None => Err(refusal),
@@ -226,6 +227,13 @@ pub fn builder(dialect: Name, request: &Request) -> Result<Box<dyn AnyBuilder>, 
         kind => rocksdb::builder(dialect, kind, request),
         native => native::builder(request)
     )
+}
+
+/// Whether [`builder`] has no use for the number of expected keys: the geometry is given, or the filter is
+/// sized by the keys that come.
+pub fn ignores_expected_keys(dialect: Name, target: Target) -> bool {
+    matches!(target, Target::Exact { .. })
+        || matches!(dialect, Name::RocksDb | Name::RocksDbLegacy | Name::RocksDbRibbon)
 }
 
 /// Reads encoded bytes strictly and answers from where they are.
@@ -293,7 +301,7 @@ impl<D: Format, S: AsRef<[u8]> + Send + Sync> AnyFilter for Filter<D, S> {
         Filter::estimated_keys(self)
     }
 
-    fn doubt(&self) -> Option<DecodeError> {
+    fn doubt(&self) -> Option<Doubt> {
         Filter::dialect(self).doubt()
     }
 

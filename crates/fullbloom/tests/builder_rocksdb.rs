@@ -357,3 +357,18 @@ fn the_legacy_warnings_are_rocksdbs() {
     assert_eq!(keys, 50_000_000);
     assert!(expected_fpr > 1.5 * with_few_keys && with_few_keys > 0.01);
 }
+
+#[test]
+fn more_keys_than_any_filter_can_hold_get_the_rate_that_is_left() {
+    use fullbloom::any;
+    use fullbloom::sizing::{Request, Target};
+    for name in [Name::RocksDbLegacy, Name::RocksDb, Name::RocksDbRibbon] {
+        for expected_keys in [1 << 40, 1 << 60, u64::MAX] {
+            let request = |target| Request { expected_keys, target };
+            let plan = any::plan(name, &request(Target::BitsPerKey(10.0))).unwrap();
+            assert!(plan.encoded_len <= u64::from(u32::MAX) && plan.expected_fpr > 0.99, "{name} {plan:?}");
+            let refused = any::plan(name, &request(Target::Fpr(0.01)));
+            assert_eq!(refused, Err(SizeError::Unreachable { fpr: 0.01, max_bits_per_key: 100.0 }), "{name}");
+        }
+    }
+}

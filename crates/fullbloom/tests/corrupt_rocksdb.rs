@@ -243,14 +243,14 @@ fn what_rocksdb_reads_but_never_writes_is_doubted() {
     let doubt =
         |trailer| View::<RocksDbLegacy>::view(&filled_with(0, 192, trailer)).unwrap().dialect().doubt();
     assert_eq!(doubt([30, 3, 0, 0, 0]), None);
-    let probes = doubt([31, 3, 0, 0, 0]).unwrap().to_string();
+    let probes = doubt([31, 3, 0, 0, 0]).unwrap().cause.to_string();
     assert_eq!(probes, "probes at byte 192: 31 is not allowed (expected 1..=30, as RocksDB writes)");
-    let lines = |lines: u8| doubt([6, lines, 0, 0, 0]).map(|doubt| doubt.to_string());
+    let lines = |lines: u8| doubt([6, lines, 0, 0, 0]).map(|doubt| doubt.cause.to_string());
     assert!(lines(6).unwrap().contains("lines at byte 193: 6 is not allowed (expected an odd number"));
     // 3 lines of 64 bytes; 192 is no multiple of other odd numbers that leave a power of two.
     assert_eq!(lines(3), None);
     let short = View::<RocksDbLegacy>::view(&filled_with(0, 32, [6, 1, 0, 0, 0])).unwrap().dialect().doubt();
-    assert!(short.unwrap().to_string().contains("lines of 64, 128 or 256 bytes"));
+    assert!(short.unwrap().cause.to_string().contains("lines of 64, 128 or 256 bytes"));
 }
 
 #[test]

@@ -2,18 +2,20 @@
 
 use crate::args::{self, KeyArgs};
 use crate::error::{Failure, Status};
-use crate::input::{BATCH, Batch, FilterFile, Keys};
+use crate::input::{BATCH, FilterFile, Keys, open_table};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::sizing::GeometryArgs;
-use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
+use fullbloom_table::PrefixExtractor;
+use fullbloom_table::filter::Question;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-/// Print the keys that may be in a filter
+/// Print the keys that may be in a filter, or in a table by its filter
 ///
-/// Keys are printed exactly as they came in; a key that is not printed is surely absent. Exit status: 0 if a key
+/// A table of LevelDB or RocksDB answers as its engine's read path does: which partition is asked, and whether for the
+/// key or its prefix. Keys are printed exactly as they came in; a key that is not printed is surely absent. Exit status: 0 if a key
 /// was selected, 1 if none was, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -21,9 +23,10 @@ Examples:
   fullbloom check keys.bloom --dialect leveldb asked.txt
   zcat urls.gz | fullbloom check -c keys.bloom --dialect leveldb
   fullbloom check ma-1-big-Filter.db --hex --answers < partition-keys.hex
+  fullbloom check 000123.sst --op seek --answers < prefixes.txt
   printf 'key' | fullbloom check -q keys.bloom --dialect leveldb && echo maybe")]
 pub struct Args {
-    /// The filter file
+    /// The filter file, or a table
     filter: PathBuf,
 
     #[command(flatten)]
@@ -36,9 +39,21 @@ pub struct Args {
     #[command(flatten)]
     geometry: GeometryArgs,
 
+    /// What a table is asked for: a lookup of the key, or a seek among the keys with its prefix
+    #[arg(long, value_name = "OP", value_enum, default_value_t = Op::Get)]
+    op: Op,
+
+    /// The prefix extractor of a table whose own is not known by name: fixed:N, capped:N or noop
+    #[arg(long, value_name = "E")]
+    prefix_extractor: Option<PrefixExtractor>,
+
     /// Map the filter instead of reading it whole; the file must not be cut short meanwhile
     #[arg(long)]
     map: bool,
+
+    /// Ask a filter whose numbers contradict each other, though it may call its own keys absent
+    #[arg(long)]
+    force: bool,
 
     /// Select the keys that are surely absent instead
     #[arg(short = 'v', long)]
@@ -57,14 +72,66 @@ pub struct Args {
     answers: bool,
 }
 
+/// What an engine is about to do with a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Op {
+    /// Look the key up
+    Get,
+    /// Go to the first key not before it, with its prefix
+    Seek,
+    /// Go to the last key not after it, with its prefix
+    SeekBack,
+}
+
+impl From<Op> for Question {
+    fn from(op: Op) -> Question {
+        match op {
+            Op::Get => Question::Get,
+            Op::Seek => Question::Seek,
+            Op::SeekBack => Question::SeekBack,
+        }
+    }
+}
+
 /// Answers all keys.
 pub fn run(args: &Args) -> Result<Status, Failure> {
+    if let Some(table) = open_table(&args.filter, args.dialect, args.prefix_extractor)? {
+        let filter = table.filter()?;
+        if filter.layout().is_none() {
+            output::warning(&format!("{}: no filter: every key may be there", args.filter.display()));
+        }
+        let question = args.op.into();
+        return answer_all(args, |keys, answers| {
+            for (key, answer) in keys.iter().zip(answers) {
+                *answer = filter.may_match(question, key)?;
+            }
+            Ok(())
+        });
+    }
+    if args.op != Op::Get {
+        return Err(Failure::new("--op", "only tables can be asked for seeks"));
+    }
     let read = if args.map { FilterFile::map } else { FilterFile::load };
     let file = read(&args.filter, args.dialect, args.geometry.geometry())?;
     let opened = file.open()?;
+    if opened.may_lose_keys && !args.force {
+        let failure = Failure::new(args.filter.display(), opened.warnings.join("; "));
+        return Err(failure.hint("its own keys may be called absent; --force asks it all the same"));
+    }
     for warning in &opened.warnings {
         output::warning(&format!("{}: {warning}", args.filter.display()));
     }
+    answer_all(args, |keys, answers| {
+        opened.filter.may_contain_batch(keys, answers);
+        Ok(())
+    })
+}
+
+/// Asks for all keys and prints what is wanted of the answers.
+fn answer_all(
+    args: &Args,
+    ask: impl Fn(&[&[u8]], &mut [bool]) -> Result<(), Failure>,
+) -> Result<Status, Failure> {
     let mut keys = Keys::new(&args.keys.files, args.keys.format())?;
     let mut out = Output::stdout()?;
     // Keys printed on the terminal would run through the bar.
@@ -76,7 +143,8 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let end = keys.format().end;
     keys.for_each_batch(&progress, |batch| {
         let answers = &mut answers[..batch.keys.len()];
-        selected += select(&*opened.filter, batch, args.invert, answers);
+        ask(batch.keys, answers)?;
+        selected += select(args.invert, answers);
         if args.quiet {
             return Ok(if selected > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) });
         }
@@ -100,11 +168,10 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     Ok(Status::selected(selected > 0))
 }
 
-/// Marks the selected keys of a batch; how many they are.
-fn select(filter: &dyn AnyFilter, batch: &Batch<'_>, invert: bool, selected: &mut [bool]) -> u64 {
-    filter.may_contain_batch(batch.keys, selected);
+/// Turns answers into marks of the selected keys; how many they are.
+fn select(invert: bool, answers: &mut [bool]) -> u64 {
     let mut count = 0;
-    for answer in selected {
+    for answer in answers {
         *answer ^= invert;
         count += u64::from(*answer);
     }

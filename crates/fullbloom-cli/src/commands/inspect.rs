@@ -1,27 +1,29 @@
-//! `fullbloom inspect FILE…`: what a filter file holds.
+//! `fullbloom inspect FILE…`: what a filter file, or the filter of a table, holds.
 
 use crate::args;
 use crate::error::{Failure, Status};
-use crate::facts::Facts;
-use crate::input::FilterFile;
+use crate::facts::{Facts, TableFacts};
+use crate::input::{FilterFile, open_table};
 use crate::output::Output;
 use crate::sizing::GeometryArgs;
 use fullbloom::dialect::Name;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// What is in a filter file: dialect, size, fill, estimated keys, rate to expect
+/// What is in a filter file or a table's filter: dialect, size, fill, estimated keys, rate to expect
 ///
-/// Estimates come from the bits that are set. A file that cannot be read is reported and does not hide the
-/// others. Exit status: 0 if all could be read, 2 otherwise.
+/// Tables are LevelDB's and RocksDB's; of them kind, policy, partitions and prefixes are told too. Estimates come from
+/// the bits that are set. A file that cannot be read is reported and does not hide the
+/// others. Exit status: 0 if all is well, 1 if there were warnings, 2 if a file could not be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   fullbloom inspect data/ks/table-*/*-Filter.db
+  fullbloom inspect db/*.sst
   fullbloom inspect --dialect leveldb keys.bloom
   fullbloom inspect --json --dialect leveldb keys.bloom")]
 pub struct Args {
-    /// Filter files
+    /// Filter files and tables
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -43,15 +45,20 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let mut filters = Vec::new();
     let mut errors = Vec::new();
     let mut first = true;
+    let mut well = true;
     for path in &args.files {
-        match facts(path, args) {
-            Ok(facts) if args.json => filters.push(facts.json()),
-            Ok(facts) => {
+        match look(path, args) {
+            Ok(seen) if args.json => {
+                well &= seen.is_well;
+                filters.push(seen.json);
+            }
+            Ok(seen) => {
+                well &= seen.is_well;
                 if !first {
                     out.bytes(b"\n")?;
                 }
                 first = false;
-                out.bytes(facts.text().as_bytes())?;
+                out.bytes(seen.text.as_bytes())?;
                 out.pause()?;
             }
             Err(failure) => {
@@ -60,7 +67,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             }
         }
     }
-    let status = if errors.is_empty() { Status::Yes } else { Status::Failed };
+    let status = if errors.is_empty() { Status::selected(well) } else { Status::Failed };
     if args.json {
         let report = json!({ "filters": filters, "errors": errors });
         out.json(&report)?;
@@ -69,8 +76,20 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     Ok(status)
 }
 
-fn facts(path: &Path, args: &Args) -> Result<Facts, Failure> {
+/// A file, for people and for machines.
+struct Seen {
+    json: Value,
+    text: String,
+    is_well: bool,
+}
+
+fn look(path: &Path, args: &Args) -> Result<Seen, Failure> {
+    if let Some(table) = open_table(path, args.dialect, None)? {
+        let facts = TableFacts::of(path, &table)?;
+        return Ok(Seen { json: facts.json(), text: facts.text(), is_well: facts.is_well() });
+    }
     let file = FilterFile::load(path, args.dialect, args.geometry.geometry())?;
     let opened = file.open()?;
-    Ok(Facts::of(path, &*opened.filter, opened.bytes, opened.warnings))
+    let facts = Facts::of(path, &*opened.filter, opened.bytes, opened.warnings);
+    Ok(Seen { json: facts.json(), text: facts.text(), is_well: facts.is_well() })
 }

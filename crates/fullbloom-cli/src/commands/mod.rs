@@ -6,6 +6,8 @@ pub mod completions;
 pub mod inspect;
 pub mod man;
 pub mod plan;
+pub mod table;
+pub mod verify;
 
 use crate::args::{Cli, Command};
 use crate::error::{Failure, Status};
@@ -25,6 +27,8 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<Status, Failure>
         Command::Build(args) => build::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Inspect(args) => inspect::run(&args),
+        Command::Verify(args) => verify::run(&args),
+        Command::Table(args) => table::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     }

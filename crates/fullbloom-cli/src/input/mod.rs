@@ -9,9 +9,13 @@ mod blocks;
 mod filter;
 mod hex;
 mod source;
+mod table;
 
-pub use batches::{BATCH, Batch};
-pub use filter::FilterFile;
+pub use batches::BATCH;
+use batches::Batch;
+pub use filter::{FilterFile, name_contradicts};
+pub use hex::decode as decode_hex;
+pub use table::{TableFile, open_table};
 
 use crate::error::Failure;
 use crate::progress::Progress;

@@ -79,6 +79,7 @@ impl Source {
             Place::File(file) => {
                 fs::canonicalize(file).ok().is_some_and(|own| Some(own) == fs::canonicalize(path).ok())
             }
+            Place::Redirected { .. } => stdin().is_ok_and(|stdin| is_same_file(&stdin, path)),
             _ => false,
         }
     }
@@ -136,6 +137,20 @@ impl Display for Label {
             Label::Stdin => f.write_str("standard input"),
         }
     }
+}
+
+/// Whether an open file is the one at `path`.
+#[cfg(unix)]
+fn is_same_file(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let identity = |meta: fs::Metadata| (meta.dev(), meta.ino());
+    file.metadata().ok().map(identity) == fs::metadata(path).ok().map(identity)
+}
+
+/// Whether an open file is the one at `path`: not told here.
+#[cfg(not(unix))]
+fn is_same_file(_: &File, _: &Path) -> bool {
+    false
 }
 
 /// Standard input without the buffer of [`io::Stdin`].

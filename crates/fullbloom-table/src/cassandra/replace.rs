@@ -230,7 +230,7 @@ mod tests {
         fn estimated_keys(&self) -> Option<f64> {
             self.0.estimated_keys()
         }
-        fn doubt(&self) -> Option<fullbloom::DecodeError> {
+        fn doubt(&self) -> Option<fullbloom::Doubt> {
             None
         }
         fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {

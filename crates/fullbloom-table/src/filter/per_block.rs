@@ -52,7 +52,7 @@ impl<'a> PerBlock<'a> {
             return Err(Problem::Truncated { field: "filter offsets", at, need, have });
         }
         let word = bytes.len() - TRAILER;
-        let Some((start, count)) = block.offsets.filter(|(start, _)| (word - start) % 4 == 0) else {
+        let Some((start, count)) = block.offsets.filter(|(start, _)| (word - start).is_multiple_of(4)) else {
             let (at, got) = (At::inside(at, word), u32_at(bytes, word).into());
             let allowed = "an array of words inside the block";
             return Err(Problem::Value { field: "offset of the filter offsets", at, got, allowed });

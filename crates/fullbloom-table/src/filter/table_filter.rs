@@ -38,17 +38,10 @@ impl<S: Source> Table<S> {
 }
 
 impl<'t, S: Source> TableFilter<'t, S> {
-    fn of(table: &'t Table<S>) -> TableFilter<'t, S> {
-        let entry = table.metaindex().filter.as_ref();
-        let properties = table.properties();
-        let named = properties.prefix_extractor().and_then(|name| name.parse().ok());
-        // Prefixes are in if the table was written with an extractor. Its name is known here, or the caller
-        // says what it is.
-        let written = properties.prefix_extractor().is_some() && properties.prefix_filtering();
-        let prefixes = if written { named.or(table.options().prefix_extractor) } else { None };
-        let holds = Holds { whole_keys: properties.whole_key_filtering(), prefixes };
-        let family = entry.map_or(Family::Unknown, |entry| Family::named(&entry.policy));
-        TableFilter { table, entry, family, holds }
+    /// The filter as it is; what is wrong with it shows when it is asked.
+    pub(crate) fn of(table: &'t Table<S>) -> TableFilter<'t, S> {
+        let (family, holds) = table.filter_terms();
+        TableFilter { table, entry: table.metaindex().filter.as_ref(), family, holds }
     }
 
     fn check(&self) -> Result<(), Problem> {

@@ -3,6 +3,7 @@
 use super::{AnyBuilder, AnyFilter, Plan};
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
+use crate::filter::Doubt;
 use crate::native::{self, Builder, GuardedFilter, Hashing, NativeFilter};
 use crate::sizing::{Geometry, Request, Target};
 use std::io;
@@ -92,7 +93,7 @@ impl<S: AsRef<[u8]> + Send + Sync> AnyFilter for GuardedFilter<S> {
         self.filter().estimated_keys()
     }
 
-    fn doubt(&self) -> Option<DecodeError> {
+    fn doubt(&self) -> Option<Doubt> {
         None
     }
 

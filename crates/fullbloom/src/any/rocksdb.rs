@@ -8,7 +8,7 @@ use crate::dialect::rocksdb::{
     sniff,
 };
 use crate::error::{DecodeError, SizeError};
-use crate::filter::Filter;
+use crate::filter::{Doubt, Filter};
 use crate::sizing::{Geometry, Request, Target};
 use std::io;
 
@@ -161,7 +161,7 @@ impl AnyFilter for Constant {
         (!self.answer).then_some(0.0)
     }
 
-    fn doubt(&self) -> Option<DecodeError> {
+    fn doubt(&self) -> Option<Doubt> {
         None
     }
 

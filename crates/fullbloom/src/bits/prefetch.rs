@@ -6,20 +6,26 @@
 #[inline(always)]
 pub(crate) fn read<T>(items: &[T], index: usize) {
     if let Some(item) = items.get(index) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: prefetch never faults; the address is that of a live item besides. SSE is part of x86-64.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(item).cast());
-        }
-        #[cfg(target_arch = "aarch64")]
-        // SAFETY: prfm never faults and changes nothing but the cache; the address is that of a live item.
-        unsafe {
-            std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) std::ptr::from_ref(item), options(nostack, preserves_flags, readonly));
-        }
-        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-        let _ = item;
+        address(std::ptr::from_ref(item).cast());
     }
+}
+
+/// Asks the CPU to bring the cache line of this address closer, whatever the address is.
+#[inline(always)]
+pub(crate) fn address(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: prefetch reads nothing and never faults, at any address. SSE is part of x86-64.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: prfm never faults, at any address, and changes nothing but the cache.
+    unsafe {
+        std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) at, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = at;
 }
 
 /// Asks for the memory of `count` items from number `start` on, as far as there are any.
@@ -29,14 +35,6 @@ pub(crate) fn ahead<T>(items: &[T], start: usize, count: usize) {
     let Some(rest) = items.get(start..) else { return };
     let bytes = size_of_val(&rest[..count.min(rest.len())]);
     for at in (0..bytes).step_by(LINE) {
-        let address = rest.as_ptr().cast::<u8>().wrapping_add(at);
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: prefetch never faults, whatever the address. SSE is part of x86-64.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(address.cast());
-        }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = address;
+        address(rest.as_ptr().cast::<u8>().wrapping_add(at));
     }
 }

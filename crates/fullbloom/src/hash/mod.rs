@@ -29,10 +29,11 @@ pub use bloom32::{bloom32_leveldb, bloom32_rocksdb};
 pub(crate) use fold64::fold;
 pub use fold64::{Fold64, fold64};
 pub use java_string::{java_string_hash, utf16_units};
-pub use murmur2_32::{murmur2_32_cassandra, murmur2_libbloom};
+pub use murmur2_32::{murmur2_32_cassandra, murmur2_libbloom, murmur2_libbloom_from};
 pub use murmur2_64::murmur2_64_cassandra;
 pub use murmur3::murmur3_cassandra;
 pub use siphash::siphash13;
+pub(crate) use xxph3::xxph3_chunk;
 pub use xxph3::{xxph3, xxph3_rocksdb};
 
 /// Sign-extends a byte, as Java and signed C `char` do.

@@ -12,21 +12,30 @@ const M: u32 = 0x5bd1_e995;
 /// ```
 #[inline]
 pub fn murmur2_libbloom(key: &[u8], seed: u32) -> u32 {
-    let (mut h, tail) = body(key, seed);
-    if !tail.is_empty() {
-        for (i, &byte) in tail.iter().enumerate() {
-            h ^= u32::from(byte) << (8 * i);
-        }
-        h = h.wrapping_mul(M);
-    }
-    finish(h)
+    murmur2_libbloom_from(seed ^ key.len() as u32, key)
+}
+
+/// As [`murmur2_libbloom`], from the state that seed and length are mixed into, `seed ^ length`.
+///
+/// For C callers, whose length is a signed number of its own: where it is negative no byte is read, but it is
+/// mixed in all the same.
+#[inline(always)]
+pub fn murmur2_libbloom_from(start: u32, key: &[u8]) -> u32 {
+    let (h, tail) = body(key, start);
+    let last = match *tail {
+        [] => return finish(h),
+        [a] => a.into(),
+        [a, b] => u32::from_le_bytes([a, b, 0, 0]),
+        [a, b, c, ..] => u32::from_le_bytes([a, b, c, 0]),
+    };
+    finish((h ^ last).wrapping_mul(M))
 }
 
 /// Cassandra 0.x's Murmur2: tail bytes are sign-extended *and* taken from the end of the key, so
 /// the last byte is shifted by 0, the one before it by 8, the one before that by 16.
 #[inline]
 pub fn murmur2_32_cassandra(key: &[u8], seed: u32) -> u32 {
-    let (mut h, tail) = body(key, seed);
+    let (mut h, tail) = body(key, seed ^ key.len() as u32);
     if !tail.is_empty() {
         for (i, &byte) in tail.iter().rev().enumerate() {
             h ^= (sign_extended(byte) as u32) << (8 * i);
@@ -36,9 +45,10 @@ pub fn murmur2_32_cassandra(key: &[u8], seed: u32) -> u32 {
     finish(h)
 }
 
+/// All whole words, from `seed ^ length`; the originals' lengths are 32-bit, longer ones wrap.
 #[inline(always)]
-fn body(key: &[u8], seed: u32) -> (u32, &[u8]) {
-    let mut h = seed ^ key.len() as u32; // the originals' lengths are 32-bit; longer keys wrap
+fn body(key: &[u8], start: u32) -> (u32, &[u8]) {
+    let mut h = start;
     let (words, tail) = key.as_chunks::<4>();
     for word in words {
         let mut k = u32::from_le_bytes(*word).wrapping_mul(M);

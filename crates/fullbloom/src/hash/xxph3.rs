@@ -13,6 +13,10 @@
 //! | 129 – 240 | 16 bytes at a time, an extra avalanche after the eighth |
 //! | 241 – | eight lanes over stripes of 64 bytes, scrambled after each 1,024 |
 
+mod chunk;
+
+pub(crate) use chunk::xxph3_chunk;
+
 const P32_1: u64 = 0x9E37_79B1;
 const P32_2: u64 = 0x85EB_CA77;
 const P32_3: u64 = 0xC2B2_AE3D;

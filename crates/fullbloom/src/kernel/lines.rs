@@ -242,11 +242,13 @@ impl Cpu {
             #[cfg(target_arch = "x86_64")]
             Cpu::Avx512(kernel) => Some(Inlined::Avx512(kernel)),
             #[cfg(target_arch = "x86_64")]
+            Cpu::Avx512Bitalg(kernel) => Some(Inlined::Avx512(kernel.avx512())),
+            #[cfg(target_arch = "x86_64")]
             Cpu::Avx2(kernel) => Some(Inlined::Avx2(kernel)),
-            #[cfg(not(target_arch = "x86_64"))]
-            Cpu::Scalar(kernel) => Some(Inlined::Scalar(kernel)),
             #[cfg(target_arch = "x86_64")]
             Cpu::Scalar(_) => None,
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => Some(Inlined::Scalar(Scalar)),
         }
     }
 }
@@ -260,6 +262,16 @@ macro_rules! on_kernel {
             Cpu::Avx2($kernel) => $body,
             #[cfg(target_arch = "x86_64")]
             Cpu::Avx512($kernel) => $body,
+            #[cfg(target_arch = "x86_64")]
+            Cpu::Avx512Bitalg(kernel) => {
+                let $kernel = kernel.avx512();
+                $body
+            }
+            #[cfg(target_arch = "aarch64")]
+            Cpu::Neon(_) => {
+                let $kernel = Scalar;
+                $body
+            }
         }
     };
 }
@@ -389,7 +401,13 @@ impl Lines for Scalar {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::Kernel;
     use fullbloom_testkit::keys::SplitMix;
+
+    /// The kernels this CPU can run.
+    fn kernels() -> Vec<(&'static str, Cpu)> {
+        Kernel::available().map(|kernel| (kernel.name(), Cpu::detect(kernel).expect("available"))).collect()
+    }
 
     /// A line in which each bit is set with chance one half, three quarters or seven eighths.
     fn random_line(random: &mut SplitMix) -> Line {
@@ -411,7 +429,7 @@ mod tests {
     fn every_kernel_tests_and_sets_what_the_definition_says() {
         let mut random = SplitMix::new(1);
         let mut present = 0;
-        for (name, cpu) in Cpu::available() {
+        for (name, cpu) in kernels() {
             for round in 0..40_000u32 {
                 let probes = round % 8 + 1;
                 let mut line = random_line(&mut random);
@@ -442,7 +460,7 @@ mod tests {
 
     #[test]
     fn every_bit_of_a_line_is_seen_alone() {
-        for (name, cpu) in Cpu::available() {
+        for (name, cpu) in kernels() {
             for bit in 0..512usize {
                 let fields = ((bit % 64) as u64) << (8 * (bit / 64));
                 for first in 0..8u64 {
@@ -466,7 +484,7 @@ mod tests {
     #[test]
     fn groups_are_their_keys_one_by_one_on_every_kernel() {
         let mut random = SplitMix::new(2);
-        for (name, cpu) in Cpu::available() {
+        for (name, cpu) in kernels() {
             for round in 0..300u32 {
                 let probes = Probes::new(round % 8 + 1);
                 let blocks = [1, 2, 63, 64, 65, 1000][round as usize % 6];
@@ -502,7 +520,7 @@ mod tests {
     fn products_are_folded_alike() {
         let mut random = SplitMix::new(5);
         let edges = [0, 1, u64::MAX, 1 << 32, (1 << 32) - 1, 1 << 63];
-        for (name, cpu) in Cpu::available() {
+        for (name, cpu) in kernels() {
             for len in 0..40 {
                 let mut number =
                     |i: usize| edges.get((i * 7 + len) % 11).copied().unwrap_or_else(|| random.next_u64());
@@ -522,7 +540,7 @@ mod tests {
     #[test]
     fn a_part_of_an_array_is_filled_as_the_whole() {
         let mut random = SplitMix::new(4);
-        for (name, cpu) in Cpu::available() {
+        for (name, cpu) in kernels() {
             let (blocks, probes) = (1000, Probes::new(6));
             let hashes: Vec<u64> = (0..5000).map(|_| random.next_u64()).collect();
             let (mut whole, mut parts) = (vec![[0; 64]; 1000], vec![[0; 64]; 1000]);
@@ -544,7 +562,7 @@ mod tests {
     #[test]
     fn more_blocks_than_32_bits_are_located_alike() {
         let mut random = SplitMix::new(3);
-        for (name, cpu) in Cpu::available() {
+        for (name, cpu) in kernels() {
             for blocks in [u64::from(u32::MAX), 1 << 32, (1 << 40) + 7, 1 << 57] {
                 let mut group = Group { fields: std::array::from_fn(|_| random.next_u64()), ..Group::EMPTY };
                 cpu.locate(blocks, &mut group);
@@ -556,7 +574,7 @@ mod tests {
 
     #[test]
     fn a_line_outside_the_array_is_refused_by_every_kernel() {
-        for (name, cpu) in Cpu::available() {
+        for (name, cpu) in kernels() {
             let mut group = Group::EMPTY;
             (0..GROUP as u64).for_each(|i| group.push(i / 63 * 2, 0));
             let tested = std::panic::catch_unwind(|| {

@@ -4,12 +4,15 @@
 //!   repeat probes times:   bit = hash >> 23  (top nine bits: one of 512);   hash *= 0x9e3779b9
 //! ```
 
+use super::Block;
+use super::local::Local;
+
 /// The multiplier between probes: 2^32 divided by the golden ratio, made odd.
 const GOLDEN: u32 = 0x9e37_79b9;
 
 /// Whether all probes of `hash` hit set bits of the block. True for no probes.
 #[inline(always)]
-pub(crate) fn local_test(block: &[u8; 64], hash: u32, probes: u32) -> bool {
+pub(crate) fn local_test(block: &Block, hash: u32, probes: u32) -> bool {
     let mut hash = hash;
     for _ in 0..probes {
         let bit = hash >> 23;
@@ -23,7 +26,7 @@ pub(crate) fn local_test(block: &[u8; 64], hash: u32, probes: u32) -> bool {
 
 /// Sets the bits of all probes of `hash`; true if at least one was clear.
 #[inline(always)]
-pub(crate) fn local_set(block: &mut [u8; 64], hash: u32, probes: u32) -> bool {
+pub(crate) fn local_set(block: &mut Block, hash: u32, probes: u32) -> bool {
     let mut hash = hash;
     let mut changed = 0;
     for _ in 0..probes {
@@ -37,6 +40,24 @@ pub(crate) fn local_set(block: &mut [u8; 64], hash: u32, probes: u32) -> bool {
     changed != 0
 }
 
-/// The kernel that runs everywhere.
+/// What the hash is multiplied by for probe 0, 1, 2 …
+pub(crate) const fn multipliers<const N: usize>() -> [u32; N] {
+    let mut multipliers = [1; N];
+    let mut i = 1;
+    while i < N {
+        multipliers[i] = GOLDEN.wrapping_mul(multipliers[i - 1]);
+        i += 1;
+    }
+    multipliers
+}
+
+/// The kernel that every CPU can run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scalar;
+
+impl Local for Scalar {
+    #[inline(always)]
+    fn test(self, block: &Block, hash: u32, probes: u32) -> bool {
+        local_test(block, hash, probes)
+    }
+}

@@ -46,6 +46,11 @@ pub fn blocked_fpr(keys: f64, blocks: u64, block_len: u32, probes: u32) -> f64 {
         let variance = (clear / m + (1.0 - 1.0 / m) * two_clear - clear * clear).max(0.0);
         (set.powf(k) * (1.0 + k * (k - 1.0) / 2.0 * variance / (set * set))).min(1.0)
     };
+    // Each bit was met 64 times over: all are set. Also keeps the sum below short: its length grows with the
+    // square root of the keys in a block.
+    if n / blocks as f64 * k / m > 64.0 {
+        return 1.0;
+    }
     // Weights relative to the most likely number, upwards and downwards until they no longer count.
     const NEGLIGIBLE: f64 = 1e-30;
     let others = blocks as f64 - 1.0;
@@ -145,7 +150,7 @@ mod tests {
             }
             assert!((0.0..=1.0).contains(&collision_fpr(n, 32)));
         }
-        for n in [0.0, 1.0, 50.0, 1e3, 1e6, 1e9] {
+        for n in [0.0, 1.0, 50.0, 1e3, 1e6, 1e9, 1e19] {
             for blocks in [0, 1, 2, 20, 20_000, 1 << 33] {
                 for k in [0, 1, 6, 30] {
                     let rate = blocked_fpr(n, blocks, 512, k);

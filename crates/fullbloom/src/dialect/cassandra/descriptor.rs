@@ -164,14 +164,23 @@ fn is_version(letters: &str) -> bool {
     matches!(letters.len(), 1 | 2) && letters.bytes().all(|b| b.is_ascii_lowercase())
 }
 
-/// The dialect of a version. Letters after those of the newest release are not guessed at.
+/// Versions of the BIG format that were released or stand in Cassandra's own fixtures.
+const BIG_VERSIONS: [&str; 31] = [
+    "a", "b", "c", "d", "e", "f", "g", "h", "ha", "hb", "hc", "hd", "he", "hf", "ia", "ib", "ic", "ja", "jb",
+    "ka", "la", "lb", "ma", "mb", "mc", "md", "me", "na", "nb", "nc", "oa",
+];
+
+/// The dialect of a version. Letters that are not known are not guessed at.
 fn family(version: &str, format: TableFormat) -> Option<Name> {
-    if !is_version(version) {
+    let known = match format {
+        TableFormat::Big => BIG_VERSIONS.contains(&version),
+        TableFormat::Bti => version == "da",
+    };
+    if !known {
         return None;
     }
     match (format, version.as_bytes()[0]) {
-        (TableFormat::Bti, b'd') => Some(Name::Cassandra),
-        (TableFormat::Bti, _) => None,
+        (TableFormat::Bti, _) => Some(Name::Cassandra),
         (TableFormat::Big, b'a' | b'b') => Some(Name::Cassandra0),
         (TableFormat::Big, b'c'..=b'e') => Some(Name::Cassandra07),
         (TableFormat::Big, b'f'..=b'h') => Some(Name::Cassandra1),
@@ -211,7 +220,7 @@ mod tests {
     #[test]
     fn da_is_of_today_only_as_bti() {
         assert_eq!(dialect("da-1-bti-Filter.db"), Some(Name::Cassandra));
-        assert_eq!(dialect("da-1-big-Filter.db"), Some(Name::Cassandra07));
+        assert_eq!(dialect("da-1-big-Filter.db"), None);
         assert_eq!(dialect("na-1-bti-Filter.db"), None);
     }
 

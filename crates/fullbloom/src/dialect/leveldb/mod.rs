@@ -38,7 +38,7 @@ const PROBES_PER_BIT: f64 = 0.69;
 /// More probes than this mark an encoding from the future, which matches everything.
 const MAX_PROBES: u32 = 30;
 
-/// "For small n, we can see a very high false positive rate", says the rule's effect: never under 64 bits.
+/// A filter of few keys gets this many all the same: with fewer its rate would be far from any promise.
 const MIN_BITS: u64 = 64;
 
 /// Positions are 32-bit, and the array is whole bytes.
@@ -160,12 +160,12 @@ impl<T: Tail> Dialect for Policy<T> {
         probe::prefetch_all(bits, self.positions(hash));
     }
 
-    /// Found by filling filters and asking them: takes some 5 ms, and up to 0.1 s with millions of keys.
+    /// Found by filling filters and asking them: takes some 5 ms, and up to 0.1 s with millions of keys or low rates.
     fn expected_fpr(&self, keys: f64) -> f64 {
         rate::expected_fpr(self, keys)
     }
 
-    /// Asked of the bits themselves, with 2^18 hashes.
+    /// Asked of the bits themselves, with 2^17 hashes and more where few hit.
     fn fpr_of(&self, bits: &[u8]) -> f64 {
         rate::fpr_of(self, bits)
     }
@@ -192,6 +192,9 @@ impl<T: Tail> Size for Policy<T> {
                 Self::with_geometry(bit_len.div_ceil(8) * 8, probes)
             }
             Target::Fpr(fpr) => Self::smallest_for(keys, fpr),
+            Target::Exact { probes, .. } if !(1..=MAX_PROBES).contains(&probes) => {
+                Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "1..=30" })
+            }
             Target::Exact { bit_len, probes } => Self::with_geometry(bit_len, probes),
         }
     }
@@ -204,17 +207,36 @@ impl<T: Tail> Policy<T> {
             return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr < 1" });
         }
         const MOST: u32 = 100;
-        for bits_per_key in 1..=MOST {
+        /// Candidates asked one after the other; the rate falls evenly enough to halve the rest.
+        const NEAR: u32 = 8;
+        let n = keys as f64;
+        let sized = |bits_per_key: u32| {
             let target = Target::BitsPerKey(bits_per_key.into());
-            let sized = Self::size(&Request { expected_keys: keys, target })?;
-            // Bloom's formula is the least that can be expected, and saves asking most of the candidates.
-            let Geometry { bit_len, probes, .. } = sized.geometry();
-            let least = sizing::classic_fpr(keys as f64, bit_len, probes) * 0.9;
-            if least <= fpr && sized.expected_fpr(keys as f64) <= fpr {
-                return Ok(sized);
+            Self::size(&Request { expected_keys: keys, target })
+        };
+        // Bloom's formula and equal hashes are the least that can be expected, and save asking most candidates.
+        let least = |candidate: &Self| {
+            let Geometry { bit_len, probes, .. } = candidate.geometry();
+            sizing::combine(sizing::classic_fpr(n, bit_len, probes) * 0.9, sizing::collision_fpr(n, 32))
+        };
+        let mut low = 1;
+        while low <= MOST && least(&sized(low)?) > fpr {
+            low += 1;
+        }
+        let near = low + NEAR;
+        let mut high = MOST + 1;
+        while low < high {
+            let candidate = if low < near { low } else { low.midpoint(high) };
+            match sized(candidate) {
+                Ok(sized) if sized.expected_fpr(n) > fpr => low = candidate + 1,
+                _ => high = candidate, // it keeps the rate, or is already too large
             }
         }
-        Err(SizeError::Unreachable { fpr, max_bits_per_key: MOST.into() })
+        if low <= MOST {
+            sized(low)
+        } else {
+            Err(SizeError::Unreachable { fpr, max_bits_per_key: MOST.into() })
+        }
     }
 }
 
@@ -260,7 +282,8 @@ pub enum Compatible<'a, T: Tail> {
 }
 
 impl<'a, T: Tail> Compatible<'a, T> {
-    /// Reads any bytes as the engine does; never fails.
+    /// Reads any bytes as the engine does; never fails. From 2^29 bytes on, where the engine's 32-bit numbers
+    /// of bits wrap, every key matches.
     pub fn read(bytes: &'a [u8]) -> Self {
         if bytes.len() < 2 {
             return Compatible::Nothing;

@@ -18,6 +18,7 @@
 //! ```
 
 mod rate;
+pub mod raw;
 mod save_file;
 pub mod sizing;
 mod v1;

@@ -1,6 +1,8 @@
 //! libbloom 1.6: no file of its own, so the bytes are the bit array and its numbers come from elsewhere.
 
 use super::sizing;
+#[cfg(target_arch = "x86_64")]
+use crate::bits::gather;
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Dialect, Filter, Format, Insert, Size, View};
@@ -53,6 +55,7 @@ impl Libbloom1 {
         }
         match i32::try_from(bit_len) {
             Ok(bits) if bits > 0 => Ok(Self::from_numbers(bits as u32, (bits as u32).div_ceil(8), probes)),
+            Ok(0) if probes == 0 => Ok(Self::from_numbers(0, 0, 0)), // what a rate of 1 makes
             _ => Err(SizeError::Count {
                 what: "bits",
                 got: bit_len,
@@ -82,6 +85,10 @@ impl Dialect for Libbloom1 {
 
     #[inline(always)]
     fn test(&self, bits: &[u8], hash: [u32; 2]) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(answer) = gather::test::<true>(bits, self.bit_len.into(), hash, self.probes) {
+            return answer;
+        }
         probe::all_set(bits, self.positions(hash))
     }
 

@@ -1,6 +1,6 @@
 //! From collected hashes to a filter, and the proof that it holds them.
 
-use super::entries::{Entries, GROUP};
+use super::entries::Entries;
 use super::memory::Length;
 use super::reservation::Account;
 use super::ribbon::banding::{self, Banding};
@@ -88,10 +88,12 @@ fn missing<D: Dialect>(filter: &Filter<D, &[u8]>, entries: &Entries<D::Hash>) ->
 where
     D::Hash: PartialEq + Into<u64>,
 {
-    let mut answers = vec![false; GROUP.min(entries.len() as usize)];
-    let denied = entries.groups().map(|group| {
-        let answers = &mut answers[..group.len()];
-        filter.may_contain_hashes(group, answers);
+    const BATCH: usize = 4096;
+    let mut answers = [false; BATCH];
+    let batches = entries.groups().flat_map(|group| group.chunks(BATCH));
+    let denied = batches.map(|batch| {
+        let answers = &mut answers[..batch.len()];
+        filter.may_contain_hashes(batch, answers);
         answers.iter().filter(|&&yes| !yes).count() as u64
     });
     denied.sum()
@@ -204,7 +206,10 @@ impl Construction<'_> {
     }
 }
 
-/// A Bloom filter of these hashes, which are checked once their bits are set.
+/// A Bloom filter of these hashes. Their blocks are asked for ahead (the dialect's batch).
+///
+/// Sorting the hashes by block first was tried for filters beyond the cache: with vector kernels it gains 6 % at
+/// 256 MiB, loses as much at 512 MiB, and takes a buffer.
 fn filled<D: Insert>(
     dialect: D,
     entries: &Entries<D::Hash>,
@@ -215,13 +220,12 @@ where
 {
     let data = Owned::zeroed(dialect.byte_len())?;
     let mut filter = with_data(dialect, data);
-    for group in entries.groups() {
-        filter.insert_hashes(group);
-    }
+    entries.groups().for_each(|group| filter.insert_hashes(group));
     check(entries, detects_corruption)?;
     Ok(filter)
 }
 
+/// Compares the hashes with their checksum, after they were used: a flip before or during that is seen.
 fn check<H: Copy + PartialEq + Into<u64>>(entries: &Entries<H>, asked: bool) -> Result<(), BuildError> {
     if asked && !entries.unchanged() { Err(BuildError::HashesChanged) } else { Ok(()) }
 }

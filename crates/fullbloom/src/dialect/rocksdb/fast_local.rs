@@ -12,9 +12,11 @@ use super::{Kind, Policy, TRAILER, require_marker, split};
 use crate::bits::{self, prefetch};
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
-use crate::filter::{Dialect, Format, Insert, Size};
-use crate::hash::xxph3_rocksdb;
-use crate::kernel::scalar;
+use crate::filter::{Answers, Dialect, Format, Insert, Size};
+use crate::hash::{xxph3_chunk, xxph3_rocksdb};
+use crate::kernel::blocks::{Filter, FilterMut};
+use crate::kernel::pipeline::{Bitmap, CHUNK, Hasher, Ready};
+use crate::kernel::{Cpu, local, scalar};
 use crate::sizing::{Geometry, Request, Target};
 use std::io;
 use std::ops::Range;
@@ -83,9 +85,42 @@ impl RocksDb {
         ((u64::from(hash as u32) * u64::from(self.blocks)) >> 32) as usize
     }
 
+    fn answer<K>(&self, bits: &[u8], keys: &[K], hasher: impl Hasher<K>, answers: Answers<'_>) {
+        let (blocks, _) = bits.as_chunks();
+        let filter =
+            Filter::new(&blocks[..self.blocks as usize], self.probes.into()).expect("at least one block");
+        match answers {
+            Answers::Bools(bools) => local::answer(Cpu::in_use(), filter, keys, hasher, bools),
+            Answers::Bits(words) => local::answer(Cpu::in_use(), filter, keys, hasher, Bitmap(words)),
+        }
+    }
+
+    fn fill<K>(&self, bits: &mut [u8], keys: &[K], hasher: impl Hasher<K>) {
+        let (blocks, _) = bits.as_chunks_mut();
+        let blocks = &mut blocks[..self.blocks as usize];
+        let filter = FilterMut::new(blocks, self.probes.into()).expect("at least one block");
+        local::fill(Cpu::in_use(), filter, keys, hasher);
+    }
+
     /// Number of blocks.
     pub fn blocks(&self) -> u32 {
         self.blocks
+    }
+}
+
+/// Hashes keys by [`xxph3_rocksdb`].
+#[derive(Debug, Clone, Copy)]
+struct Xxph3;
+
+impl<K: AsRef<[u8]>> Hasher<K> for Xxph3 {
+    #[inline(always)]
+    fn hash(&self, key: &K) -> u64 {
+        xxph3_rocksdb(key.as_ref())
+    }
+
+    #[inline(always)]
+    fn hash_chunk_wide(&self, keys: &[K; CHUNK], hashes: &mut [u64; CHUNK]) {
+        xxph3_chunk(keys, hashes);
     }
 }
 
@@ -106,7 +141,7 @@ impl Dialect for RocksDb {
     #[inline(always)]
     fn test(&self, bits: &[u8], hash: u64) -> bool {
         let (blocks, _) = bits.as_chunks();
-        scalar::local_test(&blocks[self.block_index(hash)], (hash >> 32) as u32, self.probes.into())
+        local::test(Cpu::in_use(), &blocks[self.block_index(hash)], (hash >> 32) as u32, self.probes.into())
     }
 
     /// Both ends of the block: borrowed bytes need not begin at a cache line.
@@ -115,6 +150,14 @@ impl Dialect for RocksDb {
         let at = self.block_index(hash) * BLOCK as usize;
         prefetch::read(bits, at);
         prefetch::read(bits, at + BLOCK as usize - 1);
+    }
+
+    fn test_keys<K: AsRef<[u8]>>(&self, bits: &[u8], keys: &[K], answers: Answers<'_>) {
+        self.answer(bits, keys, Xxph3, answers);
+    }
+
+    fn test_hashes(&self, bits: &[u8], hashes: &[u64], answers: Answers<'_>) {
+        self.answer(bits, hashes, Ready, answers);
     }
 
     /// The exact rate; RocksDB's own estimate is [`Policy::estimated_fpr`].
@@ -142,6 +185,14 @@ impl Insert for RocksDb {
     fn set(&self, bits: &mut [u8], hash: u64) -> bool {
         let (blocks, _) = bits.as_chunks_mut();
         scalar::local_set(&mut blocks[self.block_index(hash)], (hash >> 32) as u32, self.probes.into())
+    }
+
+    fn set_keys<K: AsRef<[u8]>>(&self, bits: &mut [u8], keys: &[K]) {
+        self.fill(bits, keys, Xxph3);
+    }
+
+    fn set_hashes(&self, bits: &mut [u8], hashes: &[u64]) {
+        self.fill(bits, hashes, Ready);
     }
 }
 

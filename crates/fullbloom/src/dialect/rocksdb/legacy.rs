@@ -12,7 +12,7 @@ use super::{Kind, Policy, TRAILER, rate, split};
 use crate::bits::prefetch;
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::filter::{Dialect, Format, Insert, Size};
+use crate::filter::{Dialect, Doubt, Format, Insert, Size};
 use crate::hash::bloom32_rocksdb;
 use crate::probe::{self, Mod32};
 use crate::sizing::{Geometry, Request, Target};
@@ -136,7 +136,8 @@ impl Dialect for RocksDbLegacy {
 
     /// RocksDB's own model.
     fn expected_fpr(&self, keys: f64) -> f64 {
-        rate::legacy(keys, self.byte_len(), self.probes.into())
+        // Past the bits there are, the parts of the formula sum up to a little more than certainty.
+        rate::legacy(keys, self.byte_len(), self.probes.into()).min(1.0)
     }
 
     /// Asked of the filter itself, with hashes spread evenly over all 2^32: no formula is near, because the
@@ -202,7 +203,7 @@ impl Format for RocksDbLegacy {
     }
 
     /// RocksDB reads 31 to 127 probes, any number of lines and lines of any length, and writes none of these.
-    fn doubt(&self) -> Option<DecodeError> {
+    fn doubt(&self) -> Option<Doubt> {
         let at = self.byte_len();
         let (probes, lines, line_len) = (self.probes, self.lines(), self.line_len());
         let (field, at, got, allowed) = if probes > 30 {
@@ -214,6 +215,7 @@ impl Format for RocksDbLegacy {
         } else {
             return None;
         };
-        Some(DecodeError::Value { field, at, got, allowed })
+        // RocksDB itself answers from such a filter, and so do we.
+        Some(Doubt { cause: DecodeError::Value { field, at, got, allowed }, may_lose_keys: false })
     }
 }

@@ -4,7 +4,7 @@
 //! better than asked; a running balance of rates lets later ones be smaller in return. So the length is not
 //! a function of the keys. Given the length, the bytes are.
 
-use super::sizing::{Kind, Policy, Space};
+use super::sizing::{Kind, MAX_FAST_LOCAL, Policy, Space};
 use super::{TRAILER, fast_local, ribbon};
 use crate::error::SizeError;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -58,9 +58,10 @@ impl Length<'_> {
             Length::Balanced { .. } if kind == Kind::Legacy => target,
             Length::Exact(len) => {
                 let data_len = len.saturating_sub(TRAILER as u64);
-                if data_len == 0 || !data_len.is_multiple_of(granule) || kind == Kind::Legacy && len != target
-                {
-                    let allowed = "5 bytes and whole blocks (64), segments (16) or the legacy rule's lines";
+                let whole = data_len != 0 && data_len.is_multiple_of(granule) && len <= u32::MAX.into();
+                if !whole || kind == Kind::Legacy && len != target {
+                    let allowed =
+                        "5 bytes and whole blocks (64), segments (16) or the legacy rule's lines, below 2^32";
                     return Err(SizeError::Count { what: "content_len", got: len, allowed });
                 }
                 len
@@ -82,7 +83,8 @@ fn balanced(
     usable: &dyn Fn(u64) -> u64,
 ) -> u64 {
     let rate = |len| policy.estimated_fpr_with(keys, len, true);
-    let rounded_down = |data_len: u64| data_len / granule * granule + TRAILER as u64;
+    let most = if policy.kind == Kind::FastLocal { MAX_FAST_LOCAL } else { u64::from(u32::MAX) - 5 };
+    let rounded_down = |data_len: u64| data_len.min(most) / granule * granule + TRAILER as u64;
     let target_rate = rate(target);
     let mut len = target;
     let units = balance.get();

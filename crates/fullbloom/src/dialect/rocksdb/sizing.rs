@@ -160,7 +160,8 @@ impl Policy {
     }
 
     /// RocksDB's `CalculateSpace`: length of the filter with its trailer. For a Ribbon filter the real one
-    /// may have 16 bytes more or less, by the first key's hash.
+    /// may have 16 bytes more or less, by the first key's hash. For no keys the Bloom kinds say 5, a bare
+    /// trailer, of which nothing is stored since 9.6.
     pub fn content_len(&self, keys: u64) -> u64 {
         if self.kind == Kind::Ribbon && keys == 0 {
             return 0;
@@ -202,7 +203,8 @@ impl Policy {
             Space::FastLocal { data_len } if keys > 0 => {
                 fast_local_fpr(keys as f64, data_len / 64, self.fast_local_probes())
             }
-            space => self.estimated_fpr(keys, space.content_len(self.line_len)),
+            // Past the bits there are, the legacy estimate is a little more than certainty.
+            space => self.estimated_fpr(keys, space.content_len(self.line_len)).min(1.0),
         }
     }
 
@@ -221,13 +223,12 @@ impl Policy {
         if data_len == 0 {
             return 1.0;
         }
-        let kind = if keys > ribbon::sizing::MAX_KEYS { Kind::FastLocal } else { self.kind };
-        match (self.kind, kind) {
-            (Kind::Legacy, _) => rate::legacy(keys as f64, data_len, self.legacy_probes()),
-            (_, Kind::Ribbon) => ribbon::sizing::expected_fpr(keys, data_len),
-            _ => {
-                let probes =
-                    if by_length { probes_by_length(keys, data_len) } else { self.fast_local_probes() };
+        match self.kind {
+            Kind::Legacy => rate::legacy(keys as f64, data_len, self.legacy_probes()),
+            Kind::Ribbon if keys <= ribbon::sizing::MAX_KEYS => ribbon::sizing::expected_fpr(keys, data_len),
+            Kind::Ribbon | Kind::FastLocal => {
+                let by_option = self.fast_local_probes();
+                let probes = if by_length { probes_by_length(keys, data_len) } else { by_option };
                 rate::fast_local(keys as f64, data_len, probes)
             }
         }

@@ -1,5 +1,9 @@
 //! What can be said about a filter, for people and for machines.
 
+mod table;
+
+pub use table::TableFacts;
+
 use crate::text;
 use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
@@ -24,6 +28,11 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// Nothing has to be said about the file.
+    pub fn is_well(&self) -> bool {
+        self.warnings.is_empty()
+    }
+
     /// Of a filter that occupies `bytes` bytes of a file.
     pub fn of(path: &Path, filter: &dyn AnyFilter, bytes: u64, warnings: Vec<String>) -> Facts {
         let geometry = filter.geometry();

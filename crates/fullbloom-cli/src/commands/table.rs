@@ -1,0 +1,379 @@
+//! `fullbloom table build [ENTRIES…] -o TABLE`: a table of LevelDB or RocksDB from keys and values.
+
+use crate::args::KeyArgs;
+use crate::error::{Failure, Status};
+use crate::input::{KeyFormat, Keys, decode_hex};
+use crate::numbers;
+use crate::output::{self, Output};
+use crate::progress::Progress;
+use crate::text;
+use fullbloom::dialect::Name;
+use fullbloom::file;
+use fullbloom_table::checksum::Checksum;
+use fullbloom_table::compression::Compression;
+use fullbloom_table::filter::build::{FilterOptions, Layout, Partitioning};
+use fullbloom_table::filter::{Holds, Policy};
+use fullbloom_table::writer::{Format, IndexLayout, TableWriter, WriterOptions};
+use fullbloom_table::{PrefixExtractor, TableError};
+use serde_json::json;
+use std::io::{self, Write};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+/// Make tables
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Build(BuildArgs),
+}
+
+/// Make a table of keys and values, with a filter, that RocksDB ingests or LevelDB opens
+///
+/// Each line is a key, a tab and a value; without a tab the value is empty. Lines are sorted in memory, and of several
+/// with the same key the last counts; --sorted takes them as they come and needs no memory. The file is replaced whole
+/// or not at all.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fullbloom table build entries.tsv -o entries.sst
+  fullbloom table build --kind partitioned --prefix-extractor fixed:8 --compression zstd entries.tsv -o entries.sst
+  fullbloom table build --engine leveldb entries.tsv -o 000005.ldb")]
+struct BuildArgs {
+    #[command(flatten)]
+    entries: KeyArgs,
+
+    /// The table to write
+    #[arg(short, long, value_name = "TABLE")]
+    output: PathBuf,
+
+    /// Lines are sorted by key, in byte order, each key once
+    #[arg(long)]
+    sorted: bool,
+
+    /// Whose table it shall be
+    #[arg(long, value_enum, default_value_t = Engine::Rocksdb)]
+    engine: Engine,
+
+    /// RocksDB's format_version, 2 to 6
+    #[arg(long, value_name = "V", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=6))]
+    format_version: u32,
+
+    /// The kind of filter
+    #[arg(long, value_enum, default_value_t = Kind::Full)]
+    kind: Kind,
+
+    /// Ribbon instead of Bloom
+    #[arg(long)]
+    ribbon: bool,
+
+    /// Bits for each key in the filter
+    #[arg(long, value_name = "B", default_value_t = 10.0)]
+    bits_per_key: f64,
+
+    /// Put prefixes into the filter too: fixed:N, capped:N or noop
+    #[arg(long, value_name = "E")]
+    prefix_extractor: Option<PrefixExtractor>,
+
+    /// Leave whole keys out of the filter
+    #[arg(long, requires = "prefix_extractor")]
+    no_whole_keys: bool,
+
+    /// The size of a filter or index partition
+    #[arg(long, value_name = "SIZE", value_parser = numbers::size, default_value = "4KiB")]
+    partition_size: u64,
+
+    /// How blocks are compressed
+    #[arg(long, value_enum, default_value_t = Packing::None)]
+    compression: Packing,
+
+    /// How blocks are checked
+    #[arg(long, value_enum, default_value_t = Sum::Xxh3)]
+    checksum: Sum,
+
+    /// The size of a data block
+    #[arg(long, value_name = "SIZE", value_parser = numbers::size, default_value = "4KiB")]
+    block_size: u64,
+
+    /// Print what was built as one JSON object
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
+
+    /// Print nothing about what was built
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Engine {
+    Rocksdb,
+    Leveldb,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Kind {
+    /// No filter
+    None,
+    /// One filter
+    Full,
+    /// Partitions, each ending when it is full
+    Partitioned,
+    /// Partitions that end where the index's do
+    PartitionedWithIndex,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Packing {
+    None,
+    Snappy,
+    Zlib,
+    Bzip2,
+    Lz4,
+    Zstd,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Sum {
+    None,
+    Crc32c,
+    Xxhash,
+    Xxhash64,
+    Xxh3,
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args) -> Result<Status, Failure> {
+    match &args.command {
+        Command::Build(args) => build(args),
+    }
+}
+
+impl BuildArgs {
+    fn options(&self) -> Result<WriterOptions, Failure> {
+        let compression = match self.compression {
+            Packing::None => Compression::None,
+            Packing::Snappy => Compression::Snappy,
+            Packing::Zlib => Compression::Zlib,
+            Packing::Bzip2 => Compression::Bzip2,
+            Packing::Lz4 => Compression::Lz4,
+            Packing::Zstd => Compression::Zstd,
+        };
+        let checksum = match self.checksum {
+            Sum::None => Checksum::None,
+            Sum::Crc32c => Checksum::Crc32c,
+            Sum::Xxhash => Checksum::XxHash,
+            Sum::Xxhash64 => Checksum::XxHash64,
+            Sum::Xxh3 => Checksum::Xxh3,
+        };
+        let block_size = self.block_size;
+        let filter = self.filter()?;
+        if self.engine == Engine::Leveldb {
+            return Ok(WriterOptions { compression, block_size, filter, ..WriterOptions::leveldb() });
+        }
+        let index = match self.kind {
+            Kind::Partitioned | Kind::PartitionedWithIndex => {
+                IndexLayout::TwoLevel { target: self.partition_size }
+            }
+            Kind::None | Kind::Full => IndexLayout::Binary,
+        };
+        let format = Format::RocksDb { version: self.format_version };
+        Ok(WriterOptions {
+            format,
+            block_size,
+            compression,
+            checksum,
+            index,
+            filter,
+            ..WriterOptions::default()
+        })
+    }
+
+    fn filter(&self) -> Result<Option<FilterOptions>, Failure> {
+        let dialect = match (self.engine, self.ribbon) {
+            (Engine::Leveldb, true) => return Err(Failure::new("--ribbon", "LevelDB has no Ribbon filters")),
+            (Engine::Leveldb, false) => Name::LevelDb,
+            (Engine::Rocksdb, true) => Name::RocksDbRibbon,
+            (Engine::Rocksdb, false) if self.format_version < 5 => Name::RocksDbLegacy,
+            (Engine::Rocksdb, false) => Name::RocksDb,
+        };
+        let with_index = self.kind == Kind::PartitionedWithIndex;
+        let layout = match self.kind {
+            Kind::None => return Ok(None),
+            Kind::Full if self.engine == Engine::Leveldb => Layout::PerBlock,
+            Kind::Full => Layout::Full,
+            Kind::Partitioned | Kind::PartitionedWithIndex => Layout::Partitioned(Partitioning {
+                target: self.partition_size,
+                with_index,
+                ..Partitioning::default()
+            }),
+        };
+        let holds = Holds { whole_keys: !self.no_whole_keys, prefixes: self.prefix_extractor };
+        let policy = Policy::new(dialect, self.bits_per_key).map_err(|e| Failure::size(dialect, &e))?;
+        Ok(Some(FilterOptions { holds, layout, ..FilterOptions::new(policy) }))
+    }
+}
+
+/// What a table said while a file was being written, carried past the writer's own kind of error.
+enum Trouble {
+    Table(TableError),
+    Input(Failure),
+}
+
+impl From<TableError> for Trouble {
+    fn from(error: TableError) -> Trouble {
+        Trouble::Table(error)
+    }
+}
+
+fn build(args: &BuildArgs) -> Result<Status, Failure> {
+    let options = args.options()?;
+    let format = KeyFormat { hex: false, ..args.entries.format() };
+    let mut keys = Keys::new(&args.entries.files, format)?;
+    if keys.include(&args.output) {
+        return Err(Failure::new(args.output.display(), "is an input and would be overwritten by the table"));
+    }
+    let mut trouble = None;
+    let mut made = None;
+    let saved = file::replace(&args.output, |out| {
+        write(args, options.clone(), &mut keys, out).map(|written| made = Some(written)).map_err(|error| {
+            trouble = Some(error);
+            io::Error::other("the table could not be written")
+        })
+    });
+    match trouble {
+        Some(Trouble::Input(failure)) => return Err(failure),
+        Some(Trouble::Table(error)) => return Err(Failure::new(args.output.display(), error)),
+        None => saved?,
+    }
+    let made = made.unwrap_or_default();
+    if made.repeated > 0 {
+        output::warning(&format!(
+            "{} keys came more than once; the last value of each counts",
+            made.repeated
+        ));
+    }
+    summarise(args, &made)?;
+    Ok(Status::Yes)
+}
+
+#[derive(Debug, Default)]
+struct Made {
+    entries: u64,
+    repeated: u64,
+    data_blocks: u64,
+    file_len: u64,
+    filter_len: u64,
+    filter_entries: u64,
+}
+
+fn write(
+    args: &BuildArgs,
+    options: WriterOptions,
+    keys: &mut Keys,
+    out: &mut dyn Write,
+) -> Result<Made, Trouble> {
+    let mut writer = TableWriter::new(out, options)?;
+    let mut repeated = 0;
+    if args.sorted {
+        let mut stopped = None;
+        let walked = for_each_entry(args, keys, |key, value| match writer.put(key, value) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                stopped = Some(error);
+                ControlFlow::Break(())
+            }
+        });
+        if let Some(error) = stopped {
+            return Err(error.into());
+        }
+        walked.map_err(Trouble::Input)?;
+    } else {
+        let mut entries: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
+        let collect = |key: &[u8], value: &[u8]| {
+            entries.push((key.to_vec(), value.to_vec()));
+            ControlFlow::Continue(())
+        };
+        for_each_entry(args, keys, collect).map_err(Trouble::Input)?;
+        entries.sort_by(|(a, _), (b, _)| a.cmp(b)); // stable: of equal keys the last stays last
+        for (i, (key, value)) in entries.iter().enumerate() {
+            if entries.get(i + 1).is_some_and(|(next, _)| next == key) {
+                repeated += 1;
+            } else {
+                writer.put(key, value)?;
+            }
+        }
+    }
+    let written = writer.finish()?;
+    Ok(Made {
+        entries: written.entries,
+        repeated,
+        data_blocks: written.data_blocks,
+        file_len: written.file_len,
+        filter_len: written.filter_len,
+        filter_entries: written.filter_entries,
+    })
+}
+
+fn for_each_entry(
+    args: &BuildArgs,
+    keys: &mut Keys,
+    mut each: impl FnMut(&[u8], &[u8]) -> ControlFlow<()>,
+) -> Result<(), Failure> {
+    let progress = Progress::new("reading entries", keys.total());
+    let (mut key_bytes, mut value_bytes) = (Vec::new(), Vec::new());
+    let mut number = 0u64;
+    keys.for_each_batch(&progress, |batch| {
+        for record in batch.records {
+            number += 1;
+            let tab = memchr::memchr(b'\t', record);
+            let (key, value) = tab.map_or((*record, &[][..]), |at| (&record[..at], &record[at + 1..]));
+            let flow = if args.entries.hex {
+                key_bytes.clear();
+                value_bytes.clear();
+                decode_hex(key, &mut key_bytes)
+                    .and_then(|()| decode_hex(value, &mut value_bytes))
+                    .map_err(|why| Failure::new(format_args!("line {number}"), why))?;
+                each(&key_bytes, &value_bytes)
+            } else {
+                each(key, value)
+            };
+            if flow.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    })
+}
+
+fn summarise(args: &BuildArgs, made: &Made) -> Result<(), Failure> {
+    if args.quiet {
+        return Ok(());
+    }
+    let path = args.output.display().to_string();
+    let mut out = Output::stdout()?;
+    if args.json {
+        out.json(&json!({
+            "path": path,
+            "entries": made.entries,
+            "data_blocks": made.data_blocks,
+            "bytes": made.file_len,
+            "filter_bytes": made.filter_len,
+            "filter_entries": made.filter_entries,
+        }))?;
+    } else {
+        let line = format!(
+            "{}: {} entries in {} blocks, {}; filter {}\n",
+            text::printable(&path),
+            made.entries,
+            made.data_blocks,
+            text::bytes(made.file_len),
+            text::bytes(made.filter_len),
+        );
+        out.bytes(line.as_bytes())?;
+    }
+    out.finish()
+}
