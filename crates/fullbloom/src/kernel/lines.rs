@@ -25,8 +25,25 @@ pub(crate) const LINE_SHIFT: u32 = lines::LINE.ilog2();
 /// Keys in a group.
 pub(crate) const GROUP: usize = 64;
 
-/// How many keys ahead of its test a key's line is asked for.
+/// How many keys ahead of its test a key's line is asked for, when the array is near.
 pub(crate) const AHEAD: usize = 32;
+
+/// Lines of an array that no cache is expected to hold (32 MiB): a whole group ahead, and only as near as the second
+/// cache, which waits for more lines at once than the first. 15 % faster at 256 MiB, 10 % slower at 8 MiB.
+#[cfg(target_arch = "x86_64")]
+pub(super) const FAR: usize = (32 << 20) / lines::LINE;
+
+/// Where the lines are that should be asked for while half 0 or 1 of a group is worked on.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn ahead<'a, const FAR: bool>(now: &'a Group, next: &'a Group, half: usize) -> &'a [u64; AHEAD] {
+    let (now, next) = (now.offsets.as_chunks().0, next.offsets.as_chunks().0);
+    match (FAR, half) {
+        (true, _) => &next[half],
+        (false, 0) => &now[1],
+        (false, _) => &next[0],
+    }
+}
 
 /// How many words of a line a key uses, made ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,24 +198,57 @@ pub(crate) trait Lines: Copy {
     }
 }
 
-/// The kernel whose `test` and `set` of one line are few enough instructions to be inlined anywhere.
-#[cfg(target_arch = "x86_64")]
-pub(crate) type Inlined = super::x86_64::Avx512;
-#[cfg(not(target_arch = "x86_64"))]
-pub(crate) type Inlined = Scalar;
+/// The kernels whose `test` and `set` of one line are few enough instructions to be inlined anywhere.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Inlined {
+    #[cfg(target_arch = "x86_64")]
+    Avx512(super::x86_64::Avx512),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(super::x86_64::Avx2),
+    #[cfg(not(target_arch = "x86_64"))]
+    Scalar(Scalar),
+}
+
+impl Inlined {
+    #[inline(always)]
+    pub(crate) fn test(self, line: &Line, fields: u64, probes: Probes) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Inlined::Avx512(kernel) => kernel.test(line, fields, probes),
+            #[cfg(target_arch = "x86_64")]
+            Inlined::Avx2(kernel) => kernel.test(line, fields, probes),
+            #[cfg(not(target_arch = "x86_64"))]
+            Inlined::Scalar(kernel) => kernel.test(line, fields, probes),
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(self, line: &mut Line, fields: u64, probes: Probes) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Inlined::Avx512(kernel) => kernel.set(line, fields, probes),
+            #[cfg(target_arch = "x86_64")]
+            Inlined::Avx2(kernel) => kernel.set(line, fields, probes),
+            #[cfg(not(target_arch = "x86_64"))]
+            Inlined::Scalar(kernel) => kernel.set(line, fields, probes),
+        }
+    }
+}
 
 impl Cpu {
-    /// This CPU's kernel, if it is that one.
+    /// This CPU's kernel, if it is one of those.
     pub(crate) fn inlined(self) -> Option<Inlined> {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Cpu::Avx512(kernel) => Some(kernel),
+            Cpu::Avx512(kernel) => Some(Inlined::Avx512(kernel)),
             #[cfg(target_arch = "x86_64")]
-            Cpu::Avx512Bitalg(kernel) => Some(kernel.avx512()),
+            Cpu::Avx512Bitalg(kernel) => Some(Inlined::Avx512(kernel.avx512())),
             #[cfg(target_arch = "x86_64")]
-            Cpu::Scalar(_) | Cpu::Avx2(_) => None,
+            Cpu::Avx2(kernel) => Some(Inlined::Avx2(kernel)),
+            #[cfg(target_arch = "x86_64")]
+            Cpu::Scalar(_) => None,
             #[cfg(not(target_arch = "x86_64"))]
-            _ => Some(Scalar),
+            _ => Some(Inlined::Scalar(Scalar)),
         }
     }
 }

@@ -82,13 +82,13 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
     }
 
     /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate.
-    #[inline]
+    #[inline(always)]
     pub fn may_contain(&self, key: &[u8]) -> bool {
         self.may_contain_hash(self.hash(key))
     }
 
     /// As [`may_contain`](Self::may_contain), for a hash made before.
-    #[inline]
+    #[inline(always)]
     pub fn may_contain_hash(&self, hash: u64) -> bool {
         self.shape.test(self.lines(), hash)
     }
@@ -289,13 +289,13 @@ fn spread_bits(group: Answers, out: &mut [bool]) {
 
 impl<S: AsRef<[u8]> + AsMut<[u8]>> NativeFilter<S> {
     /// Adds a key; true if it was surely not there before.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, key: &[u8]) -> bool {
         self.insert_hash(self.hasher.hash(key))
     }
 
     /// As [`insert`](Self::insert), for a hash made before.
-    #[inline]
+    #[inline(always)]
     pub fn insert_hash(&mut self, hash: u64) -> bool {
         let new = self.shape.set(self.bits.as_mut().as_chunks_mut().0, hash);
         self.head.keys += u64::from(new);

@@ -5,7 +5,10 @@
 //! in the same order.
 
 use super::Avx2;
-use crate::kernel::lines::{AHEAD, GROUP, Group, LINE_SHIFT, Line, Lines, Probes, line_at, prefetch_after};
+use super::prefetch;
+use crate::kernel::lines::{
+    AHEAD, FAR, GROUP, Group, LINE_SHIFT, Line, Lines, Probes, ahead, line_at, prefetch_after,
+};
 use crate::kernel::scalar::Scalar;
 use crate::probe::lines::{P, block_of, first_word};
 use std::arch::asm;
@@ -68,9 +71,10 @@ impl Lines for Avx2 {
 
     fn test_group(self, lines: &[Line], now: &Group, next: &Group, probes: Probes) -> u64 {
         now.check(lines);
+        let work = if lines.len() < FAR { test_group::<false> } else { test_group::<true> };
         // SAFETY: an `Avx2` exists only if `detect` saw AVX2 and BMI2; all lines of `now` are in the array, as
         // `check` has seen.
-        unsafe { test_group(lines, now, next, probes) }
+        unsafe { work(lines, now, next, probes) }
     }
 
     fn set_group(self, lines: &mut [Line], now: &Group, next: &Group, probes: Probes) -> u64 {
@@ -176,24 +180,16 @@ fn locate(blocks: u32, group: &mut Group) {
     }
 }
 
-/// Asks for a line. An offset outside the array does no harm.
-#[inline(always)]
-fn prefetch(lines: &[Line], offset: u64) {
-    // SAFETY: prefetch never faults, whatever the address.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(line_at(lines, offset).cast()) }
-}
-
 /// # Safety
 /// All lines of `now` must be in the array.
 #[target_feature(enable = "avx2,bmi2")]
-unsafe fn test_group(lines: &[Line], now: &Group, next: &Group, probes: Probes) -> u64 {
+unsafe fn test_group<const FAR: bool>(lines: &[Line], now: &Group, next: &Group, probes: Probes) -> u64 {
     let mut present = [[0; 32]; 2];
     for (half, present) in present.iter_mut().enumerate() {
-        let ahead = if half == 0 { &now.offsets[AHEAD..] } else { &next.offsets[..AHEAD] };
         let from = half * AHEAD;
         let own = now.offsets[from..from + AHEAD].iter().zip(&now.fields[from..from + AHEAD]);
-        for (((&offset, fields), &later), present) in own.zip(ahead).zip(present) {
-            prefetch(lines, later);
+        for (((&offset, fields), &later), present) in own.zip(ahead::<FAR>(now, next, half)).zip(present) {
+            prefetch::<FAR>(lines, later);
             // SAFETY: the line is in the array, says the caller, and `lines` is borrowed meanwhile.
             *present = signs(unsafe { &*line_at(lines, offset) }, widened(*fields));
         }

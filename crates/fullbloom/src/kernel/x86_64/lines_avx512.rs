@@ -5,7 +5,8 @@
 //! for a whole group together.
 
 use super::Avx512;
-use crate::kernel::lines::{AHEAD, GROUP, Group, LINE_SHIFT, Line, Lines, Probes, line_at};
+use super::prefetch;
+use crate::kernel::lines::{AHEAD, FAR, GROUP, Group, LINE_SHIFT, Line, Lines, Probes, ahead, line_at};
 use crate::kernel::scalar::Scalar;
 use crate::probe::lines::P;
 use std::arch::asm;
@@ -96,16 +97,18 @@ impl Lines for Avx512 {
 
     fn test_group(self, lines: &[Line], now: &Group, next: &Group, probes: Probes) -> u64 {
         now.check(lines);
+        let work = if lines.len() < FAR { test_group::<false> } else { test_group::<true> };
         // SAFETY: an `Avx512` exists only if `detect` saw the features; all lines of `now` are in the array, as
         // `check` has seen.
-        unsafe { test_group(lines, now, next, probes) }
+        unsafe { work(lines, now, next, probes) }
     }
 
     fn set_group(self, lines: &mut [Line], now: &Group, next: &Group, probes: Probes) -> u64 {
         now.check(lines);
+        let work = if lines.len() < FAR { set_group::<false> } else { set_group::<true> };
         // SAFETY: an `Avx512` exists only if `detect` saw the features; all lines of `now` are in the array, as
         // `check` has seen.
-        unsafe { set_group(lines, now, next, probes) }
+        unsafe { work(lines, now, next, probes) }
     }
 }
 
@@ -178,23 +181,15 @@ fn bits_of(fields: &u64) -> __m512i {
     _mm512_rolv_epi64(_mm512_set1_epi64(1), _mm512_cvtepu8_epi64(bytes))
 }
 
-/// Asks for a line. An offset outside the array does no harm.
-#[inline(always)]
-fn prefetch(lines: &[Line], offset: u64) {
-    // SAFETY: prefetch never faults, whatever the address.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(line_at(lines, offset).cast()) }
-}
-
 /// # Safety
 /// All lines of `now` must be in the array.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-unsafe fn test_group(lines: &[Line], now: &Group, next: &Group, probes: Probes) -> u64 {
+unsafe fn test_group<const FAR: bool>(lines: &[Line], now: &Group, next: &Group, probes: Probes) -> u64 {
     let mut absent = [0; GROUP];
     for (half, absent) in absent.as_chunks_mut::<AHEAD>().0.iter_mut().enumerate() {
-        let ahead = if half == 0 { &now.offsets[AHEAD..] } else { &next.offsets[..AHEAD] };
         let own = now.offsets[half * AHEAD..].iter().zip(&now.fields[half * AHEAD..]);
-        for (((&offset, fields), &later), absent) in own.zip(ahead).zip(absent) {
-            prefetch(lines, later);
+        for (((&offset, fields), &later), absent) in own.zip(ahead::<FAR>(now, next, half)).zip(absent) {
+            prefetch::<FAR>(lines, later);
             // SAFETY: the line is in the array, says the caller; its 64 bytes are read.
             let line = unsafe { _mm512_loadu_si512(line_at(lines, offset).cast()) };
             *absent = _mm512_testn_epi64_mask(bits_of(fields), line);
@@ -222,12 +217,12 @@ fn words(fields: &[u64; GROUP], probes: Probes) -> [u8; GROUP] {
 /// # Safety
 /// All lines of `now` must be in the array.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-unsafe fn set_group(lines: &mut [Line], now: &Group, next: &Group, probes: Probes) -> u64 {
+unsafe fn set_group<const FAR: bool>(lines: &mut [Line], now: &Group, next: &Group, probes: Probes) -> u64 {
     let words = words(&now.fields, probes);
     let mut clear = [0; GROUP];
     for i in 0..now.len() {
-        let ahead = if i < GROUP - AHEAD { now.offsets[i + AHEAD] } else { next.offsets[i + AHEAD - GROUP] };
-        prefetch(lines, ahead);
+        let half = i / AHEAD;
+        prefetch::<FAR>(lines, ahead::<FAR>(now, next, half)[i % AHEAD]);
         let line = line_at(lines, now.offsets[i]).cast_mut();
         // SAFETY: the line is in the array, says the caller; its 64 bytes are read.
         let old = unsafe { _mm512_loadu_si512(line.cast()) };

@@ -14,11 +14,26 @@ mod masks;
 mod ops;
 
 use super::blocks::{Filter, FilterMut};
+use super::lines::{Line, line_at};
 use super::local::{EachSet, EachTest, Local};
 use super::pipeline::{self, Hasher, Sink, Wide};
 use super::{Block, Task};
 use bitalg::Bytes;
 use masks::Masks;
+use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+
+/// Asks for the line at this offset, far away or not. An offset outside the array does no harm.
+#[inline(always)]
+fn prefetch<const FAR: bool>(lines: &[Line], offset: u64) {
+    let line = line_at(lines, offset).cast();
+    if FAR {
+        // SAFETY: prefetch never faults, whatever the address. SSE is part of x86-64.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(line) }
+    } else {
+        // SAFETY: as above.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line) }
+    }
+}
 
 /// Proof of AVX2 and BMI: Haswell, Zen and later.
 #[derive(Debug, Clone, Copy)]
