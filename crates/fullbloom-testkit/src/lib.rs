@@ -1,1 +1,30 @@
-//! Test helpers of fullbloom.
+//! What the tests of every fullbloom crate share.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`vectors`] | the golden files under `vectors/` and how to read them |
+//! | [`keys`] | keys from fixed seeds: random, sequential, common prefix, and the vectors' own key rules |
+//! | [`naive`] | a filter of each classic family, written to be obvious rather than fast |
+//! | [`rocksdb`] | RocksDB's reader of full filters, likewise |
+//! | [`stats`] | is a measured count what the promised rate predicts? |
+//! | [`damage`] | every cut and every changed byte of a small file |
+//! | [`alloc`] | an allocator that knows the peak |
+//!
+//! Nothing here uses the `fullbloom` crate: an oracle that shares code with what it judges judges nothing.
+
+pub mod alloc;
+pub mod damage;
+mod hex;
+pub mod keys;
+pub mod naive;
+pub mod rocksdb;
+pub mod stats;
+pub mod vectors;
+
+pub use hex::{from_hex, to_hex};
+
+/// SHA-256 as lower-case hex.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    use sha2::Digest;
+    to_hex(&sha2::Sha256::digest(bytes))
+}

@@ -13,13 +13,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod native;
+mod rocksdb;
+
+use crate::dialect::rocksdb::Kind;
 use crate::dialect::{
     Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, JavaLsm, LevelDb, Libbloom,
-    Libbloom1, Name, RocksDbBlock,
+    Libbloom1, Name, RocksDb, RocksDbBlock, RocksDbLegacy,
 };
 use crate::error::{DecodeError, SizeError};
-use crate::filter::{Dialect, Filter, Format, Insert, Size, View};
-use crate::sizing::{Geometry, Request};
+use crate::filter::{Doubt, Filter, Format, Insert, Size, View};
+use crate::sizing::{Geometry, Request, Target};
 use std::io;
 
 /// A filter of some dialect.
@@ -43,7 +47,7 @@ pub trait AnyFilter: Send + Sync {
     /// How many distinct keys the set bits speak of; `None` when it cannot be told.
     fn estimated_keys(&self) -> Option<f64>;
     /// What in the decoded numbers cannot be as the system wrote it, though it can be answered from.
-    fn doubt(&self) -> Option<DecodeError>;
+    fn doubt(&self) -> Option<Doubt>;
     /// Writes the encoded filter.
     fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()>;
 }
@@ -73,10 +77,12 @@ pub struct Plan {
     pub expected_fpr: f64,
 }
 
-/// Calls `$body` with `$D` standing for the dialect's type.
+/// Calls `$body` with `$D` standing for the dialect's type, or `$full` with the kind of full filter, which
+/// needs all keys before it has a size.
 macro_rules! with_dialect {
-    ($name:expr, $D:ident => $body:expr) => {
+    ($name:expr, $D:ident => $body:expr, $kind:ident => $full:expr, native => $native:expr) => {
         match $name {
+            Name::Native => $native,
             Name::Cassandra => {
                 type $D = Cassandra;
                 $body
@@ -117,6 +123,18 @@ macro_rules! with_dialect {
                 type $D = RocksDbBlock;
                 $body
             }
+            Name::RocksDbLegacy => {
+                let $kind = Kind::Legacy;
+                $full
+            }
+            Name::RocksDb => {
+                let $kind = Kind::FastLocal;
+                $full
+            }
+            Name::RocksDbRibbon => {
+                let $kind = Kind::Ribbon;
+                $full
+            }
             Name::JavaLsm => {
                 type $D = JavaLsm;
                 $body
@@ -127,20 +145,95 @@ macro_rules! with_dialect {
 
 /// What this request comes to, without allocating the filter.
 pub fn plan(dialect: Name, request: &Request) -> Result<Plan, SizeError> {
-    with_dialect!(dialect, D => {
-        let sized = D::size(request)?;
-        Ok(Plan {
-            dialect,
-            geometry: sized.geometry(),
-            encoded_len: sized.encoded_len(),
-            expected_fpr: sized.expected_fpr(request.expected_keys as f64),
-        })
+    with_dialect!(
+        dialect,
+        D => planned::<D>(request),
+        kind => rocksdb::plan(dialect, kind, request),
+        native => native::plan(request)
+    )
+}
+
+fn planned<D: Size + Format>(request: &Request) -> Result<Plan, SizeError> {
+    let sized = D::size(request)?;
+    Ok(Plan {
+        dialect: D::NAME,
+        geometry: sized.geometry(),
+        encoded_len: sized.encoded_len(),
+        expected_fpr: sized.expected_fpr(request.expected_keys as f64),
     })
 }
 
+/// More bits per key than this buy nothing that could be measured, whatever memory there is.
+const MOST_BITS_PER_KEY: u32 = 100;
+
+/// The largest filter for `expected_keys` keys whose encoded form fits `bytes`, up to 100 bits per key.
+///
+/// Bits per key are tried whole, then in thousandths, where the dialect takes those.
+///
+/// ```
+/// use fullbloom::{any, dialect::Name};
+///
+/// let plan = any::plan_within(Name::LevelDb, 1_000_000, 1_300_000)?;
+/// assert_eq!((plan.geometry.bit_len, plan.encoded_len), (10_000_000, 1_250_001));
+/// # Ok::<(), fullbloom::SizeError>(())
+/// ```
+pub fn plan_within(dialect: Name, expected_keys: u64, bytes: u64) -> Result<Plan, SizeError> {
+    if dialect == Name::Native {
+        return native::plan_within(expected_keys, bytes, MOST_BITS_PER_KEY.into());
+    }
+    let request = |thousandths: u32| {
+        let target = Target::BitsPerKey(f64::from(thousandths) / 1000.0);
+        Request { expected_keys, target }
+    };
+    let fits = |thousandths: u32| match encoded_len(dialect, &request(thousandths)) {
+        Ok(len) if len > bytes => Err(SizeError::OverBudget { bytes }),
+        other => other.map(|_| thousandths),
+    };
+    let mut refusal = SizeError::OverBudget { bytes };
+    let mut whole = MOST_BITS_PER_KEY * 1000;
+    while whole > 0 {
+        match fits(whole) {
+            Ok(_) => break,
+            Err(e) => refusal = e,
+        }
+        whole -= 1000;
+    }
+    let finer_parts = if whole < MOST_BITS_PER_KEY * 1000 { 1..1000 } else { 0..0 };
+    let finer = finer_parts.rev().find_map(|part| fits(whole + part).ok());
+    match finer.or((whole > 0).then_some(whole)) {
+        Some(thousandths) => plan(dialect, &request(thousandths)),
+        None => Err(refusal),
+    }
+}
+
+/// How long the encoded filter of a request is. Cheaper than the whole plan: some dialects find their rate by
+/// filling filters.
+fn encoded_len(dialect: Name, request: &Request) -> Result<u64, SizeError> {
+    with_dialect!(
+        dialect,
+        D => Ok(D::size(request)?.encoded_len()),
+        kind => rocksdb::encoded_len(kind, request),
+        native => native::plan(request).map(|plan| plan.encoded_len)
+    )
+}
+
 /// An empty filter for this request, ready for keys.
+///
+/// RocksDB's full filters are sized by the keys that come, not by those expected, as there.
 pub fn builder(dialect: Name, request: &Request) -> Result<Box<dyn AnyBuilder>, SizeError> {
-    with_dialect!(dialect, D => Ok(Box::new(Filter::<D>::new(request)?)))
+    with_dialect!(
+        dialect,
+        D => Ok(Box::new(Filter::<D>::new(request)?)),
+        kind => rocksdb::builder(dialect, kind, request),
+        native => native::builder(request)
+    )
+}
+
+/// Whether [`builder`] has no use for the number of expected keys: the geometry is given, or the filter is
+/// sized by the keys that come.
+pub fn ignores_expected_keys(dialect: Name, target: Target) -> bool {
+    matches!(target, Target::Exact { .. })
+        || matches!(dialect, Name::RocksDb | Name::RocksDbLegacy | Name::RocksDbRibbon)
 }
 
 /// Reads encoded bytes strictly and answers from where they are.
@@ -152,7 +245,16 @@ pub fn view<'a>(
     bytes: &'a [u8],
     geometry: Option<(u64, u32)>,
 ) -> Result<Box<dyn AnyFilter + 'a>, DecodeError> {
-    with_dialect!(dialect, D => Ok(Box::new(typed_view::<D>(bytes, geometry)?)))
+    with_dialect!(
+        dialect,
+        D => Ok(Box::new(typed_view::<D>(bytes, geometry)?)),
+        kind => match kind {
+            Kind::Legacy => Ok(Box::new(typed_view::<RocksDbLegacy>(bytes, geometry)?)),
+            Kind::FastLocal => Ok(Box::new(typed_view::<RocksDb>(bytes, geometry)?)),
+            Kind::Ribbon => rocksdb::ribbon_view(bytes, geometry),
+        },
+        native => native::view(bytes, geometry)
+    )
 }
 
 fn typed_view<D: Format>(bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<View<'_, D>, DecodeError> {
@@ -199,7 +301,7 @@ impl<D: Format, S: AsRef<[u8]> + Send + Sync> AnyFilter for Filter<D, S> {
         Filter::estimated_keys(self)
     }
 
-    fn doubt(&self) -> Option<DecodeError> {
+    fn doubt(&self) -> Option<Doubt> {
         Filter::dialect(self).doubt()
     }
 

@@ -44,6 +44,11 @@ pub enum SizeError {
         /// The dialect's limit in bits.
         limit: u64,
     },
+    /// Even the smallest filter for these keys is larger than the memory it may take.
+    OverBudget {
+        /// Bytes it may take.
+        bytes: u64,
+    },
     /// The engine stores no filter at all for this request (bits per key below one half).
     NoFilter {
         /// The asked bits per key.
@@ -77,6 +82,9 @@ impl fmt::Display for SizeError {
             }
             SizeError::TooLarge { bit_len, limit } => {
                 write!(f, "{bit_len} bits are more than the {limit} this dialect can hold")
+            }
+            SizeError::OverBudget { bytes } => {
+                write!(f, "no filter for this many keys fits {bytes} bytes")
             }
             SizeError::NoFilter { bits_per_key } => {
                 write!(f, "at {bits_per_key} bits per key the engine stores no filter (it needs 0.5 or more)")
@@ -140,6 +148,24 @@ pub enum DecodeError {
         /// How many bytes follow.
         extra: u64,
     },
+    /// Bytes do not have the checksum that was stored for them: they are damaged.
+    Checksum {
+        /// What they are.
+        field: &'static str,
+        /// Where they begin.
+        at: u64,
+        /// How many they are.
+        len: u64,
+    },
+    /// The bytes need a reader that knows more than this one.
+    Newer {
+        /// What this reader does not know.
+        field: &'static str,
+        /// Where it is said.
+        at: u64,
+        /// What stands there.
+        got: u64,
+    },
     /// The bytes alone do not say what they are.
     Unknown {
         /// What is missing, and how to supply it.
@@ -171,6 +197,15 @@ impl fmt::Display for DecodeError {
             }
             DecodeError::Trailing { at, extra } => {
                 write!(f, "{extra} bytes follow the end of the filter at byte {at}")
+            }
+            DecodeError::Checksum { field, at, len } => {
+                write!(f, "{field}: the {len} bytes at byte {at} do not have the checksum stored for them")
+            }
+            DecodeError::Newer { field, at, got } => {
+                write!(
+                    f,
+                    "{field} at byte {at}: {got} is not known to this version, which is too old for the file"
+                )
             }
             DecodeError::Unknown { what } => f.write_str(what),
             DecodeError::Geometry(ref e) => e.fmt(f),
@@ -251,11 +286,13 @@ pub enum FileCause {
 }
 
 impl FileError {
-    pub(crate) fn io(path: &Path, action: &'static str, cause: io::Error) -> FileError {
+    /// The system refused to do `action` (a verb: read, open, save) with this file.
+    pub fn io(path: &Path, action: &'static str, cause: io::Error) -> FileError {
         FileError { path: path.to_owned(), action, cause: FileCause::Io(cause) }
     }
 
-    pub(crate) fn decode(path: &Path, cause: DecodeError) -> FileError {
+    /// What this file holds is not sound.
+    pub fn decode(path: &Path, cause: DecodeError) -> FileError {
         FileError { path: path.to_owned(), action: "read", cause: FileCause::Decode(cause) }
     }
 

@@ -3,13 +3,15 @@
 //!
 //! A save writes a temporary file beside the target, flushes it to the disk, renames it over the target and
 //! flushes the directory: after a crash at any moment the old file or the new one is there, whole. The
-//! temporary file is removed when anything fails.
+//! temporary file is removed when anything fails; one that a killed process left behind, by the next save of the
+//! same file.
 
 use crate::bits::Owned;
 use crate::error::FileError;
 use crate::filter::{Filter, Format};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, TryLockError};
+use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, BufWriter, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -50,6 +52,21 @@ impl AsRef<[u8]> for Mapped {
 pub struct MappedBits {
     map: Mapped,
     range: Range<usize>,
+}
+
+impl MappedBits {
+    /// This part of a file.
+    ///
+    /// # Panics
+    /// On use, if the range is not inside the file.
+    pub(crate) fn new(map: Mapped, range: Range<usize>) -> MappedBits {
+        MappedBits { map, range }
+    }
+
+    /// The whole file.
+    pub(crate) fn file(&self) -> &[u8] {
+        self.map.as_ref()
+    }
 }
 
 impl AsRef<[u8]> for MappedBits {
@@ -114,13 +131,13 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
 }
 
 fn try_replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let (target, permissions) = match fs::canonicalize(path) {
+    let (target, old) = match fs::canonicalize(path) {
         Ok(target) => {
             let meta = fs::metadata(&target)?;
             if !meta.is_file() {
                 return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
             }
-            (target, Some(meta.permissions()))
+            (target, Some(meta))
         }
         Err(e) if e.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(path).is_err() => {
             (path.to_owned(), None)
@@ -131,21 +148,41 @@ fn try_replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let mut temporary = Temporary::create(directory, &target)?;
+    let mut temporary = Temporary::create(directory, &target, old.as_ref())?;
     let mut out = BufWriter::with_capacity(1 << 16, &mut temporary.file);
     write(&mut out)?;
     out.flush()?;
     drop(out);
-    if let Some(permissions) = permissions {
-        temporary.file.set_permissions(permissions)?;
+    if let Some(old) = &old {
+        take_over(&temporary.file, old)?;
     }
     temporary.file.sync_all()?;
+    // Opened before the rename: after it nothing may fail that could be known before. A directory that may be
+    // written but not read cannot be opened, and its flush is then left to the system.
+    let opened = File::open(directory);
     fs::rename(&temporary.path, &target)?;
     temporary.renamed = true;
-    // Directories cannot be opened everywhere; where they can, the rename must reach the disk.
+    match opened {
+        #[cfg(unix)] // elsewhere directories have no flush
+        Ok(directory) => directory.sync_all().map_err(|e| {
+            let told = format!("the new file is in place, but may not survive a power failure: {e}");
+            io::Error::new(e.kind(), told)
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Gives the new file the owner, as far as we may, and the permissions of the old one.
+fn take_over(file: &File, old: &fs::Metadata) -> io::Result<()> {
     #[cfg(unix)]
-    File::open(directory)?.sync_all()?;
-    Ok(())
+    {
+        use std::os::unix::fs::{MetadataExt, fchown};
+        let own = file.metadata()?;
+        if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
+            let _ = fchown(file, Some(old.uid()), Some(old.gid())); // only root may give files away
+        }
+    }
+    file.set_permissions(old.permissions())
 }
 
 /// A file that is removed again unless it has been renamed.
@@ -161,21 +198,28 @@ struct Temporary {
 const SUFFIX: &str = ".tmp";
 
 impl Temporary {
-    /// Creates `.<name>.<process>-<number>.tmp` beside the target; never an existing file or a link.
-    fn create(directory: &Path, target: &Path) -> io::Result<Temporary> {
+    /// Creates `.fullbloom-<target>-<process>-<number>.tmp` beside the target, where `<target>` is a number made
+    /// from its name; never an existing file or a link. Nobody can read it who could not read the old file.
+    fn create(directory: &Path, target: &Path, old: Option<&fs::Metadata>) -> io::Result<Temporary> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let name = target
             .file_name()
             .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"))?;
-        let mut prefix = OsString::from(".");
-        prefix.push(name);
-        prefix.push(".");
+        let prefix = prefix(name);
         remove_abandoned(directory, &prefix);
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        if let Some(old) = old {
+            use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+            options.mode(old.mode() & 0o600);
+        }
+        #[cfg(not(unix))]
+        let _ = old;
         loop {
-            let mut own = prefix.clone();
-            own.push(format!("{}-{}{SUFFIX}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed)));
-            let path = directory.join(own);
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let path = directory.join(format!("{prefix}{}-{number}{SUFFIX}", std::process::id()));
+            match options.open(&path) {
                 // Another save may have taken it for abandoned before it was locked: then it is gone.
                 Ok(file) if !locked_by_other(&file) && path.exists() => {
                     return Ok(Temporary { path, file, renamed: false });
@@ -188,6 +232,13 @@ impl Temporary {
     }
 }
 
+/// How temporary files for a target of this name begin: of the same length for every name.
+fn prefix(name: &OsStr) -> String {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(name.as_encoded_bytes());
+    format!(".fullbloom-{:016x}-", hasher.finish())
+}
+
 /// Takes the lock, or says that somebody else has it. File systems without locks count as locked by us.
 fn locked_by_other(file: &File) -> bool {
     matches!(file.try_lock(), Err(TryLockError::WouldBlock))
@@ -195,20 +246,19 @@ fn locked_by_other(file: &File) -> bool {
 
 /// Removes temporary files of the same target whose writers are gone. Best effort: what cannot be looked at
 /// stays, and does no harm.
-fn remove_abandoned(directory: &Path, prefix: &OsStr) {
+fn remove_abandoned(directory: &Path, prefix: &str) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
-        let name = name.as_encoded_bytes();
-        let middle = name
-            .strip_prefix(prefix.as_encoded_bytes())
-            .and_then(|rest| rest.strip_suffix(SUFFIX.as_bytes()));
-        let ours =
-            middle.is_some_and(|m| m.contains(&b'-') && m.iter().all(|b| b.is_ascii_digit() || *b == b'-'));
-        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
-        if ours && is_file && File::open(entry.path()).is_ok_and(|file| matches!(file.try_lock(), Ok(()))) {
+        let ours = name.to_str().is_some_and(|name| name.starts_with(prefix) && name.ends_with(SUFFIX));
+        if !ours || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
+        let Ok(file) = File::open(entry.path()) else { continue };
+        if file.try_lock().is_ok() {
             let _ = fs::remove_file(entry.path());
         }
+        drop(file); // and only now the lock: its creator must not find the file unlocked and already gone
     }
 }
 
@@ -248,13 +298,49 @@ mod tests {
     #[test]
     fn what_a_killed_writer_left_is_removed_and_what_a_live_one_writes_is_not() {
         let dir = tempfile::tempdir().unwrap();
-        for name in [".f.1-0.tmp", ".f.1-1.tmp", ".f.x.tmp", ".g.1-0.tmp"] {
+        let (f, g) = (prefix("f".as_ref()), prefix("g".as_ref()));
+        let (dead, live, other) = (format!("{f}1-0.tmp"), format!("{f}1-1.tmp"), format!("{g}1-0.tmp"));
+        for name in [&dead, &live, &other, ".f.2024-01.tmp"] {
             fs::write(dir.path().join(name), b"half").unwrap();
         }
-        let live = File::open(dir.path().join(".f.1-1.tmp")).unwrap();
-        live.lock().unwrap();
+        let lock = File::open(dir.path().join(&live)).unwrap();
+        lock.lock().unwrap();
         replace(&dir.path().join("f"), |out| out.write_all(b"new")).unwrap();
-        assert_eq!(names(dir.path()), [".f.1-1.tmp", ".f.x.tmp", ".g.1-0.tmp", "f"]);
+        let left = names(dir.path());
+        assert!(!left.contains(&dead), "{left:?}");
+        assert!(
+            [live, other, ".f.2024-01.tmp".into(), "f".into()].iter().all(|name| left.contains(name)),
+            "{left:?}"
+        );
+    }
+
+    #[test]
+    fn savers_of_one_file_never_fail_and_readers_never_see_a_part() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        replace(&path, |out| out.write_all(&[0; 5000])).unwrap();
+        std::thread::scope(|threads| {
+            for byte in 1..=8u8 {
+                let path = &path;
+                threads.spawn(move || {
+                    for _ in 0..40 {
+                        replace(path, |out| out.write_all(&[byte; 5000])).unwrap();
+                    }
+                });
+            }
+            for _ in 0..200 {
+                let bytes = fs::read(&path).unwrap();
+                assert_eq!(bytes.len(), 5000);
+                assert!(bytes.iter().all(|byte| *byte == bytes[0]));
+            }
+        });
+        assert_eq!(names(dir.path()), ["f"]);
+    }
+
+    #[test]
+    fn the_longest_names_can_be_saved() {
+        let dir = tempfile::tempdir().unwrap();
+        replace(&dir.path().join("n".repeat(255)), |out| out.write_all(b"new")).unwrap();
     }
 
     #[cfg(unix)]

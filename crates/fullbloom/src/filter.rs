@@ -10,13 +10,14 @@ use crate::bits::{self, Owned};
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::sizing::{self, Geometry, Request, Target};
+use std::fmt;
 use std::io;
 use std::ops::Range;
 
 /// One system's way from a key to an answer, exactly; a value of it is bound to one geometry.
 ///
 /// Implemented by the types in [`dialect`](crate::dialect). The methods taking `bits` may rely on what
-/// [`Filter`] has checked: there are at least [`byte_len`](Dialect::byte_len) bytes.
+/// [`Filter`] has checked: there are [`byte_len`](Dialect::byte_len) bytes.
 pub trait Dialect: Clone + Send + Sync {
     /// The dialect's name.
     const NAME: Name;
@@ -36,6 +37,35 @@ pub trait Dialect: Clone + Send + Sync {
     /// Asks the CPU for the cache lines that [`test`](Dialect::test) will read.
     fn prefetch(&self, bits: &[u8], hash: Self::Hash);
 
+    /// Tests many keys; for dialects with a better pipeline than the shared one.
+    #[inline]
+    fn test_keys<K: AsRef<[u8]>>(&self, bits: &[u8], keys: &[K], answers: Answers<'_>) {
+        test_ring(self, bits, keys.iter().map(|key| self.hash(key.as_ref())), answers);
+    }
+
+    /// As [`test_keys`](Dialect::test_keys), for hashes made before.
+    #[inline]
+    fn test_hashes(&self, bits: &[u8], hashes: &[Self::Hash], answers: Answers<'_>) {
+        test_ring(self, bits, hashes.iter().copied(), answers);
+    }
+
+    /// The rate to expect of these bits: every probe of an absent key hits a set bit with the chance `fill`.
+    /// Reads the whole array.
+    fn fpr_of(&self, bits: &[u8]) -> f64 {
+        let Geometry { bit_len, probes, .. } = self.geometry();
+        if probes == 0 {
+            return 1.0;
+        }
+        let fill = bits::count_ones(bits, bit_len) as f64 / bit_len.max(1) as f64;
+        fill.powf(f64::from(probes))
+    }
+
+    /// How many distinct keys these bits speak of; `None` when they do not tell. Reads the whole array.
+    fn keys_of(&self, bits: &[u8]) -> Option<f64> {
+        let Geometry { bit_len, probes, .. } = self.geometry();
+        sizing::estimated_keys(bits::count_ones(bits, bit_len), bit_len, probes)
+    }
+
     /// The rate to expect when this many distinct keys are in, by the dialect's own model.
     fn expected_fpr(&self, keys: f64) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
@@ -52,6 +82,18 @@ pub trait Dialect: Clone + Send + Sync {
 pub trait Insert: Dialect {
     /// Sets the bits of this hash; true if at least one was clear.
     fn set(&self, bits: &mut [u8], hash: Self::Hash) -> bool;
+
+    /// Sets the bits of many keys; memory is asked for ahead.
+    #[inline]
+    fn set_keys<K: AsRef<[u8]>>(&self, bits: &mut [u8], keys: &[K]) {
+        set_ring(self, bits, keys.iter().map(|key| self.hash(key.as_ref())));
+    }
+
+    /// As [`set_keys`](Insert::set_keys), for hashes made before.
+    #[inline]
+    fn set_hashes(&self, bits: &mut [u8], hashes: &[Self::Hash]) {
+        set_ring(self, bits, hashes.iter().copied());
+    }
 
     /// Whether the union of two filters' bits is the filter of the union of their keys.
     fn mergeable(&self, other: &Self) -> Result<(), MergeError> {
@@ -101,8 +143,23 @@ pub trait Format: Dialect + Sized {
     fn encoded_len(&self) -> u64;
 
     /// What in the decoded numbers cannot be as the system wrote it, though it can be answered from.
-    fn doubt(&self) -> Option<DecodeError> {
+    fn doubt(&self) -> Option<Doubt> {
         None
+    }
+}
+
+/// Something in a filter's numbers is not as its system writes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Doubt {
+    /// The field, and what it would have to be.
+    pub cause: DecodeError,
+    /// If that field is the damaged one, keys that are in the filter are called absent.
+    pub may_lose_keys: bool,
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.cause.fmt(f)
     }
 }
 
@@ -119,12 +176,101 @@ pub type View<'a, D> = Filter<D, &'a [u8]>;
 /// How many keys ahead of its test a key's cache lines are asked for in batches.
 const AHEAD: usize = 16;
 
+/// What happens to a hash in a [`ring`].
+enum Step<H> {
+    /// It entered: ask for its memory.
+    Coming(H),
+    /// It leaves, [`AHEAD`] hashes later: use its memory.
+    Arrived(H),
+}
+
+/// Passes hashes through a ring, so that each one's memory is on its way while earlier ones are worked on.
+#[inline(always)]
+fn ring<H: Copy + Default>(mut hashes: impl Iterator<Item = H>, mut step: impl FnMut(Step<H>)) {
+    let mut slots = [H::default(); AHEAD];
+    let mut inside = 0;
+    for (slot, hash) in slots.iter_mut().zip(hashes.by_ref()) {
+        step(Step::Coming(hash));
+        *slot = hash;
+        inside += 1;
+    }
+    let mut next = 0;
+    for hash in hashes {
+        let slot = &mut slots[next];
+        step(Step::Arrived(*slot));
+        step(Step::Coming(hash));
+        *slot = hash;
+        next = (next + 1) % AHEAD;
+    }
+    // When hashes followed, the ring is full and its oldest entry is at `next`; else that is 0.
+    for i in 0..inside {
+        step(Step::Arrived(slots[(next + i) % AHEAD]));
+    }
+}
+
+#[inline(always)]
+fn test_ring<D: Dialect>(
+    dialect: &D,
+    bits: &[u8],
+    hashes: impl Iterator<Item = D::Hash>,
+    mut answers: Answers<'_>,
+) {
+    answers.clear();
+    let mut i = 0;
+    ring(hashes, |step| match step {
+        Step::Coming(hash) => dialect.prefetch(bits, hash),
+        Step::Arrived(hash) => {
+            answers.put(i, dialect.test(bits, hash));
+            i += 1;
+        }
+    });
+}
+
+#[inline(always)]
+fn set_ring<D: Insert>(dialect: &D, bits: &mut [u8], hashes: impl Iterator<Item = D::Hash>) {
+    ring(hashes, |step| match step {
+        Step::Coming(hash) => dialect.prefetch(bits, hash),
+        Step::Arrived(hash) => {
+            dialect.set(bits, hash);
+        }
+    });
+}
+
+/// Where the answers of a batch go.
+#[derive(Debug)]
+pub enum Answers<'a> {
+    /// One bool for each key.
+    Bools(&'a mut [bool]),
+    /// Bit `i % 64` of word `i / 64` for key `i`; bits after the last key become zero.
+    Bits(&'a mut [u64]),
+}
+
+impl Answers<'_> {
+    fn clear(&mut self) {
+        if let Answers::Bits(words) = self {
+            words.fill(0);
+        }
+    }
+
+    /// After [`clear`](Answers::clear), once for each key.
+    #[inline(always)]
+    fn put(&mut self, i: usize, yes: bool) {
+        match self {
+            Answers::Bools(bools) => bools[i] = yes,
+            Answers::Bits(words) => words[i / 64] |= u64::from(yes) << (i % 64),
+        }
+    }
+}
+
 impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
-    /// A filter over these bits; refused when they are fewer than the dialect's geometry needs.
+    /// A filter over these bits; refused when they are fewer or more than the dialect's geometry says.
     pub fn from_parts(dialect: D, bits: S) -> Result<Self, DecodeError> {
         let (need, have) = (dialect.byte_len(), bits.as_ref().len() as u64);
         if have < need {
             return Err(DecodeError::Truncated { field: "bits", at: 0, need, have });
+        }
+        if have > need {
+            return Err(DecodeError::Trailing { at: need, extra: have - need });
         }
         Ok(Filter { dialect, bits })
     }
@@ -153,7 +299,7 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
     /// If `keys` and `answers` differ in length.
     pub fn may_contain_batch<K: AsRef<[u8]>>(&self, keys: &[K], answers: &mut [bool]) {
         assert_eq!(keys.len(), answers.len(), "one answer for each key");
-        self.pipeline(keys.iter().map(|key| self.dialect.hash(key.as_ref())), answers);
+        self.dialect.test_keys(self.bits.as_ref(), keys, Answers::Bools(answers));
     }
 
     /// As [`may_contain_batch`](Filter::may_contain_batch), for hashes made before.
@@ -162,25 +308,26 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
     /// If `hashes` and `answers` differ in length.
     pub fn may_contain_hashes(&self, hashes: &[D::Hash], answers: &mut [bool]) {
         assert_eq!(hashes.len(), answers.len(), "one answer for each hash");
-        self.pipeline(hashes.iter().copied(), answers);
+        self.dialect.test_hashes(self.bits.as_ref(), hashes, Answers::Bools(answers));
     }
 
-    /// A ring of hashes: each is prefetched when it enters and tested when it leaves, `AHEAD` later.
-    fn pipeline(&self, mut hashes: impl Iterator<Item = D::Hash>, answers: &mut [bool]) {
-        let bits = self.bits.as_ref();
-        let mut ring = [D::Hash::default(); AHEAD];
-        for (slot, hash) in ring.iter_mut().zip(hashes.by_ref().take(answers.len())) {
-            self.dialect.prefetch(bits, hash);
-            *slot = hash;
-        }
-        for (i, answer) in answers.iter_mut().enumerate() {
-            let slot = &mut ring[i % AHEAD];
-            *answer = self.dialect.test(bits, *slot);
-            if let Some(hash) = hashes.next() {
-                self.dialect.prefetch(bits, hash);
-                *slot = hash;
-            }
-        }
+    /// As [`may_contain_batch`](Filter::may_contain_batch), with one bit for each key: bit `i % 64` of word
+    /// `i / 64` for key `i`. Bits after the last key become zero.
+    ///
+    /// # Panics
+    /// Unless there is one word for every 64 keys or part of them.
+    pub fn may_contain_bitmap<K: AsRef<[u8]>>(&self, keys: &[K], answers: &mut [u64]) {
+        assert_eq!(keys.len().div_ceil(64), answers.len(), "one word for every 64 keys");
+        self.dialect.test_keys(self.bits.as_ref(), keys, Answers::Bits(answers));
+    }
+
+    /// As [`may_contain_bitmap`](Filter::may_contain_bitmap), for hashes made before.
+    ///
+    /// # Panics
+    /// Unless there is one word for every 64 hashes or part of them.
+    pub fn may_contain_hashes_bitmap(&self, hashes: &[D::Hash], answers: &mut [u64]) {
+        assert_eq!(hashes.len().div_ceil(64), answers.len(), "one word for every 64 hashes");
+        self.dialect.test_hashes(self.bits.as_ref(), hashes, Answers::Bits(answers));
     }
 
     /// The hash of a key, to be asked of several filters of this dialect.
@@ -217,19 +364,15 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
         }
     }
 
-    /// The rate to expect of the filter as it is now: every probe of an absent key hits a set bit with
-    /// the chance `fill`. Reads the whole array.
+    /// The rate to expect of the filter as it is now. Reads the whole array.
     pub fn expected_fpr(&self) -> f64 {
-        match self.geometry().probes {
-            0 => 1.0,
-            probes => self.fill().powf(f64::from(probes)),
-        }
+        self.dialect.fpr_of(self.bits.as_ref())
     }
 
-    /// How many distinct keys the set bits speak of; `None` when the filter is full or has no probes.
+    /// How many distinct keys the bits speak of; `None` when they do not tell, as in a full filter. Reads
+    /// the whole array.
     pub fn estimated_keys(&self) -> Option<f64> {
-        let Geometry { bit_len, probes, .. } = self.geometry();
-        sizing::estimated_keys(self.set_bits(), bit_len, probes)
+        self.dialect.keys_of(self.bits.as_ref())
     }
 
     /// A copy that owns its bits.
@@ -256,17 +399,12 @@ impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
 
     /// Adds many keys; as with [`may_contain_batch`](Filter::may_contain_batch), memory is asked for ahead.
     pub fn insert_batch<K: AsRef<[u8]>>(&mut self, keys: &[K]) {
-        let bits = self.bits.as_mut();
-        for group in keys.chunks(AHEAD) {
-            let mut hashes = [D::Hash::default(); AHEAD];
-            for (hash, key) in hashes.iter_mut().zip(group) {
-                *hash = self.dialect.hash(key.as_ref());
-                self.dialect.prefetch(bits, *hash);
-            }
-            for hash in &hashes[..group.len()] {
-                self.dialect.set(bits, *hash);
-            }
-        }
+        self.dialect.set_keys(self.bits.as_mut(), keys);
+    }
+
+    /// As [`insert_batch`](Filter::insert_batch), for hashes made before.
+    pub fn insert_hashes(&mut self, hashes: &[D::Hash]) {
+        self.dialect.set_hashes(self.bits.as_mut(), hashes);
     }
 
     /// Forgets all keys.

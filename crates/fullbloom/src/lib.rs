@@ -87,6 +87,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! **RocksDB's full filters** ([`RocksDb`], [`RocksDbLegacy`], [`RocksDbRibbon`]) are made when all keys are known; bytes of any
+//! kind are read as RocksDB reads them:
+//!
+//! ```
+//! use fullbloom::rocksdb::{Builder, FullFilter, Kind, Policy};
+//!
+//! let mut builder = Builder::new(Policy::new(Kind::FastLocal, 10.0)?);
+//! builder.insert(b"hello");
+//! let block = builder.finish()?.encode();
+//! assert_eq!(block[64..], [0xff, 0, 6, 0, 0]); // one block of 64 bytes, six probes
+//! assert!(FullFilter::read(&block).may_contain(b"hello"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! **java-lsm-tree** ([`JavaLsm`]) stores bits alone and forgets its two numbers; give them back:
 //!
 //! ```
@@ -111,6 +125,8 @@ pub mod error;
 pub mod file;
 mod filter;
 pub mod hash;
+pub mod kernel;
+pub mod native;
 pub mod probe;
 pub mod sizing;
 pub mod sniff;
@@ -119,4 +135,5 @@ mod wire;
 pub use bits::Owned;
 pub use dialect::*;
 pub use error::{DecodeError, FileError, MergeError, SizeError};
-pub use filter::{Dialect, Filter, Format, Insert, Size, View};
+pub use filter::{Answers, Dialect, Doubt, Filter, Format, Insert, Size, View};
+pub use native::NativeFilter;

@@ -1,8 +1,10 @@
-//! Which dialect a file is of, as far as its name and its first bytes can tell.
+//! Which dialect a file is of, as far as its name and its bytes can tell.
 
 use crate::dialect::Name;
 use crate::dialect::cassandra::Descriptor;
+use crate::dialect::{LevelDb, rocksdb};
 use crate::error::DecodeError;
+use crate::filter::Format;
 use std::path::Path;
 
 /// Where a Java object stream begins in the filters of Cassandra 0.x.
@@ -11,8 +13,9 @@ const JAVA_STREAM: &[u8] = b"\xac\xed\x00\x05";
 
 /// The dialect of these bytes.
 ///
-/// A magic decides; else the name, when it is that of an sstable's component. Where the two contradict each
-/// other, and where neither says anything, the dialect must be given.
+/// A magic decides; else the name, when it is that of an sstable's component; else the trailer of RocksDB's
+/// full filters, when everything about it fits. Where two contradict each other, and where nothing says
+/// anything, the dialect must be given.
 ///
 /// ```
 /// use fullbloom::{dialect::Name, sniff};
@@ -25,6 +28,9 @@ const JAVA_STREAM: &[u8] = b"\xac\xed\x00\x05";
 pub fn dialect(path: Option<&Path>, bytes: &[u8]) -> Result<Name, DecodeError> {
     if bytes.starts_with(b"libbloom2") {
         return Ok(Name::Libbloom);
+    }
+    if bytes.starts_with(crate::native::MAGIC) {
+        return Ok(Name::Native);
     }
     let is_java_stream = bytes.get(JAVA_STREAM_AT..).is_some_and(|rest| rest.starts_with(JAVA_STREAM));
     match path.map(Descriptor::parse) {
@@ -47,7 +53,15 @@ pub fn dialect(path: Option<&Path>, bytes: &[u8]) -> Result<Name, DecodeError> {
         _ if is_java_stream => Err(DecodeError::Unknown {
             what: "a filter of Cassandra 0.x: cassandra-0 (versions a, b; text keys) or cassandra-0.7 (c to e)",
         }),
-        _ => Err(DecodeError::Unknown { what: "neither the name nor the bytes say which dialect this is" }),
+        _ => match rocksdb::sniff(bytes) {
+            Some(_) if LevelDb::decode(bytes).is_ok() => Err(DecodeError::Unknown {
+                what: "the bytes may be a full filter of RocksDB (rocksdb-ribbon, rocksdb-legacy) or a per-block filter (leveldb, rocksdb-block)",
+            }),
+            Some(name) => Ok(name),
+            None => {
+                Err(DecodeError::Unknown { what: "neither the name nor the bytes say which dialect this is" })
+            }
+        },
     }
 }
 
@@ -58,6 +72,20 @@ fn is_filter_db(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_trailers_of_rocksdb_are_known_and_a_large_ribbon_filter_is_ambiguous() {
+        let with_trailer =
+            |data_len: usize, trailer: [u8; 5]| [vec![0x35; data_len], trailer.to_vec()].concat();
+        assert_eq!(dialect(None, &with_trailer(128, [0xff, 0, 6, 0, 0])), Ok(Name::RocksDb));
+        assert_eq!(dialect(None, &with_trailer(192, [6, 3, 0, 0, 0])), Ok(Name::RocksDbLegacy));
+        assert_eq!(dialect(None, &with_trailer(448, [0xfe, 1, 4, 0, 0])), Ok(Name::RocksDbRibbon));
+        assert!(dialect(None, &with_trailer(128, [6, 2, 0, 0, 0])).is_err(), "RocksDB writes odd lines");
+        // 65,538 blocks of one column: the last byte also is one probe of a per-block filter.
+        let large = with_trailer(65_538 * 16, [0xfe, 1, 2, 0, 1]);
+        let refused = dialect(None, &large).unwrap_err().to_string();
+        assert!(refused.contains("rocksdb-ribbon") && refused.contains("leveldb"), "{refused}");
+    }
 
     #[test]
     fn a_name_that_contradicts_the_bytes_is_reported() {

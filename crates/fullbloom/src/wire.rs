@@ -20,6 +20,12 @@ impl<'a> Cursor<'a> {
         Cursor { bytes, at: 0 }
     }
 
+    /// Begins in the middle, at an offset that is not beyond the end; errors tell offsets from the front.
+    pub(crate) fn at_offset(bytes: &'a [u8], at: usize) -> Self {
+        debug_assert!(at <= bytes.len());
+        Cursor { bytes, at: at.min(bytes.len()) }
+    }
+
     /// Offset of the next byte.
     pub(crate) fn at(&self) -> u64 {
         self.at as u64

@@ -8,13 +8,13 @@
 //! Storage is anything that gives bytes (`AsRef<[u8]>`): [`Owned`] memory, a borrowed `&[u8]`, a mapped
 //! file. What gives mutable bytes (`AsMut<[u8]>`) can be inserted into.
 
-#[cfg(target_arch = "x86_64")]
-pub(crate) mod gather;
+pub(crate) mod atomic;
 mod owned;
 pub(crate) mod prefetch;
 pub(crate) mod shared;
 
 pub use owned::Owned;
+pub(crate) use owned::Words;
 
 /// Xor this into a position to find it in an array of big-endian 64-bit words: it turns the byte index
 /// inside its group of eight around and leaves the bit index alone.
@@ -57,6 +57,13 @@ pub(crate) fn count_ones(bits: &[u8], bit_len: u64) -> u64 {
 pub(crate) fn or_into(ours: &mut [u8], theirs: &[u8]) {
     for (a, b) in ours.iter_mut().zip(theirs) {
         *a |= b;
+    }
+}
+
+/// Keeps in `ours` only what `theirs` has too; both have the same length.
+pub(crate) fn and_into(ours: &mut [u8], theirs: &[u8]) {
+    for (a, b) in ours.iter_mut().zip(theirs) {
+        *a &= b;
     }
 }
 

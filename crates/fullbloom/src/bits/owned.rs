@@ -4,41 +4,120 @@
 use crate::error::SizeError;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::fmt;
+use std::ops::Range;
 use std::ptr::NonNull;
 
 /// Alignment of the first byte: one cache line, so that a 512-bit block never straddles two.
 pub(crate) const ALIGN: usize = 64;
 
+/// From this size on, Linux is asked for huge pages. A random probe of an array beyond the reach of the small pages'
+/// address cache else waits for two memory accesses: 55 against 90 million lines per second at 256 MiB.
+#[cfg(target_os = "linux")]
+const HUGE_FROM: usize = 4 << 20;
+
+/// A huge page, where there are such.
+#[cfg(target_os = "linux")]
+const HUGE_PAGE: usize = 2 << 20;
+
 /// A zeroed, 64-byte aligned byte array of fixed length.
 ///
-/// Memory is asked for with `calloc`, so the pages of a large array cost nothing until they are
-/// written: a 5 GB filter that holds a few keys occupies a few pages.
+/// Memory is taken as the system gives it, zeroed on first touch, so the pages of a large array cost nothing
+/// until they are written: a 5 GB filter that holds a few keys occupies a few pages.
 pub struct Owned {
     /// First aligned byte; dangling when `len` is 0.
     start: NonNull<u8>,
     len: usize,
-    /// What the allocator returned, to be given back; `None` when nothing was allocated.
-    base: Option<(NonNull<u8>, Layout)>,
+    memory: Memory,
+}
+
+/// What is given back when the array is dropped.
+enum Memory {
+    None,
+    Allocated(NonNull<u8>, Layout),
+    /// Gives itself back.
+    #[cfg(target_os = "linux")]
+    Mapped(#[expect(dead_code, reason = "held to be dropped")] memmap2::MmapMut),
 }
 
 impl Owned {
-    /// `len` zero bytes, or [`SizeError::Memory`] when the allocator refuses.
+    /// `len` zero bytes, or [`SizeError::Memory`] when the system refuses.
     pub fn zeroed(len: u64) -> Result<Owned, SizeError> {
         let refused = SizeError::Memory { bytes: len };
         let Ok(size) = usize::try_from(len) else { return Err(refused) };
         if size == 0 {
-            return Ok(Owned { start: NonNull::dangling(), len: 0, base: None });
+            return Ok(Owned { start: NonNull::dangling(), len: 0, memory: Memory::None });
         }
+        #[cfg(target_os = "linux")]
+        if size >= HUGE_FROM {
+            return Owned::mapped(size).ok_or(refused);
+        }
+        Owned::allocated(size).ok_or(refused)
+    }
+
+    fn allocated(size: usize) -> Option<Owned> {
         // Over-aligned `alloc_zeroed` is posix_memalign plus memset, which touches every page. Asking for
         // the system's natural alignment keeps it a calloc; the slack makes room to align by hand.
-        let Some(padded) = size.checked_add(ALIGN) else { return Err(refused) };
-        let Ok(layout) = Layout::from_size_align(padded, 16) else { return Err(refused) };
-        // SAFETY: `layout` has a non-zero size, because `padded` is at least ALIGN.
-        let Some(base) = NonNull::new(unsafe { alloc_zeroed(layout) }) else { return Err(refused) };
-        let slack = base.align_offset(ALIGN);
-        // SAFETY: `slack` is below ALIGN, and the allocation is `size + ALIGN` bytes long.
+        let layout = Layout::from_size_align(size.checked_add(ALIGN)?, 1).ok()?;
+        // SAFETY: `layout` has a non-zero size, because it is at least ALIGN.
+        let base = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let slack = base.addr().get().wrapping_neg() % ALIGN;
+        // SAFETY: `slack` is a remainder by ALIGN, and the allocation is `size + ALIGN` bytes long.
         let start = unsafe { base.add(slack) };
-        Ok(Owned { start, len: size, base: Some((base, layout)) })
+        Some(Owned { start, len: size, memory: Memory::Allocated(base, layout) })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn mapped(size: usize) -> Option<Owned> {
+        let mut map = memmap2::MmapOptions::new().len(size.checked_add(HUGE_PAGE)?).map_anon().ok()?;
+        // A system without huge pages says no, which changes nothing.
+        let _ = map.advise(memmap2::Advice::HugePage);
+        let base = NonNull::new(map.as_mut_ptr())?;
+        let slack = base.addr().get().wrapping_neg() % HUGE_PAGE;
+        // SAFETY: `slack` is a remainder by HUGE_PAGE, and the mapping is `size + HUGE_PAGE` bytes long.
+        let start = unsafe { base.add(slack) };
+        Some(Owned { start, len: size, memory: Memory::Mapped(map) })
+    }
+
+    /// Only this part of the array; the rest is kept in memory but out of reach.
+    ///
+    /// # Panics
+    /// If the range is not inside the array.
+    pub(crate) fn narrow(mut self, range: Range<usize>) -> Owned {
+        let len = self.as_ref()[range.clone()].len();
+        // SAFETY: slicing has just shown that the range lies inside the array.
+        self.start = unsafe { self.start.add(range.start) };
+        self.len = len;
+        self
+    }
+
+    /// The first byte; for views of another type over the same memory.
+    pub(super) fn as_ptr(&self) -> NonNull<u8> {
+        self.start
+    }
+
+    /// Number of bytes.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+}
+
+/// Zeroed 64-bit numbers in [`Owned`] memory: large ones in huge pages too.
+pub(crate) struct Words(Owned);
+
+impl Words {
+    pub(crate) fn zeroed(len: usize) -> Result<Words, SizeError> {
+        Owned::zeroed((len as u64).saturating_mul(8)).map(Words)
+    }
+}
+
+impl AsMut<[u64]> for Words {
+    fn as_mut(&mut self) -> &mut [u64] {
+        match self.0.len / 8 {
+            0 => &mut [], // nothing is allocated, and the pointer dangles
+            // SAFETY: the memory is valid for `len` initialised bytes, aligned to 64, and ours alone; every eight
+            // bytes are a `u64`.
+            len => unsafe { std::slice::from_raw_parts_mut(self.0.start.as_ptr().cast(), len) },
+        }
     }
 }
 
@@ -60,8 +139,8 @@ impl AsMut<[u8]> for Owned {
 
 impl Drop for Owned {
     fn drop(&mut self) {
-        if let Some((base, layout)) = self.base {
-            // SAFETY: `base` came from `alloc_zeroed(layout)` in `zeroed` and is freed once.
+        if let Memory::Allocated(base, layout) = self.memory {
+            // SAFETY: `base` came from `alloc_zeroed(layout)` in `allocated` and is freed once.
             unsafe { dealloc(base.as_ptr(), layout) }
         }
     }
@@ -84,7 +163,7 @@ mod tests {
 
     #[test]
     fn memory_is_aligned_and_zero_at_every_small_length() {
-        for len in [0u64, 1, 15, 16, 63, 64, 65, 4096, 1 << 20] {
+        for len in [0u64, 1, 15, 16, 63, 64, 65, 4096, 1 << 20, (4 << 20) - 1, 4 << 20, (5 << 20) + 1] {
             let owned = Owned::zeroed(len).unwrap();
             assert_eq!(owned.as_ref().len() as u64, len);
             assert!(owned.as_ref().iter().all(|&b| b == 0));
@@ -95,18 +174,42 @@ mod tests {
     }
 
     #[test]
+    fn a_part_of_an_array_is_that_part() {
+        for len in [200u64, 5 << 20] {
+            let mut owned = Owned::zeroed(len).unwrap();
+            owned.as_mut()[64..68].copy_from_slice(&[1, 2, 3, 4]);
+            assert_eq!(owned.narrow(65..67).as_ref(), [2, 3]);
+        }
+        assert!(Owned::zeroed(10).unwrap().narrow(10..10).as_ref().is_empty());
+    }
+
+    #[test]
+    #[should_panic(expected = "range end index 11 out of range")]
+    fn a_part_beyond_the_end_is_refused() {
+        Owned::zeroed(10).unwrap().narrow(5..11);
+    }
+
+    #[test]
     fn impossible_sizes_are_refused_not_aborted() {
         for len in [u64::MAX, u64::MAX - 63, 1 << 62] {
             assert_eq!(Owned::zeroed(len).unwrap_err(), SizeError::Memory { bytes: len });
         }
     }
 
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
     #[test]
     fn a_large_array_is_usable_at_both_ends_without_being_paid_for() {
+        let resident = || {
+            let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+            statm.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 4096
+        };
+        let before = resident();
         let mut owned = Owned::zeroed(5 << 30).unwrap();
         owned.as_mut()[0] = 1;
         *owned.as_mut().last_mut().unwrap() = 2;
         assert_eq!(owned.as_ref()[0], 1);
         assert_eq!(owned.as_ref()[1 << 30], 0);
+        // Other tests run beside this one; none of them needs a gigabyte.
+        assert!(resident() < before + (1 << 30));
     }
 }

@@ -1,23 +1,40 @@
 #![allow(unsafe_code)]
-//! A hint that a byte will be read soon. Never a fault, never an answer.
+//! A hint that memory will be read soon. Never a fault, never an answer.
 
-/// Asks the CPU to bring the cache line of `bits[index]` closer. Does nothing outside the slice and
-/// on CPUs without such an instruction.
+/// Asks the CPU to bring the cache line where `items[index]` begins closer. Does nothing outside the slice
+/// and on CPUs without such an instruction.
 #[inline(always)]
-pub(crate) fn read(bits: &[u8], index: usize) {
-    if let Some(byte) = bits.get(index) {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: prefetch never faults; the address is that of a live byte besides. SSE is part of x86-64.
-        unsafe {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(byte).cast());
-        }
-        #[cfg(target_arch = "aarch64")]
-        // SAFETY: prfm never faults and changes nothing but the cache; the address is that of a live byte.
-        unsafe {
-            std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) std::ptr::from_ref(byte), options(nostack, preserves_flags, readonly));
-        }
-        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-        let _ = byte;
+pub(crate) fn read<T>(items: &[T], index: usize) {
+    if let Some(item) = items.get(index) {
+        address(std::ptr::from_ref(item).cast());
+    }
+}
+
+/// Asks the CPU to bring the cache line of this address closer, whatever the address is.
+#[inline(always)]
+pub(crate) fn address(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: prefetch reads nothing and never faults, at any address. SSE is part of x86-64.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(at.cast());
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: prfm never faults, at any address, and changes nothing but the cache.
+    unsafe {
+        std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) at, options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let _ = at;
+}
+
+/// Asks for the memory of `count` items from number `start` on, as far as there are any.
+#[inline(always)]
+pub(crate) fn ahead<T>(items: &[T], start: usize, count: usize) {
+    const LINE: usize = 64;
+    let Some(rest) = items.get(start..) else { return };
+    let bytes = size_of_val(&rest[..count.min(rest.len())]);
+    for at in (0..bytes).step_by(LINE) {
+        address(rest.as_ptr().cast::<u8>().wrapping_add(at));
     }
 }

@@ -43,6 +43,10 @@ pub struct JavaLsm {
     probes: u32,
 }
 
+/// The most probes taken: what the smallest positive rate, 5e-324, comes to. A number given beside the bytes must not
+/// keep a lookup busy for seconds.
+const MAX_PROBES: u32 = 1075;
+
 /// `size` and `hashFunctions` as the constructor computes them, with Java's truncations.
 ///
 /// Both are truncated, so a rate of 0.01 gets 6 probes instead of 7, and rates of 0.5 and more get none: every
@@ -62,6 +66,9 @@ impl JavaLsm {
     pub fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
         let refused =
             SizeError::Count { what: "bits", got: bit_len, allowed: "1 to 2147483647, or 0 with 0 probes" };
+        if probes > MAX_PROBES {
+            return Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "at most 1075" });
+        }
         match i32::try_from(bit_len) {
             Ok(0) if probes != 0 => Err(refused),
             Ok(bits) => {

@@ -12,17 +12,23 @@
 //! | `libbloom-1` | libbloom 1.6, raw bits | [`Libbloom1`] |
 //! | `leveldb` | LevelDB's policy filter (leveldb.BuiltinBloomFilter2) | [`LevelDb`] |
 //! | `rocksdb-block` | RocksDB's per-block policy filter (6.x and older) | [`RocksDbBlock`] |
+//! | `rocksdb-legacy` | RocksDB's full filter below `format_version` 5 | [`RocksDbLegacy`] |
+//! | `rocksdb` | RocksDB's full filter since, FastLocalBloom | [`RocksDb`] |
+//! | `rocksdb-ribbon` | RocksDB's Ribbon filter | [`RocksDbRibbon`] |
 //! | `java-lsm` | java-lsm-tree, raw bits; keys are text | [`JavaLsm`] |
+//! | `native` | fullbloom's own, `.bloom` file | [`NativeFilter`](crate::native::NativeFilter) |
 
 pub mod cassandra;
 pub mod java_lsm;
 pub mod leveldb;
 pub mod libbloom;
+pub mod rocksdb;
 
 pub use cassandra::{Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07};
 pub use java_lsm::JavaLsm;
 pub use leveldb::{LevelDb, RocksDbBlock};
 pub use libbloom::{Libbloom, Libbloom1};
+pub use rocksdb::{RocksDb, RocksDbLegacy, RocksDbRibbon};
 
 use std::fmt;
 use std::str::FromStr;
@@ -51,8 +57,16 @@ pub enum Name {
     LevelDb,
     /// RocksDB's per-block policy filter (6.x and older).
     RocksDbBlock,
+    /// RocksDB's legacy full filter (`format_version` below 5).
+    RocksDbLegacy,
+    /// RocksDB's full filter, FastLocalBloom.
+    RocksDb,
+    /// RocksDB's Ribbon filter.
+    RocksDbRibbon,
     /// java-lsm-tree; raw bits, keys are text.
     JavaLsm,
+    /// fullbloom's own filter and its `.bloom` file.
+    Native,
 }
 
 impl Name {
@@ -68,7 +82,11 @@ impl Name {
         Name::Libbloom1,
         Name::LevelDb,
         Name::RocksDbBlock,
+        Name::RocksDbLegacy,
+        Name::RocksDb,
+        Name::RocksDbRibbon,
         Name::JavaLsm,
+        Name::Native,
     ];
 
     /// The name as typed on a command line.
@@ -84,7 +102,11 @@ impl Name {
             Name::Libbloom1 => "libbloom-1",
             Name::LevelDb => "leveldb",
             Name::RocksDbBlock => "rocksdb-block",
+            Name::RocksDbLegacy => "rocksdb-legacy",
+            Name::RocksDb => "rocksdb",
+            Name::RocksDbRibbon => "rocksdb-ribbon",
             Name::JavaLsm => "java-lsm",
+            Name::Native => "native",
         }
     }
 
@@ -101,7 +123,11 @@ impl Name {
             Name::Libbloom1 => "libbloom 1.6, raw bits",
             Name::LevelDb => "LevelDB's policy filter (leveldb.BuiltinBloomFilter2)",
             Name::RocksDbBlock => "RocksDB's per-block policy filter (6.x and older)",
+            Name::RocksDbLegacy => "RocksDB's legacy full filter (format_version below 5)",
+            Name::RocksDb => "RocksDB's full filter, FastLocalBloom (format_version 5 and later)",
+            Name::RocksDbRibbon => "RocksDB's Ribbon filter (Standard128)",
             Name::JavaLsm => "java-lsm-tree, raw bits; keys are text",
+            Name::Native => "fullbloom's own, .bloom file",
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Bytes to integers: the key hashes of the dialects, each exactly as its system computes it.
 //!
-//! None of them resists an adversary: all are public and unseeded, and keys that collide are easy to
-//! make. The tail of a key is where the variants of one algorithm part:
+//! None of the engines' hashes resists an adversary: all are public and unseeded, and keys that collide are
+//! easy to make. The tail of a key is where the variants of one algorithm part:
 //!
 //! | function | system | tail bytes |
 //! |---|---|---|
@@ -11,19 +11,29 @@
 //! | [`murmur2_libbloom`] | libbloom | plain (the public MurmurHash2) |
 //! | [`bloom32_leveldb`] | LevelDB since 1.18 | zero-extended, added |
 //! | [`bloom32_rocksdb`] | RocksDB, per-block and legacy filters | sign-extended, added |
+//! | [`xxph3_rocksdb`] | RocksDB, FastLocalBloom and Ribbon | none; overlapping reads |
 //! | [`java_string_hash`] | java-lsm-tree | none; UTF-16 code units |
+//! | [`fold64`] | native | overlapping words |
+//! | [`siphash13`] | native, keyed: the one that resists | zero-extended |
 
 mod bloom32;
+mod fold64;
 mod java_string;
 mod murmur2_32;
 mod murmur2_64;
 mod murmur3;
+mod siphash;
+mod xxph3;
 
 pub use bloom32::{bloom32_leveldb, bloom32_rocksdb};
+pub use fold64::{Fold64, fold64};
 pub use java_string::{java_string_hash, utf16_units};
 pub use murmur2_32::{murmur2_32_cassandra, murmur2_libbloom, murmur2_libbloom_from};
 pub use murmur2_64::murmur2_64_cassandra;
 pub use murmur3::murmur3_cassandra;
+pub use siphash::siphash13;
+pub(crate) use xxph3::xxph3_chunk;
+pub use xxph3::{xxph3, xxph3_rocksdb};
 
 /// Sign-extends a byte, as Java and signed C `char` do.
 #[inline(always)]

@@ -3,9 +3,10 @@
 //! A walk never divides: [`Mod32`] and [`Mod63`] reduce exactly by multiplication with a constant
 //! made once per filter.
 
+pub(crate) mod lines;
 mod reduce;
 mod walk;
 
 pub use reduce::{Mod32, Mod63};
-pub(crate) use walk::{all_set, prefetch_all, set_all};
+pub(crate) use walk::{all_set, prefetch_all, set_all, stepping_reduced};
 pub use walk::{int32, long64, stepping64, wrapping32};

@@ -3,9 +3,13 @@
 //! Each dialect has its own way from a [`Request`] to a [`Geometry`], in its own module, because that rule
 //! is part of its bytes. What all share is here.
 
+mod bits_per_key;
+mod lines;
 mod rate;
 
-pub use rate::{classic_fpr, collision_fpr, combine, estimated_keys, modulo_fpr};
+pub use bits_per_key::MillibitsPerKey;
+pub use lines::Layout;
+pub use rate::{blocked_fpr, classic_fpr, collision_fpr, combine, estimated_keys, modulo_fpr};
 
 /// What a filter is asked to be.
 #[derive(Debug, Clone, Copy, PartialEq)]

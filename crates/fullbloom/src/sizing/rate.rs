@@ -18,6 +18,68 @@ pub fn classic_fpr(keys: f64, bit_len: u64, probes: u32) -> f64 {
     (-(-k * keys / bit_len as f64).exp_m1()).powf(k)
 }
 
+/// The rate of `keys` keys in `blocks` blocks of `block_len` bits when all probes of a key stay in one block:
+/// the mean over how many keys share the absent key's block, which is binomial.
+///
+/// The bits set in a block vary too, around what its keys set on average; the second term of that is counted.
+/// Against the exact alternating sum (which has no digits left past 12 probes) it is low by 0.002 % at 10 bits
+/// per key and 6 probes, and by 0.03 % at 20 and 11.
+///
+/// ```
+/// use fullbloom::sizing::{blocked_fpr, classic_fpr};
+/// let blocked = blocked_fpr(1e6, 19_532, 512, 6); // 10 bits per key
+/// assert!((blocked - 0.009664).abs() < 1e-6);
+/// assert!(blocked > 1.14 * classic_fpr(1e6, 19_532 * 512, 6));
+/// ```
+pub fn blocked_fpr(keys: f64, blocks: u64, block_len: u32, probes: u32) -> f64 {
+    let (n, m, k) = (keys, f64::from(block_len), f64::from(probes));
+    if probes == 0 || block_len == 0 || blocks == 0 {
+        return 1.0;
+    }
+    let rate_of_block = |in_block: f64| {
+        let clear = (k * in_block * (-1.0 / m).ln_1p()).exp();
+        let two_clear = (k * in_block * (-2.0 / m).ln_1p()).exp();
+        let set = 1.0 - clear;
+        if set <= 0.0 {
+            return 0.0;
+        }
+        let variance = (clear / m + (1.0 - 1.0 / m) * two_clear - clear * clear).max(0.0);
+        (set.powf(k) * (1.0 + k * (k - 1.0) / 2.0 * variance / (set * set))).min(1.0)
+    };
+    // Each bit was met 64 times over: all are set. Also keeps the sum below short: its length grows with the
+    // square root of the keys in a block.
+    if n / blocks as f64 * k / m > 64.0 {
+        return 1.0;
+    }
+    // Weights relative to the most likely number, upwards and downwards until they no longer count.
+    const NEGLIGIBLE: f64 = 1e-30;
+    let others = blocks as f64 - 1.0;
+    let middle = (n / blocks as f64).floor();
+    if middle > 64.0 * m {
+        return 1.0; // 64 probes for each bit leave none clear
+    }
+    let (mut weights, mut rates) = (0.0, 0.0);
+    let (mut weight, mut in_block) = (1.0, middle);
+    while weight > NEGLIGIBLE {
+        weights += weight;
+        rates += weight * rate_of_block(in_block);
+        // One block takes all keys; there is no more likely number than all of them.
+        weight *= if others > 0.0 { (n - in_block).max(0.0) / ((in_block + 1.0) * others) } else { 0.0 };
+        in_block += 1.0;
+    }
+    (weight, in_block) = (1.0, middle);
+    while in_block > 0.0 {
+        weight *= in_block * others / (n - in_block + 1.0);
+        in_block -= 1.0;
+        if weight <= NEGLIGIBLE {
+            break;
+        }
+        weights += weight;
+        rates += weight * rate_of_block(in_block);
+    }
+    rates / weights
+}
+
 /// Bloom's rate when each probe is an even choice of `range` hash values, reduced modulo `bit_len`.
 ///
 /// The first `range mod bit_len` positions are met once more often than the others, and positions from `range`
@@ -87,6 +149,51 @@ mod tests {
                 }
             }
             assert!((0.0..=1.0).contains(&collision_fpr(n, 32)));
+        }
+        for n in [0.0, 1.0, 50.0, 1e3, 1e6, 1e9, 1e19] {
+            for blocks in [0, 1, 2, 20, 20_000, 1 << 33] {
+                for k in [0, 1, 6, 30] {
+                    let rate = blocked_fpr(n, blocks, 512, k);
+                    assert!((0.0..=1.0).contains(&rate), "{n} {blocks} {k}: {rate}");
+                }
+            }
+        }
+    }
+
+    /// Inclusion and exclusion over the distinct positions of the absent key, with a Poisson crowd.
+    fn exact_blocked_fpr(in_block: f64, block_len: u32, probes: u32) -> f64 {
+        let m = f64::from(block_len);
+        // distinct[d]: the chance that the probes made so far fall on d positions
+        let mut distinct = vec![0.0; probes as usize + 1];
+        distinct[0] = 1.0;
+        for _ in 0..probes {
+            for d in (1..distinct.len()).rev() {
+                distinct[d] = distinct[d] * d as f64 / m + distinct[d - 1] * (1.0 - (d - 1) as f64 / m);
+            }
+            distinct[0] = 0.0;
+        }
+        let all_set = |d: usize| {
+            let (mut choose, mut sum) = (1.0, 0.0);
+            for i in 0..=d {
+                let untouched = (1.0 - i as f64 / m).powi(probes as i32);
+                sum += choose * (-in_block * (1.0 - untouched)).exp();
+                choose *= -((d - i) as f64) / (i + 1) as f64;
+            }
+            sum
+        };
+        distinct.iter().enumerate().map(|(d, chance)| chance * all_set(d)).sum()
+    }
+
+    #[test]
+    fn the_rate_of_blocks_is_the_exact_one_to_four_digits() {
+        for (bits_per_key, probes) in
+            [(1.0, 1), (3.0, 2), (8.0, 5), (10.0, 6), (12.0, 8), (16.0, 9), (20.0, 11)]
+        {
+            let blocks = 1 << 24; // so many that the crowd is Poisson's
+            let keys = f64::from(blocks) * 512.0 / bits_per_key;
+            let ours = blocked_fpr(keys, blocks as u64, 512, probes);
+            let exact = exact_blocked_fpr(512.0 / bits_per_key, 512, probes);
+            assert!((ours / exact - 1.0).abs() < 5e-4, "{bits_per_key}: {ours} {exact}");
         }
     }
 }

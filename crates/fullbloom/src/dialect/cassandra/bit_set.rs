@@ -75,7 +75,13 @@ impl KeyForm for Utf16Keys {
         }
         let mut bytes = Vec::with_capacity(2 + 2 * key.len());
         bytes.extend_from_slice(&[0xfe, 0xff]);
-        bytes.extend(utf16_units(key).flat_map(u16::to_be_bytes));
+        // Java's encoder has no form for half a pair.
+        let characters =
+            char::decode_utf16(utf16_units(key)).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));
+        let mut units = [0; 2];
+        for character in characters {
+            bytes.extend(character.encode_utf16(&mut units).iter().flat_map(|unit| unit.to_be_bytes()));
+        }
         RawKeys::hash(&bytes)
     }
 }
@@ -151,9 +157,11 @@ impl<K: KeyForm> Size for BitSet<K> {
                 sizing::spec_by_target(keys, super::whole_target(target)?, sizing::Counter::Int)?
             }
             Target::Exact { bit_len, probes } => {
-                let sized =
-                    u32::try_from(bit_len).ok().and_then(|bit_len| Self::with_geometry(bit_len, probes));
-                let allowed = "a multiple of 64 below 2^31 - 63, with 1 to 21 probes";
+                if !(1..=MAX_PROBES).contains(&probes) {
+                    return Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "1..=21" });
+                }
+                let sized = u32::try_from(bit_len).ok().and_then(|len| Self::with_geometry(len, probes));
+                let allowed = "a multiple of 64 below 2^31 - 63";
                 return sized.ok_or(SizeError::Count { what: "bits", got: bit_len, allowed });
             }
         };
@@ -215,6 +223,8 @@ mod tests {
         assert_eq!(Utf16Keys::hash(b""), RawKeys::hash(b""));
         assert_eq!(Utf16Keys::hash(b"ab"), RawKeys::hash(b"\xfe\xff\0a\0b"));
         assert_eq!(Utf16Keys::hash("é😀".as_bytes()), RawKeys::hash(b"\xfe\xff\x00\xe9\xd8\x3d\xde\x00"));
+        // Half a pair: the JDK's "UTF-16" gives FF FD.
+        assert_eq!(Utf16Keys::hash(b"\xed\xa0\x80"), RawKeys::hash(b"\xfe\xff\xff\xfd"));
     }
 
     #[test]

@@ -35,6 +35,8 @@ pub struct Descriptor {
     pub format: TableFormat,
     /// The component, e.g. `Filter.db`.
     pub component: String,
+    /// Marked `tmp` or `tmplink` (up to 2.2): the sstable was still being written.
+    pub temporary: bool,
     /// The dialect of this sstable's filter, by version *and* format: `da` sorts below `f` but is of today.
     pub dialect: Name,
 }
@@ -50,6 +52,11 @@ impl NotAnSstable {
     pub fn what(&self) -> &'static str {
         self.what
     }
+
+    /// The name has the form of an sstable component's, but its version letters are not known here.
+    pub fn is_unknown_version(&self) -> bool {
+        *self == NO_VERSION
+    }
 }
 
 impl fmt::Display for NotAnSstable {
@@ -63,6 +70,9 @@ impl std::error::Error for NotAnSstable {}
 const NO_NAME: NotAnSstable = NotAnSstable { what: "the file name is not that of an sstable component" };
 const NO_VERSION: NotAnSstable =
     NotAnSstable { what: "the file name has sstable version letters that are not known here" };
+
+/// Marks of sstables that are still being written.
+const TEMPORARY: [&str; 2] = ["tmp", "tmplink"];
 
 impl Descriptor {
     /// Reads the last part of a path.
@@ -84,11 +94,17 @@ impl Descriptor {
         if !component.contains('.') || component.starts_with('.') {
             return Err(NO_NAME);
         }
-        match parts {
+        // 2.2 put its mark before the version, where older names have it after the table.
+        let (temporary, modern) = match parts {
+            [mark, rest @ ..] if TEMPORARY.contains(mark) => (true, rest),
+            _ => (false, parts),
+        };
+        let found = match modern {
             [version, id, "big"] => Self::modern(version, id, TableFormat::Big, component),
             [version, id, "bti"] => Self::modern(version, id, TableFormat::Bti, component),
-            _ => Self::ancient(parts, component),
-        }
+            _ => return Self::ancient(parts, component),
+        };
+        found.map(|descriptor| Descriptor { temporary, ..descriptor })
     }
 
     fn modern(
@@ -108,6 +124,7 @@ impl Descriptor {
             id: id.to_owned(),
             format,
             component: component.to_owned(),
+            temporary: false,
         })
     }
 
@@ -120,7 +137,10 @@ impl Descriptor {
             [front @ .., letters] if !front.is_empty() && is_version(letters) => (*letters, front),
             _ => ("a", rest), // before 0.7: no letters
         };
-        let rest = rest.strip_suffix(&["tmp"]).unwrap_or(rest);
+        let (temporary, rest) = match rest {
+            [front @ .., mark] if !front.is_empty() && TEMPORARY.contains(mark) => (true, front),
+            _ => (false, rest),
+        };
         let (keyspace, table) = match rest {
             [] => return Err(NO_NAME),
             [table] => (None, (*table).to_owned()),
@@ -134,6 +154,7 @@ impl Descriptor {
             id: (*id).to_owned(),
             format: TableFormat::Big,
             component: component.to_owned(),
+            temporary,
         })
     }
 }
@@ -143,14 +164,23 @@ fn is_version(letters: &str) -> bool {
     matches!(letters.len(), 1 | 2) && letters.bytes().all(|b| b.is_ascii_lowercase())
 }
 
-/// The dialect of a version. Letters after those of the newest release are not guessed at.
+/// Versions of the BIG format that were released or stand in Cassandra's own fixtures.
+const BIG_VERSIONS: [&str; 31] = [
+    "a", "b", "c", "d", "e", "f", "g", "h", "ha", "hb", "hc", "hd", "he", "hf", "ia", "ib", "ic", "ja", "jb",
+    "ka", "la", "lb", "ma", "mb", "mc", "md", "me", "na", "nb", "nc", "oa",
+];
+
+/// The dialect of a version. Letters that are not known are not guessed at.
 fn family(version: &str, format: TableFormat) -> Option<Name> {
-    if !is_version(version) {
+    let known = match format {
+        TableFormat::Big => BIG_VERSIONS.contains(&version),
+        TableFormat::Bti => version == "da",
+    };
+    if !known {
         return None;
     }
     match (format, version.as_bytes()[0]) {
-        (TableFormat::Bti, b'd') => Some(Name::Cassandra),
-        (TableFormat::Bti, _) => None,
+        (TableFormat::Bti, _) => Some(Name::Cassandra),
         (TableFormat::Big, b'a' | b'b') => Some(Name::Cassandra0),
         (TableFormat::Big, b'c'..=b'e') => Some(Name::Cassandra07),
         (TableFormat::Big, b'f'..=b'h') => Some(Name::Cassandra1),
@@ -190,7 +220,7 @@ mod tests {
     #[test]
     fn da_is_of_today_only_as_bti() {
         assert_eq!(dialect("da-1-bti-Filter.db"), Some(Name::Cassandra));
-        assert_eq!(dialect("da-1-big-Filter.db"), Some(Name::Cassandra07));
+        assert_eq!(dialect("da-1-big-Filter.db"), None);
         assert_eq!(dialect("na-1-bti-Filter.db"), None);
     }
 
@@ -199,11 +229,35 @@ mod tests {
         let d = Descriptor::parse(Path::new("/x/Keyspace1-Standard1.idx-tmp-jb-12-Filter.db")).unwrap();
         assert_eq!(d.keyspace.as_deref(), Some("Keyspace1"));
         assert_eq!(d.table.as_deref(), Some("Standard1.idx"));
-        assert_eq!((d.version.as_str(), d.id.as_str()), ("jb", "12"));
+        assert_eq!((d.version.as_str(), d.id.as_str(), d.temporary), ("jb", "12", true));
         let d = Descriptor::parse(Path::new("Standard1-e-1-Filter.db")).unwrap();
         assert_eq!((d.keyspace, d.table.as_deref(), d.version.as_str()), (None, Some("Standard1"), "e"));
         let d = Descriptor::parse(Path::new("Standard1-12-Filter.db")).unwrap();
         assert_eq!((d.table.as_deref(), d.version.as_str()), (Some("Standard1"), "a"));
+    }
+
+    #[test]
+    fn unfinished_sstables_are_told_from_finished_ones() {
+        let temporary = |name: &str| Descriptor::parse(Path::new(name)).unwrap().temporary;
+        for name in [
+            "ks-t-tmp-ka-1-Data.db",
+            "ks-t-tmplink-ka-1-Data.db",
+            "tmp-lb-2-big-Data.db",
+            "t-tmp-e-1-Data.db",
+        ] {
+            assert!(temporary(name), "{name}");
+        }
+        for name in ["ks-t-ka-1-Data.db", "lb-2-big-Data.db", "tmp-1-Data.db", "ks-tmp.idx-ka-1-Data.db"] {
+            assert!(!temporary(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn unknown_letters_are_told_from_names_of_other_files() {
+        let unknown = |name: &str| Descriptor::parse(Path::new(name)).unwrap_err().is_unknown_version();
+        assert!(unknown("zz-1-big-Filter.db"));
+        assert!(unknown("na-1-bti-Filter.db"));
+        assert!(!unknown("notes.txt"));
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub const MAX_PROBES: u32 = 21;
 pub const MAX_WORDS: u64 = i32::MAX as u64;
 
 /// Row: bits per key. Column: probes. Cell: expected rate. Column 0 and rows 0 and 1 are stand-ins.
-const RATES: [&[f64]; MAX_BITS_PER_KEY as usize + 1] = [
+pub const RATES: [&[f64]; MAX_BITS_PER_KEY as usize + 1] = [
     &[1.0],
     &[1.0, 1.0],
     &[1.0, 0.393, 0.400],

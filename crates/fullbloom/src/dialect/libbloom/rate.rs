@@ -15,19 +15,17 @@ const UNEVEN_FROM: u64 = 1 << 28;
 const CELLS: usize = 1024;
 const STEPS: usize = 192;
 
+/// A probe that is folded this often is flat.
+const FLAT_FROM: f64 = 64.0;
+
 /// The expected rate with `keys` keys in `bit_len` bits.
 pub(super) fn expected_fpr(keys: f64, bit_len: u64, probes: u32) -> f64 {
-    if bit_len < UNEVEN_FROM || probes == 0 {
+    if !is_uneven(bit_len, probes) {
         return classic_fpr(keys, bit_len, probes);
     }
     let m = bit_len as f64;
-    let fills: Vec<f64> = (0..CELLS)
-        .map(|cell| {
-            let at = (cell as f64 + 0.5) * m / CELLS as f64;
-            let density: f64 = (0..probes).map(|i| folded(at, i, m)).sum();
-            -(-keys * density).exp_m1()
-        })
-        .collect();
+    let fills: Vec<f64> =
+        densities(bit_len, probes).iter().map(|density| -(-keys * density).exp_m1()).collect();
     // The mean over both hashes of the product over the probes of one key.
     let mut sum = 0.0;
     for step_a in 0..STEPS {
@@ -45,9 +43,41 @@ pub(super) fn expected_fpr(keys: f64, bit_len: u64, probes: u32) -> f64 {
     sum / (STEPS * STEPS) as f64
 }
 
+/// Whether the array is long enough for the unevenness to show.
+pub(super) fn is_uneven(bit_len: u64, probes: u32) -> bool {
+    bit_len >= UNEVEN_FROM && probes > 0
+}
+
+/// How many keys leave `set_bits` bits set in an uneven array: the fill grows with the keys, so by halving.
+pub(super) fn keys_for(set_bits: u64, bit_len: u64, probes: u32) -> Option<f64> {
+    let densities = densities(bit_len, probes);
+    let fill =
+        |keys: f64| densities.iter().map(|density| -(-keys * density).exp_m1()).sum::<f64>() / CELLS as f64;
+    let wanted = set_bits as f64 / bit_len as f64;
+    let (mut low, mut high) = (0.0, 100.0 * bit_len as f64);
+    if fill(high) <= wanted {
+        return None; // fuller than keys can make it
+    }
+    for _ in 0..80 {
+        let middle = (low + high) / 2.0;
+        if fill(middle) < wanted { low = middle } else { high = middle }
+    }
+    Some((low + high) / 2.0)
+}
+
+/// The chance for one key to set a bit, for each cell of the array.
+fn densities(bit_len: u64, probes: u32) -> Vec<f64> {
+    let m = bit_len as f64;
+    let at = |cell: usize| (cell as f64 + 0.5) * m / CELLS as f64;
+    (0..CELLS).map(|cell| (0..probes).map(|i| folded(at(cell), i, m)).sum()).collect()
+}
+
 /// Density of probe `i` at `at`, with all its folds.
 fn folded(at: f64, i: u32, m: f64) -> f64 {
     let end = f64::from(i + 1) * RANGE;
+    if end > FLAT_FROM * m {
+        return 1.0 / m;
+    }
     let mut density = 0.0;
     let mut x = at;
     while x < end {
@@ -84,5 +114,15 @@ mod tests {
             let rate = expected_fpr(entries.into(), params.bits, params.hashes.into());
             assert!((rate - expected).abs() < within, "{entries}: {rate}");
         }
+    }
+
+    #[test]
+    fn the_estimate_of_keys_inverts_the_uneven_fill() {
+        let params = params_2_0(2_000_000_000, 0.01).unwrap();
+        let densities = densities(params.bits, params.hashes.into());
+        let fill = densities.iter().map(|d| -(-2e9 * d).exp_m1()).sum::<f64>() / CELLS as f64;
+        let keys = keys_for((fill * params.bits as f64) as u64, params.bits, params.hashes.into()).unwrap();
+        assert!((keys / 2e9 - 1.0).abs() < 1e-3, "{keys}");
+        assert_eq!(keys_for(params.bits, params.bits, params.hashes.into()), None);
     }
 }

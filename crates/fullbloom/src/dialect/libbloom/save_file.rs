@@ -8,13 +8,14 @@
 //! ```
 
 use super::{rate, sizing};
-#[cfg(target_arch = "x86_64")]
-use crate::bits::gather;
+use crate::bits::count_ones;
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::filter::{Dialect, Format, Insert, Size};
+use crate::filter::{Dialect, Doubt, Format, Insert, Size};
+#[cfg(target_arch = "x86_64")]
+use crate::kernel::gather;
 use crate::probe::{self, Mod32};
-use crate::sizing::{Geometry, Request, Target};
+use crate::sizing::{Geometry, Request, Target, estimated_keys};
 use crate::wire::Cursor;
 use std::io;
 use std::ops::Range;
@@ -43,7 +44,7 @@ impl Libbloom {
     /// The filter `bloom_init2` makes.
     pub fn with_params(entries: u32, error: f64) -> Result<Self, SizeError> {
         let params = sizing::params_2_0(entries, error)?;
-        if params.bits == 0 && params.hashes != 0 {
+        if params.bits == 0 {
             // The original divides by zero at the first key.
             return Err(SizeError::Value {
                 what: "fpr",
@@ -75,9 +76,7 @@ impl Libbloom {
 
     #[inline(always)]
     fn positions(&self, [a, b]: [u32; 2]) -> impl Iterator<Item = u64> {
-        // Where the length is over 32 bits there is nothing to reduce.
-        let reduce = |n: u32| u64::from(self.narrow.map_or(n, |by| by.reduce(n)));
-        probe::stepping64(reduce(a), reduce(b), self.probes.into(), self.bit_len)
+        probe::stepping64(a, b, self.probes.into(), self.bit_len, self.narrow)
     }
 }
 
@@ -114,6 +113,22 @@ impl Dialect for Libbloom {
 
     fn expected_fpr(&self, keys: f64) -> f64 {
         rate::expected_fpr(keys, self.bit_len, self.probes.into())
+    }
+
+    /// By the uneven model where the array is long enough for it.
+    fn fpr_of(&self, bits: &[u8]) -> f64 {
+        match self.keys_of(bits) {
+            Some(keys) => self.expected_fpr(keys),
+            None => 1.0,
+        }
+    }
+
+    fn keys_of(&self, bits: &[u8]) -> Option<f64> {
+        let (set_bits, probes) = (count_ones(bits, self.bit_len), self.probes.into());
+        if rate::is_uneven(self.bit_len, probes) {
+            return rate::keys_for(set_bits, self.bit_len, probes);
+        }
+        estimated_keys(set_bits, self.bit_len, probes)
     }
 
     fn byte_len(&self) -> u64 {
@@ -192,7 +207,7 @@ impl Format for Libbloom {
                 allowed: "not 0: the filter was never made",
             });
         }
-        if bit_len == 0 && probes != 0 {
+        if bit_len == 0 {
             return Err(DecodeError::Value { field: "bits", at: 19, got: 0, allowed: "1 or more" });
         }
         if bit_len.div_ceil(8) > byte_len {
@@ -228,26 +243,29 @@ impl Format for Libbloom {
 
     /// Whether bits and probes are those that `bloom_init2` computes from the stored keys and rate. A file that
     /// libbloom wrote never differs; one flipped bit in these fields moves every position.
-    fn doubt(&self) -> Option<DecodeError> {
-        let mismatch = |field, at, got, expected| Some(DecodeError::Mismatch { field, at, got, expected });
-        let Ok(params) = sizing::params_2_0(self.entries, self.error) else {
-            let allowed = "what bloom_init2 takes: 1000 keys or more, and a rate between 0 and 1";
-            return Some(DecodeError::Value {
-                field: "expected keys",
-                at: 11,
-                got: self.entries.into(),
-                allowed,
-            });
+    fn doubt(&self) -> Option<Doubt> {
+        let value = |field, at, got: u64, allowed| {
+            let cause = DecodeError::Value { field, at, got: got.into(), allowed };
+            Some(Doubt { cause, may_lose_keys: false })
         };
+        let mismatch = |field, at, got, expected, may_lose_keys| {
+            Some(Doubt { cause: DecodeError::Mismatch { field, at, got, expected }, may_lose_keys })
+        };
+        if self.entries < sizing::MIN_ENTRIES {
+            return value("expected keys", 11, self.entries.into(), "1000 or more, as bloom_init2 takes");
+        }
+        let Ok(params) = sizing::params_2_0(self.entries, self.error) else {
+            return value("rate", 43, self.error.to_bits(), "the bits of a number between 0 and 1");
+        };
+        let (probes, expected) = (u64::from(self.probes), u64::from(params.hashes));
         if params.bits != self.bit_len {
-            return mismatch("bits", 19, self.bit_len, params.bits);
+            mismatch("bits", 19, self.bit_len, params.bits, true)
+        } else if params.bytes != self.byte_len {
+            mismatch("bytes", 27, self.byte_len, params.bytes, false)
+        } else if probes != expected {
+            mismatch("probes", 35, probes, expected, probes > expected)
+        } else {
+            None
         }
-        if params.bytes != self.byte_len {
-            return mismatch("bytes", 27, self.byte_len, params.bytes);
-        }
-        if params.hashes != self.probes {
-            return mismatch("probes", 35, self.probes.into(), params.hashes.into());
-        }
-        None
     }
 }

@@ -1,15 +1,19 @@
 //! libbloom 1.6: no file of its own, so the bytes are the bit array and its numbers come from elsewhere.
 
 use super::sizing;
-#[cfg(target_arch = "x86_64")]
-use crate::bits::gather;
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Dialect, Filter, Format, Insert, Size, View};
+#[cfg(target_arch = "x86_64")]
+use crate::kernel::gather;
 use crate::probe::{self, Mod32};
 use crate::sizing::{Geometry, Request, Target, modulo_fpr};
 use std::io;
 use std::ops::Range;
+
+/// The most probes taken: what the smallest positive rate, 5e-324, comes to. A number given beside the bytes must not
+/// keep a lookup busy for seconds.
+const MAX_PROBES: u32 = 1075;
 
 /// A filter of libbloom 1.6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,8 +50,12 @@ impl Libbloom1 {
     }
 
     fn exact(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
+        if probes > MAX_PROBES {
+            return Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "at most 1075" });
+        }
         match i32::try_from(bit_len) {
             Ok(bits) if bits > 0 => Ok(Self::from_numbers(bits as u32, (bits as u32).div_ceil(8), probes)),
+            Ok(0) if probes == 0 => Ok(Self::from_numbers(0, 0, 0)), // what a rate of 1 makes
             _ => Err(SizeError::Count {
                 what: "bits",
                 got: bit_len,

@@ -20,12 +20,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod rate;
+
 use super::Name;
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Dialect, Format, Insert, Size, View};
 use crate::hash::{bloom32_leveldb, bloom32_rocksdb};
 use crate::probe::{self, Mod32};
-use crate::sizing::{self, Geometry, Request, Target};
+use crate::sizing::{self, Geometry, MillibitsPerKey, Request, Target};
 use std::io;
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -36,11 +38,11 @@ const PROBES_PER_BIT: f64 = 0.69;
 /// More probes than this mark an encoding from the future, which matches everything.
 const MAX_PROBES: u32 = 30;
 
-/// "For small n, we can see a very high false positive rate", says the rule's effect: never under 64 bits.
+/// A filter of few keys gets this many all the same: with fewer its rate would be far from any promise.
 const MIN_BITS: u64 = 64;
 
-/// Positions are 32-bit.
-const MAX_BITS: u64 = u32::MAX as u64;
+/// Positions are 32-bit, and the array is whole bytes.
+const MAX_BITS: u64 = (1 << 32) - 8;
 
 /// What separates the two systems.
 pub trait Tail: Copy + Send + Sync + 'static {
@@ -94,21 +96,8 @@ impl Tail for Signed {
         bloom32_rocksdb(key)
     }
 
-    /// RocksDB's `whole_bits_per_key`: sanitised, then thousandths, then rounded half up.
     fn whole_bits_per_key(asked: f64) -> Result<u32, SizeError> {
-        if asked < 0.5 {
-            return Err(SizeError::NoFilter { bits_per_key: asked });
-        }
-        // NaN is not below 0.5 and not below 100: it clamps to 100, as there.
-        let sane = if asked < 1.0 {
-            1.0
-        } else if asked < 100.0 {
-            asked
-        } else {
-            100.0
-        };
-        let millibits = (sane * 1000.0 + 0.500001) as u32;
-        Ok((millibits + 500) / 1000)
+        MillibitsPerKey::new(asked).map(MillibitsPerKey::whole_bits)
     }
 }
 
@@ -171,9 +160,14 @@ impl<T: Tail> Dialect for Policy<T> {
         probe::prefetch_all(bits, self.positions(hash));
     }
 
+    /// Found by filling filters and asking them: takes some 5 ms, and up to 0.1 s with millions of keys or low rates.
     fn expected_fpr(&self, keys: f64) -> f64 {
-        let Geometry { bit_len, probes, .. } = self.geometry();
-        sizing::combine(sizing::modulo_fpr(keys, 1 << 32, bit_len, probes), sizing::collision_fpr(keys, 32))
+        rate::expected_fpr(self, keys)
+    }
+
+    /// Asked of the bits themselves, with 2^17 hashes and more where few hit.
+    fn fpr_of(&self, bits: &[u8]) -> f64 {
+        rate::fpr_of(self, bits)
     }
 }
 
@@ -191,13 +185,16 @@ impl<T: Tail> Size for Policy<T> {
             Target::BitsPerKey(asked) => {
                 let bits_per_key = T::whole_bits_per_key(asked)?;
                 let bit_len = keys.saturating_mul(bits_per_key.into()).max(MIN_BITS);
-                if bit_len.div_ceil(8) * 8 > MAX_BITS {
+                if bit_len > MAX_BITS {
                     return Err(SizeError::TooLarge { bit_len, limit: MAX_BITS });
                 }
                 let probes = ((f64::from(bits_per_key) * PROBES_PER_BIT) as u32).clamp(1, MAX_PROBES);
                 Self::with_geometry(bit_len.div_ceil(8) * 8, probes)
             }
             Target::Fpr(fpr) => Self::smallest_for(keys, fpr),
+            Target::Exact { probes, .. } if !(1..=MAX_PROBES).contains(&probes) => {
+                Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "1..=30" })
+            }
             Target::Exact { bit_len, probes } => Self::with_geometry(bit_len, probes),
         }
     }
@@ -210,14 +207,36 @@ impl<T: Tail> Policy<T> {
             return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr < 1" });
         }
         const MOST: u32 = 100;
-        for bits_per_key in 1..=MOST {
+        /// Candidates asked one after the other; the rate falls evenly enough to halve the rest.
+        const NEAR: u32 = 8;
+        let n = keys as f64;
+        let sized = |bits_per_key: u32| {
             let target = Target::BitsPerKey(bits_per_key.into());
-            let sized = Self::size(&Request { expected_keys: keys, target })?;
-            if sized.expected_fpr(keys as f64) <= fpr {
-                return Ok(sized);
+            Self::size(&Request { expected_keys: keys, target })
+        };
+        // Bloom's formula and equal hashes are the least that can be expected, and save asking most candidates.
+        let least = |candidate: &Self| {
+            let Geometry { bit_len, probes, .. } = candidate.geometry();
+            sizing::combine(sizing::classic_fpr(n, bit_len, probes) * 0.9, sizing::collision_fpr(n, 32))
+        };
+        let mut low = 1;
+        while low <= MOST && least(&sized(low)?) > fpr {
+            low += 1;
+        }
+        let near = low + NEAR;
+        let mut high = MOST + 1;
+        while low < high {
+            let candidate = if low < near { low } else { low.midpoint(high) };
+            match sized(candidate) {
+                Ok(sized) if sized.expected_fpr(n) > fpr => low = candidate + 1,
+                _ => high = candidate, // it keeps the rate, or is already too large
             }
         }
-        Err(SizeError::Unreachable { fpr, max_bits_per_key: MOST.into() })
+        if low <= MOST {
+            sized(low)
+        } else {
+            Err(SizeError::Unreachable { fpr, max_bits_per_key: MOST.into() })
+        }
     }
 }
 
@@ -263,7 +282,8 @@ pub enum Compatible<'a, T: Tail> {
 }
 
 impl<'a, T: Tail> Compatible<'a, T> {
-    /// Reads any bytes as the engine does; never fails.
+    /// Reads any bytes as the engine does; never fails. From 2^29 bytes on, where the engine's 32-bit numbers
+    /// of bits wrap, every key matches.
     pub fn read(bytes: &'a [u8]) -> Self {
         if bytes.len() < 2 {
             return Compatible::Nothing;

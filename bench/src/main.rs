@@ -1,0 +1,67 @@
+//! fullbloom beside its peers: one process, interleaved rounds, thread CPU time, medians.
+//!
+//! ```text
+//! cargo run --release --manifest-path bench/Cargo.toml --features rocksdb -- rocksdb [--quick] [--json FILE]
+//! cargo run --release --manifest-path bench/Cargo.toml -- classic [--quick] [--json FILE]
+//! ```
+
+mod classic;
+mod harness;
+mod keys;
+mod limit;
+mod memory;
+mod rocksdb;
+
+use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Measures fullbloom beside its peers.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// The `rocksdb` dialect beside RocksDB's own reader and builder.
+    Rocksdb(rocksdb::Options),
+    /// The `libbloom`, `libbloom-1` and `cassandra` dialects beside libbloom 1.6.
+    Classic(Common),
+}
+
+/// What all comparisons take.
+#[derive(clap::Args, Clone)]
+pub struct Common {
+    /// Fewer sizes and rounds.
+    #[arg(long)]
+    quick: bool,
+    /// Write the rows there, as a JSON list.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Rounds of each measurement (builds of large filters take fewer).
+    #[arg(long, value_name = "N")]
+    rounds: Option<usize>,
+    /// Filter sizes, such as 256K,8M,256M,1G.
+    #[arg(long, value_name = "SIZES", value_delimiter = ',', value_parser = harness::parse_size)]
+    sizes: Option<Vec<u64>>,
+    /// Ask for 2 MiB pages, for all contestants alike.
+    #[arg(long)]
+    huge_pages: bool,
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Command::Rocksdb(options) => rocksdb::run(&options),
+        Command::Classic(options) => classic::run(&options),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The command line: its commands, and the options that several of them share.
+
+use crate::commands::{build, check, completions, inspect, man, plan};
+use crate::input::KeyFormat;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser, Subcommand};
+use fullbloom::dialect::Name;
+use std::path::PathBuf;
+
+/// Bloom filters of storage engines, bit for bit: plan, build, check and inspect them
+///
+/// Keys are bytes, one per line; answers are "maybe" or "surely not". Exit status, as grep's: 0 when a key was
+/// selected or all is well, 1 when none was or not all is well, 2 on errors.
+#[derive(Debug, Parser)]
+#[command(name = "fullbloom", version, propagate_version = true, after_help = EXAMPLES)]
+pub struct Cli {
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  fullbloom plan --expected-keys 1M --fpr 1%
+  fullbloom build --dialect leveldb --bits-per-key 10 keys.txt -o keys.bloom
+  fullbloom check --dialect leveldb keys.bloom < asked.txt
+  fullbloom inspect --dialect leveldb keys.bloom";
+
+/// The commands; what each does is said where its arguments are.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Plan(plan::Args),
+    Build(build::Args),
+    Check(check::Args),
+    Inspect(inspect::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+/// Where keys come from and how they are written.
+#[derive(Debug, Args)]
+pub struct KeyArgs {
+    /// Key files, plain, gzip or zstd; - or none: standard input
+    #[arg(value_name = "KEYS")]
+    pub files: Vec<PathBuf>,
+
+    /// Each line is the hex of a key
+    #[arg(long)]
+    pub hex: bool,
+
+    /// Keys end with a zero byte, not a newline; so do the keys printed
+    #[arg(short = '0', long)]
+    pub null: bool,
+}
+
+impl KeyArgs {
+    /// How the keys are written.
+    pub fn format(&self) -> KeyFormat {
+        KeyFormat { end: if self.null { 0 } else { b'\n' }, hex: self.hex }
+    }
+}
+
+/// Reads the name of a dialect; help and completions list them.
+pub fn dialect() -> impl TypedValueParser<Value = Name> {
+    PossibleValuesParser::new(listed()).try_map(|name| name.parse::<Name>())
+}
+
+/// Some dialects.
+#[derive(Debug, Clone, Copy)]
+pub enum Dialects {
+    /// Every one.
+    All,
+    /// This one.
+    One(Name),
+}
+
+impl Dialects {
+    /// Their names.
+    pub fn names(&self) -> &[Name] {
+        match self {
+            Dialects::All => Name::ALL,
+            Dialects::One(name) => std::slice::from_ref(name),
+        }
+    }
+}
+
+/// Reads the name of a dialect, or `all`.
+pub fn dialects() -> impl TypedValueParser<Value = Dialects> {
+    let all = PossibleValue::new("all").help("every dialect");
+    PossibleValuesParser::new(listed().chain([all])).try_map(|name| match name.as_str() {
+        "all" => Ok(Dialects::All),
+        name => name.parse::<Name>().map(Dialects::One),
+    })
+}
+
+fn listed() -> impl Iterator<Item = PossibleValue> {
+    Name::ALL.iter().map(|name| PossibleValue::new(name.as_str()).help(name.about()))
+}

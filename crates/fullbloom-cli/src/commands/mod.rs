@@ -1,0 +1,48 @@
+//! The commands, one file each.
+
+pub mod build;
+pub mod check;
+pub mod completions;
+pub mod inspect;
+pub mod man;
+pub mod plan;
+
+use crate::args::{Cli, Command};
+use crate::error::{Failure, Status};
+use crate::output::{self, Output};
+use clap::Parser;
+use std::ffi::OsString;
+use std::io;
+
+/// Runs the command that the arguments ask for.
+pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<Status, Failure> {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(message) => return explain(&message),
+    };
+    match cli.command {
+        Command::Plan(args) => plan::run(&args),
+        Command::Build(args) => build::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
+    }
+}
+
+/// Help and version go to standard output, wrong usage to standard error.
+fn explain(message: &clap::Error) -> Result<Status, Failure> {
+    if message.use_stderr() {
+        let _ = message.print(); // nobody left to tell
+        return Ok(Status::Failed);
+    }
+    let text = message.render();
+    let mut out = Output::stdout()?;
+    if output::coloured(&io::stdout()) {
+        out.bytes(text.ansi().to_string().as_bytes())?;
+    } else {
+        out.bytes(text.to_string().as_bytes())?;
+    }
+    out.finish()?;
+    Ok(Status::Yes)
+}

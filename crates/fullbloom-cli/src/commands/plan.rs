@@ -1,0 +1,189 @@
+//! `fullbloom plan`: what a filter would cost in each dialect, and whether it would keep the rate.
+
+use crate::args;
+use crate::error::{Failure, Status};
+use crate::numbers;
+use crate::output::{self, Output};
+use crate::sizing::{self, TargetArgs};
+use crate::table::Table;
+use crate::text;
+use fullbloom::SizeError;
+use fullbloom::any::{self, Plan};
+use fullbloom::dialect::Name;
+use fullbloom::sizing::{Request, Target};
+use serde_json::{Value, json};
+
+/// An expected rate counts as kept up to this much above the asked one: sizing rules round, and the last
+/// percent of a rate cannot be measured with fewer than 10^6 false positives.
+const TOLERANCE: f64 = 1.01;
+
+/// What would a filter cost, and which dialects can keep the rate?
+///
+/// Each dialect is sized by its own system's rule. Exit status: 0 if at least one dialect can do it, 1 if none
+/// can, 2 on errors.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "\
+Examples:
+  fullbloom plan --expected-keys 1M --fpr 1%
+  fullbloom plan --expected-keys 2e9 --bits-per-key 10 --dialect cassandra
+  fullbloom plan --expected-keys 100M --memory 64MiB --json",
+    group = clap::ArgGroup::new("target").required(true)
+)]
+pub struct Args {
+    /// How many keys the filter will hold: 1000000, 1e6, 1M
+    #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
+    expected_keys: u64,
+
+    #[command(flatten)]
+    target: TargetArgs,
+
+    /// Memory to spend: 64MiB, 500MB; the largest filter that fits is planned
+    #[arg(long, value_name = "SIZE", value_parser = numbers::size, allow_negative_numbers = true, group = "target")]
+    memory: Option<u64>,
+
+    /// One dialect, or all
+    #[arg(long, value_name = "D", value_parser = args::dialects(), default_value = "all")]
+    dialect: args::Dialects,
+
+    /// One JSON object: {"rows": […]}
+    #[arg(long)]
+    json: bool,
+}
+
+/// What one dialect comes to.
+#[derive(Debug)]
+struct Row {
+    dialect: Name,
+    plan: Result<Plan, SizeError>,
+    /// The plan misses what was asked.
+    note: Option<String>,
+}
+
+/// Plans and prints the rows.
+pub fn run(args: &Args) -> Result<Status, Failure> {
+    if let Some(mistake) = mistake(args) {
+        return Err(Failure::new("plan", mistake));
+    }
+    let rows: Vec<Row> = args.dialect.names().iter().map(|name| row(*name, args)).collect();
+    let mut out = Output::stdout()?;
+    if args.json {
+        out.json(&json(&rows, args))?;
+    } else {
+        out.bytes(table(&rows, args.expected_keys).as_bytes())?;
+    }
+    out.finish()?;
+    let possible = rows.iter().any(|row| row.plan.is_ok());
+    if !possible {
+        output::warning("no dialect can be sized like this");
+    }
+    Ok(Status::selected(possible))
+}
+
+fn row(dialect: Name, args: &Args) -> Row {
+    let expected_keys = args.expected_keys;
+    let plan = match (args.target.target(), args.memory) {
+        (Some(target), _) => any::plan(dialect, &Request { expected_keys, target }),
+        (None, memory) => any::plan_within(dialect, expected_keys, memory.unwrap_or(u64::MAX)),
+    };
+    let note = match &plan {
+        Ok(plan) => shortfall(plan, args),
+        Err(e) => Some(e.to_string()),
+    };
+    Row { dialect, plan, note }
+}
+
+/// What was asked for and is not kept.
+fn shortfall(plan: &Plan, args: &Args) -> Option<String> {
+    let per_key = bits_per_key(plan, args.expected_keys);
+    match args.target.target()? {
+        Target::Fpr(asked) if plan.expected_fpr > asked * TOLERANCE => {
+            let (asked, expected) = (text::rate(asked), text::rate(plan.expected_fpr));
+            Some(format!("cannot keep a rate of {asked}: {expected} is to be expected"))
+        }
+        Target::BitsPerKey(asked) if per_key < asked / TOLERANCE => {
+            Some(format!("spends {} bits per key of the {asked} asked for", text::decimal(per_key, 2)))
+        }
+        _ => None,
+    }
+}
+
+/// A number that no dialect takes is a mistake, not an answer.
+fn mistake(args: &Args) -> Option<SizeError> {
+    let target = args.target.target()?;
+    let mut refusals = Vec::new();
+    for name in args.dialect.names() {
+        match sizing::check_target(*name, target) {
+            Err(e @ (SizeError::Value { .. } | SizeError::Unreachable { .. })) => refusals.push(e),
+            _ => return None,
+        }
+    }
+    refusals.into_iter().min_by_key(|e| !matches!(e, SizeError::Value { .. })) // the plainest words
+}
+
+/// Bits for each expected key; not a number when there are none.
+fn bits_per_key(plan: &Plan, expected_keys: u64) -> f64 {
+    plan.geometry.bit_len as f64 / expected_keys as f64
+}
+
+fn table(rows: &[Row], expected_keys: u64) -> String {
+    let mut table = Table::new(&["dialect", "bits", "bytes", "bits/key", "probes", "expected rate"]);
+    for row in rows {
+        let mut cells = vec![row.dialect.to_string()];
+        match &row.plan {
+            Ok(plan) => {
+                let per_key = bits_per_key(plan, expected_keys);
+                cells.extend([
+                    plan.geometry.bit_len.to_string(),
+                    text::bytes(plan.encoded_len),
+                    if per_key.is_finite() { text::decimal(per_key, 2) } else { "-".into() },
+                    plan.geometry.probes.to_string(),
+                    text::rate(plan.expected_fpr),
+                ]);
+            }
+            Err(_) => cells.extend(["-"; 5].map(String::from)),
+        }
+        table.row(cells);
+    }
+    table.render() + &notes(rows)
+}
+
+/// The notes below the table; neighbours with the same note share it.
+fn notes(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for group in rows.chunk_by(|a, b| a.note == b.note) {
+        if let Some(note) = &group[0].note {
+            let names: Vec<&str> = group.iter().map(|row| row.dialect.as_str()).collect();
+            text += &format!("\n{}: {note}", names.join(", "));
+        }
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+fn json(rows: &[Row], args: &Args) -> Value {
+    let rows: Vec<Value> = rows
+        .iter()
+        .map(|row| {
+            let plan = row.plan.as_ref().ok();
+            json!({
+                "dialect": row.dialect.as_str(),
+                "bits": plan.map(|plan| plan.geometry.bit_len),
+                "bytes": plan.map(|plan| plan.encoded_len),
+                "bits_per_key": plan.map(|plan| bits_per_key(plan, args.expected_keys)),
+                "probes": plan.map(|plan| plan.geometry.probes),
+                "expected_fpr": plan.map(|plan| plan.expected_fpr),
+                "note": row.note,
+            })
+        })
+        .collect();
+    json!({
+        "expected_keys": args.expected_keys,
+        "fpr": args.target.fpr,
+        "asked_bits_per_key": args.target.bits_per_key,
+        "memory": args.memory,
+        "rows": rows,
+    })
+}

@@ -1,0 +1,113 @@
+//! How a command ends: with an answer, or with a message that says what went wrong and what to do next.
+
+use crate::output;
+use fullbloom::dialect::Name;
+use fullbloom::{FileError, SizeError};
+use std::fmt::{self, Display};
+use std::io;
+use std::process::ExitCode;
+
+/// The exit code of a command, as `grep` has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Something was selected, or all is well: 0.
+    Yes,
+    /// Nothing was selected, or not all is well: 1.
+    No,
+    /// An error, already told: 2.
+    Failed,
+}
+
+impl Status {
+    /// [`Yes`](Status::Yes) if something was selected.
+    pub fn selected(any: bool) -> Status {
+        if any { Status::Yes } else { Status::No }
+    }
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> ExitCode {
+        ExitCode::from(match status {
+            Status::Yes => 0,
+            Status::No => 1,
+            Status::Failed => 2,
+        })
+    }
+}
+
+/// Why a command ended early.
+#[derive(Debug)]
+pub enum Failure {
+    /// Something to tell: `error: <what>: <why>`, and perhaps `hint: …`.
+    Message {
+        /// `<what>: <why>`.
+        text: String,
+        /// The way out, where we know one.
+        hint: Option<String>,
+    },
+    /// Whoever read our output has gone: a quiet end, and what was written counts.
+    ClosedPipe,
+}
+
+impl Failure {
+    /// `what` is a file, an option or a dialect; `why` is the cause.
+    pub fn new(what: impl Display, why: impl Display) -> Failure {
+        Failure::text(format!("{what}: {why}"))
+    }
+
+    /// A message whose parts are already joined.
+    pub fn text(text: impl Into<String>) -> Failure {
+        Failure::Message { text: text.into(), hint: None }
+    }
+
+    /// Adds the way out.
+    #[must_use]
+    pub fn hint(self, hint: impl Into<String>) -> Failure {
+        match self {
+            Failure::Message { text, .. } => Failure::Message { text, hint: Some(hint.into()) },
+            Failure::ClosedPipe => self,
+        }
+    }
+
+    /// The numbers asked for cannot become a filter of this dialect.
+    pub fn size(dialect: Name, cause: &SizeError) -> Failure {
+        match cause {
+            SizeError::Unsupported { .. } => Failure::text(cause.to_string()), // names its dialect itself
+            _ => Failure::new(dialect, cause),
+        }
+    }
+
+    /// Writing to `what` failed.
+    pub fn writing(what: impl Display, cause: &io::Error) -> Failure {
+        match cause.kind() {
+            io::ErrorKind::BrokenPipe => Failure::ClosedPipe,
+            _ => Failure::new(what, format_args!("cannot write: {cause}")),
+        }
+    }
+
+    /// Tells the failure on standard error; the status to end with.
+    pub fn report(&self) -> Status {
+        match self {
+            Failure::Message { text, hint } => {
+                output::error(text, hint.as_deref());
+                Status::Failed
+            }
+            Failure::ClosedPipe => Status::Yes,
+        }
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Message { text, .. } => f.write_str(text),
+            Failure::ClosedPipe => f.write_str("standard output: closed"),
+        }
+    }
+}
+
+impl From<FileError> for Failure {
+    fn from(cause: FileError) -> Failure {
+        Failure::text(cause.to_string())
+    }
+}

@@ -1,0 +1,193 @@
+//! Blocks of records cut into batches of keys, without a copy or an allocation for each key.
+
+use super::source::Label;
+use super::{KeyFormat, hex};
+use crate::error::Failure;
+use std::ops::ControlFlow;
+
+/// Keys asked or inserted at once: enough for the library to keep memory busy, few enough to stay in L1.
+pub const BATCH: usize = 1024;
+
+/// Some keys, in order.
+#[derive(Debug)]
+pub struct Batch<'a> {
+    /// The keys.
+    pub keys: &'a [&'a [u8]],
+    /// The records they came in, without their ends; the same as the keys unless those are written in hex.
+    pub records: &'a [&'a [u8]],
+}
+
+/// Cuts the blocks of one source.
+#[derive(Debug)]
+pub struct Splitter {
+    format: KeyFormat,
+    /// Records before the present batch, to name a line.
+    before: u64,
+    /// Bytes of the present batch's keys, where they are written in hex.
+    decoded: Vec<u8>,
+}
+
+/// What ends a block early.
+#[derive(Debug)]
+pub enum SplitError {
+    /// A record is not the hex of a key.
+    Hex {
+        /// Its number, from 1.
+        record: u64,
+        /// What is wrong with it.
+        why: String,
+        /// It is a line that ends as lines do elsewhere.
+        carriage_return: bool,
+    },
+    /// The receiver of the keys failed.
+    Receiver(Failure),
+}
+
+impl Splitter {
+    /// For the records of one source.
+    pub fn new(format: KeyFormat) -> Splitter {
+        Splitter { format, before: 0, decoded: Vec::new() }
+    }
+
+    /// Hands out the records of a block.
+    pub fn split(
+        &mut self,
+        block: &[u8],
+        each: &mut impl FnMut(&Batch<'_>) -> Result<ControlFlow<()>, Failure>,
+    ) -> Result<ControlFlow<()>, SplitError> {
+        let mut records: Vec<&[u8]> = Vec::with_capacity(BATCH);
+        let mut start = 0;
+        for end in memchr::memchr_iter(self.format.end, block) {
+            records.push(&block[start..end]);
+            start = end + 1;
+            if records.len() == BATCH {
+                if self.hand_out(&records, each)?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                records.clear();
+            }
+        }
+        if start < block.len() {
+            records.push(&block[start..]);
+        }
+        if records.is_empty() { Ok(ControlFlow::Continue(())) } else { self.hand_out(&records, each) }
+    }
+
+    fn hand_out(
+        &mut self,
+        records: &[&[u8]],
+        each: &mut impl FnMut(&Batch<'_>) -> Result<ControlFlow<()>, Failure>,
+    ) -> Result<ControlFlow<()>, SplitError> {
+        let (records, refused) = if self.format.hex { self.decode(records) } else { (records, None) };
+        let flow = if self.format.hex {
+            let mut rest = &self.decoded[..];
+            let mut keys: Vec<&[u8]> = Vec::with_capacity(BATCH);
+            for record in records {
+                let (key, after) = rest.split_at(record.len() / 2);
+                keys.push(key);
+                rest = after;
+            }
+            each(&Batch { keys: &keys, records })
+        } else {
+            each(&Batch { keys: records, records })
+        };
+        self.before += records.len() as u64;
+        match (flow.map_err(SplitError::Receiver)?, refused) {
+            (ControlFlow::Continue(()), Some(refused)) => Err(refused),
+            (flow, _) => Ok(flow),
+        }
+    }
+
+    /// Decodes until a record is not hex; those before it, which are still handed out, and what is wrong.
+    fn decode<'r, 'k>(&mut self, records: &'r [&'k [u8]]) -> (&'r [&'k [u8]], Option<SplitError>) {
+        self.decoded.clear();
+        for (i, record) in records.iter().enumerate() {
+            if let Err(why) = hex::decode(record, &mut self.decoded) {
+                let number = self.before + i as u64 + 1;
+                let carriage_return = record.ends_with(b"\r");
+                return (&records[..i], Some(SplitError::Hex { record: number, why, carriage_return }));
+            }
+        }
+        (records, None)
+    }
+}
+
+impl SplitError {
+    /// The failure, with the name of the source.
+    pub fn in_source(self, name: &Label) -> Failure {
+        match self {
+            SplitError::Hex { record, why, carriage_return } => {
+                let failure = Failure::new(name, format_args!("line {record}, {why}"));
+                if carriage_return { failure.hint("remove carriage returns: tr -d '\\r'") } else { failure }
+            }
+            SplitError::Receiver(failure) => failure,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(block: &[u8], format: KeyFormat) -> Result<Vec<Vec<u8>>, SplitError> {
+        let mut keys = Vec::new();
+        let _ = Splitter::new(format).split(block, &mut |batch| {
+            assert_eq!(batch.keys.len(), batch.records.len());
+            assert!(batch.keys.len() <= BATCH);
+            keys.extend(batch.keys.iter().map(|key| key.to_vec()));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(keys)
+    }
+
+    const LINES: KeyFormat = KeyFormat { end: b'\n', hex: false };
+    const HEX: KeyFormat = KeyFormat { end: b'\n', hex: true };
+
+    #[test]
+    fn every_record_is_a_key_at_every_batch_border() {
+        for lines in [0, 1, BATCH - 1, BATCH, BATCH + 1, 3 * BATCH] {
+            let text: String = (0..lines).map(|i| format!("{i}\n")).collect();
+            let expected: Vec<Vec<u8>> = (0..lines).map(|i| i.to_string().into_bytes()).collect();
+            assert_eq!(split(text.as_bytes(), LINES).unwrap(), expected);
+            let unended = text.strip_suffix('\n').unwrap_or("");
+            assert_eq!(split(unended.as_bytes(), LINES).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn empty_lines_are_empty_keys_and_carriage_returns_stay() {
+        assert_eq!(split(b"\n\na\r\n", LINES).unwrap(), [&b""[..], b"", b"a\r"]);
+        let zeros = KeyFormat { end: 0, hex: false };
+        assert_eq!(split(b"a\nb\0\0c", zeros).unwrap(), [&b"a\nb"[..], b"", b"c"]);
+    }
+
+    #[test]
+    fn hex_keys_of_different_lengths_stay_apart() {
+        assert_eq!(split(b"00ff\n\n0a\n", HEX).unwrap(), [&[0, 255][..], &[], &[10]]);
+    }
+
+    #[test]
+    fn a_bad_line_past_the_first_batch_is_named_by_its_number() {
+        let text = "00\n".repeat(BATCH + 4) + "0x\n00\n";
+        let mut seen = 0;
+        let refused = Splitter::new(HEX).split(text.as_bytes(), &mut |batch| {
+            seen += batch.keys.len();
+            Ok(ControlFlow::Continue(()))
+        });
+        let Err(SplitError::Hex { record, .. }) = refused else { panic!("{refused:?}") };
+        assert_eq!(record, BATCH as u64 + 5);
+        assert_eq!(seen, BATCH + 4, "the keys before it are handed out");
+    }
+
+    #[test]
+    fn breaking_off_stops_at_once() {
+        let mut calls = 0;
+        let text = "a\n".repeat(5 * BATCH);
+        let flow = Splitter::new(LINES).split(text.as_bytes(), &mut |_| {
+            calls += 1;
+            Ok(ControlFlow::Break(()))
+        });
+        assert_eq!(flow.unwrap(), ControlFlow::Break(()));
+        assert_eq!(calls, 1);
+    }
+}

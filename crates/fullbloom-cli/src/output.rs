@@ -1,0 +1,121 @@
+//! Standard output in blocks, and messages on standard error.
+//!
+//! Nothing here panics when a stream fails, which `println!` and `eprintln!` do: a closed pipe is a quiet
+//! end, a full disk is an error with a message, and a message that cannot be told is given up.
+
+use crate::error::Failure;
+use crate::text;
+use anstream::{AutoStream, ColorChoice};
+use serde_json::Value;
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+
+/// Written when this much has been collected.
+const BLOCK: usize = 64 << 10;
+
+/// Standard output, block-buffered; on a terminal every [`pause`](Output::pause) writes what there is.
+#[derive(Debug)]
+pub struct Output {
+    target: File,
+    buffer: Vec<u8>,
+    terminal: bool,
+}
+
+impl Output {
+    /// The process's standard output, past the line buffering of [`io::Stdout`].
+    pub fn stdout() -> Result<Output, Failure> {
+        let stdout = io::stdout();
+        let target = duplicate(&stdout).map_err(|e| Failure::writing("standard output", &e))?;
+        Ok(Output { target, buffer: Vec::with_capacity(2 * BLOCK), terminal: stdout.is_terminal() })
+    }
+
+    /// Whether people are reading along.
+    pub fn is_terminal(&self) -> bool {
+        self.terminal
+    }
+
+    /// Writes a record and what ends it.
+    #[inline]
+    pub fn record(&mut self, record: &[u8], end: u8) -> Result<(), Failure> {
+        self.buffer.extend_from_slice(record);
+        self.buffer.push(end);
+        self.spill()
+    }
+
+    /// Writes bytes as they are.
+    #[inline]
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.buffer.extend_from_slice(bytes);
+        self.spill()
+    }
+
+    /// Writes one JSON object, readable by people too.
+    pub fn json(&mut self, value: &Value) -> Result<(), Failure> {
+        self.bytes(format!("{value:#}\n").as_bytes())
+    }
+
+    /// All that is known now has been given: on a terminal it is shown.
+    pub fn pause(&mut self) -> Result<(), Failure> {
+        if self.terminal { self.write_out() } else { Ok(()) }
+    }
+
+    /// Writes what is left. Dropping does the same but cannot tell of a failure.
+    pub fn finish(mut self) -> Result<(), Failure> {
+        self.write_out()
+    }
+
+    #[inline]
+    fn spill(&mut self) -> Result<(), Failure> {
+        if self.buffer.len() < BLOCK { Ok(()) } else { self.write_out() }
+    }
+
+    fn write_out(&mut self) -> Result<(), Failure> {
+        let written = self.target.write_all(&self.buffer);
+        self.buffer.clear(); // also after a failure: it is told once
+        written.map_err(|e| Failure::writing("standard output", &e))
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        let _ = self.write_out(); // only reached on the way out of another failure
+    }
+}
+
+/// A handle of our own to a standard stream.
+#[cfg(unix)]
+pub fn duplicate(stream: &impl std::os::fd::AsFd) -> io::Result<File> {
+    Ok(File::from(stream.as_fd().try_clone_to_owned()?))
+}
+
+/// A handle of our own to a standard stream.
+#[cfg(windows)]
+pub fn duplicate(stream: &impl std::os::windows::io::AsHandle) -> io::Result<File> {
+    Ok(File::from(stream.as_handle().try_clone_to_owned()?))
+}
+
+/// Whether colours are wanted on this stream: it is a terminal, and `NO_COLOR` is not set.
+pub fn coloured(stream: &impl anstream::stream::RawStream) -> bool {
+    AutoStream::choice(stream) != ColorChoice::Never
+}
+
+/// `error: …` and perhaps `hint: …`.
+pub fn error(text: &str, hint: Option<&str>) {
+    message("\x1b[1;31merror:\x1b[0m", text);
+    if let Some(hint) = hint {
+        message("\x1b[1;36mhint:\x1b[0m", hint);
+    }
+}
+
+/// `warning: …`
+pub fn warning(text: &str) {
+    message("\x1b[1;33mwarning:\x1b[0m", text);
+}
+
+/// Colours reach terminals only, and not where `NO_COLOR` is set. Names of files and what they hold are
+/// shown without their control characters.
+fn message(label: &str, text: &str) {
+    let mut stderr = AutoStream::auto(io::stderr());
+    let line = format!("{label} {}\n", text::printable(text));
+    let _ = stderr.write_all(line.as_bytes()); // nobody left to tell
+}

@@ -1,0 +1,74 @@
+//! The options that say how large a filter shall be.
+
+use crate::numbers;
+use clap::Args;
+use fullbloom::dialect::Name;
+use fullbloom::sizing::{Request, Target};
+use fullbloom::{SizeError, any};
+
+/// The rate when nothing is said: one absent key in a hundred is called present.
+const DEFAULT_FPR: f64 = 0.01;
+
+/// `--fpr` or `--bits-per-key`.
+#[derive(Debug, Args)]
+pub struct TargetArgs {
+    /// False-positive rate wanted: 0.01, 1e-6, 1%
+    #[arg(long, value_name = "P", value_parser = numbers::rate, allow_negative_numbers = true, group = "target")]
+    pub fpr: Option<f64>,
+
+    /// Bits to spend for each key
+    #[arg(long, value_name = "B", allow_negative_numbers = true, group = "target")]
+    pub bits_per_key: Option<f64>,
+}
+
+impl TargetArgs {
+    /// The target asked for, if any.
+    pub fn target(&self) -> Option<Target> {
+        self.fpr.map(Target::Fpr).or(self.bits_per_key.map(Target::BitsPerKey))
+    }
+}
+
+/// `--bits` with `--probes`.
+#[derive(Debug, Args)]
+pub struct GeometryArgs {
+    /// Length of the bit array in bits
+    #[arg(long, value_name = "M", value_parser = numbers::count, allow_negative_numbers = true, requires = "probes")]
+    pub bits: Option<u64>,
+
+    /// Probes for each key
+    #[arg(long, value_name = "K", value_parser = numbers::small_count, allow_negative_numbers = true,
+          requires = "bits")]
+    pub probes: Option<u32>,
+}
+
+impl GeometryArgs {
+    /// Both numbers, or none.
+    pub fn geometry(&self) -> Option<(u64, u32)> {
+        self.bits.zip(self.probes)
+    }
+}
+
+/// The target of a filter to be built.
+pub fn target(target: &TargetArgs, geometry: &GeometryArgs) -> Target {
+    match geometry.geometry() {
+        Some((bit_len, probes)) => Target::Exact { bit_len, probes },
+        None => target.target().unwrap_or(Target::Fpr(DEFAULT_FPR)),
+    }
+}
+
+/// Refuses a target that is wrong however many keys there are, so that it is told before any key is read.
+pub fn check_target(dialect: Name, target: Target) -> Result<(), SizeError> {
+    // No keys cost nothing to plan for; where they are refused, the fewest that every dialect takes.
+    let mut plan = any::plan(dialect, &Request { expected_keys: 0, target });
+    if matches!(plan, Err(SizeError::Count { what: "expected_keys", .. })) {
+        plan = any::plan(dialect, &Request { expected_keys: 1000, target });
+    }
+    match plan {
+        Err(e @ (SizeError::Value { .. } | SizeError::NoFilter { .. } | SizeError::Unsupported { .. })) => {
+            Err(e)
+        }
+        // Fewer keys may reach a lower rate, but none reach zero.
+        Err(e @ SizeError::Unreachable { fpr, .. }) if fpr <= 0.0 => Err(e),
+        _ => Ok(()),
+    }
+}

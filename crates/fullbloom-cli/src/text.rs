@@ -1,0 +1,103 @@
+//! Numbers and names as people read them.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// `1.2 MiB`; whole bytes below 1 KiB.
+pub fn bytes(count: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if count < 1024 {
+        return format!("{count} B");
+    }
+    let mut size = count as f64 / 1024.0;
+    let mut unit = 0;
+    // 1023.95 KiB would round to 1024.0 KiB.
+    while size >= 1023.95 && unit + 1 < UNITS.len() {
+        size /= 1024.0;
+        unit += 1;
+    }
+    format!("{size:.1} {}", UNITS[unit])
+}
+
+/// `0.97 %`, three digits of it; below a ten-thousandth of a percent `9.7e-7`. Unknown for what is not a number.
+pub fn rate(rate: f64) -> String {
+    if !rate.is_finite() {
+        return "unknown".to_owned();
+    }
+    if rate == 0.0 {
+        return "0 %".to_owned();
+    }
+    if rate.abs() < 1e-6 {
+        return format!("{rate:.2e}");
+    }
+    let percent = rate * 100.0;
+    let decimals = (2 - percent.abs().log10().floor() as i32).clamp(0, 9) as usize;
+    let digits = format!("{percent:.decimals$}");
+    format!("{} %", trim_zeros(&digits))
+}
+
+/// At most this many decimals, without zeros at the end.
+pub fn decimal(value: f64, decimals: usize) -> String {
+    trim_zeros(&format!("{value:.decimals$}")).to_owned()
+}
+
+fn trim_zeros(digits: &str) -> &str {
+    if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
+}
+
+/// The text with control characters written out, so that a file name cannot steer a terminal.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(|c: char| c.is_control()) {
+        return Cow::Borrowed(text);
+    }
+    let mut clean = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if c.is_control() {
+            let _ = write!(clean, "{}", c.escape_default()); // a String takes everything
+        } else {
+            clean.push(c);
+        }
+    }
+    Cow::Owned(clean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_use_binary_units_and_never_show_1024() {
+        assert_eq!(bytes(0), "0 B");
+        assert_eq!(bytes(1023), "1023 B");
+        assert_eq!(bytes(1024), "1.0 KiB");
+        assert_eq!(bytes(1_250_001), "1.2 MiB");
+        assert_eq!(bytes(1024 * 1024 - 1), "1.0 MiB");
+        assert_eq!(bytes(u64::MAX), "16.0 EiB");
+    }
+
+    #[test]
+    fn rates_have_three_digits_from_one_to_a_millionth_and_exponents_below() {
+        assert_eq!(rate(1.0), "100 %");
+        assert_eq!(rate(0.999_99), "100 %");
+        assert_eq!(rate(0.5), "50 %");
+        assert_eq!(rate(0.0097), "0.97 %");
+        assert_eq!(rate(0.009_535), "0.954 %");
+        assert_eq!(rate(1e-6), "0.0001 %");
+        assert_eq!(rate(9.7e-7), "9.70e-7");
+        assert_eq!(rate(0.0), "0 %");
+        assert_eq!(rate(f64::NAN), "unknown");
+    }
+
+    #[test]
+    fn control_characters_are_written_out() {
+        assert_eq!(printable("plain ä name"), "plain ä name");
+        assert_eq!(printable("a\x1b[31m\nb"), "a\\u{1b}[31m\\nb");
+    }
+
+    #[test]
+    fn decimals_end_without_zeros() {
+        assert_eq!(decimal(10.0, 2), "10");
+        assert_eq!(decimal(9.586, 2), "9.59");
+        assert_eq!(decimal(100.0, 0), "100");
+    }
+}

@@ -1,0 +1,276 @@
+//! Putting a new `Filter.db` in place of the old one: whole or not at all, with the old one kept.
+//!
+//! The order, so that a crash at any moment leaves the old or the new filter, and never a moment without one:
+//!
+//! 1. the old file gets a second name (a link; a copy where the file system has none), and the directory is flushed;
+//! 2. the new file is written beside it and flushed;
+//! 3. it is renamed over the old name, and the directory is flushed.
+//!
+//! Snapshots are links to the old file and keep it.
+
+use fullbloom::FileError;
+use fullbloom::any::AnyFilter;
+use fullbloom::file;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where a new filter goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// In place of the old one.
+    InPlace {
+        /// Keep the old one under another name.
+        backup: bool,
+    },
+    /// Under the same name in this directory.
+    Into(PathBuf),
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The new file.
+    pub path: PathBuf,
+    /// The old file's new name.
+    pub backup: Option<PathBuf>,
+    /// Bytes of the new file.
+    pub bytes: u64,
+}
+
+/// Writes the filter where `output` says; `filter_db` is the path of the sstable's `Filter.db`, which need not exist.
+pub fn write(filter: &dyn AnyFilter, filter_db: &Path, output: &Output) -> Result<Written, FileError> {
+    let (path, backup) = match output {
+        Output::Into(directory) => (into(directory, filter_db)?, None),
+        Output::InPlace { backup } => {
+            // Links are followed first: the file replaced is the one that gets the second name.
+            let target = fs::canonicalize(filter_db).unwrap_or_else(|_| filter_db.to_owned());
+            let old = if *backup { keep(&target)? } else { None };
+            (filter_db.to_owned(), old)
+        }
+    };
+    if let Err(e) = file::replace(&path, |out| filter.write_to(out)) {
+        if let Some(backup) = &backup {
+            let _ = fs::remove_file(backup); // a second name for what is still in its place
+        }
+        return Err(e);
+    }
+    Ok(Written { path, backup, bytes: filter.encoded_len() })
+}
+
+/// The path of the same name in another directory.
+pub fn into(directory: &Path, filter_db: &Path) -> Result<PathBuf, FileError> {
+    match filter_db.file_name() {
+        Some(name) => Ok(directory.join(name)),
+        None => Err(FileError::io(filter_db, "save", io::ErrorKind::InvalidInput.into())),
+    }
+}
+
+/// Gives the old file a second name; `None` if there is no old file.
+fn keep(target: &Path) -> Result<Option<PathBuf>, FileError> {
+    match fs::metadata(target) {
+        Ok(meta) if meta.is_file() => {}
+        Ok(_) => return Ok(None), // refused by the replacement, with its own words
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(FileError::io(target, "back up", e)),
+    }
+    for number in 1.. {
+        let name = backup_name(target, number);
+        match link_or_copy(target, &name) {
+            Ok(()) => return Ok(Some(name)),
+            // Left by a try that was cut off: the second name is there already.
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && same_file(target, &name) => {
+                return Ok(Some(name));
+            }
+            // An older backup is kept too: it may be the true original.
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(FileError::io(&name, "save the backup", e)),
+        }
+    }
+    unreachable!("the loop has no end")
+}
+
+/// `nb-1-big-Filter.db` becomes `nb+1+big+Filter.db.backup`, then `….backup.2`.
+///
+/// Cassandra takes every name with the right number of dashes for an sstable's, with any text as a component; without
+/// dashes it is none to all releases.
+fn backup_name(target: &Path, number: u32) -> PathBuf {
+    let name = target.file_name().unwrap_or_default().to_string_lossy().replace('-', "+");
+    let suffix = if number == 1 { String::new() } else { format!(".{number}") };
+    target.with_file_name(format!("{name}.backup{suffix}"))
+}
+
+/// A second name for the same bytes, surely on the disk; never over an existing file.
+fn link_or_copy(target: &Path, name: &Path) -> io::Result<()> {
+    match fs::hard_link(target, name) {
+        Ok(()) => {}
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Err(e),
+        Err(_) => copy(target, name)?,
+    }
+    #[cfg(unix)]
+    if let Some(directory) = name.parent() {
+        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+        File::open(directory)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Whether two names are of the same file.
+#[cfg(unix)]
+fn same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |path| fs::symlink_metadata(path).map(|meta| (meta.dev(), meta.ino()));
+    matches!((place(one), place(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+#[cfg(not(unix))]
+fn same_file(_: &Path, _: &Path) -> bool {
+    false
+}
+
+fn copy(target: &Path, name: &Path) -> io::Result<()> {
+    let mut from = File::open(target)?;
+    let mut to = OpenOptions::new().write(true).create_new(true).open(name)?;
+    let copied = io::copy(&mut from, &mut to).and_then(|_| to.sync_all());
+    if copied.is_err() {
+        let _ = fs::remove_file(name); // half a copy is of no use to anybody
+    }
+    copied
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fullbloom::{Cassandra, Filter};
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn filter() -> Filter<Cassandra> {
+        let mut filter = Filter::<Cassandra>::with_fpr(3, 0.01).unwrap();
+        filter.extend(["a", "b", "c"]);
+        filter
+    }
+
+    #[test]
+    fn the_old_file_is_kept_under_a_name_without_dashes_and_older_backups_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("nb-1-big-Filter.db");
+        fs::write(&path, b"first").unwrap();
+        let written = write(&filter(), &path, &Output::InPlace { backup: true }).unwrap();
+        assert_eq!(
+            written.backup.as_deref(),
+            Some(&*dir.path().canonicalize().unwrap().join("nb+1+big+Filter.db.backup"))
+        );
+        assert_eq!(fs::read(&path).unwrap(), filter().encode());
+        assert_eq!(written.bytes, filter().encode().len() as u64);
+        fs::write(&path, b"second").unwrap();
+        write(&filter(), &path, &Output::InPlace { backup: true }).unwrap();
+        assert_eq!(
+            names(dir.path()),
+            ["nb+1+big+Filter.db.backup", "nb+1+big+Filter.db.backup.2", "nb-1-big-Filter.db"]
+        );
+        assert_eq!(fs::read(dir.path().join("nb+1+big+Filter.db.backup")).unwrap(), b"first");
+        assert_eq!(fs::read(dir.path().join("nb+1+big+Filter.db.backup.2")).unwrap(), b"second");
+    }
+
+    #[test]
+    fn without_an_old_file_or_without_being_told_to_there_is_no_backup() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("nb-1-big-Filter.db");
+        assert_eq!(write(&filter(), &path, &Output::InPlace { backup: true }).unwrap().backup, None);
+        assert_eq!(write(&filter(), &path, &Output::InPlace { backup: false }).unwrap().backup, None);
+        assert_eq!(names(dir.path()), ["nb-1-big-Filter.db"]);
+    }
+
+    #[test]
+    fn a_try_that_was_cut_off_after_the_backup_does_not_make_a_second_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("nb-1-big-Filter.db");
+        fs::write(&path, b"old").unwrap();
+        fs::hard_link(&path, dir.path().join("nb+1+big+Filter.db.backup")).unwrap();
+        write(&filter(), &path, &Output::InPlace { backup: true }).unwrap();
+        let expected = if cfg!(unix) { 2 } else { 3 };
+        assert_eq!(names(dir.path()).len(), expected);
+        assert_eq!(fs::read(dir.path().join("nb+1+big+Filter.db.backup")).unwrap(), b"old");
+    }
+
+    /// A filter that cannot be written out.
+    struct Failing(Filter<Cassandra>);
+
+    impl AnyFilter for Failing {
+        fn dialect(&self) -> fullbloom::dialect::Name {
+            AnyFilter::dialect(&self.0)
+        }
+        fn geometry(&self) -> fullbloom::sizing::Geometry {
+            self.0.geometry()
+        }
+        fn may_contain(&self, key: &[u8]) -> bool {
+            self.0.may_contain(key)
+        }
+        fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
+            self.0.may_contain_batch(keys, answers);
+        }
+        fn encoded_len(&self) -> u64 {
+            AnyFilter::encoded_len(&self.0)
+        }
+        fn set_bits(&self) -> u64 {
+            self.0.set_bits()
+        }
+        fn fill(&self) -> f64 {
+            self.0.fill()
+        }
+        fn expected_fpr(&self) -> f64 {
+            self.0.expected_fpr()
+        }
+        fn estimated_keys(&self) -> Option<f64> {
+            self.0.estimated_keys()
+        }
+        fn doubt(&self) -> Option<fullbloom::Doubt> {
+            None
+        }
+        fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {
+            out.write_all(&[7; 100_000])?;
+            Err(io::ErrorKind::StorageFull.into())
+        }
+    }
+
+    #[test]
+    fn a_full_disk_leaves_the_old_file_and_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("nb-1-big-Filter.db");
+        fs::write(&path, b"old").unwrap();
+        assert!(write(&Failing(filter()), &path, &Output::InPlace { backup: true }).is_err());
+        assert_eq!(names(dir.path()), ["nb-1-big-Filter.db"]);
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+    }
+
+    #[test]
+    fn another_directory_leaves_the_old_file_alone() {
+        let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let path = dir.path().join("nb-1-big-Filter.db");
+        fs::write(&path, b"old").unwrap();
+        let written = write(&filter(), &path, &Output::Into(other.path().to_owned())).unwrap();
+        assert_eq!(written.path, other.path().join("nb-1-big-Filter.db"));
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read(&written.path).unwrap(), filter().encode());
+        assert!(write(&filter(), &path, &Output::Into(other.path().join("none"))).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_keeps_its_target_replaced_and_the_backup_holds_the_old_bytes() {
+        let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (path, real) = (dir.path().join("nb-1-big-Filter.db"), other.path().join("real"));
+        fs::write(&real, b"old").unwrap();
+        std::os::unix::fs::symlink(&real, &path).unwrap();
+        let written = write(&filter(), &path, &Output::InPlace { backup: true }).unwrap();
+        assert!(fs::symlink_metadata(&path).unwrap().is_symlink());
+        assert_eq!(fs::read(&real).unwrap(), filter().encode());
+        assert_eq!(fs::read(written.backup.unwrap()).unwrap(), b"old");
+    }
+}

@@ -1,0 +1,286 @@
+//! What can be wrong with a table, said with the file and the place in it.
+//!
+//! A [`Problem`] carries facts; `Display` makes the sentence. [`TableError`] adds the file's name where one is
+//! known. An engine that only wants the filter's advice treats every error as "maybe": see
+//! [`TableFilter`](crate::TableFilter).
+
+use fullbloom::{DecodeError, SizeError};
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A place in a table file.
+///
+/// Blocks may be compressed, so a place inside one is counted from the start of its plain contents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct At {
+    /// Offset in the file: of the byte itself, or of the block it is in.
+    pub file: u64,
+    /// Offset in the plain contents of the block at `file`.
+    pub inside: Option<u64>,
+}
+
+impl At {
+    /// A byte inside the plain contents of a block.
+    pub(crate) fn inside(block: u64, offset: usize) -> At {
+        At { file: block, inside: Some(offset as u64) }
+    }
+}
+
+impl From<u64> for At {
+    fn from(file: u64) -> At {
+        At { file, inside: None }
+    }
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.inside {
+            None => write!(f, "byte {}", self.file),
+            Some(inside) => write!(f, "byte {inside} of the block at byte {}", self.file),
+        }
+    }
+}
+
+/// What is wrong, and where.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The system could not give or take the bytes.
+    Io {
+        /// What was being done.
+        action: &'static str,
+        /// Where in the file.
+        at: u64,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// The bytes end inside a field.
+    Truncated {
+        /// The field.
+        field: &'static str,
+        /// Where it begins.
+        at: At,
+        /// Bytes it needs.
+        need: u64,
+        /// Bytes that are there.
+        have: u64,
+    },
+    /// A field holds a number that is not allowed.
+    Value {
+        /// The field.
+        field: &'static str,
+        /// Where it begins.
+        at: At,
+        /// What it holds.
+        got: u64,
+        /// What is accepted, in words.
+        allowed: &'static str,
+    },
+    /// The file does not end with a magic number of a block-based table.
+    Magic {
+        /// Where the magic number begins.
+        at: u64,
+        /// What is there.
+        got: u64,
+        /// What that number is known as, if it is.
+        known_as: Option<&'static str>,
+    },
+    /// A handle points outside the part of the file where blocks can be.
+    Handle {
+        /// What the handle is for.
+        of: &'static str,
+        /// The offset it holds.
+        offset: u64,
+        /// The size it holds.
+        size: u64,
+        /// Where the last block must have ended.
+        limit: u64,
+    },
+    /// A block begins before the end of the one that must precede it, so the index runs in a circle or overlaps.
+    Order {
+        /// What was being walked.
+        of: &'static str,
+        /// Where the block begins.
+        at: u64,
+        /// Where it may begin at the earliest.
+        earliest: u64,
+    },
+    /// Keys are not in the order the table's comparator gives them.
+    KeyOrder {
+        /// Where the key is that is not greater than the one before.
+        at: At,
+    },
+    /// The stored checksum does not fit the bytes.
+    Checksum {
+        /// What was read.
+        of: &'static str,
+        /// Where it begins.
+        at: u64,
+        /// The checksum in the file.
+        stored: u32,
+        /// The checksum of the bytes.
+        computed: u32,
+    },
+    /// Compressed bytes cannot be expanded.
+    Compressed {
+        /// The method.
+        method: &'static str,
+        /// Where the block begins.
+        at: u64,
+        /// What the decoder said.
+        why: String,
+    },
+    /// Something would take more memory than allowed: see [`Limits`](crate::Limits).
+    TooLarge {
+        /// What it is.
+        what: &'static str,
+        /// Where it begins.
+        at: u64,
+        /// The bytes it declares or comes to.
+        size: u64,
+        /// The most that is accepted.
+        limit: u64,
+    },
+    /// A format feature that is known by name only.
+    Unsupported {
+        /// The feature.
+        what: &'static str,
+        /// Where it is used.
+        at: At,
+    },
+    /// The table has no such part.
+    Missing {
+        /// The part.
+        what: &'static str,
+    },
+    /// The memory could not be had.
+    Memory {
+        /// Bytes asked of the allocator.
+        bytes: u64,
+    },
+    /// The filter asked for cannot be built.
+    Size(SizeError),
+    /// The filter's bytes are not sound.
+    Filter {
+        /// Where the filter block begins.
+        at: u64,
+        /// What is wrong with it.
+        cause: DecodeError,
+    },
+    /// What the caller handed over cannot go into a table.
+    Input {
+        /// Why not.
+        why: &'static str,
+    },
+    /// A filter that was just built does not hold what went in: memory or processor is not to be trusted.
+    Construction {
+        /// Which check failed.
+        why: &'static str,
+    },
+}
+
+impl From<SizeError> for Problem {
+    fn from(cause: SizeError) -> Problem {
+        Problem::Size(cause)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::Io { action, at, cause } => write!(f, "cannot {action} at byte {at}: {cause}"),
+            Problem::Truncated { field, at, need, have } => {
+                write!(f, "{field} at {at}: needs {need} bytes, {have} are there")
+            }
+            Problem::Value { field, at, got, allowed } => {
+                write!(f, "{field} at {at}: {got} is not allowed (expected {allowed})")
+            }
+            Problem::Magic { at, got, known_as } => {
+                write!(f, "magic number at byte {at}: {got:#018x} is not a block-based table")?;
+                known_as.map_or(Ok(()), |name| write!(f, " ({name})"))
+            }
+            Problem::Handle { of, offset, size, limit } => write!(
+                f,
+                "handle of {of}: offset {offset} and size {size} do not fit before byte {limit}, where blocks end"
+            ),
+            Problem::Order { of, at, earliest } => {
+                write!(
+                    f,
+                    "{of} at byte {at}: overlaps or precedes the one before it, which ends at byte {earliest}"
+                )
+            }
+            Problem::KeyOrder { at } => write!(f, "key at {at}: not greater than the key before it"),
+            Problem::Checksum { of, at, stored, computed } => {
+                write!(f, "{of} at byte {at}: checksum is {computed:#010x}, the file says {stored:#010x}")
+            }
+            Problem::Compressed { method, at, why } => {
+                write!(f, "block at byte {at}: cannot be expanded with {method}: {why}")
+            }
+            Problem::TooLarge { what, at, size, limit } => {
+                write!(f, "{what} at byte {at}: {size} bytes are more than the {limit} accepted")
+            }
+            Problem::Unsupported { what, at } => write!(f, "{what} at {at}: not supported"),
+            Problem::Missing { what } => write!(f, "the table has no {what}"),
+            Problem::Memory { bytes } => write!(f, "{bytes} bytes of memory could not be allocated"),
+            Problem::Size(cause) => cause.fmt(f),
+            Problem::Filter { at, cause } => write!(f, "filter block at byte {at}: {cause}"),
+            Problem::Input { why } => f.write_str(why),
+            Problem::Construction { why } => write!(f, "the filter just built is wrong: {why}"),
+        }
+    }
+}
+
+/// A [`Problem`] in a file.
+#[derive(Debug)]
+pub struct TableError {
+    path: Option<PathBuf>,
+    problem: Problem,
+}
+
+impl TableError {
+    pub(crate) fn new(path: Option<&Path>, problem: Problem) -> TableError {
+        TableError { path: path.map(Path::to_owned), problem }
+    }
+
+    /// The file, when the table was opened by name.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// What is wrong.
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// What is wrong, without the file.
+    pub fn into_problem(self) -> Problem {
+        self.problem
+    }
+}
+
+impl From<Problem> for TableError {
+    fn from(problem: Problem) -> TableError {
+        TableError { path: None, problem }
+    }
+}
+
+impl fmt::Display for TableError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.path {
+            Some(path) => write!(f, "{}: {}", path.display(), self.problem),
+            None => self.problem.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for TableError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.problem {
+            Problem::Io { cause, .. } => Some(cause),
+            Problem::Size(cause) => Some(cause),
+            Problem::Filter { cause, .. } => Some(cause),
+            _ => None,
+        }
+    }
+}

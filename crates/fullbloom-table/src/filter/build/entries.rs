@@ -1,0 +1,187 @@
+//! Which entries of a full filter, or of a partition, a key becomes.
+
+use super::{FilterOptions, Rules};
+use crate::error::Problem;
+use crate::filter::holds::Holds;
+use crate::prefix::PrefixExtractor;
+use fullbloom::SizeError;
+use fullbloom::rocksdb::{Builder, FullFilter, Kind};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Hands keys and prefixes to the filter's own builder, by the rules of a release.
+#[derive(Debug)]
+pub(super) struct EntryBuilder {
+    builder: Builder,
+    holds: Holds,
+    rules: Rules,
+    partitioned: bool,
+    by_text: ByText,
+    /// Entries of finished partitions.
+    finished: u64,
+    /// Lengths of the filters to come, where they are given.
+    lengths: VecDeque<u64>,
+}
+
+/// What the releases up to 9.5 remember to recognise repeats: the keys themselves.
+#[derive(Debug, Default)]
+struct ByText {
+    /// The last whole key put in, unless the partition is new.
+    whole: Option<Vec<u8>>,
+    /// The last prefix put in. Kept across a cut, because the next partition begins with it.
+    prefix: Vec<u8>,
+    /// `prefix` is in this partition.
+    prefix_is_in: bool,
+    /// The last key had a prefix.
+    in_domain: bool,
+    /// Calls to `insert` in this partition; these releases count them instead of entries.
+    calls: u64,
+}
+
+impl EntryBuilder {
+    pub(super) fn new(options: &FilterOptions, partitioned: bool) -> Result<EntryBuilder, SizeError> {
+        let mut builder = Builder::new(options.policy.full()?);
+        if options.detect_corruption {
+            builder = builder.with_corruption_detection();
+        }
+        if let Some(reservation) = &options.reservation {
+            builder = builder.with_reservation(Arc::clone(reservation));
+        }
+        let (holds, rules) = (options.holds, options.rules);
+        Ok(EntryBuilder {
+            builder,
+            holds,
+            rules,
+            partitioned,
+            by_text: ByText::default(),
+            finished: 0,
+            lengths: VecDeque::new(),
+        })
+    }
+
+    pub(super) fn fix_lengths(&mut self, lengths: Vec<u64>) {
+        self.lengths = lengths.into();
+    }
+
+    pub(super) fn policy(&self) -> &fullbloom::rocksdb::Policy {
+        self.builder.policy()
+    }
+
+    pub(super) fn extractor(&self) -> Option<PrefixExtractor> {
+        self.holds.prefixes
+    }
+
+    /// Entries of all partitions.
+    pub(super) fn entries(&self) -> u64 {
+        self.finished + self.builder.entries()
+    }
+
+    /// Entries of the open partition.
+    pub(super) fn open_entries(&self) -> u64 {
+        self.builder.entries()
+    }
+
+    /// What cuts partitions: entries in the open one, or calls in the releases that counted those.
+    pub(super) fn open_count(&self) -> u64 {
+        match self.rules {
+            Rules::Since9_6 => self.builder.entries(),
+            Rules::Of9_5 | Rules::UpTo9_4 => self.by_text.calls,
+        }
+    }
+
+    pub(super) fn add(&mut self, key: &[u8]) {
+        let prefix = self.holds.prefixes.and_then(|extractor| extractor.prefix(key));
+        if self.rules != Rules::Since9_6 {
+            return self.add_by_text(key, prefix);
+        }
+        match prefix {
+            Some(prefix) if self.holds.whole_keys => self.builder.insert_with_alt(key, prefix),
+            Some(prefix) => self.builder.insert(prefix),
+            None if self.holds.whole_keys => self.builder.insert(key),
+            None => {}
+        }
+    }
+
+    fn insert(&mut self, entry: &[u8]) {
+        self.by_text.calls += 1;
+        self.builder.insert(entry);
+    }
+
+    fn add_by_text(&mut self, key: &[u8], prefix: Option<&[u8]>) {
+        // A new partition begins with the last prefix of the one before, for backward seeks. The old rule runs in
+        // filters of prefixes alone too, where nothing was remembered: the empty prefix goes in.
+        let first = self.by_text.in_domain && !self.by_text.prefix_is_in;
+        if first && (self.rules == Rules::UpTo9_4 || self.remembers_prefix()) {
+            let last = std::mem::take(&mut self.by_text.prefix);
+            self.insert(&last);
+            self.by_text.prefix = last;
+            self.by_text.prefix_is_in = true;
+        }
+        if self.holds.whole_keys && (prefix.is_none() || self.by_text.whole.as_deref() != Some(key)) {
+            self.insert(key);
+            if prefix.is_some() {
+                self.by_text.whole = Some(key.to_vec());
+            }
+        }
+        self.by_text.in_domain = prefix.is_some();
+        let Some(prefix) = prefix else { return };
+        if !self.remembers_prefix() {
+            self.insert(prefix);
+        } else if !self.by_text.prefix_is_in || self.by_text.prefix != prefix {
+            self.insert(prefix);
+            self.by_text.prefix_is_in = true;
+            self.by_text.prefix.clear();
+            self.by_text.prefix.extend_from_slice(prefix);
+        }
+    }
+
+    fn remembers_prefix(&self) -> bool {
+        self.holds.whole_keys || self.partitioned && self.rules == Rules::Of9_5
+    }
+
+    /// Before a partition is closed: the prefix of the key after it, for forward seeks that end here.
+    pub(super) fn add_next_prefix(&mut self, prefix: &[u8]) {
+        match self.rules {
+            Rules::Since9_6 if self.holds.whole_keys => self.builder.insert_with_alt(prefix, prefix),
+            Rules::Since9_6 => self.builder.insert(prefix),
+            Rules::Of9_5 | Rules::UpTo9_4 if self.by_text.prefix != prefix => self.insert(prefix),
+            Rules::Of9_5 | Rules::UpTo9_4 => {}
+        }
+    }
+
+    /// In a new partition: the prefix of the key before it, for backward seeks that end here. The older releases do
+    /// it when the next key comes.
+    pub(super) fn add_last_prefix(&mut self, prefix: &[u8]) {
+        if self.rules == Rules::Since9_6 {
+            self.builder.insert(prefix);
+        }
+    }
+
+    /// The encoded filter of what was added since the last one.
+    pub(super) fn finish(&mut self) -> Result<Vec<u8>, Problem> {
+        self.finished += self.builder.entries();
+        let empty = self.builder.entries() == 0;
+        let filter: FullFilter = match self.lengths.pop_front() {
+            Some(len) if !empty => self.builder.finish_with_len(len)?,
+            _ => self.builder.finish()?,
+        };
+        let content = if empty { self.stub() } else { filter.encode() };
+        self.builder.verify(&content)?;
+        self.by_text.whole = None;
+        self.by_text.prefix_is_in = false;
+        self.by_text.calls = 0;
+        Ok(content)
+    }
+
+    /// A partition without entries matches no key. The older releases wrote a trailer for it, without data.
+    fn stub(&self) -> Vec<u8> {
+        let policy = self.builder.policy();
+        let probes = policy.geometry(1).probes as u8; // 30 at most
+        match policy.kind() {
+            _ if self.rules == Rules::Since9_6 => Vec::new(),
+            Kind::Legacy => vec![probes, 0, 0, 0, 0],
+            Kind::FastLocal => vec![0xff, 0, probes, 0, 0],
+            Kind::Ribbon => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Building filter blocks, for any engine's tables: keys in, blocks out.
+//!
+//! ```text
+//!   add(key) ─► which entries (whole key, prefix, neither) ─► builder ─► finish ─► block
+//!                                                              │ enough keys? close a partition
+//!                                                              ▼
+//!                                        partitions, each with its key ─► written by the caller ─► top_level
+//! ```
+//!
+//! ```
+//! use fullbloom::dialect::Name;
+//! use fullbloom_table::filter::build::{FilterBlockBuilder, FilterOptions, Finished};
+//! use fullbloom_table::filter::{FullBlock, Holds, Policy, Question};
+//!
+//! let options = FilterOptions::new(Policy::new(Name::RocksDb, 10.0)?);
+//! let mut builder = FilterBlockBuilder::new(options)?;
+//! for i in 0..1000u32 {
+//!     builder.add(&i.to_be_bytes())?;
+//! }
+//! let Finished::Block(block) = builder.finish()? else { panic!("a full filter is one block") };
+//! let filter = FullBlock::new(&block, Holds::default());
+//! assert!((0..1000u32).all(|i| filter.may_match(Question::Get, &i.to_be_bytes())));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod entries;
+mod partitions;
+mod per_block;
+
+pub use partitions::{Partition, Partitions};
+
+use super::holds::Holds;
+use super::policy::Policy;
+use crate::error::{Problem, TableError};
+use entries::EntryBuilder;
+use fullbloom::SizeError;
+use fullbloom::rocksdb::{BuildError, Reservation};
+use partitions::PartitionedBuilder;
+use per_block::PerBlockBuilder;
+use std::fmt;
+use std::sync::Arc;
+
+/// Which releases' rules say what becomes an entry of a filter. They matter to whoever wants the same bytes; every
+/// release reads the filters of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Rules {
+    /// RocksDB 9.6 and later: repeats are recognised by hash, a prefix goes in before its key.
+    #[default]
+    Since9_6,
+    /// RocksDB 9.5.
+    Of9_5,
+    /// RocksDB 9.4 and older: repeats are recognised by comparing keys, a key goes in before its prefix, and a
+    /// filter of prefixes alone also holds the empty prefix, by accident.
+    UpTo9_4,
+}
+
+/// When a partition is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Partitioning {
+    /// The size a partition should have, RocksDB's `metadata_block_size`. 4096 unless changed.
+    pub target: u64,
+    /// By how many percent it may be smaller. 10 unless changed.
+    pub deviation: u32,
+    /// Partitions end where the caller's index partitions end: see
+    /// [`cut_before_next`](FilterBlockBuilder::cut_before_next). Otherwise each ends when it holds enough keys.
+    pub with_index: bool,
+}
+
+impl Default for Partitioning {
+    fn default() -> Partitioning {
+        Partitioning { target: 4096, deviation: 10, with_index: false }
+    }
+}
+
+/// How the filter is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layout {
+    /// One filter.
+    #[default]
+    Full,
+    /// Partitions.
+    Partitioned(Partitioning),
+    /// One filter for every 2 KiB of data blocks.
+    PerBlock,
+}
+
+/// What filter to build.
+#[derive(Clone)]
+pub struct FilterOptions {
+    /// Dialect and bits per key.
+    pub policy: Policy,
+    /// What of each key goes in.
+    pub holds: Holds,
+    /// One filter, partitions, or one for each range of the file.
+    pub layout: Layout,
+    /// Whose rules.
+    pub rules: Rules,
+    /// Keeps all hashes until the finished filter was asked for every one of them, and compares their sum.
+    /// Finds failing memory and processors; the bytes of a good filter are the same. Full and partitioned.
+    pub detect_corruption: bool,
+    /// What the memory used is charged to, such as a [`BlockCache`](crate::BlockCache).
+    pub reservation: Option<Arc<dyn Reservation>>,
+}
+
+impl FilterOptions {
+    /// A full filter of whole keys, or a per-block one for the dialects that are made per block.
+    pub fn new(policy: Policy) -> FilterOptions {
+        let layout = if policy.full_kind().is_some() { Layout::Full } else { Layout::PerBlock };
+        FilterOptions {
+            policy,
+            holds: Holds::default(),
+            layout,
+            rules: Rules::default(),
+            detect_corruption: false,
+            reservation: None,
+        }
+    }
+}
+
+impl fmt::Debug for FilterOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FilterOptions")
+            .field("policy", &self.policy)
+            .field("holds", &self.holds)
+            .field("layout", &self.layout)
+            .field("rules", &self.rules)
+            .field("detect_corruption", &self.detect_corruption)
+            .field("charged", &self.reservation.is_some())
+            .finish()
+    }
+}
+
+/// Builds the filter of one table.
+#[derive(Debug)]
+pub struct FilterBlockBuilder {
+    kind: Builder,
+}
+
+#[derive(Debug)]
+enum Builder {
+    Full(EntryBuilder),
+    Partitioned(PartitionedBuilder),
+    PerBlock(PerBlockBuilder),
+}
+
+/// A finished filter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Finished {
+    /// Nothing went in; engines then store no filter at all.
+    None,
+    /// The filter block.
+    Block(Vec<u8>),
+    /// The partitions, to be written one after the other, and then the top-level index over them.
+    Partitions(Partitions),
+}
+
+impl FilterBlockBuilder {
+    /// A builder; refused when the dialect has no such layout.
+    pub fn new(options: FilterOptions) -> Result<FilterBlockBuilder, SizeError> {
+        let kind = match options.layout {
+            Layout::Full => Builder::Full(EntryBuilder::new(&options, false)?),
+            Layout::Partitioned(partitioning) => {
+                Builder::Partitioned(PartitionedBuilder::new(&options, partitioning)?)
+            }
+            Layout::PerBlock => Builder::PerBlock(PerBlockBuilder::new(&options)?),
+        };
+        Ok(FilterBlockBuilder { kind })
+    }
+
+    /// Tells where in the file the next data block begins. Per-block filters go by it; others need not be told.
+    ///
+    /// To be called before the first key and after each data block was written.
+    pub fn start_block(&mut self, offset: u64) -> Result<(), TableError> {
+        match &mut self.kind {
+            Builder::PerBlock(builder) => Ok(builder.start_block(offset).map_err(Problem::from)?),
+            Builder::Full(_) | Builder::Partitioned(_) => Ok(()),
+        }
+    }
+
+    /// Adds a user key, without timestamp and sequence number. Keys come in the order of the table, every version of
+    /// one anew: repeats are dropped by the rules.
+    pub fn add(&mut self, key: &[u8]) -> Result<(), TableError> {
+        match &mut self.kind {
+            Builder::Full(builder) => builder.add(key),
+            Builder::Partitioned(builder) => builder.add(key)?,
+            Builder::PerBlock(builder) => builder.add(key),
+        }
+        Ok(())
+    }
+
+    /// Whether the open partition asks for the caller's index to be cut, because it holds enough keys. To be looked at
+    /// before each key; an index that was asked cuts at the end of the data block.
+    pub fn wants_cut(&self) -> bool {
+        matches!(&self.kind, Builder::Partitioned(builder) if builder.wants_cut())
+    }
+
+    /// Tells that the caller's index begins a new partition: the next key begins one here too. `separator` is the
+    /// index key, with its 8-byte footer, of the last data block: not less than any key so far, less than the next.
+    pub fn cut_before_next(&mut self, separator: &[u8]) {
+        if let Builder::Partitioned(builder) = &mut self.kind {
+            builder.cut_before_next(separator);
+        }
+    }
+
+    /// Builds filters of exactly these lengths, in this order, with the probes that fit them: an existing filter's.
+    pub(crate) fn fix_lengths(&mut self, lengths: Vec<u64>) {
+        match &mut self.kind {
+            Builder::Full(builder) => builder.fix_lengths(lengths),
+            Builder::Partitioned(builder) => builder.fix_lengths(lengths),
+            Builder::PerBlock(_) => {}
+        }
+    }
+
+    /// Entries so far: RocksDB's `num_filter_entries`.
+    pub fn entries(&self) -> u64 {
+        match &self.kind {
+            Builder::Full(builder) => builder.entries(),
+            Builder::Partitioned(builder) => builder.entries(),
+            Builder::PerBlock(builder) => builder.entries(),
+        }
+    }
+
+    /// The finished filter.
+    pub fn finish(self) -> Result<Finished, TableError> {
+        Ok(match self.kind {
+            Builder::Full(mut builder) if builder.entries() > 0 => Finished::Block(builder.finish()?),
+            Builder::Full(_) => Finished::None,
+            Builder::Partitioned(builder) => builder.finish()?,
+            Builder::PerBlock(builder) => builder.finish().map_err(Problem::from)?,
+        })
+    }
+}
+
+impl From<BuildError> for Problem {
+    fn from(cause: BuildError) -> Problem {
+        match cause {
+            BuildError::Size(cause) => Problem::Size(cause),
+            BuildError::HashesChanged => {
+                Problem::Construction { why: "its hashes changed while they were kept" }
+            }
+            _ => Problem::Construction { why: "it denies keys that went in" },
+        }
+    }
+}

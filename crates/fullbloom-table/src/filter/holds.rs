@@ -1,0 +1,65 @@
+//! What a filter holds decides what it can be asked.
+
+use crate::prefix::PrefixExtractor;
+
+/// What the engine is about to do with a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Question {
+    /// Look the key up.
+    #[default]
+    Get,
+    /// Go to the first key not less than it, among those with its prefix.
+    Seek,
+    /// Go to the last key not greater than it, among those with its prefix.
+    SeekBack,
+}
+
+/// Which parts of a table's keys went into its filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holds {
+    /// Whole keys.
+    pub whole_keys: bool,
+    /// Prefixes, taken by this extractor; keys outside its domain have none.
+    pub prefixes: Option<PrefixExtractor>,
+}
+
+impl Default for Holds {
+    /// Whole keys and no prefixes, as the engines' defaults are.
+    fn default() -> Holds {
+        Holds { whole_keys: true, prefixes: None }
+    }
+}
+
+impl Holds {
+    /// The bytes to ask the filter for; `None` when it cannot tell, so that the answer is "maybe".
+    ///
+    /// A lookup asks for the whole key if whole keys are in, else for the prefix. A seek can only be spared if
+    /// no key has the prefix, whatever the filter holds besides.
+    #[inline]
+    pub fn probe<'k>(&self, question: Question, key: &'k [u8]) -> Option<&'k [u8]> {
+        match question {
+            Question::Get if self.whole_keys => Some(key),
+            _ => self.prefixes?.prefix(key),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lookups_prefer_the_whole_key_and_seeks_need_a_prefix() {
+        let fixed = Some(PrefixExtractor::Fixed(2));
+        let probe = |whole_keys, prefixes, question, key| Holds { whole_keys, prefixes }.probe(question, key);
+        assert_eq!(probe(true, fixed, Question::Get, b"abc"), Some(&b"abc"[..]));
+        assert_eq!(probe(false, fixed, Question::Get, b"abc"), Some(&b"ab"[..]));
+        assert_eq!(probe(false, fixed, Question::Get, b"a"), None);
+        assert_eq!(probe(false, None, Question::Get, b"abc"), None);
+        for question in [Question::Seek, Question::SeekBack] {
+            assert_eq!(probe(true, fixed, question, b"abc"), Some(&b"ab"[..]));
+            assert_eq!(probe(true, fixed, question, b"a"), None);
+            assert_eq!(probe(true, None, question, b"abc"), None);
+        }
+    }
+}

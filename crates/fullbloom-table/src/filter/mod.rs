@@ -1,0 +1,25 @@
+//! Filters in tables: where they are, what they hold, and how the engines ask them.
+//!
+//! ```text
+//!   full          key ─────────────────────────────► filter ─► maybe / no
+//!   partitioned   key ─► top-level index ─► partition ─► maybe / no
+//!   per block     key ─► index ─► data block's offset / 2 KiB ─► filter ─► maybe / no
+//! ```
+//!
+//! The readers here ([`FullBlock`], [`PartitionedBlock`], [`PerBlock`]) answer from borrowed blocks and belong to
+//! nobody's table; [`TableFilter`] ties them to a [`Table`](crate::Table) and to its cache.
+
+pub mod build;
+mod full;
+mod holds;
+mod partitioned;
+mod per_block;
+mod policy;
+mod table_filter;
+
+pub use full::FullBlock;
+pub use holds::{Holds, Question};
+pub use partitioned::PartitionedBlock;
+pub use per_block::PerBlock;
+pub use policy::{Family, Policy};
+pub use table_filter::TableFilter;

@@ -1,0 +1,57 @@
+//! Partitioned filters: an index over full filters, each for a range of keys.
+
+use super::holds::Question;
+use crate::block::{Block, IndexEntries, IndexFormat};
+use crate::error::Problem;
+use crate::handle::Handle;
+use crate::index::Target;
+use crate::internal_key::KeyOrder;
+
+/// The top-level index of a partitioned filter.
+///
+/// A partition's key is not less than any key it holds. Partitions also hold the prefix of the first key after
+/// them, where a forward seek may end, and that of the last key before them, for a backward seek; so asking
+/// the one partition that the sought key leads to is enough in both directions.
+#[derive(Debug, Clone)]
+pub struct PartitionedBlock<B> {
+    top: Block<B>,
+    format: IndexFormat,
+    user_keys: bool,
+    order: KeyOrder,
+}
+
+impl<B: AsRef<[u8]>> PartitionedBlock<B> {
+    /// Reads a top-level index that lies at byte `at` of its file. `user_keys` and `delta_values` follow the table's
+    /// index: keys without sequence numbers, handles delta-coded.
+    pub fn new(bytes: B, at: u64, user_keys: bool, delta_values: bool) -> Result<Self, Problem> {
+        let format = IndexFormat { delta_values, first_keys: false };
+        let top = Block::new(bytes, at)?;
+        Ok(PartitionedBlock { top, format, user_keys, order: KeyOrder::BYTEWISE })
+    }
+
+    /// For tables with another order of keys.
+    pub(crate) fn with_order(self, order: KeyOrder) -> Self {
+        PartitionedBlock { order, ..self }
+    }
+
+    /// The partition to ask about a key; `None` when there is none at all, and then the answer is "maybe".
+    ///
+    /// Past the last partition's key it is the last one: its keys are all smaller, but a prefix may be in it.
+    pub fn partition_for(&self, question: Question, key: &[u8]) -> Result<Option<Handle>, Problem> {
+        let target = match question {
+            Question::Get | Question::Seek => Target::newest(key),
+            Question::SeekBack => Target::oldest(key),
+        };
+        let found =
+            self.top.seek_index(self.format, |entry| target.order(self.order, entry, self.user_keys))?;
+        match found {
+            Some(entry) => Ok(Some(entry.handle())),
+            None => self.top.last_index_entry(self.format),
+        }
+    }
+
+    /// Walks the partitions in order.
+    pub fn partitions(&self) -> IndexEntries<&[u8]> {
+        self.top.index_entries(self.format)
+    }
+}

@@ -1,0 +1,186 @@
+//! A table's filter, asked as the engine that wrote the table asks it.
+
+use super::full::FullBlock;
+use super::holds::{Holds, Question};
+use super::partitioned::PartitionedBlock;
+use super::per_block::PerBlock;
+use super::policy::Family;
+use crate::error::{Problem, TableError};
+use crate::handle::Handle;
+use crate::index::{Target, in_order};
+use crate::internal_key::FOOTER_LEN;
+use crate::metaindex::{FilterEntry, FilterLayout};
+use crate::reader::Table;
+use crate::role::Role;
+use crate::source::Source;
+
+/// A table's filter.
+///
+/// Answers are those of the engine's read path. An engine takes every error for "maybe":
+/// `filter.may_contain(key).unwrap_or(true)`; a tool wants to know.
+#[derive(Debug)]
+pub struct TableFilter<'t, S> {
+    table: &'t Table<S>,
+    entry: Option<&'t FilterEntry>,
+    family: Family,
+    holds: Holds,
+}
+
+impl<S: Source> Table<S> {
+    /// The table's filter; one that says "maybe" to everything if there is none.
+    ///
+    /// Reads the filter block, or the top-level index over its partitions, and checks its outline.
+    pub fn filter(&self) -> Result<TableFilter<'_, S>, TableError> {
+        let filter = TableFilter::of(self);
+        filter.check().map_err(|problem| self.error(problem))?;
+        Ok(filter)
+    }
+}
+
+impl<'t, S: Source> TableFilter<'t, S> {
+    /// The filter as it is; what is wrong with it shows when it is asked.
+    pub(crate) fn of(table: &'t Table<S>) -> TableFilter<'t, S> {
+        let (family, holds) = table.filter_terms();
+        TableFilter { table, entry: table.metaindex().filter.as_ref(), family, holds }
+    }
+
+    fn check(&self) -> Result<(), Problem> {
+        match self.entry.map(|entry| (entry.layout, entry.handle)) {
+            None => Ok(()),
+            Some((FilterLayout::Full, handle)) => self.table.fetch(handle, Role::Filter).map(|_| ()),
+            Some((FilterLayout::Partitioned, handle)) => self.top(handle).map(|_| ()),
+            Some((FilterLayout::PerBlock, handle)) => {
+                let bytes = self.table.fetch(handle, Role::Filter)?;
+                PerBlock::decode(&bytes, self.family, handle.offset).map(|_| ())
+            }
+        }
+    }
+
+    /// How the filter is laid out; `None` without a filter.
+    pub fn layout(&self) -> Option<FilterLayout> {
+        self.entry.map(|entry| entry.layout)
+    }
+
+    /// Whose filter it is.
+    pub fn family(&self) -> Family {
+        self.family
+    }
+
+    /// What it holds.
+    pub fn holds(&self) -> Holds {
+        self.holds
+    }
+
+    /// Whether a lookup of this key must go into the table.
+    pub fn may_contain(&self, key: &[u8]) -> Result<bool, TableError> {
+        self.may_match(Question::Get, key)
+    }
+
+    /// The answer to any question.
+    pub fn may_match(&self, question: Question, key: &[u8]) -> Result<bool, TableError> {
+        self.ask(question, key).map_err(|problem| self.table.error(problem))
+    }
+
+    pub(crate) fn ask(&self, question: Question, key: &[u8]) -> Result<bool, Problem> {
+        let Some(entry) = self.entry else { return Ok(true) };
+        if self.family == Family::Unknown {
+            return Ok(true);
+        }
+        match entry.layout {
+            FilterLayout::Full => {
+                if self.family != Family::RocksDb || self.holds.probe(question, key).is_none() {
+                    return Ok(true);
+                }
+                let bytes = self.table.fetch(entry.handle, Role::Filter)?;
+                Ok(FullBlock::new(&bytes, self.holds).may_match(question, key))
+            }
+            FilterLayout::Partitioned => self.ask_partition(entry.handle, question, key),
+            FilterLayout::PerBlock => self.ask_per_block(entry.handle, question, key),
+        }
+    }
+
+    fn top(&self, handle: Handle) -> Result<PartitionedBlock<crate::Contents<'t>>, Problem> {
+        let shape = self.table.index_shape();
+        let bytes = self.table.fetch(handle, Role::FilterIndex)?;
+        let user_keys = self.table.index_user_keys();
+        let top = PartitionedBlock::new(bytes, handle.offset, user_keys, shape.format.delta_values)?;
+        Ok(match self.table.order() {
+            Some(order) => top.with_order(order),
+            None => top,
+        })
+    }
+
+    fn ask_partition(&self, top: Handle, question: Question, key: &[u8]) -> Result<bool, Problem> {
+        // Without the table's order of keys nobody knows which partition a key belongs to.
+        if self.table.order().is_none() || self.holds.probe(question, key).is_none() {
+            return Ok(true);
+        }
+        let Some(handle) = self.top(top)?.partition_for(question, key)? else { return Ok(true) };
+        if handle.size == 0 {
+            return Ok(false);
+        }
+        let bytes = self.table.fetch(handle, Role::FilterPartition)?;
+        Ok(FullBlock::new(&bytes, self.holds).may_match(question, key))
+    }
+
+    /// The index is searched first, because the filter goes by the place of the data block. Where it has no
+    /// block for the key, the table surely does not hold it.
+    fn ask_per_block(&self, block: Handle, question: Question, key: &[u8]) -> Result<bool, Problem> {
+        if self.table.order().is_none() {
+            return Ok(true);
+        }
+        let probe = match question {
+            Question::Get if self.holds.whole_keys => key,
+            Question::Get => return Ok(true),
+            // The prefix is sought, not the key: any block that may begin with it counts.
+            Question::Seek | Question::SeekBack => match self.holds.probe(question, key) {
+                Some(prefix) => prefix,
+                None => return Ok(true),
+            },
+        };
+        let Some((data, separator)) = self.table.seek_data_block(Target::newest(probe))? else {
+            return Ok(false);
+        };
+        if question != Question::Get {
+            let footer = if self.table.index_user_keys() { 0 } else { FOOTER_LEN };
+            // The separator need not be in the block: keys with the prefix may begin in the next one.
+            if separator[..separator.len().saturating_sub(footer)].starts_with(probe) {
+                return Ok(true);
+            }
+        }
+        let bytes = self.table.fetch(block, Role::Filter)?;
+        Ok(PerBlock::new(&bytes, self.family).may_contain(data.offset, probe))
+    }
+
+    /// Walks the partitions of a partitioned filter, each with its key in the top-level index.
+    pub fn for_each_partition(
+        &self,
+        mut visit: impl FnMut(&[u8], Handle, &[u8]) -> Result<(), TableError>,
+    ) -> Result<(), TableError> {
+        let Some(FilterEntry { layout: FilterLayout::Partitioned, handle, .. }) = self.entry else {
+            return Ok(());
+        };
+        let fail = |problem| self.table.error(problem);
+        let top = self.top(*handle).map_err(fail)?;
+        let mut partitions = top.partitions();
+        let mut earliest = 0;
+        while partitions.advance().map_err(fail)? {
+            let partition = partitions.handle();
+            let limit = self.table.footer().offset;
+            earliest = in_order(partition, earliest, Role::FilterPartition, limit).map_err(fail)?;
+            let bytes = self.table.fetch(partition, Role::FilterPartition).map_err(fail)?;
+            visit(partitions.key(), partition, &bytes)?;
+        }
+        Ok(())
+    }
+
+    /// The bytes of a full or per-block filter, or of the top-level index over partitions.
+    pub fn block(&self) -> Result<Option<crate::Contents<'t>>, TableError> {
+        let Some(entry) = self.entry else { return Ok(None) };
+        let role = match entry.layout {
+            FilterLayout::Partitioned => Role::FilterIndex,
+            FilterLayout::Full | FilterLayout::PerBlock => Role::Filter,
+        };
+        self.table.fetch(entry.handle, role).map(Some).map_err(|problem| self.table.error(problem))
+    }
+}

@@ -1,0 +1,197 @@
+//! The index: from a key to the data block that would hold it.
+//!
+//! ```text
+//!   binary, hash, first-key:   index ─────────────► data block
+//!   two-level:                 top level ─► partition ─► data block
+//! ```
+//!
+//! The hash index is an addition to the binary one and is not needed to find anything. Depth is two at most,
+//! and blocks must follow each other in the file, so no index can lead in a circle.
+
+use crate::block::{IndexEntries, IndexFormat};
+use crate::contents::Contents;
+use crate::error::{At, Problem, TableError};
+use crate::handle::Handle;
+use crate::internal_key::KeyOrder;
+use crate::properties::Properties;
+use crate::reader::Table;
+use crate::role::Role;
+use crate::source::Source;
+use std::cmp::Ordering;
+
+/// The kinds of index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum IndexKind {
+    /// One block, searched by halving.
+    #[default]
+    Binary,
+    /// The same, with a hash table of prefixes in blocks of its own.
+    Hash,
+    /// Partitions and a top level.
+    TwoLevel,
+    /// One block, whose values also hold the first key of each data block.
+    FirstKey,
+}
+
+/// How a table's index is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct IndexShape {
+    /// The index, or its top level.
+    pub handle: Handle,
+    /// Its kind.
+    pub kind: IndexKind,
+    /// How its entries are written.
+    pub format: IndexFormat,
+    /// Keys are user keys, without sequence numbers.
+    pub user_keys: bool,
+}
+
+impl IndexShape {
+    pub(crate) fn of(handle: Handle, properties: &Properties) -> Result<IndexShape, Problem> {
+        let kind = match properties.index_type().unwrap_or(0) {
+            0 => IndexKind::Binary,
+            1 => IndexKind::Hash,
+            2 => IndexKind::TwoLevel,
+            3 => IndexKind::FirstKey,
+            got => {
+                let at = At::from(handle.offset);
+                return Err(Problem::Value { field: "index type", at, got: got.into(), allowed: "0 to 3" });
+            }
+        };
+        let delta_values = properties.index_has_delta_values();
+        let format = IndexFormat { delta_values, first_keys: kind == IndexKind::FirstKey };
+        Ok(IndexShape { handle, kind, format, user_keys: properties.index_has_user_keys() })
+    }
+}
+
+/// What is searched for in an index: the first entry not before it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target<'k> {
+    pub(crate) user_key: &'k [u8],
+    /// The versions of the user key that count: those not newer than this. With kind, as one number.
+    pub(crate) packed: u64,
+}
+
+impl<'k> Target<'k> {
+    /// Any version of the key. A little under the greatest number: shortened index keys carry that one, and
+    /// an engine's own lookups, which begin at a real sequence number, sort behind those.
+    pub(crate) fn newest(user_key: &'k [u8]) -> Target<'k> {
+        Target { user_key, packed: (crate::internal_key::MAX_SEQUENCE - 1) << 8 | 0xff }
+    }
+
+    /// Behind all versions of the key: where a backward seek begins.
+    pub(crate) fn oldest(user_key: &'k [u8]) -> Target<'k> {
+        Target { user_key, packed: 0 }
+    }
+
+    /// How an index key compares with this target.
+    pub(crate) fn order(&self, order: KeyOrder, key: &[u8], user_keys: bool) -> Ordering {
+        let (user, packed) = match key.split_last_chunk::<8>() {
+            Some((user, footer)) if !user_keys => (user, u64::from_le_bytes(*footer)),
+            _ => return order.user(key, self.user_key),
+        };
+        order.user(user, self.user_key).then_with(|| self.packed.cmp(&packed))
+    }
+}
+
+impl<S: Source> Table<S> {
+    /// Walks the data blocks in the order of their keys.
+    pub fn data_blocks(&self) -> Result<DataBlocks<'_, S>, TableError> {
+        DataBlocks::new(self).map_err(|problem| self.error(problem))
+    }
+
+    /// Index keys are user keys, or all keys of the table are.
+    pub(crate) fn index_user_keys(&self) -> bool {
+        self.index_shape().user_keys || !self.has_internal_keys()
+    }
+
+    /// The data block that would hold the target, and the key that closes it in the index.
+    pub(crate) fn seek_data_block(&self, target: Target<'_>) -> Result<Option<(Handle, Vec<u8>)>, Problem> {
+        let order = self.order().ok_or(Problem::Missing { what: "comparator that is known here" })?;
+        let shape = *self.index_shape();
+        let user_keys = self.index_user_keys();
+        let search = |handle, role| -> Result<Option<(Handle, Vec<u8>)>, Problem> {
+            let block = self.fetch_block(handle, role)?;
+            let entry = block.seek_index(shape.format, |key| target.order(order, key, user_keys))?;
+            Ok(entry.map(|entry| (entry.handle(), entry.key().to_vec())))
+        };
+        match search(shape.handle, Role::Index)? {
+            Some((partition, _)) if shape.kind == IndexKind::TwoLevel => {
+                search(partition, Role::IndexPartition)
+            }
+            found => Ok(found),
+        }
+    }
+}
+
+/// A walk over a table's data blocks; it stands before the first until it is advanced.
+#[derive(Debug)]
+pub struct DataBlocks<'t, S> {
+    table: &'t Table<S>,
+    top: IndexEntries<Contents<'t>>,
+    partition: Option<IndexEntries<Contents<'t>>>,
+    /// Where the next data block may begin, and the next partition.
+    earliest: [u64; 2],
+}
+
+impl<'t, S: Source> DataBlocks<'t, S> {
+    fn new(table: &'t Table<S>) -> Result<Self, Problem> {
+        let shape = table.index_shape();
+        let top = table.fetch_block(shape.handle, Role::Index)?.into_index_entries(shape.format);
+        Ok(DataBlocks { table, top, partition: None, earliest: [0; 2] })
+    }
+
+    /// Goes to the next data block; `None` at the end.
+    pub fn advance(&mut self) -> Result<Option<Handle>, TableError> {
+        self.step().map_err(|problem| self.table.error(problem))
+    }
+
+    pub(crate) fn step(&mut self) -> Result<Option<Handle>, Problem> {
+        let handle = if self.table.index_shape().kind == IndexKind::TwoLevel {
+            let Some(handle) = self.step_two_level()? else { return Ok(None) };
+            handle
+        } else if self.top.advance()? {
+            self.top.handle()
+        } else {
+            return Ok(None);
+        };
+        self.earliest[0] = in_order(handle, self.earliest[0], Role::Data, self.table.footer().offset)?;
+        Ok(Some(handle))
+    }
+
+    fn step_two_level(&mut self) -> Result<Option<Handle>, Problem> {
+        loop {
+            if let Some(partition) = &mut self.partition
+                && partition.advance()?
+            {
+                return Ok(Some(partition.handle()));
+            }
+            if !self.top.advance()? {
+                return Ok(None);
+            }
+            let (handle, role) = (self.top.handle(), Role::IndexPartition);
+            self.earliest[1] = in_order(handle, self.earliest[1], role, self.table.footer().offset)?;
+            let format = self.table.index_shape().format;
+            self.partition = Some(self.table.block(handle, role)?.into_index_entries(format));
+        }
+    }
+
+    /// The index key of the current block: not less than any key in it, less than all after it.
+    pub fn key(&self) -> &[u8] {
+        self.partition.as_ref().map_or(self.top.key(), IndexEntries::key)
+    }
+
+    /// The first key of the current block, where the index keeps it.
+    pub fn first_key(&self) -> Option<&[u8]> {
+        self.partition.as_ref().map_or(self.top.first_key(), IndexEntries::first_key)
+    }
+}
+
+/// Where the block ends, if it lies in the file and not before `earliest`.
+pub(crate) fn in_order(handle: Handle, earliest: u64, role: Role, limit: u64) -> Result<u64, Problem> {
+    let end = handle.end(role.as_str(), limit)?;
+    if handle.offset < earliest {
+        return Err(Problem::Order { of: role.as_str(), at: handle.offset, earliest });
+    }
+    Ok(end)
+}

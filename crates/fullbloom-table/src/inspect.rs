@@ -1,0 +1,200 @@
+//! What can be said about a table's filter without asking it.
+
+use crate::error::TableError;
+use crate::filter::{Family, Holds, PerBlock};
+use crate::metaindex::FilterLayout;
+use crate::reader::Table;
+use crate::source::Source;
+use fullbloom::dialect::Name;
+use fullbloom::rocksdb::FullFilter;
+use fullbloom::{Dialect, Filter, Format, LevelDb, RocksDbBlock, View};
+
+/// A table's filter in numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Inspection {
+    /// Distinct user keys in the table.
+    pub keys: u64,
+    /// How the filter is laid out; `None` without one.
+    pub layout: Option<FilterLayout>,
+    /// The dialect of its bytes; that of most partitions where they differ. `None` where it is not known.
+    pub dialect: Option<Name>,
+    /// The policy's name in the metaindex.
+    pub policy: Option<String>,
+    /// What the properties call the policy.
+    pub policy_property: Option<String>,
+    /// Partitions, or filters of a per-block filter block that hold keys; 1 for a full filter.
+    pub partitions: u64,
+    /// Bytes of the filter, the top-level index or the offsets included.
+    pub bytes: u64,
+    /// Bits of all its arrays.
+    pub bits: u64,
+    /// Bits that are set.
+    pub set_bits: u64,
+    /// Probes for a key, the most of any partition.
+    pub probes: u32,
+    /// Entries that went in, where the properties say it.
+    pub entries: Option<u64>,
+    /// The rate to expect of an absent key, over the partitions by their bits.
+    pub expected_fpr: f64,
+    /// How many entries the bits speak of.
+    pub estimated_entries: Option<f64>,
+    /// What the filter holds.
+    pub holds: Holds,
+    /// The prefix extractor as the properties name it.
+    pub prefix_extractor: Option<String>,
+}
+
+impl Inspection {
+    /// Share of bits set; 0 without bits.
+    pub fn fill(&self) -> f64 {
+        if self.bits == 0 { 0.0 } else { self.set_bits as f64 / self.bits as f64 }
+    }
+
+    /// Bits of the filter for each entry, or for each key where entries are not known.
+    pub fn bits_per_key(&self) -> Option<f64> {
+        let keys = self.entries.filter(|&entries| entries > 0).unwrap_or(self.keys);
+        (keys > 0 && self.bits > 0).then(|| self.bits as f64 / keys as f64)
+    }
+}
+
+/// Sums over partitions.
+#[derive(Default)]
+struct Sums {
+    partitions: u64,
+    bits: u64,
+    set_bits: u64,
+    probes: u32,
+    weighted_fpr: f64,
+    estimated: Option<f64>,
+    /// Bits of each dialect seen.
+    dialects: Vec<(Name, u64)>,
+}
+
+impl Sums {
+    fn add<D: Dialect, S: AsRef<[u8]>>(&mut self, filter: &Filter<D, S>) {
+        self.add_with_fpr(filter, filter.expected_fpr());
+    }
+
+    fn add_with_fpr<D: Dialect, S: AsRef<[u8]>>(&mut self, filter: &Filter<D, S>, fpr: f64) {
+        let bits = filter.geometry().bit_len;
+        self.partitions += 1;
+        self.bits += bits;
+        self.set_bits += filter.set_bits();
+        self.probes = self.probes.max(filter.geometry().probes);
+        self.weighted_fpr += fpr * bits as f64;
+        let before = if self.partitions == 1 { Some(0.0) } else { self.estimated };
+        self.estimated = before.zip(filter.estimated_keys()).map(|(a, b)| a + b);
+        match self.dialects.iter_mut().find(|(name, _)| *name == D::NAME) {
+            Some((_, sum)) => *sum += bits,
+            None => self.dialects.push((D::NAME, bits)),
+        }
+    }
+
+    /// Filters of a per-block filter block are many and small: each is asked for a share of a million hashes instead of
+    /// what one filter alone would be asked for.
+    fn add_per_block(&mut self, block: &PerBlock<'_>, family: Family) {
+        let parts = || block.filters().filter(|part| !part.is_empty());
+        let asked = ((1 << 20) / parts().count().max(1) as u32).max(64);
+        for part in parts() {
+            match family {
+                Family::LevelDb => self.add_asked::<LevelDb>(part, asked),
+                _ => self.add_asked::<RocksDbBlock>(part, asked),
+            }
+        }
+    }
+
+    fn add_asked<D: Format + Dialect<Hash = u32>>(&mut self, part: &[u8], asked: u32) {
+        // What an engine cannot read it takes for "maybe".
+        let Ok(view) = View::<D>::view(part) else {
+            self.bits += 8 * part.len() as u64;
+            self.weighted_fpr += 8.0 * part.len() as f64;
+            return;
+        };
+        const GOLDEN: u32 = 0x9e37_79b9;
+        let hit = (0..asked).filter(|i| view.may_contain_hash(i.wrapping_mul(GOLDEN))).count();
+        self.add_with_fpr(&view, hit as f64 / f64::from(asked));
+    }
+
+    fn add_full(&mut self, content: &[u8]) {
+        match FullFilter::read(content) {
+            FullFilter::Legacy(filter) => self.add(&filter),
+            FullFilter::FastLocal(filter) => self.add(&filter),
+            FullFilter::Ribbon(filter) => self.add(&filter),
+            FullFilter::Nothing => self.partitions += 1,
+            FullFilter::Everything => {
+                self.partitions += 1;
+                // Every key passes: it weighs as much as its bytes.
+                self.bits += 8 * content.len() as u64;
+                self.weighted_fpr += 8.0 * content.len() as f64;
+            }
+        }
+    }
+}
+
+impl<S: Source> Table<S> {
+    /// Looks at the filter. Reads all of it, and the whole table only where the number of keys is not noted.
+    pub fn inspect(&self) -> Result<Inspection, TableError> {
+        let filter = self.filter()?;
+        let mut sums = Sums::default();
+        let mut bytes = filter.block()?.map_or(0, |block| block.len() as u64);
+        match filter.layout() {
+            None => {}
+            Some(FilterLayout::Full) if filter.family() == Family::RocksDb => {
+                if let Some(content) = filter.block()? {
+                    sums.add_full(&content);
+                }
+            }
+            Some(FilterLayout::Full) => sums.partitions = 1,
+            Some(FilterLayout::Partitioned) => filter.for_each_partition(|_, _, content| {
+                bytes += content.len() as u64;
+                sums.add_full(content);
+                Ok(())
+            })?,
+            Some(FilterLayout::PerBlock) => {
+                if let Some(block) = filter.block()? {
+                    sums.add_per_block(&PerBlock::new(&block, filter.family()), filter.family());
+                }
+            }
+        }
+        let properties = self.properties();
+        Ok(Inspection {
+            keys: self.count_keys()?,
+            layout: filter.layout(),
+            dialect: sums.dialects.iter().max_by_key(|(_, bits)| *bits).map(|(name, _)| *name),
+            policy: self.metaindex().filter.as_ref().map(|entry| entry.policy.clone()),
+            policy_property: properties.filter_policy(),
+            partitions: sums.partitions,
+            bytes,
+            bits: sums.bits,
+            set_bits: sums.set_bits,
+            probes: sums.probes,
+            entries: properties.filter_entries().filter(|_| filter.layout().is_some()),
+            expected_fpr: if sums.bits == 0 { 1.0 } else { sums.weighted_fpr / sums.bits as f64 },
+            estimated_entries: sums.estimated,
+            holds: filter.holds(),
+            prefix_extractor: properties.prefix_extractor(),
+        })
+    }
+
+    /// Distinct user keys. A filter of whole keys has noted them; else they are counted.
+    fn count_keys(&self) -> Result<u64, TableError> {
+        let properties = self.properties();
+        let full = matches!(
+            self.metaindex().filter.as_ref().map(|entry| entry.layout),
+            Some(FilterLayout::Full | FilterLayout::Partitioned)
+        );
+        if full
+            && properties.whole_key_filtering()
+            && properties.prefix_extractor().is_none()
+            && let Some(entries) = properties.filter_entries()
+        {
+            return Ok(entries);
+        }
+        let mut keys = self.keys()?;
+        let mut count = 0;
+        while keys.next()?.is_some() {
+            count += 1;
+        }
+        Ok(count)
+    }
+}

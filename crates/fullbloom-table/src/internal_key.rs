@@ -1,0 +1,186 @@
+//! Internal keys: what the engines store for a user key, and the order they keep.
+//!
+//! ```text
+//!   | user key | timestamp: 0 or 8 bytes | sequence << 8 + kind: u64 |
+//! ```
+//!
+//! User keys ascend; the versions of one user key descend, newest first.
+
+use crate::bytes::u64_at;
+use crate::error::{At, Problem};
+use std::cmp::Ordering;
+
+/// Bytes behind the user key.
+pub(crate) const FOOTER_LEN: usize = 8;
+
+/// The greatest sequence number. No entry carries it; shortened index keys do.
+pub const MAX_SEQUENCE: u64 = (1 << 56) - 1;
+
+/// What an entry of a table says about its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Kind(pub u8);
+
+impl Kind {
+    /// The key was removed.
+    pub const DELETE: Kind = Kind(0);
+    /// The key has this value.
+    pub const PUT: Kind = Kind(1);
+    /// The value is an operand for the database's merge operator.
+    pub const MERGE: Kind = Kind(2);
+    /// The key was removed, by a form that cancels exactly one put.
+    pub const SINGLE_DELETE: Kind = Kind(7);
+    /// All keys from the user key to the value, that excluded, were removed.
+    pub const RANGE_DELETE: Kind = Kind(0x0f);
+    /// The value lies in a blob file.
+    pub const BLOB_INDEX: Kind = Kind(0x11);
+    /// The key was removed, in a database with timestamps.
+    pub const DELETE_WITH_TIMESTAMP: Kind = Kind(0x14);
+    /// The value is a row of columns.
+    pub const WIDE_COLUMNS: Kind = Kind(0x16);
+    /// The value carries a sequence number to be used for deciding its tier.
+    pub const PREFERRED_SEQUENCE: Kind = Kind(0x18);
+
+    /// Whether the entry says that the key is gone.
+    pub fn is_delete(self) -> bool {
+        matches!(self, Kind::DELETE | Kind::SINGLE_DELETE | Kind::DELETE_WITH_TIMESTAMP | Kind::RANGE_DELETE)
+    }
+}
+
+/// The parts of an internal key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InternalKey<'a> {
+    /// The key as the database's user gave it; a timestamp is still on it.
+    pub user_key: &'a [u8],
+    /// When it was written.
+    pub sequence: u64,
+    /// What was written.
+    pub kind: Kind,
+}
+
+impl<'a> InternalKey<'a> {
+    /// Takes an internal key apart.
+    pub fn decode(bytes: &'a [u8]) -> Option<InternalKey<'a>> {
+        let (user_key, footer) = bytes.split_last_chunk::<FOOTER_LEN>()?;
+        let packed = u64::from_le_bytes(*footer);
+        Some(InternalKey { user_key, sequence: packed >> 8, kind: Kind(packed as u8) })
+    }
+
+    pub(crate) fn decode_at(bytes: &'a [u8], at: At) -> Result<InternalKey<'a>, Problem> {
+        let short = Problem::Truncated {
+            field: "internal key",
+            at,
+            need: FOOTER_LEN as u64,
+            have: bytes.len() as u64,
+        };
+        InternalKey::decode(bytes).ok_or(short)
+    }
+
+    /// Appends the internal key.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.user_key);
+        out.extend_from_slice(&(self.sequence << 8 | u64::from(self.kind.0)).to_le_bytes());
+    }
+}
+
+/// How a table's keys are made up and compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct KeyOrder {
+    pub(crate) reverse: bool,
+    /// Bytes of the user-defined timestamp at the end of each user key.
+    pub(crate) timestamp: usize,
+}
+
+impl KeyOrder {
+    pub(crate) const BYTEWISE: KeyOrder = KeyOrder { reverse: false, timestamp: 0 };
+
+    /// The order a comparator of this name has, where its name is known.
+    pub(crate) fn named(comparator: &str, timestamps_stored: bool) -> Option<KeyOrder> {
+        let timestamp = if timestamps_stored { 8 } else { 0 };
+        match comparator {
+            "leveldb.BytewiseComparator" => Some(KeyOrder { reverse: false, timestamp: 0 }),
+            "rocksdb.ReverseBytewiseComparator" => Some(KeyOrder { reverse: true, timestamp: 0 }),
+            "leveldb.BytewiseComparator.u64ts" => Some(KeyOrder { reverse: false, timestamp }),
+            "rocksdb.ReverseBytewiseComparator.u64ts" => Some(KeyOrder { reverse: true, timestamp }),
+            _ => None,
+        }
+    }
+
+    /// The user key without its timestamp: what filters hold.
+    pub(crate) fn filter_key<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
+        &user_key[..user_key.len().saturating_sub(self.timestamp)]
+    }
+
+    /// Compares user keys, timestamps included: those descend, newest first.
+    pub(crate) fn user(&self, a: &[u8], b: &[u8]) -> Ordering {
+        let (key_a, key_b) = (self.filter_key(a), self.filter_key(b));
+        let by_key = if self.reverse { key_b.cmp(key_a) } else { key_a.cmp(key_b) };
+        by_key.then_with(|| stamp(&b[key_b.len()..]).cmp(&stamp(&a[key_a.len()..])))
+    }
+
+    /// Compares internal keys; one too short to be one counts as a user key written first of all.
+    pub(crate) fn internal(&self, a: &[u8], b: &[u8]) -> Ordering {
+        let (user_a, packed_a) = split(a);
+        let (user_b, packed_b) = split(b);
+        self.user(user_a, user_b).then_with(|| packed_b.cmp(&packed_a))
+    }
+}
+
+fn stamp(bytes: &[u8]) -> u64 {
+    if bytes.len() == 8 { u64_at(bytes, 0) } else { 0 }
+}
+
+fn split(key: &[u8]) -> (&[u8], u64) {
+    match key.split_last_chunk::<FOOTER_LEN>() {
+        Some((user_key, footer)) => (user_key, u64::from_le_bytes(*footer)),
+        None => (key, u64::MAX),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn internal(user_key: &[u8], sequence: u64, kind: Kind) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        InternalKey { user_key, sequence, kind }.encode(&mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn parts_come_back() {
+        let bytes = internal(b"key", 77, Kind::MERGE);
+        let key = InternalKey::decode(&bytes).unwrap();
+        assert_eq!((key.user_key, key.sequence, key.kind), (&b"key"[..], 77, Kind::MERGE));
+        assert_eq!(InternalKey::decode(b"short"), None);
+    }
+
+    #[test]
+    fn user_keys_ascend_and_versions_descend() {
+        let sorted = [
+            internal(b"", 9, Kind::PUT),
+            internal(b"a", 9, Kind::PUT),
+            internal(b"a", 9, Kind::DELETE),
+            internal(b"a", 8, Kind::MERGE),
+            internal(b"a\0", 1, Kind::PUT),
+            internal(b"b", MAX_SEQUENCE, Kind::PUT),
+        ];
+        for (i, a) in sorted.iter().enumerate() {
+            for (j, b) in sorted.iter().enumerate() {
+                assert_eq!(KeyOrder::BYTEWISE.internal(a, b), i.cmp(&j));
+            }
+        }
+        let reverse = KeyOrder::named("rocksdb.ReverseBytewiseComparator", true).unwrap();
+        assert_eq!(reverse.internal(&sorted[1], &sorted[5]), Ordering::Greater);
+        assert_eq!(reverse.internal(&sorted[1], &sorted[2]), Ordering::Less);
+    }
+
+    #[test]
+    fn timestamps_are_not_part_of_what_a_filter_holds_and_descend() {
+        let order = KeyOrder::named("leveldb.BytewiseComparator.u64ts", true).unwrap();
+        let (old, new) = (b"key\x01\0\0\0\0\0\0\0", b"key\x02\0\0\0\0\0\0\0");
+        assert_eq!(order.filter_key(old), b"key");
+        assert_eq!(order.user(new, old), Ordering::Less);
+        assert_eq!(KeyOrder::named("leveldb.BytewiseComparator.u64ts", false).unwrap().filter_key(old), old);
+        assert_eq!(KeyOrder::named("my.Comparator", true), None);
+    }
+}

@@ -1,0 +1,76 @@
+//! Filters inside sorted tables: read and written as LevelDB, RocksDB and Cassandra do.
+//!
+//! | what | where |
+//! |---|---|
+//! | read `.sst` and `.ldb` files, format_version 0 to 7 | [`Table`] |
+//! | ask a table's filter as the engine's read path does | [`Table::filter`], [`TableFilter`] |
+//! | look at a filter, verify it, build it again | [`Table::inspect`], [`Table::verify`], [`Table::rebuild_filter`] |
+//! | filter blocks without a table: build them, ask borrowed ones | [`filter::build`], [`filter`] |
+//! | write tables that RocksDB ingests and LevelDB opens | [`writer::TableWriter`] |
+//! | a block cache that builders can borrow from | [`BlockCache`] |
+//! | the read path over many tables, counting what filters save | [`Tables`] |
+//! | Cassandra's sstable components | [`cassandra`] |
+//!
+//! ```no_run
+//! use fullbloom_table::Table;
+//!
+//! let table = Table::open("000123.sst")?;
+//! let filter = table.filter()?;
+//! if filter.may_contain(b"user:17")? {
+//!     println!("{:?}", table.get(b"user:17")?);
+//! }
+//! let verified = table.verify(10_000)?; // asks for every key, and for 10,000 absent ones
+//! assert_eq!(verified.missing, 0);
+//! # Ok::<(), fullbloom_table::TableError>(())
+//! ```
+//!
+//! Bytes from files are hostile: lengths are compared with what is there before memory is taken, compressed blocks
+//! cannot expand without bounds ([`Limits`]), and every error says where in which file.
+
+pub mod block;
+pub mod block_builder;
+mod bytes;
+mod cache;
+pub mod cassandra;
+pub mod checksum;
+pub mod compression;
+mod contents;
+pub mod error;
+pub mod filter;
+pub mod footer;
+pub mod handle;
+pub mod index;
+mod inspect;
+pub mod internal_key;
+mod keys;
+mod lookup;
+mod memtable;
+pub mod metaindex;
+mod prefix;
+mod properties;
+mod reader;
+mod rebuild;
+mod role;
+mod separator;
+mod source;
+mod tables;
+mod verify;
+pub mod writer;
+
+pub use cache::{BlockCache, CacheCounts};
+pub use compression::Limits;
+pub use contents::Contents;
+pub use error::{Problem, TableError};
+pub use filter::TableFilter;
+pub use inspect::Inspection;
+pub use keys::{RangeDeletion, TableEntries, TableKeys};
+pub use lookup::{Found, KeyRange};
+pub use memtable::MemTable;
+pub use prefix::{PrefixExtractor, UnknownExtractor};
+pub use properties::Properties;
+pub use reader::{Keep, KeyForm, Reads, Table, TableOptions};
+pub use rebuild::Rebuilt;
+pub use role::Role;
+pub use source::{PlainFile, Source};
+pub use tables::{Member, ReadCounts, Tables};
+pub use verify::Verification;

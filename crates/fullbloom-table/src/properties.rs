@@ -1,0 +1,125 @@
+//! What the writer noted about a table: counts, sizes, names, and how the index is written.
+
+use crate::block::{Block, Entries};
+use crate::bytes::Cursor;
+use crate::error::Problem;
+
+/// A table's properties; all absent in LevelDB's tables.
+///
+/// The block stays as it is: names in it share prefixes, so a copy of all of them could be far larger than
+/// the file.
+#[derive(Debug, Clone)]
+pub struct Properties {
+    block: Option<Block<Vec<u8>>>,
+}
+
+impl Properties {
+    /// A table without properties.
+    pub(crate) fn none() -> Properties {
+        Properties { block: None }
+    }
+
+    /// Checks that every entry can be read.
+    pub(crate) fn decode(block: Block<Vec<u8>>) -> Result<Properties, Problem> {
+        let mut entries = block.entries();
+        while entries.advance()? {}
+        Ok(Properties { block: Some(block) })
+    }
+
+    /// Whether the table has none.
+    pub fn is_empty(&self) -> bool {
+        self.block.as_ref().is_none_or(Block::is_empty)
+    }
+
+    /// Walks all of them: names as keys, in order.
+    pub fn entries(&self) -> Option<Entries<&[u8]>> {
+        self.block.as_ref().map(Block::entries)
+    }
+
+    fn with<T>(&self, name: &str, take: impl FnOnce(&[u8]) -> Option<T>) -> Option<T> {
+        let mut entries = self.entries()?;
+        while entries.advance().ok()? {
+            if entries.key() == name.as_bytes() {
+                return take(entries.value());
+            }
+        }
+        None
+    }
+
+    /// A property that is a number.
+    pub fn number(&self, name: &str) -> Option<u64> {
+        self.with(name, |value| Cursor::new(value, 0).varint64("property").ok())
+    }
+
+    /// A property that is text.
+    pub fn text(&self, name: &str) -> Option<String> {
+        self.with(name, |value| Some(String::from_utf8_lossy(value).into_owned()))
+    }
+
+    /// A property that is `1` or `0`; what is absent counts as `absent`.
+    pub fn flag(&self, name: &str, absent: bool) -> bool {
+        self.with(name, |value| Some(value == b"1")).unwrap_or(absent)
+    }
+
+    /// Keys and deletions in the table, every version counted.
+    pub fn entry_count(&self) -> Option<u64> {
+        self.number("rocksdb.num.entries")
+    }
+
+    /// Entries that went into the filter (RocksDB 6.21 and later).
+    pub fn filter_entries(&self) -> Option<u64> {
+        self.number("rocksdb.num.filter_entries")
+    }
+
+    /// The name of the filter policy; there even when the policy made no filter.
+    pub fn filter_policy(&self) -> Option<String> {
+        self.text("rocksdb.filter.policy")
+    }
+
+    /// The name of the prefix extractor, when there is one.
+    pub fn prefix_extractor(&self) -> Option<String> {
+        self.text("rocksdb.prefix.extractor.name").filter(|name| !matches!(&name[..], "" | "nullptr"))
+    }
+
+    /// The name of the order of the keys.
+    pub fn comparator(&self) -> Option<String> {
+        self.text("rocksdb.comparator")
+    }
+
+    /// Whether whole keys went into the filter; old files do not say and did.
+    pub fn whole_key_filtering(&self) -> bool {
+        self.flag("rocksdb.block.based.table.whole.key.filtering", true)
+    }
+
+    /// Whether prefixes went into the filter; old files do not say and did if they had an extractor.
+    pub fn prefix_filtering(&self) -> bool {
+        self.flag("rocksdb.block.based.table.prefix.filtering", true)
+    }
+
+    /// Whether filter partitions were cut without regard to the index's.
+    pub fn decoupled_filter(&self) -> bool {
+        self.flag("rocksdb.block.based.table.decoupled.partitioned.filters", false)
+    }
+
+    /// Whether keys in index blocks are user keys, without sequence numbers.
+    pub fn index_has_user_keys(&self) -> bool {
+        self.number("rocksdb.index.key.is.user.key").unwrap_or(0) != 0
+    }
+
+    /// Whether handles in index blocks are delta-coded.
+    pub fn index_has_delta_values(&self) -> bool {
+        self.number("rocksdb.index.value.is.delta.encoded").unwrap_or(0) != 0
+    }
+
+    /// The number of the index's kind.
+    pub(crate) fn index_type(&self) -> Option<u32> {
+        self.with("rocksdb.block.based.table.index.type", |value| {
+            value.first_chunk::<4>().map(|word| u32::from_le_bytes(*word))
+        })
+    }
+
+    /// Whether user keys in the table carry their timestamps.
+    pub fn timestamps_stored(&self) -> bool {
+        self.number("rocksdb.user.defined.timestamps.persisted").unwrap_or(1) != 0
+    }
+}

@@ -1,0 +1,373 @@
+//! A table opened for reading: every block checked, expanded within bounds, and found through the footer.
+//!
+//! ```text
+//!   footer ─► metaindex ─► properties ─► how the index is written
+//!          │           └─► filter      ─► may_contain
+//!          └─► index (from version 6 on through the metaindex) ─► data blocks ─► entries
+//! ```
+
+use crate::block::Block;
+use crate::cache::{BlockCache, Counts, Share};
+use crate::compression::{Expander, Limits};
+use crate::contents::Contents;
+use crate::error::{Problem, TableError};
+use crate::filter::{Family, Holds};
+use crate::footer::{self, Footer};
+use crate::handle::{Handle, TRAILER_LEN};
+use crate::index::IndexShape;
+use crate::internal_key::KeyOrder;
+use crate::metaindex::Metaindex;
+use crate::prefix::PrefixExtractor;
+use crate::properties::Properties;
+use crate::role::Role;
+use crate::source::{PlainFile, Source};
+use fullbloom::error::FileCause;
+use fullbloom::file::Mapped;
+use std::borrow::Cow;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+/// What the keys in a table's blocks are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum KeyForm {
+    /// Internal keys if the table has RocksDB's properties; else what the first data block looks like.
+    #[default]
+    Detect,
+    /// User key, sequence number, kind: what databases write.
+    Internal,
+    /// The key alone: what LevelDB's table builder writes when it is used without a database.
+    Plain,
+}
+
+/// How a table is opened.
+#[derive(Debug, Clone, Default)]
+pub struct TableOptions {
+    /// Bounds on memory.
+    pub limits: Limits,
+    /// Leaves checksums of blocks unchecked. Damage then shows as an error or not at all.
+    pub skip_checksums: bool,
+    /// What the keys are.
+    pub key_form: KeyForm,
+    /// The database's prefix extractor, for tables whose own has a name that is not known here.
+    pub prefix_extractor: Option<PrefixExtractor>,
+    /// Where blocks are kept for the next time; without one each is read when it is needed.
+    pub cache: Option<Arc<BlockCache>>,
+    /// Where the index and a whole filter, or the top levels over their partitions, are kept.
+    pub keep: Keep,
+}
+
+/// Where a table keeps the blocks that nearly every lookup needs: its index and its whole filter, or the top levels
+/// over their partitions. Partitions and data blocks always live in the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Keep {
+    /// In the table itself, from the first use on. The default, as RocksDB's.
+    #[default]
+    Table,
+    /// In the cache, where they can be evicted.
+    Cache,
+    /// In the cache and charged to it, but not evicted while the table is open.
+    Pinned,
+}
+
+/// A LevelDB or RocksDB table.
+#[derive(Debug)]
+pub struct Table<S> {
+    source: S,
+    path: Option<PathBuf>,
+    options: TableOptions,
+    footer: Footer,
+    metaindex: Metaindex,
+    properties: Properties,
+    dictionary: Vec<u8>,
+    index: IndexShape,
+    order: Option<KeyOrder>,
+    internal_keys: bool,
+    /// Whose filter it is and what it holds.
+    filter_terms: (Family, Holds),
+    share: Option<Share>,
+    /// Index, filter, the filter's top level: kept here unless they live in the cache alone.
+    kept: [OnceLock<Arc<Vec<u8>>>; 3],
+    reads: Counts,
+    bytes_read: Counts,
+}
+
+/// What a table has read from its source so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reads {
+    /// How many blocks.
+    pub blocks: u64,
+    /// Their bytes as stored, with trailers.
+    pub bytes: u64,
+}
+
+impl Table<PlainFile> {
+    /// Opens a file and reads it block by block as needed.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, TableError> {
+        Self::open_with(path, TableOptions::default())
+    }
+
+    /// As [`open`](Table::open), with options.
+    pub fn open_with(path: impl AsRef<Path>, options: TableOptions) -> Result<Self, TableError> {
+        let path = path.as_ref();
+        let source = PlainFile::open(path).map_err(|cause| cannot_open(path, cause))?;
+        Table::load(source, Some(path), options)
+    }
+}
+
+impl Table<Mapped> {
+    /// Maps a file; see [`Mapped`] for what must not happen to it.
+    pub fn map(path: impl AsRef<Path>, options: TableOptions) -> Result<Self, TableError> {
+        let path = path.as_ref();
+        let source = Mapped::open(path).map_err(|cause| match cause.cause() {
+            FileCause::Io(io) => cannot_open(path, io::Error::new(io.kind(), io.to_string())),
+            _ => cannot_open(path, io::Error::other(cause)),
+        })?;
+        Table::load(source, Some(path), options)
+    }
+}
+
+fn cannot_open(path: &Path, cause: io::Error) -> TableError {
+    TableError::new(Some(path), Problem::Io { action: "open", at: 0, cause })
+}
+
+impl<S: Source> Table<S> {
+    /// Reads footer, metaindex and properties of a table.
+    pub fn new(source: S, options: TableOptions) -> Result<Self, TableError> {
+        Self::load(source, None, options)
+    }
+
+    fn load(source: S, path: Option<&Path>, options: TableOptions) -> Result<Self, TableError> {
+        Self::load_parts(source, path, options).map_err(|problem| TableError::new(path, problem))
+    }
+
+    fn load_parts(source: S, path: Option<&Path>, options: TableOptions) -> Result<Self, Problem> {
+        let file_len = source.byte_len();
+        let tail_len = file_len.min(footer::MAX_LEN as u64);
+        let tail = source.read(file_len - tail_len, tail_len as usize);
+        let tail =
+            tail.map_err(|cause| Problem::Io { action: "read the footer", at: file_len - tail_len, cause })?;
+        let footer = Footer::decode(&tail, file_len)?;
+        drop(tail);
+        let share = options.cache.clone().map(Share::new);
+        let mut table = Table {
+            source,
+            path: path.map(Path::to_owned),
+            options,
+            footer,
+            metaindex: Metaindex::default(),
+            properties: Properties::none(),
+            dictionary: Vec::new(),
+            index: IndexShape::default(),
+            order: Some(KeyOrder::BYTEWISE),
+            internal_keys: true,
+            filter_terms: (Family::Unknown, Holds::default()),
+            share,
+            kept: Default::default(),
+            reads: Counts::default(),
+            bytes_read: Counts::default(),
+        };
+        table.load_metadata()?;
+        Ok(table)
+    }
+
+    fn load_metadata(&mut self) -> Result<(), Problem> {
+        self.metaindex = Metaindex::decode(&self.block(self.footer.metaindex, Role::Metaindex)?)?;
+        if let Some(handle) = self.metaindex.properties {
+            let bytes = self.read(handle, Role::Properties)?.into_vec();
+            self.properties = Properties::decode(Block::new(bytes, handle.offset)?)?;
+        }
+        if let Some(handle) = self.metaindex.dictionary {
+            self.dictionary = self.read(handle, Role::Dictionary)?.into_vec();
+        }
+        let handle = self.footer.index.or(self.metaindex.index).ok_or(Problem::Missing { what: "index" })?;
+        self.index = IndexShape::of(handle, &self.properties)?;
+        if let Some(comparator) = self.properties.comparator() {
+            self.order = KeyOrder::named(&comparator, self.properties.timestamps_stored());
+        }
+        self.filter_terms = self.read_filter_terms();
+        self.internal_keys = match self.options.key_form {
+            KeyForm::Internal => true,
+            KeyForm::Plain => false,
+            KeyForm::Detect => !self.properties.is_empty() || self.looks_internal()?,
+        };
+        Ok(())
+    }
+
+    fn read_filter_terms(&self) -> (Family, Holds) {
+        let family =
+            self.metaindex.filter.as_ref().map_or(Family::Unknown, |entry| Family::named(&entry.policy));
+        let name = self.properties.prefix_extractor();
+        // Prefixes are in if the table was written with an extractor. Its name is known here, or the caller says what
+        // it is.
+        let prefixes = match name {
+            Some(name) if self.properties.prefix_filtering() => {
+                name.parse().ok().or(self.options.prefix_extractor)
+            }
+            _ => None,
+        };
+        (family, Holds { whole_keys: self.properties.whole_key_filtering(), prefixes })
+    }
+
+    pub(crate) fn filter_terms(&self) -> (Family, Holds) {
+        self.filter_terms
+    }
+
+    /// A block from where it is kept, or else read and kept there.
+    pub(crate) fn fetch(&self, handle: Handle, role: Role) -> Result<Contents<'_>, Problem> {
+        let place = match role {
+            Role::Index => Some(0),
+            Role::Filter => Some(1),
+            Role::FilterIndex => Some(2),
+            _ => None,
+        };
+        if let Some(i) = place.filter(|_| self.options.keep != Keep::Cache) {
+            return self.fetch_kept(handle, role, &self.kept[i]);
+        }
+        let Some(share) = &self.share else { return self.read(handle, role) };
+        if let Some(bytes) = share.get(handle, role) {
+            return Ok(Contents::Shared(bytes));
+        }
+        let bytes = Arc::new(self.read(handle, role)?.into_vec());
+        share.insert(handle, Arc::clone(&bytes), role, false);
+        Ok(Contents::Shared(bytes))
+    }
+
+    fn fetch_kept<'a>(
+        &'a self,
+        handle: Handle,
+        role: Role,
+        place: &'a OnceLock<Arc<Vec<u8>>>,
+    ) -> Result<Contents<'a>, Problem> {
+        if let Some(bytes) = place.get() {
+            return Ok(Contents::Borrowed(bytes));
+        }
+        let bytes = Arc::new(self.read(handle, role)?.into_vec());
+        if let (Some(share), Keep::Pinned) = (&self.share, self.options.keep) {
+            share.insert(handle, Arc::clone(&bytes), role, true);
+        }
+        Ok(Contents::Borrowed(place.get_or_init(|| bytes)))
+    }
+
+    pub(crate) fn fetch_block(&self, handle: Handle, role: Role) -> Result<Block<Contents<'_>>, Problem> {
+        Block::new(self.fetch(handle, role)?, handle.offset)
+    }
+
+    /// The plain contents of a block whose checksum was checked.
+    pub fn read_block(&self, handle: Handle, role: Role) -> Result<Contents<'_>, TableError> {
+        self.read(handle, role).map_err(|problem| self.error(problem))
+    }
+
+    pub(crate) fn block(&self, handle: Handle, role: Role) -> Result<Block<Contents<'_>>, Problem> {
+        Block::new(self.read(handle, role)?, handle.offset)
+    }
+
+    pub(crate) fn read(&self, handle: Handle, role: Role) -> Result<Contents<'_>, Problem> {
+        let stored = self.read_stored(handle, role)?;
+        let size = handle.size as usize; // it was read, so it fits
+        match stored[size] {
+            0 => Ok(Contents::from(match stored {
+                Cow::Borrowed(bytes) => Cow::Borrowed(&bytes[..size]),
+                Cow::Owned(mut bytes) => {
+                    bytes.truncate(size);
+                    Cow::Owned(bytes)
+                }
+            })),
+            kind => {
+                let expander = Expander {
+                    format_version: self.footer.format_version,
+                    old_magic: self.footer.format_version == 0,
+                    dictionary: if role == Role::Data { &self.dictionary } else { &[] },
+                    limits: self.options.limits,
+                };
+                Ok(Contents::Owned(expander.expand(kind, &stored[..size], handle.offset)?))
+            }
+        }
+    }
+
+    /// A block and its trailer as they are in the file; the checksum fits.
+    fn read_stored(&self, handle: Handle, role: Role) -> Result<Cow<'_, [u8]>, Problem> {
+        let Handle { offset, size } = handle;
+        handle.end(role.as_str(), self.footer.offset)?;
+        let limit = self.options.limits.block_len;
+        let len = usize::try_from(size + TRAILER_LEN).unwrap_or(usize::MAX);
+        if size > limit || len == usize::MAX {
+            return Err(Problem::TooLarge { what: role.as_str(), at: offset, size, limit });
+        }
+        let stored = self.source.read(offset, len);
+        let stored = stored.map_err(|cause| Problem::Io { action: "read a block", at: offset, cause })?;
+        self.reads.add(role, 1);
+        self.bytes_read.add(role, len as u64);
+        if !self.options.skip_checksums {
+            self.check(&stored, offset, role)?;
+        }
+        Ok(stored)
+    }
+
+    fn check(&self, stored: &[u8], offset: u64, role: Role) -> Result<(), Problem> {
+        let size = stored.len() - TRAILER_LEN as usize;
+        let expected = crate::bytes::u32_at(stored, size + 1);
+        let Footer { checksum, base_context_checksum, .. } = self.footer;
+        let modifier = crate::checksum::modifier(base_context_checksum, offset);
+        let computed = checksum.of(&stored[..size], stored[size]).wrapping_add(modifier);
+        // Without checksums nothing is stored before version 6, and from then on only the place.
+        let unchecked = checksum == crate::checksum::Checksum::None && base_context_checksum == 0;
+        if expected == computed || unchecked {
+            return Ok(());
+        }
+        Err(Problem::Checksum { of: role.as_str(), at: offset, stored: expected, computed })
+    }
+
+    pub(crate) fn error(&self, problem: Problem) -> TableError {
+        TableError::new(self.path.as_deref(), problem)
+    }
+
+    /// The file the table was opened from.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// Length of the table in bytes.
+    pub fn file_len(&self) -> u64 {
+        self.source.byte_len()
+    }
+
+    /// The footer.
+    pub fn footer(&self) -> &Footer {
+        &self.footer
+    }
+
+    /// The metaindex.
+    pub fn metaindex(&self) -> &Metaindex {
+        &self.metaindex
+    }
+
+    /// The properties.
+    pub fn properties(&self) -> &Properties {
+        &self.properties
+    }
+
+    /// How the index is written.
+    pub fn index_shape(&self) -> &IndexShape {
+        &self.index
+    }
+
+    /// Whether keys carry sequence number and kind.
+    pub fn has_internal_keys(&self) -> bool {
+        self.internal_keys
+    }
+
+    /// How many blocks with this role were read from the source since the table was opened.
+    pub fn reads(&self, role: Role) -> Reads {
+        Reads { blocks: self.reads.of(role), bytes: self.bytes_read.of(role) }
+    }
+
+    pub(crate) fn options(&self) -> &TableOptions {
+        &self.options
+    }
+
+    /// The order of the keys; `None` when the table's comparator is not known here.
+    pub(crate) fn order(&self) -> Option<KeyOrder> {
+        self.order
+    }
+}

@@ -1,0 +1,164 @@
+//! Is a table's filter what it should be? Every key asked, absent keys asked, the bytes made again.
+
+use crate::error::{Problem, TableError};
+use crate::filter::{Question, TableFilter};
+use crate::internal_key::KeyOrder;
+use crate::reader::Table;
+use crate::rebuild::Rebuilt;
+use crate::source::Source;
+use std::cmp::Ordering;
+
+/// What asking a table's filter has shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verification {
+    /// Distinct user keys in the table.
+    pub keys: u64,
+    /// Keys that a lookup would not find because the filter denies them.
+    pub missing: u64,
+    /// Keys that a forward seek to them would not find.
+    pub missing_in_seek: u64,
+    /// Keys that a backward seek to them would not find.
+    pub missing_in_seek_back: u64,
+    /// The first key denied.
+    pub first_missing: Option<Vec<u8>>,
+    /// Absent keys asked about, or absent prefixes where the filter holds nothing else.
+    pub absent_asked: u64,
+    /// Those that were called possible.
+    pub absent_passed: u64,
+    /// What came of building the filter again.
+    pub rebuilt: Rebuilt,
+}
+
+impl Verification {
+    /// The rate measured on absent keys; `None` if none could be asked.
+    pub fn measured_fpr(&self) -> Option<f64> {
+        (self.absent_asked > 0).then(|| self.absent_passed as f64 / self.absent_asked as f64)
+    }
+
+    /// No key is denied, and the bytes are right as far as they could be compared.
+    pub fn is_sound(&self) -> bool {
+        self.missing + self.missing_in_seek + self.missing_in_seek_back == 0
+            && self.rebuilt.is_identical() != Some(false)
+    }
+}
+
+impl<S: Source> Table<S> {
+    /// Asks the filter for every key of the table and for about `absent` keys between them, and builds it again.
+    pub fn verify(&self, absent: u64) -> Result<Verification, TableError> {
+        let filter = self.filter()?;
+        let mut asking = Asking::new(self, &filter, absent);
+        let mut keys = self.keys()?;
+        let mut last: Option<Vec<u8>> = None;
+        while let Some(key) = keys.next()? {
+            asking.present(key).map_err(|problem| self.error(problem))?;
+            if let Some(last) = &last {
+                asking.absent_between(last, key).map_err(|problem| self.error(problem))?;
+            }
+            match &mut last {
+                Some(last) => {
+                    last.clear();
+                    last.extend_from_slice(key);
+                }
+                None => last = Some(key.to_vec()),
+            }
+        }
+        let found = asking.found;
+        Ok(Verification { rebuilt: self.rebuild_filter()?, ..found })
+    }
+}
+
+struct Asking<'a, 't, S> {
+    filter: &'a TableFilter<'t, S>,
+    order: Option<KeyOrder>,
+    /// Absent keys to make up in each gap between two keys.
+    in_each_gap: u64,
+    most_absent: u64,
+    made: u64,
+    candidate: Vec<u8>,
+    found: Verification,
+}
+
+impl<'a, 't, S: Source> Asking<'a, 't, S> {
+    fn new(table: &Table<S>, filter: &'a TableFilter<'t, S>, absent: u64) -> Self {
+        let entries = table.properties().entry_count().unwrap_or(1000).max(1);
+        Asking {
+            filter,
+            order: table.order(),
+            in_each_gap: absent.div_ceil(entries),
+            most_absent: if filter.layout().is_some() { absent } else { 0 },
+            made: 0,
+            candidate: Vec::new(),
+            found: Verification {
+                keys: 0,
+                missing: 0,
+                missing_in_seek: 0,
+                missing_in_seek_back: 0,
+                first_missing: None,
+                absent_asked: 0,
+                absent_passed: 0,
+                rebuilt: Rebuilt::Nothing,
+            },
+        }
+    }
+
+    fn present(&mut self, key: &[u8]) -> Result<(), Problem> {
+        self.found.keys += 1;
+        let found = &mut self.found;
+        for (question, missing) in [
+            (Question::Get, &mut found.missing),
+            (Question::Seek, &mut found.missing_in_seek),
+            (Question::SeekBack, &mut found.missing_in_seek_back),
+        ] {
+            if question != Question::Get && self.filter.holds().prefixes.is_none() {
+                continue;
+            }
+            if !self.filter.ask(question, key)? {
+                *missing += 1;
+                found.first_missing.get_or_insert_with(|| key.to_vec());
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes up keys that would lie between two neighbours, so they are absent for certain, and asks for them.
+    fn absent_between(&mut self, key: &[u8], next: &[u8]) -> Result<(), Problem> {
+        let Some(order) = self.order.filter(|order| order.timestamp == 0) else { return Ok(()) };
+        let holds = self.filter.holds();
+        for i in 0..self.in_each_gap {
+            if self.found.absent_asked >= self.most_absent {
+                break;
+            }
+            self.made += 1;
+            self.candidate.clear();
+            let question = if holds.whole_keys {
+                self.candidate.extend_from_slice(key);
+                // Any bytes behind a key make a greater one; these look random.
+                let suffix = self.made.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes();
+                self.candidate.extend_from_slice(&suffix[..6]);
+                Question::Get
+            } else {
+                let extractor = holds.prefixes;
+                let Some((prefix, next)) = extractor.and_then(|by| by.prefix(key).zip(by.prefix(next)))
+                else {
+                    break;
+                };
+                self.candidate.extend_from_slice(prefix);
+                let Some(last) = self.candidate.last_mut() else { break };
+                // The same length, the last byte a little greater: outside if that reaches the next prefix.
+                let Some(greater) = last.checked_add(1 + i as u8) else { break };
+                *last = greater;
+                if order.user(&self.candidate, next) != Ordering::Less {
+                    break;
+                }
+                Question::Get
+            };
+            let between = order.user(key, &self.candidate) == Ordering::Less
+                && order.user(&self.candidate, next) == Ordering::Less;
+            if between {
+                self.found.absent_asked += 1;
+                self.found.absent_passed += u64::from(self.filter.ask(question, &self.candidate)?);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,85 @@
+#![allow(unsafe_code)]
+//! An allocator that knows the most memory a piece of code held at one time.
+//!
+//! A test binary that wants figures installs it:
+//!
+//! ```
+//! use fullbloom_testkit::alloc::{Counting, peak_of};
+//!
+//! #[global_allocator]
+//! static ALLOCATOR: Counting = Counting;
+//!
+//! let (len, peak) = peak_of(|| vec![0u8; 5000].len());
+//! assert_eq!(len, 5000);
+//! assert!((5000..6000).contains(&peak), "{peak}");
+//! ```
+//!
+//! Counts are per thread, so tests that run side by side do not see each other.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// The system's allocator, counting.
+#[derive(Debug)]
+pub struct Counting;
+
+thread_local! {
+    // Const-initialised and without a destructor: reading them never allocates.
+    static HELD: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
+
+fn change(by: isize) {
+    // While a thread ends its cells may be gone; nobody measures then.
+    let _ = HELD.try_with(|held| {
+        held.set(held.get() + by);
+        let _ = PEAK.try_with(|peak| peak.set(peak.get().max(held.get())));
+    });
+}
+
+/// Counts what is asked for before it is known whether it is granted, and takes it back if it was not.
+fn counted(by: isize, ask: impl FnOnce() -> *mut u8) -> *mut u8 {
+    change(by);
+    let ptr = ask();
+    if ptr.is_null() {
+        change(-by);
+    }
+    ptr
+}
+
+// SAFETY: every method hands its arguments to `System` unchanged and returns what that returns, so its
+// contract is System's; the counting touches no memory of the allocation.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps `GlobalAlloc::alloc`'s contract.
+        counted(layout.size() as isize, || unsafe { System.alloc(layout) })
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller keeps `GlobalAlloc::alloc_zeroed`'s contract.
+        counted(layout.size() as isize, || unsafe { System.alloc_zeroed(layout) })
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        change(-(layout.size() as isize));
+        // SAFETY: the caller keeps `GlobalAlloc::dealloc`'s contract.
+        unsafe { System.dealloc(ptr, layout) }
+    }
+
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        let growth = new_size as isize - layout.size() as isize;
+        // SAFETY: the caller keeps `GlobalAlloc::realloc`'s contract.
+        counted(growth, || unsafe { System.realloc(ptr, layout, new_size) })
+    }
+}
+
+/// Runs `body` and tells how many bytes more than before this thread held at its worst moment. A refused
+/// allocation counts in the peak as if it had been granted: asking is what is measured.
+///
+/// Zero unless [`Counting`] is the binary's allocator.
+pub fn peak_of<T>(body: impl FnOnce() -> T) -> (T, u64) {
+    let before = HELD.get();
+    PEAK.set(before);
+    let result = body();
+    (result, (PEAK.get() - before) as u64)
+}

@@ -1,0 +1,113 @@
+//! The native dialect behind the traits of [`any`](super).
+
+use super::{AnyBuilder, AnyFilter, Plan};
+use crate::dialect::Name;
+use crate::error::{DecodeError, SizeError};
+use crate::filter::Doubt;
+use crate::native::{self, Builder, GuardedFilter, Hashing, NativeFilter};
+use crate::sizing::{Geometry, Request, Target};
+use std::io;
+
+pub(super) fn plan(request: &Request) -> Result<Plan, SizeError> {
+    let plan = native::Plan::new(request)?;
+    Ok(Plan {
+        dialect: Name::Native,
+        geometry: plan.geometry(),
+        encoded_len: plan.encoded_len(),
+        expected_fpr: plan.expected_fpr,
+    })
+}
+
+/// The largest filter whose file fits, up to so many bits per key.
+pub(super) fn plan_within(expected_keys: u64, bytes: u64, most_bits_per_key: f64) -> Result<Plan, SizeError> {
+    let mut bits = 8.0 * bytes as f64 / expected_keys.max(1) as f64;
+    // Blocks are rounded up, and the front takes its part: a few steps of half a percent.
+    for _ in 0..1000 {
+        let target = Target::BitsPerKey(bits.min(most_bits_per_key));
+        let plan = plan(&Request { expected_keys, target })?;
+        if plan.encoded_len <= bytes {
+            return Ok(plan);
+        }
+        bits *= 0.995;
+    }
+    Err(SizeError::OverBudget { bytes })
+}
+
+pub(super) fn builder(request: &Request) -> Result<Box<dyn AnyBuilder>, SizeError> {
+    let filter = NativeFilter::from_plan(&native::Plan::new(request)?, Hashing::default())?;
+    Ok(Box::new(Builder::new(filter, 0)))
+}
+
+/// All of the file is checked: who asks through here wants to be told of damage, not a fast start.
+pub(super) fn view<'a>(
+    bytes: &'a [u8],
+    geometry: Option<(u64, u32)>,
+) -> Result<Box<dyn AnyFilter + 'a>, DecodeError> {
+    native::verify(bytes)?;
+    let view = GuardedFilter::view(bytes)?;
+    let found = view.filter().geometry();
+    if let Some((bits, probes)) = geometry {
+        let pairs =
+            [("bits given", bits, found.bit_len), ("probes given", probes.into(), found.probes.into())];
+        if let Some(&(field, got, expected)) = pairs.iter().find(|(_, got, expected)| got != expected) {
+            return Err(DecodeError::Mismatch { field, at: 0, got, expected });
+        }
+    }
+    Ok(Box::new(view))
+}
+
+impl<S: AsRef<[u8]> + Send + Sync> AnyFilter for GuardedFilter<S> {
+    fn dialect(&self) -> Name {
+        Name::Native
+    }
+
+    fn geometry(&self) -> Geometry {
+        self.filter().geometry()
+    }
+
+    fn may_contain(&self, key: &[u8]) -> bool {
+        GuardedFilter::may_contain(self, key)
+    }
+
+    fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
+        GuardedFilter::may_contain_batch(self, keys, answers);
+    }
+
+    fn encoded_len(&self) -> u64 {
+        GuardedFilter::encoded_len(self)
+    }
+
+    fn set_bits(&self) -> u64 {
+        self.filter().set_bits()
+    }
+
+    fn fill(&self) -> f64 {
+        self.filter().fill()
+    }
+
+    fn expected_fpr(&self) -> f64 {
+        self.filter().expected_fpr()
+    }
+
+    fn estimated_keys(&self) -> Option<f64> {
+        self.filter().estimated_keys()
+    }
+
+    fn doubt(&self) -> Option<Doubt> {
+        None
+    }
+
+    fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        GuardedFilter::write_to(self, out)
+    }
+}
+
+impl AnyBuilder for Builder {
+    fn insert_batch(&mut self, keys: &[&[u8]]) {
+        Builder::insert_batch(self, keys);
+    }
+
+    fn finish(self: Box<Self>) -> Result<Box<dyn AnyFilter>, SizeError> {
+        Ok(Box::new(GuardedFilter::from(Builder::finish(*self))))
+    }
+}

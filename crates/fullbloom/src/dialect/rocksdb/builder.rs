@@ -1,0 +1,228 @@
+//! The builder of full filters: keys in, the bytes of RocksDB's builder out.
+//!
+//! ```text
+//!   insert ─► hash ─► drop repeats ─► hashes, their xor ─► finish ─► filter ─► encode ─► verify
+//! ```
+//!
+//! A filter's size follows from its hashes, so they are kept until it is made: eight bytes each, four for the
+//! legacy kind.
+
+use super::FullFilter;
+use super::construction::{BuildError, Construction, Hashes};
+use super::entries::{Entries, GROUP};
+use super::memory::{Length, MemoryBalance};
+use super::reservation::{Account, BUCKET, Reservation};
+use super::sizing::{Kind, Policy};
+use crate::hash::{bloom32_rocksdb, xxph3_rocksdb};
+use std::mem;
+use std::sync::Arc;
+
+/// Which of a key and its alternative (its prefix) is stored first, and which repeats are seen.
+///
+/// The order decides a Ribbon filter's seed and length, and the repeats decide the number of entries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum AltOrder {
+    /// RocksDB 9.6 and later: the alternative first; repeats are found by hash, also those of the key before.
+    #[default]
+    AltFirst,
+    /// Before: the key first, then the alternative, each dropped only if it repeats the hash stored last.
+    /// (Those versions' tables compare the keys themselves before they add any.)
+    KeyFirst,
+}
+
+/// Makes full filters, one after the other.
+#[derive(Debug)]
+pub struct Builder {
+    policy: Policy,
+    order: AltOrder,
+    detects_corruption: bool,
+    account: Option<Account>,
+    open: Collected,
+    /// The hashes of the last filter, until [`verify`](Builder::verify) has asked for them.
+    unverified: Option<Collected>,
+}
+
+/// The hashes of one filter, and the bytes charged for them.
+#[derive(Debug)]
+struct Collected {
+    hashes: Hashes,
+    charged: u64,
+}
+
+impl Collected {
+    fn new(kind: Kind) -> Collected {
+        let hashes = match kind {
+            Kind::Legacy => Hashes::Narrow(Entries::default()),
+            Kind::FastLocal | Kind::Ribbon => Hashes::Wide(Entries::default()),
+        };
+        Collected { hashes, charged: 0 }
+    }
+}
+
+impl Builder {
+    /// A builder for this policy.
+    pub fn new(policy: Policy) -> Builder {
+        Builder {
+            policy,
+            order: AltOrder::default(),
+            detects_corruption: false,
+            account: None,
+            open: Collected::new(policy.kind),
+            unverified: None,
+        }
+    }
+
+    /// Which comes first of a key and its alternative.
+    pub fn with_alt_order(self, order: AltOrder) -> Builder {
+        Builder { order, ..self }
+    }
+
+    /// RocksDB's `detect_filter_construct_corruption`: an xor of all hashes, kept from when they were given,
+    /// is compared after the filter was filled; and [`verify`](Builder::verify) asks the finished bytes for
+    /// every hash. The bytes of a good filter are the same.
+    pub fn with_corruption_detection(self) -> Builder {
+        Builder { detects_corruption: true, ..self }
+    }
+
+    /// Charges the memory used to this budget, as RocksDB charges its block cache: hashes in buckets of
+    /// 32,768, reserved when a bucket is half full; a Ribbon filter's rows (20 bytes for each slot) while it
+    /// is solved, and FastLocalBloom is built in its place when they are refused; each finished filter until
+    /// the builder is dropped. Other refusals are ignored. The legacy kind is not charged, as there.
+    pub fn with_reservation(self, budget: Arc<dyn Reservation>) -> Builder {
+        Builder { account: Some(Account::new(budget)), ..self }
+    }
+
+    /// The policy.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// Another policy of the same kind for the keys inserted since the last filter, and for those to come.
+    pub(crate) fn set_policy(&mut self, policy: Policy) {
+        debug_assert_eq!(policy.kind, self.policy.kind);
+        self.policy = policy;
+    }
+
+    /// Hashes kept for the next filter: what tables call `num_filter_entries`.
+    pub fn entries(&self) -> u64 {
+        match &self.open.hashes {
+            Hashes::Narrow(entries) => entries.len(),
+            Hashes::Wide(entries) => entries.len(),
+        }
+    }
+
+    /// Adds a key; a repeat of the last stored one is dropped.
+    pub fn insert(&mut self, key: &[u8]) {
+        match &mut self.open.hashes {
+            Hashes::Narrow(entries) => {
+                entries.add(bloom32_rocksdb(key));
+            }
+            Hashes::Wide(entries) => {
+                let stored = entries.add(xxph3_rocksdb(key));
+                self.charge_entries(stored.into());
+            }
+        }
+    }
+
+    /// Adds a key and its alternative, such as its prefix, in the builder's [`AltOrder`].
+    pub fn insert_with_alt(&mut self, key: &[u8], alt: &[u8]) {
+        if self.order == AltOrder::KeyFirst {
+            self.insert(key);
+            self.insert(alt);
+            return;
+        }
+        match &mut self.open.hashes {
+            Hashes::Narrow(entries) => {
+                entries.add_with_alt(bloom32_rocksdb(key), bloom32_rocksdb(alt));
+            }
+            Hashes::Wide(entries) => {
+                let stored = entries.add_with_alt(xxph3_rocksdb(key), xxph3_rocksdb(alt));
+                self.charge_entries(stored.map(u64::from).iter().sum());
+            }
+        }
+    }
+
+    /// Charges a bucket when the count, of which the last `stored` are new, has passed its middle.
+    #[inline]
+    fn charge_entries(&mut self, stored: u64) {
+        let Some(account) = &mut self.account else { return };
+        let Hashes::Wide(entries) = &self.open.hashes else { return };
+        let buckets = |count: u64| (count + GROUP as u64 / 2) / GROUP as u64;
+        if buckets(entries.len()) > buckets(entries.len() - stored) {
+            account.charge(BUCKET); // a refusal changes nothing, as in RocksDB
+            self.open.charged += BUCKET;
+        }
+    }
+
+    /// The filter of the keys added since the last one.
+    pub fn finish(&mut self) -> Result<FullFilter, BuildError> {
+        self.finish_as(&Length::ByRule)
+    }
+
+    /// As [`finish`](Builder::finish), in exactly this many bytes, trailer included; probes follow the
+    /// length, as with `optimize_filters_for_memory`. A table's filter is rebuilt so.
+    pub fn finish_with_len(&mut self, content_len: u64) -> Result<FullFilter, BuildError> {
+        self.finish_as(&Length::Exact(content_len))
+    }
+
+    /// As [`finish`](Builder::finish), with a length that RocksDB's `optimize_filters_for_memory` would
+    /// choose. `usable` tells how much memory a request of so many bytes really yields, as
+    /// `malloc_usable_size` does.
+    pub fn finish_for_memory(
+        &mut self,
+        balance: &MemoryBalance,
+        usable: &dyn Fn(u64) -> u64,
+    ) -> Result<FullFilter, BuildError> {
+        self.finish_as(&Length::Balanced { balance, usable })
+    }
+
+    fn finish_as(&mut self, length: &Length<'_>) -> Result<FullFilter, BuildError> {
+        self.forget_unverified();
+        let collected = mem::replace(&mut self.open, Collected::new(self.policy.kind));
+        let construction = Construction {
+            policy: &self.policy,
+            length,
+            account: &mut self.account,
+            detects_corruption: self.detects_corruption,
+        };
+        let built = construction.build(&collected.hashes);
+        self.unverified = Some(collected);
+        if !self.detects_corruption || built.is_err() {
+            self.forget_unverified();
+        }
+        built
+    }
+
+    fn forget_unverified(&mut self) {
+        if let (Some(Collected { charged, .. }), Some(account)) = (self.unverified.take(), &mut self.account)
+        {
+            account.release(charged);
+        }
+    }
+
+    /// Asks the finished filter, as RocksDB would read it, for every hash it was built from. Call it when the
+    /// bytes are where they will be written from. Without corruption detection there is nothing to ask for.
+    ///
+    /// Bytes that match every key pass: they lose none.
+    ///
+    /// ```
+    /// use fullbloom::rocksdb::{BuildError, Builder, Kind, Policy};
+    /// let mut builder = Builder::new(Policy::new(Kind::FastLocal, 10.0)?).with_corruption_detection();
+    /// builder.insert(b"key");
+    /// let mut bytes = builder.finish()?.encode();
+    /// bytes[..64].fill(0); // a failing disk controller, say
+    /// assert_eq!(builder.verify(&bytes), Err(BuildError::KeysLost { missing: 1, of: 1 }));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn verify(&mut self, content: &[u8]) -> Result<(), BuildError> {
+        let verdict = match &self.unverified {
+            Some(collected) => collected.hashes.all_in(content),
+            None => Ok(()),
+        };
+        self.forget_unverified();
+        verdict
+    }
+}
+
+#[cfg(test)]
+mod tests;

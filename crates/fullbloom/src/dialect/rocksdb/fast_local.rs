@@ -1,0 +1,240 @@
+//! `rocksdb`: FastLocalBloom, the full Bloom filter of `format_version` 5 and later.
+//!
+//! ```text
+//!   | blocks of 64 bytes … | FF | 00 | probes: 5 bits, log2(block bytes) - 6: 3 bits | 00 00 |
+//! ```
+//!
+//! The lower half of the hash chooses the block, the upper half makes all probes inside it: one cache line
+//! per question.
+
+use super::sizing::{MAX_FAST_LOCAL, fast_local_fpr};
+use super::{Kind, Policy, TRAILER, require_marker, split};
+use crate::bits::{self, prefetch};
+use crate::dialect::Name;
+use crate::error::{DecodeError, SizeError};
+use crate::filter::{Answers, Dialect, Format, Insert, Size};
+use crate::hash::{xxph3_chunk, xxph3_rocksdb};
+use crate::kernel::blocks::{Filter, FilterMut};
+use crate::kernel::pipeline::{Bitmap, CHUNK, Hasher, Ready};
+use crate::kernel::{Cpu, local, scalar};
+use crate::sizing::{Geometry, Request, Target};
+use std::io;
+use std::ops::Range;
+
+/// The trailer's first byte: a filter newer than the legacy one.
+pub(super) const MARKER: u8 = 0xff;
+
+/// Bytes of a block.
+pub(super) const BLOCK: u64 = 64;
+
+/// Probes that the five bits may hold; 0 and 31 are reserved.
+const PROBES: Range<u32> = 1..31;
+
+/// RocksDB's FastLocalBloom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RocksDb {
+    blocks: u32,
+    probes: u8,
+}
+
+const WHOLE_BLOCKS: &str = "whole blocks of 512, up to 2^35 - 512";
+
+impl RocksDb {
+    /// This many bytes of data, whole blocks and at least one, and 1 to 30 probes.
+    pub(super) fn with_len(data_len: u64, probes: u32) -> Result<RocksDb, SizeError> {
+        if data_len == 0 || data_len > MAX_FAST_LOCAL || !data_len.is_multiple_of(BLOCK) {
+            let got = data_len.saturating_mul(8);
+            return Err(SizeError::Count { what: "bits", got, allowed: WHOLE_BLOCKS });
+        }
+        if !PROBES.contains(&probes) {
+            return Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "1 to 30" });
+        }
+        Ok(RocksDb { blocks: (data_len / BLOCK) as u32, probes: probes as u8 })
+    }
+
+    /// Reads the trailer as RocksDB does; an error where it would answer "maybe" to every key, and for data
+    /// shorter than one block, where it would read past the end.
+    pub(super) fn read(data: &[u8], trailer: [u8; TRAILER]) -> Result<RocksDb, DecodeError> {
+        let data_len = data.len() as u64;
+        let refuse = |field, i, got: u8, allowed| {
+            Err(DecodeError::Value { field, at: data_len + i, got: got.into(), allowed })
+        };
+        let [_, implementation, shape, seed @ ..] = trailer;
+        if implementation != 0 {
+            return refuse("sub_implementation", 1, implementation, "0");
+        }
+        if shape >> 5 != 0 {
+            return refuse("block_size", 2, shape >> 5, "0, blocks of 64 bytes");
+        }
+        if !PROBES.contains(&shape.into()) {
+            return refuse("probes", 2, shape, "1..=30");
+        }
+        if let Some(i) = seed.iter().position(|&byte| byte != 0) {
+            return refuse("seed", 3 + i as u64, seed[i], "0");
+        }
+        let blocks = data_len / BLOCK; // `split` has bounded the length to 32 bits
+        if blocks == 0 {
+            return Err(DecodeError::Truncated { field: "blocks", at: 0, need: BLOCK, have: data_len });
+        }
+        Ok(RocksDb { blocks: blocks as u32, probes: shape })
+    }
+
+    /// The filter's block of this hash.
+    #[inline(always)]
+    fn block_index(&self, hash: u64) -> usize {
+        ((u64::from(hash as u32) * u64::from(self.blocks)) >> 32) as usize
+    }
+
+    fn answer<K>(&self, bits: &[u8], keys: &[K], hasher: impl Hasher<K>, answers: Answers<'_>) {
+        let (blocks, _) = bits.as_chunks();
+        let filter =
+            Filter::new(&blocks[..self.blocks as usize], self.probes.into()).expect("at least one block");
+        match answers {
+            Answers::Bools(bools) => local::answer(Cpu::in_use(), filter, keys, hasher, bools),
+            Answers::Bits(words) => local::answer(Cpu::in_use(), filter, keys, hasher, Bitmap(words)),
+        }
+    }
+
+    fn fill<K>(&self, bits: &mut [u8], keys: &[K], hasher: impl Hasher<K>) {
+        let (blocks, _) = bits.as_chunks_mut();
+        let blocks = &mut blocks[..self.blocks as usize];
+        let filter = FilterMut::new(blocks, self.probes.into()).expect("at least one block");
+        local::fill(Cpu::in_use(), filter, keys, hasher);
+    }
+
+    /// Number of blocks.
+    pub fn blocks(&self) -> u32 {
+        self.blocks
+    }
+}
+
+/// Hashes keys by [`xxph3_rocksdb`].
+#[derive(Debug, Clone, Copy)]
+struct Xxph3;
+
+impl<K: AsRef<[u8]>> Hasher<K> for Xxph3 {
+    #[inline(always)]
+    fn hash(&self, key: &K) -> u64 {
+        xxph3_rocksdb(key.as_ref())
+    }
+
+    #[inline(always)]
+    fn hash_chunk_wide(&self, keys: &[K; CHUNK], hashes: &mut [u64; CHUNK]) {
+        xxph3_chunk(keys, hashes);
+    }
+}
+
+impl Dialect for RocksDb {
+    const NAME: Name = Name::RocksDb;
+    type Hash = u64;
+
+    fn geometry(&self) -> Geometry {
+        let block_len = 8 * BLOCK;
+        Geometry { bit_len: u64::from(self.blocks) * block_len, block_len, probes: self.probes.into() }
+    }
+
+    #[inline(always)]
+    fn hash(&self, key: &[u8]) -> u64 {
+        xxph3_rocksdb(key)
+    }
+
+    #[inline(always)]
+    fn test(&self, bits: &[u8], hash: u64) -> bool {
+        let (blocks, _) = bits.as_chunks();
+        local::test(Cpu::in_use(), &blocks[self.block_index(hash)], (hash >> 32) as u32, self.probes.into())
+    }
+
+    /// Both ends of the block: borrowed bytes need not begin at a cache line.
+    #[inline(always)]
+    fn prefetch(&self, bits: &[u8], hash: u64) {
+        let at = self.block_index(hash) * BLOCK as usize;
+        prefetch::read(bits, at);
+        prefetch::read(bits, at + BLOCK as usize - 1);
+    }
+
+    fn test_keys<K: AsRef<[u8]>>(&self, bits: &[u8], keys: &[K], answers: Answers<'_>) {
+        self.answer(bits, keys, Xxph3, answers);
+    }
+
+    fn test_hashes(&self, bits: &[u8], hashes: &[u64], answers: Answers<'_>) {
+        self.answer(bits, hashes, Ready, answers);
+    }
+
+    /// The exact rate; RocksDB's own estimate is [`Policy::estimated_fpr`].
+    fn expected_fpr(&self, keys: f64) -> f64 {
+        fast_local_fpr(keys, self.blocks.into(), self.probes.into())
+    }
+
+    /// The mean over the blocks of each one's own rate: a crowded block errs more than two half-empty ones
+    /// make good.
+    fn fpr_of(&self, bits: &[u8]) -> f64 {
+        let (blocks, _) = bits.as_chunks::<{ BLOCK as usize }>();
+        let blocks = &blocks[..self.blocks as usize];
+        let mut with_set_bits = [0u64; 513];
+        for block in blocks {
+            with_set_bits[bits::count_ones(block, 8 * BLOCK) as usize] += 1;
+        }
+        let rate = |set: usize| (set as f64 / 512.0).powi(self.probes.into());
+        let sum: f64 = with_set_bits.iter().enumerate().map(|(set, &n)| n as f64 * rate(set)).sum();
+        sum / blocks.len() as f64
+    }
+}
+
+impl Insert for RocksDb {
+    #[inline(always)]
+    fn set(&self, bits: &mut [u8], hash: u64) -> bool {
+        let (blocks, _) = bits.as_chunks_mut();
+        scalar::local_set(&mut blocks[self.block_index(hash)], (hash >> 32) as u32, self.probes.into())
+    }
+
+    fn set_keys<K: AsRef<[u8]>>(&self, bits: &mut [u8], keys: &[K]) {
+        self.fill(bits, keys, Xxph3);
+    }
+
+    fn set_hashes(&self, bits: &mut [u8], hashes: &[u64]) {
+        self.fill(bits, hashes, Ready);
+    }
+}
+
+impl Size for RocksDb {
+    /// RocksDB sizes a filter when it knows all keys; [`Builder`](super::Builder) does that. Here the number
+    /// of keys is foretold, and must not be zero: RocksDB stores no byte for no keys.
+    fn size(request: &Request) -> Result<Self, SizeError> {
+        let keys = request.expected_keys;
+        let policy = match request.target {
+            Target::Exact { bit_len, probes } if bit_len % 8 == 0 => {
+                return RocksDb::with_len(bit_len / 8, probes);
+            }
+            Target::Exact { bit_len, .. } => {
+                return Err(SizeError::Count { what: "bits", got: bit_len, allowed: WHOLE_BLOCKS });
+            }
+            Target::BitsPerKey(asked) => Policy::new(Kind::FastLocal, asked)?,
+            Target::Fpr(fpr) => Policy::for_fpr(Kind::FastLocal, keys, fpr)?,
+        };
+        super::require_keys(keys)?;
+        RocksDb::with_len(policy.fast_local_len(keys), policy.fast_local_probes())
+    }
+}
+
+impl Format for RocksDb {
+    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+        let (data, trailer) = split(bytes)?;
+        require_marker(data, trailer, MARKER)?;
+        let dialect = Self::read(data, trailer)?;
+        let data_len = data.len() as u64;
+        if !data_len.is_multiple_of(BLOCK) {
+            let allowed = "whole blocks of 64 bytes";
+            return Err(DecodeError::Value { field: "length", at: 0, got: data_len.into(), allowed });
+        }
+        Ok((dialect, 0..data.len()))
+    }
+
+    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+        out.write_all(&bits[..self.byte_len() as usize])?;
+        out.write_all(&[MARKER, 0, self.probes, 0, 0])
+    }
+
+    fn encoded_len(&self) -> u64 {
+        self.byte_len() + TRAILER as u64
+    }
+}

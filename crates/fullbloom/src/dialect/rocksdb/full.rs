@@ -1,0 +1,130 @@
+//! A full filter of whichever kind its trailer says: what RocksDB's reader makes of any bytes.
+
+use super::{RocksDb, RocksDbLegacy, RocksDbRibbon, TRAILER, fast_local, ribbon, split};
+use crate::bits::Owned;
+use crate::dialect::Name;
+use crate::filter::{Dialect, Filter, Format, View};
+use std::io;
+
+/// What RocksDB stores when it finds that it has built a filter from damaged hashes: matches every key.
+pub const MATCHES_EVERYTHING: [u8; TRAILER + 1] = [0; TRAILER + 1];
+
+/// A full filter, built or read.
+#[derive(Debug, Clone)]
+pub enum FullFilter<S = Owned> {
+    /// No key was added: no key matches. Five bytes or fewer are read so.
+    Nothing,
+    /// The bytes do not tell, or are not known: every key matches.
+    Everything,
+    /// The legacy Bloom filter.
+    Legacy(Filter<RocksDbLegacy, S>),
+    /// FastLocalBloom.
+    FastLocal(Filter<RocksDb, S>),
+    /// Ribbon.
+    Ribbon(Filter<RocksDbRibbon, S>),
+}
+
+/// Calls `$body` with the filter, or `$none` with whether every key matches.
+macro_rules! dispatch {
+    ($full:expr, $none:expr, $filter:ident => $body:expr) => {
+        match $full {
+            FullFilter::Nothing => $none(false),
+            FullFilter::Everything => $none(true),
+            FullFilter::Legacy($filter) => $body,
+            FullFilter::FastLocal($filter) => $body,
+            FullFilter::Ribbon($filter) => $body,
+        }
+    };
+}
+
+impl<'a> FullFilter<&'a [u8]> {
+    /// Reads any bytes as RocksDB does; never fails, and never reads outside them.
+    ///
+    /// Two trailers send RocksDB itself out of bounds: FastLocalBloom with less than a block of data, and a
+    /// legacy number of lines whose product with 64 wraps to the length. Here they match every key.
+    pub fn read(bytes: &'a [u8]) -> Self {
+        if bytes.len() <= TRAILER {
+            return FullFilter::Nothing;
+        }
+        Self::recognise(bytes).unwrap_or(FullFilter::Everything)
+    }
+
+    fn recognise(bytes: &'a [u8]) -> Option<Self> {
+        let (data, trailer) = split(bytes).ok()?;
+        Some(match trailer[0] {
+            fast_local::MARKER => FullFilter::FastLocal(over(RocksDb::read(data, trailer).ok()?, data)?),
+            ribbon::MARKER => FullFilter::Ribbon(over(RocksDbRibbon::read(data, trailer).ok()?, data)?),
+            _ => FullFilter::Legacy(over(RocksDbLegacy::read(data, trailer).ok()?, data)?),
+        })
+    }
+}
+
+/// The filter over the part of the data that its dialect uses.
+fn over<D: Dialect>(dialect: D, data: &[u8]) -> Option<View<'_, D>> {
+    let used = usize::try_from(dialect.byte_len()).ok()?;
+    Filter::from_parts(dialect, data.get(..used)?).ok()
+}
+
+impl<S: AsRef<[u8]>> FullFilter<S> {
+    /// RocksDB's answer.
+    #[inline]
+    pub fn may_contain(&self, key: &[u8]) -> bool {
+        dispatch!(self, |all| all, filter => filter.may_contain(key))
+    }
+
+    /// Answers many keys; see [`Filter::may_contain_batch`].
+    ///
+    /// # Panics
+    /// If `keys` and `answers` differ in length.
+    pub fn may_contain_batch<K: AsRef<[u8]>>(&self, keys: &[K], answers: &mut [bool]) {
+        assert_eq!(keys.len(), answers.len(), "one answer for each key");
+        dispatch!(self, |all| answers.fill(all), filter => filter.may_contain_batch(keys, answers));
+    }
+
+    /// The dialect; `None` where the bytes are of none.
+    pub fn dialect(&self) -> Option<Name> {
+        match self {
+            FullFilter::Nothing | FullFilter::Everything => None,
+            FullFilter::Legacy(_) => Some(Name::RocksDbLegacy),
+            FullFilter::FastLocal(_) => Some(Name::RocksDb),
+            FullFilter::Ribbon(_) => Some(Name::RocksDbRibbon),
+        }
+    }
+
+    /// The filter as RocksDB stores it, with its trailer. No keys are no bytes, as since 9.6; before, a Bloom
+    /// builder asked for a filter without keys returned a bare trailer (its tables never hold one).
+    pub fn encode(&self) -> Vec<u8> {
+        let stub = |all| if all { MATCHES_EVERYTHING.to_vec() } else { Vec::new() };
+        dispatch!(self, stub, filter => filter.encode())
+    }
+
+    /// Writes what [`encode`](FullFilter::encode) returns.
+    pub fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        dispatch!(self, |all| if all { out.write_all(&MATCHES_EVERYTHING) } else { Ok(()) }, filter => filter.write_to(out))
+    }
+
+    /// Length of what [`encode`](FullFilter::encode) returns.
+    pub fn encoded_len(&self) -> u64 {
+        let stub = |all| if all { MATCHES_EVERYTHING.len() as u64 } else { 0 };
+        dispatch!(self, stub, filter => filter.dialect().encoded_len())
+    }
+}
+
+/// Which full filter these bytes can be, by their trailer.
+///
+/// FastLocalBloom and Ribbon have a marker, and everything beside it must fit too. The legacy filter has
+/// none: its probes and lines must be ones that RocksDB writes. A per-block filter (`leveldb`,
+/// `rocksdb-block`) ends in its number of probes, where a legacy or FastLocalBloom filter ends in zero unless
+/// it is of 1 GiB or more, so those are told apart; a Ribbon filter of more than eight million keys also is a
+/// sound per-block filter, and a per-block filter may end like a Ribbon trailer by chance.
+pub fn sniff(bytes: &[u8]) -> Option<Name> {
+    let (_, trailer) = split(bytes).ok()?;
+    match trailer[0] {
+        fast_local::MARKER => RocksDb::decode(bytes).ok().map(|_| Name::RocksDb),
+        ribbon::MARKER => RocksDbRibbon::decode(bytes).ok().map(|_| Name::RocksDbRibbon),
+        _ => {
+            let (found, _) = RocksDbLegacy::decode(bytes).ok()?;
+            found.doubt().is_none().then_some(Name::RocksDbLegacy)
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Gaussian elimination on the fly: one equation for each key, in a band of 128 slots.
+//!
+//! An equation says that the xor of some slots, of 128 beginning at `start`, is the key's result. Its first
+//! coefficient is always 1, so it can be stored at its first slot; if another is there already, the two are
+//! added, which moves the first coefficient on. An equation that vanishes is a repeated key, or, when its
+//! result does not vanish too, the end of this attempt: another seed is tried.
+
+use super::query::{Equation, Seed};
+use super::sizing::BLOCK;
+use crate::bits::prefetch;
+use crate::error::SizeError;
+
+/// Memory for one slot while building: its coefficients and its result.
+const SLOT_BYTES: u64 = 16 + 4;
+
+/// Bytes for this many slots.
+pub(in super::super) fn memory(slots: u32) -> u64 {
+    u64::from(slots) * SLOT_BYTES
+}
+
+/// The equations by their first slot; coefficients 0 where a slot has none.
+pub(in super::super) struct Banding {
+    coefficients: Vec<u128>,
+    results: Vec<u32>,
+}
+
+/// How many keys ahead the slot of a key is asked for.
+const AHEAD: usize = 16;
+
+impl Banding {
+    /// No equations yet, over this many slots: whole blocks, at least one.
+    pub(in super::super) fn new(slots: u32) -> Result<Banding, SizeError> {
+        let refused = |_| SizeError::Memory { bytes: memory(slots) };
+        let (mut coefficients, mut results) = (Vec::new(), Vec::new());
+        coefficients.try_reserve_exact(slots as usize).map_err(refused)?;
+        results.try_reserve_exact(slots as usize).map_err(refused)?;
+        coefficients.resize(slots as usize, 0);
+        results.resize(slots as usize, 0);
+        Ok(Banding { coefficients, results })
+    }
+
+    /// The first seed of all 256, beginning at `first`, with which these hashes can be solved.
+    pub(in super::super) fn find_seed<'a, I>(&mut self, first: u8, hashes: impl Fn() -> I) -> Option<u8>
+    where
+        I: Iterator<Item = &'a [u64]>,
+    {
+        (0..=255u8).map(|i| first.wrapping_add(i)).find(|&ordinal| {
+            self.coefficients.fill(0);
+            self.results.fill(0);
+            hashes().all(|group| self.add(Seed::new(ordinal), group))
+        })
+    }
+
+    /// Adds the equations of these hashes; false if one contradicts those before.
+    fn add(&mut self, seed: Seed, hashes: &[u64]) -> bool {
+        let starts = (self.coefficients.len() - BLOCK as usize + 1) as u64;
+        let ask = |banding: &Banding, hash| {
+            let start = seed.start(hash, starts);
+            prefetch::read(&banding.coefficients, start);
+            prefetch::read(&banding.results, start);
+        };
+        for &hash in hashes.iter().take(AHEAD) {
+            ask(self, hash);
+        }
+        hashes.iter().enumerate().all(|(i, &hash)| {
+            if let Some(&later) = hashes.get(i + AHEAD) {
+                ask(self, later);
+            }
+            self.add_equation(seed.equation(hash, starts))
+        })
+    }
+
+    #[inline(always)]
+    fn add_equation(&mut self, equation: Equation) -> bool {
+        let Equation { start: mut slot, mut coefficients, mut result } = equation;
+        loop {
+            // Inside: a coefficient's slot is at most 127 past a start, and starts leave a block free.
+            let (stored, stored_result) = (&mut self.coefficients[slot], &mut self.results[slot]);
+            if *stored == 0 {
+                (*stored, *stored_result) = (coefficients, result);
+                return true;
+            }
+            coefficients ^= *stored;
+            result ^= *stored_result;
+            if coefficients == 0 {
+                return result == 0;
+            }
+            let moved = coefficients.trailing_zeros();
+            slot += moved as usize;
+            coefficients >>= moved;
+        }
+    }
+
+    /// The equations of a block's slots, in order.
+    pub(super) fn block(&self, block: u32) -> impl DoubleEndedIterator<Item = (u128, u32)> + '_ {
+        let range = block as usize * BLOCK as usize..(block as usize + 1) * BLOCK as usize;
+        self.coefficients[range.clone()].iter().copied().zip(self.results[range].iter().copied())
+    }
+}

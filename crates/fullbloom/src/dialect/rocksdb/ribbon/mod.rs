@@ -1,0 +1,157 @@
+//! `rocksdb-ribbon`: Standard128 Ribbon, a linear system in place of a bit array.
+//!
+//! ```text
+//!   | segments of 16 bytes … | FE | seed: u8 | blocks: u24 |
+//! ```
+//!
+//! Every key becomes an equation over 128 neighbouring slots; the filter stores a solution. An absent key's
+//! equation holds by chance with one half for each column. At the rate of FastLocalBloom that takes about
+//! 30 % less memory; building and asking take several times as long. It must know all keys before it is
+//! built: see [`Builder`](super::Builder).
+
+pub(super) mod banding;
+pub(super) mod query;
+pub(super) mod sizing;
+pub(super) mod solution;
+
+use super::{TRAILER, require_marker, split};
+use crate::dialect::Name;
+use crate::error::DecodeError;
+use crate::filter::{Dialect, Format};
+use crate::hash::xxph3_rocksdb;
+use crate::sizing::Geometry;
+use query::Seed;
+use solution::{Layout, SEGMENT};
+use std::io;
+use std::ops::Range;
+
+/// The trailer's first byte.
+pub(super) const MARKER: u8 = 0xfe;
+
+/// RocksDB's Ribbon filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RocksDbRibbon {
+    layout: Layout,
+    ordinal: u8,
+    seed: Seed,
+    /// Bytes of data; those past the layout's segments are not used.
+    data_len: u64,
+}
+
+impl RocksDbRibbon {
+    pub(super) fn new(blocks: u32, ordinal: u8, data_len: u64) -> RocksDbRibbon {
+        RocksDbRibbon { layout: Layout::new(blocks, data_len), ordinal, seed: Seed::new(ordinal), data_len }
+    }
+
+    /// Reads the trailer as RocksDB does; an error where it would answer "maybe" to every key.
+    pub(super) fn read(data: &[u8], trailer: [u8; TRAILER]) -> Result<RocksDbRibbon, DecodeError> {
+        let data_len = data.len() as u64;
+        let [_, ordinal, b0, b1, b2] = trailer;
+        let blocks = u32::from_le_bytes([b0, b1, b2, 0]);
+        if blocks < 2 {
+            let (got, allowed) = (blocks.into(), "2 or more");
+            return Err(DecodeError::Value { field: "blocks", at: data_len + 2, got, allowed });
+        }
+        if data_len < SEGMENT {
+            return Err(DecodeError::Truncated { field: "segments", at: 0, need: SEGMENT, have: data_len });
+        }
+        Ok(RocksDbRibbon::new(blocks, ordinal, data_len))
+    }
+
+    /// The layout, for the builder to solve into.
+    pub(super) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Number of blocks of 128 slots.
+    pub fn blocks(&self) -> u32 {
+        self.layout.blocks()
+    }
+
+    /// The number of the seed with which the keys could be solved.
+    pub fn seed(&self) -> u8 {
+        self.ordinal
+    }
+}
+
+impl Dialect for RocksDbRibbon {
+    const NAME: Name = Name::RocksDbRibbon;
+    type Hash = u64;
+
+    /// `probes` are the columns compared, of which some blocks have one less.
+    fn geometry(&self) -> Geometry {
+        Geometry::whole(self.layout.segments() * 8 * SEGMENT, self.layout.upper_columns())
+    }
+
+    #[inline(always)]
+    fn hash(&self, key: &[u8]) -> u64 {
+        xxph3_rocksdb(key)
+    }
+
+    #[inline]
+    fn test(&self, bits: &[u8], hash: u64) -> bool {
+        query::test(&self.layout, self.seed, bits, hash)
+    }
+
+    #[inline]
+    fn prefetch(&self, bits: &[u8], hash: u64) {
+        query::prefetch(&self.layout, self.seed, bits, hash);
+    }
+
+    /// The rate does not depend on the keys: it is what the columns were chosen for.
+    fn expected_fpr(&self, _keys: f64) -> f64 {
+        self.layout.expected_fpr()
+    }
+
+    fn fpr_of(&self, _bits: &[u8]) -> f64 {
+        self.layout.expected_fpr()
+    }
+
+    /// The keys that RocksDB would give this many slots to; the bits do not tell. A block of 128 slots is
+    /// the uncertainty.
+    fn keys_of(&self, _bits: &[u8]) -> Option<f64> {
+        let slots = self.blocks().checked_mul(sizing::BLOCK)?;
+        Some(sizing::keys_for(slots) as f64)
+    }
+
+    fn byte_len(&self) -> u64 {
+        self.data_len
+    }
+}
+
+impl Format for RocksDbRibbon {
+    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+        let (data, trailer) = split(bytes)?;
+        require_marker(data, trailer, MARKER)?;
+        let dialect = Self::read(data, trailer)?;
+        let data_len = data.len() as u64;
+        if !data_len.is_multiple_of(SEGMENT) {
+            let allowed = "whole segments of 16 bytes";
+            return Err(DecodeError::Value { field: "length", at: 0, got: data_len.into(), allowed });
+        }
+        // Rounding to the allocator's sizes lets a filter grow by a third, also past the last column.
+        let used = dialect.layout.segments() * SEGMENT;
+        if data_len > used.saturating_add(used / 3) {
+            return Err(DecodeError::Mismatch {
+                field: "blocks",
+                at: data_len + 2,
+                got: dialect.blocks().into(),
+                expected: data_len.div_ceil(32 * SEGMENT),
+            });
+        }
+        Ok((dialect, 0..data.len()))
+    }
+
+    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+        let [b0, b1, b2, _] = self.blocks().to_le_bytes();
+        out.write_all(&bits[..self.data_len as usize])?;
+        out.write_all(&[MARKER, self.ordinal, b0, b1, b2])
+    }
+
+    fn encoded_len(&self) -> u64 {
+        self.data_len + TRAILER as u64
+    }
+}
+
+/// Blocks are counted in 24 bits, and slots for [`sizing::MAX_KEYS`] keys need fewer.
+const _: () = assert!(sizing::MAX_KEYS * 105 / 100 / 128 < 1 << 24);

@@ -1,0 +1,162 @@
+#![allow(unsafe_code)]
+//! FastLocalBloom over many blocks, on any kernel: one key, batches of keys, filling.
+//!
+//! ```text
+//!   64-bit hash = upper | lower        block = lower * blocks >> 32        probes inside it from upper
+//! ```
+
+use super::blocks::{Filter, FilterMut, Offsets, Places};
+use super::pipeline::{self, CHUNK, Hasher, Pipe, Sink};
+use super::{Block, Body, Cpu, Task, scalar};
+
+/// What a kernel must be able to do. The results are those of [`scalar::local_test`] and
+/// [`scalar::local_set`], always.
+pub(crate) trait Local: Copy {
+    /// [`scalar::local_test`].
+    fn test(self, block: &Block, hash: u32, probes: u32) -> bool;
+
+    /// Passes keys through the kernel's best pipe for testing.
+    #[inline(always)]
+    fn answer<K>(self, filter: Filter<'_>, keys: &[K], hasher: impl Hasher<K>, sink: impl Sink) {
+        let test = |block: &Block, upper| self.test(block, upper, filter.probes);
+        sink.collect(EachTest { filter, test }, keys, hasher);
+    }
+
+    /// Passes keys through the kernel's best pipe for setting.
+    #[inline(always)]
+    fn fill<K>(self, filter: FilterMut<'_>, keys: &[K], hasher: impl Hasher<K>) {
+        pipeline::run(EachSet { filter }, keys, hasher, |_, _, _| {});
+    }
+}
+
+/// What most pipes keep of a chunk.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Found {
+    pub(crate) offsets: Offsets,
+    pub(crate) hashes: [u64; CHUNK],
+}
+
+impl Found {
+    pub(crate) const EMPTY: Found = Found { offsets: Offsets::EMPTY, hashes: [0; CHUNK] };
+
+    #[inline(always)]
+    pub(crate) fn find(&mut self, places: Places, hashes: &[u64; CHUNK]) {
+        self.offsets.find(places, hashes);
+        self.hashes = *hashes;
+    }
+}
+
+/// Tests key by key.
+pub(crate) struct EachTest<'a, T> {
+    pub(crate) filter: Filter<'a>,
+    /// The test of one block with the upper half of a hash.
+    pub(crate) test: T,
+}
+
+impl<T: Fn(&Block, u32) -> bool> Pipe for EachTest<'_, T> {
+    type Slot = Found;
+
+    #[inline(always)]
+    fn empty(&self) -> Found {
+        Found::EMPTY
+    }
+
+    #[inline(always)]
+    fn prepare(&self, hashes: &[u64; CHUNK], found: &mut Found) {
+        found.find(self.filter.places, hashes);
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, found: &Found) {
+        self.filter.places.prefetch(&found.offsets);
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, found: &Found, _: usize) -> u16 {
+        let mut answers = 0;
+        for (i, hash) in found.hashes.iter().enumerate() {
+            // SAFETY: `prepare` found the offsets with the filter's own places.
+            let block = unsafe { self.filter.block(&found.offsets, i) };
+            answers |= u16::from((self.test)(block, (hash >> 32) as u32)) << i;
+        }
+        answers
+    }
+}
+
+/// Sets key by key.
+pub(crate) struct EachSet<'a> {
+    pub(crate) filter: FilterMut<'a>,
+}
+
+impl Pipe for EachSet<'_> {
+    type Slot = Found;
+
+    #[inline(always)]
+    fn empty(&self) -> Found {
+        Found::EMPTY
+    }
+
+    #[inline(always)]
+    fn prepare(&self, hashes: &[u64; CHUNK], found: &mut Found) {
+        found.find(self.filter.places, hashes);
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, found: &Found) {
+        self.filter.places.prefetch(&found.offsets);
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, found: &Found, count: usize) -> u16 {
+        for (i, hash) in found.hashes.iter().enumerate().take(count) {
+            let block = &mut self.filter.blocks[found.offsets.index(i)];
+            scalar::local_set(block, (hash >> 32) as u32, self.filter.probes);
+        }
+        0
+    }
+}
+
+/// [`scalar::local_test`] on this kernel.
+#[inline(always)]
+pub(crate) fn test(cpu: Cpu, block: &Block, hash: u32, probes: u32) -> bool {
+    struct Test<'a>(&'a Block, u32, u32);
+    impl Task for Test<'_> {
+        type Output = bool;
+
+        #[inline(always)]
+        fn run<B: Body>(self, kernel: B) -> bool {
+            kernel.test(self.0, self.1, self.2)
+        }
+    }
+    cpu.run(Test(block, hash, probes))
+}
+
+/// Tests many keys on this kernel.
+#[inline(always)]
+pub(crate) fn answer<K>(cpu: Cpu, filter: Filter<'_>, keys: &[K], hasher: impl Hasher<K>, sink: impl Sink) {
+    struct Answer<'a, K, H, S>(Filter<'a>, &'a [K], H, S);
+    impl<K, H: Hasher<K>, S: Sink> Task for Answer<'_, K, H, S> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<B: Body>(self, kernel: B) {
+            kernel.answer(self.0, self.1, self.2, self.3);
+        }
+    }
+    cpu.run(Answer(filter, keys, hasher, sink));
+}
+
+/// Sets the bits of many keys on this kernel.
+#[inline(always)]
+pub(crate) fn fill<K>(cpu: Cpu, filter: FilterMut<'_>, keys: &[K], hasher: impl Hasher<K>) {
+    struct Fill<'a, K, H>(FilterMut<'a>, &'a [K], H);
+    impl<K, H: Hasher<K>> Task for Fill<'_, K, H> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<B: Body>(self, kernel: B) {
+            kernel.fill(self.0, self.1, self.2);
+        }
+    }
+    cpu.run(Fill(filter, keys, hasher));
+}

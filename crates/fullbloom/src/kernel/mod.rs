@@ -1,0 +1,243 @@
+//! The block operations and their CPU bodies.
+//!
+//! ```text
+//!   scalar.rs             one probe after the other: the definition
+//!   lines.rs              the native layout over many lines: one key, groups of 64; any kernel
+//!   local.rs              FastLocalBloom over many blocks: one key, batches, filling; any kernel
+//!   blocks.rs             where the blocks are
+//!   pipeline.rs           the ring that batches pass through
+//!   gather.rs             libbloom's probes, anywhere in the array: one key
+//!   x86_64/, aarch64/     the operations of local.rs, many probes or keys at once
+//! ```
+//!
+//! Which body runs is decided once, by what the CPU can do: the fastest of [`Kernel::available`]. All give
+//! the same answers. The environment variable `FULLBLOOM_KERNEL` (one of the names that [`Kernel::name`]
+//! gives) forces one, for tests and measurements; a name that is unknown or that this CPU cannot run is
+//! told by [`Kernel::forced`] and on standard error, and then the fastest is used.
+//!
+//! A kernel is a value that only its `detect` can make: holding it is the proof that the CPU can run it. `Cpu`
+//! is the choice among those values, and a `Task` is what runs on any of them. A layout other than
+//! FastLocalBloom adds a trait beside `local::Local`, implements it for the same values, and names it in `Body`.
+
+pub(crate) mod blocks;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod gather;
+pub(crate) mod lines;
+pub(crate) mod local;
+pub(crate) mod pipeline;
+pub(crate) mod scalar;
+
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+
+use std::fmt;
+use std::io::Write;
+use std::sync::OnceLock;
+
+/// 512 bits that one key's probes stay in; one cache line.
+pub(crate) type Block = [u8; 64];
+
+/// The environment variable that forces a kernel.
+pub const VARIABLE: &str = "FULLBLOOM_KERNEL";
+
+/// One CPU-specific body of the block operations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kernel {
+    /// One probe after the other; runs everywhere and defines the answers.
+    Scalar,
+    /// x86-64 with AVX2: eight probes at once.
+    Avx2,
+    /// x86-64 with AVX-512 F, BW, DQ and VL: sixteen probes at once.
+    Avx512,
+    /// AVX-512 with VBMI and BITALG as well: the probes of eight keys at once.
+    Avx512Bitalg,
+    /// AArch64: sixteen probes at once.
+    Neon,
+}
+
+impl Kernel {
+    /// Every kernel, slowest first; those of other architectures included.
+    pub const ALL: [Kernel; 5] =
+        [Kernel::Scalar, Kernel::Neon, Kernel::Avx2, Kernel::Avx512, Kernel::Avx512Bitalg];
+
+    /// The name that `FULLBLOOM_KERNEL` takes.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kernel::Scalar => "scalar",
+            Kernel::Avx2 => "avx2",
+            Kernel::Avx512 => "avx512",
+            Kernel::Avx512Bitalg => "avx512-bitalg",
+            Kernel::Neon => "neon",
+        }
+    }
+
+    /// The kernels this CPU can run, slowest first.
+    pub fn available() -> impl Iterator<Item = Kernel> {
+        Kernel::ALL.into_iter().filter(|kernel| Cpu::detect(*kernel).is_some())
+    }
+
+    /// The kernel in use, chosen at the first call and the same ever after.
+    pub fn in_use() -> Kernel {
+        Cpu::in_use().kernel()
+    }
+
+    /// What `FULLBLOOM_KERNEL` asks for; `None` when it is not set or empty.
+    pub fn forced() -> Result<Option<Kernel>, KernelError> {
+        match std::env::var_os(VARIABLE) {
+            Some(name) if !name.is_empty() => Kernel::by_name(&name.to_string_lossy()).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The kernel of this name, if this CPU can run it.
+    pub fn by_name(name: &str) -> Result<Kernel, KernelError> {
+        match Kernel::ALL.into_iter().find(|kernel| kernel.name() == name) {
+            None => Err(KernelError::Unknown { name: name.to_owned() }),
+            Some(kernel) if Cpu::detect(kernel).is_none() => Err(KernelError::Unavailable { kernel }),
+            Some(kernel) => Ok(kernel),
+        }
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A kernel that was asked for by name cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KernelError {
+    /// No kernel has this name.
+    Unknown {
+        /// What was asked for.
+        name: String,
+    },
+    /// This CPU cannot run it.
+    Unavailable {
+        /// What was asked for.
+        kernel: Kernel,
+    },
+}
+
+impl fmt::Display for KernelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KernelError::Unknown { name } => write!(f, "no kernel is called {name:?}")?,
+            KernelError::Unavailable { kernel } => write!(f, "this CPU cannot run the kernel {kernel}")?,
+        }
+        f.write_str(" (it can run:")?;
+        for kernel in Kernel::available() {
+            write!(f, " {kernel}")?;
+        }
+        f.write_str(")")
+    }
+}
+
+impl std::error::Error for KernelError {}
+
+/// Every layout's operations on one kernel.
+pub(crate) trait Body: local::Local {}
+
+impl<K: local::Local> Body for K {}
+
+/// Something to be done on whichever kernel is in use.
+///
+/// `run` must be `#[inline(always)]`, and so must what it calls with the kernel: it is inlined into a function
+/// that is compiled for the kernel's CPU, and so compiled for it too. That goes for key hashes as well: LLVM
+/// turns the hash of keys of one fixed length into vector code there.
+pub(crate) trait Task {
+    /// What it results in.
+    type Output;
+
+    /// Does it.
+    fn run<K: Body>(self, kernel: K) -> Self::Output;
+}
+
+/// A kernel that this CPU can run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Cpu {
+    Scalar(scalar::Scalar),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(x86_64::Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(x86_64::Avx512),
+    #[cfg(target_arch = "x86_64")]
+    Avx512Bitalg(x86_64::Avx512Bitalg),
+    #[cfg(target_arch = "aarch64")]
+    Neon(aarch64::Neon),
+}
+
+impl Cpu {
+    /// The choice of this process.
+    #[inline(always)]
+    pub(crate) fn in_use() -> Cpu {
+        static CHOICE: OnceLock<Cpu> = OnceLock::new();
+        *CHOICE.get_or_init(Cpu::choose)
+    }
+
+    #[cold]
+    fn choose() -> Cpu {
+        let forced = Kernel::forced().unwrap_or_else(|error| {
+            // Not `eprintln!`: it panics when standard error is closed.
+            let _ = writeln!(std::io::stderr(), "{VARIABLE}: {error}; using the fastest");
+            None
+        });
+        let fastest = Kernel::ALL.into_iter().rev();
+        forced.into_iter().chain(fastest).find_map(Cpu::detect).unwrap_or(Cpu::Scalar(scalar::Scalar))
+    }
+
+    /// The kernel, if this CPU can run it.
+    pub(crate) fn detect(kernel: Kernel) -> Option<Cpu> {
+        match kernel {
+            Kernel::Scalar => Some(Cpu::Scalar(scalar::Scalar)),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx2 => x86_64::Avx2::detect().map(Cpu::Avx2),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512 => x86_64::Avx512::detect().map(Cpu::Avx512),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512Bitalg => x86_64::Avx512Bitalg::detect().map(Cpu::Avx512Bitalg),
+            #[cfg(target_arch = "aarch64")]
+            Kernel::Neon => aarch64::Neon::detect().map(Cpu::Neon),
+            #[cfg(not(all(target_arch = "x86_64", target_arch = "aarch64")))]
+            _ => None,
+        }
+    }
+
+    /// Runs the task on this kernel, compiled for its CPU.
+    #[inline(always)]
+    pub(crate) fn run<T: Task>(self, task: T) -> T::Output {
+        match self {
+            Cpu::Scalar(kernel) => task.run(kernel),
+            #[cfg(target_arch = "x86_64")]
+            Cpu::Avx2(kernel) => kernel.run(task),
+            #[cfg(target_arch = "x86_64")]
+            Cpu::Avx512(kernel) => kernel.run(task),
+            #[cfg(target_arch = "x86_64")]
+            Cpu::Avx512Bitalg(kernel) => kernel.run(task),
+            #[cfg(target_arch = "aarch64")]
+            Cpu::Neon(kernel) => task.run(kernel), // part of the baseline
+        }
+    }
+
+    fn kernel(self) -> Kernel {
+        match self {
+            Cpu::Scalar(_) => Kernel::Scalar,
+            #[cfg(target_arch = "x86_64")]
+            Cpu::Avx2(_) => Kernel::Avx2,
+            #[cfg(target_arch = "x86_64")]
+            Cpu::Avx512(_) => Kernel::Avx512,
+            #[cfg(target_arch = "x86_64")]
+            Cpu::Avx512Bitalg(_) => Kernel::Avx512Bitalg,
+            #[cfg(target_arch = "aarch64")]
+            Cpu::Neon(_) => Kernel::Neon,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

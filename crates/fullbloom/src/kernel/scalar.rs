@@ -1,0 +1,63 @@
+//! FastLocalBloom inside one block, one probe after the other: the definition every other kernel must equal.
+//!
+//! ```text
+//!   repeat probes times:   bit = hash >> 23  (top nine bits: one of 512);   hash *= 0x9e3779b9
+//! ```
+
+use super::Block;
+use super::local::Local;
+
+/// The multiplier between probes: 2^32 divided by the golden ratio, made odd.
+const GOLDEN: u32 = 0x9e37_79b9;
+
+/// Whether all probes of `hash` hit set bits of the block. True for no probes.
+#[inline(always)]
+pub(crate) fn local_test(block: &Block, hash: u32, probes: u32) -> bool {
+    let mut hash = hash;
+    for _ in 0..probes {
+        let bit = hash >> 23;
+        if block[(bit >> 3) as usize] & (1 << (bit & 7)) == 0 {
+            return false;
+        }
+        hash = hash.wrapping_mul(GOLDEN);
+    }
+    true
+}
+
+/// Sets the bits of all probes of `hash`; true if at least one was clear.
+#[inline(always)]
+pub(crate) fn local_set(block: &mut Block, hash: u32, probes: u32) -> bool {
+    let mut hash = hash;
+    let mut changed = 0;
+    for _ in 0..probes {
+        let bit = hash >> 23;
+        let byte = &mut block[(bit >> 3) as usize];
+        let mask = 1 << (bit & 7);
+        changed |= !*byte & mask;
+        *byte |= mask;
+        hash = hash.wrapping_mul(GOLDEN);
+    }
+    changed != 0
+}
+
+/// What the hash is multiplied by for probe 0, 1, 2 …
+pub(crate) const fn multipliers<const N: usize>() -> [u32; N] {
+    let mut multipliers = [1; N];
+    let mut i = 1;
+    while i < N {
+        multipliers[i] = GOLDEN.wrapping_mul(multipliers[i - 1]);
+        i += 1;
+    }
+    multipliers
+}
+
+/// The kernel that every CPU can run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scalar;
+
+impl Local for Scalar {
+    #[inline(always)]
+    fn test(self, block: &Block, hash: u32, probes: u32) -> bool {
+        local_test(block, hash, probes)
+    }
+}

@@ -1,0 +1,204 @@
+//! All probes of eight or four keys at once: a byte lane for each probe.
+//!
+//! A probe's nine bits are six that tell a byte of the block and three that tell a bit of that byte. The lanes
+//! of a key are one 64-bit word (up to eight probes) or two (up to sixteen).
+//!
+//! ```text
+//!   multiply     each 32-bit lane: hash * multiplier, `PRODUCTS` times with different multipliers
+//!   pack         vpshldd: the top nine bits of up to three products side by side in each 32-bit lane
+//!   spread       vpmultishiftqb: six bits to each byte of `index`, three to each byte of `bits`
+//!   look up      vpermb: each key's block, under a mask of the key's lanes, so that one register collects
+//!                the bytes of all keys
+//!   pick         vpshufbitqmb: the bit of each byte, one mask for all keys
+//!   reduce       a key's bits are all one?
+//! ```
+
+use super::super::blocks::{Filter, Offsets};
+use super::super::pipeline::{CHUNK, Pipe};
+use super::super::scalar::multipliers;
+use super::Avx512Bitalg;
+use std::arch::x86_64::{__m512i, __mmask64};
+
+/// The pipe for `WORDS` 64-bit words of lanes for each key, and `PRODUCTS` probes from each 32-bit half of
+/// them. With `PRODUCTS` below four, some lanes stay unused, and so does some work.
+pub(super) struct Bytes<'a, const WORDS: usize, const PRODUCTS: usize> {
+    kernel: Avx512Bitalg,
+    filter: Filter<'a>,
+    /// One in the lanes that are not probes.
+    idle: u64,
+    /// The lanes of each key of a register.
+    lanes_of: [__mmask64; 8],
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Slot {
+    offsets: Offsets,
+    /// For each register of keys: the byte of the block for each lane.
+    index: [__m512i; 4],
+    /// And the bit, counted from the beginning of the lane's 64-bit word.
+    bits: [__m512i; 4],
+}
+
+impl<'a, const WORDS: usize, const PRODUCTS: usize> Bytes<'a, WORDS, PRODUCTS> {
+    /// Keys in one register.
+    const KEYS: usize = 8 / WORDS;
+
+    /// Lanes, so bits of a mask, of one key.
+    const LANES: usize = 8 * WORDS;
+
+    /// The probe that each lane of a key does. Any assignment would do; in this one the `PRODUCTS` products of a
+    /// 32-bit lane land in neighbouring lanes.
+    const fn probe(product: usize, word: usize, half: usize) -> usize {
+        (product * WORDS + word) * 2 + half
+    }
+
+    /// What each 32-bit lane multiplies its hash by.
+    const MULTIPLIERS: [[u32; 16]; PRODUCTS] = {
+        let all = multipliers::<16>();
+        let mut table = [[0; 16]; PRODUCTS];
+        let mut i = 0;
+        while i < 16 * PRODUCTS {
+            let (product, lane) = (i / 16, i % 16);
+            table[product][lane] = all[Self::probe(product, lane / 2 % WORDS, lane % 2)];
+            i += 1;
+        }
+        table
+    };
+
+    /// Which 32-bit half of eight hashes each 32-bit lane takes: the upper half of its key's.
+    const UPPER_OF: [[u32; 16]; WORDS] = {
+        let mut table = [[0; 16]; WORDS];
+        let mut i = 0;
+        while i < 16 * WORDS {
+            let (register, lane) = (i / 16, i % 16);
+            table[register][lane] = ((register * Self::KEYS + lane / 2 / WORDS) * 2 + 1) as u32;
+            i += 1;
+        }
+        table
+    };
+
+    #[inline(always)]
+    pub(super) fn new(kernel: Avx512Bitalg, filter: Filter<'a>) -> Self {
+        const { assert!(WORDS == 1 || WORDS == 2) };
+        const { assert!(PRODUCTS >= 1 && PRODUCTS <= 4) };
+        let mut idle = 0u64;
+        for lane in 0..64 {
+            let (word, product, half) = (lane / 8 % WORDS, lane % 8 / 2, lane % 2);
+            if product >= PRODUCTS || Self::probe(product, word, half) >= filter.probes as usize {
+                idle |= 1 << lane;
+            }
+        }
+        // Not constants, or LLVM makes a lookup and a separate blend of each masked lookup.
+        let all = std::hint::black_box(!0u64 >> (64 - Self::LANES));
+        let lanes_of = std::array::from_fn(|key| all << (key % Self::KEYS * Self::LANES));
+        Bytes { kernel, filter, idle, lanes_of }
+    }
+
+    /// The probes of one register of keys: byte and bit for each lane. `hash` has a key's hash in each 32-bit lane.
+    #[inline(always)]
+    fn spread(&self, hash: __m512i) -> [__m512i; 2] {
+        let (v, w) = (self.kernel.0, self.kernel);
+        let product = |i: usize| w.product_16(hash, v.load_16(&(const { &Self::MULTIPLIERS })[i]));
+        // Bit numbers in a 64-bit lane where the fields of its byte lanes begin. In each 32-bit half the first
+        // product's bits are lowest; byte lanes 2 p and 2 p + 1 take product p of the lower and the upper half.
+        let begin = if PRODUCTS <= 3 { 0x0000_3212_2909_2000 } else { 0x2909_2000_2909_2000 };
+        let begin_bits = v.all_8(begin);
+        let begin_index = v.all_8(begin + 0x0303_0303_0303_0303);
+        let [index, bits] = if PRODUCTS <= 3 {
+            let mut packed = w.top_9(product(PRODUCTS - 1));
+            for i in (0..PRODUCTS - 1).rev() {
+                packed = w.push_9(packed, product(i));
+            }
+            [w.fields(begin_index, packed), w.fields(begin_bits, packed)]
+        } else {
+            // Four times nine bits are too many for 32: two and two.
+            let low = w.push_9(w.top_9(product(1)), product(0));
+            let high = w.push_9(w.top_9(product(3)), product(2));
+            let join = |begin| w.join(w.fields(begin, low), 0xaaaa, w.fields(begin, high));
+            [join(begin_index), join(begin_bits)]
+        };
+        // Of `bits` three count, and to them is added eight for each byte before in the 64-bit lane.
+        let (seven, bytes_before) = (v.all_8(0x0707_0707_0707_0707), v.all_8(0x3830_2820_1810_0800));
+        [index, w.and_or(bits, seven, bytes_before)]
+    }
+
+    /// One bit for each key of a register: whether all its lanes are set or idle.
+    #[inline(always)]
+    fn reduce(&self, set: __mmask64) -> u16 {
+        let top_lane = const { if WORDS == 1 { 0x8080_8080_8080_8080 } else { 0x8000_8000_8000_8000 } };
+        let clear = !(set | self.idle);
+        // All ones below the top lane carry into it when added, unless all lanes below are zero.
+        let any_clear = (clear & !top_lane).wrapping_add(!top_lane) | clear;
+        self.kernel.extract(!any_clear, top_lane) as u16
+    }
+}
+
+impl<const WORDS: usize, const PRODUCTS: usize> Pipe for Bytes<'_, WORDS, PRODUCTS> {
+    type Slot = Slot;
+
+    #[inline(always)]
+    fn empty(&self) -> Slot {
+        let zero = self.kernel.0.zero();
+        Slot { offsets: Offsets::EMPTY, index: [zero; 4], bits: [zero; 4] }
+    }
+
+    #[inline(always)]
+    fn prepare(&self, hashes: &[u64; CHUNK], slot: &mut Slot) {
+        let (v, w) = (self.kernel.0, self.kernel);
+        slot.offsets.find(self.filter.places, hashes);
+        for (half, eight) in hashes.as_chunks::<8>().0.iter().enumerate() {
+            let eight = v.load_8(eight);
+            for register in 0..WORDS {
+                let hash = if WORDS == 1 {
+                    w.upper_twice(eight)
+                } else {
+                    w.select_16(v.load_16(&(const { &Self::UPPER_OF })[register]), eight)
+                };
+                let at = half * WORDS + register;
+                [slot.index[at], slot.bits[at]] = self.spread(hash);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, slot: &Slot) {
+        self.filter.places.prefetch(&slot.offsets);
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, slot: &Slot, _: usize) -> u16 {
+        let (v, w) = (self.kernel.0, self.kernel);
+        // For each half of the chunk two chains of four lookups; one of eight was 15 % slower.
+        let mut found = [[v.zero(); 2]; 2];
+        for i in 0..8 {
+            for (half, chains) in found.iter_mut().enumerate() {
+                // SAFETY: `prepare` found the offsets with the filter's own places.
+                let block = v.load(unsafe { self.filter.block(&slot.offsets, half * 8 + i) });
+                let index = slot.index[half * WORDS + i / Self::KEYS];
+                let bytes = &mut chains[i / 4];
+                *bytes = if i % 4 == 0 {
+                    w.look_up(index, block)
+                } else {
+                    w.look_up_in(*bytes, self.lanes_of[i % Self::KEYS], index, block)
+                };
+            }
+        }
+        let mut answers = 0;
+        for (half, [low, high]) in found.into_iter().enumerate() {
+            let set = |bytes, register: usize| w.pick_bits(bytes, slot.bits[half * WORDS + register]);
+            if WORDS == 1 {
+                // The first chain has the lanes of the lower four keys, the second those of the upper four.
+                answers |= self.reduce(set(w.blend_8(low, 0xf0, high), 0)) << (half * 8);
+            } else {
+                answers |= self.reduce(set(low, 0)) << (half * 8);
+                answers |= self.reduce(set(high, 1)) << (half * 8 + 4);
+            }
+        }
+        answers
+    }
+
+    #[inline(always)]
+    fn bools(&self, bits: u16) -> [bool; CHUNK] {
+        self.kernel.0.bools(bits)
+    }
+}

@@ -1,0 +1,99 @@
+//! Filling with AVX-512: all bits of a key are gathered in a register, and its block is written once.
+//!
+//! For probe `i` of eight keys at a time: which of the block's eight 64-bit words it hits, and which bit of that
+//! word. Then for each key, probe by probe: where the lane's number equals the word, the bit is added. Both
+//! come straight from memory, spread to all lanes by the load.
+
+use super::super::blocks::FilterMut;
+use super::super::local::Found;
+use super::super::pipeline::{CHUNK, Pipe};
+use super::super::scalar::multipliers;
+use super::Avx512;
+
+/// The most probes this can do.
+pub(super) const MAX_PROBES: usize = 16;
+
+const MULTIPLIERS: [u32; MAX_PROBES] = multipliers();
+
+/// Keys whose masks are made together. Their chains of additions overlap.
+const TOGETHER: usize = 4;
+
+pub(super) struct Masks<'a> {
+    kernel: Avx512,
+    filter: FilterMut<'a>,
+    /// For each probe, and each key of the chunk at hand: the word it hits, and the bit.
+    words: [Keys; MAX_PROBES],
+    bits: [Keys; MAX_PROBES],
+}
+
+/// A value for each key of a chunk.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Keys([u64; CHUNK]);
+
+impl<'a> Masks<'a> {
+    /// For a filter of at most [`MAX_PROBES`] probes.
+    #[inline(always)]
+    pub(super) fn new(kernel: Avx512, filter: FilterMut<'a>) -> Self {
+        let empty = [Keys([0; CHUNK]); MAX_PROBES];
+        Masks { kernel, filter, words: empty, bits: empty }
+    }
+
+    /// Finds words and bits of the chunk.
+    #[inline(always)]
+    fn locate(&mut self, hashes: &[u64; CHUNK]) {
+        let v = self.kernel;
+        let (hashes, _) = hashes.as_chunks::<8>();
+        let upper = [v.right_32(v.load_8(&hashes[0])), v.right_32(v.load_8(&hashes[1]))];
+        let targets = self.words.iter_mut().zip(&mut self.bits).zip(MULTIPLIERS);
+        for ((words, bits), multiplier) in targets.take(self.filter.probes as usize) {
+            let multiplier = v.all_8(multiplier.into());
+            let eights = words.0.as_chunks_mut().0.iter_mut().zip(bits.0.as_chunks_mut().0);
+            for (upper, (words, bits)) in upper.into_iter().zip(eights) {
+                let probe = v.product_8(upper, multiplier);
+                v.store_8(words, v.and(v.right_29(probe), v.all_8(7)));
+                v.store_8(bits, v.rotated_8(v.all_8(1), v.right_23(probe)));
+            }
+        }
+    }
+}
+
+impl Pipe for Masks<'_> {
+    type Slot = Found;
+
+    #[inline(always)]
+    fn empty(&self) -> Found {
+        Found::EMPTY
+    }
+
+    #[inline(always)]
+    fn prepare(&self, hashes: &[u64; CHUNK], found: &mut Found) {
+        found.find(self.filter.places, hashes);
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, found: &Found) {
+        self.filter.places.prefetch(&found.offsets);
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, found: &Found, count: usize) -> u16 {
+        let v = self.kernel;
+        self.locate(&found.hashes);
+        let numbers = v.load_8(&[0, 1, 2, 3, 4, 5, 6, 7]);
+        for first in (0..count).step_by(TOGETHER) {
+            let mut masks = [v.zero(); TOGETHER];
+            for (words, bits) in self.words.iter().zip(&self.bits).take(self.filter.probes as usize) {
+                for (i, mask) in masks.iter_mut().enumerate() {
+                    let hit = v.equal_8(numbers, v.all_8(words.0[first + i] as i64));
+                    *mask = v.or_in(*mask, hit, *mask, v.all_8(bits.0[first + i] as i64));
+                }
+            }
+            for (i, mask) in (first..count).zip(masks) {
+                let block = &mut self.filter.blocks[found.offsets.index(i)];
+                v.store(block, v.or(v.load(block), mask));
+            }
+        }
+        0
+    }
+}

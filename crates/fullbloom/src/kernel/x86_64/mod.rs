@@ -1,0 +1,184 @@
+#![allow(unsafe_code)]
+//! The kernels of x86-64.
+//!
+//! Each is a value that only its `detect` makes, so its methods may rely on the CPU features `detect` saw. The
+//! bodies are functions with those features enabled; whatever is generic and `#[inline(always)]` is compiled
+//! with them too, once it is inside [`Task::run`].
+
+mod avx2;
+mod avx512;
+mod bitalg;
+mod lines;
+mod masks;
+mod ops;
+
+use super::blocks::{Filter, FilterMut};
+use super::local::{EachSet, EachTest, Local};
+use super::pipeline::{self, Hasher, Sink, Wide};
+use super::{Block, Task};
+use bitalg::Bytes;
+use masks::Masks;
+
+/// Proof of AVX2 and BMI: Haswell, Zen and later.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Avx2(());
+
+impl Avx2 {
+    pub(super) fn detect() -> Option<Avx2> {
+        let all = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2");
+        all.then_some(Avx2(()))
+    }
+
+    /// Runs the task, compiled for these features.
+    #[inline(always)]
+    pub(super) fn run<T: Task>(self, task: T) -> T::Output {
+        #[target_feature(enable = "avx2,bmi1,bmi2")]
+        fn compiled<T: Task>(kernel: Avx2, task: T) -> T::Output {
+            task.run(kernel)
+        }
+        // SAFETY: an `Avx2` exists only if `detect` saw these features on this CPU.
+        unsafe { compiled(self, task) }
+    }
+}
+
+impl Local for Avx2 {
+    #[inline(always)]
+    fn test(self, block: &Block, hash: u32, probes: u32) -> bool {
+        // SAFETY: an `Avx2` exists only if `detect` saw AVX2 on this CPU.
+        unsafe { avx2::test(block, hash, probes) }
+    }
+
+    #[inline(always)]
+    fn answer<K>(self, filter: Filter<'_>, keys: &[K], hasher: impl Hasher<K>, sink: impl Sink) {
+        // SAFETY: as in `test`; also below.
+        let lanes = unsafe { avx2::lanes(filter.probes) };
+        if filter.probes <= 8 {
+            // SAFETY: see above.
+            let test = |block: &Block, hash| unsafe { avx2::test_8(block, hash, lanes) };
+            sink.collect(EachTest { filter, test }, keys, hasher);
+        } else if filter.probes <= 16 {
+            // SAFETY: see above.
+            let test = |block: &Block, hash| unsafe { avx2::test_16(block, hash, lanes) };
+            sink.collect(EachTest { filter, test }, keys, hasher);
+        } else {
+            let test = |block: &Block, hash| self.test(block, hash, filter.probes);
+            sink.collect(EachTest { filter, test }, keys, hasher);
+        }
+    }
+}
+
+/// Proof of AVX-512 F, BW, DQ and VL, and BMI: Skylake-X and later.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Avx512(());
+
+impl Avx512 {
+    pub(super) fn detect() -> Option<Avx512> {
+        let all = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2");
+        all.then_some(Avx512(()))
+    }
+
+    /// Runs the task, compiled for these features.
+    #[inline(always)]
+    pub(super) fn run<T: Task>(self, task: T) -> T::Output {
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
+        fn compiled<T: Task>(kernel: Avx512, task: T) -> T::Output {
+            task.run(kernel)
+        }
+        // SAFETY: an `Avx512` exists only if `detect` saw these features on this CPU.
+        unsafe { compiled(self, task) }
+    }
+}
+
+impl Local for Avx512 {
+    #[inline(always)]
+    fn test(self, block: &Block, hash: u32, probes: u32) -> bool {
+        // SAFETY: an `Avx512` exists only if `detect` saw AVX-512 F on this CPU.
+        unsafe { avx512::test(block, hash, probes) }
+    }
+
+    #[inline(always)]
+    fn answer<K>(self, filter: Filter<'_>, keys: &[K], hasher: impl Hasher<K>, sink: impl Sink) {
+        if filter.probes <= 16 {
+            let lanes = avx512::lanes(filter.probes);
+            // SAFETY: as in `test`.
+            let test = |block: &Block, hash| unsafe { avx512::test_16(block, hash, lanes) };
+            sink.collect(EachTest { filter, test }, keys, Wide(hasher));
+        } else {
+            let test = |block: &Block, hash| self.test(block, hash, filter.probes);
+            sink.collect(EachTest { filter, test }, keys, hasher);
+        }
+    }
+
+    #[inline(always)]
+    fn fill<K>(self, filter: FilterMut<'_>, keys: &[K], hasher: impl Hasher<K>) {
+        if filter.probes as usize <= masks::MAX_PROBES {
+            pipeline::run(Masks::new(self, filter), keys, Wide(hasher), |_, _, _| {});
+        } else {
+            pipeline::run(EachSet { filter }, keys, hasher, |_, _, _| {});
+        }
+    }
+}
+
+/// Proof of what [`Avx512`] needs, and of VBMI, VBMI2 and BITALG: Ice Lake, Zen 4 and later.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Avx512Bitalg(Avx512);
+
+impl Avx512Bitalg {
+    pub(super) fn detect() -> Option<Avx512Bitalg> {
+        let all = is_x86_feature_detected!("avx512vbmi")
+            && is_x86_feature_detected!("avx512vbmi2")
+            && is_x86_feature_detected!("avx512bitalg");
+        Avx512::detect().filter(|_| all).map(Avx512Bitalg)
+    }
+
+    /// The kernel with fewer features, which it proves as well.
+    #[inline(always)]
+    pub(crate) fn avx512(self) -> Avx512 {
+        self.0
+    }
+
+    /// Runs the task, compiled for these features.
+    #[inline(always)]
+    pub(super) fn run<T: Task>(self, task: T) -> T::Output {
+        #[target_feature(
+            enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512bitalg,bmi1,bmi2"
+        )]
+        fn compiled<T: Task>(kernel: Avx512Bitalg, task: T) -> T::Output {
+            task.run(kernel)
+        }
+        // SAFETY: an `Avx512Bitalg` exists only if `detect` saw these features on this CPU.
+        unsafe { compiled(self, task) }
+    }
+}
+
+impl Local for Avx512Bitalg {
+    #[inline(always)]
+    fn test(self, block: &Block, hash: u32, probes: u32) -> bool {
+        self.0.test(block, hash, probes)
+    }
+
+    #[inline(always)]
+    fn answer<K>(self, filter: Filter<'_>, keys: &[K], hasher: impl Hasher<K>, sink: impl Sink) {
+        match filter.probes {
+            0..=2 => sink.collect(Bytes::<1, 1>::new(self, filter), keys, Wide(hasher)),
+            3..=4 => sink.collect(Bytes::<1, 2>::new(self, filter), keys, Wide(hasher)),
+            5..=6 => sink.collect(Bytes::<1, 3>::new(self, filter), keys, Wide(hasher)),
+            7..=8 => sink.collect(Bytes::<1, 4>::new(self, filter), keys, Wide(hasher)),
+            9..=12 => sink.collect(Bytes::<2, 3>::new(self, filter), keys, Wide(hasher)),
+            13..=16 => sink.collect(Bytes::<2, 4>::new(self, filter), keys, Wide(hasher)),
+            _ => self.0.answer(filter, keys, hasher, sink),
+        }
+    }
+
+    #[inline(always)]
+    fn fill<K>(self, filter: FilterMut<'_>, keys: &[K], hasher: impl Hasher<K>) {
+        self.0.fill(filter, keys, hasher);
+    }
+}

@@ -1,0 +1,297 @@
+//! Building large filters: keys sorted by the part of the array they fall into, parts filled one by one in the cache,
+//! on several threads.
+//!
+//! ```text
+//!   keys ─► hash ─► lane of each thread: a bucket for every part
+//!                                          │ when a lane is full
+//!                                          ▼
+//!                   threads take parts in turn, and fill each from its buckets in all lanes
+//! ```
+//!
+//! A key inserted directly waits for its line from memory. Sorted by parts of half a megabyte, the lines of a part are
+//! fetched once, in order, for many keys. The price is a buffer: a word for each key that waits.
+
+use super::NativeFilter;
+use super::hashing::Hasher;
+use super::keys::Keys;
+use super::shape::Shape;
+use crate::bits::{Owned, Words, prefetch};
+use crate::kernel::lines::{GROUP, Group, LINE_SHIFT, Line};
+use crate::probe::lines::LINE;
+use std::sync::Mutex;
+use std::thread;
+
+/// Bytes of array that one part covers: it must stay in a core's own cache while it is filled.
+const PART_BYTES: usize = 512 << 10;
+
+/// Smaller arrays are filled directly: they are in the cache anyway.
+const PARTED_FROM: u64 = 8 << 20;
+
+/// Keys that wait at a time, at most, in all lanes: 256 MiB of them, and some room in the buckets.
+const AT_A_TIME: u64 = 32 << 20;
+
+/// Keys that wait for each line of the array: more would take memory, and time to get it, and gain little.
+const KEYS_PER_LINE: u64 = 4;
+
+/// Fewer keys at a time than this for each lane are not worth a thread.
+const WORTH_A_THREAD: usize = 1 << 14;
+
+/// Collects keys for a large filter and inserts them in parts, in parallel.
+///
+/// The filter is the same as if the keys had been inserted one by one. Small filters are filled directly.
+///
+/// ```
+/// use fullbloom::native::{Builder, Column, NativeFilter};
+///
+/// let filter = NativeFilter::with_fpr(8_000_000, 0.01)?;
+/// let mut builder = Builder::new(filter, 0); // as many threads as there are cores
+/// for start in (0..3_000_000u64).step_by(10_000) {
+///     let some: Vec<u64> = (start..start + 10_000).collect();
+///     builder.insert_batch(&Column(&some));
+/// }
+/// let filter = builder.finish();
+/// assert!(filter.may_contain(&17u64.to_le_bytes()));
+/// # Ok::<(), fullbloom::SizeError>(())
+/// ```
+#[derive(Debug)]
+pub struct Builder {
+    filter: NativeFilter,
+    lanes: Option<Lanes>,
+}
+
+impl Builder {
+    /// Builds into this filter, with this many threads; 0 means one for each core.
+    pub fn new(filter: NativeFilter, threads: usize) -> Builder {
+        let keys = filter.expected_keys().max(filter.shape.byte_len() / LINE as u64);
+        Builder { lanes: Lanes::new(&filter.shape, threads, keys), filter }
+    }
+
+    /// Adds many keys. Which of them are new shows later, in the number of [`keys`](NativeFilter::keys).
+    pub fn insert_batch<K: Keys + ?Sized>(&mut self, keys: &K) {
+        match &mut self.lanes {
+            Some(lanes) => lanes.insert(&mut self.filter, keys),
+            None => {
+                self.filter.insert_batch(keys);
+            }
+        }
+    }
+
+    /// The filter of all keys.
+    pub fn finish(mut self) -> NativeFilter {
+        if let Some(lanes) = &mut self.lanes {
+            lanes.flush(&mut self.filter);
+        }
+        self.filter
+    }
+}
+
+impl NativeFilter<Owned> {
+    /// Adds many keys, sorted by parts of the array, on this many threads (0: one for each core); how many were new.
+    ///
+    /// The result is that of [`insert_batch`](Self::insert_batch). A buffer of up to 270 MiB is used meanwhile; where it
+    /// cannot be had, or the filter or the keys are few, the keys are inserted directly.
+    pub fn insert_parallel<K: Keys + ?Sized>(&mut self, keys: &K, threads: usize) -> u64 {
+        let before = self.head.keys;
+        // With fewer keys than one for four lines, most lines are touched once in any order.
+        let few = (keys.count() as u64) < self.shape.byte_len() / LINE as u64 / 4;
+        let lanes = if few { None } else { Lanes::new(&self.shape, threads, keys.count() as u64) };
+        match lanes {
+            Some(mut lanes) => {
+                lanes.insert(self, keys);
+                lanes.flush(self);
+                self.head.keys - before
+            }
+            None => self.insert_batch(keys),
+        }
+    }
+}
+
+/// Waiting hashes, and how the array is divided.
+#[derive(Debug)]
+struct Lanes {
+    parts: Parts,
+    lanes: Vec<Lane>,
+}
+
+/// How an array is divided: a part is a run of blocks whose number is a power of two.
+#[derive(Debug, Clone, Copy)]
+struct Parts {
+    count: usize,
+    /// Blocks in a part, as a power of two.
+    blocks_shift: u32,
+    /// Bytes in a part, as a power of two.
+    bytes_shift: u32,
+}
+
+impl Parts {
+    fn new(shape: &Shape) -> Parts {
+        let bytes_shift = PART_BYTES.ilog2();
+        let blocks_shift = bytes_shift - LINE_SHIFT - shape.layout.block_lines().ilog2();
+        let count = shape.byte_len().div_ceil(PART_BYTES as u64) as usize;
+        Parts { count, blocks_shift, bytes_shift }
+    }
+}
+
+/// Buckets that one thread fills.
+struct Lane {
+    /// Bucket after bucket, each with room for `room` hashes.
+    hashes: Words,
+    room: usize,
+    /// How many hashes each bucket holds.
+    filled: Vec<usize>,
+    /// Hashes of full buckets: few, unless the same keys come again and again.
+    overflow: Vec<u64>,
+    /// Hashes in all.
+    len: usize,
+    capacity: usize,
+}
+
+impl Lanes {
+    /// Lanes for about so many keys; `None` when the array is small or the memory cannot be had.
+    fn new(shape: &Shape, threads: usize, keys: u64) -> Option<Lanes> {
+        if shape.byte_len() < PARTED_FROM {
+            return None;
+        }
+        let threads = match threads {
+            0 => thread::available_parallelism().map_or(1, usize::from),
+            some => some,
+        };
+        let parts = Parts::new(shape);
+        let lines = shape.byte_len() / LINE as u64;
+        let capacity = keys.min(KEYS_PER_LINE * lines).min(AT_A_TIME) as usize;
+        let capacity = capacity.div_ceil(threads).max(1 << 12);
+        let lanes = (0..threads).map(|_| Lane::new(&parts, capacity)).collect::<Option<_>>()?;
+        Some(Lanes { parts, lanes })
+    }
+
+    /// Puts keys into the lanes, and what is in full lanes into the filter.
+    fn insert<K: Keys + ?Sized>(&mut self, filter: &mut NativeFilter, keys: &K) {
+        let mut start = 0;
+        while start < keys.count() {
+            let left = keys.count() - start;
+            let each = left.div_ceil(self.lanes.len()).max(WORTH_A_THREAD);
+            let (shape, hasher, parts) = (filter.shape, &filter.hasher, self.parts);
+            // The emptiest lanes first: batches for one thread then fill all lanes evenly.
+            self.lanes.sort_by_key(|lane| lane.len);
+            let mut work = Vec::new();
+            for lane in &mut self.lanes {
+                let count = each.min(keys.count() - start).min(lane.capacity - lane.len);
+                if count > 0 {
+                    work.push((lane, start));
+                    work.last_mut().expect("just pushed").0.len += count;
+                    start += count;
+                }
+            }
+            match work.as_mut_slice() {
+                [] => self.flush(filter),
+                [(lane, at)] => lane.scatter(&shape, hasher, parts, keys, *at, start),
+                several => thread::scope(|scope| {
+                    let ends: Vec<usize> = several[1..].iter().map(|(_, at)| *at).chain([start]).collect();
+                    for ((lane, at), end) in several.iter_mut().zip(ends) {
+                        scope.spawn(move || lane.scatter(&shape, hasher, parts, keys, *at, end));
+                    }
+                }),
+            }
+        }
+    }
+
+    /// Inserts all that waits.
+    fn flush(&mut self, filter: &mut NativeFilter) {
+        let (shape, parts, lanes) = (filter.shape, self.parts, self.lanes.as_mut_slice());
+        let threads = lanes.len().min(parts.count);
+        let lines = filter.bits.as_mut().as_chunks_mut().0;
+        let todo = Mutex::new(lines.chunks_mut(PART_BYTES / LINE).enumerate());
+        let buckets: Vec<Buckets<'_>> = lanes.iter_mut().map(Lane::buckets).collect();
+        let work = || {
+            let mut new = 0;
+            loop {
+                let next = todo.lock().expect("no thread panics while it holds the lock").next();
+                let Some((part, lines)) = next else { return new };
+                new += fill(&shape, parts, part, lines, &buckets);
+            }
+        };
+        let new: u64 = thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let own = work();
+            own + others.into_iter().map(|thread| thread.join().expect("no thread panics")).sum::<u64>()
+        });
+        filter.head.keys += new;
+        for lane in lanes {
+            filter.insert_batch(&super::Hashes(&lane.overflow));
+            lane.overflow.clear();
+            lane.filled.fill(0);
+            lane.len = 0;
+        }
+    }
+}
+
+/// What a lane holds, to be read by several threads.
+struct Buckets<'a> {
+    hashes: &'a [u64],
+    room: usize,
+    filled: &'a [usize],
+}
+
+/// Fills one part; how many keys were new.
+fn fill(shape: &Shape, parts: Parts, part: usize, lines: &mut [Line], buckets: &[Buckets<'_>]) -> u64 {
+    if buckets.iter().all(|lane| lane.filled[part] == 0) {
+        return 0;
+    }
+    // In order, before the keys want them in none.
+    prefetch::ahead(lines, 0, lines.len());
+    let first = (part as u64) << parts.blocks_shift;
+    let hashes = |lane: &Buckets<'_>| {
+        shape.set_part(lines, first, &lane.hashes[part * lane.room..][..lane.filled[part]])
+    };
+    buckets.iter().map(hashes).sum()
+}
+
+impl Lane {
+    fn new(parts: &Parts, capacity: usize) -> Option<Lane> {
+        let even = capacity.div_ceil(parts.count);
+        // Six standard deviations above the mean: of random keys, hardly one ever overflows.
+        let room = even + 6 * even.isqrt() + 16;
+        let hashes = Words::zeroed(room.checked_mul(parts.count)?).ok()?;
+        let filled = vec![0; parts.count];
+        Some(Lane { hashes, room, filled, overflow: Vec::new(), len: 0, capacity })
+    }
+
+    fn buckets(&mut self) -> Buckets<'_> {
+        Buckets { hashes: self.hashes.as_mut(), room: self.room, filled: &self.filled }
+    }
+
+    /// Hashes the keys from number `start` to `end` and puts each into the bucket of its part.
+    fn scatter<K: Keys + ?Sized>(
+        &mut self,
+        shape: &Shape,
+        hasher: &Hasher,
+        parts: Parts,
+        keys: &K,
+        start: usize,
+        end: usize,
+    ) {
+        let hashes = self.hashes.as_mut();
+        let mut group = Group::EMPTY;
+        for at in (start..end).step_by(GROUP) {
+            let len = (end - at).min(GROUP);
+            keys.hash_into(hasher, at, &mut group.fields[..len]);
+            shape.locate(&mut group);
+            for (&hash, &offset) in group.fields[..len].iter().zip(group.offsets()) {
+                let part = (offset >> parts.bytes_shift) as usize;
+                let filled = &mut self.filled[part];
+                if *filled < self.room {
+                    hashes[part * self.room + *filled] = hash;
+                    *filled += 1;
+                } else {
+                    self.overflow.push(hash);
+                }
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Lane {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Lane({} of {} hashes)", self.len, self.capacity)
+    }
+}

@@ -1,0 +1,210 @@
+//! Exceptions: known-good keys that the filter calls present by chance, and what makes it say "no" to them.
+//!
+//! Stored is only what is needed: something about the false positives among the known-good keys, nothing about the
+//! others. It must never refuse a member, so the members are looked at once more when it is made.
+//!
+//! A key that the filter calls present is asked of a chain of levels, which are small filters that speak for the two
+//! sides in turn. A level holds every key of its side that came so far; a key that is not in a level is
+//! surely not of that side, and the other side wins:
+//!
+//! ```text
+//!   filter: maybe ─► level 0, holds the known-good ──no──► present
+//!                      │ yes
+//!                      ▼
+//!                    level 1, holds the members that passed level 0 ──no──► absent
+//!                      │ yes
+//!                      ▼
+//!                    level 2, holds the known-good that passed level 1 ──no──► present        … and so on
+//!                      │ yes
+//!                      ▼
+//!                    the last level is a list of hashes: exact, no false positives
+//! ```
+//!
+//! **Why it is exact.** Take a member `m`. At a level of the known-good it may pass or not; if not, it is called present.
+//! If it passes, it is by construction one of the keys that the next level holds, and that level has no false negatives:
+//! it passes that too. So it can leave the chain only at a level of the known-good by "no", or at the end, where the
+//! list holds exactly the keys of one side that came so far: present either way. The same argument with the sides
+//! exchanged shows that a known-good key among the false positives is always called absent. Two keys of different
+//! sides with the same 64-bit hash could not be told apart; that is checked for, with the filter's own hash as a
+//! second opinion, and refused.
+//!
+//! **Why it is small.** Each level keeps about half of the keys of the other side and costs a bit and a half for each of
+//! its own. A list costs 64 bits for each key. The choice is made by computing both; with few keys the list wins, and then
+//! it is the only level.
+
+use super::hashing::{Hasher, Hashing};
+use super::plan::smallest_one_line;
+use super::shape::Shape;
+use crate::error::SizeError;
+use crate::kernel::lines::Line;
+use std::ops::Range;
+
+/// A correction, made ready to be asked.
+#[derive(Debug)]
+pub(super) struct Exceptions {
+    hasher: Hasher,
+    levels: Vec<Level>,
+    /// The levels' lines, one level after the other.
+    lines: Vec<Line>,
+    /// The last level: sorted.
+    list: Vec<u64>,
+}
+
+/// One small filter of the chain.
+#[derive(Debug, Clone)]
+pub(super) struct Level {
+    pub(super) shape: Shape,
+    lines: Range<usize>,
+}
+
+/// More levels than any sizes need; a chain that reaches this ends in a list.
+pub(super) const MAX_LEVELS: usize = 64;
+
+/// Bits of one key in a list.
+const LIST_BITS: f64 = 64.0;
+
+/// The hash of a key for one level: levels must not make the same mistakes.
+#[inline(always)]
+fn level_hash(hash: u64, level: usize) -> u64 {
+    let mut x = hash.wrapping_add((level as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    x = (x ^ x >> 32).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ x >> 29).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ x >> 32
+}
+
+impl Exceptions {
+    /// A chain without levels and an empty list: nothing is excepted.
+    pub(super) fn none(hashing: &Hashing) -> Exceptions {
+        let hasher = Hasher::for_exceptions(hashing);
+        Exceptions { hasher, levels: Vec::new(), lines: Vec::new(), list: Vec::new() }
+    }
+
+    /// From stored parts: the shape of each level, all their lines, and the list.
+    pub(super) fn from_parts(
+        hashing: &Hashing,
+        shapes: Vec<Shape>,
+        lines: Vec<Line>,
+        list: Vec<u64>,
+    ) -> Exceptions {
+        let mut start = 0;
+        let levels = shapes
+            .into_iter()
+            .map(|shape| {
+                let lines = start..start + shape.blocks as usize;
+                start = lines.end;
+                Level { shape, lines }
+            })
+            .collect();
+        Exceptions { levels, lines, list, ..Exceptions::none(hashing) }
+    }
+
+    /// Says how keys are hashed, once that is known.
+    pub(super) fn set_hashing(&mut self, hashing: &Hashing) {
+        self.hasher = Hasher::for_exceptions(hashing);
+    }
+
+    /// Whether a key that the filter calls present is one of the exceptions.
+    pub(super) fn excepts(&self, key: &[u8]) -> bool {
+        self.excepts_hash(self.hasher.hash(key))
+    }
+
+    /// Known-good keys are the even levels' side; who is not in a level is of the other side.
+    pub(super) fn excepts_hash(&self, hash: u64) -> bool {
+        let left_at = self.levels.iter().enumerate().position(|(i, level)| !self.passes(level, i, hash));
+        match left_at {
+            Some(level) => level % 2 == 1,
+            None => self.levels.len().is_multiple_of(2) == self.list.binary_search(&hash).is_ok(),
+        }
+    }
+
+    fn passes(&self, level: &Level, number: usize, hash: u64) -> bool {
+        level.shape.test(&self.lines[level.lines.clone()], level_hash(hash, number))
+    }
+
+    pub(super) fn hasher(&self) -> &Hasher {
+        &self.hasher
+    }
+
+    pub(super) fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
+    pub(super) fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    pub(super) fn list(&self) -> &[u64] {
+        &self.list
+    }
+
+    /// Bytes of the levels and the list.
+    pub(super) fn byte_len(&self) -> u64 {
+        (size_of_val(self.lines.as_slice()) + size_of_val(self.list.as_slice())) as u64
+    }
+
+    /// Adds a level that holds these keys, and passes others at about this rate.
+    pub(super) fn push_level(&mut self, hashes: &[u64], fpr: f64) -> Result<(), SizeError> {
+        let (layout, blocks) = smallest_one_line(hashes.len() as u64, fpr);
+        let shape = Shape::new(layout, blocks);
+        let start = self.lines.len();
+        self.lines
+            .try_reserve_exact(blocks as usize)
+            .map_err(|_| SizeError::Memory { bytes: blocks * 64 })?;
+        self.lines.resize(start + blocks as usize, [0; 64]);
+        let number = self.levels.len();
+        for &hash in hashes {
+            shape.set(&mut self.lines[start..], level_hash(hash, number));
+        }
+        self.levels.push(Level { shape, lines: start..self.lines.len() });
+        Ok(())
+    }
+
+    /// Ends the chain with a list of these keys.
+    pub(super) fn set_list(&mut self, mut hashes: Vec<u64>) {
+        hashes.sort_unstable();
+        hashes.dedup();
+        self.list = hashes;
+    }
+
+    /// Whether a key passes the last level that was pushed.
+    pub(super) fn passes_last(&self, hash: u64) -> bool {
+        self.levels.last().is_none_or(|level| self.passes(level, self.levels.len() - 1, hash))
+    }
+
+    /// Ends a chain whose levels so far let these keys of the next level's side (`own`) and these of the other pass.
+    pub(super) fn finish(&mut self, mut own: Vec<u64>, mut other: Vec<u64>) -> Result<(), SizeError> {
+        own.sort_unstable();
+        own.dedup();
+        while self.levels.len() < MAX_LEVELS {
+            let Some(fpr) = next_level(own.len() as f64, other.len() as f64) else { break };
+            self.push_level(&own, fpr)?;
+            other.retain(|&hash| self.passes_last(hash));
+            std::mem::swap(&mut own, &mut other);
+        }
+        self.set_list(own);
+        Ok(())
+    }
+}
+
+/// The rate of the level that should come next, or `None` when a list costs no more than any chain.
+pub(super) fn next_level(own: f64, other: f64) -> Option<f64> {
+    (own > 0.0 && chain_bits(own, other, 0) < own * LIST_BITS).then(|| level_fpr(own, other))
+}
+
+/// So that about as many keys of the other side pass as this level has, times the root of one half: the sizes of the
+/// levels then fall evenly. Never better than a coin for levels that meet fewer.
+fn level_fpr(own: f64, other: f64) -> f64 {
+    (own / other.max(1.0) * 0.5f64.sqrt()).clamp(1e-9, 0.5)
+}
+
+/// What a chain for `own` keys against `other` keys costs in bits, beginning with a filter.
+fn chain_bits(own: f64, other: f64, depth: usize) -> f64 {
+    let fpr = level_fpr(own, other);
+    let (_, blocks) = smallest_one_line(own.ceil() as u64, fpr);
+    let level = blocks as f64 * 512.0;
+    let passing = other * fpr;
+    if passing < 1.0 || depth >= MAX_LEVELS {
+        return level;
+    }
+    level + chain_bits(passing, own, depth + 1).min(passing * LIST_BITS)
+}

@@ -1,0 +1,349 @@
+//! Reading a `.bloom` file: nothing it says is believed before it has been compared with what is there.
+
+use super::*;
+use crate::error::DecodeError;
+use crate::native::exceptions::{Exceptions, MAX_LEVELS};
+use crate::native::filter::{Head, MAX_LABEL};
+use crate::native::hashing::{Hashing, Secret};
+use crate::native::shape::Shape;
+use crate::sizing::Layout;
+use crate::wire::Cursor;
+use std::ops::Range;
+
+/// What a file says, and where in it the bits are.
+#[derive(Debug)]
+pub(in crate::native) struct Decoded {
+    pub(in crate::native) head: Head,
+    pub(in crate::native) shape: Shape,
+    pub(in crate::native) bits: Range<usize>,
+    pub(in crate::native) exceptions: Option<StoredExceptions>,
+    /// Keyed, and the secret is not in the file: its check value.
+    pub(in crate::native) locked: Option<u64>,
+    data: Range<usize>,
+    chunk_len: usize,
+    sums: Range<usize>,
+}
+
+/// The parts of exceptions.
+#[derive(Debug, Clone)]
+pub(in crate::native) struct StoredExceptions {
+    shapes: Vec<Shape>,
+    lines: Range<usize>,
+    list: Range<usize>,
+}
+
+impl StoredExceptions {
+    /// Copies them out of the file's bytes.
+    pub(in crate::native) fn read(&self, bytes: &[u8], hashing: &Hashing) -> Exceptions {
+        let list =
+            bytes[self.list.clone()].as_chunks().0.iter().map(|hash| u64::from_le_bytes(*hash)).collect();
+        let lines = bytes[self.lines.clone()].as_chunks().0.to_vec();
+        Exceptions::from_parts(hashing, self.shapes.clone(), lines, list)
+    }
+}
+
+/// A section as the table tells it.
+#[derive(Debug, Clone, Copy)]
+struct Section {
+    at: u64,
+    len: u64,
+}
+
+impl Section {
+    /// Inside the file, as the table's checks have seen; so it fits a `usize`.
+    fn range(self) -> Range<usize> {
+        self.at as usize..(self.at + self.len) as usize
+    }
+
+    /// The section as a run of fields; offsets in errors are those of the file.
+    fn cursor(self, bytes: &[u8]) -> Cursor<'_> {
+        Cursor::at_offset(&bytes[..self.range().end], self.at as usize)
+    }
+}
+
+/// The sections that are known.
+#[derive(Debug, Default)]
+struct Table([Option<Section>; 8]);
+
+impl Table {
+    fn required(&self, kind: u32, field: &'static str) -> Result<Section, DecodeError> {
+        self.0[kind as usize].ok_or(DecodeError::Truncated {
+            field,
+            at: HEADER_LEN,
+            need: ENTRY_LEN,
+            have: 0,
+        })
+    }
+
+    fn optional(&self, kind: u32) -> Option<Section> {
+        self.0[kind as usize]
+    }
+}
+
+/// Reads and checks the front.
+pub(in crate::native) fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
+    let mut cursor = Cursor::new(bytes);
+    cursor.magic("magic", MAGIC)?;
+    let checksum = cursor.u32_le("front checksum")?;
+    let at = cursor.at();
+    let version = cursor.u16_le("version")?;
+    if version != VERSION {
+        return Err(DecodeError::Newer { field: "version", at, got: version.into() });
+    }
+    let count = cursor.u16_le("sections")?;
+    let front_len = u64::from(cursor.u32_le("front length")?);
+    let least = HEADER_LEN + ENTRY_LEN * u64::from(count);
+    if front_len % ALIGN != 0 || front_len < least || front_len > bytes.len() as u64 {
+        let allowed = "a multiple of 64, at least the section table, at most the file";
+        return Err(DecodeError::Value { field: "front length", at: 16, got: front_len.into(), allowed });
+    }
+    // From here on damage cannot mislead us: the front is as it was written.
+    if crc32c::crc32c(&bytes[CHECKED_FROM..front_len as usize]) != checksum {
+        let len = front_len - CHECKED_FROM as u64;
+        return Err(DecodeError::Checksum { field: "front", at: CHECKED_FROM as u64, len });
+    }
+    let chunk_len = cursor.u32_le("chunk length")?;
+    if !(chunk_len.is_power_of_two() && chunk_len >= 64) {
+        let allowed = "a power of two from 64 on";
+        return Err(DecodeError::Value { field: "chunk length", at: 20, got: chunk_len.into(), allowed });
+    }
+    let file_len = cursor.u64_le("file length")?;
+    let have = bytes.len() as u64;
+    if file_len > have {
+        return Err(DecodeError::Truncated { field: "file", at: 0, need: file_len, have });
+    }
+    if file_len < have {
+        return Err(DecodeError::Trailing { at: file_len, extra: have - file_len });
+    }
+    let at = cursor.at();
+    let required = cursor.u64_le("required features")?;
+    if required != 0 {
+        return Err(DecodeError::Newer { field: "required features", at, got: required });
+    }
+    let table = read_table(bytes, count, front_len)?;
+
+    let data = front_len as usize..bytes.len();
+    let sums = table.required(kind::SUMS, "checksums")?;
+    let expected = (data.len() as u64).div_ceil(chunk_len.into()) * 4;
+    if sums.len != expected {
+        return Err(DecodeError::Mismatch {
+            field: "checksums' length",
+            at: sums.at,
+            got: sums.len,
+            expected,
+        });
+    }
+    let (mut head, shape, check) = read_filter(table.required(kind::FILTER, "filter")?, bytes)?;
+    let bits = table.required(kind::BITS, "bits")?;
+    if bits.len != shape.byte_len() {
+        let (got, expected) = (bits.len, shape.byte_len());
+        return Err(DecodeError::Mismatch { field: "bits' length", at: bits.at, got, expected });
+    }
+    if let Some(label) = table.optional(kind::LABEL) {
+        head.label = read_label(label, bytes)?;
+    }
+    let locked = read_secret(&mut head, check, table.optional(kind::SECRET), bytes)?;
+    let exceptions = read_exceptions(&table, bytes)?;
+    Ok(Decoded {
+        head,
+        shape,
+        bits: bits.range(),
+        exceptions,
+        locked,
+        data,
+        chunk_len: chunk_len as usize,
+        sums: sums.range(),
+    })
+}
+
+/// Sections in the order of the file, none over another; those of data whole multiples of a line apart.
+fn read_table(bytes: &[u8], count: u16, front_len: u64) -> Result<Table, DecodeError> {
+    if count > MAX_SECTIONS {
+        return Err(DecodeError::Value {
+            field: "sections",
+            at: 14,
+            got: count.into(),
+            allowed: "at most 64",
+        });
+    }
+    let mut cursor = Cursor::at_offset(bytes, HEADER_LEN as usize);
+    let mut table = Table::default();
+    let mut free = HEADER_LEN + ENTRY_LEN * u64::from(count);
+    for _ in 0..count {
+        let entry = cursor.at();
+        let kind = cursor.u32_le("section kind")?;
+        let flags = cursor.u32_le("section flags")?;
+        let at = cursor.u64_le("section offset")?;
+        let len = cursor.u64_le("section length")?;
+        cursor.u64_le("section reserve")?;
+        let allowed = "after the section before, inside the file";
+        if at < free || at > bytes.len() as u64 || len > bytes.len() as u64 - at {
+            return Err(DecodeError::Value {
+                field: "section offset",
+                at: entry + 8,
+                got: at.into(),
+                allowed,
+            });
+        }
+        free = at + len;
+        let is_data = matches!(kind, kind::BITS | kind::EXCEPTION_DATA);
+        match table.0.get_mut(kind as usize) {
+            Some(slot) if kind != 0 => {
+                let well_placed =
+                    if is_data { at >= front_len && at % ALIGN == 0 } else { free <= front_len };
+                if slot.is_some() || !well_placed {
+                    let allowed =
+                        "one section of a kind; bits after the front at a multiple of 64, others in it";
+                    return Err(DecodeError::Value {
+                        field: "section kind",
+                        at: entry,
+                        got: kind.into(),
+                        allowed,
+                    });
+                }
+                *slot = Some(Section { at, len });
+            }
+            _ if flags & REQUIRED != 0 => {
+                return Err(DecodeError::Newer { field: "section kind", at: entry, got: kind.into() });
+            }
+            _ => {}
+        }
+    }
+    Ok(table)
+}
+
+/// The filter section: its numbers, and the check value of a secret if it is keyed.
+fn read_filter(section: Section, bytes: &[u8]) -> Result<(Head, Shape, Option<u64>), DecodeError> {
+    let mut cursor = section.cursor(bytes);
+    let at = section.at;
+    let layout = cursor.u8("layout")?;
+    if layout != LAYOUT_LINES {
+        return Err(DecodeError::Newer { field: "layout", at, got: layout.into() });
+    }
+    let hash = cursor.u8("hash")?;
+    let lines = cursor.u8("lines")?;
+    let block_lines = cursor.u8("lines in a block")?;
+    let line_probes = cursor.u8("probes in a line")?;
+    let Some(layout) = Layout::new(lines.into(), block_lines.into(), line_probes.into()) else {
+        let got = i128::from(u32::from_be_bytes([0, lines, block_lines, line_probes]));
+        let allowed = "1, 2 or 4 lines, a block of a power of two of them up to 64, 1 to 8 probes";
+        return Err(DecodeError::Value { field: "layout's numbers", at: at + 2, got, allowed });
+    };
+    let flags = cursor.u8("flags")?;
+    if flags & !KEYS_ESTIMATED != 0 {
+        return Err(DecodeError::Newer { field: "flags", at: at + 5, got: flags.into() });
+    }
+    cursor.u16_le("reserve")?;
+    let blocks = cursor.u64_le("blocks")?;
+    // The bits are in the file, so what does not fit there is wrong; and then nothing below can overflow.
+    if blocks == 0 || blocks > bytes.len() as u64 {
+        let allowed = "at least one, and all of them in the file";
+        return Err(DecodeError::Value { field: "blocks", at: at + 8, got: blocks.into(), allowed });
+    }
+    let seed = cursor.u64_le("seed")?;
+    let expected_keys = cursor.u64_le("expected keys")?;
+    let keys = cursor.u64_le("keys")?;
+    let (hashing, check) = match hash {
+        HASH_FOLD64 => (Hashing::Seed(seed), None),
+        HASH_SIPHASH13 => (Hashing::Seed(0), Some(seed)),
+        _ => return Err(DecodeError::Newer { field: "hash", at: at + 1, got: hash.into() }),
+    };
+    let head = Head {
+        hashing,
+        expected_keys,
+        keys,
+        estimated: flags & KEYS_ESTIMATED != 0,
+        store_secret: false,
+        label: String::new(),
+    };
+    Ok((head, Shape::new(layout, blocks), check))
+}
+
+fn read_label(section: Section, bytes: &[u8]) -> Result<String, DecodeError> {
+    let text = &bytes[section.range()];
+    let label = std::str::from_utf8(text).ok().filter(|label| label.len() <= MAX_LABEL);
+    let refused = DecodeError::Value {
+        field: "label",
+        at: section.at,
+        got: section.len.into(),
+        allowed: "at most 65535 bytes of UTF-8",
+    };
+    label.map(str::to_owned).ok_or(refused)
+}
+
+/// Puts the secret into the head if it is in the file, else gives the check value that the right one has.
+fn read_secret(
+    head: &mut Head,
+    check: Option<u64>,
+    stored: Option<Section>,
+    bytes: &[u8],
+) -> Result<Option<u64>, DecodeError> {
+    let (Some(check), Some(section)) = (check, stored) else { return Ok(check) };
+    let Ok(secret) = <[u8; 16]>::try_from(&bytes[section.range()]) else {
+        let (at, got) = (section.at, section.len.into());
+        return Err(DecodeError::Value { field: "secret's length", at, got, allowed: "16" });
+    };
+    let secret = Secret::new(secret);
+    if secret.check() != check {
+        let (at, got) = (section.at, secret.check());
+        return Err(DecodeError::Mismatch { field: "secret's check value", at, got, expected: check });
+    }
+    head.hashing = Hashing::Secret(secret);
+    head.store_secret = true;
+    Ok(None)
+}
+
+fn read_exceptions(table: &Table, bytes: &[u8]) -> Result<Option<StoredExceptions>, DecodeError> {
+    let Some(section) = table.optional(kind::EXCEPTIONS) else { return Ok(None) };
+    let data = table.required(kind::EXCEPTION_DATA, "exceptions' data")?;
+    let mut cursor = section.cursor(bytes);
+    let levels = cursor.u64_le("levels")?;
+    if levels > MAX_LEVELS as u64 {
+        let (at, got) = (section.at, levels.into());
+        return Err(DecodeError::Value { field: "levels", at, got, allowed: "at most 64" });
+    }
+    let listed = cursor.u64_le("listed")?;
+    let (mut shapes, mut lines) = (Vec::new(), 0u64);
+    for _ in 0..levels {
+        let at = cursor.at();
+        let blocks = cursor.u64_le("level's blocks")?;
+        let probes = cursor.u64_le("level's probes")?;
+        let layout = u32::try_from(probes).ok().and_then(|probes| Layout::new(1, 1, probes));
+        let Some(layout) = layout.filter(|_| (1..=data.len / ALIGN).contains(&blocks)) else {
+            let allowed = "blocks that are in the file, 1 to 8 probes";
+            return Err(DecodeError::Value { field: "level", at, got: blocks.into(), allowed });
+        };
+        lines += blocks; // at most 64 times what is in the file
+        shapes.push(Shape::new(layout, blocks));
+    }
+    let list_len = data.len.checked_sub(lines * ALIGN);
+    if list_len != listed.checked_mul(8) || list_len.is_none() {
+        let (at, got) = (section.at + 8, listed);
+        let expected = list_len.unwrap_or(0) / 8;
+        return Err(DecodeError::Mismatch { field: "listed", at, got, expected });
+    }
+    let middle = (data.at + lines * ALIGN) as usize;
+    let Range { start, end } = data.range();
+    let list = bytes[middle..end].as_chunks::<8>().0;
+    let hash = |i: usize| u64::from_le_bytes(list[i]);
+    if let Some(i) = (1..list.len()).find(|&i| hash(i - 1) >= hash(i)) {
+        let (at, got) = ((middle + 8 * i) as u64, hash(i).into());
+        return Err(DecodeError::Value { field: "listed hash", at, got, allowed: "hashes that rise" });
+    }
+    Ok(Some(StoredExceptions { shapes, lines: start..middle, list: middle..end }))
+}
+
+impl Decoded {
+    /// Checks the data against its checksums. Reads the whole file.
+    pub(in crate::native) fn verify(&self, bytes: &[u8]) -> Result<(), DecodeError> {
+        let chunks = bytes[self.data.clone()].chunks(self.chunk_len);
+        let sums = bytes[self.sums.clone()].as_chunks().0;
+        for (i, (chunk, sum)) in chunks.zip(sums).enumerate() {
+            if crc32c::crc32c(chunk) != u32::from_le_bytes(*sum) {
+                let at = (self.data.start + i * self.chunk_len) as u64;
+                return Err(DecodeError::Checksum { field: "data", at, len: chunk.len() as u64 });
+            }
+        }
+        Ok(())
+    }
+}

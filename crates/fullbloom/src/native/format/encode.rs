@@ -1,0 +1,229 @@
+//! Writing a `.bloom` file.
+
+use super::*;
+use crate::native::exceptions::Exceptions;
+use crate::native::filter::Head;
+use crate::native::hashing::Hashing;
+use crate::native::shape::Shape;
+use std::io::{self, Write};
+
+/// A filter as it is going to be written.
+pub(in crate::native) struct Encoder<'a> {
+    head: &'a Head,
+    shape: &'a Shape,
+    bits: &'a [u8],
+    exceptions: Option<&'a Exceptions>,
+    /// The check value of the secret of a locked filter, which can be copied without knowing it.
+    locked: Option<u64>,
+}
+
+/// A section and its place.
+struct Section<'a> {
+    kind: u32,
+    flags: u32,
+    at: u64,
+    parts: Vec<&'a [u8]>,
+}
+
+impl Section<'_> {
+    fn len(&self) -> u64 {
+        self.parts.iter().map(|part| part.len() as u64).sum()
+    }
+}
+
+impl<'a> Encoder<'a> {
+    pub(in crate::native) fn new(
+        head: &'a Head,
+        shape: &'a Shape,
+        bits: &'a [u8],
+        exceptions: Option<&'a Exceptions>,
+        locked: Option<u64>,
+    ) -> Self {
+        Encoder { head, shape, bits, exceptions, locked }
+    }
+
+    /// Length of the file.
+    pub(in crate::native) fn encoded_len(&self) -> u64 {
+        let exceptions = self.exceptions.map_or(0, Exceptions::byte_len);
+        let data_len = self.bits.len() as u64 + exceptions;
+        self.front_len(data_len) + data_len
+    }
+
+    /// Where the data begins.
+    fn front_len(&self, data_len: u64) -> u64 {
+        let mut entries = 0;
+        let mut small = 0;
+        if !self.head.label.is_empty() {
+            entries += 1;
+            small += (self.head.label.len() as u64).next_multiple_of(8);
+        }
+        if self.stored_secret().is_some() {
+            entries += 1;
+            small += 16;
+        }
+        if let Some(exceptions) = self.exceptions {
+            entries += 2;
+            small += EXCEPTIONS_LEN + LEVEL_LEN * exceptions.levels().len() as u64;
+        }
+        front_len(self.bits.len() as u64, data_len, entries, small)
+    }
+
+    fn stored_secret(&self) -> Option<&[u8; 16]> {
+        match &self.head.hashing {
+            Hashing::Secret(secret) if self.head.store_secret && self.locked.is_none() => {
+                Some(secret.as_bytes())
+            }
+            _ => None,
+        }
+    }
+
+    /// Writes the file.
+    pub(in crate::native) fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+        let list: Vec<u8> =
+            self.exceptions.iter().flat_map(|e| e.list()).flat_map(|hash| hash.to_le_bytes()).collect();
+        let level_bits = self.exceptions.map_or(&[][..], |e| e.lines().as_flattened());
+        let data = [self.bits, level_bits, list.as_slice()];
+        let data_len: u64 = data.iter().map(|part| part.len() as u64).sum();
+        let (chunk_len, front_len) = (chunk_len(data_len), self.front_len(data_len));
+
+        let filter = self.filter_section();
+        let sums = checksums(&data, chunk_len as usize);
+        let described = self.exceptions.map(exceptions_section);
+        let mut sections = vec![
+            Section { kind: kind::FILTER, flags: REQUIRED, at: 0, parts: vec![&filter] },
+            Section { kind: kind::SUMS, flags: REQUIRED, at: 0, parts: vec![&sums] },
+        ];
+        if !self.head.label.is_empty() {
+            sections.push(Section {
+                kind: kind::LABEL,
+                flags: 0,
+                at: 0,
+                parts: vec![self.head.label.as_bytes()],
+            });
+        }
+        if let Some(secret) = self.stored_secret() {
+            sections.push(Section { kind: kind::SECRET, flags: 0, at: 0, parts: vec![secret] });
+        }
+        if let Some(described) = &described {
+            sections.push(Section { kind: kind::EXCEPTIONS, flags: REQUIRED, at: 0, parts: vec![described] });
+        }
+        let mut at = HEADER_LEN + ENTRY_LEN * (sections.len() as u64 + 1 + u64::from(described.is_some()));
+        for section in &mut sections {
+            section.at = at;
+            at += section.len().next_multiple_of(8);
+        }
+        sections.push(Section { kind: kind::BITS, flags: REQUIRED, at: front_len, parts: vec![self.bits] });
+        if described.is_some() {
+            let at = front_len + self.bits.len() as u64;
+            let parts = vec![level_bits, &list];
+            sections.push(Section { kind: kind::EXCEPTION_DATA, flags: REQUIRED, at, parts });
+        }
+
+        let mut front = vec![0; front_len as usize];
+        write_header(&mut front, &sections, front_len, chunk_len, front_len + data_len);
+        for section in sections.iter().filter(|section| section.at < front_len) {
+            let mut at = section.at as usize;
+            for part in &section.parts {
+                front[at..at + part.len()].copy_from_slice(part);
+                at += part.len();
+            }
+        }
+        let sum = crc32c::crc32c(&front[CHECKED_FROM..]);
+        front[8..CHECKED_FROM].copy_from_slice(&sum.to_le_bytes());
+        out.write_all(&front)?;
+        data.iter().try_for_each(|part| out.write_all(part))
+    }
+
+    fn filter_section(&self) -> Vec<u8> {
+        let Head { hashing, expected_keys, keys, estimated, .. } = self.head;
+        let (hash, seed) = match (self.locked, hashing) {
+            (Some(check), _) => (HASH_SIPHASH13, check),
+            (None, Hashing::Seed(seed)) => (HASH_FOLD64, *seed),
+            (None, Hashing::Secret(secret)) => (HASH_SIPHASH13, secret.check()),
+        };
+        let layout = self.shape.layout;
+        let flags = if *estimated { KEYS_ESTIMATED } else { 0 };
+        let mut section = vec![
+            LAYOUT_LINES,
+            hash,
+            layout.lines() as u8,
+            layout.block_lines() as u8,
+            layout.line_probes() as u8,
+            flags,
+            0,
+            0,
+        ];
+        for number in [self.shape.blocks, seed, *expected_keys, *keys] {
+            section.extend_from_slice(&number.to_le_bytes());
+        }
+        section.resize(FILTER_LEN as usize, 0);
+        section
+    }
+}
+
+/// Data bytes under one checksum: more in huge files, so that the checksums stay within a megabyte.
+fn chunk_len(data_len: u64) -> u64 {
+    (data_len >> 18).next_power_of_two().max(CHUNK_LEN.into())
+}
+
+/// Length of the front with these further sections and their bytes, beside filter, bits and checksums.
+fn front_len(bits: u64, data_len: u64, further: u64, further_len: u64) -> u64 {
+    let sums = data_len.div_ceil(chunk_len(data_len)) * 4;
+    let len = HEADER_LEN + ENTRY_LEN * (3 + further) + FILTER_LEN + sums.next_multiple_of(8) + further_len;
+    len.next_multiple_of(if bits >= PAGED_FROM { PAGE } else { ALIGN })
+}
+
+/// Length of the file of a filter of so many bytes, with nothing but what every file has.
+pub(in crate::native) fn plain_len(bits: u64) -> u64 {
+    front_len(bits, bits, 0, 0) + bits
+}
+
+fn write_header(front: &mut [u8], sections: &[Section<'_>], front_len: u64, chunk_len: u64, file_len: u64) {
+    front[..8].copy_from_slice(MAGIC);
+    front[12..14].copy_from_slice(&VERSION.to_le_bytes());
+    front[14..16].copy_from_slice(&(sections.len() as u16).to_le_bytes());
+    front[16..20].copy_from_slice(&(front_len as u32).to_le_bytes());
+    front[20..24].copy_from_slice(&(chunk_len as u32).to_le_bytes());
+    front[24..32].copy_from_slice(&file_len.to_le_bytes());
+    let table = front[HEADER_LEN as usize..].chunks_exact_mut(ENTRY_LEN as usize);
+    for (entry, section) in table.zip(sections) {
+        entry[..4].copy_from_slice(&section.kind.to_le_bytes());
+        entry[4..8].copy_from_slice(&section.flags.to_le_bytes());
+        entry[8..16].copy_from_slice(&section.at.to_le_bytes());
+        entry[16..24].copy_from_slice(&section.len().to_le_bytes());
+    }
+}
+
+fn exceptions_section(exceptions: &Exceptions) -> Vec<u8> {
+    let mut section = Vec::new();
+    section.extend_from_slice(&(exceptions.levels().len() as u64).to_le_bytes());
+    section.extend_from_slice(&(exceptions.list().len() as u64).to_le_bytes());
+    for level in exceptions.levels() {
+        section.extend_from_slice(&level.shape.blocks.to_le_bytes());
+        section.extend_from_slice(&u64::from(level.shape.layout.line_probes()).to_le_bytes());
+    }
+    section
+}
+
+/// The checksum of each chunk of the parts, one after the other.
+fn checksums(parts: &[&[u8]], chunk_len: usize) -> Vec<u8> {
+    let mut sums = Vec::new();
+    let (mut sum, mut room) = (0, chunk_len);
+    for part in parts {
+        let mut rest = *part;
+        while !rest.is_empty() {
+            let (now, later) = rest.split_at(room.min(rest.len()));
+            sum = crc32c::crc32c_append(sum, now);
+            room -= now.len();
+            if room == 0 {
+                sums.extend_from_slice(&u32::to_le_bytes(sum));
+                (sum, room) = (0, chunk_len);
+            }
+            rest = later;
+        }
+    }
+    if room < chunk_len {
+        sums.extend_from_slice(&sum.to_le_bytes());
+    }
+    sums
+}

@@ -1,0 +1,120 @@
+//! The numbers of a native filter, and what they do to an array of lines.
+
+use super::plan::geometry;
+use crate::kernel::Cpu;
+use crate::kernel::lines::{Inlined, Line, Lines as _, Probes};
+use crate::probe::lines::{Lines, block_of};
+use crate::sizing::{Geometry, Layout};
+
+/// A layout and a number of blocks, with the kernel of this CPU.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shape {
+    pub(super) layout: Layout,
+    pub(super) blocks: u64,
+    pub(super) probes: Probes,
+    pub(super) cpu: Cpu,
+    /// The kernel whose operations on one line are worth inlining, for layouts of one line.
+    quick: Option<Inlined>,
+}
+
+impl Shape {
+    pub(super) fn new(layout: Layout, blocks: u64) -> Shape {
+        let cpu = Cpu::in_use();
+        let quick = if layout.lines() == 1 { cpu.inlined() } else { None };
+        Shape { layout, blocks, probes: Probes::new(layout.line_probes()), cpu, quick }
+    }
+
+    pub(super) fn geometry(&self) -> Geometry {
+        geometry(self.layout, self.blocks)
+    }
+
+    pub(super) fn byte_len(&self) -> u64 {
+        self.geometry().byte_len()
+    }
+
+    /// Whether all bits of this hash are set.
+    #[inline(always)]
+    pub(super) fn test(&self, lines: &[Line], hash: u64) -> bool {
+        match self.quick {
+            Some(kernel) => kernel.test(&lines[block_of(hash, self.blocks) as usize], hash, self.probes),
+            None => self.test_slow(lines, hash),
+        }
+    }
+
+    /// Line by line: most absent keys are told by the first.
+    #[inline(never)]
+    fn test_slow(&self, lines: &[Line], hash: u64) -> bool {
+        if self.layout.lines() == 1 {
+            return self.cpu.test(&lines[block_of(hash, self.blocks) as usize], hash, self.probes);
+        }
+        Lines::new(self.layout, self.blocks, hash)
+            .all(|(line, fields)| self.cpu.test(&lines[line as usize], fields, self.probes))
+    }
+
+    /// Sets all bits of this hash; true if at least one was clear.
+    #[inline(always)]
+    pub(super) fn set(&self, lines: &mut [Line], hash: u64) -> bool {
+        match self.quick {
+            Some(kernel) => kernel.set(&mut lines[block_of(hash, self.blocks) as usize], hash, self.probes),
+            None => self.set_slow(lines, hash),
+        }
+    }
+
+    #[inline(never)]
+    fn set_slow(&self, lines: &mut [Line], hash: u64) -> bool {
+        if self.layout.lines() == 1 {
+            return self.cpu.set(&mut lines[block_of(hash, self.blocks) as usize], hash, self.probes);
+        }
+        let mut changed = false;
+        for (line, fields) in Lines::new(self.layout, self.blocks, hash) {
+            changed |= self.cpu.set(&mut lines[line as usize], fields, self.probes);
+        }
+        changed
+    }
+
+    /// Sets the bits of these hashes in the part of the array that begins with block `first`; how many changed any.
+    ///
+    /// # Panics
+    /// If a hash belongs to another part.
+    pub(super) fn set_part(&self, lines: &mut [Line], first: u64, hashes: &[u64]) -> u64 {
+        if self.layout.lines() == 1 {
+            return self.cpu.set_part(lines, first, self.blocks, hashes, self.probes);
+        }
+        let first_line = first * self.layout.block_lines();
+        let mut new = 0;
+        for &hash in hashes {
+            let mut changed = false;
+            for (line, fields) in Lines::new(self.layout, self.blocks, hash) {
+                let line = line.wrapping_sub(first_line) as usize;
+                changed |= self.cpu.set(&mut lines[line], fields, self.probes);
+            }
+            new += u64::from(changed);
+        }
+        new
+    }
+
+    /// The chance that an absent key is called present, given these very bits: the average over all blocks, lines
+    /// and runs of words of the product of the words' fills.
+    pub(super) fn fpr_now(&self, lines: &[Line]) -> f64 {
+        let region = self.layout.region_lines() as usize;
+        let blocks = lines.chunks_exact(self.layout.block_lines() as usize);
+        let sum: f64 = blocks
+            .map(|block| {
+                let regions = block.chunks_exact(region);
+                regions
+                    .map(|lines| lines.iter().map(|line| self.line_fpr(line)).sum::<f64>() / region as f64)
+                    .product::<f64>()
+            })
+            .sum();
+        sum / self.blocks as f64
+    }
+
+    fn line_fpr(&self, line: &Line) -> f64 {
+        let (words, _) = line.as_chunks::<8>();
+        let fill: [f64; 8] =
+            std::array::from_fn(|i| f64::from(u64::from_le_bytes(words[i]).count_ones()) / 64.0);
+        let probes = self.layout.line_probes() as usize;
+        let runs = (0..8).map(|first| (0..probes).map(|i| fill[(first + i) % 8]).product::<f64>());
+        runs.sum::<f64>() / 8.0
+    }
+}

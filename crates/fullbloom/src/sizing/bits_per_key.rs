@@ -1,0 +1,55 @@
+//! RocksDB's reading of the option `bits_per_key`, which its per-block, legacy, FastLocalBloom and Ribbon
+//! filters share.
+
+use crate::error::SizeError;
+
+/// Bits per key in thousandths, as RocksDB's policies take them.
+///
+/// ```
+/// use fullbloom::sizing::MillibitsPerKey;
+/// let bits = MillibitsPerKey::new(7.4999)?;
+/// assert_eq!((bits.millibits(), bits.whole_bits()), (7500, 8)); // rounded up twice, as there
+/// assert_eq!(MillibitsPerKey::new(0.7)?.millibits(), 1000);
+/// assert_eq!(MillibitsPerKey::new(f64::NAN)?.millibits(), 100_000);
+/// assert!(MillibitsPerKey::new(0.4).is_err()); // no filter
+/// # Ok::<(), fullbloom::SizeError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MillibitsPerKey {
+    sane: f64,
+    millibits: u32,
+}
+
+impl MillibitsPerKey {
+    /// Below one half no filter is made (RocksDB 7.0 and later; 6.x made it 1); up to 1 counts as 1, and 100
+    /// and more, or what is not a number, as 100.
+    pub fn new(asked: f64) -> Result<Self, SizeError> {
+        if asked < 0.5 {
+            return Err(SizeError::NoFilter { bits_per_key: asked });
+        }
+        let sane = if asked < 1.0 {
+            1.0
+        } else if asked < 100.0 {
+            asked
+        } else {
+            100.0
+        };
+        // A little more than one half, so that three decimals are read as they were written.
+        Ok(MillibitsPerKey { sane, millibits: (sane * 1000.0 + 0.500001) as u32 })
+    }
+
+    /// The number inside its bounds, not rounded.
+    pub fn bits_per_key(self) -> f64 {
+        self.sane
+    }
+
+    /// Thousandths of a bit, 1,000 to 100,000.
+    pub fn millibits(self) -> u32 {
+        self.millibits
+    }
+
+    /// Whole bits, 1 to 100: the thousandths rounded half up.
+    pub fn whole_bits(self) -> u32 {
+        (self.millibits + 500) / 1000
+    }
+}

@@ -1,0 +1,88 @@
+//! Sizing with numbers from the edges of their types: a plan or a refusal, never a panic or a wrapped size.
+
+use fullbloom::any;
+use fullbloom::dialect::Name;
+use fullbloom::sizing::{Request, Target};
+
+fn counts() -> Vec<u64> {
+    let mut counts = vec![0, 1, 2, 999, 1000, u64::MAX, u64::MAX - 1];
+    for exponent in [8, 16, 29, 31, 32, 53, 61, 63] {
+        let power = 1u64 << exponent;
+        counts.extend([power - 1, power, power + 1]);
+    }
+    counts
+}
+
+fn targets() -> Vec<Target> {
+    let reals = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        0.5,
+        0.01,
+        1e-6,
+        1e-9,
+        1e-77,
+        1e-300,
+        5e-324,
+        10.0,
+        20.0,
+        100.0,
+        1549.0,
+        1e10,
+        1e300,
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        f64::MAX,
+    ];
+    let mut targets: Vec<Target> =
+        reals.iter().flat_map(|real| [Target::Fpr(*real), Target::BitsPerKey(*real)]).collect();
+    for bit_len in counts() {
+        for probes in [0, 1, 30, 31, 255, 256, u32::MAX] {
+            targets.push(Target::Exact { bit_len, probes });
+        }
+    }
+    targets
+}
+
+#[test]
+fn every_request_is_planned_or_refused_in_every_dialect() {
+    let (counts, targets) = (counts(), targets());
+    for name in Name::ALL {
+        for &expected_keys in &counts {
+            for &target in &targets {
+                let Ok(plan) = any::plan(*name, &Request { expected_keys, target }) else { continue };
+                let rate = plan.expected_fpr;
+                assert!((0.0..=1.0).contains(&rate), "{name} {expected_keys} {target:?}: {rate}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_budget_is_kept_or_refused_in_every_dialect() {
+    for name in Name::ALL {
+        for expected_keys in counts() {
+            for bytes in [0, 1, 9, 100, 1 << 10, 1 << 20, 1 << 29, 1 << 32, u64::MAX] {
+                let Ok(plan) = any::plan_within(*name, expected_keys, bytes) else { continue };
+                assert!(plan.encoded_len <= bytes, "{name} {expected_keys} {bytes}: {plan:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn leveldb_refuses_what_its_32_bit_positions_cannot_reach() {
+    for expected_keys in [1 << 32, 1 << 61, 1 << 63, u64::MAX] {
+        for target in [Target::BitsPerKey(10.0), Target::BitsPerKey(1.0), Target::Fpr(0.01)] {
+            for name in [Name::LevelDb, Name::RocksDbBlock] {
+                let refused = any::plan(name, &Request { expected_keys, target });
+                assert!(refused.is_err(), "{name} {expected_keys} {target:?}: {refused:?}");
+            }
+        }
+    }
+    let most = Request { expected_keys: (1 << 32) - 8, target: Target::BitsPerKey(1.0) };
+    assert_eq!(any::plan(Name::LevelDb, &most).unwrap().geometry.bit_len, (1 << 32) - 8);
+}

@@ -1,0 +1,137 @@
+//! Known-good keys are answered "no", members never are.
+
+use fullbloom::native::{Column, GuardError, GuardedFilter, Hashing, NativeFilter, Plan, Secret};
+use fullbloom::sizing::{Request, Target};
+use fullbloom_testkit::keys::mix;
+
+/// Different keys for different numbers, on either side of a border.
+fn numbers(from: u64, count: u64) -> Vec<u64> {
+    (from..from + count).map(mix).collect()
+}
+
+fn filter_of(members: &[u64], fpr: f64, hashing: Hashing) -> NativeFilter {
+    let plan = Plan::new(&Request { expected_keys: members.len() as u64, target: Target::Fpr(fpr) }).unwrap();
+    let mut filter = NativeFilter::from_plan(&plan, hashing).unwrap();
+    filter.insert_batch(&Column(members));
+    filter
+}
+
+#[track_caller]
+fn assert_exact(guarded: &GuardedFilter, members: &[u64], good: &[u64]) {
+    let mut answers = vec![false; members.len()];
+    guarded.may_contain_batch(&Column(members), &mut answers);
+    assert!(answers.iter().all(|yes| *yes), "a member is refused");
+    let mut answers = vec![true; good.len()];
+    guarded.may_contain_batch(&Column(good), &mut answers);
+    assert!(answers.iter().all(|yes| !yes), "a known-good key is let through");
+    assert!(members.iter().take(1000).all(|key| guarded.may_contain(&key.to_le_bytes())));
+    assert!(good.iter().take(1000).all(|key| !guarded.may_contain(&key.to_le_bytes())));
+}
+
+#[test]
+fn a_million_known_good_keys_are_all_answered_no() {
+    let (members, good) = (numbers(0, 1_000_000), numbers(1 << 40, 1_000_000));
+    for (fpr, least, most, bits_each) in [(0.01, 9_000, 11_000, 20), (0.0001, 50, 160, 45)] {
+        let filter = filter_of(&members, fpr, Hashing::Seed(0));
+        let false_positives = filter.count_batch(&Column(&good));
+        assert!((least..most).contains(&false_positives), "{false_positives}");
+        let guarded = filter.guard(&Column(&good), &Column(&members)).unwrap();
+        assert_exact(&guarded, &members, &good);
+        let facts = guarded.exceptions().unwrap();
+        // A list alone would take 64 bits for each false positive.
+        assert!(facts.levels > 0, "{facts:?}");
+        assert!(facts.bytes * 8 < bits_each * false_positives, "{facts:?} for {false_positives}");
+        // Other keys are called present no more often than before.
+        let others = numbers(1 << 50, 200_000);
+        let mut answers = vec![false; others.len()];
+        guarded.may_contain_batch(&Column(&others), &mut answers);
+        let yes = answers.iter().filter(|yes| **yes).count() as u64;
+        assert!(yes <= guarded.filter().count_batch(&Column(&others)));
+        let read = GuardedFilter::decode(&guarded.encode()).unwrap();
+        assert_eq!(read.exceptions(), guarded.exceptions());
+        assert_exact(&read, &members, &good);
+    }
+}
+
+#[test]
+fn sides_of_every_size_are_exact_with_and_without_a_secret() {
+    for hashing in [Hashing::Seed(9), Hashing::Secret(Secret::new([3; 16]))] {
+        for (members, good) in
+            [(0, 0), (1, 0), (0, 1000), (1, 1000), (10, 10), (1000, 10), (10, 100_000), (30_000, 3_000)]
+        {
+            let (members, good) = (numbers(0, members), numbers(1 << 40, good));
+            for fpr in [0.5, 0.1, 0.003] {
+                let guarded = filter_of(&members, fpr, hashing.clone())
+                    .guard(&Column(&good), &Column(&members))
+                    .unwrap();
+                assert_exact(&guarded, &members, &good);
+            }
+        }
+    }
+}
+
+#[test]
+fn few_exceptions_are_a_list() {
+    let (members, good) = (numbers(0, 1000), numbers(1 << 40, 100));
+    let guarded =
+        filter_of(&members, 0.05, Hashing::Seed(0)).guard(&Column(&good), &Column(&members)).unwrap();
+    let facts = guarded.exceptions().unwrap();
+    assert_eq!((facts.levels, facts.bytes), (0, facts.listed * 8));
+    assert!(facts.listed > 0);
+}
+
+#[test]
+fn known_good_keys_that_are_members_stay_members() {
+    let members = numbers(0, 50_000);
+    for good_len in [100, 100_000] {
+        // Half of the known-good keys are members.
+        let strangers = numbers(1 << 40, good_len / 2);
+        let good: Vec<u64> = members
+            .iter()
+            .copied()
+            .cycle()
+            .take(good_len as usize / 2)
+            .chain(strangers.iter().copied())
+            .collect();
+        let filter = filter_of(&members, 0.05, Hashing::Seed(0));
+        let guarded = filter.guard(&Column(&good), &Column(&members)).unwrap();
+        assert_exact(&guarded, &members, &strangers);
+    }
+}
+
+#[test]
+fn passes_in_pieces_give_the_same_as_at_once() {
+    let (members, good) = (numbers(0, 20_000), numbers(1 << 40, 50_000));
+    let mut first = filter_of(&members, 0.02, Hashing::Seed(1)).exceptions();
+    good.chunks(777).for_each(|some| first.add(&Column(some)).unwrap());
+    assert!(first.false_positives() > 500);
+    let mut second = first.members().unwrap();
+    members.chunks(1001).for_each(|some| second.add(&Column(some)).unwrap());
+    let in_pieces = second.finish().unwrap();
+    let at_once =
+        filter_of(&members, 0.02, Hashing::Seed(1)).guard(&Column(&good), &Column(&members)).unwrap();
+    assert_eq!(in_pieces.encode(), at_once.encode());
+    assert_exact(&in_pieces, &members, &good);
+}
+
+#[test]
+fn members_that_are_not_in_the_filter_are_refused() {
+    let (members, good) = (numbers(0, 1000), numbers(1 << 40, 1000));
+    let filter = filter_of(&members[..900], 0.0001, Hashing::Seed(0));
+    match filter.guard(&Column(&good), &Column(&members)) {
+        Err(GuardError::NotMembers { count }) => assert!((95..=100).contains(&count), "{count}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_filter_without_exceptions_takes_keys_again_and_one_with_them_does_not() {
+    let (members, good) = (numbers(0, 1000), numbers(1 << 40, 1000));
+    let guarded =
+        filter_of(&members, 0.05, Hashing::Seed(0)).guard(&Column(&good), &Column(&members)).unwrap();
+    let kept = guarded.into_filter().unwrap_err();
+    assert_exact(&kept, &members, &good);
+    let plain = GuardedFilter::from(filter_of(&members, 0.05, Hashing::Seed(0)));
+    assert!(plain.exceptions().is_none());
+    assert!(plain.into_filter().unwrap().insert(b"another"));
+}

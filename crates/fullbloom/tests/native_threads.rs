@@ -1,0 +1,140 @@
+//! Many threads at one filter: no bit is lost, no key is new twice; and building in parts is building.
+
+use fullbloom::native::{Builder, Column, Hashes, NativeFilter, SharedFilter};
+use fullbloom_testkit::keys::mix;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+const THREADS: u64 = 8;
+
+#[test]
+fn eight_threads_lose_no_bit_of_different_keys() {
+    for (keys, fpr) in [(400_000u64, 0.01), (200_000, 1e-4), (100_000, 1e-8)] {
+        let shared = SharedFilter::with_fpr(keys, fpr).unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                // What was found once is found ever after.
+                let mut found = 0;
+                while !done.load(Ordering::Relaxed) {
+                    for i in 0..1000 {
+                        if shared.may_contain(&mix(i).to_le_bytes()) {
+                            assert!(shared.may_contain(&mix(i).to_le_bytes()), "a bit was lost");
+                            found += 1;
+                        }
+                    }
+                }
+                found
+            });
+            let writers: Vec<_> = (0..THREADS)
+                .map(|thread| {
+                    let shared = &shared;
+                    scope.spawn(move || {
+                        for i in (thread..keys).step_by(THREADS as usize) {
+                            shared.insert(&mix(i).to_le_bytes());
+                            assert!(shared.may_contain(&mix(i).to_le_bytes()));
+                        }
+                    })
+                })
+                .collect();
+            writers.into_iter().for_each(|writer| writer.join().unwrap());
+            done.store(true, Ordering::Relaxed);
+            reader.join().unwrap();
+        });
+        let mut alone = NativeFilter::with_fpr(keys, fpr).unwrap();
+        alone.insert_batch(&Column(&(0..keys).map(mix).collect::<Vec<_>>()));
+        let counted = shared.keys();
+        let filter = shared.into_filter();
+        assert!(filter.bits() == alone.bits(), "bits differ from those of one thread");
+        // Which keys look known depends on the order; how many hardly does.
+        assert!(
+            filter.keys() == counted && counted.abs_diff(alone.keys()) <= keys / 1000,
+            "{counted} {}",
+            alone.keys()
+        );
+    }
+}
+
+#[test]
+fn every_key_that_eight_threads_insert_at_once_is_new_exactly_once() {
+    const KEYS: u64 = 200_000;
+    // Roomy, so that no key looks known by chance: about one in 10^9 would.
+    let shared = SharedFilter::with_bits_per_key(KEYS, 64.0).unwrap();
+    let new: Vec<AtomicU8> = (0..KEYS).map(|_| AtomicU8::new(0)).collect();
+    let start = std::sync::Barrier::new(THREADS as usize);
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                start.wait();
+                for i in 0..KEYS {
+                    if shared.insert(&mix(i).to_le_bytes()) {
+                        new[i as usize].fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    assert!(new.iter().all(|count| count.load(Ordering::Relaxed) == 1));
+    assert_eq!(shared.keys(), KEYS);
+}
+
+#[test]
+fn in_a_crowded_filter_no_key_is_new_twice() {
+    const KEYS: u64 = 20_000;
+    for bits_per_key in [2.0, 5.0, 20.0] {
+        let shared = SharedFilter::with_bits_per_key(KEYS, bits_per_key).unwrap();
+        let new: Vec<AtomicU8> = (0..KEYS).map(|_| AtomicU8::new(0)).collect();
+        std::thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let (shared, new) = (&shared, &new);
+                scope.spawn(move || {
+                    // Half of the threads run the other way.
+                    for i in 0..KEYS {
+                        let i = if thread % 2 == 0 { i } else { KEYS - 1 - i };
+                        if shared.insert(&mix(i).to_le_bytes()) {
+                            new[i as usize].fetch_add(1, Ordering::Relaxed);
+                        }
+                    }
+                });
+            }
+        });
+        assert!(new.iter().all(|count| count.load(Ordering::Relaxed) <= 1), "{bits_per_key} bits per key");
+        assert!(shared.is_overfull() || shared.keys() <= KEYS);
+    }
+}
+
+#[test]
+fn building_in_parts_is_building() {
+    // 8 MiB and more are built in parts; 1e-3 has two lines for each key.
+    for (keys, fpr, threads) in [(8_000_000u64, 0.01, 2), (8_000_000, 0.01, 1), (5_000_000, 1e-3, 3)] {
+        let numbers: Vec<u64> = (0..keys).map(mix).collect();
+        let mut direct = NativeFilter::with_fpr(keys, fpr).unwrap();
+        assert!(direct.geometry().bit_len >= 8 * (8 << 20), "large enough to be built in parts");
+        direct.insert_batch(&Column(&numbers));
+
+        let mut parallel = NativeFilter::with_fpr(keys, fpr).unwrap();
+        let new = parallel.insert_parallel(&Column(&numbers), threads);
+        assert!(parallel.bits() == direct.bits());
+        assert_eq!(parallel.keys(), new);
+        assert!(new.abs_diff(direct.keys()) < keys / 1000, "{new} {}", direct.keys());
+
+        let mut builder = Builder::new(NativeFilter::with_fpr(keys, fpr).unwrap(), threads);
+        for (i, some) in numbers.chunks(300_001).enumerate() {
+            if i % 2 == 0 {
+                builder.insert_batch(&Column(some));
+            } else {
+                let hashes: Vec<u64> = some.iter().map(|key| direct.hash(&key.to_le_bytes())).collect();
+                builder.insert_batch(&Hashes(&hashes));
+            }
+        }
+        let built = builder.finish();
+        assert!(built.bits() == direct.bits());
+        // All keys again, and one key very often: buckets overflow, nothing is lost, nothing is new.
+        let again = built.keys();
+        let mut builder = Builder::new(built, threads);
+        builder.insert_batch(&Column(&numbers));
+        builder.insert_batch(&Column(&vec![mix(5); 3_000_000]));
+        let built = builder.finish();
+        assert!(built.bits() == direct.bits());
+        assert_eq!(built.keys(), again);
+    }
+}

@@ -1,0 +1,141 @@
+//! What the native filter promises is what is measured: 10^3 to 10^7 keys, 8 to 24 bits for each, three shapes of keys.
+
+use fullbloom::hash::Fold64;
+use fullbloom::native::{Hashes, Hashing, NativeFilter, Plan};
+use fullbloom::sizing::{Request, Target, classic_fpr};
+use fullbloom_testkit::keys::Shape;
+use fullbloom_testkit::stats::Measured;
+
+const BITS_PER_KEY: [f64; 5] = [8.0, 10.0, 12.0, 16.0, 24.0];
+
+/// Hashes of the keys with these numbers.
+fn hashes(shape: Shape, seed: u64, numbers: std::ops::Range<u64>) -> Vec<u64> {
+    let fold = Fold64::new(seed);
+    let mut key = Vec::new();
+    numbers
+        .map(|i| {
+            shape.key_into(i, &mut key);
+            fold.hash(&key)
+        })
+        .collect()
+}
+
+fn plan(expected_keys: u64, bits_per_key: f64) -> Plan {
+    Plan::new(&Request { expected_keys, target: Target::BitsPerKey(bits_per_key) }).unwrap()
+}
+
+fn filled(plan: &Plan, present: &[u64]) -> NativeFilter {
+    let mut filter = NativeFilter::from_plan(plan, Hashing::Seed(0)).unwrap();
+    filter.insert_batch(&Hashes(present));
+    filter
+}
+
+fn measured(filter: &NativeFilter, absent: &[u64]) -> Measured {
+    Measured { asked: absent.len() as u64, hits: filter.count_batch(&Hashes(absent)) }
+}
+
+/// Large filters: one is enough, because its own rate hardly differs from the average over filters.
+#[test]
+fn ten_million_keys_of_every_shape_keep_the_planned_rate() {
+    for shape in Shape::ALL {
+        let present = hashes(shape, 0, 0..10_000_000);
+        let absent = hashes(shape, 0, 1 << 40..(1 << 40) + 10_000_000);
+        for bits_per_key in BITS_PER_KEY {
+            let plan = plan(10_000_000, bits_per_key);
+            let filter = filled(&plan, &present);
+            assert!(present.iter().step_by(101).all(|&hash| filter.may_contain_hash(hash)));
+            let what = format!("{shape:?}, {bits_per_key} bits per key");
+            let measured = measured(&filter, &absent);
+            measured.assert_within_3_sigma(plan.expected_fpr, &what);
+            measured.assert_within_3_sigma(filter.expected_fpr(), &what);
+        }
+    }
+}
+
+/// Small filters differ from each other, by how unevenly their keys fell: many are averaged, and the deviation is that
+/// of the average.
+#[test]
+fn a_thousand_to_a_million_keys_of_every_shape_keep_the_planned_rate() {
+    for shape in Shape::ALL {
+        for (keys, filters) in [(1_000u64, 400u64), (10_000, 80), (100_000, 20), (1_000_000, 4)] {
+            let sets: Vec<(Vec<u64>, Vec<u64>)> = (0..filters)
+                .map(|seed| {
+                    let absent = 4_000_000 / filters;
+                    (hashes(shape, seed, 0..keys), hashes(shape, seed, 1 << 40..(1 << 40) + absent))
+                })
+                .collect();
+            for bits_per_key in BITS_PER_KEY {
+                let plan = plan(keys, bits_per_key);
+                let (mut asked, mut hits, mut own) = (0, 0, Vec::new());
+                for (present, absent) in &sets {
+                    let filter = filled(&plan, present);
+                    let measured = measured(&filter, absent);
+                    (asked, hits) = (asked + measured.asked, hits + measured.hits);
+                    own.push(filter.expected_fpr());
+                }
+                let expected = plan.expected_fpr;
+                let mean = own.iter().sum::<f64>() / filters as f64;
+                let spread = own.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (filters - 1) as f64;
+                let asking = expected * (1.0 - expected) / asked as f64;
+                let deviation = (asking + spread / filters as f64).sqrt();
+                let z = (hits as f64 / asked as f64 - expected) / deviation;
+                assert!(
+                    z.abs() <= 3.0,
+                    "{shape:?}, {keys} keys, {bits_per_key} bits: {z:+.2} sigma from {expected}"
+                );
+                // The rate that each filter tells of itself is right, too.
+                Measured { asked, hits }
+                    .assert_within_3_sigma(mean, &format!("{shape:?}, {keys}, {bits_per_key}, own"));
+            }
+        }
+    }
+}
+
+#[test]
+fn rates_stay_near_the_textbook() {
+    let textbook = |bits_per_key: f64| {
+        (1..40).map(|probes| classic_fpr(1e6, (1e6 * bits_per_key) as u64, probes)).fold(1.0, f64::min)
+    };
+    for (bits_per_key, most) in
+        [(8.0, 1.10), (10.0, 1.20), (12.0, 1.34), (16.0, 1.25), (24.0, 1.85), (32.0, 1.6)]
+    {
+        let ratio = plan(1_000_000, bits_per_key).expected_fpr / textbook(bits_per_key);
+        assert!(ratio <= most, "{bits_per_key} bits per key: x{ratio:.3}");
+    }
+    assert!(plan(1_000_000_000, 10.0).expected_fpr < 0.00975);
+}
+
+#[test]
+fn asked_rates_are_kept_and_not_overpaid() {
+    for keys in [1_000u64, 100_000, 10_000_000, 1_000_000_000, 10_000_000_000] {
+        for fpr in [0.3, 0.05, 0.01, 1e-3, 1e-4, 1e-6, 1e-8] {
+            let plan = Plan::new(&Request { expected_keys: keys, target: Target::Fpr(fpr) }).unwrap();
+            assert!(plan.expected_fpr <= fpr, "{keys} keys at {fpr}: {}", plan.expected_fpr);
+            let textbook = -fpr.log2() / std::f64::consts::LN_2;
+            let most = if keys == 1_000 { 1.30 } else { 1.12 };
+            assert!(plan.bits_per_key() <= most * textbook, "{keys} keys at {fpr}: {plan}");
+        }
+    }
+}
+
+#[test]
+fn a_keyed_filter_makes_other_mistakes_for_every_secret() {
+    use fullbloom::native::{Column, Secret};
+    let members: Vec<u64> = (0..20_000).collect();
+    let absent: Vec<u64> = (1 << 40..(1 << 40) + 200_000).collect();
+    let fooled = |secret: u8| {
+        let plan = plan(20_000, 10.0);
+        let mut filter = NativeFilter::from_plan(&plan, Hashing::Secret(Secret::new([secret; 16]))).unwrap();
+        filter.insert_batch(&Column(&members));
+        let mut answers = vec![false; absent.len()];
+        filter.may_contain_batch(&Column(&absent), &mut answers);
+        Measured::of(answers.iter().copied()).assert_within_3_sigma(filter.expected_fpr(), "keyed");
+        answers
+    };
+    // Keys found by asking a filter of one secret are no better than any others against another's.
+    let (ours, theirs) = (fooled(1), fooled(2));
+    let chosen: Vec<bool> =
+        ours.iter().zip(&theirs).filter(|(ours, _)| **ours).map(|(_, theirs)| *theirs).collect();
+    assert!(chosen.len() > 1500);
+    Measured::of(chosen).assert_within_3_sigma(0.00975, "keys that fool another secret's filter");
+}

@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Makes the golden files of the native dialect from docs/formats/native.md alone.
+
+A second implementation, which shares nothing with the Rust one: run it in an empty directory and compare.
+Only the standard library is used.
+"""
+import hashlib
+import json
+import struct
+
+M = (1 << 64) - 1
+P = 0x9E3779B97F4A7C15
+Q = 0xBF58476D1CE4E5B9
+R = 0x94D049BB133111EB
+
+
+def splitmix(seed, i):
+    z = (seed + i * P) & M
+    z = (z ^ z >> 30) * Q & M
+    z = (z ^ z >> 27) * R & M
+    return z ^ z >> 31
+
+
+def fold(x, y):
+    product = x * y
+    return (product >> 64) ^ (product & M)
+
+
+def le(key, at, size=8):
+    return int.from_bytes(key[at : at + size], "little")
+
+
+def fold64(key, seed):
+    a, b, c, d = (splitmix(seed, i) for i in (1, 2, 3, 4))
+    n = len(key)
+    w = b ^ (n * P & M)
+    if n == 0:
+        return fold(a, w)
+    if n <= 3:
+        return fold((key[0] + key[n // 2] * 256 + key[n - 1] * 65536) ^ a, w)
+    if n <= 8:
+        return fold((le(key, 0, 4) + (le(key, n - 4, 4) << 32)) ^ a, w)
+    if n <= 16:
+        return fold(le(key, 0) ^ a, le(key, n - 8) ^ w)
+    at = 0
+    if n > 32:
+        u, v, i = w, d, 0
+        while i + 32 < n:
+            u = fold(le(key, i) ^ a, le(key, i + 8) ^ u)
+            v = fold(le(key, i + 16) ^ c, le(key, i + 24) ^ v)
+            i += 32
+        w, at = u ^ v, n - 32
+    t = fold(le(key, at) ^ a, le(key, at + 8) ^ w)
+    return fold(le(key, n - 16) ^ c, le(key, n - 8) ^ d ^ t)
+
+
+def siphash13(key, secret):
+    def rotate(x, by):
+        return (x << by | x >> (64 - by)) & M
+
+    def round_():
+        v[0] = (v[0] + v[1]) & M
+        v[1] = rotate(v[1], 13) ^ v[0]
+        v[0] = rotate(v[0], 32)
+        v[2] = (v[2] + v[3]) & M
+        v[3] = rotate(v[3], 16) ^ v[2]
+        v[0] = (v[0] + v[3]) & M
+        v[3] = rotate(v[3], 21) ^ v[0]
+        v[2] = (v[2] + v[1]) & M
+        v[1] = rotate(v[1], 17) ^ v[2]
+        v[2] = rotate(v[2], 32)
+
+    k0, k1 = le(secret, 0), le(secret, 8)
+    v = [k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D, k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573]
+    padded = key + bytes(7 - len(key) % 8) + bytes([len(key) % 256])
+    for at in range(0, len(padded), 8):
+        v[3] ^= le(padded, at)
+        round_()
+        v[0] ^= le(padded, at)
+    v[2] ^= 0xFF
+    for _ in range(3):
+        round_()
+    return v[0] ^ v[1] ^ v[2] ^ v[3]
+
+
+def derived(secret, n):
+    return b"".join(struct.pack("<Q", siphash13(bytes([n, half]), secret)) for half in (0, 1))
+
+
+def check_value(secret):
+    return siphash13(b"fullbloom native: is this the secret?", derived(secret, 1))
+
+
+def positions(h, lines, block_lines, probes, blocks):
+    """Bit numbers in the whole array."""
+    s = (h ^ h >> 32) * P & M
+    block = s * blocks >> 64
+    t = (s ^ s >> 32) * Q & M
+    region = block_lines // lines
+    fields, mixed, out = h, t, []
+    for i in range(lines):
+        line = block * block_lines + i * region + (t >> (58 - 6 * i)) % region
+        first = (fields >> 55 & 1) + 2 * (fields >> 62 & 1) + 4 * (fields >> 63)
+        for p in range(probes):
+            word = (first + p) % 8
+            out.append(line * 512 + word * 64 + (fields >> 8 * word) % 64)
+        mixed = (mixed ^ mixed >> 32) * P & M
+        fields = mixed
+    return out
+
+
+def set_bits(array, bits):
+    new = False
+    for bit in bits:
+        new |= not array[bit >> 3] >> (bit & 7) & 1
+        array[bit >> 3] |= 1 << (bit & 7)
+    return new
+
+
+CRC = []
+for byte in range(256):
+    for _ in range(8):
+        byte = byte >> 1 ^ (0x82F63B78 if byte & 1 else 0)
+    CRC.append(byte)
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = crc >> 8 ^ CRC[(crc ^ byte) & 0xFF]
+    return crc ^ 0xFFFFFFFF
+
+
+def up(n, to):
+    return -(-n // to) * to
+
+
+FILTER, BITS, LABEL, SUMS, SECRET, EXCEPTIONS, EXCEPTION_DATA = range(1, 8)
+
+
+def file(layout, blocks, keys, hasher, seed_field, hash_kind, expected, label=b"", secret=b"", exceptions=None, estimated=0):
+    lines, block_lines, probes = layout
+    array = bytearray(blocks * block_lines * 64)
+    count = sum(set_bits(array, positions(hasher(key), *layout, blocks)) for key in keys)
+    record = struct.pack("<8B4Q24x", 1, hash_kind, lines, block_lines, probes, estimated, 0, 0, blocks, seed_field, expected, count)
+    data = bytes(array)
+    small = [(FILTER, 1, record), (SUMS, 1, None)]
+    if label:
+        small.append((LABEL, 0, label))
+    if secret:
+        small.append((SECRET, 0, secret))
+    if exceptions:
+        small.append((EXCEPTIONS, 1, exceptions[0]))
+        data += exceptions[1]
+    sums = b"".join(struct.pack("<I", crc32c(data[at : at + 65536])) for at in range(0, len(data), 65536))
+    small[1] = (SUMS, 1, sums)
+    table_len = 32 * (len(small) + 1 + bool(exceptions))
+    at, table, body = 64 + table_len, b"", b""
+    for kind, flags, content in small:
+        table += struct.pack("<2I3Q", kind, flags, at, len(content), 0)
+        body += content.ljust(up(len(content), 8), b"\0")
+        at += up(len(content), 8)
+    front_len = up(at, 4096 if len(array) >= 1 << 20 else 64)
+    table += struct.pack("<2I3Q", BITS, 1, front_len, len(array), 0)
+    if exceptions:
+        table += struct.pack("<2I3Q", EXCEPTION_DATA, 1, front_len + len(array), len(exceptions[1]), 0)
+    rest = struct.pack("<2H2I3Q16x", 1, table_len // 32, front_len, 65536, front_len + len(data), 0, 0) + table + body
+    rest = rest.ljust(front_len - 12, b"\0")
+    return b"\x89FBLOOM\n" + struct.pack("<I", crc32c(rest)) + rest + data
+
+
+def level_hash(e, level):
+    x = (e + (level + 1) * P) & M
+    x = (x ^ x >> 32) * Q & M
+    x = (x ^ x >> 29) * R & M
+    return x ^ x >> 32
+
+
+def chain(levels, listed):
+    """Levels as (hashes e, blocks, probes)."""
+    section = struct.pack("<2Q", len(levels), len(listed))
+    data = b""
+    for number, (hashes, blocks, probes) in enumerate(levels):
+        section += struct.pack("<2Q", blocks, probes)
+        array = bytearray(blocks * 64)
+        for e in hashes:
+            set_bits(array, positions(level_hash(e, number), 1, 1, probes, blocks))
+        data += bytes(array)
+    return section, data + b"".join(struct.pack("<Q", e) for e in sorted(listed))
+
+
+def passes(e, number, array, blocks, probes):
+    return all(array[bit >> 3] >> (bit & 7) & 1 for bit in positions(level_hash(e, number), 1, 1, probes, blocks))
+
+
+def number_keys(prefix, start, stop):
+    return [f"{prefix}{i}".encode() for i in range(start, stop)]
+
+
+def write(name, content):
+    with open(name, "wb") as out:
+        out.write(content)
+
+
+def main():
+    byte_keys = [bytes((i * 37 + n) % 256 for i in range(n)) for n in list(range(0, 70)) + [127, 128, 129, 255, 256, 1000]]
+    secret = bytes(range(100, 116))
+    hashes = [
+        {"key": key.hex(), "seed_0": f"{fold64(key, 0):016x}", "seed_1": f"{fold64(key, 1):016x}",
+         "seed_max": f"{fold64(key, M):016x}", "siphash13": f"{siphash13(key, secret):016x}"}
+        for key in byte_keys
+    ]
+    layouts = [(1, 1, 1), (1, 1, 6), (1, 1, 8), (2, 2, 3), (2, 64, 5), (2, 64, 8), (4, 4, 7), (4, 64, 8)]
+    places = [
+        {"hash": f"{h:016x}", "lines": l, "block_lines": g, "probes": k, "blocks": blocks, "bits": positions(h, l, g, k, blocks)}
+        for l, g, k in layouts
+        for blocks in (1, 7, 1000, (1 << 32) + 5)
+        for h in (0, 1, M, 0x0123456789ABCDEF, fold64(b"place", blocks))
+    ]
+    keys = number_keys("key-", 0, 100)
+
+    def seeded(seed):
+        return lambda key: fold64(key, seed)
+
+    # Over a mebibyte: the array begins at a page. Only its sum is kept.
+    large = file((1, 1, 5), 16384 + 16, keys, seeded(3), 3, 1, 840_000)
+    values = {"secret": secret.hex(), "check": f"{check_value(secret):016x}", "large_sha256": hashlib.sha256(large).hexdigest(), "hashes": hashes, "places": places}
+    write("hash.json", json.dumps(values, separators=(",", ":")).encode() + b"\n")
+
+    write("one-line.bloom", file((1, 1, 6), 2, keys, seeded(0), 0, 1, 100))
+    write("two-lines.bloom", file((2, 64, 7), 1, keys, seeded(7), 7, 1, 1000, label="zwei Zeilen für jeden Schlüssel".encode()))
+    write("four-lines.bloom", file((4, 8, 8), 3, keys, seeded(M), M, 1, 0, estimated=1))
+    keyed = lambda key: siphash13(key, secret)
+    write("keyed.bloom", file((1, 1, 8), 4, keys, keyed, check_value(secret), 2, 100))
+    write("keyed-with-secret.bloom", file((1, 1, 8), 4, keys, keyed, check_value(secret), 2, 100, label=b"open", secret=secret))
+
+    # A crowded filter, so that there are false positives, and both forms of exceptions.
+    array, layout, blocks = bytearray(64), (1, 1, 3), 1
+    for key in keys:
+        set_bits(array, positions(fold64(key, 0), *layout, blocks))
+    e = lambda key: fold64(key, M)
+    good = [key for key in number_keys("good-", 0, 1000) if all(array[b >> 3] >> (b & 7) & 1 for b in positions(fold64(key, 0), *layout, blocks))]
+    assert len(good) > 50
+    write("exceptions-list.bloom", file(layout, blocks, keys, seeded(0), 0, 1, 100, exceptions=chain([], [e(key) for key in good])))
+    own, other, levels = [e(key) for key in good], [e(key) for key in keys], []
+    for number, blocks_ in enumerate((1, 1, 1)):
+        levels.append((own, blocks_, 2))
+        array = bytearray(blocks_ * 64)
+        for hash_ in own:
+            set_bits(array, positions(level_hash(hash_, number), 1, 1, 2, blocks_))
+        own, other = [hash_ for hash_ in other if passes(hash_, number, array, blocks_, 2)], own
+    write("exceptions-chain.bloom", file(layout, blocks, keys, seeded(0), 0, 1, 100, exceptions=chain(levels, own)))
+
+
+main()
