@@ -9,8 +9,6 @@
 //! file. What gives mutable bytes (`AsMut<[u8]>`) can be inserted into.
 
 pub(crate) mod atomic;
-#[cfg(target_arch = "x86_64")]
-pub(crate) mod gather;
 mod owned;
 pub(crate) mod prefetch;
 pub(crate) mod shared;

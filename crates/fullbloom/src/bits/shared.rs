@@ -28,7 +28,9 @@ pub(crate) fn set(bits: &[AtomicU8], position: u64, writers: Writers) -> u8 {
     match writers {
         Writers::One => byte.store(before | mask, Relaxed),
         // What the or returns is not looked at: that keeps it one instruction on x86-64.
-        Writers::Many if clear != 0 => drop(byte.fetch_or(mask, Relaxed)),
+        Writers::Many if clear != 0 => {
+            byte.fetch_or(mask, Relaxed);
+        }
         Writers::Many => {}
     }
     clear

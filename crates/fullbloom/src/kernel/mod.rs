@@ -6,6 +6,7 @@
 //!   local.rs              FastLocalBloom over many blocks: one key, batches, filling; any kernel
 //!   blocks.rs             where the blocks are
 //!   pipeline.rs           the ring that batches pass through
+//!   gather.rs             libbloom's probes, anywhere in the array: one key
 //!   x86_64/, aarch64/     the operations of local.rs, many probes or keys at once
 //! ```
 //!
@@ -19,6 +20,8 @@
 //! FastLocalBloom adds a trait beside `local::Local`, implements it for the same values, and names it in `Body`.
 
 pub(crate) mod blocks;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod gather;
 pub(crate) mod lines;
 pub(crate) mod local;
 pub(crate) mod pipeline;

@@ -8,5 +8,5 @@ mod reduce;
 mod walk;
 
 pub use reduce::{Mod32, Mod63};
-pub(crate) use walk::{all_set, prefetch_all, set_all};
+pub(crate) use walk::{all_set, prefetch_all, set_all, stepping_reduced};
 pub use walk::{int32, long64, stepping64, wrapping32};

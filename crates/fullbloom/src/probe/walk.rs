@@ -40,17 +40,29 @@ pub fn wrapping32(base: u32, step: u32, probes: u32, bit_len: Mod32) -> impl Ite
 /// libbloom 2.0: `(base + i * step) mod bit_len` without a 32-bit wrap. Since nothing wraps, the remainder
 /// can be carried along by one conditional subtraction per probe.
 ///
-/// `base` and `step` are reduced already: both are below `bit_len`.
+/// `narrow` reduces by the same `bit_len` and is `None` exactly when that is over 32 bits, where 32-bit
+/// hashes need no reduction.
 #[inline(always)]
-pub fn stepping64(base: u64, step: u64, probes: u32, bit_len: u64) -> impl Iterator<Item = u64> {
-    debug_assert!(probes == 0 || (base < bit_len && step < bit_len));
+pub fn stepping64(
+    base: u32,
+    step: u32,
+    probes: u32,
+    bit_len: u64,
+    narrow: Option<Mod32>,
+) -> impl Iterator<Item = u64> {
+    debug_assert_eq!(narrow.map(|by| u64::from(by.divisor())), u32::try_from(bit_len).ok().map(u64::from));
+    let reduce = |n: u32| u64::from(narrow.map_or(n, |by| by.reduce(n)));
+    stepping_reduced(reduce(base), reduce(step), probes, bit_len)
+}
+
+/// As [`stepping64`], for a base and a step that are below `bit_len` already.
+#[inline(always)]
+pub(crate) fn stepping_reduced(base: u64, step: u64, probes: u32, bit_len: u64) -> impl Iterator<Item = u64> {
     let mut at = base;
-    let back = step.wrapping_sub(bit_len);
     (0..probes).map(move |_| {
         let position = at;
-        // The sum that goes back over the end carries exactly when it has to; both are made, one is kept.
-        let (over, carried) = at.overflowing_add(back);
-        at = if carried { over } else { at.wrapping_add(step) };
+        at += step; // both are below bit_len
+        at = at.min(at.wrapping_sub(bit_len)); // one conditional subtraction, without a branch to mispredict
         position
     })
 }
@@ -136,11 +148,10 @@ mod tests {
                     assert!(long64(base, step, 20, Mod63::new(bit_len).unwrap()).eq((0..20).map(long)));
                     assert!(int32(b as i32, s as i32, 20, narrow).eq((0..20).map(int)));
                     assert!(wrapping32(b, s, 20, narrow).eq((0..20).map(wrap)));
-                    let step = |by: u64| stepping64(u64::from(b) % by, u64::from(s) % by, 255, by);
-                    assert!(step(bit_len).eq((0..255).map(wide)));
+                    assert!(stepping64(b, s, 255, bit_len, Some(narrow)).eq((0..255).map(wide)));
                     let huge = bit_len << 32 | 5;
                     let wide = |i: u64| (u64::from(b) + i * u64::from(s)) % huge;
-                    assert!(step(huge).eq((0..255).map(wide)));
+                    assert!(stepping64(b, s, 255, huge, None).eq((0..255).map(wide)));
                 }
             }
         }

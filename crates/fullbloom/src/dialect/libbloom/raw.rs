@@ -5,10 +5,10 @@
 //! is what such a call can do with it: test a key, or insert one, after one comparison of the numbers.
 
 use super::SEED;
-#[cfg(target_arch = "x86_64")]
-use crate::bits::gather::{self, Array, Gather};
 use crate::bits::shared;
 use crate::hash::murmur2_libbloom_from;
+#[cfg(target_arch = "x86_64")]
+use crate::kernel::gather::{self, Array, Gather};
 use crate::probe;
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU8;
@@ -122,7 +122,7 @@ impl<'a, const WRAPS: bool> Raw<'a, WRAPS> {
                 at = at.wrapping_add(b);
             }
         } else {
-            probe::stepping64(u64::from(a) % bit_len, u64::from(b) % bit_len, probes, bit_len)
+            probe::stepping_reduced(u64::from(a) % bit_len, u64::from(b) % bit_len, probes, bit_len)
                 .for_each(visit);
         }
     }

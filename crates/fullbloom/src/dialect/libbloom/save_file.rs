@@ -9,11 +9,11 @@
 
 use super::{rate, sizing};
 use crate::bits::count_ones;
-#[cfg(target_arch = "x86_64")]
-use crate::bits::gather;
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::filter::{Dialect, Doubt, Format, Insert, Size};
+#[cfg(target_arch = "x86_64")]
+use crate::kernel::gather;
 use crate::probe::{self, Mod32};
 use crate::sizing::{Geometry, Request, Target, estimated_keys};
 use crate::wire::Cursor;
@@ -76,9 +76,7 @@ impl Libbloom {
 
     #[inline(always)]
     fn positions(&self, [a, b]: [u32; 2]) -> impl Iterator<Item = u64> {
-        // Where the length is over 32 bits there is nothing to reduce.
-        let reduce = |n: u32| u64::from(self.narrow.map_or(n, |by| by.reduce(n)));
-        probe::stepping64(reduce(a), reduce(b), self.probes.into(), self.bit_len)
+        probe::stepping64(a, b, self.probes.into(), self.bit_len, self.narrow)
     }
 }
 

@@ -27,12 +27,26 @@ pub struct Params {
 /// 2.0's parameter rule. NaN, which the original lets through to an allocation that fails, is refused.
 pub fn params_2_0(entries: u32, error: f64) -> Result<Params, SizeError> {
     check_entries(entries.into())?;
-    if !(error > 0.0 && error < 1.0) {
-        return Err(SizeError::Value { what: "fpr", got: error, allowed: "0 < fpr < 1" });
+    let refused = SizeError::Value { what: "fpr", got: error, allowed: "0 < fpr < 1" };
+    if error.is_nan() {
+        return Err(refused);
+    }
+    computed_2_0(entries, error).ok_or(refused)
+}
+
+/// What `bloom_init2` has written when it asks for memory; `None` where it gives up before. NaN comes to 2^60 bytes.
+pub fn computed_2_0(entries: u32, error: f64) -> Option<Params> {
+    if entries < MIN_ENTRIES || error <= 0.0 || error >= 1.0 {
+        return None;
     }
     let bpe = -error.ln() / LN_2_SQUARED;
-    let bits = extended_product(entries, bpe);
-    Ok(Params { bits, bytes: bits.div_ceil(8), hashes: (LN_2 * bpe).ceil() as i32 as u8, bpe })
+    let bits = if bpe.is_nan() { 1 << 63 } else { extended_product(entries, bpe) };
+    Some(Params { bits, bytes: bits.div_ceil(8), hashes: truncated((LN_2 * bpe).ceil()) as u8, bpe })
+}
+
+/// A double as C makes an int of it on x86-64: truncated, and the smallest int where it does not fit.
+fn truncated(number: f64) -> i32 {
+    if number > -2_147_483_649.0 && number < 2_147_483_648.0 { number as i32 } else { i32::MIN }
 }
 
 fn check_entries(entries: i64) -> Result<(), SizeError> {
@@ -84,21 +98,25 @@ pub struct Params1 {
 pub fn params_1_6(entries: i32, error: f64) -> Result<Params1, SizeError> {
     check_entries(entries.into())?;
     let refused = SizeError::Value { what: "fpr", got: error, allowed: "0 < fpr <= 1" };
-    if error == 0.0 || error.is_nan() {
-        return Err(refused);
-    }
-    let bpe = -(error.ln() / LN_2_SQUARED);
-    let product = f64::from(entries) * bpe;
+    let params = computed_1_6(entries, error).ok_or(refused.clone())?;
+    let product = f64::from(entries) * params.bpe;
     if product >= 2_147_483_648.0 {
         let bit_len = if product < 1.8e19 { product as u64 } else { u64::MAX };
         return Err(SizeError::TooLarge { bit_len, limit: i32::MAX as u64 });
     }
-    let bits = product as i32; // truncates; negative and NaN products end as a negative size below
-    let bytes = bits / 8 + i32::from(bits % 8 != 0);
-    if bytes < 0 || product.is_nan() {
-        return Err(refused);
+    if params.bytes < 0 { Err(refused) } else { Ok(params) }
+}
+
+/// What `bloom_init` of 1.6 has written when it asks for memory; `None` where it gives up before. Sizes that no int holds,
+/// and NaN, come to the smallest int, and so to a negative number of bytes.
+pub fn computed_1_6(entries: i32, error: f64) -> Option<Params1> {
+    if i64::from(entries) < MIN_ENTRIES.into() || error == 0.0 {
+        return None;
     }
-    Ok(Params1 { bits, bytes, hashes: (LN_2 * bpe).ceil() as i32, bpe })
+    let bpe = -(error.ln() / LN_2_SQUARED);
+    let bits = truncated(f64::from(entries) * bpe);
+    let bytes = bits / 8 + i32::from(bits % 8 != 0);
+    Some(Params1 { bits, bytes, hashes: truncated((LN_2 * bpe).ceil()), bpe })
 }
 
 /// The rate whose filter spends this many bits per key: the inverse of the formula for `bpe`.

@@ -1,11 +1,11 @@
 //! libbloom 1.6: no file of its own, so the bytes are the bit array and its numbers come from elsewhere.
 
 use super::sizing;
-#[cfg(target_arch = "x86_64")]
-use crate::bits::gather;
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Dialect, Filter, Format, Insert, Size, View};
+#[cfg(target_arch = "x86_64")]
+use crate::kernel::gather;
 use crate::probe::{self, Mod32};
 use crate::sizing::{Geometry, Request, Target, modulo_fpr};
 use std::io;

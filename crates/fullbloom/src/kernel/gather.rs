@@ -7,6 +7,7 @@
 //!
 //! The scalar walks in [`probe`](crate::probe) are the definition; the tests compare every answer with theirs.
 
+use super::Kernel;
 use std::arch::asm;
 use std::arch::x86_64::{
     __cpuid, __m256i, __m512i, _mm256_rorv_epi32, _mm256_set1_epi32, _mm256_testn_epi32_mask,
@@ -49,13 +50,14 @@ impl Gather {
         found
     }
 
-    /// Intel's cores before AVX-VNNI are left out: microcode against Downfall made their gathers several times
-    /// slower than the loads they replace.
+    /// Where the kernel in use is one of AVX-512. Intel's cores before AVX-VNNI are left out: microcode against
+    /// Downfall made their gathers several times slower than the loads they replace.
     fn detect() -> Option<Gather> {
         let vendor = __cpuid(0);
         let intel =
             [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).as_flattened() == b"GenuineIntel";
-        let able = is_x86_feature_detected!("avx512f")
+        let able = matches!(Kernel::in_use(), Kernel::Avx512 | Kernel::Avx512Bitalg)
+            && is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512vl")
             && is_x86_feature_detected!("avx512ifma")
             && is_x86_feature_detected!("bmi2");

@@ -1,0 +1,188 @@
+//! libbloom 1.6, `libbloom.so.1`.
+
+use crate::guard::guard;
+use crate::memory;
+use crate::message;
+use crate::writers::writers;
+use fullbloom::libbloom::raw::{Key, Raw1};
+use fullbloom::libbloom::sizing::computed_1_6;
+use std::ffi::{CStr, c_double, c_int, c_void};
+use std::sync::atomic::AtomicU8;
+
+/// `struct bloom` of 1.6. Whoever calls owns it; the library owns what `bf` points to, while `ready` is not 0.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Bloom {
+    /// Keys the filter was made for.
+    pub entries: c_int,
+    /// The rate it was made for.
+    pub error: c_double,
+    /// Length in bits.
+    pub bits: c_int,
+    /// The same in bytes.
+    pub bytes: c_int,
+    /// Probes per key.
+    pub hashes: c_int,
+    /// Bits per key.
+    pub bpe: c_double,
+    /// The bits.
+    pub bf: *mut u8,
+    /// Whether the filter can be used.
+    pub ready: c_int,
+}
+
+const _: () = assert!(!cfg!(target_pointer_width = "64") || size_of::<Bloom>() == 56);
+
+/// What `bloom_version` gives.
+pub const VERSION: &CStr = c"1.6";
+
+/// A struct whose numbers can be worked with.
+enum Usable<'a> {
+    /// Keys are tested and set in bits.
+    Filter(Raw1<'a>),
+    /// No probes, so every key is present: what a rate of 1 makes.
+    Everything,
+}
+
+/// # Safety
+/// `bloom` is null or a struct; while that is ready, `bf` is null or has `bytes` bytes, which other threads may be using
+/// through this library alone.
+#[inline(always)]
+unsafe fn usable<'a>(bloom: *const Bloom) -> Option<Usable<'a>> {
+    // SAFETY: promised by the caller.
+    let bloom = unsafe { bloom.as_ref()? };
+    if bloom.ready == 0 || bloom.hashes < 0 {
+        return None;
+    }
+    if bloom.bits > 0 && bloom.bytes > 0 && !bloom.bf.is_null() {
+        // SAFETY: promised by the caller; an `AtomicU8` has the size of a byte.
+        let bits = unsafe { std::slice::from_raw_parts(bloom.bf.cast::<AtomicU8>(), bloom.bytes as usize) };
+        if let Some(raw) = Raw1::new(bits, bloom.bits as u64, bloom.hashes as u32) {
+            return Some(Usable::Filter(raw));
+        }
+    }
+    (bloom.hashes == 0).then_some(Usable::Everything)
+}
+
+/// `bloom_init`: 0, or 1 where there can be no such filter.
+///
+/// # Safety
+/// `bloom` is null or memory for a struct.
+pub unsafe fn init(bloom: *mut Bloom, entries: c_int, error: c_double) -> c_int {
+    guard(1, || {
+        if bloom.is_null() {
+            return 1;
+        }
+        // SAFETY: memory for a struct; integers and doubles have no invalid values.
+        let bloom = unsafe { &mut *bloom };
+        bloom.ready = 0;
+        let Some(params) = computed_1_6(entries, error) else { return 1 };
+        bloom.entries = entries;
+        bloom.error = error;
+        bloom.bits = params.bits;
+        bloom.bytes = params.bytes;
+        bloom.hashes = params.hashes;
+        bloom.bpe = params.bpe;
+        bloom.bf = u64::try_from(params.bytes).map_or(std::ptr::null_mut(), memory::zeroed);
+        bloom.ready = c_int::from(!bloom.bf.is_null());
+        1 - bloom.ready
+    })
+}
+
+/// `bloom_check`: 1 if the key may be present, 0 if not, -1 if the struct cannot be used.
+///
+/// # Safety
+/// As [`add`].
+#[inline(always)]
+pub unsafe fn check(bloom: *const Bloom, key: *const c_void, len: c_int) -> c_int {
+    guard(-1, || {
+        // SAFETY: promised by the caller.
+        match unsafe { (usable(bloom), Key::new(key.cast(), len)) } {
+            (Some(Usable::Filter(raw)), Some(key)) => raw.may_contain(key),
+            (usable, key) => without_bits(bloom, usable, key),
+        }
+    })
+}
+
+/// `bloom_add`: 0 if at least one bit changed, 1 if none did, -1 if the struct cannot be used.
+///
+/// # Safety
+/// `bloom` is null or a struct that an init or nobody but zeroes has filled, used by this library or the original alone; if
+/// `len` is positive, `key` is null or has that many bytes.
+#[inline(always)]
+pub unsafe fn add(bloom: *mut Bloom, key: *const c_void, len: c_int) -> c_int {
+    guard(-1, || {
+        // SAFETY: promised by the caller.
+        match unsafe { (usable(bloom), Key::new(key.cast(), len)) } {
+            (Some(Usable::Filter(raw)), Some(key)) => c_int::from(!raw.insert(key, writers())),
+            (usable, key) => without_bits(bloom, usable, key),
+        }
+    })
+}
+
+#[cold]
+fn without_bits(bloom: *const Bloom, usable: Option<Usable<'_>>, key: Option<Key<'_>>) -> c_int {
+    match (usable, key) {
+        (Some(_), Some(_)) => 1,
+        (Some(_), None) => -1,
+        (None, _) => {
+            message::not_initialized(bloom.cast());
+            -1
+        }
+    }
+}
+
+/// `bloom_reset`: 0, or 1 if the struct cannot be used.
+///
+/// # Safety
+/// As [`add`], and no other thread uses the struct.
+pub unsafe fn reset(bloom: *mut Bloom) -> c_int {
+    guard(1, || {
+        // SAFETY: promised by the caller.
+        match unsafe { bloom.as_ref() } {
+            Some(&Bloom { ready, bf, bytes, .. }) if ready != 0 && !bf.is_null() && bytes >= 0 => {
+                // SAFETY: a ready struct's `bf` has `bytes` bytes.
+                unsafe { bf.write_bytes(0, bytes as usize) };
+                0
+            }
+            _ => 1,
+        }
+    })
+}
+
+/// `bloom_free`: gives the bits back. The other fields stay as they are.
+///
+/// # Safety
+/// As [`reset`].
+pub unsafe fn free(bloom: *mut Bloom) {
+    guard((), || {
+        // SAFETY: promised by the caller.
+        let Some(bloom) = (unsafe { bloom.as_mut() }) else { return };
+        if bloom.ready != 0 {
+            // SAFETY: a ready struct owns its bits, and is not ready any more.
+            unsafe { memory::release(bloom.bf) };
+        }
+        bloom.ready = 0;
+    });
+}
+
+/// `bloom_print`: the fields, on standard output.
+///
+/// # Safety
+/// `bloom` is null or a struct.
+pub unsafe fn print(bloom: *const Bloom) {
+    guard((), || {
+        // SAFETY: promised by the caller.
+        let Some(b) = (unsafe { bloom.as_ref() }) else { return message::not_initialized(bloom.cast()) };
+        // SAFETY: each format names the type of its argument.
+        unsafe {
+            libc::printf(c"bloom at %p\n".as_ptr(), bloom);
+            libc::printf(c" ->entries = %d\n".as_ptr(), b.entries);
+            libc::printf(c" ->error = %f\n".as_ptr(), b.error);
+            libc::printf(c" ->bits = %d\n".as_ptr(), b.bits);
+            libc::printf(c" ->bits per elem = %f\n".as_ptr(), b.bpe);
+            libc::printf(c" ->bytes = %d\n".as_ptr(), b.bytes);
+            libc::printf(c" ->hash functions = %d\n".as_ptr(), b.hashes);
+        }
+    });
+}

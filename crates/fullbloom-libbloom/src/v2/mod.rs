@@ -1,0 +1,256 @@
+//! libbloom 2.0, `libbloom.so.2`.
+
+mod load;
+mod save;
+
+pub use load::load;
+pub use save::save;
+
+use crate::guard::guard;
+use crate::memory;
+use crate::message;
+use crate::writers::writers;
+use fullbloom::libbloom::raw::{Key, Raw2, Writers};
+use fullbloom::libbloom::sizing::computed_2_0;
+use std::ffi::{CStr, c_double, c_int, c_uchar, c_uint, c_ulong, c_void};
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+/// `struct bloom` of 2.0. Whoever calls owns it; the library owns what `bf` points to, while `ready` is not 0.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Bloom {
+    /// Keys the filter was made for.
+    pub entries: c_uint,
+    /// Length in bits.
+    pub bits: c_ulong,
+    /// The same in bytes.
+    pub bytes: c_ulong,
+    /// Probes per key.
+    pub hashes: c_uchar,
+    /// The rate it was made for.
+    pub error: c_double,
+    /// Whether the filter can be used.
+    pub ready: c_uchar,
+    /// Version of the library that made it: 2.
+    pub major: c_uchar,
+    /// Version of the library that made it: 0.
+    pub minor: c_uchar,
+    /// Bits per key.
+    pub bpe: c_double,
+    /// The bits.
+    pub bf: *mut u8,
+}
+
+const STRUCT_LEN: usize = size_of::<Bloom>();
+const _: () = assert!(!cfg!(target_pointer_width = "64") || STRUCT_LEN == 64);
+
+/// What `bloom_version` gives.
+pub const VERSION: &CStr = c"2.0";
+
+const MAJOR: c_uchar = 2;
+const MINOR: c_uchar = 0;
+
+/// The first bytes of a save file.
+const MAGIC: &[u8; 9] = b"libbloom2";
+
+impl Bloom {
+    /// The bits of a ready struct, as memory that threads share.
+    ///
+    /// # Safety
+    /// If the struct is ready and `bf` not null, `bytes` bytes are there, which other threads use through this library alone.
+    #[inline(always)]
+    unsafe fn shared<'a>(&self) -> Option<&'a [AtomicU8]> {
+        let len = usize::try_from(self.bytes).ok().filter(|_| self.ready != 0 && !self.bf.is_null())?;
+        // SAFETY: promised by the caller; an `AtomicU8` has the size of a byte.
+        Some(unsafe { std::slice::from_raw_parts(self.bf.cast(), len) })
+    }
+}
+
+/// The filter of a struct that can be worked with.
+///
+/// # Safety
+/// `bloom` is null or a struct as for [`Bloom::shared`].
+#[inline(always)]
+unsafe fn filter<'a>(bloom: *const Bloom) -> Option<Raw2<'a>> {
+    // SAFETY: promised by the caller.
+    let bloom = unsafe { bloom.as_ref()? };
+    // SAFETY: promised by the caller.
+    let bits = unsafe { bloom.shared()? };
+    Raw2::new(bits, bloom.bits, bloom.hashes.into())
+}
+
+/// `bloom_init2`: 0, or 1 where there can be no such filter.
+///
+/// # Safety
+/// `bloom` is null or memory for a struct.
+pub unsafe fn init2(bloom: *mut Bloom, entries: c_uint, error: c_double) -> c_int {
+    guard(1, || {
+        if bloom.is_null() {
+            return 1;
+        }
+        // SAFETY: memory for a struct. All of it becomes zero, the padding too, which goes into save files; a struct of zeros is valid.
+        let bloom = unsafe {
+            bloom.write_bytes(0, 1);
+            &mut *bloom
+        };
+        let Some(params) = computed_2_0(entries, error) else { return 1 };
+        bloom.entries = entries;
+        bloom.bits = params.bits;
+        bloom.bytes = params.bytes;
+        bloom.hashes = params.hashes;
+        bloom.error = error;
+        bloom.bpe = params.bpe;
+        bloom.bf = memory::zeroed(params.bytes);
+        if bloom.bf.is_null() {
+            return 1;
+        }
+        (bloom.ready, bloom.major, bloom.minor) = (1, MAJOR, MINOR);
+        0
+    })
+}
+
+/// `bloom_check`: 1 if the key may be present, 0 if not, -1 if the struct cannot be used.
+///
+/// # Safety
+/// As [`add`].
+#[inline(always)]
+pub unsafe fn check(bloom: *const Bloom, key: *const c_void, len: c_int) -> c_int {
+    guard(-1, || {
+        // SAFETY: promised by the caller.
+        match unsafe { (filter(bloom), Key::new(key.cast(), len)) } {
+            (Some(raw), Some(key)) => raw.may_contain(key),
+            // SAFETY: promised by the caller.
+            (_, key) => unsafe { without_bits(bloom, key.is_some()) },
+        }
+    })
+}
+
+/// `bloom_add`: 0 if at least one bit changed, 1 if none did, -1 if the struct cannot be used.
+///
+/// # Safety
+/// `bloom` is null or a struct that this library, the original or zeroes have filled, and they alone use; if `len` is positive,
+/// `key` is null or has that many bytes.
+#[inline(always)]
+pub unsafe fn add(bloom: *mut Bloom, key: *const c_void, len: c_int) -> c_int {
+    guard(-1, || {
+        // SAFETY: promised by the caller.
+        match unsafe { (filter(bloom), Key::new(key.cast(), len)) } {
+            (Some(raw), Some(key)) => c_int::from(!raw.insert(key, writers())),
+            // SAFETY: promised by the caller.
+            (_, key) => unsafe { without_bits(bloom, key.is_some()) },
+        }
+    })
+}
+
+/// The answer where there are no bits to ask, or no key to ask them for: 1 from a ready filter without probes, else -1.
+#[cold]
+unsafe fn without_bits(bloom: *const Bloom, has_key: bool) -> c_int {
+    // SAFETY: promised by the caller.
+    match unsafe { bloom.as_ref() } {
+        Some(b) if b.ready != 0 && b.hashes == 0 && has_key => 1,
+        // SAFETY: promised by the caller.
+        _ if !has_key && unsafe { filter(bloom) }.is_some() => -1,
+        _ => {
+            message::not_initialized(bloom.cast());
+            -1
+        }
+    }
+}
+
+/// `bloom_reset`: 0, or 1 if the struct cannot be used.
+///
+/// # Safety
+/// As [`add`], and no other thread uses the struct.
+pub unsafe fn reset(bloom: *mut Bloom) -> c_int {
+    guard(1, || {
+        // SAFETY: promised by the caller.
+        let Some(bits) = (unsafe { bloom.as_ref().and_then(|b| b.shared()) }) else { return 1 };
+        // SAFETY: `shared` vouches for the bytes, and nobody else uses them now.
+        unsafe { bits.as_ptr().cast_mut().write_bytes(0, bits.len()) };
+        0
+    })
+}
+
+/// `bloom_free`: gives the bits back. The other fields stay as they are.
+///
+/// # Safety
+/// As [`reset`].
+pub unsafe fn free(bloom: *mut Bloom) {
+    guard((), || {
+        // SAFETY: promised by the caller.
+        let Some(bloom) = (unsafe { bloom.as_mut() }) else { return };
+        if bloom.ready != 0 {
+            // SAFETY: a ready struct owns its bits, and is not ready any more.
+            unsafe { memory::release(bloom.bf) };
+        }
+        bloom.ready = 0;
+    });
+}
+
+/// `bloom_merge`: 0, 1 if the two were not made alike, -1 if one cannot be used. Bits and probes are not compared, as there.
+///
+/// # Safety
+/// Both as for [`add`].
+pub unsafe fn merge(dest: *mut Bloom, src: *const Bloom) -> c_int {
+    guard(-1, || {
+        for bloom in [dest.cast_const(), src] {
+            // SAFETY: promised by the caller.
+            if unsafe { bloom.as_ref() }.is_none_or(|b| b.ready == 0) {
+                message::not_initialized(bloom.cast());
+                return -1;
+            }
+        }
+        // SAFETY: neither is null; both are only read, so that they may be the same.
+        let (ours, theirs) = unsafe { (&*dest, &*src) };
+        let made = |b: &Bloom| (b.entries, b.error, b.major, b.minor, b.bytes);
+        if made(ours) != made(theirs) {
+            return 1;
+        }
+        // SAFETY: promised by the caller.
+        let (Some(ours), Some(theirs)) = (unsafe { (ours.shared(), theirs.shared()) }) else { return -1 };
+        if !std::ptr::eq(ours, theirs) {
+            unite(ours, theirs, writers());
+        }
+        0
+    })
+}
+
+/// Ors `theirs` into `ours`, which are apart and of one length.
+fn unite(ours: &[AtomicU8], theirs: &[AtomicU8], writers: Writers) {
+    for (ours, theirs) in ours.iter().zip(theirs) {
+        let (before, more) = (ours.load(Relaxed), theirs.load(Relaxed));
+        match writers {
+            Writers::One => ours.store(before | more, Relaxed),
+            Writers::Many if more & !before != 0 => {
+                ours.fetch_or(more, Relaxed);
+            }
+            Writers::Many => {}
+        }
+    }
+}
+
+/// `bloom_print`: the fields, on standard output.
+///
+/// # Safety
+/// `bloom` is null or a struct.
+pub unsafe fn print(bloom: *const Bloom) {
+    guard((), || {
+        // SAFETY: promised by the caller.
+        let Some(b) = (unsafe { bloom.as_ref() }) else { return message::not_initialized(bloom.cast()) };
+        let kib = (b.bytes / 1024) as c_uint; // 32 bits, as the original has it
+        // SAFETY: each format names the type of its argument.
+        unsafe {
+            libc::printf(c"bloom at %p\n".as_ptr(), bloom);
+            if b.ready == 0 {
+                libc::printf(c" *** NOT READY ***\n".as_ptr());
+            }
+            libc::printf(c" ->version = %d.%d\n".as_ptr(), c_int::from(b.major), c_int::from(b.minor));
+            libc::printf(c" ->entries = %u\n".as_ptr(), b.entries);
+            libc::printf(c" ->error = %f\n".as_ptr(), b.error);
+            libc::printf(c" ->bits = %lu\n".as_ptr(), b.bits);
+            libc::printf(c" ->bits per elem = %f\n".as_ptr(), b.bpe);
+            libc::printf(c" ->bytes = %lu (%u KB, %u MB)\n".as_ptr(), b.bytes, kib, kib / 1024);
+            libc::printf(c" ->hash functions = %d\n".as_ptr(), c_int::from(b.hashes));
+        }
+    });
+}

@@ -1,0 +1,124 @@
+#![allow(unsafe_code)]
+#![cfg(all(unix, target_pointer_width = "64"))]
+//! The symbols of `libbloom.so.2` (libbloom 2.0). What they do is in [`fullbloom_libbloom::v2`]; `include/bloom.h` tells C.
+
+use fullbloom_libbloom::{guard, v2};
+use std::ffi::{c_char, c_double, c_int, c_uint, c_void};
+
+pub use v2::Bloom;
+
+/// See [`v2::init2`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bloom_init2(bloom: *mut Bloom, entries: c_uint, error: c_double) -> c_int {
+    // SAFETY: handed on.
+    unsafe { v2::init2(bloom, entries, error) }
+}
+
+/// [`bloom_init2`] as 1.6 called it: an int, whose bits are taken for an unsigned one.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bloom_init(bloom: *mut Bloom, entries: c_int, error: c_double) -> c_int {
+    // SAFETY: handed on.
+    unsafe { v2::init2(bloom, entries as c_uint, error) }
+}
+
+/// See [`v2::check`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bloom_check(bloom: *mut Bloom, buffer: *const c_void, len: c_int) -> c_int {
+    // SAFETY: handed on.
+    unsafe { v2::check(bloom, buffer, len) }
+}
+
+/// See [`v2::add`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bloom_add(bloom: *mut Bloom, buffer: *const c_void, len: c_int) -> c_int {
+    // SAFETY: handed on.
+    unsafe { v2::add(bloom, buffer, len) }
+}
+
+/// See [`v2::print`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bloom_print(bloom: *mut Bloom) {
+    // SAFETY: handed on.
+    unsafe { v2::print(bloom) }
+}
+
+/// See [`v2::free`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bloom_free(bloom: *mut Bloom) {
+    // SAFETY: handed on.
+    unsafe { v2::free(bloom) }
+}
+
+/// See [`v2::reset`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bloom_reset(bloom: *mut Bloom) -> c_int {
+    // SAFETY: handed on.
+    unsafe { v2::reset(bloom) }
+}
+
+/// See [`v2::save`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bloom_save(bloom: *mut Bloom, filename: *mut c_char) -> c_int {
+    // SAFETY: handed on.
+    unsafe { v2::save(bloom, filename) }
+}
+
+/// See [`v2::load`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bloom_load(bloom: *mut Bloom, filename: *mut c_char) -> c_int {
+    // SAFETY: handed on.
+    unsafe { v2::load(bloom, filename) }
+}
+
+/// See [`v2::merge`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bloom_merge(bloom_dest: *mut Bloom, bloom_src: *mut Bloom) -> c_int {
+    // SAFETY: handed on.
+    unsafe { v2::merge(bloom_dest, bloom_src) }
+}
+
+/// The version of libbloom that this library stands in for.
+#[unsafe(no_mangle)]
+pub extern "C" fn bloom_version() -> *const c_char {
+    guard(v2::VERSION.as_ptr(), || v2::VERSION.as_ptr())
+}
+
+/// See [`fullbloom_libbloom::murmurhash2`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn murmurhash2(key: *const c_void, len: c_int, seed: c_uint) -> c_uint {
+    // SAFETY: handed on.
+    unsafe { fullbloom_libbloom::murmurhash2(key, len, seed) }
+}
