@@ -9,6 +9,7 @@
 //! 64 blocks left memory idle while hashing, which cost 20 % at 256 MiB. And each step comes a turn after the one
 //! it depends on, because what was stored a moment ago cannot be read in another width without waiting.
 
+use super::{Body, Cpu, Task};
 use std::mem;
 
 /// Keys that are worked on together.
@@ -68,7 +69,7 @@ pub(crate) trait Hasher<K> {
         }
     }
 
-    /// The hashes of a chunk, on a kernel that multiplies eight 64-bit words at once.
+    /// The hashes of a chunk, on a kernel that is [`Body::WIDE`].
     #[inline(always)]
     fn hash_chunk_wide(&self, keys: &[K; CHUNK], hashes: &mut [u64; CHUNK]) {
         self.hash_chunk(keys, hashes);
@@ -86,7 +87,7 @@ impl Hasher<u64> for Ready {
     }
 }
 
-/// A hasher on a kernel that multiplies eight 64-bit words at once.
+/// A hasher on a kernel that is [`Body::WIDE`].
 pub(crate) struct Wide<H>(pub(crate) H);
 
 impl<K, H: Hasher<K>> Hasher<K> for Wide<H> {
@@ -99,6 +100,33 @@ impl<K, H: Hasher<K>> Hasher<K> for Wide<H> {
     fn hash_chunk(&self, keys: &[K; CHUNK], hashes: &mut [u64; CHUNK]) {
         self.0.hash_chunk_wide(keys, hashes);
     }
+}
+
+/// The hashes of all keys, on this kernel.
+#[inline(always)]
+pub(crate) fn hash_all<K>(cpu: Cpu, keys: &[K], hasher: impl Hasher<K>, hashes: &mut [u64]) {
+    struct Hash<'a, K, H>(&'a [K], H, &'a mut [u64]);
+    impl<K, H: Hasher<K>> Task for Hash<'_, K, H> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<B: Body>(self, _: B) {
+            let Hash(keys, hasher, hashes) = self;
+            let ((chunks, rest), (slots, rest_slots)) = (keys.as_chunks(), hashes.as_chunks_mut());
+            for (chunk, slots) in chunks.iter().zip(slots) {
+                if B::WIDE {
+                    hasher.hash_chunk_wide(chunk, slots);
+                } else {
+                    hasher.hash_chunk(chunk, slots);
+                }
+            }
+            for (key, slot) in rest.iter().zip(rest_slots) {
+                *slot = hasher.hash(key);
+            }
+        }
+    }
+    assert_eq!(keys.len(), hashes.len(), "one hash for each key");
+    cpu.run(Hash(keys, hasher, hashes));
 }
 
 /// Passes all keys through the pipe; `put` gets the answers of each chunk, and how many they are, in order.
