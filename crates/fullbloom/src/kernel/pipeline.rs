@@ -38,8 +38,8 @@ pub(crate) trait Pipe {
 
     /// The bits as bools.
     #[inline(always)]
-    fn bools(&self, bits: u16) -> [bool; CHUNK] {
-        let mut bools = [false; CHUNK];
+    fn bools(&self, bits: u64) -> [bool; 64] {
+        let mut bools = [false; 64];
         for (eight, byte) in bools.as_chunks_mut().0.iter_mut().zip(bits.to_le_bytes()) {
             *eight = eight_bools(byte);
         }
@@ -168,6 +168,23 @@ pub(crate) fn run<P: Pipe, K>(
     }
 }
 
+/// As [`run`]; `put` gets the answers of 64 keys at a time, the last time of fewer, and zeros after them.
+#[inline(always)]
+fn run_64<P: Pipe, K>(pipe: P, keys: &[K], hasher: impl Hasher<K>, mut put: impl FnMut(Option<&P>, u64)) {
+    let (mut word, mut filled) = (0, 0);
+    run(pipe, keys, hasher, |pipe, bits, count| {
+        word |= (u64::from(bits) & ((1 << count) - 1)) << filled;
+        filled += count;
+        if filled == 64 {
+            put(Some(pipe), mem::take(&mut word));
+            filled = 0;
+        }
+    });
+    if filled > 0 {
+        put(None, word);
+    }
+}
+
 /// Where answers go.
 pub(crate) trait Sink {
     /// Passes the keys through the pipe and keeps the answers.
@@ -178,15 +195,15 @@ pub(crate) trait Sink {
 impl Sink for &mut [bool] {
     #[inline(always)]
     fn collect<P: Pipe, K>(self, pipe: P, keys: &[K], hasher: impl Hasher<K>) {
-        let mut left = self;
-        run(pipe, keys, hasher, |pipe, bits, count| {
-            let bools = pipe.bools(bits);
-            let (now, later) = mem::take(&mut left).split_at_mut(count);
-            match <&mut [bool; CHUNK]>::try_from(&mut *now) {
-                Ok(chunk) => *chunk = bools,
-                Err(_) => now.copy_from_slice(&bools[..count]),
+        let (words, rest) = self.as_chunks_mut();
+        let mut words = words.iter_mut();
+        run_64(pipe, keys, hasher, |pipe, bits| match (pipe, words.next()) {
+            (Some(pipe), Some(word)) => *word = pipe.bools(bits),
+            _ => {
+                for (i, slot) in rest.iter_mut().enumerate() {
+                    *slot = bits >> i & 1 == 1;
+                }
             }
-            left = later;
         });
     }
 }
@@ -199,20 +216,11 @@ impl Sink for Bitmap<'_> {
     #[inline(always)]
     fn collect<P: Pipe, K>(self, pipe: P, keys: &[K], hasher: impl Hasher<K>) {
         let mut words = self.0.iter_mut();
-        let (mut word, mut filled) = (0, 0);
-        run(pipe, keys, hasher, |_, bits, count| {
-            word |= (u64::from(bits) & ((1 << count) - 1)) << filled;
-            filled += count;
-            if filled == 64
-                && let Some(slot) = words.next()
-            {
-                *slot = mem::take(&mut word);
-                filled = 0;
+        run_64(pipe, keys, hasher, |_, bits| {
+            if let Some(word) = words.next() {
+                *word = bits;
             }
         });
-        for slot in words {
-            *slot = mem::take(&mut word);
-        }
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn xxph3_chunk<K: AsRef<[u8]>, const N: usize>(keys: &[K; N], hashes:
             *hashes = up_to_16(low, high, each(keys, |key| key.len() as u64));
         }
         (17.., ..=128) if (shortest - 1) / 32 == (longest - 1) / 32 => {
-            up_to_128(keys, (longest - 1) / 32, hashes)
+            up_to_128(keys, (longest - 1) / 32, hashes);
         }
         _ => *hashes = each(keys, |key| xxph3(key, 0)),
     }
