@@ -162,8 +162,9 @@ void fast_local_collect(std::deque<uint64_t>* entries, const char* keys, size_t 
   }
 }
 
-// Sets the bits of all hashes, eight lines in flight, and ends the list.
-void fast_local_fill(std::deque<uint64_t>* entries, char* data, size_t lines, int probes) {
+// The filter of all hashes, eight lines in flight; ends the list. For fast_local_free.
+char* fast_local_build(std::deque<uint64_t>* entries, size_t lines, int probes) {
+  char* data = new char[lines * 64]();
   constexpr size_t kAhead = 8;
   char* line[kAhead];
   uint32_t upper[kAhead];
@@ -183,6 +184,9 @@ void fast_local_fill(std::deque<uint64_t>* entries, char* data, size_t lines, in
   }
   for (size_t i = 0; i < inside; i++) Set(line[(slot + i) % kAhead], upper[(slot + i) % kAhead], probes);
   delete entries;
+  return data;
 }
+
+void fast_local_free(char* data) { delete[] data; }
 
 }  // extern "C"

@@ -32,11 +32,15 @@ pub struct Questions {
 }
 
 impl Questions {
-    /// For a filter of this size and number of members. Of small filters, which stay in the cache anyway, one
-    /// window of 2^16 keys: half a mebibyte, so that the questions do not push the filter out of the second-level
-    /// cache. Of large ones, 16 windows of 2^20, whose blocks together are a gibibyte.
+    /// For a filter of this size and number of members. A filter that fits the second-level cache gets one window
+    /// of 2^15 keys, so few that it stays there; a larger one enough keys to reach all of it; one beyond the caches
+    /// 16 windows of 2^20, whose blocks together are a gibibyte.
     pub fn new(bytes: u64, members: u64) -> Questions {
-        let (window, windows) = if bytes <= 16 << 20 { (1 << 16, 1) } else { (1 << 20, 16) };
+        let (window, windows) = match bytes {
+            0..=0x10_0000 => (1 << 15, 1),
+            0x10_0001..=0x100_0000 => (1 << 18, 1),
+            _ => (1 << 20, 16),
+        };
         let question = |i: u64| {
             let random = mix(i ^ 0x5eed_0000_0000);
             if random & 1 == 0 { member(mix(random) % members) } else { stranger(mix(random)) }

@@ -13,9 +13,9 @@ use crate::keys::{self, Key, Questions};
 use crate::limit;
 use crate::memory::Region;
 use fullbloom::hash::xxph3_rocksdb;
-use fullbloom::rocksdb::{Builder, Kind, Policy};
+use fullbloom::rocksdb::{BuildError, Builder, FullFilter, Kind, Policy};
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{Dialect, Insert, RocksDb, Size, View};
+use fullbloom::{Dialect, Filter, Insert, RocksDb, Size, View};
 use std::error::Error;
 use std::hint::black_box;
 
@@ -99,7 +99,6 @@ struct Subject {
     questions: Questions,
     hashes: Vec<u64>,
     fpr: f64,
-    huge_pages: bool,
 }
 
 impl Subject {
@@ -120,8 +119,7 @@ impl Subject {
         trailer.copy_from_slice(&[0xff, 0, probes as u8, 0, 0]);
         let questions = Questions::new(bytes, members);
         let hashes = questions.keys.iter().map(|key| xxph3_rocksdb(key)).collect();
-        let mut subject =
-            Subject { content, dialect, members, bits_per_key, questions, hashes, fpr: 0.0, huge_pages };
+        let mut subject = Subject { content, dialect, members, bits_per_key, questions, hashes, fpr: 0.0 };
         subject.fpr = subject.measured_fpr();
         Ok(subject)
     }
@@ -212,6 +210,7 @@ impl Subject {
         harness::race(&self.setting("batch"), questions.window() as u64, rounds, Some(self.fpr), contestants)
     }
 
+    /// From keys to a filter in memory of its own, which every contestant asks for as it does: page faults count.
     /// Builds of large filters take seconds and gigabytes, so there are fewer of them.
     fn build(&self, rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
         let bytes = self.content.len() - TRAILER;
@@ -225,7 +224,7 @@ impl Subject {
         let some: Vec<Key> = (0..self.members.min(1 << 24)).map(keys::member).collect();
         let members = Members { some: &some, count: self.members };
         let policy = Policy::new(Kind::FastLocal, self.bits_per_key)?;
-        let built = ours(policy, members)?;
+        let built = ours(policy, members)?.encode();
         let len = built.len() - TRAILER;
         #[cfg(feature = "rocksdb")]
         peers::check_build(members, self.bits_per_key, &built)?;
@@ -236,18 +235,18 @@ impl Subject {
         })];
         let probes = self.dialect.geometry().probes;
         let target = Target::Exact { bit_len: 8 * len as u64, probes };
-        let dialect = RocksDb::size(&Request { expected_keys: members.count, target })?;
-        let mut known = Region::zeroed(len, self.huge_pages)?;
+        let request = Request { expected_keys: members.count, target };
         contestants.push(Contestant::new("fullbloom, size known", move |_| {
-            known.fill(0);
+            let mut filter = Filter::<RocksDb>::new(&request).expect("it was built before");
             for keys in members.parts() {
-                dialect.set_keys(&mut known, keys);
+                filter.insert_batch(keys);
             }
+            black_box(filter);
         }));
         #[cfg(feature = "rocksdb")]
-        contestants.extend(peers::build(members, self.bits_per_key, len, dialect, self.huge_pages)?);
+        contestants.extend(peers::build(members, self.bits_per_key, len, probes));
         let hashes: Vec<u64> = some.iter().map(|key| xxph3_rocksdb(key)).collect();
-        let mut touched = Region::zeroed(len, self.huge_pages)?;
+        let mut touched = Region::zeroed(len, false)?;
         contestants.push(Contestant::new("LIMIT", move |_| {
             for keys in members.parts() {
                 limit::build(touched.as_chunks_mut().0, &hashes[..keys.len()]);
@@ -274,10 +273,10 @@ impl<'a> Members<'a> {
 }
 
 /// The filter of these keys, as RocksDB's builder makes it: all hashes are kept, then the bits are set.
-fn ours(policy: Policy, members: Members<'_>) -> Result<Vec<u8>, Box<dyn Error>> {
+fn ours(policy: Policy, members: Members<'_>) -> Result<FullFilter, BuildError> {
     let mut builder = Builder::new(policy);
-    for key in members.parts().flatten() {
-        builder.insert(key);
+    for keys in members.parts() {
+        builder.insert_batch(keys);
     }
-    Ok(builder.finish()?.encode())
+    builder.finish()
 }

@@ -3,7 +3,6 @@
 use super::{Members, TRAILER};
 use crate::harness::Contestant;
 use crate::keys::{Key, Questions};
-use crate::memory::Region;
 use fullbloom::{Dialect, RocksDb};
 use std::error::Error;
 use std::ffi::{CStr, c_char, c_int};
@@ -67,7 +66,8 @@ unsafe extern "C" {
     );
     fn fast_local_collect(entries: *mut ShimEntries, keys: *const u8, width: usize, count: usize);
     fn fast_local_entries() -> *mut ShimEntries;
-    fn fast_local_fill(entries: *mut ShimEntries, data: *mut u8, lines: usize, probes: c_int);
+    fn fast_local_build(entries: *mut ShimEntries, lines: usize, probes: c_int) -> *mut u8;
+    fn fast_local_free(filter: *mut u8);
 }
 
 #[repr(C)]
@@ -261,29 +261,23 @@ pub fn check_build(members: Members<'_>, bits_per_key: f64, ours: &[u8]) -> Resu
 }
 
 /// From keys to a filter.
-pub fn build<'a>(
-    members: Members<'a>,
-    bits_per_key: f64,
-    len: usize,
-    dialect: RocksDb,
-    huge_pages: bool,
-) -> Result<Vec<Contestant<'a>>, std::io::Error> {
-    let mut data = Region::zeroed(len, huge_pages)?;
-    Ok(vec![
+pub fn build<'a>(members: Members<'a>, bits_per_key: f64, len: usize, probes: u32) -> Vec<Contestant<'a>> {
+    vec![
         Contestant::new(ROCKSDB, move |_| {
             black_box(Built::new(members, bits_per_key));
         }),
         Contestant::new(AVX2, move |_| {
-            data.fill(0);
             // SAFETY: makes an empty list.
             let entries = unsafe { fast_local_entries() };
             for keys in members.parts() {
                 // SAFETY: the list is alive; pointer and count are those of the slice.
                 unsafe { fast_local_collect(entries, keys.as_ptr().cast(), WIDTH, keys.len()) };
             }
-            let probes = dialect.geometry().probes as c_int;
-            // SAFETY: the list is alive, and ends here; pointer and number of lines are those of the region.
-            unsafe { fast_local_fill(entries, data.as_mut_ptr(), data.len() / 64, probes) };
+            // SAFETY: the list is alive, and ends here.
+            let filter = unsafe { fast_local_build(entries, len / 64, probes as c_int) };
+            black_box(filter);
+            // SAFETY: made a moment ago, freed once.
+            unsafe { fast_local_free(filter) };
         }),
-    ])
+    ]
 }

@@ -372,3 +372,28 @@ fn more_keys_than_any_filter_can_hold_get_the_rate_that_is_left() {
         }
     }
 }
+
+/// Neighbouring repeats inside a batch, across batches and across the 16 keys hashed together; keys of lengths
+/// that take different routes through the hash.
+#[test]
+fn a_batch_builds_and_charges_what_its_keys_do_one_by_one() {
+    let mut random = SplitMix::new(1);
+    let mut keys: Vec<Vec<u8>> = Vec::new();
+    for i in 0..60_000u64 {
+        let repeats = if random.below(10) == 0 { 2 } else { 1 };
+        let longest = if i % 1000 < 500 { 9 } else { 40 };
+        let len = 4 + random.below(longest) as usize;
+        keys.extend(std::iter::repeat_n(random.bytes(len), repeats));
+    }
+    for kind in [Kind::Legacy, Kind::FastLocal, Kind::Ribbon] {
+        let budgets = [Arc::new(Budget::default()), Arc::new(Budget::default())];
+        let [mut single, mut batches] = budgets.clone().map(|budget| builder(kind).with_reservation(budget));
+        for part in keys.chunks(997) {
+            part.iter().for_each(|key| single.insert(key));
+            batches.insert_batch(part);
+            assert_eq!(batches.entries(), single.entries());
+            assert_eq!(budgets[1].buckets(), budgets[0].buckets());
+        }
+        assert_eq!(batches.finish().unwrap().encode(), single.finish().unwrap().encode(), "{kind:?}");
+    }
+}

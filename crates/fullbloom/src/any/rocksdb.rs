@@ -78,9 +78,7 @@ struct Collecting {
 
 impl AnyBuilder for Collecting {
     fn insert_batch(&mut self, keys: &[&[u8]]) {
-        for key in keys {
-            self.builder.insert(key);
-        }
+        self.builder.insert_batch(keys);
     }
 
     fn finish(mut self: Box<Self>) -> Result<Box<dyn AnyFilter>, SizeError> {

@@ -8,12 +8,21 @@
 use super::blocks::{Filter, FilterMut, Offsets, Places};
 use super::pipeline::{self, CHUNK, Hasher, Pipe, Sink};
 use super::{Block, Body, Cpu, Task, scalar};
+use std::mem;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// What a kernel must be able to do. The results are those of [`scalar::local_test`] and
 /// [`scalar::local_set`], always.
 pub(crate) trait Local: Copy {
     /// [`scalar::local_test`].
-    fn test(self, block: &Block, hash: u32, probes: u32) -> bool;
+    const TEST: TestFn;
+
+    /// [`scalar::local_test`].
+    #[inline(always)]
+    fn test(self, block: &Block, hash: u32, probes: u32) -> bool {
+        // SAFETY: the kernel's value proves that this CPU has what the kernel needs.
+        unsafe { (Self::TEST)(block, hash, probes) }
+    }
 
     /// Passes keys through the kernel's best pipe for testing.
     #[inline(always)]
@@ -28,6 +37,9 @@ pub(crate) trait Local: Copy {
         pipeline::run(EachSet { filter }, keys, hasher, |_, _, _| {});
     }
 }
+
+/// A kernel's [`scalar::local_test`]. To be called only on a CPU that can run the kernel.
+pub(crate) type TestFn = unsafe fn(&Block, u32, u32) -> bool;
 
 /// What most pipes keep of a chunk.
 #[derive(Debug, Clone, Copy)]
@@ -116,19 +128,46 @@ impl Pipe for EachSet<'_> {
     }
 }
 
-/// [`scalar::local_test`] on this kernel.
-#[inline(always)]
-pub(crate) fn test(cpu: Cpu, block: &Block, hash: u32, probes: u32) -> bool {
-    struct Test<'a>(&'a Block, u32, u32);
-    impl Task for Test<'_> {
-        type Output = bool;
+/// The test of the kernel in use, once it is chosen. One load and one call: what single questions cost is mostly
+/// what stands around the test.
+static TEST: AtomicPtr<()> = AtomicPtr::new(first_test as TestFn as *mut ());
 
-        #[inline(always)]
-        fn run<B: Body>(self, kernel: B) -> bool {
-            kernel.test(self.0, self.1, self.2)
+/// [`scalar::local_test`] on the kernel in use.
+#[inline(always)]
+pub(crate) fn test(block: &Block, hash: u32, probes: u32) -> bool {
+    let chosen = TEST.load(Ordering::Relaxed);
+    // SAFETY: only pointers to functions of this type are ever stored there.
+    let chosen = unsafe { mem::transmute::<*mut (), TestFn>(chosen) };
+    // SAFETY: `first_test` runs on any CPU, and what it stores is the test of a kernel that this CPU can run.
+    unsafe { chosen(block, hash, probes) }
+}
+
+#[cold]
+fn first_test(block: &Block, hash: u32, probes: u32) -> bool {
+    let cpu = Cpu::in_use();
+    TEST.store(cpu.test_fn() as *mut (), Ordering::Relaxed);
+    cpu.local_test(block, hash, probes)
+}
+
+impl Cpu {
+    fn test_fn(self) -> TestFn {
+        struct Find;
+        impl Task for Find {
+            type Output = TestFn;
+
+            #[inline(always)]
+            fn run<B: Body>(self, _: B) -> TestFn {
+                B::TEST
+            }
         }
+        self.run(Find)
     }
-    cpu.run(Test(block, hash, probes))
+
+    /// [`scalar::local_test`] on this kernel.
+    pub(crate) fn local_test(self, block: &Block, hash: u32, probes: u32) -> bool {
+        // SAFETY: a `Cpu` holds the proof that this CPU can run its kernel.
+        unsafe { self.test_fn()(block, hash, probes) }
+    }
 }
 
 /// Tests many keys on this kernel.

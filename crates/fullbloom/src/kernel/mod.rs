@@ -140,10 +140,11 @@ impl fmt::Display for KernelError {
 
 impl std::error::Error for KernelError {}
 
-/// Every layout's operations on one kernel.
-pub(crate) trait Body: local::Local {}
-
-impl<K: local::Local> Body for K {}
+/// What a kernel is, whatever the layout, and every layout's operations on it.
+pub(crate) trait Body: local::Local {
+    /// It multiplies eight 64-bit words at once.
+    const WIDE: bool = false;
+}
 
 /// Something to be done on whichever kernel is in use.
 ///

@@ -9,6 +9,7 @@
 //! 64 blocks left memory idle while hashing, which cost 20 % at 256 MiB. And each step comes a turn after the one
 //! it depends on, because what was stored a moment ago cannot be read in another width without waiting.
 
+use super::{Body, Cpu, Task};
 use std::mem;
 
 /// Keys that are worked on together.
@@ -37,8 +38,8 @@ pub(crate) trait Pipe {
 
     /// The bits as bools.
     #[inline(always)]
-    fn bools(&self, bits: u16) -> [bool; CHUNK] {
-        let mut bools = [false; CHUNK];
+    fn bools(&self, bits: u64) -> [bool; 64] {
+        let mut bools = [false; 64];
         for (eight, byte) in bools.as_chunks_mut().0.iter_mut().zip(bits.to_le_bytes()) {
             *eight = eight_bools(byte);
         }
@@ -68,7 +69,7 @@ pub(crate) trait Hasher<K> {
         }
     }
 
-    /// The hashes of a chunk, on a kernel that multiplies eight 64-bit words at once.
+    /// The hashes of a chunk, on a kernel that is [`Body::WIDE`].
     #[inline(always)]
     fn hash_chunk_wide(&self, keys: &[K; CHUNK], hashes: &mut [u64; CHUNK]) {
         self.hash_chunk(keys, hashes);
@@ -86,7 +87,7 @@ impl Hasher<u64> for Ready {
     }
 }
 
-/// A hasher on a kernel that multiplies eight 64-bit words at once.
+/// A hasher on a kernel that is [`Body::WIDE`].
 pub(crate) struct Wide<H>(pub(crate) H);
 
 impl<K, H: Hasher<K>> Hasher<K> for Wide<H> {
@@ -99,6 +100,33 @@ impl<K, H: Hasher<K>> Hasher<K> for Wide<H> {
     fn hash_chunk(&self, keys: &[K; CHUNK], hashes: &mut [u64; CHUNK]) {
         self.0.hash_chunk_wide(keys, hashes);
     }
+}
+
+/// The hashes of all keys, on this kernel.
+#[inline(always)]
+pub(crate) fn hash_all<K>(cpu: Cpu, keys: &[K], hasher: impl Hasher<K>, hashes: &mut [u64]) {
+    struct Hash<'a, K, H>(&'a [K], H, &'a mut [u64]);
+    impl<K, H: Hasher<K>> Task for Hash<'_, K, H> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<B: Body>(self, _: B) {
+            let Hash(keys, hasher, hashes) = self;
+            let ((chunks, rest), (slots, rest_slots)) = (keys.as_chunks(), hashes.as_chunks_mut());
+            for (chunk, slots) in chunks.iter().zip(slots) {
+                if B::WIDE {
+                    hasher.hash_chunk_wide(chunk, slots);
+                } else {
+                    hasher.hash_chunk(chunk, slots);
+                }
+            }
+            for (key, slot) in rest.iter().zip(rest_slots) {
+                *slot = hasher.hash(key);
+            }
+        }
+    }
+    assert_eq!(keys.len(), hashes.len(), "one hash for each key");
+    cpu.run(Hash(keys, hasher, hashes));
 }
 
 /// Passes all keys through the pipe; `put` gets the answers of each chunk, and how many they are, in order.
@@ -140,6 +168,23 @@ pub(crate) fn run<P: Pipe, K>(
     }
 }
 
+/// As [`run`]; `put` gets the answers of 64 keys at a time, the last time of fewer, and zeros after them.
+#[inline(always)]
+fn run_64<P: Pipe, K>(pipe: P, keys: &[K], hasher: impl Hasher<K>, mut put: impl FnMut(Option<&P>, u64)) {
+    let (mut word, mut filled) = (0, 0);
+    run(pipe, keys, hasher, |pipe, bits, count| {
+        word |= (u64::from(bits) & ((1 << count) - 1)) << filled;
+        filled += count;
+        if filled == 64 {
+            put(Some(pipe), mem::take(&mut word));
+            filled = 0;
+        }
+    });
+    if filled > 0 {
+        put(None, word);
+    }
+}
+
 /// Where answers go.
 pub(crate) trait Sink {
     /// Passes the keys through the pipe and keeps the answers.
@@ -150,15 +195,15 @@ pub(crate) trait Sink {
 impl Sink for &mut [bool] {
     #[inline(always)]
     fn collect<P: Pipe, K>(self, pipe: P, keys: &[K], hasher: impl Hasher<K>) {
-        let mut left = self;
-        run(pipe, keys, hasher, |pipe, bits, count| {
-            let bools = pipe.bools(bits);
-            let (now, later) = mem::take(&mut left).split_at_mut(count);
-            match <&mut [bool; CHUNK]>::try_from(&mut *now) {
-                Ok(chunk) => *chunk = bools,
-                Err(_) => now.copy_from_slice(&bools[..count]),
+        let (words, rest) = self.as_chunks_mut();
+        let mut words = words.iter_mut();
+        run_64(pipe, keys, hasher, |pipe, bits| match (pipe, words.next()) {
+            (Some(pipe), Some(word)) => *word = pipe.bools(bits),
+            _ => {
+                for (i, slot) in rest.iter_mut().enumerate() {
+                    *slot = bits >> i & 1 == 1;
+                }
             }
-            left = later;
         });
     }
 }
@@ -171,20 +216,11 @@ impl Sink for Bitmap<'_> {
     #[inline(always)]
     fn collect<P: Pipe, K>(self, pipe: P, keys: &[K], hasher: impl Hasher<K>) {
         let mut words = self.0.iter_mut();
-        let (mut word, mut filled) = (0, 0);
-        run(pipe, keys, hasher, |_, bits, count| {
-            word |= (u64::from(bits) & ((1 << count) - 1)) << filled;
-            filled += count;
-            if filled == 64
-                && let Some(slot) = words.next()
-            {
-                *slot = mem::take(&mut word);
-                filled = 0;
+        run_64(pipe, keys, hasher, |_, bits| {
+            if let Some(word) = words.next() {
+                *word = bits;
             }
         });
-        for slot in words {
-            *slot = mem::take(&mut word);
-        }
     }
 }
 

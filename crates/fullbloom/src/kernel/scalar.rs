@@ -4,8 +4,8 @@
 //!   repeat probes times:   bit = hash >> 23  (top nine bits: one of 512);   hash *= 0x9e3779b9
 //! ```
 
-use super::Block;
-use super::local::Local;
+use super::local::{Local, TestFn};
+use super::{Block, Body};
 
 /// The multiplier between probes: 2^32 divided by the golden ratio, made odd.
 const GOLDEN: u32 = 0x9e37_79b9;
@@ -56,8 +56,7 @@ pub(crate) const fn multipliers<const N: usize>() -> [u32; N] {
 pub(crate) struct Scalar;
 
 impl Local for Scalar {
-    #[inline(always)]
-    fn test(self, block: &Block, hash: u32, probes: u32) -> bool {
-        local_test(block, hash, probes)
-    }
+    const TEST: TestFn = local_test;
 }
+
+impl Body for Scalar {}

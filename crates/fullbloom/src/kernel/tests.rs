@@ -83,7 +83,7 @@ fn compare(pairs: usize) {
                 assert_eq!(bools(cpu, &blocks, probes, &hashes), expected, "{kernel}, {probes} probes");
                 for (&hash, &expected) in hashes.iter().zip(&expected) {
                     let block = &blocks[block_of(hash, blocks.len())];
-                    let answer = local::test(cpu, block, upper(hash), probes);
+                    let answer = cpu.local_test(block, upper(hash), probes);
                     assert_eq!(answer, expected, "{kernel}, {probes} probes, {hash:#x}, {block:?}");
                 }
             }
@@ -113,8 +113,7 @@ fn every_kernel_agrees_at_probe_counts_outside_the_format() {
         let expected = defined(&blocks, probes, &hashes);
         for (kernel, cpu) in cpus() {
             assert_eq!(bools(cpu, &blocks, probes, &hashes), expected, "{kernel}, {probes} probes");
-            let single =
-                |&hash: &u64| local::test(cpu, &blocks[block_of(hash, blocks.len())], upper(hash), probes);
+            let single = |&hash: &u64| cpu.local_test(&blocks[block_of(hash, blocks.len())], upper(hash), probes);
             assert!(hashes.iter().map(single).eq(expected.iter().copied()), "{kernel}, {probes} probes");
         }
     }
@@ -139,14 +138,14 @@ fn every_bit_position_counts_on_every_kernel_with_every_number_of_probes() {
             for (kernel, cpu) in cpus() {
                 let what = format!("{kernel}, {probes} probes, bit {bit}, {hash:#x}");
                 for block in [all_but_one, own_but_one] {
-                    assert_eq!(local::test(cpu, &block, hash, probes), !hit, "{what}");
+                    assert_eq!(cpu.local_test(&block, hash, probes), !hit, "{what}");
                     let key = [u64::from(hash) << 32];
                     assert_eq!(bools(cpu, &[block], probes, &key), [!hit], "{what}, batch");
                 }
             }
         }
         for (kernel, cpu) in cpus() {
-            assert!(local::test(cpu, &own, hash, probes), "{kernel}, {probes} probes, {hash:#x}");
+            assert!(cpu.local_test(&own, hash, probes), "{kernel}, {probes} probes, {hash:#x}");
         }
     }
 }

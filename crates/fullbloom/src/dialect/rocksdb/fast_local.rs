@@ -110,7 +110,7 @@ impl RocksDb {
 
 /// Hashes keys by [`xxph3_rocksdb`].
 #[derive(Debug, Clone, Copy)]
-struct Xxph3;
+pub(super) struct Xxph3;
 
 impl<K: AsRef<[u8]>> Hasher<K> for Xxph3 {
     #[inline(always)]
@@ -141,7 +141,7 @@ impl Dialect for RocksDb {
     #[inline(always)]
     fn test(&self, bits: &[u8], hash: u64) -> bool {
         let (blocks, _) = bits.as_chunks();
-        local::test(Cpu::in_use(), &blocks[self.block_index(hash)], (hash >> 32) as u32, self.probes.into())
+        local::test(&blocks[self.block_index(hash)], (hash >> 32) as u32, self.probes.into())
     }
 
     /// Both ends of the block: borrowed bytes need not begin at a cache line.

@@ -3,10 +3,10 @@
 
 mod neon;
 
-use super::Block;
 use super::blocks::Filter;
-use super::local::{EachTest, Local};
+use super::local::{EachTest, Local, TestFn};
 use super::pipeline::{Hasher, Sink};
+use super::{Block, Body};
 
 /// Proof of NEON, which all common AArch64 targets have in their baseline.
 #[derive(Debug, Clone, Copy)]
@@ -18,19 +18,17 @@ impl Neon {
     }
 }
 
+impl Body for Neon {}
+
 impl Local for Neon {
-    #[inline(always)]
-    fn test(self, block: &Block, hash: u32, probes: u32) -> bool {
-        // SAFETY: a `Neon` exists only if `detect` saw NEON on this CPU.
-        unsafe { neon::test(block, hash, probes) }
-    }
+    const TEST: TestFn = neon::test;
 
     #[inline(always)]
     fn answer<K>(self, filter: Filter<'_>, keys: &[K], hasher: impl Hasher<K>, sink: impl Sink) {
         if filter.probes <= 16 {
-            // SAFETY: as in `test`.
+            // SAFETY: a `Neon` exists only if `detect` saw NEON on this CPU.
             let idle = unsafe { neon::idle(filter.probes) };
-            // SAFETY: as in `test`.
+            // SAFETY: see above.
             let test = |block: &Block, hash| unsafe { neon::test_16(block, hash, idle) };
             sink.collect(EachTest { filter, test }, keys, hasher);
         } else {

@@ -45,9 +45,10 @@ impl<'a> Masks<'a> {
         let v = self.kernel;
         let (hashes, _) = hashes.as_chunks::<8>();
         let upper = [v.right_32(v.load_8(&hashes[0])), v.right_32(v.load_8(&hashes[1]))];
-        let targets = self.words.iter_mut().zip(&mut self.bits).zip(MULTIPLIERS);
-        for ((words, bits), multiplier) in targets.take(self.filter.probes as usize) {
-            let multiplier = v.all_8(multiplier.into());
+        let probes = self.filter.probes as usize;
+        let targets = self.words[..probes].iter_mut().zip(&mut self.bits[..probes]);
+        for ((words, bits), multiplier) in targets.zip(&MULTIPLIERS) {
+            let multiplier = v.all_8((*multiplier).into());
             let eights = words.0.as_chunks_mut().0.iter_mut().zip(bits.0.as_chunks_mut().0);
             for (upper, (words, bits)) in upper.into_iter().zip(eights) {
                 let probe = v.product_8(upper, multiplier);
@@ -81,16 +82,19 @@ impl Pipe for Masks<'_> {
         let v = self.kernel;
         self.locate(&found.hashes);
         let numbers = v.load_8(&[0, 1, 2, 3, 4, 5, 6, 7]);
+        let probes = self.filter.probes as usize;
+        let (words, bits) = (&self.words[..probes], &self.bits[..probes]);
+        let blocks = &mut *self.filter.blocks;
         for first in (0..count).step_by(TOGETHER) {
             let mut masks = [v.zero(); TOGETHER];
-            for (words, bits) in self.words.iter().zip(&self.bits).take(self.filter.probes as usize) {
+            for (words, bits) in words.iter().zip(bits) {
                 for (i, mask) in masks.iter_mut().enumerate() {
                     let hit = v.equal_8(numbers, v.all_8(words.0[first + i] as i64));
                     *mask = v.or_in(*mask, hit, *mask, v.all_8(bits.0[first + i] as i64));
                 }
             }
             for (i, mask) in (first..count).zip(masks) {
-                let block = &mut self.filter.blocks[found.offsets.index(i)];
+                let block = &mut blocks[found.offsets.index(i)];
                 v.store(block, v.or(v.load(block), mask));
             }
         }

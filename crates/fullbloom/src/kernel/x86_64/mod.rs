@@ -15,9 +15,9 @@ mod ops;
 
 use super::blocks::{Filter, FilterMut};
 use super::lines::{Line, line_at};
-use super::local::{EachSet, EachTest, Local};
+use super::local::{EachSet, EachTest, Local, TestFn};
 use super::pipeline::{self, Hasher, Sink, Wide};
-use super::{Block, Task};
+use super::{Block, Body, Task};
 use bitalg::Bytes;
 use masks::Masks;
 use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
@@ -59,16 +59,14 @@ impl Avx2 {
     }
 }
 
+impl Body for Avx2 {}
+
 impl Local for Avx2 {
-    #[inline(always)]
-    fn test(self, block: &Block, hash: u32, probes: u32) -> bool {
-        // SAFETY: an `Avx2` exists only if `detect` saw AVX2 on this CPU.
-        unsafe { avx2::test(block, hash, probes) }
-    }
+    const TEST: TestFn = avx2::test;
 
     #[inline(always)]
     fn answer<K>(self, filter: Filter<'_>, keys: &[K], hasher: impl Hasher<K>, sink: impl Sink) {
-        // SAFETY: as in `test`; also below.
+        // SAFETY: an `Avx2` exists only if `detect` saw AVX2 on this CPU; also below.
         let lanes = unsafe { avx2::lanes(filter.probes) };
         if filter.probes <= 8 {
             // SAFETY: see above.
@@ -112,20 +110,26 @@ impl Avx512 {
     }
 }
 
+impl Body for Avx512 {
+    const WIDE: bool = true;
+}
+
 impl Local for Avx512 {
-    #[inline(always)]
-    fn test(self, block: &Block, hash: u32, probes: u32) -> bool {
-        // SAFETY: an `Avx512` exists only if `detect` saw AVX-512 F on this CPU.
-        unsafe { avx512::test(block, hash, probes) }
-    }
+    const TEST: TestFn = avx512::test;
 
     #[inline(always)]
     fn answer<K>(self, filter: Filter<'_>, keys: &[K], hasher: impl Hasher<K>, sink: impl Sink) {
-        if filter.probes <= 16 {
-            let lanes = avx512::lanes(filter.probes);
-            // SAFETY: as in `test`.
+        let hasher = Wide(hasher);
+        // SAFETY: an `Avx512` exists only if `detect` saw AVX-512 F and VL, and BMI2, on this CPU; also below.
+        let lanes = unsafe { avx512::lanes(filter.probes) };
+        if filter.probes <= 8 {
+            // SAFETY: see above.
+            let test = |block: &Block, hash| unsafe { avx512::test_8(block, hash, lanes) };
+            sink.collect(EachTest { filter, test }, keys, hasher);
+        } else if filter.probes <= 16 {
+            // SAFETY: see above.
             let test = |block: &Block, hash| unsafe { avx512::test_16(block, hash, lanes) };
-            sink.collect(EachTest { filter, test }, keys, Wide(hasher));
+            sink.collect(EachTest { filter, test }, keys, hasher);
         } else {
             let test = |block: &Block, hash| self.test(block, hash, filter.probes);
             sink.collect(EachTest { filter, test }, keys, hasher);
@@ -174,11 +178,12 @@ impl Avx512Bitalg {
     }
 }
 
+impl Body for Avx512Bitalg {
+    const WIDE: bool = true;
+}
+
 impl Local for Avx512Bitalg {
-    #[inline(always)]
-    fn test(self, block: &Block, hash: u32, probes: u32) -> bool {
-        self.0.test(block, hash, probes)
-    }
+    const TEST: TestFn = Avx512::TEST;
 
     #[inline(always)]
     fn answer<K>(self, filter: Filter<'_>, keys: &[K], hasher: impl Hasher<K>, sink: impl Sink) {

@@ -6,14 +6,13 @@
 //! the function that [`Task::run`](super::super::Task::run) is compiled in.
 
 use super::super::Block;
-use super::super::pipeline::CHUNK;
 use super::{Avx512, Avx512Bitalg};
 use std::arch::x86_64::*;
 
 #[inline]
-#[target_feature(enable = "avx512bw,avx512vl")]
-fn ones(bits: __mmask16) -> __m128i {
-    _mm_maskz_set1_epi8(bits, 1)
+#[target_feature(enable = "avx512bw")]
+fn ones(bits: __mmask64) -> __m512i {
+    _mm512_maskz_set1_epi8(bits, 1)
 }
 
 /// Methods that are one instruction.
@@ -57,7 +56,7 @@ instructions! { Avx512:
     /// 64-bit lanes shifted right.
     right_32(a: __m512i) -> __m512i = _mm512_srli_epi64::<32>;
     /// A byte of one for each bit that is one.
-    ones(bits: __mmask16) -> __m128i = ones;
+    ones(bits: __mmask64) -> __m512i = ones;
 }
 
 instructions! { Avx512Bitalg:
@@ -77,16 +76,18 @@ instructions! { Avx512Bitalg:
     join(a: __m512i, lanes: __mmask16, b: __m512i) -> __m512i = _mm512_mask_mov_epi32;
     /// 64-bit lanes of the mask from `b`, the others from `a`.
     blend_8(a: __m512i, lanes: __mmask8, b: __m512i) -> __m512i = _mm512_mask_mov_epi64;
-    /// `(a & b) | c`.
-    and_or(a: __m512i, b: __m512i, c: __m512i) -> __m512i = _mm512_ternarylogic_epi64::<0b1110_1010>;
+    /// In the lanes of the mask, bytes of `a`'s 128-bit lane by number, below 16; zero elsewhere.
+    look_up_16(lanes: __mmask64, a: __m512i, numbers: __m512i) -> __m512i = _mm512_maskz_shuffle_epi8;
     /// Bytes of `a` by number, of which six bits count.
     look_up(numbers: __m512i, a: __m512i) -> __m512i = _mm512_permutexvar_epi8;
     /// The same in the lanes of the mask, `source` elsewhere.
     look_up_in(source: __m512i, lanes: __mmask64, numbers: __m512i, a: __m512i) -> __m512i = _mm512_mask_permutexvar_epi8;
-    /// For each byte, the bit of that number in `a`'s 64-bit lane.
-    pick_bits(a: __m512i, numbers: __m512i) -> __mmask64 = _mm512_bitshuffle_epi64_mask;
+    /// `!a & b`.
+    and_not(a: __m512i, b: __m512i) -> __m512i = _mm512_andnot_si512;
+    /// 64-bit lanes where `a & b` is zero.
+    zero_8(a: __m512i, b: __m512i) -> __mmask8 = _mm512_testn_epi64_mask;
     /// The bits of `a` where the mask has ones, side by side.
-    extract(a: u64, mask: u64) -> u64 = _pext_u64;
+    extract(a: u32, mask: u32) -> u32 = _pext_u32;
 }
 
 impl Avx512 {
@@ -120,10 +121,9 @@ impl Avx512 {
 
     /// The bits as bytes of one and zero.
     #[inline(always)]
-    pub(super) fn bools(self, bits: u16) -> [bool; CHUNK] {
-        let mut bytes = [0u8; CHUNK];
-        // SAFETY: the value proves AVX-512 BW and VL, and sixteen bytes are what is stored.
-        unsafe { _mm_storeu_si128(bytes.as_mut_ptr().cast(), self.ones(bits)) };
+    pub(super) fn bools(self, bits: u64) -> [bool; 64] {
+        let mut bytes = [0u8; 64];
+        self.store(&mut bytes, self.ones(bits));
         bytes.map(|byte| byte != 0)
     }
 
