@@ -113,7 +113,8 @@ fn every_kernel_agrees_at_probe_counts_outside_the_format() {
         let expected = defined(&blocks, probes, &hashes);
         for (kernel, cpu) in cpus() {
             assert_eq!(bools(cpu, &blocks, probes, &hashes), expected, "{kernel}, {probes} probes");
-            let single = |&hash: &u64| cpu.local_test(&blocks[block_of(hash, blocks.len())], upper(hash), probes);
+            let single =
+                |&hash: &u64| cpu.local_test(&blocks[block_of(hash, blocks.len())], upper(hash), probes);
             assert!(hashes.iter().map(single).eq(expected.iter().copied()), "{kernel}, {probes} probes");
         }
     }
