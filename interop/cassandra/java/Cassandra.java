@@ -7,6 +7,7 @@ interface Cassandra {
 
   IFilter byBuckets(String dialect, long expectedKeys, int buckets);
 
+  /** The file, or null if this release only reads the dialect. */
   byte[] write(String dialect, IFilter filter) throws IOException;
 
   IFilter read(String dialect, byte[] file) throws IOException;

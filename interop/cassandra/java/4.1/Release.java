@@ -7,7 +7,7 @@ import org.apache.cassandra.utils.BloomFilterSerializer;
 import org.apache.cassandra.utils.FilterFactory;
 import org.apache.cassandra.utils.IFilter;
 
-/** Cassandra 4.1 writes the files of 4.0 and later. */
+/** Cassandra 4.1 writes the files of 4.0 and later, and reads those of 3.x. */
 final class Release implements Cassandra {
   @Override
   public IFilter byRate(String dialect, long expectedKeys, double rate) {
@@ -21,6 +21,9 @@ final class Release implements Cassandra {
 
   @Override
   public byte[] write(String dialect, IFilter filter) throws IOException {
+    if (!dialect.equals("cassandra")) {
+      return null;
+    }
     DataOutputBuffer out = new DataOutputBuffer();
     BloomFilterSerializer.serialize((BloomFilter) filter, out);
     return out.toByteArray();
@@ -28,6 +31,7 @@ final class Release implements Cassandra {
 
   @Override
   public IFilter read(String dialect, byte[] file) throws IOException {
-    return BloomFilterSerializer.deserialize(new DataInputStream(new ByteArrayInputStream(file)), false);
+    boolean oldFormat = dialect.equals("cassandra-3");
+    return BloomFilterSerializer.deserialize(new DataInputStream(new ByteArrayInputStream(file)), oldFormat);
   }
 }

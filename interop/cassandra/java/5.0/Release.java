@@ -6,7 +6,7 @@ import org.apache.cassandra.utils.BloomFilterSerializer;
 import org.apache.cassandra.utils.FilterFactory;
 import org.apache.cassandra.utils.IFilter;
 
-/** Cassandra 5.0 writes the files of 4.0 and later, and those of 3.x. */
+/** Cassandra 5.0 writes the files of 4.0 and later, and reads those of 3.x. */
 final class Release implements Cassandra {
   private static BloomFilterSerializer serializer(String dialect) {
     return switch (dialect) {
@@ -28,6 +28,9 @@ final class Release implements Cassandra {
 
   @Override
   public byte[] write(String dialect, IFilter filter) throws IOException {
+    if (!dialect.equals("cassandra")) {
+      return null;
+    }
     DataOutputBuffer out = new DataOutputBuffer();
     serializer(dialect).serialize((BloomFilter) filter, out);
     return out.toByteArray();
