@@ -1,6 +1,6 @@
 //! What is said about the filters of a data directory.
 
-use super::{filter_path, identity, join, skipped_json, skipped_text, threads};
+use super::{filter_path, identity, is_unread, join, skipped_json, skipped_text, threads, why};
 use crate::facts::whole;
 use crate::table::Table;
 use crate::text;
@@ -9,6 +9,7 @@ use fullbloom_table::cassandra::totals::{self, TableTotals};
 use fullbloom_table::cassandra::walk::Walk;
 use fullbloom_table::cassandra::{Flag, Severity, Sstable, pool};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// A data directory, looked at.
 #[derive(Debug)]
@@ -35,9 +36,9 @@ impl Report {
         self.inspections.iter().all(is_well)
     }
 
-    /// What could not be looked into at all.
-    pub fn unread(&self) -> bool {
-        super::unread(&self.walk.skipped)
+    /// What could not be looked into at all, and why.
+    pub fn unread(&self) -> impl Iterator<Item = (&Path, String)> {
+        self.walk.skipped.iter().filter(|s| is_unread(s)).map(|s| (s.path.as_path(), why(s)))
     }
 
     /// An object for each sstable.

@@ -1,9 +1,9 @@
 //! Cassandra's sstables, as the commands show them.
 
 pub mod inspect;
-//pub mod plan;
-//pub mod rebuild;
-//pub mod verify;
+pub mod plan;
+pub mod rebuild;
+pub mod verify;
 
 use crate::error::Failure;
 use fullbloom::cassandra::TableFormat;
@@ -81,11 +81,11 @@ pub fn skipped_json(skipped: &[Skipped]) -> Vec<Value> {
     skipped.iter().map(entry).collect()
 }
 
-/// The same for people: what could not be read line by line, what is left out on purpose as a number.
+/// The same for people; what could not be read is an error, and told as one.
 pub fn skipped_text(skipped: &[Skipped]) -> String {
     let expected = |s: &&Skipped| matches!(s.why, Why::Snapshots);
     let mut text = String::new();
-    for skipped in skipped.iter().filter(|s| !expected(s)) {
+    for skipped in skipped.iter().filter(|s| !expected(s) && !is_unread(s)) {
         let path = skipped.path.display().to_string();
         text += &format!("left out: {}: {}\n", crate::text::printable(&path), why(skipped));
     }
@@ -96,7 +96,7 @@ pub fn skipped_text(skipped: &[Skipped]) -> String {
     text
 }
 
-/// Whether something could not be read at all: what is said is not about everything there is.
-pub fn unread(skipped: &[Skipped]) -> bool {
-    skipped.iter().any(|s| matches!(s.why, Why::Unreadable(_)))
+/// Whether it could not be read: what is said is not about everything there is.
+pub fn is_unread(skipped: &Skipped) -> bool {
+    matches!(skipped.why, Why::Unreadable(_))
 }

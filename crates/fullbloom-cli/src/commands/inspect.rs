@@ -59,12 +59,14 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let mut all = Seen { is_well: true, ..Seen::default() };
     let mut errors = Vec::new();
     let mut first = true;
-    let mut unread = false;
     for path in &args.files {
         match look(path, args) {
             Ok(seen) => {
                 all.is_well &= seen.is_well;
-                unread |= seen.unread;
+                for (path, failure) in &seen.unread {
+                    failure.report();
+                    errors.push(error(path, failure));
+                }
                 if args.json {
                     all.filters.extend(seen.filters);
                     all.tables.extend(seen.tables);
@@ -80,11 +82,11 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             }
             Err(failure) => {
                 failure.report();
-                errors.push(json!({ "path": path.display().to_string(), "error": failure.to_string() }));
+                errors.push(error(path, &failure));
             }
         }
     }
-    let status = if errors.is_empty() && !unread { Status::selected(all.is_well) } else { Status::Failed };
+    let status = if errors.is_empty() { Status::selected(all.is_well) } else { Status::Failed };
     if args.json {
         let Seen { filters, tables, skipped, .. } = all;
         out.json(&json!({ "filters": filters, "tables": tables, "skipped": skipped, "errors": errors }))?;
@@ -102,8 +104,12 @@ struct Seen {
     skipped: Vec<Value>,
     text: String,
     is_well: bool,
-    /// Something below a directory could not be read.
-    unread: bool,
+    /// What could not be read below a directory.
+    unread: Vec<(PathBuf, Failure)>,
+}
+
+fn error(path: &Path, failure: &Failure) -> Value {
+    json!({ "path": path.display().to_string(), "error": failure.to_string() })
 }
 
 fn look(path: &Path, args: &Args) -> Result<Seen, Failure> {
@@ -135,6 +141,6 @@ fn look_into(path: &Path, args: &Args) -> Result<Seen, Failure> {
         skipped: report.skipped(),
         text: report.text(output::width(), args.summary),
         is_well: report.is_well(),
-        unread: report.unread(),
+        unread: report.unread().map(|(path, why)| (path.to_owned(), Failure::text(why))).collect(),
     })
 }
