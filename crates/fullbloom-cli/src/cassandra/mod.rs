@@ -20,7 +20,7 @@ pub fn find(path: &Path, snapshots: bool) -> Result<Walk, Failure> {
         let copies = found.skipped.iter().any(|skipped| matches!(skipped.why, Why::Snapshots));
         let failure = Failure::new(
             path.display(),
-            "no sstables of Cassandra and no tables of LevelDB or RocksDB in this directory",
+            "cannot find sstables of Cassandra or tables of LevelDB or RocksDB in this directory",
         );
         return Err(match copies {
             true => failure.hint("there are snapshots or backups below it: --snapshots looks into them"),
