@@ -30,7 +30,7 @@ Examples:
   fullbloom inspect --json --dialect leveldb keys.bloom")]
 pub struct Args {
     /// Filter files, tables and directories
-    #[arg(required = true, value_name = "FILE|DIR")]
+    #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
     /// The dialect of all files, where their names and bytes do not tell
