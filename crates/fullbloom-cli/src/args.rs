@@ -1,6 +1,6 @@
 //! The command line: its commands, and the options that several of them share.
 
-use crate::commands::{build, check, completions, inspect, man, plan, table, verify};
+use crate::commands::{build, check, completions, inspect, man, plan, rebuild, table, verify};
 use crate::input::KeyFormat;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
@@ -25,6 +25,7 @@ Examples:
   fullbloom build --dialect leveldb --bits-per-key 10 keys.txt -o keys.bloom
   fullbloom check --dialect leveldb keys.bloom < asked.txt
   fullbloom inspect --dialect leveldb keys.bloom
+  fullbloom inspect data/ks/table-*/
   fullbloom verify db/*.sst";
 
 /// The commands; what each does is said where its arguments are.
@@ -35,6 +36,7 @@ pub enum Command {
     Check(check::Args),
     Inspect(inspect::Args),
     Verify(verify::Args),
+    Rebuild(rebuild::Args),
     Table(table::Args),
     Completions(completions::Args),
     Man(man::Args),

@@ -8,7 +8,9 @@
 //! decided there.
 
 mod args;
+mod cassandra;
 mod commands;
+mod directory;
 mod error;
 mod facts;
 mod input;

@@ -9,6 +9,7 @@
 //! | write tables that RocksDB ingests and LevelDB opens | [`writer::TableWriter`] |
 //! | a block cache that builders can borrow from | [`BlockCache`] |
 //! | the read path over many tables, counting what filters save | [`Tables`] |
+//! | the tables of a database by level | [`database`], [`manifest`] |
 //! | Cassandra's sstable components | [`cassandra`] |
 //!
 //! ```no_run
@@ -35,6 +36,7 @@ pub mod cassandra;
 pub mod checksum;
 pub mod compression;
 mod contents;
+pub mod database;
 pub mod error;
 pub mod filter;
 pub mod footer;
@@ -44,6 +46,7 @@ mod inspect;
 pub mod internal_key;
 mod keys;
 mod lookup;
+pub mod manifest;
 mod memtable;
 pub mod metaindex;
 mod prefix;

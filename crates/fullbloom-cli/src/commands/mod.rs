@@ -6,6 +6,8 @@ pub mod completions;
 pub mod inspect;
 pub mod man;
 pub mod plan;
+pub mod plan_from;
+pub mod rebuild;
 pub mod table;
 pub mod verify;
 
@@ -28,6 +30,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<Status, Failure>
         Command::Check(args) => check::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::Rebuild(args) => rebuild::run(&args),
         Command::Table(args) => table::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
