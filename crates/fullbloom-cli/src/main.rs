@@ -9,12 +9,14 @@
 
 mod args;
 mod commands;
+mod destination;
 mod error;
 mod facts;
 mod input;
 mod numbers;
 mod output;
 mod progress;
+mod secret;
 mod sizing;
 mod table;
 mod text;

@@ -20,8 +20,8 @@ use std::path::{Path, PathBuf};
 Examples:
   fullbloom inspect data/ks/table-*/*-Filter.db
   fullbloom inspect db/*.sst
-  fullbloom inspect --dialect leveldb keys.bloom
-  fullbloom inspect --json --dialect leveldb keys.bloom")]
+  fullbloom inspect --json keys.bloom
+  fullbloom inspect --dialect leveldb filter.block")]
 pub struct Args {
     /// Filter files and tables
     #[arg(required = true, value_name = "FILE")]
@@ -90,6 +90,6 @@ fn look(path: &Path, args: &Args) -> Result<Seen, Failure> {
     }
     let file = FilterFile::load(path, args.dialect, args.geometry.geometry())?;
     let opened = file.open()?;
-    let facts = Facts::of(path, &*opened.filter, opened.bytes, opened.warnings);
+    let facts = Facts::of(path, &*opened.filter, opened.bytes, opened.warnings).with_native(opened.native);
     Ok(Seen { json: facts.json(), text: facts.text(), is_well: facts.is_well() })
 }
