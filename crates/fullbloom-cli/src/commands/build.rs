@@ -78,13 +78,6 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             output::warning(&format!("{}: {e}; nothing is written", args.dialect));
             Ok(Status::No)
         }
-        Err(Refusal::NoKeys) => {
-            let dialect = args.dialect;
-            output::warning(&format!(
-                "{dialect}: without keys the engine stores no filter block; nothing is written"
-            ));
-            Ok(Status::No)
-        }
         Err(Refusal::Size(e)) => {
             let failure = Failure::size(args.dialect, &e);
             Err(match e {
@@ -101,8 +94,6 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
 /// Why there is no filter.
 enum Refusal {
     Size(SizeError),
-    /// The engine has nothing to store.
-    NoKeys,
     Other(Failure),
 }
 
@@ -151,12 +142,15 @@ fn build(args: &Args) -> Result<(), Refusal> {
     })?;
     drop(progress);
     let filter = builder.finish()?;
-    if inserted == 0 && is_sized_by_its_keys(args.dialect) && filter.encoded_len() == 0 {
-        return Err(Refusal::NoKeys);
-    }
 
     destination.write(|out| filter.write_to(out))?;
     warn_of_name(args);
+    if inserted == 0 && is_sized_by_its_keys(args.dialect) && filter.encoded_len() == 0 {
+        output::warning(&format!(
+            "{}: without keys the engine stores no filter block: what is written is empty, and check refuses it",
+            args.dialect
+        ));
+    }
     if inserted > expected_keys && !uncounted && target != Target::Fpr(1.0) {
         output::warning(&format!(
             "{inserted} keys were inserted where {expected_keys} were expected: the rate is higher than asked"

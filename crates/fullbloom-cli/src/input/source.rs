@@ -175,10 +175,20 @@ fn stdin() -> io::Result<File> {
 
 /// The stream itself, or what is packed in it; told by its first bytes.
 fn decompressed<'a>(mut raw: impl Read + Send + 'a) -> io::Result<Box<dyn Read + Send + 'a>> {
-    let mut magic = Vec::with_capacity(4);
-    raw.by_ref().take(4).read_to_end(&mut magic)?;
-    let packing = Packing::of(&magic);
-    let whole = Cursor::new(magic).chain(raw);
+    // What one read gives, if it is enough to tell: a line that a slow pipe has brought is not held back for the next.
+    let mut front = vec![0; COMPRESSED_BLOCK];
+    let mut filled = 0;
+    while filled < 4 {
+        match raw.read(&mut front[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    front.truncate(filled);
+    let packing = Packing::of(&front[..filled.min(4)]);
+    let whole = Cursor::new(front).chain(raw);
     Ok(match packing {
         Packing::None => Box::new(whole),
         Packing::Gzip => {
