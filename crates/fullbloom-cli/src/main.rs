@@ -10,6 +10,7 @@
 mod args;
 mod cassandra;
 mod commands;
+mod destination;
 mod directory;
 mod error;
 mod facts;
@@ -17,6 +18,7 @@ mod input;
 mod numbers;
 mod output;
 mod progress;
+mod secret;
 mod sizing;
 mod table;
 mod text;
