@@ -357,3 +357,17 @@ fn mode_under(umask: libc::mode_t, bloom: &mut Struct, path: &Path) -> u32 {
     }
     std::fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
+
+#[test]
+fn print_writes_the_recorded_text() {
+    let text = library::dynamic::printed(|| unsafe {
+        let mut zeroed = Struct::filled(0);
+        (LIBRARY.print)(&mut zeroed);
+        let mut bloom = Struct::made(5002, 0.001);
+        (LIBRARY.print)(&mut bloom);
+        bloom.free();
+        (LIBRARY.print)(&mut bloom);
+        bloom.add(b"hello");
+    });
+    assert_eq!(text, String::from_utf8(vectors::bytes("libbloom/print_v2.txt")).unwrap());
+}

@@ -75,3 +75,40 @@ impl Elf {
         Elf { soname: text(names + u64(soname + 8)), exports }
     }
 }
+
+/// What `call` prints on standard output through C's `printf`, addresses masked. Runs in a process of its own, whose output is
+/// a pipe.
+#[cfg(target_os = "linux")]
+pub fn printed(call: impl FnOnce()) -> String {
+    use std::io::Read;
+    use std::os::fd::AsRawFd;
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    // SAFETY: the child calls the library and C's own functions, and ends without running Rust's or C's exit handlers.
+    unsafe {
+        libc::fflush(std::ptr::null_mut());
+        let child = libc::fork();
+        if child == 0 {
+            libc::dup2(writer.as_raw_fd(), 1);
+            call();
+            libc::fflush(std::ptr::null_mut());
+            libc::_exit(0);
+        }
+        drop(writer);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        let mut status = -1;
+        libc::waitpid(child, &raw mut status, 0);
+        assert_eq!(status, 0);
+        let mut masked = String::new();
+        for line in text.lines() {
+            match line.split_once(" 0x") {
+                Some((before, after)) => {
+                    let rest = after.trim_start_matches(|c: char| c.is_ascii_hexdigit());
+                    masked += &format!("{before} 0xPTR{rest}\n");
+                }
+                None => masked += &format!("{line}\n"),
+            }
+        }
+        masked
+    }
+}
