@@ -13,70 +13,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod native;
-mod rocksdb;
-
-use crate::dialect::rocksdb::Kind;
-use crate::dialect::{
-    Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, JavaLsm, LevelDb, Libbloom,
-    Libbloom1, Name, RocksDb, RocksDbBlock, RocksDbLegacy,
-};
-use crate::error::{DecodeError, SizeError};
-use crate::filter::{Doubt, Filter, Format, Insert, Size, View};
-use crate::sizing::{Geometry, Request, Target};
-use std::io;
-
-/// A filter of some dialect.
-pub trait AnyFilter: Send + Sync {
-    /// The dialect's name.
-    fn dialect(&self) -> Name;
-    /// The shape of the filter.
-    fn geometry(&self) -> Geometry;
-    /// Whether the key may be present.
-    fn may_contain(&self, key: &[u8]) -> bool;
-    /// Answers many keys. Panics if the slices differ in length.
-    fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]);
-    /// Length of the encoded filter in bytes.
-    fn encoded_len(&self) -> u64;
-    /// Number of set bits. Reads the whole array, as the next three do.
-    fn set_bits(&self) -> u64;
-    /// Share of bits set.
-    fn fill(&self) -> f64;
-    /// The rate to expect of the filter as it is now.
-    fn expected_fpr(&self) -> f64;
-    /// How many distinct keys the set bits speak of; `None` when it cannot be told.
-    fn estimated_keys(&self) -> Option<f64>;
-    /// What in the decoded numbers cannot be as the system wrote it, though it can be answered from.
-    fn doubt(&self) -> Option<Doubt>;
-    /// Writes the encoded filter.
-    fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()>;
-}
-
-/// Takes keys, then becomes a filter.
-pub trait AnyBuilder: Send {
-    /// Adds keys in this order.
-    fn insert_batch(&mut self, keys: &[&[u8]]);
-    /// Adds a key.
-    fn insert(&mut self, key: &[u8]) {
-        self.insert_batch(&[key]);
-    }
-    /// The filter of the keys added.
-    fn finish(self: Box<Self>) -> Result<Box<dyn AnyFilter>, SizeError>;
-}
-
-/// What a request comes to in one dialect.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Plan {
-    /// The dialect.
-    pub dialect: Name,
-    /// The shape its rule gives.
-    pub geometry: Geometry,
-    /// Length of the encoded filter in bytes.
-    pub encoded_len: u64,
-    /// The rate to expect once the expected keys are in, by the dialect's model.
-    pub expected_fpr: f64,
-}
-
 /// Calls `$body` with `$D` standing for the dialect's type, or `$full` with the kind of full filter, which
 /// needs all keys before it has a size.
 macro_rules! with_dialect {
@@ -141,6 +77,73 @@ macro_rules! with_dialect {
             }
         }
     };
+}
+
+mod growing;
+mod native;
+mod rocksdb;
+
+pub use growing::{AnyGrowing, decode, growing};
+
+use crate::dialect::rocksdb::Kind;
+use crate::dialect::{
+    Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, JavaLsm, LevelDb, Libbloom,
+    Libbloom1, Name, RocksDb, RocksDbBlock, RocksDbLegacy,
+};
+use crate::error::{DecodeError, SizeError};
+use crate::filter::{Doubt, Filter, Format, Insert, Size, View};
+use crate::sizing::{Geometry, Request, Target};
+use std::io;
+
+/// A filter of some dialect.
+pub trait AnyFilter: Send + Sync {
+    /// The dialect's name.
+    fn dialect(&self) -> Name;
+    /// The shape of the filter.
+    fn geometry(&self) -> Geometry;
+    /// Whether the key may be present.
+    fn may_contain(&self, key: &[u8]) -> bool;
+    /// Answers many keys. Panics if the slices differ in length.
+    fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]);
+    /// Length of the encoded filter in bytes.
+    fn encoded_len(&self) -> u64;
+    /// Number of set bits. Reads the whole array, as the next three do.
+    fn set_bits(&self) -> u64;
+    /// Share of bits set.
+    fn fill(&self) -> f64;
+    /// The rate to expect of the filter as it is now.
+    fn expected_fpr(&self) -> f64;
+    /// How many distinct keys the set bits speak of; `None` when it cannot be told.
+    fn estimated_keys(&self) -> Option<f64>;
+    /// What in the decoded numbers cannot be as the system wrote it, though it can be answered from.
+    fn doubt(&self) -> Option<Doubt>;
+    /// Writes the encoded filter.
+    fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()>;
+}
+
+/// Takes keys, then becomes a filter.
+pub trait AnyBuilder: Send {
+    /// Adds keys in this order.
+    fn insert_batch(&mut self, keys: &[&[u8]]);
+    /// Adds a key.
+    fn insert(&mut self, key: &[u8]) {
+        self.insert_batch(&[key]);
+    }
+    /// The filter of the keys added.
+    fn finish(self: Box<Self>) -> Result<Box<dyn AnyFilter>, SizeError>;
+}
+
+/// What a request comes to in one dialect.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plan {
+    /// The dialect.
+    pub dialect: Name,
+    /// The shape its rule gives.
+    pub geometry: Geometry,
+    /// Length of the encoded filter in bytes.
+    pub encoded_len: u64,
+    /// The rate to expect once the expected keys are in, by the dialect's model.
+    pub expected_fpr: f64,
 }
 
 /// What this request comes to, without allocating the filter.
