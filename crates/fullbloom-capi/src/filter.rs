@@ -254,7 +254,7 @@ pub unsafe extern "C" fn fullbloom_filter_may_contain_batch(
         // SAFETY: promised by the caller.
         let (filter, keys) = unsafe { (Filter::get(filter)?.answering()?, Keys::new(keys, lens, count)?) };
         keys.in_groups(|first, group| {
-            filter.may_contain_batch(group, &mut answers[first..first + group.len()])
+            filter.may_contain_batch(group, &mut answers[first..first + group.len()]);
         });
         Ok(())
     })
