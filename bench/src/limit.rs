@@ -5,8 +5,8 @@ use std::hint::black_box;
 /// How many keys ahead lines are asked for.
 const AHEAD: usize = 64;
 
-/// Up to this many lines (256 KiB) they are not: the second-level cache needs no asking.
-const NEAR: usize = 1 << 12;
+/// Below this many lines (512 KiB) they are not: the second-level cache needs no asking.
+const NEAR: usize = 1 << 13;
 
 /// From this many lines (32 MiB) on they are asked into the second-level cache, which waits for more lines at once.
 const FAR: usize = 1 << 19;
@@ -34,10 +34,11 @@ pub fn single<K>(lines: &[[u8; 64]], keys: &[K], hash: impl Fn(&K) -> u64) {
 
 /// Reads one word of the line of each key, prefetched.
 pub fn batch<K>(lines: &[[u8; 64]], keys: &[K], hash: impl Fn(&K) -> u64) {
+    assert!(!lines.is_empty());
     match lines.len() {
-        0..=NEAR => single(lines, keys, hash),
-        ..FAR => read_ahead::<K, false>(lines, keys, hash),
-        _ => read_ahead::<K, true>(lines, keys, hash),
+        ..NEAR => single(lines, keys, hash),
+        NEAR..FAR => read_ahead::<K, false>(lines, keys, hash),
+        FAR.. => read_ahead::<K, true>(lines, keys, hash),
     }
 }
 
@@ -54,11 +55,11 @@ fn read_ahead<K, const FAR: bool>(lines: &[[u8; 64]], keys: &[K], hash: impl Fn(
 
 /// Changes one word of the line of each key, prefetched.
 pub fn build<K>(lines: &mut [[u8; 64]], keys: &[K], hash: impl Fn(&K) -> u64) {
+    assert!(!lines.is_empty());
     match lines.len() {
-        0 => panic!("no lines"),
-        1..=NEAR => keys.iter().for_each(|key| change(lines, hash(key))),
-        ..FAR => change_ahead::<K, false>(lines, keys, hash),
-        _ => change_ahead::<K, true>(lines, keys, hash),
+        ..NEAR => keys.iter().for_each(|key| change(lines, hash(key))),
+        NEAR..FAR => change_ahead::<K, false>(lines, keys, hash),
+        FAR.. => change_ahead::<K, true>(lines, keys, hash),
     }
     black_box(lines);
 }

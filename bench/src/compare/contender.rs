@@ -35,11 +35,19 @@ pub trait Contender<K> {
         false
     }
 
+    /// Whether a large one takes so long to build that a quick comparison must do without.
+    fn is_slow_to_build(&self) -> bool {
+        false
+    }
+
     /// Whether it is a filter that answers: the limit is not.
     fn is_filter(&self) -> bool {
         true
     }
 }
+
+/// Contenders of all kinds, in the order of the table.
+pub type Contenders<K> = Vec<Box<dyn Contender<K>>>;
 
 /// What a filter is made for.
 #[derive(Clone, Copy)]

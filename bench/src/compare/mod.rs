@@ -16,7 +16,7 @@ use crate::Common;
 use crate::harness::{self, Contestant, Row, Setting};
 use crate::keys::{self, Key, Mix, Questions};
 use crate::memory::HugePages;
-use contender::{Contender, Fullbloom, Limit, NativeKeys, OURS, Size};
+use contender::{Contender, Contenders, Fullbloom, Limit, NativeKeys, OURS, Size};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -37,6 +37,9 @@ pub struct Options {
     /// Only these modes.
     #[arg(long, value_name = "MODES", value_delimiter = ',', value_parser = ["single", "batch", "build"])]
     modes: Option<Vec<String>>,
+    /// Only filters whose names begin so.
+    #[arg(long, value_name = "NAMES", value_delimiter = ';')]
+    filters: Option<Vec<String>>,
     /// Write the plot there (SVG) instead of bench/target/compare.svg.
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
@@ -63,13 +66,18 @@ impl Mode {
 }
 
 /// What to measure, settled.
-struct Course {
+struct Course<'a> {
     quick: bool,
+    filters: Option<&'a [String]>,
     rounds: Option<usize>,
     modes: Vec<Mode>,
 }
 
-impl Course {
+impl Course<'_> {
+    fn wants(&self, filter: &str) -> bool {
+        self.filters.is_none_or(|names| names.iter().any(|name| filter.starts_with(name)))
+    }
+
     /// Rounds of questions: short ones are many.
     fn question_rounds(&self, bytes: u64) -> usize {
         let usual = match (bytes, self.quick) {
@@ -116,7 +124,8 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let wanted =
         |mode: &Mode| options.modes.as_ref().is_none_or(|modes| modes.iter().any(|m| m == mode.name()));
     let modes = Mode::ALL.into_iter().filter(wanted).collect();
-    let course = Course { quick: common.quick, rounds: common.rounds, modes };
+    let course =
+        Course { quick: common.quick, filters: options.filters.as_deref(), rounds: common.rounds, modes };
 
     let machine = machine::describe();
     println!("{machine}\n");
@@ -156,14 +165,22 @@ const PLOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/target/compare.svg");
 /// All races of one size.
 fn at_size<K: NativeKeys>(
     size: Size,
-    course: &Course,
+    course: &Course<'_>,
     notes: &mut BTreeSet<String>,
 ) -> Result<Vec<Row>, Box<dyn Error>> {
     let (peers, missing) = peers::all::<K>(size);
     notes.extend(missing.into_iter().map(|why| format!("{} at {}", why, harness::size(size.bytes))));
-    let mut contenders: Vec<Box<dyn Contender<K>>> = vec![Box::new(Fullbloom::new(size, 1)?)];
-    contenders.extend(peers);
+    let mut contenders: Contenders<K> = vec![Box::new(Fullbloom::new(size, 1)?)];
+    for peer in peers {
+        if course.quick && size.bytes > SLOW && peer.is_slow_to_build() {
+            let bytes = harness::size(size.bytes);
+            notes.insert(format!("{}: too slow to build at {bytes} for --quick", peer.name()));
+        } else {
+            contenders.push(peer);
+        }
+    }
     contenders.push(Box::new(Limit::new(size)));
+    contenders.retain(|contender| course.wants(&contender.name()));
 
     let mut rows = Vec::new();
     let setting = |mode: Mode| Setting {
@@ -189,6 +206,9 @@ fn at_size<K: NativeKeys>(
     Ok(rows)
 }
 
+/// Filters above this are large.
+const SLOW: u64 = 64 << 20;
+
 /// Keys given at a time while building.
 const CHUNK: u64 = 1 << 22;
 
@@ -196,12 +216,12 @@ const CHUNK: u64 = 1 << 22;
 fn build<K: NativeKeys>(
     setting: &Setting,
     size: Size,
-    course: &Course,
+    course: &Course<'_>,
     contenders: &mut [Box<dyn Contender<K>>],
 ) -> Result<Vec<Row>, Box<dyn Error>> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut parallel: Vec<Box<dyn Contender<K>>> = Vec::new();
-    if threads > 1 {
+    let mut parallel: Contenders<K> = Vec::new();
+    if threads > 1 && course.wants(OURS) {
         parallel.push(Box::new(Fullbloom::new(size, threads)?));
     }
     let rounds = if course.modes.contains(&Mode::Build) { course.build_rounds(size.bytes) } else { 1 };
@@ -265,7 +285,7 @@ fn ask<K: Key>(
     setting: &Setting,
     mode: Mode,
     size: Size,
-    course: &Course,
+    course: &Course<'_>,
     contenders: &[Box<dyn Contender<K>>],
 ) -> Vec<Row> {
     let mixed = if mode == Mode::Batch { Mix::Half } else { Mix::Absent };

@@ -1,6 +1,6 @@
 //! The peers: each as its own users would use it, with the fastest hash that it is commonly given.
 
-use super::contender::{Contender, Size};
+use super::contender::{Contender, Contenders, Size};
 use crate::keys::Key;
 use crate::libbloom::Original;
 use crate::memory;
@@ -11,8 +11,8 @@ use xorf::Filter as _;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// All peers that this machine has, and why others are missing.
-pub fn all<K: Key>(size: Size) -> (Vec<Box<dyn Contender<K>>>, Vec<String>) {
-    let (mut peers, mut missing): (Vec<Box<dyn Contender<K>>>, Vec<String>) = (Vec::new(), Vec::new());
+pub fn all<K: Key>(size: Size) -> (Contenders<K>, Vec<String>) {
+    let (mut peers, mut missing): (Contenders<K>, _) = (Vec::new(), Vec::new());
     peers.push(Box::new(Fastbloom { size, filter: None }));
     peers.push(Box::new(FastbloomAtomic { size, filter: None }));
     peers.push(Box::new(SbbfRs { size, filter: None }));
@@ -102,6 +102,10 @@ impl<K: Key> Contender<K> for FastbloomAtomic {
         for key in keys {
             filter.insert(key);
         }
+    }
+
+    fn is_slow_to_build(&self) -> bool {
+        true
     }
 
     key_by_key!(|self, key| started(&self.filter).contains(key));
@@ -239,6 +243,10 @@ impl<K: Key> Contender<K> for Libbloom {
         for key in keys {
             key.bytes(|key| self.filter.add(key));
         }
+    }
+
+    fn is_slow_to_build(&self) -> bool {
+        true
     }
 
     key_by_key!(|self, key| key.bytes(|key| self.filter.check(key) != 0));

@@ -1,6 +1,6 @@
 //! RocksDB's FastLocalBloom as a peer: its algorithm for this CPU, and the library where it is installed.
 
-use super::contender::{Contender, Size};
+use super::contender::{Contender, Contenders, Size};
 use crate::fast_local::{self, Entries, FastLocal};
 use crate::keys::Key;
 #[cfg(librocksdb)]
@@ -11,7 +11,7 @@ use fullbloom::{Dialect, RocksDb, Size as _};
 use std::error::Error;
 
 /// The algorithm, and the library.
-pub fn all<K: Key>(size: Size) -> Result<Vec<Box<dyn Contender<K>>>, Box<dyn Error>> {
+pub fn all<K: Key>(size: Size) -> Result<Contenders<K>, Box<dyn Error>> {
     let request = Request { expected_keys: size.members, target: Target::BitsPerKey(size.bits_per_key) };
     let probes = RocksDb::size(&request)?.geometry().probes;
     Ok(vec![

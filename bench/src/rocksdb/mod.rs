@@ -159,11 +159,7 @@ impl Subject {
             return Err("a batch does not answer as single keys do".into());
         }
         #[cfg(fast_local)]
-        for (name, theirs) in peers::answers(&self.content, self.dialect, keys)? {
-            if theirs != one_by_one {
-                return Err(format!("{name} does not answer as fullbloom does").into());
-            }
-        }
+        peers::check_answers(&self.content, self.dialect, keys, &one_by_one)?;
         Ok(())
     }
 

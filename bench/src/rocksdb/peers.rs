@@ -20,21 +20,26 @@ fn library(content: &[u8]) -> Result<librocksdb::Reader<'_>, Box<dyn Error>> {
     librocksdb::Reader::open(content).ok_or_else(|| "RocksDB has no such filter policy".into())
 }
 
-/// What each opponent answers.
-pub fn answers(
+/// Each opponent must answer as we do.
+pub fn check_answers(
     content: &[u8],
     dialect: RocksDb,
     keys: &[Key],
-) -> Result<Vec<(&'static str, Vec<bool>)>, Box<dyn Error>> {
-    let mut all = vec![(fast_local::NAME, vec![false; keys.len()])];
-    avx2(content, dialect).answer(keys, &mut all[0].1);
+    ours: &[bool],
+) -> Result<(), Box<dyn Error>> {
+    let mut theirs = vec![false; keys.len()];
+    avx2(content, dialect).answer(keys, &mut theirs);
+    if theirs != ours {
+        return Err(format!("{} answers otherwise", fast_local::NAME).into());
+    }
     #[cfg(librocksdb)]
     {
-        let mut theirs = vec![false; keys.len()];
         library(content)?.answer(keys, &mut theirs);
-        all.push((librocksdb::NAME, theirs));
+        if theirs != ours {
+            return Err("RocksDB answers otherwise".into());
+        }
     }
-    Ok(all)
+    Ok(())
 }
 
 /// Key by key.
