@@ -5,16 +5,16 @@ here=$(cd "$(dirname "${BASH_SOURCE[1]}")" && pwd)
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 suite=$(basename "$here")
 work=$root/interop/.cache/$suite
-rows=$work/rows.tsv
+rows_file=$work/rows.tsv
 mkdir -p "$work"
-: > "$rows"
+: > "$rows_file"
 cd "$root"
 
 step() { printf '\n== %s\n' "$*"; }
 
 # What was compared with which program: PROGRAM VERSION WHAT CASES DIFFERENCES. A difference fails the suite.
 row() {
-  printf '%s\t%s\t%s\t%s\t%s\n' "$@" >> "$rows"
+  printf '%s\t%s\t%s\t%s\t%s\n' "$@" >> "$rows_file"
   [ "$5" = 0 ] || { echo "error: $1 $2: $3: $5 differences" >&2; exit 1; }
 }
 
