@@ -2,7 +2,7 @@
 
 use crate::dialect::Name;
 use crate::dialect::cassandra::Descriptor;
-use crate::dialect::{LevelDb, rocksdb};
+use crate::dialect::{Cassandra, Guava, Guava32, LevelDb, Orc, Spark, Spark2, parquet, rocksdb};
 use crate::error::DecodeError;
 use crate::filter::Format;
 use std::path::Path;
@@ -13,8 +13,8 @@ const JAVA_STREAM: &[u8] = b"\xac\xed\x00\x05";
 
 /// The dialect of these bytes.
 ///
-/// A magic decides; else the name, when it is that of an sstable's component; else the trailer of RocksDB's
-/// full filters, when everything about it fits. Where two contradict each other, and where nothing says
+/// A magic decides; else the name, when it is that of an sstable's component; else a header (of Guava, Spark, ORC) that
+/// announces exactly the bytes that follow it; else the trailer of RocksDB's full filters, when everything about it fits. Where two contradict each other, and where nothing says
 /// anything, the dialect must be given.
 ///
 /// ```
@@ -31,6 +31,9 @@ pub fn dialect(path: Option<&Path>, bytes: &[u8]) -> Result<Name, DecodeError> {
     }
     if bytes.starts_with(crate::native::MAGIC) {
         return Ok(Name::Native);
+    }
+    if parquet::sniff(bytes) {
+        return Ok(Name::Parquet);
     }
     let is_java_stream = bytes.get(JAVA_STREAM_AT..).is_some_and(|rest| rest.starts_with(JAVA_STREAM));
     match path.map(Descriptor::parse) {
@@ -53,16 +56,35 @@ pub fn dialect(path: Option<&Path>, bytes: &[u8]) -> Result<Name, DecodeError> {
         _ if is_java_stream => Err(DecodeError::Unknown {
             what: "a filter of Cassandra 0.x: cassandra-0 (versions a, b; text keys) or cassandra-0.7 (c to e)",
         }),
-        _ => match rocksdb::sniff(bytes) {
-            Some(_) if LevelDb::decode(bytes).is_ok() => Err(DecodeError::Unknown {
-                what: "the bytes may be a full filter of RocksDB (rocksdb-ribbon, rocksdb-legacy) or a per-block filter (leveldb, rocksdb-block)",
-            }),
-            Some(name) => Ok(name),
-            None => {
-                Err(DecodeError::Unknown { what: "neither the name nor the bytes say which dialect this is" })
-            }
-        },
+        _ => by_length(bytes).map_or_else(|| by_trailer(bytes), Ok),
     }
+}
+
+fn by_trailer(bytes: &[u8]) -> Result<Name, DecodeError> {
+    match rocksdb::sniff(bytes) {
+        Some(_) if LevelDb::decode(bytes).is_ok() => Err(DecodeError::Unknown {
+            what: "the bytes may be a full filter of RocksDB (rocksdb-ribbon, rocksdb-legacy) or a per-block filter (leveldb, rocksdb-block)",
+        }),
+        Some(name) => Ok(name),
+        None => {
+            Err(DecodeError::Unknown { what: "neither the name nor the bytes say which dialect this is" })
+        }
+    }
+}
+
+/// The dialects without a magic whose headers announce the length of what follows, and it is there exactly.
+///
+/// Their headers are of different lengths modulo 8, or begin with different numbers: no bytes are of two of them. A
+/// Cassandra filter that has lost its name can look like one of Spark 4, if its words are one more than its probes.
+fn by_length(bytes: &[u8]) -> Option<Name> {
+    let matches: [(Name, bool); 5] = [
+        (Name::Guava, Guava::decode(bytes).is_ok()),
+        (Name::Guava32, Guava32::decode(bytes).is_ok()),
+        (Name::Spark, Spark::decode(bytes).is_ok()),
+        (Name::Spark2, Spark2::decode(bytes).is_ok() && Cassandra::decode(bytes).is_err()),
+        (Name::Orc, Orc::decode(bytes).is_ok()),
+    ];
+    matches.iter().find(|(_, yes)| *yes).map(|(name, _)| *name)
 }
 
 fn is_filter_db(path: &Path) -> bool {
@@ -85,6 +107,25 @@ mod tests {
         let large = with_trailer(65_538 * 16, [0xfe, 1, 2, 0, 1]);
         let refused = dialect(None, &large).unwrap_err().to_string();
         assert!(refused.contains("rocksdb-ribbon") && refused.contains("leveldb"), "{refused}");
+    }
+
+    #[test]
+    fn filters_of_other_systems_are_known_by_headers_that_fit_their_length() {
+        use crate::any;
+        use crate::sizing::{Request, Target};
+        let request = Request { expected_keys: 100, target: Target::Fpr(0.01) };
+        let names = [Name::Parquet, Name::Guava, Name::Guava32, Name::Spark, Name::Spark2, Name::Orc];
+        for name in names {
+            let mut builder = any::builder(name, &request).unwrap();
+            builder.insert(b"key");
+            let mut bytes = Vec::new();
+            builder.finish().unwrap().write_to(&mut bytes).unwrap();
+            assert_eq!(dialect(None, &bytes), Ok(name));
+            bytes.push(0);
+            assert!(dialect(None, &bytes).is_err(), "{name} with a byte too many");
+            bytes.truncate(bytes.len() - 2);
+            assert!(dialect(None, &bytes).is_err(), "{name} with a byte too few");
+        }
     }
 
     #[test]

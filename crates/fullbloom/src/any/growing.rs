@@ -2,10 +2,7 @@
 
 use super::{AnyFilter, typed_view, with_dialect};
 use crate::dialect::rocksdb::Kind;
-use crate::dialect::{
-    Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, JavaLsm, LevelDb, Libbloom,
-    Libbloom1, Name, RocksDb, RocksDbBlock, RocksDbLegacy,
-};
+use crate::dialect::{Name, RocksDb, RocksDbLegacy};
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::filter::{Filter, Format, Insert};
 use crate::native::{GuardedFilter, NativeFilter};

@@ -7,6 +7,6 @@ pub(crate) mod lines;
 mod reduce;
 mod walk;
 
-pub use reduce::{Mod32, Mod63};
+pub use reduce::{BitLen, Mod32, Mod63};
 pub(crate) use walk::{all_set, prefetch_all, set_all, stepping_reduced};
-pub use walk::{int32, long64, stepping64, wrapping32};
+pub use walk::{complement32, complement64, int32, long64, masked64, stepping64, wrapping32};

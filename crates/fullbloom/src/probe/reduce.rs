@@ -67,6 +67,28 @@ impl Mod63 {
     }
 }
 
+/// Remainders by one array's length, for walks in 32 bits and in 64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BitLen {
+    /// For 64-bit walks.
+    pub wide: Mod63,
+    /// For 32-bit walks; `None` when the length is over 32 bits, and nothing is left to reduce.
+    pub narrow: Option<Mod32>,
+}
+
+impl BitLen {
+    /// The reducer for this length; `None` unless `2 <= bit_len < 2^63`.
+    pub fn new(bit_len: u64) -> Option<BitLen> {
+        let narrow = u32::try_from(bit_len).ok().and_then(Mod32::new);
+        Mod63::new(bit_len).map(|wide| BitLen { wide, narrow })
+    }
+
+    /// The length.
+    pub fn bits(self) -> u64 {
+        self.wide.divisor()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
