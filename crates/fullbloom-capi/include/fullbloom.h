@@ -73,7 +73,9 @@ typedef enum fullbloom_dialect {
     FULLBLOOM_GUAVA_32 = 18,      /* Guava's BloomFilter, strategy MURMUR128_MITZ_32 */
     FULLBLOOM_SPARK = 19,         /* Spark's sketch BloomFilter, version 1 */
     FULLBLOOM_SPARK_2 = 20,       /* Spark's sketch BloomFilter, version 2 (Spark 4 and later) */
-    FULLBLOOM_ORC = 21            /* ORC's BloomFilter and BloomFilterUtf8 messages */
+    FULLBLOOM_ORC = 21,           /* ORC's BloomFilter and BloomFilterUtf8 messages */
+    FULLBLOOM_DCSO = 22,          /* DCSO's bloom, version 1 (.bloom files of hashlookup, Plaso) */
+    FULLBLOOM_POPPY = 23          /* poppy, version 2 (.pop files) */
 } fullbloom_dialect;
 
 /* A filter. Made by create, view, decode, load and open; given back by free. */

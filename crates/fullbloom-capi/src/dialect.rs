@@ -30,6 +30,8 @@ pub const NUMBERS: &[(c_int, Name)] = &[
     (19, Name::Spark),
     (20, Name::Spark2),
     (21, Name::Orc),
+    (22, Name::Dcso),
+    (23, Name::Poppy),
 ];
 
 /// The dialect of this number.
@@ -68,6 +70,8 @@ pub extern "C" fn fullbloom_dialect_name(dialect: c_int) -> *const c_char {
         Ok(Name::Spark) => c"spark",
         Ok(Name::Spark2) => c"spark-2",
         Ok(Name::Orc) => c"orc",
+        Ok(Name::Dcso) => c"dcso",
+        Ok(Name::Poppy) => c"poppy",
         _ => return std::ptr::null(),
     };
     name.as_ptr()
@@ -108,7 +112,7 @@ mod tests {
             let text = unsafe { CStr::from_ptr(fullbloom_dialect_name(number(name))) };
             assert_eq!(text.to_str().unwrap(), name.as_str());
         }
-        for other in [UNKNOWN, -1, 22, c_int::MAX] {
+        for other in [UNKNOWN, -1, 24, c_int::MAX] {
             assert!(named(other).is_err() && fullbloom_dialect_name(other).is_null());
         }
     }

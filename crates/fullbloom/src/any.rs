@@ -159,6 +159,14 @@ macro_rules! with_dialect {
                 type $D = $crate::dialect::Orc;
                 $body
             }
+            Name::Dcso => {
+                type $D = $crate::dialect::Dcso;
+                $body
+            }
+            Name::Poppy => {
+                type $D = $crate::dialect::Poppy;
+                $body
+            }
             Name::JavaLsm => {
                 type $D = $crate::dialect::JavaLsm;
                 $body

@@ -108,6 +108,18 @@ pub trait Insert: Dialect {
         set_ring(self, bits, hashes.iter().copied());
     }
 
+    /// Forgets all keys.
+    fn clear(&self, bits: &mut [u8]) {
+        bits.fill(0);
+    }
+
+    /// Adds the keys of another filter's bits, after [`mergeable`](Insert::mergeable) has agreed. On an error nothing
+    /// has changed.
+    fn unite(&self, ours: &mut [u8], theirs: &[u8]) -> Result<(), MergeError> {
+        bits::or_into(ours, theirs);
+        Ok(())
+    }
+
     /// Whether the union of two filters' bits is the filter of the union of their keys.
     fn mergeable(&self, other: &Self) -> Result<(), MergeError> {
         let (ours, theirs) = (self.geometry(), other.geometry());
@@ -454,14 +466,13 @@ impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
 
     /// Forgets all keys.
     pub fn clear(&mut self) {
-        self.bits.as_mut().fill(0);
+        self.dialect.clear(self.bits.as_mut());
     }
 
     /// Adds all keys of another filter of the same shape.
     pub fn merge<T: AsRef<[u8]>>(&mut self, other: &Filter<D, T>) -> Result<(), MergeError> {
         self.dialect.mergeable(&other.dialect)?;
-        bits::or_into(self.bits.as_mut(), other.bits.as_ref());
-        Ok(())
+        self.dialect.unite(self.bits.as_mut(), other.bits.as_ref())
     }
 }
 

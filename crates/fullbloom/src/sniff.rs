@@ -2,7 +2,7 @@
 
 use crate::dialect::Name;
 use crate::dialect::cassandra::Descriptor;
-use crate::dialect::{Cassandra, Guava, Guava32, LevelDb, Orc, Spark, Spark2, parquet, rocksdb};
+use crate::dialect::{Cassandra, Dcso, Guava, Guava32, LevelDb, Orc, Poppy, Spark, Spark2, parquet, rocksdb};
 use crate::error::DecodeError;
 use crate::filter::Format;
 use std::path::Path;
@@ -31,6 +31,12 @@ pub fn dialect(path: Option<&Path>, bytes: &[u8]) -> Result<Name, DecodeError> {
     }
     if bytes.starts_with(crate::native::MAGIC) {
         return Ok(Name::Native);
+    }
+    if Dcso::decode(bytes).is_ok() {
+        return Ok(Name::Dcso);
+    }
+    if Poppy::decode(bytes).is_ok() {
+        return Ok(Name::Poppy);
     }
     if parquet::sniff(bytes) {
         return Ok(Name::Parquet);
@@ -114,7 +120,16 @@ mod tests {
         use crate::any;
         use crate::sizing::{Request, Target};
         let request = Request { expected_keys: 100, target: Target::Fpr(0.01) };
-        let names = [Name::Parquet, Name::Guava, Name::Guava32, Name::Spark, Name::Spark2, Name::Orc];
+        let names = [
+            Name::Parquet,
+            Name::Guava,
+            Name::Guava32,
+            Name::Spark,
+            Name::Spark2,
+            Name::Orc,
+            Name::Dcso,
+            Name::Poppy,
+        ];
         for name in names {
             let mut builder = any::builder(name, &request).unwrap();
             builder.insert(b"key");
@@ -122,7 +137,8 @@ mod tests {
             builder.finish().unwrap().write_to(&mut bytes).unwrap();
             assert_eq!(dialect(None, &bytes), Ok(name));
             bytes.push(0);
-            assert!(dialect(None, &bytes).is_err(), "{name} with a byte too many");
+            let has_data = matches!(name, Name::Dcso | Name::Poppy); // free bytes after the filter
+            assert_eq!(dialect(None, &bytes).is_ok(), has_data, "{name} with a byte too many");
             bytes.truncate(bytes.len() - 2);
             assert!(dialect(None, &bytes).is_err(), "{name} with a byte too few");
         }

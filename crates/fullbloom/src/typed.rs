@@ -8,6 +8,7 @@
 //! | `guava`, `guava-32` | 4 LE | 8 LE | – | – | UTF-8 | units, LE |
 //! | `spark`, `spark-2` | 8 LE | 8 LE | – | – | UTF-8 | – |
 //! | `orc` | 8 LE, as a number | 8 LE, as a number | 8 LE of the double, as a number | 8 LE, as a number | UTF-8 | – |
+//! | `poppy` | 4 LE, as a number | 8 LE, as a number | – | – | UTF-8 | – |
 //! | `cassandra` … | 4 BE | 8 BE | 4 BE | 8 BE | UTF-8 | – |
 //! | all others | – | – | – | – | UTF-8 | – |
 //!
@@ -175,7 +176,7 @@ enum Form {
 fn form(dialect: Name) -> Form {
     match dialect {
         Name::Parquet => Form::LittleEndian,
-        Name::Guava | Name::Guava32 => Form::LittleIntegers,
+        Name::Guava | Name::Guava32 | Name::Poppy => Form::LittleIntegers,
         Name::Spark | Name::Spark2 => Form::LittleLongs,
         Name::Orc => Form::LittleWide,
         Name::Cassandra | Name::Cassandra3 | Name::Cassandra2 | Name::Cassandra1 | Name::Cassandra07 => {
@@ -210,7 +211,7 @@ impl<'a> Value<'a> {
         Ok(match (self, form(dialect)) {
             (Value::Bytes(bytes), _) => Key::Borrowed(bytes),
             (Value::Text(text), _) => Key::Borrowed(text.as_bytes()),
-            (Value::Utf16(text), LittleIntegers) => {
+            (Value::Utf16(text), LittleIntegers) if dialect != Name::Poppy => {
                 Key::Made(text.encode_utf16().flat_map(u16::to_le_bytes).collect())
             }
             (Value::Int(n), LittleEndian | LittleIntegers) => Key::Four(n.to_le_bytes()),

@@ -22,25 +22,31 @@
 //! | `spark` | Spark's sketch BloomFilter, version 1 | [`Spark`] |
 //! | `spark-2` | Spark's sketch BloomFilter, version 2 (Spark 4 and later) | [`Spark2`] |
 //! | `orc` | ORC's BloomFilter and BloomFilterUtf8 messages | [`Orc`] |
+//! | `dcso` | DCSO's bloom, version 1 (.bloom files of hashlookup, Plaso) | [`Dcso`] |
+//! | `poppy` | poppy, version 2 (.pop files) | [`Poppy`] |
 //! | `native` | fullbloom's own, `.bloom` file | [`NativeFilter`](crate::native::NativeFilter) |
 
 pub mod cassandra;
+pub mod dcso;
 pub mod guava;
 pub mod java_lsm;
 pub mod leveldb;
 pub mod libbloom;
 pub mod orc;
 pub mod parquet;
+pub mod poppy;
 pub mod rocksdb;
 pub mod spark;
 
 pub use cassandra::{Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07};
+pub use dcso::Dcso;
 pub use guava::{Guava, Guava32};
 pub use java_lsm::JavaLsm;
 pub use leveldb::{LevelDb, RocksDbBlock};
 pub use libbloom::{Libbloom, Libbloom1};
 pub use orc::Orc;
 pub use parquet::Parquet;
+pub use poppy::Poppy;
 pub use rocksdb::{RocksDb, RocksDbLegacy, RocksDbRibbon};
 pub use spark::{Spark, Spark2};
 
@@ -91,6 +97,10 @@ pub enum Name {
     Spark2,
     /// ORC's BloomFilter and BloomFilterUtf8 messages.
     Orc,
+    /// DCSO's bloom, version 1 (.bloom files of hashlookup, Plaso).
+    Dcso,
+    /// poppy, version 2 (.pop files).
+    Poppy,
     /// fullbloom's own filter and its `.bloom` file.
     Native,
 }
@@ -118,6 +128,8 @@ impl Name {
         Name::Spark,
         Name::Spark2,
         Name::Orc,
+        Name::Dcso,
+        Name::Poppy,
         Name::Native,
     ];
 
@@ -144,6 +156,8 @@ impl Name {
             Name::Spark => "spark",
             Name::Spark2 => "spark-2",
             Name::Orc => "orc",
+            Name::Dcso => "dcso",
+            Name::Poppy => "poppy",
             Name::Native => "native",
         }
     }
@@ -171,6 +185,8 @@ impl Name {
             Name::Spark => "Spark's sketch BloomFilter, version 1",
             Name::Spark2 => "Spark's sketch BloomFilter, version 2 (Spark 4 and later)",
             Name::Orc => "ORC's BloomFilter and BloomFilterUtf8 messages",
+            Name::Dcso => "DCSO's bloom, version 1 (.bloom files of hashlookup, Plaso)",
+            Name::Poppy => "poppy, version 2 (.pop files)",
             Name::Native => "fullbloom's own, .bloom file",
         }
     }
