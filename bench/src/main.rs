@@ -3,11 +3,13 @@
 //! ```text
 //! cargo run --release --manifest-path bench/Cargo.toml --features rocksdb -- rocksdb [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- classic [--quick] [--json FILE]
+//! cargo run --release --manifest-path bench/Cargo.toml -- libbloom [--quick] [--json FILE]
 //! ```
 
 mod classic;
 mod harness;
 mod keys;
+mod libbloom;
 mod limit;
 mod memory;
 mod rocksdb;
@@ -30,6 +32,8 @@ enum Command {
     Rocksdb(rocksdb::Options),
     /// The `libbloom`, `libbloom-1` and `cassandra` dialects beside libbloom 1.6.
     Classic(Common),
+    /// Our libbloom.so.1 and libbloom.so.2 beside Debian's, all as shared libraries.
+    Libbloom(libbloom::Options),
 }
 
 /// What all comparisons take.
@@ -56,6 +60,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().command {
         Command::Rocksdb(options) => rocksdb::run(&options),
         Command::Classic(options) => classic::run(&options),
+        Command::Libbloom(options) => libbloom::run(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -94,6 +94,10 @@ int main(int argc, char **argv)
     }
     both[0] = open_library(argv[1]);
     both[1] = open_library(argv[2]);
+    if (both[0].add == both[1].add) {
+        fprintf(stderr, "the two are one library\n");
+        return 2;
+    }
     state = argc > 4 ? strtoull(argv[4], NULL, 0) : 1;
     for (int f = 0; f < filters; f++) {
         /* [0] is theirs, [1] ours, [2] and [3] are made by one and given to the other after every few keys. */
