@@ -10,6 +10,7 @@
 mod args;
 mod cassandra;
 mod commands;
+mod database;
 mod directory;
 mod error;
 mod facts;
