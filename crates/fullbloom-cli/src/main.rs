@@ -11,6 +11,7 @@ mod args;
 mod cassandra;
 mod commands;
 mod destination;
+mod database;
 mod directory;
 mod error;
 mod facts;

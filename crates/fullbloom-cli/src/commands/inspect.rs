@@ -2,6 +2,7 @@
 
 use crate::args;
 use crate::cassandra;
+use crate::database;
 use crate::directory::{self, Kind};
 use crate::error::{Failure, Status};
 use crate::facts::{Facts, TableFacts};
@@ -17,7 +18,8 @@ use std::path::{Path, PathBuf};
 /// Of a filter: dialect, size, fill, estimated keys, rate to expect. Estimates come from the bits that are set. Tables
 /// are LevelDB's and RocksDB's; of them kind, policy, partitions and prefixes are told too. Of a directory of
 /// Cassandra every sstable below it: version, keys, bits per key, what its filter costs, and what is remarkable (filter
-/// missing, truncated, mislabelled, too full, too large), with totals by table. A file that cannot be read does not
+/// missing, truncated, mislabelled, too full, too large), with totals by table. Of a database of LevelDB or RocksDB every
+/// table, by level where the MANIFEST can be read, with what a lookup of an absent key costs. A file that cannot be read does not
 /// hide the others. Exit status: 0 if all is well, 1 if a filter is missing or not as it should be, 2 if something
 /// could not be read.
 #[derive(Debug, clap::Args)]
@@ -114,7 +116,8 @@ fn error(path: &Path, failure: &Failure) -> Value {
 
 fn look(path: &Path, args: &Args) -> Result<Seen, Failure> {
     match directory::kind(path) {
-        Some(Kind::Data | Kind::Database) => return look_into(path, args),
+        Some(Kind::Data) => return look_at_sstables(path, args),
+        Some(Kind::Database) => return look_at_tables(path, args),
         None => {}
     }
     let (json, text, is_well) = match open_table(path, args.dialect, None)? {
@@ -133,8 +136,21 @@ fn look(path: &Path, args: &Args) -> Result<Seen, Failure> {
     Ok(Seen { filters: vec![json], text, is_well, ..Seen::default() })
 }
 
+/// The tables of a database of LevelDB or RocksDB.
+fn look_at_tables(path: &Path, args: &Args) -> Result<Seen, Failure> {
+    let report = database::inspect::Report::of(path, database::find(path)?);
+    Ok(Seen {
+        filters: report.filters(),
+        tables: report.tables(),
+        skipped: report.skipped(),
+        text: report.text(output::width(), args.summary),
+        is_well: report.is_well(),
+        unread: Vec::new(),
+    })
+}
+
 /// The sstables of Cassandra in a directory and below it.
-fn look_into(path: &Path, args: &Args) -> Result<Seen, Failure> {
+fn look_at_sstables(path: &Path, args: &Args) -> Result<Seen, Failure> {
     let report = cassandra::inspect::Report::of(cassandra::find(path, args.snapshots)?);
     Ok(Seen {
         filters: report.filters(),

@@ -31,7 +31,8 @@ Examples:
   fullbloom plan --expected-keys 1M --fpr 1%
   fullbloom plan --expected-keys 2e9 --bits-per-key 10 --dialect cassandra
   fullbloom plan --expected-keys 100M --memory 64MiB --json
-  fullbloom plan --from data/ks/table-*/",
+  fullbloom plan --from data/ks/table-1b255f4d/
+  fullbloom plan --from db/ --memory 2GiB",
     group = clap::ArgGroup::new("wish").args(["fpr", "bits_per_key", "memory", "from"]).multiple(true).required(true)
 )]
 pub struct Args {
@@ -40,7 +41,7 @@ pub struct Args {
           hide_default_value = true, required_unless_present = "from")]
     expected_keys: u64,
 
-    /// Take the keys from the sstables in this directory: what would other rates cost them?
+    /// Take the keys from the sstables or tables in this directory: what would other filters cost them?
     #[arg(long, value_name = "DIR", conflicts_with_all = ["expected_keys", "bits_per_key", "dialect"])]
     from: Option<PathBuf>,
 

@@ -31,7 +31,13 @@ impl TableFacts {
         })
     }
 
-    fn kind(&self) -> &'static str {
+    /// What was found.
+    pub fn inspection(&self) -> &Inspection {
+        &self.found
+    }
+
+    /// The layout's name.
+    pub fn kind(&self) -> &'static str {
         self.found.layout.map_or("none", |layout| layout.as_str())
     }
 
@@ -46,7 +52,8 @@ impl TableFacts {
         known.or_else(|| self.found.prefix_extractor.clone())
     }
 
-    fn warnings(&self) -> Vec<String> {
+    /// What is not as it should be.
+    pub fn warnings(&self) -> Vec<String> {
         match (self.found.layout, self.found.dialect) {
             (Some(_), None) => {
                 vec!["the filter's policy or bytes are not known here: it lets every key pass".to_owned()]

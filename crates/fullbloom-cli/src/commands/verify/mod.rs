@@ -3,14 +3,17 @@
 mod table;
 
 use crate::cassandra;
+use crate::database;
 use crate::directory::{self, Kind};
 use crate::error::{Failure, Status};
 use crate::input::open_table;
 use crate::numbers;
 use crate::output::Output;
+use crate::text;
 use fullbloom::cassandra::Descriptor;
 use fullbloom_table::PrefixExtractor;
 use fullbloom_table::cassandra::{pool, verify};
+use fullbloom_table::database::DatabaseTable;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -88,7 +91,8 @@ struct All<'a> {
 impl All<'_> {
     fn look(&mut self, path: &Path) -> Result<(), Failure> {
         match directory::kind(path) {
-            Some(Kind::Data | Kind::Database) => return self.sstables(path),
+            Some(Kind::Data) => return self.sstables(path),
+            Some(Kind::Database) => return self.tables(path),
             None => {}
         }
         if let Some(table) = open_table(path, None, self.args.prefix_extractor)? {
@@ -102,6 +106,44 @@ impl All<'_> {
             path.display(),
             "not a table of LevelDB or RocksDB, and not of an sstable of Cassandra",
         ))
+    }
+
+    /// All tables of a database. One that cannot be read is not well; it does not stop the others.
+    fn tables(&mut self, path: &Path) -> Result<(), Failure> {
+        let database = database::find(path)?;
+        let has_levels = database.has_levels();
+        let (absent, extractor, threads) =
+            (self.args.absent, self.args.prefix_extractor, cassandra::threads());
+        let one = |table: &DatabaseTable| {
+            let verified = database::open(table, extractor).and_then(|open| Ok(open.verify(absent)?));
+            match verified {
+                Ok(found) => table::found(&table.path, &found),
+                Err(failure) => table::unreadable(&table.path, &failure),
+            }
+        };
+        let (own, stray): (Vec<_>, Vec<_>) =
+            database.tables.into_iter().partition(|table| table.place.is_some() || !has_levels);
+        for some in own.chunks(4 * threads) {
+            for found in pool::in_order(some, threads, one) {
+                self.found(found)?;
+            }
+        }
+        for table in stray {
+            let why = "not in the MANIFEST: left over, or not yet of the database";
+            self.skipped.push(json!({ "path": table.path.display().to_string(), "why": why }));
+            if !self.args.json {
+                let path = table.path.display().to_string();
+                self.out.bytes(format!("left out: {}: {why}\n", text::printable(&path)).as_bytes())?;
+            }
+        }
+        for missing in &database.missing {
+            let path = path.join(format!("{:06}.sst", missing.file.number));
+            self.found(table::unreadable(
+                &path,
+                &Failure::text("the MANIFEST has this table, the directory has not"),
+            ))?;
+        }
+        Ok(())
     }
 
     /// All sstables of a directory, or the one of a file. Some at once, so that results are seen as they come.
