@@ -10,8 +10,8 @@
 mod args;
 mod cassandra;
 mod commands;
-mod destination;
 mod database;
+mod destination;
 mod directory;
 mod error;
 mod facts;
