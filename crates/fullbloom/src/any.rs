@@ -13,72 +13,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-/// Calls `$body` with `$D` standing for the dialect's type, or `$full` with the kind of full filter, which
-/// needs all keys before it has a size.
-macro_rules! with_dialect {
-    ($name:expr, $D:ident => $body:expr, $kind:ident => $full:expr, native => $native:expr) => {
-        match $name {
-            Name::Native => $native,
-            Name::Cassandra => {
-                type $D = Cassandra;
-                $body
-            }
-            Name::Cassandra3 => {
-                type $D = Cassandra3;
-                $body
-            }
-            Name::Cassandra2 => {
-                type $D = Cassandra2;
-                $body
-            }
-            Name::Cassandra1 => {
-                type $D = Cassandra1;
-                $body
-            }
-            Name::Cassandra07 => {
-                type $D = Cassandra07;
-                $body
-            }
-            Name::Cassandra0 => {
-                type $D = Cassandra0;
-                $body
-            }
-            Name::Libbloom => {
-                type $D = Libbloom;
-                $body
-            }
-            Name::Libbloom1 => {
-                type $D = Libbloom1;
-                $body
-            }
-            Name::LevelDb => {
-                type $D = LevelDb;
-                $body
-            }
-            Name::RocksDbBlock => {
-                type $D = RocksDbBlock;
-                $body
-            }
-            Name::RocksDbLegacy => {
-                let $kind = Kind::Legacy;
-                $full
-            }
-            Name::RocksDb => {
-                let $kind = Kind::FastLocal;
-                $full
-            }
-            Name::RocksDbRibbon => {
-                let $kind = Kind::Ribbon;
-                $full
-            }
-            Name::JavaLsm => {
-                type $D = JavaLsm;
-                $body
-            }
-        }
-    };
-}
-
 mod growing;
 mod native;
 mod rocksdb;
@@ -146,6 +80,73 @@ pub struct Plan {
     pub expected_fpr: f64,
 }
 
+/// Calls `$body` with `$D` standing for the dialect's type, or `$full` with the kind of full filter, which
+/// needs all keys before it has a size.
+macro_rules! with_dialect {
+    ($name:expr, $D:ident => $body:expr, $kind:ident => $full:expr, native => $native:expr) => {
+        match $name {
+            Name::Native => $native,
+            Name::Cassandra => {
+                type $D = Cassandra;
+                $body
+            }
+            Name::Cassandra3 => {
+                type $D = Cassandra3;
+                $body
+            }
+            Name::Cassandra2 => {
+                type $D = Cassandra2;
+                $body
+            }
+            Name::Cassandra1 => {
+                type $D = Cassandra1;
+                $body
+            }
+            Name::Cassandra07 => {
+                type $D = Cassandra07;
+                $body
+            }
+            Name::Cassandra0 => {
+                type $D = Cassandra0;
+                $body
+            }
+            Name::Libbloom => {
+                type $D = Libbloom;
+                $body
+            }
+            Name::Libbloom1 => {
+                type $D = Libbloom1;
+                $body
+            }
+            Name::LevelDb => {
+                type $D = LevelDb;
+                $body
+            }
+            Name::RocksDbBlock => {
+                type $D = RocksDbBlock;
+                $body
+            }
+            Name::RocksDbLegacy => {
+                let $kind = Kind::Legacy;
+                $full
+            }
+            Name::RocksDb => {
+                let $kind = Kind::FastLocal;
+                $full
+            }
+            Name::RocksDbRibbon => {
+                let $kind = Kind::Ribbon;
+                $full
+            }
+            Name::JavaLsm => {
+                type $D = JavaLsm;
+                $body
+            }
+        }
+    };
+}
+use with_dialect;
+
 /// What this request comes to, without allocating the filter.
 pub fn plan(dialect: Name, request: &Request) -> Result<Plan, SizeError> {
     with_dialect!(
@@ -182,7 +183,7 @@ const MOST_BITS_PER_KEY: u32 = 100;
 /// ```
 pub fn plan_within(dialect: Name, expected_keys: u64, bytes: u64) -> Result<Plan, SizeError> {
     if dialect == Name::Native {
-        return native::plan_within(expected_keys, bytes, MOST_BITS_PER_KEY.into());
+        return native::plan_within(expected_keys, bytes);
     }
     let request = |thousandths: u32| {
         let target = Target::BitsPerKey(f64::from(thousandths) / 1000.0);

@@ -1,6 +1,6 @@
 //! Filters of some dialect that take keys at any time: made empty, or copied from bytes.
 
-use super::{AnyFilter, typed_view};
+use super::{AnyFilter, typed_view, with_dialect};
 use crate::dialect::rocksdb::Kind;
 use crate::dialect::{
     Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, JavaLsm, LevelDb, Libbloom,
@@ -22,6 +22,8 @@ pub trait AnyGrowing: AnyFilter + Any {
     fn clear(&mut self);
     /// Adds all keys of another filter of the same dialect and shape.
     fn merge(&mut self, other: &dyn AnyGrowing) -> Result<(), MergeError>;
+    /// As [`merge`](AnyGrowing::merge), from encoded bytes, read strictly and not copied.
+    fn merge_encoded(&mut self, bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<(), MergeError>;
 }
 
 impl<D: Format + Insert + 'static> AnyGrowing for Filter<D> {
@@ -40,6 +42,10 @@ impl<D: Format + Insert + 'static> AnyGrowing for Filter<D> {
     fn merge(&mut self, other: &dyn AnyGrowing) -> Result<(), MergeError> {
         Filter::merge(self, of_one_dialect(self, other)?)
     }
+
+    fn merge_encoded(&mut self, bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<(), MergeError> {
+        Filter::merge(self, &typed_view::<D>(bytes, geometry)?)
+    }
 }
 
 impl AnyGrowing for NativeFilter {
@@ -57,6 +63,15 @@ impl AnyGrowing for NativeFilter {
 
     fn merge(&mut self, other: &dyn AnyGrowing) -> Result<(), MergeError> {
         self.union(of_one_dialect(self, other)?)
+    }
+
+    fn merge_encoded(&mut self, bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<(), MergeError> {
+        super::native::view(bytes, geometry)?;
+        let other = GuardedFilter::view(bytes)?.into_filter().map_err(|_| MergeError::Unsupported {
+            dialect: Name::Native.as_str(),
+            why: "one has exceptions, or its secret is not known",
+        })?;
+        self.union(&other)
     }
 }
 
@@ -155,7 +170,13 @@ mod tests {
             let slices: Vec<&[u8]> = all.iter().map(|key| key.as_bytes()).collect();
             whole.insert_batch(&slices[..250]);
             half.insert_batch(&slices[250..]);
+            let geometry = whole.geometry();
+            let geometry = Some((geometry.bit_len, geometry.probes));
             whole.merge(&*half).unwrap();
+            let mut again = decode(dialect, &encoded(&*half), geometry).unwrap().unwrap();
+            again.clear();
+            again.merge_encoded(&encoded(&*whole), geometry).unwrap();
+            assert_eq!(again.set_bits(), whole.set_bits(), "{dialect}");
             let mut builder = any::builder(dialect, &REQUEST).unwrap();
             builder.insert_batch(&slices);
             let built = builder.finish().unwrap();
@@ -164,10 +185,7 @@ mod tests {
                 // A native filter counts its keys, and after a merge has an estimate.
                 assert_eq!(encoded(&*whole), encoded(&*built), "{dialect}");
             }
-            let geometry = whole.geometry();
-            let bytes = encoded(&*whole);
-            let mut copy =
-                decode(dialect, &bytes, Some((geometry.bit_len, geometry.probes))).unwrap().unwrap();
+            let mut copy = decode(dialect, &encoded(&*whole), geometry).unwrap().unwrap();
             assert!(slices.iter().all(|key| copy.may_contain(key) && !copy.insert(key)), "{dialect}");
             copy.clear();
             assert_eq!(copy.set_bits(), 0, "{dialect}");

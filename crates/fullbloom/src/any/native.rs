@@ -5,32 +5,27 @@ use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
 use crate::filter::Doubt;
 use crate::native::{self, Builder, GuardedFilter, Hashing, NativeFilter};
-use crate::sizing::{Geometry, Request, Target};
+use crate::sizing::{Geometry, Request};
 use std::io;
 
 pub(super) fn plan(request: &Request) -> Result<Plan, SizeError> {
-    let plan = native::Plan::new(request)?;
-    Ok(Plan {
-        dialect: Name::Native,
-        geometry: plan.geometry(),
-        encoded_len: plan.encoded_len(),
-        expected_fpr: plan.expected_fpr,
-    })
+    native::Plan::new(request).map(|plan| Plan::from(&plan))
 }
 
-/// The largest filter whose file fits, up to so many bits per key.
-pub(super) fn plan_within(expected_keys: u64, bytes: u64, most_bits_per_key: f64) -> Result<Plan, SizeError> {
-    let mut bits = 8.0 * bytes as f64 / expected_keys.max(1) as f64;
-    // Blocks are rounded up, and the front takes its part: a few steps of half a percent.
-    for _ in 0..1000 {
-        let target = Target::BitsPerKey(bits.min(most_bits_per_key));
-        let plan = plan(&Request { expected_keys, target })?;
-        if plan.encoded_len <= bytes {
-            return Ok(plan);
+/// The largest filter whose file fits.
+pub(super) fn plan_within(expected_keys: u64, bytes: u64) -> Result<Plan, SizeError> {
+    native::Plan::within(expected_keys, bytes).map(|plan| Plan::from(&plan))
+}
+
+impl From<&native::Plan> for Plan {
+    fn from(plan: &native::Plan) -> Plan {
+        Plan {
+            dialect: Name::Native,
+            geometry: plan.geometry(),
+            encoded_len: plan.encoded_len(),
+            expected_fpr: plan.expected_fpr,
         }
-        bits *= 0.995;
     }
-    Err(SizeError::OverBudget { bytes })
 }
 
 pub(super) fn builder(request: &Request) -> Result<Box<dyn AnyBuilder>, SizeError> {
