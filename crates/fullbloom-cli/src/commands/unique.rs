@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let end = keys.format().end;
     let (mut new, mut count, mut warned) = (Vec::new(), 0, false);
     let hashing = seen.hashing().clone();
-    keys.in_order_hashed(&progress, threads(), &hashing, |hashes, records| {
+    keys.in_order_hashed_records(&progress, threads(), &hashing, |hashes, records| {
         new.resize(hashes.len(), false);
         count += seen.insert(hashes, &mut new).map_err(|e| Failure::size(Name::Native, &e))?;
         if !args.count {

@@ -158,7 +158,7 @@ fn insert_keys(
     let mut builder = Builder::new(filter, 1);
     let mut inserted = 0;
     let progress = Progress::new("inserting keys", keys.total());
-    keys.in_order_hashed(&progress, threads(), hashing, |hashes, _| {
+    keys.in_order_hashed(&progress, threads(), hashing, |hashes| {
         builder.insert_batch(&Hashes(hashes));
         inserted += hashes.len() as u64;
         Ok(ControlFlow::Continue(()))
@@ -172,7 +172,7 @@ fn hash_all(keys: &mut Keys, hashing: &Hashing) -> Result<Option<HashSpool>, Fai
     let in_memory = keys.are_plain_files();
     let (mut spool, mut full) = (HashSpool::default(), false);
     let progress = Progress::new("reading keys", keys.total());
-    keys.in_order_hashed(&progress, threads(), hashing, |hashes, _| {
+    keys.in_order_hashed(&progress, threads(), hashing, |hashes| {
         full = in_memory && !spool.has_room_for(hashes.len());
         if full {
             return Ok(ControlFlow::Break(()));
