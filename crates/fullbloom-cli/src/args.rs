@@ -1,6 +1,6 @@
 //! The command line: its commands, and the options that several of them share.
 
-use crate::commands::{build, check, completions, inspect, man, merge, plan, table, unique, verify};
+use crate::commands::{build, check, completions, inspect, man, merge, plan, rebuild, table, unique, verify};
 use crate::input::KeyFormat;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
@@ -25,7 +25,8 @@ Examples:
   fullbloom build keys.txt -o keys.bloom
   fullbloom check keys.bloom < asked.txt
   fullbloom unique --state seen.bloom --expected-keys 1M < keys.txt
-  fullbloom inspect keys.bloom nb-1-big-Filter.db
+  fullbloom inspect keys.bloom
+  fullbloom inspect data/ks/table-*/
   fullbloom verify db/*.sst";
 
 /// The commands; what each does is said where its arguments are.
@@ -37,6 +38,7 @@ pub enum Command {
     Unique(unique::Args),
     Inspect(inspect::Args),
     Verify(verify::Args),
+    Rebuild(rebuild::Args),
     Merge(merge::Args),
     Table(table::Args),
     Completions(completions::Args),

@@ -8,8 +8,11 @@
 //! decided there.
 
 mod args;
+mod cassandra;
 mod commands;
+mod database;
 mod destination;
+mod directory;
 mod error;
 mod facts;
 mod input;

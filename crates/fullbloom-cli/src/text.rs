@@ -53,6 +53,11 @@ fn trim_zeros(digits: &str) -> &str {
     if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
 }
 
+/// Bytes as people and `--hex` write them.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The text with control characters written out, so that a file name cannot steer a terminal.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(|c: char| c.is_control()) {

@@ -13,11 +13,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod merge;
+mod growing;
 mod native;
 mod rocksdb;
 
-pub use merge::{AnyMerger, merger};
+pub use growing::{AnyGrowing, decode, growing};
 
 use crate::dialect::rocksdb::Kind;
 use crate::dialect::{

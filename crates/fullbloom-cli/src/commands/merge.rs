@@ -77,15 +77,17 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
 
     let geometry = args.geometry.geometry();
     sound(first, &opened)?;
-    let mut merger =
-        any::merger(dialect, opened.bytes(), geometry).map_err(|e| Failure::new(first.display(), e))?;
+    let merged = any::decode(dialect, opened.bytes(), geometry);
+    let Some(mut merged) = merged.map_err(|e| Failure::new(first.display(), e))? else {
+        let why = format!("{dialect} filters cannot be merged: they are solved for all their keys at once");
+        return Err(Failure::new(first.display(), why).hint("build the filter of all keys anew"));
+    };
     for path in rest {
         let other = open(args, path)?;
         same_dialect(first, dialect, path, &other)?;
         sound(path, &other)?;
-        merger.merge(other.bytes(), geometry).map_err(|e| refused(first, path, &e))?;
+        merged.merge_encoded(other.bytes(), geometry).map_err(|e| refused(first, path, &e))?;
     }
-    let merged = merger.finish();
     destination.write(|out| merged.write_to(out))?;
     summarise(args, destination, &*merged, None)
 }

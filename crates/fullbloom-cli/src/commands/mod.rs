@@ -7,6 +7,8 @@ pub mod inspect;
 pub mod man;
 pub mod merge;
 pub mod plan;
+pub mod plan_from;
+pub mod rebuild;
 pub mod table;
 pub mod unique;
 pub mod verify;
@@ -31,6 +33,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<Status, Failure>
         Command::Unique(args) => unique::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::Rebuild(args) => rebuild::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Table(args) => table::run(&args),
         Command::Completions(args) => completions::run(&args),

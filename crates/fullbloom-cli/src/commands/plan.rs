@@ -1,6 +1,7 @@
 //! `fullbloom plan`: what a filter would cost in each dialect, and whether it would keep the rate.
 
 use crate::args;
+use crate::commands::plan_from;
 use crate::error::{Failure, Status};
 use crate::numbers;
 use crate::output::{self, Output};
@@ -13,6 +14,7 @@ use fullbloom::dialect::Name;
 use fullbloom::native;
 use fullbloom::sizing::{Request, Target};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 /// An expected rate counts as kept up to this much above the asked one: sizing rules round, and the last
 /// percent of a rate cannot be measured with fewer than 10^6 false positives.
@@ -28,13 +30,20 @@ const TOLERANCE: f64 = 1.01;
 Examples:
   fullbloom plan --expected-keys 1M --fpr 1%
   fullbloom plan --expected-keys 2e9 --bits-per-key 10 --dialect cassandra
-  fullbloom plan --expected-keys 100M --memory 64MiB --json",
-    group = clap::ArgGroup::new("target").required(true)
+  fullbloom plan --expected-keys 100M --memory 64MiB --json
+  fullbloom plan --from data/ks/table-1b255f4d/
+  fullbloom plan --from db/ --memory 2GiB",
+    group = clap::ArgGroup::new("wish").args(["fpr", "bits_per_key", "memory", "from"]).multiple(true).required(true)
 )]
 pub struct Args {
     /// How many keys the filter will hold: 1000000, 1e6, 1M
-    #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true, default_value = "0",
+          hide_default_value = true, required_unless_present = "from")]
     expected_keys: u64,
+
+    /// Take the keys from the sstables or tables in this directory: what would other filters cost them?
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["expected_keys", "bits_per_key", "dialect"])]
+    from: Option<PathBuf>,
 
     #[command(flatten)]
     target: TargetArgs,
@@ -65,6 +74,10 @@ struct Row {
 
 /// Plans and prints the rows.
 pub fn run(args: &Args) -> Result<Status, Failure> {
+    if let Some(directory) = &args.from {
+        let (fpr, memory, json) = (args.target.fpr, args.memory, args.json);
+        return plan_from::run(&plan_from::From { directory, fpr, memory, json });
+    }
     if let Some(mistake) = mistake(args) {
         return Err(Failure::new("plan", mistake));
     }

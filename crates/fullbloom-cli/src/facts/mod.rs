@@ -118,7 +118,7 @@ impl Facts {
 }
 
 /// The nearest whole number; null for none, or for one no integer holds.
-fn whole(number: Option<f64>) -> Value {
+pub fn whole(number: Option<f64>) -> Value {
     match number {
         Some(number) if (0.0..1e18).contains(&number) => (number.round() as u64).into(),
         Some(number) => number.into(),

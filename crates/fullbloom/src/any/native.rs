@@ -97,6 +97,52 @@ impl<S: AsRef<[u8]> + Send + Sync> AnyFilter for GuardedFilter<S> {
     }
 }
 
+impl<S: AsRef<[u8]> + Send + Sync> AnyFilter for NativeFilter<S> {
+    fn dialect(&self) -> Name {
+        Name::Native
+    }
+
+    fn geometry(&self) -> Geometry {
+        NativeFilter::geometry(self)
+    }
+
+    fn may_contain(&self, key: &[u8]) -> bool {
+        NativeFilter::may_contain(self, key)
+    }
+
+    fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
+        NativeFilter::may_contain_batch(self, keys, answers);
+    }
+
+    fn encoded_len(&self) -> u64 {
+        NativeFilter::encoded_len(self)
+    }
+
+    fn set_bits(&self) -> u64 {
+        NativeFilter::set_bits(self)
+    }
+
+    fn fill(&self) -> f64 {
+        NativeFilter::fill(self)
+    }
+
+    fn expected_fpr(&self) -> f64 {
+        NativeFilter::expected_fpr(self)
+    }
+
+    fn estimated_keys(&self) -> Option<f64> {
+        NativeFilter::estimated_keys(self)
+    }
+
+    fn doubt(&self) -> Option<Doubt> {
+        None
+    }
+
+    fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        NativeFilter::write_to(self, out)
+    }
+}
+
 impl AnyBuilder for Builder {
     fn insert_batch(&mut self, keys: &[&[u8]]) {
         Builder::insert_batch(self, keys);
