@@ -100,7 +100,9 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         ));
         output::hint("give a larger --expected-keys; a --state must then be begun anew");
     }
-    if let (Some(state), Some(filter)) = (state, seen.only()) {
+    if let (Some(state), Some(filter)) = (state, seen.only())
+        && (count > 0 || !state.path.exists())
+    {
         state.destination.write(|out| filter.write_to(out))?;
     }
     Ok(Status::selected(count > 0))

@@ -86,10 +86,21 @@ pub fn build(
     keys: &mut Keys,
     destination: Destination<'_>,
 ) -> Result<(), Refusal> {
+    if args.native.secret.as_deref().is_some_and(|secret| destination.is(secret)) {
+        let why = "is the file of the secret and would be overwritten by the filter";
+        return Err(Failure::new(args.output.display(), why).into());
+    }
     let (hashing, save_secret) = args.native.hashing()?;
     let mut good = match args.native.except.as_slice() {
         [] => None,
-        files => Some(known_good(files, keys, args.keys.format())?),
+        files => {
+            let good = known_good(files, keys, args.keys.format())?;
+            if good.include(&args.output) {
+                let why = "is a file of known-good keys and would be overwritten by the filter";
+                return Err(Failure::new(args.output.display(), why).into());
+            }
+            Some(good)
+        }
     };
     let request = |expected_keys| Request { expected_keys, target };
     // Exceptions need every key twice, so what can be read only once is kept by counting it.
