@@ -1,19 +1,66 @@
-//! Compiles the C++ peers, if asked for.
+//! Compiles the C++ peers that can be compiled here, and tells the program what it was built with.
+//!
+//! | set | when |
+//! |---|---|
+//! | `fast_local` | a C++ compiler for a CPU with AVX2: RocksDB's algorithm (`cpp/fast_local_avx2.cc`) is a peer |
+//! | `librocksdb` | RocksDB 7 with its headers is installed as well: the library itself is a peer |
+//!
+//! With the feature `rocksdb` both must be there.
+
+use std::path::PathBuf;
+use std::process::Command;
 
 fn main() {
     println!("cargo:rerun-if-changed=cpp");
-    if std::env::var_os("CARGO_FEATURE_ROCKSDB").is_none() {
-        return;
-    }
-    // The library's user, as any program outside RocksDB is compiled.
-    cc::Build::new().cpp(true).std("c++17").opt_level(3).file("cpp/rocksdb_shim.cc").compile("rocksdb_shim");
-    println!("cargo:rustc-link-lib=rocksdb");
+    println!("cargo:rerun-if-changed=Cargo.lock");
+    println!("cargo:rustc-check-cfg=cfg(fast_local)");
+    println!("cargo:rustc-check-cfg=cfg(librocksdb)");
+    let required = std::env::var_os("CARGO_FEATURE_ROCKSDB").is_some();
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    tell("RUSTC", &first_line(Command::new(rustc).arg("--version")).unwrap_or_default());
+
     // The strongest form of the algorithm: for this CPU.
-    cc::Build::new()
-        .cpp(true)
-        .std("c++17")
-        .opt_level(3)
-        .flag("-march=native")
-        .file("cpp/fast_local_avx2.cc")
-        .compile("fast_local_avx2");
+    let mut native = cpp(required);
+    match native.flag("-march=native").file("cpp/fast_local_avx2.cc").try_compile("fast_local_avx2") {
+        Ok(()) => println!("cargo:rustc-cfg=fast_local"),
+        Err(error) if required => panic!("the C++ peers cannot be compiled: {error}"),
+        Err(_) => return tell("CXX", "none that compiles for AVX2"),
+    }
+    let mut compiler = native.get_compiler().to_command();
+    tell("CXX", &first_line(compiler.arg("--version")).unwrap_or_default());
+
+    if required || rocksdb_links() {
+        // The library's user, as any program outside RocksDB is compiled.
+        cpp(required).file("cpp/rocksdb_shim.cc").compile("rocksdb_shim");
+        println!("cargo:rustc-link-lib=rocksdb");
+        println!("cargo:rustc-cfg=librocksdb");
+    }
+}
+
+fn cpp(loud: bool) -> cc::Build {
+    let mut build = cc::Build::new();
+    build.cpp(true).std("c++17").opt_level(3).cargo_warnings(loud);
+    build
+}
+
+/// Whether a program that uses RocksDB 7 can be compiled and linked here.
+fn rocksdb_links() -> bool {
+    let Some(out) = std::env::var_os("OUT_DIR").map(PathBuf::from) else { return false };
+    let source = out.join("has_rocksdb.cc");
+    let program = "#include <rocksdb/version.h>\n#if ROCKSDB_MAJOR != 7\n#error another interface\n#endif\nint main() {}\n";
+    if std::fs::write(&source, program).is_err() {
+        return false;
+    }
+    let mut compiler = cpp(false).get_compiler().to_command();
+    compiler.arg(source).arg("-Wl,--no-as-needed").arg("-lrocksdb").arg("-o").arg(out.join("has_rocksdb"));
+    compiler.output().is_ok_and(|ended| ended.status.success())
+}
+
+fn tell(name: &str, what: &str) {
+    println!("cargo:rustc-env=FULLBLOOM_BENCH_{name}={what}");
+}
+
+fn first_line(command: &mut Command) -> Option<String> {
+    let output = command.output().ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).lines().next()?.to_owned())
 }

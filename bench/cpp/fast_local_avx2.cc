@@ -162,9 +162,8 @@ void fast_local_collect(std::deque<uint64_t>* entries, const char* keys, size_t 
   }
 }
 
-// The filter of all hashes, eight lines in flight; ends the list. For fast_local_free.
-char* fast_local_build(std::deque<uint64_t>* entries, size_t lines, int probes) {
-  char* data = new char[lines * 64]();
+// Sets the bits of all hashes in zeroed lines, eight of them in flight; empties the list.
+void fast_local_build(std::deque<uint64_t>* entries, char* data, size_t lines, int probes) {
   constexpr size_t kAhead = 8;
   char* line[kAhead];
   uint32_t upper[kAhead];
@@ -183,10 +182,8 @@ char* fast_local_build(std::deque<uint64_t>* entries, size_t lines, int probes) 
     take(slot);
   }
   for (size_t i = 0; i < inside; i++) Set(line[(slot + i) % kAhead], upper[(slot + i) % kAhead], probes);
-  delete entries;
-  return data;
 }
 
-void fast_local_free(char* data) { delete[] data; }
+void fast_local_forget(std::deque<uint64_t>* entries) { delete entries; }
 
 }  // extern "C"

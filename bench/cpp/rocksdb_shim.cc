@@ -98,6 +98,9 @@ size_t rocksdb_shim_finish(Builder* builder, const char** filter) {
   return content.size();
 }
 
+// Ends the builder without a filter.
+void rocksdb_shim_forget(Builder* builder) { delete builder; }
+
 void rocksdb_shim_free(const char* filter) { delete[] filter; }
 
 // A reader over bytes that must outlive it.

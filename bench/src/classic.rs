@@ -3,67 +3,11 @@
 use crate::Common;
 use crate::harness::{self, Contestant, Row, Setting};
 use crate::keys::mix;
+use crate::libbloom::Original;
 use fullbloom::{Cassandra, Filter, Libbloom, Libbloom1};
 use std::cell::RefCell;
 use std::error::Error;
-use std::ffi::{c_int, c_void};
 use std::hint::black_box;
-
-/// libbloom 1.6's `struct bloom`.
-#[repr(C)]
-struct Bloom {
-    entries: c_int,
-    error: f64,
-    bits: c_int,
-    bytes: c_int,
-    hashes: c_int,
-    bpe: f64,
-    bf: *mut u8,
-    ready: c_int,
-}
-
-type Init = unsafe extern "C" fn(*mut Bloom, c_int, f64) -> c_int;
-type Key = unsafe extern "C" fn(*mut Bloom, *const c_void, c_int) -> c_int;
-type Reset = unsafe extern "C" fn(*mut Bloom) -> c_int;
-
-/// A filter of the real library.
-struct Original {
-    bloom: RefCell<Bloom>,
-    add: Key,
-    check: Key,
-    reset: Reset,
-    _library: libloading::Library,
-}
-
-impl Original {
-    fn new(entries: u64) -> Result<Original, libloading::Error> {
-        // SAFETY: libbloom has no initialisers; its functions have the types of its header.
-        unsafe {
-            let library = libloading::Library::new("libbloom.so.1")?;
-            let init = *library.get::<Init>(b"bloom_init")?;
-            let (add, check) = (*library.get::<Key>(b"bloom_add")?, *library.get::<Key>(b"bloom_check")?);
-            let reset = *library.get::<Reset>(b"bloom_reset")?;
-            let mut bloom: Bloom = std::mem::zeroed();
-            assert_eq!(init(&mut bloom, entries as c_int, RATE), 0);
-            Ok(Original { bloom: RefCell::new(bloom), add, check, reset, _library: library })
-        }
-    }
-
-    fn add(&self, key: &[u8]) -> u64 {
-        // SAFETY: `bloom` was made by `bloom_init`, and the key's bytes are there.
-        unsafe { (self.add)(&mut *self.bloom.borrow_mut(), key.as_ptr().cast(), key.len() as c_int) as u64 }
-    }
-
-    fn check(&self, key: &[u8]) -> u64 {
-        // SAFETY: as in `add`.
-        unsafe { (self.check)(&mut *self.bloom.borrow_mut(), key.as_ptr().cast(), key.len() as c_int) as u64 }
-    }
-
-    fn reset(&self) {
-        // SAFETY: as in `add`.
-        unsafe { (self.reset)(&mut *self.bloom.borrow_mut()) };
-    }
-}
 
 const RATE: f64 = 0.01;
 /// Who the ratios are to.
@@ -95,7 +39,7 @@ pub fn run(options: &Common) -> Result<(), Box<dyn Error>> {
 /// All races of one size.
 fn at_size(bytes: u64, rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
     let entries = (bytes as f64 * 8.0 / BITS_PER_KEY) as u64;
-    let original = Original::new(entries)
+    let original = Original::new(entries, RATE)
         .map_err(|e| format!("libbloom 1.6 is not here ({e}); on Debian: apt-get install libbloom1"))?;
     let key = |i: u64| mix(i).to_le_bytes();
     let asked = entries.min(1_000_000);

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use std::error::Error;
 use std::io::Write;
 use std::path::Path;
+use std::time::Instant;
 
 /// One contestant of a race: its name and what it does in a round, which is told which round it is in.
 pub struct Contestant<'a> {
@@ -18,7 +19,7 @@ impl<'a> Contestant<'a> {
 }
 
 /// What is the same for all contestants of a race.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
     /// `u64`, `16B` or `32B`.
     pub keys: &'static str,
@@ -55,28 +56,38 @@ pub fn race(
     let warm_up = usize::from(rounds > 1);
     for round in 0..rounds + warm_up {
         for (contestant, speeds) in contestants.iter_mut().zip(&mut speeds) {
-            let start = thread_time();
-            (contestant.run)(turn);
-            let seconds = thread_time() - start;
+            let seconds = time(false, || (contestant.run)(turn));
             turn += 1;
             if round >= warm_up {
                 speeds.push(ops as f64 / seconds / 1e6);
             }
         }
     }
-    let row = |(contestant, mut speeds): (Contestant<'_>, Vec<f64>)| {
+    let row =
+        |(contestant, speeds): (Contestant<'_>, _)| Row { fpr, ..Row::new(contestant.name, setting, speeds) };
+    contestants.into_iter().zip(speeds).map(row).collect()
+}
+
+impl Row {
+    /// The figures of these speeds, a million keys a second each; at least one.
+    pub fn new(filter: String, setting: &Setting, mut speeds: Vec<f64>) -> Row {
         speeds.sort_by(f64::total_cmp);
         let at = |share: f64| speeds[((speeds.len() - 1) as f64 * share).round() as usize];
-        Row {
-            filter: contestant.name,
-            setting: setting.clone(),
-            best: at(1.0),
-            median: at(0.5),
-            quartiles: [at(0.25), at(0.75)],
-            fpr,
-        }
-    };
-    contestants.into_iter().zip(speeds).map(row).collect()
+        let (best, median, quartiles) = (at(1.0), at(0.5), [at(0.25), at(0.75)]);
+        Row { filter, setting: setting.clone(), best, median, quartiles, fpr: None }
+    }
+}
+
+/// How many seconds this takes: of this thread's CPU time, or by the clock if it has threads of its own.
+pub fn time(by_clock: bool, what: impl FnOnce()) -> f64 {
+    if by_clock {
+        let start = Instant::now();
+        what();
+        return start.elapsed().as_secs_f64();
+    }
+    let start = thread_time();
+    what();
+    thread_time() - start
 }
 
 /// Seconds of CPU time this thread has used: what other processes take does not count.

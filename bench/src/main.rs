@@ -1,13 +1,20 @@
 //! fullbloom beside its peers: one process, interleaved rounds, thread CPU time, medians.
 //!
 //! ```text
-//! cargo run --release --manifest-path bench/Cargo.toml --features rocksdb -- rocksdb [--quick] [--json FILE]
+//! cargo run --release --manifest-path bench/Cargo.toml -- compare [--quick] [--json FILE]
+//! cargo run --release --manifest-path bench/Cargo.toml -- rocksdb [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- classic [--quick] [--json FILE]
 //! ```
 
 mod classic;
+mod compare;
+#[cfg(fast_local)]
+mod fast_local;
 mod harness;
 mod keys;
+mod libbloom;
+#[cfg(librocksdb)]
+mod librocksdb;
 mod limit;
 mod memory;
 mod rocksdb;
@@ -15,6 +22,9 @@ mod rocksdb;
 use clap::{Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: memory::HugePages = memory::HugePages;
 
 /// Measures fullbloom beside its peers.
 #[derive(Parser)]
@@ -26,6 +36,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
+    /// The native filter beside fastbloom, sbbf-rs-safe, xorf, parquet, RocksDB and libbloom.
+    Compare(compare::Options),
     /// The `rocksdb` dialect beside RocksDB's own reader and builder.
     Rocksdb(rocksdb::Options),
     /// The `libbloom`, `libbloom-1` and `cassandra` dialects beside libbloom 1.6.
@@ -54,6 +66,7 @@ pub struct Common {
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().command {
+        Command::Compare(options) => compare::run(&options),
         Command::Rocksdb(options) => rocksdb::run(&options),
         Command::Classic(options) => classic::run(&options),
     };

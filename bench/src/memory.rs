@@ -1,6 +1,8 @@
 //! Memory for filters, given to all contestants alike.
 
+use std::alloc::{GlobalAlloc, Layout, System};
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Zeroed bytes that begin at a 2 MiB boundary.
 pub struct Region {
@@ -13,6 +15,11 @@ pub struct Region {
 const HUGE_PAGE: usize = 2 << 20;
 
 impl Region {
+    /// `len` zeroed bytes, in 2 MiB pages if there are enough of them.
+    pub fn new(len: usize) -> Result<Region, std::io::Error> {
+        Region::zeroed(len, len >= LARGE)
+    }
+
     /// `len` bytes; in 2 MiB pages if asked for and the system has them.
     pub fn zeroed(len: usize, huge_pages: bool) -> Result<Region, std::io::Error> {
         let mapped = len.next_multiple_of(HUGE_PAGE) + HUGE_PAGE;
@@ -53,4 +60,73 @@ impl Drop for Region {
         // SAFETY: mapped in `zeroed`, unmapped once.
         unsafe { libc::munmap(self.base, self.mapped) };
     }
+}
+
+/// Gives allocations of 4 MiB and more 2 MiB pages, if that was asked for: then peers that do not ask for them
+/// have them too.
+pub struct HugePages;
+
+static WANTED: AtomicBool = AtomicBool::new(false);
+
+impl HugePages {
+    /// From now on, in the whole program.
+    pub fn want() {
+        WANTED.store(true, Ordering::Relaxed);
+    }
+}
+
+// SAFETY: the system's allocator does it all; large blocks are asked for with a wider alignment, of which `dealloc`
+// knows by their size.
+unsafe impl GlobalAlloc for HugePages {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        let block = unsafe { System.alloc(widened(layout)) };
+        advise(block, layout.size());
+        block
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if layout.size() < LARGE {
+            // SAFETY: the caller's promise.
+            return unsafe { System.alloc_zeroed(layout) };
+        }
+        // The pages are advised before they are first touched: by the zeros.
+        // SAFETY: the caller's promise; the block is `size` bytes long.
+        unsafe {
+            let block = self.alloc(layout);
+            if !block.is_null() {
+                block.write_bytes(0, layout.size());
+            }
+            block
+        }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: allocated with this layout, widened the same way.
+        unsafe { System.dealloc(block, widened(layout)) }
+    }
+}
+
+const LARGE: usize = 4 << 20;
+
+fn widened(layout: Layout) -> Layout {
+    if layout.size() < LARGE { layout } else { layout.align_to(HUGE_PAGE).unwrap_or(layout) }
+}
+
+/// Asks for 2 MiB pages in a block of memory that was not touched yet, if they are wanted.
+pub fn advise(block: *mut u8, len: usize) {
+    if len < LARGE || block.is_null() || !WANTED.load(Ordering::Relaxed) {
+        return;
+    }
+    let start = (block as usize).next_multiple_of(HUGE_PAGE) - block as usize;
+    let len = (len - start.min(len)) / HUGE_PAGE * HUGE_PAGE;
+    // SAFETY: whole pages inside the block; the advice changes no content.
+    unsafe { libc::madvise(block.wrapping_add(start).cast(), len, libc::MADV_HUGEPAGE) };
+}
+
+/// Bytes that can be had without swapping; `None` where the system does not tell.
+pub fn available() -> Option<u64> {
+    let info = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? << 10)
 }

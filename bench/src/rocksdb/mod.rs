@@ -4,12 +4,12 @@
 //! probe at a time. *RocksDB AVX2* is the algorithm of its AVX2 reader and of its builder, compiled for this CPU
 //! (`cpp/fast_local_avx2.cc`): what a RocksDB made with `-march=native` does. Keys are eight bytes.
 
-#[cfg(feature = "rocksdb")]
+#[cfg(fast_local)]
 mod peers;
 
 use crate::Common;
 use crate::harness::{self, Contestant, Row, Setting};
-use crate::keys::{self, Key, Questions};
+use crate::keys::{self, Mix, Questions};
 use crate::limit;
 use crate::memory::Region;
 use fullbloom::hash::xxph3_rocksdb;
@@ -31,6 +31,9 @@ pub struct Options {
     #[arg(long, value_name = "MODES", value_delimiter = ',')]
     modes: Option<Vec<String>>,
 }
+
+/// Keys are eight bytes.
+type Key = [u8; 8];
 
 /// The opponent that ratios are given to.
 const OPPONENT: &str = "RocksDB AVX2";
@@ -60,7 +63,7 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
             subject.check()?;
             for (mode, race) in [("single", Subject::single as fn(&_, _) -> _), ("batch", Subject::batch)] {
                 if wanted(mode) {
-                    let measured = race(&subject, rounds);
+                    let measured = race(&subject, rounds)?;
                     harness::print(&measured, OPPONENT);
                     rows.extend(measured);
                 }
@@ -78,15 +81,17 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-#[cfg(feature = "rocksdb")]
 fn opponents() -> String {
-    format!("RocksDB {} as installed; its AVX2 algorithm with -O3 -march=native", peers::version())
-}
-
-#[cfg(not(feature = "rocksdb"))]
-fn opponents() -> String {
-    "without RocksDB: build with --features rocksdb to have it (needs librocksdb-dev and a C++ compiler)"
-        .to_owned()
+    #[cfg(librocksdb)]
+    return format!(
+        "RocksDB {} as installed; its AVX2 algorithm with -O3 -march=native",
+        crate::librocksdb::version()
+    );
+    #[cfg(all(fast_local, not(librocksdb)))]
+    return "RocksDB's AVX2 algorithm with -O3 -march=native; RocksDB 7 itself is not installed (librocksdb-dev)"
+        .to_owned();
+    #[cfg(not(fast_local))]
+    return "without RocksDB: no C++ compiler for AVX2".to_owned();
 }
 
 /// A filter of one size, and what it is asked.
@@ -96,7 +101,7 @@ struct Subject {
     dialect: RocksDb,
     members: u64,
     bits_per_key: f64,
-    questions: Questions,
+    questions: Questions<Key>,
     hashes: Vec<u64>,
     fpr: f64,
 }
@@ -113,11 +118,11 @@ impl Subject {
         let mut some = Vec::new();
         for start in (0..members).step_by(1 << 16) {
             some.clear();
-            some.extend((start..members.min(start + (1 << 16))).map(keys::member));
+            some.extend((start..members.min(start + (1 << 16))).map(keys::member::<Key>));
             dialect.set_keys(data, &some);
         }
         trailer.copy_from_slice(&[0xff, 0, probes as u8, 0, 0]);
-        let questions = Questions::new(bytes, members);
+        let questions = Questions::<Key>::new(bytes, members, Mix::Half);
         let hashes = questions.keys.iter().map(|key| xxph3_rocksdb(key)).collect();
         let mut subject = Subject { content, dialect, members, bits_per_key, questions, hashes, fpr: 0.0 };
         subject.fpr = subject.measured_fpr();
@@ -153,31 +158,33 @@ impl Subject {
         if answers != one_by_one {
             return Err("a batch does not answer as single keys do".into());
         }
-        #[cfg(feature = "rocksdb")]
-        for (name, theirs) in peers::answers(&self.content, self.dialect, keys)? {
-            if theirs != one_by_one {
-                return Err(format!("{name} does not answer as fullbloom does").into());
-            }
-        }
+        #[cfg(fast_local)]
+        peers::check_answers(&self.content, self.dialect, keys, &one_by_one)?;
         Ok(())
     }
 
-    fn single(&self, rounds: usize) -> Vec<Row> {
+    fn single(&self, rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
         let (view, questions) = (self.view(), &self.questions);
         let mut contestants = vec![Contestant::new("fullbloom", move |turn| {
             let found =
                 questions.keys[questions.at(turn)].iter().filter(|key| view.may_contain(*key)).count();
             black_box(found);
         })];
-        #[cfg(feature = "rocksdb")]
-        contestants.extend(peers::single(&self.content, self.dialect, questions));
+        #[cfg(fast_local)]
+        contestants.extend(peers::single(&self.content, self.dialect, questions)?);
         contestants.push(Contestant::new("LIMIT", move |turn| {
-            limit::single(self.lines(), &self.hashes[questions.at(turn)]);
+            limit::single(self.lines(), &self.hashes[questions.at(turn)], |&hash| hash);
         }));
-        harness::race(&self.setting("single"), questions.window() as u64, rounds, Some(self.fpr), contestants)
+        Ok(harness::race(
+            &self.setting("single"),
+            questions.window() as u64,
+            rounds,
+            Some(self.fpr),
+            contestants,
+        ))
     }
 
-    fn batch(&self, rounds: usize) -> Vec<Row> {
+    fn batch(&self, rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
         let (view, questions) = (self.view(), &self.questions);
         let slices: Vec<&[u8]> = questions.keys.iter().map(|key| &key[..]).collect();
         let answers = || vec![false; questions.window()];
@@ -202,12 +209,18 @@ impl Subject {
             view.may_contain_bitmap(&questions.keys[questions.at(turn)], &mut out);
             black_box(&out);
         }));
-        #[cfg(feature = "rocksdb")]
-        contestants.extend(peers::batch(&self.content, self.dialect, questions, &self.hashes));
+        #[cfg(fast_local)]
+        contestants.extend(peers::batch(&self.content, self.dialect, questions, &self.hashes)?);
         contestants.push(Contestant::new("LIMIT", move |turn| {
-            limit::batch(self.lines(), &self.hashes[questions.at(turn)]);
+            limit::batch(self.lines(), &self.hashes[questions.at(turn)], |&hash| hash);
         }));
-        harness::race(&self.setting("batch"), questions.window() as u64, rounds, Some(self.fpr), contestants)
+        Ok(harness::race(
+            &self.setting("batch"),
+            questions.window() as u64,
+            rounds,
+            Some(self.fpr),
+            contestants,
+        ))
     }
 
     /// From keys to a filter in memory of its own, which every contestant asks for as it does: page faults count.
@@ -226,8 +239,8 @@ impl Subject {
         let policy = Policy::new(Kind::FastLocal, self.bits_per_key)?;
         let built = ours(policy, members)?.encode();
         let len = built.len() - TRAILER;
-        #[cfg(feature = "rocksdb")]
-        peers::check_build(members, self.bits_per_key, &built)?;
+        #[cfg(fast_local)]
+        peers::check_build(members, self.bits_per_key, self.dialect.geometry().probes, &built)?;
         drop(built);
 
         let mut contestants = vec![Contestant::new("fullbloom", move |_| {
@@ -243,13 +256,13 @@ impl Subject {
             }
             black_box(filter);
         }));
-        #[cfg(feature = "rocksdb")]
+        #[cfg(fast_local)]
         contestants.extend(peers::build(members, self.bits_per_key, len, probes));
         let hashes: Vec<u64> = some.iter().map(|key| xxph3_rocksdb(key)).collect();
         let mut touched = Region::zeroed(len, false)?;
         contestants.push(Contestant::new("LIMIT", move |_| {
             for keys in members.parts() {
-                limit::build(touched.as_chunks_mut().0, &hashes[..keys.len()]);
+                limit::build(touched.as_chunks_mut().0, &hashes[..keys.len()], |&hash| hash);
             }
         }));
         Ok(harness::race(&self.setting("build"), members.count, rounds, None, contestants))

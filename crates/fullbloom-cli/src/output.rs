@@ -109,9 +109,14 @@ pub fn coloured(stream: &impl anstream::stream::RawStream) -> bool {
 /// `error: …` and perhaps `hint: …`.
 pub fn error(text: &str, hint: Option<&str>) {
     message("\x1b[1;31merror:\x1b[0m", text);
-    if let Some(hint) = hint {
-        message("\x1b[1;36mhint:\x1b[0m", hint);
+    if let Some(text) = hint {
+        self::hint(text);
     }
+}
+
+/// `hint: …`
+pub fn hint(text: &str) {
+    message("\x1b[1;36mhint:\x1b[0m", text);
 }
 
 /// `warning: …`

@@ -28,8 +28,8 @@ Examples:
   fullbloom inspect data/ks/table-*/
   fullbloom inspect --summary /var/lib/cassandra/data
   fullbloom inspect db/*.sst
-  fullbloom inspect --dialect leveldb keys.bloom
-  fullbloom inspect --json --dialect leveldb keys.bloom")]
+  fullbloom inspect --json keys.bloom
+  fullbloom inspect --dialect leveldb filter.block")]
 pub struct Args {
     /// Filter files, tables and directories
     #[arg(required = true, value_name = "FILE")]
@@ -128,7 +128,8 @@ fn look(path: &Path, args: &Args) -> Result<Seen, Failure> {
         None => {
             let file = FilterFile::load(path, args.dialect, args.geometry.geometry())?;
             let opened = file.open()?;
-            let facts = Facts::of(path, &*opened.filter, opened.bytes, opened.warnings);
+            let facts =
+                Facts::of(path, &*opened.filter, opened.bytes, opened.warnings).with_native(opened.native);
             (facts.json(), facts.text(), facts.is_well())
         }
     };

@@ -72,7 +72,7 @@ impl TableFacts {
             && self.found.dialect == Some(Name::RocksDb)
         {
             notes
-                .push("Ribbon was asked for; RocksDB stores a Bloom filter where that is smaller".to_owned());
+                .push("Ribbon was asked for; RocksDB stores a Bloom filter where that is smaller, and in flushed tables".to_owned());
         }
         if self.found.layout == Some(FilterLayout::PerBlock) && self.found.policy_property.is_some() {
             notes.push("RocksDB 7.4 and later ignore per-block filters".to_owned());

@@ -1,0 +1,193 @@
+//! What a filter must do to be compared, and fullbloom's own way of doing it.
+
+use crate::keys::Key;
+use crate::limit;
+use crate::memory::Region;
+use fullbloom::hash::Fold64;
+use fullbloom::native::{Builder, Column, Hashing, NativeFilter, Plan};
+use fullbloom::sizing::{Request, Target};
+use std::error::Error;
+
+/// A filter of one size.
+pub trait Contender<K> {
+    fn name(&self) -> String;
+
+    /// Begins again with an empty filter.
+    fn start(&mut self);
+
+    /// Takes more keys.
+    fn insert(&mut self, keys: &[K]);
+
+    /// All keys were there: from now on it is asked.
+    fn finish(&mut self) {}
+
+    /// Not timed: makes the finished filter ready for questions, where that is the bench's need and not the filter's.
+    fn settle(&mut self) {}
+
+    /// How many of the keys may be present, asked one by one.
+    fn count(&self, keys: &[K]) -> usize;
+
+    /// An answer to each key, by the filter's own batch if it has one.
+    fn answer(&self, keys: &[K], out: &mut [bool]);
+
+    /// Whether it uses more than one thread: then what passes on the clock counts, not the time of one thread.
+    fn is_parallel(&self) -> bool {
+        false
+    }
+
+    /// Whether a large one takes so long to build that a quick comparison must do without.
+    fn is_slow_to_build(&self) -> bool {
+        false
+    }
+
+    /// Whether it is a filter that answers: the limit is not.
+    fn is_filter(&self) -> bool {
+        true
+    }
+}
+
+/// Contenders of all kinds, in the order of the table.
+pub type Contenders<K> = Vec<Box<dyn Contender<K>>>;
+
+/// What a filter is made for.
+#[derive(Clone, Copy)]
+pub struct Size {
+    pub bytes: u64,
+    pub members: u64,
+    pub bits_per_key: f64,
+}
+
+/// Keys in the form in which the native filter takes many of them.
+pub trait NativeKeys: Key {
+    fn answer(filter: &NativeFilter, keys: &[Self], out: &mut [bool]);
+    fn insert(builder: &mut Builder, keys: &[Self]);
+}
+
+impl NativeKeys for u64 {
+    fn answer(filter: &NativeFilter, keys: &[u64], out: &mut [bool]) {
+        filter.may_contain_batch(&Column(keys), out);
+    }
+
+    fn insert(builder: &mut Builder, keys: &[u64]) {
+        builder.insert_batch(&Column(keys));
+    }
+}
+
+impl<const N: usize> NativeKeys for [u8; N] {
+    fn answer(filter: &NativeFilter, keys: &[[u8; N]], out: &mut [bool]) {
+        filter.may_contain_batch(keys, out);
+    }
+
+    fn insert(builder: &mut Builder, keys: &[[u8; N]]) {
+        builder.insert_batch(keys);
+    }
+}
+
+/// The native filter, built on one thread or several.
+pub struct Fullbloom {
+    plan: Plan,
+    threads: usize,
+    builder: Option<Builder>,
+    filter: Option<NativeFilter>,
+}
+
+/// Its row in tables.
+pub const OURS: &str = "fullbloom";
+
+impl Fullbloom {
+    pub fn new(size: Size, threads: usize) -> Result<Fullbloom, Box<dyn Error>> {
+        let target = Target::BitsPerKey(size.bits_per_key);
+        let plan = Plan::new(&Request { expected_keys: size.members, target })?;
+        Ok(Fullbloom { plan, threads, builder: None, filter: None })
+    }
+
+    fn filter(&self) -> &NativeFilter {
+        self.filter.as_ref().expect("finished")
+    }
+}
+
+impl<K: NativeKeys> Contender<K> for Fullbloom {
+    fn name(&self) -> String {
+        match self.threads {
+            1 => OURS.to_owned(),
+            several => format!("{OURS}, {several} threads"),
+        }
+    }
+
+    fn start(&mut self) {
+        self.filter = None;
+        let filter = NativeFilter::from_plan(&self.plan, Hashing::default()).expect("memory for a filter");
+        self.builder = Some(Builder::new(filter, self.threads));
+    }
+
+    fn insert(&mut self, keys: &[K]) {
+        K::insert(self.builder.as_mut().expect("started"), keys);
+    }
+
+    fn finish(&mut self) {
+        self.filter = self.builder.take().map(Builder::finish);
+    }
+
+    fn count(&self, keys: &[K]) -> usize {
+        let filter = self.filter();
+        keys.iter().filter(|key| key.bytes(|key| filter.may_contain(key))).count()
+    }
+
+    fn answer(&self, keys: &[K], out: &mut [bool]) {
+        K::answer(self.filter(), keys, out);
+    }
+
+    fn is_parallel(&self) -> bool {
+        self.threads > 1
+    }
+}
+
+/// One line touched for each key, hashed as the native filter does.
+pub struct Limit {
+    bytes: usize,
+    lines: Option<Region>,
+    hash: Fold64,
+}
+
+impl Limit {
+    pub fn new(size: Size) -> Limit {
+        Limit { bytes: size.bytes as usize, lines: None, hash: Fold64::new(0) }
+    }
+
+    fn lines(&self) -> &[[u8; 64]] {
+        self.lines.as_ref().expect("started").as_chunks().0
+    }
+}
+
+/// Its row in tables.
+pub const LIMIT: &str = "LIMIT";
+
+impl<K: Key> Contender<K> for Limit {
+    fn name(&self) -> String {
+        LIMIT.to_owned()
+    }
+
+    fn start(&mut self) {
+        self.lines = None;
+        self.lines = Some(Region::new(self.bytes).expect("memory for the limit"));
+    }
+
+    fn insert(&mut self, keys: &[K]) {
+        let hash = self.hash;
+        let lines = self.lines.as_mut().expect("started").as_chunks_mut().0;
+        limit::build(lines, keys, |key| key.bytes(|key| hash.hash(key)));
+    }
+
+    fn count(&self, keys: &[K]) -> usize {
+        limit::single(self.lines(), keys, |key| key.bytes(|key| self.hash.hash(key)));
+        0
+    }
+
+    fn answer(&self, keys: &[K], _: &mut [bool]) {
+        limit::batch(self.lines(), keys, |key| key.bytes(|key| self.hash.hash(key)));
+    }
+
+    fn is_filter(&self) -> bool {
+        false
+    }
+}
