@@ -13,10 +13,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod convert;
 mod growing;
 mod native;
 mod rocksdb;
 
+pub use convert::{ConvertError, MadeFor, convert};
 pub use growing::{AnyGrowing, decode, growing};
 
 use crate::dialect::rocksdb::Kind;

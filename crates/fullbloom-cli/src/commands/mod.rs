@@ -1,8 +1,10 @@
 //! The commands, one file each.
 
+pub mod bench;
 pub mod build;
 pub mod check;
 pub mod completions;
+pub mod convert;
 pub mod inspect;
 pub mod man;
 pub mod merge;
@@ -35,6 +37,8 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<Status, Failure>
         Command::Verify(args) => verify::run(&args),
         Command::Rebuild(args) => rebuild::run(&args),
         Command::Merge(args) => merge::run(&args),
+        Command::Convert(args) => convert::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Table(args) => table::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
