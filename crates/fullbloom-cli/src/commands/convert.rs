@@ -131,12 +131,9 @@ fn folded(args: &Args, file: FilterFile) -> Result<NativeFilter, Failure> {
     }
     while wanted(&filter, times) {
         filter = filter.folded().map_err(|_| {
-            let why = format!(
-                "it cannot be halved {} times: {} blocks are an odd number ({})",
-                args.fold.map_or("so many".to_owned(), |fold| fold.to_string()),
-                filter.blocks(),
-                text::bytes(filter.encoded_len()),
-            );
+            let (blocks, size) = (filter.blocks(), text::bytes(filter.encoded_len()));
+            let why =
+                format!("it cannot be halved any further: {blocks} blocks, in {size}, are an odd number");
             Failure::new(&path, why).hint("build the smaller filter of the keys")
         })?;
         times += 1;

@@ -5,10 +5,11 @@ use crate::cassandra;
 use crate::database;
 use crate::directory::{self, Kind};
 use crate::error::{Failure, Status};
-use crate::facts::{Facts, TableFacts};
+use crate::facts::{Facts, SstableFacts, TableFacts};
 use crate::input::{FilterFile, open_table};
 use crate::output::{self, Output};
 use crate::sizing::GeometryArgs;
+use fullbloom::cassandra::Descriptor;
 use fullbloom::dialect::Name;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -128,8 +129,11 @@ fn look(path: &Path, args: &Args) -> Result<Seen, Failure> {
         None => {
             let file = FilterFile::load(path, args.dialect, args.geometry.geometry())?;
             let opened = file.open()?;
-            let facts =
-                Facts::of(path, &*opened.filter, opened.bytes, opened.warnings).with_native(opened.native);
+            let of_sstable = args.dialect.is_none() && Descriptor::parse(path).is_ok();
+            let facts = Facts::of(path, &*opened.filter, opened.bytes, opened.warnings)
+                .with_native(opened.native)
+                .recognised(file.recognised())
+                .with_sstable(if of_sstable { SstableFacts::of(path) } else { None });
             (facts.json(), facts.text(), facts.is_well())
         }
     };

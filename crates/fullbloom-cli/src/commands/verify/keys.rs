@@ -33,14 +33,14 @@ pub fn found(path: &Path, args: &Args) -> Result<Found, Failure> {
     let file = FilterFile::load(path, args.dialect, geometry)?.with_secret(args.secret.read()?);
     let opened = file.open()?;
     if args.keys.is_empty() {
-        return Ok(tell(path, &opened, None));
+        return Ok(tell(path, &file, &opened, None));
     }
     if opened.is_locked {
         let failure = Failure::new(path.display(), "the filter is keyed, and its secret is not in the file");
         return Err(failure.hint("give --secret FILE"));
     }
     let asked = ask(&file, &opened, args)?;
-    Ok(tell(path, &opened, Some(&asked)))
+    Ok(tell(path, &file, &opened, Some(&asked)))
 }
 
 fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Failure> {
@@ -90,7 +90,7 @@ fn made_up(number: u64) -> Vec<u8> {
     [MARK, format!("{mixed:016x}").as_bytes()].concat()
 }
 
-fn tell(path: &Path, opened: &Opened<'_>, asked: Option<&Asked>) -> Found {
+fn tell(path: &Path, file: &FilterFile, opened: &Opened<'_>, asked: Option<&Asked>) -> Found {
     let dialect = opened.filter.dialect();
     let measured = asked.filter(|a| a.absent > 0).map(|a| a.passed as f64 / a.absent as f64);
     let rebuilt = asked.and_then(|a| a.rebuilt_identical);
@@ -104,6 +104,7 @@ fn tell(path: &Path, opened: &Opened<'_>, asked: Option<&Asked>) -> Found {
         "measured_fpr": measured,
         "rebuilt_identical": rebuilt,
         "first_missing": asked.and_then(|a| a.first_missing.as_deref()).map(text::hex),
+        "recognised": file.recognised(),
         "problems": opened.warnings,
     });
     let mut text = format!("{}\n", text::printable(&path.display().to_string()));
@@ -111,6 +112,7 @@ fn tell(path: &Path, opened: &Opened<'_>, asked: Option<&Asked>) -> Found {
         let _ = writeln!(text, "  {name:<15} {}", text::printable(&value)); // a String takes everything
     };
     line("dialect", format!("{dialect}, {}", dialect.about()));
+    line("recognised", file.recognised().to_owned());
     match asked {
         None => line(
             "read",

@@ -139,7 +139,13 @@ impl All<'_> {
                 return self.sstables(path);
             }
         }
-        self.found(keys::found(path, self.args)?)
+        match keys::found(path, self.args) {
+            Err(Failure::Message { text, hint }) if !told && hint.is_some() => {
+                let text = format!("{text}; it is not a table of LevelDB or RocksDB either");
+                Err(Failure::Message { text, hint })
+            }
+            found => self.found(found?),
+        }
     }
 
     /// All tables of a database. One that cannot be read is not well; it does not stop the others.
