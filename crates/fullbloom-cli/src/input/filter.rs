@@ -194,11 +194,11 @@ fn unknown(path: &Path, bytes: &[u8], cause: &DecodeError) -> Failure {
     let list = |names: &[Name]| names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
     let candidates = sniff::candidates(bytes);
     let raw = "raw bits (libbloom-1, java-lsm) with --bits M --probes K";
-    Failure::new(path.display(), cause).hint(match candidates.as_slice() {
-        [] => format!(
-            "its bytes fit no dialect that says its own size; give --dialect D, one of {}, or read it as {raw}",
-            list(Name::ALL)
-        ),
-        names => format!("give --dialect D: its bytes can be read as {}, or as {raw}", list(names)),
-    })
+    let hint = match candidates.as_slice() {
+        [] => {
+            format!("give --dialect D, one of {}; its bytes fit none, unless they are {raw}", list(Name::ALL))
+        }
+        names => format!("give --dialect D; its bytes can be read as {}, or as {raw}", list(names)),
+    };
+    Failure::new(path.display(), cause).hint(hint)
 }
