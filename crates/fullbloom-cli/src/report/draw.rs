@@ -8,7 +8,7 @@ use std::fmt::Write;
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 320.0;
 /// Room for the labels of the axes.
-const LEFT: f64 = 66.0;
+const LEFT: f64 = 72.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 46.0;
@@ -54,7 +54,14 @@ pub fn rates(curves: &[Curve], points: &[Point]) -> String {
     };
     let mut svg = begin("Rate against bits per key");
     for decade in 0..=decades as i32 {
-        let (at, label) = (y(10f64.powi(-decade)), text::rate(10f64.powi(-decade)));
+        // Percent as long as they are short.
+        let label = match decade {
+            0..=4 => text::rate(10f64.powi(-decade)),
+            5 => "10⁻⁵".to_owned(),
+            6 => "10⁻⁶".to_owned(),
+            _ => "10⁻⁷".to_owned(),
+        };
+        let at = y(10f64.powi(-decade));
         let _ = write!(
             svg,
             "<line x1=\"{LEFT}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\" stroke=\"var(--grid)\"/>\
@@ -109,12 +116,14 @@ pub fn rates(curves: &[Curve], points: &[Point]) -> String {
     // With a name where there is one to read.
     if let [point] = points {
         let (at_x, at_y) = (x(point.bits_per_key), y(point.fpr));
-        let (anchor, dx) = if at_x > WIDTH * 0.6 { ("end", -10.0) } else { ("start", 10.0) };
+        // Curves fall: above to the right there is room, and below to the left.
+        let (anchor, dx, dy) =
+            if at_x > WIDTH - RIGHT - 165.0 { ("end", -10.0, 18.0) } else { ("start", 9.0, -9.0) };
         let _ = write!(
             svg,
             "<text class=\"label\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">this filter: {}</text>",
             at_x + dx,
-            at_y - 9.0,
+            at_y + dy,
             escape(&text::rate(point.fpr))
         );
     }

@@ -113,7 +113,7 @@ header,main,footer{max-width:62rem;margin:0 auto;padding:0 1rem}
 header{padding-top:1.5rem}
 h1{font-size:1.5rem;line-height:1.25;margin:0;overflow-wrap:anywhere}
 h2{font-size:1.05rem;margin:0 0 .25rem}
-header p,section p,footer{color:var(--soft);margin:.25rem 0 .75rem}
+header p,section p{color:var(--soft);margin:.25rem 0 .75rem}
 section{background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:1rem;margin:1rem 0}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.5rem,1fr));gap:.75rem;margin:1rem 0}
 .figures div{background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:.6rem .8rem;
@@ -146,9 +146,9 @@ font-size:.9rem;font-variant-numeric:tabular-nums}
 .remarks li:last-child{border:0}
 .remarks b{font-size:.8rem;margin-right:.4rem;color:var(--soft)}
 .remarks b.damage,.remarks b.error{color:var(--bad)}.remarks b.warning{color:var(--warn)}
-footer{padding-bottom:2rem;font-size:.85rem}
+footer{padding-bottom:2rem;font-size:.85rem;color:var(--soft)}
 @media (max-width:32rem){.bars,.strips{grid-template-columns:minmax(3rem,38%) 1fr max-content;gap:.3rem .5rem}
-section{padding:.75rem}svg text{font-size:15px}}
+section{padding:.75rem}svg text{font-size:18px}}
 ";
 
 #[cfg(test)]

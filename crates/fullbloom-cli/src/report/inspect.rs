@@ -143,7 +143,7 @@ fn figures(rows: &[Row<'_>]) -> Vec<(String, &'static str)> {
 }
 
 /// 1 234 567, as far as a line cannot break in it.
-fn grouped(number: u64) -> String {
+pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {
@@ -173,21 +173,22 @@ fn remarks(rows: &[Row<'_>], errors: &[Value]) -> Vec<(String, String)> {
 
 /// Curves of the dialects there are, at most three, and the filters on them.
 fn draw_rates(page: &mut Page, rows: &[Row<'_>]) {
-    let mut dialects: Vec<(Name, u64)> = Vec::new();
+    let mut dialects: Vec<(Name, u64, usize)> = Vec::new();
     for (name, keys) in rows.iter().filter_map(|row| Some((row.dialect()?, row.keys().unwrap_or(0)))) {
-        match dialects.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, most)) => *most = keys.max(*most),
-            None => dialects.push((name, keys)),
+        match dialects.iter_mut().find(|(known, _, _)| *known == name) {
+            Some((_, most, count)) => (*most, *count) = (keys.max(*most), *count + 1),
+            None => dialects.push((name, keys, 1)),
         }
     }
+    dialects.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
     dialects.truncate(3);
-    let mut curves: Vec<Curve> = dialects.iter().map(|(name, keys)| own_curve(*name, *keys)).collect();
+    let mut curves: Vec<Curve> = dialects.iter().map(|(name, keys, _)| own_curve(*name, *keys)).collect();
     curves.push(textbook());
     let points: Vec<Point> = rows
         .iter()
         .filter_map(|row| {
             let (bits_per_key, fpr, dialect) = (row.bits_per_key?, row.fpr?, row.dialect()?);
-            let curve = dialects.iter().position(|(name, _)| *name == dialect).unwrap_or(3);
+            let curve = dialects.iter().position(|(name, _, _)| *name == dialect).unwrap_or(3);
             Some(Point { name: row.name.clone(), bits_per_key, fpr, curve })
         })
         .collect();

@@ -2,7 +2,7 @@
 
 use super::draw::{self, Bar, Point};
 use super::html::Page;
-use super::inspect::{own_curve, textbook};
+use super::inspect::{grouped, own_curve, textbook};
 use crate::text;
 use fullbloom::dialect::Name;
 use serde_json::Value;
@@ -39,7 +39,8 @@ fn bar(name: String, value: &Value, colour: usize) -> Bar {
 /// One filter in every dialect.
 fn of_dialects(planned: &Value) -> Page {
     let keys = planned["expected_keys"].as_u64().unwrap_or(0);
-    let mut page = Page::new(&format!("A filter of {keys} keys"), "by the sizing rule of each dialect");
+    let mut page =
+        Page::new(&format!("A filter of {} keys", grouped(keys)), "by the sizing rule of each dialect");
     let possible: Vec<&Value> = rows(planned).iter().filter(|row| !row["bits"].is_null()).collect();
     let points: Vec<Point> = possible
         .iter()
@@ -48,7 +49,7 @@ fn of_dialects(planned: &Value) -> Page {
                 name: row["dialect"].as_str()?.to_owned(),
                 bits_per_key: row["bits_per_key"].as_f64()?,
                 fpr: row["expected_fpr"].as_f64()?,
-                curve: 0,
+                curve: usize::from(possible.len() > 1),
             })
         })
         .collect();
@@ -90,7 +91,7 @@ fn of_sstables(planned: &Value) -> Page {
     let title = format!("What other rates cost {}", planned["from"].as_str().unwrap_or("?"));
     let mut page = Page::new(&title, "filters of Cassandra, sized for the keys that are there");
     page.figures(&[
-        (planned["keys"].as_u64().unwrap_or(0).to_string(), "keys"),
+        (grouped(planned["keys"].as_u64().unwrap_or(0)), "keys"),
         (bytes(&planned["now"]["memory_bytes"]), "of memory now"),
         (decimal(&planned["now"]["useless_reads"], 4), "useless reads now, summed up"),
     ]);
