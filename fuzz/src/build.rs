@@ -28,7 +28,9 @@ pub fn round_trip(name: Name, data: &[u8]) {
     let Ok(filter) = builder.finish() else { return };
     let mut bytes = Vec::new();
     filter.write_to(&mut bytes).expect("memory takes everything");
-    assert_eq!(bytes.len() as u64, filter.encoded_len());
+    // A BitSet has no zeros at its end.
+    let (len, most) = (bytes.len() as u64, filter.encoded_len());
+    assert!(len == most || name == Name::JavaLsm && len < most, "{len} bytes of {most}");
     let shape = filter.geometry();
     let geometry = matches!(name, Name::Libbloom1 | Name::JavaLsm).then_some((shape.bit_len, shape.probes));
     let read = match any::view(name, &bytes, geometry) {

@@ -41,7 +41,7 @@ pub trait AnyFilter: Send + Sync {
     fn may_contain(&self, key: &[u8]) -> bool;
     /// Answers many keys. Panics if the slices differ in length.
     fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]);
-    /// Length of the encoded filter in bytes.
+    /// Length of the encoded filter in bytes; of `java-lsm`, which drops zeros at the end, the most it can be.
     fn encoded_len(&self) -> u64;
     /// The bytes of the array, where it is one; empty for filters that have none.
     fn bits(&self) -> &[u8] {
