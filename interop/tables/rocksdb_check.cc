@@ -97,6 +97,17 @@ int Check(const std::string& table, unsigned long keys) {
       if (!seek->Valid()) return Fail(table, "a backward seek to " + Key(2 * i + 1) + " finds nothing");
     }
     if (rejected != 1000) return Fail(table, "seeks beyond the table find keys");
+    // A colon sorts behind the digits: prefixes between those of the table's keys, of no key.
+    options.statistics->Reset();
+    for (unsigned long i = 0; i < 1000; i++) {
+      std::string absent = Key(2 * (i * 19 % keys));
+      absent[10] = ':';
+      std::unique_ptr<rocksdb::Iterator> seek(db->NewIterator(read));
+      seek->Seek(absent);
+      if (seek->Valid()) return Fail(table, "a seek to an absent prefix finds a key");
+    }
+    const unsigned long useful_prefixes = ticker(rocksdb::BLOOM_FILTER_PREFIX_USEFUL);
+    if (useful_prefixes < 950) return Fail(table, "only " + std::to_string(useful_prefixes) + " of 1,000 absent prefixes rejected");
   }
   iterator.reset();
   db.reset();

@@ -1,6 +1,6 @@
 //! The command line: its commands, and the options that several of them share.
 
-use crate::commands::{build, check, completions, inspect, man, plan, table, verify};
+use crate::commands::{build, check, completions, inspect, man, merge, plan, rebuild, table, unique, verify};
 use crate::input::KeyFormat;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
@@ -22,9 +22,11 @@ pub struct Cli {
 const EXAMPLES: &str = "\
 Examples:
   fullbloom plan --expected-keys 1M --fpr 1%
-  fullbloom build --dialect leveldb --bits-per-key 10 keys.txt -o keys.bloom
-  fullbloom check --dialect leveldb keys.bloom < asked.txt
-  fullbloom inspect --dialect leveldb keys.bloom
+  fullbloom build keys.txt -o keys.bloom
+  fullbloom check keys.bloom < asked.txt
+  fullbloom unique --state seen.bloom --expected-keys 1M < keys.txt
+  fullbloom inspect keys.bloom
+  fullbloom inspect data/ks/table-*/
   fullbloom verify db/*.sst";
 
 /// The commands; what each does is said where its arguments are.
@@ -33,8 +35,11 @@ pub enum Command {
     Plan(plan::Args),
     Build(build::Args),
     Check(check::Args),
+    Unique(unique::Args),
     Inspect(inspect::Args),
     Verify(verify::Args),
+    Rebuild(rebuild::Args),
+    Merge(merge::Args),
     Table(table::Args),
     Completions(completions::Args),
     Man(man::Args),

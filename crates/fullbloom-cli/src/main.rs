@@ -8,13 +8,18 @@
 //! decided there.
 
 mod args;
+mod cassandra;
 mod commands;
+mod database;
+mod destination;
+mod directory;
 mod error;
 mod facts;
 mod input;
 mod numbers;
 mod output;
 mod progress;
+mod secret;
 mod sizing;
 mod table;
 mod text;

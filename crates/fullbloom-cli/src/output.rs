@@ -94,6 +94,13 @@ pub fn duplicate(stream: &impl std::os::windows::io::AsHandle) -> io::Result<Fil
     Ok(File::from(stream.as_handle().try_clone_to_owned()?))
 }
 
+/// How many characters a line of standard output holds: what `COLUMNS` says, else the terminal; `None` for anything else.
+pub fn width() -> Option<usize> {
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    said.filter(|columns| *columns > 0)
+        .or_else(|| terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0)))
+}
+
 /// Whether colours are wanted on this stream: it is a terminal, and `NO_COLOR` is not set.
 pub fn coloured(stream: &impl anstream::stream::RawStream) -> bool {
     AutoStream::choice(stream) != ColorChoice::Never
@@ -102,9 +109,14 @@ pub fn coloured(stream: &impl anstream::stream::RawStream) -> bool {
 /// `error: …` and perhaps `hint: …`.
 pub fn error(text: &str, hint: Option<&str>) {
     message("\x1b[1;31merror:\x1b[0m", text);
-    if let Some(hint) = hint {
-        message("\x1b[1;36mhint:\x1b[0m", hint);
+    if let Some(text) = hint {
+        self::hint(text);
     }
+}
+
+/// `hint: …`
+pub fn hint(text: &str) {
+    message("\x1b[1;36mhint:\x1b[0m", text);
 }
 
 /// `warning: …`

@@ -1,8 +1,8 @@
 //! A progress bar for long readings, on standard error, for people only.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::cell::Cell;
 use std::io::{self, IsTerminal};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Shorter work shows no bar: it would only flicker.
@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 pub struct Progress {
     bar: ProgressBar,
     begun: Instant,
-    waiting: Cell<bool>,
+    waiting: AtomicBool,
 }
 
 impl Progress {
@@ -34,19 +34,19 @@ impl Progress {
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
         );
         bar.set_message(what);
-        Progress { bar, begun: Instant::now(), waiting: Cell::new(io::stderr().is_terminal()) }
+        Progress { bar, begun: Instant::now(), waiting: AtomicBool::new(io::stderr().is_terminal()) }
     }
 
     /// Work that is not shown: its output goes to the same terminal.
     pub fn hidden() -> Progress {
-        Progress { bar: ProgressBar::hidden(), begun: Instant::now(), waiting: Cell::new(false) }
+        Progress { bar: ProgressBar::hidden(), begun: Instant::now(), waiting: AtomicBool::new(false) }
     }
 
     /// So many bytes more have been read.
     pub fn advance(&self, bytes: u64) {
         self.bar.inc(bytes);
-        if self.waiting.get() && self.begun.elapsed() >= PATIENCE {
-            self.waiting.set(false);
+        if self.waiting.load(Ordering::Relaxed) && self.begun.elapsed() >= PATIENCE {
+            self.waiting.store(false, Ordering::Relaxed);
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
     }

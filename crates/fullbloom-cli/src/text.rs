@@ -36,6 +36,14 @@ pub fn rate(rate: f64) -> String {
     format!("{} %", trim_zeros(&digits))
 }
 
+/// How many keys one false positive is among: `100`, `1.2e7`.
+pub fn one_in(rate: f64) -> String {
+    match 1.0 / rate {
+        keys if keys < 1e6 => format!("{keys:.0}"),
+        keys => format!("{keys:.1e}"),
+    }
+}
+
 /// At most this many decimals, without zeros at the end.
 pub fn decimal(value: f64, decimals: usize) -> String {
     trim_zeros(&format!("{value:.decimals$}")).to_owned()
@@ -43,6 +51,11 @@ pub fn decimal(value: f64, decimals: usize) -> String {
 
 fn trim_zeros(digits: &str) -> &str {
     if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
+}
+
+/// Bytes as people and `--hex` write them.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The text with control characters written out, so that a file name cannot steer a terminal.

@@ -58,6 +58,28 @@ fn where_the_engine_stores_no_filter_nothing_is_written_and_the_code_is_1() {
 }
 
 #[test]
+fn no_keys_are_no_bytes_in_rocksdbs_full_filters_and_that_is_said() {
+    let dir = Dir::new();
+    let filter = dir.arg("f");
+    for dialect in ["rocksdb", "rocksdb-legacy", "rocksdb-ribbon"] {
+        let out = run(&["build", "--dialect", dialect, "-q", "-o", &filter], b"").exits(0);
+        assert!(out.err.contains("without keys the engine stores no filter block"), "{out:?}");
+        assert!(dir.read("f").is_empty());
+        run(&["check", "--dialect", dialect, &filter], b"a\n").fails_with("f: ");
+    }
+}
+
+#[test]
+fn too_few_bits_per_key_are_refused_in_the_words_they_were_given_in() {
+    for dialect in ["libbloom", "libbloom-1"] {
+        let args =
+            ["build", "--dialect", dialect, "--bits-per-key", "1e-5", "--expected-keys", "1000", "-o", "-"];
+        let out = run(&args, b"").fails_with("bits_per_key 0.00001 is not allowed");
+        assert!(!out.err.contains("fpr"), "{out:?}");
+    }
+}
+
+#[test]
 fn cassandras_edges_are_kept() {
     let dir = Dir::new();
     let filter = dir.arg("nb-1-big-Filter.db");

@@ -217,3 +217,22 @@ fn a_pipe_too_large_for_memory_goes_to_a_temporary_file_that_is_gone_afterwards(
     let failed = finish(nowhere, text.as_bytes()).fails_with("cannot keep the keys");
     assert!(failed.err.contains("hint: give --expected-keys"), "{failed:?}");
 }
+
+#[test]
+fn lines_that_end_as_on_windows_are_told_once_and_taken_as_they_are() {
+    let dir = Dir::new();
+    let filter = dir.arg("f");
+    let crlf = dir.file("crlf", "a\r\nb\r\n");
+    let out = run(&["build", "-q", "-o", &filter, &crlf], b"").exits(0);
+    assert_eq!(out.err.matches("carriage return").count(), 1, "{out:?}");
+    assert!(out.err.contains("crlf: lines end with") && out.err.contains("hint: tr -d '\\r'"), "{out:?}");
+    let out = run(&["check", &filter], b"a\r\nc\r\n").exits(0);
+    assert!(out.text() == "a\r\n" && out.err.contains("carriage return"), "{out:?}");
+    let out = run(&["unique"], b"a\r\nb\r\n").exits(0);
+    assert!(out.err.contains("carriage return"), "{out:?}");
+    for quiet in [&b"a\r\nb\nc\r\n"[..], b"a\n", b""] {
+        let out = run(&["build", "-q", "-o", &filter], quiet).exits(0);
+        assert!(out.err.is_empty(), "{out:?}");
+    }
+    assert!(run(&["build", "-q", "--null", "-o", &filter], b"a\r\0").exits(0).err.is_empty());
+}

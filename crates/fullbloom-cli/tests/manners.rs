@@ -4,7 +4,7 @@ mod common;
 use common::{Dir, command, finish, leveldb_filter, lines, run};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 6] = ["plan", "build", "check", "inspect", "completions", "man"];
+const COMMANDS: [&str; 8] = ["plan", "build", "check", "unique", "inspect", "merge", "completions", "man"];
 
 #[test]
 fn wrong_usage_is_exit_code_2_with_a_message() {
@@ -83,6 +83,7 @@ fn a_closed_pipe_is_a_quiet_end() {
         &["check", &filter, "--dialect", "leveldb", "--answers", &keys],
         &["plan", "--expected-keys", "1M", "--fpr", "0.01"],
         &["inspect", "--dialect", "leveldb", &filter],
+        &["unique", &keys],
         &["completions", "bash"],
         &["man"],
         &["--help"],
@@ -123,6 +124,10 @@ mod full {
             &["inspect", "--dialect", "leveldb", &filter],
             &["build", "--dialect", "leveldb", "-o", "-"],
             &["build", "--dialect", "leveldb", "-o", &filter],
+            &["build", "-o", "-"],
+            &["unique"],
+            &["unique", "-c"],
+            &["merge", "--dialect", "leveldb", &filter, "-o", "-"],
             &["completions", "zsh"],
             &["man"],
             &["--version"],
@@ -168,7 +173,12 @@ mod full {
                 &["check", special, "--dialect", "libbloom-1", "--bits", "8", "--probes", "1", "--map"],
                 &["inspect", special],
                 &["inspect", "--json", special],
+                &["merge", special, "-o", &dir.arg("merged")],
+                &["unique", "--expected-keys", "5", "--state", special],
             ] {
+                if special == missing && args[0] == "unique" {
+                    continue; // it is made
+                }
                 run(args, b"a\n").fails_with("cannot");
             }
         }

@@ -79,7 +79,7 @@ impl Checksum {
 const XXH3_LAST_BYTE: u32 = 0x6b90_83d9;
 
 /// LevelDB's mask.
-fn mask(crc: u32) -> u32 {
+pub(crate) fn mask(crc: u32) -> u32 {
     crc.rotate_right(15).wrapping_add(0xa282_ead8)
 }
 

@@ -9,6 +9,8 @@
 //! | write tables that RocksDB ingests and LevelDB opens | [`writer::TableWriter`] |
 //! | a block cache that builders can borrow from | [`BlockCache`] |
 //! | the read path over many tables, counting what filters save | [`Tables`] |
+//! | the tables of a database by level | [`database`], [`manifest`] |
+//! | a memory budget split over levels | [`split`] |
 //! | Cassandra's sstable components | [`cassandra`] |
 //!
 //! ```no_run
@@ -35,6 +37,7 @@ pub mod cassandra;
 pub mod checksum;
 pub mod compression;
 mod contents;
+pub mod database;
 pub mod error;
 pub mod filter;
 pub mod footer;
@@ -44,6 +47,7 @@ mod inspect;
 pub mod internal_key;
 mod keys;
 mod lookup;
+pub mod manifest;
 mod memtable;
 pub mod metaindex;
 mod prefix;
@@ -53,6 +57,7 @@ mod rebuild;
 mod role;
 mod separator;
 mod source;
+pub mod split;
 mod tables;
 mod verify;
 pub mod writer;

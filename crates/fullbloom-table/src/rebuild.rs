@@ -97,43 +97,45 @@ fn full<S: Source>(
         stored.push((Vec::new(), content.into_vec()));
     }
     let contents: Vec<&[u8]> = stored.iter().map(|(_, content)| &content[..]).collect();
-    let Some(dialect) = dialect_of(table, filter.family(), &contents) else { return Ok(Rebuilt::Differs) };
-    for &rules in candidates(filter) {
-        let named = filter.holds().prefixes.map(|_| rules);
-        let walk = |bits_per_key: f64, lengths: Option<&[&[u8]]>| {
-            walk_full(table, filter, &stored, partitioned, (dialect, bits_per_key, rules), lengths)
-        };
-        let counts = walk(10.0, None)?.counts;
-        for bits_per_key in possible_bits(dialect, filter.family(), &contents, &counts) {
-            if walk(bits_per_key, None)?.contents == contents {
-                return Ok(Rebuilt::Identical { bits_per_key, rules: named });
+    for &dialect in dialects_of(table, filter.family(), &contents) {
+        for &rules in candidates(filter) {
+            let named = filter.holds().prefixes.map(|_| rules);
+            let walk = |bits_per_key: f64, lengths: Option<&[&[u8]]>| {
+                walk_full(table, filter, &stored, partitioned, (dialect, bits_per_key, rules), lengths)
+            };
+            let counts = walk(10.0, None)?.counts;
+            for bits_per_key in possible_bits(dialect, filter.family(), &contents, &counts) {
+                if walk(bits_per_key, None)?.contents == contents {
+                    return Ok(Rebuilt::Identical { bits_per_key, rules: named });
+                }
             }
-        }
-        let by_allocator = matches!(dialect, Name::RocksDb | Name::RocksDbRibbon);
-        if by_allocator && walk(10.0, Some(&contents))?.contents == contents {
-            return Ok(Rebuilt::IdenticalInLength { rules: named });
+            let by_allocator = matches!(dialect, Name::RocksDb | Name::RocksDbRibbon);
+            if by_allocator && walk(10.0, Some(&contents))?.contents == contents {
+                return Ok(Rebuilt::IdenticalInLength { rules: named });
+            }
         }
     }
     Ok(Rebuilt::Differs)
 }
 
-/// What was asked for: Ribbon if any filter is one, or if the table says so and all are the Bloom filters that small
-/// Ribbon filters become.
-fn dialect_of<S: Source>(table: &Table<S>, family: Family, contents: &[&[u8]]) -> Option<Name> {
-    let mut found = None;
+/// What may have been asked for. A Ribbon filter says so; a Bloom filter in a table of the Ribbon policy is a small
+/// Ribbon filter that became one, or what the policy gives a flushed table.
+fn dialects_of<S: Source>(table: &Table<S>, family: Family, contents: &[&[u8]]) -> &'static [Name] {
+    let mut found: &[Name] = &[];
     for content in contents {
-        let dialect = match Content::read(content, family) {
-            Content::Native(_) => Some(Name::Native),
-            Content::RocksDb(filter) => filter.dialect(),
-            Content::Unknown => None,
-        };
-        if dialect == Some(Name::RocksDbRibbon) {
-            return dialect;
+        match Content::read(content, family) {
+            Content::Native(_) => found = &[Name::Native],
+            Content::RocksDb(filter) => match filter.dialect() {
+                Some(Name::RocksDbRibbon) => return &[Name::RocksDbRibbon],
+                Some(Name::RocksDb) => found = &[Name::RocksDb],
+                Some(Name::RocksDbLegacy) => found = &[Name::RocksDbLegacy],
+                _ => {}
+            },
+            Content::Unknown => {}
         }
-        found = dialect.or(found);
     }
     let ribbon = table.properties().filter_policy().is_some_and(|name| name.starts_with("ribbonfilter"));
-    if ribbon && found == Some(Name::RocksDb) { Some(Name::RocksDbRibbon) } else { found }
+    if ribbon && found == [Name::RocksDb] { &[Name::RocksDb, Name::RocksDbRibbon] } else { found }
 }
 
 #[derive(Default)]

@@ -3,9 +3,9 @@
 mod common;
 
 use common::keys_of;
-use fullbloom_table::Rebuilt;
 use fullbloom_table::filter::Question;
-use fullbloom_testkit::vectors::Record;
+use fullbloom_table::{Rebuilt, Table};
+use fullbloom_testkit::vectors::{self, Record};
 
 #[test]
 fn every_key_the_engine_was_given_comes_out_in_order() {
@@ -74,6 +74,15 @@ fn every_filter_is_made_again_byte_for_byte() {
             assert!((bits_per_key - given).abs() < 1.01, "{}: {bits_per_key} for {given}", golden.name);
         }
     }
+}
+
+#[test]
+fn a_flushed_table_of_the_ribbon_policy_has_its_bloom_filter_made_again() {
+    let table = Table::open(vectors::root().join("rocksdb/ribbon-policy-flushed.sst")).unwrap();
+    assert!(table.properties().filter_policy().unwrap().starts_with("ribbonfilter"));
+    let rebuilt = table.rebuild_filter().unwrap();
+    let Rebuilt::Identical { bits_per_key, rules: None } = rebuilt else { panic!("{rebuilt:?}") };
+    assert!((bits_per_key - 6.4).abs() < 1.01, "{bits_per_key}");
 }
 
 #[test]

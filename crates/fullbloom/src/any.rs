@@ -13,8 +13,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod growing;
 mod native;
 mod rocksdb;
+
+pub use growing::{AnyGrowing, decode, growing};
 
 use crate::dialect::rocksdb::Kind;
 use crate::dialect::{
@@ -142,6 +145,7 @@ macro_rules! with_dialect {
         }
     };
 }
+use with_dialect;
 
 /// What this request comes to, without allocating the filter.
 pub fn plan(dialect: Name, request: &Request) -> Result<Plan, SizeError> {
@@ -179,7 +183,7 @@ const MOST_BITS_PER_KEY: u32 = 100;
 /// ```
 pub fn plan_within(dialect: Name, expected_keys: u64, bytes: u64) -> Result<Plan, SizeError> {
     if dialect == Name::Native {
-        return native::plan_within(expected_keys, bytes, MOST_BITS_PER_KEY.into());
+        return native::plan_within(expected_keys, bytes);
     }
     let request = |thousandths: u32| {
         let target = Target::BitsPerKey(f64::from(thousandths) / 1000.0);

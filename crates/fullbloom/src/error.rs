@@ -217,7 +217,7 @@ impl fmt::Display for DecodeError {
 impl std::error::Error for DecodeError {}
 
 /// Two filters cannot be merged.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum MergeError {
     /// A number that both filters must share differs.
@@ -236,6 +236,14 @@ pub enum MergeError {
         /// Why not.
         why: &'static str,
     },
+    /// One of them is not a sound filter.
+    Decode(DecodeError),
+}
+
+impl From<DecodeError> for MergeError {
+    fn from(cause: DecodeError) -> MergeError {
+        MergeError::Decode(cause)
+    }
 }
 
 impl MergeError {
@@ -261,6 +269,7 @@ impl fmt::Display for MergeError {
             MergeError::Unsupported { dialect, why } => {
                 write!(f, "{dialect} filters cannot be merged: {why}")
             }
+            MergeError::Decode(cause) => cause.fmt(f),
         }
     }
 }

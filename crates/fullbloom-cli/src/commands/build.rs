@@ -1,8 +1,11 @@
 //! `fullbloom build [KEYS…] -o FILTER`: a filter of keys, as the real program would write it.
 
+mod native;
+
 use crate::args::{self, KeyArgs};
+use crate::destination::Destination;
 use crate::error::{Failure, Status};
-use crate::facts::Facts;
+use crate::facts::{Facts, NativeFacts};
 use crate::input::{Keys, name_contradicts};
 use crate::numbers;
 use crate::output::{self, Output};
@@ -11,14 +14,12 @@ use crate::sizing::{self, GeometryArgs, TargetArgs};
 use fullbloom::SizeError;
 use fullbloom::any::{self, AnyFilter};
 use fullbloom::dialect::Name;
-use fullbloom::file;
 use fullbloom::sizing::{Request, Target};
-use std::fs;
-use std::io::{self, IsTerminal, Write};
+use native::NativeArgs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// Make a filter of keys, byte for byte as the real program would
+/// Make a filter of keys: a native one, or byte for byte that of another system
 ///
 /// The filter is sized for --expected-keys, and without it for the keys there are, which are then counted first;
 /// its rate is 0.01 unless --fpr, --bits-per-key or --bits says otherwise. The file is replaced whole or not at
@@ -28,9 +29,11 @@ use std::path::{Path, PathBuf};
     group = clap::ArgGroup::new("size").args(["fpr", "bits_per_key", "bits"]),
     after_help = "\
 Examples:
+  fullbloom build keys.txt -o keys.bloom
+  zcat hashes.gz | fullbloom build --fpr 1e-6 --except known-good.txt -o bad.bloom
+  fullbloom build keys.txt --secret keys.secret -o keyed.bloom
   fullbloom build --dialect cassandra --fpr 0.01 keys.txt -o nb-1-big-Filter.db
-  fullbloom build --dialect leveldb --bits-per-key 10 keys.txt -o keys.bloom
-  zcat keys.gz | fullbloom build --dialect libbloom --expected-keys 1M --fpr 1e-4 -o keys.libbloom
+  fullbloom build --dialect leveldb --bits-per-key 10 keys.txt -o filter.block
   fullbloom build --dialect libbloom-1 --bits 8M --probes 5 keys.txt -o keys.bits"
 )]
 pub struct Args {
@@ -42,7 +45,7 @@ pub struct Args {
     output: PathBuf,
 
     /// The system whose filter it shall be
-    #[arg(long, value_name = "D", value_parser = args::dialect())]
+    #[arg(long, value_name = "D", value_parser = args::dialect(), default_value = "native")]
     dialect: Name,
 
     /// How many keys to size the filter for: 1000000, 1e6, 1M; counted if not given
@@ -54,6 +57,9 @@ pub struct Args {
 
     #[command(flatten)]
     geometry: GeometryArgs,
+
+    #[command(flatten)]
+    native: NativeArgs,
 
     /// Print what was built as one JSON object
     #[arg(long, conflicts_with = "quiet")]
@@ -106,8 +112,19 @@ impl From<Failure> for Refusal {
 fn build(args: &Args) -> Result<(), Refusal> {
     let target = sizing::target(&args.target, &args.geometry);
     sizing::check_target(args.dialect, target)?;
+    if args.dialect != Name::Native {
+        args.native.refuse_for(args.dialect)?;
+    }
     let mut keys = Keys::new(&args.keys.files, args.keys.format())?;
-    let destination = Destination::new(&args.output, &keys)?;
+    let destination = Destination::new(&args.output)?;
+    if keys.include(&args.output) {
+        let failure =
+            Failure::new(args.output.display(), "is a key file and would be overwritten by the filter");
+        return Err(failure.into());
+    }
+    if args.dialect == Name::Native {
+        return native::build(args, target, &mut keys, destination);
+    }
 
     let uncounted = any::ignores_expected_keys(args.dialect, target);
     let expected_keys = match args.expected_keys {
@@ -126,11 +143,12 @@ fn build(args: &Args) -> Result<(), Refusal> {
     drop(progress);
     let filter = builder.finish()?;
 
-    destination.write(&*filter)?;
-    if let Some(contradiction) = name_contradicts(&args.output, args.dialect) {
+    destination.write(|out| filter.write_to(out))?;
+    warn_of_name(args);
+    if inserted == 0 && is_sized_by_its_keys(args.dialect) && filter.encoded_len() == 0 {
         output::warning(&format!(
-            "{}: {contradiction}: it will not find its keys there",
-            args.output.display()
+            "{}: without keys the engine stores no filter block: what is written is empty, and check refuses it",
+            args.dialect
         ));
     }
     if inserted > expected_keys && !uncounted && target != Target::Fpr(1.0) {
@@ -138,68 +156,34 @@ fn build(args: &Args) -> Result<(), Refusal> {
             "{inserted} keys were inserted where {expected_keys} were expected: the rate is higher than asked"
         ));
     }
-    Ok(summarise(args, &*filter, inserted)?)
+    Ok(summarise(args, destination, &*filter, inserted, None)?)
 }
 
-/// Where the filter goes.
-enum Destination<'a> {
-    Stdout,
-    File(&'a Path),
+/// RocksDB's full filters, which are made when all keys are known, and not at all when there are none.
+fn is_sized_by_its_keys(dialect: Name) -> bool {
+    matches!(dialect, Name::RocksDb | Name::RocksDbLegacy | Name::RocksDbRibbon)
 }
 
-impl<'a> Destination<'a> {
-    /// Looks before the work is done whether the filter can be written at all.
-    fn new(path: &'a Path, keys: &Keys) -> Result<Destination<'a>, Failure> {
-        if path == Path::new("-") {
-            if io::stdout().is_terminal() {
-                let failure = Failure::new("standard output", "is a terminal; a filter is not text");
-                return Err(failure.hint("name a file: -o FILTER"));
-            }
-            return Ok(Destination::Stdout);
-        }
-        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        if let Some(Err(e)) = directory.map(fs::metadata) {
-            return Err(Failure::new(path.display(), format_args!("cannot save: {e}")));
-        }
-        match fs::metadata(path) {
-            Ok(meta) if meta.is_dir() => {
-                return Err(Failure::new(path.display(), "cannot save: is a directory"));
-            }
-            Ok(meta) if !meta.is_file() => {
-                let failure = Failure::new(path.display(), "cannot save: not a regular file");
-                return Err(failure.hint("-o - writes to standard output"));
-            }
-            _ => {}
-        }
-        if keys.include(path) {
-            return Err(Failure::new(path.display(), "is a key file and would be overwritten by the filter"));
-        }
-        Ok(Destination::File(path))
-    }
-
-    fn write(&self, filter: &dyn AnyFilter) -> Result<(), Failure> {
-        match self {
-            Destination::File(path) => Ok(file::replace(path, |out| filter.write_to(out))?),
-            Destination::Stdout => {
-                let written = output::duplicate(&io::stdout()).and_then(|mut stdout| {
-                    let mut out = io::BufWriter::with_capacity(64 << 10, &mut stdout);
-                    filter.write_to(&mut out)?;
-                    out.flush()
-                });
-                // A reader that went early has half a filter: not a quiet end.
-                written.map_err(|e| Failure::new("standard output", format_args!("cannot write: {e}")))
-            }
-        }
+fn warn_of_name(args: &Args) {
+    if let Some(contradiction) = name_contradicts(&args.output, args.dialect) {
+        let output = args.output.display();
+        output::warning(&format!("{output}: {contradiction}: it will not find its keys there"));
     }
 }
 
 /// What was built; on standard output, unless the filter itself went there.
-fn summarise(args: &Args, filter: &dyn AnyFilter, keys: u64) -> Result<(), Failure> {
+fn summarise(
+    args: &Args,
+    destination: Destination<'_>,
+    filter: &dyn AnyFilter,
+    keys: u64,
+    native: Option<NativeFacts>,
+) -> Result<(), Failure> {
     if args.quiet || args.output == Path::new("-") {
         return Ok(());
     }
-    let bytes = fs::metadata(&args.output).map_or(filter.encoded_len(), |meta| meta.len());
-    let facts = Facts::of(&args.output, filter, bytes, Vec::new()).with_keys(keys);
+    let bytes = destination.byte_len().unwrap_or_else(|| filter.encoded_len());
+    let facts = Facts::of(&args.output, filter, bytes, Vec::new()).with_keys(keys).with_native(native);
     let mut out = Output::stdout()?;
     if args.json {
         out.json(&facts.json())?;

@@ -2,9 +2,10 @@
 
 use crate::args::{self, KeyArgs};
 use crate::error::{Failure, Status};
-use crate::input::{BATCH, FilterFile, Keys, open_table};
+use crate::input::{BATCH, FilterFile, Keys, open_table, threads};
 use crate::output::{self, Output};
 use crate::progress::Progress;
+use crate::secret::SecretArgs;
 use crate::sizing::GeometryArgs;
 use fullbloom::dialect::Name;
 use fullbloom_table::PrefixExtractor;
@@ -20,11 +21,12 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  fullbloom check keys.bloom --dialect leveldb asked.txt
-  zcat urls.gz | fullbloom check -c keys.bloom --dialect leveldb
+  fullbloom check keys.bloom asked.txt
+  zcat urls.gz | fullbloom check -c keys.bloom
+  fullbloom check keyed.bloom --secret keyed.secret asked.txt
   fullbloom check ma-1-big-Filter.db --hex --answers < partition-keys.hex
   fullbloom check 000123.sst --op seek --answers < prefixes.txt
-  printf 'key' | fullbloom check -q keys.bloom --dialect leveldb && echo maybe")]
+  printf 'key' | fullbloom check -q keys.bloom && echo maybe")]
 pub struct Args {
     /// The filter file, or a table
     filter: PathBuf,
@@ -38,6 +40,9 @@ pub struct Args {
 
     #[command(flatten)]
     geometry: GeometryArgs,
+
+    #[command(flatten)]
+    secret: SecretArgs,
 
     /// What a table is asked for: a lookup of the key, or a seek among the keys with its prefix
     #[arg(long, value_name = "OP", value_enum, default_value_t = Op::Get)]
@@ -112,8 +117,13 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::new("--op", "only tables can be asked for seeks"));
     }
     let read = if args.map { FilterFile::map } else { FilterFile::load };
-    let file = read(&args.filter, args.dialect, args.geometry.geometry())?;
+    let file = read(&args.filter, args.dialect, args.geometry.geometry())?.with_secret(args.secret.read()?);
     let opened = file.open()?;
+    if opened.is_locked {
+        let failure =
+            Failure::new(args.filter.display(), "the filter is keyed, and its secret is not in the file");
+        return Err(failure.hint("give the file that build made or was given: --secret FILE"));
+    }
     if opened.may_lose_keys && !args.force {
         let failure = Failure::new(args.filter.display(), opened.warnings.join("; "));
         return Err(failure.hint("its own keys may be called absent; --force asks it all the same"));
@@ -130,7 +140,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
 /// Asks for all keys and prints what is wanted of the answers.
 fn answer_all(
     args: &Args,
-    ask: impl Fn(&[&[u8]], &mut [bool]) -> Result<(), Failure>,
+    ask: impl Fn(&[&[u8]], &mut [bool]) -> Result<(), Failure> + Sync,
 ) -> Result<Status, Failure> {
     let mut keys = Keys::new(&args.keys.files, args.keys.format())?;
     let mut out = Output::stdout()?;
@@ -138,34 +148,49 @@ fn answer_all(
     let progress =
         if out.is_terminal() { Progress::hidden() } else { Progress::new("checking", keys.total()) };
 
-    let mut answers = [false; BATCH];
-    let mut selected = 0;
     let end = keys.format().end;
-    keys.for_each_batch(&progress, |batch| {
-        let answers = &mut answers[..batch.keys.len()];
-        ask(batch.keys, answers)?;
-        selected += select(args.invert, answers);
-        if args.quiet {
-            return Ok(if selected > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) });
-        }
-        if args.answers {
-            for answer in answers {
-                out.bytes(if *answer { b"1\n" } else { b"0\n" })?;
+    let mut selected = 0;
+    // With one thread nobody waits for more input when the first selected key ends the search.
+    let threads = if args.quiet { 1 } else { threads() };
+    keys.in_order(
+        &progress,
+        threads,
+        |batch, found: &mut Found| {
+            let mut answers = [false; BATCH];
+            let answers = &mut answers[..batch.keys.len()];
+            ask(batch.keys, answers)?;
+            found.selected += select(args.invert, answers);
+            if args.answers {
+                found.text.extend(answers.iter().flat_map(|answer| if *answer { *b"1\n" } else { *b"0\n" }));
+            } else if !args.count && !args.quiet {
+                for (record, _) in batch.records.iter().zip(answers).filter(|(_, selected)| **selected) {
+                    found.text.extend_from_slice(record);
+                    found.text.push(end);
+                }
             }
-        } else if !args.count {
-            for (record, _) in batch.records.iter().zip(answers).filter(|(_, selected)| **selected) {
-                out.record(record, end)?;
-            }
-        }
-        out.pause()?;
-        Ok(ControlFlow::Continue(()))
-    })?;
+            Ok(())
+        },
+        |found, _| {
+            selected += std::mem::take(&mut found.selected);
+            out.bytes(&found.text)?;
+            found.text.clear();
+            out.pause()?;
+            Ok(if args.quiet && selected > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        },
+    )?;
     drop(progress);
     if args.count {
         out.record(selected.to_string().as_bytes(), b'\n')?;
     }
     out.finish()?;
     Ok(Status::selected(selected > 0))
+}
+
+/// What was found in some keys.
+#[derive(Debug, Default)]
+struct Found {
+    selected: u64,
+    text: Vec<u8>,
 }
 
 /// Turns answers into marks of the selected keys; how many they are.

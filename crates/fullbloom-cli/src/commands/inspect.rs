@@ -1,29 +1,37 @@
-//! `fullbloom inspect FILE…`: what a filter file, or the filter of a table, holds.
+//! `fullbloom inspect FILE|DIR…`: what a filter file, a table's filter, or all filters of a directory hold.
 
 use crate::args;
+use crate::cassandra;
+use crate::database;
+use crate::directory::{self, Kind};
 use crate::error::{Failure, Status};
 use crate::facts::{Facts, TableFacts};
 use crate::input::{FilterFile, open_table};
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::sizing::GeometryArgs;
 use fullbloom::dialect::Name;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// What is in a filter file or a table's filter: dialect, size, fill, estimated keys, rate to expect
+/// What is in filter files, tables, and directories of sstables or tables
 ///
-/// Tables are LevelDB's and RocksDB's; of them kind, policy, partitions and prefixes are told too. Estimates come from
-/// the bits that are set. A file that cannot be read is reported and does not hide the
-/// others. Exit status: 0 if all is well, 1 if there were warnings, 2 if a file could not be read.
+/// Of a filter: dialect, size, fill, estimated keys, rate to expect. Estimates come from the bits that are set. Tables
+/// are LevelDB's and RocksDB's; of them kind, policy, partitions and prefixes are told too. Of a directory of
+/// Cassandra every sstable below it: version, keys, bits per key, what its filter costs, and what is remarkable (filter
+/// missing, truncated, mislabelled, too full, too large), with totals by table. Of a database of LevelDB or RocksDB every
+/// table, by level where the MANIFEST can be read, with what a lookup of an absent key costs. A file that cannot be read does not
+/// hide the others. Exit status: 0 if all is well, 1 if a filter is missing or not as it should be, 2 if something
+/// could not be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  fullbloom inspect data/ks/table-*/*-Filter.db
+  fullbloom inspect data/ks/table-*/
+  fullbloom inspect --summary /var/lib/cassandra/data
   fullbloom inspect db/*.sst
-  fullbloom inspect --dialect leveldb keys.bloom
-  fullbloom inspect --json --dialect leveldb keys.bloom")]
+  fullbloom inspect --json keys.bloom
+  fullbloom inspect --dialect leveldb filter.block")]
 pub struct Args {
-    /// Filter files and tables
+    /// Filter files, tables and directories
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -34,26 +42,39 @@ pub struct Args {
     #[command(flatten)]
     geometry: GeometryArgs,
 
-    /// One JSON object: {"filters": […], "errors": […]}
+    /// Of directories, list only what there is something to say about, and the totals
+    #[arg(long)]
+    summary: bool,
+
+    /// In directories of Cassandra, also look into snapshots and backups
+    #[arg(long)]
+    snapshots: bool,
+
+    /// One JSON object: {"filters": […], "tables": […], "skipped": […], "errors": […]}
     #[arg(long)]
     json: bool,
 }
 
-/// Inspects each file.
+/// Inspects each file and directory.
 pub fn run(args: &Args) -> Result<Status, Failure> {
     let mut out = Output::stdout()?;
-    let mut filters = Vec::new();
+    let mut all = Seen { is_well: true, ..Seen::default() };
     let mut errors = Vec::new();
     let mut first = true;
-    let mut well = true;
     for path in &args.files {
         match look(path, args) {
-            Ok(seen) if args.json => {
-                well &= seen.is_well;
-                filters.push(seen.json);
-            }
             Ok(seen) => {
-                well &= seen.is_well;
+                all.is_well &= seen.is_well;
+                for (path, failure) in &seen.unread {
+                    failure.report();
+                    errors.push(error(path, failure));
+                }
+                if args.json {
+                    all.filters.extend(seen.filters);
+                    all.tables.extend(seen.tables);
+                    all.skipped.extend(seen.skipped);
+                    continue;
+                }
                 if !first {
                     out.bytes(b"\n")?;
                 }
@@ -63,33 +84,80 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             }
             Err(failure) => {
                 failure.report();
-                errors.push(json!({ "path": path.display().to_string(), "error": failure.to_string() }));
+                errors.push(error(path, &failure));
             }
         }
     }
-    let status = if errors.is_empty() { Status::selected(well) } else { Status::Failed };
+    let status = if errors.is_empty() { Status::selected(all.is_well) } else { Status::Failed };
     if args.json {
-        let report = json!({ "filters": filters, "errors": errors });
-        out.json(&report)?;
+        let Seen { filters, tables, skipped, .. } = all;
+        out.json(&json!({ "filters": filters, "tables": tables, "skipped": skipped, "errors": errors }))?;
     }
     out.finish()?;
     Ok(status)
 }
 
-/// A file, for people and for machines.
+/// A file or directory, for people and for machines.
+#[derive(Debug, Default)]
 struct Seen {
-    json: Value,
+    filters: Vec<Value>,
+    /// Sums over the filters of a directory.
+    tables: Vec<Value>,
+    skipped: Vec<Value>,
     text: String,
     is_well: bool,
+    /// What could not be read below a directory.
+    unread: Vec<(PathBuf, Failure)>,
+}
+
+fn error(path: &Path, failure: &Failure) -> Value {
+    json!({ "path": path.display().to_string(), "error": failure.to_string() })
 }
 
 fn look(path: &Path, args: &Args) -> Result<Seen, Failure> {
-    if let Some(table) = open_table(path, args.dialect, None)? {
-        let facts = TableFacts::of(path, &table)?;
-        return Ok(Seen { json: facts.json(), text: facts.text(), is_well: facts.is_well() });
+    match directory::kind(path) {
+        Some(Kind::Data) => return look_at_sstables(path, args),
+        Some(Kind::Database) => return look_at_tables(path, args),
+        None => {}
     }
-    let file = FilterFile::load(path, args.dialect, args.geometry.geometry())?;
-    let opened = file.open()?;
-    let facts = Facts::of(path, &*opened.filter, opened.bytes, opened.warnings);
-    Ok(Seen { json: facts.json(), text: facts.text(), is_well: facts.is_well() })
+    let (json, text, is_well) = match open_table(path, args.dialect, None)? {
+        Some(table) => {
+            let facts = TableFacts::of(path, &table)?;
+            (facts.json(), facts.text(), facts.is_well())
+        }
+        None => {
+            let file = FilterFile::load(path, args.dialect, args.geometry.geometry())?;
+            let opened = file.open()?;
+            let facts =
+                Facts::of(path, &*opened.filter, opened.bytes, opened.warnings).with_native(opened.native);
+            (facts.json(), facts.text(), facts.is_well())
+        }
+    };
+    Ok(Seen { filters: vec![json], text, is_well, ..Seen::default() })
+}
+
+/// The tables of a database of LevelDB or RocksDB.
+fn look_at_tables(path: &Path, args: &Args) -> Result<Seen, Failure> {
+    let report = database::inspect::Report::of(path, database::find(path)?);
+    Ok(Seen {
+        filters: report.filters(),
+        tables: report.tables(),
+        skipped: report.skipped(),
+        text: report.text(output::width(), args.summary),
+        is_well: report.is_well(),
+        unread: Vec::new(),
+    })
+}
+
+/// The sstables of Cassandra in a directory and below it.
+fn look_at_sstables(path: &Path, args: &Args) -> Result<Seen, Failure> {
+    let report = cassandra::inspect::Report::of(cassandra::find(path, args.snapshots)?);
+    Ok(Seen {
+        filters: report.filters(),
+        tables: report.tables(),
+        skipped: report.skipped(),
+        text: report.text(output::width(), args.summary),
+        is_well: report.is_well(),
+        unread: report.unread().map(|(path, why)| (path.to_owned(), Failure::text(why))).collect(),
+    })
 }

@@ -5,8 +5,12 @@ pub mod check;
 pub mod completions;
 pub mod inspect;
 pub mod man;
+pub mod merge;
 pub mod plan;
+pub mod plan_from;
+pub mod rebuild;
 pub mod table;
+pub mod unique;
 pub mod verify;
 
 use crate::args::{Cli, Command};
@@ -26,8 +30,11 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<Status, Failure>
         Command::Plan(args) => plan::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Unique(args) => unique::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::Rebuild(args) => rebuild::run(&args),
+        Command::Merge(args) => merge::run(&args),
         Command::Table(args) => table::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),

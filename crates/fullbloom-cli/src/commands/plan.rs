@@ -1,6 +1,7 @@
 //! `fullbloom plan`: what a filter would cost in each dialect, and whether it would keep the rate.
 
 use crate::args;
+use crate::commands::plan_from;
 use crate::error::{Failure, Status};
 use crate::numbers;
 use crate::output::{self, Output};
@@ -10,8 +11,10 @@ use crate::text;
 use fullbloom::SizeError;
 use fullbloom::any::{self, Plan};
 use fullbloom::dialect::Name;
+use fullbloom::native;
 use fullbloom::sizing::{Request, Target};
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 /// An expected rate counts as kept up to this much above the asked one: sizing rules round, and the last
 /// percent of a rate cannot be measured with fewer than 10^6 false positives.
@@ -27,13 +30,20 @@ const TOLERANCE: f64 = 1.01;
 Examples:
   fullbloom plan --expected-keys 1M --fpr 1%
   fullbloom plan --expected-keys 2e9 --bits-per-key 10 --dialect cassandra
-  fullbloom plan --expected-keys 100M --memory 64MiB --json",
-    group = clap::ArgGroup::new("target").required(true)
+  fullbloom plan --expected-keys 100M --memory 64MiB --json
+  fullbloom plan --from data/ks/table-1b255f4d/
+  fullbloom plan --from db/ --memory 2GiB",
+    group = clap::ArgGroup::new("wish").args(["fpr", "bits_per_key", "memory", "from"]).multiple(true).required(true)
 )]
 pub struct Args {
     /// How many keys the filter will hold: 1000000, 1e6, 1M
-    #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true, default_value = "0",
+          hide_default_value = true, required_unless_present = "from")]
     expected_keys: u64,
+
+    /// Take the keys from the sstables or tables in this directory: what would other filters cost them?
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["expected_keys", "bits_per_key", "dialect"])]
+    from: Option<PathBuf>,
 
     #[command(flatten)]
     target: TargetArgs,
@@ -56,12 +66,18 @@ pub struct Args {
 struct Row {
     dialect: Name,
     plan: Result<Plan, SizeError>,
+    /// Of the native dialect: the layout, and what else was considered.
+    native: Option<native::Plan>,
     /// The plan misses what was asked.
     note: Option<String>,
 }
 
 /// Plans and prints the rows.
 pub fn run(args: &Args) -> Result<Status, Failure> {
+    if let Some(directory) = &args.from {
+        let (fpr, memory, json) = (args.target.fpr, args.memory, args.json);
+        return plan_from::run(&plan_from::From { directory, fpr, memory, json });
+    }
     if let Some(mistake) = mistake(args) {
         return Err(Failure::new("plan", mistake));
     }
@@ -82,15 +98,29 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
 
 fn row(dialect: Name, args: &Args) -> Row {
     let expected_keys = args.expected_keys;
+    if dialect == Name::Native {
+        let plan = match (args.target.target(), args.memory) {
+            (Some(target), _) => native::Plan::new(&Request { expected_keys, target }),
+            (None, memory) => native::Plan::within(expected_keys, memory.unwrap_or(u64::MAX)),
+        };
+        let common = plan.as_ref().map(Plan::from).map_err(Clone::clone);
+        return Row { native: plan.ok(), ..Row::new(dialect, common, args) };
+    }
     let plan = match (args.target.target(), args.memory) {
         (Some(target), _) => any::plan(dialect, &Request { expected_keys, target }),
         (None, memory) => any::plan_within(dialect, expected_keys, memory.unwrap_or(u64::MAX)),
     };
-    let note = match &plan {
-        Ok(plan) => shortfall(plan, args),
-        Err(e) => Some(e.to_string()),
-    };
-    Row { dialect, plan, note }
+    Row::new(dialect, plan, args)
+}
+
+impl Row {
+    fn new(dialect: Name, plan: Result<Plan, SizeError>, args: &Args) -> Row {
+        let note = match &plan {
+            Ok(plan) => shortfall(plan, args),
+            Err(e) => Some(e.to_string()),
+        };
+        Row { dialect, plan, native: None, note }
+    }
 }
 
 /// What was asked for and is not kept.
@@ -160,7 +190,28 @@ fn notes(rows: &[Row]) -> String {
     if !text.is_empty() {
         text.push('\n');
     }
+    for native in rows.iter().filter_map(|row| row.native.as_ref()) {
+        text += "\nnative: a further line for each key must save 6 % of the bits; chosen is *\n";
+        text += &native.to_string();
+    }
     text
+}
+
+/// The layouts that were considered, and which one was chosen.
+fn layouts(plan: &native::Plan) -> Value {
+    plan.considered
+        .iter()
+        .map(|candidate| {
+            json!({
+                "lines": candidate.layout.lines(),
+                "block_lines": candidate.layout.block_lines(),
+                "probes": candidate.layout.probes(),
+                "bits": candidate.blocks * candidate.layout.block_len(),
+                "expected_fpr": candidate.expected_fpr,
+                "chosen": candidate.layout == plan.layout,
+            })
+        })
+        .collect()
 }
 
 fn json(rows: &[Row], args: &Args) -> Value {
@@ -168,7 +219,7 @@ fn json(rows: &[Row], args: &Args) -> Value {
         .iter()
         .map(|row| {
             let plan = row.plan.as_ref().ok();
-            json!({
+            let mut object = json!({
                 "dialect": row.dialect.as_str(),
                 "bits": plan.map(|plan| plan.geometry.bit_len),
                 "bytes": plan.map(|plan| plan.encoded_len),
@@ -176,7 +227,11 @@ fn json(rows: &[Row], args: &Args) -> Value {
                 "probes": plan.map(|plan| plan.geometry.probes),
                 "expected_fpr": plan.map(|plan| plan.expected_fpr),
                 "note": row.note,
-            })
+            });
+            if let Some(native) = &row.native {
+                object["layouts"] = layouts(native);
+            }
+            object
         })
         .collect();
     json!({

@@ -1,7 +1,9 @@
 //! What can be said about a filter, for people and for machines.
 
+mod native;
 mod table;
 
+pub use native::NativeFacts;
 pub use table::TableFacts;
 
 use crate::text;
@@ -24,6 +26,7 @@ pub struct Facts {
     fill: f64,
     estimated_keys: Option<f64>,
     expected_fpr: f64,
+    native: Option<NativeFacts>,
     warnings: Vec<String>,
 }
 
@@ -46,8 +49,15 @@ impl Facts {
             fill: filter.fill(),
             estimated_keys: filter.estimated_keys(),
             expected_fpr: filter.expected_fpr(),
+            native: None,
             warnings,
         }
+    }
+
+    /// Adds what only a native filter has.
+    #[must_use]
+    pub fn with_native(self, native: Option<NativeFacts>) -> Facts {
+        Facts { native, ..self }
     }
 
     /// Adds the number of keys inserted.
@@ -70,6 +80,9 @@ impl Facts {
         object.insert("fill".into(), self.fill.into());
         object.insert("estimated_keys".into(), whole(self.estimated_keys));
         object.insert("expected_fpr".into(), self.expected_fpr.into());
+        if let Some(native) = &self.native {
+            native.add_to(&mut object);
+        }
         object.insert("warnings".into(), self.warnings.as_slice().into());
         Value::Object(object)
     }
@@ -94,6 +107,9 @@ impl Facts {
             line("bits per key", text::decimal(self.bits as f64 / keys.round(), 2));
         }
         line("expected rate", text::rate(self.expected_fpr));
+        for (name, value) in self.native.iter().flat_map(NativeFacts::lines) {
+            line(name, value);
+        }
         for warning in &self.warnings {
             line("warning", warning.clone());
         }
@@ -102,7 +118,7 @@ impl Facts {
 }
 
 /// The nearest whole number; null for none, or for one no integer holds.
-fn whole(number: Option<f64>) -> Value {
+pub fn whole(number: Option<f64>) -> Value {
     match number {
         Some(number) if (0.0..1e18).contains(&number) => (number.round() as u64).into(),
         Some(number) => number.into(),

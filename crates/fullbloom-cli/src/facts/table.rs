@@ -31,7 +31,13 @@ impl TableFacts {
         })
     }
 
-    fn kind(&self) -> &'static str {
+    /// What was found.
+    pub fn inspection(&self) -> &Inspection {
+        &self.found
+    }
+
+    /// The layout's name.
+    pub fn kind(&self) -> &'static str {
         self.found.layout.map_or("none", |layout| layout.as_str())
     }
 
@@ -46,7 +52,8 @@ impl TableFacts {
         known.or_else(|| self.found.prefix_extractor.clone())
     }
 
-    fn warnings(&self) -> Vec<String> {
+    /// What is not as it should be.
+    pub fn warnings(&self) -> Vec<String> {
         match (self.found.layout, self.found.dialect) {
             (Some(_), None) => {
                 vec!["the filter's policy or bytes are not known here: it lets every key pass".to_owned()]
@@ -65,7 +72,7 @@ impl TableFacts {
             && self.found.dialect == Some(Name::RocksDb)
         {
             notes
-                .push("Ribbon was asked for; RocksDB stores a Bloom filter where that is smaller".to_owned());
+                .push("Ribbon was asked for; RocksDB stores a Bloom filter where that is smaller, and in flushed tables".to_owned());
         }
         if self.found.layout == Some(FilterLayout::PerBlock) && self.found.policy_property.is_some() {
             notes.push("RocksDB 7.4 and later ignore per-block filters".to_owned());

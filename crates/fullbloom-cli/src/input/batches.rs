@@ -49,6 +49,11 @@ impl Splitter {
         Splitter { format, before: 0, decoded: Vec::new() }
     }
 
+    /// Records handed out since the beginning, or since this was last asked.
+    pub fn take_count(&mut self) -> u64 {
+        std::mem::take(&mut self.before)
+    }
+
     /// Hands out the records of a block.
     pub fn split(
         &mut self,
@@ -113,6 +118,16 @@ impl Splitter {
 }
 
 impl SplitError {
+    /// The error of a block that so many records of the source come before.
+    pub fn after(self, records: u64) -> SplitError {
+        match self {
+            SplitError::Hex { record, why, carriage_return } => {
+                SplitError::Hex { record: record + records, why, carriage_return }
+            }
+            receiver @ SplitError::Receiver(_) => receiver,
+        }
+    }
+
     /// The failure, with the name of the source.
     pub fn in_source(self, name: &Label) -> Failure {
         match self {

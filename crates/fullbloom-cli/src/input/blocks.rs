@@ -8,59 +8,73 @@ const BLOCK: usize = 256 << 10;
 /// A record longer than this is taken for a mistake: a file that is no list of keys, or `/dev/zero`.
 const LONGEST: usize = 256 << 20;
 
-/// Gives out whole records as they arrive; memory is one block, or the longest record.
-pub struct Blocks<'a> {
-    source: Box<dyn Read + 'a>,
-    end: u8,
+/// Some whole records with their ends, in memory that is used again.
+#[derive(Debug, Default)]
+pub struct Block {
     buffer: Vec<u8>,
-    /// `buffer[given..filled]` is read and not yet given out; it holds no `end`.
-    given: usize,
-    filled: usize,
+    len: usize,
+}
+
+impl Block {
+    /// The records; only the very last one of a stream may lack its end.
+    pub fn bytes(&self) -> &[u8] {
+        &self.buffer[..self.len]
+    }
+
+    /// At least half a block is free after the bytes kept; the buffer doubles while one record fills it.
+    fn make_room(&mut self, kept: usize) -> io::Result<()> {
+        if self.buffer.len().saturating_sub(kept) >= BLOCK / 2 {
+            return Ok(());
+        }
+        if kept > LONGEST {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "a key is longer than 256 MiB"));
+        }
+        let len = (kept * 2).max(BLOCK);
+        self.buffer.try_reserve_exact(len - self.buffer.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        self.buffer.resize(len, 0);
+        Ok(())
+    }
+}
+
+/// Gives out whole records as they arrive; memory is a part of a block, or of the longest record.
+pub struct Blocks<'a> {
+    source: Box<dyn Read + Send + 'a>,
+    end: u8,
+    /// Read and not yet given out: the beginning of a record.
+    rest: Vec<u8>,
     at_end: bool,
 }
 
 impl<'a> Blocks<'a> {
     /// The records of `source`, each ended by the byte `end`.
-    pub fn new(source: Box<dyn Read + 'a>, end: u8) -> Blocks<'a> {
-        Blocks { source, end, buffer: Vec::new(), given: 0, filled: 0, at_end: false }
+    pub fn new(source: Box<dyn Read + Send + 'a>, end: u8) -> Blocks<'a> {
+        Blocks { source, end, rest: Vec::new(), at_end: false }
     }
 
-    /// The next records with their ends; only the very last record may lack its own. `None` after it.
-    pub fn next(&mut self) -> io::Result<Option<&[u8]>> {
-        self.buffer.copy_within(self.given..self.filled, 0);
-        self.filled -= self.given;
-        self.given = 0;
+    /// The next records; false after the last.
+    pub fn next(&mut self, block: &mut Block) -> io::Result<bool> {
+        let mut filled = self.rest.len();
+        block.make_room(filled)?;
+        block.buffer[..filled].copy_from_slice(&self.rest);
+        self.rest.clear();
         while !self.at_end {
-            self.make_room()?;
-            let fresh = self.filled;
-            let read = match self.source.read(&mut self.buffer[fresh..]) {
+            block.make_room(filled)?;
+            let fresh = filled;
+            let read = match self.source.read(&mut block.buffer[fresh..]) {
                 Ok(read) => read,
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
                 Err(e) => return Err(e),
             };
-            self.filled += read;
+            filled += read;
             self.at_end = read == 0;
-            if let Some(last) = memchr::memrchr(self.end, &self.buffer[fresh..self.filled]) {
-                self.given = fresh + last + 1;
-                return Ok(Some(&self.buffer[..self.given]));
+            if let Some(last) = memchr::memrchr(self.end, &block.buffer[fresh..filled]) {
+                block.len = fresh + last + 1;
+                self.rest.extend_from_slice(&block.buffer[block.len..filled]);
+                return Ok(true);
             }
         }
-        self.given = self.filled;
-        Ok(if self.filled == 0 { None } else { Some(&self.buffer[..self.filled]) })
-    }
-
-    /// At least half a block is free; the buffer doubles while one record fills it.
-    fn make_room(&mut self) -> io::Result<()> {
-        if self.buffer.len() - self.filled >= BLOCK / 2 {
-            return Ok(());
-        }
-        if self.filled > LONGEST {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a key is longer than 256 MiB"));
-        }
-        let len = (self.buffer.len() * 2).max(BLOCK);
-        self.buffer.try_reserve_exact(len - self.buffer.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        self.buffer.resize(len, 0);
-        Ok(())
+        block.len = filled;
+        Ok(filled > 0)
     }
 }
 
@@ -88,11 +102,11 @@ mod tests {
 
     fn blocks_of(bytes: &[u8], step: usize) -> Vec<Vec<u8>> {
         let mut blocks = Blocks::new(Box::new(Slow { bytes, step, turn: 0 }), b'\n');
-        let mut all = Vec::new();
-        while let Some(block) = blocks.next().unwrap() {
-            all.push(block.to_vec());
+        let (mut all, mut block) = (Vec::new(), Block::default());
+        while blocks.next(&mut block).unwrap() {
+            all.push(block.bytes().to_vec());
         }
-        assert!(blocks.next().unwrap().is_none(), "the end is the end");
+        assert!(!blocks.next(&mut block).unwrap(), "the end is the end");
         all
     }
 

@@ -1,10 +1,12 @@
 //! A filter file: its bytes, what they are, and the filter in them.
 
 use crate::error::Failure;
+use crate::facts::NativeFacts;
 use fullbloom::any::{self, AnyFilter};
 use fullbloom::cassandra::Descriptor;
 use fullbloom::dialect::Name;
 use fullbloom::file::{self, Mapped};
+use fullbloom::native::{GuardedFilter, Hashing, Secret};
 use fullbloom::{DecodeError, Owned, sniff};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +17,7 @@ pub struct FilterFile {
     bytes: Bytes,
     dialect: Name,
     geometry: Option<(u64, u32)>,
+    secret: Option<Secret>,
 }
 
 #[derive(Debug)]
@@ -42,6 +45,10 @@ pub struct Opened<'a> {
     pub warnings: Vec<String>,
     /// One of them may make keys of the filter look absent.
     pub may_lose_keys: bool,
+    /// What only a native filter has.
+    pub native: Option<NativeFacts>,
+    /// It is keyed, and its secret is not known: it cannot be asked.
+    pub is_locked: bool,
 }
 
 impl FilterFile {
@@ -68,11 +75,33 @@ impl FilterFile {
             Some(dialect) => dialect,
             None => sniff::dialect(Some(path), map.as_ref()).map_err(|e| unknown(path, &e))?,
         };
-        Ok(FilterFile { path: path.to_owned(), bytes: Bytes::Mapped(map), dialect, geometry })
+        Ok(FilterFile { path: path.to_owned(), bytes: Bytes::Mapped(map), dialect, geometry, secret: None })
+    }
+
+    /// The filter is keyed with this secret, if any.
+    #[must_use]
+    pub fn with_secret(self, secret: Option<Secret>) -> FilterFile {
+        FilterFile { secret, ..self }
+    }
+
+    /// What it is.
+    pub fn dialect(&self) -> Name {
+        self.dialect
+    }
+
+    /// All its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.as_ref()
     }
 
     /// The filter. Bytes that follow it are a warning, not an error, where it says itself where it ends.
     pub fn open(&self) -> Result<Opened<'_>, Failure> {
+        if self.dialect == Name::Native {
+            return self.open_native();
+        }
+        if self.secret.is_some() {
+            return Err(Failure::new("--secret", format_args!("a {} filter has none", self.dialect)));
+        }
         let mut warnings: Vec<String> = name_contradicts(&self.path, self.dialect).into_iter().collect();
         let mut bytes = self.bytes.as_ref();
         let mut view = any::view(self.dialect, bytes, self.geometry);
@@ -85,7 +114,38 @@ impl FilterFile {
         let doubt = filter.doubt();
         let may_lose_keys = doubt.as_ref().is_some_and(|doubt| doubt.may_lose_keys);
         warnings.extend(doubt.map(|doubt| doubt.to_string()));
-        Ok(Opened { filter, bytes: bytes.len() as u64, warnings, may_lose_keys })
+        let bytes = bytes.len() as u64;
+        Ok(Opened { filter, bytes, warnings, may_lose_keys, native: None, is_locked: false })
+    }
+
+    fn open_native(&self) -> Result<Opened<'_>, Failure> {
+        let filter = self.native()?;
+        let native = NativeFacts::of(&filter);
+        let mut warnings: Vec<String> = name_contradicts(&self.path, self.dialect).into_iter().collect();
+        warnings.extend(native.warning());
+        Ok(Opened {
+            is_locked: filter.is_locked(),
+            filter: Box::new(filter),
+            bytes: self.bytes.as_ref().len() as u64,
+            warnings,
+            may_lose_keys: false,
+            native: Some(native),
+        })
+    }
+
+    /// The native filter, unlocked where the secret is given. A file that was read is checked whole; of one that is
+    /// mapped only the front, so that answers come at once.
+    pub fn native(&self) -> Result<GuardedFilter<&[u8]>, Failure> {
+        let bytes = self.bytes.as_ref();
+        if self.geometry.is_some() || matches!(self.bytes, Bytes::Loaded(_)) {
+            any::view(self.dialect, bytes, self.geometry).map_err(|e| self.refused(&e))?;
+        }
+        let filter = GuardedFilter::view(bytes).map_err(|e| self.refused(&e))?;
+        let Some(secret) = &self.secret else { return Ok(filter) };
+        if !filter.is_locked() && matches!(filter.filter().hashing(), Hashing::Seed(_)) {
+            return Err(Failure::new(self.path.display(), "the filter is not keyed, it needs no --secret"));
+        }
+        filter.unlock(secret).map_err(|e| Failure::new(self.path.display(), e))
     }
 
     fn refused(&self, cause: &DecodeError) -> Failure {

@@ -7,21 +7,26 @@
 mod batches;
 mod blocks;
 mod filter;
+mod hashes;
 mod hex;
+mod ordered;
 mod source;
 mod table;
 
 pub use batches::BATCH;
 use batches::Batch;
 pub use filter::{FilterFile, name_contradicts};
+pub use hashes::{HashSpool, Records};
 pub use hex::decode as decode_hex;
+pub use ordered::threads;
 pub use table::{TableFile, open_table};
 
 use crate::error::Failure;
+use crate::output;
 use crate::progress::Progress;
 use batches::Splitter;
-use blocks::Blocks;
-use source::Source;
+use blocks::{Block, Blocks};
+use source::{Label, Source};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -39,6 +44,8 @@ pub struct KeyFormat {
 pub struct Keys {
     sources: Vec<Source>,
     format: KeyFormat,
+    /// Nothing is to be said about how lines end, or it has been.
+    line_ends_told: bool,
 }
 
 impl Keys {
@@ -46,7 +53,7 @@ impl Keys {
     pub fn new(files: &[PathBuf], format: KeyFormat) -> Result<Keys, Failure> {
         let files = if files.is_empty() { &[PathBuf::from("-")] } else { files };
         let sources = files.iter().map(|file| Source::new(file)).collect::<Result<_, _>>()?;
-        Ok(Keys { sources, format })
+        Ok(Keys { sources, format, line_ends_told: format.hex || format.end != b'\n' })
     }
 
     /// How they are written.
@@ -59,9 +66,19 @@ impl Keys {
         self.sources.iter().any(|source| source.is(path))
     }
 
+    /// Whether one of them is standard input.
+    pub fn use_stdin(&self) -> bool {
+        self.sources.iter().any(|source| matches!(source.name(), Label::Stdin))
+    }
+
     /// Bytes there are to read, as far as it is known.
     pub fn total(&self) -> Option<u64> {
         self.sources.iter().map(Source::len).sum()
+    }
+
+    /// Whether all of them can be read twice for little: regular files that are not packed.
+    pub fn are_plain_files(&self) -> bool {
+        self.sources.iter().all(Source::is_plain_file)
     }
 
     /// Counts the keys. What cannot be read twice is kept: up to 64 MiB in memory, more in a temporary file
@@ -69,14 +86,15 @@ impl Keys {
     pub fn count(&mut self, progress: &Progress) -> Result<u64, Failure> {
         let end = self.format.end;
         let mut keys = 0;
+        let mut block = Block::default();
         for source in &mut self.sources {
             let name = source.name();
             let mut spool = source.spool();
             let mut blocks = Blocks::new(source.open(progress)?, end);
-            while let Some(block) = blocks.next().map_err(|e| name.failed(&e))? {
-                keys += count_records(block, end);
+            while blocks.next(&mut block).map_err(|e| name.failed(&e))? {
+                keys += count_records(block.bytes(), end);
                 if let Some(spool) = &mut spool {
-                    spool.write(block)?;
+                    spool.write(block.bytes())?;
                 }
             }
             drop(blocks);
@@ -93,18 +111,38 @@ impl Keys {
         progress: &Progress,
         mut each: impl FnMut(&Batch<'_>) -> Result<ControlFlow<()>, Failure>,
     ) -> Result<(), Failure> {
+        let mut block = Block::default();
         for source in &mut self.sources {
             let name = source.name();
             let mut blocks = Blocks::new(source.open(progress)?, self.format.end);
             let mut splitter = Splitter::new(self.format);
-            while let Some(block) = blocks.next().map_err(|e| name.failed(&e))? {
-                match splitter.split(block, &mut each).map_err(|e| e.in_source(&name))? {
+            while blocks.next(&mut block).map_err(|e| name.failed(&e))? {
+                tell_of_carriage_returns(&mut self.line_ends_told, &name, block.bytes());
+                match splitter.split(block.bytes(), &mut each).map_err(|e| e.in_source(&name))? {
                     ControlFlow::Continue(()) => {}
                     ControlFlow::Break(()) => return Ok(()),
                 }
             }
         }
         Ok(())
+    }
+}
+
+/// Lines looked at to tell how lines end.
+const FIRST_LINES: usize = 8;
+
+/// Says once that lines end as on Windows, which is easily overlooked: the carriage return is part of each key.
+fn tell_of_carriage_returns(told: &mut bool, name: &Label, block: &[u8]) {
+    if *told {
+        return;
+    }
+    *told = true; // the first block tells
+    let mut lines = block.split_inclusive(|byte| *byte == b'\n').take(FIRST_LINES).peekable();
+    if lines.peek().is_some() && lines.all(|line| line.ends_with(b"\r\n") || line.ends_with(b"\r")) {
+        output::warning(&format!(
+            "{name}: lines end with a carriage return, which counts as part of each key"
+        ));
+        output::hint("tr -d '\\r' removes them");
     }
 }
 

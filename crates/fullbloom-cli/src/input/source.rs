@@ -84,6 +84,21 @@ impl Source {
         }
     }
 
+    /// Whether it can be read again from the beginning as cheaply as the first time: a regular file that is not packed.
+    pub fn is_plain_file(&self) -> bool {
+        let open = match &self.place {
+            Place::File(file) => File::open(file),
+            Place::Redirected { start } => stdin().and_then(|mut stdin| {
+                stdin.seek(SeekFrom::Start(*start))?;
+                Ok(stdin)
+            }),
+            Place::Stream(_) | Place::StdinStream | Place::Kept(_) => return false,
+        };
+        let mut magic = Vec::with_capacity(4);
+        let read = open.and_then(|file| file.take(4).read_to_end(&mut magic));
+        read.is_ok() && Packing::of(&magic) == Packing::None
+    }
+
     /// Bytes to be read, where that is known.
     pub fn len(&self) -> Option<u64> {
         match &self.place {
@@ -98,8 +113,8 @@ impl Source {
     }
 
     /// Its bytes from the beginning, decompressed.
-    pub fn open<'a>(&'a mut self, progress: &'a Progress) -> Result<Box<dyn Read + 'a>, Failure> {
-        let raw: io::Result<Box<dyn Read + 'a>> = match &mut self.place {
+    pub fn open<'a>(&'a mut self, progress: &'a Progress) -> Result<Box<dyn Read + Send + 'a>, Failure> {
+        let raw: io::Result<Box<dyn Read + Send + 'a>> = match &mut self.place {
             Place::File(file) | Place::Stream(file) => File::open(file).map(|file| Box::new(file) as _),
             Place::Redirected { start } => stdin().and_then(|mut stdin| {
                 stdin.seek(SeekFrom::Start(*start))?;
@@ -159,11 +174,21 @@ fn stdin() -> io::Result<File> {
 }
 
 /// The stream itself, or what is packed in it; told by its first bytes.
-fn decompressed<'a>(mut raw: impl Read + 'a) -> io::Result<Box<dyn Read + 'a>> {
-    let mut magic = Vec::with_capacity(4);
-    raw.by_ref().take(4).read_to_end(&mut magic)?;
-    let packing = Packing::of(&magic);
-    let whole = Cursor::new(magic).chain(raw);
+fn decompressed<'a>(mut raw: impl Read + Send + 'a) -> io::Result<Box<dyn Read + Send + 'a>> {
+    // What one read gives, if it is enough to tell: a line that a slow pipe has brought is not held back for the next.
+    let mut front = vec![0; COMPRESSED_BLOCK];
+    let mut filled = 0;
+    while filled < 4 {
+        match raw.read(&mut front[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    front.truncate(filled);
+    let packing = Packing::of(&front[..filled.min(4)]);
+    let whole = Cursor::new(front).chain(raw);
     Ok(match packing {
         Packing::None => Box::new(whole),
         Packing::Gzip => {

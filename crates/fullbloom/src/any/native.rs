@@ -5,32 +5,27 @@ use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
 use crate::filter::Doubt;
 use crate::native::{self, Builder, GuardedFilter, Hashing, NativeFilter};
-use crate::sizing::{Geometry, Request, Target};
+use crate::sizing::{Geometry, Request};
 use std::io;
 
 pub(super) fn plan(request: &Request) -> Result<Plan, SizeError> {
-    let plan = native::Plan::new(request)?;
-    Ok(Plan {
-        dialect: Name::Native,
-        geometry: plan.geometry(),
-        encoded_len: plan.encoded_len(),
-        expected_fpr: plan.expected_fpr,
-    })
+    native::Plan::new(request).map(|plan| Plan::from(&plan))
 }
 
-/// The largest filter whose file fits, up to so many bits per key.
-pub(super) fn plan_within(expected_keys: u64, bytes: u64, most_bits_per_key: f64) -> Result<Plan, SizeError> {
-    let mut bits = 8.0 * bytes as f64 / expected_keys.max(1) as f64;
-    // Blocks are rounded up, and the front takes its part: a few steps of half a percent.
-    for _ in 0..1000 {
-        let target = Target::BitsPerKey(bits.min(most_bits_per_key));
-        let plan = plan(&Request { expected_keys, target })?;
-        if plan.encoded_len <= bytes {
-            return Ok(plan);
+/// The largest filter whose file fits.
+pub(super) fn plan_within(expected_keys: u64, bytes: u64) -> Result<Plan, SizeError> {
+    native::Plan::within(expected_keys, bytes).map(|plan| Plan::from(&plan))
+}
+
+impl From<&native::Plan> for Plan {
+    fn from(plan: &native::Plan) -> Plan {
+        Plan {
+            dialect: Name::Native,
+            geometry: plan.geometry(),
+            encoded_len: plan.encoded_len(),
+            expected_fpr: plan.expected_fpr,
         }
-        bits *= 0.995;
     }
-    Err(SizeError::OverBudget { bytes })
 }
 
 pub(super) fn builder(request: &Request) -> Result<Box<dyn AnyBuilder>, SizeError> {
@@ -99,6 +94,52 @@ impl<S: AsRef<[u8]> + Send + Sync> AnyFilter for GuardedFilter<S> {
 
     fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {
         GuardedFilter::write_to(self, out)
+    }
+}
+
+impl<S: AsRef<[u8]> + Send + Sync> AnyFilter for NativeFilter<S> {
+    fn dialect(&self) -> Name {
+        Name::Native
+    }
+
+    fn geometry(&self) -> Geometry {
+        NativeFilter::geometry(self)
+    }
+
+    fn may_contain(&self, key: &[u8]) -> bool {
+        NativeFilter::may_contain(self, key)
+    }
+
+    fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
+        NativeFilter::may_contain_batch(self, keys, answers);
+    }
+
+    fn encoded_len(&self) -> u64 {
+        NativeFilter::encoded_len(self)
+    }
+
+    fn set_bits(&self) -> u64 {
+        NativeFilter::set_bits(self)
+    }
+
+    fn fill(&self) -> f64 {
+        NativeFilter::fill(self)
+    }
+
+    fn expected_fpr(&self) -> f64 {
+        NativeFilter::expected_fpr(self)
+    }
+
+    fn estimated_keys(&self) -> Option<f64> {
+        NativeFilter::estimated_keys(self)
+    }
+
+    fn doubt(&self) -> Option<Doubt> {
+        None
+    }
+
+    fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        NativeFilter::write_to(self, out)
     }
 }
 

@@ -153,6 +153,11 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
         &self.head.hashing
     }
 
+    /// Whether the secret of a keyed filter is, or will be, in its file.
+    pub fn stores_secret(&self) -> bool {
+        self.head.store_secret
+    }
+
     /// The keys it was made for; 0 when that is not known.
     pub fn expected_keys(&self) -> u64 {
         self.head.expected_keys

@@ -1,5 +1,6 @@
 //! How a native filter hashes keys: with a public seed, or with a secret.
 
+use super::keys::Keys;
 use crate::hash::{Fold64, siphash13};
 use std::fmt;
 
@@ -18,6 +19,30 @@ pub enum Hashing {
 impl Default for Hashing {
     fn default() -> Self {
         Hashing::Seed(0)
+    }
+}
+
+impl Hashing {
+    /// The hashes of many keys, as a filter with this seed or secret makes them: for keys that are hashed before there
+    /// is a filter, because their number is not yet known.
+    ///
+    /// ```
+    /// use fullbloom::native::{Hashes, Hashing, NativeFilter};
+    ///
+    /// let keys = ["alice", "bob"];
+    /// let mut hashes = [0; 2];
+    /// Hashing::default().hash_batch(keys.as_slice(), &mut hashes);
+    /// let mut filter = NativeFilter::with_fpr(hashes.len() as u64, 0.01)?;
+    /// filter.insert_batch(&Hashes(&hashes));
+    /// assert!(filter.may_contain(b"alice"));
+    /// # Ok::<(), fullbloom::SizeError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If `hashes` is not as long as there are keys.
+    pub fn hash_batch<K: Keys + ?Sized>(&self, keys: &K, hashes: &mut [u64]) {
+        assert_eq!(keys.count(), hashes.len(), "one hash for each key");
+        keys.hash_into(&Hasher::new(self), 0, hashes);
     }
 }
 

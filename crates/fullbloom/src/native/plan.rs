@@ -14,6 +14,9 @@ const MAX_BITS: u64 = 1 << 48;
 /// The most bits a key may be given; more than twice what the smallest rate we can reach needs.
 const MAX_BITS_PER_KEY: f64 = 512.0;
 
+/// The most bits a key is given where only the memory is a limit.
+const WORTHWHILE_BITS_PER_KEY: f64 = 100.0;
+
 /// What a request comes to in the native dialect.
 ///
 /// ```
@@ -115,6 +118,22 @@ impl Plan {
                 Plan::chosen(keys, only, vec![only]).bounded()
             }
         }
+    }
+
+    /// The largest filter for `expected_keys` keys whose file fits `bytes`, up to 100 bits for each key: more would buy
+    /// nothing that could be measured.
+    pub fn within(expected_keys: u64, bytes: u64) -> Result<Plan, SizeError> {
+        let mut bits = 8.0 * bytes as f64 / expected_keys.max(1) as f64;
+        // Blocks are rounded up, and the front takes its part: a few steps of half a percent.
+        for _ in 0..1000 {
+            let target = Target::BitsPerKey(bits.min(WORTHWHILE_BITS_PER_KEY));
+            let plan = Plan::new(&Request { expected_keys, target })?;
+            if plan.encoded_len() <= bytes {
+                return Ok(plan);
+            }
+            bits *= 0.995;
+        }
+        Err(SizeError::OverBudget { bytes })
     }
 
     /// Takes more lines while that saves enough: `saved` says which share of the bits. `possible` is what even the

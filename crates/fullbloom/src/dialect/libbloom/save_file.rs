@@ -161,7 +161,8 @@ impl Size for Libbloom {
         };
         match request.target {
             Target::Fpr(fpr) => Self::with_params(entries, fpr),
-            Target::BitsPerKey(bits) => Self::with_params(entries, sizing::fpr_for_bits_per_key(bits)?),
+            Target::BitsPerKey(bits) => Self::with_params(entries, sizing::fpr_for_bits_per_key(bits)?)
+                .map_err(|e| sizing::in_bits_per_key(bits, e)),
             Target::Exact { .. } => {
                 let what = "bits and probes follow from the keys and the rate, which its file stores too";
                 Err(SizeError::Unsupported { dialect: "libbloom", what })

@@ -128,6 +128,18 @@ pub fn fpr_for_bits_per_key(bits_per_key: f64) -> Result<f64, SizeError> {
     Err(SizeError::Value { what: "bits_per_key", got: bits_per_key, allowed: "above 0, below 1550" })
 }
 
+/// Says of bits per key what was said of the rate they come to.
+pub fn in_bits_per_key(bits_per_key: f64, refusal: SizeError) -> SizeError {
+    match refusal {
+        SizeError::Value { what: "fpr", .. } => SizeError::Value {
+            what: "bits_per_key",
+            got: bits_per_key,
+            allowed: "enough to come to one bit for all keys, and below 1550",
+        },
+        other => other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

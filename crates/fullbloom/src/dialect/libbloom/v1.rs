@@ -124,7 +124,10 @@ impl Size for Libbloom1 {
             let allowed = "1000 to 2147483647, as in libbloom 1.6";
             return Err(SizeError::Count { what: "expected_keys", got: request.expected_keys, allowed });
         };
-        Self::with_params(entries, fpr)
+        Self::with_params(entries, fpr).map_err(|e| match request.target {
+            Target::BitsPerKey(bits) => sizing::in_bits_per_key(bits, e),
+            _ => e,
+        })
     }
 }
 

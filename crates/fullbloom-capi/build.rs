@@ -1,0 +1,8 @@
+//! Gives the shared library its SONAME: the name programs linked to it ask the loader for, whatever the file is called.
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    if std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "linux") {
+        println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libfullbloom.so.0");
+    }
+}

@@ -1,0 +1,126 @@
+//! `fullbloom_facts`: what there is to know of a filter, or of a plan for one.
+
+use crate::dialect::{named, number};
+use crate::handle::Filter;
+use crate::sizing::{self, Sizing};
+use crate::status::{Error, Status, call};
+use fullbloom::any;
+use std::ffi::c_int;
+
+/// What there is to know of a filter; the header says more.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct Facts {
+    /// Bytes of the struct as the caller knows it.
+    pub struct_size: usize,
+    /// The dialect's number.
+    pub dialect: c_int,
+    /// Probes per key.
+    pub probes: u32,
+    /// Length of the array in bits.
+    pub bits: u64,
+    /// Bits of the group that one key's probes stay in.
+    pub block_bits: u64,
+    /// Bytes of the encoded filter.
+    pub encoded_len: u64,
+    /// Bits that are set.
+    pub set_bits: u64,
+    /// Share of bits set.
+    pub fill: f64,
+    /// The rate to expect.
+    pub expected_fpr: f64,
+    /// Distinct keys the bits speak of; negative where they do not tell.
+    pub estimated_keys: f64,
+    /// 1 if keys can be inserted, else 0.
+    pub takes_keys: u8,
+    /// 1 if the filter is keyed and its secret not known, else 0.
+    pub locked: u8,
+    /// Zero.
+    pub reserved: [u8; 6],
+}
+
+/// Puts the facts where the caller wants them.
+///
+/// # Safety
+/// `facts` is null or a struct as long as its first field says.
+unsafe fn put(facts: *mut Facts, make: impl FnOnce() -> Result<Facts, Error>) -> Result<(), Error> {
+    if facts.is_null() {
+        return Err(Error::null("facts"));
+    }
+    // SAFETY: promised by the caller, as far as the first field goes, which is looked at first.
+    let size = unsafe { (&raw const (*facts).struct_size).read() };
+    if size != size_of::<Facts>() {
+        let told = format_args!("facts.struct_size is {size}, this library knows {}", size_of::<Facts>());
+        return Err(Error::new(Status::Argument, told));
+    }
+    let made = make()?;
+    // SAFETY: the struct is whole.
+    unsafe { facts.write(made) };
+    Ok(())
+}
+
+/// What a request comes to.
+///
+/// # Safety
+/// `sizing` and `facts` are null or structs as long as their first fields say.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_plan(dialect: c_int, sizing: *const Sizing, facts: *mut Facts) -> Status {
+    call(|| {
+        let dialect = named(dialect)?;
+        // SAFETY: promised by the caller.
+        let (request, _) = unsafe { sizing::read(sizing) }?;
+        let planned = || {
+            let plan = any::plan(dialect, &request)?;
+            Ok(Facts {
+                struct_size: size_of::<Facts>(),
+                dialect: number(dialect),
+                probes: plan.geometry.probes,
+                bits: plan.geometry.bit_len,
+                block_bits: plan.geometry.block_len,
+                encoded_len: plan.encoded_len,
+                set_bits: 0,
+                fill: 0.0,
+                expected_fpr: plan.expected_fpr,
+                estimated_keys: 0.0,
+                takes_keys: 1,
+                locked: 0,
+                reserved: [0; 6],
+            })
+        };
+        // SAFETY: promised by the caller.
+        unsafe { put(facts, planned) }
+    })
+}
+
+/// What there is to know of a filter. Reads the whole array.
+///
+/// # Safety
+/// `filter` is null or a live handle, `facts` null or a struct as long as its first field says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_filter_facts(filter: *const Filter, facts: *mut Facts) -> Status {
+    call(|| {
+        // SAFETY: promised by the caller.
+        let handle = unsafe { Filter::get(filter) }?;
+        let filter = handle.finished()?;
+        let known = || {
+            let geometry = filter.geometry();
+            Ok(Facts {
+                struct_size: size_of::<Facts>(),
+                dialect: number(filter.dialect()),
+                probes: geometry.probes,
+                bits: geometry.bit_len,
+                block_bits: geometry.block_len,
+                encoded_len: filter.encoded_len(),
+                set_bits: filter.set_bits(),
+                fill: filter.fill(),
+                expected_fpr: filter.expected_fpr(),
+                estimated_keys: filter.estimated_keys().unwrap_or(-1.0),
+                takes_keys: handle.takes_keys().into(),
+                locked: handle.is_locked().into(),
+                reserved: [0; 6],
+            })
+        };
+        // SAFETY: promised by the caller.
+        unsafe { put(facts, known) }
+    })
+}

@@ -1,0 +1,367 @@
+//! The functions on filters. Each checks its pointers and hands on to [`handle`](crate::handle).
+
+use crate::dialect::{UNKNOWN, named};
+use crate::file;
+use crate::handle::{Bounded, Bytes, Filter, Geometry, Memory};
+use crate::keys::{Keys, array, key};
+use crate::sizing::{self, Sizing};
+use crate::status::{Error, Status, call};
+use fullbloom::FileError;
+use fullbloom::dialect::Name;
+use fullbloom::file::Mapped;
+use fullbloom::native::Secret;
+use std::ffi::{c_char, c_int, c_void};
+use std::path::Path;
+use std::ptr;
+
+/// Puts a new handle where the caller wants it, and null there if there is none.
+///
+/// # Safety
+/// `out` is null or memory for a pointer.
+unsafe fn give(out: *mut *mut Filter, make: impl FnOnce() -> Result<Filter, Error>) -> Status {
+    call(|| {
+        if out.is_null() {
+            return Err(Error::null("filter"));
+        }
+        // SAFETY: promised by the caller.
+        unsafe { out.write(ptr::null_mut()) };
+        let made = Box::new(make()?);
+        // SAFETY: promised by the caller.
+        unsafe { out.write(Box::into_raw(made)) };
+        Ok(())
+    })
+}
+
+/// An empty filter.
+///
+/// # Safety
+/// `sizing` is null or a struct as long as its first field says; `filter` is null or memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_filter_create(
+    dialect: c_int,
+    sizing: *const Sizing,
+    filter: *mut *mut Filter,
+) -> Status {
+    // SAFETY: promised by the caller.
+    unsafe { give(filter, || Filter::create(named(dialect)?, sizing::read(sizing)?)) }
+}
+
+fn known(dialect: c_int) -> Result<Option<Name>, Error> {
+    if dialect == UNKNOWN { Ok(None) } else { named(dialect).map(Some) }
+}
+
+fn geometry(bits: u64, probes: u32) -> Geometry {
+    (bits != 0 || probes != 0).then_some((bits, probes))
+}
+
+/// A filter over the caller's bytes.
+///
+/// # Safety
+/// `bytes` is null or has `len` bytes, which stay and do not change while the filter lives; `filter` is null or memory for a
+/// pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_filter_view(
+    dialect: c_int,
+    bytes: *const c_void,
+    len: usize,
+    bits: u64,
+    probes: u32,
+    filter: *mut *mut Filter,
+) -> Status {
+    let make = || {
+        let dialect = known(dialect)?;
+        // SAFETY: promised by the caller.
+        let bytes = unsafe { array(bytes.cast::<u8>(), len, "bytes") }?;
+        Ok(Filter::view(dialect, Memory::Borrowed(bytes), None, geometry(bits, probes))?)
+    };
+    // SAFETY: promised by the caller.
+    unsafe { give(filter, make) }
+}
+
+/// A filter with a copy of the caller's bytes.
+///
+/// # Safety
+/// `bytes` is null or has `len` bytes; `filter` is null or memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_filter_decode(
+    dialect: c_int,
+    bytes: *const c_void,
+    len: usize,
+    bits: u64,
+    probes: u32,
+    filter: *mut *mut Filter,
+) -> Status {
+    let make = || {
+        let dialect = known(dialect)?;
+        // SAFETY: promised by the caller.
+        let bytes = unsafe { array(bytes.cast::<u8>(), len, "bytes") }?;
+        Ok(Filter::copied(dialect, Bytes::Borrowed(bytes), None, geometry(bits, probes))?)
+    };
+    // SAFETY: promised by the caller.
+    unsafe { give(filter, make) }
+}
+
+/// A filter read from a file.
+///
+/// # Safety
+/// `path` is null or ends with a NUL; `filter` is null or memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_filter_load(
+    dialect: c_int,
+    path: *const c_char,
+    bits: u64,
+    probes: u32,
+    filter: *mut *mut Filter,
+) -> Status {
+    let make = || {
+        let dialect = known(dialect)?;
+        // SAFETY: promised by the caller.
+        let path: &Path = unsafe { file::path(path) }?;
+        let bytes = Bytes::Read(fullbloom::file::read(path)?);
+        let filter = Filter::copied(dialect, bytes, Some(path), geometry(bits, probes));
+        Ok(filter.map_err(|e| FileError::decode(path, e))?)
+    };
+    // SAFETY: promised by the caller.
+    unsafe { give(filter, make) }
+}
+
+/// A filter over a mapped file.
+///
+/// # Safety
+/// `path` is null or ends with a NUL; `filter` is null or memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_filter_open(
+    dialect: c_int,
+    path: *const c_char,
+    bits: u64,
+    probes: u32,
+    filter: *mut *mut Filter,
+) -> Status {
+    let make = || {
+        let dialect = known(dialect)?;
+        // SAFETY: promised by the caller.
+        let path: &Path = unsafe { file::path(path) }?;
+        let memory = Memory::Mapped(Mapped::open(path)?);
+        let filter = Filter::view(dialect, memory, Some(path), geometry(bits, probes));
+        Ok(filter.map_err(|e| FileError::decode(path, e))?)
+    };
+    // SAFETY: promised by the caller.
+    unsafe { give(filter, make) }
+}
+
+/// Gives a keyed filter its secret.
+///
+/// # Safety
+/// `filter` is null or a live handle that nobody else uses meanwhile; `secret` is null or sixteen bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_filter_unlock(filter: *mut Filter, secret: *const u8) -> Status {
+    call(|| {
+        // SAFETY: promised by the caller.
+        let filter = unsafe { Filter::get_mut(filter) }?;
+        if secret.is_null() {
+            return Err(Error::null("secret"));
+        }
+        // SAFETY: promised by the caller.
+        filter.unlock(&Secret::new(unsafe { secret.cast::<[u8; 16]>().read() }))
+    })
+}
+
+/// Adds a key.
+///
+/// # Safety
+/// `filter` is null or a live handle that nobody else uses meanwhile; the key has `len` bytes; `changed` is null or memory for a
+/// bool.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_filter_insert(
+    filter: *mut Filter,
+    start: *const c_void,
+    len: usize,
+    changed: *mut bool,
+) -> Status {
+    call(|| {
+        // SAFETY: promised by the caller.
+        let is_new = unsafe { Filter::get_mut(filter)?.insert(key(start, len)?) }?;
+        if !changed.is_null() {
+            // SAFETY: promised by the caller.
+            unsafe { changed.write(is_new) };
+        }
+        Ok(())
+    })
+}
+
+/// Adds many keys, or none if one of them is bad.
+///
+/// # Safety
+/// `filter` is null or a live handle that nobody else uses meanwhile; the arrays have `count` elements, the keys their bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_filter_insert_batch(
+    filter: *mut Filter,
+    keys: *const *const c_void,
+    lens: *const usize,
+    count: usize,
+) -> Status {
+    // SAFETY: promised by the caller.
+    call(|| unsafe { Filter::get_mut(filter)?.insert_batch(Keys::new(keys, lens, count)?) })
+}
+
+/// Whether a key may be present; "maybe" if that cannot be told.
+///
+/// # Safety
+/// `filter` is null or a live handle that nobody changes meanwhile; the key has `len` bytes; `answer` is null or memory for a bool.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_filter_may_contain(
+    filter: *const Filter,
+    start: *const c_void,
+    len: usize,
+    answer: *mut bool,
+) -> Status {
+    call(|| {
+        if answer.is_null() {
+            return Err(Error::null("answer"));
+        }
+        // SAFETY: promised by the caller.
+        unsafe {
+            answer.write(true);
+            answer.write(Filter::get(filter)?.answering()?.may_contain(key(start, len)?));
+        }
+        Ok(())
+    })
+}
+
+/// Answers many keys; "maybe" to all if that cannot be told.
+///
+/// # Safety
+/// `filter` is null or a live handle that nobody changes meanwhile; the arrays have `count` elements, the keys their bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_filter_may_contain_batch(
+    filter: *const Filter,
+    keys: *const *const c_void,
+    lens: *const usize,
+    count: usize,
+    answers: *mut bool,
+) -> Status {
+    call(|| {
+        // SAFETY: promised by the caller. What stands there may be no bool, so it is not looked at before it is written.
+        let answers = unsafe {
+            let len = array(answers.cast_const().cast::<u8>(), count, "answers")?.len();
+            if len == 0 {
+                &mut []
+            } else {
+                answers.write_bytes(1, len);
+                std::slice::from_raw_parts_mut(answers, len)
+            }
+        };
+        // SAFETY: promised by the caller.
+        let (filter, keys) = unsafe { (Filter::get(filter)?.answering()?, Keys::new(keys, lens, count)?) };
+        keys.in_groups(|first, group| {
+            filter.may_contain_batch(group, &mut answers[first..first + group.len()]);
+        });
+        Ok(())
+    })
+}
+
+/// Makes the filter of the keys that came.
+///
+/// # Safety
+/// `filter` is null or a live handle that nobody else uses meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_filter_finish(filter: *mut Filter) -> Status {
+    // SAFETY: promised by the caller.
+    call(|| unsafe { Filter::get_mut(filter) }?.finish())
+}
+
+/// Forgets all keys.
+///
+/// # Safety
+/// `filter` is null or a live handle that nobody else uses meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_filter_clear(filter: *mut Filter) -> Status {
+    // SAFETY: promised by the caller.
+    call(|| unsafe { Filter::get_mut(filter) }?.clear())
+}
+
+/// Adds all keys of `other` to `filter`.
+///
+/// # Safety
+/// Both are null or live handles; nobody else uses `filter` or changes `other` meanwhile. They may be the same.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_filter_merge(filter: *mut Filter, other: *const Filter) -> Status {
+    call(|| {
+        if ptr::eq(filter, other) {
+            // SAFETY: promised by the caller. All its keys are there already, if it can have any.
+            return unsafe { Filter::get(other) }?.answering().map(|_| ());
+        }
+        // SAFETY: promised by the caller; they are two.
+        unsafe { Filter::get_mut(filter)?.merge(Filter::get(other)?) }
+    })
+}
+
+/// Writes the encoded filter into a buffer.
+///
+/// # Safety
+/// `filter` is null or a live handle that nobody changes meanwhile; `buffer` is null or has `len` bytes; `written` is null or memory
+/// for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_filter_encode(
+    filter: *const Filter,
+    buffer: *mut c_void,
+    len: usize,
+    written: *mut u64,
+) -> Status {
+    call(|| {
+        // SAFETY: promised by the caller.
+        let filter = unsafe { Filter::get(filter) }?.finished()?;
+        if written.is_null() {
+            return Err(Error::null("written"));
+        }
+        let len = if buffer.is_null() { 0 } else { len };
+        // SAFETY: promised by the caller. What stands there is not looked at.
+        let buffer = unsafe {
+            let len = array(buffer.cast_const().cast::<u8>(), len, "buffer")?.len();
+            if len == 0 { &mut [] } else { std::slice::from_raw_parts_mut(buffer.cast::<u8>(), len) }
+        };
+        let room = buffer.len() as u64;
+        let mut out = Bounded::new(buffer);
+        filter.write_to(&mut out).map_err(|e| Error::new(Status::Internal, e))?;
+        // SAFETY: promised by the caller.
+        unsafe { written.write(out.written()) };
+        if out.written() > room {
+            let told = format_args!("the filter has {} bytes, the buffer {room}", out.written());
+            return Err(Error::new(Status::Buffer, told));
+        }
+        Ok(())
+    })
+}
+
+/// Saves the encoded filter.
+///
+/// # Safety
+/// `filter` is null or a live handle that nobody changes meanwhile; `path` is null or ends with a NUL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_filter_save(filter: *const Filter, path: *const c_char) -> Status {
+    call(|| {
+        // SAFETY: promised by the caller.
+        let (filter, path) = unsafe { (Filter::get(filter)?.finished()?, file::path(path)?) };
+        fullbloom::file::replace(path, |out| filter.write_to(out))?;
+        Ok(())
+    })
+}
+
+/// Gives a filter back and writes null over the caller's pointer.
+///
+/// # Safety
+/// `filter` is null or points to null or to a live handle that nobody uses again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_filter_free(filter: *mut *mut Filter) -> Status {
+    call(|| {
+        // SAFETY: promised by the caller.
+        unsafe {
+            if filter.is_null() || (*filter).is_null() {
+                return Ok(());
+            }
+            Filter::free(*filter)?;
+            filter.write(ptr::null_mut());
+        }
+        Ok(())
+    })
+}

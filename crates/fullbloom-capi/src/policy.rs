@@ -1,0 +1,258 @@
+//! Callbacks for LevelDB's C interface, `leveldb_filterpolicy_create`: filters of our making in LevelDB's tables.
+//!
+//! LevelDB takes an empty filter for one without keys, and what a policy returns cannot say "failed". So where a filter cannot be
+//! made, bytes stand in that match every key: a lookup then costs a read more, and no key is lost.
+
+use crate::dialect::named;
+use crate::keys::{Keys, array, key};
+use crate::status::{Error, Status, call};
+use fullbloom::dialect::Name;
+use fullbloom::leveldb::{Compatible, Unsigned};
+use fullbloom::native::GuardedFilter;
+use fullbloom::{Filter, LevelDb, NativeFilter, SizeError};
+use std::ffi::{c_char, c_int, c_void};
+use std::io;
+use std::ptr;
+
+/// Marks a live policy; the letters `fbpolicy`.
+const LIVE: u64 = u64::from_be_bytes(*b"fbpolicy");
+
+/// A count of probes that LevelDB reserves and reads as "every key": it takes both bytes to be a filter at all.
+const EVERY_KEY: [u8; 2] = [0, 0xff];
+
+/// What makes filters, and asks them.
+#[derive(Debug)]
+pub struct Policy {
+    tag: u64,
+    kind: Kind,
+    bits_per_key: f64,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Kind {
+    LevelDb,
+    Native,
+}
+
+/// A policy.
+///
+/// # Safety
+/// `policy` is null or memory for a pointer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_policy_create(
+    dialect: c_int,
+    bits_per_key: f64,
+    policy: *mut *mut Policy,
+) -> Status {
+    call(|| {
+        if policy.is_null() {
+            return Err(Error::null("policy"));
+        }
+        // SAFETY: promised by the caller.
+        unsafe { policy.write(ptr::null_mut()) };
+        let kind = match named(dialect)? {
+            Name::LevelDb => Kind::LevelDb,
+            Name::Native => Kind::Native,
+            other => {
+                let told = format_args!("no policy makes {other} filters; leveldb and native it can be");
+                return Err(Error::new(Status::Argument, told));
+            }
+        };
+        let made = Policy { tag: LIVE, kind, bits_per_key };
+        made.filter(&Keys::NONE, &mut io::sink())?; // what it cannot be, it is told now
+        // SAFETY: promised by the caller.
+        unsafe { policy.write(Box::into_raw(Box::new(made))) };
+        Ok(())
+    })
+}
+
+impl Policy {
+    /// # Safety
+    /// `state` is null or points to live memory of a policy's size.
+    unsafe fn get<'a>(state: *const c_void) -> Result<&'a Policy, Error> {
+        let policy = state.cast::<Policy>();
+        if policy.is_null() {
+            return Err(Error::null("policy"));
+        }
+        // SAFETY: promised by the caller; the tag is looked at before anything else is.
+        unsafe {
+            if !policy.is_aligned() || (&raw const (*policy).tag).read() != LIVE {
+                return Err(Error::new(Status::Handle, "the pointer is not that of a live policy"));
+            }
+            Ok(&*policy)
+        }
+    }
+
+    /// Writes the filter of these keys.
+    fn filter(&self, keys: &Keys<'_>, out: &mut dyn io::Write) -> Result<(), SizeError> {
+        let count = keys.count() as u64;
+        let written = match self.kind {
+            Kind::LevelDb => {
+                let mut filter = Filter::<LevelDb>::with_bits_per_key(count, self.bits_per_key)?;
+                keys.in_groups(|_, group| filter.insert_batch(group));
+                filter.write_to(out)
+            }
+            Kind::Native => {
+                let mut filter = NativeFilter::with_bits_per_key(count, self.bits_per_key)?;
+                keys.in_groups(|_, group| {
+                    filter.insert_batch(group);
+                });
+                filter.write_to(out)
+            }
+        };
+        written.map_err(|_| SizeError::Memory { bytes: 0 })
+    }
+
+    /// Whether a key may be among those that these bytes were made of.
+    fn may_match(&self, filter: &[u8], key: &[u8]) -> bool {
+        match self.kind {
+            Kind::LevelDb => Compatible::<Unsigned>::read(filter).may_contain(key),
+            Kind::Native => GuardedFilter::view(filter).map_or(true, |view| view.may_contain(key)),
+        }
+    }
+}
+
+/// The `destructor` of `leveldb_filterpolicy_create`.
+///
+/// # Safety
+/// `state` is null or a live policy that nobody uses again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_policy_destroy(state: *mut c_void) {
+    call(|| {
+        // SAFETY: promised by the caller.
+        unsafe {
+            Policy::get(state)?;
+            let policy = state.cast::<Policy>();
+            (&raw mut (*policy).tag).write_volatile(!LIVE);
+            drop(Box::from_raw(policy));
+        }
+        Ok(())
+    });
+}
+
+/// The `name` of `leveldb_filterpolicy_create`: LevelDB's own for its bytes, so that tables of either are read by the other.
+///
+/// # Safety
+/// `state` is null or a live policy.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_policy_name(state: *mut c_void) -> *const c_char {
+    let mut name = c"fullbloom.none";
+    call(|| {
+        // SAFETY: promised by the caller.
+        name = match unsafe { Policy::get(state) }?.kind {
+            Kind::LevelDb => c"leveldb.BuiltinBloomFilter2",
+            Kind::Native => c"fullbloom.native",
+        };
+        Ok(())
+    });
+    name.as_ptr()
+}
+
+/// The `create_filter` of `leveldb_filterpolicy_create`: memory from `malloc`, which LevelDB frees.
+///
+/// # Safety
+/// `state` is null or a live policy; the arrays have `count` elements, the keys their bytes; `filter_len` is memory for a number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_policy_create_filter(
+    state: *mut c_void,
+    keys: *const *const c_char,
+    lens: *const usize,
+    count: c_int,
+    filter_len: *mut usize,
+) -> *mut c_char {
+    let mut made = Malloced::default();
+    let status = call(|| {
+        // SAFETY: promised by the caller; a negative count is none.
+        let (policy, keys) = unsafe {
+            let count = usize::try_from(count).unwrap_or(0);
+            (Policy::get(state)?, Keys::new(keys.cast(), lens, count)?)
+        };
+        Ok(policy.filter(&keys, &mut made)?)
+    });
+    if status != Status::Ok {
+        made.len = 0;
+        if io::Write::write_all(&mut made, &EVERY_KEY).is_err() {
+            // Two bytes cannot be had. To return nothing would hide every key of the block for good.
+            std::process::abort();
+        }
+    }
+    if !filter_len.is_null() {
+        // SAFETY: promised by the caller.
+        unsafe { filter_len.write(made.len) };
+    }
+    made.take()
+}
+
+/// The `key_may_match` of `leveldb_filterpolicy_create`: 1 where it cannot be told.
+///
+/// # Safety
+/// `state` is null or a live policy; key and filter have their bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_policy_key_may_match(
+    state: *mut c_void,
+    start: *const c_char,
+    len: usize,
+    filter: *const c_char,
+    filter_len: usize,
+) -> u8 {
+    let mut answer = true;
+    call(|| {
+        // SAFETY: promised by the caller.
+        let (policy, key, filter) = unsafe {
+            (Policy::get(state)?, key(start.cast(), len)?, array(filter.cast::<u8>(), filter_len, "filter")?)
+        };
+        answer = policy.may_match(filter, key);
+        Ok(())
+    });
+    answer.into()
+}
+
+/// Bytes in memory of C's allocator.
+#[derive(Debug)]
+struct Malloced {
+    start: *mut u8,
+    len: usize,
+    room: usize,
+}
+
+impl Default for Malloced {
+    fn default() -> Self {
+        Malloced { start: ptr::null_mut(), len: 0, room: 0 }
+    }
+}
+
+impl Malloced {
+    fn take(mut self) -> *mut c_char {
+        std::mem::replace(&mut self.start, ptr::null_mut()).cast()
+    }
+}
+
+impl io::Write for Malloced {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let end = self.len.checked_add(bytes.len()).ok_or(io::ErrorKind::OutOfMemory)?;
+        if end > self.room {
+            let room = end.max(self.room.saturating_mul(2)).max(64);
+            // SAFETY: null or from the allocator, which nobody else has.
+            let grown = unsafe { libc::realloc(self.start.cast(), room) };
+            if grown.is_null() {
+                return Err(io::ErrorKind::OutOfMemory.into());
+            }
+            (self.start, self.room) = (grown.cast(), room);
+        }
+        // SAFETY: there is room for all of them.
+        unsafe { self.start.add(self.len).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        self.len = end;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Malloced {
+    fn drop(&mut self) {
+        // SAFETY: null, or from the allocator and used nowhere else.
+        unsafe { libc::free(self.start.cast()) };
+    }
+}

@@ -1,0 +1,202 @@
+//! What every function returns, and the sentence that goes with it.
+
+use fullbloom::error::FileCause;
+use fullbloom::{DecodeError, FileError, MergeError, SizeError};
+use std::any::Any;
+use std::cell::RefCell;
+use std::ffi::{CString, c_char, c_int};
+use std::fmt::Display;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// `fullbloom_status`. Numbers once given keep their meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Status {
+    /// All well.
+    Ok = 0,
+    /// A pointer that must not be null is.
+    Null = 1,
+    /// An argument is none of those allowed.
+    Argument = 2,
+    /// The numbers cannot become a filter of this dialect.
+    Size = 3,
+    /// The bytes are not a sound filter.
+    Decode = 4,
+    /// The system refused a file.
+    File = 5,
+    /// The two filters cannot be merged.
+    Merge = 6,
+    /// Memory could not be had.
+    Memory = 7,
+    /// The filter takes no keys.
+    ReadOnly = 8,
+    /// The filter has not been finished.
+    NotFinished = 9,
+    /// The pointer is not a handle of this kind.
+    Handle = 10,
+    /// The buffer is too small.
+    Buffer = 11,
+    /// The filter is keyed and its secret has not been given.
+    Locked = 12,
+    /// A bug in this library.
+    Internal = 13,
+}
+
+impl Status {
+    /// Every status, in the order of their numbers.
+    pub const ALL: [Status; 14] = [
+        Status::Ok,
+        Status::Null,
+        Status::Argument,
+        Status::Size,
+        Status::Decode,
+        Status::File,
+        Status::Merge,
+        Status::Memory,
+        Status::ReadOnly,
+        Status::NotFinished,
+        Status::Handle,
+        Status::Buffer,
+        Status::Locked,
+        Status::Internal,
+    ];
+
+    fn words(self) -> &'static [u8] {
+        match self {
+            Status::Ok => b"ok\0",
+            Status::Null => b"null pointer\0",
+            Status::Argument => b"argument not allowed\0",
+            Status::Size => b"no such filter\0",
+            Status::Decode => b"not a sound filter\0",
+            Status::File => b"file error\0",
+            Status::Merge => b"filters cannot be merged\0",
+            Status::Memory => b"out of memory\0",
+            Status::ReadOnly => b"filter takes no keys\0",
+            Status::NotFinished => b"filter not finished\0",
+            Status::Handle => b"not a handle\0",
+            Status::Buffer => b"buffer too small\0",
+            Status::Locked => b"filter needs its secret\0",
+            Status::Internal => b"internal error\0",
+        }
+    }
+}
+
+/// Why a call failed.
+#[derive(Debug)]
+pub struct Error {
+    status: Status,
+    message: String,
+}
+
+impl Error {
+    /// This status, with this sentence.
+    pub fn new(status: Status, message: impl Display) -> Error {
+        Error { status, message: message.to_string() }
+    }
+
+    /// The argument of this name is null.
+    pub fn null(argument: &str) -> Error {
+        Error::new(Status::Null, format_args!("{argument} is NULL"))
+    }
+}
+
+impl From<SizeError> for Error {
+    fn from(e: SizeError) -> Error {
+        let status = if matches!(e, SizeError::Memory { .. }) { Status::Memory } else { Status::Size };
+        Error::new(status, e)
+    }
+}
+
+impl From<DecodeError> for Error {
+    fn from(e: DecodeError) -> Error {
+        Error::new(decode_status(&e), e)
+    }
+}
+
+fn decode_status(e: &DecodeError) -> Status {
+    match e {
+        DecodeError::Memory { .. } => Status::Memory,
+        DecodeError::Geometry(_) => Status::Size,
+        _ => Status::Decode,
+    }
+}
+
+impl From<MergeError> for Error {
+    fn from(e: MergeError) -> Error {
+        Error::new(Status::Merge, e)
+    }
+}
+
+impl From<FileError> for Error {
+    fn from(e: FileError) -> Error {
+        let status = match e.cause() {
+            FileCause::Decode(cause) => decode_status(cause),
+            FileCause::Io(cause) if cause.kind() == std::io::ErrorKind::OutOfMemory => Status::Memory,
+            _ => Status::File,
+        };
+        Error::new(status, e)
+    }
+}
+
+thread_local! {
+    /// The sentence of the last call of this thread that failed.
+    static MESSAGE: RefCell<CString> = RefCell::default();
+}
+
+fn remember(message: String) {
+    let message = CString::new(message.replace('\0', "\\0")).unwrap_or_default();
+    // Not there any more while the thread ends: then nobody can ask for it either.
+    let _ = MESSAGE.try_with(|slot| slot.replace(message));
+}
+
+/// Runs the body of an exported function: what goes wrong inside becomes a status and a message.
+pub fn call(body: impl FnOnce() -> Result<(), Error>) -> Status {
+    // Unwind safety: a handle that a panic left half changed still has bits of the right length, whatever they say.
+    match catch_unwind(AssertUnwindSafe(|| {
+        #[cfg(feature = "planted-panic")]
+        assert!(std::env::var_os("FULLBLOOM_PLANTED_PANIC").is_none(), "planted");
+        body()
+    })) {
+        Ok(Ok(())) => Status::Ok,
+        Ok(Err(Error { status, message })) => {
+            remember(message);
+            status
+        }
+        Err(payload) => {
+            remember(format!("internal error, please report it: {}", panic_text(&*payload)));
+            std::mem::forget(payload); // its drop could panic again
+            Status::Internal
+        }
+    }
+}
+
+fn panic_text(payload: &(dyn Any + Send)) -> &str {
+    payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("panic")
+}
+
+/// The words of a status.
+#[unsafe(no_mangle)]
+pub extern "C" fn fullbloom_status_words(status: c_int) -> *const c_char {
+    let found = usize::try_from(status).ok().and_then(|i| Status::ALL.get(i));
+    found.map_or(&b"unknown status\0"[..], |status| status.words()).as_ptr().cast()
+}
+
+/// What went wrong in the last call of this thread that failed.
+#[unsafe(no_mangle)]
+pub extern "C" fn fullbloom_message() -> *const c_char {
+    MESSAGE.try_with(|slot| slot.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_places_in_the_list() {
+        assert!(Status::ALL.iter().enumerate().all(|(i, &status)| status as usize == i));
+    }
+}

@@ -1,0 +1,229 @@
+//! Building a native filter: its options, its keys hashed by several threads, its exceptions.
+
+use super::{Args, Refusal, summarise, warn_of_name};
+use crate::destination::Destination;
+use crate::error::Failure;
+use crate::facts::NativeFacts;
+use crate::input::{HashSpool, KeyFormat, Keys, threads};
+use crate::numbers;
+use crate::output;
+use crate::progress::Progress;
+use crate::secret;
+use fullbloom::dialect::Name;
+use fullbloom::native::{Builder, GuardError, GuardedFilter, Hashes, Hashing, NativeFilter, Plan};
+use fullbloom::sizing::{Request, Target};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// What only native filters can be given.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Native filters")]
+pub struct NativeArgs {
+    /// Known-good keys, in files as KEYS: always answered no, unless they are also among the KEYS
+    #[arg(long, value_name = "KEYS")]
+    except: Vec<PathBuf>,
+
+    /// Hash with a secret, so that nobody without it can make keys that the filter calls present; needs --secret or
+    /// --store-secret
+    #[arg(long)]
+    keyed: bool,
+
+    /// The secret, a file of 32 hex digits, made if it is not there; check needs it again. Implies --keyed
+    #[arg(long, value_name = "FILE")]
+    secret: Option<PathBuf>,
+
+    /// Put the secret into the filter, which then needs the same care as the secret. Implies --keyed
+    #[arg(long)]
+    store_secret: bool,
+
+    /// Hash with this public number, 0 if not given: filters with different seeds do not fail for the same keys
+    #[arg(long, value_name = "N", value_parser = numbers::count, conflicts_with_all = ["keyed", "secret", "store_secret"])]
+    seed: Option<u64>,
+
+    /// A text to keep with the filter
+    #[arg(long, value_name = "TEXT")]
+    label: Option<String>,
+}
+
+impl NativeArgs {
+    /// Says that another dialect cannot do what is asked.
+    pub fn refuse_for(&self, dialect: Name) -> Result<(), Failure> {
+        let asked = [
+            ("--except", !self.except.is_empty()),
+            ("--keyed", self.keyed),
+            ("--secret", self.secret.is_some()),
+            ("--store-secret", self.store_secret),
+            ("--seed", self.seed.is_some()),
+            ("--label", self.label.is_some()),
+        ];
+        match asked.iter().find(|(_, given)| *given) {
+            Some((option, _)) => {
+                Err(Failure::new(option, format_args!("only native filters have this, not {dialect}")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The hash, and where its secret is still to be saved.
+    fn hashing(&self) -> Result<(Hashing, Option<&Path>), Failure> {
+        if !self.keyed && self.secret.is_none() && !self.store_secret {
+            return Ok((Hashing::Seed(self.seed.unwrap_or(0)), None));
+        }
+        match self.secret.as_deref() {
+            Some(path) if path.exists() => Ok((Hashing::Secret(secret::read(path)?), None)),
+            Some(path) => Ok((Hashing::Secret(secret::random()?), Some(path))),
+            None if self.store_secret => Ok((Hashing::Secret(secret::random()?), None)),
+            None => Err(Failure::new("--keyed", "it is not said where the secret is kept")
+                .hint("--secret FILE keeps it in a file, --store-secret in the filter itself")),
+        }
+    }
+}
+
+/// Builds and saves.
+pub fn build(
+    args: &Args,
+    target: Target,
+    keys: &mut Keys,
+    destination: Destination<'_>,
+) -> Result<(), Refusal> {
+    let (hashing, save_secret) = args.native.hashing()?;
+    let mut good = match args.native.except.as_slice() {
+        [] => None,
+        files => Some(known_good(files, keys, args.keys.format())?),
+    };
+    let request = |expected_keys| Request { expected_keys, target };
+    // Exceptions need every key twice, so what can be read only once is kept by counting it.
+    let counted = if good.is_some() { Some(count(keys)?) } else { None };
+    let known = args.expected_keys.or(is_exact(target).then_some(0)).or(counted);
+    let (filter, inserted) = match known {
+        Some(expected_keys) => {
+            let filter = empty(args, &request(expected_keys), &hashing)?;
+            insert_keys(filter, keys, &hashing)?
+        }
+        None => match hash_all(keys, &hashing)? {
+            Some(mut spool) => {
+                let filter = empty(args, &request(spool.len()), &hashing)?;
+                (insert_hashes(filter, &mut spool)?, spool.len())
+            }
+            None => {
+                let filter = empty(args, &request(count(keys)?), &hashing)?;
+                insert_keys(filter, keys, &hashing)?
+            }
+        },
+    };
+    let filter = match &mut good {
+        Some(good) => except(filter, good, keys)?,
+        None => GuardedFilter::from(filter),
+    };
+
+    // The secret first: a filter whose secret is lost is of no use to anybody.
+    if let (Some(path), Hashing::Secret(secret)) = (save_secret, filter.filter().hashing()) {
+        secret::save(path, secret)?;
+    }
+    let written = destination.write(|out| filter.write_to(out));
+    if let (Err(_), Some(path)) = (&written, save_secret) {
+        secret::forget(path);
+    }
+    written?;
+    warn_of_name(args);
+    let facts = NativeFacts::of(&filter);
+    if let Some(warning) = facts.warning() {
+        output::warning(&warning);
+    }
+    Ok(summarise(args, destination, &filter, inserted, Some(facts))?)
+}
+
+fn is_exact(target: Target) -> bool {
+    matches!(target, Target::Exact { .. })
+}
+
+fn count(keys: &mut Keys) -> Result<u64, Failure> {
+    keys.count(&Progress::new("counting keys", keys.total()))
+}
+
+fn empty(args: &Args, request: &Request, hashing: &Hashing) -> Result<NativeFilter, Refusal> {
+    let mut filter = NativeFilter::from_plan(&Plan::new(request)?, hashing.clone())?;
+    filter.set_label(args.native.label.as_deref().unwrap_or_default());
+    filter.store_secret(args.native.store_secret);
+    Ok(filter)
+}
+
+/// One thread inserts, in the order of the keys, so that the file is the same on every machine; the others read and
+/// hash. Large filters are filled in parts by the builder.
+fn insert_keys(
+    filter: NativeFilter,
+    keys: &mut Keys,
+    hashing: &Hashing,
+) -> Result<(NativeFilter, u64), Failure> {
+    let mut builder = Builder::new(filter, 1);
+    let mut inserted = 0;
+    let progress = Progress::new("inserting keys", keys.total());
+    keys.in_order_hashed(&progress, threads(), hashing, |hashes, _| {
+        builder.insert_batch(&Hashes(hashes));
+        inserted += hashes.len() as u64;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok((builder.finish(), inserted))
+}
+
+/// Keys whose number is not known are read once: eight bytes of each are kept until it is. Of plain files, which can
+/// be read again, no more than fits into memory; `None` if that is not enough.
+fn hash_all(keys: &mut Keys, hashing: &Hashing) -> Result<Option<HashSpool>, Failure> {
+    let in_memory = keys.are_plain_files();
+    let (mut spool, mut full) = (HashSpool::default(), false);
+    let progress = Progress::new("reading keys", keys.total());
+    keys.in_order_hashed(&progress, threads(), hashing, |hashes, _| {
+        full = in_memory && !spool.has_room_for(hashes.len());
+        if full {
+            return Ok(ControlFlow::Break(()));
+        }
+        spool.write(hashes)?;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok((!full).then_some(spool))
+}
+
+fn insert_hashes(filter: NativeFilter, spool: &mut HashSpool) -> Result<NativeFilter, Failure> {
+    let mut builder = Builder::new(filter, 1);
+    let progress = Progress::new("inserting keys", Some(8 * spool.len()));
+    spool.read(&progress, |hashes| builder.insert_batch(&Hashes(hashes)))?;
+    Ok(builder.finish())
+}
+
+/// The known-good keys; they cannot come from the same standard input as the keys.
+fn known_good(files: &[PathBuf], keys: &Keys, format: KeyFormat) -> Result<Keys, Failure> {
+    if keys.use_stdin() && files.iter().any(|file| file == Path::new("-")) {
+        return Err(Failure::new(
+            "--except",
+            "standard input cannot be both the keys and the known-good keys",
+        ));
+    }
+    Keys::new(files, format)
+}
+
+/// Makes the exceptions: the known-good keys once, the keys once more.
+fn except(filter: NativeFilter, good: &mut Keys, keys: &mut Keys) -> Result<GuardedFilter, Refusal> {
+    let refused = |e: GuardError| match e {
+        GuardError::Size(e) => Refusal::Size(e),
+        GuardError::NotMembers { .. } => {
+            Failure::new("--except", format_args!("{e}: the key files have changed meanwhile")).into()
+        }
+        _ => Refusal::from(Failure::new("--except", e).hint("--seed N, with any other number N")),
+    };
+    let failed = |e: GuardError| Failure::new("--except", e);
+    let mut first = filter.exceptions();
+    let progress = Progress::new("known-good keys", good.total());
+    good.for_each_batch(&progress, |batch| {
+        first.add(batch.keys).map_err(failed)?;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    drop(progress);
+    let mut second = first.members().map_err(refused)?;
+    let progress = Progress::new("keys again", keys.total());
+    keys.for_each_batch(&progress, |batch| {
+        second.add(batch.keys).map_err(failed)?;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    drop(progress);
+    second.finish().map_err(refused)
+}

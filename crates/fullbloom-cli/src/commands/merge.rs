@@ -1,0 +1,163 @@
+//! `fullbloom merge FILTER… -o FILTER`: one filter of the keys of several.
+
+use crate::args;
+use crate::destination::Destination;
+use crate::error::{Failure, Status};
+use crate::facts::{Facts, NativeFacts};
+use crate::input::FilterFile;
+use crate::output::{self, Output};
+use crate::secret::SecretArgs;
+use crate::sizing::GeometryArgs;
+use fullbloom::any::{self, AnyFilter};
+use fullbloom::dialect::Name;
+use fullbloom::native::{self, GuardedFilter, NativeFilter};
+use fullbloom::{DecodeError, MergeError};
+use std::path::{Path, PathBuf};
+
+/// Make one filter of the keys of several, without the keys
+///
+/// All must be of one dialect and geometry, with the same seed or secret. The rate of the result is that of a filter of
+/// their size with all the keys. Memory is that of one filter. Exit status: 0 if it was written, 2 on errors.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fullbloom merge monday.bloom tuesday.bloom -o week.bloom
+  fullbloom merge part-*.bloom -o all.bloom
+  fullbloom merge --dialect libbloom-1 --bits 8M --probes 5 a.bits b.bits -o both.bits")]
+pub struct Args {
+    /// Filter files
+    #[arg(required = true, value_name = "FILTER")]
+    files: Vec<PathBuf>,
+
+    /// The filter file to write; - for standard output
+    #[arg(short, long, value_name = "FILTER")]
+    output: PathBuf,
+
+    /// The dialect of all files, where their names and bytes do not tell
+    #[arg(long, value_name = "D", value_parser = args::dialect())]
+    dialect: Option<Name>,
+
+    #[command(flatten)]
+    geometry: GeometryArgs,
+
+    #[command(flatten)]
+    secret: SecretArgs,
+
+    /// Print what was made as one JSON object
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
+
+    /// Print nothing about what was made
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Merges and saves.
+pub fn run(args: &Args) -> Result<Status, Failure> {
+    let destination = Destination::new(&args.output)?;
+    let (first, rest) = args.files.split_first().expect("clap requires one");
+    let opened = open(args, first)?;
+    let dialect = opened.dialect();
+    if dialect == Name::Native {
+        let mut merged = writable(first, &opened)?.to_owned().map_err(|e| Failure::size(dialect, &e))?;
+        for path in rest {
+            let other = open(args, path)?;
+            same_dialect(first, dialect, path, &other)?;
+            let other = writable(path, &other)?;
+            merged.union(&other).map_err(|e| refused(first, path, &e))?;
+        }
+        let merged = GuardedFilter::from(merged);
+        destination.write(|out| merged.write_to(out))?;
+        let facts = NativeFacts::of(&merged);
+        if let Some(warning) = facts.warning() {
+            output::warning(&format!("{}: {warning}", args.output.display()));
+        }
+        return summarise(args, destination, &merged, Some(facts));
+    }
+
+    let geometry = args.geometry.geometry();
+    sound(first, &opened)?;
+    let merged = any::decode(dialect, opened.bytes(), geometry);
+    let Some(mut merged) = merged.map_err(|e| Failure::new(first.display(), e))? else {
+        let why = format!("{dialect} filters cannot be merged: they are solved for all their keys at once");
+        return Err(Failure::new(first.display(), why).hint("build the filter of all keys anew"));
+    };
+    for path in rest {
+        let other = open(args, path)?;
+        same_dialect(first, dialect, path, &other)?;
+        sound(path, &other)?;
+        merged.merge_encoded(other.bytes(), geometry).map_err(|e| refused(first, path, &e))?;
+    }
+    destination.write(|out| merged.write_to(out))?;
+    summarise(args, destination, &*merged, None)
+}
+
+/// Mapped, so that only the result takes memory.
+fn open(args: &Args, path: &Path) -> Result<FilterFile, Failure> {
+    let file = FilterFile::map(path, args.dialect, args.geometry.geometry())?;
+    Ok(file.with_secret(args.secret.read()?))
+}
+
+/// The native filter in a file, checked whole: what is damaged would spread.
+fn writable<'a>(path: &Path, file: &'a FilterFile) -> Result<NativeFilter<&'a [u8]>, Failure> {
+    native::verify(file.bytes()).map_err(|e| Failure::new(path.display(), e))?;
+    file.native()?.into_filter().map_err(|guarded| match guarded.is_locked() {
+        true => Failure::new(path.display(), "the filter is keyed, and its secret is not in the file")
+            .hint("give --secret FILE"),
+        false => Failure::new(path.display(), "the filter has exceptions, which hold only for its own keys")
+            .hint("build the filter of all keys anew, with --except"),
+    })
+}
+
+/// A filter that may lose keys would lose them for all.
+fn sound(path: &Path, file: &FilterFile) -> Result<(), Failure> {
+    let opened = file.open()?;
+    match opened.warnings.first() {
+        Some(warning) if opened.may_lose_keys => Err(Failure::new(path.display(), warning)),
+        _ => Ok(()),
+    }
+}
+
+fn same_dialect(first: &Path, dialect: Name, path: &Path, file: &FilterFile) -> Result<(), Failure> {
+    if file.dialect() == dialect {
+        return Ok(());
+    }
+    let (first, other) = (first.display(), file.dialect());
+    Err(Failure::new(path.display(), format_args!("is a {other} filter, {first} is {dialect}")))
+}
+
+fn refused(first: &Path, path: &Path, cause: &MergeError) -> Failure {
+    let failure = Failure::new(path.display(), cause);
+    match cause {
+        MergeError::Differs { .. } => failure.hint(format!(
+            "build it with the numbers of {}: the same --expected-keys and rate, seed and secret",
+            first.display()
+        )),
+        MergeError::Decode(DecodeError::Unknown { .. }) => {
+            failure.hint("give --bits M --probes K, as the filters were built with")
+        }
+        _ => failure,
+    }
+}
+
+/// What was made; on standard output, unless the filter itself went there.
+fn summarise(
+    args: &Args,
+    destination: Destination<'_>,
+    filter: &dyn AnyFilter,
+    native: Option<NativeFacts>,
+) -> Result<Status, Failure> {
+    if args.quiet || args.output == Path::new("-") {
+        return Ok(Status::Yes);
+    }
+    let bytes = destination.byte_len().unwrap_or_else(|| filter.encoded_len());
+    let facts = Facts::of(&args.output, filter, bytes, Vec::new()).with_native(native);
+    let mut out = Output::stdout()?;
+    if args.json {
+        out.json(&facts.json())?;
+    } else {
+        out.bytes(facts.text().as_bytes())?;
+    }
+    out.finish()?;
+    Ok(Status::Yes)
+}

@@ -1,0 +1,188 @@
+//! `fullbloom verify TABLE|FILTER.db|DIR…`: is a filter what its keys ask for?
+
+mod table;
+
+use crate::cassandra;
+use crate::database;
+use crate::directory::{self, Kind};
+use crate::error::{Failure, Status};
+use crate::input::open_table;
+use crate::numbers;
+use crate::output::Output;
+use crate::text;
+use fullbloom::cassandra::Descriptor;
+use fullbloom_table::PrefixExtractor;
+use fullbloom_table::cassandra::{pool, verify};
+use fullbloom_table::database::DatabaseTable;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Verify filters: every key found, the rate measured, the filter's bytes made again
+///
+/// Reads all of each table of LevelDB or RocksDB, checksums included; of each sstable of Cassandra the index
+/// (Index.db; of BTI sstables Partitions.db with Rows.db and Data.db), alone or all below a directory. Cassandra's filter
+/// has no checksum: a bit that was lost makes rows invisible, and this is how it shows. Exit status: 0 if all is well,
+/// 1 if a key is missing or a filter is not the one its keys give, 2 if a file could not be read.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fullbloom verify 000123.sst
+  fullbloom verify data/ks/table-*/
+  fullbloom verify nb-1-big-Filter.db
+  fullbloom verify --json db/*.sst")]
+pub struct Args {
+    /// Tables, Filter.db of sstables, and directories of them
+    #[arg(required = true, value_name = "TABLE|FILTER|DIR")]
+    files: Vec<PathBuf>,
+
+    /// How many absent keys to make up for measuring the rate
+    #[arg(long, value_name = "N", value_parser = numbers::count, default_value = "100000")]
+    absent: u64,
+
+    /// The prefix extractor of tables whose own is not known by name: fixed:N, capped:N or noop
+    #[arg(long, value_name = "E")]
+    prefix_extractor: Option<PrefixExtractor>,
+
+    /// In directories of Cassandra, also look into snapshots and backups
+    #[arg(long)]
+    snapshots: bool,
+
+    /// One JSON object: {"files": […], "skipped": […], "errors": […]}
+    #[arg(long)]
+    json: bool,
+}
+
+/// One file, for people and for machines.
+struct Found {
+    json: Value,
+    text: String,
+    is_well: bool,
+}
+
+/// Verifies each file.
+pub fn run(args: &Args) -> Result<Status, Failure> {
+    let mut all =
+        All { args, out: Output::stdout()?, files: vec![], skipped: vec![], errors: vec![], well: true };
+    for path in &args.files {
+        match all.look(path) {
+            Ok(()) => {}
+            Err(Failure::ClosedPipe) => return Err(Failure::ClosedPipe),
+            Err(failure) => all.failed(path, &failure),
+        }
+    }
+    let All { mut out, files, skipped, errors, well, .. } = all;
+    if args.json {
+        out.json(&json!({ "files": files, "skipped": skipped, "errors": errors }))?;
+    }
+    out.finish()?;
+    Ok(if errors.is_empty() { Status::selected(well) } else { Status::Failed })
+}
+
+/// What came of all files so far.
+struct All<'a> {
+    args: &'a Args,
+    out: Output,
+    files: Vec<Value>,
+    skipped: Vec<Value>,
+    errors: Vec<Value>,
+    well: bool,
+}
+
+impl All<'_> {
+    fn look(&mut self, path: &Path) -> Result<(), Failure> {
+        match directory::kind(path) {
+            Some(Kind::Data) => return self.sstables(path),
+            Some(Kind::Database) => return self.tables(path),
+            None => {}
+        }
+        if let Some(table) = open_table(path, None, self.args.prefix_extractor)? {
+            return self.found(table::found(path, &table.verify(self.args.absent)?));
+        }
+        if Descriptor::parse(path).is_ok() {
+            return self.sstables(path);
+        }
+        fullbloom::file::Mapped::open(path)?; // what cannot be opened at all is told by opening it
+        Err(Failure::new(
+            path.display(),
+            "not a table of LevelDB or RocksDB, and not of an sstable of Cassandra",
+        ))
+    }
+
+    /// All tables of a database. One that cannot be read is not well; it does not stop the others.
+    fn tables(&mut self, path: &Path) -> Result<(), Failure> {
+        let database = database::find(path)?;
+        let has_levels = database.has_levels();
+        let (absent, extractor, threads) =
+            (self.args.absent, self.args.prefix_extractor, cassandra::threads());
+        let one = |table: &DatabaseTable| {
+            let verified = database::open(table, extractor).and_then(|open| Ok(open.verify(absent)?));
+            match verified {
+                Ok(found) => table::found(&table.path, &found),
+                Err(failure) => table::unreadable(&table.path, &failure),
+            }
+        };
+        let (own, stray): (Vec<_>, Vec<_>) =
+            database.tables.into_iter().partition(|table| table.place.is_some() || !has_levels);
+        for some in own.chunks(4 * threads) {
+            for found in pool::in_order(some, threads, one) {
+                self.found(found)?;
+            }
+        }
+        for table in stray {
+            let why = "not in the MANIFEST: left over, or not yet of the database";
+            self.skipped.push(json!({ "path": table.path.display().to_string(), "why": why }));
+            if !self.args.json {
+                let path = table.path.display().to_string();
+                self.out.bytes(format!("left out: {}: {why}\n", text::printable(&path)).as_bytes())?;
+            }
+        }
+        for missing in &database.missing {
+            let path = path.join(format!("{:06}.sst", missing.file.number));
+            self.found(table::unreadable(
+                &path,
+                &Failure::text("the MANIFEST has this table, the directory has not"),
+            ))?;
+        }
+        Ok(())
+    }
+
+    /// All sstables of a directory, or the one of a file. Some at once, so that results are seen as they come.
+    fn sstables(&mut self, path: &Path) -> Result<(), Failure> {
+        let walk = cassandra::find(path, self.args.snapshots)?;
+        let options = verify::Options { absent_keys: self.args.absent, ..verify::Options::default() };
+        let threads = cassandra::threads();
+        for some in walk.sstables.chunks(8 * threads) {
+            let found = pool::in_order(some, threads, |sstable| verify::verify(sstable, options));
+            for (sstable, found) in some.iter().zip(&found) {
+                self.found(Found {
+                    json: cassandra::verify::as_json(sstable, found),
+                    text: cassandra::verify::as_text(sstable, found),
+                    is_well: found.is_well(),
+                })?;
+            }
+        }
+        self.skipped.extend(cassandra::skipped_json(&walk.skipped));
+        if !self.args.json {
+            self.out.bytes(cassandra::skipped_text(&walk.skipped).as_bytes())?;
+        }
+        for skipped in walk.skipped.iter().filter(|s| cassandra::is_unread(s)) {
+            self.failed(&skipped.path, &Failure::text(cassandra::why(skipped)));
+        }
+        Ok(())
+    }
+
+    fn found(&mut self, found: Found) -> Result<(), Failure> {
+        self.well &= found.is_well;
+        if self.args.json {
+            self.files.push(found.json);
+            return Ok(());
+        }
+        self.out.bytes(found.text.as_bytes())?;
+        self.out.pause()
+    }
+
+    fn failed(&mut self, path: &Path, failure: &Failure) {
+        failure.report();
+        self.errors.push(json!({ "path": path.display().to_string(), "error": failure.to_string() }));
+    }
+}

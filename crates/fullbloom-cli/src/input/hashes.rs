@@ -1,0 +1,190 @@
+//! Keys by their hashes: made by several threads, and kept where the keys themselves come only once.
+
+use super::Keys;
+use crate::error::Failure;
+use crate::progress::Progress;
+use fullbloom::native::Hashing;
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::ops::{ControlFlow, Range};
+
+/// Hashes kept in memory, 128 MiB of them. What is more goes to a temporary file that has no name.
+const IN_MEMORY: usize = 16 << 20;
+
+/// Hashes read back at once.
+const PIECE: usize = 32 << 10;
+
+/// A block of keys: their hashes, and where their records are in the block.
+#[derive(Debug, Default)]
+pub struct Hashed {
+    hashes: Vec<u64>,
+    /// Where each record ends; the next begins after the byte that ends it.
+    ends: Vec<u32>,
+}
+
+/// The records of a block.
+#[derive(Debug, Clone, Copy)]
+pub struct Records<'a> {
+    block: &'a [u8],
+    ends: &'a [u32],
+}
+
+impl<'a> Records<'a> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether the last record lacks its end: the very last one of a stream may.
+    pub fn last_is_unended(&self) -> bool {
+        self.ends.last().is_some_and(|end| *end as usize == self.block.len())
+    }
+
+    /// These records with their ends, as they came.
+    #[inline]
+    pub fn run(&self, range: Range<usize>) -> &'a [u8] {
+        let start = if range.start == 0 { 0 } else { self.ends[range.start - 1] as usize + 1 };
+        let end = if range.end == 0 { 0 } else { self.ends[range.end - 1] as usize + 1 };
+        &self.block[start..end.min(self.block.len())]
+    }
+}
+
+impl Keys {
+    /// Hashes all keys with so many threads; `commit` gets the hashes of a block of keys, and their records, in order.
+    pub fn in_order_hashed(
+        &mut self,
+        progress: &Progress,
+        threads: usize,
+        hashing: &Hashing,
+        mut commit: impl FnMut(&[u64], Records<'_>) -> Result<ControlFlow<()>, Failure> + Send,
+    ) -> Result<(), Failure> {
+        self.in_order(
+            progress,
+            threads,
+            |batch, hashed: &mut Hashed| {
+                let start = hashed.hashes.len();
+                hashed.hashes.resize(start + batch.keys.len(), 0);
+                hashing.hash_batch(batch.keys, &mut hashed.hashes[start..]);
+                let mut end = hashed.ends.last().map_or(0, |end| end + 1);
+                for record in batch.records {
+                    end += record.len() as u32; // a block is shorter than 1 GiB
+                    hashed.ends.push(end);
+                    end += 1;
+                }
+                Ok(())
+            },
+            |hashed, block| {
+                let flow = commit(&hashed.hashes, Records { block, ends: &hashed.ends });
+                hashed.hashes.clear();
+                hashed.ends.clear();
+                flow
+            },
+        )
+    }
+}
+
+/// Hashes kept for later.
+#[derive(Debug, Default)]
+pub struct HashSpool {
+    memory: Vec<u64>,
+    /// Those that come after the ones in memory.
+    file: Option<File>,
+    bytes: Vec<u8>,
+    len: u64,
+}
+
+impl HashSpool {
+    /// How many hashes there are.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether so many more still fit into memory.
+    pub fn has_room_for(&self, more: usize) -> bool {
+        self.file.is_none() && self.memory.len() + more <= IN_MEMORY
+    }
+
+    /// Keeps more of them.
+    pub fn write(&mut self, hashes: &[u64]) -> Result<(), Failure> {
+        self.len += hashes.len() as u64;
+        if self.has_room_for(hashes.len()) && self.memory.try_reserve(hashes.len()).is_ok() {
+            self.memory.extend_from_slice(hashes);
+            return Ok(());
+        }
+        self.write_file(hashes).map_err(|e| {
+            let failure =
+                Failure::new(std::env::temp_dir().display(), format_args!("cannot keep the keys: {e}"));
+            failure.hint("give --expected-keys, then nothing is kept; or set TMPDIR to another directory")
+        })
+    }
+
+    fn write_file(&mut self, hashes: &[u64]) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(tempfile::tempfile()?),
+        };
+        self.bytes.clear();
+        self.bytes.extend(hashes.iter().flat_map(|hash| hash.to_ne_bytes()));
+        file.write_all(&self.bytes)
+    }
+
+    /// Gives all of them out, in order.
+    pub fn read(&mut self, progress: &Progress, mut each: impl FnMut(&[u64])) -> Result<(), Failure> {
+        for piece in self.memory.chunks(PIECE) {
+            each(piece);
+            progress.advance(size_of_val(piece) as u64);
+        }
+        self.read_file(progress, &mut each).map_err(|e| {
+            Failure::new(std::env::temp_dir().display(), format_args!("cannot read the keys kept: {e}"))
+        })
+    }
+
+    fn read_file(&mut self, progress: &Progress, each: &mut impl FnMut(&[u64])) -> io::Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        file.rewind()?;
+        let mut hashes = Vec::with_capacity(PIECE);
+        let mut left = self.len - self.memory.len() as u64;
+        while left > 0 {
+            let count = left.min(PIECE as u64) as usize;
+            self.bytes.resize(8 * count, 0);
+            file.read_exact(&mut self.bytes)?;
+            hashes.clear();
+            hashes.extend(self.bytes.as_chunks().0.iter().map(|bytes| u64::from_ne_bytes(*bytes)));
+            each(&hashes);
+            progress.advance(8 * count as u64);
+            left -= count as u64;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kept_hashes_come_back_in_order_from_memory_and_from_a_file() {
+        for count in [0, 1, PIECE as u64, PIECE as u64 + 1, IN_MEMORY as u64 + 70_007] {
+            let mut spool = HashSpool::default();
+            let all: Vec<u64> = (0..count).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+            for some in all.chunks(10_000) {
+                spool.write(some).unwrap();
+            }
+            assert_eq!(spool.len(), count);
+            let mut back = Vec::new();
+            spool.read(&Progress::hidden(), |hashes| back.extend_from_slice(hashes)).unwrap();
+            assert!(back == all, "{count}");
+        }
+    }
+
+    #[test]
+    fn records_are_found_again_in_their_block() {
+        let block = b"one\n\nthree";
+        let records = Records { block, ends: &[3, 4, 10] };
+        assert!(records.len() == 3 && records.last_is_unended());
+        assert!(!Records { block: b"one\n", ends: &[3] }.last_is_unended());
+        assert_eq!(records.run(0..1), b"one\n");
+        assert_eq!(records.run(1..3), b"\nthree");
+        assert_eq!(records.run(0..0), b"");
+    }
+}

@@ -1,0 +1,209 @@
+//! Blocks of records worked on by several threads, and what comes of them taken in the order of the blocks.
+//!
+//! ```text
+//!   read a block (one thread at a time) ─► work on its keys (all threads at once) ─► commit (one at a time, in order)
+//! ```
+//!
+//! A thread does all three for a block before it takes the next, so there are never more blocks in memory than threads.
+
+use super::batches::{Batch, SplitError, Splitter};
+use super::blocks::{Block, Blocks};
+use super::source::{Label, Source};
+use super::{KeyFormat, Keys, tell_of_carriage_returns};
+use crate::error::Failure;
+use crate::progress::Progress;
+use std::ops::ControlFlow;
+use std::sync::{Condvar, Mutex, MutexGuard};
+use std::{slice, thread};
+
+/// More threads only wait for each other: one reads, and one commits.
+const MOST_THREADS: usize = 16;
+
+/// As many threads as there are cores for us.
+pub fn threads() -> usize {
+    thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS)
+}
+
+impl Keys {
+    /// Works on all keys, with so many threads.
+    ///
+    /// `work` gets the batches of a block and a `T` to collect in; `commit` gets every `T`, and the bytes of its block,
+    /// in order, and may break off. A `T` is used again, so `commit` must leave it as it wants to find it.
+    pub fn in_order<T: Default + Send>(
+        &mut self,
+        progress: &Progress,
+        threads: usize,
+        work: impl Fn(&Batch<'_>, &mut T) -> Result<(), Failure> + Sync,
+        commit: impl FnMut(&mut T, &[u8]) -> Result<ControlFlow<()>, Failure> + Send,
+    ) -> Result<(), Failure> {
+        let format = self.format;
+        let Keys { sources, line_ends_told, .. } = self;
+        let reader =
+            Reader { sources: sources.iter_mut(), current: None, progress, format, line_ends_told, next: 0 };
+        let turn = Turn { next: 0, commit, source: 0, records: 0, ended: None };
+        let shared =
+            Shared { format, reader: Mutex::new(reader), turn: Mutex::new(turn), changed: Condvar::new() };
+        if threads <= 1 {
+            shared.run(&work);
+        } else {
+            thread::scope(|scope| {
+                for _ in 0..threads {
+                    scope.spawn(|| shared.run(&work));
+                }
+            });
+        }
+        let turn = shared.turn.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        turn.ended.unwrap_or(Ok(()))
+    }
+}
+
+/// Where the blocks come from.
+struct Reader<'a> {
+    sources: slice::IterMut<'a, Source>,
+    current: Option<(Label, Blocks<'a>)>,
+    progress: &'a Progress,
+    format: KeyFormat,
+    line_ends_told: &'a mut bool,
+    /// Number of the next block.
+    next: u64,
+}
+
+/// A block that was read, or why it was not.
+struct Taken {
+    number: u64,
+    read: Result<Label, Failure>,
+    /// Sources begun so far: a new one begins to count its records anew.
+    source: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// `None` after the last block.
+    fn take(&mut self, block: &mut Block) -> Option<Taken> {
+        let read = loop {
+            let Some((name, blocks)) = &mut self.current else {
+                let source = self.sources.next()?;
+                let name = source.name();
+                match source.open(self.progress) {
+                    Ok(bytes) => self.current = Some((name, Blocks::new(bytes, self.format.end))),
+                    Err(failure) => break Err(failure),
+                }
+                continue;
+            };
+            match blocks.next(block) {
+                Ok(true) => {
+                    tell_of_carriage_returns(self.line_ends_told, name, block.bytes());
+                    break Ok(name.clone());
+                }
+                Ok(false) => self.current = None,
+                Err(e) => break Err(name.failed(&e)),
+            }
+        };
+        if read.is_err() {
+            (self.sources, self.current) = ([].iter_mut(), None); // nothing more
+        }
+        self.next += 1;
+        Some(Taken { number: self.next - 1, read, source: self.sources.len() })
+    }
+}
+
+/// Whose turn it is to commit.
+struct Turn<C> {
+    /// Number of the block.
+    next: u64,
+    commit: C,
+    /// The source of the last block, and how many of its records have been committed.
+    source: usize,
+    records: u64,
+    /// Nothing more is to be done, and why.
+    ended: Option<Result<(), Failure>>,
+}
+
+struct Shared<'a, C> {
+    format: KeyFormat,
+    reader: Mutex<Reader<'a>>,
+    turn: Mutex<Turn<C>>,
+    changed: Condvar,
+}
+
+/// A lock that a panicking thread held says nothing new: the panic ends the command anyway.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl<C> Shared<'_, C> {
+    /// What each thread does.
+    fn run<T: Default>(&self, work: &impl Fn(&Batch<'_>, &mut T) -> Result<(), Failure>)
+    where
+        C: FnMut(&mut T, &[u8]) -> Result<ControlFlow<()>, Failure>,
+    {
+        let _end = EndOnPanic(self);
+        let (mut block, mut result, mut splitter) =
+            (Block::default(), T::default(), Splitter::new(self.format));
+        loop {
+            if lock(&self.turn).ended.is_some() {
+                return;
+            }
+            let Some(taken) = lock(&self.reader).take(&mut block) else { return };
+            let worked = taken.read.map(|name| {
+                let split = splitter.split(block.bytes(), &mut |batch| {
+                    work(batch, &mut result)?;
+                    Ok(ControlFlow::Continue(()))
+                });
+                (name, split.map(|_| ()))
+            });
+            let mut turn = lock(&self.turn);
+            while turn.next != taken.number && turn.ended.is_none() {
+                turn = self.changed.wait(turn).unwrap_or_else(|poisoned| poisoned.into_inner());
+            }
+            if turn.ended.is_some() {
+                return;
+            }
+            turn.next += 1;
+            if turn.source != taken.source {
+                (turn.source, turn.records) = (taken.source, 0);
+            }
+            match turn.commit(&mut result, block.bytes(), worked, splitter.take_count()) {
+                Ok(ControlFlow::Continue(())) => {}
+                Ok(ControlFlow::Break(())) => turn.ended = Some(Ok(())),
+                Err(failure) => turn.ended = Some(Err(failure)),
+            }
+            drop(turn);
+            self.changed.notify_all();
+        }
+    }
+}
+
+impl<C> Turn<C> {
+    /// The records before one that is wrong are committed, too.
+    fn commit<T>(
+        &mut self,
+        result: &mut T,
+        block: &[u8],
+        worked: Result<(Label, Result<(), SplitError>), Failure>,
+        records: u64,
+    ) -> Result<ControlFlow<()>, Failure>
+    where
+        C: FnMut(&mut T, &[u8]) -> Result<ControlFlow<()>, Failure>,
+    {
+        let (name, split) = worked?;
+        let flow = (self.commit)(result, block)?;
+        let before = self.records;
+        self.records += records;
+        match (flow, split) {
+            (ControlFlow::Continue(()), Err(e)) => Err(e.after(before).in_source(&name)),
+            (flow, _) => Ok(flow),
+        }
+    }
+}
+
+/// A thread that panics would leave the others waiting for its turn.
+struct EndOnPanic<'a, 'b, C>(&'a Shared<'b, C>);
+
+impl<C> Drop for EndOnPanic<'_, '_, C> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            lock(&self.0.turn).ended.get_or_insert(Ok(()));
+            self.0.changed.notify_all();
+        }
+    }
+}

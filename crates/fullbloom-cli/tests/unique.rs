@@ -1,0 +1,121 @@
+//! `unique`: first occurrences, in order, with and without a state between runs.
+
+mod common;
+use common::{Dir, command, finish, lines, run};
+use std::process::Stdio;
+
+#[test]
+fn every_key_is_printed_once_in_the_order_of_its_first_coming() {
+    let text = "b\na\nb\n\na\nc\n\nlast";
+    for args in [&["unique"][..], &["unique", "--expected-keys", "10"], &["unique", "--fpr", "1e-9"]] {
+        assert_eq!(run(args, text.as_bytes()).exits(0).text(), "b\na\n\nc\nlast\n");
+    }
+    assert_eq!(run(&["unique", "-c"], text.as_bytes()).exits(0).text(), "5\n");
+    assert_eq!(run(&["unique", "--null"], b"b\0a\nc\0b\0x").exits(0).out, b"b\0a\nc\0x\0");
+    assert_eq!(run(&["unique", "--hex"], b"0A\n0a\n0b\n").exits(0).text(), "0A\n0b\n");
+    run(&["unique"], b"").exits(1);
+    run(&["unique", "--hex"], b"00\nzz\n").fails_with("line 2");
+}
+
+#[test]
+fn many_keys_in_many_blocks_come_out_as_from_an_exact_set() {
+    let dir = Dir::new();
+    // Every key twice, the second time far from the first.
+    let text = lines(150_000).repeat(2);
+    let keys = dir.file("keys", &text);
+    assert_eq!(run(&["unique", "--fpr", "1e-9", &keys], b"").exits(0).text(), lines(150_000));
+    assert_eq!(run(&["unique", "--fpr", "1e-9"], text.as_bytes()).exits(0).text(), lines(150_000));
+    assert_eq!(run(&["unique", "--fpr", "1e-9", &keys, &keys], b"").exits(0).text(), lines(150_000));
+}
+
+#[test]
+fn the_state_is_made_kept_and_known_in_the_next_run() {
+    let dir = Dir::new();
+    let state = dir.arg("seen.bloom");
+    let args = ["unique", "--state", &state, "--expected-keys", "1000"];
+    assert_eq!(run(&args, b"a\nb\n").exits(0).text(), "a\nb\n");
+    let first = dir.read("seen.bloom");
+    assert_eq!(run(&args, b"b\nc\na\n").exits(0).text(), "c\n");
+    assert_ne!(dir.read("seen.bloom"), first);
+    let out = run(&["unique", "--state", &state], b"a\nb\nc\n").exits(1);
+    assert!(out.out.is_empty() && out.err.is_empty(), "{out:?}");
+    assert_eq!(dir.names(), ["seen.bloom"]);
+    assert_eq!(run(&["check", &state], b"a\nb\nc\nd\n").exits(0).text(), "a\nb\nc\n");
+    let out = run(&["unique", "--state", &state, "--expected-keys", "5k", "--fpr", "1e-9"], b"d\n").exits(0);
+    assert!(out.err.contains("made for 1000 keys, which --expected-keys does not change"), "{out:?}");
+    assert!(out.err.contains("which --fpr does not change"), "{out:?}");
+}
+
+#[test]
+fn a_state_needs_a_size_a_place_and_a_filter_that_takes_keys() {
+    let dir = Dir::new();
+    let state = dir.arg("s");
+    let out =
+        run(&["unique", "--state", &state], b"a\n").fails_with("how many keys it shall hold is not known");
+    assert!(out.err.contains("hint: "), "{out:?}");
+    let keys = dir.file("keys", "a\nb\n");
+    assert_eq!(run(&["unique", "--state", &state, &keys], b"").exits(0).text(), "a\nb\n", "counted");
+    run(&["unique", "--state", &keys, "--expected-keys", "5", &keys], b"").fails_with("is a key file");
+    run(&["unique", "--state", &keys], b"a\n").fails_with("keys: magic");
+    run(&["unique", "--state", "-"], b"a\n").fails_with("--state: is a file");
+    run(&["unique", "--state", &dir.arg("no/s"), "--expected-keys", "5"], b"").fails_with("cannot save");
+    run(&["build", "-q", "-o", &state, "--except", &keys], b"x\n").exits(0);
+    run(&["unique", "--state", &state], b"a\n").fails_with("has exceptions");
+    for fpr in ["0", "1", "nan", "-1"] {
+        run(&["unique", "--fpr", fpr], b"a\n")
+            .fails_with(&format!("native: fpr {}", fpr.replace("nan", "NaN")));
+    }
+}
+
+#[test]
+fn a_keyed_state_needs_its_secret() {
+    let dir = Dir::new();
+    let (state, secret) = (dir.arg("s"), dir.file("secret", "000102030405060708090a0b0c0d0e0f"));
+    let args = ["unique", "--state", &state, "--expected-keys", "100", "--secret", &secret];
+    assert_eq!(run(&args, b"a\n").exits(0).text(), "a\n");
+    assert_eq!(run(&args, b"a\nb\n").exits(0).text(), "b\n");
+    run(&["unique", "--state", &state], b"a\n").fails_with("keyed");
+    run(&["check", &state], b"a\n").fails_with("keyed");
+    assert_eq!(run(&["check", &state, "--secret", &secret], b"a\nc\n").exits(0).text(), "a\n");
+}
+
+#[test]
+fn more_keys_than_planned_are_told_with_the_rate_they_lead_to() {
+    let out =
+        run(&["unique", "--expected-keys", "100", "--fpr", "1e-3", "-c"], lines(2000).as_bytes()).exits(0);
+    assert!(out.err.contains("more than the 100 new keys planned for"), "{out:?}");
+    assert!(out.err.contains("one new key in "), "{out:?}");
+    let enough = run(&["unique", "--expected-keys", "2000", "-c"], lines(2000).as_bytes()).exits(0);
+    assert!(enough.err.is_empty() && enough.text() == "2000\n", "{enough:?}");
+    let repeated = run(&["unique", "--expected-keys", "100"], lines(100).repeat(50).as_bytes()).exits(0);
+    assert!(repeated.err.is_empty(), "{repeated:?}");
+}
+
+#[test]
+fn keys_that_were_not_printed_are_not_remembered() {
+    let dir = Dir::new();
+    let state = dir.arg("s");
+    let args = ["unique", "--state", &state, "--expected-keys", "1M"];
+    run(&args, b"first\n").exits(0);
+    let before = dir.read("s");
+    // Nobody reads.
+    let text = lines(200_000);
+    let mut child = command(&args).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut stdin = child.stdin.take().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || std::io::Write::write_all(&mut stdin, text.as_bytes()));
+        assert_eq!(common::wait(&mut child), 0);
+    });
+    assert_eq!(dir.read("s"), before, "after a closed pipe");
+    #[cfg(target_os = "linux")]
+    {
+        let mut full = command(&args);
+        full.stdout(Stdio::from(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap()));
+        finish(full, b"second\n").fails_with("standard output: cannot write");
+        assert_eq!(dir.read("s"), before, "after a full disk");
+    }
+    run(&[&args[..], &["--hex"]].concat(), b"00\nzz\n").fails_with("line 2");
+    assert_eq!(dir.read("s"), before, "after a wrong key");
+    assert_eq!(run(&args, b"first\nsecond\n").exits(0).text(), "second\n");
+}

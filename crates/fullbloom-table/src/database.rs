@@ -1,0 +1,174 @@
+//! A database directory of LevelDB or RocksDB: its tables, and where each belongs.
+//!
+//! ```text
+//!   CURRENT ─► MANIFEST-000005 ─► column families, levels, file numbers ─► 000012.sst, 000007.ldb …
+//! ```
+//!
+//! A directory without a readable MANIFEST still has tables: they are listed without levels.
+
+use crate::error::{Problem, TableError};
+use crate::manifest::{Manifest, ManifestFile};
+use fullbloom::FileError;
+use fullbloom::file::Mapped;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The tables of a directory.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Database {
+    /// The MANIFEST that `CURRENT` names, where it could be read; why not, where it is there.
+    pub manifest: Option<Result<PathBuf, String>>,
+    /// Tables: those of the database by column family, level and number, then those that are not in its MANIFEST.
+    pub tables: Vec<DatabaseTable>,
+    /// Tables in the MANIFEST that are not in the directory.
+    pub missing: Vec<MissingTable>,
+}
+
+/// A table file.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct DatabaseTable {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its bytes.
+    pub file_len: u64,
+    /// Where it belongs; `None` if the MANIFEST does not have it, or cannot be read.
+    pub place: Option<Place>,
+}
+
+/// Where a table belongs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The column family's name.
+    pub family: String,
+    /// The level.
+    pub level: u32,
+    /// The table's bytes, as the MANIFEST has it.
+    pub file_len: u64,
+}
+
+/// A table that is not there.
+#[derive(Debug)]
+pub struct MissingTable {
+    /// The column family's name.
+    pub family: String,
+    /// What the MANIFEST says of it.
+    pub file: ManifestFile,
+}
+
+/// The longest `CURRENT` that is read: a name of twenty bytes.
+const LONGEST_CURRENT: u64 = 4096;
+
+impl Database {
+    /// Looks into a directory. Tables are not opened.
+    pub fn open(directory: &Path) -> Result<Database, FileError> {
+        let fail = |e| FileError::io(directory, "read", e);
+        let mut found: BTreeMap<String, (PathBuf, u64)> = BTreeMap::new();
+        for entry in fs::read_dir(directory).map_err(fail)? {
+            let entry = entry.map_err(fail)?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            if !(name.ends_with(".sst") || name.ends_with(".ldb")) {
+                continue;
+            }
+            // What is no regular file is refused where it is opened, by name.
+            let len = fs::metadata(entry.path()).map_or(0, |meta| meta.len());
+            found.insert(name, (entry.path(), len));
+        }
+        let (manifest, contents) = match read_manifest(directory) {
+            Ok(Some((path, contents))) => (Some(Ok(path)), Some(contents)),
+            Ok(None) => (None, None),
+            Err(why) => (Some(Err(why)), None),
+        };
+        let (mut tables, mut missing) = (Vec::new(), Vec::new());
+        for family in contents.into_iter().flat_map(|contents| contents.families) {
+            for file in family.files {
+                // LevelDB called its tables .sst before 1.15 and still reads them so.
+                let names = [format!("{:06}.sst", file.number), format!("{:06}.ldb", file.number)];
+                match names.iter().find_map(|name| found.remove(name)) {
+                    Some((path, file_len)) => {
+                        let place =
+                            Place { family: family.name.clone(), level: file.level, file_len: file.file_len };
+                        tables.push(DatabaseTable { path, file_len, place: Some(place) });
+                    }
+                    None => missing.push(MissingTable { family: family.name.clone(), file }),
+                }
+            }
+        }
+        let rest = found.into_values().map(|(path, file_len)| DatabaseTable { path, file_len, place: None });
+        tables.extend(rest);
+        Ok(Database { manifest, tables, missing })
+    }
+
+    /// Whether tables have levels.
+    pub fn has_levels(&self) -> bool {
+        matches!(self.manifest, Some(Ok(_)))
+    }
+}
+
+/// The MANIFEST that `CURRENT` names; `None` if there is no `CURRENT`.
+fn read_manifest(directory: &Path) -> Result<Option<(PathBuf, Manifest)>, String> {
+    let current = directory.join("CURRENT");
+    let told = |e: &dyn std::fmt::Display| e.to_string();
+    match fs::metadata(&current) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Ok(meta) if meta.len() > LONGEST_CURRENT => {
+            return Err(format!(
+                "{}: {} bytes, where a name of a file is expected",
+                current.display(),
+                meta.len()
+            ));
+        }
+        _ => {}
+    }
+    let bytes = Mapped::open(&current).map_err(|e| told(&e))?;
+    let name = std::str::from_utf8(bytes.as_ref()).unwrap_or_default().trim_end_matches('\n');
+    let number = name.strip_prefix("MANIFEST-").unwrap_or_default();
+    // Nothing but digits, so that the name cannot lead out of the directory.
+    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(format!("{}: does not name a MANIFEST", current.display()));
+    }
+    let path = directory.join(name);
+    let bytes = Mapped::open(&path).map_err(|e| told(&e))?;
+    let decoded = Manifest::decode(bytes.as_ref());
+    let manifest = decoded.map_err(|problem: Problem| told(&TableError::new(Some(&path), problem)))?;
+    Ok(Some((path, manifest)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_manifest_or_with_a_broken_one_the_tables_are_still_listed() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        for name in ["000012.sst", "000009.ldb", "notes.txt"] {
+            fs::write(at(name), "1234").unwrap();
+        }
+        let database = Database::open(dir.path()).unwrap();
+        assert!(database.manifest.is_none() && !database.has_levels());
+        let names: Vec<_> = database.tables.iter().map(|t| (t.path.clone(), t.file_len)).collect();
+        assert_eq!(names, [(at("000009.ldb"), 4), (at("000012.sst"), 4)]);
+
+        for (current, why) in [
+            ("MANIFEST-000001\n", "cannot open"),
+            ("../../etc/passwd\n", "does not name"),
+            ("MANIFEST-\n", "does not name"),
+            ("", "does not name"),
+            (&*"x".repeat(5000), "5000 bytes"),
+        ] {
+            fs::write(at("CURRENT"), current).unwrap();
+            let database = Database::open(dir.path()).unwrap();
+            let said = database.manifest.unwrap().unwrap_err();
+            assert!(said.contains(why), "{said}");
+            assert_eq!(database.tables.len(), 2);
+        }
+        fs::write(at("CURRENT"), "MANIFEST-000002\n").unwrap();
+        fs::write(at("MANIFEST-000002"), [0xff; 100]).unwrap();
+        let said = Database::open(dir.path()).unwrap().manifest.unwrap().unwrap_err();
+        assert!(said.contains("MANIFEST-000002: fragment length at byte 4"), "{said}");
+    }
+}

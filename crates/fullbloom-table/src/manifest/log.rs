@@ -1,0 +1,198 @@
+//! Records of a log file, the form a MANIFEST is written in: LevelDB's, and RocksDB's where it differs.
+//!
+//! ```text
+//!   file:      blocks of 32 KiB; a record never begins in the last six bytes of one
+//!   fragment:  | checksum: u32 | length: u16 | type: u8 | bytes |
+//!   type:      1 the whole record, 2 its first fragment, 3 one of its middle, 4 its last
+//! ```
+//!
+//! The checksum is the masked CRC-32C of type and bytes. A log that is being written, or whose writer was cut off, may end
+//! anywhere: what is unfinished at its end does not count. Anything else that is not as it should be is an error.
+
+use crate::bytes::u32_at;
+use crate::checksum::mask;
+use crate::error::{At, Problem};
+
+/// Bytes of a block.
+const BLOCK: usize = 32 << 10;
+
+/// Bytes before a fragment's own.
+const HEADER: usize = 7;
+
+const FULL: u8 = 1;
+const FIRST: u8 = 2;
+const MIDDLE: u8 = 3;
+const LAST: u8 = 4;
+
+/// The records of a log, in order.
+#[derive(Debug)]
+pub(crate) struct Records<'a> {
+    log: &'a [u8],
+    offset: usize,
+}
+
+/// One record, and where it begins.
+#[derive(Debug)]
+pub(crate) struct Record {
+    pub(crate) at: u64,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl<'a> Records<'a> {
+    pub(crate) fn new(log: &'a [u8]) -> Records<'a> {
+        Records { log, offset: 0 }
+    }
+
+    /// The next record; `None` at the end, also where that is in the middle of one.
+    pub(crate) fn next(&mut self) -> Result<Option<Record>, Problem> {
+        let mut begun: Option<Record> = None;
+        while let Some((at, kind, bytes)) = self.fragment()? {
+            let wrong = |got| Problem::Value {
+                field: "fragment type",
+                at: At::from(at + 6),
+                got,
+                allowed: "1 or 2 where a record begins, 3 or 4 after its beginning",
+            };
+            match (kind, &mut begun) {
+                (FULL, None) => return Ok(Some(Record { at, bytes: bytes.to_vec() })),
+                (FIRST, None) => begun = Some(Record { at, bytes: bytes.to_vec() }),
+                (MIDDLE, Some(record)) => record.bytes.extend_from_slice(bytes),
+                (LAST, Some(record)) => {
+                    record.bytes.extend_from_slice(bytes);
+                    return Ok(begun);
+                }
+                _ => return Err(wrong(kind.into())),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next fragment: where it is, its type, its bytes.
+    fn fragment(&mut self) -> Result<Option<(u64, u8, &'a [u8])>, Problem> {
+        loop {
+            let left = BLOCK - self.offset % BLOCK;
+            if left < HEADER {
+                self.offset += left; // too few for a header: nothing but filling
+            }
+            let (at, rest) = (self.offset, self.log.get(self.offset..).unwrap_or_default());
+            if rest.len() < HEADER {
+                return Ok(None);
+            }
+            let len = usize::from(u16::from_le_bytes([rest[4], rest[5]]));
+            let (stored, kind) = (u32_at(rest, 0), rest[6]);
+            if kind == 0 && len == 0 {
+                self.offset += BLOCK - at % BLOCK; // written ahead and not used
+                continue;
+            }
+            if HEADER + len > BLOCK - at % BLOCK {
+                let (got, allowed) = (len as u64, "what is left of the block of 32 KiB");
+                return Err(Problem::Value {
+                    field: "fragment length",
+                    at: At::from(at as u64 + 4),
+                    got,
+                    allowed,
+                });
+            }
+            let Some(bytes) = rest.get(HEADER..HEADER + len) else { return Ok(None) };
+            let computed = mask(crc32c::crc32c(&rest[6..HEADER + len]));
+            if computed != stored {
+                return Err(Problem::Checksum { of: "record", at: at as u64, stored, computed });
+            }
+            self.offset += HEADER + len;
+            return Ok(Some((at as u64, kind, bytes)));
+        }
+    }
+}
+
+/// Writes records as LevelDB does.
+#[cfg(test)]
+pub(crate) fn write(records: &[Vec<u8>]) -> Vec<u8> {
+    let mut log = Vec::new();
+    for record in records {
+        let mut rest = record.as_slice();
+        let mut first = true;
+        loop {
+            let left = BLOCK - log.len() % BLOCK;
+            if left < HEADER {
+                log.resize(log.len() + left, 0);
+            }
+            let room = BLOCK - log.len() % BLOCK - HEADER;
+            let (part, behind) = rest.split_at(rest.len().min(room));
+            let kind = match (first, behind.is_empty()) {
+                (true, true) => FULL,
+                (true, false) => FIRST,
+                (false, false) => MIDDLE,
+                (false, true) => LAST,
+            };
+            let crc = mask(crc32c::crc32c_append(crc32c::crc32c(&[kind]), part));
+            log.extend_from_slice(&crc.to_le_bytes());
+            log.extend_from_slice(&(part.len() as u16).to_le_bytes());
+            log.push(kind);
+            log.extend_from_slice(part);
+            (rest, first) = (behind, false);
+            if rest.is_empty() {
+                break;
+            }
+        }
+    }
+    log
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(log: &[u8]) -> Result<Vec<Vec<u8>>, Problem> {
+        let mut records = Records::new(log);
+        let mut found = Vec::new();
+        while let Some(record) = records.next()? {
+            found.push(record.bytes);
+        }
+        Ok(found)
+    }
+
+    /// Records of many lengths, among them ones that end in each of the last bytes of a block.
+    fn records() -> Vec<Vec<u8>> {
+        let mut lens = vec![0, 1, 100, 40_000, 100_000, 7];
+        lens.extend((0..30).map(|i| 32_740 - i));
+        lens.iter().enumerate().map(|(i, len)| vec![i as u8; *len]).collect()
+    }
+
+    #[test]
+    fn records_that_cross_blocks_come_back_whole() {
+        assert_eq!(all(&write(&records())).unwrap(), records());
+        assert!(all(b"").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_log_cut_anywhere_gives_the_records_before_the_cut() {
+        let log = write(&records());
+        let whole = all(&log).unwrap();
+        for cut in (0..log.len()).rev().step_by(997).chain(0..200) {
+            let found = all(&log[..cut]).unwrap();
+            assert_eq!(found, whole[..found.len()], "{cut}");
+        }
+    }
+
+    #[test]
+    fn a_changed_byte_is_noticed_unless_it_only_hides_the_end() {
+        let log = write(&[b"one".to_vec(), b"two".to_vec(), b"three".to_vec()]);
+        for at in 0..log.len() {
+            let mut changed = log.clone();
+            changed[at] ^= 0x40;
+            match all(&changed) {
+                Err(_) => {}
+                // A length past the end of a log that is still being written looks like an unfinished record.
+                Ok(found) => assert!(found.len() < 3, "byte {at}: {found:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn zeros_written_ahead_are_passed_over() {
+        let mut log = write(&[b"one".to_vec()]);
+        log.resize(2 * BLOCK, 0);
+        log.extend(write(&[b"two".to_vec()]));
+        assert_eq!(all(&log).unwrap(), [b"one", b"two"]);
+    }
+}

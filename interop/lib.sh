@@ -1,0 +1,49 @@
+# What the suites share; sourced, not run. Sets `root` (the repository), `here` (the suite) and `work` (a directory of
+# the suite's own under interop/.cache, kept between runs), and starts in the repository.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[1]}")" && pwd)
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+suite=$(basename "$here")
+work=$root/interop/.cache/$suite
+rows_file=$work/rows.tsv
+mkdir -p "$work"
+: > "$rows_file"
+cd "$root"
+
+step() { printf '\n== %s\n' "$*"; }
+
+# What was compared with which program: PROGRAM VERSION WHAT CASES DIFFERENCES. A difference fails the suite.
+row() {
+  printf '%s\t%s\t%s\t%s\t%s\n' "$@" >> "$rows_file"
+  [ "$5" = 0 ] || { echo "error: $1 $2: $3: $5 differences" >&2; exit 1; }
+}
+
+# Installs the Debian packages that are not there.
+packages() {
+  local missing=() as_root=()
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" = installed ] || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  [ "$(id -u)" -eq 0 ] || as_root=(sudo)
+  "${as_root[@]}" apt-get update -qq
+  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq "${missing[@]}" > "$work/apt.log" 2>&1 ||
+    { tail -5 "$work/apt.log" >&2; return 1; }
+}
+
+# The version of an installed Debian package, without its epoch and Debian's revision.
+version_of() { dpkg-query -W -f '${Version}' "$1" | sed 's/^[0-9]*://; s/-[^-]*$//'; }
+
+# Makes a virtual environment with these packages from PyPI; `python` is then its interpreter.
+python_with() {
+  packages python3-venv
+  python=$work/venv/bin/python
+  [ -x "$python" ] || python3 -m venv "$work/venv"
+  "$work/venv/bin/pip" --quiet --disable-pip-version-check install "$@"
+}
+
+# The command, built as users get it; `fullbloom` is then its path.
+command_built() {
+  cargo build --release --quiet --locked -p fullbloom-cli
+  fullbloom=$root/target/release/fullbloom
+}
