@@ -4,6 +4,7 @@
 //! cargo run --release --manifest-path bench/Cargo.toml -- compare [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- rocksdb [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- classic [--quick] [--json FILE]
+//! cargo run --release --manifest-path bench/Cargo.toml -- rate
 //! ```
 
 mod classic;
@@ -17,6 +18,7 @@ mod libbloom;
 mod librocksdb;
 mod limit;
 mod memory;
+mod rate;
 mod rocksdb;
 
 use clap::{Parser, Subcommand};
@@ -42,6 +44,8 @@ enum Command {
     Rocksdb(rocksdb::Options),
     /// The `libbloom`, `libbloom-1` and `cassandra` dialects beside libbloom 1.6.
     Classic(Common),
+    /// The native filter's rate with 2·10^8 keys: planned and measured.
+    Rate(rate::Options),
 }
 
 /// What all comparisons take.
@@ -69,6 +73,7 @@ fn main() -> ExitCode {
         Command::Compare(options) => compare::run(&options),
         Command::Rocksdb(options) => rocksdb::run(&options),
         Command::Classic(options) => classic::run(&options),
+        Command::Rate(options) => rate::run(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

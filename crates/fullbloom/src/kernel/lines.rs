@@ -450,7 +450,9 @@ mod tests {
         let denser = random.below(3);
         let mut line = [0; 64];
         for _ in 0..=denser {
-            line.iter_mut().for_each(|byte| *byte |= random.next_u64() as u8);
+            for word in line.as_chunks_mut().0 {
+                *word = (u64::from_le_bytes(*word) | random.next_u64()).to_le_bytes();
+            }
         }
         line
     }
@@ -519,12 +521,24 @@ mod tests {
 
     #[test]
     fn groups_are_their_keys_one_by_one_on_every_kernel() {
+        compare_groups(600, &[1, 2, 63, 64, 65, 1000, 10_000]);
+    }
+
+    #[test]
+    #[ignore = "10^8 keys for each kernel, about two minutes: cargo test --release -p fullbloom --lib kernel -- --ignored"]
+    fn every_kernel_answers_and_sets_a_hundred_million_keys_as_scalar_does() {
+        compare_groups(100_000_000 / GROUP, &[1, 2, 29, 63, 64, 65]);
+    }
+
+    /// All kernels on this many groups, over arrays of these many lines.
+    fn compare_groups(groups: usize, sizes: &[usize]) {
         let mut random = SplitMix::new(2);
         for (name, cpu) in kernels() {
-            for round in 0..300u32 {
-                let probes = Probes::new(round % 8 + 1);
-                let blocks = [1, 2, 63, 64, 65, 1000][round as usize % 6];
-                let mut lines: Vec<Line> = (0..blocks).map(|_| random_line(&mut random)).collect();
+            for round in 0..groups {
+                let probes = Probes::new(round as u32 % 8 + 1);
+                let size = sizes[round % sizes.len()];
+                let blocks = size as u64;
+                let mut lines: Vec<Line> = (0..size).map(|_| random_line(&mut random)).collect();
                 let mut groups = [Group::EMPTY, Group::EMPTY];
                 for group in &mut groups {
                     group.fields = std::array::from_fn(|_| random.next_u64());
@@ -534,7 +548,7 @@ mod tests {
                     group.len = GROUP;
                 }
                 if round % 2 == 0 {
-                    groups[0].set_len(round as usize % 64 + 1);
+                    groups[0].set_len(round % 64 + 1);
                 }
                 let [now, next] = &groups;
                 let answers = cpu.test_group(&lines, now, next, probes);
