@@ -10,6 +10,7 @@
 mod args;
 mod cassandra;
 mod commands;
+mod database;
 mod destination;
 mod directory;
 mod error;
@@ -18,6 +19,7 @@ mod input;
 mod numbers;
 mod output;
 mod progress;
+mod report;
 mod secret;
 mod sizing;
 mod table;

@@ -10,6 +10,7 @@
 //! | a block cache that builders can borrow from | [`BlockCache`] |
 //! | the read path over many tables, counting what filters save | [`Tables`] |
 //! | the tables of a database by level | [`database`], [`manifest`] |
+//! | a memory budget split over levels | [`split`] |
 //! | Cassandra's sstable components | [`cassandra`] |
 //!
 //! ```no_run
@@ -56,6 +57,7 @@ mod rebuild;
 mod role;
 mod separator;
 mod source;
+pub mod split;
 mod tables;
 mod verify;
 pub mod writer;

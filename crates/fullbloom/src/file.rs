@@ -220,9 +220,12 @@ impl Temporary {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let path = directory.join(format!("{prefix}{}-{number}{SUFFIX}", std::process::id()));
             match options.open(&path) {
-                // Another save may have taken it for abandoned before it was locked: then it is gone.
-                Ok(file) if !locked_by_other(&file) && path.exists() => {
-                    return Ok(Temporary { path, file, renamed: false });
+                // Another save may have taken it for abandoned before it was locked: then it is gone, or soon will be.
+                Ok(file) if !locked_by_other(&file) => {
+                    let temporary = Temporary { path, file, renamed: false };
+                    if temporary.path.try_exists()? {
+                        return Ok(temporary);
+                    }
                 }
                 Ok(_) => {}
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}

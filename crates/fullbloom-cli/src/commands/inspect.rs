@@ -2,12 +2,15 @@
 
 use crate::args;
 use crate::cassandra;
+use crate::database;
 use crate::directory::{self, Kind};
 use crate::error::{Failure, Status};
-use crate::facts::{Facts, TableFacts};
+use crate::facts::{Facts, SstableFacts, TableFacts};
 use crate::input::{FilterFile, open_table};
 use crate::output::{self, Output};
+use crate::report::{self, ReportArgs};
 use crate::sizing::GeometryArgs;
+use fullbloom::cassandra::Descriptor;
 use fullbloom::dialect::Name;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -17,7 +20,8 @@ use std::path::{Path, PathBuf};
 /// Of a filter: dialect, size, fill, estimated keys, rate to expect. Estimates come from the bits that are set. Tables
 /// are LevelDB's and RocksDB's; of them kind, policy, partitions and prefixes are told too. Of a directory of
 /// Cassandra every sstable below it: version, keys, bits per key, what its filter costs, and what is remarkable (filter
-/// missing, truncated, mislabelled, too full, too large), with totals by table. A file that cannot be read does not
+/// missing, truncated, mislabelled, too full, too large), with totals by table. Of a database of LevelDB or RocksDB every
+/// table, by level where the MANIFEST can be read, with what a lookup of an absent key costs. A file that cannot be read does not
 /// hide the others. Exit status: 0 if all is well, 1 if a filter is missing or not as it should be, 2 if something
 /// could not be read.
 #[derive(Debug, clap::Args)]
@@ -25,7 +29,7 @@ use std::path::{Path, PathBuf};
 Examples:
   fullbloom inspect data/ks/table-*/
   fullbloom inspect --summary /var/lib/cassandra/data
-  fullbloom inspect db/*.sst
+  fullbloom inspect db/ --report db.html
   fullbloom inspect --json keys.bloom
   fullbloom inspect --dialect leveldb filter.block")]
 pub struct Args {
@@ -48,6 +52,9 @@ pub struct Args {
     #[arg(long)]
     snapshots: bool,
 
+    #[command(flatten)]
+    report: ReportArgs,
+
     /// One JSON object: {"filters": […], "tables": […], "skipped": […], "errors": […]}
     #[arg(long)]
     json: bool,
@@ -55,6 +62,7 @@ pub struct Args {
 
 /// Inspects each file and directory.
 pub fn run(args: &Args) -> Result<Status, Failure> {
+    args.report.check()?;
     let mut out = Output::stdout()?;
     let mut all = Seen { is_well: true, ..Seen::default() };
     let mut errors = Vec::new();
@@ -67,10 +75,10 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
                     failure.report();
                     errors.push(error(path, failure));
                 }
+                all.filters.extend(seen.filters);
+                all.tables.extend(seen.tables);
+                all.skipped.extend(seen.skipped);
                 if args.json {
-                    all.filters.extend(seen.filters);
-                    all.tables.extend(seen.tables);
-                    all.skipped.extend(seen.skipped);
                     continue;
                 }
                 if !first {
@@ -87,9 +95,11 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         }
     }
     let status = if errors.is_empty() { Status::selected(all.is_well) } else { Status::Failed };
+    let Seen { filters, tables, skipped, .. } = all;
+    let whole = json!({ "filters": filters, "tables": tables, "skipped": skipped, "errors": errors });
+    args.report.write(|| report::of_inspection(&whole))?;
     if args.json {
-        let Seen { filters, tables, skipped, .. } = all;
-        out.json(&json!({ "filters": filters, "tables": tables, "skipped": skipped, "errors": errors }))?;
+        out.json(&whole)?;
     }
     out.finish()?;
     Ok(status)
@@ -114,7 +124,8 @@ fn error(path: &Path, failure: &Failure) -> Value {
 
 fn look(path: &Path, args: &Args) -> Result<Seen, Failure> {
     match directory::kind(path) {
-        Some(Kind::Data | Kind::Database) => return look_into(path, args),
+        Some(Kind::Data) => return look_at_sstables(path, args),
+        Some(Kind::Database) => return look_at_tables(path, args),
         None => {}
     }
     let (json, text, is_well) = match open_table(path, args.dialect, None)? {
@@ -125,16 +136,32 @@ fn look(path: &Path, args: &Args) -> Result<Seen, Failure> {
         None => {
             let file = FilterFile::load(path, args.dialect, args.geometry.geometry())?;
             let opened = file.open()?;
-            let facts =
-                Facts::of(path, &*opened.filter, opened.bytes, opened.warnings).with_native(opened.native);
+            let of_sstable = args.dialect.is_none() && Descriptor::parse(path).is_ok();
+            let facts = Facts::of(path, &*opened.filter, opened.bytes, opened.warnings)
+                .with_native(opened.native)
+                .recognised(file.recognised())
+                .with_sstable(if of_sstable { SstableFacts::of(path) } else { None });
             (facts.json(), facts.text(), facts.is_well())
         }
     };
     Ok(Seen { filters: vec![json], text, is_well, ..Seen::default() })
 }
 
+/// The tables of a database of LevelDB or RocksDB.
+fn look_at_tables(path: &Path, args: &Args) -> Result<Seen, Failure> {
+    let report = database::inspect::Report::of(path, database::find(path)?);
+    Ok(Seen {
+        filters: report.filters(),
+        tables: report.tables(),
+        skipped: report.skipped(),
+        text: report.text(output::width(), args.summary),
+        is_well: report.is_well(),
+        unread: Vec::new(),
+    })
+}
+
 /// The sstables of Cassandra in a directory and below it.
-fn look_into(path: &Path, args: &Args) -> Result<Seen, Failure> {
+fn look_at_sstables(path: &Path, args: &Args) -> Result<Seen, Failure> {
     let report = cassandra::inspect::Report::of(cassandra::find(path, args.snapshots)?);
     Ok(Seen {
         filters: report.filters(),

@@ -5,6 +5,7 @@ use crate::commands::plan_from;
 use crate::error::{Failure, Status};
 use crate::numbers;
 use crate::output::{self, Output};
+use crate::report::{self, ReportArgs};
 use crate::sizing::{self, TargetArgs};
 use crate::table::Table;
 use crate::text;
@@ -31,7 +32,8 @@ Examples:
   fullbloom plan --expected-keys 1M --fpr 1%
   fullbloom plan --expected-keys 2e9 --bits-per-key 10 --dialect cassandra
   fullbloom plan --expected-keys 100M --memory 64MiB --json
-  fullbloom plan --from data/ks/table-*/",
+  fullbloom plan --from data/ks/table-1b255f4d/
+  fullbloom plan --from db/ --memory 2GiB",
     group = clap::ArgGroup::new("wish").args(["fpr", "bits_per_key", "memory", "from"]).multiple(true).required(true)
 )]
 pub struct Args {
@@ -40,7 +42,7 @@ pub struct Args {
           hide_default_value = true, required_unless_present = "from")]
     expected_keys: u64,
 
-    /// Take the keys from the sstables in this directory: what would other rates cost them?
+    /// Take the keys from the sstables or tables in this directory: what would other filters cost them?
     #[arg(long, value_name = "DIR", conflicts_with_all = ["expected_keys", "bits_per_key", "dialect"])]
     from: Option<PathBuf>,
 
@@ -54,6 +56,9 @@ pub struct Args {
     /// One dialect, or all
     #[arg(long, value_name = "D", value_parser = args::dialects(), default_value = "all")]
     dialect: args::Dialects,
+
+    #[command(flatten)]
+    report: ReportArgs,
 
     /// One JSON object: {"rows": […]}
     #[arg(long)]
@@ -73,17 +78,20 @@ struct Row {
 
 /// Plans and prints the rows.
 pub fn run(args: &Args) -> Result<Status, Failure> {
+    args.report.check()?;
     if let Some(directory) = &args.from {
-        let (fpr, memory, json) = (args.target.fpr, args.memory, args.json);
-        return plan_from::run(&plan_from::From { directory, fpr, memory, json });
+        let (fpr, memory, json, report) = (args.target.fpr, args.memory, args.json, &args.report);
+        return plan_from::run(&plan_from::From { directory, fpr, memory, json, report });
     }
     if let Some(mistake) = mistake(args) {
         return Err(Failure::new("plan", mistake));
     }
     let rows: Vec<Row> = args.dialect.names().iter().map(|name| row(*name, args)).collect();
     let mut out = Output::stdout()?;
+    let whole = json(&rows, args);
+    args.report.write(|| report::of_plan(&whole))?;
     if args.json {
-        out.json(&json(&rows, args))?;
+        out.json(&whole)?;
     } else {
         out.bytes(table(&rows, args.expected_keys).as_bytes())?;
     }

@@ -10,6 +10,9 @@ use serde_json::{Map, Value};
 use std::fmt::Write;
 use std::path::Path;
 
+/// How a table is told from other files.
+const RECOGNISED: &str = "a table of LevelDB or RocksDB, by the magic number at its end";
+
 /// The numbers of a table's filter.
 #[derive(Debug)]
 pub struct TableFacts {
@@ -31,7 +34,13 @@ impl TableFacts {
         })
     }
 
-    fn kind(&self) -> &'static str {
+    /// What was found.
+    pub fn inspection(&self) -> &Inspection {
+        &self.found
+    }
+
+    /// The layout's name.
+    pub fn kind(&self) -> &'static str {
         self.found.layout.map_or("none", |layout| layout.as_str())
     }
 
@@ -46,7 +55,8 @@ impl TableFacts {
         known.or_else(|| self.found.prefix_extractor.clone())
     }
 
-    fn warnings(&self) -> Vec<String> {
+    /// What is not as it should be.
+    pub fn warnings(&self) -> Vec<String> {
         match (self.found.layout, self.found.dialect) {
             (Some(_), None) => {
                 vec!["the filter's policy or bytes are not known here: it lets every key pass".to_owned()]
@@ -101,6 +111,7 @@ impl TableFacts {
         put("whole_key", found.holds.whole_keys.into());
         put("format_version", self.format_version.into());
         put("checksum", self.checksum.into());
+        put("recognised", RECOGNISED.into());
         put("notes", self.notes().into());
         put("warnings", self.warnings().into());
         Value::Object(object)
@@ -113,6 +124,7 @@ impl TableFacts {
         let mut line = |name: &str, value: String| {
             let _ = writeln!(text, "  {name:<15} {}", text::printable(&value)); // a String takes everything
         };
+        line("recognised", RECOGNISED.into());
         line("table", format!("format_version {}, checksum {}", self.format_version, self.checksum));
         line("keys", found.keys.to_string());
         let Some(layout) = found.layout else {

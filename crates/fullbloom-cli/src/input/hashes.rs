@@ -1,14 +1,16 @@
 //! Keys by their hashes: made by several threads, and kept where the keys themselves come only once.
 
 use super::Keys;
+use super::batches::Batch;
 use crate::error::Failure;
 use crate::progress::Progress;
 use fullbloom::native::Hashing;
+use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::ops::{ControlFlow, Range};
 
-/// Kept in memory: the hashes of 8 million keys. What is more goes to a temporary file that has no name.
-const IN_MEMORY: usize = 64 << 20;
+/// Hashes kept in memory, 128 MiB of them. What is more goes to a temporary file that has no name.
+const IN_MEMORY: usize = 16 << 20;
 
 /// Hashes read back at once.
 const PIECE: usize = 32 << 10;
@@ -17,7 +19,7 @@ const PIECE: usize = 32 << 10;
 #[derive(Debug, Default)]
 pub struct Hashed {
     hashes: Vec<u64>,
-    /// Where each record ends; the next begins after the byte that ends it.
+    /// Where each record ends, if that is wanted; the next begins after the byte that ends it.
     ends: Vec<u32>,
 }
 
@@ -49,8 +51,31 @@ impl<'a> Records<'a> {
 }
 
 impl Keys {
-    /// Hashes all keys with so many threads; `commit` gets the hashes of a block of keys, and their records, in order.
+    /// Hashes all keys with so many threads; `commit` gets the hashes of a block of keys, in order.
     pub fn in_order_hashed(
+        &mut self,
+        progress: &Progress,
+        threads: usize,
+        hashing: &Hashing,
+        mut commit: impl FnMut(&[u64]) -> Result<ControlFlow<()>, Failure> + Send,
+    ) -> Result<(), Failure> {
+        self.in_order(
+            progress,
+            threads,
+            |batch, hashed: &mut Hashed| {
+                hashed.add(batch, hashing);
+                Ok(())
+            },
+            |hashed, _| {
+                let flow = commit(&hashed.hashes);
+                hashed.hashes.clear();
+                flow
+            },
+        )
+    }
+
+    /// As [`in_order_hashed`](Keys::in_order_hashed), with the records.
+    pub fn in_order_hashed_records(
         &mut self,
         progress: &Progress,
         threads: usize,
@@ -61,9 +86,7 @@ impl Keys {
             progress,
             threads,
             |batch, hashed: &mut Hashed| {
-                let start = hashed.hashes.len();
-                hashed.hashes.resize(start + batch.keys.len(), 0);
-                hashing.hash_batch(batch.keys, &mut hashed.hashes[start..]);
+                hashed.add(batch, hashing);
                 let mut end = hashed.ends.last().map_or(0, |end| end + 1);
                 for record in batch.records {
                     end += record.len() as u32; // a block is shorter than 1 GiB
@@ -82,52 +105,79 @@ impl Keys {
     }
 }
 
+impl Hashed {
+    fn add(&mut self, batch: &Batch<'_>, hashing: &Hashing) {
+        let start = self.hashes.len();
+        self.hashes.resize(start + batch.keys.len(), 0);
+        hashing.hash_batch(batch.keys, &mut self.hashes[start..]);
+    }
+}
+
 /// Hashes kept for later.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct HashSpool {
-    file: tempfile::SpooledTempFile,
+    memory: Vec<u64>,
+    /// Those that come after the ones in memory.
+    file: Option<File>,
     bytes: Vec<u8>,
     len: u64,
 }
 
 impl HashSpool {
-    /// An empty one.
-    pub fn new() -> HashSpool {
-        HashSpool { file: tempfile::spooled_tempfile(IN_MEMORY), bytes: Vec::new(), len: 0 }
-    }
-
     /// How many hashes there are.
     pub fn len(&self) -> u64 {
         self.len
     }
 
+    /// Whether so many more still fit into memory.
+    pub fn has_room_for(&self, more: usize) -> bool {
+        self.file.is_none() && self.memory.len() + more <= IN_MEMORY
+    }
+
     /// Keeps more of them.
     pub fn write(&mut self, hashes: &[u64]) -> Result<(), Failure> {
         self.len += hashes.len() as u64;
-        self.bytes.clear();
-        self.bytes.extend(hashes.iter().flat_map(|hash| hash.to_ne_bytes()));
-        self.file.write_all(&self.bytes).map_err(|e| {
+        if self.has_room_for(hashes.len()) && self.memory.try_reserve(hashes.len()).is_ok() {
+            self.memory.extend_from_slice(hashes);
+            return Ok(());
+        }
+        self.write_file(hashes).map_err(|e| {
             let failure =
                 Failure::new(std::env::temp_dir().display(), format_args!("cannot keep the keys: {e}"));
             failure.hint("give --expected-keys, then nothing is kept; or set TMPDIR to another directory")
         })
     }
 
+    fn write_file(&mut self, hashes: &[u64]) -> io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(tempfile::tempfile()?),
+        };
+        self.bytes.clear();
+        self.bytes.extend(hashes.iter().flat_map(|hash| hash.to_ne_bytes()));
+        file.write_all(&self.bytes)
+    }
+
     /// Gives all of them out, in order.
     pub fn read(&mut self, progress: &Progress, mut each: impl FnMut(&[u64])) -> Result<(), Failure> {
-        self.pieces(progress, &mut each).map_err(|e| {
+        for piece in self.memory.chunks(PIECE) {
+            each(piece);
+            progress.advance(size_of_val(piece) as u64);
+        }
+        self.read_file(progress, &mut each).map_err(|e| {
             Failure::new(std::env::temp_dir().display(), format_args!("cannot read the keys kept: {e}"))
         })
     }
 
-    fn pieces(&mut self, progress: &Progress, each: &mut impl FnMut(&[u64])) -> io::Result<()> {
-        self.file.rewind()?;
+    fn read_file(&mut self, progress: &Progress, each: &mut impl FnMut(&[u64])) -> io::Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        file.rewind()?;
         let mut hashes = Vec::with_capacity(PIECE);
-        let mut left = self.len;
+        let mut left = self.len - self.memory.len() as u64;
         while left > 0 {
             let count = left.min(PIECE as u64) as usize;
             self.bytes.resize(8 * count, 0);
-            self.file.read_exact(&mut self.bytes)?;
+            file.read_exact(&mut self.bytes)?;
             hashes.clear();
             hashes.extend(self.bytes.as_chunks().0.iter().map(|bytes| u64::from_ne_bytes(*bytes)));
             each(&hashes);
@@ -144,8 +194,8 @@ mod tests {
 
     #[test]
     fn kept_hashes_come_back_in_order_from_memory_and_from_a_file() {
-        for count in [0, 1, PIECE as u64, PIECE as u64 + 1, (IN_MEMORY / 8) as u64 + 7] {
-            let mut spool = HashSpool::new();
+        for count in [0, 1, PIECE as u64, PIECE as u64 + 1, IN_MEMORY as u64 + 70_007] {
+            let mut spool = HashSpool::default();
             let all: Vec<u64> = (0..count).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
             for some in all.chunks(10_000) {
                 spool.write(some).unwrap();

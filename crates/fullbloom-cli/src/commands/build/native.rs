@@ -86,27 +86,41 @@ pub fn build(
     keys: &mut Keys,
     destination: Destination<'_>,
 ) -> Result<(), Refusal> {
+    if args.native.secret.as_deref().is_some_and(|secret| destination.is(secret)) {
+        let why = "is the file of the secret and would be overwritten by the filter";
+        return Err(Failure::new(args.output.display(), why).into());
+    }
     let (hashing, save_secret) = args.native.hashing()?;
     let mut good = match args.native.except.as_slice() {
         [] => None,
-        files => Some(known_good(files, keys, args.keys.format())?),
+        files => {
+            let good = known_good(files, keys, args.keys.format())?;
+            if good.include(&args.output) {
+                let why = "is a file of known-good keys and would be overwritten by the filter";
+                return Err(Failure::new(args.output.display(), why).into());
+            }
+            Some(good)
+        }
     };
     let request = |expected_keys| Request { expected_keys, target };
-    let counted_first = good.is_some() || (!matches!(target, Target::Exact { .. }) && keys.are_plain_files());
-
-    let (filter, inserted) = if args.expected_keys.is_none() && !counted_first && !is_exact(target) {
-        let mut spool = hash_all(keys, &hashing)?;
-        let filter = empty(args, &request(spool.len()), hashing)?;
-        (insert_hashes(filter, &mut spool)?, spool.len())
-    } else {
-        // Exceptions need every key twice, so what can be read only once is kept by counting it.
-        let counted = match counted_first && (args.expected_keys.is_none() || good.is_some()) {
-            true => keys.count(&Progress::new("counting keys", keys.total()))?,
-            false => 0,
-        };
-        let expected_keys = args.expected_keys.unwrap_or(if is_exact(target) { 0 } else { counted });
-        let filter = empty(args, &request(expected_keys), hashing.clone())?;
-        insert_keys(filter, keys, &hashing)?
+    // Exceptions need every key twice, so what can be read only once is kept by counting it.
+    let counted = if good.is_some() { Some(count(keys)?) } else { None };
+    let known = args.expected_keys.or(is_exact(target).then_some(0)).or(counted);
+    let (filter, inserted) = match known {
+        Some(expected_keys) => {
+            let filter = empty(args, &request(expected_keys), &hashing)?;
+            insert_keys(filter, keys, &hashing)?
+        }
+        None => match hash_all(keys, &hashing)? {
+            Some(mut spool) => {
+                let filter = empty(args, &request(spool.len()), &hashing)?;
+                (insert_hashes(filter, &mut spool)?, spool.len())
+            }
+            None => {
+                let filter = empty(args, &request(count(keys)?), &hashing)?;
+                insert_keys(filter, keys, &hashing)?
+            }
+        },
     };
     let filter = match &mut good {
         Some(good) => except(filter, good, keys)?,
@@ -134,8 +148,12 @@ fn is_exact(target: Target) -> bool {
     matches!(target, Target::Exact { .. })
 }
 
-fn empty(args: &Args, request: &Request, hashing: Hashing) -> Result<NativeFilter, Refusal> {
-    let mut filter = NativeFilter::from_plan(&Plan::new(request)?, hashing)?;
+fn count(keys: &mut Keys) -> Result<u64, Failure> {
+    keys.count(&Progress::new("counting keys", keys.total()))
+}
+
+fn empty(args: &Args, request: &Request, hashing: &Hashing) -> Result<NativeFilter, Refusal> {
+    let mut filter = NativeFilter::from_plan(&Plan::new(request)?, hashing.clone())?;
     filter.set_label(args.native.label.as_deref().unwrap_or_default());
     filter.store_secret(args.native.store_secret);
     Ok(filter)
@@ -151,7 +169,7 @@ fn insert_keys(
     let mut builder = Builder::new(filter, 1);
     let mut inserted = 0;
     let progress = Progress::new("inserting keys", keys.total());
-    keys.in_order_hashed(&progress, threads(), hashing, |hashes, _| {
+    keys.in_order_hashed(&progress, threads(), hashing, |hashes| {
         builder.insert_batch(&Hashes(hashes));
         inserted += hashes.len() as u64;
         Ok(ControlFlow::Continue(()))
@@ -159,15 +177,21 @@ fn insert_keys(
     Ok((builder.finish(), inserted))
 }
 
-/// Keys that come only once and are not counted: eight bytes of each are kept.
-fn hash_all(keys: &mut Keys, hashing: &Hashing) -> Result<HashSpool, Failure> {
-    let mut spool = HashSpool::new();
+/// Keys whose number is not known are read once: eight bytes of each are kept until it is. Of plain files, which can
+/// be read again, no more than fits into memory; `None` if that is not enough.
+fn hash_all(keys: &mut Keys, hashing: &Hashing) -> Result<Option<HashSpool>, Failure> {
+    let in_memory = keys.are_plain_files();
+    let (mut spool, mut full) = (HashSpool::default(), false);
     let progress = Progress::new("reading keys", keys.total());
-    keys.in_order_hashed(&progress, threads(), hashing, |hashes, _| {
+    keys.in_order_hashed(&progress, threads(), hashing, |hashes| {
+        full = in_memory && !spool.has_room_for(hashes.len());
+        if full {
+            return Ok(ControlFlow::Break(()));
+        }
         spool.write(hashes)?;
         Ok(ControlFlow::Continue(()))
     })?;
-    Ok(spool)
+    Ok((!full).then_some(spool))
 }
 
 fn insert_hashes(filter: NativeFilter, spool: &mut HashSpool) -> Result<NativeFilter, Failure> {

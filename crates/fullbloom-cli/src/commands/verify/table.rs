@@ -1,6 +1,7 @@
 //! What is said about a table whose filter was asked for every key.
 
 use super::Found;
+use crate::error::Failure;
 use crate::text;
 use fullbloom_table::filter::build::Rules;
 use fullbloom_table::{Rebuilt, Verification};
@@ -11,6 +12,26 @@ use std::path::Path;
 /// For people and for machines.
 pub fn found(path: &Path, found: &Verification) -> Found {
     Found { json: as_json(path, found), text: as_text(path, found), is_well: found.is_sound() }
+}
+
+/// A table among others that could not be read.
+pub fn unreadable(path: &Path, failure: &Failure) -> Found {
+    let path = path.display().to_string();
+    let json = json!({
+        "path": path,
+        "keys": null,
+        "missing": null,
+        "measured_fpr": null,
+        "rebuilt_identical": null,
+        "problems": [failure.to_string()],
+    });
+    let text = format!(
+        "{}\n  {:<15} {}\n",
+        text::printable(&path),
+        "problem",
+        text::printable(&failure.to_string())
+    );
+    Found { json, text, is_well: false }
 }
 
 fn as_json(path: &Path, found: &Verification) -> Value {

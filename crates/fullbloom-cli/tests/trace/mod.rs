@@ -1,0 +1,162 @@
+//! Runs a command one system call at a time, with `ptrace` as a debugger does: to end it before a chosen call, or to
+//! make a chosen call fail. Nothing in the command knows of it.
+
+use libc::{c_int, c_long, c_void, pid_t};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
+use std::{io, ptr};
+
+/// What is done at a chosen system call.
+#[derive(Debug, Clone, Copy)]
+pub enum Deed {
+    /// Nothing: the calls are only listed.
+    Watch,
+    /// The process is killed before the call is made.
+    Kill,
+    /// The call is not made, and fails with this error number.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // registers are looked at on x86-64 only
+    Fail(i32),
+}
+
+/// How a traced run ended.
+#[derive(Debug)]
+pub struct Traced {
+    /// The exit code; `None` when it was killed.
+    pub code: Option<i32>,
+    /// Every system call of the main thread: its number, and its third argument.
+    pub calls: Vec<Call>,
+}
+
+/// A system call; zeros where registers are not looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Call {
+    /// Its number.
+    pub number: c_long,
+    /// Its third argument: the flags of `openat`.
+    pub third: u64,
+}
+
+/// Runs the command, and does `deed` at its system call number `at`, counted from 0.
+pub fn run(mut command: Command, deed: Deed, at: usize) -> Traced {
+    // SAFETY: the closure runs between fork and exec and makes one system call, which is safe there.
+    unsafe {
+        command.pre_exec(|| match libc::ptrace(libc::PTRACE_TRACEME, 0, no(), no()) {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        });
+    }
+    #[allow(clippy::zombie_processes)] // waited for below, by its number
+    let child: Child = command.spawn().expect("the command can be started and traced");
+    let pid = pid_t::try_from(child.id()).unwrap();
+    wait(pid); // the stop after exec
+    request(libc::PTRACE_SETOPTIONS, pid, (libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_EXITKILL) as usize);
+    let mut calls = Vec::new();
+    let mut failing = None;
+    let (mut inside, mut signal) = (false, 0);
+    loop {
+        request(libc::PTRACE_SYSCALL, pid, signal);
+        signal = 0;
+        let status = wait(pid);
+        if libc::WIFEXITED(status) {
+            return Traced { code: Some(libc::WEXITSTATUS(status)), calls };
+        }
+        if libc::WIFSIGNALED(status) {
+            return Traced { code: None, calls };
+        }
+        if libc::WSTOPSIG(status) != libc::SIGTRAP | 0x80 {
+            signal = usize::try_from(libc::WSTOPSIG(status)).unwrap(); // a signal of the command's own: pass it on
+            continue;
+        }
+        inside = !inside;
+        if inside {
+            if calls.len() == at {
+                match deed {
+                    Deed::Watch => {}
+                    Deed::Kill => {
+                        // SAFETY: a signal to our own child, which has not been waited for yet.
+                        unsafe { libc::kill(pid, libc::SIGKILL) };
+                        wait(pid);
+                        return Traced { code: None, calls };
+                    }
+                    Deed::Fail(error) => {
+                        skip(pid);
+                        failing = Some(error);
+                    }
+                }
+            }
+            calls.push(call(pid));
+        } else if let Some(error) = failing.take() {
+            answer(pid, error);
+        }
+    }
+}
+
+fn no() -> *mut c_void {
+    ptr::null_mut()
+}
+
+fn request(request: libc::c_uint, pid: pid_t, data: usize) {
+    // SAFETY: these requests take a number in place of the data pointer and touch no memory of ours.
+    let done = unsafe { libc::ptrace(request, pid, no(), data as *mut c_void) };
+    assert_ne!(done, -1, "ptrace: {}", io::Error::last_os_error());
+}
+
+fn wait(pid: pid_t) -> c_int {
+    let mut status = 0;
+    // SAFETY: `status` outlives the call.
+    let waited = unsafe { libc::waitpid(pid, &raw mut status, libc::__WALL) };
+    assert_eq!(waited, pid, "waitpid: {}", io::Error::last_os_error());
+    status
+}
+
+#[cfg(target_arch = "x86_64")]
+fn registers(pid: pid_t) -> libc::user_regs_struct {
+    // SAFETY: all-zero registers are registers, and the request fills as many bytes as the struct has.
+    unsafe {
+        let mut registers: libc::user_regs_struct = std::mem::zeroed();
+        assert_ne!(libc::ptrace(libc::PTRACE_GETREGS, pid, no(), &raw mut registers), -1);
+        registers
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn set_registers(pid: pid_t, registers: &libc::user_regs_struct) {
+    // SAFETY: the request reads as many bytes as the struct has.
+    let done = unsafe { libc::ptrace(libc::PTRACE_SETREGS, pid, no(), ptr::from_ref(registers)) };
+    assert_ne!(done, -1, "ptrace: {}", io::Error::last_os_error());
+}
+
+#[cfg(target_arch = "x86_64")]
+fn call(pid: pid_t) -> Call {
+    let registers = registers(pid);
+    Call { number: registers.orig_rax as c_long, third: registers.rdx }
+}
+
+/// The call that is about to be made becomes one that does not exist.
+#[cfg(target_arch = "x86_64")]
+fn skip(pid: pid_t) {
+    let registers = libc::user_regs_struct { orig_rax: u64::MAX, ..registers(pid) };
+    set_registers(pid, &registers);
+}
+
+/// What the call answers: minus an error number.
+#[cfg(target_arch = "x86_64")]
+fn answer(pid: pid_t, error: i32) {
+    let registers = libc::user_regs_struct { rax: i64::from(-error) as u64, ..registers(pid) };
+    set_registers(pid, &registers);
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn call(_: pid_t) -> Call {
+    Call { number: 0, third: 0 }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn skip(_: pid_t) {
+    unreachable!("calls are made to fail on x86-64 only");
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn answer(_: pid_t, _: i32) {
+    unreachable!("calls are made to fail on x86-64 only");
+}
