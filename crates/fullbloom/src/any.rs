@@ -13,10 +13,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod convert;
 mod growing;
 mod native;
 mod rocksdb;
 
+pub use convert::{ConvertError, MadeFor, convert};
 pub use growing::{AnyGrowing, decode, growing};
 
 use crate::dialect::rocksdb::Kind;
@@ -39,8 +41,12 @@ pub trait AnyFilter: Send + Sync {
     fn may_contain(&self, key: &[u8]) -> bool;
     /// Answers many keys. Panics if the slices differ in length.
     fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]);
-    /// Length of the encoded filter in bytes.
+    /// Length of the encoded filter in bytes; of `java-lsm`, which drops zeros at the end, the most it can be.
     fn encoded_len(&self) -> u64;
+    /// The bytes of the array, where it is one; empty for filters that have none.
+    fn bits(&self) -> &[u8] {
+        &[]
+    }
     /// Number of set bits. Reads the whole array, as the next three do.
     fn set_bits(&self) -> u64;
     /// Share of bits set.
@@ -287,6 +293,10 @@ impl<D: Format, S: AsRef<[u8]> + Send + Sync> AnyFilter for Filter<D, S> {
 
     fn encoded_len(&self) -> u64 {
         Filter::dialect(self).encoded_len()
+    }
+
+    fn bits(&self) -> &[u8] {
+        Filter::bits(self)
     }
 
     fn set_bits(&self) -> u64 {

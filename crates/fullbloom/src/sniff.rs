@@ -1,10 +1,12 @@
 //! Which dialect a file is of, as far as its name and its bytes can tell.
 
+use crate::any;
 use crate::dialect::Name;
 use crate::dialect::cassandra::Descriptor;
 use crate::dialect::{LevelDb, rocksdb};
 use crate::error::DecodeError;
 use crate::filter::Format;
+use std::fmt;
 use std::path::Path;
 
 /// Where a Java object stream begins in the filters of Cassandra 0.x.
@@ -26,11 +28,52 @@ const JAVA_STREAM: &[u8] = b"\xac\xed\x00\x05";
 /// assert!(sniff::dialect(None, &filter_db).is_err());
 /// ```
 pub fn dialect(path: Option<&Path>, bytes: &[u8]) -> Result<Name, DecodeError> {
+    recognise(path, bytes).map(|(name, _)| name)
+}
+
+/// How the dialect of a file was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum How {
+    /// By the magic its bytes begin with.
+    Magic,
+    /// By the version in the name of an sstable's component.
+    FileName,
+    /// By the trailer of RocksDB's full filters: kind, length and probes fit each other.
+    Trailer,
+}
+
+impl fmt::Display for How {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            How::Magic => "by the magic its bytes begin with",
+            How::FileName => "by the sstable version in its name; the bytes do not tell",
+            How::Trailer => "by the trailer of a RocksDB full filter, whose numbers fit its length",
+        })
+    }
+}
+
+/// The dialects whose bytes these can be, strictly read. Dialects of raw bits are not among them: they can be anything.
+///
+/// ```
+/// use fullbloom::{dialect::Name, sniff};
+///
+/// let filter_db = b"\0\0\0\x05\0\0\0\x01\x84\0\x91\x80\x4c\0\x38\x08";
+/// let candidates = sniff::candidates(filter_db);
+/// assert!(candidates.contains(&Name::Cassandra) && candidates.contains(&Name::Cassandra3));
+/// assert!(!candidates.contains(&Name::Libbloom));
+/// ```
+pub fn candidates(bytes: &[u8]) -> Vec<Name> {
+    Name::ALL.iter().copied().filter(|name| any::view(*name, bytes, None).is_ok()).collect()
+}
+
+/// The dialect of these bytes, and how it was told; see [`dialect`].
+pub fn recognise(path: Option<&Path>, bytes: &[u8]) -> Result<(Name, How), DecodeError> {
     if bytes.starts_with(b"libbloom2") {
-        return Ok(Name::Libbloom);
+        return Ok((Name::Libbloom, How::Magic));
     }
     if bytes.starts_with(crate::native::MAGIC) {
-        return Ok(Name::Native);
+        return Ok((Name::Native, How::Magic));
     }
     let is_java_stream = bytes.get(JAVA_STREAM_AT..).is_some_and(|rest| rest.starts_with(JAVA_STREAM));
     match path.map(Descriptor::parse) {
@@ -43,7 +86,7 @@ pub fn dialect(path: Option<&Path>, bytes: &[u8]) -> Result<Name, DecodeError> {
                 (false, true) => Err(DecodeError::Unknown {
                     what: "the bytes are a Java object stream (sstable versions a to e), but the file name says a later version",
                 }),
-                _ => Ok(descriptor.dialect),
+                _ => Ok((descriptor.dialect, How::FileName)),
             }
         }
         Some(Ok(_)) => {
@@ -57,7 +100,7 @@ pub fn dialect(path: Option<&Path>, bytes: &[u8]) -> Result<Name, DecodeError> {
             Some(_) if LevelDb::decode(bytes).is_ok() => Err(DecodeError::Unknown {
                 what: "the bytes may be a full filter of RocksDB (rocksdb-ribbon, rocksdb-legacy) or a per-block filter (leveldb, rocksdb-block)",
             }),
-            Some(name) => Ok(name),
+            Some(name) => Ok((name, How::Trailer)),
             None => {
                 Err(DecodeError::Unknown { what: "neither the name nor the bytes say which dialect this is" })
             }
