@@ -124,11 +124,11 @@ pub fn advise(block: *mut u8, len: usize) {
     unsafe { libc::madvise(block.wrapping_add(start).cast(), len, libc::MADV_HUGEPAGE) };
 }
 
-/// Why a contender that needs so much memory while it builds must stay out: it would take more than a third of what is
+/// Why a contender that needs so much memory while it builds must stay out: it would take more than two fifths of what is
 /// free, and others build beside it.
 pub fn refused(needed: u64) -> Option<String> {
     let available = available()?;
-    (needed > available / 3)
+    (needed > available / 5 * 2)
         .then(|| format!("needs {} MiB to build, {} are free", needed >> 20, available >> 20))
 }
 
