@@ -53,8 +53,8 @@ all: fullbloom bloom1 bloom2
 # The static library is one object that shows the symbols of the list and hides Rust's own, so that it can be linked beside
 # other libraries written in Rust.
 fullbloom bloom1 bloom2:
-	$(CARGO) rustc --release --quiet --package $($@_crate) --crate-type cdylib
-	$(CARGO) rustc --release --quiet --package $($@_crate) --crate-type staticlib
+	$(CARGO) rustc --release --quiet --target-dir $(CARGO_TARGET_DIR) --package $($@_crate) --crate-type cdylib
+	$(CARGO) rustc --release --quiet --target-dir $(CARGO_TARGET_DIR) --package $($@_crate) --crate-type staticlib
 	@mkdir -p $(STAGE)/$@
 	$(OBJCOPY) --strip-unneeded $(OUT)/lib$($@_built).so $(STAGE)/$@/$($@_so)
 	ln -sf $($@_so) $(STAGE)/$@/$($@_soname)
@@ -66,6 +66,13 @@ fullbloom bloom1 bloom2:
 	rm -f $(STAGE)/$@/*.a
 	$(AR) rcs $(STAGE)/$@/lib$(if $(filter fullbloom,$@),fullbloom,bloom).a $(STAGE)/$@/all.o
 	@rm $(STAGE)/$@/all.o
+
+# What has been made is installed as it is, without cargo: that is often another user's than the one who installs.
+define made
+$(STAGE)/$(1)/$($(1)_so):
+	$$(MAKE) $(1)
+endef
+$(foreach name,fullbloom bloom1 bloom2,$(eval $(call made,$(name))))
 
 install: install-fullbloom install-libbloom
 
@@ -87,15 +94,15 @@ define install_rest
 	chmod 644 $(DESTDIR)$(pkgconfigdir)/$(4)
 endef
 
-install-fullbloom: fullbloom
+install-fullbloom: $(STAGE)/fullbloom/$(fullbloom_so)
 	$(call install_shared,fullbloom)
 	$(call install_rest,fullbloom,fullbloom,fullbloom.h,fullbloom.pc,$(VERSION))
 
-install-libbloom: bloom$(LIBBLOOM)
+install-libbloom: $(STAGE)/bloom$(LIBBLOOM)/$(bloom$(LIBBLOOM)_so)
 	$(call install_shared,bloom$(LIBBLOOM))
 	$(call install_rest,bloom$(LIBBLOOM),bloom,bloom.h,libbloom.pc,$(libbloom_version))
 
-install-runtime: all
+install-runtime: $(foreach name,fullbloom bloom1 bloom2,$(STAGE)/$(name)/$($(name)_so))
 	$(call install_shared,fullbloom)
 	$(call install_shared,bloom1)
 	$(call install_shared,bloom2)

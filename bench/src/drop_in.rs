@@ -101,7 +101,7 @@ const ORIGINAL: &str = "libbloom 1.6, Debian";
 /// Adds, hits and misses at every size.
 pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     if options.threaded {
-        std::thread::spawn(|| std::thread::park());
+        std::thread::spawn(std::thread::park);
     }
     println!("{}; {}-byte keys, rate {RATE}", harness::cpu_name(), options.key_len);
     let mut rows = Vec::new();

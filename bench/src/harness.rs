@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use std::error::Error;
 use std::io::Write;
 use std::path::Path;
-use std::time::Instant;
 
 /// One contestant of a race: its name and what it does in a round, which is told which round it is in.
 pub struct Contestant<'a> {
@@ -56,7 +55,7 @@ pub fn race(
     let warm_up = usize::from(rounds > 1);
     for round in 0..rounds + warm_up {
         for (contestant, speeds) in contestants.iter_mut().zip(&mut speeds) {
-            let seconds = time(false, || (contestant.run)(turn));
+            let seconds = time(1, || (contestant.run)(turn));
             turn += 1;
             if round >= warm_up {
                 speeds.push(ops as f64 / seconds / 1e6);
@@ -78,24 +77,23 @@ impl Row {
     }
 }
 
-/// How many seconds this takes: of this thread's CPU time, or by the clock if it has threads of its own.
-pub fn time(by_clock: bool, what: impl FnOnce()) -> f64 {
-    if by_clock {
-        let start = Instant::now();
-        what();
-        return start.elapsed().as_secs_f64();
-    }
-    let start = thread_time();
+/// How many seconds this takes on up to `threads` threads: CPU time, so what other programs take does not count. Of
+/// several threads it is the average, or that of the calling one if it did more: what the clock shows on a calm
+/// machine if they are equally busy to the end.
+pub fn time(threads: usize, what: impl FnOnce()) -> f64 {
+    let clocks = || [libc::CLOCK_THREAD_CPUTIME_ID, libc::CLOCK_PROCESS_CPUTIME_ID].map(now);
+    let start = clocks();
     what();
-    thread_time() - start
+    let end = clocks();
+    let own = end[0] - start[0];
+    if threads == 1 { own } else { own.max((end[1] - start[1]) / threads as f64) }
 }
 
-/// Seconds of CPU time this thread has used: what other processes take does not count.
-fn thread_time() -> f64 {
+fn now(clock: libc::clockid_t) -> f64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `now` is a timespec to be written.
-    let failed = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut now) };
-    assert_eq!(failed, 0, "no clock for the CPU time of a thread");
+    let failed = unsafe { libc::clock_gettime(clock, &raw mut now) };
+    assert_eq!(failed, 0, "no clock for CPU time");
     now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
 }
 

@@ -5,6 +5,7 @@
 //! cargo run --release --manifest-path bench/Cargo.toml -- rocksdb [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- classic [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- libbloom [--quick] [--json FILE]
+//! cargo run --release --manifest-path bench/Cargo.toml -- rate
 //! ```
 
 mod classic;
@@ -19,6 +20,7 @@ mod libbloom;
 mod librocksdb;
 mod limit;
 mod memory;
+mod rate;
 mod rocksdb;
 
 use clap::{Parser, Subcommand};
@@ -46,6 +48,8 @@ enum Command {
     Classic(Common),
     /// Our libbloom.so.1 and libbloom.so.2 beside Debian's, all as shared libraries.
     Libbloom(drop_in::Options),
+    /// The native filter's rate with 2·10^8 keys: planned and measured.
+    Rate(rate::Options),
 }
 
 /// What all comparisons take.
@@ -74,6 +78,7 @@ fn main() -> ExitCode {
         Command::Rocksdb(options) => rocksdb::run(&options),
         Command::Classic(options) => classic::run(&options),
         Command::Libbloom(options) => drop_in::run(&options),
+        Command::Rate(options) => rate::run(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

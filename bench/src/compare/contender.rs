@@ -30,9 +30,9 @@ pub trait Contender<K> {
     /// An answer to each key, by the filter's own batch if it has one.
     fn answer(&self, keys: &[K], out: &mut [bool]);
 
-    /// Whether it uses more than one thread: then what passes on the clock counts, not the time of one thread.
-    fn is_parallel(&self) -> bool {
-        false
+    /// How many threads build it.
+    fn threads(&self) -> usize {
+        1
     }
 
     /// Whether a large one takes so long to build that a quick comparison must do without.
@@ -137,8 +137,8 @@ impl<K: NativeKeys> Contender<K> for Fullbloom {
         K::answer(self.filter(), keys, out);
     }
 
-    fn is_parallel(&self) -> bool {
-        self.threads > 1
+    fn threads(&self) -> usize {
+        self.threads
     }
 }
 

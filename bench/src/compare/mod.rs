@@ -81,8 +81,8 @@ impl Course<'_> {
     /// Rounds of questions: short ones are many.
     fn question_rounds(&self, bytes: u64) -> usize {
         let usual = match (bytes, self.quick) {
-            (0..=0x100_0000, false) => 101,
-            (0..=0x100_0000, true) => 41,
+            (0..=0x100_0000, false) => 61,
+            (0..=0x100_0000, true) => 21,
             (_, false) => 21,
             (_, true) => 7,
         };
@@ -232,7 +232,7 @@ fn build<K: NativeKeys>(
         let mut seconds = vec![0.0; speeds.len()];
         let mut each = |act: &mut dyn FnMut(&mut dyn Contender<K>)| {
             for (contender, seconds) in contenders.iter_mut().chain(&mut parallel).zip(&mut seconds) {
-                *seconds += harness::time(contender.is_parallel(), || act(contender.as_mut()));
+                *seconds += harness::time(contender.threads(), || act(contender.as_mut()));
             }
         };
         each(&mut |contender| contender.start());
@@ -290,8 +290,9 @@ fn ask<K: Key>(
 ) -> Vec<Row> {
     let mixed = if mode == Mode::Batch { Mix::Half } else { Mix::Absent };
     let questions = &Questions::<K>::new(size.bytes, size.members, mixed);
-    // A window of a small filter takes less than a tenth of a millisecond: too short for the clock.
-    let repeats = if questions.window() <= 1 << 15 { 8 } else { 1 };
+    // A window of a small filter takes less than a tenth of a millisecond, and the first one of a turn brings the
+    // filter back into the cache.
+    let repeats = if questions.window() <= 1 << 15 { 32 } else { 1 };
     let answers = &RefCell::new(vec![false; questions.window()]);
     let contestants = contenders
         .iter()

@@ -130,6 +130,7 @@ pub mod native;
 pub mod probe;
 pub mod sizing;
 pub mod sniff;
+pub mod typed;
 mod wire;
 
 pub use bits::Owned;

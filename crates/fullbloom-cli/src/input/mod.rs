@@ -6,6 +6,7 @@
 
 mod batches;
 mod blocks;
+mod ends;
 mod filter;
 mod hashes;
 mod hex;

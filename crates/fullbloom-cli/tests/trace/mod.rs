@@ -45,6 +45,7 @@ pub fn run(mut command: Command, deed: Deed, at: usize) -> Traced {
             _ => Ok(()),
         });
     }
+    #[allow(clippy::zombie_processes)] // waited for below, by its number
     let child: Child = command.spawn().expect("the command can be started and traced");
     let pid = pid_t::try_from(child.id()).unwrap();
     wait(pid); // the stop after exec

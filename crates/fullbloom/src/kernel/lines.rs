@@ -11,6 +11,7 @@
 //! ```
 
 use super::Cpu;
+use super::pipeline::eight_bools;
 use super::scalar::Scalar;
 use crate::bits::prefetch;
 use crate::hash::fold;
@@ -28,20 +29,42 @@ pub(crate) const GROUP: usize = 64;
 /// How many keys ahead of its test a key's line is asked for, when the array is near.
 pub(crate) const AHEAD: usize = 32;
 
-/// Lines of an array that no cache is expected to hold (32 MiB): a whole group ahead, and only as near as the second
-/// cache, which waits for more lines at once than the first. 15 % faster at 256 MiB, 10 % slower at 8 MiB.
+/// How an array's lines are asked for ahead, by where they are expected: a parameter of the kernels' loops.
 #[cfg(target_arch = "x86_64")]
-pub(super) const FAR: usize = (32 << 20) / lines::LINE;
+pub(super) mod distance {
+    use super::{AHEAD, Group, Line};
 
-/// Where the lines are that should be asked for while half 0 or 1 of a group is worked on.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub(super) fn ahead<'a, const FAR: bool>(now: &'a Group, next: &'a Group, half: usize) -> &'a [u64; AHEAD] {
-    let (now, next) = (now.offsets.as_chunks().0, next.offsets.as_chunks().0);
-    match (FAR, half) {
-        (true, _) => &next[half],
-        (false, 0) => &now[1],
-        (false, _) => &next[0],
+    /// Up to 512 KiB, in the second cache: not at all. The CPU itself looks further ahead than these lines take.
+    pub(in crate::kernel) const NEAR: u8 = 0;
+    /// In between: [`AHEAD`] keys ahead.
+    pub(in crate::kernel) const MIDDLE: u8 = 1;
+    /// From 32 MiB, which no cache is expected to hold: a whole group ahead, and only as near as the second cache,
+    /// which waits for more lines at once than the first. 15 % faster at 256 MiB, 10 % slower at 8 MiB.
+    pub(in crate::kernel) const FAR: u8 = 2;
+
+    /// The distance of this array.
+    #[inline(always)]
+    pub(in crate::kernel) fn of(lines: &[Line]) -> u8 {
+        match size_of_val(lines) {
+            0x200_0000.. => FAR,
+            0x8_0000.. => MIDDLE,
+            _ => NEAR,
+        }
+    }
+
+    /// Where the lines are that should be asked for while half 0 or 1 of a group is worked on.
+    #[inline(always)]
+    pub(in crate::kernel) fn ahead<'a, const DISTANCE: u8>(
+        now: &'a Group,
+        next: &'a Group,
+        half: usize,
+    ) -> &'a [u64; AHEAD] {
+        let (now, next) = (now.offsets.as_chunks().0, next.offsets.as_chunks().0);
+        match (DISTANCE, half) {
+            (FAR, _) => &next[half],
+            (_, 0) => &now[1],
+            (_, _) => &next[0],
+        }
     }
 }
 
@@ -176,6 +199,14 @@ pub(crate) trait Lines: Copy {
     /// If a line of `now` is outside the array.
     fn test_group(self, lines: &[Line], now: &Group, next: &Group, probes: Probes) -> u64;
 
+    /// A bool for each bit.
+    #[inline(always)]
+    fn spread(self, bits: u64, out: &mut [bool; GROUP]) {
+        for (eight, byte) in out.as_chunks_mut().0.iter_mut().zip(bits.to_le_bytes()) {
+            *eight = eight_bools(byte);
+        }
+    }
+
     /// Sets the bits of all keys in order; bit `i` says whether key `i` changed any.
     ///
     /// # Panics
@@ -301,6 +332,11 @@ impl Lines for Cpu {
         on_kernel!(self, kernel => kernel.test_group(lines, now, next, probes))
     }
 
+    #[inline(always)]
+    fn spread(self, bits: u64, out: &mut [bool; GROUP]) {
+        on_kernel!(self, kernel => kernel.spread(bits, out));
+    }
+
     fn set_group(self, lines: &mut [Line], now: &Group, next: &Group, probes: Probes) -> u64 {
         on_kernel!(self, kernel => kernel.set_group(lines, now, next, probes))
     }
@@ -414,7 +450,9 @@ mod tests {
         let denser = random.below(3);
         let mut line = [0; 64];
         for _ in 0..=denser {
-            line.iter_mut().for_each(|byte| *byte |= random.next_u64() as u8);
+            for word in line.as_chunks_mut().0 {
+                *word = (u64::from_le_bytes(*word) | random.next_u64()).to_le_bytes();
+            }
         }
         line
     }
@@ -483,12 +521,24 @@ mod tests {
 
     #[test]
     fn groups_are_their_keys_one_by_one_on_every_kernel() {
+        compare_groups(600, &[1, 2, 63, 64, 65, 1000, 10_000]);
+    }
+
+    #[test]
+    #[ignore = "10^8 keys for each kernel, about two minutes: cargo test --release -p fullbloom --lib kernel -- --ignored"]
+    fn every_kernel_answers_and_sets_a_hundred_million_keys_as_scalar_does() {
+        compare_groups(100_000_000 / GROUP, &[1, 2, 29, 63, 64, 65]);
+    }
+
+    /// All kernels on this many groups, over arrays of these many lines.
+    fn compare_groups(groups: usize, sizes: &[usize]) {
         let mut random = SplitMix::new(2);
         for (name, cpu) in kernels() {
-            for round in 0..300u32 {
-                let probes = Probes::new(round % 8 + 1);
-                let blocks = [1, 2, 63, 64, 65, 1000][round as usize % 6];
-                let mut lines: Vec<Line> = (0..blocks).map(|_| random_line(&mut random)).collect();
+            for round in 0..groups {
+                let probes = Probes::new(round as u32 % 8 + 1);
+                let size = sizes[round % sizes.len()];
+                let blocks = size as u64;
+                let mut lines: Vec<Line> = (0..size).map(|_| random_line(&mut random)).collect();
                 let mut groups = [Group::EMPTY, Group::EMPTY];
                 for group in &mut groups {
                     group.fields = std::array::from_fn(|_| random.next_u64());
@@ -498,7 +548,7 @@ mod tests {
                     group.len = GROUP;
                 }
                 if round % 2 == 0 {
-                    groups[0].set_len(round as usize % 64 + 1);
+                    groups[0].set_len(round % 64 + 1);
                 }
                 let [now, next] = &groups;
                 let answers = cpu.test_group(&lines, now, next, probes);
@@ -512,6 +562,19 @@ mod tests {
                 }
                 assert_eq!(cpu.set_group(&mut lines, now, next, probes), changed, "{name}");
                 assert_eq!(lines, naive, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn bits_become_the_same_bools_on_every_kernel() {
+        let mut random = SplitMix::new(6);
+        for (name, cpu) in kernels() {
+            for bits in [0, 1, 1 << 63, u64::MAX].into_iter().chain((0..1000).map(|_| random.next_u64())) {
+                let mut bools = [true; GROUP];
+                cpu.spread(bits, &mut bools);
+                let expected: [bool; GROUP] = std::array::from_fn(|i| bits >> i & 1 == 1);
+                assert_eq!(bools, expected, "{name} {bits:x}");
             }
         }
     }

@@ -109,7 +109,7 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
     pub fn may_contain_batch<K: Keys + ?Sized>(&self, keys: &K, answers: &mut [bool]) {
         assert_eq!(keys.count(), answers.len(), "one answer for each key");
         self.shape.test_batch(self.lines(), keys, &self.hasher, |start, group| {
-            spread_bits(group, &mut answers[start..]);
+            self.shape.bools(group, &mut answers[start..]);
         });
     }
 
@@ -274,24 +274,6 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
     }
 }
 
-/// Bits to bools, as many as both have.
-fn spread_bits(group: Answers, out: &mut [bool]) {
-    if let Some(whole) = out.first_chunk_mut::<64>() {
-        let (eights, _) = whole.as_chunks_mut::<8>();
-        for (i, eight) in eights.iter_mut().enumerate() {
-            // Eight bits to eight bytes: copy the byte to all places, keep bit i in place i, make it one or zero.
-            let copies = (group.bits >> (8 * i) & 0xff) * 0x0101_0101_0101_0101;
-            let ones =
-                ((copies & 0x8040_2010_0804_0201) + 0x7f7f_7f7f_7f7f_7f7f) >> 7 & 0x0101_0101_0101_0101;
-            *eight = ones.to_le_bytes().map(|byte| byte != 0);
-        }
-        return;
-    }
-    for (i, answer) in out.iter_mut().enumerate() {
-        *answer = group.bits >> i & 1 != 0;
-    }
-}
-
 impl<S: AsRef<[u8]> + AsMut<[u8]>> NativeFilter<S> {
     /// Adds a key; true if it was surely not there before.
     #[inline(always)]
@@ -318,7 +300,8 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> NativeFilter<S> {
     /// If `new` is not as long as there are keys.
     pub fn insert_batch_new<K: Keys + ?Sized>(&mut self, keys: &K, new: &mut [bool]) -> u64 {
         assert_eq!(keys.count(), new.len(), "one answer for each key");
-        self.insert_groups(keys, |start, group| spread_bits(group, &mut new[start..]))
+        let shape = self.shape;
+        self.insert_groups(keys, |start, group| shape.bools(group, &mut new[start..]))
     }
 
     fn insert_groups<K: Keys + ?Sized>(&mut self, keys: &K, mut sink: impl FnMut(usize, Answers)) -> u64 {

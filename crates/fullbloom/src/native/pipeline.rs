@@ -86,6 +86,19 @@ impl Shape {
         self.groups(keys, hasher, step, sink);
     }
 
+    /// Answers as bools, as many as both have.
+    #[inline(always)]
+    pub(super) fn bools(&self, answers: Answers, out: &mut [bool]) {
+        match out.first_chunk_mut() {
+            Some(whole) if answers.len == GROUP => self.cpu.spread(answers.bits, whole),
+            _ => {
+                for (i, answer) in out.iter_mut().take(answers.len).enumerate() {
+                    *answer = answers.bits >> i & 1 != 0;
+                }
+            }
+        }
+    }
+
     /// The further lines of the keys that their first line did not tell absent: few, unless the keys are present.
     fn test_further(&self, lines: &[Line], now: &Group, first: u64) -> u64 {
         let mut left = first;

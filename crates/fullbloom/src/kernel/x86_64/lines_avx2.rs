@@ -7,7 +7,7 @@
 use super::Avx2;
 use super::prefetch;
 use crate::kernel::lines::{
-    AHEAD, FAR, GROUP, Group, LINE_SHIFT, Line, Lines, Probes, ahead, line_at, prefetch_after,
+    AHEAD, GROUP, Group, LINE_SHIFT, Line, Lines, Probes, distance, line_at, prefetch_after,
 };
 use crate::kernel::scalar::Scalar;
 use crate::probe::lines::{P, block_of, first_word};
@@ -71,7 +71,11 @@ impl Lines for Avx2 {
 
     fn test_group(self, lines: &[Line], now: &Group, next: &Group, probes: Probes) -> u64 {
         now.check(lines);
-        let work = if lines.len() < FAR { test_group::<false> } else { test_group::<true> };
+        let work = match distance::of(lines) {
+            distance::NEAR => test_group::<{ distance::NEAR }>,
+            distance::FAR => test_group::<{ distance::FAR }>,
+            _ => test_group::<{ distance::MIDDLE }>,
+        };
         // SAFETY: an `Avx2` exists only if `detect` saw AVX2 and BMI2; all lines of `now` are in the array, as
         // `check` has seen.
         unsafe { work(lines, now, next, probes) }
@@ -183,13 +187,15 @@ fn locate(blocks: u32, group: &mut Group) {
 /// # Safety
 /// All lines of `now` must be in the array.
 #[target_feature(enable = "avx2,bmi2")]
-unsafe fn test_group<const FAR: bool>(lines: &[Line], now: &Group, next: &Group, probes: Probes) -> u64 {
+unsafe fn test_group<const DISTANCE: u8>(lines: &[Line], now: &Group, next: &Group, probes: Probes) -> u64 {
     let mut present = [[0; 32]; 2];
     for (half, present) in present.iter_mut().enumerate() {
         let from = half * AHEAD;
         let own = now.offsets[from..from + AHEAD].iter().zip(&now.fields[from..from + AHEAD]);
-        for (((&offset, fields), &later), present) in own.zip(ahead::<FAR>(now, next, half)).zip(present) {
-            prefetch::<FAR>(lines, later);
+        for (((&offset, fields), &later), present) in
+            own.zip(distance::ahead::<DISTANCE>(now, next, half)).zip(present)
+        {
+            prefetch::<DISTANCE>(lines, later);
             // SAFETY: the line is in the array, says the caller, and `lines` is borrowed meanwhile.
             *present = signs(unsafe { &*line_at(lines, offset) }, widened(*fields));
         }

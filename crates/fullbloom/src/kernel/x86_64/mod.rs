@@ -14,7 +14,7 @@ mod masks;
 mod ops;
 
 use super::blocks::{Filter, FilterMut};
-use super::lines::{Line, line_at};
+use super::lines::{Line, distance, line_at};
 use super::local::{EachSet, EachTest, Local, TestFn};
 use super::pipeline::{self, Hasher, Sink, Wide};
 use super::{Block, Body, Task};
@@ -22,16 +22,16 @@ use bitalg::Bytes;
 use masks::Masks;
 use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
 
-/// Asks for the line at this offset, far away or not. An offset outside the array does no harm.
+/// Asks for the line at this offset, unless it is near. An offset outside the array does no harm.
 #[inline(always)]
-fn prefetch<const FAR: bool>(lines: &[Line], offset: u64) {
+fn prefetch<const DISTANCE: u8>(lines: &[Line], offset: u64) {
     let line = line_at(lines, offset).cast();
-    if FAR {
+    match DISTANCE {
+        distance::NEAR => {}
         // SAFETY: prefetch never faults, whatever the address. SSE is part of x86-64.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(line) }
-    } else {
+        distance::FAR => unsafe { _mm_prefetch::<_MM_HINT_T1>(line) },
         // SAFETY: as above.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(line) }
+        _ => unsafe { _mm_prefetch::<_MM_HINT_T0>(line) },
     }
 }
 
