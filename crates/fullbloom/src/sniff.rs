@@ -67,7 +67,11 @@ impl fmt::Display for How {
 /// assert!(!candidates.contains(&Name::Libbloom));
 /// ```
 pub fn candidates(bytes: &[u8]) -> Vec<Name> {
-    Name::ALL.iter().copied().filter(|name| any::view(*name, bytes, None).is_ok()).collect()
+    let fits = |name: &Name| match name {
+        Name::Parquet => parquet::sniff(bytes), // without its header it is raw bits
+        name => any::view(*name, bytes, None).is_ok(),
+    };
+    Name::ALL.iter().copied().filter(fits).collect()
 }
 
 /// The dialect of these bytes, and how it was told; see [`dialect`].

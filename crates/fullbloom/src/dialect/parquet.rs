@@ -44,6 +44,8 @@ const PROBES: u32 = 8;
 /// parquet-java makes no larger filter than 128 MiB, and other readers refuse larger ones.
 const MAX_WRITTEN: u64 = 128 << 20;
 
+const MAX_BITS: u64 = 8 * MAX_WRITTEN;
+
 /// The most blocks whose bytes the header's `i32` can count.
 const MAX_BLOCKS: u64 = i32::MAX as u64 / BLOCK;
 
@@ -112,10 +114,14 @@ impl<S: AsRef<[u8]>> Filter<Parquet, S> {
 /// assert_eq!(optimal_bits(100_000_000, 0.001), 1_073_742_079); // 255 over the cap
 /// ```
 pub fn optimal_bits(keys: u64, fpr: f64) -> u64 {
-    const CAP: i64 = 1 << 30;
-    let bits = (-8.0 * keys as f64 / (1.0 - fpr.powf(1.0 / 8.0)).ln()) as i64;
-    let bits = if (0..=CAP).contains(&bits) { bits } else { CAP };
-    (((bits + 255) & !256) as u64).max(256)
+    let bits = needed_bits(keys, fpr);
+    let bits = if (0.0..=MAX_BITS as f64).contains(&bits) { bits as u64 } else { MAX_BITS };
+    ((bits + 255) & !256).max(256)
+}
+
+/// What the rate takes, without a cap.
+fn needed_bits(keys: u64, fpr: f64) -> f64 {
+    -8.0 * keys as f64 / (1.0 - fpr.powf(1.0 / 8.0)).ln()
 }
 
 /// What the constructor makes of a number of bytes: a power of two from 32 bytes to 128 MiB.
@@ -180,15 +186,24 @@ impl Insert for Parquet {
 }
 
 impl Size for Parquet {
-    /// By parquet-java's rule: a power of two of bytes, at most 128 MiB whatever the rate.
+    /// By parquet-java's rule: a power of two of bytes. What needs more than 128 MiB is refused; there it gets 128 MiB and a worse
+    /// rate.
     fn size(request: &Request) -> Result<Self, SizeError> {
         let keys = request.expected_keys;
+        let limited = |bits: f64| match bits {
+            bits if bits <= MAX_BITS as f64 => Ok(()),
+            bits => Err(SizeError::TooLarge { bit_len: bits as u64, limit: MAX_BITS }),
+        };
         let bytes = match request.target {
-            Target::Fpr(fpr) if fpr > 0.0 && fpr < 1.0 => rounded_bytes(optimal_bits(keys, fpr) / 8),
+            Target::Fpr(fpr) if fpr > 0.0 && fpr < 1.0 => {
+                limited(needed_bits(keys, fpr))?;
+                rounded_bytes(optimal_bits(keys, fpr) / 8)
+            }
             Target::Fpr(fpr) => {
                 return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr < 1" });
             }
             Target::BitsPerKey(bits) if bits > 0.0 && bits.is_finite() => {
+                limited(keys as f64 * bits)?;
                 rounded_bytes((keys as f64 * bits / 8.0).ceil() as u64)
             }
             Target::BitsPerKey(bits) => {
