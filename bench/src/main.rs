@@ -4,11 +4,13 @@
 //! cargo run --release --manifest-path bench/Cargo.toml -- compare [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- rocksdb [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- classic [--quick] [--json FILE]
+//! cargo run --release --manifest-path bench/Cargo.toml -- libbloom [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- rate
 //! ```
 
 mod classic;
 mod compare;
+mod drop_in;
 #[cfg(fast_local)]
 mod fast_local;
 mod harness;
@@ -44,6 +46,8 @@ enum Command {
     Rocksdb(rocksdb::Options),
     /// The `libbloom`, `libbloom-1` and `cassandra` dialects beside libbloom 1.6.
     Classic(Common),
+    /// Our libbloom.so.1 and libbloom.so.2 beside Debian's, all as shared libraries.
+    Libbloom(drop_in::Options),
     /// The native filter's rate with 2·10^8 keys: planned and measured.
     Rate(rate::Options),
 }
@@ -73,6 +77,7 @@ fn main() -> ExitCode {
         Command::Compare(options) => compare::run(&options),
         Command::Rocksdb(options) => rocksdb::run(&options),
         Command::Classic(options) => classic::run(&options),
+        Command::Libbloom(options) => drop_in::run(&options),
         Command::Rate(options) => rate::run(&options),
     };
     match done {

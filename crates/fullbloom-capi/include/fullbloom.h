@@ -67,7 +67,15 @@ typedef enum fullbloom_dialect {
     FULLBLOOM_ROCKSDB_LEGACY = 12, /* RocksDB's full filter below format_version 5 */
     FULLBLOOM_ROCKSDB = 13,       /* RocksDB's full filter since */
     FULLBLOOM_ROCKSDB_RIBBON = 14, /* RocksDB's Ribbon filter */
-    FULLBLOOM_JAVA_LSM = 15       /* java-lsm-tree, raw bits; keys are UTF-8 text */
+    FULLBLOOM_JAVA_LSM = 15,      /* java-lsm-tree, raw bits; keys are UTF-8 text */
+    FULLBLOOM_PARQUET = 16,       /* Parquet's split block filter, with or without its header */
+    FULLBLOOM_GUAVA = 17,         /* Guava's BloomFilter, strategy MURMUR128_MITZ_64 (its default) */
+    FULLBLOOM_GUAVA_32 = 18,      /* Guava's BloomFilter, strategy MURMUR128_MITZ_32 */
+    FULLBLOOM_SPARK = 19,         /* Spark's sketch BloomFilter, version 1 */
+    FULLBLOOM_SPARK_2 = 20,       /* Spark's sketch BloomFilter, version 2 (Spark 4 and later) */
+    FULLBLOOM_ORC = 21,           /* ORC's BloomFilter and BloomFilterUtf8 messages */
+    FULLBLOOM_DCSO = 22,          /* DCSO's bloom, version 1 (.bloom files of hashlookup, Plaso) */
+    FULLBLOOM_POPPY = 23          /* poppy, version 2 (.pop files) */
 } fullbloom_dialect;
 
 /* A filter. Made by create, view, decode, load and open; given back by free. */

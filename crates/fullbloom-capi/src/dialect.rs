@@ -24,6 +24,14 @@ pub const NUMBERS: &[(c_int, Name)] = &[
     (13, Name::RocksDb),
     (14, Name::RocksDbRibbon),
     (15, Name::JavaLsm),
+    (16, Name::Parquet),
+    (17, Name::Guava),
+    (18, Name::Guava32),
+    (19, Name::Spark),
+    (20, Name::Spark2),
+    (21, Name::Orc),
+    (22, Name::Dcso),
+    (23, Name::Poppy),
 ];
 
 /// The dialect of this number.
@@ -56,6 +64,14 @@ pub extern "C" fn fullbloom_dialect_name(dialect: c_int) -> *const c_char {
         Ok(Name::RocksDb) => c"rocksdb",
         Ok(Name::RocksDbRibbon) => c"rocksdb-ribbon",
         Ok(Name::JavaLsm) => c"java-lsm",
+        Ok(Name::Parquet) => c"parquet",
+        Ok(Name::Guava) => c"guava",
+        Ok(Name::Guava32) => c"guava-32",
+        Ok(Name::Spark) => c"spark",
+        Ok(Name::Spark2) => c"spark-2",
+        Ok(Name::Orc) => c"orc",
+        Ok(Name::Dcso) => c"dcso",
+        Ok(Name::Poppy) => c"poppy",
         _ => return std::ptr::null(),
     };
     name.as_ptr()
@@ -96,7 +112,7 @@ mod tests {
             let text = unsafe { CStr::from_ptr(fullbloom_dialect_name(number(name))) };
             assert_eq!(text.to_str().unwrap(), name.as_str());
         }
-        for other in [UNKNOWN, -1, 16, c_int::MAX] {
+        for other in [UNKNOWN, -1, 24, c_int::MAX] {
             assert!(named(other).is_err() && fullbloom_dialect_name(other).is_null());
         }
     }

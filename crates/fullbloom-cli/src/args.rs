@@ -1,6 +1,8 @@
 //! The command line: its commands, and the options that several of them share.
 
-use crate::commands::{build, check, completions, inspect, man, merge, plan, rebuild, table, unique, verify};
+use crate::commands::{
+    bench, build, check, completions, convert, inspect, man, merge, plan, rebuild, table, unique, verify,
+};
 use crate::input::KeyFormat;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
@@ -40,6 +42,8 @@ pub enum Command {
     Verify(verify::Args),
     Rebuild(rebuild::Args),
     Merge(merge::Args),
+    Convert(convert::Args),
+    Bench(bench::Args),
     Table(table::Args),
     Completions(completions::Args),
     Man(man::Args),

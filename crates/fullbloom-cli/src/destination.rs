@@ -56,6 +56,17 @@ impl<'a> Destination<'a> {
         }
     }
 
+    /// Whether it is the file at `path`, which need not be there yet.
+    pub fn is(&self, path: &Path) -> bool {
+        let Destination::File(own) = self else { return false };
+        let place = |path: &Path| {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let directory = fs::canonicalize(parent.unwrap_or(Path::new("."))).ok()?;
+            fs::canonicalize(path).ok().or_else(|| Some(directory.join(path.file_name()?)))
+        };
+        place(own).is_some() && place(own) == place(path)
+    }
+
     /// Length of what was written, where that is known.
     pub fn byte_len(&self) -> Option<u64> {
         match self {

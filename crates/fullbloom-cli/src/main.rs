@@ -19,6 +19,7 @@ mod input;
 mod numbers;
 mod output;
 mod progress;
+mod report;
 mod secret;
 mod sizing;
 mod table;

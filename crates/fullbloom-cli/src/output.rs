@@ -119,6 +119,11 @@ pub fn hint(text: &str) {
     message("\x1b[1;36mhint:\x1b[0m", text);
 }
 
+/// `note: …`
+pub fn note(text: &str) {
+    message("\x1b[1;36mnote:\x1b[0m", text);
+}
+
 /// `warning: …`
 pub fn warning(text: &str) {
     message("\x1b[1;33mwarning:\x1b[0m", text);

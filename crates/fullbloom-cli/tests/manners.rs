@@ -4,7 +4,20 @@ mod common;
 use common::{Dir, command, finish, leveldb_filter, lines, run};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 8] = ["plan", "build", "check", "unique", "inspect", "merge", "completions", "man"];
+const COMMANDS: [&str; 12] = [
+    "plan",
+    "build",
+    "check",
+    "unique",
+    "inspect",
+    "merge",
+    "completions",
+    "man",
+    "verify",
+    "rebuild",
+    "convert",
+    "bench",
+];
 
 #[test]
 fn wrong_usage_is_exit_code_2_with_a_message() {
@@ -41,9 +54,18 @@ fn help_of_every_command_is_on_standard_output_with_examples() {
 }
 
 #[test]
-fn version_names_the_program_and_its_version() {
-    let out = run(&["--version"], b"").exits(0);
-    assert_eq!(out.text(), format!("fullbloom {}\n", env!("CARGO_PKG_VERSION")));
+fn version_names_the_program_its_version_and_the_kernel_in_use() {
+    let first = format!("fullbloom {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(run(&["-V"], b"").exits(0).text(), first);
+    let long = run(&["--version"], b"").exits(0);
+    assert!(long.text().starts_with(&format!("{first}kernel ")), "{long:?}");
+    let mut forced = command(&["--version"]);
+    forced.env("FULLBLOOM_KERNEL", "scalar");
+    let forced = finish(forced, b"").exits(0);
+    assert!(
+        forced.text().starts_with(&format!("{first}kernel scalar (this CPU can run scalar")),
+        "{forced:?}"
+    );
 }
 
 #[test]

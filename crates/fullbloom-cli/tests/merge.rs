@@ -42,7 +42,9 @@ fn every_dialect_that_can_be_merged_finds_the_keys_of_both() {
         }
         merged.exits(0);
         assert_eq!(run(&with(&["check", &both]), text.as_bytes()).exits(0).text(), text, "{name}");
-        if !sized_by_keys && *name != Name::Native {
+        // These count their keys, and cannot tell how many two filters share.
+        let counting = matches!(*name, Name::Native | Name::Dcso | Name::Poppy);
+        if !sized_by_keys && !counting {
             let args =
                 ["build", "--dialect", name.as_str(), "-o", "-", "--fpr", "0.01", "--expected-keys", "2000"];
             let built = run(&args, text.as_bytes()).exits(0).out;

@@ -182,3 +182,29 @@ fn adds_of_several_threads_lose_no_bit() {
         alone.free();
     }
 }
+
+#[test]
+fn no_byte_after_the_bits_or_the_key_is_read_or_written() {
+    use library::dynamic::Cliff;
+    let (mut bits, mut text) = (Cliff::new(4096), Cliff::new(4096));
+    for entries in 1000..1016 {
+        let mut bloom = Struct::made(entries, 0.1);
+        let own = bloom.bf();
+        let at = bits.put(bloom.bits_bytes());
+        bloom.0[56..64].copy_from_slice(&(at as u64).to_le_bytes());
+        for hashes in [1i32, 7, 8, 9, 40] {
+            bloom.0[24] = hashes as u8;
+            for len in 0..70 {
+                let key: Vec<u8> =
+                    (0..len).map(|i| (i * 7 + entries as usize + hashes as usize) as u8).collect();
+                let key = text.put(&key).cast_const().cast();
+                unsafe {
+                    assert!((0..=1).contains(&(LIBRARY.add)(&mut bloom, key, len as i32)));
+                    assert_eq!((LIBRARY.check)(&mut bloom, key, len as i32), 1);
+                }
+            }
+        }
+        bloom.0[56..64].copy_from_slice(&(own as u64).to_le_bytes());
+        bloom.free();
+    }
+}

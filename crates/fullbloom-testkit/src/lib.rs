@@ -8,12 +8,14 @@
 //! | [`rocksdb`] | RocksDB's reader of full filters, likewise |
 //! | [`stats`] | is a measured count what the promised rate predicts? |
 //! | [`damage`] | every cut and every changed byte of a small file |
+//! | [`forge`] | keys with a wanted hash, as an adversary makes them |
 //! | [`alloc`] | an allocator that knows the peak |
 //!
 //! Nothing here uses the `fullbloom` crate: an oracle that shares code with what it judges judges nothing.
 
 pub mod alloc;
 pub mod damage;
+pub mod forge;
 mod hex;
 pub mod keys;
 pub mod naive;

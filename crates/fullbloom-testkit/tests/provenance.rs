@@ -4,7 +4,15 @@ use fullbloom_testkit::{sha256_hex, vectors};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-const PAGES: [&str; 2] = ["README.md", "rocksdb/PROVENANCE.md"];
+const PAGES: [&str; 7] = [
+    "README.md",
+    "rocksdb/PROVENANCE.md",
+    "guava/PROVENANCE.md",
+    "spark/PROVENANCE.md",
+    "parquet/PROVENANCE.md",
+    "orc/PROVENANCE.md",
+    "dcso/PROVENANCE.md",
+];
 
 /// Lines of the tables: path in backticks in the first cell, sum in the last.
 fn listed() -> BTreeMap<String, String> {

@@ -13,17 +13,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod convert;
 mod growing;
 mod native;
 mod rocksdb;
 
+pub use convert::{ConvertError, MadeFor, convert};
 pub use growing::{AnyGrowing, decode, growing};
 
 use crate::dialect::rocksdb::Kind;
-use crate::dialect::{
-    Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, JavaLsm, LevelDb, Libbloom,
-    Libbloom1, Name, RocksDb, RocksDbBlock, RocksDbLegacy,
-};
+use crate::dialect::{Name, RocksDb, RocksDbLegacy};
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Doubt, Filter, Format, Insert, Size, View};
 use crate::sizing::{Geometry, Request, Target};
@@ -39,8 +38,12 @@ pub trait AnyFilter: Send + Sync {
     fn may_contain(&self, key: &[u8]) -> bool;
     /// Answers many keys. Panics if the slices differ in length.
     fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]);
-    /// Length of the encoded filter in bytes.
+    /// Length of the encoded filter in bytes; of `java-lsm`, which drops zeros at the end, the most it can be.
     fn encoded_len(&self) -> u64;
+    /// The bytes of the array, where it is one; empty for filters that have none.
+    fn bits(&self) -> &[u8] {
+        &[]
+    }
     /// Number of set bits. Reads the whole array, as the next three do.
     fn set_bits(&self) -> u64;
     /// Share of bits set.
@@ -87,43 +90,43 @@ macro_rules! with_dialect {
         match $name {
             Name::Native => $native,
             Name::Cassandra => {
-                type $D = Cassandra;
+                type $D = $crate::dialect::Cassandra;
                 $body
             }
             Name::Cassandra3 => {
-                type $D = Cassandra3;
+                type $D = $crate::dialect::Cassandra3;
                 $body
             }
             Name::Cassandra2 => {
-                type $D = Cassandra2;
+                type $D = $crate::dialect::Cassandra2;
                 $body
             }
             Name::Cassandra1 => {
-                type $D = Cassandra1;
+                type $D = $crate::dialect::Cassandra1;
                 $body
             }
             Name::Cassandra07 => {
-                type $D = Cassandra07;
+                type $D = $crate::dialect::Cassandra07;
                 $body
             }
             Name::Cassandra0 => {
-                type $D = Cassandra0;
+                type $D = $crate::dialect::Cassandra0;
                 $body
             }
             Name::Libbloom => {
-                type $D = Libbloom;
+                type $D = $crate::dialect::Libbloom;
                 $body
             }
             Name::Libbloom1 => {
-                type $D = Libbloom1;
+                type $D = $crate::dialect::Libbloom1;
                 $body
             }
             Name::LevelDb => {
-                type $D = LevelDb;
+                type $D = $crate::dialect::LevelDb;
                 $body
             }
             Name::RocksDbBlock => {
-                type $D = RocksDbBlock;
+                type $D = $crate::dialect::RocksDbBlock;
                 $body
             }
             Name::RocksDbLegacy => {
@@ -138,8 +141,40 @@ macro_rules! with_dialect {
                 let $kind = Kind::Ribbon;
                 $full
             }
+            Name::Parquet => {
+                type $D = $crate::dialect::Parquet;
+                $body
+            }
+            Name::Guava => {
+                type $D = $crate::dialect::Guava;
+                $body
+            }
+            Name::Guava32 => {
+                type $D = $crate::dialect::Guava32;
+                $body
+            }
+            Name::Spark => {
+                type $D = $crate::dialect::Spark;
+                $body
+            }
+            Name::Spark2 => {
+                type $D = $crate::dialect::Spark2;
+                $body
+            }
+            Name::Orc => {
+                type $D = $crate::dialect::Orc;
+                $body
+            }
+            Name::Dcso => {
+                type $D = $crate::dialect::Dcso;
+                $body
+            }
+            Name::Poppy => {
+                type $D = $crate::dialect::Poppy;
+                $body
+            }
             Name::JavaLsm => {
-                type $D = JavaLsm;
+                type $D = $crate::dialect::JavaLsm;
                 $body
             }
         }
@@ -287,6 +322,10 @@ impl<D: Format, S: AsRef<[u8]> + Send + Sync> AnyFilter for Filter<D, S> {
 
     fn encoded_len(&self) -> u64 {
         Filter::dialect(self).encoded_len()
+    }
+
+    fn bits(&self) -> &[u8] {
+        Filter::bits(self)
     }
 
     fn set_bits(&self) -> u64 {

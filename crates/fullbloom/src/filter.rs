@@ -10,6 +10,7 @@ use crate::bits::{self, Owned};
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::sizing::{self, Geometry, Request, Target};
+use crate::typed::{TypeError, Value};
 use std::fmt;
 use std::io;
 use std::ops::Range;
@@ -56,20 +57,32 @@ pub trait Dialect: Clone + Send + Sync {
         if probes == 0 {
             return 1.0;
         }
-        let fill = bits::count_ones(bits, bit_len) as f64 / bit_len.max(1) as f64;
+        let fill = self.count_ones(bits) as f64 / bit_len.max(1) as f64;
         fill.powf(f64::from(probes))
     }
 
     /// How many distinct keys these bits speak of; `None` when they do not tell. Reads the whole array.
     fn keys_of(&self, bits: &[u8]) -> Option<f64> {
         let Geometry { bit_len, probes, .. } = self.geometry();
-        sizing::estimated_keys(bits::count_ones(bits, bit_len), bit_len, probes)
+        sizing::estimated_keys(self.count_ones(bits), bit_len, probes)
     }
 
     /// The rate to expect when this many distinct keys are in, by the dialect's own model.
     fn expected_fpr(&self, keys: f64) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
         sizing::classic_fpr(keys, bit_len, probes)
+    }
+
+    /// The same dialect for keys that are numbers: given as their bytes ([`Value::key`](crate::typed::Value::key)), but
+    /// hashed as numbers where the system has another hash for those.
+    #[must_use]
+    fn for_numbers(self) -> Self {
+        self
+    }
+
+    /// Number of set bits. Reads the whole array.
+    fn count_ones(&self, bits: &[u8]) -> u64 {
+        bits::count_ones(bits, self.geometry().bit_len)
     }
 
     /// Bytes the array occupies in memory.
@@ -93,6 +106,18 @@ pub trait Insert: Dialect {
     #[inline]
     fn set_hashes(&self, bits: &mut [u8], hashes: &[Self::Hash]) {
         set_ring(self, bits, hashes.iter().copied());
+    }
+
+    /// Forgets all keys.
+    fn clear(&self, bits: &mut [u8]) {
+        bits.fill(0);
+    }
+
+    /// Adds the keys of another filter's bits, after [`mergeable`](Insert::mergeable) has agreed. On an error nothing
+    /// has changed.
+    fn unite(&self, ours: &mut [u8], theirs: &[u8]) -> Result<(), MergeError> {
+        bits::or_into(ours, theirs);
+        Ok(())
     }
 
     /// Whether the union of two filters' bits is the filter of the union of their keys.
@@ -280,6 +305,14 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
         Filter { dialect, bits }
     }
 
+    /// The same bits, read by a dialect that differs in nothing that has to do with their number.
+    pub(crate) fn map_dialect(self, map: impl FnOnce(D) -> D) -> Self {
+        let byte_len = self.dialect.byte_len();
+        let dialect = map(self.dialect);
+        debug_assert_eq!(byte_len, dialect.byte_len());
+        Filter { dialect, bits: self.bits }
+    }
+
     /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate.
     #[inline]
     pub fn may_contain(&self, key: &[u8]) -> bool {
@@ -330,6 +363,20 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
         self.dialect.test_hashes(self.bits.as_ref(), hashes, Answers::Bits(answers));
     }
 
+    /// The hash of a typed key, as the dialect's system hashes it.
+    pub fn hash_value(&self, value: Value<'_>) -> Result<D::Hash, TypeError> {
+        let key = value.key(D::NAME)?;
+        Ok(match value.is_number() {
+            true => self.dialect.clone().for_numbers().hash(key.as_ref()),
+            false => self.dialect.hash(key.as_ref()),
+        })
+    }
+
+    /// Whether a typed key may be present.
+    pub fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError> {
+        Ok(self.may_contain_hash(self.hash_value(value)?))
+    }
+
     /// The hash of a key, to be asked of several filters of this dialect.
     #[inline]
     pub fn hash(&self, key: &[u8]) -> D::Hash {
@@ -353,7 +400,7 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
 
     /// Number of set bits. Reads the whole array.
     pub fn set_bits(&self) -> u64 {
-        bits::count_ones(self.bits.as_ref(), self.geometry().bit_len)
+        self.dialect.count_ones(self.bits.as_ref())
     }
 
     /// Share of bits set; 0 for an array without bits. Reads the whole array.
@@ -385,10 +432,20 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
 }
 
 impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
+    pub(crate) fn bits_mut(&mut self) -> &mut [u8] {
+        self.bits.as_mut()
+    }
+
     /// Adds a key; true if at least one bit changed, so the key was surely not there before.
     #[inline]
     pub fn insert(&mut self, key: &[u8]) -> bool {
         self.dialect.set(self.bits.as_mut(), self.dialect.hash(key))
+    }
+
+    /// As [`insert`](Filter::insert), for a typed key.
+    pub fn insert_value(&mut self, value: Value<'_>) -> Result<bool, TypeError> {
+        let hash = self.hash_value(value)?;
+        Ok(self.insert_hash(hash))
     }
 
     /// As [`insert`](Filter::insert), for a hash made before.
@@ -409,14 +466,13 @@ impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
 
     /// Forgets all keys.
     pub fn clear(&mut self) {
-        self.bits.as_mut().fill(0);
+        self.dialect.clear(self.bits.as_mut());
     }
 
     /// Adds all keys of another filter of the same shape.
     pub fn merge<T: AsRef<[u8]>>(&mut self, other: &Filter<D, T>) -> Result<(), MergeError> {
         self.dialect.mergeable(&other.dialect)?;
-        bits::or_into(self.bits.as_mut(), other.bits.as_ref());
-        Ok(())
+        self.dialect.unite(self.bits.as_mut(), other.bits.as_ref())
     }
 }
 
@@ -425,6 +481,14 @@ impl<K: AsRef<[u8]>, D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Extend<K> for Filt
         for key in keys {
             self.insert(key.as_ref());
         }
+    }
+}
+
+impl<D: Insert> Filter<D> {
+    /// An empty filter of a dialect that has its numbers already.
+    pub fn from_dialect(dialect: D) -> Result<Self, SizeError> {
+        let bits = Owned::zeroed(dialect.byte_len())?;
+        Ok(Filter { dialect, bits })
     }
 }
 

@@ -1,10 +1,12 @@
 //! Which dialect a file is of, as far as its name and its bytes can tell.
 
+use crate::any;
 use crate::dialect::Name;
 use crate::dialect::cassandra::Descriptor;
-use crate::dialect::{LevelDb, rocksdb};
+use crate::dialect::{Cassandra, Dcso, Guava, Guava32, LevelDb, Orc, Poppy, Spark, Spark2, parquet, rocksdb};
 use crate::error::DecodeError;
 use crate::filter::Format;
+use std::fmt;
 use std::path::Path;
 
 /// Where a Java object stream begins in the filters of Cassandra 0.x.
@@ -13,8 +15,8 @@ const JAVA_STREAM: &[u8] = b"\xac\xed\x00\x05";
 
 /// The dialect of these bytes.
 ///
-/// A magic decides; else the name, when it is that of an sstable's component; else the trailer of RocksDB's
-/// full filters, when everything about it fits. Where two contradict each other, and where nothing says
+/// A magic decides; else the name, when it is that of an sstable's component; else a header (of Guava, Spark, ORC) that
+/// announces exactly the bytes that follow it; else the trailer of RocksDB's full filters, when everything about it fits. Where two contradict each other, and where nothing says
 /// anything, the dialect must be given.
 ///
 /// ```
@@ -26,11 +28,68 @@ const JAVA_STREAM: &[u8] = b"\xac\xed\x00\x05";
 /// assert!(sniff::dialect(None, &filter_db).is_err());
 /// ```
 pub fn dialect(path: Option<&Path>, bytes: &[u8]) -> Result<Name, DecodeError> {
+    recognise(path, bytes).map(|(name, _)| name)
+}
+
+/// How the dialect of a file was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum How {
+    /// By the magic its bytes begin with.
+    Magic,
+    /// By the version in the name of an sstable's component.
+    FileName,
+    /// By a header whose numbers fit each other and the length of the file.
+    Header,
+    /// By the trailer of RocksDB's full filters: kind, length and probes fit each other.
+    Trailer,
+}
+
+impl fmt::Display for How {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            How::Magic => "by the magic its bytes begin with",
+            How::FileName => "by the sstable version in its name; the bytes do not tell",
+            How::Header => "by a header whose numbers fit the length of the file",
+            How::Trailer => "by the trailer of a RocksDB full filter, whose numbers fit its length",
+        })
+    }
+}
+
+/// The dialects whose bytes these can be, strictly read. Dialects of raw bits are not among them: they can be anything.
+///
+/// ```
+/// use fullbloom::{dialect::Name, sniff};
+///
+/// let filter_db = b"\0\0\0\x05\0\0\0\x01\x84\0\x91\x80\x4c\0\x38\x08";
+/// let candidates = sniff::candidates(filter_db);
+/// assert!(candidates.contains(&Name::Cassandra) && candidates.contains(&Name::Cassandra3));
+/// assert!(!candidates.contains(&Name::Libbloom));
+/// ```
+pub fn candidates(bytes: &[u8]) -> Vec<Name> {
+    let fits = |name: &Name| match name {
+        Name::Parquet => parquet::sniff(bytes), // without its header it is raw bits
+        name => any::view(*name, bytes, None).is_ok(),
+    };
+    Name::ALL.iter().copied().filter(fits).collect()
+}
+
+/// The dialect of these bytes, and how it was told; see [`dialect`].
+pub fn recognise(path: Option<&Path>, bytes: &[u8]) -> Result<(Name, How), DecodeError> {
     if bytes.starts_with(b"libbloom2") {
-        return Ok(Name::Libbloom);
+        return Ok((Name::Libbloom, How::Magic));
     }
     if bytes.starts_with(crate::native::MAGIC) {
-        return Ok(Name::Native);
+        return Ok((Name::Native, How::Magic));
+    }
+    if Dcso::decode(bytes).is_ok() {
+        return Ok((Name::Dcso, How::Header));
+    }
+    if Poppy::decode(bytes).is_ok() {
+        return Ok((Name::Poppy, How::Header));
+    }
+    if parquet::sniff(bytes) {
+        return Ok((Name::Parquet, How::Header));
     }
     let is_java_stream = bytes.get(JAVA_STREAM_AT..).is_some_and(|rest| rest.starts_with(JAVA_STREAM));
     match path.map(Descriptor::parse) {
@@ -43,7 +102,7 @@ pub fn dialect(path: Option<&Path>, bytes: &[u8]) -> Result<Name, DecodeError> {
                 (false, true) => Err(DecodeError::Unknown {
                     what: "the bytes are a Java object stream (sstable versions a to e), but the file name says a later version",
                 }),
-                _ => Ok(descriptor.dialect),
+                _ => Ok((descriptor.dialect, How::FileName)),
             }
         }
         Some(Ok(_)) => {
@@ -53,16 +112,38 @@ pub fn dialect(path: Option<&Path>, bytes: &[u8]) -> Result<Name, DecodeError> {
         _ if is_java_stream => Err(DecodeError::Unknown {
             what: "a filter of Cassandra 0.x: cassandra-0 (versions a, b; text keys) or cassandra-0.7 (c to e)",
         }),
-        _ => match rocksdb::sniff(bytes) {
-            Some(_) if LevelDb::decode(bytes).is_ok() => Err(DecodeError::Unknown {
-                what: "the bytes may be a full filter of RocksDB (rocksdb-ribbon, rocksdb-legacy) or a per-block filter (leveldb, rocksdb-block)",
-            }),
-            Some(name) => Ok(name),
-            None => {
-                Err(DecodeError::Unknown { what: "neither the name nor the bytes say which dialect this is" })
-            }
+        _ => match by_length(bytes) {
+            Some(name) => Ok((name, How::Header)),
+            None => by_trailer(bytes).map(|name| (name, How::Trailer)),
         },
     }
+}
+
+fn by_trailer(bytes: &[u8]) -> Result<Name, DecodeError> {
+    match rocksdb::sniff(bytes) {
+        Some(_) if LevelDb::decode(bytes).is_ok() => Err(DecodeError::Unknown {
+            what: "the bytes may be a full filter of RocksDB (rocksdb-ribbon, rocksdb-legacy) or a per-block filter (leveldb, rocksdb-block)",
+        }),
+        Some(name) => Ok(name),
+        None => {
+            Err(DecodeError::Unknown { what: "neither the name nor the bytes say which dialect this is" })
+        }
+    }
+}
+
+/// The dialects without a magic whose headers announce the length of what follows, and it is there exactly.
+///
+/// Their headers are of different lengths modulo 8, or begin with different numbers: no bytes are of two of them. A
+/// Cassandra filter that has lost its name can look like one of Spark 4, if its words are one more than its probes.
+fn by_length(bytes: &[u8]) -> Option<Name> {
+    let matches: [(Name, bool); 5] = [
+        (Name::Guava, Guava::decode(bytes).is_ok()),
+        (Name::Guava32, Guava32::decode(bytes).is_ok()),
+        (Name::Spark, Spark::decode(bytes).is_ok()),
+        (Name::Spark2, Spark2::decode(bytes).is_ok() && Cassandra::decode(bytes).is_err()),
+        (Name::Orc, Orc::decode(bytes).is_ok()),
+    ];
+    matches.iter().find(|(_, yes)| *yes).map(|(name, _)| *name)
 }
 
 fn is_filter_db(path: &Path) -> bool {
@@ -85,6 +166,35 @@ mod tests {
         let large = with_trailer(65_538 * 16, [0xfe, 1, 2, 0, 1]);
         let refused = dialect(None, &large).unwrap_err().to_string();
         assert!(refused.contains("rocksdb-ribbon") && refused.contains("leveldb"), "{refused}");
+    }
+
+    #[test]
+    fn filters_of_other_systems_are_known_by_headers_that_fit_their_length() {
+        use crate::any;
+        use crate::sizing::{Request, Target};
+        let request = Request { expected_keys: 100, target: Target::Fpr(0.01) };
+        let names = [
+            Name::Parquet,
+            Name::Guava,
+            Name::Guava32,
+            Name::Spark,
+            Name::Spark2,
+            Name::Orc,
+            Name::Dcso,
+            Name::Poppy,
+        ];
+        for name in names {
+            let mut builder = any::builder(name, &request).unwrap();
+            builder.insert(b"key");
+            let mut bytes = Vec::new();
+            builder.finish().unwrap().write_to(&mut bytes).unwrap();
+            assert_eq!(dialect(None, &bytes), Ok(name));
+            bytes.push(0);
+            let has_data = matches!(name, Name::Dcso | Name::Poppy); // free bytes after the filter
+            assert_eq!(dialect(None, &bytes).is_ok(), has_data, "{name} with a byte too many");
+            bytes.truncate(bytes.len() - 2);
+            assert!(dialect(None, &bytes).is_err(), "{name} with a byte too few");
+        }
     }
 
     #[test]

@@ -58,9 +58,6 @@ pub struct Args {
     #[command(flatten)]
     geometry: GeometryArgs,
 
-    #[command(flatten)]
-    native: NativeArgs,
-
     /// Print what was built as one JSON object
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
@@ -68,6 +65,9 @@ pub struct Args {
     /// Print nothing about what was built
     #[arg(short, long)]
     quiet: bool,
+
+    #[command(flatten)]
+    native: NativeArgs,
 }
 
 /// Builds and saves.

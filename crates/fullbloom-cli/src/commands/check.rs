@@ -60,6 +60,10 @@ pub struct Args {
     #[arg(long)]
     force: bool,
 
+    /// Say on standard error what the filter was taken for, and why
+    #[arg(long)]
+    explain: bool,
+
     /// Select the keys that are surely absent instead
     #[arg(short = 'v', long)]
     invert: bool,
@@ -102,6 +106,10 @@ impl From<Op> for Question {
 pub fn run(args: &Args) -> Result<Status, Failure> {
     if let Some(table) = open_table(&args.filter, args.dialect, args.prefix_extractor)? {
         let filter = table.filter()?;
+        if args.explain {
+            let path = args.filter.display();
+            output::note(&format!("{path}: a table of LevelDB or RocksDB, by the magic number at its end"));
+        }
         if filter.layout().is_none() {
             output::warning(&format!("{}: no filter: every key may be there", args.filter.display()));
         }
@@ -119,6 +127,10 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let read = if args.map { FilterFile::map } else { FilterFile::load };
     let file = read(&args.filter, args.dialect, args.geometry.geometry())?.with_secret(args.secret.read()?);
     let opened = file.open()?;
+    if args.explain {
+        let (path, dialect) = (args.filter.display(), opened.filter.dialect());
+        output::note(&format!("{path}: {dialect}, {}", file.recognised()));
+    }
     if opened.is_locked {
         let failure =
             Failure::new(args.filter.display(), "the filter is keyed, and its secret is not in the file");

@@ -5,10 +5,12 @@ use crate::cassandra;
 use crate::database;
 use crate::directory::{self, Kind};
 use crate::error::{Failure, Status};
-use crate::facts::{Facts, TableFacts};
+use crate::facts::{Facts, SstableFacts, TableFacts};
 use crate::input::{FilterFile, open_table};
 use crate::output::{self, Output};
+use crate::report::{self, ReportArgs};
 use crate::sizing::GeometryArgs;
+use fullbloom::cassandra::Descriptor;
 use fullbloom::dialect::Name;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -27,7 +29,7 @@ use std::path::{Path, PathBuf};
 Examples:
   fullbloom inspect data/ks/table-*/
   fullbloom inspect --summary /var/lib/cassandra/data
-  fullbloom inspect db/*.sst
+  fullbloom inspect db/ --report db.html
   fullbloom inspect --json keys.bloom
   fullbloom inspect --dialect leveldb filter.block")]
 pub struct Args {
@@ -50,6 +52,9 @@ pub struct Args {
     #[arg(long)]
     snapshots: bool,
 
+    #[command(flatten)]
+    report: ReportArgs,
+
     /// One JSON object: {"filters": […], "tables": […], "skipped": […], "errors": […]}
     #[arg(long)]
     json: bool,
@@ -57,6 +62,7 @@ pub struct Args {
 
 /// Inspects each file and directory.
 pub fn run(args: &Args) -> Result<Status, Failure> {
+    args.report.check()?;
     let mut out = Output::stdout()?;
     let mut all = Seen { is_well: true, ..Seen::default() };
     let mut errors = Vec::new();
@@ -69,10 +75,10 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
                     failure.report();
                     errors.push(error(path, failure));
                 }
+                all.filters.extend(seen.filters);
+                all.tables.extend(seen.tables);
+                all.skipped.extend(seen.skipped);
                 if args.json {
-                    all.filters.extend(seen.filters);
-                    all.tables.extend(seen.tables);
-                    all.skipped.extend(seen.skipped);
                     continue;
                 }
                 if !first {
@@ -89,9 +95,11 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         }
     }
     let status = if errors.is_empty() { Status::selected(all.is_well) } else { Status::Failed };
+    let Seen { filters, tables, skipped, .. } = all;
+    let whole = json!({ "filters": filters, "tables": tables, "skipped": skipped, "errors": errors });
+    args.report.write(|| report::of_inspection(&whole))?;
     if args.json {
-        let Seen { filters, tables, skipped, .. } = all;
-        out.json(&json!({ "filters": filters, "tables": tables, "skipped": skipped, "errors": errors }))?;
+        out.json(&whole)?;
     }
     out.finish()?;
     Ok(status)
@@ -128,8 +136,11 @@ fn look(path: &Path, args: &Args) -> Result<Seen, Failure> {
         None => {
             let file = FilterFile::load(path, args.dialect, args.geometry.geometry())?;
             let opened = file.open()?;
-            let facts =
-                Facts::of(path, &*opened.filter, opened.bytes, opened.warnings).with_native(opened.native);
+            let of_sstable = args.dialect.is_none() && Descriptor::parse(path).is_ok();
+            let facts = Facts::of(path, &*opened.filter, opened.bytes, opened.warnings)
+                .with_native(opened.native)
+                .recognised(file.recognised())
+                .with_sstable(if of_sstable { SstableFacts::of(path) } else { None });
             (facts.json(), facts.text(), facts.is_well())
         }
     };

@@ -1,8 +1,10 @@
 //! The commands, one file each.
 
+pub mod bench;
 pub mod build;
 pub mod check;
 pub mod completions;
+pub mod convert;
 pub mod inspect;
 pub mod man;
 pub mod merge;
@@ -16,13 +18,21 @@ pub mod verify;
 use crate::args::{Cli, Command};
 use crate::error::{Failure, Status};
 use crate::output::{self, Output};
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
+use fullbloom::kernel::Kernel;
 use std::ffi::OsString;
 use std::io;
 
 /// Runs the command that the arguments ask for.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<Status, Failure> {
-    let cli = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.collect();
+    let mut command = Cli::command();
+    // The CPU is looked at only for who asks.
+    if arguments.iter().any(|argument| argument == "--version") {
+        command = command.long_version(&*version().leak());
+    }
+    let parsed = command.try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(message) => return explain(&message),
     };
@@ -35,10 +45,23 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<Status, Failure>
         Command::Verify(args) => verify::run(&args),
         Command::Rebuild(args) => rebuild::run(&args),
         Command::Merge(args) => merge::run(&args),
+        Command::Convert(args) => convert::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Table(args) => table::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     }
+}
+
+/// `-V` is the version; `--version` also says which kernel answers on this CPU.
+fn version() -> String {
+    let others: Vec<&str> = Kernel::available().map(Kernel::name).collect();
+    format!(
+        "{}\nkernel {} (this CPU can run {}; FULLBLOOM_KERNEL forces one)",
+        env!("CARGO_PKG_VERSION"),
+        Kernel::in_use(),
+        others.join(", ")
+    )
 }
 
 /// Help and version go to standard output, wrong usage to standard error.

@@ -5,6 +5,7 @@ use crate::commands::plan_from;
 use crate::error::{Failure, Status};
 use crate::numbers;
 use crate::output::{self, Output};
+use crate::report::{self, ReportArgs};
 use crate::sizing::{self, TargetArgs};
 use crate::table::Table;
 use crate::text;
@@ -56,6 +57,9 @@ pub struct Args {
     #[arg(long, value_name = "D", value_parser = args::dialects(), default_value = "all")]
     dialect: args::Dialects,
 
+    #[command(flatten)]
+    report: ReportArgs,
+
     /// One JSON object: {"rows": […]}
     #[arg(long)]
     json: bool,
@@ -74,17 +78,20 @@ struct Row {
 
 /// Plans and prints the rows.
 pub fn run(args: &Args) -> Result<Status, Failure> {
+    args.report.check()?;
     if let Some(directory) = &args.from {
-        let (fpr, memory, json) = (args.target.fpr, args.memory, args.json);
-        return plan_from::run(&plan_from::From { directory, fpr, memory, json });
+        let (fpr, memory, json, report) = (args.target.fpr, args.memory, args.json, &args.report);
+        return plan_from::run(&plan_from::From { directory, fpr, memory, json, report });
     }
     if let Some(mistake) = mistake(args) {
         return Err(Failure::new("plan", mistake));
     }
     let rows: Vec<Row> = args.dialect.names().iter().map(|name| row(*name, args)).collect();
     let mut out = Output::stdout()?;
+    let whole = json(&rows, args);
+    args.report.write(|| report::of_plan(&whole))?;
     if args.json {
-        out.json(&json(&rows, args))?;
+        out.json(&whole)?;
     } else {
         out.bytes(table(&rows, args.expected_keys).as_bytes())?;
     }

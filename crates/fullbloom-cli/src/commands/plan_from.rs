@@ -5,6 +5,7 @@ use crate::database;
 use crate::directory::{self, Kind};
 use crate::error::{Failure, Status};
 use crate::output::Output;
+use crate::report::{self, ReportArgs};
 use std::path::Path;
 
 /// What is asked for.
@@ -18,6 +19,8 @@ pub struct From<'a> {
     pub memory: Option<u64>,
     /// For machines.
     pub json: bool,
+    /// A page to write.
+    pub report: &'a ReportArgs,
 }
 
 /// Plans and prints.
@@ -39,6 +42,7 @@ pub fn run(from: &From<'_>) -> Result<Status, Failure> {
             (planned.text(), planned.json(from.directory), planned.status())
         }
     };
+    from.report.write(|| report::of_plan(&json))?;
     let mut out = Output::stdout()?;
     match from.json {
         true => out.json(&json)?,

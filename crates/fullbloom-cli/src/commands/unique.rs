@@ -73,7 +73,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let end = keys.format().end;
     let (mut new, mut count, mut warned) = (Vec::new(), 0, false);
     let hashing = seen.hashing().clone();
-    keys.in_order_hashed(&progress, threads(), &hashing, |hashes, records| {
+    keys.in_order_hashed_records(&progress, threads(), &hashing, |hashes, records| {
         new.resize(hashes.len(), false);
         count += seen.insert(hashes, &mut new).map_err(|e| Failure::size(Name::Native, &e))?;
         if !args.count {
@@ -100,7 +100,9 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         ));
         output::hint("give a larger --expected-keys; a --state must then be begun anew");
     }
-    if let (Some(state), Some(filter)) = (state, seen.only()) {
+    if let (Some(state), Some(filter)) = (state, seen.only())
+        && (count > 0 || !state.path.exists())
+    {
         state.destination.write(|out| filter.write_to(out))?;
     }
     Ok(Status::selected(count > 0))

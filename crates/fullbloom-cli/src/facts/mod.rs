@@ -1,9 +1,11 @@
 //! What can be said about a filter, for people and for machines.
 
 mod native;
+mod sstable;
 mod table;
 
 pub use native::NativeFacts;
+pub use sstable::SstableFacts;
 pub use table::TableFacts;
 
 use crate::text;
@@ -27,6 +29,8 @@ pub struct Facts {
     estimated_keys: Option<f64>,
     expected_fpr: f64,
     native: Option<NativeFacts>,
+    recognised: Option<String>,
+    sstable: Option<SstableFacts>,
     warnings: Vec<String>,
 }
 
@@ -50,6 +54,8 @@ impl Facts {
             estimated_keys: filter.estimated_keys(),
             expected_fpr: filter.expected_fpr(),
             native: None,
+            recognised: None,
+            sstable: None,
             warnings,
         }
     }
@@ -58,6 +64,19 @@ impl Facts {
     #[must_use]
     pub fn with_native(self, native: Option<NativeFacts>) -> Facts {
         Facts { native, ..self }
+    }
+
+    /// Adds how the dialect is known.
+    #[must_use]
+    pub fn recognised(self, how: &str) -> Facts {
+        Facts { recognised: Some(how.to_owned()), ..self }
+    }
+
+    /// Adds what the sstable around it tells; what is wrong there is wrong with the filter.
+    #[must_use]
+    pub fn with_sstable(mut self, sstable: Option<SstableFacts>) -> Facts {
+        self.warnings.extend(sstable.iter().flat_map(SstableFacts::damage));
+        Facts { sstable, ..self }
     }
 
     /// Adds the number of keys inserted.
@@ -83,6 +102,12 @@ impl Facts {
         if let Some(native) = &self.native {
             native.add_to(&mut object);
         }
+        if let Some(sstable) = &self.sstable {
+            sstable.add_to(&mut object);
+        }
+        if let Some(how) = &self.recognised {
+            object.insert("recognised".into(), how.as_str().into());
+        }
         object.insert("warnings".into(), self.warnings.as_slice().into());
         Value::Object(object)
     }
@@ -94,6 +119,9 @@ impl Facts {
             let _ = writeln!(text, "  {name:<15} {value}"); // a String takes everything
         };
         line("dialect", format!("{}, {}", self.dialect, self.dialect.about()));
+        if let Some(how) = &self.recognised {
+            line("recognised", how.clone());
+        }
         line("bits", self.bits.to_string());
         line("probes", self.probes.to_string());
         line("bytes", format!("{} ({})", self.bytes, text::bytes(self.bytes)));
@@ -109,6 +137,9 @@ impl Facts {
         line("expected rate", text::rate(self.expected_fpr));
         for (name, value) in self.native.iter().flat_map(NativeFacts::lines) {
             line(name, value);
+        }
+        for (name, value) in self.sstable.iter().flat_map(SstableFacts::lines) {
+            line(name, text::printable(&value).into_owned());
         }
         for warning in &self.warnings {
             line("warning", warning.clone());

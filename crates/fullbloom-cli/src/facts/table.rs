@@ -10,6 +10,9 @@ use serde_json::{Map, Value};
 use std::fmt::Write;
 use std::path::Path;
 
+/// How a table is told from other files.
+const RECOGNISED: &str = "a table of LevelDB or RocksDB, by the magic number at its end";
+
 /// The numbers of a table's filter.
 #[derive(Debug)]
 pub struct TableFacts {
@@ -108,6 +111,7 @@ impl TableFacts {
         put("whole_key", found.holds.whole_keys.into());
         put("format_version", self.format_version.into());
         put("checksum", self.checksum.into());
+        put("recognised", RECOGNISED.into());
         put("notes", self.notes().into());
         put("warnings", self.warnings().into());
         Value::Object(object)
@@ -120,6 +124,7 @@ impl TableFacts {
         let mut line = |name: &str, value: String| {
             let _ = writeln!(text, "  {name:<15} {}", text::printable(&value)); // a String takes everything
         };
+        line("recognised", RECOGNISED.into());
         line("table", format!("format_version {}, checksum {}", self.format_version, self.checksum));
         line("keys", found.keys.to_string());
         let Some(layout) = found.layout else {

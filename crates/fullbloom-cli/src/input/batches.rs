@@ -1,5 +1,6 @@
 //! Blocks of records cut into batches of keys, without a copy or an allocation for each key.
 
+use super::ends::Ends;
 use super::source::Label;
 use super::{KeyFormat, hex};
 use crate::error::Failure;
@@ -62,7 +63,7 @@ impl Splitter {
     ) -> Result<ControlFlow<()>, SplitError> {
         let mut records: Vec<&[u8]> = Vec::with_capacity(BATCH);
         let mut start = 0;
-        for end in memchr::memchr_iter(self.format.end, block) {
+        for end in Ends::new(block, self.format.end) {
             records.push(&block[start..end]);
             start = end + 1;
             if records.len() == BATCH {

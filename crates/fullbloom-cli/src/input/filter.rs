@@ -18,6 +18,7 @@ pub struct FilterFile {
     dialect: Name,
     geometry: Option<(u64, u32)>,
     secret: Option<Secret>,
+    recognised: String,
 }
 
 #[derive(Debug)]
@@ -71,11 +72,16 @@ impl FilterFile {
         geometry: Option<(u64, u32)>,
     ) -> Result<FilterFile, Failure> {
         let map = Mapped::open(path)?;
-        let dialect = match dialect {
-            Some(dialect) => dialect,
-            None => sniff::dialect(Some(path), map.as_ref()).map_err(|e| unknown(path, &e))?,
+        let (dialect, recognised) = match dialect {
+            Some(dialect) => (dialect, "as told by --dialect".to_owned()),
+            None => {
+                let found = sniff::recognise(Some(path), map.as_ref());
+                let (dialect, how) = found.map_err(|e| unknown(path, map.as_ref(), &e))?;
+                (dialect, how.to_string())
+            }
         };
-        Ok(FilterFile { path: path.to_owned(), bytes: Bytes::Mapped(map), dialect, geometry, secret: None })
+        let (path, bytes) = (path.to_owned(), Bytes::Mapped(map));
+        Ok(FilterFile { path, bytes, dialect, geometry, secret: None, recognised })
     }
 
     /// The filter is keyed with this secret, if any.
@@ -87,6 +93,11 @@ impl FilterFile {
     /// What it is.
     pub fn dialect(&self) -> Name {
         self.dialect
+    }
+
+    /// How that is known.
+    pub fn recognised(&self) -> &str {
+        &self.recognised
     }
 
     /// All its bytes.
@@ -178,7 +189,16 @@ pub fn name_contradicts(path: &Path, dialect: Name) -> Option<String> {
     })
 }
 
-fn unknown(path: &Path, cause: &DecodeError) -> Failure {
-    let names: Vec<&str> = Name::ALL.iter().map(|name| name.as_str()).collect();
-    Failure::new(path.display(), cause).hint(format!("give --dialect D, one of {}", names.join(", ")))
+/// What the bytes could be, strictly read, where they cannot tell themselves.
+fn unknown(path: &Path, bytes: &[u8], cause: &DecodeError) -> Failure {
+    let list = |names: &[Name]| names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+    let candidates = sniff::candidates(bytes);
+    let raw = "raw bits (libbloom-1, java-lsm) with --bits M --probes K";
+    let hint = match candidates.as_slice() {
+        [] => {
+            format!("give --dialect D, one of {}; its bytes fit none, unless they are {raw}", list(Name::ALL))
+        }
+        names => format!("give --dialect D; its bytes can be read as {}, or as {raw}", list(names)),
+    };
+    Failure::new(path.display(), cause).hint(hint)
 }

@@ -1,6 +1,7 @@
 //! Keys by their hashes: made by several threads, and kept where the keys themselves come only once.
 
 use super::Keys;
+use super::batches::Batch;
 use crate::error::Failure;
 use crate::progress::Progress;
 use fullbloom::native::Hashing;
@@ -18,7 +19,7 @@ const PIECE: usize = 32 << 10;
 #[derive(Debug, Default)]
 pub struct Hashed {
     hashes: Vec<u64>,
-    /// Where each record ends; the next begins after the byte that ends it.
+    /// Where each record ends, if that is wanted; the next begins after the byte that ends it.
     ends: Vec<u32>,
 }
 
@@ -50,8 +51,31 @@ impl<'a> Records<'a> {
 }
 
 impl Keys {
-    /// Hashes all keys with so many threads; `commit` gets the hashes of a block of keys, and their records, in order.
+    /// Hashes all keys with so many threads; `commit` gets the hashes of a block of keys, in order.
     pub fn in_order_hashed(
+        &mut self,
+        progress: &Progress,
+        threads: usize,
+        hashing: &Hashing,
+        mut commit: impl FnMut(&[u64]) -> Result<ControlFlow<()>, Failure> + Send,
+    ) -> Result<(), Failure> {
+        self.in_order(
+            progress,
+            threads,
+            |batch, hashed: &mut Hashed| {
+                hashed.add(batch, hashing);
+                Ok(())
+            },
+            |hashed, _| {
+                let flow = commit(&hashed.hashes);
+                hashed.hashes.clear();
+                flow
+            },
+        )
+    }
+
+    /// As [`in_order_hashed`](Keys::in_order_hashed), with the records.
+    pub fn in_order_hashed_records(
         &mut self,
         progress: &Progress,
         threads: usize,
@@ -62,9 +86,7 @@ impl Keys {
             progress,
             threads,
             |batch, hashed: &mut Hashed| {
-                let start = hashed.hashes.len();
-                hashed.hashes.resize(start + batch.keys.len(), 0);
-                hashing.hash_batch(batch.keys, &mut hashed.hashes[start..]);
+                hashed.add(batch, hashing);
                 let mut end = hashed.ends.last().map_or(0, |end| end + 1);
                 for record in batch.records {
                     end += record.len() as u32; // a block is shorter than 1 GiB
@@ -80,6 +102,14 @@ impl Keys {
                 flow
             },
         )
+    }
+}
+
+impl Hashed {
+    fn add(&mut self, batch: &Batch<'_>, hashing: &Hashing) {
+        let start = self.hashes.len();
+        self.hashes.resize(start + batch.keys.len(), 0);
+        hashing.hash_batch(batch.keys, &mut self.hashes[start..]);
     }
 }
 

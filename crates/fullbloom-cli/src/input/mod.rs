@@ -6,6 +6,7 @@
 
 mod batches;
 mod blocks;
+mod ends;
 mod filter;
 mod hashes;
 mod hex;
@@ -15,7 +16,7 @@ mod table;
 
 pub use batches::BATCH;
 use batches::Batch;
-pub use filter::{FilterFile, name_contradicts};
+pub use filter::{FilterFile, Opened, name_contradicts};
 pub use hashes::{HashSpool, Records};
 pub use hex::decode as decode_hex;
 pub use ordered::threads;

@@ -117,10 +117,13 @@ pub unsafe fn init2(bloom: *mut Bloom, entries: c_uint, error: c_double) -> c_in
 pub unsafe fn check(bloom: *const Bloom, key: *const c_void, len: c_int) -> c_int {
     guard(-1, || {
         // SAFETY: promised by the caller.
-        match unsafe { (filter(bloom), Key::new(key.cast(), len)) } {
-            (Some(raw), Some(key)) => raw.may_contain(key),
-            // SAFETY: promised by the caller.
-            (_, key) => unsafe { without_bits(bloom, key.is_some()) },
+        unsafe {
+            if let Some(raw) = filter(bloom)
+                && let Some(key) = Key::new(key.cast(), len)
+            {
+                return raw.may_contain(key);
+            }
+            without_bits(bloom, !key.is_null() || len <= 0)
         }
     })
 }
@@ -134,16 +137,20 @@ pub unsafe fn check(bloom: *const Bloom, key: *const c_void, len: c_int) -> c_in
 pub unsafe fn add(bloom: *mut Bloom, key: *const c_void, len: c_int) -> c_int {
     guard(-1, || {
         // SAFETY: promised by the caller.
-        match unsafe { (filter(bloom), Key::new(key.cast(), len)) } {
-            (Some(raw), Some(key)) => c_int::from(!raw.insert(key, writers())),
-            // SAFETY: promised by the caller.
-            (_, key) => unsafe { without_bits(bloom, key.is_some()) },
+        unsafe {
+            if let Some(raw) = filter(bloom)
+                && let Some(key) = Key::new(key.cast(), len)
+            {
+                return c_int::from(!raw.insert(key, writers()));
+            }
+            without_bits(bloom, !key.is_null() || len <= 0)
         }
     })
 }
 
 /// The answer where there are no bits to ask, or no key to ask them for: 1 from a ready filter without probes, else -1.
 #[cold]
+#[inline(never)]
 unsafe fn without_bits(bloom: *const Bloom, has_key: bool) -> c_int {
     // SAFETY: promised by the caller.
     match unsafe { bloom.as_ref() } {

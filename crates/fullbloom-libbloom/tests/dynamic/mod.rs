@@ -112,3 +112,53 @@ pub fn printed(call: impl FnOnce()) -> String {
         masked
     }
 }
+
+/// Memory that ends where nothing may be read or written: the first byte too far ends the process.
+#[cfg(target_os = "linux")]
+pub struct Cliff {
+    start: *mut u8,
+    len: usize,
+}
+
+#[cfg(target_os = "linux")]
+impl Cliff {
+    const PAGE: usize = 4096;
+
+    /// At least `len` bytes before the edge.
+    pub fn new(len: usize) -> Cliff {
+        let len = len.next_multiple_of(Self::PAGE);
+        // SAFETY: a new mapping, of which the last page is taken away again.
+        unsafe {
+            let start = libc::mmap(
+                std::ptr::null_mut(),
+                len + Self::PAGE,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            );
+            assert_ne!(start, libc::MAP_FAILED);
+            assert_eq!(libc::mprotect(start.cast::<u8>().add(len).cast(), Self::PAGE, libc::PROT_NONE), 0);
+            Cliff { start: start.cast(), len }
+        }
+    }
+
+    /// A copy of the bytes that ends at the edge.
+    pub fn put(&mut self, bytes: &[u8]) -> *mut u8 {
+        assert!(bytes.len() <= self.len);
+        // SAFETY: the last bytes before the edge.
+        unsafe {
+            let at = self.start.add(self.len - bytes.len());
+            at.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
+            at
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Cliff {
+    fn drop(&mut self) {
+        // SAFETY: the mapping of `new`.
+        unsafe { libc::munmap(self.start.cast(), self.len + Self::PAGE) };
+    }
+}

@@ -72,6 +72,10 @@ impl<S: AsRef<[u8]> + Send + Sync> AnyFilter for GuardedFilter<S> {
         GuardedFilter::encoded_len(self)
     }
 
+    fn bits(&self) -> &[u8] {
+        self.filter().bits()
+    }
+
     fn set_bits(&self) -> u64 {
         self.filter().set_bits()
     }
@@ -116,6 +120,10 @@ impl<S: AsRef<[u8]> + Send + Sync> AnyFilter for NativeFilter<S> {
 
     fn encoded_len(&self) -> u64 {
         NativeFilter::encoded_len(self)
+    }
+
+    fn bits(&self) -> &[u8] {
+        NativeFilter::bits(self)
     }
 
     fn set_bits(&self) -> u64 {

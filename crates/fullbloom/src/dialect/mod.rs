@@ -16,19 +16,39 @@
 //! | `rocksdb` | RocksDB's full filter since, FastLocalBloom | [`RocksDb`] |
 //! | `rocksdb-ribbon` | RocksDB's Ribbon filter | [`RocksDbRibbon`] |
 //! | `java-lsm` | java-lsm-tree, raw bits; keys are text | [`JavaLsm`] |
+//! | `parquet` | Parquet's split block filter, with or without its header | [`Parquet`] |
+//! | `guava` | Guava's BloomFilter, strategy MURMUR128_MITZ_64 (its default) | [`Guava`] |
+//! | `guava-32` | Guava's BloomFilter, strategy MURMUR128_MITZ_32 | [`Guava32`] |
+//! | `spark` | Spark's sketch BloomFilter, version 1 | [`Spark`] |
+//! | `spark-2` | Spark's sketch BloomFilter, version 2 (Spark 4 and later) | [`Spark2`] |
+//! | `orc` | ORC's BloomFilter and BloomFilterUtf8 messages | [`Orc`] |
+//! | `dcso` | DCSO's bloom, version 1 (.bloom files of hashlookup, Plaso) | [`Dcso`] |
+//! | `poppy` | poppy, version 2 (.pop files) | [`Poppy`] |
 //! | `native` | fullbloom's own, `.bloom` file | [`NativeFilter`](crate::native::NativeFilter) |
 
 pub mod cassandra;
+pub mod dcso;
+pub mod guava;
 pub mod java_lsm;
 pub mod leveldb;
 pub mod libbloom;
+pub mod orc;
+pub mod parquet;
+pub mod poppy;
 pub mod rocksdb;
+pub mod spark;
 
 pub use cassandra::{Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07};
+pub use dcso::Dcso;
+pub use guava::{Guava, Guava32};
 pub use java_lsm::JavaLsm;
 pub use leveldb::{LevelDb, RocksDbBlock};
 pub use libbloom::{Libbloom, Libbloom1};
+pub use orc::Orc;
+pub use parquet::Parquet;
+pub use poppy::Poppy;
 pub use rocksdb::{RocksDb, RocksDbLegacy, RocksDbRibbon};
+pub use spark::{Spark, Spark2};
 
 use std::fmt;
 use std::str::FromStr;
@@ -65,6 +85,22 @@ pub enum Name {
     RocksDbRibbon,
     /// java-lsm-tree; raw bits, keys are text.
     JavaLsm,
+    /// Parquet's split block filter, with or without its header.
+    Parquet,
+    /// Guava's BloomFilter, strategy MURMUR128_MITZ_64 (its default).
+    Guava,
+    /// Guava's BloomFilter, strategy MURMUR128_MITZ_32.
+    Guava32,
+    /// Spark's sketch BloomFilter, version 1.
+    Spark,
+    /// Spark's sketch BloomFilter, version 2 (Spark 4 and later).
+    Spark2,
+    /// ORC's BloomFilter and BloomFilterUtf8 messages.
+    Orc,
+    /// DCSO's bloom, version 1 (.bloom files of hashlookup, Plaso).
+    Dcso,
+    /// poppy, version 2 (.pop files).
+    Poppy,
     /// fullbloom's own filter and its `.bloom` file.
     Native,
 }
@@ -86,6 +122,14 @@ impl Name {
         Name::RocksDb,
         Name::RocksDbRibbon,
         Name::JavaLsm,
+        Name::Parquet,
+        Name::Guava,
+        Name::Guava32,
+        Name::Spark,
+        Name::Spark2,
+        Name::Orc,
+        Name::Dcso,
+        Name::Poppy,
         Name::Native,
     ];
 
@@ -106,6 +150,14 @@ impl Name {
             Name::RocksDb => "rocksdb",
             Name::RocksDbRibbon => "rocksdb-ribbon",
             Name::JavaLsm => "java-lsm",
+            Name::Parquet => "parquet",
+            Name::Guava => "guava",
+            Name::Guava32 => "guava-32",
+            Name::Spark => "spark",
+            Name::Spark2 => "spark-2",
+            Name::Orc => "orc",
+            Name::Dcso => "dcso",
+            Name::Poppy => "poppy",
             Name::Native => "native",
         }
     }
@@ -127,6 +179,14 @@ impl Name {
             Name::RocksDb => "RocksDB's full filter, FastLocalBloom (format_version 5 and later)",
             Name::RocksDbRibbon => "RocksDB's Ribbon filter (Standard128)",
             Name::JavaLsm => "java-lsm-tree, raw bits; keys are text",
+            Name::Parquet => "Parquet's split block filter, with or without its header",
+            Name::Guava => "Guava's BloomFilter, strategy MURMUR128_MITZ_64 (its default)",
+            Name::Guava32 => "Guava's BloomFilter, strategy MURMUR128_MITZ_32",
+            Name::Spark => "Spark's sketch BloomFilter, version 1",
+            Name::Spark2 => "Spark's sketch BloomFilter, version 2 (Spark 4 and later)",
+            Name::Orc => "ORC's BloomFilter and BloomFilterUtf8 messages",
+            Name::Dcso => "DCSO's bloom, version 1 (.bloom files of hashlookup, Plaso)",
+            Name::Poppy => "poppy, version 2 (.pop files)",
             Name::Native => "fullbloom's own, .bloom file",
         }
     }

@@ -12,27 +12,43 @@
 //! | [`bloom32_leveldb`] | LevelDB since 1.18 | zero-extended, added |
 //! | [`bloom32_rocksdb`] | RocksDB, per-block and legacy filters | sign-extended, added |
 //! | [`xxph3_rocksdb`] | RocksDB, FastLocalBloom and Ribbon | none; overlapping reads |
+//! | [`murmur3_128`] | Guava | plain (the public Murmur3) |
+//! | [`murmur3_32_spark`] | Spark | sign-extended, each mixed in like a word |
+//! | [`murmur3_64_orc`], [`wang64_orc`] | ORC: bytes, numbers | plain; none |
+//! | [`xxh64`] | Parquet | plain (the public xxHash64) |
+//! | [`fnv1_64`] | DCSO bloom | none; byte by byte |
+//! | [`wyhash_poppy`] | poppy | groups of 4, 2 and 1 |
 //! | [`java_string_hash`] | java-lsm-tree | none; UTF-16 code units |
 //! | [`fold64`] | native | overlapping words |
 //! | [`siphash13`] | native, keyed: the one that resists | zero-extended |
 
 mod bloom32;
+mod fnv1;
 mod fold64;
 mod java_string;
 mod murmur2_32;
 mod murmur2_64;
 mod murmur3;
+mod murmur3_32;
+mod murmur3_64;
 mod siphash;
+mod wyhash;
+mod xxh64;
 mod xxph3;
 
 pub use bloom32::{bloom32_leveldb, bloom32_rocksdb};
+pub use fnv1::fnv1_64;
 pub(crate) use fold64::fold;
 pub use fold64::{Fold64, fold64};
 pub use java_string::{java_string_hash, utf16_units};
 pub use murmur2_32::{murmur2_32_cassandra, murmur2_libbloom, murmur2_libbloom_from};
 pub use murmur2_64::murmur2_64_cassandra;
-pub use murmur3::murmur3_cassandra;
+pub use murmur3::{murmur3_128, murmur3_cassandra};
+pub use murmur3_32::murmur3_32_spark;
+pub use murmur3_64::{murmur3_64_orc, wang64_orc};
 pub use siphash::siphash13;
+pub use wyhash::wyhash_poppy;
+pub use xxh64::xxh64;
 pub(crate) use xxph3::xxph3_chunk;
 pub use xxph3::{xxph3, xxph3_rocksdb};
 

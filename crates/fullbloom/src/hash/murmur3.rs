@@ -1,4 +1,4 @@
-//! Murmur3 x64 128 in Cassandra's flavour, seed 0 (sstable versions `ia` and later).
+//! Murmur3 x64 128 with seed 0: the public one, and Cassandra's flavour (sstable versions `ia` and later).
 
 use super::sign_extended;
 
@@ -19,6 +19,23 @@ const C2: u64 = 0x4cf5_ad43_2745_937f;
 /// ```
 #[inline]
 pub fn murmur3_cassandra(key: &[u8]) -> [u64; 2] {
+    murmur3(key, signed_lane)
+}
+
+/// The two halves `[h1, h2]` of the public Murmur3 x64 128, as Guava has it.
+///
+/// ```
+/// use fullbloom::hash::{murmur3_128, murmur3_cassandra};
+/// assert_eq!(murmur3_128(b"a"), murmur3_cassandra(b"a"));
+/// assert_ne!(murmur3_128(&[0xff]), murmur3_cassandra(&[0xff])); // a tail byte above 0x7f
+/// ```
+#[inline]
+pub fn murmur3_128(key: &[u8]) -> [u64; 2] {
+    murmur3(key, plain_lane)
+}
+
+#[inline(always)]
+fn murmur3(key: &[u8], tail_lane: impl Fn(&[u8]) -> u64) -> [u64; 2] {
     let (mut h1, mut h2) = (0u64, 0u64);
     let (blocks, tail) = key.as_chunks::<16>();
     for block in blocks {
@@ -48,8 +65,13 @@ pub fn murmur3_cassandra(key: &[u8]) -> [u64; 2] {
 
 /// Xor, not or: a negative byte has already set the bits above it.
 #[inline(always)]
-fn tail_lane(bytes: &[u8]) -> u64 {
+fn signed_lane(bytes: &[u8]) -> u64 {
     bytes.iter().enumerate().fold(0, |lane, (i, &b)| lane ^ ((sign_extended(b) as u64) << (8 * i)))
+}
+
+#[inline(always)]
+fn plain_lane(bytes: &[u8]) -> u64 {
+    bytes.iter().enumerate().fold(0, |lane, (i, &b)| lane | u64::from(b) << (8 * i))
 }
 
 #[inline(always)]

@@ -87,8 +87,19 @@ impl Array {
     /// `bits` is valid for reads of `len` bytes as long as the value is used; other threads may be setting bits.
     #[inline(always)]
     pub(crate) unsafe fn new(bits: *const u8, len: usize, bit_len: u64) -> Option<Array> {
-        let believable = (4..Self::MAX_LEN).contains(&len) && bit_len.wrapping_sub(1) >> 3 < len as u64;
-        believable.then(|| Array { bits, len, bit_len, inverse: ((1 << 52) - 1) / bit_len })
+        // SAFETY: handed on.
+        let array = || unsafe { Self::compared(bits, len, bit_len) };
+        (bit_len.wrapping_sub(1) >> 3 < len as u64).then(array).flatten()
+    }
+
+    /// As [`new`](Array::new), for a `bit_len` that has been compared with `len` before.
+    ///
+    /// # Safety
+    /// As there, and `bit_len` is 1 to eight times `len`.
+    #[inline(always)]
+    pub(crate) unsafe fn compared(bits: *const u8, len: usize, bit_len: u64) -> Option<Array> {
+        let suits = (4..Self::MAX_LEN).contains(&len);
+        suits.then(|| Array { bits, len, bit_len, inverse: ((1 << 52) - 1) / bit_len })
     }
 }
 
@@ -112,18 +123,27 @@ pub(crate) fn test<const WRAPS: bool>(
 #[target_feature(enable = "avx512f,avx512vl,avx512ifma,bmi2")]
 #[inline]
 pub(crate) fn all_set<const WRAPS: bool>(array: Array, [base, step]: [u32; 2], probes: u32) -> bool {
-    let constants = Constants::new(array);
     if probes <= 8 {
-        return eight_set::<WRAPS>(constants, base.into(), step, probes);
+        return eight_set::<WRAPS>(Constants::new(array), base.into(), step, probes);
     }
-    many_set::<WRAPS>(constants, base, step, probes)
+    let Array { bits, len, bit_len, inverse } = array;
+    many_set::<WRAPS>(bits, len, bit_len, inverse, u64::from(step) << 32 | u64::from(base), probes)
 }
 
-/// Apart, so that the common case needs no stack frame.
+/// Apart, and with all arguments in registers, so that the common case needs no stack frame.
 #[target_feature(enable = "avx512f,avx512vl,avx512ifma,bmi2")]
 #[inline(never)]
-fn many_set<const WRAPS: bool>(constants: Constants, base: u32, step: u32, probes: u32) -> bool {
-    let mut base = u64::from(base);
+fn many_set<const WRAPS: bool>(
+    bits: *const u8,
+    len: usize,
+    bit_len: u64,
+    inverse: u64,
+    step_and_base: u64,
+    probes: u32,
+) -> bool {
+    let constants = Constants::new(Array { bits, len, bit_len, inverse });
+    let step = (step_and_base >> 32) as u32;
+    let mut base = step_and_base & u64::from(u32::MAX);
     let mut left = probes;
     while left > 8 {
         if !eight_set::<WRAPS>(constants, base, step, 8) {

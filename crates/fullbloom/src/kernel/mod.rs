@@ -6,6 +6,7 @@
 //!   local.rs              FastLocalBloom over many blocks: one key, batches, filling; any kernel
 //!   blocks.rs             where the blocks are
 //!   pipeline.rs           the ring that batches pass through
+//!   split.rs              Parquet's split block over many blocks: one key, batches, filling; any kernel
 //!   gather.rs             libbloom's probes, anywhere in the array: one key
 //!   x86_64/, aarch64/     the operations of local.rs, many probes or keys at once
 //! ```
@@ -26,6 +27,7 @@ pub(crate) mod lines;
 pub(crate) mod local;
 pub(crate) mod pipeline;
 pub(crate) mod scalar;
+pub(crate) mod split;
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;

@@ -123,15 +123,27 @@ impl Plan {
     /// The largest filter for `expected_keys` keys whose file fits `bytes`, up to 100 bits for each key: more would buy
     /// nothing that could be measured.
     pub fn within(expected_keys: u64, bytes: u64) -> Result<Plan, SizeError> {
-        let mut bits = 8.0 * bytes as f64 / expected_keys.max(1) as f64;
-        // Blocks are rounded up, and the front takes its part: a few steps of half a percent.
+        let plan = |bits| {
+            let target = Target::BitsPerKey(bits);
+            Plan::new(&Request { expected_keys, target })
+                .map(|plan| (plan.encoded_len() <= bytes).then_some(plan))
+        };
+        // Blocks are rounded up, and the front takes its part: down in steps of half a percent, and a little up again.
+        let mut bits = (8.0 * bytes as f64 / expected_keys.max(1) as f64).min(WORTHWHILE_BITS_PER_KEY);
         for _ in 0..1000 {
-            let target = Target::BitsPerKey(bits.min(WORTHWHILE_BITS_PER_KEY));
-            let plan = Plan::new(&Request { expected_keys, target })?;
-            if plan.encoded_len() <= bytes {
-                return Ok(plan);
+            let Some(mut best) = plan(bits)? else {
+                bits *= 0.995;
+                continue;
+            };
+            let (mut fits, mut over) = (bits, (bits / 0.995).min(WORTHWHILE_BITS_PER_KEY));
+            for _ in 0..6 {
+                let middle = (fits + over) / 2.0;
+                match plan(middle)? {
+                    Some(better) => (best, fits) = (better, middle),
+                    None => over = middle,
+                }
             }
-            bits *= 0.995;
+            return Ok(best);
         }
         Err(SizeError::OverBudget { bytes })
     }

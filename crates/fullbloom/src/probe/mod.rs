@@ -1,12 +1,12 @@
 //! Hash to positions: each family's walk over one whole bit array, with its own integer widths.
 //!
-//! A walk never divides: [`Mod32`] and [`Mod63`] reduce exactly by multiplication with a constant
+//! A walk never divides: [`Mod32`], [`Mod63`] and [`Mod64`] reduce exactly by multiplication with a constant
 //! made once per filter.
 
 pub(crate) mod lines;
 mod reduce;
 mod walk;
 
-pub use reduce::{Mod32, Mod63};
+pub use reduce::{BitLen, Mod32, Mod63, Mod64};
 pub(crate) use walk::{all_set, prefetch_all, set_all, stepping_reduced};
-pub use walk::{int32, long64, stepping64, wrapping32};
+pub use walk::{complement32, complement64, int32, long64, masked64, stepping64, wrapping32};

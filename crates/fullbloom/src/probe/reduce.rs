@@ -67,6 +67,61 @@ impl Mod63 {
     }
 }
 
+/// `n % divisor` for all 64-bit dividends, by Granlund and Montgomery's method with a multiplier of 65 bits, whose top
+/// bit is implied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mod64 {
+    divisor: u64,
+    /// The multiplier without its bit 64.
+    multiplier: u64,
+    shifts: [u32; 2],
+}
+
+impl Mod64 {
+    /// A reducer for this divisor; `None` for zero.
+    pub fn new(divisor: u64) -> Option<Mod64> {
+        let log = 64 - divisor.checked_sub(1)?.leading_zeros();
+        let above = (1u128 << log) - u128::from(divisor); // below the divisor
+        let multiplier = ((above << 64) / u128::from(divisor) + 1) as u64;
+        Some(Mod64 { divisor, multiplier, shifts: [log.min(1), log.saturating_sub(1)] })
+    }
+
+    /// The divisor.
+    pub fn divisor(self) -> u64 {
+        self.divisor
+    }
+
+    /// `n % divisor`.
+    #[inline(always)]
+    pub fn reduce(self, n: u64) -> u64 {
+        let high = ((u128::from(self.multiplier) * u128::from(n)) >> 64) as u64;
+        let quotient = (high + ((n - high) >> self.shifts[0])) >> self.shifts[1];
+        n - quotient * self.divisor
+    }
+}
+
+/// Remainders by one array's length, for walks in 32 bits and in 64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BitLen {
+    /// For 64-bit walks.
+    pub wide: Mod63,
+    /// For 32-bit walks; `None` when the length is over 32 bits, and nothing is left to reduce.
+    pub narrow: Option<Mod32>,
+}
+
+impl BitLen {
+    /// The reducer for this length; `None` unless `2 <= bit_len < 2^63`.
+    pub fn new(bit_len: u64) -> Option<BitLen> {
+        let narrow = u32::try_from(bit_len).ok().and_then(Mod32::new);
+        Mod63::new(bit_len).map(|wide| BitLen { wide, narrow })
+    }
+
+    /// The length.
+    pub fn bits(self) -> u64 {
+        self.wide.divisor()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,12 +150,21 @@ mod tests {
                     assert_eq!(by.reduce(near.saturating_sub(1)), near.saturating_sub(1) % divisor);
                 }
             }
+            if let Some(by) = Mod64::new(divisor) {
+                for n in edges().chain([u64::MAX, u64::MAX - 1]) {
+                    assert_eq!(by.reduce(n), n % divisor, "{n} % {divisor}");
+                    let near = n / divisor * divisor;
+                    assert_eq!(by.reduce(near), 0, "{near} % {divisor}");
+                    assert_eq!(by.reduce(near.wrapping_sub(1)), near.wrapping_sub(1) % divisor);
+                }
+            }
         }
     }
 
     #[test]
     fn divisors_without_a_reducer_are_refused() {
         assert_eq!(Mod32::new(0), None);
+        assert_eq!(Mod64::new(0), None);
         for divisor in [0, 1, 1 << 63, u64::MAX] {
             assert_eq!(Mod63::new(divisor), None);
         }

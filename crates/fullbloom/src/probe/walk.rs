@@ -1,4 +1,4 @@
-//! The walks: how two hashes become `probes` positions, in four integer dialects.
+//! The walks: how two hashes become `probes` positions, each in its system's integers.
 
 use super::reduce::{Mod32, Mod63};
 use crate::bits;
@@ -64,6 +64,43 @@ pub(crate) fn stepping_reduced(base: u64, step: u64, probes: u32, bit_len: u64) 
         at += step; // both are below bit_len
         at = at.min(at.wrapping_sub(bit_len)); // one conditional subtraction, without a branch to mispredict
         position
+    })
+}
+
+/// Guava's first strategy, Spark V1 and ORC: `base + i * step` for `i = 1..=probes` in wrapping 32-bit arithmetic, every
+/// bit of a negative sum turned over, then modulo `bit_len`.
+///
+/// `narrow` reduces by `bit_len` and is `None` when that is over 32 bits, where nothing is left to reduce.
+#[inline(always)]
+pub fn complement32(base: u32, step: u32, probes: u32, narrow: Option<Mod32>) -> impl Iterator<Item = u64> {
+    let mut at = base as i32;
+    (0..probes).map(move |_| {
+        at = at.wrapping_add(step as i32);
+        let folded = (at ^ (at >> 31)) as u32;
+        u64::from(narrow.map_or(folded, |by| by.reduce(folded)))
+    })
+}
+
+/// Guava's second strategy: `base + i * step` from `i = 0` in wrapping 64-bit arithmetic, the sign bit dropped, then
+/// modulo `bit_len`.
+#[inline(always)]
+pub fn masked64(base: u64, step: u64, probes: u32, bit_len: Mod63) -> impl Iterator<Item = u64> {
+    let mut at = base;
+    (0..probes).map(move |_| {
+        let position = bit_len.reduce(at & (u64::MAX >> 1));
+        at = at.wrapping_add(step);
+        position
+    })
+}
+
+/// Spark V2: `base + i * step` for `i = 1..=probes` in wrapping 64-bit arithmetic, every bit of a negative sum turned
+/// over, then modulo `bit_len`.
+#[inline(always)]
+pub fn complement64(base: i64, step: i64, probes: u32, bit_len: Mod63) -> impl Iterator<Item = u64> {
+    let mut at = base;
+    (0..probes).map(move |_| {
+        at = at.wrapping_add(step);
+        bit_len.reduce((at ^ (at >> 63)) as u64)
     })
 }
 
@@ -149,6 +186,25 @@ mod tests {
                     assert!(int32(b as i32, s as i32, 20, narrow).eq((0..20).map(int)));
                     assert!(wrapping32(b, s, 20, narrow).eq((0..20).map(wrap)));
                     assert!(stepping64(b, s, 255, bit_len, Some(narrow)).eq((0..255).map(wide)));
+                    let folded = |i: i64, bits: u32| {
+                        let (base, step) = if bits == 32 {
+                            (i128::from(b as i32), i128::from(s as i32))
+                        } else {
+                            (i128::from(base as i64), i128::from(step as i64))
+                        };
+                        let sum = base + i128::from(i) * step;
+                        let low = sum.rem_euclid(1 << bits);
+                        let signed = if low < 1 << (bits - 1) { low } else { low - (1 << bits) };
+                        let folded = if signed < 0 { -signed - 1 } else { signed };
+                        (folded % i128::from(bit_len)) as u64
+                    };
+                    let by = Mod63::new(bit_len).unwrap();
+                    assert!(complement32(b, s, 20, Some(narrow)).eq((1..=20).map(|i| folded(i, 32))));
+                    assert!(
+                        complement64(base as i64, step as i64, 20, by).eq((1..=20).map(|i| folded(i, 64)))
+                    );
+                    let masked = |i: u64| (base.wrapping_add(i.wrapping_mul(step)) % (1 << 63)) % bit_len;
+                    assert!(masked64(base, step, 20, by).eq((0..20).map(masked)));
                     let huge = bit_len << 32 | 5;
                     let wide = |i: u64| (u64::from(b) + i * u64::from(s)) % huge;
                     assert!(stepping64(b, s, 255, huge, None).eq((0..255).map(wide)));

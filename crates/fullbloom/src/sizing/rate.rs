@@ -1,5 +1,7 @@
 //! Rate formulas that several dialects share. Single letters as in the literature: `n` keys, `m` bits, `k` probes.
 
+use std::f64::consts::LN_2;
+
 /// Bloom's rate for `keys` keys in `bit_len` bits with `probes` independent probes: `(1 - e^(-kn/m))^k`.
 ///
 /// Zero probes, and an array without bits, answer "maybe" to everything: rate 1.
@@ -51,13 +53,33 @@ pub fn blocked_fpr(keys: f64, blocks: u64, block_len: u32, probes: u32) -> f64 {
     if n / blocks as f64 * k / m > 64.0 {
         return 1.0;
     }
+    if (n / blocks as f64).floor() > 64.0 * m {
+        return 1.0; // 64 probes for each bit leave none clear
+    }
+    mean_over_blocks(n, blocks, rate_of_block)
+}
+
+/// The rate of `keys` keys in `blocks` split blocks as Parquet has them: 256 bits in eight words, one bit of each word
+/// for every key.
+///
+/// ```
+/// use fullbloom::sizing::split_block_fpr;
+/// assert!((split_block_fpr(1e6, 39_063) - 0.0126).abs() < 1e-4); // 10 bits per key
+/// ```
+pub fn split_block_fpr(keys: f64, blocks: u64) -> f64 {
+    // 64 keys for each of the 32 bits of a word leave none clear.
+    if blocks == 0 || keys / blocks as f64 > 64.0 * 32.0 {
+        return 1.0;
+    }
+    mean_over_blocks(keys, blocks, |in_block| (-(in_block * (-1.0 / 32.0f64).ln_1p()).exp_m1()).powi(8))
+}
+
+/// The mean rate of blocks whose number of keys is binomial.
+fn mean_over_blocks(n: f64, blocks: u64, rate_of_block: impl Fn(f64) -> f64) -> f64 {
     // Weights relative to the most likely number, upwards and downwards until they no longer count.
     const NEGLIGIBLE: f64 = 1e-30;
     let others = blocks as f64 - 1.0;
     let middle = (n / blocks as f64).floor();
-    if middle > 64.0 * m {
-        return 1.0; // 64 probes for each bit leave none clear
-    }
     let (mut weights, mut rates) = (0.0, 0.0);
     let (mut weight, mut in_block) = (1.0, middle);
     while weight > NEGLIGIBLE {
@@ -94,6 +116,27 @@ pub fn modulo_fpr(keys: f64, range: u64, bit_len: u64, probes: u32) -> f64 {
     let fill = |hits: f64| -(-k * (hits / values) * keys).exp_m1();
     let on_favoured = favoured * (rounds + 1.0) / values;
     (on_favoured * fill(rounds + 1.0) + (1.0 - on_favoured) * fill(rounds)).powf(k)
+}
+
+/// Bits for `keys` keys at this rate with the best number of probes: `-n·ln(p) / ln(2)^2`, truncated as the JVM
+/// converts a double, saturated.
+///
+/// ```
+/// assert_eq!(fullbloom::sizing::classic_bits(1000, 0.01), 9585);
+/// ```
+pub fn classic_bits(keys: u64, fpr: f64) -> u64 {
+    (-(keys as f64) * fpr.ln() / (LN_2 * LN_2)) as u64
+}
+
+/// The share of probes that meet a set bit, when each is an even choice of `range` hash values reduced modulo `bit_len`.
+/// `set_bits(n)` counts the set ones among the first `n` bits.
+pub(crate) fn modulo_fill(range: u64, bit_len: u64, set_bits: impl Fn(u64) -> u64) -> f64 {
+    if bit_len == 0 {
+        return 1.0;
+    }
+    let (rounds, favoured) = (range / bit_len, range % bit_len);
+    let hits = rounds as f64 * set_bits(bit_len) as f64 + set_bits(favoured) as f64;
+    hits / range as f64
 }
 
 /// The chance that an absent key has exactly the hash of one of `keys` present ones, for a hash of `bits` bits.

@@ -86,10 +86,21 @@ pub fn build(
     keys: &mut Keys,
     destination: Destination<'_>,
 ) -> Result<(), Refusal> {
+    if args.native.secret.as_deref().is_some_and(|secret| destination.is(secret)) {
+        let why = "is the file of the secret and would be overwritten by the filter";
+        return Err(Failure::new(args.output.display(), why).into());
+    }
     let (hashing, save_secret) = args.native.hashing()?;
     let mut good = match args.native.except.as_slice() {
         [] => None,
-        files => Some(known_good(files, keys, args.keys.format())?),
+        files => {
+            let good = known_good(files, keys, args.keys.format())?;
+            if good.include(&args.output) {
+                let why = "is a file of known-good keys and would be overwritten by the filter";
+                return Err(Failure::new(args.output.display(), why).into());
+            }
+            Some(good)
+        }
     };
     let request = |expected_keys| Request { expected_keys, target };
     // Exceptions need every key twice, so what can be read only once is kept by counting it.
@@ -158,7 +169,7 @@ fn insert_keys(
     let mut builder = Builder::new(filter, 1);
     let mut inserted = 0;
     let progress = Progress::new("inserting keys", keys.total());
-    keys.in_order_hashed(&progress, threads(), hashing, |hashes, _| {
+    keys.in_order_hashed(&progress, threads(), hashing, |hashes| {
         builder.insert_batch(&Hashes(hashes));
         inserted += hashes.len() as u64;
         Ok(ControlFlow::Continue(()))
@@ -172,7 +183,7 @@ fn hash_all(keys: &mut Keys, hashing: &Hashing) -> Result<Option<HashSpool>, Fai
     let in_memory = keys.are_plain_files();
     let (mut spool, mut full) = (HashSpool::default(), false);
     let progress = Progress::new("reading keys", keys.total());
-    keys.in_order_hashed(&progress, threads(), hashing, |hashes, _| {
+    keys.in_order_hashed(&progress, threads(), hashing, |hashes| {
         full = in_memory && !spool.has_room_for(hashes.len());
         if full {
             return Ok(ControlFlow::Break(()));

@@ -1,7 +1,9 @@
-//! `fullbloom verify TABLE|FILTER.db|DIR…`: is a filter what its keys ask for?
+//! `fullbloom verify TABLE|FILTER|DIR…`: is a filter what its keys ask for?
 
+mod keys;
 mod table;
 
+use crate::args;
 use crate::cassandra;
 use crate::database;
 use crate::directory::{self, Kind};
@@ -9,8 +11,11 @@ use crate::error::{Failure, Status};
 use crate::input::open_table;
 use crate::numbers;
 use crate::output::Output;
+use crate::secret::SecretArgs;
+use crate::sizing::GeometryArgs;
 use crate::text;
 use fullbloom::cassandra::Descriptor;
+use fullbloom::dialect::Name;
 use fullbloom_table::PrefixExtractor;
 use fullbloom_table::cassandra::{pool, verify};
 use fullbloom_table::database::DatabaseTable;
@@ -21,7 +26,8 @@ use std::path::{Path, PathBuf};
 ///
 /// Reads all of each table of LevelDB or RocksDB, checksums included; of each sstable of Cassandra the index
 /// (Index.db; of BTI sstables Partitions.db with Rows.db and Data.db), alone or all below a directory. Cassandra's filter
-/// has no checksum: a bit that was lost makes rows invisible, and this is how it shows. Exit status: 0 if all is well,
+/// has no checksum: a bit that was lost makes rows invisible, and this is how it shows. Other filter files are read whole,
+/// and with --keys asked for every key. Exit status: 0 if all is well,
 /// 1 if a key is missing or a filter is not the one its keys give, 2 if a file could not be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -29,9 +35,10 @@ Examples:
   fullbloom verify 000123.sst
   fullbloom verify data/ks/table-*/
   fullbloom verify nb-1-big-Filter.db
+  fullbloom verify keys.bloom --keys keys.txt
   fullbloom verify --json db/*.sst")]
 pub struct Args {
-    /// Tables, Filter.db of sstables, and directories of them
+    /// Tables, Filter.db of sstables, directories of them, and other filter files
     #[arg(required = true, value_name = "TABLE|FILTER|DIR")]
     files: Vec<PathBuf>,
 
@@ -42,6 +49,28 @@ pub struct Args {
     /// The prefix extractor of tables whose own is not known by name: fixed:N, capped:N or noop
     #[arg(long, value_name = "E")]
     prefix_extractor: Option<PrefixExtractor>,
+
+    /// Ask filter files for the keys in these files, plain, gzip or zstd; - for standard input
+    #[arg(long, value_name = "KEYS")]
+    keys: Vec<PathBuf>,
+
+    /// Each line of the key files is the hex of a key
+    #[arg(long, requires = "keys")]
+    hex: bool,
+
+    /// Keys in the key files end with a zero byte, not a newline
+    #[arg(short = '0', long, requires = "keys")]
+    null: bool,
+
+    /// The dialect of filter files, where their names and bytes do not tell
+    #[arg(long, value_name = "D", value_parser = args::dialect())]
+    dialect: Option<Name>,
+
+    #[command(flatten)]
+    geometry: GeometryArgs,
+
+    #[command(flatten)]
+    secret: SecretArgs,
 
     /// In directories of Cassandra, also look into snapshots and backups
     #[arg(long)]
@@ -61,6 +90,12 @@ struct Found {
 
 /// Verifies each file.
 pub fn run(args: &Args) -> Result<Status, Failure> {
+    if args.files.len() > 1 && args.keys.iter().any(|path| path == Path::new("-")) {
+        return Err(Failure::new(
+            "--keys -",
+            "standard input can be read once: give one filter, or a file of keys",
+        ));
+    }
     let mut all =
         All { args, out: Output::stdout()?, files: vec![], skipped: vec![], errors: vec![], well: true };
     for path in &args.files {
@@ -95,17 +130,22 @@ impl All<'_> {
             Some(Kind::Database) => return self.tables(path),
             None => {}
         }
-        if let Some(table) = open_table(path, None, self.args.prefix_extractor)? {
-            return self.found(table::found(path, &table.verify(self.args.absent)?));
+        let told = self.args.dialect.is_some() || !self.args.keys.is_empty();
+        if !told {
+            if let Some(table) = open_table(path, None, self.args.prefix_extractor)? {
+                return self.found(table::found(path, &table.verify(self.args.absent)?));
+            }
+            if Descriptor::parse(path).is_ok() {
+                return self.sstables(path);
+            }
         }
-        if Descriptor::parse(path).is_ok() {
-            return self.sstables(path);
+        match keys::found(path, self.args) {
+            Err(Failure::Message { text, hint }) if !told && hint.is_some() => {
+                let text = format!("{text}; it is not a table of LevelDB or RocksDB either");
+                Err(Failure::Message { text, hint })
+            }
+            found => self.found(found?),
         }
-        fullbloom::file::Mapped::open(path)?; // what cannot be opened at all is told by opening it
-        Err(Failure::new(
-            path.display(),
-            "not a table of LevelDB or RocksDB, and not of an sstable of Cassandra",
-        ))
     }
 
     /// All tables of a database. One that cannot be read is not well; it does not stop the others.

@@ -32,7 +32,7 @@ impl Key<'_> {
     /// If `len` is positive and `start` not null, `len` bytes are readable there as long as the key is used.
     #[inline(always)]
     pub unsafe fn new(start: *const u8, len: i32) -> Option<Self> {
-        if start.is_null() && len > 0 {
+        if start.is_null() && is_positive(len) {
             return None;
         }
         Some(Key { start, len, bytes: PhantomData })
@@ -52,6 +52,12 @@ impl Key<'_> {
     fn hash(&self) -> [u32; 2] {
         hash(self.bytes(), self.len)
     }
+}
+
+/// Apart, because it is only asked for a null pointer: a whole `bloom_check` takes some eleven nanoseconds, and each comparison shows.
+#[cold]
+fn is_positive(len: i32) -> bool {
+    len > 0
 }
 
 #[inline(always)]
@@ -240,7 +246,7 @@ unsafe extern "C" fn gather_known<const WRAPS: bool, const LEN: usize>(
     probes: u32,
 ) -> i32 {
     // SAFETY: promised by the caller.
-    match unsafe { Array::new(bits.cast(), len, bit_len) } {
+    match unsafe { Array::compared(bits.cast(), len, bit_len) } {
         Some(array) => {
             // SAFETY: the key has this many bytes.
             let hash = hash(unsafe { &*key.cast::<[u8; LEN]>() }, LEN as i32);
@@ -264,7 +270,7 @@ unsafe extern "C" fn gather_any<const WRAPS: bool>(
     probes: u32,
 ) -> i32 {
     // SAFETY: promised by the caller.
-    match unsafe { Array::new(bits.cast(), len, bit_len) } {
+    match unsafe { Array::compared(bits.cast(), len, bit_len) } {
         Some(array) => {
             let hash = Key { start: key, len: key_len, bytes: PhantomData }.hash();
             gather::all_set::<WRAPS>(array, hash, probes).into()

@@ -1,0 +1,120 @@
+# The C libraries: libfullbloom and the drop-ins for libbloom. Needs cargo, and binutils for the static libraries.
+#
+#   make                          libfullbloom, libbloom.so.1 and libbloom.so.2, shared and static, in target/c
+#   make install                  libfullbloom and libbloom 2.0, with headers and pkg-config files
+#   make install LIBBLOOM=1       the same with libbloom 1.6
+#   make install-runtime          the shared libraries alone: libfullbloom.so.0, libbloom.so.1, libbloom.so.2
+#   make uninstall
+#
+# PREFIX, DESTDIR, libdir, includedir and pkgconfigdir are used as everywhere. The command is installed by cargo:
+# cargo install --path crates/fullbloom-cli
+
+PREFIX ?= /usr/local
+libdir ?= $(PREFIX)/lib
+includedir ?= $(PREFIX)/include
+pkgconfigdir ?= $(libdir)/pkgconfig
+LIBBLOOM ?= 2
+
+CARGO ?= cargo
+INSTALL ?= install
+LD ?= ld
+AR ?= ar
+OBJCOPY ?= objcopy
+CARGO_TARGET_DIR ?= target
+
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+OUT := $(CARGO_TARGET_DIR)/release
+STAGE := target/c
+# What Rust's standard library uses of the system's.
+PRIVATE := -lgcc_s -lpthread -lm -ldl -lc
+
+# name: package, file of cargo's, version of the shared library
+fullbloom_crate := fullbloom-capi
+fullbloom_built := fullbloom_c
+fullbloom_so := libfullbloom.so.$(VERSION)
+fullbloom_soname := libfullbloom.so.0
+bloom1_crate := fullbloom-libbloom1
+bloom1_built := bloom1
+bloom1_so := libbloom.so.1.6
+bloom1_soname := libbloom.so.1
+bloom2_crate := fullbloom-libbloom2
+bloom2_built := bloom2
+bloom2_so := libbloom.so.2.0
+bloom2_soname := libbloom.so.2
+
+ifeq ($(filter $(LIBBLOOM),1 2),)
+$(error LIBBLOOM is 1 or 2)
+endif
+libbloom_version := $(patsubst libbloom.so.%,%,$(bloom$(LIBBLOOM)_so))
+
+.PHONY: all fullbloom bloom1 bloom2 install install-fullbloom install-libbloom install-runtime uninstall check clean
+all: fullbloom bloom1 bloom2
+
+# The static library is one object that shows the symbols of the list and hides Rust's own, so that it can be linked beside
+# other libraries written in Rust.
+fullbloom bloom1 bloom2:
+	$(CARGO) rustc --release --quiet --target-dir $(CARGO_TARGET_DIR) --package $($@_crate) --crate-type cdylib
+	$(CARGO) rustc --release --quiet --target-dir $(CARGO_TARGET_DIR) --package $($@_crate) --crate-type staticlib
+	@mkdir -p $(STAGE)/$@
+	$(OBJCOPY) --strip-unneeded $(OUT)/lib$($@_built).so $(STAGE)/$@/$($@_so)
+	ln -sf $($@_so) $(STAGE)/$@/$($@_soname)
+	ln -sf $($@_soname) $(STAGE)/$@/lib$(if $(filter fullbloom,$@),fullbloom,bloom).so
+	$(LD) -r --gc-sections $(addprefix -u ,$(shell cat crates/$($@_crate)/abi/symbols)) \
+	    $(OUT)/lib$($@_built).a -o $(STAGE)/$@/all.o
+	$(OBJCOPY) --strip-debug --remove-section=.llvmbc --remove-section=.llvmcmd \
+	    --keep-global-symbols=crates/$($@_crate)/abi/symbols $(STAGE)/$@/all.o
+	rm -f $(STAGE)/$@/*.a
+	$(AR) rcs $(STAGE)/$@/lib$(if $(filter fullbloom,$@),fullbloom,bloom).a $(STAGE)/$@/all.o
+	@rm $(STAGE)/$@/all.o
+
+# What has been made is installed as it is, without cargo: that is often another user's than the one who installs.
+define made
+$(STAGE)/$(1)/$($(1)_so):
+	$$(MAKE) $(1)
+endef
+$(foreach name,fullbloom bloom1 bloom2,$(eval $(call made,$(name))))
+
+install: install-fullbloom install-libbloom
+
+# $(call install_shared,name)
+define install_shared
+	$(INSTALL) -d $(DESTDIR)$(libdir)
+	$(INSTALL) -m 755 $(STAGE)/$(1)/$($(1)_so) $(DESTDIR)$(libdir)/$($(1)_so)
+	ln -sf $($(1)_so) $(DESTDIR)$(libdir)/$($(1)_soname)
+endef
+
+# $(call install_rest,name,library,header,pc file,version)
+define install_rest
+	$(INSTALL) -d $(DESTDIR)$(includedir) $(DESTDIR)$(pkgconfigdir)
+	ln -sf $($(1)_soname) $(DESTDIR)$(libdir)/lib$(2).so
+	$(INSTALL) -m 644 $(STAGE)/$(1)/lib$(2).a $(DESTDIR)$(libdir)/lib$(2).a
+	$(INSTALL) -m 644 crates/$($(1)_crate)/include/$(3) $(DESTDIR)$(includedir)/$(3)
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(libdir)|' -e 's|@INCLUDEDIR@|$(includedir)|' \
+	    -e 's|@VERSION@|$(5)|' -e 's|@PRIVATE@|$(PRIVATE)|' c/$(4).in > $(DESTDIR)$(pkgconfigdir)/$(4)
+	chmod 644 $(DESTDIR)$(pkgconfigdir)/$(4)
+endef
+
+install-fullbloom: $(STAGE)/fullbloom/$(fullbloom_so)
+	$(call install_shared,fullbloom)
+	$(call install_rest,fullbloom,fullbloom,fullbloom.h,fullbloom.pc,$(VERSION))
+
+install-libbloom: $(STAGE)/bloom$(LIBBLOOM)/$(bloom$(LIBBLOOM)_so)
+	$(call install_shared,bloom$(LIBBLOOM))
+	$(call install_rest,bloom$(LIBBLOOM),bloom,bloom.h,libbloom.pc,$(libbloom_version))
+
+install-runtime: $(foreach name,fullbloom bloom1 bloom2,$(STAGE)/$(name)/$($(name)_so))
+	$(call install_shared,fullbloom)
+	$(call install_shared,bloom1)
+	$(call install_shared,bloom2)
+
+uninstall:
+	rm -f $(addprefix $(DESTDIR)$(libdir)/,$(fullbloom_so) $(fullbloom_soname) libfullbloom.so libfullbloom.a \
+	    $(bloom1_so) $(bloom1_soname) $(bloom2_so) $(bloom2_soname) libbloom.so libbloom.a)
+	rm -f $(DESTDIR)$(includedir)/fullbloom.h $(DESTDIR)$(includedir)/bloom.h
+	rm -f $(DESTDIR)$(pkgconfigdir)/fullbloom.pc $(DESTDIR)$(pkgconfigdir)/libbloom.pc
+
+check:
+	$(CARGO) test -p fullbloom-capi -p fullbloom-libbloom1 -p fullbloom-libbloom2
+
+clean:
+	rm -rf $(STAGE)

@@ -1,0 +1,237 @@
+//! `fullbloom bench`: how fast the dialects are on this machine.
+
+use crate::args;
+use crate::error::{Failure, Status};
+use crate::numbers;
+use crate::output::{self, Output};
+use crate::table::Table;
+use crate::text;
+use fullbloom::any::{self, AnyFilter};
+use fullbloom::dialect::Name;
+use fullbloom::kernel::Kernel;
+use fullbloom::sizing::{Request, Target};
+use serde_json::{Value, json};
+use std::hint::black_box;
+use std::time::Instant;
+
+/// Keys that are handed over at once.
+const BATCH: usize = 1024;
+
+/// How fast is each dialect on this machine?
+///
+/// Filters of keys of 16 characters, on one thread (native ones are built on all): built, asked for absent keys one by one
+/// and in groups, and for present keys in groups. All dialects take turns, and the median of the rounds counts. The first
+/// columns say what is paid for the speed: bits per key, and the rate as measured. Exit status: 0, or 2 on errors.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fullbloom bench
+  fullbloom bench --keys 10M --dialect rocksdb
+  FULLBLOOM_KERNEL=scalar fullbloom bench --json")]
+pub struct Args {
+    /// How many keys to build and ask for: 1000 to 100M
+    #[arg(long, value_name = "N", value_parser = numbers::count, default_value = "1M")]
+    keys: u64,
+
+    /// Bits to spend for each key
+    #[arg(long, value_name = "B", default_value_t = 10.0)]
+    bits_per_key: f64,
+
+    /// One dialect, or all
+    #[arg(long, value_name = "D", value_parser = args::dialects(), default_value = "all")]
+    dialect: args::Dialects,
+
+    /// Rounds to take the median of
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), default_value_t = 5)]
+    rounds: u32,
+
+    /// One JSON object: {"kernel": …, "rows": […]}
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is measured, in this order.
+const WORK: [&str; 4] = ["build", "single_absent", "batch_absent", "batch_present"];
+
+/// One dialect.
+struct Row {
+    dialect: Name,
+    filter: Box<dyn AnyFilter>,
+    measured_fpr: f64,
+    /// Seconds of each round, for each kind of work.
+    seconds: [Vec<f64>; 4],
+}
+
+/// Measures and prints.
+pub fn run(args: &Args) -> Result<Status, Failure> {
+    if !(1000..=100_000_000).contains(&args.keys) {
+        return Err(Failure::new("--keys", "1000 to 100M keys can be measured"));
+    }
+    let (present, absent) = (texts(args.keys, 1), texts(args.keys, 2));
+    let (present, absent) = (slices(&present), slices(&absent));
+    let request = Request { expected_keys: args.keys, target: Target::BitsPerKey(args.bits_per_key) };
+    let mut rows = Vec::new();
+    for &dialect in args.dialect.names() {
+        match build(dialect, &request, &present) {
+            Ok(filter) => rows.push(Row::new(dialect, filter, &present, &absent)?),
+            Err(e) if args.dialect.names().len() == 1 => return Err(Failure::size(dialect, &e)),
+            Err(e) => output::warning(&format!("{dialect} is left out: {e}")),
+        }
+    }
+    // Dialects take turns, so that what the machine does meanwhile meets all of them.
+    for _ in 0..args.rounds {
+        for row in &mut rows {
+            row.measure(&request, &present, &absent);
+        }
+    }
+    let mut out = Output::stdout()?;
+    if args.json {
+        out.json(&json!({
+            "kernel": Kernel::in_use().name(),
+            "version": env!("CARGO_PKG_VERSION"),
+            "keys": args.keys,
+            "rounds": args.rounds,
+            "threads": std::thread::available_parallelism().map_or(1, usize::from),
+            "rows": rows.iter().map(|row| row.json(args.keys)).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        out.bytes(text(&rows, args).as_bytes())?;
+    }
+    out.finish()?;
+    Ok(Status::Yes)
+}
+
+impl Row {
+    fn new(
+        dialect: Name,
+        filter: Box<dyn AnyFilter>,
+        present: &[&[u8]],
+        absent: &[&[u8]],
+    ) -> Result<Row, Failure> {
+        let found = |keys: &[&[u8]]| {
+            let mut answers = vec![false; keys.len()];
+            filter.may_contain_batch(keys, &mut answers);
+            answers.iter().filter(|answer| **answer).count()
+        };
+        if found(present) != present.len() {
+            return Err(Failure::new(
+                dialect,
+                "a key that was inserted is not found: this machine is not sound",
+            ));
+        }
+        let measured_fpr = found(absent) as f64 / absent.len() as f64;
+        Ok(Row { dialect, filter, measured_fpr, seconds: Default::default() })
+    }
+
+    fn measure(&mut self, request: &Request, present: &[&[u8]], absent: &[&[u8]]) {
+        let filter = &*self.filter;
+        let mut answers = [false; BATCH];
+        let mut batches = |keys: &[&[u8]]| {
+            for some in keys.chunks(BATCH) {
+                filter.may_contain_batch(some, &mut answers[..some.len()]);
+                black_box(&mut answers);
+            }
+        };
+        let begun = Instant::now();
+        let built = build(self.dialect, request, present);
+        let build_time = begun.elapsed().as_secs_f64();
+        drop(black_box(built));
+        let timed = |work: &mut dyn FnMut()| {
+            let begun = Instant::now();
+            work();
+            begun.elapsed().as_secs_f64()
+        };
+        let single = timed(&mut || {
+            let found = absent.iter().filter(|key| filter.may_contain(key)).count();
+            black_box(found);
+        });
+        let absent_time = timed(&mut || batches(absent));
+        let present_time = timed(&mut || batches(present));
+        for (seconds, time) in self.seconds.iter_mut().zip([build_time, single, absent_time, present_time]) {
+            seconds.push(time);
+        }
+    }
+
+    /// Million keys a second, by the median of the rounds.
+    fn speed(&self, work: usize, keys: u64) -> f64 {
+        let mut seconds = self.seconds[work].clone();
+        seconds.sort_by(f64::total_cmp);
+        keys as f64 / seconds[seconds.len() / 2].max(1e-9) / 1e6
+    }
+
+    fn json(&self, keys: u64) -> Value {
+        let geometry = self.filter.geometry();
+        let mut row = json!({
+            "dialect": self.dialect.as_str(),
+            "bits": geometry.bit_len,
+            "bytes": self.filter.encoded_len(),
+            "bits_per_key": geometry.bit_len as f64 / keys as f64,
+            "probes": geometry.probes,
+            "measured_fpr": self.measured_fpr,
+        });
+        for (i, name) in WORK.iter().enumerate() {
+            row[format!("{name}_mkeys_per_s")] = self.speed(i, keys).into();
+        }
+        row
+    }
+}
+
+fn text(rows: &[Row], args: &Args) -> String {
+    let titles = [
+        "dialect",
+        "bits/key",
+        "bytes",
+        "measured rate",
+        "build",
+        "absent",
+        "absent, batch",
+        "present, batch",
+    ];
+    let mut table = Table::new(&titles).optional(&["bytes", "present, batch", "bits/key"]);
+    for row in rows {
+        let geometry = row.filter.geometry();
+        let mut cells = vec![
+            row.dialect.to_string(),
+            text::decimal(geometry.bit_len as f64 / args.keys as f64, 1),
+            text::bytes(row.filter.encoded_len()),
+            text::rate(row.measured_fpr),
+        ];
+        cells.extend((0..WORK.len()).map(|work| format!("{:.1}", row.speed(work, args.keys))));
+        table.row(cells);
+    }
+    format!(
+        "{} keys of 16 characters, kernel {}, median of {} rounds, million keys a second\n\n",
+        args.keys,
+        Kernel::in_use(),
+        args.rounds
+    ) + &table.render_within(output::width())
+}
+
+fn build(
+    dialect: Name,
+    request: &Request,
+    keys: &[&[u8]],
+) -> Result<Box<dyn AnyFilter>, fullbloom::SizeError> {
+    let mut builder = any::builder(dialect, request)?;
+    for some in keys.chunks(BATCH) {
+        builder.insert_batch(some);
+    }
+    builder.finish()
+}
+
+/// Different texts of 16 hexadecimal digits: some dialects take nothing but text.
+fn texts(count: u64, seed: u64) -> Vec<[u8; 16]> {
+    let text = |i: u64| {
+        // SplitMix64, whose results for different numbers are different.
+        let mut x = (i << 2 | seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^= x >> 31;
+        std::array::from_fn(|digit| b"0123456789abcdef"[(x >> (60 - 4 * digit)) as usize & 15])
+    };
+    (0..count).map(text).collect()
+}
+
+fn slices(texts: &[[u8; 16]]) -> Vec<&[u8]> {
+    texts.iter().map(|text| &text[..]).collect()
+}

@@ -1,0 +1,180 @@
+//! `fullbloom convert FILTER --to D -o FILTER`: the same keys in other bytes, where no keys are needed for it.
+
+use crate::args;
+use crate::destination::Destination;
+use crate::error::{Failure, Status};
+use crate::facts::{Facts, NativeFacts};
+use crate::input::{FilterFile, name_contradicts};
+use crate::numbers;
+use crate::output::{self, Output};
+use crate::secret::SecretArgs;
+use crate::sizing::GeometryArgs;
+use crate::text;
+use fullbloom::any::{self, AnyFilter, ConvertError, MadeFor};
+use fullbloom::dialect::Name;
+use fullbloom::native::{GuardedFilter, NativeFilter};
+use std::path::{Path, PathBuf};
+
+/// Put a filter into the bytes of another dialect, or a native one into fewer, without its keys
+///
+/// A filter does not hold its keys, so this can be done only where the keys' positions stay what they are: between
+/// cassandra-3 and cassandra (the order of bytes in a word), between libbloom and libbloom-1 (with and without its header,
+/// where the bits are a power of two), and from native to native with half the blocks, once or several times. Elsewhere it
+/// is said what would be needed. Exit status: 0 if it was written, 2 on errors.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fullbloom convert me-1-big-Filter.db --to cassandra -o nb-1-big-Filter.db
+  fullbloom convert keys.bloom --to native --memory 1MiB -o small.bloom
+  fullbloom convert keys.bits --dialect libbloom-1 --bits 1048576 --probes 7 \\
+      --to libbloom --expected-keys 104000 --fpr 0.0079 -o keys.libbloom")]
+pub struct Args {
+    /// The filter file
+    filter: PathBuf,
+
+    /// The dialect it shall become
+    #[arg(long, value_name = "D", value_parser = args::dialect())]
+    to: Name,
+
+    /// The filter file to write; - for standard output
+    #[arg(short, long, value_name = "FILTER")]
+    output: PathBuf,
+
+    /// The filter's dialect, where its name and bytes do not tell
+    #[arg(long, value_name = "D", value_parser = args::dialect())]
+    dialect: Option<Name>,
+
+    #[command(flatten)]
+    geometry: GeometryArgs,
+
+    /// The keys the filter was made for, which the file of libbloom stores
+    #[arg(long, value_name = "N", value_parser = numbers::small_count, requires = "fpr")]
+    expected_keys: Option<u32>,
+
+    /// The rate the filter was made for, which the file of libbloom stores
+    #[arg(long, value_name = "P", value_parser = numbers::rate, requires = "expected_keys")]
+    fpr: Option<f64>,
+
+    /// Halve a native filter until its file fits this size
+    #[arg(long, value_name = "SIZE", value_parser = numbers::size, conflicts_with = "fold")]
+    memory: Option<u64>,
+
+    /// Halve a native filter so many times
+    #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(1..=60))]
+    fold: Option<u32>,
+
+    #[command(flatten)]
+    secret: SecretArgs,
+
+    /// Print what was made as one JSON object
+    #[arg(long, conflicts_with = "quiet")]
+    json: bool,
+
+    /// Print nothing about what was made
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+/// Converts and saves.
+pub fn run(args: &Args) -> Result<Status, Failure> {
+    let destination = Destination::new(&args.output)?;
+    let file = FilterFile::load(&args.filter, args.dialect, args.geometry.geometry())?;
+    let from = file.dialect();
+    if (args.memory.is_some() || args.fold.is_some()) && (from, args.to) != (Name::Native, Name::Native) {
+        return Err(Failure::new("--memory and --fold", "only native filters can be halved"));
+    }
+    if (from, args.to) == (Name::Native, Name::Native) {
+        let folded = GuardedFilter::from(folded(args, file.with_secret(args.secret.read()?))?);
+        let facts = NativeFacts::of(&folded);
+        destination.write(|out| folded.write_to(out))?;
+        if let Some(warning) = facts.warning() {
+            output::warning(&format!("{}: {warning}", args.output.display()));
+        }
+        return summarise(args, destination, &folded, Some(facts));
+    }
+    let opened = file.open()?;
+    if let (Some(warning), true) = (opened.warnings.first(), opened.may_lose_keys) {
+        return Err(Failure::new(args.filter.display(), warning));
+    }
+    let made_for =
+        args.expected_keys.zip(args.fpr).map(|(expected_keys, fpr)| MadeFor { expected_keys, fpr });
+    let made = any::convert(from, file.bytes(), args.geometry.geometry(), args.to, made_for)
+        .map_err(|e| refused(args, from, &e))?;
+    destination.write(|out| made.write_to(out))?;
+    if let Some(contradiction) = name_contradicts(&args.output, args.to) {
+        let path = args.output.display();
+        output::warning(&format!("{path}: {contradiction}: it will not find its keys there"));
+    }
+    summarise(args, destination, &*made, None)
+}
+
+/// The filter in half its blocks, as often as asked.
+fn folded(args: &Args, file: FilterFile) -> Result<NativeFilter, Failure> {
+    let path = args.filter.display();
+    let native = file.native()?.into_filter().map_err(|guarded| match guarded.is_locked() {
+        true => Failure::new(&path, "the filter is keyed, and its secret is not in the file")
+            .hint("give --secret FILE"),
+        false => Failure::new(&path, "the filter has exceptions, which hold only for its own size")
+            .hint("build the smaller filter of the keys, with --except"),
+    })?;
+    let size = |e| Failure::size(Name::Native, &e);
+    let mut filter = native.to_owned().map_err(size)?;
+    let mut times = 0;
+    let wanted = |filter: &NativeFilter, times| match (args.fold, args.memory) {
+        (Some(fold), _) => times < fold,
+        (None, Some(memory)) => filter.encoded_len() > memory,
+        (None, None) => false,
+    };
+    if args.fold.is_none() && args.memory.is_none() {
+        return Err(Failure::new(&path, "it is native already")
+            .hint("--memory SIZE or --fold TIMES makes it smaller"));
+    }
+    while wanted(&filter, times) {
+        filter = filter.folded().map_err(|_| {
+            let (blocks, size) = (filter.blocks(), text::bytes(filter.encoded_len()));
+            let why =
+                format!("it cannot be halved any further: {blocks} blocks, in {size}, are an odd number");
+            Failure::new(&path, why).hint("build the smaller filter of the keys")
+        })?;
+        times += 1;
+    }
+    Ok(filter)
+}
+
+fn refused(args: &Args, from: Name, cause: &ConvertError) -> Failure {
+    let failure = Failure::new(args.filter.display(), format_args!("cannot become {}: {cause}", args.to));
+    let both_cassandra = [from, args.to].iter().all(|name| name.as_str().starts_with("cassandra"));
+    match cause {
+        ConvertError::NeedsKeys { .. } if both_cassandra => failure.hint(format!(
+            "fullbloom rebuild makes Filter.db of the sstable's index; fullbloom build --dialect {} of a key list",
+            args.to
+        )),
+        ConvertError::NeedsKeys { .. } => {
+            failure.hint(format!("fullbloom build --dialect {} KEYS -o {}", args.to, args.output.display()))
+        }
+        ConvertError::NeedsNumbers => failure.hint("give --expected-keys N --fpr P, as it was made with"),
+        _ => failure,
+    }
+}
+
+/// What was made; on standard output, unless the filter itself went there.
+fn summarise(
+    args: &Args,
+    destination: Destination<'_>,
+    filter: &dyn AnyFilter,
+    native: Option<NativeFacts>,
+) -> Result<Status, Failure> {
+    if args.quiet || args.output == Path::new("-") {
+        return Ok(Status::Yes);
+    }
+    let bytes = destination.byte_len().unwrap_or_else(|| filter.encoded_len());
+    let facts = Facts::of(&args.output, filter, bytes, Vec::new()).with_native(native);
+    let mut out = Output::stdout()?;
+    if args.json {
+        out.json(&facts.json())?;
+    } else {
+        out.bytes(facts.text().as_bytes())?;
+    }
+    out.finish()?;
+    Ok(Status::Yes)
+}

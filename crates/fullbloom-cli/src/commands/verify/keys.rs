@@ -1,0 +1,148 @@
+//! A filter file asked for keys that the caller has.
+
+use super::{Args, Found};
+use crate::error::Failure;
+use crate::input::{FilterFile, KeyFormat, Keys, Opened};
+use crate::progress::Progress;
+use crate::text;
+use fullbloom::any::{self, AnyGrowing};
+use fullbloom::dialect::Name;
+use serde_json::json;
+use std::collections::HashSet;
+use std::fmt::Write;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// What every made-up key begins with; it is text, because some dialects take nothing else.
+const MARK: &[u8] = b"fullbloom absent ";
+
+/// What asking has shown.
+#[derive(Default)]
+struct Asked {
+    keys: u64,
+    missing: u64,
+    first_missing: Option<Vec<u8>>,
+    absent: u64,
+    passed: u64,
+    rebuilt_identical: Option<bool>,
+}
+
+/// Asks a filter file for all the keys, or only looks at it where none are given.
+pub fn found(path: &Path, args: &Args) -> Result<Found, Failure> {
+    let geometry = args.geometry.geometry();
+    let file = FilterFile::load(path, args.dialect, geometry)?.with_secret(args.secret.read()?);
+    let opened = file.open()?;
+    if args.keys.is_empty() {
+        return Ok(tell(path, &file, &opened, None));
+    }
+    if opened.is_locked {
+        let failure = Failure::new(path.display(), "the filter is keyed, and its secret is not in the file");
+        return Err(failure.hint("give --secret FILE"));
+    }
+    let asked = ask(&file, &opened, args)?;
+    Ok(tell(path, &file, &opened, Some(&asked)))
+}
+
+fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Failure> {
+    let mut asked = Asked::default();
+    let sound = &file.bytes()[..opened.bytes as usize];
+    // Made anew in the same shape; not for filters that are solved for all their keys at once.
+    let mut anew: Option<Box<dyn AnyGrowing>> =
+        any::decode(file.dialect(), sound, args.geometry.geometry()).ok().flatten();
+    if let Some(anew) = &mut anew {
+        anew.clear();
+    }
+    let mut absent: HashSet<Vec<u8>> = (0..args.absent).map(made_up).collect();
+    let format = KeyFormat { end: if args.null { 0 } else { b'\n' }, hex: args.hex };
+    let mut keys = Keys::new(&args.keys, format)?;
+    let progress = Progress::new("asking for keys", keys.total());
+    let mut answers = Vec::new();
+    keys.for_each_batch(&progress, |batch| {
+        answers.resize(batch.keys.len(), false);
+        opened.filter.may_contain_batch(batch.keys, &mut answers);
+        asked.keys += batch.keys.len() as u64;
+        for (key, _) in batch.keys.iter().zip(&answers).filter(|(_, answer)| !**answer) {
+            asked.missing += 1;
+            asked.first_missing.get_or_insert_with(|| key.to_vec());
+        }
+        for key in batch.keys.iter().filter(|key| key.starts_with(MARK)) {
+            absent.remove(*key);
+        }
+        if let Some(anew) = &mut anew {
+            anew.insert_batch(batch.keys);
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    asked.absent = absent.len() as u64;
+    asked.passed = absent.iter().filter(|key| opened.filter.may_contain(key)).count() as u64;
+    if let Some(mut anew) = anew {
+        // The same bits: as many, and nothing new when the old ones are added.
+        let bits = anew.set_bits();
+        let merged = anew.merge_encoded(sound, args.geometry.geometry());
+        asked.rebuilt_identical =
+            merged.is_ok().then(|| bits == opened.filter.set_bits() && bits == anew.set_bits());
+    }
+    Ok(asked)
+}
+
+fn made_up(number: u64) -> Vec<u8> {
+    let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    [MARK, format!("{mixed:016x}").as_bytes()].concat()
+}
+
+fn tell(path: &Path, file: &FilterFile, opened: &Opened<'_>, asked: Option<&Asked>) -> Found {
+    let dialect = opened.filter.dialect();
+    let measured = asked.filter(|a| a.absent > 0).map(|a| a.passed as f64 / a.absent as f64);
+    let rebuilt = asked.and_then(|a| a.rebuilt_identical);
+    let json = json!({
+        "path": path.display().to_string(),
+        "dialect": dialect.as_str(),
+        "keys": asked.map(|a| a.keys),
+        "missing": asked.map(|a| a.missing),
+        "absent_asked": asked.map(|a| a.absent),
+        "absent_passed": asked.map(|a| a.passed),
+        "measured_fpr": measured,
+        "rebuilt_identical": rebuilt,
+        "first_missing": asked.and_then(|a| a.first_missing.as_deref()).map(text::hex),
+        "recognised": file.recognised(),
+        "problems": opened.warnings,
+    });
+    let mut text = format!("{}\n", text::printable(&path.display().to_string()));
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "  {name:<15} {}", text::printable(&value)); // a String takes everything
+    };
+    line("dialect", format!("{dialect}, {}", dialect.about()));
+    line("recognised", file.recognised().to_owned());
+    match asked {
+        None => line(
+            "read",
+            match dialect {
+                Name::Native => "whole, and every checksum is right; --keys asks for keys".into(),
+                _ => "whole; the format has no checksum: --keys asks for keys".into(),
+            },
+        ),
+        Some(asked) => {
+            line("keys", asked.keys.to_string());
+            line("missing", asked.missing.to_string());
+            if let Some(key) = &asked.first_missing {
+                line("first missing", format!("{} (hex)", text::hex(key)));
+            }
+            if let Some(fpr) = measured {
+                line("measured rate", format!("{} of {} absent keys", text::rate(fpr), asked.absent));
+            }
+            line(
+                "rebuilt",
+                match rebuilt {
+                    Some(true) => "identical".into(),
+                    Some(false) => "not identical: other bits than these keys give".into(),
+                    None => "cannot be made anew in the same shape".into(),
+                },
+            );
+        }
+    }
+    for warning in &opened.warnings {
+        line("problem", warning.clone());
+    }
+    let missing = asked.map_or(0, |asked| asked.missing);
+    Found { json, text, is_well: missing == 0 && rebuilt != Some(false) && opened.warnings.is_empty() }
+}

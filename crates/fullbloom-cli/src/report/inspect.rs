@@ -1,0 +1,339 @@
+//! The page of `inspect`: what its JSON says, with drawings.
+
+use super::draw::{self, Bar, Curve, Point};
+use super::html::Page;
+use super::strips;
+use crate::text;
+use fullbloom::any;
+use fullbloom::dialect::Name;
+use fullbloom::sizing::{Request, Target};
+use serde_json::Value;
+
+/// More filters than this are not drawn one by one.
+const MOST_STRIPS: usize = 40;
+/// More bars than this are not read.
+const MOST_BARS: usize = 40;
+/// More rows than this make no table for people; the JSON has all.
+const MOST_ROWS: usize = 2000;
+
+/// What one filter comes to.
+struct Row<'a> {
+    entry: &'a Value,
+    name: String,
+    bits_per_key: Option<f64>,
+    fpr: Option<f64>,
+    bytes: u64,
+}
+
+/// The page of what `inspect --json` prints.
+pub fn of_inspection(seen: &Value) -> Page {
+    let empty = Vec::new();
+    let list = |name: &str| seen[name].as_array().unwrap_or(&empty);
+    let rows: Vec<Row<'_>> = list("filters").iter().map(Row::of).collect();
+    let title = match rows.as_slice() {
+        [row] => row.name.clone(),
+        rows => format!("{} filters", rows.len()),
+    };
+    let mut page = Page::new(&title, &subtitle(&rows));
+    page.figures(&figures(&rows));
+    page.remarks(&remarks(&rows, list("errors")));
+    draw_rates(&mut page, &rows);
+    draw_fill(&mut page, &rows);
+    draw_sizes(&mut page, &rows, list("tables"));
+    totals(&mut page, list("tables"));
+    filters(&mut page, &rows);
+    page
+}
+
+impl<'a> Row<'a> {
+    fn of(entry: &'a Value) -> Row<'a> {
+        let path = entry["path"].as_str().unwrap_or("?");
+        let file = path.rsplit('/').next().unwrap_or(path);
+        let name = match (entry["table"].as_str(), entry["generation"].as_str()) {
+            (Some(table), Some(generation)) => format!("{table} {generation}"),
+            _ => file.to_owned(),
+        };
+        let (bits, keys) = (entry["bits"].as_f64(), entry["estimated_keys"].as_f64());
+        let told = entry["bits_per_key"].as_f64();
+        let estimated = bits.zip(keys).filter(|(_, keys)| *keys >= 0.5).map(|(bits, keys)| bits / keys);
+        Row {
+            entry,
+            name,
+            bits_per_key: told.or(estimated),
+            fpr: entry["expected_fpr"].as_f64(),
+            bytes: entry["bytes"].as_u64().unwrap_or(0),
+        }
+    }
+
+    fn dialect(&self) -> Option<Name> {
+        self.entry["dialect"].as_str()?.parse().ok()
+    }
+
+    fn keys(&self) -> Option<u64> {
+        self.entry["keys"].as_u64().or_else(|| self.entry["estimated_keys"].as_u64())
+    }
+
+    fn flags(&self) -> Vec<(String, String)> {
+        let flags = self.entry["flags"].as_array().into_iter().flatten();
+        let told = |flag: &Value| {
+            let part = |name: &str| flag[name].as_str().unwrap_or_default().to_owned();
+            (part("severity"), part("message"))
+        };
+        let mut all: Vec<_> = flags.map(told).collect();
+        let warnings = self.entry["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        for warning in warnings {
+            if all.iter().all(|(_, message)| message != warning) {
+                all.push(("warning".to_owned(), warning.to_owned()));
+            }
+        }
+        all
+    }
+}
+
+fn subtitle(rows: &[Row<'_>]) -> String {
+    match rows {
+        [row] => {
+            let about =
+                row.dialect().map_or("not known".to_owned(), |name| format!("{name}, {}", name.about()));
+            let how = row.entry["recognised"].as_str().map_or(String::new(), |how| format!(", {how}"));
+            format!("{} — {about}{how}", row.entry["path"].as_str().unwrap_or_default())
+        }
+        _ => {
+            let mut names: Vec<&str> = rows.iter().filter_map(|row| row.entry["dialect"].as_str()).collect();
+            names.sort_unstable();
+            names.dedup();
+            names.join(", ")
+        }
+    }
+}
+
+fn figures(rows: &[Row<'_>]) -> Vec<(String, &'static str)> {
+    let keys: u64 = rows.iter().filter_map(|row| row.entry["keys"].as_u64()).sum();
+    let bytes = rows.iter().map(|row| row.bytes).sum();
+    if let [row] = rows {
+        let mut figures = Vec::new();
+        if let Some(fpr) = row.fpr {
+            figures.push((text::rate(fpr), "expected rate"));
+        }
+        if let Some(bits) = row.bits_per_key {
+            figures.push((text::decimal(bits, 2), "bits per key"));
+        }
+        if let Some(fill) = row.entry["fill"].as_f64() {
+            figures.push((text::rate(fill), "of the bits are set"));
+        }
+        figures.push((text::bytes(bytes), "in the file"));
+        match (row.entry["keys"].as_u64(), row.entry["estimated_keys"].as_u64()) {
+            (Some(keys), _) => figures.push((grouped(keys), "keys")),
+            (None, Some(keys)) => figures.push((grouped(keys), "keys, estimated")),
+            _ => {}
+        }
+        if let Some(probes) = row.entry["probes"].as_u64() {
+            figures.push((probes.to_string(), "probes"));
+        }
+        return figures;
+    }
+    let wrong =
+        rows.iter().filter(|row| row.flags().iter().any(|(severity, _)| severity == "damage")).count();
+    vec![
+        (grouped(rows.len() as u64), "filters"),
+        (grouped(keys), "keys counted"),
+        (text::bytes(bytes), "of filters"),
+        (grouped(wrong as u64), "damaged"),
+    ]
+}
+
+/// 1 234 567, as far as a line cannot break in it.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push('\u{202f}');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn remarks(rows: &[Row<'_>], errors: &[Value]) -> Vec<(String, String)> {
+    let mut remarks: Vec<(String, String)> = errors
+        .iter()
+        .map(|error| ("error".to_owned(), error["error"].as_str().unwrap_or_default().to_owned()))
+        .collect();
+    for row in rows {
+        let told = row.flags().into_iter().filter(|(severity, _)| rows.len() == 1 || severity != "note");
+        remarks.extend(told.map(|(severity, message)| (severity, format!("{}: {message}", row.name))));
+    }
+    let rank =
+        |severity: &str| ["error", "damage", "warning"].iter().position(|s| *s == severity).unwrap_or(3);
+    remarks.sort_by_key(|(severity, _)| rank(severity));
+    remarks.truncate(MOST_ROWS);
+    remarks
+}
+
+/// Curves of the dialects there are, at most three, and the filters on them.
+fn draw_rates(page: &mut Page, rows: &[Row<'_>]) {
+    let mut dialects: Vec<(Name, u64, usize)> = Vec::new();
+    for (name, keys) in rows.iter().filter_map(|row| Some((row.dialect()?, row.keys().unwrap_or(0)))) {
+        match dialects.iter_mut().find(|(known, _, _)| *known == name) {
+            Some((_, most, count)) => (*most, *count) = (keys.max(*most), *count + 1),
+            None => dialects.push((name, keys, 1)),
+        }
+    }
+    dialects.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
+    dialects.truncate(3);
+    let mut curves: Vec<Curve> = dialects.iter().map(|(name, keys, _)| own_curve(*name, *keys)).collect();
+    curves.push(textbook());
+    let points: Vec<Point> = rows
+        .iter()
+        .filter_map(|row| {
+            let (bits_per_key, fpr, dialect) = (row.bits_per_key?, row.fpr?, row.dialect()?);
+            let curve = dialects.iter().position(|(name, _, _)| *name == dialect).unwrap_or(3);
+            Some(Point { name: row.name.clone(), bits_per_key, fpr, curve })
+        })
+        .collect();
+    if points.is_empty() {
+        return;
+    }
+    let said = "Each point is a filter as it is now. Above its curve it holds more keys than it was made for; below, fewer.";
+    page.section("Rate against bits per key", said, &draw::rates(&curves, &points));
+}
+
+/// What a dialect's own rule makes of each number of bits, for as many keys.
+pub fn own_curve(dialect: Name, keys: u64) -> Curve {
+    let expected_keys = keys.clamp(1000, 100_000);
+    let at = |bits: u32| {
+        let target = Target::BitsPerKey(bits.into());
+        let plan = any::plan(dialect, &Request { expected_keys, target }).ok()?;
+        Some((plan.geometry.bit_len as f64 / expected_keys as f64, plan.expected_fpr))
+    };
+    Curve { name: dialect.to_string(), points: (1..=40).filter_map(at).collect(), dashed: false }
+}
+
+/// The best a Bloom filter can do.
+pub fn textbook() -> Curve {
+    let rate = |bits: f64| (-bits * std::f64::consts::LN_2.powi(2)).exp();
+    let points = (0..=160).map(|i| f64::from(i) / 4.0).map(|bits| (bits, rate(bits))).collect();
+    Curve { name: "textbook Bloom filter".to_owned(), points, dashed: true }
+}
+
+fn draw_fill(page: &mut Page, rows: &[Row<'_>]) {
+    if let [row] = rows {
+        if let Some(parts) = strips::of(row.entry) {
+            let said = "The share of set bits from the first to the last. A sound filter is level; a hole is damage, or keys that came in an order.";
+            page.section("Fill along the filter", said, &draw::fill(&parts));
+        }
+        return;
+    }
+    // What there is something to say about first, then the largest.
+    let mut order: Vec<&Row<'_>> = rows.iter().collect();
+    order.sort_by_key(|row| (row.flags().is_empty(), std::cmp::Reverse(row.bytes)));
+    let drawn: Vec<(String, Vec<f64>, f64)> = order
+        .iter()
+        .take(MOST_STRIPS)
+        .filter_map(|row| Some((row.name.clone(), strips::of(row.entry)?, row.entry["fill"].as_f64()?)))
+        .collect();
+    if drawn.is_empty() {
+        return;
+    }
+    let said = match drawn.len() < rows.len() {
+        true => format!(
+            "{} of {}: those with remarks, then the largest. A hole is damage.",
+            drawn.len(),
+            rows.len()
+        ),
+        false => "From the first bit to the last. A hole is damage.".to_owned(),
+    };
+    page.section("Fill along the filters", &said, &draw::strips(&drawn));
+}
+
+/// By table or level where there are sums, else by file.
+fn draw_sizes(page: &mut Page, rows: &[Row<'_>], tables: &[Value]) {
+    if rows.len() < 2 {
+        return;
+    }
+    let (title, mut bars): (&str, Vec<Bar>) = if tables.len() > 1 {
+        let each = |sum: &Value| {
+            let bytes = sum["bytes"].as_u64().unwrap_or(0);
+            Bar { name: group_name(sum), value: bytes as f64, said: text::bytes(bytes), colour: 0 }
+        };
+        let by_level = tables.iter().any(|sum| !sum["column_family"].is_null());
+        (if by_level { "Size by level" } else { "Size by table" }, tables.iter().map(each).collect())
+    } else {
+        let each = |row: &Row<'_>| Bar {
+            name: row.name.clone(),
+            value: row.bytes as f64,
+            said: text::bytes(row.bytes),
+            colour: 0,
+        };
+        ("Size by filter", rows.iter().map(each).collect())
+    };
+    let all = bars.len();
+    if all > MOST_BARS {
+        bars.sort_by(|a, b| b.value.total_cmp(&a.value));
+        bars.truncate(MOST_BARS);
+    }
+    let said = if all > MOST_BARS { format!("The largest {MOST_BARS} of {all}.") } else { String::new() };
+    page.section(title, &said, &draw::bars(&bars));
+}
+
+fn group_name(sum: &Value) -> String {
+    let part = |name: &str| sum[name].as_str().unwrap_or("?").to_owned();
+    if sum["column_family"].is_null() {
+        return format!("{}.{}", part("keyspace"), part("table"));
+    }
+    let level = sum["level"].as_u64().map_or("no level".to_owned(), |level| format!("level {level}"));
+    match sum["column_family"].as_str() {
+        Some("" | "default") | None => level,
+        Some(family) => format!("{family}, {level}"),
+    }
+}
+
+fn totals(page: &mut Page, tables: &[Value]) {
+    if tables.is_empty() {
+        return;
+    }
+    let number = |value: &Value| value.as_u64().map_or("-".to_owned(), grouped);
+    let rows: Vec<Vec<String>> = tables
+        .iter()
+        .map(|sum| {
+            let filters = if sum["sstables"].is_null() { &sum["tables"] } else { &sum["sstables"] };
+            vec![
+                group_name(sum),
+                number(filters),
+                number(&sum["keys"]),
+                sum["bits_per_key"].as_f64().map_or("-".into(), |bits| text::decimal(bits, 1)),
+                sum["bytes"].as_u64().map_or("-".into(), text::bytes),
+                sum["useless_reads"].as_f64().map_or("-".into(), |reads| text::decimal(reads, 4)),
+            ]
+        })
+        .collect();
+    page.table("Totals", &["", "filters", "keys", "bits/key", "size", "useless reads"], &[], &rows);
+}
+
+fn filters(page: &mut Page, rows: &[Row<'_>]) {
+    let titles =
+        ["filter", "dialect", "keys", "bits/key", "probes", "fill", "expected rate", "size", "flags"];
+    let none = || "-".to_owned();
+    let cells = |row: &Row<'_>| {
+        let flags = row.entry["flags"].as_array().into_iter().flatten();
+        let flags: Vec<&str> = flags.filter_map(|flag| flag["flag"].as_str()).collect();
+        vec![
+            row.name.clone(),
+            row.entry["dialect"].as_str().map_or_else(none, str::to_owned),
+            row.entry["keys"].as_u64().map_or_else(none, grouped),
+            row.bits_per_key.map_or_else(none, |bits| text::decimal(bits, 1)),
+            row.entry["probes"].as_u64().map_or_else(none, |probes| probes.to_string()),
+            row.entry["fill"].as_f64().map_or_else(none, text::rate),
+            row.fpr.map_or_else(none, text::rate),
+            text::bytes(row.bytes),
+            flags.join(", "),
+        ]
+    };
+    let shown: Vec<Vec<String>> = rows.iter().take(MOST_ROWS).map(cells).collect();
+    let title = match rows.len() > MOST_ROWS {
+        true => format!("The first {MOST_ROWS} of {} filters", rows.len()),
+        false => "Filters".to_owned(),
+    };
+    page.table(&title, &titles, &["dialect", "flags"], &shown);
+}

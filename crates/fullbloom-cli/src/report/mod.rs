@@ -1,0 +1,47 @@
+//! `--report FILE.html`: what a command found as one page, with drawings, that needs nothing but a browser.
+//!
+//! ```text
+//!   the command's JSON ─► inspect | plan ─► Page ─► HTML with inline SVG, no script, nothing from elsewhere
+//! ```
+
+mod draw;
+mod html;
+mod inspect;
+mod plan;
+mod strips;
+
+pub use inspect::of_inspection;
+pub use plan::of_plan;
+
+use crate::error::Failure;
+use fullbloom::file;
+use html::Page;
+use std::path::{Path, PathBuf};
+
+/// `--report`.
+#[derive(Debug, clap::Args)]
+pub struct ReportArgs {
+    /// Also write the numbers, with drawings, as one HTML page that needs nothing from elsewhere
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
+}
+
+impl ReportArgs {
+    /// Writes the page, if one is wanted.
+    pub fn write(&self, page: impl FnOnce() -> Page) -> Result<(), Failure> {
+        let Some(path) = &self.report else { return Ok(()) };
+        let text = page().render();
+        Ok(file::replace(path, |out| out.write_all(text.as_bytes()))?)
+    }
+
+    /// Refuses before the work is done what could not be written.
+    pub fn check(&self) -> Result<(), Failure> {
+        match &self.report {
+            Some(path) if path == Path::new("-") => {
+                Err(Failure::new("--report", "needs the name of a file").hint("use ./- for a file called -"))
+            }
+            Some(path) => crate::destination::Destination::new(path).map(drop),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! How full a filter is from its front to its end.
+
+use crate::error::Failure;
+use crate::input::{FilterFile, open_table};
+use fullbloom::any;
+use fullbloom::dialect::Name;
+use serde_json::Value;
+use std::path::Path;
+
+/// Parts a filter is cut into.
+const PARTS: usize = 96;
+
+/// The share of set bits in each part of an array.
+pub fn along(bits: &[u8]) -> Vec<f64> {
+    let parts = PARTS.min(bits.len());
+    let cut = |i: usize| (bits.len() as u128 * i as u128 / parts as u128) as usize;
+    (0..parts)
+        .map(|i| {
+            let part = &bits[cut(i)..cut(i + 1)];
+            let set: u64 = part.iter().map(|byte| u64::from(byte.count_ones())).sum();
+            set as f64 / (8 * part.len()) as f64
+        })
+        .collect()
+}
+
+/// Of the filter an entry of `inspect --json` tells of; `None` where there is no array, or it cannot be had.
+pub fn of(entry: &Value) -> Option<Vec<f64>> {
+    let path = Path::new(entry["path"].as_str()?);
+    let dialect: Name = entry["dialect"].as_str()?.parse().ok()?;
+    let parts = if entry["kind"].is_null() { of_file(path, dialect) } else { of_table(path, dialect) };
+    parts.ok().filter(|parts| !parts.is_empty())
+}
+
+fn of_file(path: &Path, dialect: Name) -> Result<Vec<f64>, Failure> {
+    let file = FilterFile::map(path, Some(dialect), None)?;
+    Ok(along(file.open()?.filter.bits()))
+}
+
+fn of_table(path: &Path, dialect: Name) -> Result<Vec<f64>, Failure> {
+    let Some(table) = open_table(path, None, None)? else { return Ok(Vec::new()) };
+    let filter = table.filter()?;
+    let Some(block) = filter.block()? else { return Ok(Vec::new()) };
+    // Of partitions and filters of blocks each is small; their mean fill is in the table.
+    Ok(any::view(dialect, &block, None).map_or_else(|_| Vec::new(), |filter| along(filter.bits())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bit_is_in_one_part() {
+        assert!(along(&[]).is_empty());
+        assert_eq!(along(&[0xff, 0x0f, 0]), [1.0, 0.5, 0.0]);
+        let bits: Vec<u8> = (0..1000).map(|i| if i < 500 { 0xff } else { 0 }).collect();
+        let parts = along(&bits);
+        assert_eq!((parts.len(), parts[0], parts[95]), (96, 1.0, 0.0));
+        assert!((parts.iter().sum::<f64>() - 48.0).abs() < 0.2);
+    }
+}

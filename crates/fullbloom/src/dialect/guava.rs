@@ -1,0 +1,244 @@
+//! Guava's `BloomFilter`, as `writeTo` writes it: `guava` and `guava-32`.
+//!
+//! ```text
+//!   | strategy: u8 | probes: u8 | words: i32 BE | 8 * words bytes: i64 BE each |
+//! ```
+//!
+//! Both hash a key by Murmur3 x64 128. [`Guava`] (MURMUR128_MITZ_64, ordinal 1, the default since Guava 12) walks with
+//! both halves in 64 bits; [`Guava32`] (MURMUR128_MITZ_32, ordinal 0) takes two 32-bit halves of the first and reaches no
+//! position from 2^31 on. Positions are reduced by the whole words, not by the bits asked for.
+//!
+//! Keys are the bytes that the funnel gives: UTF-8 for `stringFunnel(UTF_8)`, UTF-16 little-endian for
+//! `unencodedCharsFunnel`, 4 or 8 little-endian bytes for `integerFunnel` and `longFunnel`.
+//!
+//! ```
+//! use fullbloom::{Filter, Guava, View};
+//!
+//! let mut filter = Filter::<Guava>::with_fpr(100, 0.01)?;
+//! filter.insert("straße".as_bytes());
+//! let bytes = filter.encode(); // what writeTo gives
+//! assert_eq!(bytes[..6], [1, 7, 0, 0, 0, 15]);
+//! assert!(View::<Guava>::view(&bytes)?.may_contain("straße".as_bytes()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::Name;
+use crate::bits::{BIG_ENDIAN_WORDS, count_ones};
+use crate::error::{DecodeError, SizeError};
+use crate::filter::{Dialect, Format, Insert, Size};
+use crate::hash::murmur3_128;
+use crate::probe::{self, BitLen};
+use crate::sizing::{self, Geometry, Request, Target, classic_bits, estimated_keys, modulo_fill, modulo_fpr};
+use crate::wire::Cursor;
+use std::f64::consts::LN_2;
+use std::io;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// MURMUR128_MITZ_64.
+pub type Guava = Funnelled<Mitz64>;
+/// MURMUR128_MITZ_32.
+pub type Guava32 = Funnelled<Mitz32>;
+
+/// A Java array holds no more.
+const MAX_WORDS: u64 = i32::MAX as u64;
+const HEADER: u64 = 6;
+
+/// What separates the two strategies.
+pub trait Strategy: Copy + Send + Sync + 'static {
+    /// The dialect's name.
+    const NAME: Name;
+    /// The number in the first byte.
+    const ORDINAL: u8;
+    /// How many values a position is reduced from; `None` for so many that it does not show.
+    const RANGE: Option<u64>;
+    /// The positions of a key in an array of `bit_len` bits.
+    fn positions(hash: [u64; 2], probes: u32, bit_len: BitLen) -> impl Iterator<Item = u64>;
+}
+
+/// Marks [`Guava`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mitz64;
+/// Marks [`Guava32`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mitz32;
+
+impl Strategy for Mitz64 {
+    const NAME: Name = Name::Guava;
+    const ORDINAL: u8 = 1;
+    const RANGE: Option<u64> = None;
+
+    #[inline(always)]
+    fn positions([h1, h2]: [u64; 2], probes: u32, bit_len: BitLen) -> impl Iterator<Item = u64> {
+        probe::masked64(h1, h2, probes, bit_len.wide)
+    }
+}
+
+impl Strategy for Mitz32 {
+    const NAME: Name = Name::Guava32;
+    const ORDINAL: u8 = 0;
+    const RANGE: Option<u64> = Some(1 << 31);
+
+    #[inline(always)]
+    fn positions([h1, _]: [u64; 2], probes: u32, bit_len: BitLen) -> impl Iterator<Item = u64> {
+        probe::complement32(h1 as u32, (h1 >> 32) as u32, probes, bit_len.narrow)
+    }
+}
+
+/// A filter of Guava.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Funnelled<T> {
+    words: u32,
+    bit_len: BitLen,
+    probes: u8,
+    strategy: PhantomData<T>,
+}
+
+impl<T: Strategy> Funnelled<T> {
+    /// The filter with this many bits, whole words of 64, and 1 to 255 probes.
+    pub fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
+        if bit_len == 0 || bit_len % 64 != 0 || bit_len / 64 > MAX_WORDS {
+            let allowed = "a multiple of 64, at most 64 * (2^31 - 1)";
+            return Err(SizeError::Count { what: "bits", got: bit_len, allowed });
+        }
+        let words = (bit_len / 64) as u32;
+        let bit_len = BitLen::new(bit_len).expect("one word to 2^31 - 1 words");
+        match u8::try_from(probes) {
+            Ok(probes @ 1..) => Ok(Funnelled { words, bit_len, probes, strategy: PhantomData }),
+            _ => Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "1..=255" }),
+        }
+    }
+
+    #[inline(always)]
+    fn positions(&self, hash: [u64; 2]) -> impl Iterator<Item = u64> {
+        T::positions(hash, self.probes.into(), self.bit_len).map(|position| position ^ BIG_ENDIAN_WORDS)
+    }
+}
+
+/// `optimalNumOfHashFunctions` of current releases: from the rate alone.
+///
+/// Older ones computed it from the rounded number of bits, which differs for a handful of keys; a reader takes the
+/// number from the file.
+pub fn optimal_probes(fpr: f64) -> u32 {
+    (-fpr.ln() / LN_2 + 0.5).floor().max(1.0) as u32
+}
+
+impl<T: Strategy> Dialect for Funnelled<T> {
+    const NAME: Name = T::NAME;
+    type Hash = [u64; 2];
+
+    fn geometry(&self) -> Geometry {
+        Geometry::whole(u64::from(self.words) * 64, self.probes.into())
+    }
+
+    #[inline(always)]
+    fn hash(&self, key: &[u8]) -> [u64; 2] {
+        murmur3_128(key)
+    }
+
+    #[inline(always)]
+    fn test(&self, bits: &[u8], hash: [u64; 2]) -> bool {
+        probe::all_set(bits, self.positions(hash))
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, bits: &[u8], hash: [u64; 2]) {
+        probe::prefetch_all(bits, self.positions(hash));
+    }
+
+    fn fpr_of(&self, bits: &[u8]) -> f64 {
+        let Geometry { bit_len, probes, .. } = self.geometry();
+        let range = T::RANGE.unwrap_or(bit_len);
+        modulo_fill(range, bit_len, |n| count_ones(bits, n)).powf(probes.into())
+    }
+
+    fn keys_of(&self, bits: &[u8]) -> Option<f64> {
+        let Geometry { bit_len, probes, .. } = self.geometry();
+        let reached = T::RANGE.unwrap_or(bit_len).min(bit_len);
+        estimated_keys(count_ones(bits, reached), reached, probes)
+    }
+
+    fn expected_fpr(&self, keys: f64) -> f64 {
+        let Geometry { bit_len, probes, .. } = self.geometry();
+        match T::RANGE {
+            Some(range) => modulo_fpr(keys, range, bit_len, probes),
+            None => sizing::classic_fpr(keys, bit_len, probes),
+        }
+    }
+}
+
+impl<T: Strategy> Insert for Funnelled<T> {
+    #[inline(always)]
+    fn set(&self, bits: &mut [u8], hash: [u64; 2]) -> bool {
+        probe::set_all(bits, self.positions(hash))
+    }
+}
+
+impl<T: Strategy> Size for Funnelled<T> {
+    fn size(request: &Request) -> Result<Self, SizeError> {
+        let keys = request.expected_keys.max(1); // as create() does
+        if keys > i64::MAX as u64 {
+            let allowed = "below 2^63, as in Guava";
+            return Err(SizeError::Count { what: "expected_keys", got: keys, allowed });
+        }
+        let (fpr, what, got) = match request.target {
+            Target::Fpr(fpr) => (fpr, "fpr", fpr),
+            Target::BitsPerKey(bits) => ((-bits * LN_2 * LN_2).exp(), "bits_per_key", bits),
+            Target::Exact { bit_len, probes } => return Self::with_geometry(bit_len, probes),
+        };
+        if !(fpr > 0.0 && fpr < 1.0) {
+            let allowed = if what == "fpr" { "0 < fpr < 1" } else { "above 0, below 1550" };
+            return Err(SizeError::Value { what, got, allowed });
+        }
+        let bits = classic_bits(keys, fpr);
+        if bits == 0 {
+            let allowed = "far enough below 1 for one bit";
+            let allowed = if what == "fpr" { allowed } else { "enough for one bit" };
+            return Err(SizeError::Value { what, got, allowed });
+        }
+        let words = bits.div_ceil(64);
+        if words > MAX_WORDS {
+            return Err(SizeError::TooLarge { bit_len: bits, limit: 64 * MAX_WORDS });
+        }
+        Self::with_geometry(64 * words, optimal_probes(fpr)).map_err(|error| match error {
+            SizeError::Count { what: "probes", .. } => {
+                SizeError::Value { what, got, allowed: "what 255 probes can reach" }
+            }
+            error => error,
+        })
+    }
+}
+
+impl<T: Strategy> Format for Funnelled<T> {
+    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+        let mut cursor = Cursor::new(bytes);
+        let strategy = cursor.u8("strategy")?;
+        if strategy != T::ORDINAL {
+            let allowed = if T::ORDINAL == 1 { "1: MURMUR128_MITZ_64" } else { "0: MURMUR128_MITZ_32" };
+            return Err(DecodeError::Value { field: "strategy", at: 0, got: strategy.into(), allowed });
+        }
+        let probes = cursor.u8("probes")?;
+        if probes == 0 {
+            return Err(DecodeError::Value { field: "probes", at: 1, got: 0, allowed: "1..=255" });
+        }
+        let words = cursor.i32_be("words")?;
+        if words < 1 {
+            let allowed = "1..=2147483647";
+            return Err(DecodeError::Value { field: "words", at: 2, got: words.into(), allowed });
+        }
+        let array = cursor.take("bits", words as u64 * 8)?;
+        cursor.finish()?;
+        let dialect = Self::with_geometry(words as u64 * 64, probes.into()).map_err(DecodeError::Geometry)?;
+        Ok((dialect, array))
+    }
+
+    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+        out.write_all(&[T::ORDINAL, self.probes])?;
+        out.write_all(&self.words.to_be_bytes())?;
+        out.write_all(bits)
+    }
+
+    fn encoded_len(&self) -> u64 {
+        HEADER + 8 * u64::from(self.words)
+    }
+}

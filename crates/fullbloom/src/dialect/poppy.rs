@@ -1,0 +1,510 @@
+//! The files of poppy, version 2: `poppy`.
+//!
+//! ```text
+//!    0  version: u8 = 2       8  expected keys: u64    40      cache bits: u64, then the cache
+//!    1  opt: u8, 0..=3       16  rate: f64             48 + c  buckets: u64, then 4096 bytes each
+//!    2  reserved, 6 bytes    24  probes: u64           …       data: whatever follows
+//!                            32  count: u64            all little-endian
+//! ```
+//!
+//! CIRCL's successor of DCSO's format ([`dcso`](super::dcso), which poppy calls version 1). All probes of a key stay in one bucket of
+//! 32,768 bits; with `opt` 2 and 3 a cache of one bit per key is asked first.
+//!
+//! **Keys of at most eight bytes are not hashed** but padded with zeros, so `a` and `a\0` are one key, and whoever chooses such keys
+//! chooses their bits. Counting numbers as eight bytes exceed the promised rate by up to half.
+//!
+//! poppy refuses a new key once `count` has reached the expected keys ([`Filter::try_insert`] does the same). The other ways to
+//! insert go on: the filter answers for all its keys, at a worse rate.
+//!
+//! ```
+//! use fullbloom::{Filter, Poppy, View, poppy::Opt};
+//!
+//! let mut filter = Filter::from_dialect(Poppy::with_params(2, 0.01, Opt::None)?)?;
+//! assert_eq!((filter.try_insert(b"one"), filter.try_insert(b"one")), (Ok(true), Ok(false)));
+//! filter.insert(b"two");
+//! assert!(filter.try_insert(b"three").is_err());
+//! assert_eq!(View::<Poppy>::view(&filter.encode())?.count(), 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::Name;
+use crate::bits::{self, prefetch};
+use crate::error::{DecodeError, MergeError, SizeError};
+use crate::filter::{Dialect, Doubt, Filter, Format, Insert, Size};
+use crate::hash::wyhash_poppy;
+use crate::probe::{self, Mod64};
+use crate::sizing::{Geometry, Request, Target, blocked_fpr, estimated_keys};
+use crate::wire::Cursor;
+use std::f64::consts::LN_2;
+use std::fmt;
+use std::io;
+use std::ops::Range;
+
+const SEED: u64 = 0x706f_7070_7953_3d42;
+
+const VERSION: u8 = 2;
+/// Bits of a bucket.
+const BUCKET: u64 = 32_768;
+const BUCKET_BYTES: u64 = BUCKET / 8;
+
+/// Where the count begins: from here on the file changes with the keys, and is kept as it is.
+const COUNT_AT: usize = 32;
+/// Where the cache begins, counted from there: after count and cache bits.
+const CACHE_AT: usize = 16;
+
+/// More than the smallest rate allowed comes to. A number in a file must not keep a lookup busy for seconds.
+const MAX_PROBES: u64 = 1075;
+
+/// How probes, cache and buckets were chosen. Answers do not depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Opt {
+    /// No cache.
+    None = 0,
+    /// The same filter as [`Opt::None`].
+    Space = 1,
+    /// A cache, and a power of two of buckets.
+    Speed = 2,
+    /// A cache.
+    Best = 3,
+}
+
+impl Opt {
+    const ALL: [Opt; 4] = [Opt::None, Opt::Space, Opt::Speed, Opt::Best];
+}
+
+/// A filter of poppy.
+///
+/// Its array is kept as the file has it from the count on: count, cache, buckets, data.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Poppy {
+    opt: Opt,
+    expected_keys: u64,
+    fpr: f64,
+    probes: u32,
+    /// Zero, or a power of two.
+    cache_len: u64,
+    buckets: Mod64,
+    data_len: u64,
+    numbers: bool,
+}
+
+/// What a filter is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Params {
+    /// Probes per key.
+    pub probes: u64,
+    /// Buckets of 32,768 bits.
+    pub buckets: u64,
+    /// Bits of the cache: none, or whole bytes.
+    pub cache_bits: u64,
+}
+
+/// What poppy makes of these numbers.
+///
+/// ```
+/// use fullbloom::poppy::{Opt, Params, params};
+/// assert_eq!(params(5000, 1e-4, Opt::Speed), Params { probes: 7, buckets: 4, cache_bits: 8192 });
+/// ```
+pub fn params(expected_keys: u64, fpr: f64, opt: Opt) -> Params {
+    let keys = expected_keys as f64;
+    let in_bucket = (BUCKET as f64 * LN_2.powi(2) / fpr.ln()).abs() as u64; // 2^64 - 1 at a rate of 1
+    let mut buckets = (keys / in_bucket as f64).ceil() as u64;
+    let mut probes = (LN_2 * BUCKET as f64 / in_bucket as f64).ceil() as u64;
+    let mut cache_bits = 0;
+    if matches!(opt, Opt::Speed | Opt::Best) {
+        let bits = expected_keys.checked_next_power_of_two().unwrap_or(u64::MAX);
+        cache_bits = bits.div_ceil(8) * 8;
+        let bits = bits as f64;
+        let cache_probes = (LN_2 * bits / keys).ceil();
+        let passing = (1.0 - (-cache_probes * keys / bits).exp()).powf(cache_probes);
+        probes = (LN_2 * passing * (BUCKET as f64 / in_bucket as f64).round()).ceil() as u64;
+    }
+    if opt == Opt::Speed {
+        buckets = buckets.checked_next_power_of_two().unwrap_or(u64::MAX);
+    }
+    Params { probes, buckets, cache_bits }
+}
+
+/// poppy takes no more keys: their number has reached the expected one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooManyKeys;
+
+impl fmt::Display for TooManyKeys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the filter holds as many keys as it was made for")
+    }
+}
+
+impl std::error::Error for TooManyKeys {}
+
+impl Poppy {
+    /// The filter for this many keys, at least one, at this rate.
+    pub fn with_params(expected_keys: u64, fpr: f64, opt: Opt) -> Result<Self, SizeError> {
+        if expected_keys == 0 {
+            // poppy makes a filter that takes no key.
+            return Err(SizeError::Count { what: "expected_keys", got: 0, allowed: "1 or more" });
+        }
+        if !(fpr >= f64::MIN_POSITIVE && fpr <= 1.0) {
+            let allowed = "2.2250738585072014e-308 to 1";
+            return Err(SizeError::Value { what: "fpr", got: fpr, allowed });
+        }
+        let Params { probes, buckets, cache_bits } = params(expected_keys, fpr, opt);
+        Self::with_all(opt, expected_keys, fpr, probes, cache_bits / 8, buckets)
+    }
+
+    fn with_all(
+        opt: Opt,
+        expected_keys: u64,
+        fpr: f64,
+        probes: u64,
+        cache_len: u64,
+        buckets: u64,
+    ) -> Result<Self, SizeError> {
+        const LIMIT: u64 = 1 << 40; // so that lengths in bytes and in bits cannot wrap
+        if buckets > LIMIT || cache_len > LIMIT * BUCKET_BYTES {
+            let bit_len = buckets.saturating_mul(BUCKET);
+            return Err(SizeError::TooLarge { bit_len, limit: LIMIT * BUCKET });
+        }
+        let Some(buckets) = Mod64::new(buckets) else {
+            return Err(SizeError::Count { what: "buckets", got: 0, allowed: "1 or more" });
+        };
+        let probes = probes.min(MAX_PROBES) as u32;
+        Ok(Poppy { opt, expected_keys, fpr, probes, cache_len, buckets, data_len: 0, numbers: false })
+    }
+
+    /// The keys it was made for.
+    pub fn expected_keys(&self) -> u64 {
+        self.expected_keys
+    }
+
+    /// The rate it was made for.
+    pub fn fpr(&self) -> f64 {
+        self.fpr
+    }
+
+    /// How probes, cache and buckets were chosen.
+    pub fn opt(&self) -> Opt {
+        self.opt
+    }
+
+    fn cache(&self) -> Range<usize> {
+        CACHE_AT..CACHE_AT + self.cache_len as usize
+    }
+
+    fn buckets(&self) -> Range<usize> {
+        let start = self.cache().end + 8;
+        start..start + (self.buckets.divisor() * BUCKET_BYTES) as usize
+    }
+
+    /// The part of the hash that chooses the bucket and the bit of the cache.
+    #[inline(always)]
+    fn spread(hash: u64) -> u64 {
+        let mut b = hash;
+        b ^= b << 12;
+        b ^= b >> 25;
+        b ^= b << 27;
+        b.wrapping_mul(2_685_821_657_736_338_717)
+    }
+
+    /// Where the key's bit of the cache is, in the array as it is kept.
+    #[inline(always)]
+    fn cache_position(&self, hash: u64) -> Option<u64> {
+        let mask = (8 * self.cache_len).checked_sub(1)?;
+        Some(8 * CACHE_AT as u64 + (Self::spread(hash) & mask))
+    }
+
+    /// Where the key's bits in its bucket are, in the array as it is kept.
+    #[inline(always)]
+    fn positions(&self, hash: u64) -> impl Iterator<Item = u64> {
+        let bucket = self.buckets.reduce(Self::spread(hash));
+        let start = 8 * self.buckets().start as u64 + bucket * BUCKET;
+        let (mut h1, mut h2) = (hash, 0);
+        (0..u64::from(self.probes)).map(move |i| {
+            if i > 0 {
+                if i == 1 {
+                    h2 = wyhash_poppy(&hash.to_be_bytes(), SEED);
+                }
+                h1 = h1.wrapping_add(h2);
+                h2 = h2.wrapping_add(i);
+            }
+            start + h1 % BUCKET
+        })
+    }
+
+    /// Keys that the bits of each bucket speak of, each truncated, as poppy counts after a merge.
+    fn counted(&self, bits: &[u8]) -> u64 {
+        let of_bucket = |bucket: &[u8]| {
+            let ones = bits::count_ones(bucket, BUCKET) as f64;
+            let m = BUCKET as f64;
+            (-(m * (1.0 - ones / m).ln()) / f64::from(self.probes)) as u64
+        };
+        let buckets = bits[self.buckets()].chunks_exact(BUCKET_BYTES as usize);
+        buckets.map(of_bucket).fold(0, u64::saturating_add)
+    }
+}
+
+fn count_of(bits: &[u8]) -> u64 {
+    bits.first_chunk().map_or(0, |count| u64::from_le_bytes(*count))
+}
+
+fn put_count(bits: &mut [u8], count: u64) {
+    bits[..8].copy_from_slice(&count.to_le_bytes());
+}
+
+impl<S: AsRef<[u8]>> Filter<Poppy, S> {
+    /// How many insertions have changed a bucket; after a merge an estimate.
+    pub fn count(&self) -> u64 {
+        count_of(self.bits())
+    }
+
+    /// The bytes that follow the buckets.
+    pub fn data(&self) -> &[u8] {
+        &self.bits()[self.dialect().buckets().end..]
+    }
+
+    /// A copy with other data.
+    pub fn with_data(&self, data: &[u8]) -> Result<Filter<Poppy>, SizeError> {
+        let array_len = self.dialect().buckets().end;
+        let mut copy = Filter::from_dialect(Poppy { data_len: data.len() as u64, ..*self.dialect() })?;
+        copy.bits_mut()[..array_len].copy_from_slice(&self.bits()[..array_len]);
+        copy.bits_mut()[array_len..].copy_from_slice(data);
+        Ok(copy)
+    }
+
+    /// Estimate of the keys that are in both filters.
+    pub fn common_keys<T: AsRef<[u8]>>(&self, other: &Filter<Poppy, T>) -> Result<u64, MergeError> {
+        self.dialect().mergeable(other.dialect())?;
+        let mut both = self.bits().to_vec();
+        bits::and_into(&mut both, &other.bits()[..self.dialect().buckets().end]);
+        Ok(self.dialect().counted(&both))
+    }
+}
+
+impl<S: AsRef<[u8]> + AsMut<[u8]>> Filter<Poppy, S> {
+    /// As poppy inserts: true if the key changed its bucket; refused if it would, and `count` has reached the expected keys.
+    pub fn try_insert(&mut self, key: &[u8]) -> Result<bool, TooManyKeys> {
+        self.try_insert_hash(self.hash(key))
+    }
+
+    /// As [`try_insert`](Filter::try_insert), for a hash made before.
+    pub fn try_insert_hash(&mut self, hash: u64) -> Result<bool, TooManyKeys> {
+        let known = probe::all_set(self.bits(), self.dialect().positions(hash));
+        if !known && self.count() == self.dialect().expected_keys {
+            return Err(TooManyKeys);
+        }
+        self.insert_hash(hash);
+        Ok(!known)
+    }
+
+    /// Keeps the bits that both filters have. The result can err more often than a filter of the keys in both.
+    pub fn intersect<T: AsRef<[u8]>>(&mut self, other: &Filter<Poppy, T>) -> Result<(), MergeError> {
+        self.dialect().mergeable(other.dialect())?;
+        let dialect = *self.dialect();
+        let bits = self.bits_mut();
+        for part in [dialect.cache(), dialect.buckets()] {
+            bits::and_into(&mut bits[part.clone()], &other.bits()[part]);
+        }
+        put_count(bits, dialect.counted(bits));
+        Ok(())
+    }
+}
+
+impl Dialect for Poppy {
+    const NAME: Name = Name::Poppy;
+    type Hash = u64;
+
+    fn geometry(&self) -> Geometry {
+        let bit_len = self.buckets.divisor() * BUCKET;
+        Geometry { bit_len, block_len: BUCKET, probes: self.probes }
+    }
+
+    #[inline(always)]
+    fn hash(&self, key: &[u8]) -> u64 {
+        if key.len() > 8 || self.numbers {
+            return wyhash_poppy(key, SEED);
+        }
+        key.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
+    }
+
+    #[inline(always)]
+    fn test(&self, bits: &[u8], hash: u64) -> bool {
+        self.cache_position(hash).is_none_or(|at| bits::get(bits, at) == 1)
+            && probe::all_set(bits, self.positions(hash))
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, bits: &[u8], hash: u64) {
+        if let Some(at) = self.cache_position(hash) {
+            prefetch::read(bits, (at >> 3) as usize);
+        }
+        probe::prefetch_all(bits, self.positions(hash));
+    }
+
+    /// The mean over the buckets, of the keys that the cache lets pass.
+    fn fpr_of(&self, bits: &[u8]) -> f64 {
+        let buckets = bits[self.buckets()].chunks_exact(BUCKET_BYTES as usize);
+        let fill = |bucket| bits::count_ones(bucket, BUCKET) as f64 / BUCKET as f64;
+        let sum: f64 = buckets.map(|bucket| fill(bucket).powf(self.probes.into())).sum();
+        let passing = match self.cache_len {
+            0 => 1.0,
+            len => bits::count_ones(&bits[self.cache()], 8 * len) as f64 / (8 * len) as f64,
+        };
+        passing * sum / self.buckets.divisor() as f64
+    }
+
+    fn keys_of(&self, bits: &[u8]) -> Option<f64> {
+        estimated_keys(self.count_ones(bits), self.geometry().bit_len, self.probes)
+    }
+
+    fn expected_fpr(&self, keys: f64) -> f64 {
+        let passing = match self.cache_len {
+            0 => 1.0,
+            len => -(-keys / (8 * len) as f64).exp_m1(),
+        };
+        passing * blocked_fpr(keys, self.buckets.divisor(), BUCKET as u32, self.probes)
+    }
+
+    fn for_numbers(self) -> Self {
+        Poppy { numbers: true, ..self }
+    }
+
+    fn count_ones(&self, bits: &[u8]) -> u64 {
+        bits::count_ones(&bits[self.buckets()], self.geometry().bit_len)
+    }
+
+    fn byte_len(&self) -> u64 {
+        self.buckets().end as u64 + self.data_len
+    }
+}
+
+impl Insert for Poppy {
+    /// Also true when only the cache's bit was clear: then the key was not there either. poppy does not count such a key.
+    #[inline(always)]
+    fn set(&self, bits: &mut [u8], hash: u64) -> bool {
+        let changed = probe::set_all(bits, self.positions(hash));
+        if changed {
+            put_count(bits, count_of(bits).wrapping_add(1));
+        }
+        self.cache_position(hash).is_some_and(|at| bits::set(bits, at) == 1) || changed
+    }
+
+    /// As poppy does: the cache keeps its bits, and the data stay.
+    fn clear(&self, bits: &mut [u8]) {
+        put_count(bits, 0);
+        bits[self.buckets()].fill(0);
+    }
+
+    /// The count becomes an estimate; our data stay and theirs are dropped.
+    fn unite(&self, ours: &mut [u8], theirs: &[u8]) -> Result<(), MergeError> {
+        for part in [self.cache(), self.buckets()] {
+            bits::or_into(&mut ours[part.clone()], &theirs[part]);
+        }
+        put_count(ours, self.counted(ours));
+        Ok(())
+    }
+
+    fn mergeable(&self, other: &Self) -> Result<(), MergeError> {
+        MergeError::require_equal("opt", self.opt as u8, other.opt as u8)?;
+        MergeError::require_equal("expected_keys", self.expected_keys, other.expected_keys)?;
+        MergeError::require_equal("fpr", self.fpr, other.fpr)?;
+        MergeError::require_equal("probes", self.probes, other.probes)?;
+        MergeError::require_equal("bytes of the cache", self.cache_len, other.cache_len)?;
+        MergeError::require_equal("buckets", self.buckets.divisor(), other.buckets.divisor())
+    }
+}
+
+impl Size for Poppy {
+    /// Without a cache, as poppy's own default is.
+    fn size(request: &Request) -> Result<Self, SizeError> {
+        match request.target {
+            Target::Fpr(fpr) => Self::with_params(request.expected_keys, fpr, Opt::None),
+            Target::BitsPerKey(bits) => {
+                let fpr = (-bits * LN_2 * LN_2).exp();
+                if !(fpr >= f64::MIN_POSITIVE && fpr < 1.0) {
+                    let allowed = "above 0, below 1474";
+                    return Err(SizeError::Value { what: "bits_per_key", got: bits, allowed });
+                }
+                Self::with_params(request.expected_keys, fpr, Opt::None)
+            }
+            Target::Exact { .. } => {
+                let what = "bits and probes follow from the keys and the rate, which its file stores too";
+                Err(SizeError::Unsupported { dialect: Name::Poppy.as_str(), what })
+            }
+        }
+    }
+}
+
+impl Format for Poppy {
+    /// Refuses, beyond what poppy refuses, reserved bytes that are not zero, a cache that is no power of two of bytes, no buckets
+    /// (at which it panics), no expected keys, and more probes than any rate asks for.
+    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+        let value = |field, at, got: u64, allowed| DecodeError::Value { field, at, got: got.into(), allowed };
+        let mut cursor = Cursor::new(bytes);
+        match cursor.u8("version")? {
+            VERSION => {}
+            other => return Err(value("version", 0, other.into(), "2")),
+        }
+        let opt = cursor.u8("opt")?;
+        let Some(&opt) = Opt::ALL.get(usize::from(opt)) else {
+            return Err(value("opt", 1, opt.into(), "0..=3"));
+        };
+        cursor.magic("reserved bytes", &[0; 6])?;
+        let expected_keys = cursor.u64_le("expected keys")?;
+        let fpr = cursor.f64_le("rate")?;
+        let probes = cursor.u64_le("probes")?;
+        cursor.take("count", 8)?;
+        let cache_bits = cursor.u64_le("cache bits")?;
+        if expected_keys == 0 {
+            return Err(value("expected keys", 8, 0, "1 or more: this filter would take no key"));
+        }
+        if !(fpr >= f64::MIN_POSITIVE && fpr <= 1.0) {
+            let allowed = "the bits of a number in 2.2250738585072014e-308..=1";
+            return Err(value("rate", 16, fpr.to_bits(), allowed));
+        }
+        if probes > MAX_PROBES {
+            return Err(value("probes", 24, probes, "0..=1075"));
+        }
+        if cache_bits != 0 && !(cache_bits >= 8 && cache_bits.is_power_of_two()) {
+            return Err(value("cache bits", 40, cache_bits, "0, or a power of two from 8 on"));
+        }
+        cursor.take("cache", cache_bits / 8)?;
+        let at = cursor.at();
+        let buckets = cursor.u64_le("buckets")?;
+        if buckets == 0 {
+            return Err(value("buckets", at, 0, "1 or more"));
+        }
+        cursor.take("bits", buckets.saturating_mul(BUCKET_BYTES))?;
+        let data_len = cursor.remaining();
+        let dialect = Self::with_all(opt, expected_keys, fpr, probes, cache_bits / 8, buckets);
+        let dialect = dialect.map_err(DecodeError::Geometry)?;
+        Ok((Poppy { data_len, ..dialect }, COUNT_AT..bytes.len()))
+    }
+
+    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+        out.write_all(&[VERSION, self.opt as u8, 0, 0, 0, 0, 0, 0])?;
+        for field in [self.expected_keys, self.fpr.to_bits(), self.probes.into(), count_of(bits)] {
+            out.write_all(&field.to_le_bytes())?;
+        }
+        out.write_all(&(8 * self.cache_len).to_le_bytes())?;
+        out.write_all(&bits[self.cache()])?;
+        out.write_all(&self.buckets.divisor().to_le_bytes())?;
+        out.write_all(&bits[self.buckets().start..])
+    }
+
+    fn encoded_len(&self) -> u64 {
+        COUNT_AT as u64 + self.byte_len()
+    }
+
+    /// Whether probes, cache and buckets are those that the stored keys, rate and `opt` come to.
+    fn doubt(&self) -> Option<Doubt> {
+        let expected = params(self.expected_keys, self.fpr, self.opt);
+        let found = [self.probes.into(), 8 * self.cache_len, self.buckets.divisor()];
+        let expected = [expected.probes, expected.cache_bits, expected.buckets];
+        let fields = [("probes", 24), ("cache bits", 40), ("buckets", 48 + self.cache_len)];
+        let mut all = fields.into_iter().zip(found).zip(expected);
+        let ((field, got), expected) = all.find(|((_, got), expected)| got != expected)?;
+        let cause = DecodeError::Mismatch { field: field.0, at: field.1, got, expected };
+        Some(Doubt { cause, may_lose_keys: true })
+    }
+}

@@ -1,0 +1,282 @@
+//! Spark's `org.apache.spark.util.sketch.BloomFilter`, as `writeTo` writes it: `spark` (V1) and `spark-2` (V2).
+//!
+//! ```text
+//!   V1  | 1: i32 | probes: i32 | words: i32 | 8 * words bytes: i64 each |               all big-endian
+//!   V2  | 2: i32 | probes: i32 | seed: i32 | words: i32 | 8 * words bytes: i64 each |
+//! ```
+//!
+//! Both hash a key twice by [`murmur3_32_spark`], the second time with the first hash as seed. V1 walks in 32 bits and
+//! reaches no position from 2^31 on, so its rate decays from some 2·10^8 keys on; V2 (Spark 4) walks in 64 bits. Releases
+//! before 4 refuse V2.
+//!
+//! Keys are bytes and UTF-8 texts. Spark hashes integers of every width as longs: give it their eight little-endian bytes.
+//!
+//! ```
+//! use fullbloom::{Filter, Spark, Spark2, View};
+//!
+//! let mut filter = Filter::<Spark>::with_fpr(1_000, 0.03)?;
+//! filter.insert(&7i64.to_le_bytes());
+//! assert!(View::<Spark>::view(&filter.encode())?.may_contain(&7i64.to_le_bytes()));
+//!
+//! let seeded = Filter::<Spark2>::from_dialect(Spark2::with_seed(64_000, 5, 42)?)?;
+//! assert_eq!(seeded.encode()[..12], [0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 42]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use super::Name;
+use crate::bits::{BIG_ENDIAN_WORDS, count_ones};
+use crate::error::{DecodeError, MergeError, SizeError};
+use crate::filter::{Dialect, Format, Insert, Size};
+use crate::hash::murmur3_32_spark;
+use crate::probe::{self, BitLen};
+use crate::sizing::{self, Geometry, Request, Target, classic_bits, estimated_keys, modulo_fill, modulo_fpr};
+use crate::wire::Cursor;
+use std::f64::consts::LN_2;
+use std::io;
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// Version 1: Spark 2.0 and later.
+pub type Spark = Sketch<V1>;
+/// Version 2: Spark 4 and later.
+pub type Spark2 = Sketch<V2>;
+
+/// A Java array holds no more.
+const MAX_WORDS: u64 = i32::MAX as u64;
+
+/// More probes than the smallest positive rate asks for; a number in a file must not keep a lookup busy for seconds.
+const MAX_PROBES: u32 = 1075;
+
+/// What separates the two versions.
+pub trait Version: Copy + Send + Sync + 'static {
+    /// The dialect's name.
+    const NAME: Name;
+    /// The first number of the file.
+    const NUMBER: i32;
+    /// How many values a position is reduced from; `None` for so many that it does not show.
+    const RANGE: Option<u64>;
+    /// Whether the file holds a seed. Without one it is 0, whatever Spark was given.
+    const SEEDED: bool;
+    /// The positions of a key in an array of `bit_len` bits.
+    fn positions(hash: [u32; 2], probes: u32, bit_len: BitLen) -> impl Iterator<Item = u64>;
+}
+
+/// Marks [`Spark`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct V1;
+/// Marks [`Spark2`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct V2;
+
+impl Version for V1 {
+    const NAME: Name = Name::Spark;
+    const NUMBER: i32 = 1;
+    const RANGE: Option<u64> = Some(1 << 31);
+    const SEEDED: bool = false;
+
+    #[inline(always)]
+    fn positions([h1, h2]: [u32; 2], probes: u32, bit_len: BitLen) -> impl Iterator<Item = u64> {
+        probe::complement32(h1, h2, probes, bit_len.narrow)
+    }
+}
+
+impl Version for V2 {
+    const NAME: Name = Name::Spark2;
+    const NUMBER: i32 = 2;
+    const RANGE: Option<u64> = None;
+    const SEEDED: bool = true;
+
+    #[inline(always)]
+    fn positions([h1, h2]: [u32; 2], probes: u32, bit_len: BitLen) -> impl Iterator<Item = u64> {
+        let [base, step] = [h1, h2].map(|h| i64::from(h as i32));
+        probe::complement64(base.wrapping_mul(i64::from(i32::MAX)), step, probes, bit_len.wide)
+    }
+}
+
+/// A filter of Spark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sketch<V> {
+    words: u32,
+    bit_len: BitLen,
+    probes: u32,
+    seed: i32,
+    version: PhantomData<V>,
+}
+
+impl<V: Version> Sketch<V> {
+    /// The filter with this many bits, whole words of 64, and 1 to 1075 probes.
+    pub fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
+        if bit_len == 0 || bit_len % 64 != 0 || bit_len / 64 > MAX_WORDS {
+            let allowed = "a multiple of 64, at most 64 * (2^31 - 1)";
+            return Err(SizeError::Count { what: "bits", got: bit_len, allowed });
+        }
+        if !(1..=MAX_PROBES).contains(&probes) {
+            return Err(SizeError::Count { what: "probes", got: probes.into(), allowed: "1..=1075" });
+        }
+        let words = (bit_len / 64) as u32;
+        let bit_len = BitLen::new(bit_len).expect("one word to 2^31 - 1 words");
+        Ok(Sketch { words, bit_len, probes, seed: 0, version: PhantomData })
+    }
+
+    /// `create(expectedNumItems, numBits)`: the filter for this many keys and bits.
+    pub fn with_bits(keys: u64, bits: u64) -> Result<Self, SizeError> {
+        if bits == 0 {
+            return Err(SizeError::Count { what: "bits", got: 0, allowed: "1 or more" });
+        }
+        let words = bits.div_ceil(64);
+        if words > MAX_WORDS {
+            return Err(SizeError::TooLarge { bit_len: bits, limit: 64 * MAX_WORDS });
+        }
+        Self::with_geometry(64 * words, optimal_probes(keys, bits))
+    }
+
+    #[inline(always)]
+    fn positions(&self, hash: [u32; 2]) -> impl Iterator<Item = u64> {
+        V::positions(hash, self.probes, self.bit_len).map(|position| position ^ BIG_ENDIAN_WORDS)
+    }
+}
+
+impl Spark2 {
+    /// The filter with this many bits and probes whose hashes begin with this seed.
+    pub fn with_seed(bit_len: u64, probes: u32, seed: i32) -> Result<Self, SizeError> {
+        Ok(Sketch { seed, ..Self::with_geometry(bit_len, probes)? })
+    }
+
+    /// The seed; 0 unless given.
+    pub fn seed(&self) -> i32 {
+        self.seed
+    }
+}
+
+/// `optimalNumOfHashFunctions`: from the bits, rounded half up.
+pub fn optimal_probes(keys: u64, bits: u64) -> u32 {
+    (bits as f64 / keys as f64 * LN_2 + 0.5).floor().max(1.0) as u32
+}
+
+impl<V: Version> Dialect for Sketch<V> {
+    const NAME: Name = V::NAME;
+    type Hash = [u32; 2];
+
+    fn geometry(&self) -> Geometry {
+        Geometry::whole(u64::from(self.words) * 64, self.probes)
+    }
+
+    /// The second hash is seeded with the first.
+    #[inline(always)]
+    fn hash(&self, key: &[u8]) -> [u32; 2] {
+        let h1 = murmur3_32_spark(key, if V::SEEDED { self.seed as u32 } else { 0 });
+        [h1, murmur3_32_spark(key, h1)]
+    }
+
+    #[inline(always)]
+    fn test(&self, bits: &[u8], hash: [u32; 2]) -> bool {
+        probe::all_set(bits, self.positions(hash))
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, bits: &[u8], hash: [u32; 2]) {
+        probe::prefetch_all(bits, self.positions(hash));
+    }
+
+    fn fpr_of(&self, bits: &[u8]) -> f64 {
+        let Geometry { bit_len, probes, .. } = self.geometry();
+        let range = V::RANGE.unwrap_or(bit_len);
+        modulo_fill(range, bit_len, |n| count_ones(bits, n)).powf(probes.into())
+    }
+
+    fn keys_of(&self, bits: &[u8]) -> Option<f64> {
+        let Geometry { bit_len, probes, .. } = self.geometry();
+        let reached = V::RANGE.unwrap_or(bit_len).min(bit_len);
+        estimated_keys(count_ones(bits, reached), reached, probes)
+    }
+
+    fn expected_fpr(&self, keys: f64) -> f64 {
+        let Geometry { bit_len, probes, .. } = self.geometry();
+        match V::RANGE {
+            Some(range) => modulo_fpr(keys, range, bit_len, probes),
+            None => sizing::classic_fpr(keys, bit_len, probes),
+        }
+    }
+}
+
+impl<V: Version> Insert for Sketch<V> {
+    #[inline(always)]
+    fn set(&self, bits: &mut [u8], hash: [u32; 2]) -> bool {
+        probe::set_all(bits, self.positions(hash))
+    }
+
+    fn mergeable(&self, other: &Self) -> Result<(), MergeError> {
+        MergeError::require_equal("bits", self.geometry().bit_len, other.geometry().bit_len)?;
+        MergeError::require_equal("probes", self.probes, other.probes)?;
+        MergeError::require_equal("seed", self.seed, other.seed)
+    }
+}
+
+impl<V: Version> Size for Sketch<V> {
+    fn size(request: &Request) -> Result<Self, SizeError> {
+        let keys = request.expected_keys;
+        let (bits, what, got) = match request.target {
+            Target::Fpr(fpr) if fpr > 0.0 && fpr < 1.0 => (classic_bits(keys, fpr), "fpr", fpr),
+            Target::Fpr(fpr) => {
+                return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr < 1" });
+            }
+            Target::BitsPerKey(bits) if bits > 0.0 && bits < 1550.0 => {
+                ((keys as f64 * bits) as u64, "bits_per_key", bits)
+            }
+            Target::BitsPerKey(bits) => {
+                let allowed = "above 0, below 1550";
+                return Err(SizeError::Value { what: "bits_per_key", got: bits, allowed });
+            }
+            Target::Exact { bit_len, probes } => return Self::with_geometry(bit_len, probes),
+        };
+        if keys == 0 || keys > i64::MAX as u64 {
+            let allowed = "1 to 2^63 - 1, as in Spark";
+            return Err(SizeError::Count { what: "expected_keys", got: keys, allowed });
+        }
+        if bits == 0 {
+            return Err(SizeError::Value { what, got, allowed: "a number that comes to one bit or more" });
+        }
+        Self::with_bits(keys, bits)
+    }
+}
+
+impl<V: Version> Format for Sketch<V> {
+    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+        let mut cursor = Cursor::new(bytes);
+        let version = cursor.i32_be("version")?;
+        if version != V::NUMBER {
+            let allowed = if V::NUMBER == 1 { "1" } else { "2" };
+            return Err(DecodeError::Value { field: "version", at: 0, got: version.into(), allowed });
+        }
+        let probes = cursor.i32_be("probes")?;
+        if !(1..=MAX_PROBES as i32).contains(&probes) {
+            let allowed = "1..=1075";
+            return Err(DecodeError::Value { field: "probes", at: 4, got: probes.into(), allowed });
+        }
+        let seed = if V::SEEDED { cursor.i32_be("seed")? } else { 0 };
+        let at = cursor.at();
+        let words = cursor.i32_be("words")?;
+        if words < 1 {
+            let allowed = "1..=2147483647";
+            return Err(DecodeError::Value { field: "words", at, got: words.into(), allowed });
+        }
+        let array = cursor.take("bits", words as u64 * 8)?;
+        cursor.finish()?;
+        let dialect = Self::with_geometry(words as u64 * 64, probes as u32).map_err(DecodeError::Geometry)?;
+        Ok((Sketch { seed, ..dialect }, array))
+    }
+
+    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+        out.write_all(&V::NUMBER.to_be_bytes())?;
+        out.write_all(&self.probes.to_be_bytes())?;
+        if V::SEEDED {
+            out.write_all(&self.seed.to_be_bytes())?;
+        }
+        out.write_all(&self.words.to_be_bytes())?;
+        out.write_all(bits)
+    }
+
+    fn encoded_len(&self) -> u64 {
+        (if V::SEEDED { 16 } else { 12 }) + 8 * u64::from(self.words)
+    }
+}

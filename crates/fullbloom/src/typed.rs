@@ -1,0 +1,266 @@
+//! Typed keys: how each system makes the bytes of a key from a number or a text.
+//!
+//! A filter takes bytes. Systems with typed columns hash values, and each has its own way from a value to bytes:
+//!
+//! | dialect | int | long | float | double | text | UTF-16 text |
+//! |---|---|---|---|---|---|---|
+//! | `parquet` | 4 LE | 8 LE | 4 LE | 8 LE | UTF-8 | – |
+//! | `guava`, `guava-32` | 4 LE | 8 LE | – | – | UTF-8 | units, LE |
+//! | `spark`, `spark-2` | 8 LE | 8 LE | – | – | UTF-8 | – |
+//! | `orc` | 8 LE, as a number | 8 LE, as a number | 8 LE of the double, as a number | 8 LE, as a number | UTF-8 | – |
+//! | `poppy` | 4 LE, as a number | 8 LE, as a number | – | – | UTF-8 | – |
+//! | `cassandra` … | 4 BE | 8 BE | 4 BE | 8 BE | UTF-8 | – |
+//! | all others | – | – | – | – | UTF-8 | – |
+//!
+//! LE and BE are little- and big-endian bytes; floats are their IEEE 754 bits. "As a number" means that the system does not
+//! hash such a key as it hashes bytes ([`Dialect::for_numbers`](crate::Dialect::for_numbers)).
+//!
+//! ```
+//! use fullbloom::{Filter, Orc, Spark, typed::Value};
+//!
+//! let mut spark = Filter::<Spark>::with_fpr(100, 0.01)?;
+//! spark.insert_value(Value::Int(7))?; // Spark makes a long of it
+//! assert!(spark.may_contain(&[7, 0, 0, 0, 0, 0, 0, 0]));
+//!
+//! let mut orc = Filter::<Orc>::with_fpr(100, 0.01)?;
+//! orc.insert_value(Value::Double(2.5))?;
+//! assert!(orc.may_contain_value(Value::Float(2.5))?);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use crate::dialect::Name;
+use std::fmt;
+use std::str::{self, FromStr};
+
+/// What the keys of a filter are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum KeyType {
+    /// Bytes as they are.
+    Bytes,
+    /// Text in UTF-8.
+    Text,
+    /// Text whose UTF-16 code units are hashed.
+    Utf16,
+    /// A 32-bit signed integer.
+    Int,
+    /// A 64-bit signed integer.
+    Long,
+    /// A 32-bit floating-point number.
+    Float,
+    /// A 64-bit floating-point number.
+    Double,
+}
+
+impl KeyType {
+    /// All types.
+    pub const ALL: &[KeyType] = &[
+        KeyType::Bytes,
+        KeyType::Text,
+        KeyType::Utf16,
+        KeyType::Int,
+        KeyType::Long,
+        KeyType::Float,
+        KeyType::Double,
+    ];
+
+    /// The name as typed on a command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            KeyType::Bytes => "bytes",
+            KeyType::Text => "string",
+            KeyType::Utf16 => "utf16",
+            KeyType::Int => "int",
+            KeyType::Long => "long",
+            KeyType::Float => "float",
+            KeyType::Double => "double",
+        }
+    }
+
+    /// Whether keys are hashed [`for_numbers`](crate::Dialect::for_numbers).
+    pub fn is_number(self) -> bool {
+        matches!(self, KeyType::Int | KeyType::Long | KeyType::Float | KeyType::Double)
+    }
+
+    /// The value that a key written as text stands for: decimal digits for numbers, for floating-point ones also `nan`, `inf`
+    /// and exponents.
+    ///
+    /// ```
+    /// use fullbloom::typed::{KeyType, Value};
+    /// assert_eq!(KeyType::Int.parse(b"-7"), Ok(Value::Int(-7)));
+    /// assert!(KeyType::Int.parse(b"3000000000").is_err());
+    /// assert!(KeyType::Long.parse(b" 7").is_err());
+    /// ```
+    pub fn parse(self, text: &[u8]) -> Result<Value<'_>, TypeError> {
+        fn number<T: FromStr>(text: &[u8], what: KeyType) -> Result<T, TypeError> {
+            let parsed = str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+            parsed.ok_or(TypeError::Text { what })
+        }
+        Ok(match self {
+            KeyType::Bytes => Value::Bytes(text),
+            KeyType::Text | KeyType::Utf16 => {
+                let text = str::from_utf8(text).map_err(|_| TypeError::Text { what: self })?;
+                if self == KeyType::Text { Value::Text(text) } else { Value::Utf16(text) }
+            }
+            KeyType::Int => Value::Int(number(text, self)?),
+            KeyType::Long => Value::Long(number(text, self)?),
+            KeyType::Float => Value::Float(number(text, self)?),
+            KeyType::Double => Value::Double(number(text, self)?),
+        })
+    }
+}
+
+impl fmt::Display for KeyType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// A key with its type.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Value<'a> {
+    /// Bytes as they are.
+    Bytes(&'a [u8]),
+    /// Text in UTF-8.
+    Text(&'a str),
+    /// Text whose UTF-16 code units are hashed.
+    Utf16(&'a str),
+    /// A 32-bit signed integer.
+    Int(i32),
+    /// A 64-bit signed integer.
+    Long(i64),
+    /// A 32-bit floating-point number.
+    Float(f32),
+    /// A 64-bit floating-point number.
+    Double(f64),
+}
+
+/// The bytes of a typed key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Key<'a> {
+    /// Those of the value itself.
+    Borrowed(&'a [u8]),
+    /// Four bytes of a number.
+    Four([u8; 4]),
+    /// Eight bytes of a number.
+    Eight([u8; 8]),
+    /// Others.
+    Made(Vec<u8>),
+}
+
+impl AsRef<[u8]> for Key<'_> {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Key::Borrowed(bytes) => bytes,
+            Key::Four(bytes) => bytes,
+            Key::Eight(bytes) => bytes,
+            Key::Made(bytes) => bytes,
+        }
+    }
+}
+
+/// How a system writes numbers.
+enum Form {
+    LittleEndian,
+    BigEndian,
+    /// Integers only, at their own width.
+    LittleIntegers,
+    /// Integers only, all as longs.
+    LittleLongs,
+    /// Integers as longs, floats as doubles.
+    LittleWide,
+    None,
+}
+
+fn form(dialect: Name) -> Form {
+    match dialect {
+        Name::Parquet => Form::LittleEndian,
+        Name::Guava | Name::Guava32 | Name::Poppy => Form::LittleIntegers,
+        Name::Spark | Name::Spark2 => Form::LittleLongs,
+        Name::Orc => Form::LittleWide,
+        Name::Cassandra | Name::Cassandra3 | Name::Cassandra2 | Name::Cassandra1 | Name::Cassandra07 => {
+            Form::BigEndian
+        }
+        _ => Form::None,
+    }
+}
+
+impl<'a> Value<'a> {
+    /// What it is.
+    pub fn key_type(&self) -> KeyType {
+        match self {
+            Value::Bytes(_) => KeyType::Bytes,
+            Value::Text(_) => KeyType::Text,
+            Value::Utf16(_) => KeyType::Utf16,
+            Value::Int(_) => KeyType::Int,
+            Value::Long(_) => KeyType::Long,
+            Value::Float(_) => KeyType::Float,
+            Value::Double(_) => KeyType::Double,
+        }
+    }
+
+    /// Whether it is hashed [`for_numbers`](crate::Dialect::for_numbers).
+    pub fn is_number(&self) -> bool {
+        self.key_type().is_number()
+    }
+
+    /// The bytes that this dialect's system makes of it.
+    pub fn key(self, dialect: Name) -> Result<Key<'a>, TypeError> {
+        use Form::{BigEndian, LittleEndian, LittleIntegers, LittleLongs, LittleWide};
+        Ok(match (self, form(dialect)) {
+            (Value::Bytes(bytes), _) => Key::Borrowed(bytes),
+            (Value::Text(text), _) => Key::Borrowed(text.as_bytes()),
+            (Value::Utf16(text), LittleIntegers) if dialect != Name::Poppy => {
+                Key::Made(text.encode_utf16().flat_map(u16::to_le_bytes).collect())
+            }
+            (Value::Int(n), LittleEndian | LittleIntegers) => Key::Four(n.to_le_bytes()),
+            (Value::Int(n), LittleLongs | LittleWide) => Key::Eight(i64::from(n).to_le_bytes()),
+            (Value::Int(n), BigEndian) => Key::Four(n.to_be_bytes()),
+            (Value::Long(n), LittleEndian | LittleIntegers | LittleLongs | LittleWide) => {
+                Key::Eight(n.to_le_bytes())
+            }
+            (Value::Long(n), BigEndian) => Key::Eight(n.to_be_bytes()),
+            (Value::Float(x), LittleEndian) => Key::Four(x.to_le_bytes()),
+            (Value::Float(x), LittleWide) => Key::Eight(f64::from(x).to_le_bytes()),
+            (Value::Float(x), BigEndian) => Key::Four(x.to_be_bytes()),
+            (Value::Double(x), LittleEndian | LittleWide) => Key::Eight(x.to_le_bytes()),
+            (Value::Double(x), BigEndian) => Key::Eight(x.to_be_bytes()),
+            (value, _) => return Err(TypeError::Unsupported { dialect, what: value.key_type() }),
+        })
+    }
+}
+
+/// A typed key cannot be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TypeError {
+    /// The system of this dialect has no keys of this type.
+    Unsupported {
+        /// The dialect.
+        dialect: Name,
+        /// The type.
+        what: KeyType,
+    },
+    /// The text of a key does not stand for a value of this type.
+    Text {
+        /// The type.
+        what: KeyType,
+    },
+}
+
+impl fmt::Display for TypeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TypeError::Unsupported { dialect, what } => {
+                write!(f, "{dialect} has no keys of type {what}")
+            }
+            TypeError::Text { what: KeyType::Text | KeyType::Utf16 } => {
+                f.write_str("the key is not text in UTF-8")
+            }
+            TypeError::Text { what } => write!(f, "the key is no number of type {what}"),
+        }
+    }
+}
+
+impl std::error::Error for TypeError {}

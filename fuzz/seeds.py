@@ -1,0 +1,64 @@
+"""Lays out the seeds of the fuzz targets: golden files, and bytes that golden answers hold as hex.
+
+    seeds.py VECTORS CORPUS TARGET...
+"""
+
+import glob
+import hashlib
+import json
+import os
+import sys
+
+vectors, corpus, targets = sys.argv[1], sys.argv[2], sys.argv[3:]
+
+# Which vectors are read by which target; a target gets the seeds of the first pattern that its name begins with.
+PATTERNS = [
+    ("cassandra-0", ["cassandra/legacy_0x.json"]),
+    ("cassandra-", ["cassandra/filters.json", "cassandra/malformed.json"]),
+    ("cassandra", ["cassandra/filters.json", "cassandra/malformed.json"]),
+    ("libbloom-1", ["libbloom/filters_v1.json"]),
+    ("libbloom", ["libbloom/*.bloom", "libbloom/load/*"]),
+    ("leveldb", ["rocksdb/block_filter_policy.json"]),
+    ("rocksdb-block", ["rocksdb/block_filter_policy.json"]),
+    ("rocksdb", ["rocksdb/raw_filters.json", "rocksdb/reader_corner_cases.json"]),
+    ("java-lsm", ["javalsm/*.bin"]),
+    ("native", ["native/*.bloom"]),
+    ("sniff", ["native/*.bloom", "libbloom/*.bloom", "rocksdb/raw_filters.json"]),
+    ("table", ["rocksdb/tables/*.sst", "rocksdb/tables/*.ldb", "rocksdb/*.sst"]),
+    ("filter-blocks", ["rocksdb/block_filter_policy.json"]),
+    ("manifest", ["*/databases/**/MANIFEST-*", "rocksdb/**/MANIFEST-*"]),
+]
+
+
+def hex_strings(value):
+    """Strings of a JSON value that are the hex of at least four bytes."""
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from hex_strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from hex_strings(inner)
+    elif isinstance(value, str) and len(value) >= 8 and len(value) % 2 == 0:
+        try:
+            yield bytes.fromhex(value)
+        except ValueError:
+            pass
+
+
+def seeds(patterns):
+    for pattern in patterns:
+        for path in sorted(glob.glob(os.path.join(vectors, pattern), recursive=True)):
+            if path.endswith(".json"):
+                yield from list(hex_strings(json.load(open(path))))[:200]
+            else:
+                yield open(path, "rb").read()
+
+
+for target in targets:
+    directory = os.path.join(corpus, target)
+    os.makedirs(directory, exist_ok=True)
+    patterns = next((patterns for start, patterns in PATTERNS if target.startswith(start)), [])
+    for seed in seeds(patterns):
+        if len(seed) <= 20000:
+            with open(os.path.join(directory, hashlib.sha1(seed).hexdigest()), "wb") as file:
+                file.write(seed)

@@ -1,0 +1,46 @@
+//! From keys to bytes and back.
+
+use fullbloom::any;
+use fullbloom::dialect::Name;
+use fullbloom::sizing::{Request, Target};
+
+/// The input is a rate or a number of bits, a number of keys and the keys: a filter is built of them, encoded, read
+/// again, and must know every key, and answer as before.
+pub fn round_trip(name: Name, data: &[u8]) {
+    let [kind, size, expected, keys @ ..] = data else { return };
+    // LevelDB's bits for a rate are found by filling filters, which takes a while.
+    let by_bits = matches!(name, Name::LevelDb | Name::RocksDbBlock) || kind % 2 == 0;
+    let target = match by_bits {
+        true => Target::BitsPerKey(f64::from(*size) / 8.0),
+        false => Target::Fpr(1.0 / (1.0 + f64::from(*size) * f64::from(kind >> 1))),
+    };
+    let expected_keys = u64::from(*expected) * 16;
+    let Ok(mut builder) = any::builder(name, &Request { expected_keys, target }) else { return };
+    // The first byte of a key says how long it is.
+    let mut cut: Vec<&[u8]> = Vec::new();
+    let mut rest = keys;
+    while let [len, tail @ ..] = rest {
+        let (key, tail) = tail.split_at(usize::from(*len).min(tail.len()));
+        cut.push(key);
+        rest = tail;
+    }
+    builder.insert_batch(&cut);
+    let Ok(filter) = builder.finish() else { return };
+    let mut bytes = Vec::new();
+    filter.write_to(&mut bytes).expect("memory takes everything");
+    // A BitSet has no zeros at its end.
+    let (len, most) = (bytes.len() as u64, filter.encoded_len());
+    assert!(len == most || name == Name::JavaLsm && len < most, "{len} bytes of {most}");
+    let shape = filter.geometry();
+    let geometry = matches!(name, Name::Libbloom1 | Name::JavaLsm).then_some((shape.bit_len, shape.probes));
+    let read = match any::view(name, &bytes, geometry) {
+        Ok(read) => read,
+        // RocksDB stores no filter block for no keys.
+        Err(_) if bytes.is_empty() && cut.is_empty() => return,
+        Err(refusal) => panic!("what was written is refused: {refusal}"),
+    };
+    assert!(cut.iter().all(|key| filter.may_contain(key) && read.may_contain(key)), "a key is lost");
+    for key in [&b"absent"[..], b"", keys] {
+        assert_eq!(filter.may_contain(key), read.may_contain(key));
+    }
+}
