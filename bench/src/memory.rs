@@ -124,8 +124,16 @@ pub fn advise(block: *mut u8, len: usize) {
     unsafe { libc::madvise(block.wrapping_add(start).cast(), len, libc::MADV_HUGEPAGE) };
 }
 
+/// Why a contender that needs so much memory while it builds must stay out: it would take more than two fifths of what is
+/// free, and others build beside it.
+pub fn refused(needed: u64) -> Option<String> {
+    let available = available()?;
+    (needed > available / 5 * 2)
+        .then(|| format!("needs {} MiB to build, {} are free", needed >> 20, available >> 20))
+}
+
 /// Bytes that can be had without swapping; `None` where the system does not tell.
-pub fn available() -> Option<u64> {
+fn available() -> Option<u64> {
     let info = std::fs::read_to_string("/proc/meminfo").ok()?;
     let line = info.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     Some(line.trim().trim_end_matches("kB").trim().parse::<u64>().ok()? << 10)

@@ -22,7 +22,7 @@ pub fn all<K: Key>(size: Size) -> (Contenders<K>, Vec<String>) {
         Some(why) => missing.push(format!("{}: {why}", Fuse::NAME)),
     }
     #[cfg(fast_local)]
-    match super::rocksdb::all(size) {
+    match super::rocksdb::all(size, &mut missing) {
         Ok(found) => peers.extend(found),
         Err(error) => missing.push(format!("RocksDB: {error}")),
     }
@@ -177,10 +177,7 @@ impl Fuse {
             return Some("its 9 bits per key cannot be chosen".to_owned());
         }
         // Keys, and its lists while it builds.
-        let needed = size.members * 40;
-        let available = memory::available()?;
-        (needed > available / 2)
-            .then(|| format!("needs {} MiB to build, {} are free", needed >> 20, available >> 20))
+        memory::refused(size.members * 40)
     }
 }
 

@@ -5,20 +5,37 @@ use crate::fast_local::{self, Entries, FastLocal};
 use crate::keys::Key;
 #[cfg(librocksdb)]
 use crate::librocksdb;
-use crate::memory::Region;
+use crate::memory::{self, Region};
 use fullbloom::sizing::{Request, Target};
 use fullbloom::{Dialect, RocksDb, Size as _};
 use std::error::Error;
 
-/// The algorithm, and the library.
-pub fn all<K: Key>(size: Size) -> Result<Contenders<K>, Box<dyn Error>> {
+/// The algorithm, and the library; why others are missing goes to `missing`. Both keep all hashes while they build.
+pub fn all<K: Key>(size: Size, missing: &mut Vec<String>) -> Result<Contenders<K>, Box<dyn Error>> {
     let request = Request { expected_keys: size.members, target: Target::BitsPerKey(size.bits_per_key) };
     let probes = RocksDb::size(&request)?.geometry().probes;
-    Ok(vec![
-        Box::new(Avx2 { bytes: size.bytes as usize, probes, entries: Entries::new(), data: None }),
-        #[cfg(librocksdb)]
-        Box::new(Library { bits_per_key: size.bits_per_key, builder: None, built: None, content: None }),
-    ])
+    let hashes = size.members * 9;
+    let mut found: Contenders<K> = Vec::new();
+    match memory::refused(hashes) {
+        None => found.push(Box::new(Avx2 {
+            bytes: size.bytes as usize,
+            probes,
+            entries: Entries::new(),
+            data: None,
+        })),
+        Some(why) => missing.push(format!("{}: {why}", fast_local::NAME)),
+    }
+    #[cfg(librocksdb)]
+    match memory::refused(2 * hashes) {
+        None => found.push(Box::new(Library {
+            bits_per_key: size.bits_per_key,
+            builder: None,
+            built: None,
+            content: None,
+        })),
+        Some(why) => missing.push(format!("{}: {why}", librocksdb::NAME)),
+    }
+    Ok(found)
 }
 
 struct Avx2 {

@@ -162,3 +162,21 @@ fn raw_bits_need_their_two_numbers() {
     run(&args, b"a\n").fails_with("needs 10000 bytes, 1000 are there");
     run(&["check", &filter, "--dialect", "libbloom-1", "--bits", "8000"], b"a\n").fails_with("--probes");
 }
+
+#[test]
+fn answers_keep_the_order_of_the_keys_over_many_blocks_and_a_wrong_line_far_into_them_is_named() {
+    let dir = Dir::new();
+    let filter = dir.arg("f");
+    let members: String = (0..150_000).map(|i| format!("{:08x}\n", 2 * i)).collect();
+    run(&["build", "-q", "--hex", "--fpr", "1e-9", "-o", &filter], members.as_bytes()).exits(0);
+    let asked: String = (0..300_000).map(|i| format!("{i:08x}\n")).collect();
+    let out = run(&["check", "--hex", "--answers", &filter], asked.as_bytes()).exits(0);
+    assert!(out.text() == "1\n0\n".repeat(150_000));
+    let out = run(&["check", "--hex", &filter], asked.as_bytes()).exits(0);
+    assert!(out.text() == members);
+    let wrong = asked.clone() + "xyz\n" + &asked;
+    let keys = dir.file("keys", wrong);
+    let out = run(&["check", "--hex", "--answers", &filter, &dir.file("first", &asked), &keys], b"")
+        .fails_with("keys: line 300001, ");
+    assert!(out.text() == "1\n0\n".repeat(300_000), "the answers before it are given");
+}

@@ -40,6 +40,19 @@ fn a_pipe_and_a_file_and_a_packed_file_of_the_same_keys_give_the_same_bytes() {
     assert_eq!(filter.filter().expected_keys(), 50_000);
 }
 
+#[test]
+fn more_keys_than_are_kept_in_memory_give_the_same_bytes_from_a_file_and_from_a_pipe() {
+    let dir = Dir::new();
+    // 17 million keys, all but the last the empty one; 16 million hashes are kept in memory.
+    let text = ["\n".repeat((17 << 20) - 1), "last\n".to_owned()].concat();
+    let keys = dir.file("keys", &text);
+    let said = run(&["build", "--expected-keys", "17825792", "-o", "-", &keys], b"").exits(0).out;
+    let filter = GuardedFilter::decode(&said).unwrap();
+    assert_eq!((filter.filter().expected_keys(), filter.filter().keys()), (17 << 20, 2));
+    assert!(run(&["build", "-o", "-", &keys], b"").exits(0).out == said, "counted, and read again");
+    assert!(run(&["build", "-o", "-"], text.as_bytes()).exits(0).out == said, "kept in a temporary file");
+}
+
 /// A zstd frame of stored blocks: what the format calls raw.
 fn zstd(bytes: &[u8]) -> Vec<u8> {
     let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58];

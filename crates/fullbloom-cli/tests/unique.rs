@@ -117,5 +117,13 @@ fn keys_that_were_not_printed_are_not_remembered() {
     }
     run(&[&args[..], &["--hex"]].concat(), b"00\nzz\n").fails_with("line 2");
     assert_eq!(dir.read("s"), before, "after a wrong key");
+    #[cfg(unix)]
+    {
+        let mut limited = std::process::Command::new("sh");
+        limited.args(["-c", "ulimit -f 8; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_fullbloom")]).args(args);
+        limited.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        finish(limited, b"second\n").fails_with("s: cannot save: File too large");
+        assert_eq!((dir.read("s"), dir.names()), (before.clone(), vec!["s".to_owned()]), "after a full disk");
+    }
     assert_eq!(run(&args, b"first\nsecond\n").exits(0).text(), "second\n");
 }

@@ -1,7 +1,7 @@
 //! Whether other threads could be adding at this moment.
 //!
-//! An atomic `or` is fifteen times a plain one, and a key needs seven: a program that has only one thread should not pay for
-//! others. The C library knows, and says so to libraries in just this place.
+//! With atomic ors an add takes 76 ns instead of 28 (bench `libbloom --threaded`, an empty filter in the cache, seven probes): a
+//! program that has only one thread should not pay for others. The C library knows, and says so to libraries in just this place.
 
 use fullbloom::libbloom::raw::Writers;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering::Relaxed};

@@ -138,3 +138,8 @@ pub use dialect::*;
 pub use error::{DecodeError, FileError, MergeError, SizeError};
 pub use filter::{Answers, Dialect, Doubt, Filter, Format, Insert, Size, View, Weakness};
 pub use native::NativeFilter;
+
+/// The code of the tour is run with the examples.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tour.md")]
+struct Tour;

@@ -5,15 +5,19 @@ use crate::text;
 use fullbloom::any::Plan;
 use fullbloom_table::cassandra::rebuild::{Before, Proposal};
 use fullbloom_table::cassandra::replace::Written;
+use fullbloom_table::cassandra::{FilterProblem, sstable::FILTER};
 use serde_json::{Value, json};
 
 /// One line: what it was, what it is now.
-pub fn as_text(proposal: &Proposal<'_>, written: Option<&Written>) -> String {
+pub fn as_text(proposal: &Proposal<'_>, old_bytes: u64, written: Option<&Written>) -> String {
     let before = match &proposal.before {
         Some(Before { geometry, file_bytes }) => {
             format!("{} bits, {} probes, {}", geometry.bit_len, geometry.probes, text::bytes(*file_bytes))
         }
-        None => "no filter".to_owned(),
+        None => match old_bytes {
+            0 => "no filter".to_owned(),
+            bytes => format!("a damaged filter, {}", text::bytes(bytes)),
+        },
     };
     let Plan { geometry, encoded_len, expected_fpr, .. } = proposal.after;
     let mut text = format!(
@@ -29,7 +33,7 @@ pub fn as_text(proposal: &Proposal<'_>, written: Option<&Written>) -> String {
         text += &format!("  the old one: {problem}\n");
     }
     if let Some(Written { path, backup, .. }) = written {
-        if path != &proposal.sstable.path("Filter.db") {
+        if path != &proposal.sstable.path(FILTER) {
             text += &format!("  written to {}\n", path.display());
         }
         if let Some(backup) = backup {
@@ -37,6 +41,15 @@ pub fn as_text(proposal: &Proposal<'_>, written: Option<&Written>) -> String {
         }
     }
     text.lines().map(|line| text::printable(line).into_owned() + "\n").collect()
+}
+
+/// Bytes of the old file, whether it could be read or not; to be asked before it is replaced.
+pub fn bytes_before(proposal: &Proposal<'_>) -> u64 {
+    match (&proposal.before, &proposal.problem) {
+        (Some(before), _) => before.file_bytes,
+        (None, Some(FilterProblem::Missing { .. }) | None) => 0,
+        (None, Some(_)) => std::fs::metadata(proposal.sstable.path(FILTER)).map_or(0, |meta| meta.len()),
+    }
 }
 
 /// For machines.

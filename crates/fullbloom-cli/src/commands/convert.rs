@@ -143,8 +143,9 @@ fn folded(args: &Args, file: FilterFile) -> Result<NativeFilter, Failure> {
 
 fn refused(args: &Args, from: Name, cause: &ConvertError) -> Failure {
     let failure = Failure::new(args.filter.display(), format_args!("cannot become {}: {cause}", args.to));
+    let both_cassandra = [from, args.to].iter().all(|name| name.as_str().starts_with("cassandra"));
     match cause {
-        ConvertError::NeedsKeys { .. } if from.as_str().starts_with("cassandra") => failure.hint(format!(
+        ConvertError::NeedsKeys { .. } if both_cassandra => failure.hint(format!(
             "fullbloom rebuild makes Filter.db of the sstable's index; fullbloom build --dialect {} of a key list",
             args.to
         )),

@@ -201,17 +201,18 @@ impl Job<'_> {
             );
             return Err(Failure::new(path, why).hint("--force makes the filter of the keys that are there"));
         }
+        let old_bytes = cassandra::rebuild::bytes_before(&proposal);
         let written = match self.args.dry_run {
             true => None,
             false => Some(proposal.build().map_err(|e| refused(&path, &e))?.write(output)?),
         };
+        self.bytes.0 += old_bytes;
         self.count(&proposal);
-        self.tell(&proposal, written.as_ref())
+        self.tell(&proposal, old_bytes, written.as_ref())
     }
 
     fn count(&mut self, proposal: &Proposal<'_>) {
         self.made += 1;
-        self.bytes.0 += proposal.before.map_or(0, |before| before.file_bytes);
         self.bytes.1 += proposal.after.encoded_len;
         let (version, sentences) = (proposal.sstable.version.clone(), cassandra::rebuild::on_open(proposal));
         match self.openings.iter_mut().find(|(known, _, _)| *known == sentences) {
@@ -223,12 +224,17 @@ impl Job<'_> {
         }
     }
 
-    fn tell(&mut self, proposal: &Proposal<'_>, written: Option<&Written>) -> Result<(), Failure> {
+    fn tell(
+        &mut self,
+        proposal: &Proposal<'_>,
+        old_bytes: u64,
+        written: Option<&Written>,
+    ) -> Result<(), Failure> {
         if self.args.json {
             self.done.push(cassandra::rebuild::as_json(proposal, written));
             return Ok(());
         }
-        self.out.bytes(cassandra::rebuild::as_text(proposal, written).as_bytes())?;
+        self.out.bytes(cassandra::rebuild::as_text(proposal, old_bytes, written).as_bytes())?;
         self.out.pause()
     }
 

@@ -36,15 +36,37 @@ pub struct Call {
     pub third: u64,
 }
 
+#[cfg(not(target_env = "musl"))]
+type Request = libc::c_uint;
+#[cfg(target_env = "musl")]
+type Request = c_int;
+
+/// Whether a process may trace its children here: some sandboxes forbid it. Tests that need it say so and end.
+pub fn is_allowed() -> bool {
+    let mut command = Command::new("/");
+    // SAFETY: as in `run`.
+    unsafe { command.pre_exec(trace_me) };
+    // A directory cannot be run; where tracing is forbidden, that is told first.
+    let refused = command.spawn().err().and_then(|e| e.raw_os_error());
+    let allowed = refused == Some(libc::EACCES);
+    if !allowed {
+        println!("not run: processes may not be traced here ({refused:?})");
+    }
+    allowed
+}
+
+fn trace_me() -> io::Result<()> {
+    // SAFETY: the request takes no pointers.
+    match unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, no(), no()) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
 /// Runs the command, and does `deed` at its system call number `at`, counted from 0.
 pub fn run(mut command: Command, deed: Deed, at: usize) -> Traced {
     // SAFETY: the closure runs between fork and exec and makes one system call, which is safe there.
-    unsafe {
-        command.pre_exec(|| match libc::ptrace(libc::PTRACE_TRACEME, 0, no(), no()) {
-            -1 => Err(io::Error::last_os_error()),
-            _ => Ok(()),
-        });
-    }
+    unsafe { command.pre_exec(trace_me) };
     #[allow(clippy::zombie_processes)] // waited for below, by its number
     let child: Child = command.spawn().expect("the command can be started and traced");
     let pid = pid_t::try_from(child.id()).unwrap();
@@ -95,7 +117,7 @@ fn no() -> *mut c_void {
     ptr::null_mut()
 }
 
-fn request(request: libc::c_uint, pid: pid_t, data: usize) {
+fn request(request: Request, pid: pid_t, data: usize) {
     // SAFETY: these requests take a number in place of the data pointer and touch no memory of ours.
     let done = unsafe { libc::ptrace(request, pid, no(), data as *mut c_void) };
     assert_ne!(done, -1, "ptrace: {}", io::Error::last_os_error());

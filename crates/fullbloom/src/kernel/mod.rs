@@ -206,7 +206,6 @@ impl Cpu {
             Kernel::Avx512Bitalg => x86_64::Avx512Bitalg::detect().map(Cpu::Avx512Bitalg),
             #[cfg(target_arch = "aarch64")]
             Kernel::Neon => aarch64::Neon::detect().map(Cpu::Neon),
-            #[cfg(not(all(target_arch = "x86_64", target_arch = "aarch64")))]
             _ => None,
         }
     }
