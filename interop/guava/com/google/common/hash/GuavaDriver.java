@@ -2,7 +2,6 @@ package com.google.common.hash;
 
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
-import java.util.Arrays;
 
 /** In Guava's package, where a filter's strategy can be chosen. */
 public final class GuavaDriver {
