@@ -74,7 +74,6 @@ pub(crate) struct Probes {
     /// Byte `i` has the bits of the words of the run that begins at word `i`.
     pub(super) runs: &'static [u8; 8],
     /// The same with the words in the order in which AVX2 collects their signs: 0, 1, 4, 5, 2, 3, 6, 7.
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code))]
     pub(super) signs: &'static [u8; 8],
     pub(super) count: u32,
 }
@@ -110,6 +109,7 @@ impl Probes {
     }
 
     /// The words that these fields use, as bits of a byte.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn words(self, fields: u64) -> u8 {
         self.runs[first_word(fields) as usize & 7]
@@ -166,6 +166,7 @@ impl Group {
     }
 
     /// Panics unless all lines are those of this array.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn check(&self, lines: &[Line]) {
         assert!(self.bound <= lines.len() as u64, "line {} of {}", self.bound - 1, lines.len());

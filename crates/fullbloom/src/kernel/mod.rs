@@ -143,7 +143,7 @@ impl fmt::Display for KernelError {
 impl std::error::Error for KernelError {}
 
 /// What a kernel is, whatever the layout, and every layout's operations on it.
-pub(crate) trait Body: local::Local {
+pub(crate) trait Body: local::Local + split::Split {
     /// It multiplies eight 64-bit words at once.
     const WIDE: bool = false;
 }
@@ -206,7 +206,6 @@ impl Cpu {
             Kernel::Avx512Bitalg => x86_64::Avx512Bitalg::detect().map(Cpu::Avx512Bitalg),
             #[cfg(target_arch = "aarch64")]
             Kernel::Neon => aarch64::Neon::detect().map(Cpu::Neon),
-            #[cfg(not(all(target_arch = "x86_64", target_arch = "aarch64")))]
             _ => None,
         }
     }

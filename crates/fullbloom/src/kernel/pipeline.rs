@@ -88,8 +88,10 @@ impl Hasher<u64> for Ready {
 }
 
 /// A hasher on a kernel that is [`Body::WIDE`].
+#[cfg(target_arch = "x86_64")]
 pub(crate) struct Wide<H>(pub(crate) H);
 
+#[cfg(target_arch = "x86_64")]
 impl<K, H: Hasher<K>> Hasher<K> for Wide<H> {
     #[inline(always)]
     fn hash(&self, key: &K) -> u64 {

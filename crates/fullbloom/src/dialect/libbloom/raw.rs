@@ -135,6 +135,7 @@ impl<'a, const WRAPS: bool> Raw<'a, WRAPS> {
 }
 
 /// Everything a test needs, in six registers, so that a C function can end in a jump to it.
+#[cfg(target_arch = "x86_64")]
 type Test = unsafe extern "C" fn(*const AtomicU8, usize, u64, *const u8, i32, u32) -> i32;
 
 /// Position by position, on any CPU: the definition.
