@@ -3,10 +3,12 @@
 use crate::commands::{
     bench, build, check, completions, convert, inspect, man, merge, plan, rebuild, table, unique, verify,
 };
+use crate::error::Failure;
 use crate::input::KeyFormat;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use fullbloom::dialect::Name;
+use fullbloom::typed::KeyType;
 use std::path::PathBuf;
 
 /// Bloom filters of storage engines, bit for bit: plan, build, check and inspect them
@@ -68,8 +70,43 @@ pub struct KeyArgs {
 impl KeyArgs {
     /// How the keys are written.
     pub fn format(&self) -> KeyFormat {
-        KeyFormat { end: if self.null { 0 } else { b'\n' }, hex: self.hex }
+        KeyFormat { end: if self.null { 0 } else { b'\n' }, hex: self.hex, typed: None }
     }
+}
+
+/// What the keys are.
+#[derive(Debug, Args)]
+pub struct TypeArgs {
+    /// What the keys are, hashed as the dialect's system hashes such values
+    #[arg(long, value_name = "T", value_parser = key_type(), default_value = "bytes", conflicts_with = "hex")]
+    pub key_type: KeyType,
+}
+
+impl TypeArgs {
+    /// Keys of this dialect, written so.
+    pub fn apply(&self, format: KeyFormat, dialect: Name) -> Result<KeyFormat, Failure> {
+        if self.key_type == KeyType::Bytes {
+            return Ok(format);
+        }
+        let known = self.key_type.require(dialect);
+        known.map_err(|e| Failure::new(format_args!("--key-type {}", self.key_type), e))?;
+        Ok(KeyFormat { typed: Some((self.key_type, dialect)), ..format })
+    }
+}
+
+/// Reads a type of keys; help and completions list them.
+fn key_type() -> impl TypedValueParser<Value = KeyType> {
+    let about = |known: KeyType| match known {
+        KeyType::Bytes => "bytes as they are",
+        KeyType::Text => "text in UTF-8",
+        KeyType::Utf16 => "text, hashed as UTF-16 (Guava's unencodedCharsFunnel)",
+        KeyType::Int => "32-bit integers in decimal",
+        KeyType::Long => "64-bit integers in decimal",
+        KeyType::Float => "32-bit floating-point numbers",
+        _ => "64-bit floating-point numbers",
+    };
+    let listed = KeyType::ALL.iter().map(|known| PossibleValue::new(known.as_str()).help(about(*known)));
+    PossibleValuesParser::new(listed.collect::<Vec<_>>()).try_map(|name| name.parse::<KeyType>())
 }
 
 /// Reads the name of a dialect; help and completions list them.

@@ -2,6 +2,10 @@
 
 use crate::error::Failure;
 use crate::output;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use fullbloom::any::AnyFilter;
+use fullbloom::dialect::Name;
 use fullbloom::file;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -54,6 +58,20 @@ impl<'a> Destination<'a> {
                 written.map_err(|e| Failure::new("standard output", format_args!("cannot write: {e}")))
             }
         }
+    }
+
+    /// Writes a filter; in gzip, as DCSO's program does on demand, if the file is named `.gz` and the dialect is DCSO's.
+    pub fn write_filter(&self, filter: &dyn AnyFilter) -> Result<(), Failure> {
+        let packed =
+            matches!(self, Destination::File(path) if path.extension().is_some_and(|ext| ext == "gz"));
+        if !packed || filter.dialect() != Name::Dcso {
+            return self.write(|out| filter.write_to(out));
+        }
+        self.write(|out| {
+            let mut gzip = GzEncoder::new(out, Compression::default());
+            filter.write_to(&mut gzip)?;
+            gzip.finish().map(|_| ())
+        })
     }
 
     /// Whether it is the file at `path`, which need not be there yet.

@@ -266,9 +266,8 @@ fn tables_fit_the_width_they_are_given() {
     let table = with_damage();
     for width in [60usize, 80, 100, 132] {
         for args in [&["inspect", "--summary"][..], &["inspect"], &["plan", "--from"]] {
-            let args: Vec<&str> = args.iter().copied().collect();
             let path = arg(table.root.path());
-            let mut command = command(&[&args[..], &[path.as_str()]].concat());
+            let mut command = command(&[args, &[path.as_str()]].concat());
             command.env("COLUMNS", width.to_string());
             let out = finish(command, b"");
             let rows = out.text().lines().filter(|line| line.starts_with("  ") && !line.contains(": "));

@@ -57,9 +57,9 @@ fn libbloom_gains_and_loses_its_header_only_where_keys_stay_where_they_are() {
         run(&[&args[..], &sized].concat(), b"")
     };
     with("1000", "0.01").fails_with("make 9585 bits and 7 probes, the filter has 16384 and 7");
-    let numbers = (1500..1800).find_map(|keys: u32| {
-        let fpr = (-16384.5 / f64::from(keys) * std::f64::consts::LN_2.powi(2)).exp();
-        (with(&keys.to_string(), &fpr.to_string()).code == 0).then_some(keys)
+    let numbers = (1500..1800).find(|keys: &u32| {
+        let fpr = (-16384.5 / f64::from(*keys) * std::f64::consts::LN_2.powi(2)).exp();
+        with(&keys.to_string(), &fpr.to_string()).code == 0
     });
     assert!(numbers.is_some(), "no numbers make 16384 bits");
     let verified = run(&["verify", &file, "--keys", "-"], lines(1500).as_bytes()).exits(0);

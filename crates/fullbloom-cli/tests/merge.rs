@@ -48,7 +48,7 @@ fn every_dialect_that_can_be_merged_finds_the_keys_of_both() {
             let args =
                 ["build", "--dialect", name.as_str(), "-o", "-", "--fpr", "0.01", "--expected-keys", "2000"];
             let built = run(&args, text.as_bytes()).exits(0).out;
-            assert_eq!(dir.read("both"), built, "{name}: the same bytes as from all keys");
+            assert!(dir.read("both") == built, "{name}: the same bytes as from all keys");
         }
     }
 }

@@ -24,8 +24,9 @@ pub use growing::{AnyGrowing, decode, growing};
 use crate::dialect::rocksdb::Kind;
 use crate::dialect::{Name, RocksDb, RocksDbLegacy};
 use crate::error::{DecodeError, SizeError};
-use crate::filter::{Doubt, Filter, Format, Insert, Size, View};
+use crate::filter::{Doubt, Filter, Format, Insert, Size, View, Weakness};
 use crate::sizing::{Geometry, Request, Target};
+use crate::typed::KeyType;
 use std::io;
 
 /// A filter of some dialect.
@@ -54,6 +55,10 @@ pub trait AnyFilter: Send + Sync {
     fn estimated_keys(&self) -> Option<f64>;
     /// What in the decoded numbers cannot be as the system wrote it, though it can be answered from.
     fn doubt(&self) -> Option<Doubt>;
+    /// Where the format does not keep what it promises.
+    fn weakness(&self) -> Option<Weakness> {
+        None
+    }
     /// Writes the encoded filter.
     fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()>;
 }
@@ -81,6 +86,8 @@ pub struct Plan {
     pub encoded_len: u64,
     /// The rate to expect once the expected keys are in, by the dialect's model.
     pub expected_fpr: f64,
+    /// Where the format does not keep what it promises.
+    pub weakness: Option<Weakness>,
 }
 
 /// Calls `$body` with `$D` standing for the dialect's type, or `$full` with the kind of full filter, which
@@ -199,6 +206,7 @@ fn planned<D: Size + Format>(request: &Request) -> Result<Plan, SizeError> {
         geometry: sized.geometry(),
         encoded_len: sized.encoded_len(),
         expected_fpr: sized.expected_fpr(request.expected_keys as f64),
+        weakness: sized.weakness(),
     })
 }
 
@@ -296,6 +304,41 @@ pub fn view<'a>(
     )
 }
 
+/// As [`view`], for keys of this type, given as their bytes ([`Value::key`](crate::typed::Value::key)).
+pub fn view_for<'a>(
+    keys: KeyType,
+    dialect: Name,
+    bytes: &'a [u8],
+    geometry: Option<(u64, u32)>,
+) -> Result<Box<dyn AnyFilter + 'a>, DecodeError> {
+    if !keys.is_number() {
+        return view(dialect, bytes, geometry);
+    }
+    with_dialect!(
+        dialect,
+        D => Ok(Box::new(typed_view::<D>(bytes, geometry)?.for_numbers())),
+        _kind => view(dialect, bytes, geometry),
+        native => view(dialect, bytes, geometry)
+    )
+}
+
+/// As [`builder`], for keys of this type, given as their bytes ([`Value::key`](crate::typed::Value::key)).
+pub fn builder_for(
+    keys: KeyType,
+    dialect: Name,
+    request: &Request,
+) -> Result<Box<dyn AnyBuilder>, SizeError> {
+    if !keys.is_number() {
+        return builder(dialect, request);
+    }
+    with_dialect!(
+        dialect,
+        D => Ok(Box::new(Filter::<D>::new(request)?.for_numbers())),
+        _kind => builder(dialect, request),
+        native => builder(dialect, request)
+    )
+}
+
 fn typed_view<D: Format>(bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<View<'_, D>, DecodeError> {
     match geometry {
         Some((bit_len, probes)) => D::view_exact(bytes, bit_len, probes),
@@ -346,6 +389,10 @@ impl<D: Format, S: AsRef<[u8]> + Send + Sync> AnyFilter for Filter<D, S> {
 
     fn doubt(&self) -> Option<Doubt> {
         Filter::dialect(self).doubt()
+    }
+
+    fn weakness(&self) -> Option<Weakness> {
+        Filter::dialect(self).weakness()
     }
 
     fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {

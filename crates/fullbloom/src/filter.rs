@@ -85,6 +85,11 @@ pub trait Dialect: Clone + Send + Sync {
         bits::count_ones(bits, self.geometry().bit_len)
     }
 
+    /// Where the format does not keep what it promises; `None` for nothing known.
+    fn weakness(&self) -> Option<Weakness> {
+        None
+    }
+
     /// Bytes the array occupies in memory.
     fn byte_len(&self) -> u64 {
         self.geometry().byte_len()
@@ -185,6 +190,21 @@ pub struct Doubt {
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.cause.fmt(f)
+    }
+}
+
+/// A format does not keep what it promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Weakness {
+    /// Why, and what to do about it.
+    pub why: &'static str,
+    /// Whatever the keys are; else only with some keys.
+    pub with_all_keys: bool,
+}
+
+impl fmt::Display for Weakness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.why)
     }
 }
 
@@ -311,6 +331,12 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
         let dialect = map(self.dialect);
         debug_assert_eq!(byte_len, dialect.byte_len());
         Filter { dialect, bits: self.bits }
+    }
+
+    /// The same filter for keys that are numbers; see [`Dialect::for_numbers`].
+    #[must_use]
+    pub fn for_numbers(self) -> Self {
+        self.map_dialect(D::for_numbers)
     }
 
     /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate.

@@ -136,7 +136,7 @@ mod wire;
 pub use bits::Owned;
 pub use dialect::*;
 pub use error::{DecodeError, FileError, MergeError, SizeError};
-pub use filter::{Answers, Dialect, Doubt, Filter, Format, Insert, Size, View};
+pub use filter::{Answers, Dialect, Doubt, Filter, Format, Insert, Size, View, Weakness};
 pub use native::NativeFilter;
 
 /// The code of the tour is run with the examples.

@@ -77,6 +77,12 @@ impl KeyType {
         }
     }
 
+    /// Whether the system of this dialect has keys of this type.
+    pub fn require(self, dialect: Name) -> Result<(), TypeError> {
+        let sample: &[u8] = if self.is_number() { b"0" } else { b"" };
+        self.parse(sample).and_then(|value| value.key(dialect)).map(|_| ())
+    }
+
     /// Whether keys are hashed [`for_numbers`](crate::Dialect::for_numbers).
     pub fn is_number(self) -> bool {
         matches!(self, KeyType::Int | KeyType::Long | KeyType::Float | KeyType::Double)
@@ -113,6 +119,31 @@ impl KeyType {
 impl fmt::Display for KeyType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
+    }
+}
+
+/// The text is not the name of a type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownType(String);
+
+impl fmt::Display for UnknownType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} is not a type of keys; known are ", self.0)?;
+        for (i, known) in KeyType::ALL.iter().enumerate() {
+            write!(f, "{}{known}", if i == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for UnknownType {}
+
+impl FromStr for KeyType {
+    type Err = UnknownType;
+
+    fn from_str(text: &str) -> Result<KeyType, UnknownType> {
+        let found = KeyType::ALL.iter().find(|known| known.as_str() == text);
+        found.copied().ok_or_else(|| UnknownType(text.to_owned()))
     }
 }
 

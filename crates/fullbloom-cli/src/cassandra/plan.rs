@@ -224,9 +224,7 @@ impl Planned {
                 text::decimal(row.useless_reads, 4),
             ]);
         }
-        text::printable(&heading.trim_end().to_owned()).into_owned()
-            + "\n"
-            + &table.render_within(output::width())
+        text::printable(heading.trim_end()).into_owned() + "\n" + &table.render_within(output::width())
     }
 
     /// For machines.

@@ -2,7 +2,7 @@
 
 mod native;
 
-use crate::args::{self, KeyArgs};
+use crate::args::{self, KeyArgs, TypeArgs};
 use crate::destination::Destination;
 use crate::error::{Failure, Status};
 use crate::facts::{Facts, NativeFacts};
@@ -34,11 +34,15 @@ Examples:
   fullbloom build keys.txt --secret keys.secret -o keyed.bloom
   fullbloom build --dialect cassandra --fpr 0.01 keys.txt -o nb-1-big-Filter.db
   fullbloom build --dialect leveldb --bits-per-key 10 keys.txt -o filter.block
-  fullbloom build --dialect libbloom-1 --bits 8M --probes 5 keys.txt -o keys.bits"
+  fullbloom build --dialect libbloom-1 --bits 8M --probes 5 keys.txt -o keys.bits
+  fullbloom build --dialect spark --key-type long --fpr 3% ids.txt -o ids.sketch"
 )]
 pub struct Args {
     #[command(flatten)]
     keys: KeyArgs,
+
+    #[command(flatten)]
+    types: TypeArgs,
 
     /// The filter file to write; - for standard output
     #[arg(short, long, value_name = "FILTER")]
@@ -115,7 +119,7 @@ fn build(args: &Args) -> Result<(), Refusal> {
     if args.dialect != Name::Native {
         args.native.refuse_for(args.dialect)?;
     }
-    let mut keys = Keys::new(&args.keys.files, args.keys.format())?;
+    let mut keys = Keys::new(&args.keys.files, args.types.apply(args.keys.format(), args.dialect)?)?;
     let destination = Destination::new(&args.output)?;
     if keys.include(&args.output) {
         let failure =
@@ -132,7 +136,8 @@ fn build(args: &Args) -> Result<(), Refusal> {
         None if uncounted => 0,
         None => keys.count(&Progress::new("counting keys", keys.total()))?,
     };
-    let mut builder = any::builder(args.dialect, &Request { expected_keys, target })?;
+    let mut builder =
+        any::builder_for(args.types.key_type, args.dialect, &Request { expected_keys, target })?;
     let mut inserted = 0;
     let progress = Progress::new("inserting keys", keys.total());
     keys.for_each_batch(&progress, |batch| {
@@ -143,7 +148,7 @@ fn build(args: &Args) -> Result<(), Refusal> {
     drop(progress);
     let filter = builder.finish()?;
 
-    destination.write(|out| filter.write_to(out))?;
+    destination.write_filter(&*filter)?;
     warn_of_name(args);
     if inserted == 0 && is_sized_by_its_keys(args.dialect) && filter.encoded_len() == 0 {
         output::warning(&format!(

@@ -1,13 +1,14 @@
 //! `fullbloom check FILTER [KEYS…]`: which keys may be there, as `grep` would say it.
 
-use crate::args::{self, KeyArgs};
+use crate::args::{self, KeyArgs, TypeArgs};
 use crate::error::{Failure, Status};
-use crate::input::{BATCH, FilterFile, Keys, open_table, threads};
+use crate::input::{BATCH, FilterFile, KeyFormat, Keys, open_table, threads};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::secret::SecretArgs;
 use crate::sizing::GeometryArgs;
 use fullbloom::dialect::Name;
+use fullbloom::typed::KeyType;
 use fullbloom_table::PrefixExtractor;
 use fullbloom_table::filter::Question;
 use std::ops::ControlFlow;
@@ -25,6 +26,7 @@ Examples:
   zcat urls.gz | fullbloom check -c keys.bloom
   fullbloom check keyed.bloom --secret keyed.secret asked.txt
   fullbloom check ma-1-big-Filter.db --hex --answers < partition-keys.hex
+  fullbloom check ids.sketch --key-type long -v < ids.txt
   fullbloom check 000123.sst --op seek --answers < prefixes.txt
   printf 'key' | fullbloom check -q keys.bloom && echo maybe")]
 pub struct Args {
@@ -33,6 +35,9 @@ pub struct Args {
 
     #[command(flatten)]
     keys: KeyArgs,
+
+    #[command(flatten)]
+    types: TypeArgs,
 
     /// The filter's dialect, where its name and bytes do not tell
     #[arg(long, value_name = "D", value_parser = args::dialect())]
@@ -114,7 +119,10 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             output::warning(&format!("{}: no filter: every key may be there", args.filter.display()));
         }
         let question = args.op.into();
-        return answer_all(args, |keys, answers| {
+        if args.types.key_type != KeyType::Bytes {
+            return Err(Failure::new("--key-type", "the keys of tables are bytes"));
+        }
+        return answer_all(args, args.keys.format(), |keys, answers| {
             for (key, answer) in keys.iter().zip(answers) {
                 *answer = filter.may_match(question, key)?;
             }
@@ -125,7 +133,8 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::new("--op", "only tables can be asked for seeks"));
     }
     let read = if args.map { FilterFile::map } else { FilterFile::load };
-    let file = read(&args.filter, args.dialect, args.geometry.geometry())?.with_secret(args.secret.read()?);
+    let file = read(&args.filter, args.dialect, args.geometry.geometry())?;
+    let file = file.with_secret(args.secret.read()?).with_key_type(args.types.key_type);
     let opened = file.open()?;
     if args.explain {
         let (path, dialect) = (args.filter.display(), opened.filter.dialect());
@@ -143,7 +152,8 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     for warning in &opened.warnings {
         output::warning(&format!("{}: {warning}", args.filter.display()));
     }
-    answer_all(args, |keys, answers| {
+    let format = args.types.apply(args.keys.format(), file.dialect())?;
+    answer_all(args, format, |keys, answers| {
         opened.filter.may_contain_batch(keys, answers);
         Ok(())
     })
@@ -152,9 +162,10 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
 /// Asks for all keys and prints what is wanted of the answers.
 fn answer_all(
     args: &Args,
+    format: KeyFormat,
     ask: impl Fn(&[&[u8]], &mut [bool]) -> Result<(), Failure> + Sync,
 ) -> Result<Status, Failure> {
-    let mut keys = Keys::new(&args.keys.files, args.keys.format())?;
+    let mut keys = Keys::new(&args.keys.files, format)?;
     let mut out = Output::stdout()?;
     // Keys printed on the terminal would run through the bar.
     let progress =

@@ -88,7 +88,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         sound(path, &other)?;
         merged.merge_encoded(other.bytes(), geometry).map_err(|e| refused(first, path, &e))?;
     }
-    destination.write(|out| merged.write_to(out))?;
+    destination.write_filter(&*merged)?;
     summarise(args, destination, &*merged, None)
 }
 

@@ -123,7 +123,10 @@ fn row(dialect: Name, args: &Args) -> Row {
 impl Row {
     fn new(dialect: Name, plan: Result<Plan, SizeError>, args: &Args) -> Row {
         let note = match &plan {
-            Ok(plan) => shortfall(plan, args),
+            Ok(plan) => {
+                let notes = shortfall(plan, args).into_iter().chain(plan.weakness.map(|w| w.to_string()));
+                notes.reduce(|all, note| format!("{all}; {note}"))
+            }
             Err(e) => Some(e.to_string()),
         };
         Row { dialect, plan, native: None, note }

@@ -31,6 +31,8 @@ pub struct Facts {
     native: Option<NativeFacts>,
     recognised: Option<String>,
     sstable: Option<SstableFacts>,
+    /// What holds only for some keys.
+    note: Option<&'static str>,
     warnings: Vec<String>,
 }
 
@@ -41,8 +43,10 @@ impl Facts {
     }
 
     /// Of a filter that occupies `bytes` bytes of a file.
-    pub fn of(path: &Path, filter: &dyn AnyFilter, bytes: u64, warnings: Vec<String>) -> Facts {
+    pub fn of(path: &Path, filter: &dyn AnyFilter, bytes: u64, mut warnings: Vec<String>) -> Facts {
         let geometry = filter.geometry();
+        let weakness = filter.weakness();
+        warnings.extend(weakness.filter(|w| w.with_all_keys).map(|w| w.to_string()));
         Facts {
             path: path.display().to_string(),
             dialect: filter.dialect(),
@@ -56,6 +60,7 @@ impl Facts {
             native: None,
             recognised: None,
             sstable: None,
+            note: weakness.filter(|w| !w.with_all_keys).map(|w| w.why),
             warnings,
         }
     }
@@ -108,6 +113,9 @@ impl Facts {
         if let Some(how) = &self.recognised {
             object.insert("recognised".into(), how.as_str().into());
         }
+        if let Some(note) = self.note {
+            object.insert("note".into(), note.into());
+        }
         object.insert("warnings".into(), self.warnings.as_slice().into());
         Value::Object(object)
     }
@@ -140,6 +148,9 @@ impl Facts {
         }
         for (name, value) in self.sstable.iter().flat_map(SstableFacts::lines) {
             line(name, text::printable(&value).into_owned());
+        }
+        if let Some(note) = self.note {
+            line("note", note.to_owned());
         }
         for warning in &self.warnings {
             line("warning", warning.clone());

@@ -4,6 +4,8 @@ use super::ends::Ends;
 use super::source::Label;
 use super::{KeyFormat, hex};
 use crate::error::Failure;
+use fullbloom::dialect::Name;
+use fullbloom::typed::KeyType;
 use std::ops::ControlFlow;
 
 /// Keys asked or inserted at once: enough for the library to keep memory busy, few enough to stay in L1.
@@ -14,7 +16,7 @@ pub const BATCH: usize = 1024;
 pub struct Batch<'a> {
     /// The keys.
     pub keys: &'a [&'a [u8]],
-    /// The records they came in, without their ends; the same as the keys unless those are written in hex.
+    /// The records they came in, without their ends; the same as the keys unless those are written in hex or as values.
     pub records: &'a [&'a [u8]],
 }
 
@@ -24,15 +26,17 @@ pub struct Splitter {
     format: KeyFormat,
     /// Records before the present batch, to name a line.
     before: u64,
-    /// Bytes of the present batch's keys, where they are written in hex.
+    /// Bytes of the present batch's keys, where records are not the keys themselves.
     decoded: Vec<u8>,
+    /// Where each of those keys ends.
+    ends: Vec<usize>,
 }
 
 /// What ends a block early.
 #[derive(Debug)]
 pub enum SplitError {
-    /// A record is not the hex of a key.
-    Hex {
+    /// A record does not stand for a key.
+    Record {
         /// Its number, from 1.
         record: u64,
         /// What is wrong with it.
@@ -47,7 +51,7 @@ pub enum SplitError {
 impl Splitter {
     /// For the records of one source.
     pub fn new(format: KeyFormat) -> Splitter {
-        Splitter { format, before: 0, decoded: Vec::new() }
+        Splitter { format, before: 0, decoded: Vec::new(), ends: Vec::new() }
     }
 
     /// Records handed out since the beginning, or since this was last asked.
@@ -84,14 +88,14 @@ impl Splitter {
         records: &[&[u8]],
         each: &mut impl FnMut(&Batch<'_>) -> Result<ControlFlow<()>, Failure>,
     ) -> Result<ControlFlow<()>, SplitError> {
-        let (records, refused) = if self.format.hex { self.decode(records) } else { (records, None) };
-        let flow = if self.format.hex {
-            let mut rest = &self.decoded[..];
+        let written = self.format.hex || self.format.typed.is_some();
+        let (records, refused) = if written { self.decode(records) } else { (records, None) };
+        let flow = if written {
+            let mut start = 0;
             let mut keys: Vec<&[u8]> = Vec::with_capacity(BATCH);
-            for record in records {
-                let (key, after) = rest.split_at(record.len() / 2);
-                keys.push(key);
-                rest = after;
+            for &end in &self.ends {
+                keys.push(&self.decoded[start..end]);
+                start = end;
             }
             each(&Batch { keys: &keys, records })
         } else {
@@ -104,26 +108,39 @@ impl Splitter {
         }
     }
 
-    /// Decodes until a record is not hex; those before it, which are still handed out, and what is wrong.
+    /// Decodes until a record does not stand for a key; those before it, which are still handed out, and what is wrong.
     fn decode<'r, 'k>(&mut self, records: &'r [&'k [u8]]) -> (&'r [&'k [u8]], Option<SplitError>) {
         self.decoded.clear();
+        self.ends.clear();
         for (i, record) in records.iter().enumerate() {
-            if let Err(why) = hex::decode(record, &mut self.decoded) {
+            let decoded = match self.format.typed {
+                Some((key_type, dialect)) => typed(key_type, dialect, record, &mut self.decoded),
+                None => hex::decode(record, &mut self.decoded),
+            };
+            if let Err(why) = decoded {
                 let number = self.before + i as u64 + 1;
                 let carriage_return = record.ends_with(b"\r");
-                return (&records[..i], Some(SplitError::Hex { record: number, why, carriage_return }));
+                return (&records[..i], Some(SplitError::Record { record: number, why, carriage_return }));
             }
+            self.ends.push(self.decoded.len());
         }
         (records, None)
     }
+}
+
+/// Appends the bytes that the dialect's system makes of a value, or says what is wrong with its text.
+fn typed(key_type: KeyType, dialect: Name, record: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
+    let key = key_type.parse(record).and_then(|value| value.key(dialect)).map_err(|e| e.to_string())?;
+    out.extend_from_slice(key.as_ref());
+    Ok(())
 }
 
 impl SplitError {
     /// The error of a block that so many records of the source come before.
     pub fn after(self, records: u64) -> SplitError {
         match self {
-            SplitError::Hex { record, why, carriage_return } => {
-                SplitError::Hex { record: record + records, why, carriage_return }
+            SplitError::Record { record, why, carriage_return } => {
+                SplitError::Record { record: record + records, why, carriage_return }
             }
             receiver @ SplitError::Receiver(_) => receiver,
         }
@@ -132,7 +149,7 @@ impl SplitError {
     /// The failure, with the name of the source.
     pub fn in_source(self, name: &Label) -> Failure {
         match self {
-            SplitError::Hex { record, why, carriage_return } => {
+            SplitError::Record { record, why, carriage_return } => {
                 let failure = Failure::new(name, format_args!("line {record}, {why}"));
                 if carriage_return { failure.hint("remove carriage returns: tr -d '\\r'") } else { failure }
             }
@@ -156,8 +173,8 @@ mod tests {
         Ok(keys)
     }
 
-    const LINES: KeyFormat = KeyFormat { end: b'\n', hex: false };
-    const HEX: KeyFormat = KeyFormat { end: b'\n', hex: true };
+    const LINES: KeyFormat = KeyFormat { end: b'\n', hex: false, typed: None };
+    const HEX: KeyFormat = KeyFormat { end: b'\n', hex: true, typed: None };
 
     #[test]
     fn every_record_is_a_key_at_every_batch_border() {
@@ -173,7 +190,7 @@ mod tests {
     #[test]
     fn empty_lines_are_empty_keys_and_carriage_returns_stay() {
         assert_eq!(split(b"\n\na\r\n", LINES).unwrap(), [&b""[..], b"", b"a\r"]);
-        let zeros = KeyFormat { end: 0, hex: false };
+        let zeros = KeyFormat { end: 0, hex: false, typed: None };
         assert_eq!(split(b"a\nb\0\0c", zeros).unwrap(), [&b"a\nb"[..], b"", b"c"]);
     }
 
@@ -190,9 +207,21 @@ mod tests {
             seen += batch.keys.len();
             Ok(ControlFlow::Continue(()))
         });
-        let Err(SplitError::Hex { record, .. }) = refused else { panic!("{refused:?}") };
+        let Err(SplitError::Record { record, .. }) = refused else { panic!("{refused:?}") };
         assert_eq!(record, BATCH as u64 + 5);
         assert_eq!(seen, BATCH + 4, "the keys before it are handed out");
+    }
+
+    #[test]
+    fn values_become_the_bytes_their_dialect_makes_of_them() {
+        let typed = |key_type, dialect| KeyFormat { typed: Some((key_type, dialect)), ..LINES };
+        let ints = split(b"1\n-1\n", typed(KeyType::Int, Name::Spark)).unwrap();
+        assert_eq!(ints, [[1, 0, 0, 0, 0, 0, 0, 0], [0xff; 8]]);
+        assert_eq!(split(b"258", typed(KeyType::Int, Name::Cassandra)).unwrap(), [[0, 0, 1, 2]]);
+        assert_eq!(split("é\n".as_bytes(), typed(KeyType::Utf16, Name::Guava)).unwrap(), [[0xe9, 0]]);
+        let refused = split(b"1\n2\n0x3\n", typed(KeyType::Long, Name::Parquet));
+        let Err(SplitError::Record { record: 3, why, .. }) = refused else { panic!("{refused:?}") };
+        assert!(why.contains("no number of type long"), "{why}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! A filter file: its bytes, what they are, and the filter in them.
 
+use super::gzip;
 use crate::error::Failure;
 use crate::facts::NativeFacts;
 use fullbloom::any::{self, AnyFilter};
@@ -7,6 +8,7 @@ use fullbloom::cassandra::Descriptor;
 use fullbloom::dialect::Name;
 use fullbloom::file::{self, Mapped};
 use fullbloom::native::{GuardedFilter, Hashing, Secret};
+use fullbloom::typed::KeyType;
 use fullbloom::{DecodeError, Owned, sniff};
 use std::path::{Path, PathBuf};
 
@@ -18,6 +20,7 @@ pub struct FilterFile {
     dialect: Name,
     geometry: Option<(u64, u32)>,
     secret: Option<Secret>,
+    key_type: KeyType,
     recognised: String,
 }
 
@@ -25,6 +28,8 @@ pub struct FilterFile {
 enum Bytes {
     Loaded(Owned),
     Mapped(Mapped),
+    /// What was in a compressed file.
+    Unpacked(Vec<u8>),
 }
 
 impl AsRef<[u8]> for Bytes {
@@ -32,6 +37,7 @@ impl AsRef<[u8]> for Bytes {
         match self {
             Bytes::Loaded(bytes) => bytes.as_ref(),
             Bytes::Mapped(map) => map.as_ref(),
+            Bytes::Unpacked(bytes) => bytes,
         }
     }
 }
@@ -61,7 +67,10 @@ impl FilterFile {
         geometry: Option<(u64, u32)>,
     ) -> Result<FilterFile, Failure> {
         let mapped = Self::map(path, dialect, geometry)?;
-        Ok(FilterFile { bytes: Bytes::Loaded(file::read(path)?), ..mapped })
+        match mapped.bytes {
+            Bytes::Mapped(_) => Ok(FilterFile { bytes: Bytes::Loaded(file::read(path)?), ..mapped }),
+            _ => Ok(mapped),
+        }
     }
 
     /// Maps a file: only what is asked for is read, but nobody may cut it short meanwhile. Without a dialect it
@@ -72,22 +81,33 @@ impl FilterFile {
         geometry: Option<(u64, u32)>,
     ) -> Result<FilterFile, Failure> {
         let map = Mapped::open(path)?;
+        let bytes = match gzip::unpack(map.as_ref()) {
+            None => Bytes::Mapped(map),
+            Some(Ok(unpacked)) => Bytes::Unpacked(unpacked),
+            Some(Err(e)) => return Err(Failure::new(path.display(), format_args!("gzip: {e}"))),
+        };
         let (dialect, recognised) = match dialect {
             Some(dialect) => (dialect, "as told by --dialect".to_owned()),
             None => {
-                let found = sniff::recognise(Some(path), map.as_ref());
-                let (dialect, how) = found.map_err(|e| unknown(path, map.as_ref(), &e))?;
+                let found = sniff::recognise(Some(path), bytes.as_ref());
+                let (dialect, how) = found.map_err(|e| unknown(path, bytes.as_ref(), &e))?;
                 (dialect, how.to_string())
             }
         };
-        let (path, bytes) = (path.to_owned(), Bytes::Mapped(map));
-        Ok(FilterFile { path, bytes, dialect, geometry, secret: None, recognised })
+        let (path, key_type) = (path.to_owned(), KeyType::Bytes);
+        Ok(FilterFile { path, bytes, dialect, geometry, secret: None, key_type, recognised })
     }
 
     /// The filter is keyed with this secret, if any.
     #[must_use]
     pub fn with_secret(self, secret: Option<Secret>) -> FilterFile {
         FilterFile { secret, ..self }
+    }
+
+    /// It will be asked for keys of this type.
+    #[must_use]
+    pub fn with_key_type(self, key_type: KeyType) -> FilterFile {
+        FilterFile { key_type, ..self }
     }
 
     /// What it is.
@@ -115,11 +135,11 @@ impl FilterFile {
         }
         let mut warnings: Vec<String> = name_contradicts(&self.path, self.dialect).into_iter().collect();
         let mut bytes = self.bytes.as_ref();
-        let mut view = any::view(self.dialect, bytes, self.geometry);
+        let mut view = any::view_for(self.key_type, self.dialect, bytes, self.geometry);
         if let (Err(trailing @ DecodeError::Trailing { at, .. }), None) = (&view, self.geometry) {
             warnings.push(trailing.to_string());
             bytes = usize::try_from(*at).ok().and_then(|at| bytes.get(..at)).unwrap_or(bytes);
-            view = any::view(self.dialect, bytes, None);
+            view = any::view_for(self.key_type, self.dialect, bytes, None);
         }
         let filter = view.map_err(|e| self.refused(&e))?;
         let doubt = filter.doubt();

@@ -8,6 +8,7 @@ mod batches;
 mod blocks;
 mod ends;
 mod filter;
+mod gzip;
 mod hashes;
 mod hex;
 mod ordered;
@@ -27,6 +28,8 @@ use crate::output;
 use crate::progress::Progress;
 use batches::Splitter;
 use blocks::{Block, Blocks};
+use fullbloom::dialect::Name;
+use fullbloom::typed::KeyType;
 use source::{Label, Source};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -38,6 +41,8 @@ pub struct KeyFormat {
     pub end: u8,
     /// Each record is the hex of a key.
     pub hex: bool,
+    /// Each record is a value of this type, and the key is what this dialect makes of it.
+    pub typed: Option<(KeyType, Name)>,
 }
 
 /// All the keys a command is given.

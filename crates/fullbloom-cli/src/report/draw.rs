@@ -109,7 +109,7 @@ pub fn rates(curves: &[Curve], points: &[Point]) -> String {
             y(point.fpr),
             colour(point.curve),
             escape(&point.name),
-            text::decimal(point.bits_per_key, 1),
+            text::decimal(point.bits_per_key.min(1e6), 1),
             escape(&text::rate(point.fpr)),
         );
     }

@@ -165,6 +165,6 @@ mod tests {
         let html = page.render();
         assert!(!html.contains("<script") && !html.contains('\u{1b}'), "{html}");
         assert!(!html.contains("http://") && !html.contains("https://") && !html.contains("src="));
-        assert_eq!(html.matches("&lt;script&gt;").count(), 8);
+        assert_eq!(html.matches("&lt;script&gt;").count(), 9);
     }
 }

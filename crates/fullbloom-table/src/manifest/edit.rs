@@ -123,11 +123,20 @@ fn new_file(cursor: &mut Cursor<'_>, form: u32) -> Result<ManifestFile, Problem>
         cursor.varint64("first sequence number")?;
         cursor.varint64("last sequence number")?;
     }
-    while form == 103 {
+    if form == 103 {
+        path_id = file_parts(cursor)?;
+    }
+    Ok(ManifestFile { number, level, file_len, path_id, smallest, largest })
+}
+
+/// The parts behind a new file; of them only its directory matters here.
+fn file_parts(cursor: &mut Cursor<'_>) -> Result<u32, Problem> {
+    let mut path_id = 0;
+    loop {
         let at = cursor.at();
         let part = cursor.varint32("part of a new file")?;
         if part == END_OF_FILE_PARTS {
-            break;
+            return Ok(path_id);
         }
         let bytes = with_len(cursor, "part of a new file")?;
         match (part, bytes) {
@@ -139,7 +148,6 @@ fn new_file(cursor: &mut Cursor<'_>, form: u32) -> Result<ManifestFile, Problem>
             _ => {}
         }
     }
-    Ok(ManifestFile { number, level, file_len, path_id, smallest, largest })
 }
 
 /// A blob file that is new, or garbage in one: both end with parts of their own.

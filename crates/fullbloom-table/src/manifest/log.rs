@@ -31,6 +31,13 @@ pub(crate) struct Records<'a> {
     offset: usize,
 }
 
+/// A part of a record.
+struct Fragment<'a> {
+    at: u64,
+    kind: u8,
+    bytes: &'a [u8],
+}
+
 /// One record, and where it begins.
 #[derive(Debug)]
 pub(crate) struct Record {
@@ -46,7 +53,7 @@ impl<'a> Records<'a> {
     /// The next record; `None` at the end, also where that is in the middle of one.
     pub(crate) fn next(&mut self) -> Result<Option<Record>, Problem> {
         let mut begun: Option<Record> = None;
-        while let Some((at, kind, bytes)) = self.fragment()? {
+        while let Some(Fragment { at, kind, bytes }) = self.fragment()? {
             let wrong = |got| Problem::Value {
                 field: "fragment type",
                 at: At::from(at + 6),
@@ -67,8 +74,8 @@ impl<'a> Records<'a> {
         Ok(None)
     }
 
-    /// The next fragment: where it is, its type, its bytes.
-    fn fragment(&mut self) -> Result<Option<(u64, u8, &'a [u8])>, Problem> {
+    /// The next fragment; `None` at the end.
+    fn fragment(&mut self) -> Result<Option<Fragment<'a>>, Problem> {
         loop {
             let left = BLOCK - self.offset % BLOCK;
             if left < HEADER {
@@ -99,7 +106,7 @@ impl<'a> Records<'a> {
                 return Err(Problem::Checksum { of: "record", at: at as u64, stored, computed });
             }
             self.offset += HEADER + len;
-            return Ok(Some((at as u64, kind, bytes)));
+            return Ok(Some(Fragment { at: at as u64, kind, bytes }));
         }
     }
 }

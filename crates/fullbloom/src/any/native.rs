@@ -24,6 +24,7 @@ impl From<&native::Plan> for Plan {
             geometry: plan.geometry(),
             encoded_len: plan.encoded_len(),
             expected_fpr: plan.expected_fpr,
+            weakness: None,
         }
     }
 }

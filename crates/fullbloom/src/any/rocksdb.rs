@@ -39,6 +39,7 @@ pub(super) fn plan(dialect: Name, kind: Kind, request: &Request) -> Result<Plan,
         geometry: policy.geometry(keys),
         encoded_len: content_len(&policy, keys),
         expected_fpr: policy.expected_fpr(keys),
+        weakness: None,
     })
 }
 

@@ -25,7 +25,7 @@
 use super::Name;
 use crate::bits::{BIG_ENDIAN_WORDS, count_ones};
 use crate::error::{DecodeError, SizeError};
-use crate::filter::{Dialect, Format, Insert, Size};
+use crate::filter::{Dialect, Format, Insert, Size, Weakness};
 use crate::hash::murmur3_128;
 use crate::probe::{self, BitLen};
 use crate::sizing::{self, Geometry, Request, Target, classic_bits, estimated_keys, modulo_fill, modulo_fpr};
@@ -158,6 +158,13 @@ impl<T: Strategy> Dialect for Funnelled<T> {
         estimated_keys(count_ones(bits, reached), reached, probes)
     }
 
+    fn weakness(&self) -> Option<Weakness> {
+        let why =
+            "positions from 2^31 on are never reached: a filter of more bits errs more than it was made for";
+        let reached = T::RANGE.is_none_or(|range| self.geometry().bit_len <= range);
+        (!reached).then_some(Weakness { why, with_all_keys: true })
+    }
+
     fn expected_fpr(&self, keys: f64) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
         match T::RANGE {
@@ -192,9 +199,8 @@ impl<T: Strategy> Size for Funnelled<T> {
         }
         let bits = classic_bits(keys, fpr);
         if bits == 0 {
-            let allowed = "far enough below 1 for one bit";
-            let allowed = if what == "fpr" { allowed } else { "enough for one bit" };
-            return Err(SizeError::Value { what, got, allowed });
+            let (got, allowed) = (request.expected_keys, "enough for one bit at this rate");
+            return Err(SizeError::Count { what: "expected_keys", got, allowed });
         }
         let words = bits.div_ceil(64);
         if words > MAX_WORDS {

@@ -26,7 +26,7 @@
 
 use super::Name;
 use crate::error::{DecodeError, SizeError};
-use crate::filter::{Dialect, Filter, Format, Insert, Size, View};
+use crate::filter::{Dialect, Filter, Format, Insert, Size, View, Weakness};
 use crate::hash::{java_string_hash, utf16_units};
 use crate::probe::{self, Mod32};
 use crate::sizing::{self, Geometry, Request, Target};
@@ -121,6 +121,12 @@ impl Dialect for JavaLsm {
     #[inline(always)]
     fn prefetch(&self, bits: &[u8], hash: i32) {
         probe::prefetch_all(bits, self.positions(hash));
+    }
+
+    fn weakness(&self) -> Option<Weakness> {
+        let why =
+            "keys that count up (key1, key2, …) are not spread: the rate may be 12 times the expected one";
+        Some(Weakness { why, with_all_keys: false })
     }
 
     /// Of keys whose hashes are spread evenly; keys that count up are far off it, see the module's table.

@@ -27,9 +27,11 @@
 use super::Name;
 use crate::bits::prefetch;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::filter::{Dialect, Filter, Format, Insert, Size, View};
-use crate::hash::xxh64;
+use crate::filter::{Answers, Dialect, Filter, Format, Insert, Size, View};
+use crate::hash::{xxh64, xxh64_chunk};
+use crate::kernel::pipeline::{Bitmap, CHUNK, Hasher, Ready};
 use crate::kernel::split::{self, SplitBlock};
+use crate::kernel::{Cpu, blocks};
 use crate::sizing::{Geometry, Request, Target, split_block_fpr};
 use crate::wire::Cursor;
 use std::io;
@@ -134,6 +136,35 @@ pub fn rounded_bytes(bytes: u64) -> u64 {
     bytes.clamp(BLOCK, MAX_WRITTEN).next_power_of_two()
 }
 
+/// Hashes keys by [`xxh64`].
+#[derive(Debug, Clone, Copy)]
+struct Xxh64;
+
+impl<K: AsRef<[u8]>> Hasher<K> for Xxh64 {
+    #[inline(always)]
+    fn hash(&self, key: &K) -> u64 {
+        xxh64(key.as_ref())
+    }
+
+    #[inline(always)]
+    fn hash_chunk_wide(&self, keys: &[K; CHUNK], hashes: &mut [u64; CHUNK]) {
+        xxh64_chunk(keys, hashes);
+    }
+}
+
+fn answer<K>(bits: &[u8], keys: &[K], hasher: impl Hasher<K>, answers: Answers<'_>) {
+    let filter = blocks::Filter::new(bits.as_chunks().0, PROBES).expect("at least one block");
+    match answers {
+        Answers::Bools(bools) => split::answer(Cpu::in_use(), filter, keys, hasher, bools),
+        Answers::Bits(words) => split::answer(Cpu::in_use(), filter, keys, hasher, Bitmap(words)),
+    }
+}
+
+fn fill<K>(bits: &mut [u8], keys: &[K], hasher: impl Hasher<K>) {
+    let filter = blocks::FilterMut::new(bits.as_chunks_mut().0, PROBES).expect("at least one block");
+    split::fill(Cpu::in_use(), filter, keys, hasher);
+}
+
 impl Dialect for Parquet {
     const NAME: Name = Name::Parquet;
     type Hash = u64;
@@ -150,7 +181,7 @@ impl Dialect for Parquet {
 
     #[inline(always)]
     fn test(&self, bits: &[u8], hash: u64) -> bool {
-        split::test(&bits.as_chunks().0[self.block_index(hash)], hash as u32)
+        split::chosen_test(&bits.as_chunks().0[self.block_index(hash)], hash as u32)
     }
 
     /// Both ends of the block: borrowed bytes need not begin at a cache line.
@@ -159,6 +190,14 @@ impl Dialect for Parquet {
         let at = self.block_index(hash) * BLOCK as usize;
         prefetch::read(bits, at);
         prefetch::read(bits, at + BLOCK as usize - 1);
+    }
+
+    fn test_keys<K: AsRef<[u8]>>(&self, bits: &[u8], keys: &[K], answers: Answers<'_>) {
+        answer(bits, keys, Xxh64, answers);
+    }
+
+    fn test_hashes(&self, bits: &[u8], hashes: &[u64], answers: Answers<'_>) {
+        answer(bits, hashes, Ready, answers);
     }
 
     fn expected_fpr(&self, keys: f64) -> f64 {
@@ -177,7 +216,15 @@ impl Dialect for Parquet {
 impl Insert for Parquet {
     #[inline(always)]
     fn set(&self, bits: &mut [u8], hash: u64) -> bool {
-        split::set(&mut bits.as_chunks_mut().0[self.block_index(hash)], hash as u32)
+        split::chosen_set(&mut bits.as_chunks_mut().0[self.block_index(hash)], hash as u32)
+    }
+
+    fn set_keys<K: AsRef<[u8]>>(&self, bits: &mut [u8], keys: &[K]) {
+        fill(bits, keys, Xxh64);
+    }
+
+    fn set_hashes(&self, bits: &mut [u8], hashes: &[u64]) {
+        fill(bits, hashes, Ready);
     }
 
     fn mergeable(&self, other: &Self) -> Result<(), MergeError> {

@@ -30,7 +30,7 @@
 use super::Name;
 use crate::bits::{self, prefetch};
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::filter::{Dialect, Doubt, Filter, Format, Insert, Size};
+use crate::filter::{Dialect, Doubt, Filter, Format, Insert, Size, Weakness};
 use crate::hash::wyhash_poppy;
 use crate::probe::{self, Mod64};
 use crate::sizing::{Geometry, Request, Target, blocked_fpr, estimated_keys};
@@ -363,6 +363,11 @@ impl Dialect for Poppy {
             len => -(-keys / (8 * len) as f64).exp_m1(),
         };
         passing * blocked_fpr(keys, self.buckets.divisor(), BUCKET as u32, self.probes)
+    }
+
+    fn weakness(&self) -> Option<Weakness> {
+        let why = "keys of at most 8 bytes are not hashed: counting numbers exceed the rate by up to half";
+        Some(Weakness { why, with_all_keys: false })
     }
 
     fn for_numbers(self) -> Self {

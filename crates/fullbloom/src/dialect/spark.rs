@@ -26,7 +26,7 @@
 use super::Name;
 use crate::bits::{BIG_ENDIAN_WORDS, count_ones};
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::filter::{Dialect, Format, Insert, Size};
+use crate::filter::{Dialect, Format, Insert, Size, Weakness};
 use crate::hash::murmur3_32_spark;
 use crate::probe::{self, BitLen};
 use crate::sizing::{self, Geometry, Request, Target, classic_bits, estimated_keys, modulo_fill, modulo_fpr};
@@ -190,6 +190,13 @@ impl<V: Version> Dialect for Sketch<V> {
         estimated_keys(count_ones(bits, reached), reached, probes)
     }
 
+    fn weakness(&self) -> Option<Weakness> {
+        let why =
+            "positions from 2^31 on are never reached: a filter of more bits errs more than it was made for";
+        let reached = V::RANGE.is_none_or(|range| self.geometry().bit_len <= range);
+        (!reached).then_some(Weakness { why, with_all_keys: true })
+    }
+
     fn expected_fpr(&self, keys: f64) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
         match V::RANGE {
@@ -215,14 +222,12 @@ impl<V: Version> Insert for Sketch<V> {
 impl<V: Version> Size for Sketch<V> {
     fn size(request: &Request) -> Result<Self, SizeError> {
         let keys = request.expected_keys;
-        let (bits, what, got) = match request.target {
-            Target::Fpr(fpr) if fpr > 0.0 && fpr < 1.0 => (classic_bits(keys, fpr), "fpr", fpr),
+        let bits = match request.target {
+            Target::Fpr(fpr) if fpr > 0.0 && fpr < 1.0 => classic_bits(keys, fpr),
             Target::Fpr(fpr) => {
                 return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr < 1" });
             }
-            Target::BitsPerKey(bits) if bits > 0.0 && bits < 1550.0 => {
-                ((keys as f64 * bits) as u64, "bits_per_key", bits)
-            }
+            Target::BitsPerKey(bits) if bits > 0.0 && bits < 1550.0 => (keys as f64 * bits) as u64,
             Target::BitsPerKey(bits) => {
                 let allowed = "above 0, below 1550";
                 return Err(SizeError::Value { what: "bits_per_key", got: bits, allowed });
@@ -234,7 +239,8 @@ impl<V: Version> Size for Sketch<V> {
             return Err(SizeError::Count { what: "expected_keys", got: keys, allowed });
         }
         if bits == 0 {
-            return Err(SizeError::Value { what, got, allowed: "a number that comes to one bit or more" });
+            let allowed = "enough for one bit at this rate";
+            return Err(SizeError::Count { what: "expected_keys", got: keys, allowed });
         }
         Self::with_bits(keys, bits)
     }

@@ -34,7 +34,7 @@ pub(crate) trait Local: Copy {
     /// Passes keys through the kernel's best pipe for setting.
     #[inline(always)]
     fn fill<K>(self, filter: FilterMut<'_>, keys: &[K], hasher: impl Hasher<K>) {
-        pipeline::run(EachSet { filter }, keys, hasher, |_, _, _| {});
+        pipeline::run(each_set(filter), keys, hasher, |_, _, _| {});
     }
 }
 
@@ -52,20 +52,20 @@ impl Found {
     pub(crate) const EMPTY: Found = Found { offsets: Offsets::EMPTY, hashes: [0; CHUNK] };
 
     #[inline(always)]
-    pub(crate) fn find(&mut self, places: Places, hashes: &[u64; CHUNK]) {
+    pub(crate) fn find<B: Copy>(&mut self, places: Places<B>, hashes: &[u64; CHUNK]) {
         self.offsets.find(places, hashes);
         self.hashes = *hashes;
     }
 }
 
 /// Tests key by key.
-pub(crate) struct EachTest<'a, T> {
-    pub(crate) filter: Filter<'a>,
+pub(crate) struct EachTest<'a, T, B = Block> {
+    pub(crate) filter: Filter<'a, B>,
     /// The test of one block with the upper half of a hash.
     pub(crate) test: T,
 }
 
-impl<T: Fn(&Block, u32) -> bool> Pipe for EachTest<'_, T> {
+impl<B: Copy, T: Fn(&B, u32) -> bool> Pipe for EachTest<'_, T, B> {
     type Slot = Found;
 
     #[inline(always)]
@@ -96,11 +96,13 @@ impl<T: Fn(&Block, u32) -> bool> Pipe for EachTest<'_, T> {
 }
 
 /// Sets key by key.
-pub(crate) struct EachSet<'a> {
-    pub(crate) filter: FilterMut<'a>,
+pub(crate) struct EachSet<'a, S, B = Block> {
+    pub(crate) filter: FilterMut<'a, B>,
+    /// Sets the bits of one block with the upper half of a hash.
+    pub(crate) set: S,
 }
 
-impl Pipe for EachSet<'_> {
+impl<B: Copy, S: Fn(&mut B, u32)> Pipe for EachSet<'_, S, B> {
     type Slot = Found;
 
     #[inline(always)]
@@ -121,11 +123,21 @@ impl Pipe for EachSet<'_> {
     #[inline(always)]
     fn finish(&mut self, found: &Found, count: usize) -> u16 {
         for (i, hash) in found.hashes.iter().enumerate().take(count) {
-            let block = &mut self.filter.blocks[found.offsets.index(i)];
-            scalar::local_set(block, (hash >> 32) as u32, self.filter.probes);
+            let block = &mut self.filter.blocks[found.offsets.index::<B>(i)];
+            (self.set)(block, (hash >> 32) as u32);
         }
         0
     }
+}
+
+/// The definition, key by key.
+#[inline(always)]
+pub(crate) fn each_set(filter: FilterMut<'_>) -> EachSet<'_, impl Fn(&mut Block, u32)> {
+    let probes = filter.probes;
+    let set = move |block: &mut Block, upper| {
+        scalar::local_set(block, upper, probes);
+    };
+    EachSet { filter, set }
 }
 
 /// The test of the kernel in use, once it is chosen. One load and one call: what single questions cost is mostly

@@ -143,7 +143,7 @@ impl fmt::Display for KernelError {
 impl std::error::Error for KernelError {}
 
 /// What a kernel is, whatever the layout, and every layout's operations on it.
-pub(crate) trait Body: local::Local {
+pub(crate) trait Body: local::Local + split::Split {
     /// It multiplies eight 64-bit words at once.
     const WIDE: bool = false;
 }

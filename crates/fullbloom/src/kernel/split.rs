@@ -1,8 +1,16 @@
+#![allow(unsafe_code)]
 //! Parquet's split block: 256 bits as eight 32-bit words, one bit of each for every key.
 //!
 //! ```text
 //!   hash = upper | lower      block = upper * blocks >> 32      bit of word i = (lower * SALTS[i]) >> 27
 //! ```
+
+use super::blocks::{Filter, FilterMut};
+use super::local::{EachSet, EachTest};
+use super::pipeline::{self, CHUNK, Hasher, Sink};
+use super::{Body, Cpu, Task};
+use std::mem;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// 256 bits that one key's probes stay in, one in each little-endian word of 32 bits.
 pub(crate) type SplitBlock = [u8; 32];
@@ -36,4 +44,275 @@ pub(crate) fn set(block: &mut SplitBlock, lower: u32) -> bool {
         *word = (old | bit).to_le_bytes();
     }
     missing != 0
+}
+
+/// What a kernel must be able to do. The results are those of [`test`] and [`set`], always.
+pub(crate) trait Split: Copy {
+    /// [`test`].
+    const SPLIT_TEST: TestFn;
+    /// [`set`].
+    const SPLIT_SET: SetFn;
+
+    /// Passes keys through the kernel's best pipe for testing.
+    #[inline(always)]
+    fn split_answer<K>(
+        self,
+        filter: Filter<'_, SplitBlock>,
+        keys: &[K],
+        hasher: impl Hasher<K>,
+        sink: impl Sink,
+    ) {
+        // SAFETY: the kernel's value proves that this CPU has what the kernel needs.
+        let test = |block: &SplitBlock, lower| unsafe { Self::SPLIT_TEST(block, lower) };
+        sink.collect(EachTest { filter, test }, keys, hasher);
+    }
+
+    /// Passes keys through the kernel's best pipe for setting.
+    #[inline(always)]
+    fn split_fill<K>(self, filter: FilterMut<'_, SplitBlock>, keys: &[K], hasher: impl Hasher<K>) {
+        let set = |block: &mut SplitBlock, lower| {
+            // SAFETY: the kernel's value proves that this CPU has what the kernel needs.
+            unsafe { Self::SPLIT_SET(block, lower) };
+        };
+        pipeline::run(EachSet { filter, set }, keys, hasher, |_, _, _| {});
+    }
+}
+
+/// A kernel's [`test`]. To be called only on a CPU that can run the kernel.
+pub(crate) type TestFn = unsafe fn(&SplitBlock, u32) -> bool;
+/// A kernel's [`set`]. To be called only on a CPU that can run the kernel.
+pub(crate) type SetFn = unsafe fn(&mut SplitBlock, u32) -> bool;
+
+impl Split for super::scalar::Scalar {
+    const SPLIT_TEST: TestFn = test;
+    const SPLIT_SET: SetFn = set;
+}
+
+#[cfg(target_arch = "aarch64")]
+impl Split for super::aarch64::Neon {
+    const SPLIT_TEST: TestFn = test; // NEON is in the baseline: the compiler uses it
+    const SPLIT_SET: SetFn = set;
+}
+
+/// The functions of the kernel in use, once it is chosen; as [`local::test`](super::local::test).
+static TEST: AtomicPtr<()> = AtomicPtr::new(first_test as TestFn as *mut ());
+static SET: AtomicPtr<()> = AtomicPtr::new(first_set as SetFn as *mut ());
+
+/// [`test`] on the kernel in use.
+#[inline(always)]
+pub(crate) fn chosen_test(block: &SplitBlock, lower: u32) -> bool {
+    let chosen = TEST.load(Ordering::Relaxed);
+    // SAFETY: only pointers to functions of this type are ever stored there.
+    let chosen = unsafe { mem::transmute::<*mut (), TestFn>(chosen) };
+    // SAFETY: `first_test` runs on any CPU, and what it stores is the test of a kernel that this CPU can run.
+    unsafe { chosen(block, lower) }
+}
+
+/// [`set`] on the kernel in use.
+#[inline(always)]
+pub(crate) fn chosen_set(block: &mut SplitBlock, lower: u32) -> bool {
+    let chosen = SET.load(Ordering::Relaxed);
+    // SAFETY: as in `chosen_test`.
+    let chosen = unsafe { mem::transmute::<*mut (), SetFn>(chosen) };
+    // SAFETY: as in `chosen_test`.
+    unsafe { chosen(block, lower) }
+}
+
+#[cold]
+fn first_test(block: &SplitBlock, lower: u32) -> bool {
+    let (chosen, _) = Cpu::in_use().split();
+    TEST.store(chosen as *mut (), Ordering::Relaxed);
+    // SAFETY: a `Cpu` holds the proof that this CPU can run its kernel.
+    unsafe { chosen(block, lower) }
+}
+
+#[cold]
+fn first_set(block: &mut SplitBlock, lower: u32) -> bool {
+    let (_, chosen) = Cpu::in_use().split();
+    SET.store(chosen as *mut (), Ordering::Relaxed);
+    // SAFETY: as in `first_test`.
+    unsafe { chosen(block, lower) }
+}
+
+impl Cpu {
+    /// [`test`] and [`set`] on this kernel.
+    pub(super) fn split(self) -> (TestFn, SetFn) {
+        struct Find;
+        impl Task for Find {
+            type Output = (TestFn, SetFn);
+
+            #[inline(always)]
+            fn run<B: Body>(self, _: B) -> Self::Output {
+                (B::SPLIT_TEST, B::SPLIT_SET)
+            }
+        }
+        self.run(Find)
+    }
+}
+
+/// Hands over hashes with their halves exchanged: blocks are found by the lower one everywhere else.
+struct Turned<H>(H);
+
+impl<K, H: Hasher<K>> Hasher<K> for Turned<H> {
+    #[inline(always)]
+    fn hash(&self, key: &K) -> u64 {
+        self.0.hash(key).rotate_left(32)
+    }
+
+    #[inline(always)]
+    fn hash_chunk(&self, keys: &[K; CHUNK], hashes: &mut [u64; CHUNK]) {
+        self.0.hash_chunk(keys, hashes);
+        for hash in hashes {
+            *hash = hash.rotate_left(32);
+        }
+    }
+
+    #[inline(always)]
+    fn hash_chunk_wide(&self, keys: &[K; CHUNK], hashes: &mut [u64; CHUNK]) {
+        self.0.hash_chunk_wide(keys, hashes);
+        for hash in hashes {
+            *hash = hash.rotate_left(32);
+        }
+    }
+}
+
+/// Tests many keys on this kernel.
+#[inline(always)]
+pub(crate) fn answer<K>(
+    cpu: Cpu,
+    filter: Filter<'_, SplitBlock>,
+    keys: &[K],
+    hasher: impl Hasher<K>,
+    sink: impl Sink,
+) {
+    struct Answer<'a, K, H, S>(Filter<'a, SplitBlock>, &'a [K], H, S);
+    impl<K, H: Hasher<K>, S: Sink> Task for Answer<'_, K, H, S> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<B: Body>(self, kernel: B) {
+            kernel.split_answer(self.0, self.1, self.2, self.3);
+        }
+    }
+    cpu.run(Answer(filter, keys, Turned(hasher), sink));
+}
+
+/// Sets the bits of many keys on this kernel.
+#[inline(always)]
+pub(crate) fn fill<K>(cpu: Cpu, filter: FilterMut<'_, SplitBlock>, keys: &[K], hasher: impl Hasher<K>) {
+    struct Fill<'a, K, H>(FilterMut<'a, SplitBlock>, &'a [K], H);
+    impl<K, H: Hasher<K>> Task for Fill<'_, K, H> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<B: Body>(self, kernel: B) {
+            kernel.split_fill(self.0, self.1, self.2);
+        }
+    }
+    cpu.run(Fill(filter, keys, Turned(hasher)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pipeline::{Bitmap, Ready};
+    use super::super::{Cpu, Kernel};
+    use super::*;
+    use fullbloom_testkit::keys::SplitMix;
+
+    /// Blocks of every fill, all but one bit among them.
+    fn blocks(random: &mut SplitMix, count: usize) -> Vec<SplitBlock> {
+        let block = |i: usize| {
+            let mut block = [0u8; 32];
+            match i % 10 {
+                9 => {
+                    block.fill(0xff);
+                    let bit = random.below(256) as usize;
+                    block[bit / 8] &= !(1 << (bit % 8));
+                }
+                layers => {
+                    for _ in 0..layers {
+                        for (byte, more) in block.iter_mut().zip(random.bytes(32)) {
+                            *byte |= more;
+                        }
+                    }
+                }
+            }
+            block
+        };
+        (0..count).map(block).collect()
+    }
+
+    fn block_of(hash: u64, blocks: usize) -> usize {
+        (((hash >> 32) * blocks as u64) >> 32) as usize
+    }
+
+    #[test]
+    fn every_kernel_answers_a_million_random_pairs_as_the_definition_does() {
+        let mut random = SplitMix::new(11);
+        let (mut yes, mut asked) = (0, 0);
+        for count in [1, 2, 7, 1000, 10_000] {
+            let blocks = blocks(&mut random, count);
+            for len in [0, 1, 15, 16, 17, 63, 64, 65, 1000, 200_000] {
+                let hashes: Vec<u64> = (0..len).map(|_| random.next_u64()).collect();
+                let expected: Vec<bool> =
+                    hashes.iter().map(|&h| test(&blocks[block_of(h, count)], h as u32)).collect();
+                yes += expected.iter().filter(|&&yes| yes).count();
+                asked += len;
+                for kernel in Kernel::available() {
+                    let cpu = Cpu::detect(kernel).unwrap();
+                    let filter = Filter::new(&blocks, 8).unwrap();
+                    let mut bools = vec![false; len];
+                    answer(cpu, filter, &hashes, Ready, &mut bools[..]);
+                    assert_eq!(bools, expected, "{kernel}, {count} blocks, {len} keys");
+                    let mut bits = vec![!0; len.div_ceil(64)];
+                    answer(cpu, filter, &hashes, Ready, Bitmap(&mut bits));
+                    assert!(
+                        expected
+                            .iter()
+                            .enumerate()
+                            .all(|(i, &yes)| (bits[i / 64] >> (i % 64) & 1 == 1) == yes)
+                    );
+                    assert_eq!(
+                        bits.iter().map(|w| w.count_ones()).sum::<u32>(),
+                        expected.iter().filter(|y| **y).count() as u32
+                    );
+                    let (single, _) = cpu.split();
+                    for (&hash, &expected) in hashes.iter().zip(&expected).take(1000) {
+                        // SAFETY: the function of a kernel that this CPU can run.
+                        assert_eq!(unsafe { single(&blocks[block_of(hash, count)], hash as u32) }, expected);
+                    }
+                }
+            }
+        }
+        assert!(asked > 1_000_000 && yes > asked / 5 && yes < asked * 4 / 5, "{yes} of {asked} say yes");
+    }
+
+    #[test]
+    fn every_kernel_fills_as_the_definition_does() {
+        let mut random = SplitMix::new(12);
+        for (count, len) in [(1, 40), (3, 17), (1000, 15), (10_000, 40_001)] {
+            let hashes: Vec<u64> = (0..len).map(|_| random.next_u64()).collect();
+            let mut expected = vec![[0u8; 32]; count];
+            for &hash in &hashes {
+                set(&mut expected[block_of(hash, count)], hash as u32);
+            }
+            for kernel in Kernel::available() {
+                let cpu = Cpu::detect(kernel).unwrap();
+                let mut filled = vec![[0u8; 32]; count];
+                fill(cpu, FilterMut::new(&mut filled, 8).unwrap(), &hashes, Ready);
+                assert!(filled == expected, "{kernel}, {count} blocks");
+                let (_, single) = cpu.split();
+                let (mut one, mut other) = ([0u8; 32], [0u8; 32]);
+                for &hash in hashes.iter().take(200) {
+                    // SAFETY: the function of a kernel that this CPU can run.
+                    assert_eq!(
+                        unsafe { single(&mut one, hash as u32) },
+                        set(&mut other, hash as u32),
+                        "{kernel}"
+                    );
+                }
+                assert_eq!(one, other);
+            }
+        }
+    }
 }

@@ -209,8 +209,8 @@ fn a_set_says_whether_a_bit_changed() {
 
 #[test]
 fn no_blocks_are_no_filter() {
-    assert!(Filter::new(&[], 6).is_none());
-    assert!(FilterMut::new(&mut [], 6).is_none());
+    assert!(Filter::<Block>::new(&[], 6).is_none());
+    assert!(FilterMut::<Block>::new(&mut [], 6).is_none());
 }
 
 /// A wrong or unavailable name in the variable must not go unseen: then this fails.

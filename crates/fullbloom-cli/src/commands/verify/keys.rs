@@ -53,7 +53,7 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
         anew.clear();
     }
     let mut absent: HashSet<Vec<u8>> = (0..args.absent).map(made_up).collect();
-    let format = KeyFormat { end: if args.null { 0 } else { b'\n' }, hex: args.hex };
+    let format = KeyFormat { end: if args.null { 0 } else { b'\n' }, hex: args.hex, typed: None };
     let mut keys = Keys::new(&args.keys, format)?;
     let progress = Progress::new("asking for keys", keys.total());
     let mut answers = Vec::new();

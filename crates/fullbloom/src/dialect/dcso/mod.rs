@@ -32,7 +32,7 @@ mod rate;
 use super::Name;
 use crate::bits;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::filter::{Dialect, Doubt, Filter, Format, Insert, Size};
+use crate::filter::{Dialect, Doubt, Filter, Format, Insert, Size, Weakness};
 use crate::hash::fnv1_64;
 use crate::probe::{self, Mod64};
 use crate::sizing::{Geometry, Request, Target, estimated_keys};
@@ -219,6 +219,12 @@ impl Dialect for Dcso {
 
     fn expected_fpr(&self, keys: f64) -> f64 {
         rate::expected_fpr(keys, self.bits, self.probes)
+    }
+
+    fn weakness(&self) -> Option<Weakness> {
+        let why = "at this number of bits, a power of two times a small odd number, many keys share all their positions: \
+                   make it for one key more";
+        self.collapses().then_some(Weakness { why, with_all_keys: true })
     }
 
     fn byte_len(&self) -> u64 {

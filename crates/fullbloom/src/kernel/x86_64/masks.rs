@@ -4,6 +4,7 @@
 //! word. Then for each key, probe by probe: where the lane's number equals the word, the bit is added. Both
 //! come straight from memory, spread to all lanes by the load.
 
+use super::super::Block;
 use super::super::blocks::FilterMut;
 use super::super::local::Found;
 use super::super::pipeline::{CHUNK, Pipe};
@@ -94,7 +95,7 @@ impl Pipe for Masks<'_> {
                 }
             }
             for (i, mask) in (first..count).zip(masks) {
-                let block = &mut blocks[found.offsets.index(i)];
+                let block = &mut blocks[found.offsets.index::<Block>(i)];
                 v.store(block, v.or(v.load(block), mask));
             }
         }

@@ -12,11 +12,13 @@ mod lines_avx2;
 mod lines_avx512;
 mod masks;
 mod ops;
+mod split;
 
 use super::blocks::{Filter, FilterMut};
 use super::lines::{Line, distance, line_at};
-use super::local::{EachSet, EachTest, Local, TestFn};
+use super::local::{EachTest, Local, TestFn, each_set};
 use super::pipeline::{self, Hasher, Sink, Wide};
+use super::split::{self as split_block, Split, SplitBlock};
 use super::{Block, Body, Task};
 use bitalg::Bytes;
 use masks::Masks;
@@ -83,6 +85,11 @@ impl Local for Avx2 {
     }
 }
 
+impl Split for Avx2 {
+    const SPLIT_TEST: split_block::TestFn = split::test;
+    const SPLIT_SET: split_block::SetFn = split::set;
+}
+
 /// Proof of AVX-512 F, BW, DQ and VL, and BMI: Skylake-X and later.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Avx512(());
@@ -141,8 +148,24 @@ impl Local for Avx512 {
         if filter.probes as usize <= masks::MAX_PROBES {
             pipeline::run(Masks::new(self, filter), keys, Wide(hasher), |_, _, _| {});
         } else {
-            pipeline::run(EachSet { filter }, keys, hasher, |_, _, _| {});
+            pipeline::run(each_set(filter), keys, hasher, |_, _, _| {});
         }
+    }
+}
+
+impl Split for Avx512 {
+    const SPLIT_TEST: split_block::TestFn = split::test;
+    const SPLIT_SET: split_block::SetFn = split::set;
+
+    #[inline(always)]
+    fn split_answer<K>(
+        self,
+        filter: Filter<'_, SplitBlock>,
+        keys: &[K],
+        hasher: impl Hasher<K>,
+        sink: impl Sink,
+    ) {
+        sink.collect(split::Pairs::new(self, filter), keys, Wide(hasher));
     }
 }
 
@@ -201,5 +224,21 @@ impl Local for Avx512Bitalg {
     #[inline(always)]
     fn fill<K>(self, filter: FilterMut<'_>, keys: &[K], hasher: impl Hasher<K>) {
         self.0.fill(filter, keys, hasher);
+    }
+}
+
+impl Split for Avx512Bitalg {
+    const SPLIT_TEST: split_block::TestFn = Avx512::SPLIT_TEST;
+    const SPLIT_SET: split_block::SetFn = Avx512::SPLIT_SET;
+
+    #[inline(always)]
+    fn split_answer<K>(
+        self,
+        filter: Filter<'_, SplitBlock>,
+        keys: &[K],
+        hasher: impl Hasher<K>,
+        sink: impl Sink,
+    ) {
+        self.0.split_answer(filter, keys, hasher, sink);
     }
 }

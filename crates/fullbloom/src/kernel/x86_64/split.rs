@@ -1,0 +1,114 @@
+//! The split block: all eight words of one key at once (AVX2), of two (AVX-512).
+
+use super::super::blocks::Filter;
+use super::super::local::Found;
+use super::super::pipeline::{CHUNK, Pipe};
+use super::super::split::{SALTS, SplitBlock};
+use super::Avx512;
+use std::arch::x86_64::*;
+
+/// The key's bit in each word.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn bits(lower: u32) -> __m256i {
+    // SAFETY: eight salts are 32 bytes.
+    let salts = unsafe { _mm256_loadu_si256(SALTS.as_ptr().cast()) };
+    let products = _mm256_mullo_epi32(_mm256_set1_epi32(lower as i32), salts);
+    _mm256_sllv_epi32(_mm256_set1_epi32(1), _mm256_srli_epi32::<27>(products))
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load(block: &SplitBlock) -> __m256i {
+    // SAFETY: a block is 32 bytes.
+    unsafe { _mm256_loadu_si256(block.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn test(block: &SplitBlock, lower: u32) -> bool {
+    _mm256_testc_si256(load(block), bits(lower)) != 0
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn set(block: &mut SplitBlock, lower: u32) -> bool {
+    let (old, bits) = (load(block), bits(lower));
+    // SAFETY: a block is 32 bytes.
+    unsafe { _mm256_storeu_si256(block.as_mut_ptr().cast(), _mm256_or_si256(old, bits)) };
+    _mm256_testc_si256(old, bits) == 0
+}
+
+/// Tests two keys with each instruction, and makes answers of eight keys' sixty-four words at once.
+pub(super) struct Pairs<'a> {
+    filter: Filter<'a, SplitBlock>,
+    /// Proof of AVX-512 F, BW, DQ and VL.
+    _kernel: Avx512,
+}
+
+impl<'a> Pairs<'a> {
+    #[inline(always)]
+    pub(super) fn new(kernel: Avx512, filter: Filter<'a, SplitBlock>) -> Self {
+        Pairs { filter, _kernel: kernel }
+    }
+}
+
+impl Pipe for Pairs<'_> {
+    type Slot = Found;
+
+    #[inline(always)]
+    fn empty(&self) -> Found {
+        Found::EMPTY
+    }
+
+    #[inline(always)]
+    fn prepare(&self, hashes: &[u64; CHUNK], found: &mut Found) {
+        found.find(self.filter.places, hashes);
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, found: &Found) {
+        self.filter.places.prefetch(&found.offsets);
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, found: &Found, _: usize) -> u16 {
+        // SAFETY: holding an `Avx512` proves its features on this CPU; the offsets were found by `prepare` with the filter's own
+        // places.
+        unsafe {
+            u16::from(eight::<0>(&self.filter, found)) | u16::from(eight::<8>(&self.filter, found)) << 8
+        }
+    }
+}
+
+/// The answers of eight keys from `FROM` on.
+///
+/// # Safety
+/// The offsets were found with this filter's places.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+unsafe fn eight<const FROM: usize>(filter: &Filter<'_, SplitBlock>, found: &Found) -> u8 {
+    // SAFETY: eight salts are 32 bytes.
+    let salts = _mm512_broadcast_i64x4(unsafe { _mm256_loadu_si256(SALTS.as_ptr().cast()) });
+    // SAFETY: eight hashes of the chunk are 64 bytes.
+    let hashes = unsafe { _mm512_loadu_si512(found.hashes[FROM..FROM + 8].as_ptr().cast()) };
+    // The odd 32-bit lanes hold what makes bits: one for the first eight lanes, the next for the others.
+    let first = _mm512_setr_epi32(1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3, 3, 3);
+    let missing = |pair: usize| {
+        let lanes = _mm512_add_epi32(first, _mm512_set1_epi32(4 * pair as i32));
+        let keys = _mm512_permutexvar_epi32(lanes, hashes);
+        let products = _mm512_mullo_epi32(keys, salts);
+        let bits = _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_srli_epi32::<27>(products));
+        // SAFETY: promised by the caller.
+        let (one, two) = unsafe {
+            let at = FROM + 2 * pair;
+            (filter.block(&found.offsets, at), filter.block(&found.offsets, at + 1))
+        };
+        let blocks = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(load(one)), load(two));
+        _mm512_testn_epi32_mask(blocks, bits)
+    };
+    let wide = |low: __mmask16, high: __mmask16| u64::from(low) | u64::from(high) << 16;
+    let all = wide(missing(0), missing(1)) | wide(missing(2), missing(3)) << 32;
+    // A byte for each key: zero where no word lacks its bit.
+    _mm512_testn_epi64_mask(_mm512_movm_epi8(all), _mm512_movm_epi8(all))
+}
