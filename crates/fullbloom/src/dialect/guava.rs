@@ -97,7 +97,7 @@ pub struct Funnelled<T> {
 impl<T: Strategy> Funnelled<T> {
     /// The filter with this many bits, whole words of 64, and 1 to 255 probes.
     pub fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
-        if bit_len == 0 || bit_len % 64 != 0 || bit_len / 64 > MAX_WORDS {
+        if bit_len == 0 || !bit_len.is_multiple_of(64) || bit_len / 64 > MAX_WORDS {
             let allowed = "a multiple of 64, at most 64 * (2^31 - 1)";
             return Err(SizeError::Count { what: "bits", got: bit_len, allowed });
         }

@@ -79,7 +79,7 @@ pub struct Orc {
 impl Orc {
     /// The filter with this many bits, whole words of 64, and 1 to 1109 probes, in the later class.
     pub fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
-        if bit_len % 64 != 0 || bit_len / 64 > MAX_WORDS {
+        if !bit_len.is_multiple_of(64) || bit_len / 64 > MAX_WORDS {
             let allowed = "a multiple of 64, 64 to 2147483584";
             return Err(SizeError::Count { what: "bits", got: bit_len, allowed });
         }

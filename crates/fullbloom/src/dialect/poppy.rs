@@ -145,7 +145,7 @@ impl Poppy {
             // poppy makes a filter that takes no key.
             return Err(SizeError::Count { what: "expected_keys", got: 0, allowed: "1 or more" });
         }
-        if !(fpr >= f64::MIN_POSITIVE && fpr <= 1.0) {
+        if !(f64::MIN_POSITIVE..=1.0).contains(&fpr) {
             let allowed = "2.2250738585072014e-308 to 1";
             return Err(SizeError::Value { what: "fpr", got: fpr, allowed });
         }
@@ -426,7 +426,7 @@ impl Size for Poppy {
             Target::Fpr(fpr) => Self::with_params(request.expected_keys, fpr, Opt::None),
             Target::BitsPerKey(bits) => {
                 let fpr = (-bits * LN_2 * LN_2).exp();
-                if !(fpr >= f64::MIN_POSITIVE && fpr < 1.0) {
+                if !(f64::MIN_POSITIVE..1.0).contains(&fpr) {
                     let allowed = "above 0, below 1474";
                     return Err(SizeError::Value { what: "bits_per_key", got: bits, allowed });
                 }
@@ -463,7 +463,7 @@ impl Format for Poppy {
         if expected_keys == 0 {
             return Err(value("expected keys", 8, 0, "1 or more: this filter would take no key"));
         }
-        if !(fpr >= f64::MIN_POSITIVE && fpr <= 1.0) {
+        if !(f64::MIN_POSITIVE..=1.0).contains(&fpr) {
             let allowed = "the bits of a number in 2.2250738585072014e-308..=1";
             return Err(value("rate", 16, fpr.to_bits(), allowed));
         }
