@@ -18,6 +18,7 @@ mod facts;
 mod input;
 mod numbers;
 mod output;
+mod parquet;
 mod progress;
 mod report;
 mod secret;

@@ -8,6 +8,7 @@ use crate::error::{Failure, Status};
 use crate::facts::{Facts, SstableFacts, TableFacts};
 use crate::input::{FilterFile, open_table};
 use crate::output::{self, Output};
+use crate::parquet;
 use crate::report::{self, ReportArgs};
 use crate::sizing::GeometryArgs;
 use fullbloom::cassandra::Descriptor;
@@ -30,6 +31,7 @@ Examples:
   fullbloom inspect data/ks/table-*/
   fullbloom inspect --summary /var/lib/cassandra/data
   fullbloom inspect db/ --report db.html
+  fullbloom inspect people.parquet
   fullbloom inspect --json keys.bloom
   fullbloom inspect --dialect leveldb filter.block")]
 pub struct Args {
@@ -127,6 +129,10 @@ fn look(path: &Path, args: &Args) -> Result<Seen, Failure> {
         Some(Kind::Data) => return look_at_sstables(path, args),
         Some(Kind::Database) => return look_at_tables(path, args),
         None => {}
+    }
+    if args.dialect.is_none() && parquet::is_parquet(path) {
+        let told = parquet::inspect(path)?;
+        return Ok(Seen { filters: told.json, text: told.text, is_well: told.is_well, ..Seen::default() });
     }
     let (json, text, is_well) = match open_table(path, args.dialect, None)? {
         Some(table) => {

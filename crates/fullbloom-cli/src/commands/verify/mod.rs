@@ -11,6 +11,7 @@ use crate::error::{Failure, Status};
 use crate::input::open_table;
 use crate::numbers;
 use crate::output::Output;
+use crate::parquet;
 use crate::secret::SecretArgs;
 use crate::sizing::GeometryArgs;
 use crate::text;
@@ -26,7 +27,8 @@ use std::path::{Path, PathBuf};
 ///
 /// Reads all of each table of LevelDB or RocksDB, checksums included; of each sstable of Cassandra the index
 /// (Index.db; of BTI sstables Partitions.db with Rows.db and Data.db), alone or all below a directory. Cassandra's filter
-/// has no checksum: a bit that was lost makes rows invisible, and this is how it shows. Other filter files are read whole,
+/// has no checksum: a bit that was lost makes rows invisible, and this is how it shows. Of a
+/// Parquet file every column that has a filter is read. Other filter files are read whole,
 /// and with --keys asked for every key. Exit status: 0 if all is well,
 /// 1 if a key is missing or a filter is not the one its keys give, 2 if a file could not be read.
 #[derive(Debug, clap::Args)]
@@ -35,6 +37,7 @@ Examples:
   fullbloom verify 000123.sst
   fullbloom verify data/ks/table-*/
   fullbloom verify nb-1-big-Filter.db
+  fullbloom verify people.parquet
   fullbloom verify keys.bloom --keys keys.txt
   fullbloom verify --json db/*.sst")]
 pub struct Args {
@@ -132,6 +135,9 @@ impl All<'_> {
         }
         let told = self.args.dialect.is_some() || !self.args.keys.is_empty();
         if !told {
+            if parquet::is_parquet(path) {
+                return self.columns(path);
+            }
             if let Some(table) = open_table(path, None, self.args.prefix_extractor)? {
                 return self.found(table::found(path, &table.verify(self.args.absent)?));
             }
@@ -146,6 +152,18 @@ impl All<'_> {
             }
             found => self.found(found?),
         }
+    }
+
+    /// The columns of a Parquet file.
+    fn columns(&mut self, path: &Path) -> Result<(), Failure> {
+        let told = parquet::verify(path, self.args.absent)?;
+        self.well &= told.is_well;
+        if self.args.json {
+            self.files.extend(told.json);
+            return Ok(());
+        }
+        self.out.bytes(told.text.as_bytes())?;
+        self.out.pause()
     }
 
     /// All tables of a database. One that cannot be read is not well; it does not stop the others.
