@@ -4,6 +4,7 @@
 //! cargo run --release --manifest-path bench/Cargo.toml -- compare [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- rocksdb [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- classic [--quick] [--json FILE]
+//! cargo run --release --manifest-path bench/Cargo.toml -- parquet [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- libbloom [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- rate
 //! ```
@@ -20,6 +21,7 @@ mod libbloom;
 mod librocksdb;
 mod limit;
 mod memory;
+mod parquet;
 mod rate;
 mod rocksdb;
 
@@ -46,6 +48,8 @@ enum Command {
     Rocksdb(rocksdb::Options),
     /// The `libbloom`, `libbloom-1` and `cassandra` dialects beside libbloom 1.6.
     Classic(Common),
+    /// The `parquet` dialect beside the parquet crate's Sbbf and sbbf-rs.
+    Parquet(Common),
     /// Our libbloom.so.1 and libbloom.so.2 beside Debian's, all as shared libraries.
     Libbloom(drop_in::Options),
     /// The native filter's rate with 2·10^8 keys: planned and measured.
@@ -80,6 +84,7 @@ fn main() -> ExitCode {
         Command::Compare(options) => compare::run(&options),
         Command::Rocksdb(options) => rocksdb::run(&options),
         Command::Classic(options) => classic::run(&options),
+        Command::Parquet(options) => parquet::run(&options),
         Command::Libbloom(options) => drop_in::run(&options),
         Command::Rate(options) => rate::run(&options),
     };

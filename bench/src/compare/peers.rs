@@ -5,7 +5,7 @@ use crate::keys::Key;
 use crate::libbloom::Original;
 use crate::memory;
 use foldhash::fast::FixedState;
-use parquet::bloom_filter::Sbbf;
+use ::parquet::bloom_filter::Sbbf;
 use std::error::Error;
 use xorf::Filter as _;
 use xxhash_rust::xxh3::xxh3_64;

@@ -1,0 +1,84 @@
+//! What can be wrong with a Parquet file.
+
+use fullbloom::DecodeError;
+use parquet::errors::ParquetError;
+use std::fmt;
+use std::io;
+use std::panic::{self, AssertUnwindSafe};
+
+/// A Parquet file, or a filter in it, could not be read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The system said no.
+    Io(io::Error),
+    /// The parquet crate refuses the file.
+    File(ParquetError),
+    /// The parquet crate panicked on its bytes.
+    Panicked,
+    /// A filter is said to be where the file is not.
+    Place {
+        /// Where it is said to begin.
+        offset: i64,
+        /// How long it is said to be, if it is said.
+        len: Option<i32>,
+        /// Bytes of the file.
+        file_len: u64,
+    },
+    /// The bytes there are no filter.
+    Filter(DecodeError),
+    /// Columns of this type have no filters.
+    Type,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Io(e) => e.fmt(f),
+            Error::File(e) => write!(f, "not a sound Parquet file: {e}"),
+            Error::Panicked => f.write_str("not a sound Parquet file: its pages contradict each other"),
+            Error::Place { offset, len: Some(len), file_len } => {
+                write!(f, "a filter of {len} bytes at byte {offset} is not inside the file of {file_len}")
+            }
+            Error::Place { offset, len: None, file_len } => {
+                write!(f, "a filter at byte {offset} is not inside the file of {file_len} bytes")
+            }
+            Error::Filter(e) => write!(f, "not a Parquet filter: {e}"),
+            Error::Type => f.write_str("columns of booleans have no filters"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Io(e) => Some(e),
+            Error::File(e) => Some(e),
+            Error::Filter(e) => Some(e),
+            Error::Panicked | Error::Place { .. } | Error::Type => None,
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(e: io::Error) -> Error {
+        Error::Io(e)
+    }
+}
+
+impl From<ParquetError> for Error {
+    fn from(e: ParquetError) -> Error {
+        Error::File(e)
+    }
+}
+
+impl From<DecodeError> for Error {
+    fn from(e: DecodeError) -> Error {
+        Error::Filter(e)
+    }
+}
+
+/// Runs code of the parquet crate: damaged pages have made it panic.
+pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    panic::catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(Error::Panicked))
+}

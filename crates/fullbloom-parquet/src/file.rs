@@ -1,0 +1,120 @@
+//! A file, its column chunks, and the bytes of their filters.
+
+use crate::error::{Error, guarded};
+use fullbloom::parquet::header;
+use parquet::basic::Type;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use std::fs;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// Longer than any header of a filter.
+const HEADER: u64 = 64;
+
+/// A Parquet file that is open.
+pub struct File {
+    pub(crate) reader: SerializedFileReader<fs::File>,
+    file: fs::File,
+    len: u64,
+    chunks: Vec<Chunk>,
+}
+
+/// A column of a row group.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chunk {
+    /// The number of the row group, from 0.
+    pub row_group: usize,
+    /// The number of the column, from 0.
+    pub column: usize,
+    /// The column's name, with those of the groups it is in.
+    pub name: String,
+    /// What its values are: `INT64`, `BYTE_ARRAY`, …
+    pub physical_type: Type,
+    /// Values it holds, nulls included.
+    pub values: u64,
+    /// Nulls among them, if the file says it.
+    pub nulls: Option<u64>,
+    /// Distinct values, if the file says it.
+    pub distinct: Option<u64>,
+    /// Where its filter begins, and how long it is if that is said.
+    filter: Option<(i64, Option<i32>)>,
+}
+
+impl Chunk {
+    /// Whether it has a filter.
+    pub fn has_filter(&self) -> bool {
+        self.filter.is_some()
+    }
+}
+
+/// Whether a file begins as Parquet files do. A file that cannot be read does not.
+pub fn is_parquet(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    let is_file = fs::metadata(path).is_ok_and(|meta| meta.is_file());
+    let mut read = || fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    is_file && read().is_ok() && magic == *b"PAR1"
+}
+
+impl File {
+    /// Opens a file and reads its footer.
+    pub fn open(path: &Path) -> Result<File, Error> {
+        let file = fs::File::open(path)?;
+        let len = file.metadata()?.len();
+        let again = file.try_clone()?;
+        let reader = guarded(move || Ok(SerializedFileReader::new(again)?))?;
+        let mut chunks = Vec::new();
+        for (row_group, group) in reader.metadata().row_groups().iter().enumerate() {
+            for (column, chunk) in group.columns().iter().enumerate() {
+                let statistics = chunk.statistics();
+                chunks.push(Chunk {
+                    row_group,
+                    column,
+                    name: chunk.column_path().string(),
+                    physical_type: chunk.column_type(),
+                    values: u64::try_from(chunk.num_values()).unwrap_or(0),
+                    nulls: statistics.and_then(|s| s.null_count_opt()),
+                    distinct: statistics.and_then(|s| s.distinct_count_opt()),
+                    filter: chunk.bloom_filter_offset().map(|at| (at, chunk.bloom_filter_length())),
+                });
+            }
+        }
+        Ok(File { reader, file, len, chunks })
+    }
+
+    /// All column chunks, row group by row group.
+    pub fn chunks(&self) -> &[Chunk] {
+        &self.chunks
+    }
+
+    /// The bytes of a chunk's filter, header and blocks; `None` if it has none.
+    pub fn filter_bytes(&self, chunk: &Chunk) -> Result<Option<Vec<u8>>, Error> {
+        let Some((offset, len)) = chunk.filter else { return Ok(None) };
+        let outside = Error::Place { offset, len, file_len: self.len };
+        let Ok(at) = u64::try_from(offset) else { return Err(outside) };
+        let there = self.len.saturating_sub(at);
+        let needed = match len {
+            Some(len) => match u64::try_from(len) {
+                Ok(len) if len <= there => len,
+                _ => return Err(outside),
+            },
+            None => {
+                let front = self.read(at, there.min(HEADER))?;
+                let (header, blocks) = header(&front)?;
+                let needed = header + blocks; // both far below 2^32
+                if needed > there {
+                    return Err(outside);
+                }
+                needed
+            }
+        };
+        self.read(at, needed).map(Some)
+    }
+
+    fn read(&self, at: u64, len: u64) -> Result<Vec<u8>, Error> {
+        let mut file = &self.file;
+        file.seek(SeekFrom::Start(at))?;
+        let mut bytes = Vec::new();
+        file.take(len).read_to_end(&mut bytes)?; // not more than the file holds
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,51 @@
+//! The values of a column chunk, as the bytes that are hashed: the plain encoding without a length.
+
+use crate::error::{Error, guarded};
+use crate::file::{Chunk, File};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+use parquet::file::reader::FileReader;
+
+/// Records read at once.
+const BATCH: usize = 4096;
+
+impl File {
+    /// Hands out all values of a chunk that are not null, some at a time.
+    pub fn for_each_values(&self, chunk: &Chunk, mut each: impl FnMut(&[Vec<u8>])) -> Result<(), Error> {
+        guarded(|| {
+            let group = self.reader.get_row_group(chunk.row_group)?;
+            match group.get_column_reader(chunk.column)? {
+                ColumnReader::BoolColumnReader(_) => Err(Error::Type),
+                ColumnReader::Int32ColumnReader(r) => read(r, |v| v.to_le_bytes().to_vec(), &mut each),
+                ColumnReader::Int64ColumnReader(r) => read(r, |v| v.to_le_bytes().to_vec(), &mut each),
+                ColumnReader::FloatColumnReader(r) => read(r, |v| v.to_le_bytes().to_vec(), &mut each),
+                ColumnReader::DoubleColumnReader(r) => read(r, |v| v.to_le_bytes().to_vec(), &mut each),
+                ColumnReader::Int96ColumnReader(r) => {
+                    read(r, |v| v.data().iter().flat_map(|word| word.to_le_bytes()).collect(), &mut each)
+                }
+                ColumnReader::ByteArrayColumnReader(r) => read(r, |v| v.data().to_vec(), &mut each),
+                ColumnReader::FixedLenByteArrayColumnReader(r) => read(r, |v| v.data().to_vec(), &mut each),
+            }
+        })
+    }
+}
+
+fn read<T: DataType>(
+    mut reader: ColumnReaderImpl<T>,
+    bytes: impl Fn(&T::T) -> Vec<u8>,
+    each: &mut impl FnMut(&[Vec<u8>]),
+) -> Result<(), Error> {
+    let (mut values, mut definitions, mut repetitions) = (Vec::new(), Vec::new(), Vec::new());
+    loop {
+        values.clear();
+        definitions.clear();
+        repetitions.clear();
+        let (records, _, levels) =
+            reader.read_records(BATCH, Some(&mut definitions), Some(&mut repetitions), &mut values)?;
+        if records == 0 && levels == 0 {
+            return Ok(());
+        }
+        let keys: Vec<Vec<u8>> = values.iter().map(&bytes).collect();
+        each(&keys);
+    }
+}

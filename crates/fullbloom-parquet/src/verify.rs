@@ -1,0 +1,76 @@
+//! Is every value of a column in its filter?
+
+use crate::error::Error;
+use crate::file::{Chunk, File};
+use fullbloom::hash::xxh64;
+use fullbloom::{Filter, Parquet, View};
+
+/// How much is looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// How many made-up hashes to ask for the rate.
+    pub absent: u64,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { absent: 100_000 }
+    }
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verified {
+    /// Values that are not null.
+    pub values: u64,
+    /// Values that the filter calls absent.
+    pub missing: u64,
+    /// The first of them.
+    pub first_missing: Option<Vec<u8>>,
+    /// The rate measured with made-up hashes.
+    pub measured_fpr: f64,
+    /// The rate to expect of the bits.
+    pub expected_fpr: f64,
+    /// Whether the values alone make the same bits.
+    pub rebuilt_identical: bool,
+}
+
+impl Verified {
+    /// No value is missing, and the filter is that of the values.
+    pub fn is_well(&self) -> bool {
+        self.missing == 0 && self.rebuilt_identical
+    }
+}
+
+impl File {
+    /// Reads a chunk's column and asks its filter for every value; `None` if it has no filter.
+    pub fn verify(&self, chunk: &Chunk, options: Options) -> Result<Option<Verified>, Error> {
+        let Some(bytes) = self.filter_bytes(chunk)? else { return Ok(None) };
+        let filter = View::<Parquet>::view(&bytes)?;
+        let memory = |_| fullbloom::DecodeError::Memory { bytes: bytes.len() as u64 };
+        let mut anew = Filter::from_dialect(*filter.dialect()).map_err(memory)?;
+        let (mut values, mut missing, mut first_missing) = (0, 0, None);
+        let mut answers = Vec::new();
+        self.for_each_values(chunk, |keys| {
+            answers.resize(keys.len(), false);
+            filter.may_contain_batch(keys, &mut answers);
+            anew.insert_batch(keys);
+            values += keys.len() as u64;
+            for (key, _) in keys.iter().zip(&answers).filter(|(_, found)| !**found) {
+                missing += 1;
+                first_missing.get_or_insert_with(|| key.clone());
+            }
+        })?;
+        // Eight-byte numbers hashed once more: no value of a column has these hashes on purpose.
+        let made_up = |i: u64| xxh64(&xxh64(&i.to_le_bytes()).to_be_bytes());
+        let yes = (0..options.absent).filter(|&i| filter.may_contain_hash(made_up(i))).count();
+        Ok(Some(Verified {
+            values,
+            missing,
+            first_missing,
+            measured_fpr: yes as f64 / options.absent.max(1) as f64,
+            expected_fpr: filter.expected_fpr(),
+            rebuilt_identical: anew.bits() == filter.bits(),
+        }))
+    }
+}
