@@ -279,7 +279,8 @@ mod tests {
                     let (single, _) = cpu.split();
                     for (&hash, &expected) in hashes.iter().zip(&expected).take(1000) {
                         // SAFETY: the function of a kernel that this CPU can run.
-                        assert_eq!(unsafe { single(&blocks[block_of(hash, count)], hash as u32) }, expected);
+                        let answer = unsafe { single(&blocks[block_of(hash, count)], hash as u32) };
+                        assert_eq!(answer, expected, "{kernel}");
                     }
                 }
             }
