@@ -66,15 +66,17 @@ median() { # FILE COLUMN
     sort -n -k "$2,$2" "$1" | awk -v c="$2" '{ v[NR] = $c } END { print v[int((NR + 1) / 2)] }'
 }
 compare() { # TITLE OURS OTHERS...
-    printf '\n%s\n  %-12s %10s %10s %12s %10s %8s\n' "$1" program seconds CPU "peak MiB" "x slower" "x memory"
+    printf '\n%s\n  %-12s %10s %10s %12s %10s %8s %8s\n' "$1" program seconds CPU "peak MiB" "x slower" "x CPU" "x memory"
     local ours=$2 name
     shift
     for name in "$@"; do
-        printf '%s %s %s %s %s %s\n' "${name#*-}" "$(median "$name" 1)" "$(median "$name" 2)" "$(median "$name" 3)" \
-            "$(median "$ours" 1)" "$(median "$ours" 3)"
-    done | awk '{ printf "  %-12s %10.2f %10.2f %12.1f %10.1f %8.1f\n", $1, $2, $3, $4 / 1024, $2 / $5, $4 / $6 }'
+        printf '%s %s %s %s %s %s %s\n' "${name#*-}" "$(median "$name" 1)" "$(median "$name" 2)" "$(median "$name" 3)" \
+            "$(median "$ours" 1)" "$(median "$ours" 2)" "$(median "$ours" 3)"
+    done | awk '{
+        printf "  %-12s %10.2f %10.2f %12.1f %10.1f %8.1f %8.1f\n", $1, $2, $3, $4 / 1024, $2 / $5, $3 / $6, $4 / $7
+    }'
 }
-echo "$(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2-), $(nproc) cores; $("$fullbloom" --version); poppy 0.2.1; $rounds rounds, medians"
+echo "$(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2-), $(nproc) cores; $("$fullbloom" --version | head -n 1); poppy 0.2.1; $rounds rounds, medians"
 compare "build: $lines lines to a filter at 1 %" build-fullbloom build-poppy
 compare "check: $lines lines, half of them in the filter" check-fullbloom check-poppy
 compare "unique: $((2 * lines)) lines, three quarters of them new ($missed new lines missed)" \

@@ -26,7 +26,7 @@ PATTERNS = [
     ("sniff", ["native/*.bloom", "libbloom/*.bloom", "rocksdb/raw_filters.json"]),
     ("table", ["rocksdb/tables/*.sst", "rocksdb/tables/*.ldb", "rocksdb/*.sst"]),
     ("filter-blocks", ["rocksdb/block_filter_policy.json"]),
-    ("manifest", ["*/databases/**/MANIFEST-*", "rocksdb/**/MANIFEST-*"]),
+    ("manifest", ["databases/*/MANIFEST-*"]),
 ]
 
 

@@ -77,6 +77,9 @@ pub struct Common {
 }
 
 fn main() -> ExitCode {
+    // A closed pipe ends the program quietly, as it does others.
+    // SAFETY: the default action, before there are other threads.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     let done = match Arguments::parse().command {
         Command::Compare(options) => compare::run(&options),
         Command::Rocksdb(options) => rocksdb::run(&options),

@@ -26,13 +26,15 @@ impl<S: Source> Table<S> {
     /// The newest entry of a key; searches the index and reads one data block. Deletions are entries too; deletions of
     /// ranges are not looked at.
     pub fn get(&self, key: &[u8]) -> Result<Option<Found>, TableError> {
-        self.find(key).map_err(|problem| self.error(problem))
+        self.find(key, || {}).map_err(|problem| self.error(problem))
     }
 
-    pub(crate) fn find(&self, key: &[u8]) -> Result<Option<Found>, Problem> {
+    /// As [`get`](Table::get); `looking_into` is told of a data block before it is fetched.
+    pub(crate) fn find(&self, key: &[u8], looking_into: impl FnOnce()) -> Result<Option<Found>, Problem> {
         let order = self.order().ok_or(Problem::Missing { what: "comparator that is known here" })?;
         let target = Target::newest(key);
         let Some((handle, _)) = self.seek_data_block(target)? else { return Ok(None) };
+        looking_into();
         let block = self.fetch_block(handle, Role::Data)?;
         let plain = !self.has_internal_keys();
         let Some(entry) = block.seek(|stored| target.order(order, stored, plain))? else { return Ok(None) };

@@ -30,7 +30,7 @@ pub struct ReadCounts {
     pub lookups: u64,
     /// Those that the filter ended: the key is surely absent.
     pub useful: u64,
-    /// Those that the filter let pass.
+    /// Those that the filter let pass. A table without a filter has none.
     pub positives: u64,
     /// Of these, the ones that found the key.
     pub true_positives: u64,
@@ -77,6 +77,7 @@ pub struct Member<S> {
     useful: AtomicU64,
     positives: AtomicU64,
     true_positives: AtomicU64,
+    blocks_read: AtomicU64,
 }
 
 impl<S: Source> Member<S> {
@@ -107,6 +108,7 @@ impl<S: Source> Member<S> {
             useful: AtomicU64::new(0),
             positives: AtomicU64::new(0),
             true_positives: AtomicU64::new(0),
+            blocks_read: AtomicU64::new(0),
         }))
     }
 
@@ -124,7 +126,7 @@ impl<S: Source> Member<S> {
             useful,
             positives,
             true_positives: get(&self.true_positives),
-            blocks_read: positives,
+            blocks_read: get(&self.blocks_read),
             blocks_spared: useful,
             bytes_spared: useful * self.mean_block,
         }
@@ -143,16 +145,20 @@ impl<S: Source> Member<S> {
     fn find(&self, key: &[u8]) -> Result<Option<Found>, TableError> {
         let count = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
         count(&self.lookups);
+        let filter = TableFilter::of(&self.table);
         // A filter that cannot be read costs time, not answers.
-        let maybe = TableFilter::of(&self.table).ask(Question::Get, key).unwrap_or(true);
+        let maybe = filter.ask(Question::Get, key).unwrap_or(true);
         if !maybe {
             count(&self.useful);
             return Ok(None);
         }
-        count(&self.positives);
-        let found = self.table.get(key)?;
-        if found.is_some() {
-            count(&self.true_positives);
+        let find = self.table.find(key, || _ = count(&self.blocks_read));
+        let found = find.map_err(|problem| self.table.error(problem))?;
+        if filter.layout().is_some() {
+            count(&self.positives);
+            if found.is_some() {
+                count(&self.true_positives);
+            }
         }
         Ok(found)
     }
@@ -397,6 +403,7 @@ mod tests {
             let bytes = writer.finish().unwrap().into_inner();
             store.add_newest(Table::new(bytes, TableOptions::default()).unwrap()).unwrap();
         }
+        let read_before: u64 = store.members().map(|member| member.table().reads(Role::Data).blocks).sum();
         for i in 0..3900 {
             assert!(store.get(&key(i * 10 + 40)).unwrap().is_some());
         }
@@ -407,12 +414,33 @@ mod tests {
         }
         let all = store.counts();
         assert_eq!(all.lookups, all.useful + all.positives);
+        // Without a cache every block that is looked into is read.
+        let read: u64 = store.members().map(|member| member.table().reads(Role::Data).blocks).sum();
+        assert_eq!(all.blocks_read, read - read_before);
         assert_eq!(all.lookups - present.lookups, 4 * 3900);
         assert_eq!(all.true_positives, 3900);
         let rate = all.measured_fpr().unwrap();
         assert!((0.004..0.016).contains(&rate), "{rate}");
         assert!(all.bytes_spared > 3000 * all.useful, "blocks of about 4 KiB are spared");
         assert!(store.filter_bytes_read() > 0);
+    }
+
+    #[test]
+    fn a_table_without_a_filter_counts_blocks_but_no_positives() {
+        let options = WriterOptions { filter: None, ..WriterOptions::default() };
+        let mut writer = TableWriter::new(Vec::new(), options).unwrap();
+        (0..100).for_each(|i| writer.put(&key(i * 10), b"").unwrap());
+        let mut store = Tables::new();
+        let bytes = writer.finish().unwrap().into_inner();
+        store.add_newest(Table::new(bytes, TableOptions::default()).unwrap()).unwrap();
+        for i in 0..50 {
+            assert!(
+                store.get(&key(i * 10)).unwrap().is_some() && store.get(&key(i * 10 + 5)).unwrap().is_none()
+            );
+        }
+        let counts = store.counts();
+        assert_eq!((counts.lookups, counts.blocks_read), (100, 100));
+        assert_eq!((counts.positives, counts.useful, counts.measured_fpr()), (0, 0, None));
     }
 
     #[test]

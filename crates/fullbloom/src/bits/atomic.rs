@@ -12,8 +12,12 @@ pub(crate) struct AtomicBits {
 
 impl AtomicBits {
     /// Takes an array of whole words; a rest of fewer than eight bytes would be out of reach.
+    ///
+    /// Panics unless it begins where a word may: [`Owned`] memory does, and so does a part of it that a native file
+    /// gives out, whose sections are at multiples of 64.
     pub(crate) fn new(bits: Owned) -> AtomicBits {
         debug_assert_eq!(bits.len() % 8, 0);
+        assert!(bits.len() == 0 || bits.as_ptr().cast::<AtomicU64>().is_aligned(), "an array of words");
         AtomicBits { bits }
     }
 
@@ -23,7 +27,7 @@ impl AtomicBits {
         if self.bits.len() == 0 {
             return &[]; // nothing is allocated, and the pointer not aligned
         }
-        // SAFETY: `Owned` memory is valid for `len` initialised bytes and aligned to 64. While it is in here, it is
+        // SAFETY: `Owned` memory is valid for `len` initialised bytes, and `new` saw that it is aligned. While it is in here, it is
         // reached through these atomics only: `into_inner` and `as_mut` need it exclusively. An `AtomicU64` has the
         // size and the valid values of a `u64`.
         unsafe { std::slice::from_raw_parts(self.bits.as_ptr().as_ptr().cast(), self.bits.len() / 8) }

@@ -148,7 +148,7 @@ impl Drop for Owned {
 
 // SAFETY: `Owned` is a uniquely owned byte buffer, like `Box<[u8]>`; nothing in it is tied to a thread.
 unsafe impl Send for Owned {}
-// SAFETY: `&Owned` only gives out `&[u8]`.
+// SAFETY: `&Owned` gives out `&[u8]`, and a pointer for `AtomicBits`, which owns its array and writes to it by atomics.
 unsafe impl Sync for Owned {}
 
 impl fmt::Debug for Owned {

@@ -69,6 +69,8 @@ impl Gather {
 ///
 /// The high half of a sum's product with it, 52 bits each, is the quotient or one less: it is too small by less than
 /// `sum / 2^52`, and sums stay below 2^52. One conditional subtraction finishes the remainder.
+///
+/// Whoever has one may read `len` bytes from `bits` on: only the two unsafe constructors make it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Array {
     bits: *const u8,
@@ -127,13 +129,17 @@ pub(crate) fn all_set<const WRAPS: bool>(array: Array, [base, step]: [u32; 2], p
         return eight_set::<WRAPS>(Constants::new(array), base.into(), step, probes);
     }
     let Array { bits, len, bit_len, inverse } = array;
-    many_set::<WRAPS>(bits, len, bit_len, inverse, u64::from(step) << 32 | u64::from(base), probes)
+    // SAFETY: these are the parts of an `Array`.
+    unsafe { many_set::<WRAPS>(bits, len, bit_len, inverse, u64::from(step) << 32 | u64::from(base), probes) }
 }
 
 /// Apart, and with all arguments in registers, so that the common case needs no stack frame.
+///
+/// # Safety
+/// The first four arguments are the parts of one [`Array`].
 #[target_feature(enable = "avx512f,avx512vl,avx512ifma,bmi2")]
 #[inline(never)]
-fn many_set<const WRAPS: bool>(
+unsafe fn many_set<const WRAPS: bool>(
     bits: *const u8,
     len: usize,
     bit_len: u64,

@@ -48,8 +48,13 @@ impl Shape {
         if self.layout.lines() == 1 {
             return self.cpu.test(&lines[block_of(hash, self.blocks) as usize], hash, self.probes);
         }
-        Lines::new(self.layout, self.blocks, hash)
-            .all(|(line, fields)| self.cpu.test(&lines[line as usize], fields, self.probes))
+        let mut walk = Lines::new(self.layout, self.blocks, hash);
+        match self.cpu.inlined() {
+            Some(kernel) => {
+                walk.all(|(line, fields)| kernel.test(&lines[line as usize], fields, self.probes))
+            }
+            None => walk.all(|(line, fields)| self.cpu.test(&lines[line as usize], fields, self.probes)),
+        }
     }
 
     /// Sets all bits of this hash; true if at least one was clear.

@@ -195,7 +195,7 @@ unsafe fn test_group<const DISTANCE: u8>(lines: &[Line], now: &Group, next: &Gro
         for (((&offset, fields), &later), present) in
             own.zip(distance::ahead::<DISTANCE>(now, next, half)).zip(present)
         {
-            prefetch::<DISTANCE>(lines, later);
+            prefetch::<DISTANCE>(line_at(lines, later));
             // SAFETY: the line is in the array, says the caller, and `lines` is borrowed meanwhile.
             *present = signs(unsafe { &*line_at(lines, offset) }, widened(*fields));
         }

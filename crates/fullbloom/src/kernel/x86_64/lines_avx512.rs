@@ -214,7 +214,7 @@ unsafe fn test_group<const DISTANCE: u8>(lines: &[Line], now: &Group, next: &Gro
         for (((&offset, fields), &later), absent) in
             own.zip(distance::ahead::<DISTANCE>(now, next, half)).zip(absent)
         {
-            prefetch::<DISTANCE>(lines, later);
+            prefetch::<DISTANCE>(line_at(lines, later));
             // SAFETY: the line is in the array, says the caller; its 64 bytes are read.
             let line = unsafe { _mm512_loadu_si512(line_at(lines, offset).cast()) };
             *absent = _mm512_testn_epi64_mask(bits_of(fields), line);
@@ -250,10 +250,13 @@ unsafe fn set_group<const DISTANCE: u8>(
 ) -> u64 {
     let words = words(&now.fields, probes);
     let mut clear = [0; GROUP];
+    // All lines, also those only asked for, by one pointer that may write.
+    let base = lines.as_flattened_mut().as_mut_ptr();
+    let line_at = |offset: u64| base.wrapping_add(offset as usize).cast::<Line>();
     for i in 0..now.len() {
         let half = i / AHEAD;
-        prefetch::<DISTANCE>(lines, distance::ahead::<DISTANCE>(now, next, half)[i % AHEAD]);
-        let line = line_at(lines, now.offsets[i]).cast_mut();
+        prefetch::<DISTANCE>(line_at(distance::ahead::<DISTANCE>(now, next, half)[i % AHEAD]));
+        let line = line_at(now.offsets[i]);
         // SAFETY: the line is in the array, says the caller; its 64 bytes are read.
         let old = unsafe { _mm512_loadu_si512(line.cast()) };
         let bits = bits_of(&now.fields[i]);

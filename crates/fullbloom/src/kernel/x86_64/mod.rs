@@ -15,7 +15,7 @@ mod ops;
 mod split;
 
 use super::blocks::{Filter, FilterMut};
-use super::lines::{Line, distance, line_at};
+use super::lines::{Line, distance};
 use super::local::{EachTest, Local, TestFn, each_set};
 use super::pipeline::{self, Hasher, Sink, Wide};
 use super::split::{self as split_block, Split, SplitBlock};
@@ -24,10 +24,10 @@ use bitalg::Bytes;
 use masks::Masks;
 use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
 
-/// Asks for the line at this offset, unless it is near. An offset outside the array does no harm.
+/// Asks for this line, unless it is near. One outside the array does no harm.
 #[inline(always)]
-fn prefetch<const DISTANCE: u8>(lines: &[Line], offset: u64) {
-    let line = line_at(lines, offset).cast();
+fn prefetch<const DISTANCE: u8>(line: *const Line) {
+    let line = line.cast();
     match DISTANCE {
         distance::NEAR => {}
         // SAFETY: prefetch never faults, whatever the address. SSE is part of x86-64.
