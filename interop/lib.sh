@@ -47,3 +47,20 @@ command_built() {
   cargo build --release --quiet --locked -p fullbloom-cli
   fullbloom=$root/target/release/fullbloom
 }
+
+# A JDK and Maven.
+java_tools() { command -v java > /dev/null && command -v mvn > /dev/null || packages openjdk-17-jdk-headless maven; }
+
+# jars RELEASE: the suite's pom.xml at this release, in $work/jars-RELEASE; classes of interop/jvm and the suite in $work/classes-RELEASE.
+jars() {
+  local release=$1
+  if [ ! -e "$work/jars-$release/.done" ]; then
+    rm -rf "$work/jars-$release"
+    mvn -q -B -f "$here/pom.xml" -Dreleased="$release" \
+      org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies -DoutputDirectory="$work/jars-$release"
+    touch "$work/jars-$release/.done"
+  fi
+  rm -rf "$work/classes-$release"
+  find "$here" "$root/interop/jvm" -name '*.java' > "$work/sources"
+  javac -nowarn -d "$work/classes-$release" -cp "$work/jars-$release/*" "@$work/sources"
+}

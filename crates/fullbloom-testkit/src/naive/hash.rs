@@ -31,6 +31,15 @@ fn little_endian(bytes: &[u8]) -> u64 {
 
 /// Cassandra's Murmur3 x64 128 with seed 0: `(h1, h2)`.
 pub fn murmur3_cassandra(key: &[u8]) -> (u64, u64) {
+    murmur3(key, signed_at)
+}
+
+/// The public Murmur3 x64 128 with seed 0: `(h1, h2)`.
+pub fn murmur3_128(key: &[u8]) -> (u64, u64) {
+    murmur3(key, |byte, place| u64::from(byte) << (8 * place))
+}
+
+fn murmur3(key: &[u8], at_place: fn(u8, usize) -> u64) -> (u64, u64) {
     const C1: u64 = 0x87c3_7b91_1142_53d5;
     const C2: u64 = 0x4cf5_ad43_2745_937f;
     let mix1 = |k| mul64(mul64(k, C1).rotate_left(31), C2);
@@ -47,9 +56,9 @@ pub fn murmur3_cassandra(key: &[u8]) -> (u64, u64) {
     let (mut a, mut b) = (0u64, 0u64);
     for (i, &byte) in tail.iter().enumerate() {
         if i < 8 {
-            a ^= signed_at(byte, i);
+            a ^= at_place(byte, i);
         } else {
-            b ^= signed_at(byte, i - 8);
+            b ^= at_place(byte, i - 8);
         }
     }
     if tail.len() > 8 {
@@ -152,6 +161,60 @@ pub fn bloom32(key: &[u8], signed_tail: bool) -> u32 {
         h ^= h >> 24;
     }
     h
+}
+
+/// Spark's 32-bit Murmur3.
+pub fn murmur3_32_spark(key: &[u8], seed: u32) -> u32 {
+    let whole = key.len() / 4 * 4;
+    let words = (0..whole).step_by(4).map(|at| little_endian(&key[at..at + 4]) as u32);
+    let bytes = key[whole..].iter().map(|&byte| (signed_at(byte, 0) % (1 << 32)) as u32);
+    let mut h = seed;
+    for word in words.chain(bytes) {
+        h ^= mul32(mul32(word, 0xcc9e_2d51).rotate_left(15), 0x1b87_3593);
+        h = add32(mul32(h.rotate_left(13), 5), 0xe654_6b64);
+    }
+    h ^= key.len() as u32;
+    h = mul32(h ^ h >> 16, 0x85eb_ca6b);
+    h = mul32(h ^ h >> 13, 0xc2b2_ae35);
+    h ^ h >> 16
+}
+
+/// ORC's hash of bytes.
+pub fn murmur3_64_orc(key: &[u8]) -> u64 {
+    let mix = |k| mul64(mul64(k, 0x87c3_7b91_1142_53d5).rotate_left(31), 0x4cf5_ad43_2745_937f);
+    let whole = key.len() / 8 * 8;
+    let mut h = 104_729;
+    for at in (0..whole).step_by(8) {
+        h ^= mix(little_endian(&key[at..at + 8]));
+        h = add64(mul64(h.rotate_left(27), 5), 0x52dc_e729);
+    }
+    if whole < key.len() {
+        h ^= mix(little_endian(&key[whole..]));
+    }
+    h ^= key.len() as u64;
+    h = mul64(h ^ h >> 33, 0xff51_afd7_ed55_8ccd);
+    h = mul64(h ^ h >> 33, 0xc4ce_b9fe_1a85_ec53);
+    h ^ h >> 33
+}
+
+/// ORC's hash of numbers: shifts to the right keep the sign.
+pub fn wang64_orc(number: i64) -> u64 {
+    let wrap = |n: i128| n.rem_euclid(M64 as i128) as u64 as i64;
+    let mut k = i128::from(number);
+    let mut next = |f: fn(i128) -> i128| k = i128::from(wrap(f(k)));
+    next(|k| (-k - 1) + k * (1 << 21));
+    next(|k| k ^ k >> 24);
+    next(|k| k + k * (1 << 3) + k * (1 << 8));
+    next(|k| k ^ k >> 14);
+    next(|k| k + k * (1 << 2) + k * (1 << 4));
+    next(|k| k ^ k >> 28);
+    next(|k| k + k * (1 << 31));
+    wrap(k) as u64
+}
+
+/// FNV-1 of 64 bits.
+pub fn fnv1_64(key: &[u8]) -> u64 {
+    key.iter().fold(0xcbf2_9ce4_8422_2325, |h, &byte| mul64(h, 0x100_0000_01b3) ^ u64::from(byte))
 }
 
 /// Java's `String.hashCode`.

@@ -1,6 +1,7 @@
 //! A filter of each classic family, written to be obvious: one `bool` for each bit, positions in 128-bit
 //! arithmetic, bytes made bit by bit. The oracle of the property tests.
 
+pub mod formats;
 pub mod hash;
 
 /// The classic families: one bit array, positions from two hashes.

@@ -1,0 +1,82 @@
+//! The formats of data systems keep the rate that is expected of them, by plan and by bits, where one can be kept.
+
+use fullbloom::any;
+use fullbloom::dialect::Name;
+use fullbloom::sizing::{Request, Target};
+use fullbloom_testkit::keys::SplitMix;
+use std::f64::consts::LN_2;
+
+const ASKED: u64 = 2_000_000;
+
+/// Measured, by plan, by the bits.
+fn rates(name: Name, keys: u64, target: Target) -> (f64, f64, f64) {
+    let request = Request { expected_keys: keys, target };
+    let mut builder = any::builder(name, &request).unwrap();
+    let mut random = SplitMix::new(keys);
+    let mut batch = |each: &mut dyn FnMut(&[&[u8]]), count: u64| {
+        for start in (0..count).step_by(1000) {
+            let some: Vec<[u8; 20]> =
+                (start..(start + 1000).min(count)).map(|_| random.bytes(20).try_into().unwrap()).collect();
+            each(&some.iter().map(|key| &key[..]).collect::<Vec<_>>());
+        }
+    };
+    batch(&mut |keys| builder.insert_batch(keys), keys);
+    let filter = builder.finish().unwrap();
+    let mut yes = 0;
+    let mut answers = vec![false; 1000];
+    batch(
+        &mut |keys| {
+            filter.may_contain_batch(keys, &mut answers[..keys.len()]);
+            yes += answers[..keys.len()].iter().filter(|&&answer| answer).count();
+        },
+        ASKED,
+    );
+    let plan = any::plan(name, &request).unwrap();
+    (yes as f64 / ASKED as f64, plan.expected_fpr, filter.expected_fpr())
+}
+
+#[test]
+fn measured_rates_are_the_expected_ones() {
+    let names = [
+        Name::Parquet,
+        Name::Guava,
+        Name::Guava32,
+        Name::Spark,
+        Name::Spark2,
+        Name::Orc,
+        Name::Dcso,
+        Name::Poppy,
+    ];
+    for name in names {
+        for (keys, target) in [
+            (1_000, Target::Fpr(0.03)),
+            (50_000, Target::Fpr(0.01)),
+            (50_000, Target::BitsPerKey(8.0)),
+            (300_000, Target::Fpr(0.001)),
+        ] {
+            let (measured, planned, of_bits) = rates(name, keys, target);
+            // The bits of this one filter differ from the average: a little for many keys, more for few.
+            let sigma = (of_bits / ASKED as f64).sqrt();
+            // Walks of two hashes are not quite independent probes: a few percent in small arrays.
+            let slack = 0.03 * of_bits + 4.0 * sigma;
+            assert!((measured - of_bits).abs() < slack, "{name}, {keys}: {measured}, by the bits {of_bits}");
+            let spread = 0.04 + 4.0 / (keys as f64).sqrt();
+            let slack = spread * planned + 4.0 * sigma;
+            assert!((measured - planned).abs() < slack, "{name}, {keys}: {measured}, planned {planned}");
+        }
+    }
+}
+
+#[test]
+fn sizes_at_which_dcso_collapses_err_as_it_is_told() {
+    for (keys, bits) in [(1000, 1u64 << 13), (100_000, 1 << 20), (641, 3 << 12)] {
+        let fpr = (-(bits as f64 + 0.5) * LN_2 * LN_2 / keys as f64).exp();
+        let plan = any::plan(Name::Dcso, &Request { expected_keys: keys, target: Target::Fpr(fpr) }).unwrap();
+        assert_eq!(plan.geometry.bit_len, bits);
+        assert!(plan.weakness.is_some_and(|weakness| weakness.with_all_keys));
+        let (measured, planned, of_bits) = rates(Name::Dcso, keys, Target::Fpr(fpr));
+        assert!(measured > 5.0 * fpr, "{keys}: {measured}");
+        assert!((measured / of_bits - 1.0).abs() < 0.1, "{keys}: {measured}, by the bits {of_bits}");
+        assert!((measured / planned - 1.0).abs() < 0.3, "{keys}: {measured}, planned {planned}");
+    }
+}
