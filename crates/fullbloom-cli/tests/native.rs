@@ -103,6 +103,10 @@ fn a_keyed_filter_is_asked_with_its_secret_only() {
     let check = ["check", &filter, "--secret", &secret];
     assert_eq!(run(&check, text.as_bytes()).exits(0).text(), text);
     run(&check, b"other\n").exits(1);
+    let keys = dir.file("keys", &text);
+    let verify = ["verify", "--json", &filter, "--keys", &keys, "--secret", &secret];
+    let verified = run(&verify, b"").exits(0).json();
+    assert_eq!(verified["files"][0]["rebuilt_identical"], true, "{verified}");
     let locked =
         run(&["check", &filter], text.as_bytes()).fails_with("keyed, and its secret is not in the file");
     assert!(locked.err.contains("hint: ") && locked.err.contains("--secret FILE"), "{locked:?}");

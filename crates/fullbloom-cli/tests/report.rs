@@ -56,6 +56,20 @@ fn pages(dir: &Dir) -> Vec<String> {
 }
 
 #[test]
+fn a_report_overwrites_a_page_and_nothing_else() {
+    let dir = Dir::new();
+    let (filter, report) = (dir.arg("f.bloom"), dir.arg("r.html"));
+    run(&["build", "-q", "-o", &filter], lines(100).as_bytes()).exits(0);
+    let before = dir.read("f.bloom");
+    run(&["inspect", &filter, "--report", &filter], b"").fails_with("no HTML page");
+    assert!(dir.read("f.bloom") == before);
+    for _ in 0..2 {
+        run(&["inspect", &filter, "--report", &report], b"").exits(0);
+    }
+    page(&report);
+}
+
+#[test]
 fn every_page_stands_alone_and_has_its_drawings() {
     let dir = Dir::new();
     let pages: Vec<String> = pages(&dir).iter().map(|path| page(path)).collect();

@@ -1,6 +1,7 @@
 //! `fullbloom rebuild FILTER.db|DIR…`: filters of sstables made anew from their keys.
 
 use crate::cassandra;
+use crate::directory::{self, Kind};
 use crate::error::{Failure, Status};
 use crate::numbers;
 use crate::output::{self, Output};
@@ -138,7 +139,13 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     job.finish(&cassandra::skipped_json(&skipped))
 }
 
+const OF_TABLES: &str = "the filter of a table of LevelDB or RocksDB is a part of it: compaction writes it anew, \
+                         and `fullbloom table build` writes tables";
+
 fn find(path: &Path, snapshots: bool) -> Result<fullbloom_table::cassandra::walk::Walk, Failure> {
+    if directory::kind(path) == Some(Kind::Database) {
+        return Err(Failure::new(path.display(), "a database of LevelDB or RocksDB").hint(OF_TABLES));
+    }
     if !path.is_dir() {
         Mapped::open(path).map(drop).or_else(|e| match fullbloom::cassandra::Descriptor::parse(path) {
             // A filter that is gone is what this is for.
@@ -146,10 +153,8 @@ fn find(path: &Path, snapshots: bool) -> Result<fullbloom_table::cassandra::walk
             _ => Err(e),
         })?;
         if fullbloom::cassandra::Descriptor::parse(path).is_err() {
-            return Err(Failure::new(path.display(), "not a component of an sstable of Cassandra").hint(
-                "the filter of a table of LevelDB or RocksDB is a part of it: compaction writes it anew, \
-                 and `fullbloom table build` writes tables",
-            ));
+            let failure = Failure::new(path.display(), "not a component of an sstable of Cassandra");
+            return Err(failure.hint(OF_TABLES));
         }
     }
     cassandra::find(path, snapshots)

@@ -1,6 +1,7 @@
 //! `fullbloom table build [ENTRIES…] -o TABLE`: a table of LevelDB or RocksDB from keys and values.
 
 use crate::args::KeyArgs;
+use crate::destination::Destination;
 use crate::error::{Failure, Status};
 use crate::input::{KeyFormat, Keys, decode_hex};
 use crate::numbers;
@@ -59,7 +60,7 @@ struct BuildArgs {
     #[arg(long, value_enum, default_value_t = Engine::Rocksdb)]
     engine: Engine,
 
-    /// RocksDB's format_version, 2 to 6
+    /// RocksDB's format_version, 0 to 6
     #[arg(long, value_name = "V", default_value_t = 5, value_parser = clap::value_parser!(u32).range(0..=6))]
     format_version: u32,
 
@@ -230,6 +231,11 @@ impl From<TableError> for Trouble {
 }
 
 fn build(args: &BuildArgs) -> Result<Status, Failure> {
+    if let Destination::Stdout = Destination::new(&args.output)? {
+        let failure =
+            Failure::new("standard output", "cannot be a table, which is checked before it is kept");
+        return Err(failure.hint("name a file: -o TABLE, or ./- for a file called -"));
+    }
     let options = args.options()?;
     let format = KeyFormat { hex: false, ..args.entries.format() };
     let mut keys = Keys::new(&args.entries.files, format)?;

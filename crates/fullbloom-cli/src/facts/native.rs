@@ -15,7 +15,6 @@ pub struct NativeFacts {
     keys_estimated: bool,
     overfull: bool,
     planned_fpr: f64,
-    fpr_with_keys: f64,
     exceptions: Option<ExceptionFacts>,
     label: String,
 }
@@ -42,7 +41,6 @@ impl NativeFacts {
             keys_estimated: filter.keys_are_estimated(),
             overfull: filter.is_overfull(),
             planned_fpr: filter.planned_fpr(),
-            fpr_with_keys: filter.fpr_with(filter.keys()),
             exceptions: guarded.exceptions(),
             label: filter.label().to_owned(),
         }
@@ -52,10 +50,9 @@ impl NativeFacts {
     pub fn warning(&self) -> Option<String> {
         self.overfull.then(|| {
             format!(
-                "{} keys are in, more than the {} it was made for: a rate of {} where {} was planned",
+                "{} new keys are in, more than the {} it was made for at a rate of {}",
                 self.new_keys,
                 self.expected_keys,
-                text::rate(self.fpr_with_keys),
                 text::rate(self.planned_fpr),
             )
         })

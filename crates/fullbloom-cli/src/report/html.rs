@@ -2,6 +2,9 @@
 
 use std::fmt::Write;
 
+/// What every page begins with.
+pub const BEGINNING: &str = "<!DOCTYPE html>";
+
 /// A page to be.
 #[derive(Debug)]
 pub struct Page {
@@ -72,7 +75,7 @@ impl Page {
     pub fn render(&self) -> String {
         let (title, subtitle) = (escape(&self.title), escape(&self.subtitle));
         format!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+            "{BEGINNING}\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\

@@ -16,6 +16,8 @@ pub use plan::of_plan;
 use crate::error::Failure;
 use fullbloom::file;
 use html::Page;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// `--report`.
@@ -40,8 +42,22 @@ impl ReportArgs {
             Some(path) if path == Path::new("-") => {
                 Err(Failure::new("--report", "needs the name of a file").hint("use ./- for a file called -"))
             }
+            Some(path) if is_something_else(path) => Err(Failure::new(
+                path.display(),
+                "is there and is no HTML page: the report would overwrite it",
+            )),
             Some(path) => crate::destination::Destination::new(path).map(drop),
             None => Ok(()),
         }
     }
+}
+
+/// Whether there is a file that no report can be: a filter that was meant to be inspected, say.
+fn is_something_else(path: &Path) -> bool {
+    let begins = |mut file: File| -> io::Result<bool> {
+        let mut bytes = Vec::new();
+        file.by_ref().take(html::BEGINNING.len() as u64).read_to_end(&mut bytes)?;
+        Ok(bytes == html::BEGINNING.as_bytes())
+    };
+    path.is_file() && !File::open(path).and_then(begins).unwrap_or(false)
 }

@@ -47,8 +47,14 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
     let mut asked = Asked::default();
     let sound = &file.bytes()[..opened.bytes as usize];
     // Made anew in the same shape; not for filters that are solved for all their keys at once.
-    let mut anew: Option<Box<dyn AnyGrowing>> =
-        any::decode(file.dialect(), sound, args.geometry.geometry()).ok().flatten();
+    let copy = || -> Option<Box<dyn AnyGrowing>> {
+        match file.dialect() {
+            // With the secret, which the bytes alone do not have.
+            Name::Native => Some(Box::new(file.native().ok()?.into_filter().ok()?.to_owned().ok()?)),
+            dialect => any::decode(dialect, sound, args.geometry.geometry()).ok().flatten(),
+        }
+    };
+    let mut anew = copy();
     if let Some(anew) = &mut anew {
         anew.clear();
     }
@@ -75,10 +81,10 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
     })?;
     asked.absent = absent.len() as u64;
     asked.passed = absent.iter().filter(|key| opened.filter.may_contain(key)).count() as u64;
-    if let Some(mut anew) = anew {
+    if let (Some(mut anew), Some(old)) = (anew, copy()) {
         // The same bits: as many, and nothing new when the old ones are added.
         let bits = anew.set_bits();
-        let merged = anew.merge_encoded(sound, args.geometry.geometry());
+        let merged = anew.merge(&*old);
         asked.rebuilt_identical =
             merged.is_ok().then(|| bits == opened.filter.set_bits() && bits == anew.set_bits());
     }
