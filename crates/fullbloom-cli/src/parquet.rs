@@ -4,8 +4,9 @@ use crate::error::Failure;
 use crate::facts::{Facts, whole};
 use crate::table::Table;
 use crate::text;
+use fullbloom::typed::KeyType;
 use fullbloom::{Parquet, View};
-use fullbloom_parquet::{Chunk, Error, File, Options, Verified};
+use fullbloom_parquet::{Chunk, Error, File, Options, Type, Verified};
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
@@ -36,6 +37,62 @@ fn failed(path: &Path, chunk: &Chunk, cause: &Error) -> Failure {
 /// Values of a chunk that can be in its filter.
 fn values(chunk: &Chunk) -> u64 {
     chunk.values.saturating_sub(chunk.nulls.unwrap_or(0))
+}
+
+/// The filters of one column, row group by row group.
+#[derive(Debug)]
+pub struct Column {
+    /// The filter of each row group that has one.
+    filters: Vec<Vec<u8>>,
+    /// A row group has none: any key may be there.
+    pub is_partial: bool,
+    /// What its values are.
+    pub key_type: KeyType,
+}
+
+impl Column {
+    /// The column of this name.
+    pub fn open(path: &Path, name: Option<&str>) -> Result<Column, Failure> {
+        let file = open(path)?;
+        let chunks: Vec<&Chunk> =
+            file.chunks().iter().filter(|chunk| Some(chunk.name.as_str()) == name).collect();
+        let Some(first) = chunks.first() else {
+            let mut names: Vec<&str> = file.chunks().iter().map(|chunk| chunk.name.as_str()).collect();
+            names.sort_unstable();
+            names.dedup();
+            let why = match name {
+                Some(name) => format!("has no column {name:?}"),
+                None => "is a Parquet file, whose columns have filters of their own".to_owned(),
+            };
+            let hint = format!("give --column, one of {}", names.join(", "));
+            return Err(Failure::new(path.display(), why).hint(hint));
+        };
+        let key_type = match first.physical_type {
+            Type::INT32 => KeyType::Int,
+            Type::INT64 => KeyType::Long,
+            Type::FLOAT => KeyType::Float,
+            Type::DOUBLE => KeyType::Double,
+            _ => KeyType::Bytes,
+        };
+        let mut filters = Vec::new();
+        for chunk in &chunks {
+            let bytes = file.filter_bytes(chunk).map_err(|e| failed(path, chunk, &e))?;
+            let Some(bytes) = bytes else { continue };
+            View::<Parquet>::view(&bytes).map_err(|e| failed(path, chunk, &Error::Filter(e)))?;
+            filters.push(bytes);
+        }
+        Ok(Column { is_partial: filters.len() < chunks.len(), filters, key_type })
+    }
+
+    /// Which keys may be in a row group.
+    pub fn answer(&self, keys: &[&[u8]], answers: &mut [bool]) {
+        answers.fill(self.is_partial);
+        let mut more = vec![false; keys.len()];
+        for view in self.filters.iter().filter_map(|bytes| View::<Parquet>::view(bytes).ok()) {
+            view.may_contain_batch(keys, &mut more);
+            answers.iter_mut().zip(&more).for_each(|(answer, more)| *answer |= more);
+        }
+    }
 }
 
 /// The filters of all column chunks.

@@ -65,6 +65,22 @@ fn the_filters_of_every_column_chunk_are_listed_and_verified() {
 }
 
 #[test]
+fn keys_are_asked_of_a_column_in_all_row_groups() {
+    let dir = Dir::new();
+    let file = write(&dir, "people.parquet", true);
+    let asked = "0\n1999\n2000\n5999\n-77\n123456789\n";
+    let ids = run(&["check", &file, "--column", "id"], asked.as_bytes()).exits(0);
+    assert!(ids.text().starts_with("0\n1999\n2000\n5999\n"), "{}", ids.text());
+    let names = run(&["check", &file, "--column", "name", "--answers"], b"name-5999\nname-0\n").exits(0);
+    assert_eq!(names.text(), "1\n1\n");
+    run(&["check", &file], b"1\n").fails_with("give --column, one of id, name");
+    run(&["check", &file, "--column", "nmae"], b"1\n").fails_with("has no column \"nmae\"");
+    run(&["check", &file, "--column", "id"], b"one\n").fails_with("no number of type long");
+    let plain = write(&dir, "plain.parquet", false);
+    assert_eq!(run(&["check", "-c", &plain, "--column", "id"], b"1\n").exits(0).text(), "1\n");
+}
+
+#[test]
 fn files_without_filters_and_damaged_files_say_so() {
     let dir = Dir::new();
     let file = write(&dir, "plain.parquet", false);

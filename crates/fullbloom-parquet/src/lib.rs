@@ -15,4 +15,5 @@ mod verify;
 
 pub use error::Error;
 pub use file::{Chunk, File, is_parquet};
+pub use parquet::basic::Type;
 pub use verify::{Options, Verified};

@@ -113,6 +113,39 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! **Parquet** ([`Parquet`]), **Guava** ([`Guava`], [`Guava32`]), **Spark** ([`Spark`], [`Spark2`]) and **ORC** ([`Orc`]) hash typed values;
+//! [`typed`] has each one's way from a value to a key:
+//!
+//! ```
+//! use fullbloom::{Filter, Guava, Guava32, Orc, Parquet, Spark, Spark2, View, typed::Value};
+//!
+//! fn ids<D: fullbloom::Size + fullbloom::Insert + fullbloom::Format>() -> Vec<u8> {
+//!     let mut filter = Filter::<D>::with_fpr(100, 0.01).unwrap();
+//!     filter.insert_value(Value::Long(7)).unwrap();
+//!     assert!(View::<D>::view(&filter.encode()).unwrap().may_contain_value(Value::Long(7)).unwrap());
+//!     filter.encode()
+//! }
+//! assert_eq!(ids::<Parquet>()[..2], [0x15, 0x80]); // a Thrift header
+//! assert_eq!(ids::<Guava>()[..2], [1, 7]); // strategy and probes
+//! assert_eq!(ids::<Guava32>()[..2], [0, 7]);
+//! assert_eq!(ids::<Spark>()[..4], [0, 0, 0, 1]); // the version
+//! assert_eq!(ids::<Spark2>()[..4], [0, 0, 0, 2]);
+//! assert_eq!(ids::<Orc>()[..2], [8, 7]); // a protobuf field
+//! ```
+//!
+//! **DCSO's bloom** ([`Dcso`]) and **poppy** ([`Poppy`]) count their keys and carry free bytes:
+//!
+//! ```
+//! use fullbloom::{Dcso, Filter, Poppy};
+//!
+//! let mut dcso = Filter::<Dcso>::with_fpr(1_000, 1e-4)?;
+//! dcso.insert(b"DA39A3EE5E6B4B0D3255BFEF95601890AFD80709");
+//! assert_eq!(dcso.with_data(b"a note")?.count(), 1);
+//! let mut poppy = Filter::<Poppy>::with_fpr(1_000, 1e-4)?;
+//! assert_eq!(poppy.try_insert(b"a key of some length"), Ok(true));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Not for keys from untrusted people
 //!
 //! The hashes of these dialects are public and unseeded: whoever may choose keys can make ones that the filter

@@ -4,6 +4,7 @@ use crate::args::{self, KeyArgs, TypeArgs};
 use crate::error::{Failure, Status};
 use crate::input::{BATCH, FilterFile, KeyFormat, Keys, open_table, threads};
 use crate::output::{self, Output};
+use crate::parquet::{self, Column};
 use crate::progress::Progress;
 use crate::secret::SecretArgs;
 use crate::sizing::GeometryArgs;
@@ -27,6 +28,7 @@ Examples:
   fullbloom check keyed.bloom --secret keyed.secret asked.txt
   fullbloom check ma-1-big-Filter.db --hex --answers < partition-keys.hex
   fullbloom check ids.sketch --key-type long -v < ids.txt
+  fullbloom check people.parquet --column id < ids.txt
   fullbloom check 000123.sst --op seek --answers < prefixes.txt
   printf 'key' | fullbloom check -q keys.bloom && echo maybe")]
 pub struct Args {
@@ -56,6 +58,10 @@ pub struct Args {
     /// The prefix extractor of a table whose own is not known by name: fixed:N, capped:N or noop
     #[arg(long, value_name = "E")]
     prefix_extractor: Option<PrefixExtractor>,
+
+    /// The column of a Parquet file; keys are what its values are: decimal numbers, text
+    #[arg(long, value_name = "NAME")]
+    column: Option<String>,
 
     /// Map the filter instead of reading it whole; the file must not be cut short meanwhile
     #[arg(long)]
@@ -129,6 +135,12 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             Ok(())
         });
     }
+    if args.dialect.is_none() && parquet::is_parquet(&args.filter) {
+        return check_column(args);
+    }
+    if args.column.is_some() {
+        return Err(Failure::new("--column", "only Parquet files have columns"));
+    }
     if args.op != Op::Get {
         return Err(Failure::new("--op", "only tables can be asked for seeks"));
     }
@@ -155,6 +167,26 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let format = args.types.apply(args.keys.format(), file.dialect())?;
     answer_all(args, format, |keys, answers| {
         opened.filter.may_contain_batch(keys, answers);
+        Ok(())
+    })
+}
+
+/// Asks the filters of a column in all row groups.
+fn check_column(args: &Args) -> Result<Status, Failure> {
+    let column = Column::open(&args.filter, args.column.as_deref())?;
+    if column.is_partial {
+        let path = args.filter.display();
+        output::warning(&format!(
+            "{path}: a row group has no filter for this column: every key may be there"
+        ));
+    }
+    let key_type = match args.types.key_type {
+        KeyType::Bytes if !args.keys.hex => column.key_type,
+        asked => asked,
+    };
+    let format = TypeArgs { key_type }.apply(args.keys.format(), Name::Parquet)?;
+    answer_all(args, format, |keys, answers| {
+        column.answer(keys, answers);
         Ok(())
     })
 }
