@@ -48,6 +48,7 @@
 //! | [`NativeFilter`] | takes keys and answers, one by one or in batches; merged, folded, saved |
 //! | [`SharedFilter`] | the same, inserted into by many threads at once |
 //! | [`Builder`] | builds large filters in parts, on several threads |
+//! | [`Slicing`], [`Slice`] | builds one filter on several machines, in slices of its array |
 //! | [`GuardedFilter`] | a filter with exceptions: known-good keys that are always answered "no"; what a file is read as |
 //! | [`Plan`] | what a request comes to, and why |
 //!
@@ -67,6 +68,7 @@ mod pipeline;
 mod plan;
 mod shape;
 mod shared;
+mod slices;
 mod stored;
 
 pub use build::Builder;
@@ -77,4 +79,5 @@ pub use hashing::{Hashing, Secret};
 pub use keys::{ByteKeys, Column, Hashes, Keys, Number, Offset, OffsetError, Offsets};
 pub use plan::{Candidate, Plan};
 pub use shared::SharedFilter;
+pub use slices::{Scatter, Slice, SliceError, SliceFacts, Slicing};
 pub use stored::verify;

@@ -17,17 +17,22 @@ pub(in crate::native) struct Encoder<'a> {
     locked: Option<u64>,
 }
 
-/// A section and its place.
+/// A section and its place; its bytes only if it is in the front.
 struct Section<'a> {
     kind: u32,
     flags: u32,
     at: u64,
-    parts: Vec<&'a [u8]>,
+    len: u64,
+    bytes: &'a [u8],
 }
 
-impl Section<'_> {
-    fn len(&self) -> u64 {
-        self.parts.iter().map(|part| part.len() as u64).sum()
+impl<'a> Section<'a> {
+    fn in_front(kind: u32, flags: u32, bytes: &'a [u8]) -> Self {
+        Section { kind, flags, at: 0, len: bytes.len() as u64, bytes }
+    }
+
+    fn of_data(kind: u32, at: u64, len: u64) -> Self {
+        Section { kind, flags: REQUIRED, at, len, bytes: &[] }
     }
 }
 
@@ -44,13 +49,15 @@ impl<'a> Encoder<'a> {
 
     /// Length of the file.
     pub(in crate::native) fn encoded_len(&self) -> u64 {
-        let exceptions = self.exceptions.map_or(0, Exceptions::byte_len);
-        let data_len = self.bits.len() as u64 + exceptions;
-        self.front_len(data_len) + data_len
+        self.front_len() + self.data_len()
+    }
+
+    fn data_len(&self) -> u64 {
+        self.shape.byte_len() + self.exceptions.map_or(0, Exceptions::byte_len)
     }
 
     /// Where the data begins.
-    fn front_len(&self, data_len: u64) -> u64 {
+    fn front_len(&self) -> u64 {
         let mut entries = 0;
         let mut small = 0;
         if !self.head.label.is_empty() {
@@ -65,7 +72,7 @@ impl<'a> Encoder<'a> {
             entries += 2;
             small += EXCEPTIONS_LEN + LEVEL_LEN * exceptions.levels().len() as u64;
         }
-        front_len(self.bits.len() as u64, data_len, entries, small)
+        front_len(self.shape.byte_len(), self.data_len(), entries, small)
     }
 
     fn stored_secret(&self) -> Option<&[u8; 16]> {
@@ -84,54 +91,46 @@ impl<'a> Encoder<'a> {
         let level_bits = self.exceptions.map_or(&[][..], |e| e.lines().as_flattened());
         let data = [self.bits, level_bits, list.as_slice()];
         let data_len: u64 = data.iter().map(|part| part.len() as u64).sum();
-        let (chunk_len, front_len) = (chunk_len(data_len), self.front_len(data_len));
+        out.write_all(&self.front(&checksums(&data, chunk_len(data_len) as usize)))?;
+        data.iter().try_for_each(|part| out.write_all(part))
+    }
 
+    /// All that comes before the data, whose checksums are these.
+    pub(in crate::native) fn front(&self, sums: &[u8]) -> Vec<u8> {
+        let (front_len, data_len, bits_len) = (self.front_len(), self.data_len(), self.shape.byte_len());
         let filter = self.filter_section();
-        let sums = checksums(&data, chunk_len as usize);
         let described = self.exceptions.map(exceptions_section);
         let mut sections = vec![
-            Section { kind: kind::FILTER, flags: REQUIRED, at: 0, parts: vec![&filter] },
-            Section { kind: kind::SUMS, flags: REQUIRED, at: 0, parts: vec![&sums] },
+            Section::in_front(kind::FILTER, REQUIRED, &filter),
+            Section::in_front(kind::SUMS, REQUIRED, sums),
         ];
         if !self.head.label.is_empty() {
-            sections.push(Section {
-                kind: kind::LABEL,
-                flags: 0,
-                at: 0,
-                parts: vec![self.head.label.as_bytes()],
-            });
+            sections.push(Section::in_front(kind::LABEL, 0, self.head.label.as_bytes()));
         }
         if let Some(secret) = self.stored_secret() {
-            sections.push(Section { kind: kind::SECRET, flags: 0, at: 0, parts: vec![secret] });
+            sections.push(Section::in_front(kind::SECRET, 0, secret));
         }
         if let Some(described) = &described {
-            sections.push(Section { kind: kind::EXCEPTIONS, flags: REQUIRED, at: 0, parts: vec![described] });
+            sections.push(Section::in_front(kind::EXCEPTIONS, REQUIRED, described));
         }
         let mut at = HEADER_LEN + ENTRY_LEN * (sections.len() as u64 + 1 + u64::from(described.is_some()));
         for section in &mut sections {
             section.at = at;
-            at += section.len().next_multiple_of(8);
+            at += section.len.next_multiple_of(8);
         }
-        sections.push(Section { kind: kind::BITS, flags: REQUIRED, at: front_len, parts: vec![self.bits] });
+        sections.push(Section::of_data(kind::BITS, front_len, bits_len));
         if described.is_some() {
-            let at = front_len + self.bits.len() as u64;
-            let parts = vec![level_bits, &list];
-            sections.push(Section { kind: kind::EXCEPTION_DATA, flags: REQUIRED, at, parts });
+            sections.push(Section::of_data(kind::EXCEPTION_DATA, front_len + bits_len, data_len - bits_len));
         }
 
         let mut front = vec![0; front_len as usize];
-        write_header(&mut front, &sections, front_len, chunk_len, front_len + data_len);
+        write_header(&mut front, &sections, front_len, chunk_len(data_len), front_len + data_len);
         for section in sections.iter().filter(|section| section.at < front_len) {
-            let mut at = section.at as usize;
-            for part in &section.parts {
-                front[at..at + part.len()].copy_from_slice(part);
-                at += part.len();
-            }
+            front[section.at as usize..][..section.bytes.len()].copy_from_slice(section.bytes);
         }
         let sum = crc32c::crc32c(&front[CHECKED_FROM..]);
         front[8..CHECKED_FROM].copy_from_slice(&sum.to_le_bytes());
-        out.write_all(&front)?;
-        data.iter().try_for_each(|part| out.write_all(part))
+        front
     }
 
     fn filter_section(&self) -> Vec<u8> {
@@ -162,7 +161,7 @@ impl<'a> Encoder<'a> {
 }
 
 /// Data bytes under one checksum: more in huge files, so that the checksums stay within a megabyte.
-fn chunk_len(data_len: u64) -> u64 {
+pub(in crate::native) fn chunk_len(data_len: u64) -> u64 {
     (data_len >> 18).next_power_of_two().max(CHUNK_LEN.into())
 }
 
@@ -190,7 +189,7 @@ fn write_header(front: &mut [u8], sections: &[Section<'_>], front_len: u64, chun
         entry[..4].copy_from_slice(&section.kind.to_le_bytes());
         entry[4..8].copy_from_slice(&section.flags.to_le_bytes());
         entry[8..16].copy_from_slice(&section.at.to_le_bytes());
-        entry[16..24].copy_from_slice(&section.len().to_le_bytes());
+        entry[16..24].copy_from_slice(&section.len.to_le_bytes());
     }
 }
 
@@ -206,7 +205,7 @@ fn exceptions_section(exceptions: &Exceptions) -> Vec<u8> {
 }
 
 /// The checksum of each chunk of the parts, one after the other.
-fn checksums(parts: &[&[u8]], chunk_len: usize) -> Vec<u8> {
+pub(in crate::native) fn checksums(parts: &[&[u8]], chunk_len: usize) -> Vec<u8> {
     let mut sums = Vec::new();
     let (mut sum, mut room) = (0, chunk_len);
     for part in parts {
