@@ -209,6 +209,14 @@ impl<'a, O: Offset> Offsets<'a, O> {
         Ok(Offsets { data, offsets })
     }
 
+    /// The key of this number.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn get(&self, i: usize) -> &'a [u8] {
+        self.key(&self.offsets[i..i + 2])
+    }
+
     #[inline(always)]
     fn key(&self, pair: &[O]) -> &'a [u8] {
         let Range { start, end } = pair[0].into() as usize..pair[1].into() as usize;
