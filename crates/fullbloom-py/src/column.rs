@@ -2,12 +2,11 @@
 #![allow(unsafe_code)]
 
 use crate::errors::{value, wrong_type};
-use crate::run::Run;
+use crate::run::{PIECE, Run};
 use fullbloom::Owned;
 use fullbloom::native::Offsets;
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
-use pyo3::types::PyByteArray;
 
 /// Elements that have to be brought into another form are taken in groups of this many.
 const GROUP: usize = 4096;
@@ -157,6 +156,25 @@ impl Elements {
         }
     }
 
+    /// Asks for all keys, a byte of 0 or 1 each.
+    pub fn ask(
+        &self,
+        ask: &mut impl FnMut(Run<'_>, &mut [bool]) -> PyResult<()>,
+        mut answers: &mut [u8],
+    ) -> PyResult<()> {
+        let mut some = vec![false; PIECE.min(self.count)];
+        self.runs(|run| {
+            for piece in run.pieces() {
+                let some = &mut some[..piece.count()];
+                ask(piece, some)?;
+                let (now, later) = std::mem::take(&mut answers).split_at_mut(some.len());
+                now.iter_mut().zip(some).for_each(|(byte, answer)| *byte = u8::from(*answer));
+                answers = later;
+            }
+            Ok(())
+        })
+    }
+
     /// Integers of 64 bits that lie side by side, where they are.
     fn words(&self) -> Option<&[u64]> {
         let start = self.start.cast::<u64>();
@@ -252,17 +270,6 @@ impl TrimZeros for [[u8; 4]] {
         let end = self.iter().rposition(|point| *point != [0; 4]).map_or(0, |last| last + 1);
         &self[..end]
     }
-}
-
-/// Answers as a NumPy array of bools.
-pub fn bools<'py>(py: Python<'py>, answers: Vec<bool>) -> PyResult<Bound<'py, PyAny>> {
-    let bytes = PyByteArray::new_with(py, answers.len(), |bytes| {
-        for (byte, answer) in bytes.iter_mut().zip(answers) {
-            *byte = u8::from(answer);
-        }
-        Ok(())
-    })?;
-    py.import("numpy")?.call_method1("frombuffer", (bytes, "?"))
 }
 
 /// A copy of the bytes of an object: `bytes`, or anything else with a buffer of bytes side by side.

@@ -2,7 +2,8 @@
 
 use crate::arrow::BooleanArray;
 use crate::errors;
-use crate::keys::{Key, Source};
+use crate::keys::{Answered, Key, Source};
+use crate::run::Run;
 use crate::state::{Combine, Sink, State, Told, builder, is_built_at_once};
 use fullbloom::Owned;
 use fullbloom::any;
@@ -197,10 +198,6 @@ fn wrapped<'py>(keys: &Bound<'py, PyAny>, answers: BooleanArray) -> PyResult<Bou
     py.import("fullbloom._arrow")?.call_method1("like", (keys, answers))
 }
 
-fn numpy_bools<'py>(py: Python<'py>, answers: Vec<bool>) -> PyResult<Bound<'py, PyAny>> {
-    crate::column::bools(py, answers)
-}
-
 #[pymethods]
 impl Filter {
     #[new]
@@ -353,8 +350,11 @@ impl Filter {
     fn update<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>, threads: usize) -> PyResult<()> {
         let mut source = Source::of(keys)?;
         self.read(py, |state| if state.takes_keys() { Ok(()) } else { Err(state.read_only()) })?;
-        source.each(py, false, |run| {
-            self.state.write().unwrap_or_else(PoisonError::into_inner).insert(run, threads)
+        let insert =
+            |run: Run<'_>| self.state.write().unwrap_or_else(PoisonError::into_inner).insert(run, threads);
+        source.each(py, false, |run| match threads {
+            1 => run.pieces().try_for_each(insert),
+            _ => insert(run),
         })
     }
 
@@ -371,9 +371,9 @@ impl Filter {
         let answers = source.ask(py, |run, answers| {
             self.state.read().unwrap_or_else(PoisonError::into_inner).ask(run, answers)
         })?;
-        match source {
-            Source::Arrow(_) => wrapped(keys, py.detach(|| BooleanArray::new(&answers))),
-            _ => numpy_bools(py, answers),
+        match answers {
+            Answered::Arrow(answers) => wrapped(keys, answers),
+            Answered::Bytes(bytes) => py.import("numpy")?.call_method1("frombuffer", (bytes, "?")),
         }
     }
 
@@ -442,7 +442,7 @@ impl Filter {
         self.read(py, |state| Ok(state.filter()?.geometry().probes))
     }
 
-    /// Length of the encoded filter in bytes.
+    /// Length of the encoded filter in bytes; of ``java-lsm``, which drops zeros at the end, the most it can be.
     #[getter]
     fn nbytes(&self, py: Python<'_>) -> PyResult<u64> {
         self.read(py, |state| Ok(state.filter()?.encoded_len()))

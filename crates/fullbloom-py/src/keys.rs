@@ -1,6 +1,6 @@
 //! A Python object as keys: one, or many.
 
-use crate::arrow::Chunks;
+use crate::arrow::{Answers, BooleanArray, Chunks};
 use crate::column::Column;
 use crate::errors::wrong_type;
 use crate::run::Run;
@@ -157,43 +157,48 @@ impl<'py> Source<'py> {
         &mut self,
         py: Python<'py>,
         mut ask: impl FnMut(Run<'_>, &mut [bool]) -> PyResult<()> + Send,
-    ) -> PyResult<Vec<bool>> {
-        let mut answers = Vec::new();
+    ) -> PyResult<Answered<'py>> {
         match self {
             Source::Column(column) => {
                 let elements = column.elements();
-                answers.resize(elements.count(), false);
-                py.detach(|| {
-                    let mut first = 0;
-                    elements.runs(|run| {
-                        let end = first + run.count();
-                        ask(run, &mut answers[first..end])?;
-                        first = end;
-                        Ok(())
-                    })
+                let bytes = PyByteArray::new_with(py, elements.count(), |bytes| {
+                    py.detach(|| elements.ask(&mut ask, bytes))
                 })?;
+                Ok(Answered::Bytes(bytes))
             }
-            Source::Arrow(chunks) => py.detach(|| {
-                while let Some(chunk) = chunks.next()? {
-                    let first = answers.len();
-                    answers.resize(first + chunk.count(), false);
-                    chunk.ask(&mut answers[first..], &mut ask)?;
-                }
-                PyResult::Ok(())
-            })?,
+            Source::Arrow(chunks) => {
+                let answers = py.detach(|| {
+                    let mut answers = Answers::default();
+                    while let Some(chunk) = chunks.next()? {
+                        answers.reserve(chunk.count());
+                        chunk.ask(&mut ask, |some| answers.push(some))?;
+                    }
+                    PyResult::Ok(answers.finish())
+                })?;
+                Ok(Answered::Arrow(answers))
+            }
             Source::Objects(object) => {
                 let mut objects = object.try_iter()?;
                 let mut gathered = Gathered::default();
+                let mut answers = Vec::new();
                 while gathered.fill(&mut objects)? {
                     let first = answers.len();
-                    answers.resize(first + gathered.count(), false);
-                    py.detach(|| gathered.ask(&mut answers[first..], &mut ask))?;
+                    answers.resize(first + gathered.count(), 0);
+                    py.detach(|| gathered.ask(&mut ask, &mut answers[first..]))?;
                     py.check_signals()?;
                 }
+                Ok(Answered::Bytes(PyByteArray::new(py, &answers)))
             }
         }
-        Ok(answers)
     }
+}
+
+/// Answers, in the form that fits the keys.
+pub enum Answered<'py> {
+    /// A byte of 0 or 1 each.
+    Bytes(Bound<'py, PyByteArray>),
+    /// Arrow's.
+    Arrow(BooleanArray),
 }
 
 /// Some Python objects, brought into runs.
@@ -258,11 +263,11 @@ impl Gathered {
         Run::Wide(Offsets::new(&self.data, &self.offsets).expect("offsets of pieces put together grow"))
     }
 
-    /// Asks for all; nulls are answered no.
+    /// Asks for all, a byte of 0 or 1 each; nulls are answered no.
     pub fn ask(
         &self,
-        answers: &mut [bool],
-        mut ask: impl FnMut(Run<'_>, &mut [bool]) -> PyResult<()>,
+        ask: &mut impl FnMut(Run<'_>, &mut [bool]) -> PyResult<()>,
+        answers: &mut [u8],
     ) -> PyResult<()> {
         let mut of_numbers = vec![false; self.numbers.len()];
         let mut of_bytes = vec![false; self.offsets.len() - 1];
@@ -274,11 +279,12 @@ impl Gathered {
         }
         let (mut of_numbers, mut of_bytes) = (of_numbers.into_iter(), of_bytes.into_iter());
         for (answer, kind) in answers.iter_mut().zip(&self.kinds) {
-            *answer = match kind {
-                Kind::Number => of_numbers.next().unwrap_or_default(),
-                Kind::Bytes => of_bytes.next().unwrap_or_default(),
-                Kind::Null => false,
+            let of_kind = match kind {
+                Kind::Number => of_numbers.next(),
+                Kind::Bytes => of_bytes.next(),
+                Kind::Null => None,
             };
+            *answer = of_kind.unwrap_or_default().into();
         }
         Ok(())
     }

@@ -42,7 +42,25 @@ pub(crate) use with_keys;
 /// Keys are handed to other dialects than native in groups of this many.
 const GROUP: usize = 512;
 
-impl Run<'_> {
+/// Long runs are asked and inserted in pieces of this many keys: answers of a piece stay in the cache, and between two pieces
+/// another thread can have the filter.
+pub const PIECE: usize = 1 << 16;
+
+impl<'a> Run<'a> {
+    /// The same keys in pieces.
+    pub fn pieces(self) -> impl Iterator<Item = Run<'a>> {
+        let count = self.count();
+        (0..count).step_by(PIECE).map(move |first| {
+            let keys = first..count.min(first + PIECE);
+            match self {
+                Run::Numbers(numbers) => Run::Numbers(&numbers[keys]),
+                Run::Slices(slices) => Run::Slices(&slices[keys]),
+                Run::Narrow(offsets) => Run::Narrow(offsets.part(keys)),
+                Run::Wide(offsets) => Run::Wide(offsets.part(keys)),
+            }
+        })
+    }
+
     /// How many keys there are.
     pub fn count(&self) -> usize {
         match self {

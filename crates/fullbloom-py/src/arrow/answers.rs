@@ -17,20 +17,40 @@ use std::sync::Arc;
 #[pyclass(frozen, module = "fullbloom")]
 pub struct BooleanArray {
     /// Bit `i % 8` of byte `i / 8` is answer `i`.
-    bits: Arc<[u8]>,
+    bits: Arc<Vec<u8>>,
     len: usize,
 }
 
-impl BooleanArray {
-    pub fn new(answers: &[bool]) -> BooleanArray {
-        let (eights, rest) = answers.as_chunks::<8>();
+/// Takes answers one after the other.
+#[derive(Default)]
+pub struct Answers {
+    bits: Vec<u8>,
+    len: usize,
+}
+
+impl Answers {
+    /// Makes room for so many more, so that memory is asked for once.
+    pub fn reserve(&mut self, count: usize) {
+        self.bits.reserve((self.len + count).div_ceil(8) - self.bits.len());
+    }
+
+    /// Takes some.
+    pub fn push(&mut self, mut answers: &[bool]) {
+        while !self.len.is_multiple_of(8) {
+            let Some((&answer, rest)) = answers.split_first() else { return };
+            *self.bits.last_mut().expect("the byte that is not full") |= u8::from(answer) << (self.len % 8);
+            self.len += 1;
+            answers = rest;
+        }
         let pack =
             |group: &[bool]| group.iter().enumerate().fold(0, |byte, (i, &yes)| byte | u8::from(yes) << i);
-        let mut bits: Vec<u8> = eights.iter().map(|group| pack(group)).collect();
-        if !rest.is_empty() {
-            bits.push(pack(rest));
-        }
-        BooleanArray { bits: bits.into(), len: answers.len() }
+        self.bits.extend(answers.chunks(8).map(pack));
+        self.len += answers.len();
+    }
+
+    /// The array of all.
+    pub fn finish(self) -> BooleanArray {
+        BooleanArray { bits: Arc::new(self.bits), len: self.len }
     }
 }
 
@@ -94,7 +114,7 @@ impl BooleanArray {
 /// What an exported array keeps until it is released.
 struct Held {
     buffers: [*const c_void; 2],
-    _bits: Arc<[u8]>,
+    _bits: Arc<Vec<u8>>,
 }
 
 unsafe extern "C" fn release_schema(schema: *mut Schema) {

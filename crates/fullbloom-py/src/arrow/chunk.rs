@@ -5,7 +5,7 @@ use super::abi::Array;
 use super::types::Type;
 use crate::column::Elements;
 use crate::errors::value;
-use crate::run::Run;
+use crate::run::{PIECE, Run};
 use fullbloom::native::{Offset, Offsets};
 use pyo3::prelude::*;
 use std::borrow::Cow;
@@ -64,26 +64,32 @@ impl Chunk {
         })
     }
 
-    /// Asks for all keys; nulls are answered no.
+    /// Asks for all keys, and hands on the answers in order; nulls are answered no.
     pub fn ask(
         &self,
-        answers: &mut [bool],
-        mut ask: impl FnMut(Run<'_>, &mut [bool]) -> PyResult<()>,
+        ask: &mut impl FnMut(Run<'_>, &mut [bool]) -> PyResult<()>,
+        mut each: impl FnMut(&[bool]),
     ) -> PyResult<()> {
         let part = self.part()?;
+        let validity = part.validity()?;
+        let mut answers = vec![false; PIECE.min(part.count)];
         let mut first = 0;
         part.runs(&mut |run| {
-            let end = first + run.count();
-            ask(run, &mut answers[first..end])?;
-            first = end;
+            for piece in run.pieces() {
+                let answers = &mut answers[..piece.count()];
+                ask(piece, answers)?;
+                if !matches!(validity, Validity::All) {
+                    for (i, answer) in answers.iter_mut().enumerate() {
+                        *answer &= validity.is_valid(first + i);
+                    }
+                }
+                each(answers);
+                first += answers.len();
+            }
             Ok(())
         })?;
-        let validity = part.validity()?;
-        if !matches!(validity, Validity::All) {
-            for (i, answer) in answers.iter_mut().enumerate() {
-                *answer &= validity.is_valid(i);
-            }
-        }
+        // An array of nothing but nulls has no keys.
+        (first..part.count).for_each(|_| each(&[false]));
         Ok(())
     }
 

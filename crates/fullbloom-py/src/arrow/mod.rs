@@ -6,7 +6,7 @@ mod answers;
 mod chunk;
 mod types;
 
-pub use answers::BooleanArray;
+pub use answers::{Answers, BooleanArray};
 pub use chunk::Chunk;
 
 use abi::{Array, Movable, Schema, Stream};
