@@ -67,6 +67,32 @@ def test_the_bytes_are_those_of_a_build_on_one_machine(spark, merge, fpr, partit
     assert built == alone
 
 
+def test_filters_in_spark_s_own_format_have_the_bytes_of_one_machine_and_are_asked_in_the_jvm(spark, monkeypatch):
+    df = mixed(spark, 20_000, 3)
+    for dialect in ("spark", "spark-2"):
+        built = fs.build(df, "key", 0.001, 20_000, dialect=dialect)
+        alone = Filter.build(rows(df, "key"), 0.001, expected_keys=20_000, dialect=dialect)
+        assert built.to_bytes() == alone.to_bytes()
+        asked = df.union(spark.range(10**9, 10**9 + 20_000))
+        plan = built.prune(asked, "key")._jdf.queryExecution().executedPlan().toString()
+        assert "might_contain" in plan and "Python" not in plan
+        in_jvm = built.prune(asked, "key").collect()
+        with monkeypatch.context() as patch:
+            patch.setattr(_ask, "_in_jvm", lambda *_: None)
+            assert built.prune(asked, "key").collect() == in_jvm
+        assert built.prune(df, "key").count() == df.where("key is not null").count()
+    with pytest.raises(ValueError, match="dialect is"):
+        fs.build(df, "key", dialect="cassandra")
+    with pytest.raises(ValueError, match="only native"):
+        fs.build(df, "key", dialect="spark-2", merge="slices")
+
+
+def test_spark_reads_the_filters_built_in_its_format(spark):
+    built = fs.build(spark.range(0, 3000, 3), "id", 0.01, 1000, dialect="spark-2")
+    theirs = spark._jvm.org.apache.spark.util.sketch.BloomFilter.readFrom(built.to_bytes())
+    assert [theirs.mightContainLong(i) for i in range(500)] == built.may_contain(list(range(500))).tolist()
+
+
 def test_the_bytes_are_the_same_when_far_more_keys_come_than_expected(spark):
     # Then many keys are not new although they are distinct, and which of them depends on their order.
     df = mixed(spark, 100_000, 7)

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
 from pyspark import SparkFiles
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession, functions
 from pyspark.sql.functions import arrow_udf
 from pyspark.sql.types import BooleanType
 
@@ -92,9 +93,35 @@ def may_contain(filter: "Filter | SparkFilter", column: str | Column) -> Column:
 
 
 def prune(filter: "Filter | SparkFilter", df: DataFrame, column: str | Column) -> DataFrame:
-    """The rows whose key in ``column`` may be in the filter: all that have a partner in a join, and few others."""
-    kind(df, column)
-    return df.filter(may_contain(filter, column))
+    """The rows whose key in ``column`` may be in the filter: all that have a partner in a join, and few others.
+
+    A filter of dialect ``spark-2`` or ``spark`` is asked about integers by Spark itself, in the JVM; others in Python.
+    """
+    keys, filter = kind(df, column), _plain(filter)
+    asked = _in_jvm(filter, column) if keys == "integer" else None
+    return df.filter(may_contain(filter, column) if asked is None else asked)
+
+
+def _in_jvm(filter, column):
+    """The column of answers as an expression of Spark's own; ``None`` where it has none for this filter.
+
+    The expression is the one that Spark's optimiser puts before joins. It is not registered as a function, and the way to it may
+    be another in another release: then the filter is asked in Python.
+    """
+    if filter.dialect not in ("spark", "spark-2") or filter.nbytes >= MAPPED_FROM:
+        return None
+    try:
+        from pyspark.sql.classic.column import Column as ClassicColumn
+
+        jvm = SparkSession.active().sparkContext._jvm
+        expressions = jvm.org.apache.spark.sql.catalyst.expressions
+        utils = jvm.org.apache.spark.sql.classic.ExpressionUtils
+        literal = expressions.Literal.create(filter.to_bytes(), jvm.org.apache.spark.sql.types.DataTypes.BinaryType)
+        key = utils.expression(named(column).cast("bigint")._jc)
+        answer = ClassicColumn(utils.column(expressions.BloomFilterMightContain(literal, key)))
+    except (ImportError, TypeError, Py4JError):
+        return None
+    return functions.coalesce(answer, functions.lit(False))
 
 
 def semi_join(
@@ -108,7 +135,7 @@ def semi_join(
     """The rows of ``df`` that have a partner in ``dim``: those of ``df.join(dim, on, "left_semi")``, found with less shuffling.
 
     ``on`` names one column that both have. A filter of ``dim``'s keys (``fpr``, ``expected_keys`` and the rest as of ``build``)
-    prunes ``df`` before the join, which then decides exactly.
+    prunes ``df`` before the join, which then decides exactly. For integers it is one of dialect ``spark-2``, asked in the JVM.
     """
     from ._build import build
 
@@ -119,6 +146,8 @@ def semi_join(
     ours, theirs = kind(df, on), kind(dim, on)
     if ours != theirs:
         raise TypeError(f"{on!r} is {ours} on one side and {theirs} on the other: cast one of them")
+    if ours == "integer":
+        how.setdefault("dialect", "spark-2")
     keys = dim.select(on)
     return prune(build(keys, on, fpr, expected_keys, **how), df, on).join(keys, on, "left_semi")
 

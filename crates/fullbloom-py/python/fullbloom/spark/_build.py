@@ -8,11 +8,14 @@ then, byte for byte, the one that ``Filter.build`` makes of the same rows, the n
              do the same with what they get
     slices   each partition sorts its hashes by slice of the array; each slice is filled by one task; the file is put
              together from them, one after the other
+
+Filters in Spark's own format, which says nothing but bits, are merged as bits, also in a tree.
 """
 
 import os
 import tempfile
 import warnings
+from copy import copy
 from typing import Literal
 
 import pyarrow as pa
@@ -33,7 +36,8 @@ _SLICE_BYTES = 32 << 20
 #: Tasks between the partitions and the driver in a tree, at most.
 _GROUPS = 16
 
-#: Bytes of hashes that wait in a task before they are sent on, and bytes of a slice that are sent to the driver at once.
+#: Bytes of hashes in a row, at most about, those that wait in a task for all slices, and bytes of a slice that are sent to the
+#: driver at once.
 _RUN_BYTES = 1 << 20
 _WAITING_BYTES = 32 << 20
 _PIECE_BYTES = 4 << 20
@@ -43,6 +47,7 @@ _COUNT_ERROR = 0.01
 _COUNT_MARGIN = 2
 
 _RUNS = "part int, seq int, hashes binary"
+_BITS = "part int, bits binary"
 _SLICE_RUNS = "slice int, part int, seq int, hashes binary"
 _FILLED = "slice int, piece int, keys bigint, bytes binary"
 
@@ -55,27 +60,37 @@ def build(
     *,
     bits_per_key: float | None = None,
     seed: int = 0,
+    dialect: Literal["native", "spark-2", "spark"] = "native",
     merge: Literal["auto", "tree", "slices"] = "auto",
 ) -> SparkFilter:
-    """A native filter of the keys in a column, built on the executors. Nulls are not inserted.
+    """A filter of the keys in a column, built on the executors. Nulls are not inserted.
 
     ``fpr`` is the rate of false answers wanted (1 % if nothing is said), ``bits_per_key`` what to spend instead.
     ``expected_keys`` is how many distinct keys there are; without it they are counted first, approximately, which reads the
-    column once more. ``merge`` is ``"tree"``, ``"slices"``, or chosen by the size of the filter.
+    column once more. ``dialect`` is ``"native"``, or Spark's own format, ``"spark-2"`` (or ``"spark"``, its first version): such
+    a filter is asked about integers in the JVM (``prune``), but has a copy in every task that builds it. ``merge`` is
+    ``"tree"``, ``"slices"``, or chosen by the size of the filter.
 
     The filter has the bytes that ``Filter.build`` gives for the same rows in the same order, ``expected_keys`` and rate.
     """
     if merge not in ("auto", "tree", "slices"):
         raise ValueError(f"merge is 'auto', 'tree' or 'slices', not {merge!r}")
+    if dialect not in ("native", "spark-2", "spark"):
+        raise ValueError(f"dialect is 'native', 'spark-2' or 'spark' here, not {dialect!r}")
+    if dialect != "native" and (merge == "slices" or seed):
+        raise ValueError("slices and seeds: only native filters have them")
     kind(df, column)
     keys = df.select(named(column).alias("key"))
+    how = {"fpr": fpr, "bits_per_key": bits_per_key}
     # Before any key is counted: a rate that cannot be is refused at once.
-    Slicing(1, fpr=fpr, bits_per_key=bits_per_key, seed=seed)
+    Slicing(1, seed=seed, **how)
     counted = expected_keys is None
     if counted:
         count = keys.agg(functions.approx_count_distinct("key", _COUNT_ERROR)).first()[0]
         expected_keys = round(count * (1 + _COUNT_ERROR * _COUNT_MARGIN))
-    slicing = Slicing(expected_keys, fpr=fpr, bits_per_key=bits_per_key, seed=seed)
+    if dialect != "native":
+        return SparkFilter(_united(keys, Filter.with_capacity(expected_keys, dialect=dialect, **how)))
+    slicing = Slicing(expected_keys, seed=seed, **how)
     tree = slicing.byte_len <= TREE_UP_TO if merge == "auto" else merge == "tree"
     built = _tree(keys, slicing) if tree else _slices(keys, slicing)
     if len(built) > expected_keys * 1.1:
@@ -93,6 +108,34 @@ def _tree(keys, slicing):
     for row in sorted(merged.collect(), key=lambda row: (row.part, row.seq)):
         whole.insert_hashes(bytes(row.hashes))
     return Filter.from_bytes(whole.to_bytes())
+
+
+def _united(keys, empty):
+    """A tree of filters merged as bits. What is sent to the tasks is the empty filter, not its numbers, so that all have one size."""
+    context = keys.sparkSession.sparkContext
+    groups = max(2, min(_GROUPS, context.defaultParallelism))
+    sent, dialect = context.broadcast(empty), empty.dialect
+
+    def parts(batches):
+        filter, part = copy(sent.value), TaskContext.get().partitionId()
+        for batch in batches:
+            filter.update(keys_of(batch.column(0)))
+        yield _row([part], [filter.to_bytes()])
+
+    def united(batches):
+        filter = None
+        for batch in batches:
+            for encoded in batch.column(1):
+                other = Filter.from_bytes(encoded.as_py(), dialect)
+                filter = other if filter is None else filter | other
+        if filter is not None:
+            yield _row([0], [filter.to_bytes()])
+
+    merged = keys.mapInArrow(parts, _BITS).repartitionById(groups, "part").mapInArrow(united, _BITS)
+    for row in merged.toLocalIterator():
+        empty |= Filter.from_bytes(bytes(row.bits), dialect)
+    sent.destroy()
+    return empty
 
 
 def _partials(slicing):
@@ -147,8 +190,7 @@ def _scattered(slicing):
         for batch in batches:
             scatter.update(keys_of(batch.column(0)))
             if 8 * scatter.waiting >= _WAITING_BYTES:
-                yield from _sent(scatter, part, seq)
-                seq += 1
+                seq = yield from _sent(scatter, part, seq)
         yield from _sent(scatter, part, seq)
 
     return scattered
@@ -156,7 +198,10 @@ def _scattered(slicing):
 
 def _sent(scatter, part, seq):
     for slice_, hashes in scatter.take():
-        yield _row([slice_], [part], [seq], [hashes])
+        for at in range(0, len(hashes), _RUN_BYTES):
+            yield _row([slice_], [part], [seq], [hashes[at : at + _RUN_BYTES]])
+            seq += 1
+    return seq
 
 
 def _filled(slicing):
@@ -184,11 +229,15 @@ def _filled(slicing):
 
 def _assemble(filled, slicing, file):
     """Writes the file: its front, and the slices where they belong. One piece of a slice is in memory at a time."""
-    facts = {row.slice: (row.keys, bytes(row.bytes)) for row in filled.where("piece < 0").collect()}
+    rows = filled.where("piece < 0").collect()
+    facts = {row.slice: (row.keys, bytes(row.bytes)) for row in rows}
+    if len(facts) != len(rows):
+        raise RuntimeError("two tasks had keys of one slice: Spark did not keep to the partitions asked for")
     starts, at = [], 0
     for number in range(slicing.count):
         empty = slicing.slice(number)
-        facts.setdefault(number, (0, empty.sums()))
+        if number not in facts:  # no key fell there
+            facts[number] = 0, empty.sums()
         starts.append(at)
         at += empty.byte_len
     front = slicing.front([facts[number] for number in range(slicing.count)])
