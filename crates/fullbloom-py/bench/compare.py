@@ -13,6 +13,7 @@ import json
 import os
 import pathlib
 import statistics
+import subprocess
 import sys
 import time
 
@@ -37,13 +38,7 @@ def columns(count):
     }
 
 
-def fullbloom_column(keys, absent):
-    return Peer(
-        lambda count: fullbloom.Filter.with_capacity(count, FPR), lambda f: f.update(keys), lambda f: f.may_contain(absent)
-    )
-
-
-def fullbloom_list(keys, absent):
+def ours(keys, absent):
     return Peer(
         lambda count: fullbloom.Filter.with_capacity(count, FPR), lambda f: f.update(keys), lambda f: f.may_contain(absent)
     )
@@ -94,20 +89,27 @@ def status(field):
     raise KeyError(field)
 
 
-def memory(keys, absent):
-    """Bytes that building a filter takes at its highest, then asking it; and the filter's own."""
+def memory(form, count):
+    """Bytes that filling a filter takes at its highest, then asking it, and the filter's own; in a process that did nothing else."""
+    keys, absent = columns(count)[form]
     clear = pathlib.Path("/proc/self/clear_refs")
-    fullbloom.Filter.build(keys[:1000], FPR).may_contain(absent[:1000])  # what is loaded once does not count
+    small = fullbloom.Filter.build(keys[:1000], FPR)
+    len(small.may_contain(absent[:1000]))  # what is loaded once does not count
     clear.write_text("5")
     before = status("VmRSS")
-    f = fullbloom.Filter.with_capacity(len(keys), FPR)
+    f = fullbloom.Filter.with_capacity(count, FPR)
     f.update(keys)
-    built = status("VmHWM") - before
+    filled = status("VmHWM") - before
     clear.write_text("5")
     before = status("VmRSS")
     answers = f.may_contain(absent)
     asked = status("VmHWM") - before
-    return {"filter": f.nbytes, "update": built, "may_contain": asked, "answers": answers.nbytes}
+    return {"filter": f.nbytes, "update": filled, "may_contain": asked, "answers": answers.nbytes}
+
+
+def memory_elsewhere(form, count):
+    told = [sys.executable, __file__, "--keys", str(count), "--memory", form]
+    return json.loads(subprocess.run(told, capture_output=True, text=True, check=True).stdout)
 
 
 def main():
@@ -115,15 +117,19 @@ def main():
     options.add_argument("--keys", type=int, default=10_000_000)
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--json", action="store_true")
+    options.add_argument("--memory", help=argparse.SUPPRESS)
     args = options.parse_args()
+    if args.memory:
+        json.dump(memory(args.memory, args.keys), sys.stdout)
+        return
     count, rows = args.keys, []
     for form, (keys, absent) in columns(count).items():
-        used = memory(keys, absent)
+        used = memory_elsewhere(form, count)
         lists = keys.tolist(), absent.tolist()
         few = count // 10
         peers = {
-            "fullbloom, column": (fullbloom_column(keys, absent), count, args.rounds),
-            "fullbloom, list": (fullbloom_list(*lists), count, args.rounds),
+            "fullbloom, column": (ours(keys, absent), count, args.rounds),
+            "fullbloom, list": (ours(*lists), count, args.rounds),
             "rbloom, list": (rbloom_list(*lists), count, args.rounds),
             "pybloom_live, list": (pybloom_list(lists[0][:few], lists[1][:few]), few, 1),
         }

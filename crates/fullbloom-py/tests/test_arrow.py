@@ -318,3 +318,12 @@ def test_a_stream_that_fails_is_an_error_of_ours():
     with pytest.raises(ValueError, match="the source has gone"):
         f.update(pa.RecordBatchReader.from_batches(schema, batches()))
     assert "x" in f
+
+
+def test_a_library_that_needs_another_for_arrow_is_iterated_over():
+    class Needy(list):
+        def __arrow_c_stream__(self, requested_schema=None):
+            raise ImportError("pyarrow is needed")
+
+    assert of(Needy(["a", 5])) == of(["a", 5])
+    assert of(["a"]).may_contain(Needy(["a", "b"])).tolist() == [True, False]

@@ -89,7 +89,7 @@ def test_integers_are_the_keys_of_type_long(command, tmp_path, dialect):
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_inspect_tells_what_the_command_tells(command, tmp_path, dialect):
     path = tmp_path / "f"
-    f = Filter.build([f"key-{i}" for i in range(3000)], bits_per_key=9.5, dialect=dialect)
+    f = Filter.build([f"key-{i}" for i in range(3000)], bits_per_key=9, dialect=dialect)
     f.save(path)
     told = {"bits": f.bits, "probes": f.probes} if dialect in ("java-lsm", "libbloom-1") else {}
     more = [part for name, number in told.items() for part in (f"--{name}", number)]

@@ -18,7 +18,7 @@ def like(keys, answers):
         return answers.to_numpy()
     if library != "pyarrow" and "pyarrow" not in sys.modules:
         return answers
-    import pyarrow
+    import pyarrow  # type: ignore[import-untyped]
 
     array = pyarrow.array(answers)
     return pyarrow.chunked_array([array]) if isinstance(keys, (pyarrow.ChunkedArray, pyarrow.Table)) else array

@@ -220,8 +220,11 @@ impl<'a> Part<'a> {
 
     /// The elements of the second buffer, each of `width` bytes.
     fn values(&self, width: usize) -> PyResult<*const u8> {
+        let Some(skipped) = self.start.checked_mul(width) else {
+            return Err(value("the Arrow array is longer than memory"));
+        };
         match self.buffer(1)? {
-            Some(start) => Ok(start.as_ptr().wrapping_add(self.start * width)),
+            Some(start) => Ok(start.as_ptr().wrapping_add(skipped)),
             None if self.count == 0 || width == 0 => Ok(NonNull::dangling().as_ptr()),
             None => Err(value("the Arrow array lacks a buffer")),
         }

@@ -10,6 +10,7 @@ pub use answers::{Answers, BooleanArray};
 pub use chunk::Chunk;
 
 use abi::{Array, Movable, Schema, Stream};
+use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::sync::Arc;
@@ -35,7 +36,11 @@ impl Chunks {
             return Ok(Some(Chunks { keys, waiting, stream: None }));
         }
         if let Some(method) = object.getattr_opt("__arrow_c_stream__")? {
-            let capsule = method.call0()?;
+            let capsule = match method.call0() {
+                // pandas has the method, but needs pyarrow for it; then it is read in another way.
+                Err(e) if e.is_instance_of::<PyImportError>(object.py()) => return Ok(None),
+                called => called?,
+            };
             let mut stream = Stream::take(&capsule)?;
             // A stream may have to be worked on by other threads of Python.
             let keys = object.py().detach(|| Type::of(&stream.schema()?))?;
