@@ -7,7 +7,20 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Buffer, Self
 
-__all__ = ["DIALECTS", "BooleanArray", "Filter", "FormatError", "__version__", "inspect", "kernels", "plan"]
+__all__ = [
+    "DIALECTS",
+    "BooleanArray",
+    "Filter",
+    "FormatError",
+    "Partial",
+    "Scatter",
+    "Slice",
+    "Slicing",
+    "__version__",
+    "inspect",
+    "kernels",
+    "plan",
+]
 
 __version__: str
 DIALECTS: tuple[str, ...]
@@ -222,11 +235,11 @@ class Slice:
 class Scatter:
     @property
     def waiting(self) -> int: ...
-    def update(self, keys: Keys) -> None: ...
+    def update(self, keys: _Keys) -> None: ...
     def take(self) -> list[tuple[int, bytes]]: ...
 
 @final
 class Partial:
-    def update(self, keys: Keys) -> bytes: ...
+    def update(self, keys: _Keys) -> bytes: ...
     def insert_hashes(self, hashes: bytes) -> bytes: ...
     def to_bytes(self) -> bytes: ...
