@@ -71,6 +71,10 @@ pub enum SizeError {
 impl fmt::Display for SizeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
+            // Not three hundred zeros.
+            SizeError::Value { what, got, allowed } if got != 0.0 && !(1e-9..1e15).contains(&got.abs()) => {
+                write!(f, "{what} {got:e} is not allowed (expected {allowed})")
+            }
             SizeError::Value { what, got, allowed } => {
                 write!(f, "{what} {got} is not allowed (expected {allowed})")
             }
