@@ -1,0 +1,188 @@
+from collections.abc import Iterable
+from os import PathLike
+from types import TracebackType
+from typing import Any, Literal, NoReturn, Protocol, TypedDict, final, overload
+
+import numpy as np
+import numpy.typing as npt
+from typing_extensions import Buffer, Self
+
+__all__ = ["DIALECTS", "BooleanArray", "Filter", "FormatError", "__version__", "inspect", "kernels", "plan"]
+
+__version__: str
+DIALECTS: tuple[str, ...]
+
+_Key = str | bytes | bytearray | int | np.integer[Any]
+_Path = str | PathLike[str]
+
+class _ArrowArray(Protocol):
+    def __arrow_c_array__(self, requested_schema: object | None = ..., /) -> tuple[object, object]: ...
+
+class _ArrowStream(Protocol):
+    def __arrow_c_stream__(self, requested_schema: object | None = ..., /) -> object: ...
+
+_Keys = npt.NDArray[Any] | _ArrowArray | _ArrowStream | Iterable[_Key | None]
+
+class _Plan(TypedDict):
+    dialect: str
+    bits: int | None
+    bytes: int | None
+    bits_per_key: float | None
+    probes: int | None
+    expected_fpr: float | None
+    note: str | None
+
+class FormatError(ValueError): ...
+
+@final
+class BooleanArray:
+    def __len__(self) -> int: ...
+    def __getitem__(self, i: int, /) -> bool: ...
+    def __arrow_c_array__(self, requested_schema: object | None = None) -> tuple[object, object]: ...
+    def to_numpy(self) -> npt.NDArray[np.bool_]: ...
+
+@final
+class Filter:
+    def __new__(cls, *_args: Any, **_kwargs: Any) -> NoReturn: ...
+    @staticmethod
+    def build(
+        keys: _Keys,
+        fpr: float | None = None,
+        *,
+        bits_per_key: float | None = None,
+        dialect: str = "native",
+        expected_keys: int | None = None,
+        bits: int | None = None,
+        probes: int | None = None,
+        seed: int | None = None,
+        secret: bytes | None = None,
+        store_secret: bool = False,
+        label: str | None = None,
+        except_keys: _Keys | None = None,
+        threads: int = 1,
+    ) -> Filter: ...
+    @staticmethod
+    def with_capacity(
+        expected_keys: int,
+        fpr: float | None = None,
+        *,
+        bits_per_key: float | None = None,
+        dialect: str = "native",
+        bits: int | None = None,
+        probes: int | None = None,
+        seed: int | None = None,
+        secret: bytes | None = None,
+        store_secret: bool = False,
+        label: str | None = None,
+    ) -> Filter: ...
+    @staticmethod
+    def load(
+        path: _Path,
+        dialect: str | None = None,
+        *,
+        bits: int | None = None,
+        probes: int | None = None,
+        secret: bytes | None = None,
+    ) -> Filter: ...
+    @staticmethod
+    def open(
+        path: _Path,
+        dialect: str | None = None,
+        *,
+        bits: int | None = None,
+        probes: int | None = None,
+        secret: bytes | None = None,
+    ) -> Filter: ...
+    @staticmethod
+    def from_bytes(
+        data: Buffer,
+        dialect: str | None = None,
+        bits: int | None = None,
+        probes: int | None = None,
+        secret: bytes | None = None,
+    ) -> Filter: ...
+    @property
+    def dialect(self) -> str: ...
+    @property
+    def bits(self) -> int: ...
+    @property
+    def probes(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def fill(self) -> float: ...
+    @property
+    def expected_fpr(self) -> float: ...
+    @property
+    def estimated_keys(self) -> float | None: ...
+    @property
+    def expected_keys(self) -> int | None: ...
+    @property
+    def seed(self) -> int | None: ...
+    @property
+    def is_keyed(self) -> bool: ...
+    @property
+    def is_locked(self) -> bool: ...
+    @property
+    def takes_keys(self) -> bool: ...
+    @property
+    def label(self) -> str: ...
+    @label.setter
+    def label(self, label: str) -> None: ...
+    def add(self, key: _Key) -> bool: ...
+    def update(self, keys: _Keys, *, threads: int = 1) -> None: ...
+    @overload
+    def may_contain(self, keys: _Key) -> bool: ...  # type: ignore[overload-overlap]
+    @overload
+    def may_contain(self, keys: npt.NDArray[Any] | list[Any] | tuple[Any, ...]) -> npt.NDArray[np.bool_]: ...
+    @overload
+    def may_contain(self, keys: _Keys) -> Any: ...
+    def clear(self) -> None: ...
+    def folded(self) -> Filter: ...
+    def verify(self) -> None: ...
+    def save(self, path: _Path) -> None: ...
+    def to_bytes(self) -> bytes: ...
+    def copy(self) -> Filter: ...
+    def close(self) -> None: ...
+    def __contains__(self, key: _Key, /) -> bool: ...
+    def __len__(self) -> int: ...
+    def __bool__(self) -> Literal[True]: ...
+    def __or__(self, other: Filter, /) -> Filter: ...
+    def __and__(self, other: Filter, /) -> Filter: ...
+    def __ror__(self, other: Filter, /) -> Filter: ...
+    def __rand__(self, other: Filter, /) -> Filter: ...
+    def __ior__(self, other: Filter, /) -> Self: ...
+    def __iand__(self, other: Filter, /) -> Self: ...
+    def __copy__(self) -> Filter: ...
+    def __deepcopy__(self, memo: object, /) -> Filter: ...
+    def __enter__(self) -> Filter: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        exception: BaseException | None = None,
+        traceback: TracebackType | None = None,
+        /,
+    ) -> None: ...
+
+@overload
+def plan(  # type: ignore[overload-overlap]
+    expected_keys: int,
+    fpr: float | None = None,
+    *,
+    bits_per_key: float | None = None,
+    memory: int | None = None,
+    dialect: Literal["all"],
+) -> list[_Plan]: ...
+@overload
+def plan(
+    expected_keys: int,
+    fpr: float | None = None,
+    *,
+    bits_per_key: float | None = None,
+    memory: int | None = None,
+    dialect: str = "native",
+) -> _Plan: ...
+def inspect(
+    path: _Path, dialect: str | None = None, *, bits: int | None = None, probes: int | None = None
+) -> dict[str, Any]: ...
+def kernels() -> list[str]: ...
