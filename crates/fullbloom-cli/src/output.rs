@@ -59,6 +59,11 @@ impl Output {
         if self.terminal { self.write_out() } else { Ok(()) }
     }
 
+    /// Writes what there is.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        self.write_out()
+    }
+
     /// Writes what is left. Dropping does the same but cannot tell of a failure.
     pub fn finish(mut self) -> Result<(), Failure> {
         self.write_out()

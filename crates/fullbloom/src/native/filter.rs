@@ -322,7 +322,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> NativeFilter<S> {
     #[inline(always)]
     pub fn insert_hash(&mut self, hash: u64) -> bool {
         let new = self.shape.set(self.bits.as_mut().as_chunks_mut().0, hash);
-        self.head.keys += u64::from(new);
+        self.head.keys = self.head.keys.saturating_add(u64::from(new));
         new
     }
 
@@ -348,7 +348,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> NativeFilter<S> {
             count += u64::from(group.bits.count_ones());
             sink(start, group);
         });
-        self.head.keys += count;
+        self.head.keys = self.head.keys.saturating_add(count);
         count
     }
 

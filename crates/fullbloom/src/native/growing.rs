@@ -117,9 +117,11 @@ impl GrowingFilter {
 
     /// As [`insert`](Self::insert), for a hash made before.
     pub fn insert_hash(&mut self, hash: u64) -> Result<bool, SizeError> {
+        if self.links.iter().rev().any(|link| link.may_contain_hash(hash)) {
+            return Ok(false);
+        }
         self.make_room()?;
-        let (last, older) = self.links.split_last_mut().expect("a chain has a link");
-        Ok(!older.iter().any(|link| link.may_contain_hash(hash)) && last.insert_hash(hash))
+        Ok(self.links.last_mut().expect("a chain has a link").insert_hash(hash))
     }
 
     /// Adds many keys; how many were new.
@@ -177,9 +179,20 @@ impl GrowingFilter {
     ) -> Result<(usize, u64), SizeError> {
         let (mut done, mut count) = (0, 0);
         while done < hashes.len() && count < most {
-            self.make_room()?;
             let len = CHUNK.min(hashes.len() - done);
             let (hashes, new) = (&hashes[done..][..len], &mut new[done..][..len]);
+            if self.is_full() {
+                // Known keys make no link; the first that is new does.
+                let mut left = Left::all(hashes);
+                self.drop_known(&mut left);
+                let known = left.places().next().unwrap_or(len);
+                new[..known].fill(false);
+                done += known;
+                if known < len {
+                    self.make_room()?;
+                }
+                continue;
+            }
             let (last, older) = self.links.split_last_mut().expect("a chain has a link");
             let room = last.expected_keys().saturating_sub(last.keys()).min(most - count);
             let (looked_at, added) = if older.is_empty() {
@@ -200,11 +213,14 @@ impl GrowingFilter {
         Ok((done, count))
     }
 
+    fn is_full(&self) -> bool {
+        self.links.last().is_none_or(|last| last.keys() >= last.expected_keys())
+    }
+
     /// A link that takes a key.
     fn make_room(&mut self) -> Result<(), SizeError> {
-        let last = self.links.last().expect("a chain has a link");
-        if last.keys() >= last.expected_keys() {
-            let next = self.growth.link(&self.links, last.hashing())?;
+        if self.is_full() {
+            let next = self.growth.link(&self.links, self.hashing())?;
             self.links.push(next);
         }
         Ok(())

@@ -83,7 +83,7 @@ impl RemovingFilter {
     pub fn insert_hash(&mut self, hash: u64) -> bool {
         let shape = self.filter.shape;
         let (counted, head) = self.parts();
-        head.keys += 1;
+        head.keys = head.keys.saturating_add(1);
         counted.add(shape.cpu, Lines::new(shape.layout, shape.blocks, hash))
     }
 
@@ -110,7 +110,7 @@ impl RemovingFilter {
             new += u64::from(group.bits.count_ones());
             sink(start, group);
         });
-        head.keys += keys.count() as u64;
+        head.keys = head.keys.saturating_add(keys.count() as u64);
         new
     }
 

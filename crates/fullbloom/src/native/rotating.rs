@@ -67,7 +67,7 @@ impl Rotation {
     }
 
     /// Refuses what cannot be.
-    pub(super) fn check(&self) -> Result<(), SizeError> {
+    pub fn check(&self) -> Result<(), SizeError> {
         let generations = u64::from(self.generations);
         if !(1..=MAX_GENERATIONS).contains(&self.generations) {
             return Err(SizeError::Count { what: "generations", got: generations, allowed: "1 to 1000" });
@@ -220,11 +220,13 @@ impl RotatingFilter {
     pub fn insert(&mut self, key: &[u8], now: SystemTime) -> Result<bool, SizeError> {
         let hash = self.hash(key);
         self.advance(now);
-        self.make_room()?;
-        let (current, older) = self.generations.split_last().expect("there is always a generation");
-        let known = current.filter.may_contain_hash(hash)
-            || older.iter().any(|one| self.is_live(one) && one.filter.may_contain_hash(hash));
-        if !known || self.rotation.refresh {
+        let refresh = self.rotation.refresh;
+        if refresh {
+            self.make_room()?;
+        }
+        let known = self.generations().any(|one| one.filter.may_contain_hash(hash));
+        if !known || refresh {
+            self.make_room()?;
             self.generations.last_mut().expect("there is always a generation").filter.insert_hash(hash)?;
         }
         Ok(!known)
@@ -253,8 +255,22 @@ impl RotatingFilter {
             keys.hash_into(&hasher, i * CHUNK, hashes);
             let mut done = 0;
             while done < hashes.len() {
+                let (hashes, new) = (&hashes[done..], &mut new[done..]);
+                if !self.rotation.refresh && self.room() == 0 {
+                    // Known keys open no generation; the first that is new does.
+                    let mut left = Left::all(hashes);
+                    self.generations().for_each(|one| one.filter.drop_known(&mut left));
+                    let known = left.places().next().unwrap_or(hashes.len());
+                    new[..known].fill(false);
+                    done += known;
+                    if known == hashes.len() {
+                        break;
+                    }
+                    self.make_room()?;
+                    continue;
+                }
                 self.make_room()?;
-                let (looked_at, added) = self.insert_some(&hashes[done..], &mut new[done..])?;
+                let (looked_at, added) = self.insert_some(hashes, new)?;
                 done += looked_at;
                 count += added;
             }

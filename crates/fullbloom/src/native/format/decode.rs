@@ -189,9 +189,10 @@ fn read_parts(
     bytes: &[u8],
 ) -> Result<(Vec<DecodedPart>, Option<u64>), DecodeError> {
     let section = table.required(kind::FILTER, "filter")?;
-    let records = match table.optional(kind::GROWING) {
-        None => vec![section],
-        Some(_) => {
+    let is_chain = table.optional(kind::GROWING).is_some();
+    let records = match is_chain {
+        false => vec![section],
+        true => {
             let count = section.len / FILTER_LEN;
             if section.len % FILTER_LEN != 0 || !(1..=MAX_LINKS as u64).contains(&count) {
                 let allowed = "64 bytes for each link, 1 to 4096 links";
@@ -216,6 +217,9 @@ fn read_parts(
                 allowed,
             });
         }
+        if is_chain {
+            check_link(&head, &shape, record.at)?;
+        }
         let start = end;
         end = end.saturating_add(shape.byte_len());
         if end > bits.len {
@@ -231,6 +235,23 @@ fn read_parts(
     Ok((parts, hash.and_then(|(_, check)| check)))
 }
 
+/// A link takes no more keys than it was made for, and has a bit for each at least. The size of the next follows from it, so a
+/// small file must not claim a large one.
+fn check_link(head: &Head, shape: &Shape, at: u64) -> Result<(), DecodeError> {
+    let bits = shape.byte_len().saturating_mul(8);
+    let (expected, keys) = (head.expected_keys, head.keys);
+    if expected == 0 || expected > bits {
+        let (field, at, allowed) =
+            ("expected keys of a link", at + 24, "at least 1, at most one for each bit");
+        return Err(DecodeError::Value { field, at, got: expected.into(), allowed });
+    }
+    if keys > expected {
+        let (field, at, allowed) = ("keys of a link", at + 32, "at most those it was made for");
+        return Err(DecodeError::Value { field, at, got: keys.into(), allowed });
+    }
+    Ok(())
+}
+
 /// Which form of filter it is; a file holds one.
 fn read_form(table: &Table, bits: Section, parts: usize, bytes: &[u8]) -> Result<DecodedForm, DecodeError> {
     let forms = [kind::GROWING, kind::COUNTERS, kind::EXCEPTIONS];
@@ -242,7 +263,7 @@ fn read_form(table: &Table, bits: Section, parts: usize, bytes: &[u8]) -> Result
         return Err(DecodeError::Value { field: "section kind", at, got, allowed });
     }
     let growth = match table.optional(kind::GROWING) {
-        Some(section) => read_growing(section, bytes)?,
+        Some(section) => read_growing(section, bits, bytes)?,
         None => {
             if let Some(section) = table.optional(kind::ROTATING) {
                 let (at, got, allowed) = (section.at, kind::ROTATING.into(), "only beside links");
@@ -263,18 +284,16 @@ fn read_form(table: &Table, bits: Section, parts: usize, bytes: &[u8]) -> Result
     })
 }
 
-fn read_growing(section: Section, bytes: &[u8]) -> Result<Growth, DecodeError> {
+fn read_growing(section: Section, bits: Section, bytes: &[u8]) -> Result<Growth, DecodeError> {
     let mut cursor = section.cursor(bytes);
     let fpr = cursor.f64_le("fpr")?;
+    let at = cursor.at();
     let first = cursor.u64_le("first keys")?;
-    match Growth::new(fpr, first) {
-        Ok(growth) if first > 0 => Ok(growth),
-        Ok(_) => {
-            let (at, allowed) = (section.at + 8, "at least 1");
-            Err(DecodeError::Value { field: "first keys", at, got: 0, allowed })
-        }
-        Err(e) => Err(DecodeError::Geometry(e)),
+    if first == 0 || first > bits.len.saturating_mul(8) {
+        let allowed = "at least 1, at most one for each bit";
+        return Err(DecodeError::Value { field: "first keys", at, got: first.into(), allowed });
     }
+    Growth::new(fpr, first).map_err(DecodeError::Geometry)
 }
 
 fn read_rotating(section: Section, parts: usize, bytes: &[u8]) -> Result<DecodedRotation, DecodeError> {
