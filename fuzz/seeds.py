@@ -13,6 +13,10 @@ vectors, corpus, targets = sys.argv[1], sys.argv[2], sys.argv[3:]
 
 # Which vectors are read by which target; a target gets the seeds of the first pattern that its name begins with.
 PATTERNS = [
+    ("cassandra-index", ["cassandra/sstables/*Index.db"]),
+    ("cassandra-bti", ["cassandra/sstables/*Partitions.db", "cassandra/sstables/*Data.db"]),
+    ("cassandra-statistics", ["cassandra/sstables/*Statistics.db"]),
+    ("cassandra-toc", ["cassandra/sstables/*TOC.txt"]),
     ("cassandra-0", ["cassandra/legacy_0x.json"]),
     ("cassandra-", ["cassandra/filters.json", "cassandra/malformed.json"]),
     ("cassandra", ["cassandra/filters.json", "cassandra/malformed.json"]),
@@ -25,6 +29,15 @@ PATTERNS = [
     ("native-growing", ["native/growing*.bloom"]),
     ("native-removing", ["native/removing*.bloom"]),
     ("native-rotating", ["native/rotating*.bloom"]),
+    ("guava-32", ["guava/*_mitz32.bin"]),
+    ("guava", ["guava/*_mitz64.bin"]),
+    ("spark-2", ["spark/*_v2.bin"]),
+    ("spark", ["spark/*_v1.bin"]),
+    ("parquet", ["parquet/*.bin"]),
+    ("orc", ["orc/*.bin"]),
+    ("dcso", ["dcso/*.bloom"]),
+    ("poppy", ["dcso/*.pop", "dcso/v2_filters.json"]),
+    ("command-keys", ["dcso/*.gz"]),
     ("native", ["native/*.bloom"]),
     ("sniff", ["native/*.bloom", "libbloom/*.bloom", "rocksdb/raw_filters.json"]),
     ("table", ["rocksdb/tables/*.sst", "rocksdb/tables/*.ldb", "rocksdb/*.sst"]),
@@ -61,7 +74,10 @@ for target in targets:
     directory = os.path.join(corpus, target)
     os.makedirs(directory, exist_ok=True)
     patterns = next((patterns for start, patterns in PATTERNS if target.startswith(start)), [])
+    # Key files come behind three bytes that choose a form.
+    front = b"\0\xff\0" if target == "command-keys" else b""
     for seed in seeds(patterns):
+        seed = front + seed
         if len(seed) <= 20000:
             with open(os.path.join(directory, hashlib.sha1(seed).hexdigest()), "wb") as file:
                 file.write(seed)

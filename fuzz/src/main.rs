@@ -49,6 +49,8 @@ fn targets() -> Vec<Target> {
     target("cassandra-index", ALLOWANCE, Box::new(engines::cassandra_index));
     target("cassandra-statistics", ALLOWANCE, Box::new(engines::cassandra_statistics));
     target("cassandra-bti", ALLOWANCE, Box::new(engines::cassandra_bti));
+    // Blocks of 256 KiB are read, and what is packed comes out longer.
+    target("command-keys", 4 << 20, Box::new(fullbloom_cli::read_keys));
     target("cassandra-toc", ALLOWANCE, Box::new(engines::cassandra_toc));
     targets
 }

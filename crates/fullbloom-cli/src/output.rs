@@ -13,7 +13,7 @@ use std::io::{self, IsTerminal, Write};
 /// Written when this much has been collected.
 const BLOCK: usize = 64 << 10;
 
-/// Standard output, block-buffered; on a terminal every [`pause`](Output::pause) writes what there is.
+/// Standard output, block-buffered; every [`pause`](Output::pause) writes what there is.
 #[derive(Debug)]
 pub struct Output {
     target: File,
@@ -54,9 +54,10 @@ impl Output {
         self.bytes(format!("{value:#}\n").as_bytes())
     }
 
-    /// All that is known now has been given: on a terminal it is shown.
+    /// All that is known now has been given, and it may be long until more comes: `tail -f log | fullbloom unique | …` goes
+    /// on at once. Called after each block that was read, not after each record.
     pub fn pause(&mut self) -> Result<(), Failure> {
-        if self.terminal { self.write_out() } else { Ok(()) }
+        self.write_out()
     }
 
     /// Writes what there is.

@@ -17,7 +17,7 @@ fn against_the_model(mut filter: RemovingFilter, operations: u64, universe: u64,
     let mut held: Vec<u64> = Vec::new();
     for step in 0..operations {
         // Waves: mostly insertions, then mostly removals.
-        let inserts = if step / (operations / 6) % 2 == 0 { 70 } else { 40 };
+        let inserts = if (step / (operations / 6)).is_multiple_of(2) { 70 } else { 40 };
         if held.is_empty() || random.below(100) < inserts {
             let hash = mix(random.below(universe));
             let known = filter.filter().may_contain_hash(hash);

@@ -8,6 +8,8 @@ mod batches;
 mod blocks;
 mod ends;
 mod filter;
+#[cfg(fuzzing)]
+pub mod fuzz;
 mod gzip;
 mod hashes;
 mod hex;

@@ -174,7 +174,7 @@ fn stdin() -> io::Result<File> {
 }
 
 /// The stream itself, or what is packed in it; told by its first bytes.
-fn decompressed<'a>(mut raw: impl Read + Send + 'a) -> io::Result<Box<dyn Read + Send + 'a>> {
+pub fn decompressed<'a>(mut raw: impl Read + Send + 'a) -> io::Result<Box<dyn Read + Send + 'a>> {
     // What one read gives, if it is enough to tell: a line that a slow pipe has brought is not held back for the next.
     let mut front = vec![0; COMPRESSED_BLOCK];
     let mut filled = 0;

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A chunk that compression did not make shorter than "longest compressed chunk" is stored as it is, and padded
-//! with zeros where it is the last and short.
+//! with zeros where it is the last and short. Empty chunks may follow the last.
 
 use super::cursor::Cursor;
 use flate2::{Crc, Decompress, FlushDecompress, Status};
@@ -115,7 +115,8 @@ impl<'a> CompressionInfo<'a> {
         let data_len = cursor.long_count("data length")?;
         let at = cursor.at();
         let (chunks, expected) = (u64::from(cursor.count("chunks")?), data_len.div_ceil(chunk_len.into()));
-        if chunks != expected {
+        // Cassandra's writer, flushed when nothing new had come, leaves empty chunks behind the last.
+        if chunks < expected {
             return Err(DecodeError::Mismatch { field: "chunks", at, got: chunks, expected }.into());
         }
         let offsets = cursor.take("chunk offsets", chunks * 8)?;
@@ -350,6 +351,36 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn empty_chunks_behind_the_last_are_passed_over_and_missing_ones_are_not() {
+        let data = partitions();
+        let (info, mut file) = files("LZ4Compressor", i32::MAX as u32, &data);
+        let (count_at, chunks) =
+            (info.len() - 8 * data.len().div_ceil(CHUNK) - 4, data.len().div_ceil(CHUNK));
+        let with_count = |count: usize| {
+            let mut info = info.clone();
+            info[count_at..count_at + 4].copy_from_slice(&(count as u32).to_be_bytes());
+            info
+        };
+        let mut more = with_count(chunks + 1);
+        more.extend_from_slice(&(file.len() as u64).to_be_bytes());
+        let empty = [0, 0, 0, 0, 0];
+        let mut crc = Crc::new();
+        crc.update(&empty);
+        file.extend_from_slice(&empty);
+        file.extend_from_slice(&crc.sum().to_be_bytes());
+        let mut chunked = Data::new(&file, Some(CompressionInfo::decode(&more).unwrap()));
+        assert_eq!(chunked.key_at(20), Ok(&[b'x'; 40][..]));
+        assert!(chunked.key_at(data.len() as u64).is_err());
+
+        let fewer = &with_count(chunks - 1)[..info.len() - 8];
+        let Err(InfoError::Decode(DecodeError::Mismatch { field: "chunks", .. })) =
+            CompressionInfo::decode(fewer)
+        else {
+            panic!("a chunk is missing")
+        };
     }
 
     #[test]

@@ -37,10 +37,8 @@ pub fn build(
         Target::Fpr(fpr) if !args.native.removable => Some(fpr),
         _ => None,
     };
-    let begin = |first| match grow {
-        Some(fpr) => Some(chain(args, first, fpr, hashing).map_err(|e| Failure::size(Name::Native, &e))),
-        None => None,
-    };
+    let begin =
+        |first| grow.map(|fpr| chain(args, first, fpr, hashing).map_err(|e| Failure::size(Name::Native, &e)));
     match collect(keys, hashing, HashSpool::default(), begin)? {
         Collected::All(mut spool) => {
             let filter = from_spool(args, &request(spool.len()), hashing, &mut spool)?;

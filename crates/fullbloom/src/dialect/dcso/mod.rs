@@ -198,9 +198,9 @@ impl Dialect for Dcso {
         bits::count_ones(&bits[COUNT..self.array_len()], self.bits)
     }
 
-    /// Where the size collapses, a quarter of a million hashes are asked.
+    /// Where the size collapses, 65,536 hashes are asked.
     fn fpr_of(&self, bits: &[u8]) -> f64 {
-        const ASKED: u32 = 1 << 18;
+        const ASKED: u32 = 1 << 16;
         if self.probes == 0 {
             return 1.0;
         }

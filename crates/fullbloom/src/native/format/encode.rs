@@ -51,10 +51,7 @@ impl Section<'_> {
 }
 
 impl<'a> Encoder<'a> {
-    fn new<S: AsRef<[u8]>>(filters: impl Iterator<Item = &'a NativeFilter<S>>, form: Form<'a>) -> Self
-    where
-        S: 'a,
-    {
+    fn new<S: AsRef<[u8]> + 'a>(filters: impl Iterator<Item = &'a NativeFilter<S>>, form: Form<'a>) -> Self {
         let part = |filter: &'a NativeFilter<S>| Part {
             head: &filter.head,
             shape: &filter.shape,

@@ -1,0 +1,65 @@
+//! Everything between the bytes of a key file and keys, without the file: for `fuzz/`.
+
+use super::batches::Splitter;
+use super::blocks::{Block, Blocks};
+use super::source::decompressed;
+use super::{KeyFormat, count_records};
+use fullbloom::dialect::Name;
+use fullbloom::typed::KeyType;
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+
+/// A pipe that brings so many bytes at a time.
+struct Pipe<'a> {
+    bytes: &'a [u8],
+    step: usize,
+}
+
+impl Read for Pipe<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let step = self.step.min(out.len());
+        self.bytes.read(&mut out[..step])
+    }
+}
+
+/// Reads a key file whose form the first three bytes choose. Plain records come out as a simple splitting gives them, however the
+/// reads are cut.
+pub fn read_keys(data: &[u8]) {
+    let [form, step, typed, bytes @ ..] = data else { return };
+    let types = KeyType::ALL.iter().flat_map(|kind| Name::ALL.iter().map(move |name| (*kind, *name)));
+    let end = if form & 1 == 0 { b'\n' } else { 0 };
+    let format = match form >> 1 & 3 {
+        0 | 1 => KeyFormat { end, hex: false, typed: None },
+        2 => KeyFormat { end, hex: true, typed: None },
+        _ => KeyFormat { end, hex: false, typed: types.clone().nth(usize::from(*typed) % types.count()) },
+    };
+    let pipe = Pipe { bytes, step: usize::from(*step) + 1 };
+    let Ok(source) = decompressed(pipe) else { return };
+    let (mut blocks, mut block) = (Blocks::new(source, end), Block::default());
+    let mut splitter = Splitter::new(format);
+    let (mut keys, mut counted, mut plain) = (0, 0, Vec::new());
+    while let Ok(true) = blocks.next(&mut block) {
+        counted += count_records(block.bytes(), end);
+        plain.extend_from_slice(&block.bytes()[..block.bytes().len().min(bytes.len())]);
+        let mut at = 0;
+        let split = splitter.split(block.bytes(), &mut |batch| {
+            assert_eq!(batch.keys.len(), batch.records.len());
+            for record in batch.records {
+                assert!(!record.contains(&end) && block.bytes()[at..].starts_with(record));
+                at += record.len() + 1;
+            }
+            keys += batch.keys.len() as u64;
+            Ok(ControlFlow::Continue(()))
+        });
+        if split.is_err() {
+            return;
+        }
+        if plain.len() > bytes.len() {
+            return; // packed: what comes out is longer
+        }
+    }
+    assert_eq!(keys, counted);
+    if plain == bytes {
+        assert_eq!(keys, count_records(bytes, end), "blocks have other records than the whole");
+    }
+}
