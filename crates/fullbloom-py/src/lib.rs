@@ -9,6 +9,7 @@
 //!   state.rs      what a filter holds: built, growing, read from a file
 //!   filter.rs     the class `Filter`
 //!   facts.rs      `plan` and `inspect`
+//!   slices.rs     filters built on several machines, for `fullbloom.spark`
 //! ```
 //!
 //! Nothing is decided here: sizes, hashes, bytes and messages are the core's.
@@ -20,6 +21,7 @@ mod facts;
 mod filter;
 mod keys;
 mod run;
+mod slices;
 mod state;
 
 /// The module.
@@ -33,6 +35,8 @@ mod _core {
     use super::facts::{inspect, kernels, plan};
     #[pymodule_export]
     use super::filter::Filter;
+    #[pymodule_export]
+    use super::slices::{Partial, Scatter, Slice, Slicing};
 
     use fullbloom::dialect::Name;
     use pyo3::prelude::*;
