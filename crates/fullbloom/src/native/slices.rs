@@ -139,7 +139,7 @@ impl Slicing {
         }
         let keys = facts.iter().fold(0u64, |keys, facts| keys.saturating_add(facts.keys));
         let head = Head { keys, ..self.head.clone() };
-        Ok(Encoder::new(&head, &self.shape, &[], None, None).front(&sums))
+        Ok(Encoder::of_front(&head, &self.shape).front(&sums))
     }
 }
 
