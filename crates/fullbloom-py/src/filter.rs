@@ -5,7 +5,6 @@ use crate::errors;
 use crate::keys::{Answered, Key, Source};
 use crate::run::Run;
 use crate::state::{Combine, Sink, State, Told, builder, is_built_at_once};
-use fullbloom::Owned;
 use fullbloom::any;
 use fullbloom::dialect::Name;
 use fullbloom::file;
@@ -525,8 +524,19 @@ impl Filter {
 
     /// The encoded filter: the bytes that ``save`` writes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.read_detached(py, State::encoded)?;
-        Ok(PyBytes::new(py, bytes.as_ref()))
+        loop {
+            let len = self.read_detached(py, State::encoded_len)?;
+            let len = usize::try_from(len).map_err(errors::value)?;
+            let mut fits = false;
+            let bytes = PyBytes::new_with(py, len, |room| {
+                fits = self.read_detached(py, |state| state.encode_into(room))?;
+                Ok(())
+            })?;
+            if fits {
+                return Ok(bytes);
+            }
+            // Another thread has changed the label, or zeros at the end, meanwhile.
+        }
     }
 
     /// A copy; it takes keys if filters of its dialect do.
@@ -544,12 +554,11 @@ impl Filter {
 
     /// A pickle holds the encoded bytes and, of a keyed filter, the secret.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let (bytes, told): (Owned, Told) =
-            self.read_detached(py, |state| Ok((state.encoded()?, state.told(state.filter()?))))?;
+        let told: Told = self.read(py, |state| Ok(state.told(state.filter()?)))?;
         let secret = told.secret.as_ref().map(|secret| PyBytes::new(py, secret.as_bytes()));
         let (bits, probes) = told.geometry.unzip();
         let dialect = told.dialect.map(Name::as_str);
-        let args = (PyBytes::new(py, bytes.as_ref()), dialect, bits, probes, secret).into_pyobject(py)?;
+        let args = (self.to_bytes(py)?, dialect, bits, probes, secret).into_pyobject(py)?;
         Ok((PyType::new::<Filter>(py).getattr("from_bytes")?, args))
     }
 

@@ -312,13 +312,25 @@ impl State {
     }
 
     /// The encoded bytes.
-    pub fn encoded(&self) -> PyResult<Owned> {
-        let filter = self.filter()?;
-        let mut counter = Counter(0);
-        filter.write_to(&mut counter).map_err(errors::value)?;
-        let mut bytes = Owned::zeroed(counter.0).map_err(errors::size)?;
-        filter.write_to(&mut bytes.as_mut()).map_err(errors::value)?;
+    fn encoded(&self) -> PyResult<Owned> {
+        let mut bytes = Owned::zeroed(self.encoded_len()?).map_err(errors::size)?;
+        self.filter()?.write_to(&mut bytes.as_mut()).map_err(errors::value)?;
         Ok(bytes)
+    }
+
+    /// How many there are, exactly.
+    pub fn encoded_len(&self) -> PyResult<u64> {
+        let mut counter = Counter(0);
+        self.filter()?.write_to(&mut counter).map_err(errors::value)?;
+        Ok(counter.0)
+    }
+
+    /// Writes the encoded bytes; false if there is not exactly room for them.
+    pub fn encode_into(&self, mut room: &mut [u8]) -> PyResult<bool> {
+        match self.filter()?.write_to(&mut room) {
+            Ok(()) => Ok(room.is_empty()),
+            Err(_) => Ok(false), // a slice has no other reason
+        }
     }
 
     /// Adds all keys of another filter, or keeps what both may contain.
