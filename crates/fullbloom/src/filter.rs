@@ -226,6 +226,9 @@ pub type View<'a, D> = Filter<D, &'a [u8]>;
 /// How many keys ahead of its test a key's cache lines are asked for in batches.
 const AHEAD: usize = 16;
 
+/// Arrays up to this size are in the second cache: asking for their memory ahead costs more than it brings.
+const IN_CACHE: usize = 512 << 10;
+
 /// What happens to a hash in a [`ring`].
 enum Step<H> {
     /// It entered: ask for its memory.
@@ -266,6 +269,9 @@ fn test_ring<D: Dialect>(
     mut answers: Answers<'_>,
 ) {
     answers.clear();
+    if bits.len() <= IN_CACHE {
+        return hashes.enumerate().for_each(|(i, hash)| answers.put(i, dialect.test(bits, hash)));
+    }
     let mut i = 0;
     ring(hashes, |step| match step {
         Step::Coming(hash) => dialect.prefetch(bits, hash),
@@ -278,6 +284,11 @@ fn test_ring<D: Dialect>(
 
 #[inline(always)]
 fn set_ring<D: Insert>(dialect: &D, bits: &mut [u8], hashes: impl Iterator<Item = D::Hash>) {
+    if bits.len() <= IN_CACHE {
+        return hashes.for_each(|hash| {
+            dialect.set(bits, hash);
+        });
+    }
     ring(hashes, |step| match step {
         Step::Coming(hash) => dialect.prefetch(bits, hash),
         Step::Arrived(hash) => {

@@ -101,7 +101,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         output::hint("give a larger --expected-keys; a --state must then be begun anew");
     }
     if let (Some(state), Some(filter)) = (state, seen.only())
-        && (count > 0 || !state.path.exists())
+        && (count > 0 || !state.is_there)
     {
         state.destination.write(|out| filter.write_to(out))?;
     }
@@ -128,6 +128,7 @@ fn print(out: &mut Output, records: Records<'_>, new: &[bool], end: u8) -> Resul
 struct State<'a> {
     path: &'a Path,
     destination: Destination<'a>,
+    is_there: bool,
 }
 
 impl<'a> State<'a> {
@@ -138,7 +139,11 @@ impl<'a> State<'a> {
         if keys.include(path) {
             return Err(Failure::new(path.display(), "is a key file and would be overwritten by the filter"));
         }
-        Ok(State { path, destination: Destination::new(path)? })
+        let destination = Destination::new(path)?;
+        // A file that cannot be looked at is there: to begin anew would be to forget its keys.
+        let looked = path.try_exists();
+        let is_there = looked.map_err(|e| Failure::new(path.display(), format_args!("cannot open: {e}")))?;
+        Ok(State { path, destination, is_there })
     }
 
     /// The filter of earlier runs.
@@ -166,7 +171,7 @@ fn begin(args: &Args, state: Option<&State<'_>>, keys: &mut Keys) -> Result<Seen
         let filter = Plan::new(&request).and_then(|plan| NativeFilter::from_plan(&plan, hashing));
         filter.map_err(|e| Failure::size(Name::Native, &e))
     };
-    if let Some(state) = state.filter(|state| state.path.exists()) {
+    if let Some(state) = state.filter(|state| state.is_there) {
         let filter = state.load(args)?;
         warn_of_size(args, state.path, &filter);
         return Ok(Seen::fixed(filter));
