@@ -14,6 +14,7 @@
 //! ```
 
 mod convert;
+mod forms;
 mod growing;
 mod native;
 mod rocksdb;

@@ -187,6 +187,18 @@ impl Plan {
         }
     }
 
+    /// The plan with so many more blocks that the filter can be halved this many times; see
+    /// [`NativeFilter::folded_to`](super::NativeFilter::folded_to).
+    pub fn foldable(mut self, times: u32) -> Result<Plan, SizeError> {
+        let unit = 1u64.checked_shl(times).filter(|unit| *unit <= MAX_BITS);
+        let blocks = unit.and_then(|unit| self.blocks.checked_next_multiple_of(unit));
+        let too_large = SizeError::TooLarge { bit_len: u64::MAX, limit: MAX_BITS };
+        self.blocks =
+            blocks.filter(|blocks| *blocks <= MAX_BITS / self.layout.block_len()).ok_or(too_large)?;
+        self.expected_fpr = Candidate::new(self.layout, self.blocks, self.expected_keys).expected_fpr;
+        Ok(self)
+    }
+
     /// The shape of the filter.
     pub fn geometry(&self) -> Geometry {
         geometry(self.layout, self.blocks)
