@@ -334,6 +334,7 @@ def test_a_spark_filter_is_the_filter_it_holds(spark):
     other = Filter.with_capacity(2, 1e-6)
     other.add("eve")
     assert "eve" in wanted | other and len(wanted & other) == 0
+    assert "eve" in other | wanted and wanted.filter == wanted and len(other & wanted) == 0
     assert repr(wanted).startswith("SparkFilter(")
     with pytest.raises(TypeError, match="takes a filter"):
         fs.SparkFilter(7)
