@@ -1,7 +1,7 @@
 //! `plan` and `inspect`: what a filter would be, and what one in a file is, as the command tells it.
 
+use crate::asked::{Wish, dialect};
 use crate::errors;
-use crate::filter::{Wish, dialect};
 use fullbloom::any::{self, AnyFilter};
 use fullbloom::dialect::Name;
 use fullbloom::file;

@@ -1,16 +1,16 @@
 //! The class `Filter`.
 
 use crate::arrow::BooleanArray;
+use crate::asked::{Asked, Wish, told};
+use crate::combine::Combine;
 use crate::errors;
 use crate::keys::{Answered, Key, Source};
+use crate::native::{self, NativeFacts};
 use crate::run::Run;
-use crate::state::{Combine, Sink, State, Told, builder, is_built_at_once};
-use fullbloom::Owned;
+use crate::state::{Sink, State, Told, builder, is_built_at_once};
 use fullbloom::any;
 use fullbloom::dialect::Name;
 use fullbloom::file;
-use fullbloom::native::{GuardedFilter, Hashing, NativeFilter, Secret};
-use fullbloom::sizing::{Request, Target};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
@@ -86,112 +86,6 @@ impl Filter {
     }
 }
 
-/// What a new filter is asked to be.
-struct Asked {
-    dialect: Name,
-    target: Target,
-    hashing: Hashing,
-    store_secret: bool,
-    label: Option<String>,
-}
-
-/// Numbers that a caller may give, of which one decides.
-pub struct Wish {
-    pub fpr: Option<f64>,
-    pub bits_per_key: Option<f64>,
-    pub bits: Option<u64>,
-    pub probes: Option<u32>,
-}
-
-impl Wish {
-    /// A rate of one in a hundred, unless something else is asked for.
-    pub fn target(&self) -> PyResult<Target> {
-        match (self.fpr, self.bits_per_key, self.bits, self.probes) {
-            (None, None, None, None) => Ok(Target::Fpr(0.01)),
-            (Some(fpr), None, None, None) => Ok(Target::Fpr(fpr)),
-            (None, Some(bits_per_key), None, None) => Ok(Target::BitsPerKey(bits_per_key)),
-            (None, None, Some(bit_len), Some(probes)) => Ok(Target::Exact { bit_len, probes }),
-            _ => Err(errors::value("give one of fpr, bits_per_key, and bits with probes")),
-        }
-    }
-}
-
-/// The dialect of a name.
-pub fn dialect(name: &str) -> PyResult<Name> {
-    name.parse().map_err(errors::value)
-}
-
-fn secret_of(bytes: Option<&[u8]>) -> PyResult<Option<Secret>> {
-    let Some(bytes) = bytes else { return Ok(None) };
-    let bytes: [u8; 16] = bytes
-        .try_into()
-        .map_err(|_| errors::value(format_args!("a secret has 16 bytes, not {}", bytes.len())))?;
-    Ok(Some(Secret::new(bytes)))
-}
-
-impl Asked {
-    fn new(
-        name: &str,
-        wish: &Wish,
-        seed: Option<u64>,
-        secret: Option<&[u8]>,
-        store_secret: bool,
-        label: Option<String>,
-    ) -> PyResult<Asked> {
-        let dialect = dialect(name)?;
-        let secret = secret_of(secret)?;
-        if dialect != Name::Native {
-            let given = [
-                ("seed", seed.is_some()),
-                ("secret", secret.is_some()),
-                ("store_secret", store_secret),
-                ("label", label.is_some()),
-            ];
-            if let Some((what, _)) = given.iter().find(|(_, given)| *given) {
-                return Err(errors::value(format_args!(
-                    "{what}: only native filters have this, not {dialect}"
-                )));
-            }
-        }
-        let hashing = match (secret, seed) {
-            (Some(_), Some(_)) => return Err(errors::value("give a seed or a secret, not both")),
-            (Some(secret), None) => Hashing::Secret(secret),
-            (None, _) if store_secret => {
-                return Err(errors::value("store_secret: there is no secret to store"));
-            }
-            (None, seed) => Hashing::Seed(seed.unwrap_or(0)),
-        };
-        Ok(Asked { dialect, target: wish.target()?, hashing, store_secret, label })
-    }
-
-    fn request(&self, expected_keys: u64) -> Request {
-        Request { expected_keys, target: self.target }
-    }
-
-    fn empty(&self, expected_keys: u64) -> PyResult<State> {
-        let mut state = State::empty(self.dialect, &self.request(expected_keys), self.hashing.clone())?;
-        if let State::Native(filter) = &mut state {
-            filter.set_label(self.label.as_deref().unwrap_or_default());
-            filter.store_secret(self.store_secret);
-        }
-        Ok(state)
-    }
-}
-
-fn told(
-    dialect_name: Option<&str>,
-    bits: Option<u64>,
-    probes: Option<u32>,
-    secret: Option<&[u8]>,
-) -> PyResult<Told> {
-    let geometry = match (bits, probes) {
-        (Some(bits), Some(probes)) => Some((bits, probes)),
-        (None, None) => None,
-        _ => return Err(errors::value("give bits and probes, or neither")),
-    };
-    Ok(Told { dialect: dialect_name.map(dialect).transpose()?, geometry, secret: secret_of(secret)? })
-}
-
 /// Calls the helper that knows the Arrow libraries in use.
 fn wrapped<'py>(keys: &Bound<'py, PyAny>, answers: BooleanArray) -> PyResult<Bound<'py, PyAny>> {
     let py = keys.py();
@@ -258,9 +152,8 @@ impl Filter {
         let mut sink = Sink::State(&mut state);
         source.each(py, keep, |run| sink.take(run, threads))?;
         match (state, except_keys) {
-            (State::Native(filter), Some(good)) => {
-                guarded(py, filter, &mut source, good).map(|guarded| Filter::new(State::Guarded(guarded)))
-            }
+            (State::Native(filter), Some(good)) => native::guarded(py, filter, &mut source, good)
+                .map(|guarded| Filter::new(State::Guarded(guarded))),
             (state, _) => Ok(Filter::new(state)),
         }
     }
@@ -391,7 +284,7 @@ impl Filter {
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         let counted = self.read(py, |state| {
             state.filter()?;
-            Ok(native(state).map(|filter| filter.keys))
+            Ok(native::facts(state).map(|filter| filter.keys))
         })?;
         if let Some(keys) = counted {
             return Ok(keys as usize);
@@ -525,8 +418,19 @@ impl Filter {
 
     /// The encoded filter: the bytes that ``save`` writes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.read_detached(py, State::encoded)?;
-        Ok(PyBytes::new(py, bytes.as_ref()))
+        loop {
+            let len = self.read_detached(py, State::encoded_len)?;
+            let len = usize::try_from(len).map_err(errors::value)?;
+            let mut fits = false;
+            let bytes = PyBytes::new_with(py, len, |room| {
+                fits = self.read_detached(py, |state| state.encode_into(room))?;
+                Ok(())
+            })?;
+            if fits {
+                return Ok(bytes);
+            }
+            // Another thread has changed the label, or zeros at the end, meanwhile.
+        }
     }
 
     /// A copy; it takes keys if filters of its dialect do.
@@ -544,12 +448,11 @@ impl Filter {
 
     /// A pickle holds the encoded bytes and, of a keyed filter, the secret.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let (bytes, told): (Owned, Told) =
-            self.read_detached(py, |state| Ok((state.encoded()?, state.told(state.filter()?))))?;
+        let told: Told = self.read(py, |state| Ok(state.told(state.filter()?)))?;
         let secret = told.secret.as_ref().map(|secret| PyBytes::new(py, secret.as_bytes()));
         let (bits, probes) = told.geometry.unzip();
         let dialect = told.dialect.map(Name::as_str);
-        let args = (PyBytes::new(py, bytes.as_ref()), dialect, bits, probes, secret).into_pyobject(py)?;
+        let args = (self.to_bytes(py)?, dialect, bits, probes, secret).into_pyobject(py)?;
         Ok((PyType::new::<Filter>(py).getattr("from_bytes")?, args))
     }
 
@@ -609,7 +512,7 @@ impl Filter {
         self.read(py, |state| {
             let Ok(filter) = state.filter() else { return Ok("<fullbloom.Filter, closed>".to_owned()) };
             let (dialect, geometry) = (filter.dialect(), filter.geometry());
-            let keys = native(state).map_or(String::new(), |facts| {
+            let keys = native::facts(state).map_or(String::new(), |facts| {
                 format!("{}{} keys, ", if facts.estimated { "about " } else { "" }, facts.keys)
             });
             let (bits, probes) = (geometry.bit_len, geometry.probes);
@@ -632,55 +535,7 @@ impl Filter {
     ) -> PyResult<Option<R>> {
         self.read(py, |state| {
             state.filter()?;
-            Ok(native(state).and_then(get))
+            Ok(native::facts(state).and_then(get))
         })
     }
-}
-
-/// What a native filter knows about itself besides its bits.
-struct NativeFacts {
-    keys: u64,
-    estimated: bool,
-    expected_keys: u64,
-    seed: Option<u64>,
-    keyed: bool,
-    label: String,
-}
-
-fn native(state: &State) -> Option<NativeFacts> {
-    fn of<S: AsRef<[u8]>>(filter: &NativeFilter<S>, locked: bool) -> NativeFacts {
-        let seed = match filter.hashing() {
-            Hashing::Seed(seed) if !locked => Some(*seed),
-            _ => None,
-        };
-        NativeFacts {
-            keys: filter.keys(),
-            estimated: filter.keys_are_estimated(),
-            expected_keys: filter.expected_keys(),
-            seed,
-            keyed: seed.is_none(),
-            label: filter.label().to_owned(),
-        }
-    }
-    match state {
-        State::Native(filter) => Some(of(filter, false)),
-        State::Guarded(filter) => Some(of(filter.filter(), filter.is_locked())),
-        State::Mapped(filter) => Some(of(filter.filter(), filter.is_locked())),
-        _ => None,
-    }
-}
-
-/// The filter with exceptions, made in two passes: the good keys, then all keys again.
-fn guarded<'py>(
-    py: Python<'py>,
-    filter: NativeFilter,
-    keys: &mut Source<'py>,
-    good: &Bound<'py, PyAny>,
-) -> PyResult<GuardedFilter> {
-    let mut first = filter.exceptions();
-    Source::of(good)?
-        .each(py, false, |run| crate::run::with_keys!(run, keys => first.add(keys)).map_err(errors::guard))?;
-    let mut second = py.detach(|| first.members()).map_err(errors::guard)?;
-    keys.each(py, true, |run| crate::run::with_keys!(run, keys => second.add(keys)).map_err(errors::guard))?;
-    py.detach(|| second.finish()).map_err(errors::guard)
 }

@@ -7,6 +7,9 @@
 //!   column.rs     NumPy arrays and other buffers as runs of keys
 //!   arrow/        Arrow arrays and streams as runs of keys; answers as an Arrow array
 //!   state.rs      what a filter holds: built, growing, read from a file
+//!   combine.rs    two filters into one; whether two are equal
+//!   native.rs     what only native filters have
+//!   asked.rs      what a caller asks a new filter to be
 //!   filter.rs     the class `Filter`
 //!   facts.rs      `plan` and `inspect`
 //!   slices.rs     filters built on several machines, for `fullbloom.spark`
@@ -15,11 +18,14 @@
 //! Nothing is decided here: sizes, hashes, bytes and messages are the core's.
 
 mod arrow;
+mod asked;
 mod column;
+mod combine;
 mod errors;
 mod facts;
 mod filter;
 mod keys;
+mod native;
 mod run;
 mod slices;
 mod state;

@@ -327,3 +327,33 @@ def test_a_library_that_needs_another_for_arrow_is_iterated_over():
 
     assert of(Needy(["a", 5])) == of(["a", 5])
     assert of(["a"]).may_contain(Needy(["a", "b"])).tolist() == [True, False]
+
+
+def test_random_columns_are_their_lists():
+    hypothesis = pytest.importorskip("hypothesis")
+    st = hypothesis.strategies
+    numbers = st.lists(st.none() | st.integers(-128, 127), max_size=40)
+    texts = st.lists(st.none() | st.text(max_size=20), max_size=40)
+
+    @hypothesis.settings(max_examples=300, deadline=None)
+    @hypothesis.given(st.data())
+    def check(data):
+        if data.draw(st.booleans()):
+            keys, kind = data.draw(numbers), data.draw(st.sampled_from([pa.int8(), pa.int16(), pa.int32(), pa.int64()]))
+        else:
+            keys, kind = data.draw(texts), data.draw(st.sampled_from(TEXTS))
+        column = pa.array(keys, pa.string() if kind in TEXTS else pa.int64()).cast(kind)
+        start = data.draw(st.integers(0, len(keys)))
+        length = data.draw(st.integers(0, len(keys)))
+        column, keys = column.slice(start, length), keys[start : start + length]
+        if data.draw(st.booleans()) and kind not in (pa.string_view(), pa.binary_view()):
+            column = column.dictionary_encode()
+        cut = data.draw(st.integers(0, len(keys)))
+        if data.draw(st.booleans()):
+            column = pa.chunked_array([column.slice(0, cut), column.slice(cut)], column.type)
+        f = of(column)
+        assert f == of(keys)
+        g = of(keys[:cut])
+        assert g.may_contain(column).to_pylist() == g.may_contain(keys).tolist()
+
+    check()

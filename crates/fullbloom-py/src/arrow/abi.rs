@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
+use std::sync::{Mutex, PoisonError};
 
 pub(super) const SCHEMA: &CStr = c_str!("arrow_schema");
 pub(super) const ARRAY: &CStr = c_str!("arrow_array");
@@ -152,6 +153,9 @@ impl Stream {
     }
 }
 
+/// Held while a structure is moved out of a capsule.
+static TAKING: Mutex<()> = Mutex::new(());
+
 /// What can be moved out of a capsule.
 pub(super) trait Movable: Sized {
     const NAME: &'static CStr;
@@ -162,8 +166,9 @@ pub(super) trait Movable: Sized {
         let capsule =
             capsule.cast::<PyCapsule>().map_err(|_| wrong_type("an Arrow method returned no capsule"))?;
         let place = capsule.pointer_checked(Some(Self::NAME))?.cast::<Self>();
-        // SAFETY: a capsule of this name holds such a structure, by the PyCapsule interface; the interpreter is attached, so
-        // nobody else takes it meanwhile.
+        // Without the interpreter's lock two threads might take from one capsule; one of them gets an empty structure.
+        let _alone = TAKING.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: a capsule of this name holds such a structure, by the PyCapsule interface, and nobody else takes it now.
         Ok(unsafe { place.replace(Self::EMPTY) })
     }
 }
