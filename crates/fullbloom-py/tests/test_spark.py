@@ -107,9 +107,9 @@ def test_a_small_filter_is_merged_as_a_tree_and_a_large_one_by_slices(spark, mon
     for name in ("_tree", "_slices"):
         monkeypatch.setattr(_build, name, lambda keys, slicing, name=name: used.append(name) or Filter.build([1]))
     df = spark.range(10)
-    fs.build(df, "id", expected_keys=1_000_000)
-    fs.build(df, "id", expected_keys=10_000_000)
-    fs.build(df, "id", expected_keys=1_000_000, bits_per_key=64)
+    fs.build(df, "id", expected_keys=800_000)
+    fs.build(df, "id", expected_keys=900_000)
+    fs.build(df, "id", expected_keys=800_000, bits_per_key=64)
     assert used == ["_tree", "_slices", "_slices"]
 
 

@@ -28,7 +28,7 @@ from ._ask import SparkFilter
 from ._keys import keys_of, kind, named
 
 #: Filters of up to this many bytes are merged as a tree, larger ones by slices. See docs/spark.md for what was measured.
-TREE_UP_TO = 4 << 20
+TREE_UP_TO = 1 << 20
 
 #: A slice has at most about this many bytes, and a task that fills one little more.
 _SLICE_BYTES = 32 << 20
