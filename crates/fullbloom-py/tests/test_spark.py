@@ -81,6 +81,8 @@ def test_filters_in_spark_s_own_format_have_the_bytes_of_one_machine_and_are_ask
             patch.setattr(_ask, "_in_jvm", lambda *_: None)
             assert built.prune(asked, "key").collect() == in_jvm
         assert built.prune(df, "key").count() == df.where("key is not null").count()
+    with pytest.warns(RuntimeWarning, match="where 1000 were expected"):
+        fs.build(df, "key", 0.01, 1000, dialect="spark-2")
     with pytest.raises(ValueError, match="dialect is"):
         fs.build(df, "key", dialect="cassandra")
     with pytest.raises(ValueError, match="only native"):
@@ -246,6 +248,13 @@ def test_a_semi_join_gives_what_spark_s_own_gives(spark):
     assert ours.columns == theirs.columns
     assert sorted(ours.collect()) == sorted(theirs.collect())
     assert fs.semi_join(facts, dim, ["id"], expected_keys=5000).count() == theirs.count()
+    assert fs.semi_join(facts, dim.limit(0), "id").count() == 0
+
+
+def test_a_semi_join_on_text_gives_what_spark_s_own_gives(spark):
+    text = spark.range(0, 3000, 1, 2).select(F.concat(F.lit("name-"), "id").alias("name"))
+    some = text.where("name like '%7'")
+    assert sorted(fs.semi_join(text, some, "name").collect()) == sorted(text.join(some, "name", "left_semi").collect())
 
 
 def test_a_semi_join_whose_sides_would_be_cast_is_refused(spark):

@@ -88,14 +88,19 @@ def build(
     if counted:
         count = keys.agg(functions.approx_count_distinct("key", _COUNT_ERROR)).first()[0]
         expected_keys = round(count * (1 + _COUNT_ERROR * _COUNT_MARGIN))
-    if dialect != "native":
-        return SparkFilter(_united(keys, Filter.with_capacity(expected_keys, dialect=dialect, **how)))
-    slicing = Slicing(expected_keys, seed=seed, **how)
-    tree = slicing.byte_len <= TREE_UP_TO if merge == "auto" else merge == "tree"
-    built = _tree(keys, slicing) if tree else _slices(keys, slicing)
-    if len(built) > expected_keys * 1.1:
+    if dialect == "native":
+        slicing = Slicing(expected_keys, seed=seed, **how)
+        tree = slicing.byte_len <= TREE_UP_TO if merge == "auto" else merge == "tree"
+        built = _tree(keys, slicing) if tree else _slices(keys, slicing)
+    else:
+        # Spark has no filter for no keys.
+        built = _united(keys, Filter.with_capacity(max(1, expected_keys), dialect=dialect, **how))
+    # Spark's format does not say how many keys are in, and its bits do not either when all are set.
+    inserted = len(built) if dialect == "native" else built.estimated_keys
+    if inserted is None or inserted > max(1, expected_keys) * 1.1:
+        many = "far more" if inserted is None else f"{inserted:.0f}"
         what = "were counted, approximately" if counted else "were expected"
-        told = f"{len(built)} keys are in the filter where {expected_keys} {what}: its rate is now {built.expected_fpr:.3g}"
+        told = f"{many} keys are in the filter where {expected_keys} {what}: its rate is now {built.expected_fpr:.3g}"
         warnings.warn(told, RuntimeWarning, stacklevel=2)
     return SparkFilter(built)
 
@@ -132,9 +137,11 @@ def _united(keys, empty):
             yield _row([0], [filter.to_bytes()])
 
     merged = keys.mapInArrow(parts, _BITS).repartitionById(groups, "part").mapInArrow(united, _BITS)
-    for row in merged.toLocalIterator():
-        empty |= Filter.from_bytes(bytes(row.bits), dialect)
-    sent.destroy()
+    try:
+        for row in merged.toLocalIterator():
+            empty |= Filter.from_bytes(bytes(row.bits), dialect)
+    finally:
+        sent.destroy()
     return empty
 
 
