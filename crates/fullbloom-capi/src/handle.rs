@@ -19,7 +19,8 @@ use std::path::Path;
 /// Marks a live handle; the letters `fbfilter`.
 const LIVE: u64 = u64::from_be_bytes(*b"fbfilter");
 
-/// A filter in a C program's hands.
+/// A filter in a C program's hands. The tag comes first, as in every handle: whichever kind it is, it is looked at where there is memory.
+#[repr(C)]
 pub struct Filter {
     tag: u64,
     state: State,

@@ -20,8 +20,9 @@ const LIVE: u64 = u64::from_be_bytes(*b"fbpolicy");
 /// A count of probes that LevelDB reserves and reads as "every key": it takes both bytes to be a filter at all.
 const EVERY_KEY: [u8; 2] = [0, 0xff];
 
-/// What makes filters, and asks them.
+/// What makes filters, and asks them. The tag comes first, as in every handle.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Policy {
     tag: u64,
     kind: Kind,

@@ -46,6 +46,8 @@ pub enum Failure {
         /// The way out, where we know one.
         hint: Option<String>,
     },
+    /// A file was replaced, but may not survive a power failure: an error, and the new file counts.
+    Unflushed(String),
     /// Whoever read our output has gone: a quiet end, and what was written counts.
     ClosedPipe,
 }
@@ -66,7 +68,7 @@ impl Failure {
     pub fn hint(self, hint: impl Into<String>) -> Failure {
         match self {
             Failure::Message { text, .. } => Failure::Message { text, hint: Some(hint.into()) },
-            Failure::ClosedPipe => self,
+            Failure::Unflushed(_) | Failure::ClosedPipe => self,
         }
     }
 
@@ -93,6 +95,10 @@ impl Failure {
                 output::error(text, hint.as_deref());
                 Status::Failed
             }
+            Failure::Unflushed(text) => {
+                output::error(text, None);
+                Status::Failed
+            }
             Failure::ClosedPipe => Status::Yes,
         }
     }
@@ -101,7 +107,7 @@ impl Failure {
 impl Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Message { text, .. } => f.write_str(text),
+            Failure::Message { text, .. } | Failure::Unflushed(text) => f.write_str(text),
             Failure::ClosedPipe => f.write_str("standard output: closed"),
         }
     }
@@ -115,6 +121,9 @@ impl From<TableError> for Failure {
 
 impl From<FileError> for Failure {
     fn from(cause: FileError) -> Failure {
-        Failure::text(cause.to_string())
+        match cause.is_in_place() {
+            true => Failure::Unflushed(cause.to_string()),
+            false => Failure::text(cause.to_string()),
+        }
     }
 }

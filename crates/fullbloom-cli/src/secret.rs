@@ -47,12 +47,18 @@ pub fn random() -> Result<Secret, Failure> {
     Ok(Secret::new(bytes))
 }
 
-/// Writes a secret to a new file that only its owner can read.
+/// Whether a secret is there to be read. An empty file is one that a killed process has made and not filled.
+pub fn is_there(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|meta| !meta.is_file() || meta.len() > 0)
+}
+
+/// Writes a secret to a new file that only its owner can read; never over another secret.
 pub fn save(path: &Path, secret: &Secret) -> Result<(), Failure> {
     let text: String = secret.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     let written = create(path).and_then(|mut file| {
+        // One write, so that the file is empty or whole; the lock, so that of two who fill it one is told.
         let written = file.write_all(format!("{text}\n").as_bytes()).and_then(|()| file.sync_all());
-        written.inspect_err(|_| forget(path))
+        written.and_then(|()| flush_directory(path)).inspect_err(|_| forget(path))
     });
     written.map_err(|e| Failure::new(path.display(), format_args!("cannot save the secret: {e}")))
 }
@@ -62,13 +68,36 @@ pub fn forget(path: &Path) {
     let _ = fs::remove_file(path); // something else has failed and is told
 }
 
+/// A new file, or an empty one, locked.
 fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
+    options.write(true).create(true).truncate(false);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
         options.mode(0o600);
     }
-    options.open(path)
+    let file = options.open(path)?;
+    let _ = file.lock(); // file systems without locks have no second chance
+    if file.metadata()?.len() > 0 {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+    }
+    Ok(file)
+}
+
+/// The filter is flushed with its directory; its secret must not be lost where it stays.
+fn flush_directory(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        File::open(directory.unwrap_or(Path::new(".")))?.sync_all()?;
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
 }

@@ -71,6 +71,10 @@ pub enum SizeError {
 impl fmt::Display for SizeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
+            // Not three hundred zeros.
+            SizeError::Value { what, got, allowed } if got != 0.0 && !(1e-9..1e15).contains(&got.abs()) => {
+                write!(f, "{what} {got:e} is not allowed (expected {allowed})")
+            }
             SizeError::Value { what, got, allowed } => {
                 write!(f, "{what} {got} is not allowed (expected {allowed})")
             }
@@ -300,6 +304,8 @@ pub struct FileError {
 pub enum FileCause {
     /// The system said no.
     Io(io::Error),
+    /// The new file is in place and the old one gone, but the directory could not be flushed.
+    Unflushed(io::Error),
     /// The bytes are not a sound filter.
     Decode(DecodeError),
 }
@@ -308,6 +314,11 @@ impl FileError {
     /// The system refused to do `action` (a verb: read, open, save) with this file.
     pub fn io(path: &Path, action: &'static str, cause: io::Error) -> FileError {
         FileError { path: path.to_owned(), action, cause: FileCause::Io(cause) }
+    }
+
+    /// This file has been replaced, but its directory could not be flushed.
+    pub(crate) fn unflushed(path: &Path, cause: io::Error) -> FileError {
+        FileError { path: path.to_owned(), action: "save", cause: FileCause::Unflushed(cause) }
     }
 
     /// What this file holds is not sound.
@@ -320,6 +331,11 @@ impl FileError {
         &self.path
     }
 
+    /// Whether the file was replaced all the same: the old one is gone.
+    pub fn is_in_place(&self) -> bool {
+        matches!(self.cause, FileCause::Unflushed(_))
+    }
+
     /// What the system or the decoder said.
     pub fn cause(&self) -> &FileCause {
         &self.cause
@@ -330,6 +346,12 @@ impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.cause {
             FileCause::Io(e) => write!(f, "{}: cannot {}: {e}", self.path.display(), self.action),
+            FileCause::Unflushed(e) => write!(
+                f,
+                "{}: cannot {}: the new file is in place, but may not survive a power failure: {e}",
+                self.path.display(),
+                self.action
+            ),
             FileCause::Decode(e) => write!(f, "{}: {e}", self.path.display()),
         }
     }
@@ -338,7 +360,7 @@ impl fmt::Display for FileError {
 impl std::error::Error for FileError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.cause {
-            FileCause::Io(e) => Some(e),
+            FileCause::Io(e) | FileCause::Unflushed(e) => Some(e),
             FileCause::Decode(e) => Some(e),
         }
     }

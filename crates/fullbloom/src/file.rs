@@ -127,10 +127,19 @@ impl<D: Format, S: AsRef<[u8]>> Filter<D, S> {
 /// The new file has the permissions of the old one, or the usual ones for a new file. A symbolic link is
 /// followed: the file it names is replaced, the link stays.
 pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), FileError> {
-    try_replace(path, write).map_err(|e| FileError::io(path, "save", e))
+    let directory = try_replace(path, write).map_err(|e| FileError::io(path, "save", e))?;
+    // Elsewhere directories have no flush.
+    match directory.filter(|_| cfg!(unix)) {
+        Some(directory) => directory.sync_all().map_err(|e| FileError::unflushed(path, e)),
+        None => Ok(()),
+    }
 }
 
-fn try_replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+/// Writes and renames; the directory, which is still to be flushed, where it can be opened.
+fn try_replace(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<Option<File>> {
     let (target, old) = match fs::canonicalize(path) {
         Ok(target) => {
             let meta = fs::metadata(&target)?;
@@ -162,14 +171,7 @@ fn try_replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
     let opened = File::open(directory);
     fs::rename(&temporary.path, &target)?;
     temporary.renamed = true;
-    match opened {
-        #[cfg(unix)] // elsewhere directories have no flush
-        Ok(directory) => directory.sync_all().map_err(|e| {
-            let told = format!("the new file is in place, but may not survive a power failure: {e}");
-            io::Error::new(e.kind(), told)
-        }),
-        _ => Ok(()),
-    }
+    Ok(opened.ok())
 }
 
 /// Gives the new file the owner, as far as we may, and the permissions of the old one.
@@ -369,6 +371,19 @@ mod tests {
         assert!(replace(dir.path(), |_| Ok(())).is_err());
         assert!(replace(Path::new("/"), |_| Ok(())).is_err());
         assert!(read(&dir.path().join("missing")).is_err());
+    }
+
+    /// A mapped one would end the process.
+    #[test]
+    fn what_was_read_stays_when_the_file_is_cut_short() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        for _ in 0..100 {
+            fs::write(&path, [7; 20_000]).unwrap();
+            let bytes = read(&path).unwrap();
+            File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+            assert!(bytes.as_ref().len() == 20_000 && bytes.as_ref().iter().all(|byte| *byte == 7));
+        }
     }
 
     #[test]

@@ -74,7 +74,7 @@ fn write(path: &Path, image: &[u8], bits: &[u8]) -> io::Result<()> {
         Ok(()) => Ok(()),
         Err(error) if must_be_in_place(error.cause()) => in_place(&mut file, parts),
         Err(error) => {
-            if is_new {
+            if is_new && !error.is_in_place() {
                 let _ = std::fs::remove_file(path); // what we made to see whether we may
             }
             Err(io::Error::other(error))

@@ -50,7 +50,7 @@ pub fn write(filter: &dyn AnyFilter, filter_db: &Path, output: &Output) -> Resul
         }
     };
     if let Err(e) = file::replace(&path, |out| filter.write_to(out)) {
-        if let Some(backup) = &backup {
+        if let (Some(backup), false) = (&backup, e.is_in_place()) {
             let _ = fs::remove_file(backup); // a second name for what is still in its place
         }
         return Err(e);

@@ -238,8 +238,9 @@ impl Size for Parquet {
     fn size(request: &Request) -> Result<Self, SizeError> {
         let keys = request.expected_keys;
         let limited = |bits: f64| match bits {
-            bits if bits <= MAX_BITS as f64 => Ok(()),
-            bits => Err(SizeError::TooLarge { bit_len: bits as u64, limit: MAX_BITS }),
+            bits if (0.0..=MAX_BITS as f64).contains(&bits) => Ok(()),
+            // Below about 1e-128 the root of the rate is lost beside 1, and the quotient is minus infinity.
+            bits => Err(SizeError::TooLarge { bit_len: bits.abs() as u64, limit: MAX_BITS }),
         };
         let bytes = match request.target {
             Target::Fpr(fpr) if fpr > 0.0 && fpr < 1.0 => {

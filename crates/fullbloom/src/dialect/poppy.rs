@@ -299,18 +299,6 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Filter<Poppy, S> {
         self.insert_hash(hash);
         Ok(!known)
     }
-
-    /// Keeps the bits that both filters have. The result can err more often than a filter of the keys in both.
-    pub fn intersect<T: AsRef<[u8]>>(&mut self, other: &Filter<Poppy, T>) -> Result<(), MergeError> {
-        self.dialect().mergeable(other.dialect())?;
-        let dialect = *self.dialect();
-        let bits = self.bits_mut();
-        for part in [dialect.cache(), dialect.buckets()] {
-            bits::and_into(&mut bits[part.clone()], &other.bits()[part]);
-        }
-        put_count(bits, dialect.counted(bits));
-        Ok(())
-    }
 }
 
 impl Dialect for Poppy {
@@ -411,6 +399,14 @@ impl Insert for Poppy {
         }
         put_count(ours, self.counted(ours));
         Ok(())
+    }
+
+    /// The count becomes an estimate; our data stay and theirs are dropped.
+    fn intersect(&self, ours: &mut [u8], theirs: &[u8]) {
+        for part in [self.cache(), self.buckets()] {
+            bits::and_into(&mut ours[part.clone()], &theirs[part]);
+        }
+        put_count(ours, self.counted(ours));
     }
 
     fn mergeable(&self, other: &Self) -> Result<(), MergeError> {

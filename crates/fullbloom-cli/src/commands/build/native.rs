@@ -83,7 +83,7 @@ impl NativeArgs {
             return Ok((Hashing::Seed(self.seed.unwrap_or(0)), None));
         }
         match self.secret.as_deref() {
-            Some(path) if path.exists() => Ok((Hashing::Secret(secret::read(path)?), None)),
+            Some(path) if secret::is_there(path) => Ok((Hashing::Secret(secret::read(path)?), None)),
             Some(path) => Ok((Hashing::Secret(secret::random()?), Some(path))),
             None if self.store_secret => Ok((Hashing::Secret(secret::random()?), None)),
             None => Err(Failure::new("--keyed", "it is not said where the secret is kept")
@@ -125,7 +125,7 @@ pub fn build(
         secret::save(path, secret)?;
     }
     let written = destination.write(|out| stored.write_to(out));
-    if let (Err(_), Some(path)) = (&written, save_secret) {
+    if let (Err(Failure::Message { .. }), Some(path)) = (&written, save_secret) {
         secret::forget(path);
     }
     written?;

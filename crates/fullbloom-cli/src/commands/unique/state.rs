@@ -15,6 +15,7 @@ use std::time::SystemTime;
 pub struct State<'a> {
     path: &'a Path,
     destination: Destination<'a>,
+    is_there: bool,
 }
 
 impl<'a> State<'a> {
@@ -25,12 +26,16 @@ impl<'a> State<'a> {
         if keys.include(path) {
             return Err(Failure::new(path.display(), "is a key file and would be overwritten by the filter"));
         }
-        Ok(State { path, destination: Destination::new(path)? })
+        let destination = Destination::new(path)?;
+        // A file that cannot be looked at is there: to begin anew would be to forget its keys.
+        let looked = path.try_exists();
+        let is_there = looked.map_err(|e| Failure::new(path.display(), format_args!("cannot open: {e}")))?;
+        Ok(State { path, destination, is_there })
     }
 
     /// Whether there was a run before.
     pub fn exists(&self) -> bool {
-        self.path.exists()
+        self.is_there
     }
 
     /// What earlier runs have seen; it keeps the form and the size it was made with, and a word is said where others are asked.

@@ -1,5 +1,6 @@
-//! Runs a command one system call at a time, with `ptrace` as a debugger does: to end it before a chosen call, or to
-//! make a chosen call fail. Nothing in the command knows of it.
+//! Runs a command one system call at a time, with `ptrace` as a debugger does: to end it before a chosen call, to make a
+//! chosen call fail, or to let it write less than it was told to. Nothing in the command knows of it. Calls are those of
+//! the main thread, which is the one that saves.
 
 use libc::{c_int, c_long, c_void, pid_t};
 use std::os::unix::process::CommandExt;
@@ -16,6 +17,9 @@ pub enum Deed {
     /// The call is not made, and fails with this error number.
     #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))] // registers are looked at on x86-64 only
     Fail(i32),
+    /// The call is made with a third argument of 1: a write that takes one byte.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+    Shorten,
 }
 
 /// How a traced run ended.
@@ -23,7 +27,7 @@ pub enum Deed {
 pub struct Traced {
     /// The exit code; `None` when it was killed.
     pub code: Option<i32>,
-    /// Every system call of the main thread: its number, and its third argument.
+    /// The system calls of the main thread, in order, up to the one that something was done to.
     pub calls: Vec<Call>,
 }
 
@@ -32,7 +36,9 @@ pub struct Traced {
 pub struct Call {
     /// Its number.
     pub number: c_long,
-    /// Its third argument: the flags of `openat`.
+    /// Its first argument: a file, or a signal.
+    pub first: u64,
+    /// Its third argument: the flags of `openat`, the length of `write`.
     pub third: u64,
 }
 
@@ -63,8 +69,8 @@ fn trace_me() -> io::Result<()> {
     }
 }
 
-/// Runs the command, and does `deed` at its system call number `at`, counted from 0.
-pub fn run(mut command: Command, deed: Deed, at: usize) -> Traced {
+/// Runs the command, and does `deed` at the first of its system calls that `here` says yes to.
+pub fn run(mut command: Command, deed: Deed, mut here: impl FnMut(&Call) -> bool) -> Traced {
     // SAFETY: the closure runs between fork and exec and makes one system call, which is safe there.
     unsafe { command.pre_exec(trace_me) };
     #[allow(clippy::zombie_processes)] // waited for below, by its number
@@ -73,10 +79,12 @@ pub fn run(mut command: Command, deed: Deed, at: usize) -> Traced {
     wait(pid); // the stop after exec
     request(libc::PTRACE_SETOPTIONS, pid, (libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_EXITKILL) as usize);
     let mut calls = Vec::new();
-    let mut failing = None;
+    let (mut done, mut failing) = (false, None);
     let (mut inside, mut signal) = (false, 0);
     loop {
-        request(libc::PTRACE_SYSCALL, pid, signal);
+        // Nothing more to do: no more stops.
+        let free = done && !inside;
+        request(if free { libc::PTRACE_CONT } else { libc::PTRACE_SYSCALL }, pid, signal);
         signal = 0;
         let status = wait(pid);
         if libc::WIFEXITED(status) {
@@ -91,7 +99,10 @@ pub fn run(mut command: Command, deed: Deed, at: usize) -> Traced {
         }
         inside = !inside;
         if inside {
-            if calls.len() == at {
+            let call = call(pid);
+            calls.push(call);
+            if !done && here(&call) {
+                done = true;
                 match deed {
                     Deed::Watch => {}
                     Deed::Kill => {
@@ -104,9 +115,9 @@ pub fn run(mut command: Command, deed: Deed, at: usize) -> Traced {
                         skip(pid);
                         failing = Some(error);
                     }
+                    Deed::Shorten => shorten(pid),
                 }
             }
-            calls.push(call(pid));
         } else if let Some(error) = failing.take() {
             answer(pid, error);
         }
@@ -151,7 +162,12 @@ fn set_registers(pid: pid_t, registers: &libc::user_regs_struct) {
 #[cfg(target_arch = "x86_64")]
 fn call(pid: pid_t) -> Call {
     let registers = registers(pid);
-    Call { number: registers.orig_rax as c_long, third: registers.rdx }
+    Call { number: registers.orig_rax as c_long, first: registers.rdi, third: registers.rdx }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn shorten(pid: pid_t) {
+    set_registers(pid, &libc::user_regs_struct { rdx: 1, ..registers(pid) });
 }
 
 /// The call that is about to be made becomes one that does not exist.
@@ -170,7 +186,12 @@ fn answer(pid: pid_t, error: i32) {
 
 #[cfg(not(target_arch = "x86_64"))]
 fn call(_: pid_t) -> Call {
-    Call { number: 0, third: 0 }
+    Call { number: 0, first: 0, third: 0 }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn shorten(_: pid_t) {
+    unreachable!("calls are changed on x86-64 only");
 }
 
 #[cfg(not(target_arch = "x86_64"))]
