@@ -6,6 +6,8 @@
 //! cargo run --release --manifest-path bench/Cargo.toml -- classic [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- parquet [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- libbloom [--quick] [--json FILE]
+//! cargo run --release --manifest-path bench/Cargo.toml -- jvm DIALECT … -- JAVA…    (interop/cassandra/bench, interop/guava/bench)
+//! cargo run --release --manifest-path bench/Cargo.toml -- forms [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- rate
 //! ```
 
@@ -14,7 +16,9 @@ mod compare;
 mod drop_in;
 #[cfg(fast_local)]
 mod fast_local;
+mod forms;
 mod harness;
+mod jvm;
 mod keys;
 mod libbloom;
 #[cfg(librocksdb)]
@@ -52,6 +56,10 @@ enum Command {
     Parquet(Common),
     /// Our libbloom.so.1 and libbloom.so.2 beside Debian's, all as shared libraries.
     Libbloom(drop_in::Options),
+    /// The `cassandra` and `guava` dialects beside the originals on a JVM, which takes turns as a second process.
+    Jvm(jvm::Options),
+    /// The native filter's forms, growing and removing, beside the plain one.
+    Forms(Common),
     /// The native filter's rate with 2·10^8 keys: planned and measured.
     Rate(rate::Options),
 }
@@ -86,6 +94,8 @@ fn main() -> ExitCode {
         Command::Classic(options) => classic::run(&options),
         Command::Parquet(options) => parquet::run(&options),
         Command::Libbloom(options) => drop_in::run(&options),
+        Command::Jvm(options) => jvm::run(&options),
+        Command::Forms(options) => forms::run(&options),
         Command::Rate(options) => rate::run(&options),
     };
     match done {

@@ -3,10 +3,10 @@
 use crate::Common;
 use crate::harness::{self, Contestant, Row, Setting};
 use crate::keys::mix;
+use ::parquet::bloom_filter::Sbbf;
 use fullbloom::hash::xxh64;
 use fullbloom::sizing::{Request, Target};
 use fullbloom::{Filter, Parquet};
-use ::parquet::bloom_filter::Sbbf;
 use std::cell::RefCell;
 use std::error::Error;
 use std::hint::black_box;
@@ -43,8 +43,9 @@ fn at_size(bytes: u64, rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
     let members: Vec<[u8; 8]> = (0..entries).map(key).collect();
     // Half of those asked for are there.
     let count = entries.clamp(200_000, 2_000_000);
-    let asked: Vec<[u8; 8]> =
-        (0..count).map(|i| if mix(!i) & 1 == 0 { key(mix(i) % entries) } else { key(i + (1 << 40)) }).collect();
+    let asked: Vec<[u8; 8]> = (0..count)
+        .map(|i| if mix(!i) & 1 == 0 { key(mix(i) % entries) } else { key(i + (1 << 40)) })
+        .collect();
     let hashes: Vec<u64> = asked.iter().map(|key| xxh64(key)).collect();
 
     let target = Target::Exact { bit_len: 8 * bytes, probes: 8 };

@@ -1,11 +1,12 @@
 //! Encoded filters of every dialect.
 
 use fullbloom::dialect::Name;
-use fullbloom::native::{self, GuardedFilter};
+use fullbloom::native::{self, StoredFilter};
 use fullbloom::{any, hash, rocksdb, sniff as sniffing};
 use fullbloom_testkit::naive::hash::bloom32;
 use fullbloom_testkit::rocksdb as oracle;
 use std::path::Path;
+use std::time::Duration;
 
 /// Keys that are asked of whatever was read: lengths on all sides of the hashes' classes.
 const KEYS: [&[u8]; 6] =
@@ -52,21 +53,83 @@ pub fn read(name: Name, data: &[u8]) {
     }
 }
 
-/// Native files whose front has the right checksum, so that what is behind it is read.
-pub fn native_with_sound_front(data: &[u8]) {
+/// The file with right checksums: of the front, and of the data if it is one chunk.
+fn resealed(data: &[u8]) -> Option<Vec<u8>> {
     let mut file = data.to_vec();
-    let front = file.get(16..20).map(|len| u32::from_le_bytes(len.try_into().expect("four bytes")));
-    let Some(front) = front.map(|len| len as usize).filter(|len| (64..=file.len()).contains(len)) else { return };
+    let front = u32::from_le_bytes(file.get(16..20)?.try_into().ok()?) as usize;
+    if !(64..=file.len()).contains(&front) {
+        return None;
+    }
+    let word = |file: &[u8], at: usize| file.get(at..at + 8).map(|b| u64::from_le_bytes(b.try_into().expect("eight bytes")));
+    for entry in (64..front.saturating_sub(31)).step_by(32).take(16) {
+        let (kind, at, len) = (word(&file, entry)? as u32, word(&file, entry + 8)? as usize, word(&file, entry + 16)?);
+        if kind == 4 && len == 4 && at.checked_add(4).is_some_and(|end| end <= front) {
+            let sum = crc32c::crc32c(&file[front..]).to_le_bytes();
+            file[at..at + 4].copy_from_slice(&sum);
+        }
+    }
     let sum = crc32c::crc32c(&file[12..front]).to_le_bytes();
     file[8..12].copy_from_slice(&sum);
+    Some(file)
+}
+
+/// Native files whose checksums are right, so that what is behind them is read.
+pub fn native_with_sound_front(data: &[u8]) {
+    let Some(file) = resealed(data) else { return };
     let len = file.len() as u64;
     let is_whole = file[24..32] == len.to_le_bytes();
-    let Ok(filter) = GuardedFilter::view(&file) else { return };
+    let Ok(stored) = StoredFilter::view(&file) else { return };
     assert!(is_whole, "a file of another length was accepted");
-    let answers = KEYS.map(|key| filter.may_contain(key));
-    if native::verify(&file).is_ok() && !filter.is_locked() {
-        let copy = GuardedFilter::decode(&file).expect("what is sound can be copied");
+    let is_locked = stored.is_locked();
+    let view: Box<dyn any::AnyFilter> = stored.into();
+    let answers = KEYS.map(|key| view.may_contain(key));
+    if native::verify(&file).is_ok() && !is_locked {
+        let copy = StoredFilter::decode(&file).expect("what is sound can be copied");
+        let copy: Box<dyn any::AnyFilter> = copy.into();
         assert_eq!(KEYS.map(|key| copy.may_contain(key)), answers);
+    }
+}
+
+/// One form of the native filter: what is accepted takes keys, has them, says the same bytes again, and gives them back.
+pub fn native_form(form: &str, data: &[u8]) {
+    let Some(file) = resealed(data) else { return };
+    let Ok(stored) = StoredFilter::decode(&file) else { return };
+    if stored.form() != form || stored.is_locked() {
+        return;
+    }
+    let mut again = Vec::with_capacity(file.len());
+    stored.write_to(&mut again).expect("memory takes everything");
+    let read = StoredFilter::decode(&again).expect("what was written is read");
+    assert_eq!(read.form(), form);
+    match stored {
+        StoredFilter::Growing(mut filter) => {
+            for key in KEYS {
+                let known = filter.may_contain(key);
+                // No further link can have its part of a very low rate.
+                let Ok(new) = filter.insert(key) else { return };
+                assert!(new != known && filter.may_contain(key));
+            }
+        }
+        StoredFilter::Removing(mut filter) => {
+            let before: Vec<bool> = KEYS.iter().map(|key| filter.may_contain(key)).collect();
+            KEYS.iter().for_each(|key| assert!(filter.insert(key) || filter.may_contain(key)));
+            assert!(KEYS.iter().all(|key| filter.remove(key)), "an inserted key is refused");
+            for (key, before) in KEYS.iter().zip(before) {
+                assert!(!before || filter.may_contain(key), "a key is lost");
+            }
+        }
+        StoredFilter::Rotating(mut filter) => {
+            let mut now = filter.time();
+            for key in KEYS {
+                now += Duration::from_millis(u64::from(data[data.len() - 1]) << (key.len() % 32));
+                filter.advance(now);
+                let known = filter.may_contain(key);
+                let Ok(new) = filter.insert(key, now) else { return };
+                assert!(new || known, "neither new nor known");
+                assert!(filter.may_contain(key));
+            }
+        }
+        _ => {}
     }
 }
 

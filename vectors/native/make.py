@@ -135,38 +135,136 @@ def up(n, to):
     return -(-n // to) * to
 
 
-FILTER, BITS, LABEL, SUMS, SECRET, EXCEPTIONS, EXCEPTION_DATA = range(1, 8)
+FILTER, BITS, LABEL, SUMS, SECRET, EXCEPTIONS, EXCEPTION_DATA, GROWING, ROTATING, COUNTERS = range(1, 11)
 
 
-def file(layout, blocks, keys, hasher, seed_field, hash_kind, expected, label=b"", secret=b"", exceptions=None, estimated=0):
+def record(layout, blocks, seed_field, hash_kind, expected, count, estimated=0):
     lines, block_lines, probes = layout
-    array = bytearray(blocks * block_lines * 64)
-    count = sum(set_bits(array, positions(hasher(key), *layout, blocks)) for key in keys)
-    record = struct.pack("<8B4Q24x", 1, hash_kind, lines, block_lines, probes, estimated, 0, 0, blocks, seed_field, expected, count)
-    data = bytes(array)
-    small = [(FILTER, 1, record), (SUMS, 1, None)]
+    return struct.pack("<8B4Q24x", 1, hash_kind, lines, block_lines, probes, estimated, 0, 0, blocks, seed_field, expected, count)
+
+
+def assemble(records, array, label=b"", secret=b"", further=(), further_data=()):
+    """A file of these filter records and bits; further sections as (kind, content)."""
+    data = bytes(array) + b"".join(content for _, content in further_data)
+    sums = b"".join(struct.pack("<I", crc32c(data[at : at + 65536])) for at in range(0, len(data), 65536))
+    small = [(FILTER, 1, records), (SUMS, 1, sums)]
     if label:
         small.append((LABEL, 0, label))
     if secret:
         small.append((SECRET, 0, secret))
-    if exceptions:
-        small.append((EXCEPTIONS, 1, exceptions[0]))
-        data += exceptions[1]
-    sums = b"".join(struct.pack("<I", crc32c(data[at : at + 65536])) for at in range(0, len(data), 65536))
-    small[1] = (SUMS, 1, sums)
-    table_len = 32 * (len(small) + 1 + bool(exceptions))
+    small += [(kind, 1, content) for kind, content in further]
+    table_len = 32 * (len(small) + 1 + len(further_data))
     at, table, body = 64 + table_len, b"", b""
     for kind, flags, content in small:
         table += struct.pack("<2I3Q", kind, flags, at, len(content), 0)
         body += content.ljust(up(len(content), 8), b"\0")
         at += up(len(content), 8)
     front_len = up(at, 4096 if len(array) >= 1 << 20 else 64)
-    table += struct.pack("<2I3Q", BITS, 1, front_len, len(array), 0)
-    if exceptions:
-        table += struct.pack("<2I3Q", EXCEPTION_DATA, 1, front_len + len(array), len(exceptions[1]), 0)
+    at = front_len
+    for kind, content in [(BITS, bytes(array)), *further_data]:
+        table += struct.pack("<2I3Q", kind, 1, at, len(content), 0)
+        at += len(content)
     rest = struct.pack("<2H2I3Q16x", 1, table_len // 32, front_len, 65536, front_len + len(data), 0, 0) + table + body
     rest = rest.ljust(front_len - 12, b"\0")
     return b"\x89FBLOOM\n" + struct.pack("<I", crc32c(rest)) + rest + data
+
+
+def file(layout, blocks, keys, hasher, seed_field, hash_kind, expected, label=b"", secret=b"", exceptions=None, estimated=0):
+    array = bytearray(blocks * layout[1] * 64)
+    count = sum(set_bits(array, positions(hasher(key), *layout, blocks)) for key in keys)
+    records = record(layout, blocks, seed_field, hash_kind, expected, count, estimated)
+    further = [(EXCEPTIONS, exceptions[0])] if exceptions else []
+    further_data = [(EXCEPTION_DATA, exceptions[1])] if exceptions else []
+    return assemble(records, array, label, secret, further, further_data)
+
+
+class Chain:
+    """A growing filter. `shapes` has the layout and blocks of the links to come: how large a link is, is the writer's choice."""
+
+    def __init__(self, shapes):
+        self.shapes, self.links = shapes, []
+
+    def knows(self, h):
+        return any(all(array[b >> 3] >> (b & 7) & 1 for b in positions(h, *layout, blocks)) for layout, blocks, _, array, _ in self.links)
+
+    def count(self):
+        return sum(link[4] for link in self.links)
+
+    def insert(self, h):
+        if self.knows(h):
+            return False
+        if not self.links or self.links[-1][4] >= self.links[-1][2]:
+            layout, blocks, expected = self.shapes[len(self.links)]
+            self.links.append([layout, blocks, expected, bytearray(blocks * layout[1] * 64), 0])
+        layout, blocks, _, array, _ = self.links[-1]
+        set_bits(array, positions(h, *layout, blocks))
+        self.links[-1][4] += 1
+        return True
+
+    def records(self, seed_field, hash_kind):
+        return b"".join(record(layout, blocks, seed_field, hash_kind, expected, count) for layout, blocks, expected, _, count in self.links)
+
+    def bits(self):
+        return b"".join(bytes(link[3]) for link in self.links)
+
+
+def growing_file(keys, hasher, seed_field, hash_kind, fpr, first, shapes, label=b""):
+    chain = Chain(shapes)
+    for key in keys:
+        chain.insert(hasher(key))
+    section = struct.pack("<dQQ", fpr, first, 0)
+    return assemble(chain.records(seed_field, hash_kind), chain.bits(), label, further=[(GROWING, section)])
+
+
+def removing_file(layout, blocks, inserted, removed, hasher, seed_field, hash_kind, expected, label=b""):
+    counts = [0] * (blocks * layout[1] * 512)
+    for key in inserted:
+        for bit in positions(hasher(key), *layout, blocks):
+            counts[bit] = min(counts[bit] + 1, 16)
+    for key in removed:
+        for bit in positions(hasher(key), *layout, blocks):
+            assert counts[bit] > 0
+            counts[bit] -= counts[bit] < 16
+    array, counters = bytearray(len(counts) // 8), bytearray(len(counts) // 2)
+    for bit, count in enumerate(counts):
+        if count:
+            set_bits(array, [bit])
+        for digit in range(4):
+            if max(count - 1, 0) >> digit & 1:
+                line, place = divmod(bit, 512)
+                set_bits(counters, [(line * 4 + digit) * 512 + place])
+    assert 16 in counts
+    records = record(layout, blocks, seed_field, hash_kind, expected, len(inserted) - len(removed))
+    return assemble(records, array, label, further_data=[(COUNTERS, bytes(counters))])
+
+
+def rotating_file(coming, hasher, seed_field, hash_kind, fpr, first, keep, generations, flags, created, shapes, label=b"", secret=b""):
+    """Keys come as (time, key). `shapes` has those of the links of one generation."""
+    by_keys, refresh = flags & 1, flags & 2
+    span = -(-keep // generations)
+    live = [(created, Chain(shapes))]
+    clock = created
+    for now, key in coming:
+        assert now >= clock
+        clock = now
+        h = hasher(key)
+        remembered = [chain for opened, chain in live if by_keys or clock < opened + span + keep]
+        if any(chain.knows(h) for chain in remembered) and not refresh:
+            continue
+        opened, last = live[-1]
+        if last.count() >= span if by_keys else clock >= opened + span:
+            live.append((clock, Chain(shapes)))
+            if by_keys:
+                live = live[-(generations + 1) :]
+            else:
+                live = [one for one in live if clock < one[0] + span + keep]
+        live[-1][1].insert(h)
+    growing = struct.pack("<dQQ", fpr, first, 0)
+    section = struct.pack("<Q2I2Q", keep, generations, flags, clock, len(live))
+    section += b"".join(struct.pack("<2Q", opened, len(chain.links)) for opened, chain in live)
+    records = b"".join(chain.records(seed_field, hash_kind) for _, chain in live)
+    bits = b"".join(chain.bits() for _, chain in live)
+    return assemble(records, bits, label, secret, [(GROWING, growing), (ROTATING, section)])
 
 
 def level_hash(e, level):
@@ -250,6 +348,22 @@ def main():
             set_bits(array, positions(level_hash(hash_, number), 1, 1, 2, blocks_))
         own, other = [hash_ for hash_ in other if passes(hash_, number, array, blocks_, 2)], own
     write("exceptions-chain.bloom", file(layout, blocks, keys, seeded(0), 0, 1, 100, exceptions=chain(levels, own)))
+
+    # The forms. The shapes of links are those that the library plans for their keys and rates.
+    one = (1, 1, 8)
+    shapes = [(one, 1, 10), (one, 1, 20), (one, 2, 40), (one, 3, 80)]
+    write("growing.bloom", growing_file(keys + keys, seeded(0), 0, 1, 0.01, 10, shapes, label=b"grows"))
+    write("growing-keyed.bloom", growing_file(keys[:25], keyed, check_value(secret), 2, 0.01, 10, shapes))
+    inserted = keys + [keys[0]] + [keys[1]] * 20
+    write("removing.bloom", removing_file((1, 1, 7), 2, inserted, keys[50:60] + [keys[0]] + [keys[1]] * 20, seeded(5), 5, 1, 100, label=b"shrinks"))
+    write("removing-two-lines.bloom", removing_file((2, 8, 7), 1, inserted, keys[50:60], seeded(0), 0, 1, 100))
+    # Two generations of 5 seconds, so three at once; the first two are over when the last keys come.
+    coming = [(1_000_000 + 500 * i, key) for i, key in enumerate(keys[:46])] + [(1_022_900, keys[45]), (1_023_000, keys[0])]
+    shapes = [(one, 1, 12), (one, 1, 24)]
+    write("rotating-time.bloom", rotating_file(coming, seeded(0), 0, 1, 0.02, 12, 10_000, 2, 0, 1_000_000, shapes, label=b"turns"))
+    # Four generations of ten keys; keys that come again are remembered from then on, and the secret is in the file.
+    coming = [(5, key) for key in keys[:70] + keys[55:75]]
+    write("rotating-keys.bloom", rotating_file(coming, keyed, check_value(secret), 2, 0.01, 10, 40, 4, 3, 5, [(one, 1, 10)], secret=secret))
 
 
 main()

@@ -1,7 +1,8 @@
 //! The command line: its commands, and the options that several of them share.
 
 use crate::commands::{
-    bench, build, check, completions, convert, inspect, man, merge, plan, rebuild, table, unique, verify,
+    bench, build, change, check, completions, convert, inspect, man, merge, plan, rebuild, table, unique,
+    verify,
 };
 use crate::error::Failure;
 use crate::input::KeyFormat;
@@ -28,7 +29,7 @@ Examples:
   fullbloom plan --expected-keys 1M --fpr 1%
   fullbloom build keys.txt -o keys.bloom
   fullbloom check keys.bloom < asked.txt
-  fullbloom unique --state seen.bloom --expected-keys 1M < keys.txt
+  fullbloom unique --state seen.bloom < keys.txt
   fullbloom inspect keys.bloom
   fullbloom inspect data/ks/table-*/
   fullbloom verify db/*.sst";
@@ -40,6 +41,8 @@ pub enum Command {
     Build(build::Args),
     Check(check::Args),
     Unique(unique::Args),
+    Insert(change::InsertArgs),
+    Remove(change::RemoveArgs),
     Inspect(inspect::Args),
     Verify(verify::Args),
     Rebuild(rebuild::Args),

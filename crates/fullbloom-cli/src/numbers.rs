@@ -3,6 +3,8 @@
 //! Counts are exact: they are worked out in integers, so that 2^63 is 2^63 and 1.5M is 1,500,000, while
 //! what is no whole number is refused.
 
+use std::time::Duration;
+
 /// A count: digits, with a decimal exponent or one of `k`, `M`, `G`, `T` (powers of 1000).
 pub fn count(text: &str) -> Result<u64, String> {
     let (number, zeros) = match text.char_indices().next_back() {
@@ -47,6 +49,23 @@ pub fn size(text: &str) -> Result<u64, String> {
     let bytes =
         if binary { number.times(1u64 << (10 * (zeros / 3))) } else { number.times_ten_to(zeros).times(1) };
     Ok(bytes.ok_or("larger than 2^64 - 1 bytes")?.whole)
+}
+
+/// A time: a number and one of `ms`, `s`, `m`, `h`, `d`, `w`. Parts of a millisecond are dropped.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    const HOW: &str = "not a time; a time is written 7d, 12h, 90m, 30s or 2w";
+    let at = text.find(|c: char| c.is_ascii_alphabetic()).ok_or(HOW)?;
+    let unit = match &text[at..] {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" | "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        "w" => 604_800_000,
+        _ => return Err(HOW.to_owned()),
+    };
+    let number = Decimal::parse(&text[..at]).ok_or(HOW)?;
+    Ok(Duration::from_millis(number.times(unit).ok_or("more than 2^64 - 1 milliseconds")?.whole))
 }
 
 /// A rate: `0.01`, `1e-6` or `1%`. Whether it is a sensible one is for the dialect to say.
@@ -132,6 +151,23 @@ impl Decimal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_have_a_unit() {
+        for (text, millis) in [
+            ("7d", 604_800_000),
+            ("1.5h", 5_400_000),
+            ("90m", 5_400_000),
+            ("30s", 30_000),
+            ("250ms", 250),
+            ("2w", 1_209_600_000),
+        ] {
+            assert_eq!(duration(text), Ok(Duration::from_millis(millis)), "{text}");
+        }
+        for text in ["", "7", "d", "7 days", "-1d", "7y", "1e30d", "1h30m"] {
+            assert!(duration(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn counts_are_exact_in_every_way_of_writing_them() {

@@ -60,6 +60,11 @@ impl Output {
         self.write_out()
     }
 
+    /// Writes what there is.
+    pub fn flush(&mut self) -> Result<(), Failure> {
+        self.write_out()
+    }
+
     /// Writes what is left. Dropping does the same but cannot tell of a failure.
     pub fn finish(mut self) -> Result<(), Failure> {
         self.write_out()

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::time::{Duration, SystemTime};
 
 /// `1.2 MiB`; whole bytes below 1 KiB.
 pub fn bytes(count: u64) -> String {
@@ -58,6 +59,38 @@ fn trim_zeros(digits: &str) -> &str {
     if digits.contains('.') { digits.trim_end_matches('0').trim_end_matches('.') } else { digits }
 }
 
+/// `2026-11-16 02:30:00 UTC`
+pub fn time(time: SystemTime) -> String {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (days, second) = (since / 86_400, since % 86_400);
+    // Years that begin in March, so that the leap day is the last: 400 of them are 146,097 days.
+    let days = days + 719_468;
+    let (era, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day = day - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = era * 400 + year + next;
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+}
+
+/// `7 days`, `36 h`, `1.5 s`: the largest unit that needs few digits.
+pub fn duration(duration: Duration) -> String {
+    let millis = duration.as_millis();
+    let units =
+        [(604_800_000, "weeks"), (86_400_000, "days"), (3_600_000, "h"), (60_000, "min"), (1_000, "s")];
+    match units.iter().find(|(unit, _)| millis >= *unit && millis.is_multiple_of(*unit)) {
+        Some((unit, name)) => match millis / unit {
+            1 => format!("1 {}", name.strip_suffix('s').filter(|name| !name.is_empty()).unwrap_or(name)),
+            count => format!("{count} {name}"),
+        },
+        None if millis >= 1_000 => format!("{} s", decimal(millis as f64 / 1e3, 3)),
+        None => format!("{millis} ms"),
+    }
+}
+
 /// Bytes as people and `--hex` write them.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -82,6 +115,32 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        for (seconds, text) in [
+            (0, "1970-01-01 00:00:00 UTC"),
+            (951_782_399, "2000-02-28 23:59:59 UTC"),
+            (951_782_400, "2000-02-29 00:00:00 UTC"),
+            (951_868_800, "2000-03-01 00:00:00 UTC"),
+            (1_735_689_599, "2024-12-31 23:59:59 UTC"),
+            (4_107_542_400, "2100-03-01 00:00:00 UTC"),
+        ] {
+            assert_eq!(time(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)), text);
+        }
+        for (millis, text) in [
+            (1, "1 ms"),
+            (1_000, "1 s"),
+            (1_500, "1.5 s"),
+            (90_000, "90 s"),
+            (86_400_000, "1 day"),
+            (7 * 86_400_000, "1 week"),
+            (8 * 86_400_000, "8 days"),
+            (129_600_000, "36 h"),
+        ] {
+            assert_eq!(duration(Duration::from_millis(millis)), text);
+        }
+    }
 
     #[test]
     fn sizes_use_binary_units_and_never_show_1024() {

@@ -182,7 +182,7 @@ fn key_types_that_a_dialect_does_not_have_are_refused() {
     let dir = Dir::new();
     let file = dir.arg("filter");
     for (dialect, key_type) in
-        [("dcso", "int"), ("spark", "double"), ("native", "long"), ("parquet", "utf16")]
+        [("dcso", "int"), ("spark", "double"), ("native", "double"), ("parquet", "utf16")]
     {
         let args = ["build", "--dialect", dialect, "--key-type", key_type, "--fpr", "0.01", "-o", &file];
         run(&args, b"1\n").fails_with(&format!("{dialect} has no keys of type {key_type}"));

@@ -14,6 +14,7 @@
 //! ```
 
 mod convert;
+mod forms;
 mod growing;
 mod native;
 mod rocksdb;
@@ -39,6 +40,11 @@ pub trait AnyFilter: Send + Sync {
     fn may_contain(&self, key: &[u8]) -> bool;
     /// Answers many keys. Panics if the slices differ in length.
     fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]);
+    /// The same filter for keys that are numbers, given as their bytes ([`Value::key`](crate::typed::Value::key)); `None`
+    /// where those are hashed as all bytes are.
+    fn for_numbers(&self) -> Option<Box<dyn AnyFilter + '_>> {
+        None
+    }
     /// Length of the encoded filter in bytes; of `java-lsm`, which drops zeros at the end, the most it can be.
     fn encoded_len(&self) -> u64;
     /// The bytes of the array, where it is one; empty for filters that have none.
@@ -361,6 +367,10 @@ impl<D: Format, S: AsRef<[u8]> + Send + Sync> AnyFilter for Filter<D, S> {
 
     fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
         Filter::may_contain_batch(self, keys, answers);
+    }
+
+    fn for_numbers(&self) -> Option<Box<dyn AnyFilter + '_>> {
+        Some(Box::new(Filter::for_numbers(self.as_view())))
     }
 
     fn encoded_len(&self) -> u64 {

@@ -170,6 +170,13 @@ pub enum DecodeError {
         /// What stands there.
         got: u64,
     },
+    /// The file holds another form of filter than the one it is read as.
+    Form {
+        /// What it holds: plain, growing, removing, rotating.
+        found: &'static str,
+        /// What was to be read.
+        wanted: &'static str,
+    },
     /// The bytes alone do not say what they are.
     Unknown {
         /// What is missing, and how to supply it.
@@ -210,6 +217,9 @@ impl fmt::Display for DecodeError {
                     f,
                     "{field} at byte {at}: {got} is not known to this version, which is too old for the file"
                 )
+            }
+            DecodeError::Form { found, wanted } => {
+                write!(f, "the file holds a {found} filter, where a {wanted} one is expected")
             }
             DecodeError::Unknown { what } => f.write_str(what),
             DecodeError::Geometry(ref e) => e.fmt(f),

@@ -125,6 +125,11 @@ pub trait Insert: Dialect {
         Ok(())
     }
 
+    /// Keeps only what another filter's bits have too, after [`mergeable`](Insert::mergeable) has agreed.
+    fn intersect(&self, ours: &mut [u8], theirs: &[u8]) {
+        bits::and_into(ours, theirs);
+    }
+
     /// Whether the union of two filters' bits is the filter of the union of their keys.
     fn mergeable(&self, other: &Self) -> Result<(), MergeError> {
         let (ours, theirs) = (self.geometry(), other.geometry());
@@ -221,6 +226,9 @@ pub type View<'a, D> = Filter<D, &'a [u8]>;
 /// How many keys ahead of its test a key's cache lines are asked for in batches.
 const AHEAD: usize = 16;
 
+/// Arrays up to this size are in the second cache: asking for their memory ahead costs more than it brings.
+const IN_CACHE: usize = 512 << 10;
+
 /// What happens to a hash in a [`ring`].
 enum Step<H> {
     /// It entered: ask for its memory.
@@ -261,6 +269,9 @@ fn test_ring<D: Dialect>(
     mut answers: Answers<'_>,
 ) {
     answers.clear();
+    if bits.len() <= IN_CACHE {
+        return hashes.enumerate().for_each(|(i, hash)| answers.put(i, dialect.test(bits, hash)));
+    }
     let mut i = 0;
     ring(hashes, |step| match step {
         Step::Coming(hash) => dialect.prefetch(bits, hash),
@@ -273,6 +284,11 @@ fn test_ring<D: Dialect>(
 
 #[inline(always)]
 fn set_ring<D: Insert>(dialect: &D, bits: &mut [u8], hashes: impl Iterator<Item = D::Hash>) {
+    if bits.len() <= IN_CACHE {
+        return hashes.for_each(|hash| {
+            dialect.set(bits, hash);
+        });
+    }
     ring(hashes, |step| match step {
         Step::Coming(hash) => dialect.prefetch(bits, hash),
         Step::Arrived(hash) => {
@@ -448,6 +464,11 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
         self.dialect.keys_of(self.bits.as_ref())
     }
 
+    /// The same filter over the same bits, borrowed.
+    pub fn as_view(&self) -> View<'_, D> {
+        Filter { dialect: self.dialect.clone(), bits: self.bits.as_ref() }
+    }
+
     /// A copy that owns its bits.
     pub fn to_owned(&self) -> Result<Filter<D>, SizeError> {
         let bits = self.bits.as_ref();
@@ -485,6 +506,11 @@ impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
         self.dialect.set_keys(self.bits.as_mut(), keys);
     }
 
+    /// As [`insert_batch`](Filter::insert_batch), for keys that are numbers; see [`Dialect::for_numbers`].
+    pub fn insert_numbers<K: AsRef<[u8]>>(&mut self, keys: &[K]) {
+        self.dialect.clone().for_numbers().set_keys(self.bits.as_mut(), keys);
+    }
+
     /// As [`insert_batch`](Filter::insert_batch), for hashes made before.
     pub fn insert_hashes(&mut self, hashes: &[D::Hash]) {
         self.dialect.set_hashes(self.bits.as_mut(), hashes);
@@ -499,6 +525,16 @@ impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
     pub fn merge<T: AsRef<[u8]>>(&mut self, other: &Filter<D, T>) -> Result<(), MergeError> {
         self.dialect.mergeable(&other.dialect)?;
         self.dialect.unite(self.bits.as_mut(), other.bits.as_ref())
+    }
+
+    /// Keeps only what both filters may contain.
+    ///
+    /// Every key that is in both is still found. The rate is at most the lower of the two, but above that of a filter
+    /// of the common keys alone: bits that different keys set in each stay.
+    pub fn intersect<T: AsRef<[u8]>>(&mut self, other: &Filter<D, T>) -> Result<(), MergeError> {
+        self.dialect.mergeable(&other.dialect)?;
+        self.dialect.intersect(self.bits.as_mut(), other.bits.as_ref());
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@
 //! |---|---|---|---|---|---|---|
 //! | `parquet` | 4 LE | 8 LE | 4 LE | 8 LE | UTF-8 | – |
 //! | `guava`, `guava-32` | 4 LE | 8 LE | – | – | UTF-8 | units, LE |
+//! | `native` | 8 LE | 8 LE | – | – | UTF-8 | – |
 //! | `spark`, `spark-2` | 8 LE | 8 LE | – | – | UTF-8 | – |
 //! | `orc` | 8 LE, as a number | 8 LE, as a number | 8 LE of the double, as a number | 8 LE, as a number | UTF-8 | – |
 //! | `poppy` | 4 LE, as a number | 8 LE, as a number | – | – | UTF-8 | – |
@@ -208,7 +209,7 @@ fn form(dialect: Name) -> Form {
     match dialect {
         Name::Parquet => Form::LittleEndian,
         Name::Guava | Name::Guava32 | Name::Poppy => Form::LittleIntegers,
-        Name::Spark | Name::Spark2 => Form::LittleLongs,
+        Name::Spark | Name::Spark2 | Name::Native => Form::LittleLongs,
         Name::Orc => Form::LittleWide,
         Name::Cassandra | Name::Cassandra3 | Name::Cassandra2 | Name::Cassandra1 | Name::Cassandra07 => {
             Form::BigEndian

@@ -18,13 +18,25 @@ fn key_sets(random: &mut SplitMix, count: usize) -> Vec<Vec<Vec<u8>>> {
     vec![ascii(8, 8), ascii(16, 16), ascii(4, 8), ascii(9, 16), ascii(17, 32), ascii(33, 128), ascii(0, 300)]
 }
 
+/// A filter that is in the cache, where batches are plain loops, and one that is taken to be out of it.
+const SIZES: [u64; 2] = [1_000, 1_000_000];
+
+fn sized<D: Size>(expected_keys: u64) -> Filter<D> {
+    Filter::with_bits_per_key(expected_keys, 10.0)
+        .or_else(|_| Filter::with_fpr(expected_keys, 0.01))
+        .expect("sized one way or the other")
+}
+
 fn check<D: Dialect + Insert + Size>(name: &str) {
     let mut random = SplitMix::new(1);
-    for keys in key_sets(&mut random, 400) {
-        let mut filter = Filter::<D>::with_bits_per_key(1_000, 10.0)
-            .or_else(|_| Filter::<D>::with_fpr(1_000, 0.01))
-            .expect("sized one way or the other");
+    for (keys, size) in
+        key_sets(&mut random, 400).into_iter().flat_map(|keys| SIZES.map(|size| (keys.clone(), size)))
+    {
+        let mut filter = sized::<D>(size);
         filter.insert_batch(&keys[..200]);
+        let mut single = sized::<D>(size);
+        single.extend(&keys[..200]);
+        assert_eq!(filter.bits(), single.bits(), "{name}");
         let hashes: Vec<D::Hash> = keys.iter().map(|key| filter.hash(key)).collect();
         let expected: Vec<bool> = keys.iter().map(|key| filter.may_contain(key)).collect();
         assert!(expected[..200].iter().all(|&yes| yes), "{name}");

@@ -2,17 +2,19 @@
 //! do not explain.
 
 use fullbloom::DecodeError;
-use fullbloom::native::{GuardedFilter, Hashing, NativeFilter, Plan, Secret, verify};
+use fullbloom::any::AnyFilter;
+use fullbloom::native::{GuardedFilter, Hashing, NativeFilter, Plan, Secret, StoredFilter, verify};
 use fullbloom::sizing::{Request, Target};
 use fullbloom_testkit::alloc::{Counting, peak_of};
 use fullbloom_testkit::damage::{byte_changes, patched, prefixes};
 use fullbloom_testkit::keys::SplitMix;
 use fullbloom_testkit::vectors;
+use std::time::{Duration, UNIX_EPOCH};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const GOLDEN: [&str; 7] = [
+const GOLDEN: [&str; 13] = [
     "native/one-line.bloom",
     "native/two-lines.bloom",
     "native/four-lines.bloom",
@@ -20,25 +22,65 @@ const GOLDEN: [&str; 7] = [
     "native/keyed-with-secret.bloom",
     "native/exceptions-list.bloom",
     "native/exceptions-chain.bloom",
+    "native/growing.bloom",
+    "native/growing-keyed.bloom",
+    "native/removing.bloom",
+    "native/removing-two-lines.bloom",
+    "native/rotating-time.bloom",
+    "native/rotating-keys.bloom",
 ];
 
 /// Reads the bytes in every way; the strict verdict.
 fn read(bytes: &[u8]) -> Result<(), DecodeError> {
-    let (decoded, peak) = peak_of(|| GuardedFilter::decode(bytes));
+    let (decoded, peak) = peak_of(|| StoredFilter::decode(bytes));
     assert!(peak <= 2 * bytes.len() as u64 + 65_536, "{peak} bytes for {}", bytes.len());
-    if let Ok(view) = GuardedFilter::view(bytes) {
+    if let Ok(stored) = StoredFilter::view(bytes) {
+        let mut again = Vec::new();
+        stored.write_to(&mut again).unwrap();
+        assert!(again.len() <= 2 * bytes.len() + 4096);
+        if let StoredFilter::Plain(plain) = &stored {
+            let _ = plain.filter().planned_fpr();
+        }
+        let view: Box<dyn AnyFilter> = stored.into();
+        assert_eq!(view.encoded_len(), again.len() as u64);
         // Unchecked bits give some answer; the point is that they give one.
         for key in [&b""[..], b"key-1", b"good-1", &[0xff; 100]] {
             let one = view.may_contain(key);
             let mut many = [!one];
-            view.may_contain_batch([key].as_slice(), &mut many);
+            view.may_contain_batch(&[key], &mut many);
             assert_eq!(many, [one]);
         }
-        let _ = (view.filter().expected_fpr(), view.filter().estimated_keys(), view.filter().planned_fpr());
-        assert!(view.encode().len() <= 2 * bytes.len() + 4096);
+        let _ = (view.expected_fpr(), view.estimated_keys(), view.geometry(), view.fill());
     }
     assert_eq!(verify(bytes).is_ok(), decoded.is_ok());
-    decoded.map(|_| ())
+    takes_keys(decoded?);
+    Ok(())
+}
+
+/// Whatever was accepted takes keys, if it takes any, and has them then.
+fn takes_keys(stored: StoredFilter) {
+    let now = UNIX_EPOCH + Duration::from_secs(1_000);
+    match stored {
+        StoredFilter::Plain(_) => {}
+        StoredFilter::Growing(filter) if filter.is_locked() => {}
+        StoredFilter::Growing(mut filter) => {
+            // A rate so low that no further link can have its part of it is a rate all the same.
+            if filter.insert(b"new").is_ok() {
+                assert!(filter.may_contain(b"new"));
+            }
+        }
+        StoredFilter::Removing(filter) if filter.is_locked() => {}
+        StoredFilter::Removing(mut filter) => {
+            filter.insert(b"new");
+            assert!(filter.may_contain(b"new") && filter.remove(b"new"));
+        }
+        StoredFilter::Rotating(mut filter) => {
+            if !filter.is_locked() && filter.insert(b"new", now).is_ok() {
+                assert!(filter.may_contain(b"new"));
+            }
+        }
+        _ => panic!("a form without a test"),
+    }
 }
 
 /// Puts right checksums on changed bytes: front, and every chunk that the front's section table leads to.
@@ -157,8 +199,8 @@ fn changed_fields_behind_right_checksums_never_panic() {
 #[test]
 fn noise_behind_a_right_magic_and_checksum_never_panics() {
     let mut random = SplitMix::new(9);
-    let file = vectors::bytes("native/exceptions-chain.bloom");
-    for _ in 0..20_000 {
+    for round in 0..30_000 {
+        let file = vectors::bytes(GOLDEN[5 + round % 8]);
         let mut changed = file.clone();
         for _ in 0..1 + random.below(6) {
             let at = 12 + random.below(file.len() as u64 - 12) as usize;
@@ -196,6 +238,83 @@ fn what_a_reader_does_not_know_is_named() {
     let unknown = patched(&file, 64 + 32, &[200]);
     assert_eq!(refused_field(unknown.clone()), "section kind");
     assert_eq!(refused_field(patched(&unknown, 64 + 36, &[0])), "checksums");
+}
+
+/// Where the section of this kind is told of, and where it is.
+fn section(file: &[u8], kind: u8) -> (usize, usize) {
+    let entry = (64..).step_by(32).find(|&at| file[at] == kind).unwrap();
+    (entry, u64::from_le_bytes(file[entry + 8..entry + 16].try_into().unwrap()) as usize)
+}
+
+/// What an older reader does: it knows the kinds up to 7, and takes a form's section for one that it must know and does not.
+#[test]
+fn a_reader_that_does_not_know_a_form_names_its_section() {
+    for (name, kind) in [("growing", 8), ("rotating-time", 8), ("removing", 10)] {
+        let file = vectors::bytes(&format!("native/{name}.bloom"));
+        let (entry, _) = section(&file, kind);
+        assert_eq!(file[entry + 4], 1, "marked as required");
+        for unknown in [11, 200] {
+            let refused = read(&resealed(patched(&file, entry, &[unknown]))).unwrap_err();
+            let expected =
+                DecodeError::Newer { field: "section kind", at: entry as u64, got: unknown.into() };
+            assert_eq!(refused, expected);
+            let told = refused.to_string();
+            assert!(told.contains("is not known to this version, which is too old for the file"), "{told}");
+        }
+        // A reader of plain filters says what it found.
+        let told = GuardedFilter::view(&file).unwrap_err().to_string();
+        assert!(told.contains(name.split('-').next().unwrap()) && told.contains("plain"), "{told}");
+        assert!(matches!(NativeFilter::decode(&file), Err(DecodeError::Form { wanted: "plain", .. })));
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_form_is_named() {
+    let growing = vectors::bytes("native/growing.bloom");
+    let (entry, at) = section(&growing, 8);
+    let (filters, first) = section(&growing, 1);
+    assert_eq!(refused_field(patched(&growing, at + 8, &[0; 8])), "first keys");
+    assert_eq!(refused_field(patched(&growing, at + 8, &[0xff; 8])), "first keys");
+    for wrong in [0u64, 513, 1 << 40, u64::MAX] {
+        let changed = patched(&growing, first + 24, &wrong.to_le_bytes());
+        assert_eq!(refused_field(changed), "expected keys of a link");
+    }
+    assert_eq!(refused_field(patched(&growing, first + 32, &[11])), "keys of a link");
+    assert!(read(&resealed(patched(&growing, at, &f64::NAN.to_le_bytes()))).is_err());
+    assert!(read(&resealed(patched(&growing, at, &1.0f64.to_le_bytes()))).is_err());
+    assert_eq!(refused_field(patched(&growing, filters + 16, &[255, 0])), "filter's length");
+    assert_eq!(refused_field(patched(&growing, filters + 16, &[0, 0])), "filter's length");
+    assert_eq!(refused_field(patched(&growing, first + 64 + 16, &[1])), "hash of a link");
+    assert_eq!(refused_field(patched(&growing, first + 64 + 8, &[9])), "bits' length");
+    assert_eq!(refused_field(patched(&growing, entry, &[9])), "bits' length", "rotating without links");
+    // Counters and links exclude each other.
+    let removing = vectors::bytes("native/removing.bloom");
+    let (label, _) = section(&removing, 3);
+    assert_eq!(refused_field(patched(&removing, label, &[8])), "section kind");
+    assert_eq!(refused_field(patched(&removing, label, &[6])), "section kind");
+    let (entry, counters) = section(&removing, 10);
+    let len = u64::from_le_bytes(removing[entry + 16..entry + 24].try_into().unwrap());
+    assert_eq!(refused_field(patched(&removing, entry + 16, &(len - 64).to_le_bytes())), "counters' length");
+    // A counter of a bit that is not set.
+    let (_, bits) = section(&removing, 2);
+    let clear = (0..64).find(|byte| removing[bits + byte] & 1 == 0).unwrap();
+    let lying = patched(&removing, counters + clear, &[removing[counters + clear] | 1]);
+    assert_eq!(refused_field(lying), "counters");
+
+    let rotating = vectors::bytes("native/rotating-time.bloom");
+    let (_, at) = section(&rotating, 9);
+    assert_eq!(refused_field(patched(&rotating, at + 12, &[4])), "rotation flags");
+    assert_eq!(refused_field(patched(&rotating, at + 24, &[0])), "stored generations");
+    assert_eq!(refused_field(patched(&rotating, at + 24, &[4])), "stored generations");
+    assert_eq!(refused_field(patched(&rotating, at + 16, &[0; 8])), "beginning of a generation");
+    assert_eq!(refused_field(patched(&rotating, at + 32, &[0xff; 8])), "beginning of a generation");
+    assert_eq!(refused_field(patched(&rotating, at + 40, &[0])), "links of a generation");
+    assert_eq!(refused_field(patched(&rotating, at + 40, &[9])), "links of a generation");
+    for generations in [0u32, 1001, u32::MAX] {
+        let changed = patched(&rotating, at + 8, &generations.to_le_bytes());
+        assert!(matches!(read(&resealed(changed)), Err(DecodeError::Geometry(_))));
+    }
+    assert!(matches!(read(&resealed(patched(&rotating, at, &[0; 8]))), Err(DecodeError::Geometry(_))));
 }
 
 #[test]

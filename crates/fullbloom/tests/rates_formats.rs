@@ -3,6 +3,7 @@
 use fullbloom::any;
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
+use fullbloom::{Filter, Poppy};
 use fullbloom_testkit::keys::SplitMix;
 use std::f64::consts::LN_2;
 
@@ -79,4 +80,26 @@ fn sizes_at_which_dcso_collapses_err_as_it_is_told() {
         assert!((measured / of_bits - 1.0).abs() < 0.1, "{keys}: {measured}, by the bits {of_bits}");
         assert!((measured / planned - 1.0).abs() < 0.3, "{keys}: {measured}, planned {planned}");
     }
+}
+
+/// Short keys are not hashed there; the second hash alone, fifteen bits of it, tells keys with the same beginning apart.
+#[test]
+fn short_keys_with_one_beginning_exceed_the_rate_of_poppy_as_its_page_says() {
+    let count = 10_000u64;
+    let request = Request { expected_keys: count, target: Target::Fpr(0.01) };
+    let rate = |key: fn(u64) -> String| {
+        let mut filter = Filter::<Poppy>::new(&request).unwrap();
+        (0..count).for_each(|i| {
+            filter.insert(key(i).as_bytes());
+        });
+        let hits = (count..11 * count).filter(|i| filter.may_contain(key(*i).as_bytes())).count();
+        (hits as f64 / (10 * count) as f64, filter.geometry().bit_len / 32_768)
+    };
+    let (short, buckets) = rate(|i| format!("ke{i:06}"));
+    let predicted = count as f64 / buckets as f64 / 32_768.0;
+    assert!((0.9..1.2).contains(&(short / predicted)), "{short}, predicted {predicted}");
+    let weakness = any::plan(Name::Poppy, &request).unwrap().weakness;
+    assert!(weakness.unwrap().why.contains("not hashed"));
+    let (long, _) = rate(|i| format!("longer-{i:06}"));
+    assert!(long < 0.012, "{long}");
 }

@@ -1,5 +1,6 @@
 //! `fullbloom build [KEYS…] -o FILTER`: a filter of keys, as the real program would write it.
 
+mod forms;
 mod native;
 
 use crate::args::{self, KeyArgs, TypeArgs};
@@ -32,6 +33,7 @@ Examples:
   fullbloom build keys.txt -o keys.bloom
   zcat hashes.gz | fullbloom build --fpr 1e-6 --except known-good.txt -o bad.bloom
   fullbloom build keys.txt --secret keys.secret -o keyed.bloom
+  fullbloom build keys.txt --removable -o keys.bloom
   fullbloom build --dialect cassandra --fpr 0.01 keys.txt -o nb-1-big-Filter.db
   fullbloom build --dialect leveldb --bits-per-key 10 keys.txt -o filter.block
   fullbloom build --dialect libbloom-1 --bits 8M --probes 5 keys.txt -o keys.bits

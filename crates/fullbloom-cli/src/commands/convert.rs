@@ -12,15 +12,15 @@ use crate::sizing::GeometryArgs;
 use crate::text;
 use fullbloom::any::{self, AnyFilter, ConvertError, MadeFor};
 use fullbloom::dialect::Name;
-use fullbloom::native::{GuardedFilter, NativeFilter};
+use fullbloom::native::{GuardedFilter, NativeFilter, StoredFilter};
 use std::path::{Path, PathBuf};
 
 /// Put a filter into the bytes of another dialect, or a native one into fewer, without its keys
 ///
 /// A filter does not hold its keys, so this can be done only where the keys' positions stay what they are: between
 /// cassandra-3 and cassandra (the order of bytes in a word), between libbloom and libbloom-1 (with and without its header,
-/// where the bits are a power of two), and from native to native with half the blocks, once or several times. Elsewhere it
-/// is said what would be needed. Exit status: 0 if it was written, 2 on errors.
+/// where the bits are a power of two), and from native to native: with half the blocks, once or several times, or from a
+/// removing filter to a plain one, without its counters. Elsewhere it is said what would be needed. Exit status: 0 if it was written, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -84,13 +84,15 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::new("--memory and --fold", "only native filters can be halved"));
     }
     if (from, args.to) == (Name::Native, Name::Native) {
-        let folded = GuardedFilter::from(folded(args, file.with_secret(args.secret.read()?))?);
+        let folded = folded(args, file.with_secret(args.secret.read()?))?;
+        let folded = StoredFilter::Plain(GuardedFilter::from(folded));
         let facts = NativeFacts::of(&folded);
         destination.write(|out| folded.write_to(out))?;
         if let Some(warning) = facts.warning() {
             output::warning(&format!("{}: {warning}", args.output.display()));
         }
-        return summarise(args, destination, &folded, Some(facts));
+        let folded: Box<dyn AnyFilter> = folded.into();
+        return summarise(args, destination, &*folded, Some(facts));
     }
     let opened = file.open()?;
     if let (Some(warning), true) = (opened.warnings.first(), opened.may_lose_keys) {
@@ -108,27 +110,51 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     summarise(args, destination, &*made, None)
 }
 
-/// The filter in half its blocks, as often as asked.
+/// The plain filter of the keys, in half its blocks as often as asked.
 fn folded(args: &Args, file: FilterFile) -> Result<NativeFilter, Failure> {
     let path = args.filter.display();
-    let native = file.native()?.into_filter().map_err(|guarded| match guarded.is_locked() {
-        true => Failure::new(&path, "the filter is keyed, and its secret is not in the file")
-            .hint("give --secret FILE"),
-        false => Failure::new(&path, "the filter has exceptions, which hold only for its own size")
-            .hint("build the smaller filter of the keys, with --except"),
-    })?;
     let size = |e| Failure::size(Name::Native, &e);
-    let mut filter = native.to_owned().map_err(size)?;
+    let stored = file.stored()?;
+    if stored.is_locked() {
+        return Err(Failure::new(&path, "the filter is keyed, and its secret is not in the file")
+            .hint("give --secret FILE"));
+    }
+    let asked = args.fold.is_some() || args.memory.is_some();
+    let mut filter = match stored {
+        StoredFilter::Plain(_) if !asked => {
+            return Err(Failure::new(&path, "it is native already")
+                .hint("--memory SIZE or --fold TIMES makes it smaller"));
+        }
+        StoredFilter::Plain(filter) => filter
+            .into_filter()
+            .map_err(|_| {
+                Failure::new(&path, "the filter has exceptions, which hold only for its own size")
+                    .hint("build the smaller filter of the keys, with --except")
+            })?
+            .to_owned()
+            .map_err(size)?,
+        StoredFilter::Removing(filter) => filter.to_plain().map_err(size)?,
+        StoredFilter::Growing(filter) if filter.links().len() == 1 => {
+            filter.links()[0].to_owned().map_err(size)?
+        }
+        StoredFilter::Growing(filter) => {
+            let why = format!(
+                "its {} links are filters of different sizes, which cannot become one",
+                filter.links().len()
+            );
+            return Err(Failure::new(&path, why).hint("build the filter of the keys anew"));
+        }
+        other => {
+            let why = format!("a {} filter cannot become a plain one, which forgets nothing", other.form());
+            return Err(Failure::new(&path, why));
+        }
+    };
     let mut times = 0;
     let wanted = |filter: &NativeFilter, times| match (args.fold, args.memory) {
         (Some(fold), _) => times < fold,
         (None, Some(memory)) => filter.encoded_len() > memory,
         (None, None) => false,
     };
-    if args.fold.is_none() && args.memory.is_none() {
-        return Err(Failure::new(&path, "it is native already")
-            .hint("--memory SIZE or --fold TIMES makes it smaller"));
-    }
     while wanted(&filter, times) {
         filter = filter.folded().map_err(|_| {
             let (blocks, size) = (filter.blocks(), text::bytes(filter.encoded_len()));

@@ -10,14 +10,17 @@ use crate::secret::SecretArgs;
 use crate::sizing::GeometryArgs;
 use fullbloom::any::{self, AnyFilter};
 use fullbloom::dialect::Name;
-use fullbloom::native::{self, GuardedFilter, NativeFilter};
+use fullbloom::native::{
+    self, GrowingFilter, GuardedFilter, Hashing, NativeFilter, RemovingFilter, StoredFilter,
+};
 use fullbloom::{DecodeError, MergeError};
 use std::path::{Path, PathBuf};
 
 /// Make one filter of the keys of several, without the keys
 ///
 /// All must be of one dialect and geometry, with the same seed or secret. The rate of the result is that of a filter of
-/// their size with all the keys. Memory is that of one filter. Exit status: 0 if it was written, 2 on errors.
+/// their size with all the keys. Native filters that grow need not be of one size: the result has the links of all, and the
+/// sum of their rates; those with counters add them up; those that forget cannot be merged. Memory is that of one filter. Exit status: 0 if it was written, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -59,20 +62,20 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let opened = open(args, first)?;
     let dialect = opened.dialect();
     if dialect == Name::Native {
-        let mut merged = writable(first, &opened)?.to_owned().map_err(|e| Failure::size(dialect, &e))?;
+        let mut merged = Merged::begin(first, &opened)?;
         for path in rest {
             let other = open(args, path)?;
             same_dialect(first, dialect, path, &other)?;
-            let other = writable(path, &other)?;
-            merged.union(&other).map_err(|e| refused(first, path, &e))?;
+            merged.add(first, path, &other)?;
         }
-        let merged = GuardedFilter::from(merged);
+        let merged = merged.stored();
         destination.write(|out| merged.write_to(out))?;
         let facts = NativeFacts::of(&merged);
         if let Some(warning) = facts.warning() {
             output::warning(&format!("{}: {warning}", args.output.display()));
         }
-        return summarise(args, destination, &merged, Some(facts));
+        let merged: Box<dyn AnyFilter> = merged.into();
+        return summarise(args, destination, &*merged, Some(facts));
     }
 
     let geometry = args.geometry.geometry();
@@ -98,14 +101,91 @@ fn open(args: &Args, path: &Path) -> Result<FilterFile, Failure> {
     Ok(file.with_secret(args.secret.read()?))
 }
 
-/// The native filter in a file, checked whole: what is damaged would spread.
-fn writable<'a>(path: &Path, file: &'a FilterFile) -> Result<NativeFilter<&'a [u8]>, Failure> {
+/// The native filter of all so far.
+enum Merged {
+    Plain(NativeFilter),
+    Growing(GrowingFilter),
+    Removing(RemovingFilter),
+}
+
+impl Merged {
+    /// A copy of the first, checked whole: what is damaged would spread.
+    fn begin(path: &Path, file: &FilterFile) -> Result<Merged, Failure> {
+        let size = |e| Failure::size(Name::Native, &e);
+        let failed = |e| Failure::new(path.display(), e);
+        Ok(match unlocked(path, file)? {
+            StoredFilter::Plain(filter) => Merged::Plain(plain(path, filter)?.to_owned().map_err(size)?),
+            stored @ (StoredFilter::Growing(_) | StoredFilter::Removing(_)) => {
+                let mut bytes = Vec::new();
+                stored.write_to(&mut bytes).map_err(|e| Failure::new(path.display(), e))?;
+                let copy = StoredFilter::decode(&bytes).map_err(failed)?;
+                let copy = match stored.first().hashing() {
+                    Hashing::Secret(secret) => copy.unlock(secret).map_err(failed)?,
+                    Hashing::Seed(_) => copy,
+                };
+                match copy {
+                    StoredFilter::Growing(filter) => Merged::Growing(filter),
+                    StoredFilter::Removing(filter) => Merged::Removing(filter),
+                    other => return Err(cannot(path, other.form())),
+                }
+            }
+            other => return Err(cannot(path, other.form())),
+        })
+    }
+
+    /// Adds the keys of another, of the same form.
+    fn add(&mut self, first: &Path, path: &Path, file: &FilterFile) -> Result<(), Failure> {
+        let merged = match (&mut *self, unlocked(path, file)?) {
+            (Merged::Plain(ours), StoredFilter::Plain(theirs)) => ours.union(&plain(path, theirs)?),
+            (Merged::Growing(ours), StoredFilter::Growing(theirs)) => ours.merge(&theirs),
+            (Merged::Removing(ours), StoredFilter::Removing(theirs)) => ours.merge(&theirs),
+            (ours, theirs) => {
+                let (theirs, ours) = (theirs.form(), ours.form());
+                let why = format!("is a {theirs} filter, {} is a {ours} one", first.display());
+                return Err(Failure::new(path.display(), why)
+                    .hint("fullbloom convert --to native makes plain filters of removing ones"));
+            }
+        };
+        merged.map_err(|e| refused(first, path, &e))
+    }
+
+    fn form(&self) -> &'static str {
+        match self {
+            Merged::Plain(_) => "plain",
+            Merged::Growing(_) => "growing",
+            Merged::Removing(_) => "removing",
+        }
+    }
+
+    fn stored(self) -> StoredFilter {
+        match self {
+            Merged::Plain(filter) => StoredFilter::Plain(GuardedFilter::from(filter)),
+            Merged::Growing(filter) => StoredFilter::Growing(filter),
+            Merged::Removing(filter) => StoredFilter::Removing(filter),
+        }
+    }
+}
+
+fn cannot(path: &Path, form: &str) -> Failure {
+    let why = format!("{form} filters cannot be merged: their generations do not begin at the same times");
+    Failure::new(path.display(), why)
+}
+
+/// The native filter in a file, checked whole.
+fn unlocked<'a>(path: &Path, file: &'a FilterFile) -> Result<StoredFilter<&'a [u8]>, Failure> {
     native::verify(file.bytes()).map_err(|e| Failure::new(path.display(), e))?;
-    file.native()?.into_filter().map_err(|guarded| match guarded.is_locked() {
-        true => Failure::new(path.display(), "the filter is keyed, and its secret is not in the file")
-            .hint("give --secret FILE"),
-        false => Failure::new(path.display(), "the filter has exceptions, which hold only for its own keys")
-            .hint("build the filter of all keys anew, with --except"),
+    let stored = file.stored()?;
+    if stored.is_locked() {
+        let failure = Failure::new(path.display(), "the filter is keyed, and its secret is not in the file");
+        return Err(failure.hint("give --secret FILE"));
+    }
+    Ok(stored)
+}
+
+fn plain<'a>(path: &Path, filter: GuardedFilter<&'a [u8]>) -> Result<NativeFilter<&'a [u8]>, Failure> {
+    filter.into_filter().map_err(|_| {
+        Failure::new(path.display(), "the filter has exceptions, which hold only for its own keys")
+            .hint("build the filter of all keys anew, with --except")
     })
 }
 

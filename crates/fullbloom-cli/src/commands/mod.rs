@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod build;
+pub mod change;
 pub mod check;
 pub mod completions;
 pub mod convert;
@@ -41,6 +42,8 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<Status, Failure>
         Command::Build(args) => build::run(&args),
         Command::Check(args) => check::run(&args),
         Command::Unique(args) => unique::run(&args),
+        Command::Insert(args) => change::insert(&args),
+        Command::Remove(args) => change::remove(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Rebuild(args) => rebuild::run(&args),

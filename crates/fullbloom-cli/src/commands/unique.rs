@@ -1,9 +1,10 @@
 //! `fullbloom unique [KEYS…]`: keys that were not there before, as they come.
 
+mod rotation;
 mod seen;
+mod state;
 
 use crate::args::KeyArgs;
-use crate::destination::Destination;
 use crate::error::{Failure, Status};
 use crate::input::{Keys, Records, threads};
 use crate::numbers;
@@ -11,15 +12,25 @@ use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::secret::SecretArgs;
 use crate::text;
+use fullbloom::SizeError;
 use fullbloom::dialect::Name;
-use fullbloom::native::{GuardedFilter, Hashing, NativeFilter, Plan};
+use fullbloom::native::{GrowingFilter, Hashing, NativeFilter, Plan, RotatingFilter};
 use fullbloom::sizing::{Request, Target};
+use rotation::RotationArgs;
 use seen::Seen;
+use state::State;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime};
 
 /// The rate when nothing is said: a false positive is a new key that is not printed, so it should be rare.
 const DEFAULT_FPR: f64 = 1e-6;
+
+/// Keys that a chain begins with when their number is not known; each further link takes twice as many.
+const FIRST: u64 = 1 << 20;
+
+/// Keys that a generation begins with when nothing is said; later ones begin with what the one before got.
+const FIRST_OF_GENERATION: u64 = 1 << 17;
 
 /// Print every key the first time it comes, in order, and not again
 ///
@@ -27,20 +38,26 @@ const DEFAULT_FPR: f64 = 1e-6;
 /// new key is taken for a known one and not printed: one in a million unless --fpr says otherwise. Without
 /// --expected-keys, keys in plain files are counted first; for others memory grows with the new keys.
 ///
-/// With --state the filter is kept: keys of earlier runs are known, too. The file is replaced whole when all keys
-/// have been read and the new ones printed; if that fails, it stays as it was, and a later run prints them again. Exit
+/// With --state the filter is kept: keys of earlier runs are known, too. Unless --expected-keys gives it a size, it grows with
+/// the keys, at the same rate. The file is replaced whole when all keys have been read and the new ones printed, and every
+/// --save-every in between; if that fails, it stays as it was, and a later run prints them again.
+///
+/// With --rotate keys are forgotten after a time, counted from when they were printed: a key is not printed again within that time,
+/// and is printed when it comes after that and one step more (a seventh, unless --generations says otherwise). Exit
 /// status: 0 if there was a new key, 1 if there was none, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   fullbloom unique < urls > new-urls
   zcat urls.gz | fullbloom unique --expected-keys 2e9 --fpr 1e-4 > new-urls
-  fullbloom unique --state seen.bloom --expected-keys 100M today.txt > new-today.txt")]
+  fullbloom unique --state seen.bloom today.txt > new-today.txt
+  tail -F events | fullbloom unique --rotate 7d --state week.bloom --save-every 10m
+  fullbloom unique --rotate-keys 10M --generations 10 < urls")]
 pub struct Args {
     #[command(flatten)]
     keys: KeyArgs,
 
-    /// How many new keys to size the filter for: 1000000, 1e6, 1M
+    /// How many new keys to size the filter for: 1000000, 1e6, 1M; with --rotate, how many are remembered at once
     #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
     expected_keys: Option<u64>,
 
@@ -51,6 +68,13 @@ pub struct Args {
     /// The filter of all keys so far: read if it is there, made if not, saved at the end
     #[arg(long, value_name = "FILTER")]
     state: Option<PathBuf>,
+
+    /// Save the state also every so often while keys come: 10m
+    #[arg(long, value_name = "TIME", value_parser = numbers::duration, requires = "state")]
+    save_every: Option<Duration>,
+
+    #[command(flatten)]
+    rotation: RotationArgs,
 
     #[command(flatten)]
     secret: SecretArgs,
@@ -65,17 +89,20 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let mut keys = Keys::new(&args.keys.files, args.keys.format())?;
     let state = args.state.as_deref().map(|path| State::new(path, &keys)).transpose()?;
     let mut seen = begin(args, state.as_ref(), &mut keys)?;
-    let planned = seen.planned();
+    let planned = seen.planned().unwrap_or(0);
     let mut out = Output::stdout()?;
     let progress =
         if out.is_terminal() { Progress::hidden() } else { Progress::new("reading keys", keys.total()) };
 
     let end = keys.format().end;
     let (mut new, mut count, mut warned) = (Vec::new(), 0, false);
+    let (mut saved_at, mut unsaved) = (Instant::now(), false);
     let hashing = seen.hashing().clone();
     keys.in_order_hashed_records(&progress, threads(), &hashing, |hashes, records| {
         new.resize(hashes.len(), false);
-        count += seen.insert(hashes, &mut new).map_err(|e| Failure::size(Name::Native, &e))?;
+        let added = seen.insert(hashes, &mut new).map_err(|e| Failure::size(Name::Native, &e))?;
+        count += added;
+        unsaved |= added > 0 || matches!(seen, Seen::Rotating(_));
         if !args.count {
             print(&mut out, records, &new, end)?;
             out.pause()?;
@@ -85,6 +112,14 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             output::warning(&format!(
                 "more than the {planned} new keys planned for: from here on the rate grows"
             ));
+        }
+        if let (Some(state), Some(every)) = (&state, args.save_every)
+            && unsaved
+            && saved_at.elapsed() >= every
+        {
+            out.flush()?; // what is not printed must not be known
+            state.save(&seen)?;
+            (saved_at, unsaved) = (Instant::now(), false);
         }
         Ok(ControlFlow::Continue(()))
     })?;
@@ -98,12 +133,12 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             "{keys} keys are in where {planned} were planned for: by now one new key in {} is taken for a known one",
             text::one_in(rate)
         ));
-        output::hint("give a larger --expected-keys; a --state must then be begun anew");
+        output::hint("a --state begun without --expected-keys grows with its keys");
     }
-    if let (Some(state), Some(filter)) = (state, seen.only())
-        && (count > 0 || !state.is_there)
+    if let Some(state) = state
+        && (unsaved || !state.exists())
     {
-        state.destination.write(|out| filter.write_to(out))?;
+        state.save(&seen)?;
     }
     Ok(Status::selected(count > 0))
 }
@@ -124,88 +159,35 @@ fn print(out: &mut Output, records: Records<'_>, new: &[bool], end: u8) -> Resul
     Ok(())
 }
 
-/// Where the filter is kept between runs.
-struct State<'a> {
-    path: &'a Path,
-    destination: Destination<'a>,
-    is_there: bool,
-}
-
-impl<'a> State<'a> {
-    fn new(path: &'a Path, keys: &Keys) -> Result<State<'a>, Failure> {
-        if path == Path::new("-") {
-            return Err(Failure::new("--state", "is a file, not a stream"));
-        }
-        if keys.include(path) {
-            return Err(Failure::new(path.display(), "is a key file and would be overwritten by the filter"));
-        }
-        let destination = Destination::new(path)?;
-        // A file that cannot be looked at is there: to begin anew would be to forget its keys.
-        let looked = path.try_exists();
-        let is_there = looked.map_err(|e| Failure::new(path.display(), format_args!("cannot open: {e}")))?;
-        Ok(State { path, destination, is_there })
-    }
-
-    /// The filter of earlier runs.
-    fn load(&self, args: &Args) -> Result<NativeFilter, Failure> {
-        let mut guarded = GuardedFilter::load(self.path)?;
-        if let Some(secret) = args.secret.read()? {
-            guarded = guarded.unlock(&secret).map_err(|e| Failure::new(self.path.display(), e))?;
-        }
-        guarded.into_filter().map_err(|guarded| match guarded.is_locked() {
-            true => {
-                Failure::new(self.path.display(), "the filter is keyed, and its secret is not in the file")
-                    .hint("give --secret FILE")
-            }
-            false => Failure::new(self.path.display(), "the filter has exceptions and takes no more keys"),
-        })
-    }
-}
-
-/// The filter to begin with.
+/// What to begin with.
 fn begin(args: &Args, state: Option<&State<'_>>, keys: &mut Keys) -> Result<Seen, Failure> {
+    let rotation = args.rotation.asked()?;
+    if let Some(state) = state.filter(|state| state.exists()) {
+        return state.load(args);
+    }
+    let size = |e: SizeError| Failure::size(Name::Native, &e);
     let fpr = args.fpr.unwrap_or(DEFAULT_FPR);
-    let sized = |expected_keys| {
+    let hashing = args.secret.read()?.map_or(Hashing::default(), Hashing::Secret);
+    let fixed = |expected_keys| {
         let request = Request { expected_keys, target: Target::Fpr(fpr) };
-        let hashing = args.secret.read()?.map_or(Hashing::default(), Hashing::Secret);
-        let filter = Plan::new(&request).and_then(|plan| NativeFilter::from_plan(&plan, hashing));
-        filter.map_err(|e| Failure::size(Name::Native, &e))
+        let filter = Plan::new(&request).and_then(|plan| NativeFilter::from_plan(&plan, hashing.clone()));
+        filter.map(Seen::Fixed).map_err(size)
     };
-    if let Some(state) = state.filter(|state| state.is_there) {
-        let filter = state.load(args)?;
-        warn_of_size(args, state.path, &filter);
-        return Ok(Seen::fixed(filter));
+    let growing = |first| GrowingFilter::new(first, fpr, hashing.clone()).map(Seen::Growing).map_err(size);
+    if let Some(rotation) = rotation {
+        let part = |keys: u64| keys.div_ceil(u64::from(rotation.generations));
+        let first = args.expected_keys.map_or(FIRST_OF_GENERATION, part);
+        let filter = RotatingFilter::with_hashing(rotation, first, fpr, hashing.clone(), SystemTime::now());
+        return filter.map(Seen::Rotating).map_err(size);
     }
     if let Some(expected_keys) = args.expected_keys {
-        return sized(expected_keys).map(Seen::fixed);
+        return fixed(expected_keys);
     }
-    sized(0)?; // a wrong rate is told before anything is read
-    if keys.are_plain_files() {
-        let counted = keys.count(&Progress::new("counting keys", keys.total()))?;
-        return sized(counted).map(Seen::fixed);
+    fixed(0)?; // a wrong rate is told before anything is read
+    if !keys.are_plain_files() {
+        return growing(FIRST);
     }
-    match state {
-        Some(state) => Err(Failure::new(state.path.display(), "how many keys it shall hold is not known")
-            .hint("a state has one size: give --expected-keys N when it is made")),
-        None => Seen::growing(fpr, sized(seen::FIRST)?.hashing().clone())
-            .map_err(|e| Failure::size(Name::Native, &e)),
-    }
-}
-
-/// A state keeps the size it was made with.
-fn warn_of_size(args: &Args, path: &Path, filter: &NativeFilter) {
-    let made_for = filter.expected_keys();
-    if args.expected_keys.is_some_and(|asked| asked != made_for) {
-        output::warning(&format!(
-            "{}: made for {made_for} keys, which --expected-keys does not change",
-            path.display()
-        ));
-    }
-    if args.fpr.is_some_and(|asked| filter.planned_fpr() > asked * 1.01) {
-        output::warning(&format!(
-            "{}: made for a rate of {}, which --fpr does not change",
-            path.display(),
-            text::rate(filter.planned_fpr())
-        ));
-    }
+    let counted = keys.count(&Progress::new("counting keys", keys.total()))?;
+    // A state will see more than the keys of today.
+    if state.is_some() { growing(counted.max(1000)) } else { fixed(counted) }
 }

@@ -1,5 +1,6 @@
 //! What can be said about a filter, for people and for machines.
 
+mod form;
 mod native;
 mod sstable;
 mod table;

@@ -1,7 +1,8 @@
 //! What only a native filter can tell about itself.
 
+use super::form::FormFacts;
 use crate::text;
-use fullbloom::native::{ExceptionFacts, GuardedFilter, Hashing};
+use fullbloom::native::{ExceptionFacts, Hashing, StoredFilter};
 use fullbloom::sizing::Layout;
 use serde_json::{Map, Value, json};
 
@@ -17,6 +18,7 @@ pub struct NativeFacts {
     planned_fpr: f64,
     exceptions: Option<ExceptionFacts>,
     label: String,
+    form: FormFacts,
 }
 
 #[derive(Debug)]
@@ -26,23 +28,36 @@ enum Hash {
 }
 
 impl NativeFacts {
-    /// Of this filter; none of it needs the bits.
-    pub fn of<S: AsRef<[u8]>>(guarded: &GuardedFilter<S>) -> NativeFacts {
-        let filter = guarded.filter();
+    /// Of this filter. Of a plain one, none of it needs the bits.
+    pub fn of<S: AsRef<[u8]>>(stored: &StoredFilter<S>) -> NativeFacts {
+        let form = FormFacts::of(stored);
+        let filter = stored.first();
+        let (expected_keys, new_keys, planned_fpr) = match stored {
+            StoredFilter::Growing(all) => (0, all.keys(), all.planned_fpr()),
+            StoredFilter::Rotating(all) => (0, all.keys(), all.planned_fpr()),
+            _ => (filter.expected_keys(), filter.keys(), filter.planned_fpr()),
+        };
         NativeFacts {
             layout: filter.layout(),
             hash: match filter.hashing() {
-                _ if guarded.is_locked() => Hash::Keyed { secret_stored: false },
+                _ if stored.is_locked() => Hash::Keyed { secret_stored: false },
                 Hashing::Secret(_) => Hash::Keyed { secret_stored: filter.stores_secret() },
                 Hashing::Seed(seed) => Hash::Seed(*seed),
             },
-            expected_keys: filter.expected_keys(),
-            new_keys: filter.keys(),
-            keys_estimated: filter.keys_are_estimated(),
-            overfull: filter.is_overfull(),
-            planned_fpr: filter.planned_fpr(),
-            exceptions: guarded.exceptions(),
+            expected_keys,
+            new_keys,
+            keys_estimated: match stored {
+                StoredFilter::Growing(all) => all.keys_are_estimated(),
+                _ => filter.keys_are_estimated(),
+            },
+            overfull: expected_keys > 0 && new_keys > expected_keys,
+            planned_fpr,
+            exceptions: match stored {
+                StoredFilter::Plain(plain) => plain.exceptions(),
+                _ => None,
+            },
             label: filter.label().to_owned(),
+            form,
         }
     }
 
@@ -64,12 +79,19 @@ impl NativeFacts {
             Hash::Seed(seed) => (false, Some(seed), None),
             Hash::Keyed { secret_stored } => (true, None, Some(secret_stored)),
         };
-        object.insert("lines".into(), self.layout.lines().into());
-        object.insert("block_lines".into(), self.layout.block_lines().into());
+        if !self.form.has_links() {
+            object.insert("lines".into(), self.layout.lines().into());
+            object.insert("block_lines".into(), self.layout.block_lines().into());
+        }
         object.insert("expected_keys".into(), self.expected_keys.into());
         object.insert("new_keys".into(), self.new_keys.into());
         object.insert("new_keys_estimated".into(), self.keys_estimated.into());
-        object.insert("planned_fpr".into(), planned(self.expected_keys, self.planned_fpr).into());
+        let planned = if self.form.has_links() {
+            Some(self.planned_fpr)
+        } else {
+            planned(self.expected_keys, self.planned_fpr)
+        };
+        object.insert("planned_fpr".into(), planned.into());
         object.insert("overfull".into(), self.overfull.into());
         object.insert("keyed".into(), keyed.into());
         object.insert("secret_stored".into(), stored.into());
@@ -78,16 +100,21 @@ impl NativeFacts {
             self.exceptions.map(|e| json!({ "levels": e.levels, "listed": e.listed, "bytes": e.bytes }));
         object.insert("exceptions".into(), exceptions.into());
         object.insert("label".into(), self.label.as_str().into());
+        self.form.add_to(object);
     }
 
     /// For people: names and values.
     pub fn lines(&self) -> Vec<(&'static str, String)> {
-        let mut lines = vec![("layout", layout(self.layout))];
+        let mut lines = self.form.lines();
+        if !self.form.has_links() {
+            lines.push(("layout", layout(self.layout)));
+        }
         let about = if self.keys_estimated { "about " } else { "" };
         let planned = planned(self.expected_keys, self.planned_fpr).map_or(String::new(), |fpr| {
             format!(" of {} planned at {}", self.expected_keys, text::rate(fpr))
         });
-        lines.push(("new keys", format!("{about}{}{planned}", self.new_keys)));
+        let name = if self.form.counts_insertions() { "keys" } else { "new keys" };
+        lines.push((name, format!("{about}{}{planned}", self.new_keys)));
         lines.push((
             "hash",
             match self.hash {

@@ -7,10 +7,11 @@ use fullbloom::any::{self, AnyFilter};
 use fullbloom::cassandra::Descriptor;
 use fullbloom::dialect::Name;
 use fullbloom::file::{self, Mapped};
-use fullbloom::native::{GuardedFilter, Hashing, Secret};
+use fullbloom::native::{GuardedFilter, Hashing, Secret, StoredFilter};
 use fullbloom::typed::KeyType;
 use fullbloom::{DecodeError, Owned, sniff};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// A file, and what is known about it before its bytes are understood.
 #[derive(Debug)]
@@ -150,13 +151,13 @@ impl FilterFile {
     }
 
     fn open_native(&self) -> Result<Opened<'_>, Failure> {
-        let filter = self.native()?;
-        let native = NativeFacts::of(&filter);
+        let stored = self.stored()?;
+        let native = NativeFacts::of(&stored);
         let mut warnings: Vec<String> = name_contradicts(&self.path, self.dialect).into_iter().collect();
         warnings.extend(native.warning());
         Ok(Opened {
-            is_locked: filter.is_locked(),
-            filter: Box::new(filter),
+            is_locked: stored.is_locked(),
+            filter: stored.into(),
             bytes: self.bytes.as_ref().len() as u64,
             warnings,
             may_lose_keys: false,
@@ -164,19 +165,27 @@ impl FilterFile {
         })
     }
 
-    /// The native filter, unlocked where the secret is given. A file that was read is checked whole; of one that is
-    /// mapped only the front, so that answers come at once.
-    pub fn native(&self) -> Result<GuardedFilter<&[u8]>, Failure> {
+    /// The native filter of whatever form, unlocked where the secret is given; a rotating one as it is now. A file that was read
+    /// is checked whole; of one that is mapped only the front, so that answers come at once.
+    pub fn stored(&self) -> Result<StoredFilter<&[u8]>, Failure> {
         let bytes = self.bytes.as_ref();
         if self.geometry.is_some() || matches!(self.bytes, Bytes::Loaded(_)) {
             any::view(self.dialect, bytes, self.geometry).map_err(|e| self.refused(&e))?;
         }
-        let filter = GuardedFilter::view(bytes).map_err(|e| self.refused(&e))?;
-        let Some(secret) = &self.secret else { return Ok(filter) };
-        if !filter.is_locked() && matches!(filter.filter().hashing(), Hashing::Seed(_)) {
+        let mut stored = StoredFilter::view(bytes).map_err(|e| self.refused(&e))?;
+        if let StoredFilter::Rotating(filter) = &mut stored {
+            filter.advance(SystemTime::now());
+        }
+        let Some(secret) = &self.secret else { return Ok(stored) };
+        if !stored.is_locked() && matches!(stored.first().hashing(), Hashing::Seed(_)) {
             return Err(Failure::new(self.path.display(), "the filter is not keyed, it needs no --secret"));
         }
-        filter.unlock(secret).map_err(|e| Failure::new(self.path.display(), e))
+        stored.unlock(secret).map_err(|e| Failure::new(self.path.display(), e))
+    }
+
+    /// The plain native filter; refused if it is of another form.
+    pub fn native(&self) -> Result<GuardedFilter<&[u8]>, Failure> {
+        self.stored()?.into_plain().map_err(|e| Failure::new(self.path.display(), e))
     }
 
     fn refused(&self, cause: &DecodeError) -> Failure {

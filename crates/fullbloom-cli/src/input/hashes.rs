@@ -8,6 +8,7 @@ use fullbloom::native::Hashing;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::ops::{ControlFlow, Range};
+use std::path::PathBuf;
 
 /// Hashes kept in memory, 128 MiB of them. What is more goes to a temporary file that has no name.
 const IN_MEMORY: usize = 16 << 20;
@@ -114,16 +115,31 @@ impl Hashed {
 }
 
 /// Hashes kept for later.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct HashSpool {
     memory: Vec<u64>,
+    /// How many are kept in memory.
+    room: usize,
     /// Those that come after the ones in memory.
     file: Option<File>,
+    /// Where that file is made.
+    directory: PathBuf,
     bytes: Vec<u8>,
     len: u64,
 }
 
+impl Default for HashSpool {
+    fn default() -> HashSpool {
+        HashSpool::new(IN_MEMORY, std::env::temp_dir())
+    }
+}
+
 impl HashSpool {
+    /// An empty one with room for so many in memory, which keeps others in this directory.
+    pub fn new(room: usize, directory: PathBuf) -> HashSpool {
+        HashSpool { memory: Vec::new(), room, file: None, directory, bytes: Vec::new(), len: 0 }
+    }
+
     /// How many hashes there are.
     pub fn len(&self) -> u64 {
         self.len
@@ -131,27 +147,27 @@ impl HashSpool {
 
     /// Whether so many more still fit into memory.
     pub fn has_room_for(&self, more: usize) -> bool {
-        self.file.is_none() && self.memory.len() + more <= IN_MEMORY
+        self.file.is_none() && self.memory.len() + more <= self.room
     }
 
-    /// Keeps more of them.
+    /// Keeps more of them; if that fails, those that were kept before still are.
     pub fn write(&mut self, hashes: &[u64]) -> Result<(), Failure> {
-        self.len += hashes.len() as u64;
         if self.has_room_for(hashes.len()) && self.memory.try_reserve(hashes.len()).is_ok() {
             self.memory.extend_from_slice(hashes);
-            return Ok(());
+        } else {
+            self.write_file(hashes).map_err(|e| {
+                Failure::new(self.directory.display(), format_args!("cannot keep the keys: {e}"))
+                    .hint("give --expected-keys, then nothing is kept; or set TMPDIR to another directory")
+            })?;
         }
-        self.write_file(hashes).map_err(|e| {
-            let failure =
-                Failure::new(std::env::temp_dir().display(), format_args!("cannot keep the keys: {e}"));
-            failure.hint("give --expected-keys, then nothing is kept; or set TMPDIR to another directory")
-        })
+        self.len += hashes.len() as u64;
+        Ok(())
     }
 
     fn write_file(&mut self, hashes: &[u64]) -> io::Result<()> {
         let file = match &mut self.file {
             Some(file) => file,
-            none => none.insert(tempfile::tempfile()?),
+            none => none.insert(tempfile::tempfile_in(&self.directory)?),
         };
         self.bytes.clear();
         self.bytes.extend(hashes.iter().flat_map(|hash| hash.to_ne_bytes()));
@@ -164,8 +180,9 @@ impl HashSpool {
             each(piece);
             progress.advance(size_of_val(piece) as u64);
         }
-        self.read_file(progress, &mut each).map_err(|e| {
-            Failure::new(std::env::temp_dir().display(), format_args!("cannot read the keys kept: {e}"))
+        let read = self.read_file(progress, &mut each);
+        read.map_err(|e| {
+            Failure::new(self.directory.display(), format_args!("cannot read the keys kept: {e}"))
         })
     }
 
@@ -205,6 +222,16 @@ mod tests {
             spool.read(&Progress::hidden(), |hashes| back.extend_from_slice(hashes)).unwrap();
             assert!(back == all, "{count}");
         }
+    }
+
+    #[test]
+    fn what_was_kept_before_a_failure_is_still_there() {
+        let mut spool = HashSpool::new(10, "/no/such/directory".into());
+        spool.write(&[1, 2, 3, 4, 5, 6, 7]).unwrap();
+        assert!(spool.write(&[8, 9, 10, 11]).is_err());
+        let mut back = Vec::new();
+        spool.read(&Progress::hidden(), |hashes| back.extend_from_slice(hashes)).unwrap();
+        assert_eq!((back, spool.len()), (vec![1, 2, 3, 4, 5, 6, 7], 7));
     }
 
     #[test]

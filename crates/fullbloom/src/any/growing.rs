@@ -15,10 +15,16 @@ pub trait AnyGrowing: AnyFilter + Any {
     fn insert(&mut self, key: &[u8]) -> bool;
     /// Adds many keys.
     fn insert_batch(&mut self, keys: &[&[u8]]);
+    /// Adds many keys that are numbers, given as their bytes ([`Value::key`](crate::typed::Value::key)).
+    fn insert_numbers(&mut self, keys: &[&[u8]]) {
+        self.insert_batch(keys);
+    }
     /// Forgets all keys.
     fn clear(&mut self);
     /// Adds all keys of another filter of the same dialect and shape.
     fn merge(&mut self, other: &dyn AnyGrowing) -> Result<(), MergeError>;
+    /// Keeps only what another filter of the same dialect and shape may contain too.
+    fn intersect(&mut self, other: &dyn AnyGrowing) -> Result<(), MergeError>;
     /// As [`merge`](AnyGrowing::merge), from encoded bytes, read strictly and not copied.
     fn merge_encoded(&mut self, bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<(), MergeError>;
 }
@@ -32,12 +38,20 @@ impl<D: Format + Insert + 'static> AnyGrowing for Filter<D> {
         Filter::insert_batch(self, keys);
     }
 
+    fn insert_numbers(&mut self, keys: &[&[u8]]) {
+        Filter::insert_numbers(self, keys);
+    }
+
     fn clear(&mut self) {
         Filter::clear(self);
     }
 
     fn merge(&mut self, other: &dyn AnyGrowing) -> Result<(), MergeError> {
         Filter::merge(self, of_one_dialect(self, other)?)
+    }
+
+    fn intersect(&mut self, other: &dyn AnyGrowing) -> Result<(), MergeError> {
+        Filter::intersect(self, of_one_dialect(self, other)?)
     }
 
     fn merge_encoded(&mut self, bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<(), MergeError> {
@@ -60,6 +74,10 @@ impl AnyGrowing for NativeFilter {
 
     fn merge(&mut self, other: &dyn AnyGrowing) -> Result<(), MergeError> {
         self.union(of_one_dialect(self, other)?)
+    }
+
+    fn intersect(&mut self, other: &dyn AnyGrowing) -> Result<(), MergeError> {
+        NativeFilter::intersect(self, of_one_dialect(self, other)?)
     }
 
     fn merge_encoded(&mut self, bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<(), MergeError> {
@@ -145,6 +163,7 @@ mod tests {
     use super::*;
     use crate::any;
     use crate::sizing::Target;
+    use crate::typed::{KeyType, Value};
 
     const REQUEST: Request = Request { expected_keys: 1000, target: Target::BitsPerKey(10.0) };
 
@@ -186,6 +205,46 @@ mod tests {
             assert!(slices.iter().all(|key| copy.may_contain(key) && !copy.insert(key)), "{dialect}");
             copy.clear();
             assert_eq!(copy.set_bits(), 0, "{dialect}");
+        }
+    }
+
+    #[test]
+    fn keys_of_both_filters_are_in_their_intersection_and_others_at_no_higher_rate() {
+        for &dialect in Name::ALL {
+            let Some(mut ours) = growing(dialect, &REQUEST).unwrap() else { continue };
+            let mut theirs = growing(dialect, &REQUEST).unwrap().unwrap();
+            let all = keys(0..900);
+            let slices: Vec<&[u8]> = all.iter().map(|key| key.as_bytes()).collect();
+            ours.insert_batch(&slices[..600]);
+            theirs.insert_batch(&slices[300..]);
+            let found = |filter: &dyn AnyFilter, keys: &[&[u8]]| {
+                keys.iter().filter(|key| filter.may_contain(key)).count()
+            };
+            let before = found(&*ours, &slices[..300]);
+            ours.intersect(&*theirs).unwrap();
+            assert_eq!(found(&*ours, &slices[300..600]), 300, "{dialect}");
+            assert!(found(&*ours, &slices[..300]) < before / 4, "{dialect}");
+            let other = growing(dialect, &Request { expected_keys: 5000, ..REQUEST }).unwrap().unwrap();
+            assert!(ours.intersect(&*other).is_err(), "{dialect}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_hashed_as_a_filter_made_for_them_hashes_them() {
+        for &dialect in Name::ALL {
+            let Some(mut filter) = growing(dialect, &REQUEST).unwrap() else { continue };
+            let numbers: Vec<_> = (-50..50).filter_map(|n| Value::Long(n).key(dialect).ok()).collect();
+            let slices: Vec<&[u8]> = numbers.iter().map(AsRef::as_ref).collect();
+            filter.insert_numbers(&slices);
+            let mut builder = any::builder_for(KeyType::Long, dialect, &REQUEST).unwrap();
+            builder.insert_batch(&slices);
+            assert_eq!(encoded(&*filter), encoded(&*builder.finish().unwrap()), "{dialect}");
+            let mut answers = vec![false; slices.len()];
+            match filter.for_numbers() {
+                Some(numbers) => numbers.may_contain_batch(&slices, &mut answers),
+                None => filter.may_contain_batch(&slices, &mut answers),
+            }
+            assert!(answers.iter().all(|yes| *yes), "{dialect}");
         }
     }
 

@@ -4,7 +4,7 @@ use super::{AnyBuilder, AnyFilter, Plan};
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
 use crate::filter::Doubt;
-use crate::native::{self, Builder, GuardedFilter, Hashing, NativeFilter};
+use crate::native::{self, Builder, GuardedFilter, Hashing, NativeFilter, StoredFilter};
 use crate::sizing::{Geometry, Request};
 use std::io;
 
@@ -40,8 +40,8 @@ pub(super) fn view<'a>(
     geometry: Option<(u64, u32)>,
 ) -> Result<Box<dyn AnyFilter + 'a>, DecodeError> {
     native::verify(bytes)?;
-    let view = GuardedFilter::view(bytes)?;
-    let found = view.filter().geometry();
+    let view: Box<dyn AnyFilter + 'a> = StoredFilter::view(bytes)?.into();
+    let found = view.geometry();
     if let Some((bits, probes)) = geometry {
         let pairs =
             [("bits given", bits, found.bit_len), ("probes given", probes.into(), found.probes.into())];
@@ -49,7 +49,7 @@ pub(super) fn view<'a>(
             return Err(DecodeError::Mismatch { field, at: 0, got, expected });
         }
     }
-    Ok(Box::new(view))
+    Ok(view)
 }
 
 impl<S: AsRef<[u8]> + Send + Sync> AnyFilter for GuardedFilter<S> {

@@ -6,6 +6,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::fmt;
 use std::ops::Range;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 /// Alignment of the first byte: one cache line, so that a 512-bit block never straddles two.
 pub(crate) const ALIGN: usize = 64;
@@ -33,10 +34,27 @@ pub struct Owned {
 /// What is given back when the array is dropped.
 enum Memory {
     None,
-    Allocated(NonNull<u8>, Layout),
+    Allocated(#[expect(dead_code, reason = "held to be dropped")] Allocation),
+    /// Of several parts of one array; see [`Owned::split`].
+    Shared(#[expect(dead_code, reason = "held to be dropped")] Arc<Memory>),
     /// Gives itself back.
     #[cfg(target_os = "linux")]
     Mapped(#[expect(dead_code, reason = "held to be dropped")] memmap2::MmapMut),
+}
+
+/// Memory of the allocator.
+struct Allocation(NonNull<u8>, Layout);
+
+// SAFETY: it is a block of the allocator that nobody else frees; nothing in it is tied to a thread.
+unsafe impl Send for Allocation {}
+// SAFETY: `&Allocation` gives nothing out.
+unsafe impl Sync for Allocation {}
+
+impl Drop for Allocation {
+    fn drop(&mut self) {
+        // SAFETY: it came from `alloc_zeroed` with this layout in `allocated`, and is freed once.
+        unsafe { dealloc(self.0.as_ptr(), self.1) }
+    }
 }
 
 impl Owned {
@@ -63,7 +81,7 @@ impl Owned {
         let slack = base.addr().get().wrapping_neg() % ALIGN;
         // SAFETY: `slack` is a remainder by ALIGN, and the allocation is `size + ALIGN` bytes long.
         let start = unsafe { base.add(slack) };
-        Some(Owned { start, len: size, memory: Memory::Allocated(base, layout) })
+        Some(Owned { start, len: size, memory: Memory::Allocated(Allocation(base, layout)) })
     }
 
     #[cfg(target_os = "linux")]
@@ -78,16 +96,23 @@ impl Owned {
         Some(Owned { start, len: size, memory: Memory::Mapped(map) })
     }
 
-    /// Only this part of the array; the rest is kept in memory but out of reach.
+    /// These parts of the array, which do not overlap; the rest is kept in memory but out of reach, all of it until the last
+    /// part is dropped.
     ///
     /// # Panics
-    /// If the range is not inside the array.
-    pub(crate) fn narrow(mut self, range: Range<usize>) -> Owned {
-        let len = self.as_ref()[range.clone()].len();
-        // SAFETY: slicing has just shown that the range lies inside the array.
-        self.start = unsafe { self.start.add(range.start) };
-        self.len = len;
-        self
+    /// If a range does not begin where or after the one before it ends, or is not inside the array.
+    pub(crate) fn split(mut self, ranges: impl IntoIterator<Item = Range<usize>>) -> Vec<Owned> {
+        let memory = Arc::new(std::mem::replace(&mut self.memory, Memory::None));
+        let mut free = 0;
+        let part = |range: Range<usize>| {
+            assert!(range.start >= free, "parts in order, none over another");
+            let len = self.as_ref()[range.clone()].len();
+            free = range.end;
+            // SAFETY: slicing has just shown that the range lies inside the array.
+            let start = unsafe { self.start.add(range.start) };
+            Owned { start, len, memory: Memory::Shared(Arc::clone(&memory)) }
+        };
+        ranges.into_iter().map(part).collect()
     }
 
     /// The first byte; for views of another type over the same memory.
@@ -137,16 +162,8 @@ impl AsMut<[u8]> for Owned {
     }
 }
 
-impl Drop for Owned {
-    fn drop(&mut self) {
-        if let Memory::Allocated(base, layout) = self.memory {
-            // SAFETY: `base` came from `alloc_zeroed(layout)` in `allocated` and is freed once.
-            unsafe { dealloc(base.as_ptr(), layout) }
-        }
-    }
-}
-
-// SAFETY: `Owned` is a uniquely owned byte buffer, like `Box<[u8]>`; nothing in it is tied to a thread.
+// SAFETY: `Owned` is a uniquely owned byte buffer, like `Box<[u8]>`; nothing in it is tied to a thread. Parts of one array have
+// ranges of their own, and share only what gives the memory back, by an `Arc`.
 unsafe impl Send for Owned {}
 // SAFETY: `&Owned` gives out `&[u8]`, and a pointer for `AtomicBits`, which owns its array and writes to it by atomics.
 unsafe impl Sync for Owned {}
@@ -174,19 +191,34 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_an_array_is_that_part() {
+    fn parts_of_an_array_are_those_parts_and_outlive_each_other() {
         for len in [200u64, 5 << 20] {
             let mut owned = Owned::zeroed(len).unwrap();
             owned.as_mut()[64..68].copy_from_slice(&[1, 2, 3, 4]);
-            assert_eq!(owned.narrow(65..67).as_ref(), [2, 3]);
+            let mut parts = owned.split([0..0, 65..67, 67..200]);
+            assert_eq!((parts[0].len, parts[2].len), (0, 133));
+            parts[2].as_mut()[1] = 9;
+            let middle = parts.remove(1);
+            let last = parts.remove(1);
+            drop(parts);
+            assert_eq!(middle.as_ref(), [2, 3]);
+            drop(middle);
+            assert_eq!(last.as_ref()[..3], [4, 9, 0]);
         }
-        assert!(Owned::zeroed(10).unwrap().narrow(10..10).as_ref().is_empty());
+        assert!(Owned::zeroed(10).unwrap().split([0..1, 10..10])[1].as_ref().is_empty());
+        assert!(Owned::zeroed(0).unwrap().split([0..0, 0..0])[0].as_ref().is_empty());
     }
 
     #[test]
     #[should_panic(expected = "range end index 11 out of range")]
     fn a_part_beyond_the_end_is_refused() {
-        Owned::zeroed(10).unwrap().narrow(5..11);
+        Owned::zeroed(10).unwrap().split([0..5, 5..11]);
+    }
+
+    #[test]
+    #[should_panic(expected = "none over another")]
+    fn parts_that_overlap_are_refused() {
+        Owned::zeroed(10).unwrap().split([0..6, 5..10]);
     }
 
     #[test]

@@ -11,7 +11,10 @@
 //! 32,768 bits; with `opt` 2 and 3 a cache of one bit per key is asked first.
 //!
 //! **Keys of at most eight bytes are not hashed** but padded with zeros, so `a` and `a\0` are one key, and whoever chooses such keys
-//! chooses their bits. Counting numbers as eight bytes exceed the promised rate by up to half.
+//! chooses their bits. The first bit is then the first fifteen bits of the key itself, so among keys that begin with the same two
+//! characters all bits of a bucket follow from fifteen bits of a second hash: an absent one has all of them in common with a present
+//! one with a chance of a 32,768th for each key in its bucket, which comes to 10 % where 1 % was asked. Decimal numbers as text (a hundred
+//! beginnings) get to about 0.1 % more than the promised rate, counting numbers as eight bytes to half as much again as promised. The expected rate is that of longer keys.
 //!
 //! poppy refuses a new key once `count` has reached the expected keys ([`Filter::try_insert`] does the same). The other ways to
 //! insert go on: the filter answers for all its keys, at a worse rate.
@@ -296,18 +299,6 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Filter<Poppy, S> {
         self.insert_hash(hash);
         Ok(!known)
     }
-
-    /// Keeps the bits that both filters have. The result can err more often than a filter of the keys in both.
-    pub fn intersect<T: AsRef<[u8]>>(&mut self, other: &Filter<Poppy, T>) -> Result<(), MergeError> {
-        self.dialect().mergeable(other.dialect())?;
-        let dialect = *self.dialect();
-        let bits = self.bits_mut();
-        for part in [dialect.cache(), dialect.buckets()] {
-            bits::and_into(&mut bits[part.clone()], &other.bits()[part]);
-        }
-        put_count(bits, dialect.counted(bits));
-        Ok(())
-    }
 }
 
 impl Dialect for Poppy {
@@ -366,7 +357,8 @@ impl Dialect for Poppy {
     }
 
     fn weakness(&self) -> Option<Weakness> {
-        let why = "keys of at most 8 bytes are not hashed: counting numbers exceed the rate by up to half";
+        let why = "keys of at most 8 bytes are not hashed: where they begin with the same two characters, up to \
+            one absent key in ten is called present; the expected rate is that of longer keys";
         Some(Weakness { why, with_all_keys: false })
     }
 
@@ -407,6 +399,14 @@ impl Insert for Poppy {
         }
         put_count(ours, self.counted(ours));
         Ok(())
+    }
+
+    /// The count becomes an estimate; our data stay and theirs are dropped.
+    fn intersect(&self, ours: &mut [u8], theirs: &[u8]) {
+        for part in [self.cache(), self.buckets()] {
+            bits::and_into(&mut ours[part.clone()], &theirs[part]);
+        }
+        put_count(ours, self.counted(ours));
     }
 
     fn mergeable(&self, other: &Self) -> Result<(), MergeError> {

@@ -21,6 +21,7 @@
 //! FastLocalBloom adds a trait beside `local::Local`, implements it for the same values, and names it in `Body`.
 
 pub(crate) mod blocks;
+pub(crate) mod counters;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod gather;
 pub(crate) mod lines;

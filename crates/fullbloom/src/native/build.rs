@@ -226,7 +226,7 @@ impl Lanes {
             let own = work();
             own + others.into_iter().map(|thread| thread.join().expect("no thread panics")).sum::<u64>()
         });
-        filter.head.keys += new;
+        filter.head.keys = filter.head.keys.saturating_add(new);
         for lane in lanes {
             filter.insert_batch(&super::Hashes(&lane.overflow));
             lane.overflow.clear();

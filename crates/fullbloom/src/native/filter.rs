@@ -42,6 +42,13 @@ pub(super) struct Head {
     pub(super) label: String,
 }
 
+impl Head {
+    /// Of an empty filter.
+    pub(super) fn new(hashing: Hashing, expected_keys: u64) -> Head {
+        Head { hashing, expected_keys, keys: 0, estimated: false, store_secret: false, label: String::new() }
+    }
+}
+
 impl NativeFilter {
     /// An empty filter for `expected_keys` keys at the rate `fpr`.
     pub fn with_fpr(expected_keys: u64, fpr: f64) -> Result<Self, SizeError> {
@@ -62,14 +69,7 @@ impl NativeFilter {
     pub fn from_plan(plan: &Plan, hashing: Hashing) -> Result<Self, SizeError> {
         let shape = Shape::new(plan.layout, plan.blocks);
         let bits = Owned::zeroed(shape.byte_len())?;
-        let head = Head {
-            hashing,
-            expected_keys: plan.expected_keys,
-            keys: 0,
-            estimated: false,
-            store_secret: false,
-            label: String::new(),
-        };
+        let head = Head::new(hashing, plan.expected_keys);
         Ok(NativeFilter { shape, hasher: Hasher::new(&head.hashing), head, bits })
     }
 }
@@ -254,12 +254,49 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
         Ok(NativeFilter { shape, hasher: self.hasher.clone(), head, bits })
     }
 
+    /// The filter folded as often as its keys allow: the smallest of its sizes whose rate, with the keys that are in, is at
+    /// most `fpr`. For keys whose number is not known beforehand but bounded: build large, and shrink to the right size.
+    ///
+    /// A filter can be halved while its number of blocks is even; [`Plan::foldable`] makes sure of that.
+    ///
+    /// ```
+    /// use fullbloom::native::{Column, Hashing, NativeFilter, Plan};
+    /// use fullbloom::sizing::{Request, Target};
+    ///
+    /// // A million keys at most; it turns out that there are 50,000.
+    /// let request = Request { expected_keys: 1_000_000, target: Target::Fpr(0.01) };
+    /// let mut filter = NativeFilter::from_plan(&Plan::new(&request)?.foldable(8)?, Hashing::default())?;
+    /// let keys: Vec<u64> = (0..50_000).collect();
+    /// filter.insert_batch(&Column(&keys));
+    /// let small = filter.folded_to(0.01)?;
+    /// assert_eq!(small.blocks(), filter.blocks() / 16);
+    /// assert!(small.expected_fpr() <= 0.01 && small.count_batch(&Column(&keys)) == 50_000);
+    /// # Ok::<(), fullbloom::SizeError>(())
+    /// ```
+    pub fn folded_to(&self, fpr: f64) -> Result<NativeFilter, SizeError> {
+        let fits = |times: u32| {
+            let layout = self.shape.layout.expected_fpr(self.head.keys as f64, self.shape.blocks >> times);
+            sizing::combine(layout, sizing::collision_fpr(self.head.keys as f64, 64)) <= fpr
+        };
+        let most = self.shape.blocks.trailing_zeros();
+        let times = (1..=most).take_while(|times| fits(*times)).last().unwrap_or(0);
+        if times == 0 {
+            return self.to_owned();
+        }
+        (1..times).try_fold(self.folded()?, |filter, _| filter.folded())
+    }
+
     /// `Ok` when the other filter's bits mean the same keys as ours.
     pub(super) fn comparable<T: AsRef<[u8]>>(&self, other: &NativeFilter<T>) -> Result<(), MergeError> {
         let (ours, theirs) = (self.geometry(), other.geometry());
         MergeError::require_equal("bits", ours.bit_len, theirs.bit_len)?;
         MergeError::require_equal("bits in a block", ours.block_len, theirs.block_len)?;
         MergeError::require_equal("probes", ours.probes, theirs.probes)?;
+        self.same_hash(other)
+    }
+
+    /// `Ok` when both hash keys alike.
+    pub(super) fn same_hash<T>(&self, other: &NativeFilter<T>) -> Result<(), MergeError> {
         match (&self.head.hashing, &other.head.hashing) {
             (Hashing::Seed(ours), Hashing::Seed(theirs)) => {
                 MergeError::require_equal("the seed", ours, theirs)
@@ -285,7 +322,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> NativeFilter<S> {
     #[inline(always)]
     pub fn insert_hash(&mut self, hash: u64) -> bool {
         let new = self.shape.set(self.bits.as_mut().as_chunks_mut().0, hash);
-        self.head.keys += u64::from(new);
+        self.head.keys = self.head.keys.saturating_add(u64::from(new));
         new
     }
 
@@ -311,7 +348,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> NativeFilter<S> {
             count += u64::from(group.bits.count_ones());
             sink(start, group);
         });
-        self.head.keys += count;
+        self.head.keys = self.head.keys.saturating_add(count);
         count
     }
 

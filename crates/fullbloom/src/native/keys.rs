@@ -209,6 +209,22 @@ impl<'a, O: Offset> Offsets<'a, O> {
         Ok(Offsets { data, offsets })
     }
 
+    /// The key of this number.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn get(&self, i: usize) -> &'a [u8] {
+        self.key(&self.offsets[i..i + 2])
+    }
+
+    /// Only the keys with these numbers.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    pub fn part(&self, keys: Range<usize>) -> Offsets<'a, O> {
+        Offsets { data: self.data, offsets: &self.offsets[keys.start..keys.end + 1] }
+    }
+
     #[inline(always)]
     fn key(&self, pair: &[O]) -> &'a [u8] {
         let Range { start, end } = pair[0].into() as usize..pair[1].into() as usize;
@@ -278,5 +294,13 @@ mod tests {
         assert_eq!(Offsets::<i64>::new(&data, &[]).unwrap().count(), 0);
         assert_eq!(Offsets::new(&data, &[10i64]).unwrap().count(), 0);
         assert_eq!(Offsets::new(&data, &[0i64, 0, 10]).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_part_of_offsets_has_the_keys_of_its_numbers() {
+        let keys = Offsets::new(b"applepearplum", &[0i32, 5, 9, 13]).unwrap();
+        let part = keys.part(1..3);
+        assert_eq!((part.count(), part.get(0), part.get(1)), (2, &b"pear"[..], &b"plum"[..]));
+        assert_eq!(keys.part(3..3).count(), 0);
     }
 }

@@ -48,7 +48,12 @@
 //! | [`NativeFilter`] | takes keys and answers, one by one or in batches; merged, folded, saved |
 //! | [`SharedFilter`] | the same, inserted into by many threads at once |
 //! | [`Builder`] | builds large filters in parts, on several threads |
-//! | [`GuardedFilter`] | a filter with exceptions: known-good keys that are always answered "no"; what a file is read as |
+//! | [`Slicing`], [`Slice`] | builds one filter on several machines, in slices of its array |
+//! | [`GuardedFilter`] | a filter with exceptions: known-good keys that are always answered "no"; what a plain file is read as |
+//! | [`GrowingFilter`] | for a number of keys that is not known: a chain of filters whose rate stays under the asked one |
+//! | [`RemovingFilter`] | keys can be taken out again: a counter of four bits for each bit |
+//! | [`RotatingFilter`] | forgets keys after a time, or after a number of other keys |
+//! | [`StoredFilter`] | what a file holds, whichever of these it is |
 //! | [`Plan`] | what a request comes to, and why |
 //!
 //! # Keys from untrusted people
@@ -59,22 +64,32 @@
 mod build;
 mod exceptions;
 mod filter;
+mod form;
 mod format;
+mod growing;
 mod guard;
 mod hashing;
 mod keys;
 mod pipeline;
 mod plan;
+mod removing;
+mod rotating;
 mod shape;
 mod shared;
+mod slices;
 mod stored;
 
 pub use build::Builder;
 pub use filter::NativeFilter;
+pub use form::StoredFilter;
 pub(crate) use format::MAGIC;
+pub use growing::GrowingFilter;
 pub use guard::{ExceptionFacts, GoodKeys, GuardError, GuardedFilter, Members};
 pub use hashing::{Hashing, Secret};
 pub use keys::{ByteKeys, Column, Hashes, Keys, Number, Offset, OffsetError, Offsets};
 pub use plan::{Candidate, Plan};
+pub use removing::RemovingFilter;
+pub use rotating::{Generation, Keep, RotatingFilter, Rotation};
 pub use shared::SharedFilter;
+pub use slices::{Scatter, Slice, SliceError, SliceFacts, Slicing};
 pub use stored::verify;

@@ -3,6 +3,7 @@
 use super::hashing::Hasher;
 use super::keys::Keys;
 use super::shape::Shape;
+use crate::kernel::counters::{Counted, Counters};
 use crate::kernel::lines::{GROUP, Group, Line, Lines as _, prefetch_first};
 use crate::probe::lines::Lines;
 
@@ -134,19 +135,45 @@ impl Shape {
     ) {
         let step = |now: &Group, next: &Group| {
             let mut changed = self.cpu.set_group(lines, now, next, self.probes);
-            // A key's further lines lie in regions of their own: one region after the other is in order, too.
-            for number in 1..self.layout.lines() as usize {
-                let mut group = Group::EMPTY;
-                for &hash in &now.fields[..now.len()] {
-                    let further = Lines::new(self.layout, self.blocks, hash).nth(number);
-                    let (line, fields) = further.unwrap_or_default();
-                    group.push(line, fields);
-                }
-                prefetch_first(lines, &group);
-                changed |= self.cpu.set_group(lines, &group, &Group::EMPTY, self.probes);
+            for further in self.further(now) {
+                prefetch_first(lines, &further);
+                changed |= self.cpu.set_group(lines, &further, &Group::EMPTY, self.probes);
             }
             changed
         };
         self.groups(keys, hasher, step, sink);
+    }
+
+    /// As [`set_batch`](Self::set_batch), counting the keys of each bit.
+    pub(super) fn count_batch<K: Keys + ?Sized>(
+        &self,
+        lines: &mut [Line],
+        counters: &mut [Counters],
+        keys: &K,
+        hasher: &Hasher,
+        sink: impl FnMut(usize, Answers),
+    ) {
+        let step = |now: &Group, next: &Group| {
+            let mut add = |now: &Group, next: &Group| {
+                Counted { lines, counters, probes: self.probes }.add_group(self.cpu, now, next)
+            };
+            let changed = add(now, next);
+            self.further(now).fold(changed, |changed, further| changed | add(&further, &Group::EMPTY))
+        };
+        self.groups(keys, hasher, step, sink);
+    }
+
+    /// The second lines of all keys, the third, and so on. They lie in regions of their own, so that it is in order, too, to
+    /// fill one region after the other.
+    fn further<'a>(&'a self, now: &'a Group) -> impl Iterator<Item = Group> + 'a {
+        (1..self.layout.lines() as usize).map(|number| {
+            let mut group = Group::EMPTY;
+            for &hash in &now.fields[..now.len()] {
+                let further = Lines::new(self.layout, self.blocks, hash).nth(number);
+                let (line, fields) = further.unwrap_or_default();
+                group.push(line, fields);
+            }
+            group
+        })
     }
 }

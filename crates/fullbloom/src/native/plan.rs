@@ -9,7 +9,7 @@ use std::fmt;
 const WORTH_A_LINE: f64 = 0.06;
 
 /// The largest array, in bits: 32 TiB.
-const MAX_BITS: u64 = 1 << 48;
+pub(super) const MAX_BITS: u64 = 1 << 48;
 
 /// The most bits a key may be given; more than twice what the smallest rate we can reach needs.
 const MAX_BITS_PER_KEY: f64 = 512.0;
@@ -185,6 +185,18 @@ impl Plan {
             bit_len if bit_len > MAX_BITS => Err(SizeError::TooLarge { bit_len, limit: MAX_BITS }),
             _ => Ok(self),
         }
+    }
+
+    /// The plan with so many more blocks that the filter can be halved this many times; see
+    /// [`NativeFilter::folded_to`](super::NativeFilter::folded_to).
+    pub fn foldable(mut self, times: u32) -> Result<Plan, SizeError> {
+        let unit = 1u64.checked_shl(times).filter(|unit| *unit <= MAX_BITS);
+        let blocks = unit.and_then(|unit| self.blocks.checked_next_multiple_of(unit));
+        let too_large = SizeError::TooLarge { bit_len: u64::MAX, limit: MAX_BITS };
+        self.blocks =
+            blocks.filter(|blocks| *blocks <= MAX_BITS / self.layout.block_len()).ok_or(too_large)?;
+        self.expected_fpr = Candidate::new(self.layout, self.blocks, self.expected_keys).expected_fpr;
+        Ok(self)
     }
 
     /// The shape of the filter.

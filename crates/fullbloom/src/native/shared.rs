@@ -126,7 +126,7 @@ impl SharedFilter {
 
     /// How many insertions were told "new" so far.
     pub fn keys(&self) -> u64 {
-        self.head.keys + self.keys.sum()
+        self.head.keys.saturating_add(self.keys.sum())
     }
 
     /// Whether more keys are in than it was made for: the rate is then above the planned one, and grows.

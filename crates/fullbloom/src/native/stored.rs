@@ -1,25 +1,16 @@
 //! Native filters as bytes and in files.
 
-use super::format::{Decoded, Encoder, decode};
+use super::format::{Encoder, decode};
 use super::hashing::Hasher;
-use super::{GuardedFilter, Hashing, NativeFilter, Secret};
-use crate::bits::Owned;
+use super::{
+    GrowingFilter, GuardedFilter, Hashing, NativeFilter, RemovingFilter, RotatingFilter, Secret, StoredFilter,
+};
 use crate::error::{DecodeError, FileError};
 use crate::file::{self, Mapped, MappedBits};
 use std::io::{self, Write};
 use std::path::Path;
 
-impl Decoded {
-    /// The filter over these bits, which are those of the file.
-    fn filter<S>(self, file: &[u8], bits: impl FnOnce(std::ops::Range<usize>) -> S) -> GuardedFilter<S> {
-        let exceptions = self.exceptions.as_ref().map(|stored| stored.read(file, &self.head.hashing));
-        let hasher = Hasher::new(&self.head.hashing);
-        let filter = NativeFilter { shape: self.shape, hasher, head: self.head, bits: bits(self.bits) };
-        GuardedFilter { filter, exceptions, locked: self.locked }
-    }
-}
-
-/// Checks every byte of a `.bloom` file against its checksums. Reads all of it.
+/// Checks every byte of a `.bloom` file, of whatever form, against its checksums. Reads all of it.
 pub fn verify(file: &[u8]) -> Result<(), DecodeError> {
     decode(file)?.verify(file)
 }
@@ -27,32 +18,20 @@ pub fn verify(file: &[u8]) -> Result<(), DecodeError> {
 impl<'a> GuardedFilter<&'a [u8]> {
     /// Reads the front of a `.bloom` file and answers from the bits where they are, unchecked; [`verify`] checks them.
     pub fn view(file: &'a [u8]) -> Result<Self, DecodeError> {
-        Ok(decode(file)?.filter(file, |range| &file[range]))
+        StoredFilter::view(file)?.into_plain()
     }
 }
 
 impl GuardedFilter {
     /// Reads a `.bloom` file, checks all of it, and copies it.
     pub fn decode(file: &[u8]) -> Result<Self, DecodeError> {
-        let memory = |_| DecodeError::Memory { bytes: file.len() as u64 };
-        let mut copy = Owned::zeroed(file.len() as u64).map_err(memory)?;
-        copy.as_mut().copy_from_slice(file);
-        Self::decode_owned(copy)
-    }
-
-    fn decode_owned(file: Owned) -> Result<Self, DecodeError> {
-        let decoded = decode(file.as_ref())?;
-        decoded.verify(file.as_ref())?;
-        let GuardedFilter { filter, exceptions, locked } = decoded.filter(file.as_ref(), |range| range);
-        let NativeFilter { shape, hasher, head, bits } = filter;
-        let filter = NativeFilter { shape, hasher, head, bits: file.narrow(bits) };
-        Ok(GuardedFilter { filter, exceptions, locked })
+        StoredFilter::decode(file)?.into_plain()
     }
 
     /// Reads a filter's file and checks all of it; the file may change or go afterwards.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
-        let bytes = file::read(path.as_ref())?;
-        Self::decode_owned(bytes).map_err(|e| FileError::decode(path.as_ref(), e))
+        let path = path.as_ref();
+        StoredFilter::load(path)?.into_plain().map_err(|e| FileError::decode(path, e))
     }
 }
 
@@ -61,8 +40,10 @@ impl GuardedFilter<MappedBits> {
     /// condition, and [`verify`](Self::verify) to check the rest.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let map = Mapped::open(path.as_ref())?;
-        let decoded = decode(map.as_ref()).map_err(|e| FileError::decode(path.as_ref(), e))?;
-        let GuardedFilter { filter, exceptions, locked } = decoded.filter(map.as_ref(), |range| range);
+        let found = decode(map.as_ref())
+            .and_then(|decoded| StoredFilter::assemble(decoded, map.as_ref(), |range| range).into_plain());
+        let GuardedFilter { filter, exceptions, locked } =
+            found.map_err(|e| FileError::decode(path.as_ref(), e))?;
         let NativeFilter { shape, hasher, head, bits } = filter;
         let filter = NativeFilter { shape, hasher, head, bits: MappedBits::new(map, bits) };
         Ok(GuardedFilter { filter, exceptions, locked })
@@ -74,85 +55,121 @@ impl GuardedFilter<MappedBits> {
     }
 }
 
+/// Gives the parts of a locked filter their secret; refused when it is another filter's.
+pub(super) fn unlock<'a, S: 'a>(
+    locked: &mut Option<u64>,
+    parts: impl Iterator<Item = &'a mut NativeFilter<S>>,
+    secret: &Secret,
+) -> Result<(), DecodeError> {
+    let Some(expected) = *locked else { return Ok(()) };
+    if secret.check() != expected {
+        return Err(DecodeError::Unknown { what: "this is not the secret that the filter was made with" });
+    }
+    let hashing = Hashing::Secret(secret.clone());
+    for part in parts {
+        part.hasher = Hasher::new(&hashing);
+        part.head.hashing = hashing.clone();
+    }
+    *locked = None;
+    Ok(())
+}
+
 impl<S: AsRef<[u8]>> GuardedFilter<S> {
     /// Gives a keyed filter its secret, after which it answers; refused when it is another filter's.
     pub fn unlock(mut self, secret: &Secret) -> Result<Self, DecodeError> {
-        let Some(expected) = self.locked else { return Ok(self) };
-        if secret.check() != expected {
-            return Err(DecodeError::Unknown {
-                what: "this is not the secret that the filter was made with",
-            });
+        if self.locked.is_some() {
+            unlock(&mut self.locked, std::iter::once(&mut self.filter), secret)?;
+            let hashing = self.filter.hashing();
+            self.exceptions.iter_mut().for_each(|exceptions| exceptions.set_hashing(hashing));
         }
-        let hashing = Hashing::Secret(secret.clone());
-        self.exceptions.iter_mut().for_each(|exceptions| exceptions.set_hashing(&hashing));
-        self.filter.hasher = Hasher::new(&hashing);
-        self.filter.head.hashing = hashing;
-        self.locked = None;
         Ok(self)
     }
-
-    fn encoder(&self) -> Encoder<'_> {
-        let filter = &self.filter;
-        Encoder::new(&filter.head, &filter.shape, filter.bits.as_ref(), self.exceptions.as_ref(), self.locked)
-    }
-
-    /// Length of the file in bytes.
-    pub fn encoded_len(&self) -> u64 {
-        self.encoder().encoded_len()
-    }
-
-    /// Writes the file's bytes.
-    pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.encoder().write_to(out)
-    }
-
-    /// The file's bytes.
-    pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.encoded_len() as usize);
-        self.write_to(&mut bytes).expect("writing to a Vec cannot fail");
-        bytes
-    }
-
-    /// Saves the filter: the file is replaced whole or not at all.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
-        file::replace(path.as_ref(), |out| self.write_to(out))
-    }
 }
 
-impl<S: AsRef<[u8]>> NativeFilter<S> {
-    fn encoder(&self) -> Encoder<'_> {
-        Encoder::new(&self.head, &self.shape, self.bits.as_ref(), None, None)
-    }
+/// What every filter that can be written has, and every form that can be read as itself.
+macro_rules! written {
+    ($filter:ident, $encoder:ident) => {
+        impl<S: AsRef<[u8]>> $filter<S> {
+            /// Length of the file in bytes.
+            pub fn encoded_len(&self) -> u64 {
+                Encoder::$encoder(self).encoded_len()
+            }
 
-    /// Length of the file in bytes.
-    pub fn encoded_len(&self) -> u64 {
-        self.encoder().encoded_len()
-    }
+            /// Writes the file's bytes.
+            pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+                Encoder::$encoder(self).write_to(out)
+            }
 
-    /// Writes the file's bytes.
-    pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
-        self.encoder().write_to(out)
-    }
+            /// The file's bytes.
+            pub fn encode(&self) -> Vec<u8> {
+                let mut bytes = Vec::with_capacity(self.encoded_len() as usize);
+                self.write_to(&mut bytes).expect("writing to a Vec cannot fail");
+                bytes
+            }
 
-    /// The file's bytes.
-    pub fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.encoded_len() as usize);
-        self.write_to(&mut bytes).expect("writing to a Vec cannot fail");
-        bytes
-    }
+            /// Saves the filter: the file is replaced whole or not at all.
+            pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
+                file::replace(path.as_ref(), |out| self.write_to(out))
+            }
+        }
+    };
+    ($filter:ident, $encoder:ident, $form:ident) => {
+        written!($filter, $encoder);
 
-    /// Saves the filter: the file is replaced whole or not at all.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
-        file::replace(path.as_ref(), |out| self.write_to(out))
-    }
+        impl $filter {
+            /// Reads a `.bloom` file that holds such a filter, checks all of it, and copies it.
+            pub fn decode(file: &[u8]) -> Result<Self, DecodeError> {
+                Self::of_stored(StoredFilter::decode(file)?, None)
+            }
+
+            /// As [`decode`](Self::decode), for a keyed filter whose file does not hold its secret.
+            pub fn decode_keyed(file: &[u8], secret: &Secret) -> Result<Self, DecodeError> {
+                Self::of_stored(StoredFilter::decode(file)?, Some(secret))
+            }
+
+            /// Reads the file of such a filter and checks all of it; the file may change or go afterwards.
+            pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
+                let path = path.as_ref();
+                Self::of_stored(StoredFilter::load(path)?, None).map_err(|e| FileError::decode(path, e))
+            }
+
+            /// As [`load`](Self::load), for a keyed filter whose file does not hold its secret.
+            pub fn load_keyed(path: impl AsRef<Path>, secret: &Secret) -> Result<Self, FileError> {
+                let path = path.as_ref();
+                Self::of_stored(StoredFilter::load(path)?, Some(secret))
+                    .map_err(|e| FileError::decode(path, e))
+            }
+
+            fn of_stored(stored: StoredFilter, secret: Option<&Secret>) -> Result<Self, DecodeError> {
+                let stored = match secret {
+                    Some(secret) => stored.unlock(secret)?,
+                    None => stored,
+                };
+                let found = stored.form();
+                match stored {
+                    StoredFilter::$form(filter) if filter.is_locked() => Err(LOCKED),
+                    StoredFilter::$form(filter) => Ok(filter),
+                    _ => Err(DecodeError::Form { found, wanted: stringify!($encoder) }),
+                }
+            }
+        }
+    };
 }
+
+written!(NativeFilter, plain);
+written!(GuardedFilter, guarded);
+written!(GrowingFilter, growing, Growing);
+written!(RemovingFilter, removing, Removing);
+written!(RotatingFilter, rotating, Rotating);
+
+const LOCKED: DecodeError = DecodeError::Unknown { what: "the filter is keyed: give its secret" };
 
 /// Why a stored filter cannot take keys.
 fn takes_keys<S: AsRef<[u8]>>(stored: GuardedFilter<S>) -> Result<NativeFilter<S>, DecodeError> {
-    stored.into_filter().map_err(|stored| DecodeError::Unknown {
-        what: match stored.is_locked() {
-            true => "the filter is keyed: give its secret",
-            false => "the filter has exceptions and takes no more keys: read it as a GuardedFilter",
+    stored.into_filter().map_err(|stored| match stored.is_locked() {
+        true => LOCKED,
+        false => DecodeError::Unknown {
+            what: "the filter has exceptions and takes no more keys: read it as a GuardedFilter",
         },
     })
 }

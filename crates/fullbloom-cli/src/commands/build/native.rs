@@ -1,16 +1,19 @@
 //! Building a native filter: its options, its keys hashed by several threads, its exceptions.
 
-use super::{Args, Refusal, summarise, warn_of_name};
+use super::{Args, Refusal, forms, summarise, warn_of_name};
 use crate::destination::Destination;
 use crate::error::Failure;
 use crate::facts::NativeFacts;
-use crate::input::{HashSpool, KeyFormat, Keys, threads};
+use crate::input::{KeyFormat, Keys, threads};
 use crate::numbers;
 use crate::output;
 use crate::progress::Progress;
 use crate::secret;
+use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
-use fullbloom::native::{Builder, GuardError, GuardedFilter, Hashes, Hashing, NativeFilter, Plan};
+use fullbloom::native::{
+    Builder, GuardError, GuardedFilter, Hashes, Hashing, NativeFilter, Plan, StoredFilter,
+};
 use fullbloom::sizing::{Request, Target};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -34,7 +37,7 @@ pub struct NativeArgs {
 
     /// Put the secret into the filter, which then needs the same care as the secret. Implies --keyed
     #[arg(long)]
-    store_secret: bool,
+    pub(super) store_secret: bool,
 
     /// Hash with this public number, 0 if not given: filters with different seeds do not fail for the same keys
     #[arg(long, value_name = "N", value_parser = numbers::count, conflicts_with_all = ["keyed", "secret", "store_secret"])]
@@ -42,7 +45,15 @@ pub struct NativeArgs {
 
     /// A text to keep with the filter
     #[arg(long, value_name = "TEXT")]
-    label: Option<String>,
+    pub(super) label: Option<String>,
+
+    /// Make a filter that grows with its keys, and takes more later; --expected-keys says what it begins with
+    #[arg(long, conflicts_with_all = ["removable", "except"])]
+    pub(super) growing: bool,
+
+    /// Make a filter whose keys can be removed again: it has counters, and takes five times the space
+    #[arg(long, conflicts_with = "except")]
+    pub(super) removable: bool,
 }
 
 impl NativeArgs {
@@ -55,6 +66,8 @@ impl NativeArgs {
             ("--store-secret", self.store_secret),
             ("--seed", self.seed.is_some()),
             ("--label", self.label.is_some()),
+            ("--growing", self.growing),
+            ("--removable", self.removable),
         ];
         match asked.iter().find(|(_, given)| *given) {
             Some((option, _)) => {
@@ -102,57 +115,53 @@ pub fn build(
             Some(good)
         }
     };
-    let request = |expected_keys| Request { expected_keys, target };
-    // Exceptions need every key twice, so what can be read only once is kept by counting it.
-    let counted = if good.is_some() { Some(count(keys)?) } else { None };
-    let known = args.expected_keys.or(is_exact(target).then_some(0)).or(counted);
-    let (filter, inserted) = match known {
-        Some(expected_keys) => {
-            let filter = empty(args, &request(expected_keys), &hashing)?;
-            insert_keys(filter, keys, &hashing)?
-        }
-        None => match hash_all(keys, &hashing)? {
-            Some(mut spool) => {
-                let filter = empty(args, &request(spool.len()), &hashing)?;
-                (insert_hashes(filter, &mut spool)?, spool.len())
-            }
-            None => {
-                let filter = empty(args, &request(count(keys)?), &hashing)?;
-                insert_keys(filter, keys, &hashing)?
-            }
-        },
-    };
-    let filter = match &mut good {
-        Some(good) => except(filter, good, keys)?,
-        None => GuardedFilter::from(filter),
+    let (stored, inserted) = match &mut good {
+        Some(good) => with_exceptions(args, target, keys, good, &hashing)?,
+        None => forms::build(args, target, keys, &hashing)?,
     };
 
     // The secret first: a filter whose secret is lost is of no use to anybody.
-    if let (Some(path), Hashing::Secret(secret)) = (save_secret, filter.filter().hashing()) {
+    if let (Some(path), Hashing::Secret(secret)) = (save_secret, stored.first().hashing()) {
         secret::save(path, secret)?;
     }
-    let written = destination.write(|out| filter.write_to(out));
+    let written = destination.write(|out| stored.write_to(out));
     if let (Err(Failure::Message { .. }), Some(path)) = (&written, save_secret) {
         secret::forget(path);
     }
     written?;
     warn_of_name(args);
-    let facts = NativeFacts::of(&filter);
+    let facts = NativeFacts::of(&stored);
     if let Some(warning) = facts.warning() {
         output::warning(&warning);
     }
-    Ok(summarise(args, destination, &filter, inserted, Some(facts))?)
+    let filter: Box<dyn AnyFilter> = stored.into();
+    Ok(summarise(args, destination, &*filter, inserted, Some(facts))?)
 }
 
-fn is_exact(target: Target) -> bool {
+/// Exceptions need every key twice, so what can be read only once is kept by counting it.
+fn with_exceptions(
+    args: &Args,
+    target: Target,
+    keys: &mut Keys,
+    good: &mut Keys,
+    hashing: &Hashing,
+) -> Result<(StoredFilter, u64), Refusal> {
+    let counted = count(keys)?;
+    let expected_keys = args.expected_keys.or(is_exact(target).then_some(0)).unwrap_or(counted);
+    let filter = empty(args, &Request { expected_keys, target }, hashing)?;
+    let (filter, inserted) = insert_keys(filter, keys, hashing)?;
+    Ok((StoredFilter::Plain(except(filter, good, keys)?), inserted))
+}
+
+pub(super) fn is_exact(target: Target) -> bool {
     matches!(target, Target::Exact { .. })
 }
 
-fn count(keys: &mut Keys) -> Result<u64, Failure> {
+pub(super) fn count(keys: &mut Keys) -> Result<u64, Failure> {
     keys.count(&Progress::new("counting keys", keys.total()))
 }
 
-fn empty(args: &Args, request: &Request, hashing: &Hashing) -> Result<NativeFilter, Refusal> {
+pub(super) fn empty(args: &Args, request: &Request, hashing: &Hashing) -> Result<NativeFilter, Refusal> {
     let mut filter = NativeFilter::from_plan(&Plan::new(request)?, hashing.clone())?;
     filter.set_label(args.native.label.as_deref().unwrap_or_default());
     filter.store_secret(args.native.store_secret);
@@ -161,7 +170,7 @@ fn empty(args: &Args, request: &Request, hashing: &Hashing) -> Result<NativeFilt
 
 /// One thread inserts, in the order of the keys, so that the file is the same on every machine; the others read and
 /// hash. Large filters are filled in parts by the builder.
-fn insert_keys(
+pub(super) fn insert_keys(
     filter: NativeFilter,
     keys: &mut Keys,
     hashing: &Hashing,
@@ -175,30 +184,6 @@ fn insert_keys(
         Ok(ControlFlow::Continue(()))
     })?;
     Ok((builder.finish(), inserted))
-}
-
-/// Keys whose number is not known are read once: eight bytes of each are kept until it is. Of plain files, which can
-/// be read again, no more than fits into memory; `None` if that is not enough.
-fn hash_all(keys: &mut Keys, hashing: &Hashing) -> Result<Option<HashSpool>, Failure> {
-    let in_memory = keys.are_plain_files();
-    let (mut spool, mut full) = (HashSpool::default(), false);
-    let progress = Progress::new("reading keys", keys.total());
-    keys.in_order_hashed(&progress, threads(), hashing, |hashes| {
-        full = in_memory && !spool.has_room_for(hashes.len());
-        if full {
-            return Ok(ControlFlow::Break(()));
-        }
-        spool.write(hashes)?;
-        Ok(ControlFlow::Continue(()))
-    })?;
-    Ok((!full).then_some(spool))
-}
-
-fn insert_hashes(filter: NativeFilter, spool: &mut HashSpool) -> Result<NativeFilter, Failure> {
-    let mut builder = Builder::new(filter, 1);
-    let progress = Progress::new("inserting keys", Some(8 * spool.len()));
-    spool.read(&progress, |hashes| builder.insert_batch(&Hashes(hashes)))?;
-    Ok(builder.finish())
 }
 
 /// The known-good keys; they cannot come from the same standard input as the keys.

@@ -259,6 +259,14 @@ impl Insert for Dcso {
         Ok(())
     }
 
+    /// The count becomes the lower one, which is an upper bound; our data stay and theirs are dropped.
+    fn intersect(&self, ours: &mut [u8], theirs: &[u8]) {
+        let count = count_of(ours).min(count_of(theirs));
+        let words = COUNT..self.array_len();
+        bits::and_into(&mut ours[words.clone()], &theirs[words]);
+        put_count(ours, count);
+    }
+
     /// In the original's order. A rate that is not a number equals none, itself included.
     fn mergeable(&self, other: &Self) -> Result<(), MergeError> {
         MergeError::require_equal("expected_keys", self.expected_keys, other.expected_keys)?;

@@ -2,26 +2,57 @@
 
 use super::*;
 use crate::error::DecodeError;
+use crate::kernel::counters::{self, COUNTERS_LEN};
 use crate::native::exceptions::{Exceptions, MAX_LEVELS};
 use crate::native::filter::{Head, MAX_LABEL};
+use crate::native::growing::{Growth, MAX_LINKS};
 use crate::native::hashing::{Hashing, Secret};
+use crate::native::removing::counters_len;
+use crate::native::rotating::{Keep, Rotation};
 use crate::native::shape::Shape;
 use crate::sizing::Layout;
 use crate::wire::Cursor;
 use std::ops::Range;
+use std::time::Duration;
 
 /// What a file says, and where in it the bits are.
 #[derive(Debug)]
 pub(in crate::native) struct Decoded {
-    pub(in crate::native) head: Head,
-    pub(in crate::native) shape: Shape,
-    pub(in crate::native) bits: Range<usize>,
+    /// One, or the links of all generations.
+    pub(in crate::native) parts: Vec<DecodedPart>,
+    pub(in crate::native) form: DecodedForm,
     pub(in crate::native) exceptions: Option<StoredExceptions>,
     /// Keyed, and the secret is not in the file: its check value.
     pub(in crate::native) locked: Option<u64>,
     data: Range<usize>,
     chunk_len: usize,
     sums: Range<usize>,
+}
+
+/// One filter, and where its bits are.
+#[derive(Debug)]
+pub(in crate::native) struct DecodedPart {
+    pub(in crate::native) head: Head,
+    pub(in crate::native) shape: Shape,
+    pub(in crate::native) bits: Range<usize>,
+}
+
+/// What the form adds.
+#[derive(Debug)]
+pub(in crate::native) enum DecodedForm {
+    Plain,
+    Growing(Growth),
+    Rotating(Growth, DecodedRotation),
+    Removing { counters: Range<usize> },
+}
+
+/// The times of a rotating filter.
+#[derive(Debug)]
+pub(in crate::native) struct DecodedRotation {
+    pub(in crate::native) rotation: Rotation,
+    pub(in crate::native) clock: u64,
+    /// When each began, and its number of links.
+    pub(in crate::native) generations: Vec<(u64, usize)>,
 }
 
 /// The parts of exceptions.
@@ -63,7 +94,7 @@ impl Section {
 
 /// The sections that are known.
 #[derive(Debug, Default)]
-struct Table([Option<Section>; 8]);
+struct Table([Option<Section>; 11]);
 
 impl Table {
     fn required(&self, kind: u32, field: &'static str) -> Result<Section, DecodeError> {
@@ -133,27 +164,183 @@ pub(in crate::native) fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
             expected,
         });
     }
-    let (mut head, shape, check) = read_filter(table.required(kind::FILTER, "filter")?, bytes)?;
     let bits = table.required(kind::BITS, "bits")?;
-    if bits.len != shape.byte_len() {
-        let (got, expected) = (bits.len, shape.byte_len());
-        return Err(DecodeError::Mismatch { field: "bits' length", at: bits.at, got, expected });
-    }
+    let (mut parts, check) = read_parts(&table, bits, bytes)?;
+    let head = &mut parts[0].head;
     if let Some(label) = table.optional(kind::LABEL) {
         head.label = read_label(label, bytes)?;
     }
-    let locked = read_secret(&mut head, check, table.optional(kind::SECRET), bytes)?;
+    let locked = read_secret(head, check, table.optional(kind::SECRET), bytes)?;
+    let (hashing, store_secret) = (head.hashing.clone(), head.store_secret);
+    for part in &mut parts[1..] {
+        part.head.hashing = hashing.clone();
+        part.head.store_secret = store_secret;
+    }
+    let form = read_form(&table, bits, parts.len(), bytes)?;
     let exceptions = read_exceptions(&table, bytes)?;
-    Ok(Decoded {
-        head,
-        shape,
-        bits: bits.range(),
-        exceptions,
-        locked,
-        data,
-        chunk_len: chunk_len as usize,
-        sums: sums.range(),
+    let (chunk_len, sums) = (chunk_len as usize, sums.range());
+    Ok(Decoded { parts, form, exceptions, locked, data, chunk_len, sums })
+}
+
+/// The filters of the file, whose bits follow each other, and the check value of their secret if they are keyed.
+fn read_parts(
+    table: &Table,
+    bits: Section,
+    bytes: &[u8],
+) -> Result<(Vec<DecodedPart>, Option<u64>), DecodeError> {
+    let section = table.required(kind::FILTER, "filter")?;
+    let is_chain = table.optional(kind::GROWING).is_some();
+    let records = match is_chain {
+        false => vec![section],
+        true => {
+            let count = section.len / FILTER_LEN;
+            if section.len % FILTER_LEN != 0 || !(1..=MAX_LINKS as u64).contains(&count) {
+                let allowed = "64 bytes for each link, 1 to 4096 links";
+                let (at, got) = (section.at, section.len.into());
+                return Err(DecodeError::Value { field: "filter's length", at, got, allowed });
+            }
+            (0..count).map(|i| Section { at: section.at + i * FILTER_LEN, len: FILTER_LEN }).collect()
+        }
+    };
+    let (mut parts, mut hash) = (Vec::with_capacity(records.len()), None);
+    let mut end = 0u64;
+    for record in records {
+        let (head, shape, check) = read_filter(record, bytes)?;
+        let own = (head.hashing.clone(), check);
+        if *hash.get_or_insert_with(|| own.clone()) != own {
+            let allowed = "the hash and the seed of the first link";
+            let at = record.at + 1;
+            return Err(DecodeError::Value {
+                field: "hash of a link",
+                at,
+                got: bytes[at as usize].into(),
+                allowed,
+            });
+        }
+        if is_chain {
+            check_link(&head, &shape, record.at)?;
+        }
+        let start = end;
+        end = end.saturating_add(shape.byte_len());
+        if end > bits.len {
+            break;
+        }
+        let bits = (bits.at + start) as usize..(bits.at + end) as usize;
+        parts.push(DecodedPart { head, shape, bits });
+    }
+    if end != bits.len {
+        let (got, expected) = (bits.len, end);
+        return Err(DecodeError::Mismatch { field: "bits' length", at: bits.at, got, expected });
+    }
+    Ok((parts, hash.and_then(|(_, check)| check)))
+}
+
+/// A link takes no more keys than it was made for, and has a bit for each at least. The size of the next follows from it, so a
+/// small file must not claim a large one.
+fn check_link(head: &Head, shape: &Shape, at: u64) -> Result<(), DecodeError> {
+    let bits = shape.byte_len().saturating_mul(8);
+    let (expected, keys) = (head.expected_keys, head.keys);
+    if expected == 0 || expected > bits {
+        let (field, at, allowed) =
+            ("expected keys of a link", at + 24, "at least 1, at most one for each bit");
+        return Err(DecodeError::Value { field, at, got: expected.into(), allowed });
+    }
+    if keys > expected {
+        let (field, at, allowed) = ("keys of a link", at + 32, "at most those it was made for");
+        return Err(DecodeError::Value { field, at, got: keys.into(), allowed });
+    }
+    Ok(())
+}
+
+/// Which form of filter it is; a file holds one.
+fn read_form(table: &Table, bits: Section, parts: usize, bytes: &[u8]) -> Result<DecodedForm, DecodeError> {
+    let forms = [kind::GROWING, kind::COUNTERS, kind::EXCEPTIONS];
+    let mut found = forms.into_iter().filter_map(|kind| Some((kind, table.optional(kind)?)));
+    let first = found.next();
+    if let Some((kind, section)) = found.next() {
+        let allowed = "one of links, counters and exceptions";
+        let (at, got) = (section.at, kind.into());
+        return Err(DecodeError::Value { field: "section kind", at, got, allowed });
+    }
+    let growth = match table.optional(kind::GROWING) {
+        Some(section) => read_growing(section, bits, bytes)?,
+        None => {
+            if let Some(section) = table.optional(kind::ROTATING) {
+                let (at, got, allowed) = (section.at, kind::ROTATING.into(), "only beside links");
+                return Err(DecodeError::Value { field: "section kind", at, got, allowed });
+            }
+            let Some((kind::COUNTERS, counters)) = first else { return Ok(DecodedForm::Plain) };
+            let expected = counters_len(bits.len);
+            if counters.len != expected {
+                let (at, got) = (counters.at, counters.len);
+                return Err(DecodeError::Mismatch { field: "counters' length", at, got, expected });
+            }
+            return Ok(DecodedForm::Removing { counters: counters.range() });
+        }
+    };
+    Ok(match table.optional(kind::ROTATING) {
+        None => DecodedForm::Growing(growth),
+        Some(section) => DecodedForm::Rotating(growth, read_rotating(section, parts, bytes)?),
     })
+}
+
+fn read_growing(section: Section, bits: Section, bytes: &[u8]) -> Result<Growth, DecodeError> {
+    let mut cursor = section.cursor(bytes);
+    let fpr = cursor.f64_le("fpr")?;
+    let at = cursor.at();
+    let first = cursor.u64_le("first keys")?;
+    if first == 0 || first > bits.len.saturating_mul(8) {
+        let allowed = "at least 1, at most one for each bit";
+        return Err(DecodeError::Value { field: "first keys", at, got: first.into(), allowed });
+    }
+    Growth::new(fpr, first).map_err(DecodeError::Geometry)
+}
+
+fn read_rotating(section: Section, parts: usize, bytes: &[u8]) -> Result<DecodedRotation, DecodeError> {
+    let mut cursor = section.cursor(bytes);
+    let amount = cursor.u64_le("time to remember")?;
+    let generations = cursor.u32_le("generations")?;
+    let at = cursor.at();
+    let flags = cursor.u32_le("rotation flags")?;
+    if flags & !(BY_KEYS | REFRESH) != 0 {
+        return Err(DecodeError::Newer { field: "rotation flags", at, got: flags.into() });
+    }
+    let keep = match flags & BY_KEYS {
+        0 => Keep::Time(Duration::from_millis(amount)),
+        _ => Keep::Keys(amount),
+    };
+    let rotation = Rotation { keep, generations, refresh: flags & REFRESH != 0 };
+    rotation.check().map_err(DecodeError::Geometry)?;
+    let clock = cursor.u64_le("time")?;
+    let at = cursor.at();
+    let count = cursor.u64_le("stored generations")?;
+    if count == 0 || count > parts as u64 || ROTATING_LEN + count * GENERATION_LEN != section.len {
+        let allowed = "at least 1, with a link each, and as many as are told of";
+        return Err(DecodeError::Value { field: "stored generations", at, got: count.into(), allowed });
+    }
+    let (mut stored, mut earlier, mut left) = (Vec::with_capacity(count as usize), 0, parts as u64);
+    for _ in 0..count {
+        let at = cursor.at();
+        let opened = cursor.u64_le("beginning of a generation")?;
+        let links = cursor.u64_le("links of a generation")?;
+        if opened < earlier || opened > clock {
+            let allowed = "not before the generation before, not after the time";
+            let field = "beginning of a generation";
+            return Err(DecodeError::Value { field, at, got: opened.into(), allowed });
+        }
+        if links == 0 || links > left {
+            let allowed = "at least 1, at most those that are there";
+            let (field, at) = ("links of a generation", at + 8);
+            return Err(DecodeError::Value { field, at, got: links.into(), allowed });
+        }
+        (earlier, left) = (opened, left - links);
+        stored.push((opened, links as usize));
+    }
+    if left > 0 {
+        let (field, got) = ("links of all generations", parts as u64 - left);
+        return Err(DecodeError::Mismatch { field, at: section.at, got, expected: parts as u64 });
+    }
+    Ok(DecodedRotation { rotation, clock, generations: stored })
 }
 
 /// Sections in the order of the file, none over another; those of data whole multiples of a line apart.
@@ -186,7 +373,7 @@ fn read_table(bytes: &[u8], count: u16, front_len: u64) -> Result<Table, DecodeE
             });
         }
         free = at + len;
-        let is_data = matches!(kind, kind::BITS | kind::EXCEPTION_DATA);
+        let is_data = matches!(kind, kind::BITS | kind::EXCEPTION_DATA | kind::COUNTERS);
         match table.0.get_mut(kind as usize) {
             Some(slot) if kind != 0 => {
                 let well_placed =
@@ -342,6 +529,15 @@ impl Decoded {
             if crc32c::crc32c(chunk) != u32::from_le_bytes(*sum) {
                 let at = (self.data.start + i * self.chunk_len) as u64;
                 return Err(DecodeError::Checksum { field: "data", at, len: chunk.len() as u64 });
+            }
+        }
+        if let DecodedForm::Removing { counters } = &self.form {
+            let lines = bytes[self.parts[0].bits.clone()].as_chunks().0;
+            let counted = bytes[counters.clone()].as_chunks().0;
+            if let Some(line) = counters::contradiction(lines, counted) {
+                let at = (counters.start + line * COUNTERS_LEN) as u64;
+                let allowed = "counters of set bits only; this is the number of their line";
+                return Err(DecodeError::Value { field: "counters", at, got: line as i128, allowed });
             }
         }
         Ok(())

@@ -3,59 +3,131 @@
 use super::*;
 use crate::native::exceptions::Exceptions;
 use crate::native::filter::Head;
+use crate::native::growing::Growth;
 use crate::native::hashing::Hashing;
 use crate::native::shape::Shape;
+use crate::native::{
+    GrowingFilter, GuardedFilter, Keep, NativeFilter, RemovingFilter, RotatingFilter, Rotation,
+};
 use std::io::{self, Write};
 
 /// A filter as it is going to be written.
 pub(in crate::native) struct Encoder<'a> {
-    head: &'a Head,
-    shape: &'a Shape,
-    bits: &'a [u8],
+    /// One, or the links of all generations.
+    parts: Vec<Part<'a>>,
+    form: Form<'a>,
     exceptions: Option<&'a Exceptions>,
     /// The check value of the secret of a locked filter, which can be copied without knowing it.
     locked: Option<u64>,
 }
 
-/// A section and its place.
+/// One filter and its bits.
+struct Part<'a> {
+    head: &'a Head,
+    shape: &'a Shape,
+    bits: &'a [u8],
+}
+
+/// What the form adds.
+enum Form<'a> {
+    Plain,
+    Growing(Growth),
+    Rotating(Growth, Vec<u8>),
+    Removing(&'a [u8]),
+}
+
+/// A section and its place; its bytes only if it is in the front.
 struct Section<'a> {
     kind: u32,
     flags: u32,
     at: u64,
-    parts: Vec<&'a [u8]>,
+    len: u64,
+    bytes: &'a [u8],
 }
 
-impl Section<'_> {
-    fn len(&self) -> u64 {
-        self.parts.iter().map(|part| part.len() as u64).sum()
+impl<'a> Section<'a> {
+    fn in_front(kind: u32, flags: u32, bytes: &'a [u8]) -> Self {
+        Section { kind, flags, at: 0, len: bytes.len() as u64, bytes }
+    }
+
+    fn of_data(kind: u32, at: u64, len: u64) -> Self {
+        Section { kind, flags: REQUIRED, at, len, bytes: &[] }
     }
 }
 
 impl<'a> Encoder<'a> {
-    pub(in crate::native) fn new(
-        head: &'a Head,
-        shape: &'a Shape,
-        bits: &'a [u8],
-        exceptions: Option<&'a Exceptions>,
-        locked: Option<u64>,
-    ) -> Self {
-        Encoder { head, shape, bits, exceptions, locked }
+    fn new<S: AsRef<[u8]> + 'a>(filters: impl Iterator<Item = &'a NativeFilter<S>>, form: Form<'a>) -> Self {
+        let part = |filter: &'a NativeFilter<S>| Part {
+            head: &filter.head,
+            shape: &filter.shape,
+            bits: filter.bits.as_ref(),
+        };
+        Encoder { parts: filters.map(part).collect(), form, exceptions: None, locked: None }
+    }
+
+    pub(in crate::native) fn plain<S: AsRef<[u8]>>(filter: &'a NativeFilter<S>) -> Self {
+        Encoder::new(std::iter::once(filter), Form::Plain)
+    }
+
+    pub(in crate::native) fn guarded<S: AsRef<[u8]>>(filter: &'a GuardedFilter<S>) -> Self {
+        let (exceptions, locked) = (filter.exceptions.as_ref(), filter.locked);
+        Encoder { exceptions, locked, ..Encoder::plain(&filter.filter) }
+    }
+
+    pub(in crate::native) fn growing<S: AsRef<[u8]>>(filter: &'a GrowingFilter<S>) -> Self {
+        let form = Form::Growing(filter.growth);
+        Encoder { locked: filter.locked, ..Encoder::new(filter.links.iter(), form) }
+    }
+
+    pub(in crate::native) fn removing<S: AsRef<[u8]>>(filter: &'a RemovingFilter<S>) -> Self {
+        let form = Form::Removing(filter.counters.as_ref());
+        Encoder { locked: filter.locked, ..Encoder::new(std::iter::once(&filter.filter), form) }
+    }
+
+    pub(in crate::native) fn rotating<S: AsRef<[u8]>>(filter: &'a RotatingFilter<S>) -> Self {
+        let form = Form::Rotating(filter.growth, rotating_section(filter));
+        let links = filter.generations.iter().flat_map(|one| &one.filter.links);
+        Encoder { locked: filter.generations[0].filter.locked, ..Encoder::new(links, form) }
+    }
+
+    /// The filter without its bits, which are elsewhere: only its [`front`](Encoder::front) can be had.
+    pub(in crate::native) fn of_front(head: &'a Head, shape: &'a Shape) -> Self {
+        let parts = vec![Part { head, shape, bits: &[] }];
+        Encoder { parts, form: Form::Plain, exceptions: None, locked: None }
+    }
+
+    fn head(&self) -> &'a Head {
+        self.parts[0].head
+    }
+
+    fn bits_len(&self) -> u64 {
+        self.parts.iter().map(|part| part.shape.byte_len()).sum()
+    }
+
+    fn counters(&self) -> &'a [u8] {
+        match self.form {
+            Form::Removing(counters) => counters,
+            _ => &[],
+        }
     }
 
     /// Length of the file.
     pub(in crate::native) fn encoded_len(&self) -> u64 {
+        self.front_len() + self.data_len()
+    }
+
+    fn data_len(&self) -> u64 {
         let exceptions = self.exceptions.map_or(0, Exceptions::byte_len);
-        let data_len = self.bits.len() as u64 + exceptions;
-        self.front_len(data_len) + data_len
+        self.bits_len() + exceptions + self.counters().len() as u64
     }
 
     /// Where the data begins.
-    fn front_len(&self, data_len: u64) -> u64 {
+    fn front_len(&self) -> u64 {
         let mut entries = 0;
-        let mut small = 0;
-        if !self.head.label.is_empty() {
+        let mut small = FILTER_LEN * (self.parts.len() as u64 - 1);
+        if !self.head().label.is_empty() {
             entries += 1;
-            small += (self.head.label.len() as u64).next_multiple_of(8);
+            small += (self.head().label.len() as u64).next_multiple_of(8);
         }
         if self.stored_secret().is_some() {
             entries += 1;
@@ -65,12 +137,24 @@ impl<'a> Encoder<'a> {
             entries += 2;
             small += EXCEPTIONS_LEN + LEVEL_LEN * exceptions.levels().len() as u64;
         }
-        front_len(self.bits.len() as u64, data_len, entries, small)
+        match &self.form {
+            Form::Plain => {}
+            Form::Removing(_) => entries += 1,
+            Form::Growing(_) => {
+                entries += 1;
+                small += GROWING_LEN;
+            }
+            Form::Rotating(_, section) => {
+                entries += 2;
+                small += GROWING_LEN + section.len() as u64;
+            }
+        }
+        front_len(self.bits_len(), self.data_len(), entries, small)
     }
 
-    fn stored_secret(&self) -> Option<&[u8; 16]> {
-        match &self.head.hashing {
-            Hashing::Secret(secret) if self.head.store_secret && self.locked.is_none() => {
+    fn stored_secret(&self) -> Option<&'a [u8; 16]> {
+        match &self.head().hashing {
+            Hashing::Secret(secret) if self.head().store_secret && self.locked.is_none() => {
                 Some(secret.as_bytes())
             }
             _ => None,
@@ -82,66 +166,74 @@ impl<'a> Encoder<'a> {
         let list: Vec<u8> =
             self.exceptions.iter().flat_map(|e| e.list()).flat_map(|hash| hash.to_le_bytes()).collect();
         let level_bits = self.exceptions.map_or(&[][..], |e| e.lines().as_flattened());
-        let data = [self.bits, level_bits, list.as_slice()];
+        let mut data: Vec<&[u8]> = self.parts.iter().map(|part| part.bits).collect();
+        data.extend([self.counters(), level_bits, &list]);
         let data_len: u64 = data.iter().map(|part| part.len() as u64).sum();
-        let (chunk_len, front_len) = (chunk_len(data_len), self.front_len(data_len));
-
-        let filter = self.filter_section();
-        let sums = checksums(&data, chunk_len as usize);
-        let described = self.exceptions.map(exceptions_section);
-        let mut sections = vec![
-            Section { kind: kind::FILTER, flags: REQUIRED, at: 0, parts: vec![&filter] },
-            Section { kind: kind::SUMS, flags: REQUIRED, at: 0, parts: vec![&sums] },
-        ];
-        if !self.head.label.is_empty() {
-            sections.push(Section {
-                kind: kind::LABEL,
-                flags: 0,
-                at: 0,
-                parts: vec![self.head.label.as_bytes()],
-            });
-        }
-        if let Some(secret) = self.stored_secret() {
-            sections.push(Section { kind: kind::SECRET, flags: 0, at: 0, parts: vec![secret] });
-        }
-        if let Some(described) = &described {
-            sections.push(Section { kind: kind::EXCEPTIONS, flags: REQUIRED, at: 0, parts: vec![described] });
-        }
-        let mut at = HEADER_LEN + ENTRY_LEN * (sections.len() as u64 + 1 + u64::from(described.is_some()));
-        for section in &mut sections {
-            section.at = at;
-            at += section.len().next_multiple_of(8);
-        }
-        sections.push(Section { kind: kind::BITS, flags: REQUIRED, at: front_len, parts: vec![self.bits] });
-        if described.is_some() {
-            let at = front_len + self.bits.len() as u64;
-            let parts = vec![level_bits, &list];
-            sections.push(Section { kind: kind::EXCEPTION_DATA, flags: REQUIRED, at, parts });
-        }
-
-        let mut front = vec![0; front_len as usize];
-        write_header(&mut front, &sections, front_len, chunk_len, front_len + data_len);
-        for section in sections.iter().filter(|section| section.at < front_len) {
-            let mut at = section.at as usize;
-            for part in &section.parts {
-                front[at..at + part.len()].copy_from_slice(part);
-                at += part.len();
-            }
-        }
-        let sum = crc32c::crc32c(&front[CHECKED_FROM..]);
-        front[8..CHECKED_FROM].copy_from_slice(&sum.to_le_bytes());
-        out.write_all(&front)?;
+        out.write_all(&self.front(&checksums(&data, chunk_len(data_len) as usize)))?;
         data.iter().try_for_each(|part| out.write_all(part))
     }
 
-    fn filter_section(&self) -> Vec<u8> {
-        let Head { hashing, expected_keys, keys, estimated, .. } = self.head;
+    /// All that comes before the data, whose checksums are these.
+    pub(in crate::native) fn front(&self, sums: &[u8]) -> Vec<u8> {
+        let (front_len, data_len, bits_len) = (self.front_len(), self.data_len(), self.bits_len());
+        let records: Vec<u8> = self.parts.iter().flat_map(|part| self.filter_record(part)).collect();
+        let described = self.exceptions.map(exceptions_section);
+        let growth = match &self.form {
+            Form::Growing(growth) | Form::Rotating(growth, _) => growing_section(growth),
+            _ => Vec::new(),
+        };
+        let mut sections = vec![
+            Section::in_front(kind::FILTER, REQUIRED, &records),
+            Section::in_front(kind::SUMS, REQUIRED, sums),
+        ];
+        if !self.head().label.is_empty() {
+            sections.push(Section::in_front(kind::LABEL, 0, self.head().label.as_bytes()));
+        }
+        if let Some(secret) = self.stored_secret() {
+            sections.push(Section::in_front(kind::SECRET, 0, secret));
+        }
+        if let Some(described) = &described {
+            sections.push(Section::in_front(kind::EXCEPTIONS, REQUIRED, described));
+        }
+        if !growth.is_empty() {
+            sections.push(Section::in_front(kind::GROWING, REQUIRED, &growth));
+        }
+        if let Form::Rotating(_, rotation) = &self.form {
+            sections.push(Section::in_front(kind::ROTATING, REQUIRED, rotation));
+        }
+        let of_data = 1 + u64::from(described.is_some()) + u64::from(!self.counters().is_empty());
+        let mut at = HEADER_LEN + ENTRY_LEN * (sections.len() as u64 + of_data);
+        for section in &mut sections {
+            section.at = at;
+            at += section.len.next_multiple_of(8);
+        }
+        sections.push(Section::of_data(kind::BITS, front_len, bits_len));
+        let (at, rest) = (front_len + bits_len, data_len - bits_len);
+        if !self.counters().is_empty() {
+            sections.push(Section::of_data(kind::COUNTERS, at, rest));
+        }
+        if described.is_some() {
+            sections.push(Section::of_data(kind::EXCEPTION_DATA, at, rest));
+        }
+
+        let mut front = vec![0; front_len as usize];
+        write_header(&mut front, &sections, front_len, chunk_len(data_len), front_len + data_len);
+        for section in sections.iter().filter(|section| section.at < front_len) {
+            front[section.at as usize..][..section.bytes.len()].copy_from_slice(section.bytes);
+        }
+        let sum = crc32c::crc32c(&front[CHECKED_FROM..]);
+        front[8..CHECKED_FROM].copy_from_slice(&sum.to_le_bytes());
+        front
+    }
+
+    fn filter_record(&self, part: &Part<'_>) -> Vec<u8> {
+        let Head { hashing, expected_keys, keys, estimated, .. } = part.head;
         let (hash, seed) = match (self.locked, hashing) {
             (Some(check), _) => (HASH_SIPHASH13, check),
             (None, Hashing::Seed(seed)) => (HASH_FOLD64, *seed),
             (None, Hashing::Secret(secret)) => (HASH_SIPHASH13, secret.check()),
         };
-        let layout = self.shape.layout;
+        let layout = part.shape.layout;
         let flags = if *estimated { KEYS_ESTIMATED } else { 0 };
         let mut section = vec![
             LAYOUT_LINES,
@@ -153,7 +245,7 @@ impl<'a> Encoder<'a> {
             0,
             0,
         ];
-        for number in [self.shape.blocks, seed, *expected_keys, *keys] {
+        for number in [part.shape.blocks, seed, *expected_keys, *keys] {
             section.extend_from_slice(&number.to_le_bytes());
         }
         section.resize(FILTER_LEN as usize, 0);
@@ -162,7 +254,7 @@ impl<'a> Encoder<'a> {
 }
 
 /// Data bytes under one checksum: more in huge files, so that the checksums stay within a megabyte.
-fn chunk_len(data_len: u64) -> u64 {
+pub(in crate::native) fn chunk_len(data_len: u64) -> u64 {
     (data_len >> 18).next_power_of_two().max(CHUNK_LEN.into())
 }
 
@@ -190,8 +282,31 @@ fn write_header(front: &mut [u8], sections: &[Section<'_>], front_len: u64, chun
         entry[..4].copy_from_slice(&section.kind.to_le_bytes());
         entry[4..8].copy_from_slice(&section.flags.to_le_bytes());
         entry[8..16].copy_from_slice(&section.at.to_le_bytes());
-        entry[16..24].copy_from_slice(&section.len().to_le_bytes());
+        entry[16..24].copy_from_slice(&section.len.to_le_bytes());
     }
+}
+
+fn growing_section(growth: &Growth) -> Vec<u8> {
+    let mut section = growth.fpr.to_le_bytes().to_vec();
+    section.extend_from_slice(&growth.first.to_le_bytes());
+    section.resize(GROWING_LEN as usize, 0);
+    section
+}
+
+fn rotating_section<S>(filter: &RotatingFilter<S>) -> Vec<u8> {
+    let Rotation { keep, generations, refresh } = filter.rotation;
+    let by_keys = if matches!(keep, Keep::Keys(_)) { BY_KEYS } else { 0 };
+    let flags = by_keys | if refresh { REFRESH } else { 0 };
+    let mut section = filter.rotation.amount().to_le_bytes().to_vec();
+    section.extend_from_slice(&generations.to_le_bytes());
+    section.extend_from_slice(&flags.to_le_bytes());
+    section.extend_from_slice(&filter.clock.to_le_bytes());
+    section.extend_from_slice(&(filter.generations.len() as u64).to_le_bytes());
+    for one in &filter.generations {
+        section.extend_from_slice(&one.opened.to_le_bytes());
+        section.extend_from_slice(&(one.filter.links.len() as u64).to_le_bytes());
+    }
+    section
 }
 
 fn exceptions_section(exceptions: &Exceptions) -> Vec<u8> {
@@ -206,7 +321,7 @@ fn exceptions_section(exceptions: &Exceptions) -> Vec<u8> {
 }
 
 /// The checksum of each chunk of the parts, one after the other.
-fn checksums(parts: &[&[u8]], chunk_len: usize) -> Vec<u8> {
+pub(in crate::native) fn checksums(parts: &[&[u8]], chunk_len: usize) -> Vec<u8> {
     let mut sums = Vec::new();
     let (mut sum, mut room) = (0, chunk_len);
     for part in parts {

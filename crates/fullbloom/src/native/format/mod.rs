@@ -10,14 +10,17 @@
 //! always checked, the data under one for each chunk, checked when a file is loaded or when asked. All
 //! numbers are little-endian. `docs/formats/native.md` has every byte.
 //!
+//! A growing or rotating filter is several filters: the filter section has a record for each, and the bits are those of one after
+//! the other. A removing filter has counters beside its bits. A section of its own, which a reader must know, says so.
+//!
 //! Room for more: a section of an unknown kind is passed over unless it is marked as required; unknown required
 //! features, versions, layouts and hashes are refused by name.
 
 mod decode;
 mod encode;
 
-pub(super) use decode::{Decoded, decode};
-pub(super) use encode::{Encoder, plain_len};
+pub(super) use decode::{Decoded, DecodedForm, decode};
+pub(super) use encode::{Encoder, checksums, chunk_len, plain_len};
 
 /// The first eight bytes. The first is none of ASCII and the last a line feed, so that text conversions show.
 pub(crate) const MAGIC: &[u8; 8] = b"\x89FBLOOM\n";
@@ -57,10 +60,22 @@ mod kind {
     pub(super) const SECRET: u32 = 5;
     pub(super) const EXCEPTIONS: u32 = 6;
     pub(super) const EXCEPTION_DATA: u32 = 7;
+    pub(super) const GROWING: u32 = 8;
+    pub(super) const ROTATING: u32 = 9;
+    pub(super) const COUNTERS: u32 = 10;
 }
 
 /// Length of the filter section.
 const FILTER_LEN: u64 = 64;
+/// Length of the growing section, of the rotating section before its generations, and of each generation.
+const GROWING_LEN: u64 = 24;
+const ROTATING_LEN: u64 = 32;
+const GENERATION_LEN: u64 = 16;
+
+/// Flags of the rotating section: generations end after a number of keys; keys that come again are remembered from then on.
+const BY_KEYS: u32 = 1;
+const REFRESH: u32 = 2;
+
 /// Length of the exceptions section before its levels, and of each level.
 const EXCEPTIONS_LEN: u64 = 16;
 const LEVEL_LEN: u64 = 16;

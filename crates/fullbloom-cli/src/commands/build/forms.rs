@@ -1,0 +1,237 @@
+//! Building a native filter of one form or another, from keys whose number is known or not.
+
+use super::native::{count, empty, insert_keys, is_exact};
+use super::{Args, Refusal};
+use crate::error::Failure;
+use crate::input::{HashSpool, Keys, threads};
+use crate::output;
+use crate::progress::Progress;
+use fullbloom::SizeError;
+use fullbloom::dialect::Name;
+use fullbloom::native::{
+    Builder, GrowingFilter, GuardedFilter, Hashes, Hashing, NativeFilter, Plan, RemovingFilter, StoredFilter,
+};
+use fullbloom::sizing::{Request, Target};
+use std::ops::ControlFlow;
+
+/// Keys that a growing filter begins with when their number is not known.
+const FIRST: u64 = 1 << 20;
+
+/// The filter of the keys, and how many these were.
+pub fn build(
+    args: &Args,
+    target: Target,
+    keys: &mut Keys,
+    hashing: &Hashing,
+) -> Result<(StoredFilter, u64), Refusal> {
+    if args.native.growing {
+        return growing(args, target, keys, hashing);
+    }
+    let known = args.expected_keys.or(is_exact(target).then_some(0));
+    let request = |expected_keys| Request { expected_keys, target };
+    if let Some(expected_keys) = known {
+        return direct(args, &request(expected_keys), keys, hashing);
+    }
+    // Where the keys cannot be kept, only a chain needs no number; counters and other targets do.
+    let grow = match target {
+        Target::Fpr(fpr) if !args.native.removable => Some(fpr),
+        _ => None,
+    };
+    let begin =
+        |first| grow.map(|fpr| chain(args, first, fpr, hashing).map_err(|e| Failure::size(Name::Native, &e)));
+    match collect(keys, hashing, HashSpool::default(), begin)? {
+        Collected::All(mut spool) => {
+            let filter = from_spool(args, &request(spool.len()), hashing, &mut spool)?;
+            Ok((filter, spool.len()))
+        }
+        Collected::TooMany => direct(args, &request(count(keys)?), keys, hashing),
+        Collected::Growing(filter, inserted) => Ok((StoredFilter::Growing(filter), inserted)),
+    }
+}
+
+/// What came of reading keys whose number was not known.
+enum Collected {
+    /// Their hashes.
+    All(HashSpool),
+    /// More than fit into memory, of files that can be read again.
+    TooMany,
+    /// They could not be kept: a filter that grew with them, and how many they were.
+    Growing(GrowingFilter, u64),
+}
+
+/// Keys whose number is not known are read once: eight bytes of each are kept until it is. Of plain files, which can
+/// be read again, no more than fits into memory. Where they cannot be kept, they go into what `begin` makes for a first number
+/// of keys, if it makes anything.
+fn collect(
+    keys: &mut Keys,
+    hashing: &Hashing,
+    spool: HashSpool,
+    begin: impl Fn(u64) -> Option<Result<GrowingFilter, Failure>> + Sync,
+) -> Result<Collected, Failure> {
+    let in_memory = keys.are_plain_files();
+    let mut collected = Collected::All(spool);
+    let progress = Progress::new("reading keys", keys.total());
+    keys.in_order_hashed(&progress, threads(), hashing, |hashes| {
+        match &mut collected {
+            Collected::TooMany => {}
+            Collected::Growing(filter, inserted) => {
+                insert(filter, hashes)?;
+                *inserted += hashes.len() as u64;
+            }
+            Collected::All(spool) if in_memory && !spool.has_room_for(hashes.len()) => {
+                collected = Collected::TooMany;
+                return Ok(ControlFlow::Break(()));
+            }
+            Collected::All(spool) => {
+                if let Err(why) = spool.write(hashes) {
+                    let Some(filter) = begin(spool.len()) else { return Err(why) };
+                    output::warning(&format!(
+                        "{why}; their number stays unknown, and the filter grows instead"
+                    ));
+                    collected = grow(filter?, spool, hashes)?;
+                }
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(collected)
+}
+
+/// Goes on with a chain: the keys kept so far, and those that could not be.
+fn grow(mut filter: GrowingFilter, spool: &mut HashSpool, last: &[u64]) -> Result<Collected, Failure> {
+    let mut refused = Ok(());
+    spool.read(&Progress::hidden(), |hashes| {
+        if refused.is_ok() {
+            refused = insert(&mut filter, hashes);
+        }
+    })?;
+    refused?;
+    insert(&mut filter, last)?;
+    Ok(Collected::Growing(filter, spool.len() + last.len() as u64))
+}
+
+fn insert(filter: &mut GrowingFilter, hashes: &[u64]) -> Result<(), Failure> {
+    filter.insert_batch(&Hashes(hashes)).map(|_| ()).map_err(|e| Failure::size(Name::Native, &e))
+}
+
+/// With the size known, keys go straight in.
+fn direct(
+    args: &Args,
+    request: &Request,
+    keys: &mut Keys,
+    hashing: &Hashing,
+) -> Result<(StoredFilter, u64), Refusal> {
+    if !args.native.removable {
+        let (filter, inserted) = insert_keys(empty(args, request, hashing)?, keys, hashing)?;
+        return Ok((plain(filter), inserted));
+    }
+    let mut filter = removing(args, request, hashing)?;
+    let mut inserted = 0;
+    let progress = Progress::new("inserting keys", keys.total());
+    keys.in_order_hashed(&progress, threads(), hashing, |hashes| {
+        filter.insert_batch(&Hashes(hashes));
+        inserted += hashes.len() as u64;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok((StoredFilter::Removing(filter), inserted))
+}
+
+fn from_spool(
+    args: &Args,
+    request: &Request,
+    hashing: &Hashing,
+    spool: &mut HashSpool,
+) -> Result<StoredFilter, Refusal> {
+    let progress = Progress::new("inserting keys", Some(8 * spool.len()));
+    if args.native.removable {
+        let mut filter = removing(args, request, hashing)?;
+        spool.read(&progress, |hashes| {
+            filter.insert_batch(&Hashes(hashes));
+        })?;
+        return Ok(StoredFilter::Removing(filter));
+    }
+    let mut builder = Builder::new(empty(args, request, hashing)?, 1);
+    spool.read(&progress, |hashes| builder.insert_batch(&Hashes(hashes)))?;
+    Ok(plain(builder.finish()))
+}
+
+fn plain(filter: NativeFilter) -> StoredFilter {
+    StoredFilter::Plain(GuardedFilter::from(filter))
+}
+
+fn removing(args: &Args, request: &Request, hashing: &Hashing) -> Result<RemovingFilter, SizeError> {
+    let mut filter = RemovingFilter::from_plan(&Plan::new(request)?, hashing.clone())?;
+    filter.set_label(args.native.label.as_deref().unwrap_or_default());
+    filter.store_secret(args.native.store_secret);
+    Ok(filter)
+}
+
+fn chain(args: &Args, first: u64, fpr: f64, hashing: &Hashing) -> Result<GrowingFilter, SizeError> {
+    let mut filter = GrowingFilter::new(first, fpr, hashing.clone())?;
+    filter.set_label(args.native.label.as_deref().unwrap_or_default());
+    filter.store_secret(args.native.store_secret);
+    Ok(filter)
+}
+
+/// A growing filter, as asked for: keys are read once.
+fn growing(
+    args: &Args,
+    target: Target,
+    keys: &mut Keys,
+    hashing: &Hashing,
+) -> Result<(StoredFilter, u64), Refusal> {
+    let Target::Fpr(fpr) = target else {
+        return Err(Failure::new("--growing", "the size follows from the keys that come: give --fpr").into());
+    };
+    let first = match args.expected_keys {
+        Some(expected_keys) => expected_keys,
+        None if keys.are_plain_files() => count(keys)?.max(1000),
+        None => FIRST,
+    };
+    let mut filter = chain(args, first, fpr, hashing)?;
+    let inserted = insert_growing(&mut filter, keys, hashing)?;
+    Ok((StoredFilter::Growing(filter), inserted))
+}
+
+fn insert_growing(filter: &mut GrowingFilter, keys: &mut Keys, hashing: &Hashing) -> Result<u64, Failure> {
+    let mut inserted = 0;
+    let progress = Progress::new("inserting keys", keys.total());
+    keys.in_order_hashed(&progress, threads(), hashing, |hashes| {
+        insert(filter, hashes)?;
+        inserted += hashes.len() as u64;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(inserted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::input::KeyFormat;
+    use std::io::Write;
+
+    #[test]
+    fn keys_that_cannot_be_kept_make_the_filter_grow_and_none_is_lost() {
+        let mut packed = tempfile::NamedTempFile::new().unwrap();
+        let mut gzip = flate2::write::GzEncoder::new(&mut packed, flate2::Compression::fast());
+        (0..300_000).for_each(|i| writeln!(gzip, "key-{i}").unwrap());
+        gzip.finish().unwrap();
+        let files = [packed.path().to_owned()];
+        let format = KeyFormat { end: b'\n', hex: false, typed: None };
+        let (hashing, room) = (Hashing::default(), 100_000);
+        let spool = || HashSpool::new(room, "/no/such/directory".into());
+
+        let mut keys = Keys::new(&files, format).unwrap();
+        let begin =
+            |first| Some(GrowingFilter::with_fpr(first, 0.01).map_err(|e| Failure::size(Name::Native, &e)));
+        let Ok(Collected::Growing(filter, 300_000)) = collect(&mut keys, &hashing, spool(), begin) else {
+            panic!("it did not grow")
+        };
+        assert!((0..300_000).all(|i| filter.may_contain(format!("key-{i}").as_bytes())));
+        assert!(filter.first_keys() > 0 && filter.first_keys() <= room as u64 && filter.links().len() > 1);
+
+        let mut keys = Keys::new(&files, format).unwrap();
+        let refused = collect(&mut keys, &hashing, spool(), |_| None).err().unwrap();
+        assert!(refused.to_string().contains("cannot keep the keys"), "{refused}");
+    }
+}

@@ -1,0 +1,123 @@
+//! Where what has been seen is kept between runs.
+
+use super::Args;
+use super::seen::Seen;
+use crate::destination::Destination;
+use crate::error::Failure;
+use crate::input::Keys;
+use crate::output;
+use crate::text;
+use fullbloom::native::{NativeFilter, RotatingFilter, StoredFilter};
+use std::path::Path;
+use std::time::SystemTime;
+
+/// The file of `--state`.
+pub struct State<'a> {
+    path: &'a Path,
+    destination: Destination<'a>,
+    is_there: bool,
+}
+
+impl<'a> State<'a> {
+    pub fn new(path: &'a Path, keys: &Keys) -> Result<State<'a>, Failure> {
+        if path == Path::new("-") {
+            return Err(Failure::new("--state", "is a file, not a stream"));
+        }
+        if keys.include(path) {
+            return Err(Failure::new(path.display(), "is a key file and would be overwritten by the filter"));
+        }
+        let destination = Destination::new(path)?;
+        // A file that cannot be looked at is there: to begin anew would be to forget its keys.
+        let looked = path.try_exists();
+        let is_there = looked.map_err(|e| Failure::new(path.display(), format_args!("cannot open: {e}")))?;
+        Ok(State { path, destination, is_there })
+    }
+
+    /// Whether there was a run before.
+    pub fn exists(&self) -> bool {
+        self.is_there
+    }
+
+    /// What earlier runs have seen; it keeps the form and the size it was made with, and a word is said where others are asked.
+    pub fn load(&self, args: &Args) -> Result<Seen, Failure> {
+        let path = self.path.display();
+        let mut stored = StoredFilter::load(self.path)?;
+        if let Some(secret) = args.secret.read()? {
+            stored = stored.unlock(&secret).map_err(|e| Failure::new(&path, e))?;
+        }
+        if stored.is_locked() {
+            return Err(Failure::new(&path, "the filter is keyed, and its secret is not in the file")
+                .hint("give --secret FILE"));
+        }
+        let form = stored.form();
+        if args.rotation.is_given() && form != "rotating" {
+            return Err(Failure::new(&path, format_args!("is a {form} filter, which forgets nothing"))
+                .hint("--rotate is for a state that was begun with it: name another file"));
+        }
+        match stored {
+            StoredFilter::Plain(guarded) => {
+                let filter = guarded
+                    .into_filter()
+                    .map_err(|_| Failure::new(&path, "the filter has exceptions and takes no more keys"))?;
+                self.warn_of_size(args, &filter);
+                Ok(Seen::Fixed(filter))
+            }
+            StoredFilter::Growing(filter) => {
+                if args.expected_keys.is_some() {
+                    let why = "a state that grows, which --expected-keys does not change";
+                    output::warning(&format!("{path}: {why}"));
+                }
+                self.warn_of_rate(args, filter.planned_fpr());
+                Ok(Seen::Growing(filter))
+            }
+            StoredFilter::Rotating(filter) => {
+                self.warn_of_rate(args, filter.planned_fpr());
+                self.look_at_times(args, &filter)?;
+                Ok(Seen::Rotating(filter))
+            }
+            _ => Err(Failure::new(&path, format_args!("is a {form} filter, which is no state of unique"))
+                .hint("fullbloom insert and fullbloom remove change it")),
+        }
+    }
+
+    /// Replaces the file, whole or not at all.
+    pub fn save(&self, seen: &Seen) -> Result<(), Failure> {
+        self.destination.write(|out| seen.write_to(out))
+    }
+
+    fn warn_of_size(&self, args: &Args, filter: &NativeFilter) {
+        let (path, made_for) = (self.path.display(), filter.expected_keys());
+        if args.expected_keys.is_some_and(|asked| asked != made_for) {
+            output::warning(&format!(
+                "{path}: made for {made_for} keys, which --expected-keys does not change"
+            ));
+        }
+        self.warn_of_rate(args, filter.planned_fpr());
+    }
+
+    fn warn_of_rate(&self, args: &Args, planned: f64) {
+        if args.fpr.is_some_and(|asked| planned > asked * 1.01) {
+            let (path, rate) = (self.path.display(), text::rate(planned));
+            output::warning(&format!("{path}: made for a rate of {rate}, which --fpr does not change"));
+        }
+    }
+
+    fn look_at_times(&self, args: &Args, filter: &RotatingFilter) -> Result<(), Failure> {
+        let path = self.path.display();
+        if args.rotation.asked()?.is_some_and(|asked| asked != filter.rotation()) {
+            let why = "made for another rotation, which the options do not change; see fullbloom inspect";
+            output::warning(&format!("{path}: {why}"));
+        }
+        // Stands still, or was wrong: either way somebody should look at it.
+        let now = SystemTime::now();
+        if let Ok(ahead) = filter.time().duration_since(now)
+            && ahead.as_secs() >= 60
+        {
+            output::warning(&format!(
+                "{path}: was last used at {}, which is yet to come: one of the two clocks is wrong",
+                text::time(filter.time())
+            ));
+        }
+        Ok(())
+    }
+}

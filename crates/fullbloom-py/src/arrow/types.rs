@@ -1,0 +1,94 @@
+//! Which Arrow types can be keys, and how their values are laid out.
+#![allow(unsafe_code)]
+
+use super::abi::Schema;
+use crate::errors::{value, wrong_type};
+use pyo3::prelude::*;
+use std::ffi::CStr;
+
+/// A type of keys.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Type {
+    /// Integers of so many bytes.
+    Int { width: usize, signed: bool },
+    /// Text or bytes with 32-bit offsets.
+    Narrow,
+    /// Text or bytes with 64-bit offsets.
+    Wide,
+    /// Text or bytes as views: short ones in place, long ones in other buffers.
+    View,
+    /// Bytes, so many for each value.
+    Fixed(usize),
+    /// Nothing but nulls.
+    Null,
+    /// Numbers of values in a list.
+    Dictionary { width: usize, signed: bool, values: Box<Type> },
+    /// A table of one column.
+    Table(Box<Type>),
+}
+
+impl Type {
+    /// The type that a schema describes; refused if its values cannot be keys.
+    pub(super) fn of(schema: &Schema) -> PyResult<Type> {
+        if schema.release.is_none() || schema.format.is_null() {
+            return Err(value("the Arrow schema has been released"));
+        }
+        // SAFETY: a schema that is not released has a format, which ends with a NUL.
+        let format = unsafe { CStr::from_ptr(schema.format) }.to_str().unwrap_or_default();
+        let plain = match format {
+            "c" => Type::Int { width: 1, signed: true },
+            "C" => Type::Int { width: 1, signed: false },
+            "s" => Type::Int { width: 2, signed: true },
+            "S" => Type::Int { width: 2, signed: false },
+            "i" => Type::Int { width: 4, signed: true },
+            "I" => Type::Int { width: 4, signed: false },
+            "l" => Type::Int { width: 8, signed: true },
+            "L" => Type::Int { width: 8, signed: false },
+            "u" | "z" => Type::Narrow,
+            "U" | "Z" => Type::Wide,
+            "vu" | "vz" => Type::View,
+            "n" => Type::Null,
+            "+s" => return Type::of_table(schema),
+            other => match other.strip_prefix("w:").and_then(|width| width.parse().ok()) {
+                Some(width) => Type::Fixed(width),
+                None => return Err(no_key(other)),
+            },
+        };
+        if schema.dictionary.is_null() {
+            return Ok(plain);
+        }
+        // SAFETY: not null, so by the specification a schema that lives as long as this one.
+        let values = Type::of(unsafe { &*schema.dictionary })?;
+        match (plain, &values) {
+            (
+                Type::Int { width, signed },
+                Type::Int { .. } | Type::Narrow | Type::Wide | Type::View | Type::Fixed(_),
+            ) => Ok(Type::Dictionary { width, signed, values: Box::new(values) }),
+            _ => Err(no_key("a dictionary of dictionaries")),
+        }
+    }
+
+    fn of_table(schema: &Schema) -> PyResult<Type> {
+        if schema.n_children != 1 || schema.children.is_null() {
+            let told = "keys are one column, and this table has";
+            return Err(wrong_type(format_args!("{told} {}: select one of them", schema.n_children)));
+        }
+        // SAFETY: by the specification one child, which lives as long as this schema.
+        match Type::of(unsafe { &**schema.children })? {
+            Type::Table(_) => Err(no_key("a struct within a struct")),
+            column => Ok(Type::Table(Box::new(column))),
+        }
+    }
+}
+
+fn no_key(format: &str) -> PyErr {
+    let what = match format.as_bytes() {
+        [b'e' | b'f' | b'g'] => "floating-point numbers",
+        [b'b'] => "booleans",
+        [b't', ..] => "dates and times (cast them to int64)",
+        [b'd', ..] => "decimals (cast them to text)",
+        [b'+', ..] => "nested values",
+        _ => format,
+    };
+    wrong_type(format_args!("keys are integers, text or bytes, not Arrow's {what}"))
+}

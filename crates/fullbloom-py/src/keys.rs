@@ -1,0 +1,291 @@
+//! A Python object as keys: one, or many.
+
+use crate::arrow::{Answers, BooleanArray, Chunks};
+use crate::column::Column;
+use crate::errors::wrong_type;
+use crate::run::Run;
+use fullbloom::native::Offsets;
+use pyo3::exceptions::PyOverflowError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyIterator, PyList, PyString};
+use std::borrow::Cow;
+
+/// Python objects are gathered in groups of this many.
+const GROUP: usize = 4096;
+
+/// One key.
+pub enum Key<'a> {
+    /// Text in UTF-8, or bytes.
+    Bytes(Cow<'a, [u8]>),
+    /// An integer, a negative one in two's complement.
+    Number(u64),
+}
+
+impl<'a> Key<'a> {
+    /// The key that an object is; `None` if it is none, but may hold many.
+    pub fn of(object: &'a Bound<'_, PyAny>) -> PyResult<Option<Key<'a>>> {
+        if let Ok(text) = object.cast::<PyString>() {
+            return Ok(Some(Key::Bytes(Cow::Borrowed(text.to_str()?.as_bytes()))));
+        }
+        if let Ok(bytes) = object.cast::<PyBytes>() {
+            return Ok(Some(Key::Bytes(Cow::Borrowed(bytes.as_bytes()))));
+        }
+        if object.is_instance_of::<PyBool>() {
+            return Err(wrong_type("a bool is no key; keys are str, bytes and int"));
+        }
+        if object.is_instance_of::<PyInt>() {
+            return number(object).map(|number| Some(Key::Number(number)));
+        }
+        if let Ok(bytes) = object.cast::<PyByteArray>() {
+            return Ok(Some(Key::Bytes(Cow::Owned(bytes.to_vec()))));
+        }
+        // NumPy's integers; its arrays of one have the method too.
+        if object.hasattr("__index__")? && !object.hasattr("__len__")? {
+            return number(object).map(|number| Some(Key::Number(number)));
+        }
+        Ok(None)
+    }
+
+    /// As [`of`](Key::of), for where there must be a key.
+    pub fn required(object: &'a Bound<'_, PyAny>) -> PyResult<Key<'a>> {
+        Key::of(object)?.ok_or_else(|| no_key(object))
+    }
+}
+
+fn number(object: &Bound<'_, PyAny>) -> PyResult<u64> {
+    if let Ok(number) = object.extract::<i64>() {
+        return Ok(number.cast_unsigned());
+    }
+    object.extract::<u64>().map_err(|e| {
+        if e.is_instance_of::<PyOverflowError>(object.py()) {
+            return PyOverflowError::new_err("an integer key has 64 bits: from -2**63 to 2**64 - 1");
+        }
+        e
+    })
+}
+
+fn no_key(object: &Bound<'_, PyAny>) -> PyErr {
+    let name = object.get_type().name().map_or_else(|_| "this".to_owned(), |name| name.to_string());
+    wrong_type(format_args!("keys are str, bytes and int, not {name}"))
+}
+
+/// Many keys.
+pub enum Source<'py> {
+    /// An array.
+    Column(Column),
+    /// Arrow's.
+    Arrow(Chunks),
+    /// Anything that can be iterated over.
+    Objects(Bound<'py, PyAny>),
+}
+
+impl<'py> Source<'py> {
+    /// The keys that an object holds.
+    pub fn of(object: &Bound<'py, PyAny>) -> PyResult<Source<'py>> {
+        if Key::of(object)?.is_some() {
+            return Err(wrong_type("this takes many keys: put the one into a list"));
+        }
+        if let Some(chunks) = Chunks::of(object)? {
+            return Ok(Source::Arrow(chunks));
+        }
+        if let Some(column) = Column::of(object)? {
+            return Ok(Source::Column(column));
+        }
+        if object.hasattr("__iter__")? || object.hasattr("__getitem__")? {
+            return Ok(Source::Objects(object.clone()));
+        }
+        Err(no_key(object))
+    }
+
+    /// How many keys there are. What can be read but once is read and kept.
+    pub fn count(&mut self, py: Python<'py>) -> PyResult<u64> {
+        match self {
+            Source::Column(column) => Ok(column.elements().count() as u64),
+            Source::Arrow(chunks) => py.detach(|| chunks.count()),
+            Source::Objects(object) => {
+                if let Ok(len) = object.len() {
+                    return Ok(len as u64);
+                }
+                let list = PyList::empty(py);
+                list.call_method1("extend", (&*object,))?;
+                let len = list.len() as u64;
+                *object = list.into_any();
+                Ok(len)
+            }
+        }
+    }
+}
+
+impl<'py> Source<'py> {
+    /// Hands on all keys that are not null, detached from Python. With `keep`, which needs them counted before, they can be
+    /// had again.
+    pub fn each(
+        &mut self,
+        py: Python<'py>,
+        keep: bool,
+        mut each: impl FnMut(Run<'_>) -> PyResult<()> + Send,
+    ) -> PyResult<()> {
+        match self {
+            Source::Column(column) => {
+                let elements = column.elements();
+                py.detach(|| elements.runs(each))
+            }
+            Source::Arrow(chunks) if keep => {
+                let mut kept = chunks.kept();
+                py.detach(|| kept.try_for_each(|chunk| chunk.runs_without_nulls(&mut each)))
+            }
+            Source::Arrow(chunks) => py.detach(|| {
+                while let Some(chunk) = chunks.next()? {
+                    chunk.runs_without_nulls(&mut each)?;
+                }
+                Ok(())
+            }),
+            Source::Objects(object) => {
+                let mut objects = object.try_iter()?;
+                let mut gathered = Gathered::default();
+                while gathered.fill(&mut objects)? {
+                    py.detach(|| gathered.runs(&mut each))?;
+                    py.check_signals()?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Asks for all keys, detached from Python; nulls are answered no.
+    pub fn ask(
+        &mut self,
+        py: Python<'py>,
+        mut ask: impl FnMut(Run<'_>, &mut [bool]) -> PyResult<()> + Send,
+    ) -> PyResult<Answered<'py>> {
+        match self {
+            Source::Column(column) => {
+                let elements = column.elements();
+                let bytes = PyByteArray::new_with(py, elements.count(), |bytes| {
+                    py.detach(|| elements.ask(&mut ask, bytes))
+                })?;
+                Ok(Answered::Bytes(bytes))
+            }
+            Source::Arrow(chunks) => {
+                let answers = py.detach(|| {
+                    let mut answers = Answers::default();
+                    while let Some(chunk) = chunks.next()? {
+                        answers.reserve(chunk.count());
+                        chunk.ask(&mut ask, |some| answers.push(some))?;
+                    }
+                    PyResult::Ok(answers.finish())
+                })?;
+                Ok(Answered::Arrow(answers))
+            }
+            Source::Objects(object) => {
+                let mut objects = object.try_iter()?;
+                let mut gathered = Gathered::default();
+                let mut answers = Vec::new();
+                while gathered.fill(&mut objects)? {
+                    let first = answers.len();
+                    answers.resize(first + gathered.count(), 0);
+                    py.detach(|| gathered.ask(&mut ask, &mut answers[first..]))?;
+                    py.check_signals()?;
+                }
+                Ok(Answered::Bytes(PyByteArray::new(py, &answers)))
+            }
+        }
+    }
+}
+
+/// Answers, in the form that fits the keys.
+pub enum Answered<'py> {
+    /// A byte of 0 or 1 each.
+    Bytes(Bound<'py, PyByteArray>),
+    /// Arrow's.
+    Arrow(BooleanArray),
+}
+
+/// Some Python objects, brought into runs.
+#[derive(Default)]
+pub struct Gathered {
+    kinds: Vec<Kind>,
+    numbers: Vec<u64>,
+    data: Vec<u8>,
+    offsets: Vec<i64>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Number,
+    Bytes,
+    Null,
+}
+
+impl Gathered {
+    /// Takes the next keys; false if there are none. `None` is a null.
+    pub fn fill(&mut self, keys: &mut Bound<'_, PyIterator>) -> PyResult<bool> {
+        self.kinds.clear();
+        self.numbers.clear();
+        self.data.clear();
+        self.offsets.clear();
+        self.offsets.push(0);
+        for object in keys.by_ref().take(GROUP) {
+            let object = object?;
+            if object.is_none() {
+                self.kinds.push(Kind::Null);
+                continue;
+            }
+            match Key::required(&object)? {
+                Key::Number(number) => {
+                    self.numbers.push(number);
+                    self.kinds.push(Kind::Number);
+                }
+                Key::Bytes(bytes) => {
+                    self.data.extend_from_slice(&bytes);
+                    self.offsets.push(self.data.len() as i64);
+                    self.kinds.push(Kind::Bytes);
+                }
+            }
+        }
+        Ok(!self.kinds.is_empty())
+    }
+
+    /// How many there are, nulls included.
+    pub fn count(&self) -> usize {
+        self.kinds.len()
+    }
+
+    /// Hands on those that are not null: numbers, and then the others.
+    pub fn runs(&self, mut each: impl FnMut(Run<'_>) -> PyResult<()>) -> PyResult<()> {
+        if !self.numbers.is_empty() {
+            each(Run::Numbers(&self.numbers))?;
+        }
+        if self.offsets.len() > 1 { each(self.bytes()) } else { Ok(()) }
+    }
+
+    fn bytes(&self) -> Run<'_> {
+        Run::Wide(Offsets::new(&self.data, &self.offsets).expect("offsets of pieces put together grow"))
+    }
+
+    /// Asks for all, a byte of 0 or 1 each; nulls are answered no.
+    pub fn ask(
+        &self,
+        ask: &mut impl FnMut(Run<'_>, &mut [bool]) -> PyResult<()>,
+        answers: &mut [u8],
+    ) -> PyResult<()> {
+        let mut of_numbers = vec![false; self.numbers.len()];
+        let mut of_bytes = vec![false; self.offsets.len() - 1];
+        if !of_numbers.is_empty() {
+            ask(Run::Numbers(&self.numbers), &mut of_numbers)?;
+        }
+        if !of_bytes.is_empty() {
+            ask(self.bytes(), &mut of_bytes)?;
+        }
+        let (mut of_numbers, mut of_bytes) = (of_numbers.into_iter(), of_bytes.into_iter());
+        for (answer, kind) in answers.iter_mut().zip(&self.kinds) {
+            let of_kind = match kind {
+                Kind::Number => of_numbers.next(),
+                Kind::Bytes => of_bytes.next(),
+                Kind::Null => None,
+            };
+            *answer = of_kind.unwrap_or_default().into();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,117 @@
+//! Keys in the forms that a filter takes at once.
+
+use fullbloom::dialect::Name;
+use fullbloom::native::{Keys, Offsets};
+use fullbloom::typed::{TypeError, Value};
+
+/// Some keys, one after the other.
+#[derive(Debug, Clone, Copy)]
+pub enum Run<'a> {
+    /// Integers of 64 bits, negative ones in two's complement.
+    Numbers(&'a [u64]),
+    /// Bytes wherever they are.
+    Slices(&'a [&'a [u8]]),
+    /// Bytes in one buffer, as in Arrow.
+    Narrow(Offsets<'a, i32>),
+    /// The same with wide offsets.
+    Wide(Offsets<'a, i64>),
+}
+
+/// Calls `$body` with `$keys` standing for the keys in the form they have.
+macro_rules! with_keys {
+    ($run:expr, $keys:ident => $body:expr) => {
+        match $run {
+            $crate::run::Run::Numbers(numbers) => {
+                let $keys = &fullbloom::native::Column(numbers);
+                $body
+            }
+            $crate::run::Run::Slices($keys) => $body,
+            $crate::run::Run::Narrow(offsets) => {
+                let $keys = &offsets;
+                $body
+            }
+            $crate::run::Run::Wide(offsets) => {
+                let $keys = &offsets;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use with_keys;
+
+/// Keys are handed to other dialects than native in groups of this many.
+const GROUP: usize = 512;
+
+/// Long runs are asked and inserted in pieces of this many keys: answers of a piece stay in the cache, and between two pieces
+/// another thread can have the filter.
+pub const PIECE: usize = 1 << 16;
+
+impl<'a> Run<'a> {
+    /// The same keys in pieces.
+    pub fn pieces(self) -> impl Iterator<Item = Run<'a>> {
+        let count = self.count();
+        (0..count).step_by(PIECE).map(move |first| {
+            let keys = first..count.min(first + PIECE);
+            match self {
+                Run::Numbers(numbers) => Run::Numbers(&numbers[keys]),
+                Run::Slices(slices) => Run::Slices(&slices[keys]),
+                Run::Narrow(offsets) => Run::Narrow(offsets.part(keys)),
+                Run::Wide(offsets) => Run::Wide(offsets.part(keys)),
+            }
+        })
+    }
+
+    /// How many keys there are.
+    pub fn count(&self) -> usize {
+        match self {
+            Run::Slices(slices) => slices.len(),
+            Run::Numbers(numbers) => numbers.len(),
+            Run::Narrow(offsets) => offsets.count(),
+            Run::Wide(offsets) => offsets.count(),
+        }
+    }
+
+    /// Whether they are numbers, which some dialects hash in another way.
+    pub fn is_numbers(&self) -> bool {
+        matches!(self, Run::Numbers(_))
+    }
+
+    /// The keys as this dialect's bytes, in groups, each with the number of its first key.
+    pub fn in_groups(&self, dialect: Name, mut each: impl FnMut(usize, &[&[u8]])) -> Result<(), TypeError> {
+        match self {
+            Run::Slices(slices) => each(0, slices),
+            Run::Narrow(offsets) => groups_of((0..offsets.count()).map(|i| offsets.get(i)), each),
+            Run::Wide(offsets) => groups_of((0..offsets.count()).map(|i| offsets.get(i)), each),
+            Run::Numbers(numbers) => {
+                for (group, numbers) in numbers.chunks(GROUP).enumerate() {
+                    let keys = numbers.iter().map(|&number| number_key(number, dialect));
+                    let keys = keys.collect::<Result<Vec<_>, _>>()?;
+                    let slices: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
+                    each(group * GROUP, &slices);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of an integer.
+pub fn number_key(number: u64, dialect: Name) -> Result<fullbloom::typed::Key<'static>, TypeError> {
+    Value::Long(number.cast_signed()).key(dialect)
+}
+
+fn groups_of<'a>(keys: impl Iterator<Item = &'a [u8]>, mut each: impl FnMut(usize, &[&[u8]])) {
+    let mut group: Vec<&[u8]> = Vec::with_capacity(GROUP);
+    let mut first = 0;
+    for key in keys {
+        group.push(key);
+        if group.len() == GROUP {
+            each(first, &group);
+            first += GROUP;
+            group.clear();
+        }
+    }
+    if !group.is_empty() {
+        each(first, &group);
+    }
+}

@@ -1,0 +1,442 @@
+//! A filter for a number of keys that nobody knows: a chain of filters, each for twice as many keys as the one before.
+//!
+//! ```text
+//!   link 0       link 1            link 2                        …
+//!   | 1,000 |    |  2,000   |      |        4,000        |          keys it takes
+//!   fpr / 2      fpr / 6           fpr / 12                         its rate: fpr / ((i + 1) · (i + 2))
+//! ```
+//!
+//! A key is asked of all links, so their rates add up. `1/2 + 1/6 + 1/12 + …` is less than one however many there are
+//! (the first `n` sum to `n / (n + 1)`), so the whole stays under the asked rate at any size. That is cheaper than rates which
+//! halve: the eighteenth link, which takes a chain from a thousand to a hundred million keys, needs 12 bits for each key
+//! more than one filter would, not 26. A full link takes no more keys, to the key: no batch overruns it, and the chain is the
+//! same however the keys are cut into batches.
+
+use super::hashing::Hashing;
+use super::keys::{Hashes, Keys};
+use super::plan::Plan;
+use super::{NativeFilter, Secret};
+use crate::bits::Owned;
+use crate::error::{DecodeError, MergeError, SizeError};
+use crate::sizing::{Request, Target};
+
+/// Keys worked on at once.
+pub(super) const CHUNK: usize = 1024;
+
+/// Room for fewer keys than this is filled one by one: a batch for each new key would cost more.
+const WORTH_A_BATCH: u64 = 64;
+
+/// The most links, of all generations together, that are written and read.
+pub(super) const MAX_LINKS: usize = 4096;
+
+/// A native filter that grows: a chain of [`NativeFilter`]s whose rates add up to less than the asked one.
+///
+/// For keys whose number is not known before they come. It costs: a key is asked of every link, and the memory is that of
+/// a filter at a lower rate. Where the number can be known, or a bound of it, a [`NativeFilter`] of that size, folded at the
+/// end ([`NativeFilter::folded_to`]), is faster and smaller.
+///
+/// One thread inserts at a time: what is new depends on all links, so there is no form that takes keys through `&self`. For
+/// many threads there is [`SharedFilter`](super::SharedFilter), which has a fixed size.
+///
+/// ```
+/// use fullbloom::native::{Column, GrowingFilter};
+///
+/// let mut filter = GrowingFilter::with_fpr(1_000, 0.001)?; // a thousand keys to begin with
+/// let keys: Vec<u64> = (0..100_000).collect();
+/// filter.insert_batch(&Column(&keys))?;
+/// assert_eq!(filter.links().len(), 7);                      // 1,000 + 2,000 + … + 64,000
+/// assert_eq!(filter.count_batch(&Column(&keys)), 100_000);  // never a false no
+/// assert!(filter.expected_fpr() < 0.001);                   // at any size
+/// # Ok::<(), fullbloom::SizeError>(())
+/// ```
+#[derive(Debug)]
+pub struct GrowingFilter<S = Owned> {
+    /// At least one; keys go into the last.
+    pub(super) links: Vec<NativeFilter<S>>,
+    pub(super) growth: Growth,
+    /// Keyed, and the secret is not known: the check value of the right one.
+    pub(super) locked: Option<u64>,
+}
+
+/// How a chain grows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Growth {
+    /// The rate that the whole stays under.
+    pub(super) fpr: f64,
+    /// Keys of the first link.
+    pub(super) first: u64,
+}
+
+impl Growth {
+    pub(super) fn new(fpr: f64, first_keys: u64) -> Result<Growth, SizeError> {
+        if !(fpr > 0.0 && fpr < 1.0) {
+            return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr < 1" });
+        }
+        Ok(Growth { fpr, first: first_keys.max(1) })
+    }
+
+    /// An empty link that follows these.
+    fn link(&self, links: &[NativeFilter], hashing: &Hashing) -> Result<NativeFilter, SizeError> {
+        let last = links.last().map_or(0, NativeFilter::expected_keys);
+        let expected_keys = last.saturating_mul(2).max(self.first);
+        let i = links.len() as f64;
+        let plan = |fpr| Plan::new(&Request { expected_keys, target: Target::Fpr(fpr) });
+        let planned = plan(self.fpr / ((i + 1.0) * (i + 2.0))).or_else(|refused| match refused {
+            // Hashes of 64 bits collide: with very many keys at a very low rate a link's own share may be out of reach, but
+            // what the others have left is not.
+            SizeError::Unreachable { .. } if !links.is_empty() => {
+                let left = self.fpr - links.iter().map(NativeFilter::planned_fpr).sum::<f64>();
+                if left > 0.0 { plan(left / 2.0).map_err(|_| refused) } else { Err(refused) }
+            }
+            _ => Err(refused),
+        });
+        NativeFilter::from_plan(&planned?, hashing.clone())
+    }
+}
+
+impl GrowingFilter {
+    /// An empty filter whose rate stays under `fpr`, and whose first link takes `first_keys` keys: best about as many as
+    /// are likely to come, for then there is one link. At least 1 is taken.
+    pub fn with_fpr(first_keys: u64, fpr: f64) -> Result<Self, SizeError> {
+        Self::new(first_keys, fpr, Hashing::default())
+    }
+
+    /// As [`with_fpr`](Self::with_fpr), hashing with this seed or secret.
+    pub fn new(first_keys: u64, fpr: f64, hashing: Hashing) -> Result<Self, SizeError> {
+        let growth = Growth::new(fpr, first_keys)?;
+        Ok(GrowingFilter { links: vec![growth.link(&[], &hashing)?], growth, locked: None })
+    }
+
+    /// Adds a key; true if it was surely not there before.
+    ///
+    /// # Errors
+    /// When the memory for a further link cannot be had; the key is then not in.
+    pub fn insert(&mut self, key: &[u8]) -> Result<bool, SizeError> {
+        self.insert_hash(self.hash(key))
+    }
+
+    /// As [`insert`](Self::insert), for a hash made before.
+    pub fn insert_hash(&mut self, hash: u64) -> Result<bool, SizeError> {
+        if self.links.iter().rev().any(|link| link.may_contain_hash(hash)) {
+            return Ok(false);
+        }
+        self.make_room()?;
+        Ok(self.links.last_mut().expect("a chain has a link").insert_hash(hash))
+    }
+
+    /// Adds many keys; how many were new.
+    ///
+    /// # Errors
+    /// When the memory for a further link cannot be had; some of the keys are then in.
+    pub fn insert_batch<K: Keys + ?Sized>(&mut self, keys: &K) -> Result<u64, SizeError> {
+        let mut new = [false; CHUNK];
+        self.insert_chunks(keys, |filter, _, hashes| {
+            filter.insert_until(hashes, &mut new[..hashes.len()], u64::MAX).map(|(_, count)| count)
+        })
+    }
+
+    /// Adds many keys in order, and tells of each whether it was new: the second of two equal ones is not.
+    ///
+    /// # Errors
+    /// As [`insert_batch`](Self::insert_batch).
+    ///
+    /// # Panics
+    /// If `new` is not as long as there are keys.
+    pub fn insert_batch_new<K: Keys + ?Sized>(
+        &mut self,
+        keys: &K,
+        new: &mut [bool],
+    ) -> Result<u64, SizeError> {
+        assert_eq!(keys.count(), new.len(), "one answer for each key");
+        self.insert_chunks(keys, |filter, start, hashes| {
+            let new = &mut new[start..][..hashes.len()];
+            filter.insert_until(hashes, new, u64::MAX).map(|(_, count)| count)
+        })
+    }
+
+    fn insert_chunks<K: Keys + ?Sized>(
+        &mut self,
+        keys: &K,
+        mut insert: impl FnMut(&mut Self, usize, &[u64]) -> Result<u64, SizeError>,
+    ) -> Result<u64, SizeError> {
+        let hasher = self.links[0].hasher.clone();
+        let mut hashes = [0; CHUNK];
+        let mut count = 0;
+        for start in (0..keys.count()).step_by(CHUNK) {
+            let hashes = &mut hashes[..CHUNK.min(keys.count() - start)];
+            keys.hash_into(&hasher, start, hashes);
+            count += insert(self, start, hashes)?;
+        }
+        Ok(count)
+    }
+
+    /// Adds hashes in order until `most` of them were new; how many were looked at, and how many new.
+    pub(super) fn insert_until(
+        &mut self,
+        hashes: &[u64],
+        new: &mut [bool],
+        most: u64,
+    ) -> Result<(usize, u64), SizeError> {
+        let (mut done, mut count) = (0, 0);
+        while done < hashes.len() && count < most {
+            let len = CHUNK.min(hashes.len() - done);
+            let (hashes, new) = (&hashes[done..][..len], &mut new[done..][..len]);
+            if self.is_full() {
+                // Known keys make no link; the first that is new does.
+                let mut left = Left::all(hashes);
+                self.drop_known(&mut left);
+                let known = left.places().next().unwrap_or(len);
+                new[..known].fill(false);
+                done += known;
+                if known < len {
+                    self.make_room()?;
+                }
+                continue;
+            }
+            let (last, older) = self.links.split_last_mut().expect("a chain has a link");
+            let room = last.expected_keys().saturating_sub(last.keys()).min(most - count);
+            let (looked_at, added) = if older.is_empty() {
+                last.insert_until(hashes, new, room)
+            } else {
+                let mut left = Left::all(hashes);
+                older.iter().rev().for_each(|link| left.drop_known(link));
+                let mut answers = [false; CHUNK];
+                let (used, added) = last.insert_until(left.hashes(), &mut answers[..left.len], room);
+                new.fill(false);
+                left.places().zip(&answers[..used]).for_each(|(at, answer)| new[at] = *answer);
+                // The rest must also be asked of the link that has just become full.
+                (left.places().nth(used).unwrap_or(len), added)
+            };
+            done += looked_at;
+            count += added;
+        }
+        Ok((done, count))
+    }
+
+    fn is_full(&self) -> bool {
+        self.links.last().is_none_or(|last| last.keys() >= last.expected_keys())
+    }
+
+    /// A link that takes a key.
+    fn make_room(&mut self) -> Result<(), SizeError> {
+        if self.is_full() {
+            let next = self.growth.link(&self.links, self.hashing())?;
+            self.links.push(next);
+        }
+        Ok(())
+    }
+
+    /// Adds all keys of another chain with the same hash, by taking its links: the rate asked for becomes the sum of both,
+    /// and the number of keys an estimate, since the two may share some.
+    pub fn merge<T: AsRef<[u8]>>(&mut self, other: &GrowingFilter<T>) -> Result<(), MergeError> {
+        self.links[0].same_hash(&other.links[0])?;
+        if self.links.len() + other.links.len() > MAX_LINKS {
+            let why = "together they have more than 4096 links";
+            return Err(MergeError::Unsupported { dialect: "native", why });
+        }
+        let is_estimate = self.keys() > 0 && other.keys() > 0;
+        let theirs: Result<Vec<_>, _> = other.links.iter().map(NativeFilter::to_owned).collect();
+        let theirs = theirs.map_err(|e| match e {
+            SizeError::Memory { bytes } => DecodeError::Memory { bytes },
+            other => DecodeError::Geometry(other),
+        })?;
+        let (label, store) = (self.label().to_owned(), self.links[0].stores_secret());
+        self.links.extend(theirs);
+        // Each link's rate is what it was planned for, and the next is planned by the number of links: so the sum still stays
+        // under the sum of both. The largest must be the last, for the next shall be larger.
+        self.links.sort_by_key(NativeFilter::expected_keys);
+        for link in &mut self.links {
+            link.head.estimated |= is_estimate;
+            link.set_label("");
+        }
+        self.growth.fpr = (self.growth.fpr + other.growth.fpr).min(1.0 - f64::EPSILON);
+        self.set_label(&label);
+        self.store_secret(store);
+        Ok(())
+    }
+
+    /// The chain as one plain filter, if it has one link; else the chain back.
+    pub fn into_plain(mut self) -> Result<NativeFilter, GrowingFilter> {
+        match self.links.len() {
+            1 => Ok(self.links.remove(0)),
+            _ => Err(self),
+        }
+    }
+
+    /// Puts a text of the owner's on the filter; it is kept in the file. At most 65,535 bytes are kept.
+    pub fn set_label(&mut self, label: &str) {
+        self.links[0].set_label(label);
+    }
+
+    /// Whether the secret of a keyed filter goes into its file; see [`NativeFilter::store_secret`].
+    pub fn store_secret(&mut self, store: bool) {
+        self.links[0].store_secret(store);
+    }
+}
+
+impl NativeFilter {
+    /// Adds hashes in order until `most` of them were new; how many were looked at, and how many new.
+    fn insert_until(&mut self, hashes: &[u64], new: &mut [bool], most: u64) -> (usize, u64) {
+        let (mut done, mut count) = (0, 0);
+        while done < hashes.len() && count < most {
+            let room = most - count;
+            if room < WORTH_A_BATCH {
+                new[done] = self.insert_hash(hashes[done]);
+                count += u64::from(new[done]);
+                done += 1;
+                continue;
+            }
+            let len = room.min((hashes.len() - done) as u64) as usize;
+            count += self.insert_batch_new(&Hashes(&hashes[done..][..len]), &mut new[done..][..len]);
+            done += len;
+        }
+        (done, count)
+    }
+}
+
+impl<S: AsRef<[u8]>> GrowingFilter<S> {
+    /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate. A locked filter says "maybe" to
+    /// all.
+    pub fn may_contain(&self, key: &[u8]) -> bool {
+        self.may_contain_hash(self.hash(key))
+    }
+
+    /// As [`may_contain`](Self::may_contain), for a hash made before.
+    pub fn may_contain_hash(&self, hash: u64) -> bool {
+        // The last has half of all keys.
+        self.locked.is_some() || self.links.iter().rev().any(|link| link.may_contain_hash(hash))
+    }
+
+    /// The hash of a key, to be asked of several filters with the same seed or secret.
+    pub fn hash(&self, key: &[u8]) -> u64 {
+        self.links[0].hash(key)
+    }
+
+    /// Answers many keys, a `bool` each.
+    ///
+    /// # Panics
+    /// If `answers` is not as long as there are keys.
+    pub fn may_contain_batch<K: Keys + ?Sized>(&self, keys: &K, answers: &mut [bool]) {
+        assert_eq!(keys.count(), answers.len(), "one answer for each key");
+        let mut hashes = [0; CHUNK];
+        for (i, answers) in answers.chunks_mut(CHUNK).enumerate() {
+            let hashes = &mut hashes[..answers.len()];
+            keys.hash_into(&self.links[0].hasher, i * CHUNK, hashes);
+            let mut left = Left::all(hashes);
+            self.drop_known(&mut left);
+            answers.fill(true);
+            left.places().for_each(|at| answers[at] = false);
+        }
+    }
+
+    /// How many of these keys may be present.
+    pub fn count_batch<K: Keys + ?Sized>(&self, keys: &K) -> u64 {
+        let mut answers = vec![false; keys.count()];
+        self.may_contain_batch(keys, &mut answers);
+        answers.iter().filter(|answer| **answer).count() as u64
+    }
+
+    /// Takes out the hashes that may be present.
+    pub(super) fn drop_known(&self, left: &mut Left) {
+        if self.locked.is_some() {
+            left.len = 0;
+        }
+        self.links.iter().rev().for_each(|link| left.drop_known(link));
+    }
+
+    /// The filters of the chain, oldest first; keys go into the last.
+    pub fn links(&self) -> &[NativeFilter<S>] {
+        &self.links
+    }
+
+    /// How many insertions were told "new".
+    pub fn keys(&self) -> u64 {
+        self.links.iter().map(NativeFilter::keys).fold(0, u64::saturating_add)
+    }
+
+    /// Whether [`keys`](Self::keys) is an estimate: after a merge.
+    pub fn keys_are_estimated(&self) -> bool {
+        self.links.iter().any(NativeFilter::keys_are_estimated)
+    }
+
+    /// The rate asked for, which the filter stays under at any size.
+    pub fn planned_fpr(&self) -> f64 {
+        self.growth.fpr
+    }
+
+    /// Keys of the first link.
+    pub fn first_keys(&self) -> u64 {
+        self.growth.first
+    }
+
+    /// The rate of the filter as it is. Reads all arrays.
+    pub fn expected_fpr(&self) -> f64 {
+        all_told(self.links.iter().map(NativeFilter::expected_fpr))
+    }
+
+    /// The seed or secret of its hash.
+    pub fn hashing(&self) -> &Hashing {
+        self.links[0].hashing()
+    }
+
+    /// A text of the owner's, kept with the filter.
+    pub fn label(&self) -> &str {
+        self.links[0].label()
+    }
+
+    /// Whether it is keyed and its secret is not known; see [`unlock`](Self::unlock).
+    pub fn is_locked(&self) -> bool {
+        self.locked.is_some()
+    }
+
+    /// Gives a keyed filter its secret, after which it answers; refused when it is another filter's.
+    pub fn unlock(mut self, secret: &Secret) -> Result<Self, DecodeError> {
+        super::stored::unlock(&mut self.locked, self.links.iter_mut(), secret)?;
+        Ok(self)
+    }
+}
+
+/// The rate of filters that are all asked: a "yes" of any is a yes.
+pub(super) fn all_told(rates: impl Iterator<Item = f64>) -> f64 {
+    1.0 - rates.map(|rate| 1.0 - rate).product::<f64>()
+}
+
+/// Hashes that no filter has known so far, and their places in a batch.
+pub(super) struct Left {
+    hashes: [u64; CHUNK],
+    places: [u16; CHUNK],
+    len: usize,
+}
+
+impl Left {
+    /// All of them, at most [`CHUNK`].
+    pub(super) fn all(hashes: &[u64]) -> Left {
+        let mut left = Left { hashes: [0; CHUNK], places: [0; CHUNK], len: hashes.len() };
+        left.hashes[..hashes.len()].copy_from_slice(hashes);
+        left.places.iter_mut().enumerate().for_each(|(i, place)| *place = i as u16);
+        left
+    }
+
+    /// Takes out those that the filter knows.
+    fn drop_known<S: AsRef<[u8]>>(&mut self, filter: &NativeFilter<S>) {
+        let mut known = [false; CHUNK];
+        let known = &mut known[..self.len];
+        filter.may_contain_batch(&Hashes(&self.hashes[..self.len]), known);
+        let mut kept = 0;
+        for (i, known) in known.iter().enumerate() {
+            // Written in any case: which are known is anybody's guess, the CPU's too.
+            (self.hashes[kept], self.places[kept]) = (self.hashes[i], self.places[i]);
+            kept += usize::from(!known);
+        }
+        self.len = kept;
+    }
+
+    pub(super) fn hashes(&self) -> &[u64] {
+        &self.hashes[..self.len]
+    }
+
+    /// Where they are in the batch, rising.
+    pub(super) fn places(&self) -> impl Iterator<Item = usize> {
+        self.places[..self.len].iter().map(|place| usize::from(*place))
+    }
+}

@@ -1,0 +1,257 @@
+//! A filter that keys can be taken out of: the plain filter, and a counter of four bits for each of its bits.
+
+use super::filter::Head;
+use super::hashing::Hashing;
+use super::keys::Keys;
+use super::pipeline::Answers;
+use super::plan::Plan;
+use super::{NativeFilter, Secret};
+use crate::bits::Owned;
+use crate::error::{DecodeError, MergeError, SizeError};
+use crate::kernel::counters::{COUNTERS_LEN, Counted, Counters, full};
+use crate::kernel::lines::GROUP;
+use crate::probe::lines::{LINE, Lines};
+
+/// A native filter whose keys can be removed.
+///
+/// It is a [`NativeFilter`], which answers, and counters beside it: five times the memory in all. Answers, in batches too, are
+/// as fast as the plain filter's, and [`into_plain`](Self::into_plain) makes it one without copying a bit.
+///
+/// ```
+/// use fullbloom::native::RemovingFilter;
+///
+/// let mut filter = RemovingFilter::with_fpr(1_000, 0.001)?;
+/// filter.insert(b"alice");
+/// filter.insert(b"bob");
+/// assert!(filter.remove(b"alice"));       // taken out
+/// assert!(!filter.may_contain(b"alice"));
+/// assert!(!filter.remove(b"carol"));      // surely never inserted: refused
+/// assert!(filter.may_contain(b"bob"));    // never a false no, as long as only inserted keys are removed
+/// # Ok::<(), fullbloom::SizeError>(())
+/// ```
+///
+/// # Limits
+///
+/// - **Remove only what was inserted.** A key that was never inserted is refused unless the filter takes it for present, which
+///   happens at the filter's rate. Then bits of other keys may be cleared with it, and these be called absent.
+/// - **Insertions count.** A key inserted twice is there until it has been removed twice.
+/// - **Counters end at 15**, that is after the sixteenth key on one bit; such a bit is never cleared again, so nothing is lost, but
+///   keys that use it leave it behind. Chance does not lead there (with the keys it was made for, less than one bit in 10^14);
+///   the same key inserted many times does. [`full_counters`](Self::full_counters) tells how many there are.
+#[derive(Debug)]
+pub struct RemovingFilter<S = Owned> {
+    pub(super) filter: NativeFilter<S>,
+    /// Of each line its [`Counters`].
+    pub(super) counters: S,
+    /// Keyed, and the secret is not known: the check value of the right one.
+    pub(super) locked: Option<u64>,
+}
+
+/// Bytes of the counters of an array.
+pub(super) fn counters_len(bits_len: u64) -> u64 {
+    bits_len * (COUNTERS_LEN / LINE) as u64
+}
+
+impl RemovingFilter {
+    /// An empty filter for `expected_keys` keys at the rate `fpr`.
+    pub fn with_fpr(expected_keys: u64, fpr: f64) -> Result<Self, SizeError> {
+        let target = crate::sizing::Target::Fpr(fpr);
+        let request = crate::sizing::Request { expected_keys, target };
+        Self::from_plan(&Plan::new(&request)?, Hashing::default())
+    }
+
+    /// An empty filter of this plan, which speaks of the bits alone; counters take four times as much.
+    pub fn from_plan(plan: &Plan, hashing: Hashing) -> Result<Self, SizeError> {
+        let filter = NativeFilter::from_plan(plan, hashing)?;
+        let counters = Owned::zeroed(counters_len(filter.shape.byte_len()))?;
+        Ok(RemovingFilter { filter, counters, locked: None })
+    }
+
+    fn parts(&mut self) -> (Counted<'_>, &mut Head) {
+        let NativeFilter { shape, head, bits, .. } = &mut self.filter;
+        let lines = bits.as_mut().as_chunks_mut().0;
+        let counters = self.counters.as_mut().as_chunks_mut().0;
+        (Counted { lines, counters, probes: shape.probes }, head)
+    }
+
+    /// Adds a key; true if it was surely not there before. Either way it has to be removed once more.
+    pub fn insert(&mut self, key: &[u8]) -> bool {
+        self.insert_hash(self.filter.hash(key))
+    }
+
+    /// As [`insert`](Self::insert), for a hash made before.
+    pub fn insert_hash(&mut self, hash: u64) -> bool {
+        let shape = self.filter.shape;
+        let (counted, head) = self.parts();
+        head.keys = head.keys.saturating_add(1);
+        counted.add(shape.cpu, Lines::new(shape.layout, shape.blocks, hash))
+    }
+
+    /// Adds many keys; how many were new.
+    pub fn insert_batch<K: Keys + ?Sized>(&mut self, keys: &K) -> u64 {
+        self.insert_groups(keys, |_, _| {})
+    }
+
+    /// Adds many keys in order, and tells of each whether it was new: the second of two equal ones is not.
+    ///
+    /// # Panics
+    /// If `new` is not as long as there are keys.
+    pub fn insert_batch_new<K: Keys + ?Sized>(&mut self, keys: &K, new: &mut [bool]) -> u64 {
+        assert_eq!(keys.count(), new.len(), "one answer for each key");
+        let shape = self.filter.shape;
+        self.insert_groups(keys, |start, group| shape.bools(group, &mut new[start..]))
+    }
+
+    fn insert_groups<K: Keys + ?Sized>(&mut self, keys: &K, mut sink: impl FnMut(usize, Answers)) -> u64 {
+        let (shape, hasher) = (self.filter.shape, self.filter.hasher.clone());
+        let (Counted { lines, counters, .. }, head) = self.parts();
+        let mut new = 0;
+        shape.count_batch(lines, counters, keys, &hasher, |start, group| {
+            new += u64::from(group.bits.count_ones());
+            sink(start, group);
+        });
+        head.keys = head.keys.saturating_add(keys.count() as u64);
+        new
+    }
+
+    /// Takes a key out again, once; false, and nothing is changed, if it is surely not in.
+    pub fn remove(&mut self, key: &[u8]) -> bool {
+        self.remove_hash(self.filter.hash(key))
+    }
+
+    /// As [`remove`](Self::remove), for a hash made before.
+    pub fn remove_hash(&mut self, hash: u64) -> bool {
+        let mut removed = false;
+        self.remove_hashes(&[hash], |_, was_there| removed = was_there);
+        removed
+    }
+
+    /// Takes out many keys in order; how many were in.
+    pub fn remove_batch<K: Keys + ?Sized>(&mut self, keys: &K) -> u64 {
+        self.remove_groups(keys, |_, _| {})
+    }
+
+    /// Takes out many keys in order, and tells of each whether it was in.
+    ///
+    /// # Panics
+    /// If `removed` is not as long as there are keys.
+    pub fn remove_batch_told<K: Keys + ?Sized>(&mut self, keys: &K, removed: &mut [bool]) -> u64 {
+        assert_eq!(keys.count(), removed.len(), "one answer for each key");
+        self.remove_groups(keys, |i, was_there| removed[i] = was_there)
+    }
+
+    fn remove_groups<K: Keys + ?Sized>(&mut self, keys: &K, mut sink: impl FnMut(usize, bool)) -> u64 {
+        let mut count = 0;
+        let mut hashes = [0; GROUP];
+        for start in (0..keys.count()).step_by(GROUP) {
+            let hashes = &mut hashes[..GROUP.min(keys.count() - start)];
+            keys.hash_into(&self.filter.hasher, start, hashes);
+            self.remove_hashes(hashes, |i, was_there| {
+                count += u64::from(was_there);
+                sink(start + i, was_there);
+            });
+        }
+        count
+    }
+
+    fn remove_hashes(&mut self, hashes: &[u64], mut sink: impl FnMut(usize, bool)) {
+        let shape = self.filter.shape;
+        let (counted, head) = self.parts();
+        counted.take(shape.cpu, shape.layout, shape.blocks, hashes, |i, was_there| {
+            head.keys = head.keys.saturating_sub(u64::from(was_there));
+            sink(i, was_there);
+        });
+    }
+
+    /// Forgets all keys.
+    pub fn clear(&mut self) {
+        self.filter.clear();
+        self.counters.as_mut().fill(0);
+    }
+
+    /// The plain filter of the same keys. No bit is copied; the counters are given up. Its number of keys is an estimate: the
+    /// insertions less the removals.
+    pub fn into_plain(mut self) -> NativeFilter {
+        self.filter.head.estimated = true;
+        self.filter
+    }
+
+    /// Adds all keys of another filter of the same shape and hash: counters are added up.
+    pub fn merge<T: AsRef<[u8]>>(&mut self, other: &RemovingFilter<T>) -> Result<(), MergeError> {
+        self.filter.comparable(&other.filter)?;
+        let (Counted { lines, counters, .. }, head) = self.parts();
+        let theirs = other.filter.lines().iter().zip(other.counter_lines());
+        for ((line, counters), (their_line, theirs)) in lines.iter_mut().zip(counters).zip(theirs) {
+            crate::kernel::counters::add_all(line, counters, their_line, theirs);
+        }
+        head.keys = head.keys.saturating_add(other.filter.head.keys);
+        head.estimated |= other.filter.head.estimated;
+        Ok(())
+    }
+
+    /// Puts a text of the owner's on the filter; it is kept in the file. At most 65,535 bytes are kept.
+    pub fn set_label(&mut self, label: &str) {
+        self.filter.set_label(label);
+    }
+
+    /// Whether the secret of a keyed filter goes into its file; see [`NativeFilter::store_secret`].
+    pub fn store_secret(&mut self, store: bool) {
+        self.filter.store_secret(store);
+    }
+}
+
+impl<S: AsRef<[u8]>> RemovingFilter<S> {
+    pub(super) fn counter_lines(&self) -> &[Counters] {
+        self.counters.as_ref().as_chunks().0
+    }
+
+    /// Whether the key may be present. A locked filter says "maybe" to all.
+    pub fn may_contain(&self, key: &[u8]) -> bool {
+        self.locked.is_some() || self.filter.may_contain(key)
+    }
+
+    /// Answers many keys, a `bool` each.
+    ///
+    /// # Panics
+    /// If `answers` is not as long as there are keys.
+    pub fn may_contain_batch<K: Keys + ?Sized>(&self, keys: &K, answers: &mut [bool]) {
+        self.filter.may_contain_batch(keys, answers);
+        if self.locked.is_some() {
+            answers.fill(true);
+        }
+    }
+
+    /// The plain filter of the same keys, to be asked and looked at. Its number of [keys](NativeFilter::keys) is that of the
+    /// insertions less the removals.
+    pub fn filter(&self) -> &NativeFilter<S> {
+        &self.filter
+    }
+
+    /// Insertions less removals.
+    pub fn keys(&self) -> u64 {
+        self.filter.keys()
+    }
+
+    /// A copy as a plain filter; see [`into_plain`](Self::into_plain).
+    pub fn to_plain(&self) -> Result<NativeFilter, SizeError> {
+        let mut plain = self.filter.to_owned()?;
+        plain.head.estimated = true;
+        Ok(plain)
+    }
+
+    /// How many counters are at 15 and stay there. Reads all of them.
+    pub fn full_counters(&self) -> u64 {
+        full(self.counter_lines())
+    }
+
+    /// Whether it is keyed and its secret is not known; see [`unlock`](Self::unlock).
+    pub fn is_locked(&self) -> bool {
+        self.locked.is_some()
+    }
+
+    /// Gives a keyed filter its secret, after which it answers; refused when it is another filter's.
+    pub fn unlock(mut self, secret: &Secret) -> Result<Self, DecodeError> {
+        super::stored::unlock(&mut self.locked, std::iter::once(&mut self.filter), secret)?;
+        Ok(self)
+    }
+}

@@ -1,0 +1,419 @@
+//! A filter that forgets: generations of keys, the oldest dropped as a whole.
+//!
+//! ```text
+//!   asked: 7 days, in 7 generations          | day 1 | day 2 | … | day 7 | day 8 |
+//!                                              oldest                      keys go here
+//!                                              ▼ dropped when day 8 is over: its last key is then 7 days old, its first 8
+//! ```
+//!
+//! A generation takes keys for one part of the asked time, or for one part of the asked number of keys, and is kept until its
+//! *last* key is old enough. So with `n` generations in the asked time there are up to `n + 1` at once, a key is remembered
+//! at least the asked time, and forgotten after at most that and one part more. Every generation is a [`GrowingFilter`],
+//! since nobody knows how many keys a day brings; each has a share of the asked rate.
+
+use super::growing::{CHUNK, GrowingFilter, Growth, Left, all_told};
+use super::hashing::Hashing;
+use super::keys::Keys;
+use super::{NativeFilter, Secret};
+use crate::bits::Owned;
+use crate::error::{DecodeError, SizeError};
+use std::time::{Duration, SystemTime};
+
+/// The most generations in the asked time.
+const MAX_GENERATIONS: u32 = 1000;
+
+/// How long keys are remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// At least this time, which is taken to whole milliseconds, up.
+    Time(Duration),
+    /// While fewer than this many new keys have come since.
+    Keys(u64),
+}
+
+/// When a filter forgets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rotation {
+    /// How long keys are remembered, at least.
+    pub keep: Keep,
+    /// In how many steps they are forgotten, 1 to 1000: with more, what is kept beyond the asked time is less, and a question
+    /// takes longer.
+    pub generations: u32,
+    /// A key that comes again while it is known is remembered from then on. Without this, from when it was new.
+    pub refresh: bool,
+}
+
+impl Rotation {
+    /// Keys are remembered this long since they were new, in seven generations.
+    pub fn of(keep: Keep) -> Rotation {
+        Rotation { keep, generations: 7, refresh: false }
+    }
+
+    /// Milliseconds or keys.
+    pub(super) fn amount(&self) -> u64 {
+        match self.keep {
+            Keep::Time(time) => u64::try_from(time.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX),
+            Keep::Keys(keys) => keys,
+        }
+    }
+
+    /// Milliseconds or keys of one generation.
+    fn span(&self) -> u64 {
+        self.amount().div_ceil(self.generations.into()).max(1)
+    }
+
+    fn is_by_keys(&self) -> bool {
+        matches!(self.keep, Keep::Keys(_))
+    }
+
+    /// Refuses what cannot be.
+    pub fn check(&self) -> Result<(), SizeError> {
+        let generations = u64::from(self.generations);
+        if !(1..=MAX_GENERATIONS).contains(&self.generations) {
+            return Err(SizeError::Count { what: "generations", got: generations, allowed: "1 to 1000" });
+        }
+        if self.amount() == 0 {
+            let what = if self.is_by_keys() { "keys to remember" } else { "time to remember" };
+            return Err(SizeError::Count { what, got: 0, allowed: "more than none" });
+        }
+        Ok(())
+    }
+}
+
+/// A native filter that forgets keys after a time, or after a number of other keys.
+///
+/// The caller says what time it is; the filter never looks at a clock.
+///
+/// ```
+/// use fullbloom::native::{Keep, RotatingFilter, Rotation};
+/// use std::time::{Duration, SystemTime};
+///
+/// let day = Duration::from_secs(86_400);
+/// let start = SystemTime::now();
+/// let rotation = Rotation::of(Keep::Time(7 * day));                   // in steps of a day
+/// let mut seen = RotatingFilter::new(rotation, 1_000, 0.001, start)?; // about a thousand keys a day
+/// assert!(seen.insert(b"alice", start)?);              // new
+/// assert!(!seen.insert(b"alice", start + 7 * day)?);   // known: remembered for at least the seven days,
+/// assert!(seen.insert(b"alice", start + 8 * day)?);    // and a day more at most
+/// # Ok::<(), fullbloom::SizeError>(())
+/// ```
+///
+/// **A clock that goes back** by no more than the asked time stands still until it has caught up: keys are remembered a little
+/// longer. If it goes back further, it was wrong before: the ages of all keys count on from what they were. A clock that
+/// jumps ahead looks like a long pause, and keys are forgotten.
+///
+/// One thread inserts at a time, as with a [`GrowingFilter`]. Two rotating filters cannot be merged: their generations do not
+/// begin at the same times.
+#[derive(Debug)]
+pub struct RotatingFilter<S = Owned> {
+    pub(super) rotation: Rotation,
+    /// Of all generations together, and of the first link of each.
+    pub(super) growth: Growth,
+    /// The latest time that was told, in milliseconds of the Unix epoch.
+    pub(super) clock: u64,
+    /// Oldest first, at least one; keys go into the last.
+    pub(super) generations: Vec<Generation<S>>,
+}
+
+/// The keys of one part of the time.
+#[derive(Debug)]
+pub struct Generation<S = Owned> {
+    /// When it began to take keys, in milliseconds of the Unix epoch.
+    pub(super) opened: u64,
+    pub(super) filter: GrowingFilter<S>,
+}
+
+impl<S> Generation<S> {
+    /// When it began to take keys.
+    pub fn opened(&self) -> SystemTime {
+        at(self.opened)
+    }
+
+    /// Its keys.
+    pub fn filter(&self) -> &GrowingFilter<S> {
+        &self.filter
+    }
+}
+
+/// Times before the epoch are the epoch.
+fn millis(now: SystemTime) -> u64 {
+    let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Times that the system cannot express are the latest it surely can: in the year 2262.
+fn at(millis: u64) -> SystemTime {
+    let latest = i64::MAX as u64 / 1_000_000;
+    SystemTime::UNIX_EPOCH + Duration::from_millis(millis.min(latest))
+}
+
+impl RotatingFilter {
+    /// An empty filter whose rate stays under `fpr`. A generation begins with room for `first_keys` keys, or for as many as the
+    /// one before it got if these were more; where generations end after a number of keys, with room for these.
+    pub fn new(rotation: Rotation, first_keys: u64, fpr: f64, now: SystemTime) -> Result<Self, SizeError> {
+        Self::with_hashing(rotation, first_keys, fpr, Hashing::default(), now)
+    }
+
+    /// As [`new`](Self::new), hashing with this seed or secret.
+    pub fn with_hashing(
+        rotation: Rotation,
+        first_keys: u64,
+        fpr: f64,
+        hashing: Hashing,
+        now: SystemTime,
+    ) -> Result<Self, SizeError> {
+        rotation.check()?;
+        let first_keys = if rotation.is_by_keys() { rotation.span() } else { first_keys };
+        let growth = Growth::new(fpr, first_keys)?;
+        let clock = millis(now);
+        let mut filter = RotatingFilter { rotation, growth, clock, generations: Vec::new() };
+        filter.open(hashing, growth.first)?;
+        Ok(filter)
+    }
+
+    fn open(&mut self, hashing: Hashing, first_keys: u64) -> Result<(), SizeError> {
+        // Up to one more than the asked time is divided into are asked at once.
+        let fpr = self.growth.fpr / (f64::from(self.rotation.generations) + 1.0);
+        let filter = GrowingFilter::new(first_keys, fpr, hashing)?;
+        self.generations.push(Generation { opened: self.clock, filter });
+        Ok(())
+    }
+
+    fn current(&self) -> &Generation {
+        self.generations.last().expect("there is always a generation")
+    }
+
+    /// How many new keys the current generation still takes.
+    fn room(&self) -> u64 {
+        let current = self.current();
+        match self.rotation.keep {
+            Keep::Keys(_) => self.rotation.span().saturating_sub(current.filter.keys()),
+            Keep::Time(_) if self.clock >= current.opened.saturating_add(self.rotation.span()) => 0,
+            Keep::Time(_) => u64::MAX,
+        }
+    }
+
+    /// Opens a generation if the last is over.
+    fn make_room(&mut self) -> Result<(), SizeError> {
+        if self.room() > 0 {
+            return Ok(());
+        }
+        let last = &self.current().filter;
+        let (first, hashing) = (self.growth.first.max(last.keys()), last.hashing().clone());
+        let (label, store) = (last.label().to_owned(), last.links()[0].stores_secret());
+        self.open(hashing, first)?;
+        let new = self.generations.last_mut().expect("just opened");
+        new.filter.set_label(&label);
+        new.filter.store_secret(store);
+        let over = match self.rotation.keep {
+            Keep::Keys(_) => self.generations.len().saturating_sub(self.rotation.generations as usize + 1),
+            Keep::Time(_) => self.generations.iter().take_while(|one| !self.is_live(one)).count(),
+        };
+        self.generations.drain(..over);
+        Ok(())
+    }
+
+    /// Adds a key; true if it was surely not there before, or has been forgotten.
+    ///
+    /// # Errors
+    /// When the memory for more keys cannot be had; the key is then not in.
+    pub fn insert(&mut self, key: &[u8], now: SystemTime) -> Result<bool, SizeError> {
+        let hash = self.hash(key);
+        self.advance(now);
+        let refresh = self.rotation.refresh;
+        if refresh {
+            self.make_room()?;
+        }
+        let known = self.generations().any(|one| one.filter.may_contain_hash(hash));
+        if !known || refresh {
+            self.make_room()?;
+            self.generations.last_mut().expect("there is always a generation").filter.insert_hash(hash)?;
+        }
+        Ok(!known)
+    }
+
+    /// Adds many keys in order, and tells of each whether it was new: the second of two equal ones is not.
+    ///
+    /// # Errors
+    /// When the memory for more keys cannot be had; some of the keys are then in.
+    ///
+    /// # Panics
+    /// If `new` is not as long as there are keys.
+    pub fn insert_batch_new<K: Keys + ?Sized>(
+        &mut self,
+        keys: &K,
+        new: &mut [bool],
+        now: SystemTime,
+    ) -> Result<u64, SizeError> {
+        assert_eq!(keys.count(), new.len(), "one answer for each key");
+        self.advance(now);
+        let hasher = self.link().hasher.clone();
+        let mut hashes = [0; CHUNK];
+        let mut count = 0;
+        for (i, new) in new.chunks_mut(CHUNK).enumerate() {
+            let hashes = &mut hashes[..new.len()];
+            keys.hash_into(&hasher, i * CHUNK, hashes);
+            let mut done = 0;
+            while done < hashes.len() {
+                let (hashes, new) = (&hashes[done..], &mut new[done..]);
+                if !self.rotation.refresh && self.room() == 0 {
+                    // Known keys open no generation; the first that is new does.
+                    let mut left = Left::all(hashes);
+                    self.generations().for_each(|one| one.filter.drop_known(&mut left));
+                    let known = left.places().next().unwrap_or(hashes.len());
+                    new[..known].fill(false);
+                    done += known;
+                    if known == hashes.len() {
+                        break;
+                    }
+                    self.make_room()?;
+                    continue;
+                }
+                self.make_room()?;
+                let (looked_at, added) = self.insert_some(hashes, new)?;
+                done += looked_at;
+                count += added;
+            }
+        }
+        Ok(count)
+    }
+
+    /// Adds hashes until the current generation is full; how many were looked at, and how many were new.
+    fn insert_some(&mut self, hashes: &[u64], new: &mut [bool]) -> Result<(usize, u64), SizeError> {
+        let room = self.room();
+        let mut left = Left::all(hashes);
+        let (_, older) = self.generations.split_last().expect("there is always a generation");
+        older.iter().rev().filter(|one| self.is_live(one)).for_each(|one| one.filter.drop_known(&mut left));
+        let refresh = self.rotation.refresh;
+        let current = &mut self.generations.last_mut().expect("there is always a generation").filter;
+        let mut answers = [false; CHUNK];
+        new.fill(false);
+        if refresh {
+            let (used, _) = current.insert_until(hashes, &mut answers[..hashes.len()], room)?;
+            left.places().take_while(|at| *at < used).for_each(|at| new[at] = answers[at]);
+            let added = new.iter().filter(|new| **new).count();
+            return Ok((used, added as u64));
+        }
+        let (used, added) = current.insert_until(left.hashes(), &mut answers[..left.hashes().len()], room)?;
+        left.places().zip(&answers[..used]).for_each(|(at, answer)| new[at] = *answer);
+        Ok((left.places().nth(used).unwrap_or(hashes.len()), added))
+    }
+
+    /// Puts a text of the owner's on the filter; it is kept in the file. At most 65,535 bytes are kept.
+    pub fn set_label(&mut self, label: &str) {
+        self.generations.iter_mut().for_each(|one| one.filter.set_label(label));
+    }
+
+    /// Whether the secret of a keyed filter goes into its file; see [`NativeFilter::store_secret`].
+    pub fn store_secret(&mut self, store: bool) {
+        self.generations.iter_mut().for_each(|one| one.filter.store_secret(store));
+    }
+}
+
+impl<S: AsRef<[u8]>> RotatingFilter<S> {
+    /// Says what time it is. What is too old by then is not found any more; the memory is given back when new keys come.
+    pub fn advance(&mut self, now: SystemTime) {
+        let now = millis(now);
+        if now >= self.clock {
+            self.clock = now;
+            return;
+        }
+        let back = self.clock - now;
+        if !self.rotation.is_by_keys() && back > self.rotation.amount() {
+            self.clock = now;
+            self.generations.iter_mut().for_each(|one| one.opened = one.opened.saturating_sub(back));
+        }
+    }
+
+    /// The latest time that was told.
+    pub fn time(&self) -> SystemTime {
+        at(self.clock)
+    }
+
+    /// Whether keys of this generation are still remembered.
+    fn is_live(&self, generation: &Generation<S>) -> bool {
+        let kept = self.rotation.span().saturating_add(self.rotation.amount());
+        self.rotation.is_by_keys() || self.clock < generation.opened.saturating_add(kept)
+    }
+
+    fn link(&self) -> &NativeFilter<S> {
+        &self.generations[0].filter.links[0]
+    }
+
+    /// Whether the key may be present, by the latest time that was told. "No" is certain for keys that are not yet to be
+    /// forgotten.
+    pub fn may_contain(&self, key: &[u8]) -> bool {
+        let hash = self.hash(key);
+        self.generations().any(|one| one.filter.may_contain_hash(hash))
+    }
+
+    /// The hash of a key, to be asked of several filters with the same seed or secret.
+    pub fn hash(&self, key: &[u8]) -> u64 {
+        self.link().hash(key)
+    }
+
+    /// Answers many keys, a `bool` each.
+    ///
+    /// # Panics
+    /// If `answers` is not as long as there are keys.
+    pub fn may_contain_batch<K: Keys + ?Sized>(&self, keys: &K, answers: &mut [bool]) {
+        assert_eq!(keys.count(), answers.len(), "one answer for each key");
+        let mut hashes = [0; CHUNK];
+        for (i, answers) in answers.chunks_mut(CHUNK).enumerate() {
+            let hashes = &mut hashes[..answers.len()];
+            keys.hash_into(&self.link().hasher, i * CHUNK, hashes);
+            let mut left = Left::all(hashes);
+            self.generations().for_each(|one| one.filter.drop_known(&mut left));
+            answers.fill(true);
+            left.places().for_each(|at| answers[at] = false);
+        }
+    }
+
+    /// When it forgets.
+    pub fn rotation(&self) -> Rotation {
+        self.rotation
+    }
+
+    /// The generations whose keys are remembered, newest first.
+    pub fn generations(&self) -> impl Iterator<Item = &Generation<S>> {
+        self.generations.iter().rev().filter(|one| self.is_live(one))
+    }
+
+    /// Keys that are remembered; those of several generations count once for each.
+    pub fn keys(&self) -> u64 {
+        self.generations().map(|one| one.filter.keys()).fold(0, u64::saturating_add)
+    }
+
+    /// The rate asked for, which the filter stays under.
+    pub fn planned_fpr(&self) -> f64 {
+        self.growth.fpr
+    }
+
+    /// The rate of the filter as it is. Reads all arrays.
+    pub fn expected_fpr(&self) -> f64 {
+        all_told(self.generations().map(|one| one.filter.expected_fpr()))
+    }
+
+    /// The seed or secret of its hash.
+    pub fn hashing(&self) -> &Hashing {
+        self.link().hashing()
+    }
+
+    /// A text of the owner's, kept with the filter.
+    pub fn label(&self) -> &str {
+        self.link().label()
+    }
+
+    /// Whether it is keyed and its secret is not known; see [`unlock`](Self::unlock).
+    pub fn is_locked(&self) -> bool {
+        self.generations[0].filter.is_locked()
+    }
+
+    /// Gives a keyed filter its secret, after which it answers; refused when it is another filter's.
+    pub fn unlock(mut self, secret: &Secret) -> Result<Self, DecodeError> {
+        for one in &mut self.generations {
+            super::stored::unlock(&mut one.filter.locked, one.filter.links.iter_mut(), secret)?;
+        }
+        Ok(self)
+    }
+}

@@ -1,0 +1,16 @@
+# Cassandra's jars and how the JVM is started for them; sourced after lib.sh.
+
+# Cassandra's off-heap memory and clean-up use what the JDK closed after version 8.
+opened=()
+for package in java.lang java.nio java.util sun.nio.ch jdk.internal.ref jdk.internal.misc; do
+  opened+=(--add-opens "java.base/$package=ALL-UNNAMED" --add-exports "java.base/$package=ALL-UNNAMED")
+done
+
+# cassandra VERSION: its jars in $work/jars-RELEASE.
+cassandra() {
+  local version=$1 release=${1%.*}
+  [ ! -e "$work/jars-$release/cassandra-all-$version.jar" ] || return 0
+  rm -rf "$work/jars-$release"
+  mvn -q -B -f "$here/pom.xml" -Dcassandra.version="$version" \
+    org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies -DoutputDirectory="$work/jars-$release"
+}
