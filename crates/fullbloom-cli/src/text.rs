@@ -45,6 +45,11 @@ pub fn one_in(rate: f64) -> String {
     }
 }
 
+/// So many of something: `1 table`, `2 tables`.
+pub fn counted(count: u64, thing: &str) -> String {
+    format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
+}
+
 /// At most this many decimals, without zeros at the end.
 pub fn decimal(value: f64, decimals: usize) -> String {
     trim_zeros(&format!("{value:.decimals$}")).to_owned()

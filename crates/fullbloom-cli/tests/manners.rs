@@ -4,7 +4,7 @@ mod common;
 use common::{Dir, command, finish, leveldb_filter, lines, run};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "plan",
     "build",
     "check",
@@ -17,7 +17,13 @@ const COMMANDS: [&str; 12] = [
     "rebuild",
     "convert",
     "bench",
+    "table",
 ];
+
+/// The sstables of the examples.
+fn sstables() -> String {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/cassandra/shop").to_owned()
+}
 
 #[test]
 fn wrong_usage_is_exit_code_2_with_a_message() {
@@ -106,6 +112,10 @@ fn a_closed_pipe_is_a_quiet_end() {
         &["plan", "--expected-keys", "1M", "--fpr", "0.01"],
         &["inspect", "--dialect", "leveldb", &filter],
         &["unique", &keys],
+        &["verify", &filter, "--dialect", "leveldb", "--keys", &keys],
+        &["rebuild", "--dry-run", "--fpr", "0.2", &sstables()],
+        &["table", "build", &keys, "-o", &dir.arg("t.sst")],
+        &["bench", "--keys", "1000"],
         &["completions", "bash"],
         &["man"],
         &["--help"],
@@ -119,9 +129,17 @@ fn a_closed_pipe_is_a_quiet_end() {
         assert_eq!(said, "", "{args:?}");
     }
     // Half a filter is no filter.
-    let mut child = command(&["build", "--dialect", "leveldb", "-o", "-", &keys]).spawn().unwrap();
-    drop(child.stdout.take());
-    assert_eq!(common::wait(&mut child), 2);
+    let native = dir.arg("native");
+    run(&["build", "-q", "-o", &native, &keys], b"").exits(0);
+    for args in [
+        &["build", "--dialect", "leveldb", "-o", "-", &keys][..],
+        &["merge", &native, "-o", "-"],
+        &["convert", &native, "--to", "native", "--fold", "0", "-o", "-"],
+    ] {
+        let mut child = command(args).spawn().unwrap();
+        drop(child.stdout.take());
+        assert_eq!(common::wait(&mut child), 2, "{args:?}");
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -137,6 +155,7 @@ mod full {
     fn a_full_standard_output_is_an_error() {
         let dir = Dir::new();
         let filter = leveldb_filter(&dir, "f", &["a"]);
+        run(&["build", "-q", "-o", &dir.arg("native")], b"a\n").exits(0);
         for args in [
             &["check", &filter, "--dialect", "leveldb"][..],
             &["check", &filter, "--dialect", "leveldb", "-c"],
@@ -150,6 +169,12 @@ mod full {
             &["unique"],
             &["unique", "-c"],
             &["merge", "--dialect", "leveldb", &filter, "-o", "-"],
+            &["convert", &dir.arg("native"), "--to", "native", "--fold", "0", "-o", "-"],
+            &["convert", &dir.arg("native"), "--to", "native", "--fold", "0", "-o", &dir.arg("folded")],
+            &["verify", &filter, "--dialect", "leveldb", "--keys", "-"],
+            &["rebuild", "--dry-run", "--fpr", "0.2", &sstables()],
+            &["table", "build", "-o", &dir.arg("t.sst")],
+            &["bench", "--keys", "1000"],
             &["completions", "zsh"],
             &["man"],
             &["--version"],
@@ -197,6 +222,11 @@ mod full {
                 &["inspect", "--json", special],
                 &["merge", special, "-o", &dir.arg("merged")],
                 &["unique", "--expected-keys", "5", "--state", special],
+                &["convert", special, "--to", "cassandra", "-o", &dir.arg("converted")],
+                &["verify", special],
+                &["verify", special, "--keys", "-"],
+                &["rebuild", special],
+                &["plan", "--from", special],
             ] {
                 if special == missing && args[0] == "unique" {
                     continue; // it is made
@@ -208,6 +238,69 @@ mod full {
             run(&["build", "--dialect", "leveldb", "-o", &dir.arg("f"), special], b"").fails_with("");
         }
         run(&["build", "--dialect", "leveldb", "-o", &fifo], b"a\n").fails_with("not a regular file");
+    }
+
+    /// The command as somebody who is not root, for whom permissions count; `None` where nobody else can be.
+    fn as_nobody(dir: &Dir, args: &[&str]) -> Option<common::Outcome> {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        use std::os::unix::process::CommandExt;
+        let mut command = command(args);
+        if std::fs::metadata(dir.path("")).unwrap().uid() == 0 {
+            // The program may stand where only root looks.
+            let copy = dir.path("fullbloom");
+            if !copy.exists() {
+                std::fs::copy(env!("CARGO_BIN_EXE_fullbloom"), &copy).unwrap();
+                std::fs::set_permissions(dir.path(""), std::fs::Permissions::from_mode(0o755)).unwrap();
+            }
+            command = std::process::Command::new(copy);
+            command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.uid(65534).gid(65534);
+            if command.spawn().map(|mut child| child.wait()).is_err() {
+                eprintln!("not run: nobody else can run the command here");
+                return None;
+            }
+        }
+        Some(finish(command, b"a\n"))
+    }
+
+    #[test]
+    fn what_may_not_be_read_or_written_is_one_error_with_the_path() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = Dir::new();
+        let mode = |name: &str, mode| {
+            std::fs::set_permissions(dir.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let (secret, open) = (leveldb_filter(&dir, "secret.filter", &["a"]), dir.arg("open.bloom"));
+        run(&["build", "-q", "-o", &open], b"a\n").exits(0);
+        std::fs::create_dir(dir.path("d")).unwrap();
+        run(&["build", "-q", "-o", &dir.arg("d/f")], b"old\n").exits(0);
+        let keys = dir.file("keys", "a\n");
+        mode("secret.filter", 0o000);
+        mode("d", 0o555);
+        let (f, t) = (dir.arg("d/f"), dir.arg("d/t.sst"));
+        let old = dir.read("d/f");
+        for (args, path) in [
+            (&["check", &secret, "--dialect", "leveldb"][..], &secret),
+            (&["check", "--map", &secret, "--dialect", "leveldb"], &secret),
+            (&["check", &open, &secret], &secret),
+            (&["inspect", &secret], &secret),
+            (&["verify", &secret, "--dialect", "leveldb", "--keys", &keys], &secret),
+            (&["merge", &secret, "--dialect", "leveldb", "-o", "-"], &secret),
+            (&["convert", &secret, "--to", "cassandra", "-o", "-"], &secret),
+            (&["unique", "--state", &secret], &secret),
+            (&["build", "-o", &f], &f),
+            (&["merge", &open, "-o", &f], &f),
+            (&["convert", &open, "--to", "native", "--fold", "0", "-o", &f], &f),
+            (&["unique", "--state", &f], &f),
+            (&["table", "build", "-o", &t], &t),
+        ] {
+            let Some(outcome) = as_nobody(&dir, args) else { return };
+            let outcome = outcome.fails_with("Permission denied");
+            assert!(outcome.err.starts_with(&format!("error: {path}: ")), "{args:?}: {outcome:?}");
+            assert_eq!(outcome.err.matches("error: ").count(), 1, "{args:?}: {outcome:?}");
+        }
+        assert_eq!((dir.read("d/f"), common::list(&dir.path("d"))), (old, vec!["f".to_owned()]));
+        mode("d", 0o755); // so that it can be removed
     }
 
     #[test]

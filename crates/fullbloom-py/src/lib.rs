@@ -12,6 +12,7 @@
 //!   asked.rs      what a caller asks a new filter to be
 //!   filter.rs     the class `Filter`
 //!   facts.rs      `plan` and `inspect`
+//!   slices.rs     filters built on several machines, for `fullbloom.spark`
 //! ```
 //!
 //! Nothing is decided here: sizes, hashes, bytes and messages are the core's.
@@ -26,6 +27,7 @@ mod filter;
 mod keys;
 mod native;
 mod run;
+mod slices;
 mod state;
 
 /// The module.
@@ -39,6 +41,8 @@ mod _core {
     use super::facts::{inspect, kernels, plan};
     #[pymodule_export]
     use super::filter::Filter;
+    #[pymodule_export]
+    use super::slices::{Partial, Scatter, Slice, Slicing};
 
     use fullbloom::dialect::Name;
     use pyo3::prelude::*;

@@ -14,8 +14,8 @@ use fullbloom::any;
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
 
-/// More bits per key than this save nothing worth their memory.
-const MOST_BITS: u32 = 24;
+/// More bits per key than this save nothing worth their memory: no level gets them, however much there is.
+pub const MOST_BITS: u32 = 24;
 
 /// The keys of one level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

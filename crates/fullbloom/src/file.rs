@@ -373,6 +373,19 @@ mod tests {
         assert!(read(&dir.path().join("missing")).is_err());
     }
 
+    /// A mapped one would end the process.
+    #[test]
+    fn what_was_read_stays_when_the_file_is_cut_short() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f");
+        for _ in 0..100 {
+            fs::write(&path, [7; 20_000]).unwrap();
+            let bytes = read(&path).unwrap();
+            File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+            assert!(bytes.as_ref().len() == 20_000 && bytes.as_ref().iter().all(|byte| *byte == 7));
+        }
+    }
+
     #[test]
     fn an_empty_file_maps_to_no_bytes() {
         let dir = tempfile::tempdir().unwrap();

@@ -63,3 +63,22 @@ fn a_tail_byte_above_7f_separates_the_two_dialects() {
     assert_ne!(leveldb.encode(), rocksdb.encode());
     assert!(!View::<Policy<Signed>>::view(&leveldb.encode()).unwrap().may_contain(&key));
 }
+
+/// What `NewBloomFilterPolicy(b)->CreateFilter` of LevelDB 1.23 put into the last byte for one key and b from 0 to 44; from there on it
+/// is 30. With ln 2 in place of 0.69 it would be one more at 13, 26, 39 and 42.
+#[test]
+fn every_number_of_bits_per_key_has_leveldbs_probes() {
+    const PROBES: [u8; 45] = [
+        1, 1, 1, 2, 2, 3, 4, 4, 5, 6, 6, 7, 8, 8, 9, 10, 11, 11, 12, 13, 13, 14, 15, 15, 16, 17, 17, 18, 19,
+        20, 20, 21, 22, 22, 23, 24, 24, 25, 26, 26, 27, 28, 28, 29, 30,
+    ];
+    for bits in 1..=100usize {
+        let probes = *PROBES.get(bits).unwrap_or(&30);
+        for encoded in [
+            Filter::<Policy<Unsigned>>::with_bits_per_key(1, bits as f64).unwrap().encode(),
+            Filter::<Policy<Signed>>::with_bits_per_key(1, bits as f64).unwrap().encode(),
+        ] {
+            assert_eq!(encoded.last(), Some(&probes), "{bits} bits per key");
+        }
+    }
+}

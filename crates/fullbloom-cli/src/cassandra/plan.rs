@@ -45,6 +45,8 @@ struct Now {
     bytes: u64,
     memory_bytes: u64,
     useless_reads: f64,
+    /// Keys and memory of the sstables whose keys and filters can both be read.
+    asked: (u64, u64),
 }
 
 impl Group {
@@ -67,6 +69,10 @@ impl Group {
         self.now.bytes += seen.filter_bytes.unwrap_or(0);
         self.now.memory_bytes += seen.filter.map_or(0, |filter| filter.memory_bytes);
         self.now.useless_reads += seen.filter.map_or(1.0, |filter| filter.expected_fpr);
+        if let (Some(keys), Some(filter)) = (seen.keys, seen.filter) {
+            self.now.asked.0 += keys;
+            self.now.asked.1 += filter.memory_bytes;
+        }
     }
 
     fn keys(&self) -> u64 {
@@ -146,6 +152,8 @@ impl Planned {
             all.now.bytes += group.now.bytes;
             all.now.memory_bytes += group.now.memory_bytes;
             all.now.useless_reads += group.now.useless_reads;
+            all.now.asked.0 += group.now.asked.0;
+            all.now.asked.1 += group.now.asked.1;
         }
         all
     }
@@ -176,10 +184,8 @@ impl Planned {
         text += "Set with ALTER TABLE … WITH bloom_filter_fp_chance = P; existing filters change by \
                  `fullbloom rebuild --fpr P` or when Cassandra rewrites the sstables.\n";
         if self.uncounted() > 0 {
-            output::warning(&format!(
-                "{} sstables are left out: their keys cannot be read",
-                self.uncounted()
-            ));
+            let sstables = text::counted(self.uncounted(), "sstable");
+            output::warning(&format!("{sstables} left out: the keys cannot be read"));
         }
         text
     }
@@ -201,10 +207,9 @@ impl Planned {
         .indent(2);
         table.row(vec![
             "now".into(),
-            if group.keys() == 0 {
-                "-".into()
-            } else {
-                text::decimal(8.0 * group.now.memory_bytes as f64 / group.keys() as f64, 1)
+            match group.now.asked {
+                (0, _) => "-".into(),
+                (keys, bytes) => text::decimal(8.0 * bytes as f64 / keys as f64, 1),
             },
             String::new(),
             text::bytes(group.now.memory_bytes),

@@ -60,7 +60,15 @@ fn problems(sstable: &Sstable, found: &Verification) -> Vec<String> {
         Some(problem) => problems.push(problem.to_string()),
     }
     if let Some(e) = &found.keys_error {
-        problems.push(format!("the keys cannot be read to the end: {e}"));
+        let index = if sstable.has("Partitions.db") || sstable.version.starts_with('d') {
+            "Partitions.db"
+        } else {
+            "Index.db"
+        };
+        problems.push(match sstable.has(index) {
+            true => format!("the keys cannot be read to the end: {e}"),
+            false => format!("its keys are not here: there is no {index} beside it (--keys FILE asks for keys that you have)"),
+        });
     }
     let missing = found.missing.unwrap_or(0);
     match (missing > 0, found.reads_as.as_slice()) {

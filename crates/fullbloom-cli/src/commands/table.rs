@@ -15,7 +15,7 @@ use fullbloom_table::compression::Compression;
 use fullbloom_table::filter::build::{FilterOptions, Layout, Partitioning};
 use fullbloom_table::filter::{Holds, Policy};
 use fullbloom_table::writer::{Format, IndexLayout, TableWriter, WriterOptions};
-use fullbloom_table::{PrefixExtractor, TableError};
+use fullbloom_table::{PrefixExtractor, Problem, TableError};
 use serde_json::json;
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -23,6 +23,10 @@ use std::path::PathBuf;
 
 /// Make tables
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fullbloom table build entries.tsv -o entries.sst
+  fullbloom table build --engine leveldb entries.tsv -o 000005.ldb")]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
@@ -285,16 +289,24 @@ fn write(
     let mut writer = TableWriter::new(out, options)?;
     let mut repeated = 0;
     if args.sorted {
-        let mut stopped = None;
-        let walked = for_each_entry(args, keys, |key, value| match writer.put(key, value) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                stopped = Some(error);
-                ControlFlow::Break(())
+        let (mut stopped, mut line) = (None, 0u64);
+        let walked = for_each_entry(args, keys, |key, value| {
+            line += 1;
+            match writer.put(key, value) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    stopped = Some(error);
+                    ControlFlow::Break(())
+                }
             }
         });
-        if let Some(error) = stopped {
-            return Err(error.into());
+        match stopped {
+            Some(error) if matches!(error.problem(), Problem::Input { .. }) => {
+                let failure = Failure::new(format_args!("--sorted: line {line}"), error);
+                return Err(Trouble::Input(failure.hint("without --sorted lines are sorted in memory")));
+            }
+            Some(error) => return Err(error.into()),
+            None => {}
         }
         walked.map_err(Trouble::Input)?;
     } else {

@@ -7,7 +7,7 @@ use crate::output;
 use crate::table::Table;
 use crate::text;
 use fullbloom::dialect::Name;
-use fullbloom_table::split::{Curves, LevelKeys, Share};
+use fullbloom_table::split::{Curves, LevelKeys, MOST_BITS, Share};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -142,7 +142,8 @@ impl Planned {
             };
         }
         if self.unread > 0 {
-            output::warning(&format!("{} tables are left out: they cannot be read", self.unread));
+            let tables = text::counted(self.unread as u64, "table");
+            output::warning(&format!("{tables} left out: cannot be read"));
         }
         text
     }
@@ -221,7 +222,9 @@ fn usual_text(family: &Family) -> String {
         let (bytes, reads) = sums(shares);
         table.row(vec![bits.to_string(), text::bytes(bytes), text::decimal(reads, 4)]);
     }
-    format!("{keys} keys in {tables} tables on {} levels\n", family.levels.len())
+    let (tables, levels) =
+        (text::counted(tables as u64, "table"), text::counted(family.levels.len() as u64, "level"));
+    format!("{} in {tables} on {levels}\n", text::counted(keys, "key"))
         + &table.render_within(output::width())
 }
 
@@ -259,4 +262,16 @@ fn splits_text(family: &Family, splits: &Splits) -> String {
             text::decimal(optimal.1, 4),
             text::bytes(optimal.0),
         )
+        + &at_most(splits)
+}
+
+/// Says why memory is left over, if a level has all the bits that are of use.
+fn at_most(splits: &Splits) -> String {
+    let most = f64::from(MOST_BITS);
+    match splits.equal.iter().chain(&splits.optimal).any(|share| share.bits_per_key >= most) {
+        true => format!(
+            "  no level gets more than {MOST_BITS} bits per key: more save nothing worth their memory\n"
+        ),
+        false => String::new(),
+    }
 }

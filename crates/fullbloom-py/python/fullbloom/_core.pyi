@@ -7,7 +7,20 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Buffer, Self
 
-__all__ = ["DIALECTS", "BooleanArray", "Filter", "FormatError", "__version__", "inspect", "kernels", "plan"]
+__all__ = [
+    "DIALECTS",
+    "BooleanArray",
+    "Filter",
+    "FormatError",
+    "Partial",
+    "Scatter",
+    "Slice",
+    "Slicing",
+    "__version__",
+    "inspect",
+    "kernels",
+    "plan",
+]
 
 __version__: str
 DIALECTS: tuple[str, ...]
@@ -186,3 +199,47 @@ def inspect(
     path: _Path, dialect: str | None = None, *, bits: int | None = None, probes: int | None = None
 ) -> dict[str, Any]: ...
 def kernels() -> list[str]: ...
+
+# What fullbloom.spark builds with; not for other use.
+@final
+class Slicing:
+    def __new__(
+        cls,
+        expected_keys: int,
+        fpr: float | None = None,
+        bits_per_key: float | None = None,
+        seed: int = 0,
+        slice_bytes: int = ...,
+    ) -> Self: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def byte_len(self) -> int: ...
+    def with_slices_of(self, slice_bytes: int) -> Slicing: ...
+    def slice(self, number: int) -> Slice: ...
+    def scatter(self) -> Scatter: ...
+    def partial(self) -> Partial: ...
+    def front(self, facts: list[tuple[int, bytes]]) -> bytes: ...
+
+@final
+class Slice:
+    @property
+    def keys(self) -> int: ...
+    @property
+    def byte_len(self) -> int: ...
+    def insert_hashes(self, hashes: bytes) -> None: ...
+    def sums(self) -> bytes: ...
+    def bits(self) -> bytes: ...
+
+@final
+class Scatter:
+    @property
+    def waiting(self) -> int: ...
+    def update(self, keys: _Keys) -> None: ...
+    def take(self) -> list[tuple[int, bytes]]: ...
+
+@final
+class Partial:
+    def update(self, keys: _Keys) -> bytes: ...
+    def insert_hashes(self, hashes: bytes) -> bytes: ...
+    def to_bytes(self) -> bytes: ...

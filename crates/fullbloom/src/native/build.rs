@@ -80,7 +80,14 @@ impl Builder {
         }
     }
 
-    /// The filter of all keys.
+    /// The filter of all keys. What has become a filter takes no more through its builder, and nobody asks a half-filled one:
+    ///
+    /// ```compile_fail,E0382
+    /// # use fullbloom::native::{Builder, Column, NativeFilter};
+    /// let mut builder = Builder::new(NativeFilter::with_fpr(1000, 0.01).unwrap(), 1);
+    /// let filter = builder.finish();
+    /// builder.insert_batch(&Column(&[1u64])); // moved
+    /// ```
     pub fn finish(mut self) -> NativeFilter {
         if let Some(lanes) = &mut self.lanes {
             lanes.flush(&mut self.filter);

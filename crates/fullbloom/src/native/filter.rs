@@ -42,6 +42,13 @@ pub(super) struct Head {
     pub(super) label: String,
 }
 
+impl Head {
+    /// Of an empty filter.
+    pub(super) fn new(hashing: Hashing, expected_keys: u64) -> Head {
+        Head { hashing, expected_keys, keys: 0, estimated: false, store_secret: false, label: String::new() }
+    }
+}
+
 impl NativeFilter {
     /// An empty filter for `expected_keys` keys at the rate `fpr`.
     pub fn with_fpr(expected_keys: u64, fpr: f64) -> Result<Self, SizeError> {
@@ -62,14 +69,7 @@ impl NativeFilter {
     pub fn from_plan(plan: &Plan, hashing: Hashing) -> Result<Self, SizeError> {
         let shape = Shape::new(plan.layout, plan.blocks);
         let bits = Owned::zeroed(shape.byte_len())?;
-        let head = Head {
-            hashing,
-            expected_keys: plan.expected_keys,
-            keys: 0,
-            estimated: false,
-            store_secret: false,
-            label: String::new(),
-        };
+        let head = Head::new(hashing, plan.expected_keys);
         Ok(NativeFilter { shape, hasher: Hasher::new(&head.hashing), head, bits })
     }
 }

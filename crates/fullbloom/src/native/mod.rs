@@ -48,6 +48,7 @@
 //! | [`NativeFilter`] | takes keys and answers, one by one or in batches; merged, folded, saved |
 //! | [`SharedFilter`] | the same, inserted into by many threads at once |
 //! | [`Builder`] | builds large filters in parts, on several threads |
+//! | [`Slicing`], [`Slice`] | builds one filter on several machines, in slices of its array |
 //! | [`GuardedFilter`] | a filter with exceptions: known-good keys that are always answered "no"; what a plain file is read as |
 //! | [`GrowingFilter`] | for a number of keys that is not known: a chain of filters whose rate stays under the asked one |
 //! | [`RemovingFilter`] | keys can be taken out again: a counter of four bits for each bit |
@@ -75,6 +76,7 @@ mod removing;
 mod rotating;
 mod shape;
 mod shared;
+mod slices;
 mod stored;
 
 pub use build::Builder;
@@ -89,4 +91,5 @@ pub use plan::{Candidate, Plan};
 pub use removing::RemovingFilter;
 pub use rotating::{Generation, Keep, RotatingFilter, Rotation};
 pub use shared::SharedFilter;
+pub use slices::{Scatter, Slice, SliceError, SliceFacts, Slicing};
 pub use stored::verify;

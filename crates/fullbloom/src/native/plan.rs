@@ -9,7 +9,7 @@ use std::fmt;
 const WORTH_A_LINE: f64 = 0.06;
 
 /// The largest array, in bits: 32 TiB.
-const MAX_BITS: u64 = 1 << 48;
+pub(super) const MAX_BITS: u64 = 1 << 48;
 
 /// The most bits a key may be given; more than twice what the smallest rate we can reach needs.
 const MAX_BITS_PER_KEY: f64 = 512.0;

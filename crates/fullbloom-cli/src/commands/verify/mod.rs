@@ -15,8 +15,10 @@ use crate::parquet;
 use crate::secret::SecretArgs;
 use crate::sizing::GeometryArgs;
 use crate::text;
+use fullbloom::any;
 use fullbloom::cassandra::Descriptor;
 use fullbloom::dialect::Name;
+use fullbloom::file::Mapped;
 use fullbloom_table::PrefixExtractor;
 use fullbloom_table::cassandra::{pool, verify};
 use fullbloom_table::database::DatabaseTable;
@@ -116,6 +118,13 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     Ok(if errors.is_empty() { Status::selected(well) } else { Status::Failed })
 }
 
+/// A component named Filter.db that can be read, but not as what its name says.
+fn is_damaged_filter_db(path: &Path) -> bool {
+    let Ok(descriptor) = Descriptor::parse(path) else { return false };
+    let decodes = |bytes: &[u8]| any::view(descriptor.dialect, bytes, None).is_ok();
+    descriptor.component == "Filter.db" && Mapped::open(path).is_ok_and(|map| !decodes(map.as_ref()))
+}
+
 /// What came of all files so far.
 struct All<'a> {
     args: &'a Args,
@@ -150,6 +159,17 @@ impl All<'_> {
                 let text = format!("{text}; it is not a table of LevelDB or RocksDB either");
                 Err(Failure::Message { text, hint })
             }
+            // Damage is what this command is to find; it is told as it is without --keys.
+            Err(Failure::Message { text, .. }) if is_damaged_filter_db(path) => self.found(Found {
+                json: json!({ "path": path.display().to_string(), "problems": [text] }),
+                text: format!(
+                    "{}\n  {:<15} {}\n",
+                    text::printable(&path.display().to_string()),
+                    "problem",
+                    text::printable(&text)
+                ),
+                is_well: false,
+            }),
             found => self.found(found?),
         }
     }

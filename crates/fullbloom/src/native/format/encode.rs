@@ -36,17 +36,22 @@ enum Form<'a> {
     Removing(&'a [u8]),
 }
 
-/// A section and its place.
+/// A section and its place; its bytes only if it is in the front.
 struct Section<'a> {
     kind: u32,
     flags: u32,
     at: u64,
-    parts: Vec<&'a [u8]>,
+    len: u64,
+    bytes: &'a [u8],
 }
 
-impl Section<'_> {
-    fn len(&self) -> u64 {
-        self.parts.iter().map(|part| part.len() as u64).sum()
+impl<'a> Section<'a> {
+    fn in_front(kind: u32, flags: u32, bytes: &'a [u8]) -> Self {
+        Section { kind, flags, at: 0, len: bytes.len() as u64, bytes }
+    }
+
+    fn of_data(kind: u32, at: u64, len: u64) -> Self {
+        Section { kind, flags: REQUIRED, at, len, bytes: &[] }
     }
 }
 
@@ -85,12 +90,18 @@ impl<'a> Encoder<'a> {
         Encoder { locked: filter.generations[0].filter.locked, ..Encoder::new(links, form) }
     }
 
+    /// The filter without its bits, which are elsewhere: only its [`front`](Encoder::front) can be had.
+    pub(in crate::native) fn of_front(head: &'a Head, shape: &'a Shape) -> Self {
+        let parts = vec![Part { head, shape, bits: &[] }];
+        Encoder { parts, form: Form::Plain, exceptions: None, locked: None }
+    }
+
     fn head(&self) -> &'a Head {
         self.parts[0].head
     }
 
     fn bits_len(&self) -> u64 {
-        self.parts.iter().map(|part| part.bits.len() as u64).sum()
+        self.parts.iter().map(|part| part.shape.byte_len()).sum()
     }
 
     fn counters(&self) -> &'a [u8] {
@@ -102,13 +113,16 @@ impl<'a> Encoder<'a> {
 
     /// Length of the file.
     pub(in crate::native) fn encoded_len(&self) -> u64 {
+        self.front_len() + self.data_len()
+    }
+
+    fn data_len(&self) -> u64 {
         let exceptions = self.exceptions.map_or(0, Exceptions::byte_len);
-        let data_len = self.bits_len() + exceptions + self.counters().len() as u64;
-        self.front_len(data_len) + data_len
+        self.bits_len() + exceptions + self.counters().len() as u64
     }
 
     /// Where the data begins.
-    fn front_len(&self, data_len: u64) -> u64 {
+    fn front_len(&self) -> u64 {
         let mut entries = 0;
         let mut small = FILTER_LEN * (self.parts.len() as u64 - 1);
         if !self.head().label.is_empty() {
@@ -135,7 +149,7 @@ impl<'a> Encoder<'a> {
                 small += GROWING_LEN + section.len() as u64;
             }
         }
-        front_len(self.bits_len(), data_len, entries, small)
+        front_len(self.bits_len(), self.data_len(), entries, small)
     }
 
     fn stored_secret(&self) -> Option<&'a [u8; 16]> {
@@ -155,64 +169,61 @@ impl<'a> Encoder<'a> {
         let mut data: Vec<&[u8]> = self.parts.iter().map(|part| part.bits).collect();
         data.extend([self.counters(), level_bits, &list]);
         let data_len: u64 = data.iter().map(|part| part.len() as u64).sum();
-        let (chunk_len, front_len) = (chunk_len(data_len), self.front_len(data_len));
+        out.write_all(&self.front(&checksums(&data, chunk_len(data_len) as usize)))?;
+        data.iter().try_for_each(|part| out.write_all(part))
+    }
 
+    /// All that comes before the data, whose checksums are these.
+    pub(in crate::native) fn front(&self, sums: &[u8]) -> Vec<u8> {
+        let (front_len, data_len, bits_len) = (self.front_len(), self.data_len(), self.bits_len());
         let records: Vec<u8> = self.parts.iter().flat_map(|part| self.filter_record(part)).collect();
-        let sums = checksums(&data, chunk_len as usize);
         let described = self.exceptions.map(exceptions_section);
         let growth = match &self.form {
             Form::Growing(growth) | Form::Rotating(growth, _) => growing_section(growth),
             _ => Vec::new(),
         };
-        let mut sections = Vec::new();
-        let section = |kind, flags, part| Section { kind, flags, at: 0, parts: vec![part] };
-        sections.push(section(kind::FILTER, REQUIRED, &records));
-        sections.push(section(kind::SUMS, REQUIRED, &sums));
+        let mut sections = vec![
+            Section::in_front(kind::FILTER, REQUIRED, &records),
+            Section::in_front(kind::SUMS, REQUIRED, sums),
+        ];
         if !self.head().label.is_empty() {
-            sections.push(section(kind::LABEL, 0, self.head().label.as_bytes()));
+            sections.push(Section::in_front(kind::LABEL, 0, self.head().label.as_bytes()));
         }
         if let Some(secret) = self.stored_secret() {
-            sections.push(section(kind::SECRET, 0, secret));
+            sections.push(Section::in_front(kind::SECRET, 0, secret));
         }
         if let Some(described) = &described {
-            sections.push(section(kind::EXCEPTIONS, REQUIRED, described));
+            sections.push(Section::in_front(kind::EXCEPTIONS, REQUIRED, described));
         }
         if !growth.is_empty() {
-            sections.push(section(kind::GROWING, REQUIRED, &growth));
+            sections.push(Section::in_front(kind::GROWING, REQUIRED, &growth));
         }
         if let Form::Rotating(_, rotation) = &self.form {
-            sections.push(section(kind::ROTATING, REQUIRED, rotation));
+            sections.push(Section::in_front(kind::ROTATING, REQUIRED, rotation));
         }
         let of_data = 1 + u64::from(described.is_some()) + u64::from(!self.counters().is_empty());
         let mut at = HEADER_LEN + ENTRY_LEN * (sections.len() as u64 + of_data);
         for section in &mut sections {
             section.at = at;
-            at += section.len().next_multiple_of(8);
+            at += section.len.next_multiple_of(8);
         }
-        let (bits, rest) = data.split_at(self.parts.len());
-        sections.push(Section { kind: kind::BITS, flags: REQUIRED, at: front_len, parts: bits.to_vec() });
-        let at = front_len + self.bits_len();
+        sections.push(Section::of_data(kind::BITS, front_len, bits_len));
+        let (at, rest) = (front_len + bits_len, data_len - bits_len);
         if !self.counters().is_empty() {
-            sections.push(Section { kind: kind::COUNTERS, flags: REQUIRED, at, parts: vec![rest[0]] });
+            sections.push(Section::of_data(kind::COUNTERS, at, rest));
         }
         if described.is_some() {
-            let parts = rest[1..].to_vec();
-            sections.push(Section { kind: kind::EXCEPTION_DATA, flags: REQUIRED, at, parts });
+            sections.push(Section::of_data(kind::EXCEPTION_DATA, at, rest));
         }
 
         let mut front = vec![0; front_len as usize];
-        write_header(&mut front, &sections, front_len, chunk_len, front_len + data_len);
+        write_header(&mut front, &sections, front_len, chunk_len(data_len), front_len + data_len);
         for section in sections.iter().filter(|section| section.at < front_len) {
-            let mut at = section.at as usize;
-            for part in &section.parts {
-                front[at..at + part.len()].copy_from_slice(part);
-                at += part.len();
-            }
+            front[section.at as usize..][..section.bytes.len()].copy_from_slice(section.bytes);
         }
         let sum = crc32c::crc32c(&front[CHECKED_FROM..]);
         front[8..CHECKED_FROM].copy_from_slice(&sum.to_le_bytes());
-        out.write_all(&front)?;
-        data.iter().try_for_each(|part| out.write_all(part))
+        front
     }
 
     fn filter_record(&self, part: &Part<'_>) -> Vec<u8> {
@@ -243,7 +254,7 @@ impl<'a> Encoder<'a> {
 }
 
 /// Data bytes under one checksum: more in huge files, so that the checksums stay within a megabyte.
-fn chunk_len(data_len: u64) -> u64 {
+pub(in crate::native) fn chunk_len(data_len: u64) -> u64 {
     (data_len >> 18).next_power_of_two().max(CHUNK_LEN.into())
 }
 
@@ -271,7 +282,7 @@ fn write_header(front: &mut [u8], sections: &[Section<'_>], front_len: u64, chun
         entry[..4].copy_from_slice(&section.kind.to_le_bytes());
         entry[4..8].copy_from_slice(&section.flags.to_le_bytes());
         entry[8..16].copy_from_slice(&section.at.to_le_bytes());
-        entry[16..24].copy_from_slice(&section.len().to_le_bytes());
+        entry[16..24].copy_from_slice(&section.len.to_le_bytes());
     }
 }
 
@@ -310,7 +321,7 @@ fn exceptions_section(exceptions: &Exceptions) -> Vec<u8> {
 }
 
 /// The checksum of each chunk of the parts, one after the other.
-fn checksums(parts: &[&[u8]], chunk_len: usize) -> Vec<u8> {
+pub(in crate::native) fn checksums(parts: &[&[u8]], chunk_len: usize) -> Vec<u8> {
     let mut sums = Vec::new();
     let (mut sum, mut room) = (0, chunk_len);
     for part in parts {

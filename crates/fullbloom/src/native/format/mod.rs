@@ -20,7 +20,7 @@ mod decode;
 mod encode;
 
 pub(super) use decode::{Decoded, DecodedForm, decode};
-pub(super) use encode::{Encoder, plain_len};
+pub(super) use encode::{Encoder, checksums, chunk_len, plain_len};
 
 /// The first eight bytes. The first is none of ASCII and the last a line feed, so that text conversions show.
 pub(crate) const MAGIC: &[u8; 8] = b"\x89FBLOOM\n";

@@ -1,0 +1,207 @@
+"""Asking on the executors: a column of answers, and what is made of it."""
+
+import os
+import shutil
+import tempfile
+import uuid
+import weakref
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark import SparkFiles
+from pyspark.sql import Column, DataFrame, SparkSession, functions
+from pyspark.sql.functions import arrow_udf
+from pyspark.sql.types import BooleanType
+
+from .. import Filter
+from ._keys import keys_of, kind, named
+
+#: Filters of this many bytes and more go to the executors as a file, which all Python workers of a machine map and share;
+#: smaller ones by broadcast, a copy for each worker.
+MAPPED_FROM = 32 << 20
+
+#: Filters that a Python worker keeps ready, at most.
+_KEPT = 8
+
+_ready = OrderedDict()
+
+
+def _held(name, make):
+    """The filter of this name, made once for each Python worker."""
+    if name not in _ready:
+        _ready[name] = make()
+        if len(_ready) > _KEPT:
+            _ready.popitem(last=False)
+    _ready.move_to_end(name)
+    return _ready[name]
+
+
+class _ByBroadcast:
+    """A filter in a broadcast variable."""
+
+    def __init__(self, context, filter):
+        self.name = uuid.uuid4().hex
+        self.broadcast = context.broadcast(filter)
+
+    def filter(self):
+        return _held(self.name, lambda: self.broadcast.value)
+
+
+class _ByFile:
+    """A filter in a file that Spark has brought to every machine."""
+
+    def __init__(self, context, filter):
+        self.name = f"{uuid.uuid4().hex}.bloom"
+        # Executors that start later fetch it too, so it stays until the driver ends.
+        directory = tempfile.mkdtemp(prefix="fullbloom-")
+        weakref.finalize(context, shutil.rmtree, directory, ignore_errors=True)
+        path = os.path.join(directory, self.name)
+        filter.save(path)
+        context.addFile(path)
+
+    def filter(self):
+        return _held(self.name, lambda: Filter.open(SparkFiles.get(self.name)))
+
+
+def _plain(filter):
+    if isinstance(filter, SparkFilter):
+        return filter.filter
+    if isinstance(filter, Filter):
+        return filter
+    raise TypeError(f"this takes a filter, not {type(filter).__name__}")
+
+
+def may_contain(filter: "Filter | SparkFilter", column: str | Column) -> Column:
+    """A column of answers: whether the key in ``column`` may be in the filter. Null keys are answered no, never null.
+
+    The filter is sent as it is now; keys added later are not seen. Only the key column goes to Python.
+    """
+    filter, context = _plain(filter), SparkSession.active().sparkContext
+    # A file says all that is needed to answer only if it is native, and its hash has no secret.
+    mapped = filter.nbytes >= MAPPED_FROM and filter.dialect == "native" and not filter.is_keyed
+    sent = (_ByFile if mapped else _ByBroadcast)(context, filter)
+
+    def fullbloom_may_contain(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        filter = sent.filter()
+        for keys in columns:
+            yield filter.may_contain(keys_of(keys))
+
+    return arrow_udf(fullbloom_may_contain, BooleanType())(named(column))
+
+
+def prune(filter: "Filter | SparkFilter", df: DataFrame, column: str | Column) -> DataFrame:
+    """The rows whose key in ``column`` may be in the filter: all that have a partner in a join, and few others.
+
+    A filter of dialect ``spark-2`` or ``spark`` is asked about integers by Spark itself, in the JVM; others in Python.
+    """
+    keys, filter = kind(df, column), _plain(filter)
+    asked = _in_jvm(filter, column) if keys == "integer" else None
+    return df.filter(may_contain(filter, column) if asked is None else asked)
+
+
+def _in_jvm(filter, column):
+    """The column of answers as an expression of Spark's own; ``None`` where it has none for this filter.
+
+    The expression is the one that Spark's optimiser puts before joins. It is not registered as a function, and the way to it may
+    be another in another release: then the filter is asked in Python.
+    """
+    if filter.dialect not in ("spark", "spark-2") or filter.nbytes >= MAPPED_FROM:
+        return None
+    try:
+        from pyspark.sql.classic.column import Column as ClassicColumn
+
+        jvm = SparkSession.active().sparkContext._jvm
+        expressions = jvm.org.apache.spark.sql.catalyst.expressions
+        utils = jvm.org.apache.spark.sql.classic.ExpressionUtils
+        literal = expressions.Literal.create(filter.to_bytes(), jvm.org.apache.spark.sql.types.DataTypes.BinaryType)
+        key = utils.expression(named(column).cast("bigint")._jc)
+        answer = ClassicColumn(utils.column(expressions.BloomFilterMightContain(literal, key)))
+    except (ImportError, TypeError, Py4JError):
+        return None
+    return functions.coalesce(answer, functions.lit(False))
+
+
+def semi_join(
+    df: DataFrame,
+    dim: DataFrame,
+    on: str | list[str],
+    fpr: float | None = None,
+    expected_keys: int | None = None,
+    **how: Any,
+) -> DataFrame:
+    """The rows of ``df`` that have a partner in ``dim``: those of ``df.join(dim, on, "left_semi")``, found with less shuffling.
+
+    ``on`` names one column that both have. A filter of ``dim``'s keys (``fpr``, ``expected_keys`` and the rest as of ``build``)
+    prunes ``df`` before the join, which then decides exactly. For integers it is one of dialect ``spark-2``, asked in the JVM.
+    """
+    from ._build import build
+
+    if isinstance(on, (list, tuple)) and len(on) == 1:
+        (on,) = on
+    if not isinstance(on, str):
+        raise TypeError("on is the name of one column that both have")
+    ours, theirs = kind(df, on), kind(dim, on)
+    if ours != theirs:
+        raise TypeError(f"{on!r} is {ours} on one side and {theirs} on the other: cast one of them")
+    if ours == "integer":
+        how.setdefault("dialect", "spark-2")
+    keys = dim.select(on)
+    return prune(build(keys, on, fpr, expected_keys, **how), df, on).join(keys, on, "left_semi")
+
+
+class SparkFilter:
+    """A filter that can be asked about columns, and otherwise is the ``Filter`` it holds, in ``filter``.
+
+    Made by ``build`` and ``load``, or of any filter: ``SparkFilter(Filter.load("ids.bloom"))``. The name of a column means the
+    column here; to ask about one text key say ``"alice" in filter``.
+    """
+
+    def __init__(self, filter: "Filter | SparkFilter") -> None:
+        self.filter: Filter = _plain(filter)
+
+    def may_contain(self, keys: Any) -> Any:
+        """A column of answers for a column or its name; for keys what ``Filter.may_contain`` gives."""
+        if isinstance(keys, (str, Column)):
+            return may_contain(self.filter, keys)
+        return self.filter.may_contain(keys)
+
+    def prune(self, df: DataFrame, column: str | Column) -> DataFrame:
+        """The rows whose key in ``column`` may be in the filter."""
+        return prune(self.filter, df, column)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Saves to a local path, or to anything Spark can reach; see ``fullbloom.spark.save``."""
+        from ._files import save
+
+        save(self.filter, path)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "filter":  # while it is unpickled
+            raise AttributeError(name)
+        return getattr(self.filter, name)
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self.filter
+
+    def __len__(self) -> int:
+        return len(self.filter)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __or__(self, other: "Filter | SparkFilter") -> "SparkFilter":
+        return SparkFilter(self.filter | _plain(other))
+
+    def __and__(self, other: "Filter | SparkFilter") -> "SparkFilter":
+        return SparkFilter(self.filter & _plain(other))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (SparkFilter, Filter)) and self.filter == _plain(other)
+
+    __hash__ = None
+
+    def __repr__(self) -> str:
+        return f"SparkFilter({self.filter!r})"

@@ -1,0 +1,77 @@
+"""Filters in any file system that Spark can reach, and in local files."""
+
+import os
+import re
+import tempfile
+import uuid
+from urllib.parse import unquote, urlsplit
+
+from pyspark.sql import SparkSession
+
+from .. import Filter
+from ._ask import SparkFilter, _plain
+
+
+def save(filter: Filter | SparkFilter, path: str | os.PathLike[str]) -> None:
+    """Saves a filter: to a local path of the driver, or where a URL says (``hdfs://…``, ``s3a://…``, ``viewfs://…``).
+
+    What was there is replaced whole or not at all: the bytes go to a file beside it, which is then renamed. On object stores a
+    rename is what their Hadoop connector makes of it.
+    """
+    filter, local = _plain(filter), _local(path)
+    if local is not None:
+        filter.save(local)
+        return
+    jvm, configuration = _hadoop()
+    goal = jvm.org.apache.hadoop.fs.Path(str(path))
+    beside = jvm.org.apache.hadoop.fs.Path(goal.getParent(), f".{goal.getName()}.{uuid.uuid4().hex}.tmp")
+    system = goal.getFileSystem(configuration)
+    with tempfile.TemporaryDirectory(prefix="fullbloom-") as directory:
+        ours = os.path.join(directory, "filter.bloom")
+        filter.save(ours)
+        try:
+            system.copyFromLocalFile(False, True, jvm.org.apache.hadoop.fs.Path(f"file://{ours}"), beside)
+            _replace(jvm, configuration, beside, goal)
+        except BaseException:
+            system.delete(beside, False)
+            raise
+
+
+def load(path: str | os.PathLike[str]) -> SparkFilter:
+    """Reads a filter from a local path of the driver, or from where a URL says, and checks all of it."""
+    local = _local(path)
+    if local is not None:
+        return SparkFilter(Filter.load(local))
+    jvm, configuration = _hadoop()
+    there = jvm.org.apache.hadoop.fs.Path(str(path))
+    with tempfile.TemporaryDirectory(prefix="fullbloom-") as directory:
+        # The name says the dialect of some files.
+        ours = os.path.join(directory, there.getName())
+        here = jvm.org.apache.hadoop.fs.Path(f"file://{ours}")
+        system = there.getFileSystem(configuration)
+        if not system.exists(there):
+            raise FileNotFoundError(f"{path}: no such file")
+        system.copyToLocalFile(False, there, here, True)
+        return SparkFilter(Filter.load(ours))
+
+
+def _local(path):
+    """The path, if it is one of the local file system; ``None`` for other URLs."""
+    path = os.fspath(path)
+    if not re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:/", path):
+        return path
+    url = urlsplit(path)
+    return unquote(url.path) if url.scheme == "file" and url.netloc in ("", "localhost") else None
+
+
+def _hadoop():
+    context = SparkSession.active().sparkContext
+    return context._jvm, context._jsc.hadoopConfiguration()
+
+
+def _replace(jvm, configuration, beside, goal):
+    """Renames over what is there, in one step where the file system can."""
+    rename = getattr(jvm.org.apache.hadoop.fs, "Options$Rename")
+    options = SparkSession.active().sparkContext._gateway.new_array(rename, 1)
+    options[0] = rename.OVERWRITE
+    jvm.org.apache.hadoop.fs.FileContext.getFileContext(goal.toUri(), configuration).rename(beside, goal, options)

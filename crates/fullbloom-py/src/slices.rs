@@ -1,0 +1,230 @@
+//! One filter built on several machines: what `fullbloom.spark` does on executors and the driver.
+//!
+//! Hashes travel as bytes, eight for each, least significant first.
+
+use crate::errors;
+use crate::filter::Wish;
+use crate::keys::Source;
+use crate::run::with_keys;
+use fullbloom::native::{self, Hashes, Hashing, Keys, NativeFilter, Plan, SliceFacts};
+use fullbloom::sizing::{Layout, Request};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple, PyType};
+
+/// The shape of a filter, and how its array is cut into slices. The same on every machine, whatever its arithmetic: it is
+/// pickled as numbers of blocks, not as a rate.
+#[pyclass(frozen, module = "fullbloom._core")]
+pub struct Slicing {
+    plan: Plan,
+    seed: u64,
+    slice_bytes: u64,
+    core: native::Slicing,
+}
+
+impl Slicing {
+    fn of_plan(plan: Plan, seed: u64, slice_bytes: u64) -> PyResult<Slicing> {
+        let core = native::Slicing::new(&plan, Hashing::Seed(seed), slice_bytes).map_err(errors::size)?;
+        Ok(Slicing { plan, seed, slice_bytes, core })
+    }
+}
+
+#[pymethods]
+impl Slicing {
+    #[new]
+    #[pyo3(signature = (expected_keys, fpr=None, bits_per_key=None, seed=0, slice_bytes=1 << 45))]
+    fn __new__(
+        expected_keys: u64,
+        fpr: Option<f64>,
+        bits_per_key: Option<f64>,
+        seed: u64,
+        slice_bytes: u64,
+    ) -> PyResult<Slicing> {
+        let target = Wish { fpr, bits_per_key, bits: None, probes: None }.target()?;
+        let plan = Plan::new(&Request { expected_keys, target }).map_err(errors::size)?;
+        Slicing::of_plan(plan, seed, slice_bytes)
+    }
+
+    /// The same, cut into slices of another size.
+    fn with_slices_of(&self, slice_bytes: u64) -> PyResult<Slicing> {
+        Slicing::of_plan(self.plan.clone(), self.seed, slice_bytes)
+    }
+
+    /// How many slices there are.
+    #[getter]
+    fn count(&self) -> u64 {
+        self.core.count()
+    }
+
+    /// Bytes of all slices together.
+    #[getter]
+    fn byte_len(&self) -> u64 {
+        self.core.byte_len()
+    }
+
+    /// One slice, empty.
+    fn slice(&self, number: u64) -> PyResult<Slice> {
+        self.core.slice(number).map(Slice).map_err(errors::size)
+    }
+
+    /// For the keys of one machine, to be sent to those that have the slices.
+    fn scatter(&self) -> Scatter {
+        Scatter(native::Scatter::new(&self.core))
+    }
+
+    /// A whole filter, for the keys of one machine.
+    fn partial(&self) -> PyResult<Partial> {
+        NativeFilter::from_plan(&self.plan, Hashing::Seed(self.seed)).map(Partial).map_err(errors::size)
+    }
+
+    /// The beginning of the file, from ``(keys, sums)`` of each slice in order; the bits of the slices follow.
+    fn front<'py>(&self, py: Python<'py>, facts: Vec<(u64, Vec<u8>)>) -> PyResult<Bound<'py, PyBytes>> {
+        let facts: Vec<_> = facts.into_iter().map(|(keys, sums)| SliceFacts { keys, sums }).collect();
+        self.core.front(&facts).map(|front| PyBytes::new(py, &front)).map_err(errors::value)
+    }
+
+    #[classmethod]
+    fn _of(
+        _: &Bound<'_, PyType>,
+        layout: (u32, u32, u32),
+        blocks: u64,
+        expected_keys: u64,
+        seed: u64,
+        slice_bytes: u64,
+    ) -> PyResult<Slicing> {
+        let (lines, block_lines, line_probes) = layout;
+        let layout = Layout::new(lines, block_lines, line_probes)
+            .ok_or_else(|| errors::value(format_args!("no such layout: {layout:?}")))?;
+        let plan = Plan { layout, blocks, expected_keys, expected_fpr: 0.0, considered: Vec::new() };
+        Slicing::of_plan(plan, seed, slice_bytes)
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        let Slicing { plan, seed, slice_bytes, .. } = slf.get();
+        let layout = plan.layout;
+        let layout = (layout.lines(), layout.block_lines() as u32, layout.line_probes());
+        let parts = (layout, plan.blocks, plan.expected_keys, *seed, *slice_bytes);
+        Ok((slf.get_type().getattr("_of")?, parts.into_pyobject(slf.py())?))
+    }
+}
+
+/// One slice of the array.
+#[pyclass(module = "fullbloom._core")]
+pub struct Slice(native::Slice);
+
+#[pymethods]
+impl Slice {
+    /// Adds the keys of these hashes, in order.
+    fn insert_hashes(&mut self, py: Python<'_>, hashes: &[u8]) -> PyResult<()> {
+        let hashes = numbers(hashes)?;
+        py.detach(|| self.0.insert_hashes(&hashes)).map(drop).map_err(errors::value)
+    }
+
+    /// How many keys were new.
+    #[getter]
+    fn keys(&self) -> u64 {
+        self.0.keys()
+    }
+
+    /// Bytes of its bits.
+    #[getter]
+    fn byte_len(&self) -> usize {
+        self.0.bits().len()
+    }
+
+    /// The checksums of its bits.
+    fn sums<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &py.detach(|| self.0.facts().sums))
+    }
+
+    /// Its bits, as they are in the file.
+    fn bits<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, self.0.bits())
+    }
+}
+
+/// Keys of one machine, hashed and sorted by slice.
+#[pyclass(module = "fullbloom._core")]
+pub struct Scatter(native::Scatter);
+
+#[pymethods]
+impl Scatter {
+    /// Adds many keys. Nulls are not added.
+    fn update<'py>(&mut self, py: Python<'py>, keys: &Bound<'py, PyAny>) -> PyResult<()> {
+        let scatter = &mut self.0;
+        Source::of(keys)?.each(py, false, |run| {
+            with_keys!(run, keys => scatter.insert_batch(keys));
+            Ok(())
+        })
+    }
+
+    /// Hashes that wait to be taken.
+    #[getter]
+    fn waiting(&self) -> usize {
+        self.0.waiting()
+    }
+
+    /// ``(slice, hashes)`` of every slice for which some wait.
+    fn take<'py>(&mut self, py: Python<'py>) -> Vec<(u64, Bound<'py, PyBytes>)> {
+        let runs = (0..).zip(self.0.take()).filter(|(_, hashes)| !hashes.is_empty());
+        runs.map(|(slice, hashes)| (slice, bytes(py, &hashes))).collect()
+    }
+}
+
+/// The filter of the keys of one machine, which tells the hashes of those that were new: a filter of several such parts
+/// is made by inserting these in order.
+#[pyclass(module = "fullbloom._core")]
+pub struct Partial(NativeFilter);
+
+impl Partial {
+    fn insert<K: Keys + ?Sized>(&mut self, keys: &K, hashing: &Hashing, new: &mut Vec<u64>) {
+        let mut hashes = vec![0; keys.count()];
+        hashing.hash_batch(keys, &mut hashes);
+        let mut is_new = vec![false; hashes.len()];
+        self.0.insert_batch_new(&Hashes(&hashes), &mut is_new);
+        new.extend(hashes.iter().zip(&is_new).filter(|(_, is_new)| **is_new).map(|(hash, _)| hash));
+    }
+}
+
+#[pymethods]
+impl Partial {
+    /// Adds many keys; the hashes of those that were new. Nulls are not added.
+    fn update<'py>(&mut self, py: Python<'py>, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        let mut new = Vec::new();
+        let hashing = self.0.hashing().clone();
+        Source::of(keys)?.each(py, false, |run| {
+            with_keys!(run, keys => self.insert(keys, &hashing, &mut new));
+            Ok(())
+        })?;
+        Ok(bytes(py, &new))
+    }
+
+    /// Adds the keys of these hashes, in order; the hashes of those that were new.
+    fn insert_hashes<'py>(&mut self, py: Python<'py>, hashes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        let hashes = numbers(hashes)?;
+        let mut new = Vec::new();
+        let hashing = self.0.hashing().clone();
+        py.detach(|| self.insert(&Hashes(&hashes), &hashing, &mut new));
+        Ok(bytes(py, &new))
+    }
+
+    /// The filter's file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &py.detach(|| self.0.encode()))
+    }
+}
+
+fn bytes<'py>(py: Python<'py>, hashes: &[u64]) -> Bound<'py, PyBytes> {
+    let bytes: Vec<u8> = hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect();
+    PyBytes::new(py, &bytes)
+}
+
+fn numbers(bytes: &[u8]) -> PyResult<Vec<u64>> {
+    let (hashes, rest) = bytes.as_chunks();
+    if !rest.is_empty() {
+        return Err(errors::value(format_args!(
+            "hashes have eight bytes each: {} are left over",
+            rest.len()
+        )));
+    }
+    Ok(hashes.iter().map(|hash| u64::from_le_bytes(*hash)).collect())
+}

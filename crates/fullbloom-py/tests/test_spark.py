@@ -1,0 +1,356 @@
+"""fullbloom.spark on a real PySpark. Skipped where there is none: ``pip install 'fullbloom[spark]'`` and a Java."""
+
+import datetime
+import os
+import pickle
+import re
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyspark", minversion="4.1")
+pa = pytest.importorskip("pyarrow")
+
+from pyspark.sql import SparkSession, functions as F, types as T  # noqa: E402
+
+import fullbloom.spark as fs  # noqa: E402
+from fullbloom import Filter, FormatError  # noqa: E402
+from fullbloom.spark import _ask, _build  # noqa: E402
+
+HERE = Path(__file__).parent
+DOCS = HERE.parents[2] / "docs"
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory):
+    mounted = tmp_path_factory.mktemp("mounted")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.memory", "2g")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.autoBroadcastJoinThreshold", "-1")
+        .config("spark.local.dir", str(tmp_path_factory.mktemp("local")))
+        # A file system other than the local one, with a scheme of its own.
+        .config("spark.hadoop.fs.viewfs.mounttable.here.link./data", f"file:{mounted}")
+        .getOrCreate()
+    )
+    session.mounted = mounted
+    yield session
+    session.stop()
+
+
+def rows(df, column):
+    """The column's values in the order of the partitions."""
+    return df.select(column).toArrow()[column]
+
+
+def mixed(spark, count, partitions):
+    """Numbers in no order, every fifth twice or more, a few null."""
+    number = F.when(F.col("id") % 97 == 0, None).otherwise(F.pmod(F.xxhash64((F.col("id") % (count * 4 // 5))), 1 << 40))
+    return spark.range(0, count, 1, partitions).select(number.alias("key"))
+
+
+@pytest.mark.parametrize("merge", ["tree", "slices"])
+@pytest.mark.parametrize("fpr, partitions", [(0.01, 5), (1e-4, 1), (1e-7, 3)])
+def test_the_bytes_are_those_of_a_build_on_one_machine(spark, merge, fpr, partitions):
+    df = mixed(spark, 200_000, partitions)
+    built = fs.build(df, "key", fpr, expected_keys=150_000, merge=merge)
+    alone = Filter.build(rows(df, "key"), fpr, expected_keys=150_000)
+    assert built.to_bytes() == alone.to_bytes()
+    assert built == alone
+
+
+def test_filters_in_spark_s_own_format_have_the_bytes_of_one_machine_and_are_asked_in_the_jvm(spark, monkeypatch):
+    df = mixed(spark, 20_000, 3)
+    for dialect in ("spark", "spark-2"):
+        built = fs.build(df, "key", 0.001, 20_000, dialect=dialect)
+        alone = Filter.build(rows(df, "key"), 0.001, expected_keys=20_000, dialect=dialect)
+        assert built.to_bytes() == alone.to_bytes()
+        asked = df.union(spark.range(10**9, 10**9 + 20_000))
+        plan = built.prune(asked, "key")._jdf.queryExecution().executedPlan().toString()
+        assert "might_contain" in plan and "Python" not in plan
+        in_jvm = built.prune(asked, "key").collect()
+        with monkeypatch.context() as patch:
+            patch.setattr(_ask, "_in_jvm", lambda *_: None)
+            assert built.prune(asked, "key").collect() == in_jvm
+        assert built.prune(df, "key").count() == df.where("key is not null").count()
+    with pytest.raises(ValueError, match="dialect is"):
+        fs.build(df, "key", dialect="cassandra")
+    with pytest.raises(ValueError, match="only native"):
+        fs.build(df, "key", dialect="spark-2", merge="slices")
+
+
+def test_spark_reads_the_filters_built_in_its_format(spark):
+    built = fs.build(spark.range(0, 3000, 3), "id", 0.01, 1000, dialect="spark-2")
+    theirs = spark._jvm.org.apache.spark.util.sketch.BloomFilter.readFrom(built.to_bytes())
+    assert [theirs.mightContainLong(i) for i in range(500)] == built.may_contain(list(range(500))).tolist()
+
+
+def test_the_bytes_are_the_same_when_far_more_keys_come_than_expected(spark):
+    # Then many keys are not new although they are distinct, and which of them depends on their order.
+    df = mixed(spark, 100_000, 7)
+    alone = Filter.build(rows(df, "key"), 0.01, expected_keys=10_000).to_bytes()
+    for merge in ("tree", "slices"):
+        with pytest.warns(RuntimeWarning, match="keys are in the filter where 10000 were expected"):
+            assert fs.build(df, "key", 0.01, 10_000, merge=merge).to_bytes() == alone
+
+
+def test_a_small_filter_is_merged_as_a_tree_and_a_large_one_by_slices(spark, monkeypatch):
+    used = []
+    for name in ("_tree", "_slices"):
+        monkeypatch.setattr(_build, name, lambda keys, slicing, name=name: used.append(name) or Filter.build([1]))
+    df = spark.range(10)
+    fs.build(df, "id", expected_keys=800_000)
+    fs.build(df, "id", expected_keys=900_000)
+    fs.build(df, "id", expected_keys=800_000, bits_per_key=64)
+    assert used == ["_tree", "_slices", "_slices"]
+
+
+def test_slices_are_as_many_as_keep_the_cores_busy(spark, monkeypatch):
+    sliced = []
+    monkeypatch.setattr(_build, "_assemble", lambda filled, slicing, file: sliced.append(slicing) or file.write(b""))
+    with pytest.raises(FormatError):
+        fs.build(spark.range(10), "id", expected_keys=1_000_000, merge="slices")
+    assert 2 <= sliced[0].count <= 8
+
+
+COLUMNS = {
+    "string": ("string", [f"text-{i}-é" for i in range(3000)] + ["", None]),
+    "binary": ("binary", [bytes([i % 256, i // 256]) for i in range(3000)] + [b"", None]),
+    "tinyint": ("tinyint", [*range(-128, 128), None]),
+    "smallint": ("smallint", [*range(-3000, 3000, 7), None]),
+    "int": ("int", [*range(-(2**31), 2**31, 1 << 21), None]),
+    "bigint": ("bigint", [*range(-(2**63), 2**63, 1 << 53), None]),
+}
+
+
+@pytest.mark.parametrize("name, merge", [(name, "tree") for name in COLUMNS] + [("string", "slices"), ("bigint", "slices")])
+def test_columns_of_every_kind_give_the_keys_that_python_has(spark, name, merge):
+    data_type, values = COLUMNS[name]
+    df = spark.createDataFrame([(value,) for value in values], f"k {data_type}").repartition(2).cache()
+    built = fs.build(df, "k", 1e-6, expected_keys=len(values), merge=merge)
+    alone = Filter.build(rows(df, "k").to_pylist(), 1e-6, expected_keys=len(values))
+    assert built.to_bytes() == alone.to_bytes()
+    assert all(value in built for value in values if value is not None)
+    assert df.filter(built.may_contain("k")).count() == len(values) - 1
+    df.unpersist()
+
+
+def test_dates_are_days_and_timestamps_microseconds_since_1970(spark):
+    day, moment = datetime.date(2026, 2, 3), datetime.datetime(2026, 2, 3, 4, 5, 6, 789)
+    schema = "d date, t timestamp, n timestamp_ntz"
+    df = spark.createDataFrame([(day, moment, moment), (None, None, None)], schema)
+    dates, times, local = (fs.build(df, name, 1e-6, expected_keys=10) for name in "dtn")
+    assert (day - datetime.date(1970, 1, 1)).days in dates
+    assert df.select(F.unix_micros("t")).first()[0] in times
+    assert (moment - datetime.datetime(1970, 1, 1)) // datetime.timedelta(microseconds=1) in local
+    for built, name in ((dates, "d"), (times, "t"), (local, "n")):
+        assert built.prune(df, name).count() == 1
+        assert len(built) == 1
+
+
+def test_integers_of_different_widths_are_the_same_keys(spark):
+    wanted = fs.build(spark.range(-500, 500).select(F.col("id").cast("smallint").alias("k")), "k", 1e-6)
+    for width in ("smallint", "int", "bigint"):
+        asked = spark.range(-1000, 1000).select(F.col("id").cast(width).alias("k"))
+        assert {row.k for row in wanted.prune(asked, "k").collect()} == set(range(-500, 500))
+
+
+@pytest.mark.parametrize("data_type", ["double", "boolean", "decimal(10,2)", "array<int>", "struct<a:int>", "interval day"])
+def test_columns_that_cannot_be_keys_are_refused_before_any_work(spark, data_type):
+    df = spark.createDataFrame([], T.StructType().add("k", T._parse_datatype_string(data_type)))
+    for use in (lambda: fs.build(df, "k"), lambda: fs.prune(Filter.build([1]), df, "k")):
+        with pytest.raises(TypeError, match="cast the column"):
+            use()
+
+
+def test_text_under_a_collation_is_refused(spark):
+    df = spark.sql("select collate('A', 'UTF8_LCASE') as k")
+    with pytest.raises(TypeError, match="UTF8_LCASE"):
+        fs.build(df, "k")
+
+
+@pytest.mark.parametrize(
+    "how, message",
+    [
+        ({"fpr": 2}, "fpr 2"),
+        ({"fpr": float("nan")}, "fpr NaN"),
+        ({"fpr": 0.1, "bits_per_key": 8}, "give one of"),
+        ({"bits_per_key": -1}, "bits_per_key -1"),
+        ({"merge": "star"}, "'star'"),
+    ],
+)
+def test_wrong_numbers_are_refused_with_the_reason(spark, how, message):
+    with pytest.raises(ValueError, match=message):
+        fs.build(spark.range(10), "id", **how)
+
+
+def test_a_column_that_is_not_there_is_spark_s_own_error(spark):
+    with pytest.raises(Exception, match="UNRESOLVED_COLUMN"):
+        fs.build(spark.range(10), "no_such")
+    with pytest.raises(TypeError, match="named by a str or a Column"):
+        fs.build(spark.range(10), 7)
+
+
+def test_keys_are_counted_when_their_number_is_not_given(spark):
+    df = spark.range(0, 60_000, 1, 4).select((F.col("id") % 20_000).alias("k"))
+    built = fs.build(df, "k", 0.01)
+    assert 20_000 <= built.expected_keys * 1.03 and built.expected_keys <= 21_000
+    absent = spark.range(10**9, 10**9 + 200_000)
+    assert 0.008 < built.prune(absent, "id").count() / 200_000 < 0.012
+
+
+def test_no_rows_and_only_nulls_give_an_empty_filter(spark):
+    nulls = spark.range(100).select(F.lit(None).cast("bigint").alias("id"))
+    for df in (spark.range(0), nulls):
+        for merge in ("tree", "slices"):
+            built = fs.build(df, "id", expected_keys=1000, merge=merge)
+            assert built.to_bytes() == Filter.build([], 0.01, expected_keys=1000).to_bytes()
+        assert len(fs.build(df, "id")) == 0
+        assert built.prune(spark.range(1000), "id").count() == 0
+
+
+def test_pruning_keeps_every_row_with_a_partner_and_few_others(spark):
+    facts = mixed(spark, 200_000, 4).withColumn("payload", F.lit("x"))
+    wanted = facts.select("key").distinct().where("key % 50 = 0")
+    kept = fs.build(wanted, "key", 0.01).prune(facts, "key")
+    exact = facts.join(wanted, "key", "left_semi")
+    assert kept.exceptAll(exact).count() < 0.015 * 200_000
+    assert exact.exceptAll(kept).count() == 0
+    assert kept.where("key is null").count() == 0
+    assert kept.columns == facts.columns
+
+
+def test_answers_are_never_null(spark):
+    wanted = fs.build(spark.range(10), "id")
+    df = mixed(spark, 1000, 2)
+    answered = df.select(wanted.may_contain("key").alias("a"), "key")
+    assert answered.where("a is null").count() == 0
+    assert answered.where("key is null and a").count() == 0
+
+
+def test_a_semi_join_gives_what_spark_s_own_gives(spark):
+    facts = mixed(spark, 50_000, 3).withColumnRenamed("key", "id").withColumn("payload", F.monotonically_increasing_id())
+    dim = facts.select("id").where("id % 100 < 3").union(facts.select("id").limit(10)).withColumn("more", F.lit(1))
+    ours = fs.semi_join(facts, dim, "id", fpr=0.05)
+    theirs = facts.join(dim, "id", "left_semi")
+    assert ours.columns == theirs.columns
+    assert sorted(ours.collect()) == sorted(theirs.collect())
+    assert fs.semi_join(facts, dim, ["id"], expected_keys=5000).count() == theirs.count()
+
+
+def test_a_semi_join_whose_sides_would_be_cast_is_refused(spark):
+    text = spark.range(10).select(F.col("id").cast("string").alias("id"))
+    with pytest.raises(TypeError, match="'id' is integer on one side and string on the other"):
+        fs.semi_join(spark.range(10), text, "id")
+    with pytest.raises(TypeError, match="one column"):
+        fs.semi_join(spark.range(10), text, ["id", "other"])
+
+
+@pytest.mark.parametrize("mapped_from", [0, 1 << 60])
+def test_a_filter_sent_as_a_file_answers_as_one_sent_by_broadcast(spark, monkeypatch, mapped_from):
+    monkeypatch.setattr(_ask, "MAPPED_FROM", mapped_from)
+    wanted = fs.build(spark.range(0, 1000, 10), "id", 1e-6)
+    asked = spark.range(0, 2000, 1, 4)
+    assert [row.id for row in asked.filter(wanted.may_contain(F.col("id"))).orderBy("id").collect()] == [*range(0, 1000, 10)]
+
+
+def test_filters_of_other_dialects_and_keyed_ones_can_be_asked(spark, monkeypatch):
+    monkeypatch.setattr(_ask, "MAPPED_FROM", 0)
+    names = [f"name-{i}" for i in range(1000)]
+    asked = spark.range(0, 2000, 1, 2).select(F.concat(F.lit("name-"), "id").alias("name"))
+    filters = [Filter.build(names, 1e-4, dialect=dialect) for dialect in ("cassandra", "libbloom", "guava", "java-lsm")]
+    filters.append(Filter.build(names, 1e-4, secret=b"sixteen bytes ok"))
+    for wanted in filters:
+        kept = {row.name for row in fs.prune(wanted, asked, "name").collect()}
+        assert kept >= set(names) and len(kept) <= 1003
+
+
+def test_only_the_key_column_goes_to_python(spark):
+    wide = spark.range(10).withColumn("payload", F.lit("x" * 100))
+    plan = fs.prune(Filter.build([1]), wide, "id")._jdf.queryExecution().executedPlan().toString()
+    assert re.search(r"ArrowEvalPython \[fullbloom_may_contain\(id#\d+L\)", plan), plan
+
+
+def test_an_expression_holds_the_filter_as_it_was(spark):
+    wanted = Filter.with_capacity(1000, 1e-6)
+    wanted.update([1, 2])
+    before = fs.may_contain(wanted, "id")
+    wanted.update([3])
+    after = fs.may_contain(wanted, "id")
+    found = spark.range(10).select(F.sum(before.cast("int")), F.sum(after.cast("int"))).first()
+    assert tuple(found) == (2, 3)
+
+
+@pytest.mark.parametrize("where", ["local", "file", "viewfs"])
+def test_a_saved_filter_is_replaced_whole_and_read_again(spark, tmp_path, where):
+    directory = spark.mounted if where == "viewfs" else tmp_path
+    path = {"local": str(tmp_path / "a b.bloom"), "file": f"file://{tmp_path}/a%20b.bloom", "viewfs": "viewfs://here/data/a b.bloom"}
+    one, two = fs.build(spark.range(100), "id"), fs.build(spark.range(1000), "id")
+    one.save(path[where])
+    fs.save(two.filter, path[where])
+    assert fs.load(path[where]) == two
+    assert [entry for entry in os.listdir(directory) if not entry.endswith(".crc")] == ["a b.bloom"]
+    assert Filter.load(directory / "a b.bloom") == two.filter
+    (directory / "a b.bloom").unlink()
+
+
+def test_a_save_that_fails_leaves_what_was_there(spark, monkeypatch):
+    from fullbloom.spark import _files
+
+    one, two = fs.build(spark.range(100), "id"), fs.build(spark.range(1000), "id")
+    one.save("viewfs://here/data/kept.bloom")
+    with monkeypatch.context() as patch:
+        patch.setattr(_files, "_replace", lambda *_: (_ for _ in ()).throw(OSError("the rename failed")))
+        with pytest.raises(OSError, match="the rename failed"):
+            two.save("viewfs://here/data/kept.bloom")
+    assert fs.load("viewfs://here/data/kept.bloom") == one
+    assert [name for name in os.listdir(spark.mounted) if not name.endswith(".crc")] == ["kept.bloom"]
+    (spark.mounted / "kept.bloom").unlink()
+
+
+def test_files_that_are_missing_or_damaged_are_said_to_be(spark, tmp_path):
+    for path in (tmp_path / "none.bloom", "viewfs://here/data/none.bloom"):
+        with pytest.raises(FileNotFoundError):
+            fs.load(path)
+    (tmp_path / "bad.bloom").write_bytes(b"\x89FBLOOM\n" + bytes(100))
+    with pytest.raises(FormatError):
+        fs.load(tmp_path / "bad.bloom")
+
+
+def test_a_spark_filter_is_the_filter_it_holds(spark):
+    wanted = fs.SparkFilter(Filter.build(["alice", "bob"], 1e-6))
+    assert "alice" in wanted and "eve" not in wanted and len(wanted) == 2 and bool(wanted)
+    assert wanted.may_contain(["bob", "eve"]).tolist() == [True, False]
+    assert wanted.dialect == "native"
+    assert pickle.loads(pickle.dumps(wanted)) == wanted != fs.SparkFilter(Filter.build(["alice"], 1e-6))
+    other = Filter.with_capacity(2, 1e-6)
+    other.add("eve")
+    assert "eve" in wanted | other and len(wanted & other) == 0
+    assert repr(wanted).startswith("SparkFilter(")
+    with pytest.raises(TypeError, match="takes a filter"):
+        fs.SparkFilter(7)
+
+
+def test_a_cluster_of_two_executors_builds_the_same_bytes(tmp_path):
+    done = subprocess.run([sys.executable, HERE / "spark_cluster.py", tmp_path], capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.split() == ["tree", "same", "slices", "same", "executors", "2", "kept", "2000"]
+
+
+def test_the_examples_of_the_page_run(spark):
+    page = (DOCS / "spark.md").read_text()
+    examples = re.findall(r"```python\n(.*?)```", page, re.S)
+    assert len(examples) >= 5
+    names = {"spark": spark}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for example in examples:
+            exec(compile(example, "docs/spark.md", "exec"), names)
