@@ -2,8 +2,8 @@
 //!
 //! Hashes travel as bytes, eight for each, least significant first.
 
+use crate::asked::Wish;
 use crate::errors;
-use crate::filter::Wish;
 use crate::keys::Source;
 use crate::run::with_keys;
 use fullbloom::native::{self, Hashes, Hashing, Keys, NativeFilter, Plan, SliceFacts};
