@@ -198,6 +198,9 @@ class SparkFilter:
     def __and__(self, other: "Filter | SparkFilter") -> "SparkFilter":
         return SparkFilter(self.filter & _plain(other))
 
+    __ror__ = __or__
+    __rand__ = __and__
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, (SparkFilter, Filter)) and self.filter == _plain(other)
 
