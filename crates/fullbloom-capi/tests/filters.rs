@@ -251,3 +251,26 @@ fn many_threads_may_ask_one_filter() {
         }
     });
 }
+
+/// Forms that this border does not speak of yet are told from plain filters, not answered from in part.
+#[test]
+fn growing_removing_and_rotating_filters_are_refused_by_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let native = number(Name::Native);
+    for form in ["growing", "removing", "rotating-time"] {
+        let bytes = fullbloom_testkit::vectors::bytes(&format!("native/{form}.bloom"));
+        let path = directory.path().join(form);
+        std::fs::write(&path, &bytes).unwrap();
+        let ways = [
+            view(native, &bytes, (0, 0)),
+            decode(native, &bytes, (0, 0)),
+            load(native, &path, (0, 0)),
+            open(native, &path, (0, 0)),
+        ];
+        for way in ways {
+            assert_eq!(way.err(), Some(Status::Decode), "{form}");
+        }
+        let told = message();
+        assert!(told.contains(form.split('-').next().unwrap()) && told.contains("plain"), "{told}");
+    }
+}

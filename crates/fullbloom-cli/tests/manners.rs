@@ -134,7 +134,7 @@ fn a_closed_pipe_is_a_quiet_end() {
     for args in [
         &["build", "--dialect", "leveldb", "-o", "-", &keys][..],
         &["merge", &native, "-o", "-"],
-        &["convert", &native, "--to", "native", "--fold", "0", "-o", "-"],
+        &["convert", &native, "--to", "native", "--memory", "1GiB", "-o", "-"],
     ] {
         let mut child = command(args).spawn().unwrap();
         drop(child.stdout.take());
@@ -169,8 +169,8 @@ mod full {
             &["unique"],
             &["unique", "-c"],
             &["merge", "--dialect", "leveldb", &filter, "-o", "-"],
-            &["convert", &dir.arg("native"), "--to", "native", "--fold", "0", "-o", "-"],
-            &["convert", &dir.arg("native"), "--to", "native", "--fold", "0", "-o", &dir.arg("folded")],
+            &["convert", &dir.arg("native"), "--to", "native", "--memory", "1GiB", "-o", "-"],
+            &["convert", &dir.arg("native"), "--to", "native", "--memory", "1GiB", "-o", &dir.arg("folded")],
             &["verify", &filter, "--dialect", "leveldb", "--keys", "-"],
             &["rebuild", "--dry-run", "--fpr", "0.2", &sstables()],
             &["table", "build", "-o", &dir.arg("t.sst")],
@@ -226,13 +226,17 @@ mod full {
                 &["verify", special],
                 &["verify", special, "--keys", "-"],
                 &["rebuild", special],
-                &["plan", "--from", special],
             ] {
                 if special == missing && args[0] == "unique" {
                     continue; // it is made
                 }
                 run(args, b"a\n").fails_with("cannot");
             }
+            run(&["plan", "--from", special], b"").fails_with(if special == directory {
+                "cannot find"
+            } else {
+                ""
+            });
         }
         for special in [&*directory, &missing, &looped] {
             run(&["build", "--dialect", "leveldb", "-o", &dir.arg("f"), special], b"").fails_with("");
@@ -273,7 +277,7 @@ mod full {
         let (secret, open) = (leveldb_filter(&dir, "secret.filter", &["a"]), dir.arg("open.bloom"));
         run(&["build", "-q", "-o", &open], b"a\n").exits(0);
         std::fs::create_dir(dir.path("d")).unwrap();
-        run(&["build", "-q", "-o", &dir.arg("d/f")], b"old\n").exits(0);
+        run(&["build", "-q", "--expected-keys", "100", "-o", &dir.arg("d/f")], b"old\n").exits(0);
         let keys = dir.file("keys", "a\n");
         mode("secret.filter", 0o000);
         mode("d", 0o555);
@@ -290,7 +294,7 @@ mod full {
             (&["unique", "--state", &secret], &secret),
             (&["build", "-o", &f], &f),
             (&["merge", &open, "-o", &f], &f),
-            (&["convert", &open, "--to", "native", "--fold", "0", "-o", &f], &f),
+            (&["convert", &open, "--to", "native", "--memory", "1GiB", "-o", &f], &f),
             (&["unique", "--state", &f], &f),
             (&["table", "build", "-o", &t], &t),
         ] {

@@ -14,7 +14,7 @@ impl State {
                 State::Native(theirs) => how.native(ours, theirs),
                 State::Guarded(theirs) if is_plain(theirs) => how.native(ours, theirs.filter()),
                 State::Mapped(theirs) if is_plain(theirs) => how.native(ours, theirs.filter()),
-                State::Growing(_) | State::Built(_) | State::View(_) => Err(differ(other.filter()?)),
+                State::Growing(_) | State::Built(_) | State::View(..) => Err(differ(other.filter()?)),
                 _ => Err(other.not_combined()?),
             },
             State::Growing(ours) => {

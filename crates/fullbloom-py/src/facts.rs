@@ -6,7 +6,7 @@ use fullbloom::any::{self, AnyFilter};
 use fullbloom::dialect::Name;
 use fullbloom::file;
 use fullbloom::kernel::Kernel;
-use fullbloom::native::{GuardedFilter, Hashing};
+use fullbloom::native::{GuardedFilter, Hashing, StoredFilter};
 use fullbloom::sizing::Request;
 use fullbloom::sniff;
 use pyo3::prelude::*;
@@ -92,8 +92,12 @@ pub fn inspect<'py>(
     let facts = common(py, &path, &*view, bytes.len())?;
     let mut warnings: Vec<String> = view.doubt().iter().map(ToString::to_string).collect();
     if name == Name::Native {
-        let filter = GuardedFilter::view(bytes).map_err(errors::decode_file(&path))?;
-        native(&facts, &filter, &mut warnings)?;
+        let stored = StoredFilter::view(bytes).map_err(errors::decode_file(&path))?;
+        facts.set_item("form", stored.form())?;
+        facts.set_item("label", stored.first().label())?;
+        if let StoredFilter::Plain(filter) = &stored {
+            native(&facts, filter, &mut warnings)?;
+        }
     }
     facts.set_item("recognised", recognised)?;
     match view.weakness() {
@@ -159,7 +163,6 @@ fn native(
         None => None,
     };
     facts.set_item("exceptions", exceptions)?;
-    facts.set_item("label", filter.label())?;
     if filter.is_overfull() {
         let (keys, fpr) = (filter.keys(), filter.planned_fpr());
         warnings.push(format!(

@@ -356,7 +356,10 @@ impl Filter {
     /// Whether a native filter is hashed with a secret.
     #[getter]
     fn is_keyed(&self, py: Python<'_>) -> PyResult<bool> {
-        self.of_native(py, |facts| facts.keyed.then_some(())).map(|keyed| keyed.is_some())
+        self.read(py, |state| {
+            let secret = state.told(state.filter()?).secret;
+            Ok(secret.is_some() || native::facts(state).is_some_and(|facts| facts.keyed))
+        })
     }
 
     /// Whether the secret is not known, so that the filter cannot be asked.

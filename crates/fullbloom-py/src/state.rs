@@ -6,7 +6,7 @@ use crate::run::{Run, number_key, with_keys};
 use fullbloom::any::{self, AnyBuilder, AnyFilter, AnyGrowing};
 use fullbloom::dialect::Name;
 use fullbloom::file::{self, Mapped, MappedBits};
-use fullbloom::native::{GuardedFilter, Hashing, NativeFilter, Plan, Secret};
+use fullbloom::native::{self, GuardedFilter, Hashing, NativeFilter, Plan, Secret, StoredFilter};
 use fullbloom::sizing::Request;
 use fullbloom::{DecodeError, Owned, SizeError, sniff};
 use pyo3::prelude::*;
@@ -25,8 +25,9 @@ pub enum State {
     Mapped(GuardedFilter<MappedBits>),
     /// A filter of another dialect that was built of all its keys.
     Built(Box<dyn AnyFilter>),
-    /// A filter of another dialect over bytes that are kept with it.
-    View(View),
+    /// A filter over bytes that are kept with it: of another dialect, or a native one of another form than plain, with its
+    /// secret if that was needed.
+    View(View, Option<Secret>),
     /// Nothing any more.
     Closed,
 }
@@ -114,6 +115,9 @@ impl State {
             if told.geometry.is_some() {
                 any::view(dialect, bytes.as_ref(), told.geometry)?;
             }
+            if is_form(bytes.as_ref()) {
+                return State::form(Memory::Copied(bytes), told);
+            }
             let filter = told.unlocked(GuardedFilter::decode(bytes.as_ref())?)?;
             return Ok(match filter.into_filter() {
                 Ok(filter) => State::Native(filter),
@@ -129,7 +133,25 @@ impl State {
     }
 
     fn view(dialect: Name, memory: Memory, geometry: Option<(u64, u32)>) -> Result<State, DecodeError> {
-        View::try_new(memory, |memory| any::view(dialect, memory.as_ref(), geometry)).map(State::View)
+        let view = View::try_new(memory, |memory| any::view(dialect, memory.as_ref(), geometry))?;
+        Ok(State::View(view, None))
+    }
+
+    /// A native filter that grows, forgets or removes: it is asked here, and changed by others.
+    fn form(memory: Memory, told: &Told) -> Result<State, DecodeError> {
+        let view = View::try_new(memory, |memory| {
+            native::verify(memory.as_ref())?;
+            let stored = StoredFilter::view(memory.as_ref())?;
+            let stored = match &told.secret {
+                Some(secret) => stored.unlock(secret)?,
+                None if stored.is_locked() => {
+                    return Err(DecodeError::Unknown { what: "the filter is keyed: give its secret" });
+                }
+                None => stored,
+            };
+            Ok(stored.into())
+        })?;
+        Ok(State::View(view, told.secret.clone()))
     }
 
     /// Reads a file.
@@ -142,6 +164,9 @@ impl State {
     pub fn open(path: &Path, told: &Told) -> PyResult<State> {
         let map = Mapped::open(path).map_err(errors::file)?;
         let dialect = told.dialect(Some(path), map.as_ref()).map_err(errors::decode_file(path))?;
+        if dialect == Name::Native && is_form(map.as_ref()) {
+            return State::form(Memory::Mapped(map), told).map_err(errors::decode_file(path));
+        }
         if dialect == Name::Native && told.geometry.is_none() {
             drop(map);
             let filter = GuardedFilter::open(path).map_err(errors::file)?;
@@ -158,7 +183,7 @@ impl State {
             State::Guarded(filter) => Ok(filter),
             State::Mapped(filter) => Ok(filter),
             State::Built(filter) => Ok(&**filter),
-            State::View(view) => Ok(&**view.borrow_dependent()),
+            State::View(view, _) => Ok(&**view.borrow_dependent()),
             State::Closed => Err(errors::value("the filter is closed")),
         }
     }
@@ -275,6 +300,9 @@ impl State {
                 "the filter is keyed: give its secret when you load it"
             }
             State::Guarded(_) => "the filter has exceptions and takes no more keys",
+            State::View(view, _) if view.borrow_dependent().dialect() == Name::Native => {
+                "a filter that grows, rotates or removes is only asked here; the command and Rust change it"
+            }
             _ => "the filter was made of all its keys at once, or is mapped, and takes no more",
         })
     }
@@ -303,6 +331,7 @@ impl State {
             State::Native(filter) => (filter.hashing(), filter.stores_secret()),
             State::Guarded(filter) => (filter.filter().hashing(), filter.filter().stores_secret()),
             State::Mapped(filter) => (filter.filter().hashing(), filter.filter().stores_secret()),
+            State::View(_, secret) => return secret.clone(),
             _ => return None,
         };
         match hashing {
@@ -332,6 +361,11 @@ impl State {
             Err(_) => Ok(false), // a slice has no other reason
         }
     }
+}
+
+/// Whether a native file holds another form than a plain filter; what cannot be read is not one.
+fn is_form(bytes: &[u8]) -> bool {
+    StoredFilter::view(bytes).is_ok_and(|stored| !matches!(stored, StoredFilter::Plain(_)))
 }
 
 /// Dialects whose filters are sized by the keys that came, and take none afterwards.

@@ -36,8 +36,9 @@ fn eight_threads_lose_no_bit_of_different_keys() {
                     })
                 })
                 .collect();
-            writers.into_iter().for_each(|writer| writer.join().unwrap());
-            done.store(true, Ordering::Relaxed);
+            let ended: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
+            done.store(true, Ordering::Relaxed); // before anything is judged: the reader would never end
+            ended.into_iter().for_each(|ended| ended.unwrap());
             reader.join().unwrap();
         });
         let mut alone = NativeFilter::with_fpr(keys, fpr).unwrap();

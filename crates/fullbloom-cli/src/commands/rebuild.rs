@@ -104,7 +104,6 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         made: 0,
         bytes: (0, 0),
         openings: Vec::new(),
-        above_recorded: false,
     };
     let mut sstables = Vec::new();
     let mut skipped = Vec::new();
@@ -181,8 +180,6 @@ struct Job<'a> {
     bytes: (u64, u64),
     /// What Cassandra will do, with how many of the filters, and of which versions.
     openings: Vec<(Vec<String>, u64, BTreeSet<String>)>,
-    /// A filter is to err more than its sstable's record says.
-    above_recorded: bool,
 }
 
 impl Job<'_> {
@@ -222,8 +219,6 @@ impl Job<'_> {
     fn count(&mut self, proposal: &Proposal<'_>) {
         self.made += 1;
         self.bytes.1 += proposal.after.encoded_len;
-        self.above_recorded |=
-            matches!((proposal.fpr, proposal.recorded.fpr()), (Some(fpr), Some(recorded)) if fpr > recorded);
         let (version, sentences) = (proposal.sstable.version.clone(), cassandra::rebuild::on_open(proposal));
         match self.openings.iter_mut().find(|(known, _, _)| *known == sentences) {
             Some((_, count, versions)) => {
@@ -254,8 +249,7 @@ impl Job<'_> {
     }
 
     fn finish(self, skipped: &[Value]) -> Result<Status, Failure> {
-        let (Job { args, mut out, done, errors, made, bytes, openings, above_recorded }, dry) =
-            (self, "dry run: ");
+        let (Job { args, mut out, done, errors, made, bytes, openings }, dry) = (self, "dry run: ");
         if args.json {
             out.json(&json!({
                 "dry_run": args.dry_run,
@@ -280,10 +274,6 @@ impl Job<'_> {
                     "\nWhen Cassandra next opens the {count} sstable{plural} of version {versions}:\n"
                 );
                 sentences.iter().for_each(|sentence| text += &format!("  - {sentence}\n"));
-            }
-            if above_recorded {
-                text += "\ninspect compares a filter with the rate recorded in its sstable, which rebuild does not change: \
-                         it will call these worse than promised until Cassandra writes the sstables anew.\n";
             }
             out.bytes(text.as_bytes())?;
         } else if errors.is_empty() {

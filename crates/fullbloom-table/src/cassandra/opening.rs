@@ -190,7 +190,7 @@ impl fmt::Display for Circumstance {
                 f.write_str("with bloom_filter_fp_chance = 1.0 the file is not read")
             }
             Circumstance::RecordedRateStays { recorded } => {
-                write!(f, "{STATISTICS} goes on recording {recorded}, which sstablemetadata shows")
+                write!(f, "{STATISTICS} goes on recording {recorded}, which sstablemetadata shows and inspect compares with")
             }
             Circumstance::NextCompaction => {
                 f.write_str("the next compaction writes new filters at the table's bloom_filter_fp_chance")

@@ -14,7 +14,8 @@
 //! So all counters of a key are raised by a few operations on whole lines, with carries from digit to digit, and mostly only
 //! the first two digits are touched. A counter of 15 stays: how many keys it stands for is not known any more.
 //!
-//! This is written for any CPU; compiled for the one in use, the eight words of a line are one or two vectors.
+//! This is written for any CPU, and so it is compiled for removals. Insertions have kernels of their own for AVX-512 and AVX2: with what the
+//! compiler makes of this they took 13 ns where the plain filter's take 2.5.
 
 use super::lines::{AHEAD, GROUP, Group, Line, Probes};
 use super::{Body, Cpu, Task};
@@ -87,38 +88,38 @@ fn any(a: Words) -> bool {
 
 /// Sets the bits of these fields, and raises the counters of those that were set; true if at least one was clear.
 #[inline(always)]
-fn add(line: &mut Line, counters: &mut Counters, fields: u64, probes: Probes) -> bool {
+pub(super) fn add(line: &mut Line, counters: &mut Counters, fields: u64, probes: Probes) -> bool {
     let key = bits(fields, probes);
     let old = words(line);
     put(line, or(old, key));
     let known = and(old, key);
-    let (low, high) = counters.split_at_mut(2 * lines::LINE);
-    let (zeroth, first) = low.split_at_mut(lines::LINE);
+    let (zeroth, rest) = counters.split_at_mut(lines::LINE);
+    let first = &mut rest[..lines::LINE];
     let (digit_0, digit_1) = (words(zeroth), words(first));
     let carry_1 = and(digit_0, known);
     let carry_2 = and(digit_1, carry_1);
     put(zeroth, xor(digit_0, known));
     put(first, xor(digit_1, carry_1));
-    // A fifth key on one bit: one insertion in fifty in a filter that holds what it was made for.
     if any(carry_2) {
-        raise_high(zeroth, first, high, carry_2);
+        add_high(counters, carry_2);
     }
     any(without(key, old))
 }
 
-/// Adds the carry to the digits 2 and 3. Counters that overflow were 15, and become it again.
+/// Adds the carry of the first two digits to the digits 2 and 3: a fifth key on one bit, which is one insertion in fifty in a
+/// filter that holds what it was made for. Counters that overflow were 15, and become it again.
 #[cold]
 #[inline(never)]
-fn raise_high(zeroth: &mut [u8], first: &mut [u8], high: &mut [u8], carry: Words) {
-    let (second, third) = high.split_at_mut(lines::LINE);
-    let (digit_2, digit_3) = (words(second), words(third));
+pub(super) fn add_high(counters: &mut Counters, carry: Words) {
+    let (digits, _) = counters.as_chunks_mut::<{ lines::LINE }>();
+    let [digit_0, digit_1, digit_2, digit_3]: [Words; DIGITS] = std::array::from_fn(|i| words(&digits[i]));
     let full = and(and(digit_2, digit_3), carry);
-    put(zeroth, or(words(zeroth), full));
-    put(first, or(words(first), full));
     let carry_2 = without(carry, full);
     let carry_3 = and(digit_2, carry_2);
-    put(second, xor(digit_2, carry_2));
-    put(third, xor(digit_3, carry_3));
+    put(&mut digits[0], or(digit_0, full));
+    put(&mut digits[1], or(digit_1, full));
+    put(&mut digits[2], xor(digit_2, carry_2));
+    put(&mut digits[3], xor(digit_3, carry_3));
 }
 
 /// Whether all bits of these fields are set.
@@ -156,13 +157,15 @@ impl Counted<'_> {
         size_of_val(self.counters) >= FAR
     }
 
-    /// Asks for the line of this offset and its first two digits.
+    /// Asks for the line of this offset and the first two digits of its counters.
     #[inline(always)]
     fn prefetch(&self, offset: u64) {
         let line = offset as usize / lines::LINE;
-        prefetch::read(self.lines, line);
-        prefetch::read(self.counters, line);
-        prefetch::read(self.counters.as_flattened(), line * COUNTERS_LEN + lines::LINE);
+        if let (Some(line), Some(counters)) = (self.lines.get(line), self.counters.get(line)) {
+            prefetch::address(line.as_ptr());
+            prefetch::address(counters.as_ptr());
+            prefetch::address(counters[lines::LINE..].as_ptr());
+        }
     }
 
     /// Adds the keys of a group in order; bit `i` says whether key `i` changed a bit.
@@ -180,7 +183,7 @@ impl Counted<'_> {
             type Output = u64;
 
             #[inline(always)]
-            fn run<K: Body>(self, _: K) -> u64 {
+            fn run<K: Body>(self, kernel: K) -> u64 {
                 let Add { counted, now, next } = self;
                 let is_far = counted.is_far();
                 let mut changed = 0;
@@ -195,7 +198,7 @@ impl Counted<'_> {
                     }
                     let line = now.line(i);
                     let (line, counters) = (&mut counted.lines[line], &mut counted.counters[line]);
-                    changed |= u64::from(add(line, counters, now.fields[i], counted.probes)) << i;
+                    changed |= u64::from(kernel.count(line, counters, now.fields[i], counted.probes)) << i;
                 }
                 changed
             }
@@ -212,13 +215,13 @@ impl Counted<'_> {
             type Output = bool;
 
             #[inline(always)]
-            fn run<K: Body>(self, _: K) -> bool {
+            fn run<K: Body>(self, kernel: K) -> bool {
                 let Add(counted, key) = self;
                 let mut changed = false;
                 for (line, fields) in key {
                     let line = line as usize;
                     let (line, counters) = (&mut counted.lines[line], &mut counted.counters[line]);
-                    changed |= add(line, counters, fields, counted.probes);
+                    changed |= kernel.count(line, counters, fields, counted.probes);
                 }
                 changed
             }

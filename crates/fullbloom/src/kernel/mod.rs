@@ -147,6 +147,18 @@ impl std::error::Error for KernelError {}
 pub(crate) trait Body: local::Local + split::Split {
     /// It multiplies eight 64-bit words at once.
     const WIDE: bool = false;
+
+    /// Sets the bits of a key in a line and counts it; true if it changed a bit. See [`counters`].
+    #[inline(always)]
+    fn count(
+        self,
+        line: &mut lines::Line,
+        counters: &mut counters::Counters,
+        fields: u64,
+        probes: lines::Probes,
+    ) -> bool {
+        counters::add(line, counters, fields, probes)
+    }
 }
 
 /// Something to be done on whichever kernel is in use.

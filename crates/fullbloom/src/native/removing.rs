@@ -15,7 +15,7 @@ use crate::probe::lines::{LINE, Lines};
 /// A native filter whose keys can be removed.
 ///
 /// It is a [`NativeFilter`], which answers, and counters beside it: five times the memory in all. Answers, in batches too, are
-/// as fast as the plain filter's, and [`into_plain`](Self::into_plain) makes it one without copying a bit.
+/// those of the plain filter, and as fast, and [`into_plain`](Self::into_plain) makes it one without copying a bit.
 ///
 /// ```
 /// use fullbloom::native::RemovingFilter;

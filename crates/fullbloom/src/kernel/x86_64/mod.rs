@@ -8,6 +8,7 @@
 mod avx2;
 mod avx512;
 mod bitalg;
+mod counters;
 mod lines_avx2;
 mod lines_avx512;
 mod masks;
@@ -15,7 +16,8 @@ mod ops;
 mod split;
 
 use super::blocks::{Filter, FilterMut};
-use super::lines::{Line, distance};
+use super::counters::Counters;
+use super::lines::{Line, Probes, distance};
 use super::local::{EachTest, Local, TestFn, each_set};
 use super::pipeline::{self, Hasher, Sink, Wide};
 use super::split::{self as split_block, Split, SplitBlock};
@@ -61,7 +63,13 @@ impl Avx2 {
     }
 }
 
-impl Body for Avx2 {}
+impl Body for Avx2 {
+    #[inline(always)]
+    fn count(self, line: &mut Line, counters: &mut Counters, fields: u64, probes: Probes) -> bool {
+        // SAFETY: an `Avx2` exists only if `detect` saw these features on this CPU.
+        unsafe { counters::add_256(line, counters, fields, probes) }
+    }
+}
 
 impl Local for Avx2 {
     const TEST: TestFn = avx2::test;
@@ -119,6 +127,12 @@ impl Avx512 {
 
 impl Body for Avx512 {
     const WIDE: bool = true;
+
+    #[inline(always)]
+    fn count(self, line: &mut Line, counters: &mut Counters, fields: u64, probes: Probes) -> bool {
+        // SAFETY: an `Avx512` exists only if `detect` saw these features on this CPU.
+        unsafe { counters::add_512(line, counters, fields, probes) }
+    }
 }
 
 impl Local for Avx512 {
@@ -203,6 +217,11 @@ impl Avx512Bitalg {
 
 impl Body for Avx512Bitalg {
     const WIDE: bool = true;
+
+    #[inline(always)]
+    fn count(self, line: &mut Line, counters: &mut Counters, fields: u64, probes: Probes) -> bool {
+        self.0.count(line, counters, fields, probes)
+    }
 }
 
 impl Local for Avx512Bitalg {
