@@ -139,7 +139,10 @@ impl Filter {
         let mut source = Source::of(keys)?;
         let keep = except_keys.is_some();
         let uncounted = any::ignores_expected_keys(asked.dialect, asked.target);
-        let counted = if keep || (expected_keys.is_none() && !uncounted) { source.count(py)? } else { 0 };
+        if keep {
+            source.keep(py)?;
+        }
+        let counted = if expected_keys.is_none() && !uncounted { source.count(py)? } else { 0 };
         let expected_keys = expected_keys.unwrap_or(counted);
         if is_built_at_once(asked.dialect) {
             let mut made = builder(asked.dialect, &asked.request(expected_keys)).map_err(errors::size)?;

@@ -271,6 +271,36 @@ def test_exceptions_with_keys_that_can_be_read_once():
     assert both.may_contain(numbers).all(), "keys that are in both are members"
 
 
+class Once:
+    """Says how many keys it has, but hands them out only once."""
+
+    def __init__(self, keys):
+        self.count, self.keys = len(keys), iter(keys)
+
+    def __len__(self):
+        return self.count
+
+    def __iter__(self):
+        return self.keys
+
+
+def test_exceptions_take_no_key_away_from_a_source_that_has_a_length_but_can_be_read_once():
+    keys = list(range(10_000))
+    for expected in (None, 20_000):
+        f = Filter.build(Once(keys), 0.05, except_keys=range(20_000, 200_000), expected_keys=expected)
+        assert f.may_contain(keys).all()
+
+
+def test_keys_that_are_changed_while_exceptions_are_read_stay_members():
+    keys = list(range(10_000))
+
+    def good():
+        keys.clear()
+        yield from range(20_000, 200_000)
+
+    assert Filter.build(keys, 0.05, except_keys=good()).may_contain(range(10_000)).all()
+
+
 def test_folding_halves_a_filter():
     f = Filter.build(np.arange(100_000), 0.01)
     half = f.folded()
