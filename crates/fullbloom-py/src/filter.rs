@@ -397,11 +397,14 @@ impl Filter {
     /// A copy with half as many blocks: the same keys, half the memory, a higher rate. Only of native filters whose number
     /// of blocks is even.
     fn folded(&self, py: Python<'_>) -> PyResult<Filter> {
-        self.read_detached(py, |state| match state.combinable()? {
-            State::Native(filter) => {
-                filter.folded().map(|filter| Filter::new(State::Native(filter))).map_err(errors::size)
+        self.read_detached(py, |state| {
+            state.require_plain("folded")?;
+            match state.combinable()? {
+                State::Native(filter) => {
+                    filter.folded().map(|filter| Filter::new(State::Native(filter))).map_err(errors::size)
+                }
+                _ => Err(errors::value("only native filters can be folded")),
             }
-            _ => Err(errors::value("only native filters can be folded")),
         })
     }
 

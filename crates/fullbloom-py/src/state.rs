@@ -154,6 +154,16 @@ impl State {
         Ok(State::View(view, told.secret.clone()))
     }
 
+    /// The form of a native filter that is not plain.
+    pub fn form_name(&self) -> Option<&'static str> {
+        let State::View(view, _) = self else { return None };
+        if view.borrow_dependent().dialect() != Name::Native {
+            return None;
+        }
+        let stored = StoredFilter::view(view.borrow_owner().as_ref()).ok()?;
+        Some(stored.form()).filter(|form| *form != "plain")
+    }
+
     /// Reads a file.
     pub fn load(path: &Path, told: &Told) -> PyResult<State> {
         let bytes = file::read(path).map_err(errors::file)?;

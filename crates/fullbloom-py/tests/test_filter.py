@@ -301,6 +301,28 @@ def test_keys_that_are_changed_while_exceptions_are_read_stay_members():
     assert Filter.build(keys, 0.05, except_keys=good()).may_contain(range(10_000)).all()
 
 
+def test_native_filters_of_other_forms_are_not_combined_and_not_folded(vectors):
+    forms = set()
+    plain = Filter.with_capacity(1000)
+    for path in sorted((vectors / "native").glob("*.bloom")):
+        form = fullbloom.inspect(path)["form"]
+        if form == "plain" or "keyed" in path.name:
+            continue
+        forms.add(form)
+        for f in (Filter.load(path), Filter.open(path)):
+            told = f"of the form {form} cannot be "
+            for combine in (lambda: plain | f, lambda: f | plain, lambda: f & f.copy(), lambda: plain.__ior__(f)):
+                with pytest.raises(ValueError, match=told + "combined") as e:
+                    combine()
+                assert not isinstance(e.value, FormatError), "the filter is sound"
+            with pytest.raises(ValueError, match=told + "folded") as e:
+                f.folded()
+            assert not isinstance(e.value, FormatError)
+            with pytest.raises(ValueError, match="only asked here"):
+                f |= plain
+    assert len(forms) >= 2
+
+
 def test_folding_halves_a_filter():
     f = Filter.build(np.arange(100_000), 0.01)
     half = f.folded()
