@@ -26,6 +26,7 @@ __version__: str
 DIALECTS: tuple[str, ...]
 
 _Key = str | bytes | bytearray | int | np.integer[Any]
+_KeyType = Literal["int", "long"]
 _Path = str | PathLike[str]
 
 class _ArrowArray(Protocol):
@@ -73,6 +74,7 @@ class Filter:
         label: str | None = None,
         except_keys: _Keys | None = None,
         threads: int = 1,
+        key_type: _KeyType = "long",
     ) -> Filter: ...
     @staticmethod
     def with_capacity(
@@ -87,6 +89,7 @@ class Filter:
         secret: bytes | None = None,
         store_secret: bool = False,
         label: str | None = None,
+        key_type: _KeyType = "long",
     ) -> Filter: ...
     @staticmethod
     def load(
@@ -96,6 +99,7 @@ class Filter:
         bits: int | None = None,
         probes: int | None = None,
         secret: bytes | None = None,
+        key_type: _KeyType = "long",
     ) -> Filter: ...
     @staticmethod
     def open(
@@ -105,6 +109,7 @@ class Filter:
         bits: int | None = None,
         probes: int | None = None,
         secret: bytes | None = None,
+        key_type: _KeyType = "long",
     ) -> Filter: ...
     @staticmethod
     def from_bytes(
@@ -113,9 +118,12 @@ class Filter:
         bits: int | None = None,
         probes: int | None = None,
         secret: bytes | None = None,
+        key_type: _KeyType = "long",
     ) -> Filter: ...
     @property
     def dialect(self) -> str: ...
+    @property
+    def key_type(self) -> _KeyType: ...
     @property
     def bits(self) -> int: ...
     @property
