@@ -1,7 +1,7 @@
 from collections.abc import Iterable
 from os import PathLike
 from types import TracebackType
-from typing import Any, Literal, NoReturn, Protocol, TypedDict, final, overload
+from typing import Any, ClassVar, Literal, NoReturn, Protocol, TypedDict, final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ __version__: str
 DIALECTS: tuple[str, ...]
 
 _Key = str | bytes | bytearray | int | np.integer[Any]
+_KeyType = Literal["int", "long"]
 _Path = str | PathLike[str]
 
 class _ArrowArray(Protocol):
@@ -73,6 +74,7 @@ class Filter:
         label: str | None = None,
         except_keys: _Keys | None = None,
         threads: int = 1,
+        key_type: _KeyType = "long",
     ) -> Filter: ...
     @staticmethod
     def with_capacity(
@@ -87,6 +89,7 @@ class Filter:
         secret: bytes | None = None,
         store_secret: bool = False,
         label: str | None = None,
+        key_type: _KeyType = "long",
     ) -> Filter: ...
     @staticmethod
     def load(
@@ -96,6 +99,7 @@ class Filter:
         bits: int | None = None,
         probes: int | None = None,
         secret: bytes | None = None,
+        key_type: _KeyType = "long",
     ) -> Filter: ...
     @staticmethod
     def open(
@@ -105,6 +109,7 @@ class Filter:
         bits: int | None = None,
         probes: int | None = None,
         secret: bytes | None = None,
+        key_type: _KeyType = "long",
     ) -> Filter: ...
     @staticmethod
     def from_bytes(
@@ -113,9 +118,12 @@ class Filter:
         bits: int | None = None,
         probes: int | None = None,
         secret: bytes | None = None,
+        key_type: _KeyType = "long",
     ) -> Filter: ...
     @property
     def dialect(self) -> str: ...
+    @property
+    def key_type(self) -> _KeyType: ...
     @property
     def bits(self) -> int: ...
     @property
@@ -160,6 +168,8 @@ class Filter:
     def __contains__(self, key: _Key, /) -> bool: ...
     def __len__(self) -> int: ...
     def __bool__(self) -> Literal[True]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    __hash__: ClassVar[None]  # type: ignore[assignment]
     def __or__(self, other: Filter, /) -> Filter: ...
     def __and__(self, other: Filter, /) -> Filter: ...
     def __ror__(self, other: Filter, /) -> Filter: ...
