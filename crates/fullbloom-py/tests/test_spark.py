@@ -36,6 +36,7 @@ def spark(tmp_path_factory):
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.autoBroadcastJoinThreshold", "-1")
+        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("tables")))
         .config("spark.local.dir", str(tmp_path_factory.mktemp("local")))
         # A file system other than the local one, with a scheme of its own.
         .config("spark.hadoop.fs.viewfs.mounttable.here.link./data", f"file:{mounted}")
@@ -179,6 +180,32 @@ def test_text_under_a_collation_is_refused(spark):
     df = spark.sql("select collate('A', 'UTF8_LCASE') as k")
     with pytest.raises(TypeError, match="UTF8_LCASE"):
         fs.build(df, "k")
+
+
+def test_text_of_a_fixed_length_is_refused_and_trimmed_text_loses_no_row(spark):
+    # Spark pads the shorter side of a comparison of char(3) with char(5); a filter sees the bytes of each.
+    spark.sql("create table short(c char(3), v varchar(3)) using parquet")
+    spark.sql("create table long(c char(5), v varchar(5)) using parquet")
+    try:
+        for table in ("short", "long"):
+            spark.sql(f"insert into {table} values ('ab', 'ab'), ('abc', 'abc')")
+        short, long = spark.table("short"), spark.table("long")
+        assert short.join(long, "c", "left_semi").count() == 2
+        uses = [
+            lambda: fs.build(short, "c"),
+            lambda: fs.build(short.select(F.col("c").alias("k")).distinct(), "k"),
+            lambda: fs.prune(Filter.build(["ab"]), short, "c"),
+            lambda: fs.semi_join(short, long, "c"),
+        ]
+        for use in uses:
+            with pytest.raises(TypeError, match=r"char\(3\) is padded"):
+                use()
+        assert fs.semi_join(short, long, "v").count() == 2
+        trimmed = [df.select(F.rtrim("c").alias("c")) for df in (short, long)]
+        assert fs.semi_join(*trimmed, "c").count() == 2
+    finally:
+        spark.sql("drop table short")
+        spark.sql("drop table if exists long")
 
 
 @pytest.mark.parametrize(

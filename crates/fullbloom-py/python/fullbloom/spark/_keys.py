@@ -11,13 +11,16 @@ _KINDS = {
     types.IntegerType: "integer",
     types.LongType: "integer",
     types.StringType: "string",
-    types.CharType: "string",
     types.VarcharType: "string",
     types.BinaryType: "binary",
     types.DateType: "date",
     types.TimestampType: "timestamp",
     types.TimestampNTZType: "timestamp_ntz",
 }
+
+
+#: Where Spark keeps that a text column was declared as ``char(n)`` or ``varchar(n)``.
+_DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
 
 
 def named(column):
@@ -31,7 +34,11 @@ def named(column):
 
 def kind(df, column):
     """What the keys of this column are; refused if they can be none."""
-    data_type = df.select(named(column)).schema[0].dataType
+    field = df.select(named(column)).schema[0]
+    data_type = field.dataType
+    declared = field.metadata.get(_DECLARED, data_type.simpleString())
+    if declared.startswith("char("):
+        raise TypeError(f"{declared} is padded when it is compared, so equal text may differ in bytes: give rtrim of the column")
     found = _KINDS.get(type(data_type))
     if found is None:
         shown = data_type.simpleString()
