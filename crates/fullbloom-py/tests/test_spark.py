@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession, functions as F, types as T  # noqa: E402
 
 import fullbloom.spark as fs  # noqa: E402
 from fullbloom import Filter, FormatError  # noqa: E402
-from fullbloom.spark import _ask, _build  # noqa: E402
+from fullbloom.spark import _ask, _build, _files  # noqa: E402
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[2] / "docs"
@@ -330,7 +330,7 @@ def test_an_expression_holds_the_filter_as_it_was(spark):
 @pytest.mark.parametrize("where", ["local", "file", "viewfs"])
 def test_a_saved_filter_is_replaced_whole_and_read_again(spark, tmp_path, where):
     directory = spark.mounted if where == "viewfs" else tmp_path
-    path = {"local": str(tmp_path / "a b.bloom"), "file": f"file://{tmp_path}/a%20b.bloom", "viewfs": "viewfs://here/data/a b.bloom"}
+    path = {"local": str(tmp_path / "a b.bloom"), "file": f"file://{tmp_path}/a b.bloom", "viewfs": "viewfs://here/data/a b.bloom"}
     one, two = fs.build(spark.range(100), "id"), fs.build(spark.range(1000), "id")
     one.save(path[where])
     fs.save(two.filter, path[where])
@@ -340,9 +340,19 @@ def test_a_saved_filter_is_replaced_whole_and_read_again(spark, tmp_path, where)
     (directory / "a b.bloom").unlink()
 
 
-def test_a_save_that_fails_leaves_what_was_there(spark, monkeypatch):
-    from fullbloom.spark import _files
+@pytest.mark.parametrize("name", ["a#1.bloom", "a?b.bloom", "a%20b.bloom", "a;b=c.bloom"])
+def test_every_name_in_a_url_of_a_local_file_stands_for_itself(tmp_path, name):
+    one = Filter.build([1, 2, 3])
+    for front in ("file:", "file://", "file://localhost", "FILE://", ""):
+        fs.save(one, f"{front}{tmp_path}/{name}")
+        assert os.listdir(tmp_path) == [name]
+        assert fs.load(f"{front}{tmp_path}/{name}") == one
+        os.unlink(tmp_path / name)
+    for other in ("file://elsewhere/a", "file://localhostess/a", "hdfs://name/a"):
+        assert _files._local(other) is None
 
+
+def test_a_save_that_fails_leaves_what_was_there(spark, monkeypatch):
     one, two = fs.build(spark.range(100), "id"), fs.build(spark.range(1000), "id")
     one.save("viewfs://here/data/kept.bloom")
     with monkeypatch.context() as patch:

@@ -4,7 +4,6 @@ import os
 import re
 import tempfile
 import uuid
-from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import SparkSession
 
@@ -60,8 +59,9 @@ def _local(path):
     path = os.fspath(path)
     if not re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:/", path):
         return path
-    url = urlsplit(path)
-    return unquote(url.path) if url.scheme == "file" and url.netloc in ("", "localhost") else None
+    # By hand, as Hadoop reads them: in a name "#", "?" and "%" stand for themselves.
+    local = re.fullmatch(r"file:(?://(?:localhost)?(/.*)|(/(?!/).*))", path, re.IGNORECASE | re.DOTALL)
+    return local and (local[1] or local[2])
 
 
 def _hadoop():
