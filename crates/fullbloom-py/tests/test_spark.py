@@ -105,6 +105,17 @@ def test_the_bytes_are_the_same_when_far_more_keys_come_than_expected(spark):
             assert fs.build(df, "key", 0.01, 10_000, merge=merge).to_bytes() == alone
 
 
+@pytest.mark.parametrize("dialect", ["native", "spark-2"])
+def test_the_few_keys_of_a_small_filter_give_no_warning_and_too_many_do(spark, dialect):
+    # Estimated from the bits of a filter in Spark's format, these 98 keys look like 112.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for count in (0, 1, 20, 98):
+            fs.build(spark.range(0, count, 1, 1), "id", 0.3, count, dialect=dialect)
+    with pytest.warns(RuntimeWarning, match="where 20 were expected"):
+        fs.build(spark.range(0, 60, 1, 1), "id", 0.01, 20, dialect=dialect)
+
+
 def test_a_small_filter_is_merged_as_a_tree_and_a_large_one_by_slices(spark, monkeypatch):
     used = []
     for name in ("_tree", "_slices"):

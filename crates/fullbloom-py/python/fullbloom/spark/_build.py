@@ -12,6 +12,7 @@ then, byte for byte, the one that ``Filter.build`` makes of the same rows, the n
 Filters in Spark's own format, which says nothing but bits, are merged as bits, also in a tree.
 """
 
+import math
 import os
 import tempfile
 import warnings
@@ -97,12 +98,17 @@ def build(
         built = _united(keys, Filter.with_capacity(max(1, expected_keys), dialect=dialect, **how))
     # Spark's format does not say how many keys are in, and its bits do not either when all are set.
     inserted = len(built) if dialect == "native" else built.estimated_keys
-    if inserted is None or inserted > max(1, expected_keys) * 1.1:
+    if inserted is None or inserted > _too_many(expected_keys):
         many = "far more" if inserted is None else f"{inserted:.0f}"
         what = "were counted, approximately" if counted else "were expected"
         told = f"{many} keys are in the filter where {expected_keys} {what}: its rate is now {built.expected_fpr:.3g}"
         warnings.warn(told, RuntimeWarning, stacklevel=2)
     return SparkFilter(built)
+
+
+def _too_many(expected):
+    """How many keys are worth a warning: a tenth more than expected, beyond what an estimate from few bits is off by."""
+    return expected * 1.1 + 4 * math.sqrt(expected) + 4
 
 
 def _tree(keys, slicing):
