@@ -375,6 +375,23 @@ def test_a_save_that_fails_leaves_what_was_there(spark, monkeypatch):
     (spark.mounted / "kept.bloom").unlink()
 
 
+def test_what_a_file_does_not_say_is_said_when_it_is_loaded(spark):
+    secret = b"sixteen bytes ok"
+    filters = [
+        (Filter.build([b"one"], 1e-4, dialect="cassandra"), {"dialect": "cassandra"}),
+        (Filter.build([b"one"], 1e-4, dialect="leveldb"), {"dialect": "leveldb"}),
+        (Filter.build([b"one"], 1e-4, secret=secret), {"secret": secret}),
+    ]
+    for one, facts in filters:
+        (spark.mounted / "said").write_bytes(one.to_bytes())
+        for path in (spark.mounted / "said", "viewfs://here/data/said"):
+            read = fs.load(path, **facts)
+            assert read.dialect == one.dialect and b"one" in read and b"two" not in read
+            with pytest.raises(ValueError):
+                fs.load(path)
+    (spark.mounted / "said").unlink()
+
+
 def test_files_that_are_missing_or_damaged_are_said_to_be(spark, tmp_path):
     for path in (tmp_path / "none.bloom", "viewfs://here/data/none.bloom"):
         with pytest.raises(FileNotFoundError):
