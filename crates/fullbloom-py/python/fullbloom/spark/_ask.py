@@ -19,8 +19,8 @@ from pyspark.sql.types import BooleanType
 from .. import Filter
 from ._keys import keys_of, kind, named
 
-#: Filters of this many bytes and more go to the executors as a file, which all Python workers of a machine map and share;
-#: smaller ones by broadcast, a copy for each worker.
+#: Native filters without a secret of this many bytes and more go to the executors as a file, which all Python workers of a machine
+#: map and share; others by broadcast, a copy for each worker.
 MAPPED_FROM = 32 << 20
 
 #: Filters that a Python worker keeps ready, at most.
@@ -135,9 +135,13 @@ def semi_join(
     """The rows of ``df`` that have a partner in ``dim``: those of ``df.join(dim, on, "left_semi")``, found with less shuffling.
 
     ``on`` names one column that both have. A filter of ``dim``'s keys (``fpr``, ``expected_keys`` and the rest as of ``build``)
-    prunes ``df`` before the join, which then decides exactly. For integers it is one of dialect ``spark-2``, asked in the JVM.
+    prunes ``df`` before the join, which then decides exactly. If no ``dialect`` is given, it is one of ``spark-2``, asked in the JVM,
+    for integers whose filter has less than ``MAPPED_FROM`` bytes, and else native.
+
+    ``dim`` is read up to three times: to count its keys (not if ``expected_keys`` is given), to build the filter and to join. It must
+    give the same keys each time; persist it where it would not, or where it is costly.
     """
-    from ._build import build
+    from ._build import build, made
 
     if isinstance(on, (list, tuple)) and len(on) == 1:
         (on,) = on
@@ -146,10 +150,9 @@ def semi_join(
     ours, theirs = kind(df, on), kind(dim, on)
     if ours != theirs:
         raise TypeError(f"{on!r} is {ours} on one side and {theirs} on the other: cast one of them")
-    if ours == "integer":
-        how.setdefault("dialect", "spark-2")
     keys = dim.select(on)
-    return prune(build(keys, on, fpr, expected_keys, **how), df, on).join(keys, on, "left_semi")
+    wanted = (build if "dialect" in how else made)(keys, on, fpr, expected_keys, **how)
+    return prune(wanted, df, on).join(keys, on, "left_semi")
 
 
 class SparkFilter:
