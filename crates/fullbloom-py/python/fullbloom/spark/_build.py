@@ -112,7 +112,7 @@ def made(df, column, fpr=None, expected_keys=None, *, bits_per_key=None, seed=0,
         what = "were counted, approximately" if counted else "were expected"
         told = f"{many} keys are in the filter where {expected_keys} {what}: its rate is now {built.expected_fpr:.3g}"
         warnings.warn(told, RuntimeWarning, stacklevel=3)
-    return SparkFilter(built)
+    return SparkFilter(built, keys_are)
 
 
 def _spark_bytes(expected, how):
