@@ -1,4 +1,4 @@
-"""fullbloom.spark on a real PySpark. Skipped where there is none: ``pip install 'fullbloom[spark]'`` and a Java."""
+"""fullbloom.spark on a real PySpark. Skipped where there is none: ``pip install './crates/fullbloom-py[spark]'`` and a Java."""
 
 import datetime
 import os
