@@ -4,7 +4,6 @@ import os
 import re
 import tempfile
 import uuid
-from urllib.parse import unquote, urlsplit
 
 from pyspark.sql import SparkSession
 
@@ -37,11 +36,22 @@ def save(filter: Filter | SparkFilter, path: str | os.PathLike[str]) -> None:
             raise
 
 
-def load(path: str | os.PathLike[str]) -> SparkFilter:
-    """Reads a filter from a local path of the driver, or from where a URL says, and checks all of it."""
+def load(
+    path: str | os.PathLike[str],
+    dialect: str | None = None,
+    *,
+    bits: int | None = None,
+    probes: int | None = None,
+    secret: bytes | None = None,
+) -> SparkFilter:
+    """Reads a filter from a local path of the driver, or from where a URL says, and checks all of it.
+
+    ``dialect``, ``bits``, ``probes`` and ``secret`` as of ``Filter.load``, for files that do not say them.
+    """
+    facts = {"bits": bits, "probes": probes, "secret": secret}
     local = _local(path)
     if local is not None:
-        return SparkFilter(Filter.load(local))
+        return SparkFilter(Filter.load(local, dialect, **facts))
     jvm, configuration = _hadoop()
     there = jvm.org.apache.hadoop.fs.Path(str(path))
     with tempfile.TemporaryDirectory(prefix="fullbloom-") as directory:
@@ -52,7 +62,7 @@ def load(path: str | os.PathLike[str]) -> SparkFilter:
         if not system.exists(there):
             raise FileNotFoundError(f"{path}: no such file")
         system.copyToLocalFile(False, there, here, True)
-        return SparkFilter(Filter.load(ours))
+        return SparkFilter(Filter.load(ours, dialect, **facts))
 
 
 def _local(path):
@@ -60,8 +70,9 @@ def _local(path):
     path = os.fspath(path)
     if not re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:/", path):
         return path
-    url = urlsplit(path)
-    return unquote(url.path) if url.scheme == "file" and url.netloc in ("", "localhost") else None
+    # By hand, as Hadoop reads them: in a name "#", "?" and "%" stand for themselves.
+    local = re.fullmatch(r"file:(?://(?:localhost)?(/.*)|(/(?!/).*))", path, re.IGNORECASE | re.DOTALL)
+    return local and (local[1] or local[2])
 
 
 def _hadoop():
