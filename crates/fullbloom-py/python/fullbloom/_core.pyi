@@ -1,7 +1,7 @@
 from collections.abc import Iterable
 from os import PathLike
 from types import TracebackType
-from typing import Any, ClassVar, Literal, NoReturn, Protocol, TypedDict, final, overload
+from typing import Any, ClassVar, Literal, Protocol, TypedDict, final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +57,8 @@ class BooleanArray:
 
 @final
 class Filter:
-    def __new__(cls, *_args: Any, **_kwargs: Any) -> NoReturn: ...
+    # It always raises; said as NoReturn, mypy would not see the other methods.
+    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self: ...
     @staticmethod
     def build(
         keys: _Keys,
@@ -153,7 +154,7 @@ class Filter:
     def add(self, key: _Key) -> bool: ...
     def update(self, keys: _Keys, *, threads: int = 1) -> None: ...
     @overload
-    def may_contain(self, keys: _Key) -> bool: ...  # type: ignore[overload-overlap]
+    def may_contain(self, keys: _Key) -> bool: ...
     @overload
     def may_contain(self, keys: npt.NDArray[Any] | list[Any] | tuple[Any, ...]) -> npt.NDArray[np.bool_]: ...
     @overload
