@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import warnings
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -331,6 +332,30 @@ def test_a_filter_sent_as_a_file_answers_as_one_sent_by_broadcast(spark, monkeyp
     wanted = fs.build(spark.range(0, 1000, 10), "id", 1e-6)
     asked = spark.range(0, 2000, 1, 4)
     assert [row.id for row in asked.filter(wanted.may_contain(F.col("id"))).orderBy("id").collect()] == [*range(0, 1000, 10)]
+
+
+@pytest.mark.parametrize("mapped_from, way", [(0, "addFile"), (1 << 60, "broadcast")])
+def test_a_filter_is_sent_once_however_often_it_is_asked(spark, monkeypatch, mapped_from, way):
+    monkeypatch.setattr(_ask, "MAPPED_FROM", mapped_from)
+    context, sent = spark.sparkContext, []
+    send = getattr(context, way)
+    monkeypatch.setattr(context, way, lambda what: sent.append(what) or send(what))
+    wanted = Filter.build([f"{way} {i}" for i in range(100)], 1e-6)
+    asked = spark.range(200).select(F.concat(F.lit(f"{way} "), "id").alias("k"))
+    answers = [fs.may_contain(wanted, "k"), fs.SparkFilter(wanted).may_contain("k"), fs.may_contain(copy(wanted), F.col("k"))]
+    assert len(sent) == 1
+    assert fs.prune(wanted, asked, "k").count() == 100 and len(sent) == 1
+    wanted.add(f"{way} 150")
+    assert asked.filter(fs.may_contain(wanted, "k")).count() == 101 and len(sent) == 2
+    assert [asked.filter(answer).count() for answer in answers] == [100] * 3
+    if way == "broadcast":
+        # Broadcasts are not kept for ever; an expression keeps the one that it needs.
+        for i in range(_ask._KEPT + 1):
+            fs.may_contain(Filter.build([f"other {i}"]), "k")
+        assert len(_ask._broadcasts) == _ask._KEPT
+        fs.may_contain(wanted, "k")
+        assert len(sent) == 2 + _ask._KEPT + 2
+        assert asked.filter(answers[0]).count() == 100
 
 
 def test_filters_of_other_dialects_and_keyed_ones_can_be_asked(spark, monkeypatch):
