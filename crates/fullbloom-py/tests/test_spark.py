@@ -41,6 +41,9 @@ def spark(tmp_path_factory):
         .config("spark.local.dir", str(tmp_path_factory.mktemp("local")))
         # A file system other than the local one, with a scheme of its own.
         .config("spark.hadoop.fs.viewfs.mounttable.here.link./data", f"file:{mounted}")
+        # The same under a scheme that has no AbstractFileSystem, as those of many connectors.
+        .config("spark.hadoop.fs.plain.impl", "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme")
+        .config("spark.hadoop.fs.viewfs.overload.scheme.target.plain.impl", "org.apache.hadoop.fs.LocalFileSystem")
         .getOrCreate()
     )
     session.mounted = mounted
@@ -404,10 +407,11 @@ def test_an_expression_holds_the_filter_as_it_was(spark):
     assert tuple(found) == (2, 3)
 
 
-@pytest.mark.parametrize("where", ["local", "file", "viewfs"])
+@pytest.mark.parametrize("where", ["local", "file", "viewfs", "plain"])
 def test_a_saved_filter_is_replaced_whole_and_read_again(spark, tmp_path, where):
-    directory = spark.mounted if where == "viewfs" else tmp_path
-    path = {"local": str(tmp_path / "a b.bloom"), "file": f"file://{tmp_path}/a b.bloom", "viewfs": "viewfs://here/data/a b.bloom"}
+    directory = tmp_path if where in ("local", "file") else spark.mounted
+    path = {"local": str(tmp_path / "a b.bloom"), "file": f"file://{tmp_path}/a b.bloom"}
+    path |= {scheme: f"{scheme}://here/data/a b.bloom" for scheme in ("viewfs", "plain")}
     one, two = fs.build(spark.range(100), "id"), fs.build(spark.range(1000), "id")
     one.save(path[where])
     fs.save(two.filter, path[where])
@@ -439,6 +443,23 @@ def test_a_save_that_fails_leaves_what_was_there(spark, monkeypatch):
     assert fs.load("viewfs://here/data/kept.bloom") == one
     assert [name for name in os.listdir(spark.mounted) if not name.endswith(".crc")] == ["kept.bloom"]
     (spark.mounted / "kept.bloom").unlink()
+
+
+def test_where_replacing_takes_two_steps_the_old_file_is_put_back_if_the_second_fails(spark, monkeypatch):
+    used, steps = [], _files._replace_in_steps
+    monkeypatch.setattr(_files, "_replace_in_steps", lambda *what: used.append(what) or steps(*what))
+    for scheme in ("viewfs", "plain"):
+        fs.save(Filter.build([1]), f"{scheme}://here/data/two.bloom")
+    assert len(used) == 1
+    jvm, configuration = _files._hadoop()
+    system = jvm.org.apache.hadoop.fs.Path("plain://here/data/two").getFileSystem(configuration)
+    goal, none = (jvm.org.apache.hadoop.fs.Path(f"plain://here/data/{name}") for name in ("two.bloom", "none.tmp"))
+    (spark.mounted / "two.bloom").write_bytes(b"old")
+    with pytest.raises(Exception):
+        steps(jvm, system, none, goal)
+    assert (spark.mounted / "two.bloom").read_bytes() == b"old"
+    assert [name for name in os.listdir(spark.mounted) if not name.endswith(".crc")] == ["two.bloom"]
+    (spark.mounted / "two.bloom").unlink()
 
 
 def test_what_a_file_does_not_say_is_said_when_it_is_loaded(spark):
