@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import warnings
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,9 @@ def spark(tmp_path_factory):
         .config("spark.local.dir", str(tmp_path_factory.mktemp("local")))
         # A file system other than the local one, with a scheme of its own.
         .config("spark.hadoop.fs.viewfs.mounttable.here.link./data", f"file:{mounted}")
+        # The same under a scheme that has no AbstractFileSystem, as those of many connectors.
+        .config("spark.hadoop.fs.plain.impl", "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme")
+        .config("spark.hadoop.fs.viewfs.overload.scheme.target.plain.impl", "org.apache.hadoop.fs.LocalFileSystem")
         .getOrCreate()
     )
     session.mounted = mounted
@@ -333,6 +337,30 @@ def test_a_filter_sent_as_a_file_answers_as_one_sent_by_broadcast(spark, monkeyp
     assert [row.id for row in asked.filter(wanted.may_contain(F.col("id"))).orderBy("id").collect()] == [*range(0, 1000, 10)]
 
 
+@pytest.mark.parametrize("mapped_from, way", [(0, "addFile"), (1 << 60, "broadcast")])
+def test_a_filter_is_sent_once_however_often_it_is_asked(spark, monkeypatch, mapped_from, way):
+    monkeypatch.setattr(_ask, "MAPPED_FROM", mapped_from)
+    context, sent = spark.sparkContext, []
+    send = getattr(context, way)
+    monkeypatch.setattr(context, way, lambda what: sent.append(what) or send(what))
+    wanted = Filter.build([f"{way} {i}" for i in range(100)], 1e-6)
+    asked = spark.range(200).select(F.concat(F.lit(f"{way} "), "id").alias("k"))
+    answers = [fs.may_contain(wanted, "k"), fs.SparkFilter(wanted).may_contain("k"), fs.may_contain(copy(wanted), F.col("k"))]
+    assert len(sent) == 1
+    assert fs.prune(wanted, asked, "k").count() == 100 and len(sent) == 1
+    wanted.add(f"{way} 150")
+    assert asked.filter(fs.may_contain(wanted, "k")).count() == 101 and len(sent) == 2
+    assert [asked.filter(answer).count() for answer in answers] == [100] * 3
+    if way == "broadcast":
+        # Broadcasts are not kept for ever; an expression keeps the one that it needs.
+        for i in range(_ask._KEPT + 1):
+            fs.may_contain(Filter.build([f"other {i}"]), "k")
+        assert len(_ask._broadcasts) == _ask._KEPT
+        fs.may_contain(wanted, "k")
+        assert len(sent) == 2 + _ask._KEPT + 2
+        assert asked.filter(answers[0]).count() == 100
+
+
 def test_filters_of_other_dialects_and_keyed_ones_can_be_asked(spark, monkeypatch):
     monkeypatch.setattr(_ask, "MAPPED_FROM", 0)
     names = [f"name-{i}" for i in range(1000)]
@@ -379,10 +407,11 @@ def test_an_expression_holds_the_filter_as_it_was(spark):
     assert tuple(found) == (2, 3)
 
 
-@pytest.mark.parametrize("where", ["local", "file", "viewfs"])
+@pytest.mark.parametrize("where", ["local", "file", "viewfs", "plain"])
 def test_a_saved_filter_is_replaced_whole_and_read_again(spark, tmp_path, where):
-    directory = spark.mounted if where == "viewfs" else tmp_path
-    path = {"local": str(tmp_path / "a b.bloom"), "file": f"file://{tmp_path}/a b.bloom", "viewfs": "viewfs://here/data/a b.bloom"}
+    directory = tmp_path if where in ("local", "file") else spark.mounted
+    path = {"local": str(tmp_path / "a b.bloom"), "file": f"file://{tmp_path}/a b.bloom"}
+    path |= {scheme: f"{scheme}://here/data/a b.bloom" for scheme in ("viewfs", "plain")}
     one, two = fs.build(spark.range(100), "id"), fs.build(spark.range(1000), "id")
     one.save(path[where])
     fs.save(two.filter, path[where])
@@ -414,6 +443,23 @@ def test_a_save_that_fails_leaves_what_was_there(spark, monkeypatch):
     assert fs.load("viewfs://here/data/kept.bloom") == one
     assert [name for name in os.listdir(spark.mounted) if not name.endswith(".crc")] == ["kept.bloom"]
     (spark.mounted / "kept.bloom").unlink()
+
+
+def test_where_replacing_takes_two_steps_the_old_file_is_put_back_if_the_second_fails(spark, monkeypatch):
+    used, steps = [], _files._replace_in_steps
+    monkeypatch.setattr(_files, "_replace_in_steps", lambda *what: used.append(what) or steps(*what))
+    for scheme in ("viewfs", "plain"):
+        fs.save(Filter.build([1]), f"{scheme}://here/data/two.bloom")
+    assert len(used) == 1
+    jvm, configuration = _files._hadoop()
+    system = jvm.org.apache.hadoop.fs.Path("plain://here/data/two").getFileSystem(configuration)
+    goal, none = (jvm.org.apache.hadoop.fs.Path(f"plain://here/data/{name}") for name in ("two.bloom", "none.tmp"))
+    (spark.mounted / "two.bloom").write_bytes(b"old")
+    with pytest.raises(Exception):
+        steps(jvm, system, none, goal)
+    assert (spark.mounted / "two.bloom").read_bytes() == b"old"
+    assert [name for name in os.listdir(spark.mounted) if not name.endswith(".crc")] == ["two.bloom"]
+    (spark.mounted / "two.bloom").unlink()
 
 
 def test_what_a_file_does_not_say_is_said_when_it_is_loaded(spark):

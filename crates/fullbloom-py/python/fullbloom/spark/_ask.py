@@ -1,6 +1,8 @@
 """Asking on the executors: a column of answers, and what is made of it."""
 
+import hashlib
 import os
+import pickle
 import shutil
 import tempfile
 import uuid
@@ -39,8 +41,25 @@ def _held(name, make):
     return _ready[name]
 
 
+#: What was sent to the executors, by its bytes, so that the next expression with the same filter does not send it again. Broadcasts
+#: that are forgotten are freed by Spark when no expression has them any more; files stay as long as the session.
+_broadcasts = OrderedDict()
+_files = {}
+
+
 class _ByBroadcast:
     """A filter in a broadcast variable."""
+
+    @classmethod
+    def sent(cls, context, filter):
+        # Its pickled form, and not its bytes alone: the dialect and the secret make other answers of the same bytes.
+        known = context.applicationId, hashlib.blake2b(pickle.dumps(filter)).digest()
+        if known not in _broadcasts:
+            _broadcasts[known] = cls(context, filter)
+            if len(_broadcasts) > _KEPT:
+                _broadcasts.popitem(last=False)
+        _broadcasts.move_to_end(known)
+        return _broadcasts[known]
 
     def __init__(self, context, filter):
         self.name = uuid.uuid4().hex
@@ -53,14 +72,28 @@ class _ByBroadcast:
 class _ByFile:
     """A filter in a file that Spark has brought to every machine."""
 
-    def __init__(self, context, filter):
-        self.name = f"{uuid.uuid4().hex}.bloom"
-        # Executors that start later fetch it too, so it stays until the driver ends.
+    @classmethod
+    def sent(cls, context, filter):
+        name = f"{uuid.uuid4().hex}.bloom"
         directory = tempfile.mkdtemp(prefix="fullbloom-")
-        weakref.finalize(context, shutil.rmtree, directory, ignore_errors=True)
-        path = os.path.join(directory, self.name)
-        filter.save(path)
-        context.addFile(path)
+        path = os.path.join(directory, name)
+        try:
+            # Not in memory: these are the large ones.
+            filter.save(path)
+            with open(path, "rb") as file:
+                known = context.applicationId, hashlib.file_digest(file, "blake2b").digest()
+            if known not in _files:
+                context.addFile(path)
+                # Executors that start later fetch it too, so it stays until the driver ends.
+                weakref.finalize(context, shutil.rmtree, directory, ignore_errors=True)
+                _files[known], directory = cls(name), None
+        finally:
+            if directory is not None:
+                shutil.rmtree(directory, ignore_errors=True)
+        return _files[known]
+
+    def __init__(self, name):
+        self.name = name
 
     def filter(self):
         return _held(self.name, lambda: Filter.open(SparkFiles.get(self.name)))
@@ -89,7 +122,7 @@ def may_contain(filter: "Filter | SparkFilter", column: str | Column) -> Column:
     wanted, filter, context = _kind_in(filter), _plain(filter), SparkSession.active().sparkContext
     # A file says all that is needed to answer only if it is native, and its hash has no secret.
     mapped = filter.nbytes >= MAPPED_FROM and filter.dialect == "native" and not filter.is_keyed
-    sent = (_ByFile if mapped else _ByBroadcast)(context, filter)
+    sent = (_ByFile if mapped else _ByBroadcast).sent(context, filter)
 
     def fullbloom_may_contain(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
         filter = sent.filter()
