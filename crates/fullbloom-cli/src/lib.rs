@@ -9,6 +9,7 @@
 
 mod args;
 mod cassandra;
+mod claim;
 mod commands;
 mod database;
 mod destination;

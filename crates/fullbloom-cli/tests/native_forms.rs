@@ -79,7 +79,7 @@ fn only_removing_filters_are_removed_from_and_only_filters_that_take_keys_insert
     assert_eq!(run(&["check", "-c", &plain], lines(50).as_bytes()).exits(0).text(), "50\n");
     run(&["build", "-q", "-o", &plain, &keys, "--except", &dir.file("good", "x\n")], b"").exits(0);
     run(&["insert", &plain], b"c\n").fails_with("has exceptions");
-    run(&["insert", &keys], b"c\n").fails_with("magic");
+    run(&["insert", &keys], b"c\n").fails_with("is not a native filter");
     run(&["insert", &keys, &keys], b"").fails_with("is a key file");
     run(&["insert", &dir.arg("none")], b"").fails_with("none");
     run(&["insert", "-"], b"").fails_with("");
@@ -146,4 +146,55 @@ fn filters_of_one_form_are_merged_and_others_refused() {
     run(&["insert", "-q", &turning], b"b\n").exits(0);
     assert_eq!(run(&["check", &turning], b"a\nb\nc\n").exits(0).text(), "a\nb\n");
     assert_eq!(run(&["verify", &turning], b"").exits(0).code, 0);
+}
+
+#[test]
+fn two_who_change_one_filter_take_turns_and_lose_no_key() {
+    let dir = Dir::new();
+    let (filter, seen) = (dir.arg("g.bloom"), dir.arg("seen.bloom"));
+    run(&["build", "-q", "--growing", "-o", &filter], b"first\n").exits(0);
+    run(&["unique", "-c", "--state", &seen], b"first\n").exits(0);
+    std::thread::scope(|scope| {
+        for part in 0..4 {
+            let keys: String = (0..20_000).map(|i| format!("{part} {i}\n")).collect();
+            let (filter, seen) = (&filter, &seen);
+            scope.spawn(move || {
+                run(&["insert", filter], keys.as_bytes()).exits(0);
+                run(&["unique", "-c", "--state", seen], keys.as_bytes()).exits(0);
+            });
+        }
+    });
+    let all: String = (0..4).flat_map(|part| (0..20_000).map(move |i| format!("{part} {i}\n"))).collect();
+    assert_eq!(run(&["check", "-c", &filter], all.as_bytes()).exits(0).text(), "80000\n");
+    assert_eq!(run(&["unique", "-c", "--state", &seen], all.as_bytes()).exits(1).text(), "0\n");
+}
+
+#[test]
+fn keys_are_removed_though_nobody_reads_which_were_not_in() {
+    let dir = Dir::new();
+    let filter = dir.arg("r.bloom");
+    run(&["build", "-q", "--removable", "--fpr", "1e-6", "-o", &filter], lines(1_000).as_bytes()).exits(0);
+    let absent: String = (0..100_000).map(|i| format!("absent {i}\n")).collect();
+    let keys = dir.file("keys", absent + &lines(500));
+    let mut command = common::command(&["remove", "-v", &filter, &keys]);
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(common::wait(&mut child), 1);
+    assert_eq!(run(&["check", "-c", &filter], lines(1_000).as_bytes()).exits(0).text(), "500\n");
+}
+
+#[test]
+fn a_state_far_ahead_of_the_clock_is_left_alone() {
+    let dir = Dir::new();
+    let state = dir.arg("s.bloom");
+    let ahead = std::time::SystemTime::now() + std::time::Duration::from_secs(30 * 86_400);
+    let rotation =
+        fullbloom::native::Rotation::of(fullbloom::native::Keep::Time(std::time::Duration::from_secs(60)));
+    let filter = fullbloom::native::RotatingFilter::new(rotation, 100, 1e-6, ahead).unwrap();
+    dir.file("s.bloom", filter.encode());
+    let before = dir.read("s.bloom");
+    for command in [&["unique", "--state"][..], &["insert"]] {
+        run(&[command, &[&state]].concat(), b"a\n").fails_with("one of the two clocks is wrong");
+    }
+    assert_eq!(dir.read("s.bloom"), before);
 }

@@ -34,7 +34,7 @@ fn converse(args: &[&str], keys: &[&str]) {
 
 #[test]
 fn unique_tells_a_new_key_before_the_next_comes() {
-    converse(&["unique"], &["one", "two", "three"]);
+    converse(&["unique"], &["a", "two", "three"]);
     converse(&["unique", "--expected-keys", "100"], &["one", "two", "three"]);
 }
 

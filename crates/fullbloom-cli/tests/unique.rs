@@ -52,7 +52,7 @@ fn a_state_needs_a_place_and_a_filter_that_takes_keys() {
     let state = dir.arg("s");
     let keys = dir.file("keys", "a\nb\n");
     run(&["unique", "--state", &keys, "--expected-keys", "5", &keys], b"").fails_with("is a key file");
-    run(&["unique", "--state", &keys], b"a\n").fails_with("keys: magic");
+    run(&["unique", "--state", &keys], b"a\n").fails_with("is not a native filter");
     run(&["unique", "--state", "-"], b"a\n").fails_with("--state: is a file");
     run(&["unique", "--state", &dir.arg("no/s"), "--expected-keys", "5"], b"").fails_with("cannot save");
     run(&["build", "-q", "-o", &state, "--removable"], b"x\n").exits(0);

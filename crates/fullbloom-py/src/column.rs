@@ -54,6 +54,13 @@ impl Column {
     /// The column of an object; `None` if it has no buffer, or one of Python objects.
     pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Column>> {
         let Ok(buffer) = PyUntypedBuffer::get(object) else { return Ok(None) };
+        if object.hasattr("mask")? && object.hasattr("compressed")? {
+            // Its buffer has the values under the mask too.
+            return Err(wrong_type("a masked array is no column of keys: give its .compressed() values"));
+        }
+        if buffer.suboffsets().is_some_and(|offsets| offsets.iter().any(|offset| *offset >= 0)) {
+            return Err(value("keys are elements in memory, not pointers to them: give a copy of the array"));
+        }
         let format = buffer.format().to_str().unwrap_or_default();
         if format == "O" || buffer.dimensions() == 0 {
             return Ok(None);

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 impl State {
     /// Adds all keys of another filter, or keeps what both may contain.
     pub fn combine(&mut self, other: &State, how: Combine) -> PyResult<()> {
+        other.require_plain("combined")?;
         match self {
             State::Native(ours) => match other {
                 State::Native(theirs) => how.native(ours, theirs),
@@ -29,6 +30,7 @@ impl State {
 
     /// A copy that can be combined with others.
     pub fn combinable(&self) -> PyResult<State> {
+        self.require_plain("combined")?;
         match self {
             State::Native(filter) => filter.to_owned().map(State::Native).map_err(errors::size),
             State::Guarded(filter) if is_plain(filter) => {
@@ -39,6 +41,16 @@ impl State {
             }
             State::Guarded(_) | State::Mapped(_) | State::Closed => Err(self.not_combined()?),
             _ => self.growing().map(State::Growing),
+        }
+    }
+
+    /// Refuses a native filter of another form than plain: such are only asked here.
+    pub fn require_plain(&self, what: &str) -> PyResult<()> {
+        match self.form_name() {
+            Some(form) => Err(errors::value(format_args!(
+                "a native filter of the form {form} cannot be {what}: that takes plain ones"
+            ))),
+            None => Ok(()),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::combine::Combine;
 use crate::errors;
 use crate::keys::{Answered, Key, Source};
 use crate::native::{self, NativeFacts};
-use crate::run::Run;
+use crate::run::{Integers, Run};
 use crate::state::{Sink, State, Told, builder, is_built_at_once};
 use fullbloom::any;
 use fullbloom::dialect::Name;
@@ -25,11 +25,23 @@ use std::sync::{PoisonError, RwLock};
 #[pyclass(frozen, module = "fullbloom")]
 pub struct Filter {
     state: RwLock<State>,
+    integers: Integers,
 }
 
 impl Filter {
-    fn new(state: State) -> Filter {
-        Filter { state: RwLock::new(state) }
+    fn new(state: State, integers: Integers) -> Filter {
+        Filter { state: RwLock::new(state), integers }
+    }
+
+    /// Refuses a filter with other integers: in one with both, keys of one of them would not be found.
+    fn require_same_integers(&self, other: &Filter) -> PyResult<()> {
+        if self.integers == other.integers {
+            return Ok(());
+        }
+        let (ours, theirs) = (self.integers.as_str(), other.integers.as_str());
+        Err(errors::value(format_args!(
+            "filters cannot be merged: key_type is {ours} in one and {theirs} in the other"
+        )))
     }
 
     /// Looks at the state. Never waits while it holds up the interpreter: who has the lock may need that.
@@ -62,9 +74,10 @@ impl Filter {
     }
 
     fn combined(&self, py: Python<'_>, other: &Filter, how: Combine) -> PyResult<Filter> {
+        self.require_same_integers(other)?;
         let mut state = self.read_detached(py, State::combinable)?;
         other.read_detached(py, |theirs| state.combine(theirs, how))?;
-        Ok(Filter::new(state))
+        Ok(Filter::new(state, self.integers))
     }
 
     fn combine(&self, py: Python<'_>, other: &Filter, how: Combine) -> PyResult<()> {
@@ -72,6 +85,7 @@ impl Filter {
             // Either way it is what it was, if it can be combined at all.
             return self.read(py, |state| if state.takes_keys() { Ok(()) } else { Err(state.read_only()) });
         }
+        self.require_same_integers(other)?;
         py.detach(|| {
             // Always in the same order, so that two threads with the same two filters do not wait for each other.
             let theirs_first = std::ptr::from_ref(other) < std::ptr::from_ref(self);
@@ -109,10 +123,12 @@ impl Filter {
     ///
     /// ``fpr`` is the rate of false answers wanted (1 % if nothing is said), ``bits_per_key`` what to spend instead. It is
     /// sized for as many keys as there are, or for ``expected_keys`` if more will come. ``threads`` other than 1 builds
-    /// large native filters on several cores (0: all), with a buffer of up to half the filter's size.
+    /// large native filters on several cores (0: all), with a buffer of up to half the filter's size. ``key_type`` says
+    /// whether integers are hashed as 32 bits (``"int"``) or 64 (``"long"``), where the dialect's system tells them apart.
     #[staticmethod]
     #[pyo3(signature = (keys, fpr=None, *, bits_per_key=None, dialect="native", expected_keys=None, bits=None, probes=None,
-                        seed=None, secret=None, store_secret=false, label=None, except_keys=None, threads=1))]
+                        seed=None, secret=None, store_secret=false, label=None, except_keys=None, threads=1,
+                        key_type="long"))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn build<'py>(
         py: Python<'py>,
@@ -129,7 +145,9 @@ impl Filter {
         label: Option<String>,
         except_keys: Option<&Bound<'py, PyAny>>,
         threads: usize,
+        key_type: &str,
     ) -> PyResult<Filter> {
+        let integers = Integers::named(key_type)?;
         let wish = Wish { fpr, bits_per_key, bits, probes };
         let asked = Asked::new(dialect, &wish, seed, secret, store_secret, label)?;
         if except_keys.is_some() && asked.dialect != Name::Native {
@@ -139,29 +157,32 @@ impl Filter {
         let mut source = Source::of(keys)?;
         let keep = except_keys.is_some();
         let uncounted = any::ignores_expected_keys(asked.dialect, asked.target);
-        let counted = if keep || (expected_keys.is_none() && !uncounted) { source.count(py)? } else { 0 };
+        if keep {
+            source.keep(py)?;
+        }
+        let counted = if expected_keys.is_none() && !uncounted { source.count(py)? } else { 0 };
         let expected_keys = expected_keys.unwrap_or(counted);
         if is_built_at_once(asked.dialect) {
             let mut made = builder(asked.dialect, &asked.request(expected_keys)).map_err(errors::size)?;
             let mut sink = Sink::Builder(&mut *made, asked.dialect);
-            source.each(py, keep, |run| sink.take(run, threads))?;
+            source.each(py, keep, |run| sink.take(run, integers, threads))?;
             let filter = py.detach(|| made.finish()).map_err(errors::size)?;
-            return Ok(Filter::new(State::Built(filter)));
+            return Ok(Filter::new(State::Built(filter), integers));
         }
         let mut state = asked.empty(expected_keys)?;
         let mut sink = Sink::State(&mut state);
-        source.each(py, keep, |run| sink.take(run, threads))?;
+        source.each(py, keep, |run| sink.take(run, integers, threads))?;
         match (state, except_keys) {
             (State::Native(filter), Some(good)) => native::guarded(py, filter, &mut source, good)
-                .map(|guarded| Filter::new(State::Guarded(guarded))),
-            (state, _) => Ok(Filter::new(state)),
+                .map(|guarded| Filter::new(State::Guarded(guarded), integers)),
+            (state, _) => Ok(Filter::new(state, integers)),
         }
     }
 
     /// An empty filter that will hold ``expected_keys`` keys at the rate ``fpr``, or for ``bits_per_key``.
     #[staticmethod]
     #[pyo3(signature = (expected_keys, fpr=None, *, bits_per_key=None, dialect="native", bits=None, probes=None,
-                        seed=None, secret=None, store_secret=false, label=None))]
+                        seed=None, secret=None, store_secret=false, label=None, key_type="long"))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn with_capacity(
         expected_keys: u64,
@@ -174,18 +195,20 @@ impl Filter {
         secret: Option<&[u8]>,
         store_secret: bool,
         label: Option<String>,
+        key_type: &str,
     ) -> PyResult<Filter> {
+        let integers = Integers::named(key_type)?;
         let wish = Wish { fpr, bits_per_key, bits, probes };
         let asked = Asked::new(dialect, &wish, seed, secret, store_secret, label)?;
-        asked.empty(expected_keys).map(Filter::new)
+        asked.empty(expected_keys).map(|state| Filter::new(state, integers))
     }
 
     /// Reads a filter from a file and checks all of it. The file may change or go afterwards.
     ///
     /// The dialect is told by the file's name and bytes, where they tell. ``bits`` and ``probes`` are needed by the dialects
-    /// that store nothing else than bits (``libbloom-1``, ``java-lsm``).
+    /// that store nothing else than bits (``libbloom-1``, ``java-lsm``). ``key_type`` is as of ``build``; no file tells it.
     #[staticmethod]
-    #[pyo3(signature = (path, dialect=None, *, bits=None, probes=None, secret=None))]
+    #[pyo3(signature = (path, dialect=None, *, bits=None, probes=None, secret=None, key_type="long"))]
     fn load(
         py: Python<'_>,
         path: PathBuf,
@@ -193,9 +216,11 @@ impl Filter {
         bits: Option<u64>,
         probes: Option<u32>,
         secret: Option<&[u8]>,
+        key_type: &str,
     ) -> PyResult<Filter> {
+        let integers = Integers::named(key_type)?;
         let told = told(dialect, bits, probes, secret)?;
-        py.detach(|| State::load(&path, &told)).map(Filter::new)
+        py.detach(|| State::load(&path, &told)).map(|state| Filter::new(state, integers))
     }
 
     /// Maps a filter's file: it answers at once, and processes that open the same file share its memory.
@@ -203,7 +228,7 @@ impl Filter {
     /// Of a native file only the front is checked; see ``verify``. The file must not be cut short meanwhile, which would end
     /// the process; replacing it, as ``save`` does, is safe. Such a filter takes no keys.
     #[staticmethod]
-    #[pyo3(signature = (path, dialect=None, *, bits=None, probes=None, secret=None))]
+    #[pyo3(signature = (path, dialect=None, *, bits=None, probes=None, secret=None, key_type="long"))]
     fn open(
         py: Python<'_>,
         path: PathBuf,
@@ -211,14 +236,16 @@ impl Filter {
         bits: Option<u64>,
         probes: Option<u32>,
         secret: Option<&[u8]>,
+        key_type: &str,
     ) -> PyResult<Filter> {
+        let integers = Integers::named(key_type)?;
         let told = told(dialect, bits, probes, secret)?;
-        py.detach(|| State::open(&path, &told)).map(Filter::new)
+        py.detach(|| State::open(&path, &told)).map(|state| Filter::new(state, integers))
     }
 
     /// A filter from its encoded bytes, all of them checked; arguments as of ``load``.
     #[staticmethod]
-    #[pyo3(signature = (data, dialect=None, bits=None, probes=None, secret=None))]
+    #[pyo3(signature = (data, dialect=None, bits=None, probes=None, secret=None, key_type="long"))]
     fn from_bytes(
         py: Python<'_>,
         data: &Bound<'_, PyAny>,
@@ -226,16 +253,20 @@ impl Filter {
         bits: Option<u64>,
         probes: Option<u32>,
         secret: Option<&[u8]>,
+        key_type: &str,
     ) -> PyResult<Filter> {
+        let integers = Integers::named(key_type)?;
         let told = told(dialect, bits, probes, secret)?;
         let bytes = crate::column::byte_copy(data)?;
-        py.detach(|| State::decode(bytes, None, &told)).map(Filter::new).map_err(errors::decode)
+        py.detach(|| State::decode(bytes, None, &told))
+            .map(|state| Filter::new(state, integers))
+            .map_err(errors::decode)
     }
 
     /// Adds a key; true if it was surely not there before.
     fn add(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let key = Key::required(key)?;
-        self.write(py, |state| state.add(&key))
+        self.write(py, |state| state.add(&key, self.integers))
     }
 
     /// Adds many keys. Nulls (``None``) are not added. If a key is refused, keys before it may be in.
@@ -243,8 +274,9 @@ impl Filter {
     fn update<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>, threads: usize) -> PyResult<()> {
         let mut source = Source::of(keys)?;
         self.read(py, |state| if state.takes_keys() { Ok(()) } else { Err(state.read_only()) })?;
-        let insert =
-            |run: Run<'_>| self.state.write().unwrap_or_else(PoisonError::into_inner).insert(run, threads);
+        let insert = |run: Run<'_>| {
+            self.state.write().unwrap_or_else(PoisonError::into_inner).insert(run, self.integers, threads)
+        };
         source.each(py, false, |run| match threads {
             1 => run.pieces().try_for_each(insert),
             _ => insert(run),
@@ -257,12 +289,12 @@ impl Filter {
     /// no. The interpreter is free meanwhile, and other threads may ask the same filter.
     fn may_contain<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Some(key) = Key::of(keys)? {
-            let answer = self.read(py, |state| state.may_contain(&key))?;
+            let answer = self.read(py, |state| state.may_contain(&key, self.integers))?;
             return Ok(pyo3::types::PyBool::new(py, answer).to_owned().into_any());
         }
         let mut source = Source::of(keys)?;
         let answers = source.ask(py, |run, answers| {
-            self.state.read().unwrap_or_else(PoisonError::into_inner).ask(run, answers)
+            self.state.read().unwrap_or_else(PoisonError::into_inner).ask(run, self.integers, answers)
         })?;
         match answers {
             Answered::Arrow(answers) => wrapped(keys, answers),
@@ -272,7 +304,7 @@ impl Filter {
 
     fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let key = Key::required(key)?;
-        self.read(py, |state| state.may_contain(&key))
+        self.read(py, |state| state.may_contain(&key, self.integers))
     }
 
     /// Forgets all keys.
@@ -321,6 +353,12 @@ impl Filter {
     #[getter]
     fn dialect(&self, py: Python<'_>) -> PyResult<&'static str> {
         self.read(py, |state| Ok(state.filter()?.dialect().as_str()))
+    }
+
+    /// What integers are hashed as: ``"int"``, of 32 bits, or ``"long"``, of 64.
+    #[getter]
+    fn key_type(&self) -> &'static str {
+        self.integers.as_str()
     }
 
     /// Length of the bit array in bits.
@@ -394,11 +432,15 @@ impl Filter {
     /// A copy with half as many blocks: the same keys, half the memory, a higher rate. Only of native filters whose number
     /// of blocks is even.
     fn folded(&self, py: Python<'_>) -> PyResult<Filter> {
-        self.read_detached(py, |state| match state.combinable()? {
-            State::Native(filter) => {
-                filter.folded().map(|filter| Filter::new(State::Native(filter))).map_err(errors::size)
+        self.read_detached(py, |state| {
+            state.require_plain("folded")?;
+            match state.combinable()? {
+                State::Native(filter) => filter
+                    .folded()
+                    .map(|filter| Filter::new(State::Native(filter), self.integers))
+                    .map_err(errors::size),
+                _ => Err(errors::value("only native filters can be folded")),
             }
-            _ => Err(errors::value("only native filters can be folded")),
         })
     }
 
@@ -438,7 +480,7 @@ impl Filter {
 
     /// A copy; it takes keys if filters of its dialect do.
     fn copy(&self, py: Python<'_>) -> PyResult<Filter> {
-        self.read_detached(py, State::copy).map(Filter::new)
+        self.read_detached(py, State::copy).map(|state| Filter::new(state, self.integers))
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Filter> {
@@ -455,7 +497,8 @@ impl Filter {
         let secret = told.secret.as_ref().map(|secret| PyBytes::new(py, secret.as_bytes()));
         let (bits, probes) = told.geometry.unzip();
         let dialect = told.dialect.map(Name::as_str);
-        let args = (self.to_bytes(py)?, dialect, bits, probes, secret).into_pyobject(py)?;
+        let args =
+            (self.to_bytes(py)?, dialect, bits, probes, secret, self.integers.as_str()).into_pyobject(py)?;
         Ok((PyType::new::<Filter>(py).getattr("from_bytes")?, args))
     }
 

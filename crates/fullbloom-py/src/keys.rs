@@ -7,7 +7,9 @@ use crate::run::Run;
 use fullbloom::native::Offsets;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyInt, PyIterator, PyList, PyString};
+use pyo3::types::{
+    PyBool, PyByteArray, PyBytes, PyFrozenSet, PyInt, PyIterator, PyList, PyRange, PyString, PyTuple,
+};
 use std::borrow::Cow;
 
 /// Python objects are gathered in groups of this many.
@@ -97,7 +99,27 @@ impl<'py> Source<'py> {
         Err(no_key(object))
     }
 
-    /// How many keys there are. What can be read but once is read and kept.
+    /// Makes sure that the keys can be had twice, and are the same then: what might be read but once, or be changed between
+    /// the passes, is copied into a list. A length does not tell that an object can be read again.
+    pub fn keep(&mut self, py: Python<'py>) -> PyResult<()> {
+        match self {
+            Source::Column(_) => {}
+            Source::Arrow(chunks) => {
+                py.detach(|| chunks.count())?;
+            }
+            Source::Objects(object) => {
+                let never_changes = object.is_exact_instance_of::<PyTuple>()
+                    || object.is_exact_instance_of::<PyFrozenSet>()
+                    || object.is_exact_instance_of::<PyRange>();
+                if !never_changes {
+                    *object = listed(object)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How many keys there are. What has no length is read and kept.
     pub fn count(&mut self, py: Python<'py>) -> PyResult<u64> {
         match self {
             Source::Column(column) => Ok(column.elements().count() as u64),
@@ -106,19 +128,23 @@ impl<'py> Source<'py> {
                 if let Ok(len) = object.len() {
                     return Ok(len as u64);
                 }
-                let list = PyList::empty(py);
-                list.call_method1("extend", (&*object,))?;
-                let len = list.len() as u64;
-                *object = list.into_any();
-                Ok(len)
+                *object = listed(object)?;
+                Ok(object.len()? as u64)
             }
         }
     }
 }
 
+/// What an object yields, as a list.
+fn listed<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let list = PyList::empty(object.py());
+    list.call_method1("extend", (object,))?;
+    Ok(list.into_any())
+}
+
 impl<'py> Source<'py> {
-    /// Hands on all keys that are not null, detached from Python. With `keep`, which needs them counted before, they can be
-    /// had again.
+    /// Hands on all keys that are not null, detached from Python. With `keep`, which needs [`keep`](Source::keep) before,
+    /// they can be had again.
     pub fn each(
         &mut self,
         py: Python<'py>,

@@ -1,8 +1,11 @@
 //! Keys in the forms that a filter takes at once.
 
+use crate::errors;
 use fullbloom::dialect::Name;
 use fullbloom::native::{Keys, Offsets};
-use fullbloom::typed::{TypeError, Value};
+use fullbloom::typed::{Key, KeyType, Value};
+use pyo3::exceptions::PyOverflowError;
+use pyo3::prelude::*;
 
 /// Some keys, one after the other.
 #[derive(Debug, Clone, Copy)]
@@ -77,15 +80,20 @@ impl<'a> Run<'a> {
     }
 
     /// The keys as this dialect's bytes, in groups, each with the number of its first key.
-    pub fn in_groups(&self, dialect: Name, mut each: impl FnMut(usize, &[&[u8]])) -> Result<(), TypeError> {
+    pub fn in_groups(
+        &self,
+        dialect: Name,
+        integers: Integers,
+        mut each: impl FnMut(usize, &[&[u8]]),
+    ) -> PyResult<()> {
         match self {
             Run::Slices(slices) => each(0, slices),
             Run::Narrow(offsets) => groups_of((0..offsets.count()).map(|i| offsets.get(i)), each),
             Run::Wide(offsets) => groups_of((0..offsets.count()).map(|i| offsets.get(i)), each),
             Run::Numbers(numbers) => {
                 for (group, numbers) in numbers.chunks(GROUP).enumerate() {
-                    let keys = numbers.iter().map(|&number| number_key(number, dialect));
-                    let keys = keys.collect::<Result<Vec<_>, _>>()?;
+                    let keys = numbers.iter().map(|&number| integers.key(number, dialect));
+                    let keys = keys.collect::<PyResult<Vec<_>>>()?;
                     let slices: Vec<&[u8]> = keys.iter().map(AsRef::as_ref).collect();
                     each(group * GROUP, &slices);
                 }
@@ -95,9 +103,59 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The bytes of an integer.
-pub fn number_key(number: u64, dialect: Name) -> Result<fullbloom::typed::Key<'static>, TypeError> {
-    Value::Long(number.cast_signed()).key(dialect)
+/// How wide the integers are that a filter has for keys. Some systems hash four bytes of the one and eight of the other, and
+/// their filters do not say which.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Integers {
+    /// 32 bits.
+    Int,
+    /// 64 bits.
+    Long,
+}
+
+impl Integers {
+    /// By the name that the command has for them too.
+    pub fn named(name: &str) -> PyResult<Integers> {
+        match name {
+            "int" => Ok(Integers::Int),
+            "long" => Ok(Integers::Long),
+            _ => Err(errors::value(format_args!("key_type is \"int\" or \"long\", not {name:?}"))),
+        }
+    }
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Integers::Int => KeyType::Int.as_str(),
+            Integers::Long => KeyType::Long.as_str(),
+        }
+    }
+
+    /// The bytes of an integer.
+    pub fn key(self, number: u64, dialect: Name) -> PyResult<Key<'static>> {
+        match self {
+            Integers::Int => Value::Int(narrowed(number)?),
+            Integers::Long => Value::Long(number.cast_signed()),
+        }
+        .key(dialect)
+        .map_err(errors::key_type)
+    }
+
+    /// Refuses a run with an integer that is wider.
+    pub fn require(self, run: &Run<'_>) -> PyResult<()> {
+        match (self, run) {
+            (Integers::Int, Run::Numbers(numbers)) => {
+                numbers.iter().try_for_each(|&number| narrowed(number).map(|_| ()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn narrowed(number: u64) -> PyResult<i32> {
+    i32::try_from(number.cast_signed()).map_err(|_| {
+        PyOverflowError::new_err("an integer key of the key_type int has 32 bits: from -2**31 to 2**31 - 1")
+    })
 }
 
 fn groups_of<'a>(keys: impl Iterator<Item = &'a [u8]>, mut each: impl FnMut(usize, &[&[u8]])) {

@@ -2,7 +2,7 @@
 
 use crate::errors;
 use crate::keys::Key;
-use crate::run::{Run, number_key, with_keys};
+use crate::run::{Integers, Run, with_keys};
 use fullbloom::any::{self, AnyBuilder, AnyFilter, AnyGrowing};
 use fullbloom::dialect::Name;
 use fullbloom::file::{self, Mapped, MappedBits};
@@ -154,6 +154,16 @@ impl State {
         Ok(State::View(view, told.secret.clone()))
     }
 
+    /// The form of a native filter that is not plain.
+    pub fn form_name(&self) -> Option<&'static str> {
+        let State::View(view, _) = self else { return None };
+        if view.borrow_dependent().dialect() != Name::Native {
+            return None;
+        }
+        let stored = StoredFilter::view(view.borrow_owner().as_ref()).ok()?;
+        Some(stored.form()).filter(|form| *form != "plain")
+    }
+
     /// Reads a file.
     pub fn load(path: &Path, told: &Told) -> PyResult<State> {
         let bytes = file::read(path).map_err(errors::file)?;
@@ -211,12 +221,12 @@ impl State {
     }
 
     /// Answers one key.
-    pub fn may_contain(&self, key: &Key<'_>) -> PyResult<bool> {
+    pub fn may_contain(&self, key: &Key<'_>, integers: Integers) -> PyResult<bool> {
         let filter = self.answering()?;
         match key {
             Key::Bytes(bytes) => Ok(filter.may_contain(bytes)),
             Key::Number(number) => {
-                let key = number_key(*number, filter.dialect()).map_err(errors::key_type)?;
+                let key = integers.key(*number, filter.dialect())?;
                 Ok(match filter.for_numbers() {
                     Some(filter) => filter.may_contain(key.as_ref()),
                     None => filter.may_contain(key.as_ref()),
@@ -226,8 +236,9 @@ impl State {
     }
 
     /// Answers many keys.
-    pub fn ask(&self, run: Run<'_>, answers: &mut [bool]) -> PyResult<()> {
+    pub fn ask(&self, run: Run<'_>, integers: Integers, answers: &mut [bool]) -> PyResult<()> {
         let filter = self.answering()?;
+        integers.require(&run)?;
         match self {
             State::Native(filter) => with_keys!(run, keys => filter.may_contain_batch(keys, answers)),
             State::Guarded(filter) => with_keys!(run, keys => filter.may_contain_batch(keys, answers)),
@@ -235,24 +246,25 @@ impl State {
             _ => {
                 let for_numbers = if run.is_numbers() { filter.for_numbers() } else { None };
                 let asked = for_numbers.as_deref().unwrap_or(filter);
-                run.in_groups(filter.dialect(), |first, group| {
+                run.in_groups(filter.dialect(), integers, |first, group| {
                     asked.may_contain_batch(group, &mut answers[first..first + group.len()]);
-                })
-                .map_err(errors::key_type)?;
+                })?;
             }
         }
         Ok(())
     }
 
     /// Adds one key; whether it was surely not there before.
-    pub fn add(&mut self, key: &Key<'_>) -> PyResult<bool> {
+    pub fn add(&mut self, key: &Key<'_>, integers: Integers) -> PyResult<bool> {
         match (&mut *self, key) {
             (State::Native(filter), Key::Bytes(bytes)) => Ok(filter.insert(bytes)),
-            (State::Native(filter), Key::Number(number)) => Ok(filter.insert(&number.to_le_bytes())),
+            (State::Native(filter), Key::Number(number)) => {
+                Ok(filter.insert(integers.key(*number, Name::Native)?.as_ref()))
+            }
             (State::Growing(filter), Key::Bytes(bytes)) => Ok(filter.insert(bytes)),
             (State::Growing(_), Key::Number(number)) => {
-                let new = !self.may_contain(key)?;
-                self.insert(Run::Numbers(&[*number]), 1)?;
+                let new = !self.may_contain(key, integers)?;
+                self.insert(Run::Numbers(&[*number]), integers, 1)?;
                 Ok(new)
             }
             _ => Err(self.read_only()),
@@ -260,7 +272,8 @@ impl State {
     }
 
     /// Adds many keys, on this many threads where that is known to help; 0 means one for each core.
-    pub fn insert(&mut self, run: Run<'_>, threads: usize) -> PyResult<()> {
+    pub fn insert(&mut self, run: Run<'_>, integers: Integers, threads: usize) -> PyResult<()> {
+        integers.require(&run)?;
         match self {
             State::Native(filter) if threads == 1 => {
                 with_keys!(run, keys => filter.insert_batch(keys));
@@ -270,11 +283,10 @@ impl State {
             }
             State::Growing(filter) => {
                 let numbers = run.is_numbers();
-                run.in_groups(filter.dialect(), |_, group| match numbers {
+                run.in_groups(filter.dialect(), integers, |_, group| match numbers {
                     true => filter.insert_numbers(group),
                     false => filter.insert_batch(group),
-                })
-                .map_err(errors::key_type)?;
+                })?;
             }
             _ => return Err(self.read_only()),
         }
@@ -383,11 +395,11 @@ pub enum Sink<'a> {
 
 impl Sink<'_> {
     /// Takes some keys.
-    pub fn take(&mut self, run: Run<'_>, threads: usize) -> PyResult<()> {
+    pub fn take(&mut self, run: Run<'_>, integers: Integers, threads: usize) -> PyResult<()> {
         match self {
-            Sink::State(state) => state.insert(run, threads),
+            Sink::State(state) => state.insert(run, integers, threads),
             Sink::Builder(builder, dialect) => {
-                run.in_groups(*dialect, |_, group| builder.insert_batch(group)).map_err(errors::key_type)
+                run.in_groups(*dialect, integers, |_, group| builder.insert_batch(group))
             }
         }
     }

@@ -90,6 +90,18 @@ def test_nulls_in_a_dictionary_are_nulls():
     assert f.may_contain(column).to_pylist() == [True, False, False, False]
 
 
+@pytest.mark.parametrize("index", [pa.int8(), pa.int32(), pa.uint64()])
+def test_a_dictionary_of_nothing_but_nulls_is_nulls(index):
+    f = of(["a"])
+    for column in (
+        pa.array([None, None]).dictionary_encode(),
+        pa.DictionaryArray.from_arrays(pa.array([None, None], index), pa.nulls(0)),
+        pa.DictionaryArray.from_arrays(pa.array([0, 1], index), pa.nulls(2)),
+    ):
+        assert f.may_contain(column).to_pylist() == [False, False]
+        assert of(column) == of([])
+
+
 def test_chunked_arrays_tables_and_streams():
     chunks = pa.chunked_array([["a", "b"], [], ["c", None], ["d"] * 3])
     f = of(chunks)

@@ -271,6 +271,135 @@ def test_exceptions_with_keys_that_can_be_read_once():
     assert both.may_contain(numbers).all(), "keys that are in both are members"
 
 
+class Once:
+    """Says how many keys it has, but hands them out only once."""
+
+    def __init__(self, keys):
+        self.count, self.keys = len(keys), iter(keys)
+
+    def __len__(self):
+        return self.count
+
+    def __iter__(self):
+        return self.keys
+
+
+def test_exceptions_take_no_key_away_from_a_source_that_has_a_length_but_can_be_read_once():
+    keys = list(range(10_000))
+    for expected in (None, 20_000):
+        f = Filter.build(Once(keys), 0.05, except_keys=range(20_000, 200_000), expected_keys=expected)
+        assert f.may_contain(keys).all()
+
+
+def test_keys_that_are_changed_while_exceptions_are_read_stay_members():
+    keys = list(range(10_000))
+
+    def good():
+        keys.clear()
+        yield from range(20_000, 200_000)
+
+    assert Filter.build(keys, 0.05, except_keys=good()).may_contain(range(10_000)).all()
+
+
+def test_native_filters_of_other_forms_are_not_combined_and_not_folded(vectors):
+    forms = set()
+    plain = Filter.with_capacity(1000)
+    for path in sorted((vectors / "native").glob("*.bloom")):
+        form = fullbloom.inspect(path)["form"]
+        if form == "plain" or "keyed" in path.name:
+            continue
+        forms.add(form)
+        for f in (Filter.load(path), Filter.open(path)):
+            told = f"of the form {form} cannot be "
+            for combine in (lambda: plain | f, lambda: f | plain, lambda: f & f.copy(), lambda: plain.__ior__(f)):
+                with pytest.raises(ValueError, match=told + "combined") as e:
+                    combine()
+                assert not isinstance(e.value, FormatError), "the filter is sound"
+            with pytest.raises(ValueError, match=told + "folded") as e:
+                f.folded()
+            assert not isinstance(e.value, FormatError)
+            with pytest.raises(ValueError, match="only asked here"):
+                f |= plain
+    assert len(forms) >= 2
+
+
+INTS = np.arange(-500, 500, dtype="int32")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "order"), [("parquet", "<i4"), ("guava", "<i4"), ("guava-32", "<i4"), ("cassandra", ">i4")]
+)
+def test_integers_of_32_bits_are_the_four_bytes_that_the_system_hashes(dialect, order):
+    f = Filter.build(INTS, 1e-4, dialect=dialect, key_type="int")
+    assert f.key_type == "int" and f.may_contain(INTS.astype(order).view("V4")).all()
+    assert f == Filter.build(INTS.astype(order).view("V4"), 1e-4, dialect=dialect)
+    for form in (INTS, INTS.astype("int64"), INTS.tolist()):
+        assert f.may_contain(form).all()
+    assert -500 in f and not f.add(7) and f.add(12_345) and 12_345 in f
+    as_longs = Filter.from_bytes(f.to_bytes(), dialect)
+    assert as_longs.key_type == "long" and as_longs.may_contain(INTS).sum() < 10
+
+
+def test_poppy_tells_its_two_integers_apart():
+    f = Filter.build(INTS, 1e-4, dialect="poppy", key_type="int", expected_keys=2000)
+    assert f.may_contain(INTS).all() and f != Filter.build(INTS, 1e-4, dialect="poppy", expected_keys=2000)
+
+
+@pytest.mark.parametrize("dialect", ["native", "spark", "spark-2", "orc"])
+def test_systems_that_make_longs_of_all_integers_know_one_kind(dialect):
+    f = Filter.build(INTS, dialect=dialect, key_type="int")
+    assert f == Filter.build(INTS, dialect=dialect) and f.may_contain(INTS).all() and not f.add(5)
+
+
+def test_the_key_type_stays_with_a_filter(tmp_path):
+    f = Filter.build(INTS, dialect="parquet", key_type="int")
+    f.save(tmp_path / "filter")
+    for same in (
+        f.copy(),
+        copy.deepcopy(f),
+        pickle.loads(pickle.dumps(f)),
+        f | f.copy(),
+        f & f.copy(),
+        Filter.load(tmp_path / "filter", "parquet", key_type="int"),
+        Filter.open(tmp_path / "filter", "parquet", key_type="int"),
+    ):
+        assert same.key_type == "int" and same == f and same.may_contain(INTS).all()
+    assert Filter.build(INTS, expected_keys=10**5, key_type="int").folded().key_type == "int"
+    other = Filter.from_bytes(f.to_bytes(), "parquet")
+    for combine in (lambda: f | other, lambda: f & other, lambda: f.__ior__(other), lambda: other.__iand__(f)):
+        with pytest.raises(ValueError, match="key_type is"):
+            combine()
+    with pytest.raises(ValueError, match='"int" or "long", not "short"'):
+        Filter.with_capacity(10, key_type="short")
+
+
+@pytest.mark.parametrize("dialect", ["native", "parquet", "cassandra"])
+def test_integers_wider_than_the_key_type_are_refused(dialect):
+    f = Filter.with_capacity(100, dialect=dialect, key_type="int")
+    ends = [-(2**31), 2**31 - 1]
+    f.update(ends)
+    assert f.may_contain(ends).all() and f.may_contain(np.array(ends)).all()
+    for wide in (2**31, -(2**31) - 1, 2**40):
+        for use in (f.add, f.may_contain, f.__contains__):
+            with pytest.raises(OverflowError, match="32 bits"):
+                use(wide)
+        for use in (f.update, f.may_contain):
+            for form in ([1, wide], np.array([1, wide])):
+                with pytest.raises(OverflowError, match="32 bits"):
+                    use(form)
+
+
+@pytest.mark.parametrize("dialect", ["native", "parquet"])
+def test_what_stands_for_a_null_is_not_too_wide(dialect):
+    pa = pytest.importorskip("pyarrow")
+    valid = pa.py_buffer(bytes([0b101]))
+    column = pa.Array.from_buffers(pa.int64(), 3, [valid, pa.py_buffer(np.array([7, 2**40, 8]))])
+    f = Filter.build(column, 1e-6, dialect=dialect, key_type="int", expected_keys=1000)
+    assert f.may_contain(column).to_pylist() == [True, False, True]
+    with pytest.raises(OverflowError):
+        f.may_contain(pa.array([None, 2**40]))
+
+
 def test_folding_halves_a_filter():
     f = Filter.build(np.arange(100_000), 0.01)
     half = f.folded()

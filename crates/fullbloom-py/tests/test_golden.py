@@ -15,6 +15,10 @@ def typed(case, keys):
     return [int(key) for key in keys] if case["kind"] in ("int", "long") else keys
 
 
+def key_type(case):
+    return "int" if case["kind"] == "int" else "long"
+
+
 def bits(text):
     return [digit == "1" for digit in text]
 
@@ -26,7 +30,7 @@ def test_spark(vectors):
             continue
         data = (vectors / "spark" / case["file"]).read_bytes()
         dialect = {"V1": "spark", "V2": "spark-2"}[case["version"]]
-        f = Filter.from_bytes(data)
+        f = Filter.from_bytes(data, key_type=key_type(case))
         assert f.dialect == dialect and f.to_bytes() == data
         assert f.may_contain(typed(case, case["probes"])).tolist() == bits(case["answers"])
         made = Filter.build(typed(case, case["keys"]), dialect=dialect, bits=f.bits, probes=f.probes)
@@ -38,35 +42,36 @@ def test_spark(vectors):
 def test_guava(vectors):
     seen = 0
     for case in cases(vectors, "guava", "guava.json")["filters"]:
-        if case["kind"] not in ("str", "long") or "unencoded" in case["funnel"]:
+        if case["kind"] not in ("str", "long", "int") or "unencoded" in case["funnel"]:
             continue
         data = (vectors / "guava" / case["file"]).read_bytes()
-        f = Filter.from_bytes(data)
+        f = Filter.from_bytes(data, key_type=key_type(case))
         assert f.dialect == {"MURMUR128_MITZ_32": "guava-32", "MURMUR128_MITZ_64": "guava"}[case["strategy"]]
         keys = typed(case, case["keys"])
-        made = Filter.build(keys, float(case["p"]), dialect=f.dialect, expected_keys=case["n"])
+        size = {"dialect": f.dialect, "expected_keys": case["n"]}
+        made = Filter.build(keys, float(case["p"]), key_type=f.key_type, **size)
         assert made.to_bytes() == data and f.to_bytes() == data
         assert f.may_contain(keys).all()
         if "answers" in case:
             assert f.may_contain(typed(case, case["probes"])).tolist() == bits(case["answers"])
         seen += 1
-    assert seen >= 8
+    assert seen >= 10
 
 
 def test_parquet(vectors):
     seen = 0
     for case in cases(vectors, "parquet", "parquet.json")["filters"]:
-        if case["kind"] not in ("str", "long"):
+        if case["kind"] not in ("str", "long", "int"):
             continue
         data = (vectors / "parquet" / case["file"]).read_bytes()
-        f = Filter.from_bytes(data)
+        f = Filter.from_bytes(data, key_type=key_type(case))
         assert f.dialect == "parquet" and f.to_bytes() == data
         assert f.may_contain(typed(case, case["probes"])).tolist() == bits(case["answers"])
-        made = Filter.with_capacity(1, dialect="parquet", bits=f.bits, probes=f.probes)
+        made = Filter.with_capacity(1, dialect="parquet", bits=f.bits, probes=f.probes, key_type=f.key_type)
         made.update(typed(case, case["keys"]))
         assert made.to_bytes() == data
         seen += 1
-    assert seen >= 4
+    assert seen >= 5
 
 
 def test_orc(vectors):

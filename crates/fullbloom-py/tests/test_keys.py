@@ -1,6 +1,7 @@
 """Keys in all their forms are the same keys."""
 
 import array
+import ctypes
 
 import numpy as np
 import pytest
@@ -222,3 +223,50 @@ def test_an_iterator_may_ask_the_filter_it_fills():
 
     f.update(key for key in new() if isinstance(f.may_contain(key), bool))
     assert f.may_contain(np.arange(7000)).all()
+
+
+def test_masked_arrays_are_refused_with_a_hint():
+    masked = np.ma.masked_array(np.arange(4), [False, True, False, True])
+    f = of([0, 2])
+    for keys in (masked, np.ma.masked_array(["a", "b"], [True, False]), masked.astype(object)):
+        for use in (f.update, f.may_contain, Filter.build):
+            with pytest.raises(TypeError, match="compressed"):
+                use(keys)
+    assert f.may_contain(masked.compressed()).all() and of(masked.compressed()) == of([0, 2])
+
+
+class PyBuffer(ctypes.Structure):
+    _fields_ = [
+        ("buf", ctypes.c_void_p),
+        ("obj", ctypes.c_void_p),
+        ("len", ctypes.c_ssize_t),
+        ("itemsize", ctypes.c_ssize_t),
+        ("readonly", ctypes.c_int),
+        ("ndim", ctypes.c_int),
+        ("format", ctypes.c_char_p),
+        ("shape", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("suboffsets", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("internal", ctypes.c_void_p),
+    ]
+
+
+@pytest.mark.parametrize(("suboffset", "refused"), [(0, True), (8, True), (-1, False)])
+def test_buffers_of_pointers_are_refused(suboffset, refused):
+    # What the elements are reached by: a pointer to each where there is a suboffset of zero or more.
+    numbers = (ctypes.c_int64 * 4)(7, 8, 9, 10)
+    pointers = (ctypes.c_void_p * 3)(*[ctypes.addressof(numbers)] * 3)
+    memory = pointers if refused else numbers
+    one = ctypes.c_ssize_t * 1
+    shape, strides, suboffsets = one(3), one(8), one(suboffset)
+    info = PyBuffer(ctypes.addressof(memory), None, 24, 8, 1, 1, b"q", shape, strides, suboffsets, None)
+    view_of = ctypes.pythonapi.PyMemoryView_FromBuffer
+    view_of.restype, view_of.argtypes = ctypes.py_object, [ctypes.POINTER(PyBuffer)]
+    view = view_of(ctypes.byref(info))
+    f = of([7, 8, 9])
+    if refused:
+        for use in (f.update, f.may_contain, Filter.build):
+            with pytest.raises(ValueError, match="not pointers"):
+                use(view)
+    else:
+        assert f.may_contain(view).all()

@@ -1,4 +1,4 @@
-"""fullbloom.spark on a real PySpark. Skipped where there is none: ``pip install 'fullbloom[spark]'`` and a Java."""
+"""fullbloom.spark on a real PySpark. Skipped where there is none: ``pip install './crates/fullbloom-py[spark]'`` and a Java."""
 
 import datetime
 import os
@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import warnings
+from copy import copy
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from pyspark.sql import SparkSession, functions as F, types as T  # noqa: E402
 
 import fullbloom.spark as fs  # noqa: E402
 from fullbloom import Filter, FormatError  # noqa: E402
-from fullbloom.spark import _ask, _build  # noqa: E402
+from fullbloom.spark import _ask, _build, _files  # noqa: E402
 
 HERE = Path(__file__).parent
 DOCS = HERE.parents[2] / "docs"
@@ -36,9 +37,13 @@ def spark(tmp_path_factory):
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.autoBroadcastJoinThreshold", "-1")
+        .config("spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("tables")))
         .config("spark.local.dir", str(tmp_path_factory.mktemp("local")))
         # A file system other than the local one, with a scheme of its own.
         .config("spark.hadoop.fs.viewfs.mounttable.here.link./data", f"file:{mounted}")
+        # The same under a scheme that has no AbstractFileSystem, as those of many connectors.
+        .config("spark.hadoop.fs.plain.impl", "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme")
+        .config("spark.hadoop.fs.viewfs.overload.scheme.target.plain.impl", "org.apache.hadoop.fs.LocalFileSystem")
         .getOrCreate()
     )
     session.mounted = mounted
@@ -102,6 +107,17 @@ def test_the_bytes_are_the_same_when_far_more_keys_come_than_expected(spark):
     for merge in ("tree", "slices"):
         with pytest.warns(RuntimeWarning, match="keys are in the filter where 10000 were expected"):
             assert fs.build(df, "key", 0.01, 10_000, merge=merge).to_bytes() == alone
+
+
+@pytest.mark.parametrize("dialect", ["native", "spark-2"])
+def test_the_few_keys_of_a_small_filter_give_no_warning_and_too_many_do(spark, dialect):
+    # Estimated from the bits of a filter in Spark's format, these 98 keys look like 112.
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for count in (0, 1, 20, 98):
+            fs.build(spark.range(0, count, 1, 1), "id", 0.3, count, dialect=dialect)
+    with pytest.warns(RuntimeWarning, match="where 20 were expected"):
+        fs.build(spark.range(0, 60, 1, 1), "id", 0.01, 20, dialect=dialect)
 
 
 def test_a_small_filter_is_merged_as_a_tree_and_a_large_one_by_slices(spark, monkeypatch):
@@ -181,6 +197,32 @@ def test_text_under_a_collation_is_refused(spark):
         fs.build(df, "k")
 
 
+def test_text_of_a_fixed_length_is_refused_and_trimmed_text_loses_no_row(spark):
+    # Spark pads the shorter side of a comparison of char(3) with char(5); a filter sees the bytes of each.
+    spark.sql("create table short(c char(3), v varchar(3)) using parquet")
+    spark.sql("create table long(c char(5), v varchar(5)) using parquet")
+    try:
+        for table in ("short", "long"):
+            spark.sql(f"insert into {table} values ('ab', 'ab'), ('abc', 'abc')")
+        short, long = spark.table("short"), spark.table("long")
+        assert short.join(long, "c", "left_semi").count() == 2
+        uses = [
+            lambda: fs.build(short, "c"),
+            lambda: fs.build(short.select(F.col("c").alias("k")).distinct(), "k"),
+            lambda: fs.prune(Filter.build(["ab"]), short, "c"),
+            lambda: fs.semi_join(short, long, "c"),
+        ]
+        for use in uses:
+            with pytest.raises(TypeError, match=r"char\(3\) is padded"):
+                use()
+        assert fs.semi_join(short, long, "v").count() == 2
+        trimmed = [df.select(F.rtrim("c").alias("c")) for df in (short, long)]
+        assert fs.semi_join(*trimmed, "c").count() == 2
+    finally:
+        spark.sql("drop table short")
+        spark.sql("drop table if exists long")
+
+
 @pytest.mark.parametrize(
     "how, message",
     [
@@ -194,6 +236,12 @@ def test_text_under_a_collation_is_refused(spark):
 def test_wrong_numbers_are_refused_with_the_reason(spark, how, message):
     with pytest.raises(ValueError, match=message):
         fs.build(spark.range(10), "id", **how)
+
+
+def test_a_negative_number_of_keys_is_refused_in_every_dialect(spark):
+    for dialect in ("native", "spark-2"):
+        with pytest.raises(OverflowError, match="negative"):
+            fs.build(spark.range(10), "id", expected_keys=-1, dialect=dialect)
 
 
 def test_a_column_that_is_not_there_is_spark_s_own_error(spark):
@@ -251,6 +299,22 @@ def test_a_semi_join_gives_what_spark_s_own_gives(spark):
     assert fs.semi_join(facts, dim.limit(0), "id").count() == 0
 
 
+def test_a_semi_join_on_integers_is_asked_in_the_jvm_only_while_its_filter_is_small(spark, monkeypatch):
+    def in_jvm(**how):
+        joined = fs.semi_join(spark.range(0, 4000, 1, 2), spark.range(0, 3000, 3), "id", **how)
+        assert joined.count() == 1000
+        return "might_contain" in joined._jdf.queryExecution().executedPlan().toString()
+
+    assert in_jvm() and in_jvm(expected_keys=1000) and in_jvm(dialect="spark")
+    assert not in_jvm(dialect="native") and not in_jvm(merge="slices") and not in_jvm(seed=7)
+    # A filter of 1000 keys at 1 % has 1216 bytes in Spark's format.
+    monkeypatch.setattr(_build, "MAPPED_FROM", 1217)
+    assert in_jvm(expected_keys=1000)
+    monkeypatch.setattr(_build, "MAPPED_FROM", 1216)
+    assert not in_jvm(expected_keys=1000) and not in_jvm()
+    assert _build._spark_bytes(10**12, {"fpr": 0.01}) == float("inf")
+
+
 def test_a_semi_join_on_text_gives_what_spark_s_own_gives(spark):
     text = spark.range(0, 3000, 1, 2).select(F.concat(F.lit("name-"), "id").alias("name"))
     some = text.where("name like '%7'")
@@ -273,6 +337,30 @@ def test_a_filter_sent_as_a_file_answers_as_one_sent_by_broadcast(spark, monkeyp
     assert [row.id for row in asked.filter(wanted.may_contain(F.col("id"))).orderBy("id").collect()] == [*range(0, 1000, 10)]
 
 
+@pytest.mark.parametrize("mapped_from, way", [(0, "addFile"), (1 << 60, "broadcast")])
+def test_a_filter_is_sent_once_however_often_it_is_asked(spark, monkeypatch, mapped_from, way):
+    monkeypatch.setattr(_ask, "MAPPED_FROM", mapped_from)
+    context, sent = spark.sparkContext, []
+    send = getattr(context, way)
+    monkeypatch.setattr(context, way, lambda what: sent.append(what) or send(what))
+    wanted = Filter.build([f"{way} {i}" for i in range(100)], 1e-6)
+    asked = spark.range(200).select(F.concat(F.lit(f"{way} "), "id").alias("k"))
+    answers = [fs.may_contain(wanted, "k"), fs.SparkFilter(wanted).may_contain("k"), fs.may_contain(copy(wanted), F.col("k"))]
+    assert len(sent) == 1
+    assert fs.prune(wanted, asked, "k").count() == 100 and len(sent) == 1
+    wanted.add(f"{way} 150")
+    assert asked.filter(fs.may_contain(wanted, "k")).count() == 101 and len(sent) == 2
+    assert [asked.filter(answer).count() for answer in answers] == [100] * 3
+    if way == "broadcast":
+        # Broadcasts are not kept for ever; an expression keeps the one that it needs.
+        for i in range(_ask._KEPT + 1):
+            fs.may_contain(Filter.build([f"other {i}"]), "k")
+        assert len(_ask._broadcasts) == _ask._KEPT
+        fs.may_contain(wanted, "k")
+        assert len(sent) == 2 + _ask._KEPT + 2
+        assert asked.filter(answers[0]).count() == 100
+
+
 def test_filters_of_other_dialects_and_keyed_ones_can_be_asked(spark, monkeypatch):
     monkeypatch.setattr(_ask, "MAPPED_FROM", 0)
     names = [f"name-{i}" for i in range(1000)]
@@ -282,6 +370,25 @@ def test_filters_of_other_dialects_and_keyed_ones_can_be_asked(spark, monkeypatc
     for wanted in filters:
         kept = {row.name for row in fs.prune(wanted, asked, "name").collect()}
         assert kept >= set(names) and len(kept) <= 1003
+
+
+def test_a_column_of_another_kind_than_the_filter_was_built_of_is_refused(spark):
+    moments = spark.sql("select date'2026-02-03' d, timestamp'2026-02-03 00:00:00' t, timestamp_ntz'2026-02-03 00:00:00' n, 'a' s, 1 i")
+    moments = moments.withColumn("b", F.col("s").cast("binary"))
+    kinds = {"d": "date", "t": "timestamp", "n": "timestamp_ntz", "s": "string", "b": "binary", "i": "integer"}
+    for name, kind in kinds.items():
+        wanted = fs.build(moments, name, expected_keys=1)
+        assert wanted.kind == kind == pickle.loads(pickle.dumps(wanted)).kind == fs.SparkFilter(wanted).kind == (wanted | wanted).kind
+        assert moments.filter(wanted.may_contain(name)).count() == 1
+        assert (wanted | wanted.filter).kind is None and fs.SparkFilter(wanted.filter).kind is None
+        for other in kinds:
+            if other != name:
+                with pytest.raises(TypeError, match=f"built of {kind} keys, and this column has {kinds[other]} keys"):
+                    wanted.prune(moments, other)
+    # Where the type of the column is not known before, the query fails instead of losing rows.
+    with pytest.raises(Exception, match="built of integer keys, and this column has date keys"):
+        moments.filter(wanted.may_contain("d")).count()
+    assert fs.prune(wanted.filter, moments, "d").count() == 0
 
 
 def test_only_the_key_column_goes_to_python(spark):
@@ -300,10 +407,11 @@ def test_an_expression_holds_the_filter_as_it_was(spark):
     assert tuple(found) == (2, 3)
 
 
-@pytest.mark.parametrize("where", ["local", "file", "viewfs"])
+@pytest.mark.parametrize("where", ["local", "file", "viewfs", "plain"])
 def test_a_saved_filter_is_replaced_whole_and_read_again(spark, tmp_path, where):
-    directory = spark.mounted if where == "viewfs" else tmp_path
-    path = {"local": str(tmp_path / "a b.bloom"), "file": f"file://{tmp_path}/a%20b.bloom", "viewfs": "viewfs://here/data/a b.bloom"}
+    directory = tmp_path if where in ("local", "file") else spark.mounted
+    path = {"local": str(tmp_path / "a b.bloom"), "file": f"file://{tmp_path}/a b.bloom"}
+    path |= {scheme: f"{scheme}://here/data/a b.bloom" for scheme in ("viewfs", "plain")}
     one, two = fs.build(spark.range(100), "id"), fs.build(spark.range(1000), "id")
     one.save(path[where])
     fs.save(two.filter, path[where])
@@ -313,9 +421,19 @@ def test_a_saved_filter_is_replaced_whole_and_read_again(spark, tmp_path, where)
     (directory / "a b.bloom").unlink()
 
 
-def test_a_save_that_fails_leaves_what_was_there(spark, monkeypatch):
-    from fullbloom.spark import _files
+@pytest.mark.parametrize("name", ["a#1.bloom", "a?b.bloom", "a%20b.bloom", "a;b=c.bloom"])
+def test_every_name_in_a_url_of_a_local_file_stands_for_itself(tmp_path, name):
+    one = Filter.build([1, 2, 3])
+    for front in ("file:", "file://", "file://localhost", "FILE://", ""):
+        fs.save(one, f"{front}{tmp_path}/{name}")
+        assert os.listdir(tmp_path) == [name]
+        assert fs.load(f"{front}{tmp_path}/{name}") == one
+        os.unlink(tmp_path / name)
+    for other in ("file://elsewhere/a", "file://localhostess/a", "hdfs://name/a"):
+        assert _files._local(other) is None
 
+
+def test_a_save_that_fails_leaves_what_was_there(spark, monkeypatch):
     one, two = fs.build(spark.range(100), "id"), fs.build(spark.range(1000), "id")
     one.save("viewfs://here/data/kept.bloom")
     with monkeypatch.context() as patch:
@@ -325,6 +443,40 @@ def test_a_save_that_fails_leaves_what_was_there(spark, monkeypatch):
     assert fs.load("viewfs://here/data/kept.bloom") == one
     assert [name for name in os.listdir(spark.mounted) if not name.endswith(".crc")] == ["kept.bloom"]
     (spark.mounted / "kept.bloom").unlink()
+
+
+def test_where_replacing_takes_two_steps_the_old_file_is_put_back_if_the_second_fails(spark, monkeypatch):
+    used, steps = [], _files._replace_in_steps
+    monkeypatch.setattr(_files, "_replace_in_steps", lambda *what: used.append(what) or steps(*what))
+    for scheme in ("viewfs", "plain"):
+        fs.save(Filter.build([1]), f"{scheme}://here/data/two.bloom")
+    assert len(used) == 1
+    jvm, configuration = _files._hadoop()
+    system = jvm.org.apache.hadoop.fs.Path("plain://here/data/two").getFileSystem(configuration)
+    goal, none = (jvm.org.apache.hadoop.fs.Path(f"plain://here/data/{name}") for name in ("two.bloom", "none.tmp"))
+    (spark.mounted / "two.bloom").write_bytes(b"old")
+    with pytest.raises(Exception):
+        steps(jvm, system, none, goal)
+    assert (spark.mounted / "two.bloom").read_bytes() == b"old"
+    assert [name for name in os.listdir(spark.mounted) if not name.endswith(".crc")] == ["two.bloom"]
+    (spark.mounted / "two.bloom").unlink()
+
+
+def test_what_a_file_does_not_say_is_said_when_it_is_loaded(spark):
+    secret = b"sixteen bytes ok"
+    filters = [
+        (Filter.build([b"one"], 1e-4, dialect="cassandra"), {"dialect": "cassandra"}),
+        (Filter.build([b"one"], dialect="leveldb"), {"dialect": "leveldb"}),
+        (Filter.build([b"one"], 1e-4, secret=secret), {"secret": secret}),
+    ]
+    for one, facts in filters:
+        (spark.mounted / "said").write_bytes(one.to_bytes())
+        for path in (spark.mounted / "said", "viewfs://here/data/said"):
+            read = fs.load(path, **facts)
+            assert read.dialect == one.dialect and b"one" in read and b"two" not in read
+    with pytest.raises(ValueError, match="give its secret"):
+        assert b"one" in fs.load("viewfs://here/data/said")
+    (spark.mounted / "said").unlink()
 
 
 def test_files_that_are_missing_or_damaged_are_said_to_be(spark, tmp_path):

@@ -1,6 +1,6 @@
 //! Growing filters: what is new over all links, the rate at any size, merging, folding.
 
-use fullbloom::native::{Column, GrowingFilter, Hashes, Hashing, NativeFilter, Plan};
+use fullbloom::native::{Column, GrowingFilter, Hashes, Hashing, NativeFilter, Plan, Secret, StoredFilter};
 use fullbloom::sizing::{Request, Target};
 use fullbloom::{MergeError, SizeError};
 use fullbloom_testkit::keys::{SplitMix, mix};
@@ -180,4 +180,16 @@ fn a_large_filter_is_folded_to_the_size_of_its_keys() {
         assert!(blocks % 2 == 1 || blocks == filter.blocks() >> 10 || halved > 0.00099, "could be smaller");
     }
     assert!(Plan::new(&request).unwrap().foldable(60).is_err());
+}
+
+#[test]
+#[should_panic(expected = "the filter is locked")]
+fn a_locked_chain_takes_no_keys_under_another_hash() {
+    let mut filter = GrowingFilter::new(100, 0.01, Hashing::Secret(Secret::new([7; 16]))).unwrap();
+    filter.insert(b"key").unwrap();
+    let Ok(StoredFilter::Growing(mut locked)) = StoredFilter::decode(&filter.encode()) else {
+        panic!("a growing filter is read")
+    };
+    assert!(locked.is_locked() && locked.may_contain(b"other"));
+    let _ = locked.insert(b"more");
 }

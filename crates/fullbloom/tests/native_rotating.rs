@@ -193,3 +193,61 @@ fn rotations_that_are_none_are_refused() {
     assert!(GrowingFilter::decode(&rotating).unwrap_err().to_string().contains("rotating"));
     assert_eq!(StoredFilter::view(&rotating).unwrap().form(), "rotating");
 }
+
+#[test]
+fn at_the_end_of_time_keys_are_still_taken_and_found() {
+    for keep in [1, 5_000, u64::MAX] {
+        let mut filter = filter(by_time(keep, 3, false), u64::MAX / 2);
+        for now in [u64::MAX / 2 + 10_000, u64::MAX / 2 + 20_000] {
+            filter.insert(&now.to_le_bytes(), at(now)).unwrap();
+            assert!(filter.may_contain(&now.to_le_bytes()));
+        }
+    }
+}
+
+#[test]
+fn a_state_of_very_many_links_is_read_again() {
+    // A long and a short generation in turn: each begins small after a short one and has many links after a long one.
+    let mut filter = RotatingFilter::new(by_time(1_000_000, 1_000, false), 1, 0.5, at(0)).unwrap();
+    let mut key = 0u64;
+    for generation in 0..1_001u64 {
+        for _ in 0..if generation % 2 == 0 { 255 } else { 1 } {
+            key += 1;
+            filter.insert(&key.to_le_bytes(), at(generation * 1_000)).unwrap();
+        }
+    }
+    let links: usize = filter.generations().map(|one| one.filter().links().len()).sum();
+    assert!(links > 4_096, "{links}");
+    let read = RotatingFilter::decode(&filter.encode()).unwrap();
+    assert_eq!(read.keys(), filter.keys());
+}
+
+#[test]
+fn with_refresh_no_key_is_forgotten_early_even_at_a_high_rate() {
+    let mut filter = RotatingFilter::new(by_time(1_000, 4, true), 1_000, 0.3, at(0)).unwrap();
+    for round in 0..40u64 {
+        let now = round * 100;
+        for key in 0..200 {
+            filter.insert(&(round * 1_000 + key).to_le_bytes(), at(now)).unwrap();
+        }
+        for earlier in round.saturating_sub(9)..=round {
+            let found =
+                (0..200).filter(|key| filter.may_contain(&(earlier * 1_000 + key).to_le_bytes())).count();
+            assert_eq!(found, 200, "of round {earlier} in {round}");
+        }
+    }
+}
+
+#[test]
+fn the_label_outlives_the_generation_it_was_read_with() {
+    let mut filter = filter(by_time(1_000, 2, false), 0);
+    filter.set_label("mine");
+    for now in [0u64, 600, 1_200] {
+        filter.insert(&now.to_le_bytes(), at(now)).unwrap();
+    }
+    let mut read = RotatingFilter::decode(&filter.encode()).unwrap();
+    for now in [5_000, 6_000, 7_000u64] {
+        read.insert(&now.to_le_bytes(), at(now)).unwrap();
+    }
+    assert_eq!(read.label(), "mine");
+}

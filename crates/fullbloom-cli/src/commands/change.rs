@@ -1,6 +1,8 @@
 //! `fullbloom insert FILTER [KEYS…]` and `fullbloom remove FILTER [KEYS…]`: a native filter changed in its file.
 
 use crate::args::KeyArgs;
+use crate::claim::Claim;
+use crate::commands::unique::{load, look_at_clock};
 use crate::destination::Destination;
 use crate::error::{Failure, Status};
 use crate::input::{Keys, threads};
@@ -10,6 +12,7 @@ use crate::secret::SecretArgs;
 use fullbloom::dialect::Name;
 use fullbloom::native::{GuardedFilter, Hashes, RemovingFilter, StoredFilter};
 use serde_json::json;
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -17,7 +20,8 @@ use std::time::SystemTime;
 /// Put more keys into a native filter
 ///
 /// The file is read, checked, and replaced whole or not at all. A growing filter grows; a removing one counts every key, so that a
-/// key inserted twice must be removed twice; a rotating one remembers the keys from now on. Exit status: 0 if the
+/// key inserted twice must be removed twice; a rotating one remembers new keys from now on, and known
+/// ones only if it was begun with --refresh. Exit status: 0 if the
 /// keys are in, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -73,14 +77,15 @@ struct Common {
 
 impl Common {
     /// The keys, where the filter goes, and the filter.
-    fn open(&self) -> Result<(Keys, Destination<'_>, StoredFilter), Failure> {
+    fn open(&self) -> Result<(Keys, Changed<'_>, StoredFilter), Failure> {
         let path = self.filter.display();
         let keys = Keys::new(&self.keys.files, self.keys.format())?;
         if keys.include(&self.filter) {
             return Err(Failure::new(&path, "is a key file and would be overwritten by the filter"));
         }
-        let destination = Destination::new(&self.filter)?;
-        let mut stored = StoredFilter::load(&self.filter)?;
+        let changed =
+            Changed { destination: Destination::new(&self.filter)?, claim: Claim::new(&self.filter)? };
+        let mut stored = load(&self.filter)?;
         if let Some(secret) = self.secret.read()? {
             stored = stored.unlock(&secret).map_err(|e| Failure::new(&path, e))?;
         }
@@ -88,7 +93,10 @@ impl Common {
             return Err(Failure::new(&path, "the filter is keyed, and its secret is not in the file")
                 .hint("give --secret FILE"));
         }
-        Ok((keys, destination, stored))
+        if let StoredFilter::Rotating(filter) = &stored {
+            look_at_clock(&self.filter, filter)?;
+        }
+        Ok((keys, changed, stored))
     }
 
     /// Says what was done; `names` are the two numbers' in JSON.
@@ -107,9 +115,22 @@ impl Common {
     }
 }
 
+/// The file to be replaced.
+struct Changed<'a> {
+    destination: Destination<'a>,
+    claim: Claim<'a>,
+}
+
+impl Changed<'_> {
+    fn save(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+        self.claim.check()?;
+        self.destination.write(write)
+    }
+}
+
 /// Inserts and saves.
 pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
-    let (mut keys, destination, stored) = args.common.open()?;
+    let (mut keys, changed, stored) = args.common.open()?;
     let path = args.common.filter.display();
     let mut stored = match stored {
         StoredFilter::Plain(filter) => match filter.into_filter() {
@@ -129,7 +150,7 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
     drop(progress);
     let stored = stored.stored();
     if inserted > 0 {
-        destination.write(|out| stored.write_to(out))?;
+        changed.save(|out| stored.write_to(out))?;
     }
     let facts = crate::facts::NativeFacts::of(&stored);
     if let Some(warning) = facts.warning() {
@@ -179,7 +200,7 @@ impl Form {
 
 /// Removes and saves.
 pub fn remove(args: &RemoveArgs) -> Result<Status, Failure> {
-    let (mut keys, destination, stored) = args.common.open()?;
+    let (mut keys, changed, stored) = args.common.open()?;
     let path = args.common.filter.display();
     let form = stored.form();
     let StoredFilter::Removing(mut filter) = stored else {
@@ -188,7 +209,7 @@ pub fn remove(args: &RemoveArgs) -> Result<Status, Failure> {
     };
     let (removed, absent) = take_out(args, &mut keys, &mut filter)?;
     if removed > 0 {
-        destination.write(|out| filter.write_to(out))?;
+        changed.save(|out| filter.write_to(out))?;
     }
     if !args.absent {
         let text = format!("{removed} keys removed, {absent} were not in");
@@ -202,23 +223,36 @@ fn take_out(args: &RemoveArgs, keys: &mut Keys, filter: &mut RemovingFilter) -> 
     let mut out = Output::stdout()?;
     let end = keys.format().end;
     let hashing = filter.filter().hashing().clone();
-    let (mut removed, mut absent, mut told) = (0, 0, Vec::new());
+    let (mut removed, mut absent, mut told, mut is_read) = (0, 0, Vec::new(), args.absent);
     let progress = Progress::new("removing keys", keys.total());
     keys.in_order_hashed_records(&progress, threads(), &hashing, |hashes, records| {
         told.resize(hashes.len(), false);
         let count = filter.remove_batch_told(&Hashes(hashes), &mut told);
         removed += count;
         absent += hashes.len() as u64 - count;
-        if args.absent {
-            for at in (0..told.len()).filter(|at| !told[*at]) {
-                out.bytes(records.run(at..at + 1))?;
-                if at + 1 == records.len() && records.last_is_unended() {
-                    out.bytes(&[end])?;
+        if is_read {
+            let mut print = || {
+                for at in (0..told.len()).filter(|at| !told[*at]) {
+                    out.bytes(records.run(at..at + 1))?;
+                    if at + 1 == records.len() && records.last_is_unended() {
+                        out.bytes(&[end])?;
+                    }
                 }
-            }
+                out.pause()
+            };
+            is_read = goes_on(print())?;
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    out.finish()?;
+    goes_on(out.finish())?;
     Ok((removed, absent))
+}
+
+/// Whether somebody still reads what is printed. If not, the keys are taken out all the same.
+fn goes_on(printed: Result<(), Failure>) -> Result<bool, Failure> {
+    match printed {
+        Ok(()) => Ok(true),
+        Err(Failure::ClosedPipe) => Ok(false),
+        Err(other) => Err(other),
+    }
 }

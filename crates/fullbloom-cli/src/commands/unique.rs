@@ -19,6 +19,7 @@ use fullbloom::sizing::{Request, Target};
 use rotation::RotationArgs;
 use seen::Seen;
 use state::State;
+pub use state::{load, look_at_clock};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
@@ -87,7 +88,7 @@ pub struct Args {
 /// Prints the new keys.
 pub fn run(args: &Args) -> Result<Status, Failure> {
     let mut keys = Keys::new(&args.keys.files, args.keys.format())?;
-    let state = args.state.as_deref().map(|path| State::new(path, &keys)).transpose()?;
+    let mut state = args.state.as_deref().map(|path| State::new(path, &keys)).transpose()?;
     let mut seen = begin(args, state.as_ref(), &mut keys)?;
     let planned = seen.planned().unwrap_or(0);
     let mut out = Output::stdout()?;
@@ -113,12 +114,12 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
                 "more than the {planned} new keys planned for: from here on the rate grows"
             ));
         }
-        if let (Some(state), Some(every)) = (&state, args.save_every)
+        if let (Some(state), Some(every)) = (&mut state, args.save_every)
             && unsaved
             && saved_at.elapsed() >= every
         {
             out.flush()?; // what is not printed must not be known
-            state.save(&seen)?;
+            state.save_for_now(&seen)?;
             (saved_at, unsaved) = (Instant::now(), false);
         }
         Ok(ControlFlow::Continue(()))

@@ -178,7 +178,7 @@ pub fn decompressed<'a>(mut raw: impl Read + Send + 'a) -> io::Result<Box<dyn Re
     // What one read gives, if it is enough to tell: a line that a slow pipe has brought is not held back for the next.
     let mut front = vec![0; COMPRESSED_BLOCK];
     let mut filled = 0;
-    while filled < 4 {
+    while filled < 4 && Packing::may_begin(&front[..filled]) {
         match raw.read(&mut front[filled..]) {
             Ok(0) => break,
             Ok(read) => filled += read,
@@ -210,6 +210,11 @@ enum Packing {
 }
 
 impl Packing {
+    /// Whether something packed may begin so.
+    fn may_begin(front: &[u8]) -> bool {
+        matches!(front.first(), None | Some(0x1f | 0x28 | 0x50..=0x5f))
+    }
+
     fn of(magic: &[u8]) -> Packing {
         match *magic {
             // The method is deflate, and the reserved flags are clear (RFC 1952).

@@ -1,7 +1,7 @@
 from collections.abc import Iterable
 from os import PathLike
 from types import TracebackType
-from typing import Any, Literal, NoReturn, Protocol, TypedDict, final, overload
+from typing import Any, ClassVar, Literal, Protocol, TypedDict, final, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ __version__: str
 DIALECTS: tuple[str, ...]
 
 _Key = str | bytes | bytearray | int | np.integer[Any]
+_KeyType = Literal["int", "long"]
 _Path = str | PathLike[str]
 
 class _ArrowArray(Protocol):
@@ -56,7 +57,8 @@ class BooleanArray:
 
 @final
 class Filter:
-    def __new__(cls, *_args: Any, **_kwargs: Any) -> NoReturn: ...
+    # It always raises; said as NoReturn, mypy would not see the other methods.
+    def __new__(cls, *_args: Any, **_kwargs: Any) -> Self: ...
     @staticmethod
     def build(
         keys: _Keys,
@@ -73,6 +75,7 @@ class Filter:
         label: str | None = None,
         except_keys: _Keys | None = None,
         threads: int = 1,
+        key_type: _KeyType = "long",
     ) -> Filter: ...
     @staticmethod
     def with_capacity(
@@ -87,6 +90,7 @@ class Filter:
         secret: bytes | None = None,
         store_secret: bool = False,
         label: str | None = None,
+        key_type: _KeyType = "long",
     ) -> Filter: ...
     @staticmethod
     def load(
@@ -96,6 +100,7 @@ class Filter:
         bits: int | None = None,
         probes: int | None = None,
         secret: bytes | None = None,
+        key_type: _KeyType = "long",
     ) -> Filter: ...
     @staticmethod
     def open(
@@ -105,6 +110,7 @@ class Filter:
         bits: int | None = None,
         probes: int | None = None,
         secret: bytes | None = None,
+        key_type: _KeyType = "long",
     ) -> Filter: ...
     @staticmethod
     def from_bytes(
@@ -113,9 +119,12 @@ class Filter:
         bits: int | None = None,
         probes: int | None = None,
         secret: bytes | None = None,
+        key_type: _KeyType = "long",
     ) -> Filter: ...
     @property
     def dialect(self) -> str: ...
+    @property
+    def key_type(self) -> _KeyType: ...
     @property
     def bits(self) -> int: ...
     @property
@@ -145,7 +154,7 @@ class Filter:
     def add(self, key: _Key) -> bool: ...
     def update(self, keys: _Keys, *, threads: int = 1) -> None: ...
     @overload
-    def may_contain(self, keys: _Key) -> bool: ...  # type: ignore[overload-overlap]
+    def may_contain(self, keys: _Key) -> bool: ...
     @overload
     def may_contain(self, keys: npt.NDArray[Any] | list[Any] | tuple[Any, ...]) -> npt.NDArray[np.bool_]: ...
     @overload
@@ -160,6 +169,8 @@ class Filter:
     def __contains__(self, key: _Key, /) -> bool: ...
     def __len__(self) -> int: ...
     def __bool__(self) -> Literal[True]: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    __hash__: ClassVar[None]  # type: ignore[assignment]
     def __or__(self, other: Filter, /) -> Filter: ...
     def __and__(self, other: Filter, /) -> Filter: ...
     def __ror__(self, other: Filter, /) -> Filter: ...

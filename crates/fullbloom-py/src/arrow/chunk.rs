@@ -77,7 +77,16 @@ impl Chunk {
         part.runs(&mut |run| {
             for piece in run.pieces() {
                 let answers = &mut answers[..piece.count()];
-                ask(piece, answers)?;
+                match (ask(piece, answers), piece) {
+                    // What stands for a null may be wider than the filter's integers: only then it is worth a copy.
+                    (Err(_), Run::Numbers(numbers)) if !matches!(validity, Validity::All) => {
+                        let numbers = numbers.iter().enumerate();
+                        let numbers =
+                            numbers.map(|(i, &number)| if validity.is_valid(first + i) { number } else { 0 });
+                        ask(Run::Numbers(&numbers.collect::<Vec<_>>()), answers)?;
+                    }
+                    (asked, _) => asked?,
+                }
                 if !matches!(validity, Validity::All) {
                     for (i, answer) in answers.iter_mut().enumerate() {
                         *answer &= validity.is_valid(first + i);

@@ -62,7 +62,7 @@ impl Type {
         match (plain, &values) {
             (
                 Type::Int { width, signed },
-                Type::Int { .. } | Type::Narrow | Type::Wide | Type::View | Type::Fixed(_),
+                Type::Int { .. } | Type::Narrow | Type::Wide | Type::View | Type::Fixed(_) | Type::Null,
             ) => Ok(Type::Dictionary { width, signed, values: Box::new(values) }),
             _ => Err(no_key("a dictionary of dictionaries")),
         }

@@ -53,7 +53,8 @@ macro_rules! several {
 
             fn estimated_keys(&self) -> Option<f64> {
                 let $of = self;
-                $links.map(|link: &NativeFilter<S>| link.estimated_keys()).sum()
+                let sum: Option<f64> = $links.map(|link: &NativeFilter<S>| link.estimated_keys()).sum();
+                sum.map(|keys| keys + 0.0) // the sum of nothing is -0
             }
 
             fn doubt(&self) -> Option<Doubt> {

@@ -117,7 +117,7 @@ pub fn params(expected_keys: u64, fpr: f64, opt: Opt) -> Params {
     let mut cache_bits = 0;
     if matches!(opt, Opt::Speed | Opt::Best) {
         let bits = expected_keys.checked_next_power_of_two().unwrap_or(u64::MAX);
-        cache_bits = bits.div_ceil(8) * 8;
+        cache_bits = bits.div_ceil(8).saturating_mul(8);
         let bits = bits as f64;
         let cache_probes = (LN_2 * bits / keys).ceil();
         let passing = (1.0 - (-cache_probes * keys / bits).exp()).powf(cache_probes);

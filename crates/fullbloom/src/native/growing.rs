@@ -26,8 +26,9 @@ pub(super) const CHUNK: usize = 1024;
 /// Room for fewer keys than this is filled one by one: a batch for each new key would cost more.
 const WORTH_A_BATCH: u64 = 64;
 
-/// The most links, of all generations together, that are written and read.
-pub(super) const MAX_LINKS: usize = 4096;
+/// The most links, of all generations together, that are written and read. Links double, so a generation has 64 at most, and
+/// there are up to 1001 of these.
+pub(super) const MAX_LINKS: usize = 65_536;
 
 /// A native filter that grows: a chain of [`NativeFilter`]s whose rates add up to less than the asked one.
 ///
@@ -111,12 +112,16 @@ impl GrowingFilter {
     ///
     /// # Errors
     /// When the memory for a further link cannot be had; the key is then not in.
+    ///
+    /// # Panics
+    /// If the filter is [locked](Self::is_locked): without its secret the key's bits are not known.
     pub fn insert(&mut self, key: &[u8]) -> Result<bool, SizeError> {
         self.insert_hash(self.hash(key))
     }
 
     /// As [`insert`](Self::insert), for a hash made before.
     pub fn insert_hash(&mut self, hash: u64) -> Result<bool, SizeError> {
+        self.assert_unlocked();
         if self.links.iter().rev().any(|link| link.may_contain_hash(hash)) {
             return Ok(false);
         }
@@ -177,6 +182,7 @@ impl GrowingFilter {
         new: &mut [bool],
         most: u64,
     ) -> Result<(usize, u64), SizeError> {
+        self.assert_unlocked();
         let (mut done, mut count) = (0, 0);
         while done < hashes.len() && count < most {
             let len = CHUNK.min(hashes.len() - done);
@@ -229,9 +235,15 @@ impl GrowingFilter {
     /// Adds all keys of another chain with the same hash, by taking its links: the rate asked for becomes the sum of both,
     /// and the number of keys an estimate, since the two may share some.
     pub fn merge<T: AsRef<[u8]>>(&mut self, other: &GrowingFilter<T>) -> Result<(), MergeError> {
+        if self.is_locked() || other.is_locked() {
+            return Err(MergeError::Unsupported {
+                dialect: "native",
+                why: "one is locked: its secret is not known",
+            });
+        }
         self.links[0].same_hash(&other.links[0])?;
         if self.links.len() + other.links.len() > MAX_LINKS {
-            let why = "together they have more than 4096 links";
+            let why = "together they have more than 65,536 links";
             return Err(MergeError::Unsupported { dialect: "native", why });
         }
         let is_estimate = self.keys() > 0 && other.keys() > 0;
@@ -255,12 +267,17 @@ impl GrowingFilter {
         Ok(())
     }
 
-    /// The chain as one plain filter, if it has one link; else the chain back.
+    /// The chain as one plain filter, if it has one link and is not locked; else the chain back.
     pub fn into_plain(mut self) -> Result<NativeFilter, GrowingFilter> {
         match self.links.len() {
-            1 => Ok(self.links.remove(0)),
+            1 if self.locked.is_none() => Ok(self.links.remove(0)),
             _ => Err(self),
         }
+    }
+
+    /// What is put in under another hash would never be found.
+    fn assert_unlocked(&self) {
+        assert!(self.locked.is_none(), "the filter is locked: its secret is not known");
     }
 
     /// Puts a text of the owner's on the filter; it is kept in the file. At most 65,535 bytes are kept.

@@ -67,7 +67,9 @@ impl RemovingFilter {
         Ok(RemovingFilter { filter, counters, locked: None })
     }
 
+    /// What is changed, which a locked filter cannot be: under another hash other keys' bits would be counted.
     fn parts(&mut self) -> (Counted<'_>, &mut Head) {
+        assert!(self.locked.is_none(), "the filter is locked: its secret is not known");
         let NativeFilter { shape, head, bits, .. } = &mut self.filter;
         let lines = bits.as_mut().as_chunks_mut().0;
         let counters = self.counters.as_mut().as_chunks_mut().0;
@@ -75,6 +77,9 @@ impl RemovingFilter {
     }
 
     /// Adds a key; true if it was surely not there before. Either way it has to be removed once more.
+    ///
+    /// # Panics
+    /// If the filter is [locked](Self::is_locked), as all methods that change its keys.
     pub fn insert(&mut self, key: &[u8]) -> bool {
         self.insert_hash(self.filter.hash(key))
     }
@@ -171,13 +176,23 @@ impl RemovingFilter {
 
     /// The plain filter of the same keys. No bit is copied; the counters are given up. Its number of keys is an estimate: the
     /// insertions less the removals.
+    ///
+    /// # Panics
+    /// If the filter is [locked](Self::is_locked): a plain filter without its hash would call every key absent.
     pub fn into_plain(mut self) -> NativeFilter {
+        assert!(self.locked.is_none(), "the filter is locked: its secret is not known");
         self.filter.head.estimated = true;
         self.filter
     }
 
     /// Adds all keys of another filter of the same shape and hash: counters are added up.
     pub fn merge<T: AsRef<[u8]>>(&mut self, other: &RemovingFilter<T>) -> Result<(), MergeError> {
+        if self.is_locked() || other.is_locked() {
+            return Err(MergeError::Unsupported {
+                dialect: "native",
+                why: "one is locked: its secret is not known",
+            });
+        }
         self.filter.comparable(&other.filter)?;
         let (Counted { lines, counters, .. }, head) = self.parts();
         let theirs = other.filter.lines().iter().zip(other.counter_lines());
@@ -221,7 +236,7 @@ impl<S: AsRef<[u8]>> RemovingFilter<S> {
         }
     }
 
-    /// The plain filter of the same keys, to be asked and looked at. Its number of [keys](NativeFilter::keys) is that of the
+    /// The plain filter of the same keys, to be asked (unless the filter is [locked](Self::is_locked)) and looked at. Its number of [keys](NativeFilter::keys) is that of the
     /// insertions less the removals.
     pub fn filter(&self) -> &NativeFilter<S> {
         &self.filter
@@ -233,7 +248,11 @@ impl<S: AsRef<[u8]>> RemovingFilter<S> {
     }
 
     /// A copy as a plain filter; see [`into_plain`](Self::into_plain).
+    ///
+    /// # Panics
+    /// If the filter is [locked](Self::is_locked).
     pub fn to_plain(&self) -> Result<NativeFilter, SizeError> {
+        assert!(self.locked.is_none(), "the filter is locked: its secret is not known");
         let mut plain = self.filter.to_owned()?;
         plain.head.estimated = true;
         Ok(plain)

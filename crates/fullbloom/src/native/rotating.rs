@@ -27,7 +27,8 @@ const MAX_GENERATIONS: u32 = 1000;
 pub enum Keep {
     /// At least this time, which is taken to whole milliseconds, up.
     Time(Duration),
-    /// While fewer than this many new keys have come since.
+    /// While fewer than this many new keys have come since. With [`refresh`](Rotation::refresh), known keys that come again count
+    /// too, once in each generation.
     Keys(u64),
 }
 
@@ -39,7 +40,8 @@ pub struct Rotation {
     /// In how many steps they are forgotten, 1 to 1000: with more, what is kept beyond the asked time is less, and a question
     /// takes longer.
     pub generations: u32,
-    /// A key that comes again while it is known is remembered from then on. Without this, from when it was new.
+    /// A key that comes again while it is known is remembered from then on. Without this, from when it was new; and a new key that
+    /// is taken for a known one, which happens at the filter's rate, is not put in and goes with that one.
     pub refresh: bool,
 }
 
@@ -188,7 +190,7 @@ impl RotatingFilter {
         let current = self.current();
         match self.rotation.keep {
             Keep::Keys(_) => self.rotation.span().saturating_sub(current.filter.keys()),
-            Keep::Time(_) if self.clock >= current.opened.saturating_add(self.rotation.span()) => 0,
+            Keep::Time(_) if self.age(current) >= self.rotation.span() => 0,
             Keep::Time(_) => u64::MAX,
         }
     }
@@ -200,7 +202,7 @@ impl RotatingFilter {
         }
         let last = &self.current().filter;
         let (first, hashing) = (self.growth.first.max(last.keys()), last.hashing().clone());
-        let (label, store) = (last.label().to_owned(), last.links()[0].stores_secret());
+        let (label, store) = (self.label().to_owned(), self.link().stores_secret());
         self.open(hashing, first)?;
         let new = self.generations.last_mut().expect("just opened");
         new.filter.set_label(&label);
@@ -333,15 +335,20 @@ impl<S: AsRef<[u8]>> RotatingFilter<S> {
     /// Whether keys of this generation are still remembered.
     fn is_live(&self, generation: &Generation<S>) -> bool {
         let kept = self.rotation.span().saturating_add(self.rotation.amount());
-        self.rotation.is_by_keys() || self.clock < generation.opened.saturating_add(kept)
+        self.rotation.is_by_keys() || self.age(generation) < kept
+    }
+
+    /// Milliseconds since it began to take keys. One that has just begun is never too old, whatever the clock says.
+    fn age(&self, generation: &Generation<S>) -> u64 {
+        self.clock.saturating_sub(generation.opened)
     }
 
     fn link(&self) -> &NativeFilter<S> {
         &self.generations[0].filter.links[0]
     }
 
-    /// Whether the key may be present, by the latest time that was told. "No" is certain for keys that are not yet to be
-    /// forgotten.
+    /// Whether the key may be present, by the latest time that was told. "No" is certain for keys that were told to be new and are
+    /// not yet to be forgotten; with [`refresh`](Rotation::refresh), for all that were inserted.
     pub fn may_contain(&self, key: &[u8]) -> bool {
         let hash = self.hash(key);
         self.generations().any(|one| one.filter.may_contain_hash(hash))

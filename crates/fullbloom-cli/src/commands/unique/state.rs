@@ -2,12 +2,15 @@
 
 use super::Args;
 use super::seen::Seen;
+use crate::claim::Claim;
 use crate::destination::Destination;
 use crate::error::Failure;
 use crate::input::Keys;
 use crate::output;
 use crate::text;
-use fullbloom::native::{NativeFilter, RotatingFilter, StoredFilter};
+use fullbloom::DecodeError;
+use fullbloom::error::FileCause;
+use fullbloom::native::{Keep, NativeFilter, RotatingFilter, StoredFilter};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -15,7 +18,7 @@ use std::time::SystemTime;
 pub struct State<'a> {
     path: &'a Path,
     destination: Destination<'a>,
-    is_there: bool,
+    claim: Claim<'a>,
 }
 
 impl<'a> State<'a> {
@@ -27,21 +30,18 @@ impl<'a> State<'a> {
             return Err(Failure::new(path.display(), "is a key file and would be overwritten by the filter"));
         }
         let destination = Destination::new(path)?;
-        // A file that cannot be looked at is there: to begin anew would be to forget its keys.
-        let looked = path.try_exists();
-        let is_there = looked.map_err(|e| Failure::new(path.display(), format_args!("cannot open: {e}")))?;
-        Ok(State { path, destination, is_there })
+        Ok(State { path, destination, claim: Claim::new(path)? })
     }
 
     /// Whether there was a run before.
     pub fn exists(&self) -> bool {
-        self.is_there
+        self.claim.is_there()
     }
 
     /// What earlier runs have seen; it keeps the form and the size it was made with, and a word is said where others are asked.
     pub fn load(&self, args: &Args) -> Result<Seen, Failure> {
         let path = self.path.display();
-        let mut stored = StoredFilter::load(self.path)?;
+        let mut stored = load(self.path)?;
         if let Some(secret) = args.secret.read()? {
             stored = stored.unlock(&secret).map_err(|e| Failure::new(&path, e))?;
         }
@@ -71,6 +71,10 @@ impl<'a> State<'a> {
                 Ok(Seen::Growing(filter))
             }
             StoredFilter::Rotating(filter) => {
+                if args.expected_keys.is_some() {
+                    let why = "a state that grows, which --expected-keys does not change";
+                    output::warning(&format!("{path}: {why}"));
+                }
                 self.warn_of_rate(args, filter.planned_fpr());
                 self.look_at_times(args, &filter)?;
                 Ok(Seen::Rotating(filter))
@@ -82,7 +86,14 @@ impl<'a> State<'a> {
 
     /// Replaces the file, whole or not at all.
     pub fn save(&self, seen: &Seen) -> Result<(), Failure> {
+        self.claim.check()?;
         self.destination.write(|out| seen.write_to(out))
+    }
+
+    /// As [`save`](State::save), and it will be saved again.
+    pub fn save_for_now(&mut self, seen: &Seen) -> Result<(), Failure> {
+        self.save(seen)?;
+        self.claim.renew()
     }
 
     fn warn_of_size(&self, args: &Args, filter: &NativeFilter) {
@@ -108,16 +119,34 @@ impl<'a> State<'a> {
             let why = "made for another rotation, which the options do not change; see fullbloom inspect";
             output::warning(&format!("{path}: {why}"));
         }
-        // Stands still, or was wrong: either way somebody should look at it.
-        let now = SystemTime::now();
-        if let Ok(ahead) = filter.time().duration_since(now)
-            && ahead.as_secs() >= 60
-        {
-            output::warning(&format!(
-                "{path}: was last used at {}, which is yet to come: one of the two clocks is wrong",
-                text::time(filter.time())
-            ));
+        look_at_clock(self.path, filter)
+    }
+}
+
+/// Loads a native filter; what is none is said to be none.
+pub fn load(path: &Path) -> Result<StoredFilter, Failure> {
+    StoredFilter::load(path).map_err(|e| match e.cause() {
+        FileCause::Decode(DecodeError::Magic { at: 0, .. } | DecodeError::Truncated { at: 0, .. }) => {
+            Failure::new(path.display(), "is not a native filter")
+                .hint("fullbloom inspect tells what it is; fullbloom build makes a native one")
         }
-        Ok(())
+        _ => e.into(),
+    })
+}
+
+/// Tells of a filter that was last used in the future. Ages cannot be known if that is longer ahead than keys are remembered:
+/// the clock that was wrong must be found out by people.
+pub fn look_at_clock(path: &Path, filter: &RotatingFilter) -> Result<(), Failure> {
+    let Ok(ahead) = filter.time().duration_since(SystemTime::now()) else { return Ok(()) };
+    let (name, when) = (path.display(), text::time(filter.time()));
+    let why = format!("was last used at {when}, which is yet to come: one of the two clocks is wrong");
+    match filter.rotation().keep {
+        Keep::Time(keep) if ahead > keep => Err(Failure::new(name, why)
+            .hint("set this machine's clock; if the other was wrong, begin a new state")),
+        _ if ahead.as_secs() >= 60 => {
+            output::warning(&format!("{name}: {why}"));
+            Ok(())
+        }
+        _ => Ok(()),
     }
 }

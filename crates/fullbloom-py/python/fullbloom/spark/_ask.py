@@ -1,6 +1,8 @@
 """Asking on the executors: a column of answers, and what is made of it."""
 
+import hashlib
 import os
+import pickle
 import shutil
 import tempfile
 import uuid
@@ -17,10 +19,10 @@ from pyspark.sql.functions import arrow_udf
 from pyspark.sql.types import BooleanType
 
 from .. import Filter
-from ._keys import keys_of, kind, named
+from ._keys import keys_of, kind, named, same_kind
 
-#: Filters of this many bytes and more go to the executors as a file, which all Python workers of a machine map and share;
-#: smaller ones by broadcast, a copy for each worker.
+#: Native filters without a secret of this many bytes and more go to the executors as a file, which all Python workers of a machine
+#: map and share; others by broadcast, a copy for each worker.
 MAPPED_FROM = 32 << 20
 
 #: Filters that a Python worker keeps ready, at most.
@@ -39,8 +41,25 @@ def _held(name, make):
     return _ready[name]
 
 
+#: What was sent to the executors, by its bytes, so that the next expression with the same filter does not send it again. Broadcasts
+#: that are forgotten are freed by Spark when no expression has them any more; files stay as long as the session.
+_broadcasts = OrderedDict()
+_files = {}
+
+
 class _ByBroadcast:
     """A filter in a broadcast variable."""
+
+    @classmethod
+    def sent(cls, context, filter):
+        # Its pickled form, and not its bytes alone: the dialect and the secret make other answers of the same bytes.
+        known = context.applicationId, hashlib.blake2b(pickle.dumps(filter)).digest()
+        if known not in _broadcasts:
+            _broadcasts[known] = cls(context, filter)
+            if len(_broadcasts) > _KEPT:
+                _broadcasts.popitem(last=False)
+        _broadcasts.move_to_end(known)
+        return _broadcasts[known]
 
     def __init__(self, context, filter):
         self.name = uuid.uuid4().hex
@@ -53,14 +72,28 @@ class _ByBroadcast:
 class _ByFile:
     """A filter in a file that Spark has brought to every machine."""
 
-    def __init__(self, context, filter):
-        self.name = f"{uuid.uuid4().hex}.bloom"
-        # Executors that start later fetch it too, so it stays until the driver ends.
+    @classmethod
+    def sent(cls, context, filter):
+        name = f"{uuid.uuid4().hex}.bloom"
         directory = tempfile.mkdtemp(prefix="fullbloom-")
-        weakref.finalize(context, shutil.rmtree, directory, ignore_errors=True)
-        path = os.path.join(directory, self.name)
-        filter.save(path)
-        context.addFile(path)
+        path = os.path.join(directory, name)
+        try:
+            # Not in memory: these are the large ones.
+            filter.save(path)
+            with open(path, "rb") as file:
+                known = context.applicationId, hashlib.file_digest(file, "blake2b").digest()
+            if known not in _files:
+                context.addFile(path)
+                # Executors that start later fetch it too, so it stays until the driver ends.
+                weakref.finalize(context, shutil.rmtree, directory, ignore_errors=True)
+                _files[known], directory = cls(name), None
+        finally:
+            if directory is not None:
+                shutil.rmtree(directory, ignore_errors=True)
+        return _files[known]
+
+    def __init__(self, name):
+        self.name = name
 
     def filter(self):
         return _held(self.name, lambda: Filter.open(SparkFiles.get(self.name)))
@@ -74,20 +107,27 @@ def _plain(filter):
     raise TypeError(f"this takes a filter, not {type(filter).__name__}")
 
 
+def _kind_in(filter):
+    return filter.kind if isinstance(filter, SparkFilter) else None
+
+
 def may_contain(filter: "Filter | SparkFilter", column: str | Column) -> Column:
     """A column of answers: whether the key in ``column`` may be in the filter. Null keys are answered no, never null.
 
     The filter is sent as it is now; keys added later are not seen. Only the key column goes to Python.
+
+    The type of the column is not known here. Keys of another kind than ``build`` saw fail the query when it runs; text under a
+    collation and ``char(n)``, which ``prune`` refuses, look like other text and can be answered a wrong no: prefer ``prune``.
     """
-    filter, context = _plain(filter), SparkSession.active().sparkContext
+    wanted, filter, context = _kind_in(filter), _plain(filter), SparkSession.active().sparkContext
     # A file says all that is needed to answer only if it is native, and its hash has no secret.
     mapped = filter.nbytes >= MAPPED_FROM and filter.dialect == "native" and not filter.is_keyed
-    sent = (_ByFile if mapped else _ByBroadcast)(context, filter)
+    sent = (_ByFile if mapped else _ByBroadcast).sent(context, filter)
 
     def fullbloom_may_contain(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
         filter = sent.filter()
         for keys in columns:
-            yield filter.may_contain(keys_of(keys))
+            yield filter.may_contain(keys_of(keys, wanted))
 
     return arrow_udf(fullbloom_may_contain, BooleanType())(named(column))
 
@@ -97,8 +137,9 @@ def prune(filter: "Filter | SparkFilter", df: DataFrame, column: str | Column) -
 
     A filter of dialect ``spark-2`` or ``spark`` is asked about integers by Spark itself, in the JVM; others in Python.
     """
-    keys, filter = kind(df, column), _plain(filter)
-    asked = _in_jvm(filter, column) if keys == "integer" else None
+    keys = kind(df, column)
+    same_kind(_kind_in(filter), keys)
+    asked = _in_jvm(_plain(filter), column) if keys == "integer" else None
     return df.filter(may_contain(filter, column) if asked is None else asked)
 
 
@@ -135,9 +176,13 @@ def semi_join(
     """The rows of ``df`` that have a partner in ``dim``: those of ``df.join(dim, on, "left_semi")``, found with less shuffling.
 
     ``on`` names one column that both have. A filter of ``dim``'s keys (``fpr``, ``expected_keys`` and the rest as of ``build``)
-    prunes ``df`` before the join, which then decides exactly. For integers it is one of dialect ``spark-2``, asked in the JVM.
+    prunes ``df`` before the join, which then decides exactly. If no ``dialect`` is given, it is one of ``spark-2``, asked in the JVM,
+    for integers whose filter has less than ``MAPPED_FROM`` bytes, and else native.
+
+    ``dim`` is read up to three times: to count its keys (not if ``expected_keys`` is given), to build the filter and to join. It must
+    give the same keys each time; persist it where it would not, or where it is costly.
     """
-    from ._build import build
+    from ._build import build, made
 
     if isinstance(on, (list, tuple)) and len(on) == 1:
         (on,) = on
@@ -146,10 +191,9 @@ def semi_join(
     ours, theirs = kind(df, on), kind(dim, on)
     if ours != theirs:
         raise TypeError(f"{on!r} is {ours} on one side and {theirs} on the other: cast one of them")
-    if ours == "integer":
-        how.setdefault("dialect", "spark-2")
     keys = dim.select(on)
-    return prune(build(keys, on, fpr, expected_keys, **how), df, on).join(keys, on, "left_semi")
+    wanted = (build if "dialect" in how else made)(keys, on, fpr, expected_keys, **how)
+    return prune(wanted, df, on).join(keys, on, "left_semi")
 
 
 class SparkFilter:
@@ -157,20 +201,24 @@ class SparkFilter:
 
     Made by ``build`` and ``load``, or of any filter: ``SparkFilter(Filter.load("ids.bloom"))``. The name of a column means the
     column here; to ask about one text key say ``"alice" in filter``.
+
+    ``kind`` is what ``build`` made it of (``"integer"``, ``"string"``, ``"binary"``, ``"date"``, ``"timestamp"``, ``"timestamp_ntz"``),
+    and ``None`` where that is not known. Columns of another kind are refused.
     """
 
-    def __init__(self, filter: "Filter | SparkFilter") -> None:
+    def __init__(self, filter: "Filter | SparkFilter", kind: str | None = None) -> None:
         self.filter: Filter = _plain(filter)
+        self.kind: str | None = _kind_in(filter) if kind is None else kind
 
     def may_contain(self, keys: Any) -> Any:
         """A column of answers for a column or its name; for keys what ``Filter.may_contain`` gives."""
         if isinstance(keys, (str, Column)):
-            return may_contain(self.filter, keys)
+            return may_contain(self, keys)
         return self.filter.may_contain(keys)
 
     def prune(self, df: DataFrame, column: str | Column) -> DataFrame:
         """The rows whose key in ``column`` may be in the filter."""
-        return prune(self.filter, df, column)
+        return prune(self, df, column)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Saves to a local path, or to anything Spark can reach; see ``fullbloom.spark.save``."""
@@ -193,10 +241,13 @@ class SparkFilter:
         return True
 
     def __or__(self, other: "Filter | SparkFilter") -> "SparkFilter":
-        return SparkFilter(self.filter | _plain(other))
+        return SparkFilter(self.filter | _plain(other), self._kind_with(other))
 
     def __and__(self, other: "Filter | SparkFilter") -> "SparkFilter":
-        return SparkFilter(self.filter & _plain(other))
+        return SparkFilter(self.filter & _plain(other), self._kind_with(other))
+
+    def _kind_with(self, other):
+        return self.kind if self.kind == _kind_in(other) else None
 
     __ror__ = __or__
     __rand__ = __and__

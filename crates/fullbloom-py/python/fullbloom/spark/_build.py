@@ -12,6 +12,7 @@ then, byte for byte, the one that ``Filter.build`` makes of the same rows, the n
 Filters in Spark's own format, which says nothing but bits, are merged as bits, also in a tree.
 """
 
+import math
 import os
 import tempfile
 import warnings
@@ -22,9 +23,9 @@ import pyarrow as pa
 from pyspark import StorageLevel, TaskContext
 from pyspark.sql import Column, DataFrame, functions
 
-from .. import Filter
+from .. import Filter, plan
 from .._core import Slicing
-from ._ask import SparkFilter
+from ._ask import MAPPED_FROM, SparkFilter
 from ._keys import keys_of, kind, named
 
 #: Filters of up to this many bytes are merged as a tree, larger ones by slices. See docs/spark.md for what was measured.
@@ -73,21 +74,30 @@ def build(
 
     The filter has the bytes that ``Filter.build`` gives for the same rows in the same order, ``expected_keys`` and rate.
     """
-    if merge not in ("auto", "tree", "slices"):
-        raise ValueError(f"merge is 'auto', 'tree' or 'slices', not {merge!r}")
     if dialect not in ("native", "spark-2", "spark"):
         raise ValueError(f"dialect is 'native', 'spark-2' or 'spark' here, not {dialect!r}")
-    if dialect != "native" and (merge == "slices" or seed):
+    return made(df, column, fpr, expected_keys, bits_per_key=bits_per_key, seed=seed, dialect=dialect, merge=merge)
+
+
+def made(df, column, fpr=None, expected_keys=None, *, bits_per_key=None, seed=0, dialect=None, merge="auto"):
+    """What ``build`` does, and for no dialect the choice of one: ``spark-2``, asked in the JVM, for integers whose filter is small
+    enough to have a copy in every task; else native."""
+    if merge not in ("auto", "tree", "slices"):
+        raise ValueError(f"merge is 'auto', 'tree' or 'slices', not {merge!r}")
+    if dialect in ("spark-2", "spark") and (merge == "slices" or seed):
         raise ValueError("slices and seeds: only native filters have them")
-    kind(df, column)
+    keys_are = kind(df, column)
     keys = df.select(named(column).alias("key"))
     how = {"fpr": fpr, "bits_per_key": bits_per_key}
-    # Before any key is counted: a rate that cannot be is refused at once.
-    Slicing(1, seed=seed, **how)
+    # Before any key is counted: numbers that cannot be are refused at once.
+    Slicing(1 if expected_keys is None else expected_keys, seed=seed, **how)
     counted = expected_keys is None
     if counted:
         count = keys.agg(functions.approx_count_distinct("key", _COUNT_ERROR)).first()[0]
         expected_keys = round(count * (1 + _COUNT_ERROR * _COUNT_MARGIN))
+    if dialect is None:
+        jvm_can = keys_are == "integer" and merge != "slices" and not seed
+        dialect = "spark-2" if jvm_can and _spark_bytes(expected_keys, how) < MAPPED_FROM else "native"
     if dialect == "native":
         slicing = Slicing(expected_keys, seed=seed, **how)
         tree = slicing.byte_len <= TREE_UP_TO if merge == "auto" else merge == "tree"
@@ -97,12 +107,25 @@ def build(
         built = _united(keys, Filter.with_capacity(max(1, expected_keys), dialect=dialect, **how))
     # Spark's format does not say how many keys are in, and its bits do not either when all are set.
     inserted = len(built) if dialect == "native" else built.estimated_keys
-    if inserted is None or inserted > max(1, expected_keys) * 1.1:
+    if inserted is None or inserted > _too_many(expected_keys):
         many = "far more" if inserted is None else f"{inserted:.0f}"
         what = "were counted, approximately" if counted else "were expected"
         told = f"{many} keys are in the filter where {expected_keys} {what}: its rate is now {built.expected_fpr:.3g}"
-        warnings.warn(told, RuntimeWarning, stacklevel=2)
-    return SparkFilter(built)
+        warnings.warn(told, RuntimeWarning, stacklevel=3)
+    return SparkFilter(built, keys_are)
+
+
+def _spark_bytes(expected, how):
+    """The size of a filter in Spark's format; infinite where it can have none."""
+    try:
+        return plan(max(1, expected), dialect="spark-2", **how)["bytes"]
+    except ValueError:
+        return math.inf
+
+
+def _too_many(expected):
+    """How many keys are worth a warning: a tenth more than expected, beyond what an estimate from few bits is off by."""
+    return expected * 1.1 + 4 * math.sqrt(expected) + 4
 
 
 def _tree(keys, slicing):

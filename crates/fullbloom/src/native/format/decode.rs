@@ -195,7 +195,7 @@ fn read_parts(
         true => {
             let count = section.len / FILTER_LEN;
             if section.len % FILTER_LEN != 0 || !(1..=MAX_LINKS as u64).contains(&count) {
-                let allowed = "64 bytes for each link, 1 to 4096 links";
+                let allowed = "64 bytes for each link, 1 to 65,536 links";
                 let (at, got) = (section.at, section.len.into());
                 return Err(DecodeError::Value { field: "filter's length", at, got, allowed });
             }
