@@ -60,9 +60,12 @@ fn resealed(data: &[u8]) -> Option<Vec<u8>> {
     if !(64..=file.len()).contains(&front) {
         return None;
     }
-    let word = |file: &[u8], at: usize| file.get(at..at + 8).map(|b| u64::from_le_bytes(b.try_into().expect("eight bytes")));
+    let word = |file: &[u8], at: usize| {
+        file.get(at..at + 8).map(|b| u64::from_le_bytes(b.try_into().expect("eight bytes")))
+    };
     for entry in (64..front.saturating_sub(31)).step_by(32).take(16) {
-        let (kind, at, len) = (word(&file, entry)? as u32, word(&file, entry + 8)? as usize, word(&file, entry + 16)?);
+        let (kind, at, len) =
+            (word(&file, entry)? as u32, word(&file, entry + 8)? as usize, word(&file, entry + 16)?);
         if kind == 4 && len == 4 && at.checked_add(4).is_some_and(|end| end <= front) {
             let sum = crc32c::crc32c(&file[front..]).to_le_bytes();
             file[at..at + 4].copy_from_slice(&sum);
@@ -154,7 +157,9 @@ pub fn full_filter_beside_the_oracle(data: &[u8]) {
 
 /// Recognising a file by its bytes and by names that say little.
 pub fn sniff(data: &[u8]) {
-    for name in [None, Some("filter"), Some("nb-1-big-Filter.db"), Some("Standard1-f-1-Filter.db"), Some("x.bloom")] {
+    for name in
+        [None, Some("filter"), Some("nb-1-big-Filter.db"), Some("Standard1-f-1-Filter.db"), Some("x.bloom")]
+    {
         if let Ok(dialect) = sniffing::dialect(name.map(Path::new), data) {
             let _ = any::view(dialect, data, None);
         }
