@@ -1,5 +1,5 @@
 //! What a C program can hand over by mistake: every call returns a status, and none crashes.
-#![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
+#![allow(unsafe_code)]
 
 mod common;
 
@@ -26,6 +26,7 @@ fn null_where_a_pointer_is_needed_gives_null() {
     let (mut flag, mut len, mut facts, mut out, mut name) = (false, 0, empty_facts(), null_mut(), 0);
     let level = number(Name::LevelDb);
     let starts = [KEY];
+    // SAFETY: NULL and memory that is no handle are what the library promises to tell; every other pointer is of a value that outlives the call.
     unsafe {
         let called = [
             fullbloom_dialect_by_name(null(), &mut name),
@@ -86,6 +87,7 @@ fn null_where_a_pointer_is_needed_gives_null() {
 fn what_is_no_live_handle_is_told_so() {
     let mut zeroed = [0u64; 16];
     let mut flag = false;
+    // SAFETY: NULL and memory that is no handle are what the library promises to tell; every other pointer is of a value that outlives the call.
     unsafe {
         let it = zeroed.as_mut_ptr().cast();
         assert_eq!(fullbloom_filter_insert(it, KEY, 3, null_mut()), Status::Handle);
@@ -95,6 +97,7 @@ fn what_is_no_live_handle_is_told_so() {
     }
     let mut policy = null_mut();
     let level = number(Name::LevelDb);
+    // SAFETY: NULL and memory that is no handle are what the library promises to tell; every other pointer is of a value that outlives the call.
     unsafe {
         assert_eq!(fullbloom_c::policy::fullbloom_policy_create(level, 10.0, &mut policy), Status::Ok);
         assert_eq!(fullbloom_filter_finish(policy.cast()), Status::Handle);
@@ -112,6 +115,7 @@ fn structs_of_another_size_are_refused() {
     let filter = small();
     for size in [0, size_of::<Facts>() - 8, size_of::<Facts>() + 8] {
         let mut facts = Facts { struct_size: size, ..empty_facts() };
+        // SAFETY: the handle is live, and the struct, whose size is under test, is really as large as the library may write.
         assert_eq!(unsafe { fullbloom_filter_facts(filter.0, &mut facts) }, Status::Argument);
         assert_eq!(facts.bits, 0, "nothing is written");
     }
@@ -144,6 +148,7 @@ fn numbers_that_make_no_filter_are_refused_for_every_dialect() {
 
 fn create_number(dialect: i32) -> Status {
     let mut out = null_mut();
+    // SAFETY: the struct and the place for the handle outlive the call.
     unsafe { fullbloom_filter_create(dialect, &Sizing { fpr: 0.01, ..sizing(1000) }, &mut out) }
 }
 
@@ -207,6 +212,7 @@ fn files_that_are_none_give_file_and_a_message_with_the_path() {
 
 #[test]
 fn every_status_has_words_and_a_message_is_never_null() {
+    // SAFETY: the words are a static C string.
     let words = |status| unsafe { CStr::from_ptr(fullbloom_status_words(status)) }.to_str().unwrap();
     for status in Status::ALL {
         assert!(!words(status as i32).is_empty() && words(status as i32) != words(99));
@@ -223,6 +229,7 @@ fn a_buffer_that_is_too_small_is_filled_and_the_length_is_told() {
     let mut buffer = vec![0xaau8; bytes.len()];
     let mut len = 0;
     let room = bytes.len() - 1;
+    // SAFETY: the handle is live, and the buffer has room for all of the filter, whatever `room` says.
     let status = unsafe { fullbloom_filter_encode(filter.0, buffer.as_mut_ptr().cast(), room, &mut len) };
     assert_eq!((status, len), (Status::Buffer, bytes.len() as u64));
     assert_eq!((&buffer[..room], buffer[room]), (&bytes[..room], 0xaa), "nothing is written past the end");

@@ -6,6 +6,7 @@ use fullbloom::{FileError, SizeError};
 use fullbloom_table::TableError;
 use std::fmt::{self, Display};
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// The exit code of a command, as `grep` has it.
@@ -70,6 +71,12 @@ impl Failure {
             Failure::Message { text, .. } => Failure::Message { text, hint: Some(hint.into()) },
             Failure::Unflushed(_) | Failure::ClosedPipe => self,
         }
+    }
+
+    /// The filter in this file is keyed, and nobody has said its secret.
+    pub fn locked(path: &Path) -> Failure {
+        Failure::new(path.display(), "the filter is keyed, and its secret is not in the file")
+            .hint("give the file that build made or was given: --secret FILE")
     }
 
     /// The numbers asked for cannot become a filter of this dialect.

@@ -335,7 +335,7 @@ fn pipes_full_disks_and_closed_outputs_are_errors_and_leave_no_half_file() {
 
 /// Real sstables of twenty versions, where they are at hand.
 #[test]
-#[ignore = "needs FULLBLOOM_FETCHED"]
+#[ignore = "needs real sstables: FULLBLOOM_FETCHED=DIR cargo test -p fullbloom-cli --test cassandra -- --ignored"]
 fn real_sstables_are_as_their_manifest_says() {
     let root =
         PathBuf::from(std::env::var_os("FULLBLOOM_FETCHED").expect("FULLBLOOM_FETCHED names the directory"));

@@ -99,7 +99,7 @@ fn a_page_that_cannot_be_written_is_told_before_the_work() {
 
 /// Looks at the pages in a real browser: `FULLBLOOM_CHROMIUM=chromium cargo test -- --ignored`.
 #[test]
-#[ignore = "needs FULLBLOOM_CHROMIUM"]
+#[ignore = "needs a browser: FULLBLOOM_CHROMIUM=chromium cargo test -p fullbloom-cli --test report -- --ignored"]
 fn a_browser_has_nothing_to_complain_of_at_the_width_of_a_phone_and_of_a_desk() {
     let browser = std::env::var("FULLBLOOM_CHROMIUM").expect("FULLBLOOM_CHROMIUM names the browser");
     let dir = Dir::new();

@@ -109,7 +109,7 @@ fn every_command_of_the_tour_prints_what_the_page_shows() {
 
 /// Made `examples/cassandra`: `cargo test -p fullbloom-cli --test tour -- --ignored`.
 #[test]
-#[ignore = "writes into the repository"]
+#[ignore = "writes into the repository: cargo test -p fullbloom-cli --test tour -- --ignored"]
 fn make_the_example_sstables() {
     let table = support::Table::new();
     let keys = |range: std::ops::Range<u32>| -> Vec<Vec<u8>> {

@@ -6,11 +6,14 @@
 //!   View<'a, D>        borrows them: a mapped file, a block from a cache, memory of a C caller
 //! ```
 
+mod ring;
+
 use crate::bits::{self, Owned};
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::sizing::{self, Geometry, Request, Target};
 use crate::typed::{TypeError, Value};
+use ring::{set_ring, test_ring};
 use std::fmt;
 use std::io;
 use std::ops::Range;
@@ -222,80 +225,6 @@ pub struct Filter<D, S = Owned> {
 
 /// A filter over borrowed bytes: it answers without copying them.
 pub type View<'a, D> = Filter<D, &'a [u8]>;
-
-/// How many keys ahead of its test a key's cache lines are asked for in batches.
-const AHEAD: usize = 16;
-
-/// Arrays up to this size are in the second cache: asking for their memory ahead costs more than it brings.
-const IN_CACHE: usize = 512 << 10;
-
-/// What happens to a hash in a [`ring`].
-enum Step<H> {
-    /// It entered: ask for its memory.
-    Coming(H),
-    /// It leaves, [`AHEAD`] hashes later: use its memory.
-    Arrived(H),
-}
-
-/// Passes hashes through a ring, so that each one's memory is on its way while earlier ones are worked on.
-#[inline(always)]
-fn ring<H: Copy + Default>(mut hashes: impl Iterator<Item = H>, mut step: impl FnMut(Step<H>)) {
-    let mut slots = [H::default(); AHEAD];
-    let mut inside = 0;
-    for (slot, hash) in slots.iter_mut().zip(hashes.by_ref()) {
-        step(Step::Coming(hash));
-        *slot = hash;
-        inside += 1;
-    }
-    let mut next = 0;
-    for hash in hashes {
-        let slot = &mut slots[next];
-        step(Step::Arrived(*slot));
-        step(Step::Coming(hash));
-        *slot = hash;
-        next = (next + 1) % AHEAD;
-    }
-    // When hashes followed, the ring is full and its oldest entry is at `next`; else that is 0.
-    for i in 0..inside {
-        step(Step::Arrived(slots[(next + i) % AHEAD]));
-    }
-}
-
-#[inline(always)]
-fn test_ring<D: Dialect>(
-    dialect: &D,
-    bits: &[u8],
-    hashes: impl Iterator<Item = D::Hash>,
-    mut answers: Answers<'_>,
-) {
-    answers.clear();
-    if bits.len() <= IN_CACHE {
-        return hashes.enumerate().for_each(|(i, hash)| answers.put(i, dialect.test(bits, hash)));
-    }
-    let mut i = 0;
-    ring(hashes, |step| match step {
-        Step::Coming(hash) => dialect.prefetch(bits, hash),
-        Step::Arrived(hash) => {
-            answers.put(i, dialect.test(bits, hash));
-            i += 1;
-        }
-    });
-}
-
-#[inline(always)]
-fn set_ring<D: Insert>(dialect: &D, bits: &mut [u8], hashes: impl Iterator<Item = D::Hash>) {
-    if bits.len() <= IN_CACHE {
-        return hashes.for_each(|hash| {
-            dialect.set(bits, hash);
-        });
-    }
-    ring(hashes, |step| match step {
-        Step::Coming(hash) => dialect.prefetch(bits, hash),
-        Step::Arrived(hash) => {
-            dialect.set(bits, hash);
-        }
-    });
-}
 
 /// Where the answers of a batch go.
 #[derive(Debug)]

@@ -2,10 +2,9 @@
 
 use crate::args::KeyArgs;
 use crate::claim::Claim;
-use crate::commands::unique::{load, look_at_clock};
 use crate::destination::Destination;
 use crate::error::{Failure, Status};
-use crate::input::{Keys, threads};
+use crate::input::{Keys, load_stored, threads};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::secret::SecretArgs;
@@ -85,17 +84,7 @@ impl Common {
         }
         let changed =
             Changed { destination: Destination::new(&self.filter)?, claim: Claim::new(&self.filter)? };
-        let mut stored = load(&self.filter)?;
-        if let Some(secret) = self.secret.read()? {
-            stored = stored.unlock(&secret).map_err(|e| Failure::new(&path, e))?;
-        }
-        if stored.is_locked() {
-            return Err(Failure::new(&path, "the filter is keyed, and its secret is not in the file")
-                .hint("give --secret FILE"));
-        }
-        if let StoredFilter::Rotating(filter) = &stored {
-            look_at_clock(&self.filter, filter)?;
-        }
+        let stored = load_stored(&self.filter, self.secret.read()?)?;
         Ok((keys, changed, stored))
     }
 

@@ -153,9 +153,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         output::note(&format!("{path}: {dialect}, {}", file.recognised()));
     }
     if opened.is_locked {
-        let failure =
-            Failure::new(args.filter.display(), "the filter is keyed, and its secret is not in the file");
-        return Err(failure.hint("give the file that build made or was given: --secret FILE"));
+        return Err(Failure::locked(&args.filter));
     }
     if opened.may_lose_keys && !args.force {
         let failure = Failure::new(args.filter.display(), opened.warnings.join("; "));

@@ -116,8 +116,7 @@ fn folded(args: &Args, file: FilterFile) -> Result<NativeFilter, Failure> {
     let size = |e| Failure::size(Name::Native, &e);
     let stored = file.stored()?;
     if stored.is_locked() {
-        return Err(Failure::new(&path, "the filter is keyed, and its secret is not in the file")
-            .hint("give --secret FILE"));
+        return Err(Failure::locked(&args.filter));
     }
     let asked = args.fold.is_some() || args.memory.is_some();
     let mut filter = match stored {

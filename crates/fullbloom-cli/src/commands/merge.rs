@@ -176,8 +176,7 @@ fn unlocked<'a>(path: &Path, file: &'a FilterFile) -> Result<StoredFilter<&'a [u
     native::verify(file.bytes()).map_err(|e| Failure::new(path.display(), e))?;
     let stored = file.stored()?;
     if stored.is_locked() {
-        let failure = Failure::new(path.display(), "the filter is keyed, and its secret is not in the file");
-        return Err(failure.hint("give --secret FILE"));
+        return Err(Failure::locked(path));
     }
     Ok(stored)
 }

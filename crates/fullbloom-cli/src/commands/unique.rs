@@ -19,7 +19,6 @@ use fullbloom::sizing::{Request, Target};
 use rotation::RotationArgs;
 use seen::Seen;
 use state::State;
-pub use state::{load, look_at_clock};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};

@@ -15,6 +15,7 @@ mod hashes;
 mod hex;
 mod ordered;
 mod source;
+mod stored;
 mod table;
 
 pub use batches::BATCH;
@@ -23,6 +24,7 @@ pub use filter::{FilterFile, Opened, name_contradicts};
 pub use hashes::{HashSpool, Records};
 pub use hex::decode as decode_hex;
 pub use ordered::threads;
+pub use stored::load_stored;
 pub use table::{TableFile, open_table};
 
 use crate::error::Failure;

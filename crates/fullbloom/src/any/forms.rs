@@ -3,7 +3,9 @@
 use super::AnyFilter;
 use crate::dialect::Name;
 use crate::filter::Doubt;
-use crate::native::{GrowingFilter, NativeFilter, RemovingFilter, RotatingFilter, StoredFilter};
+use crate::native::{
+    GrowingFilter, GuardedFilter, NativeFilter, RemovingFilter, RotatingFilter, StoredFilter,
+};
 use crate::sizing::Geometry;
 use std::io;
 
@@ -68,58 +70,66 @@ macro_rules! several {
     };
 }
 
+/// Filters that are a plain one and something beside it, which has a say in the answers.
+macro_rules! guarding {
+    ($filter:ident) => {
+        impl<S: AsRef<[u8]> + Send + Sync> AnyFilter for $filter<S> {
+            fn dialect(&self) -> Name {
+                Name::Native
+            }
+
+            fn geometry(&self) -> Geometry {
+                self.filter().geometry()
+            }
+
+            fn may_contain(&self, key: &[u8]) -> bool {
+                $filter::may_contain(self, key)
+            }
+
+            fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
+                $filter::may_contain_batch(self, keys, answers);
+            }
+
+            fn encoded_len(&self) -> u64 {
+                $filter::encoded_len(self)
+            }
+
+            fn bits(&self) -> &[u8] {
+                self.filter().bits()
+            }
+
+            fn set_bits(&self) -> u64 {
+                self.filter().set_bits()
+            }
+
+            fn fill(&self) -> f64 {
+                self.filter().fill()
+            }
+
+            fn expected_fpr(&self) -> f64 {
+                self.filter().expected_fpr()
+            }
+
+            fn estimated_keys(&self) -> Option<f64> {
+                self.filter().estimated_keys()
+            }
+
+            fn doubt(&self) -> Option<Doubt> {
+                None
+            }
+
+            fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {
+                $filter::write_to(self, out)
+            }
+        }
+    };
+}
+
 several!(GrowingFilter, filter => filter.links().iter());
 several!(RotatingFilter, filter => filter.generations().flat_map(|one| one.filter().links()));
 
-impl<S: AsRef<[u8]> + Send + Sync> AnyFilter for RemovingFilter<S> {
-    fn dialect(&self) -> Name {
-        Name::Native
-    }
-
-    fn geometry(&self) -> Geometry {
-        self.filter().geometry()
-    }
-
-    fn may_contain(&self, key: &[u8]) -> bool {
-        RemovingFilter::may_contain(self, key)
-    }
-
-    fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
-        RemovingFilter::may_contain_batch(self, keys, answers);
-    }
-
-    fn encoded_len(&self) -> u64 {
-        RemovingFilter::encoded_len(self)
-    }
-
-    fn bits(&self) -> &[u8] {
-        self.filter().bits()
-    }
-
-    fn set_bits(&self) -> u64 {
-        self.filter().set_bits()
-    }
-
-    fn fill(&self) -> f64 {
-        self.filter().fill()
-    }
-
-    fn expected_fpr(&self) -> f64 {
-        self.filter().expected_fpr()
-    }
-
-    fn estimated_keys(&self) -> Option<f64> {
-        self.filter().estimated_keys()
-    }
-
-    fn doubt(&self) -> Option<Doubt> {
-        None
-    }
-
-    fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        RemovingFilter::write_to(self, out)
-    }
-}
+guarding!(GuardedFilter);
+guarding!(RemovingFilter);
 
 impl<'a, S: AsRef<[u8]> + Send + Sync + 'a> From<StoredFilter<S>> for Box<dyn AnyFilter + 'a> {
     fn from(stored: StoredFilter<S>) -> Self {

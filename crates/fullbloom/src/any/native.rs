@@ -52,56 +52,6 @@ pub(super) fn view<'a>(
     Ok(view)
 }
 
-impl<S: AsRef<[u8]> + Send + Sync> AnyFilter for GuardedFilter<S> {
-    fn dialect(&self) -> Name {
-        Name::Native
-    }
-
-    fn geometry(&self) -> Geometry {
-        self.filter().geometry()
-    }
-
-    fn may_contain(&self, key: &[u8]) -> bool {
-        GuardedFilter::may_contain(self, key)
-    }
-
-    fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
-        GuardedFilter::may_contain_batch(self, keys, answers);
-    }
-
-    fn encoded_len(&self) -> u64 {
-        GuardedFilter::encoded_len(self)
-    }
-
-    fn bits(&self) -> &[u8] {
-        self.filter().bits()
-    }
-
-    fn set_bits(&self) -> u64 {
-        self.filter().set_bits()
-    }
-
-    fn fill(&self) -> f64 {
-        self.filter().fill()
-    }
-
-    fn expected_fpr(&self) -> f64 {
-        self.filter().expected_fpr()
-    }
-
-    fn estimated_keys(&self) -> Option<f64> {
-        self.filter().estimated_keys()
-    }
-
-    fn doubt(&self) -> Option<Doubt> {
-        None
-    }
-
-    fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        GuardedFilter::write_to(self, out)
-    }
-}
-
 impl<S: AsRef<[u8]> + Send + Sync> AnyFilter for NativeFilter<S> {
     fn dialect(&self) -> Name {
         Name::Native

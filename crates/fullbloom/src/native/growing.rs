@@ -121,7 +121,7 @@ impl GrowingFilter {
 
     /// As [`insert`](Self::insert), for a hash made before.
     pub fn insert_hash(&mut self, hash: u64) -> Result<bool, SizeError> {
-        self.assert_unlocked();
+        super::stored::assert_unlocked(self.locked);
         if self.links.iter().rev().any(|link| link.may_contain_hash(hash)) {
             return Ok(false);
         }
@@ -182,7 +182,7 @@ impl GrowingFilter {
         new: &mut [bool],
         most: u64,
     ) -> Result<(usize, u64), SizeError> {
-        self.assert_unlocked();
+        super::stored::assert_unlocked(self.locked);
         let (mut done, mut count) = (0, 0);
         while done < hashes.len() && count < most {
             let len = CHUNK.min(hashes.len() - done);
@@ -273,11 +273,6 @@ impl GrowingFilter {
             1 if self.locked.is_none() => Ok(self.links.remove(0)),
             _ => Err(self),
         }
-    }
-
-    /// What is put in under another hash would never be found.
-    fn assert_unlocked(&self) {
-        assert!(self.locked.is_none(), "the filter is locked: its secret is not known");
     }
 
     /// Puts a text of the owner's on the filter; it is kept in the file. At most 65,535 bytes are kept.

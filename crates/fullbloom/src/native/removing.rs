@@ -69,7 +69,7 @@ impl RemovingFilter {
 
     /// What is changed, which a locked filter cannot be: under another hash other keys' bits would be counted.
     fn parts(&mut self) -> (Counted<'_>, &mut Head) {
-        assert!(self.locked.is_none(), "the filter is locked: its secret is not known");
+        super::stored::assert_unlocked(self.locked);
         let NativeFilter { shape, head, bits, .. } = &mut self.filter;
         let lines = bits.as_mut().as_chunks_mut().0;
         let counters = self.counters.as_mut().as_chunks_mut().0;
@@ -180,7 +180,7 @@ impl RemovingFilter {
     /// # Panics
     /// If the filter is [locked](Self::is_locked): a plain filter without its hash would call every key absent.
     pub fn into_plain(mut self) -> NativeFilter {
-        assert!(self.locked.is_none(), "the filter is locked: its secret is not known");
+        super::stored::assert_unlocked(self.locked);
         self.filter.head.estimated = true;
         self.filter
     }
@@ -252,7 +252,7 @@ impl<S: AsRef<[u8]>> RemovingFilter<S> {
     /// # Panics
     /// If the filter is [locked](Self::is_locked).
     pub fn to_plain(&self) -> Result<NativeFilter, SizeError> {
-        assert!(self.locked.is_none(), "the filter is locked: its secret is not known");
+        super::stored::assert_unlocked(self.locked);
         let mut plain = self.filter.to_owned()?;
         plain.head.estimated = true;
         Ok(plain)

@@ -55,6 +55,11 @@ impl GuardedFilter<MappedBits> {
     }
 }
 
+/// What is put in or taken out under another hash than its own would lose keys.
+pub(super) fn assert_unlocked(locked: Option<u64>) {
+    assert!(locked.is_none(), "the filter is locked: its secret is not known");
+}
+
 /// Gives the parts of a locked filter their secret; refused when it is another filter's.
 pub(super) fn unlock<'a, S: 'a>(
     locked: &mut Option<u64>,

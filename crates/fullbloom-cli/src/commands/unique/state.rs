@@ -5,14 +5,11 @@ use super::seen::Seen;
 use crate::claim::Claim;
 use crate::destination::Destination;
 use crate::error::Failure;
-use crate::input::Keys;
+use crate::input::{Keys, load_stored};
 use crate::output;
 use crate::text;
-use fullbloom::DecodeError;
-use fullbloom::error::FileCause;
-use fullbloom::native::{Keep, NativeFilter, RotatingFilter, StoredFilter};
+use fullbloom::native::{NativeFilter, RotatingFilter, StoredFilter};
 use std::path::Path;
-use std::time::SystemTime;
 
 /// The file of `--state`.
 pub struct State<'a> {
@@ -41,14 +38,7 @@ impl<'a> State<'a> {
     /// What earlier runs have seen; it keeps the form and the size it was made with, and a word is said where others are asked.
     pub fn load(&self, args: &Args) -> Result<Seen, Failure> {
         let path = self.path.display();
-        let mut stored = load(self.path)?;
-        if let Some(secret) = args.secret.read()? {
-            stored = stored.unlock(&secret).map_err(|e| Failure::new(&path, e))?;
-        }
-        if stored.is_locked() {
-            return Err(Failure::new(&path, "the filter is keyed, and its secret is not in the file")
-                .hint("give --secret FILE"));
-        }
+        let stored = load_stored(self.path, args.secret.read()?)?;
         let form = stored.form();
         if args.rotation.is_given() && form != "rotating" {
             return Err(Failure::new(&path, format_args!("is a {form} filter, which forgets nothing"))
@@ -63,20 +53,12 @@ impl<'a> State<'a> {
                 Ok(Seen::Fixed(filter))
             }
             StoredFilter::Growing(filter) => {
-                if args.expected_keys.is_some() {
-                    let why = "a state that grows, which --expected-keys does not change";
-                    output::warning(&format!("{path}: {why}"));
-                }
-                self.warn_of_rate(args, filter.planned_fpr());
+                self.warn_of_growth(args, filter.planned_fpr());
                 Ok(Seen::Growing(filter))
             }
             StoredFilter::Rotating(filter) => {
-                if args.expected_keys.is_some() {
-                    let why = "a state that grows, which --expected-keys does not change";
-                    output::warning(&format!("{path}: {why}"));
-                }
-                self.warn_of_rate(args, filter.planned_fpr());
-                self.look_at_times(args, &filter)?;
+                self.warn_of_growth(args, filter.planned_fpr());
+                self.warn_of_rotation(args, &filter)?;
                 Ok(Seen::Rotating(filter))
             }
             _ => Err(Failure::new(&path, format_args!("is a {form} filter, which is no state of unique"))
@@ -106,6 +88,15 @@ impl<'a> State<'a> {
         self.warn_of_rate(args, filter.planned_fpr());
     }
 
+    fn warn_of_growth(&self, args: &Args, planned: f64) {
+        if args.expected_keys.is_some() {
+            let (path, why) =
+                (self.path.display(), "a state that grows, which --expected-keys does not change");
+            output::warning(&format!("{path}: {why}"));
+        }
+        self.warn_of_rate(args, planned);
+    }
+
     fn warn_of_rate(&self, args: &Args, planned: f64) {
         if args.fpr.is_some_and(|asked| planned > asked * 1.01) {
             let (path, rate) = (self.path.display(), text::rate(planned));
@@ -113,40 +104,12 @@ impl<'a> State<'a> {
         }
     }
 
-    fn look_at_times(&self, args: &Args, filter: &RotatingFilter) -> Result<(), Failure> {
+    fn warn_of_rotation(&self, args: &Args, filter: &RotatingFilter) -> Result<(), Failure> {
         let path = self.path.display();
         if args.rotation.asked()?.is_some_and(|asked| asked != filter.rotation()) {
             let why = "made for another rotation, which the options do not change; see fullbloom inspect";
             output::warning(&format!("{path}: {why}"));
         }
-        look_at_clock(self.path, filter)
-    }
-}
-
-/// Loads a native filter; what is none is said to be none.
-pub fn load(path: &Path) -> Result<StoredFilter, Failure> {
-    StoredFilter::load(path).map_err(|e| match e.cause() {
-        FileCause::Decode(DecodeError::Magic { at: 0, .. } | DecodeError::Truncated { at: 0, .. }) => {
-            Failure::new(path.display(), "is not a native filter")
-                .hint("fullbloom inspect tells what it is; fullbloom build makes a native one")
-        }
-        _ => e.into(),
-    })
-}
-
-/// Tells of a filter that was last used in the future. Ages cannot be known if that is longer ahead than keys are remembered:
-/// the clock that was wrong must be found out by people.
-pub fn look_at_clock(path: &Path, filter: &RotatingFilter) -> Result<(), Failure> {
-    let Ok(ahead) = filter.time().duration_since(SystemTime::now()) else { return Ok(()) };
-    let (name, when) = (path.display(), text::time(filter.time()));
-    let why = format!("was last used at {when}, which is yet to come: one of the two clocks is wrong");
-    match filter.rotation().keep {
-        Keep::Time(keep) if ahead > keep => Err(Failure::new(name, why)
-            .hint("set this machine's clock; if the other was wrong, begin a new state")),
-        _ if ahead.as_secs() >= 60 => {
-            output::warning(&format!("{name}: {why}"));
-            Ok(())
-        }
-        _ => Ok(()),
+        Ok(())
     }
 }

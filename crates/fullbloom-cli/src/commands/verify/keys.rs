@@ -36,8 +36,7 @@ pub fn found(path: &Path, args: &Args) -> Result<Found, Failure> {
         return Ok(tell(path, &file, &opened, None));
     }
     if opened.is_locked {
-        let failure = Failure::new(path.display(), "the filter is keyed, and its secret is not in the file");
-        return Err(failure.hint("give --secret FILE"));
+        return Err(Failure::locked(path));
     }
     let asked = ask(&file, &opened, args)?;
     Ok(tell(path, &file, &opened, Some(&asked)))

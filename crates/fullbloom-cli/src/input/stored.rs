@@ -1,0 +1,53 @@
+//! Native filters that are going to be changed, whichever form they have.
+
+use crate::error::Failure;
+use crate::output;
+use crate::text;
+use fullbloom::DecodeError;
+use fullbloom::error::FileCause;
+use fullbloom::native::{Keep, RotatingFilter, Secret, StoredFilter};
+use std::path::Path;
+use std::time::SystemTime;
+
+/// The filter in this file, to be changed: with its secret if it is keyed, and of a time that can be.
+pub fn load_stored(path: &Path, secret: Option<Secret>) -> Result<StoredFilter, Failure> {
+    let mut stored = load(path)?;
+    if let Some(secret) = secret {
+        stored = stored.unlock(&secret).map_err(|e| Failure::new(path.display(), e))?;
+    }
+    if stored.is_locked() {
+        return Err(Failure::locked(path));
+    }
+    if let StoredFilter::Rotating(filter) = &stored {
+        look_at_clock(path, filter)?;
+    }
+    Ok(stored)
+}
+
+/// What is no native filter is said to be none.
+fn load(path: &Path) -> Result<StoredFilter, Failure> {
+    StoredFilter::load(path).map_err(|e| match e.cause() {
+        FileCause::Decode(DecodeError::Magic { at: 0, .. } | DecodeError::Truncated { at: 0, .. }) => {
+            Failure::new(path.display(), "is not a native filter")
+                .hint("fullbloom inspect tells what it is; fullbloom build makes a native one")
+        }
+        _ => e.into(),
+    })
+}
+
+/// Tells of a filter that was last used in the future. Ages cannot be known if that is longer ahead than keys are remembered:
+/// the clock that was wrong must be found out by people.
+fn look_at_clock(path: &Path, filter: &RotatingFilter) -> Result<(), Failure> {
+    let Ok(ahead) = filter.time().duration_since(SystemTime::now()) else { return Ok(()) };
+    let (name, when) = (path.display(), text::time(filter.time()));
+    let why = format!("was last used at {when}, which is yet to come: one of the two clocks is wrong");
+    match filter.rotation().keep {
+        Keep::Time(keep) if ahead > keep => Err(Failure::new(name, why)
+            .hint("set this machine's clock; if the other was wrong, begin a new state")),
+        _ if ahead.as_secs() >= 60 => {
+            output::warning(&format!("{name}: {why}"));
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
