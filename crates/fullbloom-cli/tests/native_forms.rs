@@ -198,3 +198,19 @@ fn a_state_far_ahead_of_the_clock_is_left_alone() {
     }
     assert_eq!(dir.read("s.bloom"), before);
 }
+
+#[test]
+fn numbers_are_inserted_and_removed_as_they_were_built() {
+    let dir = Dir::new();
+    let filter = dir.arg("r.bloom");
+    let numbers = |range: std::ops::Range<u32>| range.map(|n| format!("{n}\n")).collect::<String>();
+    let typed =
+        |command: &[&str], keys: &str| run(&[command, &["--key-type", "long"]].concat(), keys.as_bytes());
+    typed(&["build", "-q", "--removable", "--fpr", "1e-6", "-o", &filter], &numbers(0..1000)).exits(0);
+    typed(&["insert", "-q", &filter], &numbers(1000..1500)).exits(0);
+    assert_eq!(typed(&["check", "-c", &filter], &numbers(0..2000)).exits(0).text(), "1500\n");
+    typed(&["remove", "-q", &filter], &numbers(500..1500)).exits(0);
+    assert_eq!(typed(&["check", "-c", &filter], &numbers(0..2000)).exits(0).text(), "500\n");
+    typed(&["insert", &filter], "five\n").fails_with("line 1");
+    run(&["insert", &filter, "--key-type", "double"], b"1\n").fails_with("native has no keys of type double");
+}

@@ -1,6 +1,6 @@
 //! `fullbloom insert FILTER [KEYS…]` and `fullbloom remove FILTER [KEYS…]`: a native filter changed in its file.
 
-use crate::args::KeyArgs;
+use crate::args::{KeyArgs, TypeArgs};
 use crate::claim::Claim;
 use crate::destination::Destination;
 use crate::error::{Failure, Status};
@@ -63,6 +63,9 @@ struct Common {
     keys: KeyArgs,
 
     #[command(flatten)]
+    types: TypeArgs,
+
+    #[command(flatten)]
     secret: SecretArgs,
 
     /// Print the numbers as one JSON object
@@ -78,7 +81,8 @@ impl Common {
     /// The keys, where the filter goes, and the filter.
     fn open(&self) -> Result<(Keys, Changed<'_>, StoredFilter), Failure> {
         let path = self.filter.display();
-        let keys = Keys::new(&self.keys.files, self.keys.format())?;
+        let format = self.types.apply(self.keys.format(), Name::Native)?;
+        let keys = Keys::new(&self.keys.files, format)?;
         if keys.include(&self.filter) {
             return Err(Failure::new(&path, "is a key file and would be overwritten by the filter"));
         }
