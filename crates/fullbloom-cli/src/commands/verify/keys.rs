@@ -7,6 +7,7 @@ use crate::progress::Progress;
 use crate::text;
 use fullbloom::any::{self, AnyGrowing};
 use fullbloom::dialect::Name;
+use fullbloom::rocksdb::{Builder, Kind, Policy};
 use serde_json::json;
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -31,6 +32,7 @@ struct Asked {
 pub fn found(path: &Path, args: &Args) -> Result<Found, Failure> {
     let geometry = args.geometry.geometry();
     let file = FilterFile::load(path, args.dialect, geometry)?.with_secret(args.secret.read()?);
+    let file = file.with_key_type(args.types.key_type);
     let opened = file.open()?;
     if args.keys.is_empty() {
         return Ok(tell(path, &file, &opened, None));
@@ -45,9 +47,9 @@ pub fn found(path: &Path, args: &Args) -> Result<Found, Failure> {
 fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Failure> {
     let mut asked = Asked::default();
     let sound = &file.bytes()[..opened.bytes as usize];
-    // Made anew in the same shape; not for filters that are solved for all their keys at once.
+    // Made anew in the same shape; a filter that is solved for all its keys at once, when all are there.
     let copy = || -> Option<Box<dyn AnyGrowing>> {
-        match file.dialect() {
+        match opened.filter.dialect() {
             // With the secret, which the bytes alone do not have.
             Name::Native => Some(Box::new(file.native().ok()?.into_filter().ok()?.to_owned().ok()?)),
             dialect => any::decode(dialect, sound, args.geometry.geometry()).ok().flatten(),
@@ -57,9 +59,11 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
     if let Some(anew) = &mut anew {
         anew.clear();
     }
+    let mut solved = (opened.filter.dialect() == Name::RocksDbRibbon).then(ribbon).flatten();
     let mut absent: HashSet<Vec<u8>> = (0..args.absent).map(made_up).collect();
     let format = KeyFormat { end: if args.null { 0 } else { b'\n' }, hex: args.hex, typed: None };
-    let mut keys = Keys::new(&args.keys, format)?;
+    let mut keys = Keys::new(&args.keys, args.types.apply(format, file.dialect())?)?;
+    let numbers = args.types.key_type.is_number();
     let progress = Progress::new("asking for keys", keys.total());
     let mut answers = Vec::new();
     keys.for_each_batch(&progress, |batch| {
@@ -73,8 +77,13 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
         for key in batch.keys.iter().filter(|key| key.starts_with(MARK)) {
             absent.remove(*key);
         }
-        if let Some(anew) = &mut anew {
-            anew.insert_batch(batch.keys);
+        match &mut anew {
+            Some(anew) if numbers => anew.insert_numbers(batch.keys),
+            Some(anew) => anew.insert_batch(batch.keys),
+            None => {}
+        }
+        if let Some(solved) = &mut solved {
+            solved.insert_batch(batch.keys);
         }
         Ok(ControlFlow::Continue(()))
     })?;
@@ -87,7 +96,21 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
         asked.rebuilt_identical =
             merged.is_ok().then(|| bits == opened.filter.set_bits() && bits == anew.set_bits());
     }
+    if let Some(mut solved) = solved {
+        let made = solved.finish_with_len(sound.len() as u64);
+        asked.rebuilt_identical = match made.is_ok_and(|made| made.encode() == sound) {
+            true => Some(true),
+            // The bytes depend on which key came first: others are no sign of damage while no key is missing.
+            false => (asked.missing > 0).then_some(false),
+        };
+    }
     Ok(asked)
+}
+
+/// Solves a Ribbon filter anew. Its length is taken from the file; with the most bits for each key, small ones do not become
+/// Bloom filters sooner than they did.
+fn ribbon() -> Option<Builder> {
+    Policy::new(Kind::Ribbon, 100.0).ok().map(Builder::new)
 }
 
 fn made_up(number: u64) -> Vec<u8> {
@@ -140,6 +163,9 @@ fn tell(path: &Path, file: &FilterFile, opened: &Opened<'_>, asked: Option<&Aske
                 match rebuilt {
                     Some(true) => "identical".into(),
                     Some(false) => "not identical: other bits than these keys give".into(),
+                    None if dialect == Name::RocksDbRibbon => {
+                        "not identical: other keys, or these in another order".into()
+                    }
                     None => "cannot be made anew in the same shape".into(),
                 },
             );

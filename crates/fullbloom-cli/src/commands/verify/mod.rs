@@ -3,7 +3,7 @@
 mod keys;
 mod table;
 
-use crate::args;
+use crate::args::{self, TypeArgs};
 use crate::cassandra;
 use crate::database;
 use crate::directory::{self, Kind};
@@ -41,6 +41,7 @@ Examples:
   fullbloom verify nb-1-big-Filter.db
   fullbloom verify people.parquet
   fullbloom verify keys.bloom --keys keys.txt
+  fullbloom verify ids.sketch --keys ids.txt --key-type long
   fullbloom verify --json db/*.sst")]
 pub struct Args {
     /// Tables, Filter.db of sstables, directories of them, and other filter files
@@ -66,6 +67,9 @@ pub struct Args {
     /// Keys in the key files end with a zero byte, not a newline
     #[arg(short = '0', long, requires = "keys")]
     null: bool,
+
+    #[command(flatten)]
+    types: TypeArgs,
 
     /// The dialect of filter files, where their names and bytes do not tell
     #[arg(long, value_name = "D", value_parser = args::dialect())]
@@ -160,16 +164,9 @@ impl All<'_> {
                 Err(Failure::Message { text, hint })
             }
             // Damage is what this command is to find; it is told as it is without --keys.
-            Err(Failure::Message { text, .. }) if is_damaged_filter_db(path) => self.found(Found {
-                json: json!({ "path": path.display().to_string(), "problems": [text] }),
-                text: format!(
-                    "{}\n  {:<15} {}\n",
-                    text::printable(&path.display().to_string()),
-                    "problem",
-                    text::printable(&text)
-                ),
-                is_well: false,
-            }),
+            Err(failure @ Failure::Message { .. }) if is_damaged_filter_db(path) => {
+                self.found(table::unreadable(path, &failure))
+            }
             found => self.found(found?),
         }
     }
