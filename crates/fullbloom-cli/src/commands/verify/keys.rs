@@ -60,7 +60,7 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
         anew.clear();
     }
     let mut solved = (opened.filter.dialect() == Name::RocksDbRibbon).then(ribbon).flatten();
-    let mut absent: HashSet<Vec<u8>> = (0..args.absent).map(made_up).collect();
+    let mut not_absent = HashSet::new(); // keys that look as if they were made up
     let format = KeyFormat { end: if args.null { 0 } else { b'\n' }, hex: args.hex, typed: None };
     let mut keys = Keys::new(&args.keys, args.types.apply(format, file.dialect())?)?;
     let numbers = args.types.key_type.is_number();
@@ -74,9 +74,7 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
             asked.missing += 1;
             asked.first_missing.get_or_insert_with(|| key.to_vec());
         }
-        for key in batch.keys.iter().filter(|key| key.starts_with(MARK)) {
-            absent.remove(*key);
-        }
+        not_absent.extend(batch.keys.iter().filter(|key| key.starts_with(MARK)).map(|key| key.to_vec()));
         match &mut anew {
             Some(anew) if numbers => anew.insert_numbers(batch.keys),
             Some(anew) => anew.insert_batch(batch.keys),
@@ -87,8 +85,10 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    asked.absent = absent.len() as u64;
-    asked.passed = absent.iter().filter(|key| opened.filter.may_contain(key)).count() as u64;
+    for key in (0..args.absent).map(made_up).filter(|key| !not_absent.contains(key)) {
+        asked.absent += 1;
+        asked.passed += u64::from(opened.filter.may_contain(&key));
+    }
     if let (Some(mut anew), Some(old)) = (anew, copy()) {
         // The same bits: as many, and nothing new when the old ones are added.
         let bits = anew.set_bits();
