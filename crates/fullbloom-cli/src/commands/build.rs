@@ -33,6 +33,7 @@ Examples:
   fullbloom build keys.txt -o keys.bloom
   zcat hashes.gz | fullbloom build --fpr 1e-6 --except known-good.txt -o bad.bloom
   fullbloom build keys.txt --secret keys.secret -o keyed.bloom
+  fullbloom build keys.txt --growing -o keys.bloom
   fullbloom build keys.txt --removable -o keys.bloom
   fullbloom build --dialect cassandra --fpr 0.01 keys.txt -o nb-1-big-Filter.db
   fullbloom build --dialect leveldb --bits-per-key 10 keys.txt -o filter.block

@@ -46,7 +46,8 @@ enum Command {
 #[command(after_help = "\
 Examples:
   fullbloom table build entries.tsv -o entries.sst
-  fullbloom table build --kind partitioned --prefix-extractor fixed:8 --compression zstd entries.tsv -o entries.sst
+  fullbloom table build --kind partitioned --prefix-extractor fixed:8 entries.tsv -o entries.sst
+  fullbloom table build --sorted --compression zstd entries.tsv.gz -o entries.sst
   fullbloom table build --engine leveldb entries.tsv -o 000005.ldb")]
 struct BuildArgs {
     #[command(flatten)]

@@ -113,7 +113,7 @@ impl NativeFacts {
         let planned = planned(self.expected_keys, self.planned_fpr).map_or(String::new(), |fpr| {
             format!(" of {} planned at {}", self.expected_keys, text::rate(fpr))
         });
-        let name = if self.form.counts_insertions() { "keys" } else { "new keys" };
+        let name = if self.form.counts_insertions() { "keys in it" } else { "new keys" };
         lines.push((name, format!("{about}{}{planned}", self.new_keys)));
         lines.push((
             "hash",
