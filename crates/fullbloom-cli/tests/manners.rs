@@ -47,7 +47,9 @@ fn wrong_usage_is_exit_code_2_with_a_message() {
 fn help_of_every_command_is_on_standard_output_with_examples() {
     for name in COMMANDS {
         for option in ["-h", "--help"] {
-            let help = run(&[name, option], b"").exits(0);
+            let mut narrow = command(&[name, option]);
+            narrow.env("COLUMNS", "80");
+            let help = finish(narrow, b"").exits(0);
             assert!(help.err.is_empty());
             assert!(help.text().contains(&format!("Usage: fullbloom {name}")), "{help:?}");
             let (_, examples) = help.text().split_once("\nExamples:\n").expect("examples");

@@ -46,8 +46,9 @@ enum Command {
 #[command(after_help = "\
 Examples:
   fullbloom table build entries.tsv -o entries.sst
-  fullbloom table build --kind partitioned --prefix-extractor fixed:8 entries.tsv -o entries.sst
-  fullbloom table build --sorted --compression zstd entries.tsv.gz -o entries.sst
+  fullbloom table build --kind partitioned entries.tsv -o entries.sst
+  fullbloom table build --prefix-extractor fixed:8 entries.tsv -o entries.sst
+  fullbloom table build --sorted --compression zstd entries.gz -o entries.sst
   fullbloom table build --engine leveldb entries.tsv -o 000005.ldb")]
 struct BuildArgs {
     #[command(flatten)]

@@ -51,7 +51,7 @@ Examples:
   fullbloom unique < urls > new-urls
   zcat urls.gz | fullbloom unique --expected-keys 2e9 --fpr 1e-4 > new-urls
   fullbloom unique --state seen.bloom today.txt > new-today.txt
-  tail -F events | fullbloom unique --rotate 7d --state week.bloom --save-every 10m
+  tail -F log | fullbloom unique --rotate 7d --state week.bloom --save-every 10m
   fullbloom unique --rotate-keys 10M --generations 10 < urls")]
 pub struct Args {
     #[command(flatten)]
