@@ -264,8 +264,8 @@ fn build(args: &BuildArgs) -> Result<Status, Failure> {
     let made = made.unwrap_or_default();
     if made.repeated > 0 {
         output::warning(&format!(
-            "{} keys came more than once; the last value of each counts",
-            made.repeated
+            "{} came more than once; the last value counts",
+            text::counted(made.repeated, "key")
         ));
     }
     summarise(args, &made)?;
@@ -386,10 +386,11 @@ fn summarise(args: &BuildArgs, made: &Made) -> Result<(), Failure> {
         }))?;
     } else {
         let line = format!(
-            "{}: {} entries in {} blocks, {}; filter {}\n",
+            "{}: {} {} in {}, {}; filter {}\n",
             text::printable(&path),
             made.entries,
-            made.data_blocks,
+            if made.entries == 1 { "entry" } else { "entries" },
+            text::counted(made.data_blocks, "block"),
             text::bytes(made.file_len),
             text::bytes(made.filter_len),
         );
