@@ -98,6 +98,7 @@ fn wrong_numbers_are_refused_before_any_key_is_read() {
     for (dialect, args, part) in [
         ("cassandra", &["--fpr", "nan"][..], "cassandra: fpr NaN is not allowed"),
         ("cassandra", &["--fpr", "1.5"], "cassandra: fpr 1.5 is not allowed"),
+        ("native", &["--fpr", "2"], "hint: 2 in a hundred is written 2%"),
         ("cassandra", &["--fpr", "0"], "cassandra: fpr 0 cannot be reached"),
         ("leveldb", &["--fpr", "0"], "leveldb: fpr 0 is not allowed"),
         ("leveldb", &["--fpr", "1"], "leveldb: fpr 1 is not allowed"),

@@ -1,19 +1,21 @@
 //! A filter file asked for keys that the caller has.
 
 use super::{Args, Found};
+use crate::args::TypeArgs;
 use crate::error::Failure;
 use crate::input::{FilterFile, KeyFormat, Keys, Opened};
 use crate::progress::Progress;
 use crate::text;
 use fullbloom::any::{self, AnyGrowing};
 use fullbloom::dialect::Name;
+use fullbloom::typed::{KeyType, Value};
 use serde_json::json;
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// What every made-up key begins with; it is text, because some dialects take nothing else.
+/// What every made-up key begins with that is not a number; it is text, because some dialects take nothing else.
 const MARK: &[u8] = b"fullbloom absent ";
 
 /// What asking has shown.
@@ -30,7 +32,9 @@ struct Asked {
 /// Asks a filter file for all the keys, or only looks at it where none are given.
 pub fn found(path: &Path, args: &Args) -> Result<Found, Failure> {
     let geometry = args.geometry.geometry();
-    let file = FilterFile::load(path, args.dialect, geometry)?.with_secret(args.secret.read()?);
+    let file = FilterFile::load(path, args.dialect, geometry)?
+        .with_secret(args.secret.read()?)
+        .with_key_type(args.key_type);
     let opened = file.open()?;
     if args.keys.is_empty() {
         return Ok(tell(path, &file, &opened, None));
@@ -57,8 +61,11 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
     if let Some(anew) = &mut anew {
         anew.clear();
     }
-    let mut absent: HashSet<Vec<u8>> = (0..args.absent).map(made_up).collect();
+    let (key_type, dialect) = (args.key_type, file.dialect());
     let format = KeyFormat { end: if args.null { 0 } else { b'\n' }, hex: args.hex, typed: None };
+    let format = TypeArgs { key_type }.apply(format, dialect)?;
+    let mut absent: HashSet<Vec<u8>> = (0..args.absent).map(|i| made_up(key_type, dialect, i)).collect();
+    let is_number = key_type.is_number();
     let mut keys = Keys::new(&args.keys, format)?;
     let progress = Progress::new("asking for keys", keys.total());
     let mut answers = Vec::new();
@@ -70,11 +77,13 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
             asked.missing += 1;
             asked.first_missing.get_or_insert_with(|| key.to_vec());
         }
-        for key in batch.keys.iter().filter(|key| key.starts_with(MARK)) {
+        for key in batch.keys.iter().filter(|key| is_number || key.starts_with(MARK)) {
             absent.remove(*key);
         }
-        if let Some(anew) = &mut anew {
-            anew.insert_batch(batch.keys);
+        match &mut anew {
+            Some(anew) if is_number => anew.insert_numbers(batch.keys),
+            Some(anew) => anew.insert_batch(batch.keys),
+            None => {}
         }
         Ok(ControlFlow::Continue(()))
     })?;
@@ -90,9 +99,18 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
     Ok(asked)
 }
 
-fn made_up(number: u64) -> Vec<u8> {
+/// The bytes of a key that nobody has: a number where keys are numbers, which they are asked for as.
+fn made_up(key_type: KeyType, dialect: Name, number: u64) -> Vec<u8> {
     let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    [MARK, format!("{mixed:016x}").as_bytes()].concat()
+    let value = match key_type {
+        KeyType::Int => Value::Int((mixed >> 32) as i32),
+        KeyType::Long => Value::Long(mixed as i64),
+        KeyType::Float => Value::Float((mixed >> 40) as f32 + 0.5),
+        KeyType::Double => Value::Double((mixed >> 12) as f64 + 0.5),
+        _ => return [MARK, format!("{mixed:016x}").as_bytes()].concat(),
+    };
+    // A type that the dialect does not have was refused before.
+    value.key(dialect).map_or(Vec::new(), |key| key.as_ref().to_vec())
 }
 
 fn tell(path: &Path, file: &FilterFile, opened: &Opened<'_>, asked: Option<&Asked>) -> Found {

@@ -19,6 +19,7 @@ use fullbloom::any;
 use fullbloom::cassandra::Descriptor;
 use fullbloom::dialect::Name;
 use fullbloom::file::Mapped;
+use fullbloom::typed::KeyType;
 use fullbloom_table::PrefixExtractor;
 use fullbloom_table::cassandra::{pool, verify};
 use fullbloom_table::database::DatabaseTable;
@@ -41,6 +42,7 @@ Examples:
   fullbloom verify nb-1-big-Filter.db
   fullbloom verify people.parquet
   fullbloom verify keys.bloom --keys keys.txt
+  fullbloom verify ids.sketch --keys ids.txt --key-type long
   fullbloom verify --json db/*.sst")]
 pub struct Args {
     /// Tables, Filter.db of sstables, directories of them, and other filter files
@@ -66,6 +68,11 @@ pub struct Args {
     /// Keys in the key files end with a zero byte, not a newline
     #[arg(short = '0', long, requires = "keys")]
     null: bool,
+
+    /// What the keys in the key files are, hashed as the filter's system hashes such values
+    #[arg(long, value_name = "T", value_parser = args::key_type(), default_value = "bytes", requires = "keys",
+          conflicts_with = "hex")]
+    key_type: KeyType,
 
     /// The dialect of filter files, where their names and bytes do not tell
     #[arg(long, value_name = "D", value_parser = args::dialect())]
