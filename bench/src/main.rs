@@ -9,6 +9,7 @@
 //! cargo run --release --manifest-path bench/Cargo.toml -- jvm DIALECT … -- JAVA…    (interop/cassandra/bench, interop/guava/bench)
 //! cargo run --release --manifest-path bench/Cargo.toml -- forms [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- rate
+//! cargo run --release --manifest-path bench/Cargo.toml -- rates
 //! ```
 
 mod classic;
@@ -27,6 +28,7 @@ mod limit;
 mod memory;
 mod parquet;
 mod rate;
+mod rates;
 mod rocksdb;
 
 use clap::{Parser, Subcommand};
@@ -62,6 +64,8 @@ enum Command {
     Forms(Common),
     /// The native filter's rate with 2·10^8 keys: planned and measured.
     Rate(rate::Options),
+    /// The rates of every dialect for keys of three shapes: planned and measured.
+    Rates(rates::Options),
 }
 
 /// What all comparisons take.
@@ -97,6 +101,7 @@ fn main() -> ExitCode {
         Command::Jvm(options) => jvm::run(&options),
         Command::Forms(options) => forms::run(&options),
         Command::Rate(options) => rate::run(&options),
+        Command::Rates(options) => rates::run(&options),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

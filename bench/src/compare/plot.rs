@@ -12,6 +12,13 @@ const NAMES: usize = 150;
 const HEAD: usize = 34;
 const PER_ROW: usize = 3;
 
+/// Light, or dark where the reader's system is; the page has a colour of its own, so that it can be read on any.
+const STYLE: &str = "\
+<style>
+.page{fill:#fff}text{fill:#1f2328}.soft{fill:#656d76}.ours{fill:#1a8560}.peer{fill:#3f76bd}.limit{fill:#bbb}path{stroke:#1f2328}
+@media (prefers-color-scheme:dark){.page{fill:#0d1117}text{fill:#e6edf3}.soft{fill:#9198a1}.ours{fill:#3fb88a}.peer{fill:#6ca4e8}.limit{fill:#555}path{stroke:#e6edf3}}
+</style>";
+
 /// Writes all races as one SVG.
 pub fn save(rows: &[Row], machine: &str, path: &Path) -> Result<(), Box<dyn Error>> {
     let failed = |e: std::io::Error| format!("{}: cannot write: {e}", path.display());
@@ -31,15 +38,16 @@ fn draw(rows: &[Row], machine: &str) -> String {
     let width = PER_ROW * PANEL_WIDTH + 20;
     let height = top + races.len().div_ceil(PER_ROW) * panel_height + 10;
     let mut svg = format!(
-        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" font-family="sans-serif" font-size="12">
-<rect width="{width}" height="{height}" fill="#fff"/>
+        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" font-family="sans-serif" font-size="12">
+{STYLE}
+<rect width="{width}" height="{height}" class="page"/>
 <text x="10" y="20" font-size="15" font-weight="bold">Million keys a second: median, and quartiles as a line; false-positive rate beside it</text>
-"##
+"#
     );
     for (i, line) in machine.lines().enumerate() {
         let _ = writeln!(
             svg,
-            r##"<text x="10" y="{}" font-size="10" fill="#555">{}</text>"##,
+            r#"<text x="10" y="{}" font-size="10" class="soft">{}</text>"#,
             38 + i * 14,
             escape(line)
         );
@@ -65,17 +73,19 @@ fn panel(svg: &mut String, x: usize, y: usize, race: &[Row]) {
     let scale = |speed: f64| speed / fastest * (PANEL_WIDTH - NAMES - 110) as f64;
     for (i, row) in race.iter().enumerate() {
         let (bar, from) = (y + HEAD + i * BAR, x + NAMES);
-        let colour = match row.filter.as_str() {
-            LIMIT => "#bbb",
-            name if name.starts_with(OURS) => "#2a7",
-            _ => "#47a",
+        let class = match row.filter.as_str() {
+            LIMIT => "limit",
+            name if name.starts_with(OURS) => "ours",
+            _ => "peer",
         };
-        let rate = row.fpr.map_or(String::new(), |fpr| format!("  {:.3} %", 100.0 * fpr));
+        let rate = row.fpr.map_or(String::new(), |fpr| {
+            format!(r#"<tspan class="soft" dx="8">{:.3} %</tspan>"#, 100.0 * fpr)
+        });
         let [low, high] = row.quartiles.map(|speed| from as f64 + scale(speed));
         let (length, middle) = (scale(row.median), bar + 7);
         let _ = writeln!(
             svg,
-            r##"<text x="{}" y="{}" text-anchor="end">{}</text><rect x="{from}" y="{bar}" width="{length:.1}" height="14" fill="{colour}"/><path d="M{low:.1} {middle}H{high:.1}" stroke="#000"/><text x="{:.1}" y="{}">{:.0}{rate}</text>"##,
+            r#"<text x="{}" y="{}" text-anchor="end">{}</text><rect x="{from}" y="{bar}" width="{length:.1}" height="14" class="{class}"/><path d="M{low:.1} {middle}H{high:.1}"/><text x="{:.1}" y="{}">{:.0}{rate}</text>"#,
             from - 6,
             bar + 11,
             escape(&row.filter),

@@ -83,6 +83,9 @@ impl Failure {
     pub fn size(dialect: Name, cause: &SizeError) -> Failure {
         match cause {
             SizeError::Unsupported { .. } => Failure::text(cause.to_string()), // names its dialect itself
+            SizeError::Value { what: "fpr", got, .. } if (1.0..=100.0).contains(got) => {
+                Failure::new(dialect, cause).hint(format!("{got} in a hundred is written {got}%"))
+            }
             _ => Failure::new(dialect, cause),
         }
     }

@@ -98,6 +98,7 @@ fn wrong_numbers_are_refused_before_any_key_is_read() {
     for (dialect, args, part) in [
         ("cassandra", &["--fpr", "nan"][..], "cassandra: fpr NaN is not allowed"),
         ("cassandra", &["--fpr", "1.5"], "cassandra: fpr 1.5 is not allowed"),
+        ("native", &["--fpr", "2"], "hint: 2 in a hundred is written 2%"),
         ("cassandra", &["--fpr", "0"], "cassandra: fpr 0 cannot be reached"),
         ("cassandra", &["--fpr", "0.00006"], "cassandra: fpr 0.00006 cannot be reached with at most 20 bits"),
         ("cassandra-0", &["--fpr", "1e-300"], "cassandra-0: fpr 1e-300 cannot be reached"),

@@ -192,3 +192,35 @@ fn key_types_that_a_dialect_does_not_have_are_refused() {
     run(&args, b"1\n2\n").exits(0);
     assert_eq!(run(&["check", &file, "--key-type", "int"], b"1\n5000000\n2\n").exits(0).text(), "1\n2\n");
 }
+
+#[test]
+fn filters_of_numbers_are_verified_with_their_numbers() {
+    let dir = Dir::new();
+    let (file, keys) =
+        (dir.arg("f"), dir.file("keys", (0..2_000).map(|i| format!("{i}\n")).collect::<String>()));
+    for (dialect, key_type) in [
+        ("spark", "long"),
+        ("spark-2", "int"),
+        ("guava", "int"),
+        ("parquet", "double"),
+        ("orc", "float"),
+        ("orc", "long"),
+        ("poppy", "long"),
+        ("cassandra", "int"),
+        ("native", "long"),
+    ] {
+        let typed = ["--dialect", dialect, "--key-type", key_type];
+        run(&[&["build", "-q", "--fpr", "0.01", "-o", &file, &keys], &typed[..]].concat(), b"").exits(0);
+        let verify = ["verify", "--json", &file, "--keys", &keys];
+        let told = run(&[&verify, &typed[..]].concat(), b"").exits(0).json();
+        let told = &told["files"][0];
+        assert_eq!((told["missing"].as_u64(), &told["rebuilt_identical"]), (Some(0), &true.into()), "{told}");
+        let measured = told["measured_fpr"].as_f64().unwrap();
+        assert!(measured > 0.0005 && measured < 0.05, "{dialect} {key_type}: {measured}");
+        // Asked for the digits, which are other keys.
+        run(&[&verify, &typed[..2]].concat(), b"").exits(1);
+    }
+    run(&["verify", &file, "--keys", &keys, "--key-type", "double"], b"")
+        .fails_with("native has no keys of type double");
+    run(&["verify", &file, "--key-type", "long"], b"").exits(2);
+}

@@ -4,11 +4,13 @@ mod common;
 use common::{Dir, command, finish, leveldb_filter, lines, run};
 use std::process::Stdio;
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 15] = [
     "plan",
     "build",
     "check",
     "unique",
+    "insert",
+    "remove",
     "inspect",
     "merge",
     "completions",
@@ -45,10 +47,18 @@ fn wrong_usage_is_exit_code_2_with_a_message() {
 fn help_of_every_command_is_on_standard_output_with_examples() {
     for name in COMMANDS {
         for option in ["-h", "--help"] {
-            let help = run(&[name, option], b"").exits(0);
+            let mut narrow = command(&[name, option]);
+            narrow.env("COLUMNS", "80");
+            let help = finish(narrow, b"").exits(0);
             assert!(help.err.is_empty());
             assert!(help.text().contains(&format!("Usage: fullbloom {name}")), "{help:?}");
-            assert!(help.text().contains("\nExamples:\n  "), "{help:?}");
+            let (_, examples) = help.text().split_once("\nExamples:\n").expect("examples");
+            let mut goes_on = false;
+            for line in examples.lines() {
+                assert!(goes_on || line.contains("fullbloom "), "a line was wrapped: {line}");
+                assert!(!line.trim_start().contains("  "), "more than a command: {line}");
+                goes_on = line.ends_with('\\');
+            }
         }
         let listed = run::<&str>(&["--help"], b"").exits(0);
         assert!(listed.text().contains(&format!("\n  {name} ")), "{name}");
@@ -96,6 +106,8 @@ fn completions_and_manual_pages_know_every_command() {
     for name in COMMANDS {
         assert!(pages.contains(&format!("fullbloom-{name}.1")), "{pages:?}");
     }
+    let page = String::from_utf8(dir.read("man1/fullbloom-insert.1")).unwrap();
+    assert!(page.contains(".SH EXAMPLES\n.nf\n  fullbloom build keys.txt"), "{page}");
     let file = dir.file("file", "");
     run(&["man", &file], b"").fails_with("file: cannot write manual pages");
 }

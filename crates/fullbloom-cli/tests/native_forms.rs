@@ -52,7 +52,7 @@ fn keys_are_removed_and_what_was_not_in_is_told() {
     assert_eq!((told["form"].as_str(), told["full_counters"].as_u64()), (Some("removing"), Some(0)));
     let before = dir.read("r.bloom");
     let out = run(&["remove", &filter], b"key1\nkey2\nkey1\nnever\n").exits(1);
-    assert_eq!(out.text(), "2 keys removed, 2 were not in\n");
+    assert_eq!(out.text(), "2 keys removed, 2 not in the filter\n");
     assert_eq!(run(&["check", &filter], b"key0\nkey1\nkey2\nkey3\n").exits(0).text(), "key0\nkey3\n");
     assert_eq!(run(&["remove", "-v", &filter], b"key1\nnever").exits(1).text(), "key1\nnever\n");
     assert_eq!(run(&["insert", "--json", &filter], b"key1\nkey2\n").exits(0).json()["new"], 2);
@@ -75,7 +75,9 @@ fn only_removing_filters_are_removed_from_and_only_filters_that_take_keys_insert
     let out = run(&["remove", &plain], b"a\n").fails_with("is a plain filter: keys cannot be removed");
     assert!(out.err.contains("hint: fullbloom build --removable"), "{out:?}");
     let out = run(&["insert", &plain], lines(50).as_bytes()).exits(0);
-    assert!(out.err.contains("more than the 2 it was made for"), "{out:?}");
+    let first = out.err.find("has as many keys as it was made for");
+    assert!(first < out.err.find("more than the 2 it was made for"), "{out:?}");
+    assert_eq!(out.err.matches("hint: build --growing").count(), 1, "{out:?}");
     assert_eq!(run(&["check", "-c", &plain], lines(50).as_bytes()).exits(0).text(), "50\n");
     run(&["build", "-q", "-o", &plain, &keys, "--except", &dir.file("good", "x\n")], b"").exits(0);
     run(&["insert", &plain], b"c\n").fails_with("has exceptions");
@@ -90,7 +92,7 @@ fn only_removing_filters_are_removed_from_and_only_filters_that_take_keys_insert
     run(&["remove", &plain], b"a\n").fails_with("keyed");
     assert_eq!(
         run(&["remove", &plain, "--secret", &secret], b"a\n").exits(0).text(),
-        "1 keys removed, 0 were not in\n"
+        "1 key removed, 0 not in the filter\n"
     );
     run(&["check", &plain], b"a\n").fails_with("keyed");
     assert_eq!(run(&["check", &plain, "--secret", &secret], b"a\nb\n").exits(0).text(), "b\n");
@@ -200,17 +202,42 @@ fn a_state_far_ahead_of_the_clock_is_left_alone() {
 }
 
 #[test]
-fn numbers_are_inserted_and_removed_as_they_were_built() {
+fn a_filter_with_room_takes_keys_and_says_when_the_room_is_gone() {
     let dir = Dir::new();
-    let filter = dir.arg("r.bloom");
-    let numbers = |range: std::ops::Range<u32>| range.map(|n| format!("{n}\n")).collect::<String>();
-    let typed =
-        |command: &[&str], keys: &str| run(&[command, &["--key-type", "long"]].concat(), keys.as_bytes());
-    typed(&["build", "-q", "--removable", "--fpr", "1e-6", "-o", &filter], &numbers(0..1000)).exits(0);
-    typed(&["insert", "-q", &filter], &numbers(1000..1500)).exits(0);
-    assert_eq!(typed(&["check", "-c", &filter], &numbers(0..2000)).exits(0).text(), "1500\n");
-    typed(&["remove", "-q", &filter], &numbers(500..1500)).exits(0);
-    assert_eq!(typed(&["check", "-c", &filter], &numbers(0..2000)).exits(0).text(), "500\n");
-    typed(&["insert", &filter], "five\n").fails_with("line 1");
-    run(&["insert", &filter, "--key-type", "double"], b"1\n").fails_with("native has no keys of type double");
+    let filter = dir.arg("p.bloom");
+    for form in [&[][..], &["--removable"]] {
+        let args = [&["build", "-q", "--expected-keys", "60", "-o", &filter], form].concat();
+        run(&args, lines(50).as_bytes()).exits(0);
+        let out = run(&["insert", &filter], b"one\n").exits(0);
+        assert_eq!((out.text(), out.err.as_str()), ("1 key inserted, 1 new\n", ""), "there is room");
+        let told = run(&["insert", "--json", &filter], b"a\nb\n").exits(0).json();
+        assert_eq!((told["overfull"].as_bool(), told["inserted"].as_u64()), (Some(false), Some(2)));
+        let more: String = (0..30).map(|i| format!("more {i}\n")).collect();
+        let out = run(&["insert", &filter], more.as_bytes()).exits(0);
+        assert!(out.err.contains("more than the 60 it was made for"), "{out:?}");
+        assert!(out.err.contains("of absent keys are called present\nhint: build --growing"), "{out:?}");
+        let told = run(&["insert", "--json", &filter], b"last\n").exits(0).json();
+        assert_eq!(told["overfull"], true);
+        let seen = run(&["inspect", "--json", &filter], b"").exits(1).json();
+        assert_eq!(told["expected_fpr"], seen["filters"][0]["expected_fpr"]);
+    }
+}
+
+#[test]
+fn keys_that_are_numbers_are_inserted_removed_and_made_unique_as_they_were_built() {
+    let dir = Dir::new();
+    let (filter, state) = (dir.arg("r.bloom"), dir.arg("s.bloom"));
+    let numbers: String = (0..100).map(|i| format!("{i}\n")).collect();
+    let typed = ["--key-type", "long"];
+    let args = ["build", "-q", "--removable", "--fpr", "1e-6", "-o", &filter];
+    run(&[&args, &typed[..]].concat(), numbers.as_bytes()).exits(0);
+    let out = run(&[&["remove", &filter], &typed[..]].concat(), b"7\n+8\n").exits(0);
+    assert_eq!(out.text(), "2 keys removed, 0 not in the filter\n");
+    run(&["remove", &filter], b"9\n").exits(1);
+    run(&[&["insert", "-q", &filter], &typed[..]].concat(), b"7\n").exits(0);
+    assert_eq!(run(&[&["check", &filter], &typed[..]].concat(), b"7\n8\n9\n").exits(0).text(), "7\n9\n");
+    run(&[&["insert", &filter], &typed[..]].concat(), b"seven\n").fails_with("line 1");
+    let unique = [&["unique", "--state", &state], &typed[..]].concat();
+    assert_eq!(run(&unique, b"1\n+1\n2\n").exits(0).text(), "1\n2\n");
+    assert_eq!(run(&[&["check", &state], &typed[..]].concat(), b"2\n3\n").exits(0).text(), "2\n");
 }

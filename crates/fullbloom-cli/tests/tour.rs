@@ -1,6 +1,7 @@
-//! Every command of docs/tour.md is run, and prints what the page shows.
+//! Every command of docs/tour.md, and of the README where it shows an output, is run and prints what the page shows; every other one
+//! of the README and of the help is understood.
 //!
-//! `FULLBLOOM_TOUR=write cargo test -p fullbloom-cli --test tour` writes the page's outputs anew.
+//! `FULLBLOOM_TOUR=write cargo test -p fullbloom-cli --test tour` writes the outputs of the pages anew.
 
 mod common;
 #[path = "../../fullbloom-table/tests/cassandra_support/mod.rs"]
@@ -63,8 +64,14 @@ fn same(shown: &[&str], printed: &[&str]) -> bool {
 #[cfg(unix)]
 #[test]
 fn every_command_of_the_tour_prints_what_the_page_shows() {
-    let page_path = root().join("docs/tour.md");
-    let page = fs::read_to_string(&page_path).unwrap();
+    for (page, least) in [("docs/tour.md", 30), ("README.md", 3)] {
+        run_page(&root().join(page), least);
+    }
+}
+
+#[cfg(unix)]
+fn run_page(page_path: &Path, least: usize) {
+    let page = fs::read_to_string(page_path).unwrap();
     let directory = tempfile::tempdir().unwrap();
     copy(&root().join("examples"), &directory.path().join("examples"));
     std::os::unix::fs::symlink(root().join("vectors"), directory.path().join("vectors")).unwrap();
@@ -101,10 +108,59 @@ fn every_command_of_the_tour_prints_what_the_page_shows() {
             }
         }
     }
-    assert!(commands > 20, "only {commands} commands found");
+    assert!(commands >= least, "only {commands} commands found in {}", page_path.display());
     if std::env::var("FULLBLOOM_TOUR").as_deref() == Ok("write") {
         fs::write(page_path, written).unwrap();
     }
+}
+
+/// The calls of the program in a line of a shell, without what comes in and goes out: `zcat f | fullbloom build -o x # why`.
+fn calls(line: &str) -> impl Iterator<Item = Vec<&str>> {
+    let line = line.split(" #").next().unwrap_or_default();
+    line.split(['|', '&']).filter_map(|part| {
+        let part = part.split([' ', '\n']).filter(|word| !word.is_empty());
+        let mut words: Vec<&str> = part.take_while(|word| !word.starts_with(['<', '>'])).collect();
+        (words.first() == Some(&"fullbloom")).then(|| words.split_off(1))
+    })
+}
+
+/// Lines with those that continue them.
+fn joined(text: &str) -> Vec<String> {
+    text.replace("\\\n", " ").lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn every_command_that_the_readme_and_the_help_show_is_understood() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let blocks = readme.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default());
+    let mut lines: Vec<String> = blocks.flat_map(joined).collect();
+    let help = |command: &str| {
+        let args: Vec<&str> = command.split(' ').chain(["--help"]).collect();
+        let text = common::run(&args, b"").exits(0).text().to_owned();
+        joined(text.split_once("\nExamples:\n").expect("examples").1)
+    };
+    let listed = common::run(&["--help"], b"").exits(0).text().to_owned();
+    let listed = listed.split_once("\nCommands:\n").expect("commands").1;
+    for line in listed.lines().take_while(|line| !line.is_empty()) {
+        // What begins further right goes on about the command above it.
+        match line.strip_prefix("  ").and_then(|line| line.split(' ').next()) {
+            None | Some("" | "help") => {}
+            Some(command) => lines.extend(help(command)),
+        }
+    }
+    lines.extend(help("table build"));
+    let directory = tempfile::tempdir().unwrap();
+    let mut seen = 0;
+    for line in &lines {
+        for args in calls(line).filter(|args| args[0] != "bench") {
+            let mut command = common::command(&args);
+            command.current_dir(directory.path());
+            let out = common::finish(command, b"");
+            assert!(!out.err.contains("Usage: ") && !out.err.contains("invalid value"), "{line}\n{out:?}");
+            seen += 1;
+        }
+    }
+    assert!(seen > 90, "only {seen} commands found");
 }
 
 /// Made `examples/cassandra`: `cargo test -p fullbloom-cli --test tour -- --ignored`.

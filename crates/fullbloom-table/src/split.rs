@@ -118,7 +118,9 @@ impl Curves {
         self.spend_rest(&mut steps, bytes);
         let (best, equal) = (self.shares(&steps), self.equal(bytes));
         let reads = |shares: &[Share]| shares.iter().map(|share| share.useless_reads).sum::<f64>();
-        if reads(&best) <= reads(&equal) { best } else { equal }
+        // Where nothing is gained, the simpler of the two: the same bits everywhere.
+        let cost = |shares: &[Share]| (reads(shares), total(shares));
+        if cost(&best) < cost(&equal) { best } else { equal }
     }
 
     fn shares(&self, steps: &[usize]) -> Vec<Share> {
@@ -233,6 +235,17 @@ mod tests {
             }
             let found = reads(&curves.optimal(bytes));
             assert!(found <= best * 1.02, "{bytes}: {found} where {best} is possible");
+        }
+    }
+
+    #[test]
+    fn where_a_split_gains_nothing_it_is_the_equal_one() {
+        let curves = Curves::new(Name::RocksDb, &[LevelKeys { keys: 2_000, tables: 2, runs: 1 }]).unwrap();
+        for bytes in (500..8_000).step_by(100) {
+            let (equal, optimal) = (curves.equal(bytes), curves.optimal(bytes));
+            if (reads(&equal), total(&equal)) == (reads(&optimal), total(&optimal)) {
+                assert_eq!(equal[0].bits_per_key, optimal[0].bits_per_key, "{bytes}");
+            }
         }
     }
 

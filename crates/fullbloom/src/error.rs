@@ -220,7 +220,8 @@ impl fmt::Display for DecodeError {
                 write!(f, "{field} at byte {at}: {got}, but the rest of the file says {expected}")
             }
             DecodeError::Trailing { at, extra } => {
-                write!(f, "{extra} bytes follow the end of the filter at byte {at}")
+                let bytes = if extra == 1 { "byte follows" } else { "bytes follow" };
+                write!(f, "{extra} {bytes} the end of the filter at byte {at}")
             }
             DecodeError::Checksum { field, at, len } => {
                 write!(f, "{field}: the {len} bytes at byte {at} do not have the checksum stored for them")

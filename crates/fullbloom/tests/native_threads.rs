@@ -118,6 +118,31 @@ fn every_key_that_eight_threads_insert_at_once_is_new_exactly_once() {
     assert_eq!(shared.keys(), KEYS);
 }
 
+/// For the tool that watches every access to memory: see `proofs/tsan/run`.
+#[test]
+#[ignore = "minutes under the sanitizer"]
+fn eight_threads_of_ten_million_operations_each_lose_no_key() {
+    const EACH: u64 = 10_000_000;
+    // 2.5 MiB: threads meet in its lines all the time. Half of what a thread does are insertions.
+    const KEYS: u64 = 2_000_000;
+    let shared = SharedFilter::with_fpr(KEYS, 0.01).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let shared = &shared;
+            scope.spawn(move || {
+                for i in 0..EACH / 2 {
+                    let key = mix((i * THREADS + thread) % KEYS).to_le_bytes();
+                    shared.insert(&key);
+                    assert!(shared.may_contain(&key));
+                }
+            });
+        }
+    });
+    let filter = shared.into_filter();
+    let lost = (0..KEYS).filter(|&i| !filter.may_contain(&mix(i).to_le_bytes())).count();
+    assert_eq!(lost, 0);
+}
+
 #[test]
 fn in_a_crowded_filter_no_key_is_new_twice() {
     const KEYS: u64 = 20_000;

@@ -191,9 +191,8 @@ impl Planned {
     }
 
     fn group_text(&self, group: &Group) -> String {
-        let plural = if group.parts.len() == 1 { "" } else { "s" };
-        let heading =
-            format!("{}: {} keys in {} sstable{plural}\n", group.name, group.keys(), group.parts.len());
+        let (keys, sstables) = (text::counted(group.keys(), "key"), group.parts.len() as u64);
+        let heading = format!("{}: {keys} in {}\n", group.name, text::counted(sstables, "sstable"));
         let mut table = Table::new(&[
             "rate",
             "bits/key",

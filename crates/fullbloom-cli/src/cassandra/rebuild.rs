@@ -21,9 +21,9 @@ pub fn as_text(proposal: &Proposal<'_>, old_bytes: u64, written: Option<&Written
     };
     let Plan { geometry, encoded_len, expected_fpr, .. } = proposal.after;
     let mut text = format!(
-        "{}: {} keys: {before} -> {} bits, {} probes, {}, expected rate {}\n",
+        "{}: {}: {before} -> {} bits, {} probes, {}, expected rate {}\n",
         filter_path(proposal.sstable),
-        proposal.keys,
+        text::counted(proposal.keys, "key"),
         geometry.bit_len,
         geometry.probes,
         text::bytes(encoded_len),

@@ -72,11 +72,16 @@ fn problems(sstable: &Sstable, found: &Verification) -> Vec<String> {
     }
     let missing = found.missing.unwrap_or(0);
     match (missing > 0, found.reads_as.as_slice()) {
-        (true, []) => problems.push(format!(
-            "{missing} keys are not in the filter: their rows are invisible (fullbloom rebuild makes it anew)"
-        )),
+        (true, []) => {
+            let what = match missing {
+                1 => "1 key is not in the filter: its row is invisible".to_owned(),
+                _ => format!("{missing} keys are not in the filter: their rows are invisible"),
+            };
+            problems.push(format!("{what} (fullbloom rebuild makes it anew)"));
+        }
         (true, names) => problems.push(format!(
-            "version and content disagree: {missing} keys are missing when it is read as {}, none as {}",
+            "version and content disagree: {} missing when it is read as {}, none as {}",
+            text::counted(missing, "key"),
             sstable.dialect,
             names.iter().map(|name| Name::as_str(*name)).collect::<Vec<_>>().join(" or "),
         )),

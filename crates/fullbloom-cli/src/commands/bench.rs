@@ -200,10 +200,10 @@ fn text(rows: &[Row], args: &Args) -> String {
         table.row(cells);
     }
     format!(
-        "{} keys of 16 characters, kernel {}, median of {} rounds, million keys a second\n\n",
+        "{} keys of 16 characters, kernel {}, median of {}, million keys a second\n\n",
         args.keys,
         Kernel::in_use(),
-        args.rounds
+        text::counted(args.rounds.into(), "round")
     ) + &table.render_within(output::width())
 }
 

@@ -31,12 +31,13 @@ use std::path::{Path, PathBuf};
     after_help = "\
 Examples:
   fullbloom build keys.txt -o keys.bloom
-  zcat hashes.gz | fullbloom build --fpr 1e-6 --except known-good.txt -o bad.bloom
+  zcat hashes.gz | fullbloom build --fpr 1e-6 --except good.txt -o bad.bloom
   fullbloom build keys.txt --secret keys.secret -o keyed.bloom
+  fullbloom build keys.txt --growing -o keys.bloom
   fullbloom build keys.txt --removable -o keys.bloom
   fullbloom build --dialect cassandra --fpr 0.01 keys.txt -o nb-1-big-Filter.db
   fullbloom build --dialect leveldb --bits-per-key 10 keys.txt -o filter.block
-  fullbloom build --dialect libbloom-1 --bits 8M --probes 5 keys.txt -o keys.bits
+  fullbloom build --dialect libbloom-1 --bits 8M --probes 5 keys.txt -o k.bits
   fullbloom build --dialect spark --key-type long --fpr 3% ids.txt -o ids.sketch"
 )]
 pub struct Args {

@@ -4,13 +4,15 @@ use crate::args::{KeyArgs, TypeArgs};
 use crate::claim::Claim;
 use crate::destination::Destination;
 use crate::error::{Failure, Status};
+use crate::facts::NativeFacts;
 use crate::input::{Keys, load_stored, threads};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::secret::SecretArgs;
+use crate::text;
 use fullbloom::dialect::Name;
 use fullbloom::native::{GuardedFilter, Hashes, RemovingFilter, StoredFilter};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -18,15 +20,18 @@ use std::time::SystemTime;
 
 /// Put more keys into a native filter
 ///
-/// The file is read, checked, and replaced whole or not at all. A growing filter grows; a removing one counts every key, so that a
-/// key inserted twice must be removed twice; a rotating one remembers new keys from now on, and known
-/// ones only if it was begun with --refresh. Exit status: 0 if the
-/// keys are in, 2 on errors.
+/// The file is read, checked, and replaced whole or not at all. A growing filter grows and keeps its rate. A plain one, and one that
+/// build --removable made, has room for the keys it was built for (--expected-keys, or as many as there were); it takes more,
+/// at a rising rate, and says so. A removing filter counts every key, so that a key inserted twice must be removed twice; a
+/// rotating one remembers new keys from now on, and known ones only if it was begun with --refresh. Exit status: 0 if the keys
+/// are in, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   fullbloom build keys.txt --growing -o keys.bloom
-  fullbloom insert keys.bloom more.txt")]
+  fullbloom insert keys.bloom more.txt
+  fullbloom build keys.txt --expected-keys 1M -o room.bloom
+  zcat more.gz | fullbloom insert room.bloom")]
 pub struct InsertArgs {
     #[command(flatten)]
     common: Common,
@@ -43,7 +48,7 @@ pub struct InsertArgs {
 Examples:
   fullbloom build keys.txt --removable -o keys.bloom
   fullbloom remove keys.bloom gone.txt
-  fullbloom remove -v keys.bloom gone.txt        print those that were not in")]
+  fullbloom remove -v keys.bloom gone.txt > never-inserted.txt")]
 pub struct RemoveArgs {
     #[command(flatten)]
     common: Common,
@@ -81,8 +86,7 @@ impl Common {
     /// The keys, where the filter goes, and the filter.
     fn open(&self) -> Result<(Keys, Changed<'_>, StoredFilter), Failure> {
         let path = self.filter.display();
-        let format = self.types.apply(self.keys.format(), Name::Native)?;
-        let keys = Keys::new(&self.keys.files, format)?;
+        let keys = Keys::new(&self.keys.files, self.types.apply(self.keys.format(), Name::Native)?)?;
         if keys.include(&self.filter) {
             return Err(Failure::new(&path, "is a key file and would be overwritten by the filter"));
         }
@@ -92,15 +96,14 @@ impl Common {
         Ok((keys, changed, stored))
     }
 
-    /// Says what was done; `names` are the two numbers' in JSON.
-    fn tell(&self, text: &str, names: [&str; 2], numbers: [u64; 2]) -> Result<(), Failure> {
+    /// Says what was done, for people or for machines.
+    fn tell(&self, text: &str, json: Value) -> Result<(), Failure> {
         if self.quiet {
             return Ok(());
         }
         let mut out = Output::stdout()?;
         if self.json {
-            let path = self.filter.display().to_string();
-            out.json(&json!({ "path": path, names[0]: numbers[0], names[1]: numbers[1] }))?;
+            out.json(&json)?;
         } else {
             out.bytes(format!("{text}\n").as_bytes())?;
         }
@@ -121,6 +124,9 @@ impl Changed<'_> {
     }
 }
 
+/// The way out of a filter that has no room.
+const ROOM: &str = "build --growing makes a filter that takes any number of keys at its rate, build --expected-keys N one with room for N";
+
 /// Inserts and saves.
 pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
     let (mut keys, changed, stored) = args.common.open()?;
@@ -133,6 +139,13 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
         other => Form::Other(other),
     };
     let hashing = stored.hashing();
+    let was_full = stored.room() == Some(0);
+    if was_full {
+        output::warning(&format!(
+            "{path}: has as many keys as it was made for: each one more raises its rate"
+        ));
+        output::hint(ROOM);
+    }
     let (mut inserted, mut new) = (0, 0);
     let progress = Progress::new("inserting keys", keys.total());
     keys.in_order_hashed(&progress, threads(), &hashing, |hashes| {
@@ -141,16 +154,28 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
         Ok(ControlFlow::Continue(()))
     })?;
     drop(progress);
+    let expected_fpr = stored.expected_fpr();
     let stored = stored.stored();
+    let overfull = NativeFacts::of(&stored).warning();
+    if let Some(warning) = overfull.as_ref().filter(|_| new > 0) {
+        let now = text::rate(expected_fpr);
+        output::warning(&format!("{path}: {warning}; by now {now} of absent keys are called present"));
+        if !was_full {
+            output::hint(ROOM);
+        }
+    }
     if inserted > 0 {
         changed.save(|out| stored.write_to(out))?;
     }
-    let facts = crate::facts::NativeFacts::of(&stored);
-    if let Some(warning) = facts.warning() {
-        output::warning(&format!("{path}: {warning}"));
-    }
-    let text = format!("{inserted} keys inserted, {new} of them new");
-    args.common.tell(&text, ["inserted", "new"], [inserted, new])?;
+    let text = format!("{} inserted, {new} new", text::counted(inserted, "key"));
+    let json = json!({
+        "path": path.to_string(),
+        "inserted": inserted,
+        "new": new,
+        "overfull": overfull.is_some(),
+        "expected_fpr": expected_fpr,
+    });
+    args.common.tell(&text, json)?;
     Ok(Status::Yes)
 }
 
@@ -165,6 +190,27 @@ impl Form {
         match self {
             Form::Plain(filter) => filter.hashing().clone(),
             Form::Other(stored) => stored.first().hashing().clone(),
+        }
+    }
+
+    /// How many keys more it was made for; `None` if that is not known, or if it grows.
+    fn room(&self) -> Option<u64> {
+        let filter = match self {
+            Form::Plain(filter) => filter,
+            Form::Other(StoredFilter::Removing(filter)) => filter.filter(),
+            Form::Other(_) => return None,
+        };
+        (filter.expected_keys() > 0).then(|| filter.expected_keys().saturating_sub(filter.keys()))
+    }
+
+    /// The rate to expect now.
+    fn expected_fpr(&self) -> f64 {
+        match self {
+            Form::Plain(filter) => filter.expected_fpr(),
+            Form::Other(StoredFilter::Growing(filter)) => filter.expected_fpr(),
+            Form::Other(StoredFilter::Removing(filter)) => filter.filter().expected_fpr(),
+            Form::Other(StoredFilter::Rotating(filter)) => filter.expected_fpr(),
+            Form::Other(stored) => stored.first().expected_fpr(),
         }
     }
 
@@ -205,8 +251,9 @@ pub fn remove(args: &RemoveArgs) -> Result<Status, Failure> {
         changed.save(|out| filter.write_to(out))?;
     }
     if !args.absent {
-        let text = format!("{removed} keys removed, {absent} were not in");
-        args.common.tell(&text, ["removed", "absent"], [removed, absent])?;
+        let text = format!("{} removed, {absent} not in the filter", text::counted(removed, "key"));
+        let json = json!({ "path": path.to_string(), "removed": removed, "absent": absent });
+        args.common.tell(&text, json)?;
     }
     Ok(Status::selected(absent == 0))
 }

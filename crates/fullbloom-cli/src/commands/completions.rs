@@ -10,7 +10,7 @@ use clap_complete::Shell;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  fullbloom completions bash > ~/.local/share/bash-completion/completions/fullbloom
+  fullbloom completions bash >> ~/.bash_completion
   fullbloom completions zsh > ~/.zfunc/_fullbloom
   fullbloom completions fish > ~/.config/fish/completions/fullbloom.fish")]
 pub struct Args {

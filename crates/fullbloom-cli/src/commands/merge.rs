@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 Examples:
   fullbloom merge monday.bloom tuesday.bloom -o week.bloom
   fullbloom merge part-*.bloom -o all.bloom
-  fullbloom merge --dialect libbloom-1 --bits 8M --probes 5 a.bits b.bits -o both.bits")]
+  fullbloom merge --dialect libbloom-1 --bits 8M --probes 5 a b -o both")]
 pub struct Args {
     /// Filter files
     #[arg(required = true, value_name = "FILTER")]

@@ -188,23 +188,44 @@ fn table(rows: &[Row], expected_keys: u64) -> String {
     table.render() + &notes(rows)
 }
 
-/// The notes below the table; neighbours with the same note share it.
+/// The notes below the table; dialects with the same note share it.
 fn notes(rows: &[Row]) -> String {
     let mut text = String::new();
-    for group in rows.chunk_by(|a, b| a.note == b.note) {
-        if let Some(note) = &group[0].note {
-            let names: Vec<&str> = group.iter().map(|row| row.dialect.as_str()).collect();
-            text += &format!("\n{}: {note}", names.join(", "));
+    let mut told: Vec<&str> = Vec::new();
+    for note in rows.iter().filter_map(|row| row.note.as_deref()) {
+        if told.contains(&note) {
+            continue;
         }
+        told.push(note);
+        let of_it = rows.iter().filter(|row| row.note.as_deref() == Some(note));
+        let names: Vec<&str> = of_it.map(|row| row.dialect.as_str()).collect();
+        text += &format!("\n{}: {note}", names.join(", "));
     }
     if !text.is_empty() {
         text.push('\n');
     }
     for native in rows.iter().filter_map(|row| row.native.as_ref()) {
-        text += "\nnative: a further line for each key must save 6 % of the bits; chosen is *\n";
-        text += &native.to_string();
+        text += "\nnative: the layouts considered, * chosen; a further line for each key must save 6 % of the bits\n";
+        text += &considered(native);
     }
     text
+}
+
+/// The layouts that were considered, a line for each.
+fn considered(plan: &native::Plan) -> String {
+    let keys = plan.expected_keys.max(1) as f64;
+    let line = |candidate: &native::Candidate| {
+        let bits = candidate.blocks * candidate.layout.block_len();
+        format!(
+            "{} {} of 512 bits for each key, {}: {} bits per key, expected rate {}\n",
+            if candidate.layout == plan.layout { '*' } else { ' ' },
+            text::counted(candidate.layout.lines().into(), "line"),
+            text::counted(candidate.layout.probes().into(), "probe"),
+            text::decimal(bits as f64 / keys, 2),
+            text::rate(candidate.expected_fpr)
+        )
+    };
+    plan.considered.iter().map(line).collect()
 }
 
 /// The layouts that were considered, and which one was chosen.

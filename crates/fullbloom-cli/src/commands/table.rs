@@ -46,7 +46,9 @@ enum Command {
 #[command(after_help = "\
 Examples:
   fullbloom table build entries.tsv -o entries.sst
-  fullbloom table build --kind partitioned --prefix-extractor fixed:8 --compression zstd entries.tsv -o entries.sst
+  fullbloom table build --kind partitioned entries.tsv -o entries.sst
+  fullbloom table build --prefix-extractor fixed:8 entries.tsv -o entries.sst
+  fullbloom table build --sorted --compression zstd entries.gz -o entries.sst
   fullbloom table build --engine leveldb entries.tsv -o 000005.ldb")]
 struct BuildArgs {
     #[command(flatten)]
@@ -262,8 +264,8 @@ fn build(args: &BuildArgs) -> Result<Status, Failure> {
     let made = made.unwrap_or_default();
     if made.repeated > 0 {
         output::warning(&format!(
-            "{} keys came more than once; the last value of each counts",
-            made.repeated
+            "{} came more than once; the last value counts",
+            text::counted(made.repeated, "key")
         ));
     }
     summarise(args, &made)?;
@@ -384,10 +386,11 @@ fn summarise(args: &BuildArgs, made: &Made) -> Result<(), Failure> {
         }))?;
     } else {
         let line = format!(
-            "{}: {} entries in {} blocks, {}; filter {}\n",
+            "{}: {} {} in {}, {}; filter {}\n",
             text::printable(&path),
             made.entries,
-            made.data_blocks,
+            if made.entries == 1 { "entry" } else { "entries" },
+            text::counted(made.data_blocks, "block"),
             text::bytes(made.file_len),
             text::bytes(made.filter_len),
         );

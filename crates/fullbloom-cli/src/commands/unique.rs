@@ -4,7 +4,7 @@ mod rotation;
 mod seen;
 mod state;
 
-use crate::args::KeyArgs;
+use crate::args::{KeyArgs, TypeArgs};
 use crate::error::{Failure, Status};
 use crate::input::{Keys, Records, threads};
 use crate::numbers;
@@ -51,11 +51,14 @@ Examples:
   fullbloom unique < urls > new-urls
   zcat urls.gz | fullbloom unique --expected-keys 2e9 --fpr 1e-4 > new-urls
   fullbloom unique --state seen.bloom today.txt > new-today.txt
-  tail -F events | fullbloom unique --rotate 7d --state week.bloom --save-every 10m
+  tail -F log | fullbloom unique --rotate 7d --state week.bloom --save-every 10m
   fullbloom unique --rotate-keys 10M --generations 10 < urls")]
 pub struct Args {
     #[command(flatten)]
     keys: KeyArgs,
+
+    #[command(flatten)]
+    types: TypeArgs,
 
     /// How many new keys to size the filter for: 1000000, 1e6, 1M; with --rotate, how many are remembered at once
     #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
@@ -74,19 +77,20 @@ pub struct Args {
     save_every: Option<Duration>,
 
     #[command(flatten)]
-    rotation: RotationArgs,
-
-    #[command(flatten)]
     secret: SecretArgs,
 
     /// Print only how many keys were new
     #[arg(short = 'c', long)]
     count: bool,
+
+    #[command(flatten)]
+    rotation: RotationArgs,
 }
 
 /// Prints the new keys.
 pub fn run(args: &Args) -> Result<Status, Failure> {
-    let mut keys = Keys::new(&args.keys.files, args.keys.format())?;
+    let format = args.types.apply(args.keys.format(), Name::Native)?;
+    let mut keys = Keys::new(&args.keys.files, format)?;
     let mut state = args.state.as_deref().map(|path| State::new(path, &keys)).transpose()?;
     let mut seen = begin(args, state.as_ref(), &mut keys)?;
     let planned = seen.planned().unwrap_or(0);

@@ -99,7 +99,8 @@ impl Report {
 
     /// The tables, then the levels.
     pub fn text(&self, width: Option<usize>, summary: bool) -> String {
-        let mut text = format!("{}: {} tables", self.path.display(), self.database.tables.len());
+        let mut text =
+            format!("{}: {}", self.path.display(), text::counted(self.database.tables.len() as u64, "table"));
         text += &match &self.database.manifest {
             Some(Ok(path)) => format!(", levels from {}\n", path.file_name().unwrap_or_default().display()),
             Some(Err(why)) => format!(", levels unknown: {why}\n"),

@@ -160,11 +160,8 @@ impl FormFacts {
         match self {
             FormFacts::Plain => {}
             FormFacts::Growing { asked_fpr, links } => {
-                let (s, fpr) = (if links.len() == 1 { "" } else { "s" }, text::rate(*asked_fpr));
-                lines.push((
-                    "form",
-                    format!("growing: {} link{s}, the rate stays under {fpr} at any size", links.len()),
-                ));
+                let (count, fpr) = (text::counted(links.len() as u64, "link"), text::rate(*asked_fpr));
+                lines.push(("form", format!("growing: {count}, the rate stays under {fpr} at any size")));
                 lines.extend(links.iter().map(|link| ("link", link.text())));
             }
             FormFacts::Removing { counter_bytes, full_counters } => {
@@ -181,21 +178,20 @@ impl FormFacts {
                 lines.push((
                     "form",
                     format!(
-                        "rotating: keys are remembered for {keep} {since}, in {} generations; the rate stays under {}",
-                        rotation.generations,
+                        "rotating: keys are remembered for {keep} {since}, in {}; the rate stays under {}",
+                        text::counted(rotation.generations.into(), "generation"),
                         text::rate(*asked_fpr)
                     ),
                 ));
                 for one in generations {
-                    let s = if one.links.len() == 1 { "" } else { "s" };
                     let bits: u64 = one.links.iter().map(|link| link.bits).sum();
                     lines.push((
                         "generation",
                         format!(
-                            "since {}: {} keys, {} link{s} in {}, rate {}",
+                            "since {}: {}, {} in {}, rate {}",
                             text::time(one.opened),
-                            one.keys,
-                            one.links.len(),
+                            text::counted(one.keys, "key"),
+                            text::counted(one.links.len() as u64, "link"),
                             text::bytes(bits / 8),
                             text::rate(one.expected_fpr)
                         ),

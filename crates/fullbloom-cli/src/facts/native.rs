@@ -113,7 +113,7 @@ impl NativeFacts {
         let planned = planned(self.expected_keys, self.planned_fpr).map_or(String::new(), |fpr| {
             format!(" of {} planned at {}", self.expected_keys, text::rate(fpr))
         });
-        let name = if self.form.counts_insertions() { "keys" } else { "new keys" };
+        let name = if self.form.counts_insertions() { "keys in it" } else { "new keys" };
         lines.push((name, format!("{about}{}{planned}", self.new_keys)));
         lines.push((
             "hash",
@@ -124,9 +124,10 @@ impl NativeFacts {
             },
         ));
         if let Some(ExceptionFacts { levels, listed, bytes }) = self.exceptions {
+            let hashes = format!("{listed} {}", if listed == 1 { "hash" } else { "hashes" });
             let how = match levels {
-                0 => format!("{listed} hashes"),
-                _ => format!("{levels} levels and {listed} hashes"),
+                0 => hashes,
+                _ => format!("{} and {hashes}", text::counted(levels as u64, "level")),
             };
             lines.push(("exceptions", format!("{how} in {}", text::bytes(bytes))));
         }
@@ -144,12 +145,12 @@ fn planned(expected_keys: u64, planned_fpr: f64) -> Option<f64> {
 
 /// A layout in words.
 pub fn layout(layout: Layout) -> String {
+    let bits = text::counted(layout.line_probes().into(), "bit");
     match layout.lines() {
-        1 => format!("1 line of 512 bits for each key, {} bits set in it", layout.line_probes()),
+        1 => format!("1 line of 512 bits for each key, {bits} set in it"),
         lines => format!(
-            "{lines} lines of 512 bits for each key among {} in a block, {} bits set in each",
-            layout.block_lines(),
-            layout.line_probes()
+            "{lines} lines of 512 bits for each key among {} in a block, {bits} set in each",
+            layout.block_lines()
         ),
     }
 }

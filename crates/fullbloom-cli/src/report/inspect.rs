@@ -134,9 +134,16 @@ fn figures(rows: &[Row<'_>]) -> Vec<(String, &'static str)> {
     }
     let wrong =
         rows.iter().filter(|row| row.flags().iter().any(|(severity, _)| severity == "damage")).count();
+    let keys = match keys {
+        0 => {
+            let estimated: u64 = rows.iter().filter_map(|row| row.entry["estimated_keys"].as_u64()).sum();
+            (grouped(estimated), "keys, estimated")
+        }
+        _ => (grouped(keys), "keys counted"),
+    };
     vec![
         (grouped(rows.len() as u64), "filters"),
-        (grouped(keys), "keys counted"),
+        keys,
         (text::bytes(bytes), "of filters"),
         (grouped(wrong as u64), "damaged"),
     ]
@@ -220,7 +227,7 @@ pub fn textbook() -> Curve {
 fn draw_fill(page: &mut Page, rows: &[Row<'_>]) {
     if let [row] = rows {
         if let Some(parts) = strips::of(row.entry) {
-            let said = "The share of set bits from the first to the last. A sound filter is level; a hole is damage, or keys that came in an order.";
+            let said = "The share of set bits from the first to the last. With many keys in, a sound filter is level: a hole is damage.";
             page.section("Fill along the filter", said, &draw::fill(&parts));
         }
         return;
@@ -238,11 +245,14 @@ fn draw_fill(page: &mut Page, rows: &[Row<'_>]) {
     }
     let said = match drawn.len() < rows.len() {
         true => format!(
-            "{} of {}: those with remarks, then the largest. A hole is damage.",
+            "{} of {}: those with remarks, then the largest. With many keys in, a sound filter is level: a hole is damage.",
             drawn.len(),
             rows.len()
         ),
-        false => "From the first bit to the last. A hole is damage.".to_owned(),
+        false => {
+            "From the first bit to the last. With many keys in, a sound filter is level: a hole is damage."
+                .to_owned()
+        }
     };
     page.section("Fill along the filters", &said, &draw::strips(&drawn));
 }

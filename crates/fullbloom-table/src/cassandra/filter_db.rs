@@ -66,7 +66,8 @@ impl fmt::Display for FilterProblem {
                 write!(f, "{FILTER} is cut short: {have} of {need} bytes are there")
             }
             FilterProblem::Trailing { at, extra } => {
-                write!(f, "{extra} bytes follow the end of the filter at byte {at}")
+                let bytes = if *extra == 1 { "byte follows" } else { "bytes follow" };
+                write!(f, "{extra} {bytes} the end of the filter at byte {at}")
             }
             FilterProblem::Malformed(e) => write!(f, "{FILTER} is damaged: {e}"),
         }

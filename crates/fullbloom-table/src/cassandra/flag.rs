@@ -149,6 +149,9 @@ impl fmt::Display for Flag {
                 }
                 Ok(())
             }
+            Flag::KeysMissing { asked, missing: 1 } => {
+                write!(f, "1 of {asked} keys asked is not in the filter: its row is invisible")
+            }
             Flag::KeysMissing { asked, missing } => {
                 write!(f, "{missing} of {asked} keys asked are not in the filter: their rows are invisible")
             }

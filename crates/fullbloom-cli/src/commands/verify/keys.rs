@@ -1,6 +1,7 @@
 //! A filter file asked for keys that the caller has.
 
 use super::{Args, Found};
+use crate::args::TypeArgs;
 use crate::error::Failure;
 use crate::input::{FilterFile, KeyFormat, Keys, Opened};
 use crate::progress::Progress;
@@ -8,13 +9,14 @@ use crate::text;
 use fullbloom::any::{self, AnyGrowing};
 use fullbloom::dialect::Name;
 use fullbloom::rocksdb::{Builder, Kind, Policy};
+use fullbloom::typed::{KeyType, Value};
 use serde_json::json;
 use std::collections::HashSet;
 use std::fmt::Write;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::Path;
 
-/// What every made-up key begins with; it is text, because some dialects take nothing else.
+/// What every made-up key begins with that is not a number; it is text, because some dialects take nothing else.
 const MARK: &[u8] = b"fullbloom absent ";
 
 /// What asking has shown.
@@ -31,8 +33,9 @@ struct Asked {
 /// Asks a filter file for all the keys, or only looks at it where none are given.
 pub fn found(path: &Path, args: &Args) -> Result<Found, Failure> {
     let geometry = args.geometry.geometry();
-    let file = FilterFile::load(path, args.dialect, geometry)?.with_secret(args.secret.read()?);
-    let file = file.with_key_type(args.types.key_type);
+    let file = FilterFile::load(path, args.dialect, geometry)?
+        .with_secret(args.secret.read()?)
+        .with_key_type(args.key_type);
     let opened = file.open()?;
     if args.keys.is_empty() {
         return Ok(tell(path, &file, &opened, None));
@@ -60,10 +63,16 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
         anew.clear();
     }
     let mut solved = (opened.filter.dialect() == Name::RocksDbRibbon).then(ribbon).flatten();
-    let mut not_absent = HashSet::new(); // keys that look as if they were made up
+    let (key_type, dialect) = (args.key_type, file.dialect());
     let format = KeyFormat { end: if args.null { 0 } else { b'\n' }, hex: args.hex, typed: None };
-    let mut keys = Keys::new(&args.keys, args.types.apply(format, file.dialect())?)?;
-    let numbers = args.types.key_type.is_number();
+    let format = TypeArgs { key_type }.apply(format, dialect)?;
+    let is_number = key_type.is_number();
+    // A text that was made up shows its mark; a number does not, so that all of them are kept.
+    let made_up = |range: Range<u64>| range.map(|i| made_up(key_type, dialect, i));
+    let (kept, later) = if is_number { (0..args.absent, 0..0) } else { (0..0, 0..args.absent) };
+    let mut absent: HashSet<Vec<u8>> = made_up(kept).collect();
+    let mut not_absent = HashSet::new();
+    let mut keys = Keys::new(&args.keys, format)?;
     let progress = Progress::new("asking for keys", keys.total());
     let mut answers = Vec::new();
     keys.for_each_batch(&progress, |batch| {
@@ -74,9 +83,15 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
             asked.missing += 1;
             asked.first_missing.get_or_insert_with(|| key.to_vec());
         }
-        not_absent.extend(batch.keys.iter().filter(|key| key.starts_with(MARK)).map(|key| key.to_vec()));
+        if is_number {
+            for key in batch.keys {
+                absent.remove(*key);
+            }
+        } else {
+            not_absent.extend(batch.keys.iter().filter(|key| key.starts_with(MARK)).map(|key| key.to_vec()));
+        }
         match &mut anew {
-            Some(anew) if numbers => anew.insert_numbers(batch.keys),
+            Some(anew) if is_number => anew.insert_numbers(batch.keys),
             Some(anew) => anew.insert_batch(batch.keys),
             None => {}
         }
@@ -85,7 +100,8 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    for key in (0..args.absent).map(made_up).filter(|key| !not_absent.contains(key)) {
+    let later = made_up(later).filter(|key| !not_absent.contains(key));
+    for key in absent.into_iter().chain(later) {
         asked.absent += 1;
         asked.passed += u64::from(opened.filter.may_contain(&key));
     }
@@ -113,9 +129,18 @@ fn ribbon() -> Option<Builder> {
     Policy::new(Kind::Ribbon, 100.0).ok().map(Builder::new)
 }
 
-fn made_up(number: u64) -> Vec<u8> {
+/// The bytes of a key that nobody has: a number where keys are numbers, which they are asked for as.
+fn made_up(key_type: KeyType, dialect: Name, number: u64) -> Vec<u8> {
     let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    [MARK, format!("{mixed:016x}").as_bytes()].concat()
+    let value = match key_type {
+        KeyType::Int => Value::Int((mixed >> 32) as i32),
+        KeyType::Long => Value::Long(mixed as i64),
+        KeyType::Float => Value::Float((mixed >> 40) as f32 + 0.5),
+        KeyType::Double => Value::Double((mixed >> 12) as f64 + 0.5),
+        _ => return [MARK, format!("{mixed:016x}").as_bytes()].concat(),
+    };
+    // A type that the dialect does not have was refused before.
+    value.key(dialect).map_or(Vec::new(), |key| key.as_ref().to_vec())
 }
 
 fn tell(path: &Path, file: &FilterFile, opened: &Opened<'_>, asked: Option<&Asked>) -> Found {

@@ -3,7 +3,7 @@
 mod keys;
 mod table;
 
-use crate::args::{self, TypeArgs};
+use crate::args;
 use crate::cassandra;
 use crate::database;
 use crate::directory::{self, Kind};
@@ -19,6 +19,7 @@ use fullbloom::any;
 use fullbloom::cassandra::Descriptor;
 use fullbloom::dialect::Name;
 use fullbloom::file::Mapped;
+use fullbloom::typed::KeyType;
 use fullbloom_table::PrefixExtractor;
 use fullbloom_table::cassandra::{pool, verify};
 use fullbloom_table::database::DatabaseTable;
@@ -68,8 +69,10 @@ pub struct Args {
     #[arg(short = '0', long, requires = "keys")]
     null: bool,
 
-    #[command(flatten)]
-    types: TypeArgs,
+    /// What the keys in the key files are, hashed as the filter's system hashes such values
+    #[arg(long, value_name = "T", value_parser = args::key_type(), default_value = "bytes", requires = "keys",
+          conflicts_with = "hex")]
+    key_type: KeyType,
 
     /// The dialect of filter files, where their names and bytes do not tell
     #[arg(long, value_name = "D", value_parser = args::dialect())]

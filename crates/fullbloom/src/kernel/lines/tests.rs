@@ -1,0 +1,211 @@
+//! Every kernel against the definition.
+
+use super::*;
+use crate::kernel::Kernel;
+use fullbloom_testkit::keys::SplitMix;
+
+/// The kernels this CPU can run.
+fn kernels() -> Vec<(&'static str, Cpu)> {
+    Kernel::available().map(|kernel| (kernel.name(), Cpu::detect(kernel).expect("available"))).collect()
+}
+
+/// A line in which each bit is set with chance one half, three quarters or seven eighths.
+fn random_line(random: &mut SplitMix) -> Line {
+    let denser = random.below(3);
+    let mut line = [0; 64];
+    for _ in 0..=denser {
+        for word in line.as_chunks_mut().0 {
+            *word = (u64::from_le_bytes(*word) | random.next_u64()).to_le_bytes();
+        }
+    }
+    line
+}
+
+fn naive_bits(fields: u64, probes: u32) -> Vec<usize> {
+    let first = (fields >> 55 & 1 | (fields >> 62) << 1) as usize;
+    let words = (0..probes as usize).map(|i| (first + i) % 8);
+    words.map(|word| word * 64 + (fields.to_le_bytes()[word] & 63) as usize).collect()
+}
+
+#[test]
+fn every_kernel_tests_and_sets_what_the_definition_says() {
+    let mut random = SplitMix::new(1);
+    let mut present = 0;
+    for (name, cpu) in kernels() {
+        for round in 0..40_000u32 {
+            let probes = round % 8 + 1;
+            let mut line = random_line(&mut random);
+            let fields = random.next_u64();
+            let bits = naive_bits(fields, probes);
+            if round % 3 == 0 {
+                bits.iter().for_each(|bit| line[bit / 8] |= 1 << (bit % 8));
+            }
+            let expected = bits.iter().all(|bit| line[bit / 8] >> (bit % 8) & 1 == 1);
+            present += u32::from(expected);
+            assert_eq!(cpu.test(&line, fields, Probes::new(probes)), expected, "{name} {probes} {fields:x}");
+            let mut naive = line;
+            bits.iter().for_each(|bit| naive[bit / 8] |= 1 << (bit % 8));
+            assert_eq!(
+                cpu.set(&mut line, fields, Probes::new(probes)),
+                !expected,
+                "{name} {probes} {fields:x}"
+            );
+            assert_eq!(line, naive, "{name} {probes} {fields:x}");
+        }
+    }
+    assert!(present > 10_000);
+}
+
+#[test]
+fn every_bit_of_a_line_is_seen_alone() {
+    for (name, cpu) in kernels() {
+        for bit in 0..512usize {
+            let fields = ((bit % 64) as u64) << (8 * (bit / 64));
+            for first in 0..8u64 {
+                let fields = fields | (first >> 1) << 62 | (first & 1) << 55;
+                let mut line = [0; 64];
+                line[bit / 8] = 1 << (bit % 8);
+                for probes in 1..=8 {
+                    let own = naive_bits(fields, probes);
+                    let expected = own == [bit];
+                    assert_eq!(
+                        cpu.test(&line, fields, Probes::new(probes)),
+                        expected,
+                        "{name} {bit} {first}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn groups_are_their_keys_one_by_one_on_every_kernel() {
+    compare_groups(600, &[1, 2, 63, 64, 65, 1000, 10_000]);
+}
+
+#[test]
+#[ignore = "10^8 keys for each kernel, about two minutes: cargo test --release -p fullbloom --lib kernel -- --ignored"]
+fn every_kernel_answers_and_sets_a_hundred_million_keys_as_scalar_does() {
+    compare_groups(100_000_000 / GROUP, &[1, 2, 29, 63, 64, 65]);
+}
+
+/// All kernels on this many groups, over arrays of these many lines.
+fn compare_groups(groups: usize, sizes: &[usize]) {
+    let mut random = SplitMix::new(2);
+    for (name, cpu) in kernels() {
+        for round in 0..groups {
+            let probes = Probes::new(round as u32 % 8 + 1);
+            let size = sizes[round % sizes.len()];
+            let blocks = size as u64;
+            let mut lines: Vec<Line> = (0..size).map(|_| random_line(&mut random)).collect();
+            let mut groups = [Group::EMPTY, Group::EMPTY];
+            for group in &mut groups {
+                group.fields = std::array::from_fn(|_| random.next_u64());
+                cpu.locate(blocks, group);
+                let expected = group.fields.map(|hash| lines::block_of(hash, blocks) * 64);
+                assert_eq!(group.offsets, expected, "{name}");
+                group.len = GROUP;
+            }
+            if round % 2 == 0 {
+                groups[0].set_len(round % 64 + 1);
+            }
+            let [now, next] = &groups;
+            let answers = cpu.test_group(&lines, now, next, probes);
+            let mut naive = lines.clone();
+            let mut changed = 0;
+            for i in 0..now.len() {
+                let line = now.line(i);
+                let alone = Scalar.test(&lines[line], now.fields[i], probes);
+                assert_eq!(answers >> i & 1 == 1, alone, "{name} key {i}");
+                changed |= u64::from(Scalar.set(&mut naive[line], now.fields[i], probes)) << i;
+            }
+            assert_eq!(cpu.set_group(&mut lines, now, next, probes), changed, "{name}");
+            assert_eq!(lines, naive, "{name}");
+        }
+    }
+}
+
+#[test]
+fn bits_become_the_same_bools_on_every_kernel() {
+    let mut random = SplitMix::new(6);
+    for (name, cpu) in kernels() {
+        for bits in [0, 1, 1 << 63, u64::MAX].into_iter().chain((0..1000).map(|_| random.next_u64())) {
+            let mut bools = [true; GROUP];
+            cpu.spread(bits, &mut bools);
+            let expected: [bool; GROUP] = std::array::from_fn(|i| bits >> i & 1 == 1);
+            assert_eq!(bools, expected, "{name} {bits:x}");
+        }
+    }
+}
+
+#[test]
+fn products_are_folded_alike() {
+    let mut random = SplitMix::new(5);
+    let edges = [0, 1, u64::MAX, 1 << 32, (1 << 32) - 1, 1 << 63];
+    for (name, cpu) in kernels() {
+        for len in 0..40 {
+            let mut number =
+                |i: usize| edges.get((i * 7 + len) % 11).copied().unwrap_or_else(|| random.next_u64());
+            let (x, y, keys) = (number(1), number(2), (0..len).map(&mut number).collect::<Vec<u64>>());
+            let expected: Vec<u64> = keys.iter().map(|key| fold(key ^ x, y)).collect();
+            for count in 0..len + 5 {
+                let mut hashes = vec![7; count];
+                cpu.fold(&keys, x, y, &mut hashes);
+                let done = count.min(len);
+                assert_eq!(hashes[..done], expected[..done], "{name} {len} {count}");
+                assert!(hashes[done..].iter().all(|hash| *hash == 7), "{name} {len} {count}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_part_of_an_array_is_filled_as_the_whole() {
+    let mut random = SplitMix::new(4);
+    for (name, cpu) in kernels() {
+        let (blocks, probes) = (1000, Probes::new(6));
+        let hashes: Vec<u64> = (0..5000).map(|_| random.next_u64()).collect();
+        let (mut whole, mut parts) = (vec![[0; 64]; 1000], vec![[0; 64]; 1000]);
+        let (mut changed, mut sum) = (0, 0);
+        for &hash in &hashes {
+            let line = lines::block_of(hash, blocks) as usize;
+            changed += u64::from(Scalar.set(&mut whole[line], hash, probes));
+        }
+        for (i, part) in parts.chunks_mut(300).enumerate() {
+            let first = i as u64 * 300;
+            let inside = |hash: &u64| (first..first + 300).contains(&lines::block_of(*hash, blocks));
+            let own: Vec<u64> = hashes.iter().copied().filter(inside).collect();
+            sum += cpu.set_part(part, first, blocks, &own, probes);
+        }
+        assert_eq!((parts, sum), (whole, changed), "{name}");
+    }
+}
+
+#[test]
+fn more_blocks_than_32_bits_are_located_alike() {
+    let mut random = SplitMix::new(3);
+    for (name, cpu) in kernels() {
+        for blocks in [u64::from(u32::MAX), 1 << 32, (1 << 40) + 7, 1 << 57] {
+            let mut group = Group { fields: std::array::from_fn(|_| random.next_u64()), ..Group::EMPTY };
+            cpu.locate(blocks, &mut group);
+            let expected = group.fields.map(|hash| lines::block_of(hash, blocks) * 64);
+            assert_eq!(group.offsets, expected, "{name} {blocks}");
+        }
+    }
+}
+
+#[test]
+fn a_line_outside_the_array_is_refused_by_every_kernel() {
+    for (name, cpu) in kernels() {
+        let mut group = Group::EMPTY;
+        (0..GROUP as u64).for_each(|i| group.push(i / 63 * 2, 0));
+        let tested =
+            std::panic::catch_unwind(|| cpu.test_group(&[[0; 64]; 2], &group, &Group::EMPTY, Probes::new(3)));
+        assert!(tested.is_err(), "{name}");
+        let set = std::panic::catch_unwind(|| {
+            cpu.set_group(&mut [[0; 64]; 2], &group, &Group::EMPTY, Probes::new(3))
+        });
+        assert!(set.is_err(), "{name}");
+    }
+}
