@@ -60,15 +60,17 @@ pub fn target(target: &TargetArgs, geometry: &GeometryArgs) -> Target {
 pub fn check_target(dialect: Name, target: Target) -> Result<(), SizeError> {
     // No keys cost nothing to plan for; where they are refused, the fewest that every dialect takes.
     let mut plan = any::plan(dialect, &Request { expected_keys: 0, target });
+    let mut fewer = false;
     if matches!(plan, Err(SizeError::Count { what: "expected_keys", .. })) {
         plan = any::plan(dialect, &Request { expected_keys: 1000, target });
+        fewer = true;
     }
     match plan {
         Err(e @ (SizeError::Value { .. } | SizeError::NoFilter { .. } | SizeError::Unsupported { .. })) => {
             Err(e)
         }
-        // Fewer keys may reach a lower rate, but none reach zero.
-        Err(e @ SizeError::Unreachable { fpr, .. }) if fpr <= 0.0 => Err(e),
+        // Fewer keys, where there are fewer, may reach a lower rate, but none reach zero.
+        Err(e @ SizeError::Unreachable { fpr, .. }) if fpr <= 0.0 || !fewer => Err(e),
         _ => Ok(()),
     }
 }

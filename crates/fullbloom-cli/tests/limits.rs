@@ -146,3 +146,13 @@ fn keys_that_outgrow_the_memory_end_in_one_message() {
     refused(run_small(&["unique", "--expected-keys", "10G"], b"a\n"), "memory", "unique");
     refused(run_small(&["bench", "--keys", "1G"], b""), "1000 to 100M keys", "bench");
 }
+
+#[test]
+fn a_rate_is_measured_with_any_number_of_keys_in_the_same_memory() {
+    let dir = Dir::new();
+    let (filter, keys) = (dir.arg("f.bloom"), dir.file("keys", lines(1000)));
+    run(&["build", "-q", "-o", &filter, &keys], b"").exits(0);
+    let args = ["verify", "--json", "--absent", "4M", &filter, "--keys", &keys];
+    let found = run_small(&args, b"").exits(0).json();
+    assert_eq!(found["files"][0]["absent_asked"], 4_000_000, "{found}");
+}

@@ -4,6 +4,7 @@ mod common;
 use common::{Dir, lines, run};
 use fullbloom::native::GuardedFilter;
 use serde_json::Value;
+use std::io::Write;
 
 fn good_lines(count: usize) -> String {
     (0..count).map(|i| format!("good{i}\n")).collect()
@@ -241,4 +242,44 @@ fn plan_tells_the_layouts_it_chose_among() {
     assert!(bytes <= 2 << 20 && bytes > (2 << 20) * 999 / 1000, "{row}");
     let text = run(&["plan", "--expected-keys", "1M", "--fpr", "1e-6"], b"").exits(0);
     assert!(text.text().contains("\n* 4 lines of 512 bits for each key"), "{text:?}");
+}
+
+#[test]
+fn known_good_keys_are_of_the_type_of_the_keys() {
+    let dir = Dir::new();
+    let numbers = |range: std::ops::Range<u32>| range.map(|n| format!("{n}\n")).collect::<String>();
+    let (filter, keys, good) =
+        (dir.arg("f"), dir.file("keys", numbers(0..3000)), dir.file("good", numbers(5000..25_000)));
+    let long = ["--key-type", "long"];
+    let build = [&["build", "-q", "-o", &filter, &keys, "--except", &good][..], &long].concat();
+    run(&build, b"").exits(0);
+    assert_eq!(run(&[&["check", "-c", &filter, &good][..], &long].concat(), b"").exits(1).text(), "0\n");
+    assert_eq!(run(&[&["check", "-c", &filter, &keys][..], &long].concat(), b"").exits(0).text(), "3000\n");
+    let words = dir.file("words", "five\n");
+    run(&["build", "-o", &filter, &keys, "--except", &words, "--key-type", "long"], b"")
+        .fails_with("words: line 1");
+}
+
+#[test]
+fn damage_within_a_packed_file_is_found_as_in_a_plain_one() {
+    let dir = Dir::new();
+    let (filter, text) = (dir.arg("f.bloom"), lines(3000));
+    run(&["build", "-q", "-o", &filter], text.as_bytes()).exits(0);
+    let sound = dir.read("f.bloom");
+    let packed = dir.file("sound.bloom.gz", gzip(&sound));
+    assert_eq!(run(&["check", &packed], text.as_bytes()).exits(0).text(), text);
+    for at in [300, sound.len() / 2, sound.len() - 1] {
+        let mut damaged = sound.clone();
+        damaged[at] ^= 0x10;
+        let packed = dir.file("damaged.bloom.gz", gzip(&damaged));
+        for command in ["check", "inspect", "verify"] {
+            run(&[command, &packed], b"").fails_with("do not have the checksum stored for them");
+        }
+    }
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(bytes).unwrap();
+    packed.finish().unwrap()
 }

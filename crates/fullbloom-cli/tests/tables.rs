@@ -150,6 +150,7 @@ fn a_table_built_from_lines_holds_them_and_verifies() {
         ("full.sst", &[][..]),
         ("ribbon.sst", &["--ribbon", "--format-version", "6"]),
         ("legacy.sst", &["--format-version", "4", "--compression", "snappy"]),
+        ("old.sst", &["--format-version", "0", "--compression", "zstd"]),
         ("parts.sst", &["--kind", "partitioned", "--prefix-extractor", "fixed:7", "--compression", "zstd"]),
         ("coupled.sst", &["--kind", "partitioned-with-index", "--checksum", "crc32c"]),
         ("000005.ldb", &["--engine", "leveldb", "--compression", "snappy"]),

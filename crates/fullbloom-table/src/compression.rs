@@ -298,7 +298,7 @@ fn read_bounded(stream: impl Read, most: u64, at: u64, method: Compression) -> R
 pub(crate) fn compress(method: Compression, plain: &[u8], format_version: u32) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let prefixed = format_version >= 2 && !matches!(method, Compression::Snappy | Compression::None);
-    if prefixed || method == Compression::Zstd && format_version >= 1 {
+    if prefixed || method == Compression::Zstd {
         put_varint(&mut out, plain.len() as u64);
     }
     match method {
@@ -353,9 +353,6 @@ mod tests {
     fn every_method_comes_back_in_every_version() {
         for version in 0..=7 {
             for method in Compression::ALL.into_iter().skip(1) {
-                if version == 0 && method == Compression::Zstd {
-                    continue; // LevelDB's zstd has its own test
-                }
                 let packed = compress(method, &sample(), version).unwrap();
                 let plain = expander(version).expand(method.byte(), &packed, 0).unwrap();
                 assert_eq!(plain, sample(), "{method:?} in version {version}");

@@ -219,7 +219,8 @@ fn planned<D: Size + Format>(request: &Request) -> Result<Plan, SizeError> {
 /// More bits per key than this buy nothing that could be measured, whatever memory there is.
 const MOST_BITS_PER_KEY: u32 = 100;
 
-/// The largest filter for `expected_keys` keys whose encoded form fits `bytes`, up to 100 bits per key.
+/// The largest filter for `expected_keys` keys whose encoded form fits `bytes`, up to 100 bits per key; a smaller one where that
+/// has the lower rate.
 ///
 /// Bits per key are tried whole, then in thousandths, where the dialect takes those.
 ///
@@ -254,9 +255,38 @@ pub fn plan_within(dialect: Name, expected_keys: u64, bytes: u64) -> Result<Plan
     let finer_parts = if whole < MOST_BITS_PER_KEY * 1000 { 1..1000 } else { 0..0 };
     let finer = finer_parts.rev().find_map(|part| fits(whole + part).ok());
     match finer.or((whole > 0).then_some(whole)) {
+        Some(most) if more_can_be_worse(dialect) => best_up_to(dialect, most, request),
         Some(thousandths) => plan(dialect, &request(thousandths)),
         None => Err(refusal),
     }
+}
+
+/// RocksDB's filters stop growing at a size, but their probes go by the bits per key that were asked for; the positions of Guava's
+/// old strategy and of Spark's first version stop at 2^31, so that further bits only bring further probes.
+fn more_can_be_worse(dialect: Name) -> bool {
+    use Name::{Guava32, RocksDb, RocksDbLegacy, RocksDbRibbon, Spark};
+    matches!(dialect, RocksDb | RocksDbLegacy | RocksDbRibbon | Guava32 | Spark)
+}
+
+/// The plan of lowest rate among those with so many thousandths of a bit for each key and fewer.
+fn best_up_to(dialect: Name, most: u32, request: impl Fn(u32) -> Request) -> Result<Plan, SizeError> {
+    let mut best = plan(dialect, &request(most))?;
+    // The fewest bits per key that come to the same length: what the filter has, where it could not grow further.
+    let (mut low, mut high) = (1, most);
+    while low < high {
+        let middle = low.midpoint(high);
+        match encoded_len(dialect, &request(middle)) {
+            Ok(len) if len >= best.encoded_len => high = middle,
+            _ => low = middle + 1,
+        }
+    }
+    for thousandths in (1..=most / 1000).map(|bits| bits * 1000).chain([low]) {
+        match plan(dialect, &request(thousandths)) {
+            Ok(plan) if plan.expected_fpr < best.expected_fpr => best = plan,
+            _ => {}
+        }
+    }
+    Ok(best)
 }
 
 /// How long the encoded filter of a request is. Cheaper than the whole plan: some dialects find their rate by

@@ -71,18 +71,18 @@ pub enum SizeError {
 impl fmt::Display for SizeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            // Not three hundred zeros.
-            SizeError::Value { what, got, allowed } if got != 0.0 && !(1e-9..1e15).contains(&got.abs()) => {
-                write!(f, "{what} {got:e} is not allowed (expected {allowed})")
-            }
             SizeError::Value { what, got, allowed } => {
-                write!(f, "{what} {got} is not allowed (expected {allowed})")
+                write!(f, "{what} {} is not allowed (expected {allowed})", Number(got))
             }
             SizeError::Count { what, got, allowed } => {
                 write!(f, "{what} {got} is not allowed (expected {allowed})")
             }
             SizeError::Unreachable { fpr, max_bits_per_key } => {
-                write!(f, "fpr {fpr} cannot be reached with at most {max_bits_per_key} bits per key")
+                write!(
+                    f,
+                    "fpr {} cannot be reached with at most {max_bits_per_key} bits per key",
+                    Number(fpr)
+                )
             }
             SizeError::TooLarge { bit_len, limit } => {
                 write!(f, "{bit_len} bits are more than the {limit} this dialect can hold")
@@ -91,7 +91,8 @@ impl fmt::Display for SizeError {
                 write!(f, "no filter for this many keys fits {bytes} bytes")
             }
             SizeError::NoFilter { bits_per_key } => {
-                write!(f, "at {bits_per_key} bits per key the engine stores no filter (it needs 0.5 or more)")
+                let bits = Number(bits_per_key);
+                write!(f, "at {bits} bits per key the engine stores no filter (it needs 0.5 or more)")
             }
             SizeError::Unsupported { dialect, what } => write!(f, "{dialect}: {what}"),
             SizeError::Memory { bytes } => write!(f, "{bytes} bytes of memory could not be allocated"),
@@ -100,6 +101,18 @@ impl fmt::Display for SizeError {
 }
 
 impl std::error::Error for SizeError {}
+
+/// A number as people write it: not three hundred zeros.
+struct Number(f64);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            x if x != 0.0 && x.is_finite() && !(1e-9..1e15).contains(&x.abs()) => write!(f, "{x:e}"),
+            x => write!(f, "{x}"),
+        }
+    }
+}
 
 /// The bytes are not a whole, sound filter of this dialect.
 #[derive(Debug, Clone, PartialEq)]

@@ -86,3 +86,22 @@ fn leveldb_refuses_what_its_32_bit_positions_cannot_reach() {
     let most = Request { expected_keys: (1 << 32) - 8, target: Target::BitsPerKey(1.0) };
     assert_eq!(any::plan(Name::LevelDb, &most).unwrap().geometry.bit_len, (1 << 32) - 8);
 }
+
+#[test]
+fn more_memory_is_never_planned_into_a_worse_filter() {
+    for name in Name::ALL {
+        for expected_keys in [1, 10, 1000, 100_000, 100_000_000, 1_000_000_000, 4_000_000_000] {
+            let mut before = 1.0;
+            for shift in 5..36 {
+                let Ok(plan) = any::plan_within(*name, expected_keys, 1 << shift) else { continue };
+                let rate = plan.expected_fpr;
+                assert!(rate <= before * 1.1, "{name} {expected_keys} 2^{shift}: {rate} after {before}");
+                before = rate;
+            }
+        }
+    }
+    let plan = any::plan_within(Name::RocksDb, 4_000_000_000, 10 << 30).unwrap();
+    assert!(plan.expected_fpr < 0.02, "{plan:?}");
+    let plan = any::plan_within(Name::RocksDbLegacy, 1_000_000_000, 1 << 30).unwrap();
+    assert!(plan.expected_fpr < 0.4, "{plan:?}");
+}

@@ -166,10 +166,10 @@ impl FilterFile {
     }
 
     /// The native filter of whatever form, unlocked where the secret is given; a rotating one as it is now. A file that was read
-    /// is checked whole; of one that is mapped only the front, so that answers come at once.
+    /// or unpacked is checked whole; of one that is mapped only the front, so that answers come at once.
     pub fn stored(&self) -> Result<StoredFilter<&[u8]>, Failure> {
         let bytes = self.bytes.as_ref();
-        if self.geometry.is_some() || matches!(self.bytes, Bytes::Loaded(_)) {
+        if self.geometry.is_some() || !matches!(self.bytes, Bytes::Mapped(_)) {
             any::view(self.dialect, bytes, self.geometry).map_err(|e| self.refused(&e))?;
         }
         let mut stored = StoredFilter::view(bytes).map_err(|e| self.refused(&e))?;

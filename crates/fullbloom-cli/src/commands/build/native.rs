@@ -4,7 +4,7 @@ use super::{Args, Refusal, forms, summarise, warn_of_name};
 use crate::destination::Destination;
 use crate::error::Failure;
 use crate::facts::NativeFacts;
-use crate::input::{KeyFormat, Keys, threads};
+use crate::input::{Keys, threads};
 use crate::numbers;
 use crate::output;
 use crate::progress::Progress;
@@ -107,7 +107,7 @@ pub fn build(
     let mut good = match args.native.except.as_slice() {
         [] => None,
         files => {
-            let good = known_good(files, keys, args.keys.format())?;
+            let good = known_good(files, keys)?;
             if good.include(&args.output) {
                 let why = "is a file of known-good keys and would be overwritten by the filter";
                 return Err(Failure::new(args.output.display(), why).into());
@@ -186,15 +186,15 @@ pub(super) fn insert_keys(
     Ok((builder.finish(), inserted))
 }
 
-/// The known-good keys; they cannot come from the same standard input as the keys.
-fn known_good(files: &[PathBuf], keys: &Keys, format: KeyFormat) -> Result<Keys, Failure> {
+/// The known-good keys, written as the keys are; they cannot come from the same standard input.
+fn known_good(files: &[PathBuf], keys: &Keys) -> Result<Keys, Failure> {
     if keys.use_stdin() && files.iter().any(|file| file == Path::new("-")) {
         return Err(Failure::new(
             "--except",
             "standard input cannot be both the keys and the known-good keys",
         ));
     }
-    Keys::new(files, format)
+    Keys::new(files, keys.format())
 }
 
 /// Makes the exceptions: the known-good keys once, the keys once more.

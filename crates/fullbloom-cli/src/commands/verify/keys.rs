@@ -1,16 +1,16 @@
 //! A filter file asked for keys that the caller has.
 
 use super::{Args, Found};
-use crate::args::TypeArgs;
 use crate::error::Failure;
 use crate::input::{FilterFile, KeyFormat, Keys, Opened};
 use crate::progress::Progress;
 use crate::text;
 use fullbloom::any::{self, AnyGrowing};
 use fullbloom::dialect::Name;
+use fullbloom::rocksdb::{Builder, Kind, Policy};
 use fullbloom::typed::{KeyType, Value};
 use serde_json::json;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -32,9 +32,8 @@ struct Asked {
 /// Asks a filter file for all the keys, or only looks at it where none are given.
 pub fn found(path: &Path, args: &Args) -> Result<Found, Failure> {
     let geometry = args.geometry.geometry();
-    let file = FilterFile::load(path, args.dialect, geometry)?
-        .with_secret(args.secret.read()?)
-        .with_key_type(args.key_type);
+    let file = FilterFile::load(path, args.dialect, geometry)?.with_secret(args.secret.read()?);
+    let file = file.with_key_type(args.types.key_type);
     let opened = file.open()?;
     if args.keys.is_empty() {
         return Ok(tell(path, &file, &opened, None));
@@ -49,9 +48,9 @@ pub fn found(path: &Path, args: &Args) -> Result<Found, Failure> {
 fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Failure> {
     let mut asked = Asked::default();
     let sound = &file.bytes()[..opened.bytes as usize];
-    // Made anew in the same shape; not for filters that are solved for all their keys at once.
+    // Made anew in the same shape; a filter that is solved for all its keys at once, when all are there.
     let copy = || -> Option<Box<dyn AnyGrowing>> {
-        match file.dialect() {
+        match opened.filter.dialect() {
             // With the secret, which the bytes alone do not have.
             Name::Native => Some(Box::new(file.native().ok()?.into_filter().ok()?.to_owned().ok()?)),
             dialect => any::decode(dialect, sound, args.geometry.geometry()).ok().flatten(),
@@ -61,12 +60,23 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
     if let Some(anew) = &mut anew {
         anew.clear();
     }
-    let (key_type, dialect) = (args.key_type, file.dialect());
+    let mut solved = (opened.filter.dialect() == Name::RocksDbRibbon).then(ribbon).flatten();
     let format = KeyFormat { end: if args.null { 0 } else { b'\n' }, hex: args.hex, typed: None };
-    let format = TypeArgs { key_type }.apply(format, dialect)?;
-    let mut absent: HashSet<Vec<u8>> = (0..args.absent).map(|i| made_up(key_type, dialect, i)).collect();
-    let is_number = key_type.is_number();
-    let mut keys = Keys::new(&args.keys, format)?;
+    let mut keys = Keys::new(&args.keys, args.types.apply(format, file.dialect())?)?;
+    let is_number = args.types.key_type.is_number();
+    let made_up = |number| made_up(args.types.key_type, file.dialect(), number);
+    // Of made-up keys, those that the caller has are not absent. Texts among them are known by their mark and kept; any number
+    // may be one, so they are asked first, and what passed is kept until the caller's keys are known.
+    let mut not_absent = HashSet::new();
+    let mut passed: HashMap<Vec<u8>, u64> = HashMap::new();
+    if is_number {
+        for key in (0..args.absent).map(made_up) {
+            asked.absent += 1;
+            if opened.filter.may_contain(&key) {
+                *passed.entry(key).or_default() += 1;
+            }
+        }
+    }
     let progress = Progress::new("asking for keys", keys.total());
     let mut answers = Vec::new();
     keys.for_each_batch(&progress, |batch| {
@@ -77,18 +87,28 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
             asked.missing += 1;
             asked.first_missing.get_or_insert_with(|| key.to_vec());
         }
-        for key in batch.keys.iter().filter(|key| is_number || key.starts_with(MARK)) {
-            absent.remove(*key);
+        if is_number {
+            asked.absent -= batch.keys.iter().filter_map(|key| passed.remove(*key)).sum::<u64>();
+        } else {
+            let marked = batch.keys.iter().filter(|key| key.starts_with(MARK));
+            not_absent.extend(marked.map(|key| key.to_vec()));
         }
         match &mut anew {
             Some(anew) if is_number => anew.insert_numbers(batch.keys),
             Some(anew) => anew.insert_batch(batch.keys),
             None => {}
         }
+        if let Some(solved) = &mut solved {
+            solved.insert_batch(batch.keys);
+        }
         Ok(ControlFlow::Continue(()))
     })?;
-    asked.absent = absent.len() as u64;
-    asked.passed = absent.iter().filter(|key| opened.filter.may_contain(key)).count() as u64;
+    asked.passed = passed.values().sum();
+    let texts = if is_number { 0 } else { args.absent };
+    for key in (0..texts).map(made_up).filter(|key| !not_absent.contains(key)) {
+        asked.absent += 1;
+        asked.passed += u64::from(opened.filter.may_contain(&key));
+    }
     if let (Some(mut anew), Some(old)) = (anew, copy()) {
         // The same bits: as many, and nothing new when the old ones are added.
         let bits = anew.set_bits();
@@ -96,7 +116,21 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
         asked.rebuilt_identical =
             merged.is_ok().then(|| bits == opened.filter.set_bits() && bits == anew.set_bits());
     }
+    if let Some(mut solved) = solved {
+        let made = solved.finish_with_len(sound.len() as u64);
+        asked.rebuilt_identical = match made.is_ok_and(|made| made.encode() == sound) {
+            true => Some(true),
+            // The bytes depend on which key came first: others are no sign of damage while no key is missing.
+            false => (asked.missing > 0).then_some(false),
+        };
+    }
     Ok(asked)
+}
+
+/// Solves a Ribbon filter anew. Its length is taken from the file; with the most bits for each key, small ones do not become
+/// Bloom filters sooner than they did.
+fn ribbon() -> Option<Builder> {
+    Policy::new(Kind::Ribbon, 100.0).ok().map(Builder::new)
 }
 
 /// The bytes of a key that nobody has: a number where keys are numbers, which they are asked for as.
@@ -158,6 +192,9 @@ fn tell(path: &Path, file: &FilterFile, opened: &Opened<'_>, asked: Option<&Aske
                 match rebuilt {
                     Some(true) => "identical".into(),
                     Some(false) => "not identical: other bits than these keys give".into(),
+                    None if dialect == Name::RocksDbRibbon => {
+                        "not identical: other keys, or these in another order".into()
+                    }
                     None => "cannot be made anew in the same shape".into(),
                 },
             );

@@ -14,7 +14,7 @@ pub fn found(path: &Path, found: &Verification) -> Found {
     Found { json: as_json(path, found), text: as_text(path, found), is_well: found.is_sound() }
 }
 
-/// A table among others that could not be read.
+/// A table or filter among others that could not be read.
 pub fn unreadable(path: &Path, failure: &Failure) -> Found {
     let path = path.display().to_string();
     let json = json!({
