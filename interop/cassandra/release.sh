@@ -6,11 +6,11 @@ for package in java.lang java.nio java.util sun.nio.ch jdk.internal.ref jdk.inte
   opened+=(--add-opens "java.base/$package=ALL-UNNAMED" --add-exports "java.base/$package=ALL-UNNAMED")
 done
 
-# cassandra VERSION: its jars in $work/jars-RELEASE.
+# cassandra VERSION [DIRECTORY]: its jars there; in $work/jars-RELEASE unless said.
 cassandra() {
-  local version=$1 release=${1%.*}
-  [ ! -e "$work/jars-$release/cassandra-all-$version.jar" ] || return 0
-  rm -rf "$work/jars-$release"
-  mvn -q -B -f "$here/pom.xml" -Dcassandra.version="$version" \
-    org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies -DoutputDirectory="$work/jars-$release"
+  local version=$1 jars=${2:-$work/jars-${1%.*}}
+  [ ! -e "$jars/cassandra-all-$version.jar" ] || return 0
+  rm -rf "$jars"
+  mvn -q -B -f "$(dirname "${BASH_SOURCE[0]}")/pom.xml" -Dcassandra.version="$version" \
+    org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies -DoutputDirectory="$jars"
 }
