@@ -168,7 +168,10 @@ impl<T: Strategy> Dialect for Funnelled<T> {
     fn expected_fpr(&self, keys: f64) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
         match T::RANGE {
-            Some(range) => modulo_fpr(keys, range, bit_len, probes),
+            // The old strategy takes 64 bits of the hash.
+            Some(range) => {
+                sizing::combine(modulo_fpr(keys, range, bit_len, probes), sizing::collision_fpr(keys, 64))
+            }
             None => sizing::classic_fpr(keys, bit_len, probes),
         }
     }

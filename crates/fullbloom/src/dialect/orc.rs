@@ -27,7 +27,7 @@ use crate::error::{DecodeError, MergeError, SizeError};
 use crate::filter::{Dialect, Filter, Format, Insert, Size};
 use crate::hash::{murmur3_64_orc, wang64_orc};
 use crate::probe::{self, Mod32};
-use crate::sizing::{Geometry, Request, Target, classic_bits, modulo_fpr};
+use crate::sizing::{Geometry, Request, Target, classic_bits, collision_fpr, combine, modulo_fpr};
 use crate::wire::Cursor;
 use std::f64::consts::LN_2;
 use std::io;
@@ -179,7 +179,8 @@ impl Dialect for Orc {
     }
 
     fn expected_fpr(&self, keys: f64) -> f64 {
-        modulo_fpr(keys, 1 << 31, self.bit_len.divisor().into(), self.probes)
+        let spread = modulo_fpr(keys, 1 << 31, self.bit_len.divisor().into(), self.probes);
+        combine(spread, collision_fpr(keys, 64))
     }
 
     fn for_numbers(self) -> Self {

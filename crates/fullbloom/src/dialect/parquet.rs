@@ -32,7 +32,7 @@ use crate::hash::{xxh64, xxh64_chunk};
 use crate::kernel::pipeline::{Bitmap, CHUNK, Hasher, Ready};
 use crate::kernel::split::{self, SplitBlock};
 use crate::kernel::{Cpu, blocks};
-use crate::sizing::{Geometry, Request, Target, split_block_fpr};
+use crate::sizing::{Geometry, Request, Target, collision_fpr, combine, split_block_fpr};
 use crate::wire::Cursor;
 use std::io;
 use std::ops::Range;
@@ -201,7 +201,7 @@ impl Dialect for Parquet {
     }
 
     fn expected_fpr(&self, keys: f64) -> f64 {
-        split_block_fpr(keys, self.blocks.into())
+        combine(split_block_fpr(keys, self.blocks.into()), collision_fpr(keys, 64))
     }
 
     /// Exact: the mean over the blocks of the product of their words' fills.

@@ -36,7 +36,7 @@ use crate::error::{DecodeError, MergeError, SizeError};
 use crate::filter::{Dialect, Doubt, Filter, Format, Insert, Size, Weakness};
 use crate::hash::wyhash_poppy;
 use crate::probe::{self, Mod64};
-use crate::sizing::{Geometry, Request, Target, blocked_fpr, estimated_keys};
+use crate::sizing::{Geometry, Request, Target, blocked_fpr, collision_fpr, combine, estimated_keys};
 use crate::wire::Cursor;
 use std::f64::consts::LN_2;
 use std::fmt;
@@ -353,7 +353,8 @@ impl Dialect for Poppy {
             0 => 1.0,
             len => -(-keys / (8 * len) as f64).exp_m1(),
         };
-        passing * blocked_fpr(keys, self.buckets.divisor(), BUCKET as u32, self.probes)
+        let spread = passing * blocked_fpr(keys, self.buckets.divisor(), BUCKET as u32, self.probes);
+        combine(spread, collision_fpr(keys, 64))
     }
 
     fn weakness(&self) -> Option<Weakness> {

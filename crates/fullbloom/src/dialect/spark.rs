@@ -29,7 +29,10 @@ use crate::error::{DecodeError, MergeError, SizeError};
 use crate::filter::{Dialect, Format, Insert, Size, Weakness};
 use crate::hash::murmur3_32_spark;
 use crate::probe::{self, BitLen};
-use crate::sizing::{self, Geometry, Request, Target, classic_bits, estimated_keys, modulo_fill, modulo_fpr};
+use crate::sizing::{
+    Geometry, Request, Target, classic_bits, collision_fpr, combine, estimated_keys, modulo_fill, modulo_fpr,
+    stepped_fpr,
+};
 use crate::wire::Cursor;
 use std::f64::consts::LN_2;
 use std::io;
@@ -180,8 +183,12 @@ impl<V: Version> Dialect for Sketch<V> {
 
     fn fpr_of(&self, bits: &[u8]) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
-        let range = V::RANGE.unwrap_or(bit_len);
-        modulo_fill(range, bit_len, |n| count_ones(bits, n)).powf(probes.into())
+        if let Some(range) = V::RANGE {
+            return modulo_fill(range, bit_len, |n| count_ones(bits, n)).powf(probes.into());
+        }
+        let set = count_ones(bits, bit_len);
+        let keys = estimated_keys(set, bit_len, probes).unwrap_or(0.0); // of a full filter, where it is all one
+        stepped_fpr(set as f64 / bit_len as f64, keys, bit_len, probes)
     }
 
     fn keys_of(&self, bits: &[u8]) -> Option<f64> {
@@ -199,10 +206,15 @@ impl<V: Version> Dialect for Sketch<V> {
 
     fn expected_fpr(&self, keys: f64) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
-        match V::RANGE {
+        let spread = match V::RANGE {
             Some(range) => modulo_fpr(keys, range, bit_len, probes),
-            None => sizing::classic_fpr(keys, bit_len, probes),
-        }
+            // Without wrapping, positions are even steps.
+            None => {
+                let fill = -(-f64::from(probes) * keys / bit_len as f64).exp_m1();
+                stepped_fpr(fill, keys, bit_len, probes)
+            }
+        };
+        combine(spread, collision_fpr(keys, 64))
     }
 }
 

@@ -9,11 +9,11 @@ mod rate;
 
 pub use bits_per_key::MillibitsPerKey;
 pub use lines::Layout;
-pub(crate) use rate::modulo_fill;
 pub use rate::{
     blocked_fpr, classic_bits, classic_fpr, collision_fpr, combine, estimated_keys, modulo_fpr,
     split_block_fpr,
 };
+pub(crate) use rate::{modulo_fill, stepped_fpr};
 
 /// What a filter is asked to be.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -118,6 +118,41 @@ pub fn modulo_fpr(keys: f64, range: u64, bit_len: u64, probes: u32) -> f64 {
     (on_favoured * fill(rounds + 1.0) + (1.0 - on_favoured) * fill(rounds)).powf(k)
 }
 
+/// The rate when the probes of a key are `a + i·b` modulo `bit_len`, and each meets a set bit with the chance `fill`.
+///
+/// Two things make it more than `fill^k`, and they count where the array is short and the rate low: a step `b` that comes
+/// back to where it was after `d < k` probes, which is one in `bit_len / φ(d)` for every divisor `d` of `bit_len`; and an absent key
+/// with the step of one of the `keys`, or its negative, that begins `s` steps off, so that `k - s` of its bits are set for
+/// certain. For 1,000 keys made for 10^-6 both together are 40 times the rest, as measured.
+pub(crate) fn stepped_fpr(fill: f64, keys: f64, bit_len: u64, probes: u32) -> f64 {
+    if probes == 0 || bit_len == 0 {
+        return 1.0;
+    }
+    let m = bit_len as f64;
+    let all = fill.powf(probes.into());
+    let beyond = |set: u32| fill.powf(set.into()) - all;
+    // Some sizes ask for a billion probes; what the later ones add is nothing.
+    let probes = probes.min(1024);
+    let short: f64 =
+        (1..probes).filter(|d| bit_len.is_multiple_of((*d).into())).map(|d| totient(d) / m * beyond(d)).sum();
+    let shifted = beyond(0) + 2.0 * (1..probes).map(beyond).sum::<f64>();
+    (all + short + 2.0 * keys / m / m * shifted).min(1.0)
+}
+
+/// How many numbers up to `n` have no divisor in common with it.
+fn totient(n: u32) -> f64 {
+    let (mut rest, mut count) = (n, n);
+    for p in 2..=n {
+        if rest.is_multiple_of(p) {
+            count -= count / p;
+            while rest.is_multiple_of(p) {
+                rest /= p;
+            }
+        }
+    }
+    f64::from(count)
+}
+
 /// Bits for `keys` keys at this rate with the best number of probes: `-n·ln(p) / ln(2)^2`, truncated as the JVM
 /// converts a double, saturated.
 ///
@@ -198,6 +233,32 @@ mod tests {
                 for k in [0, 1, 6, 30] {
                     let rate = blocked_fpr(n, blocks, 512, k);
                     assert!((0.0..=1.0).contains(&rate), "{n} {blocks} {k}: {rate}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn steps_that_come_back_and_steps_that_are_shared_are_counted() {
+        // Measured with 5,000,000 absent keys: libbloom 2.0 and Spark's second version.
+        for (keys, bit_len, probes, measured) in [
+            (1000.0, 28_755, 20, 4.06e-5),
+            (1000.0, 28_800, 20, 5.8e-5),
+            (1000.0, 19_170, 14, 1.946e-4),
+            (1000.0, 19_200, 13, 1.816e-4),
+        ] {
+            let fill = -(-f64::from(probes) * keys / bit_len as f64).exp_m1();
+            let rate = stepped_fpr(fill, keys, bit_len, probes);
+            assert!((rate / measured - 1.0).abs() < 0.1, "{keys} {bit_len} {probes}: {rate} {measured}");
+        }
+        for (n, coprime) in [(1, 1.0), (2, 1.0), (9, 6.0), (10, 4.0), (97, 96.0), (210, 48.0)] {
+            assert_eq!(totient(n), coprime, "{n}");
+        }
+        for fill in [0.0, 1e-300, 0.5, 1.0] {
+            for (bit_len, probes) in [(0, 0), (1, 1), (1, 255), (64, 7), (1 << 40, u32::MAX)] {
+                for keys in [0.0, 1.0, 1e18] {
+                    let rate = stepped_fpr(fill, keys, bit_len, probes);
+                    assert!((0.0..=1.0).contains(&rate), "{fill} {bit_len} {probes} {keys}: {rate}");
                 }
             }
         }

@@ -5,7 +5,7 @@
 //! `2^e`, and only `odd` positions are left for each to differ in. If `odd` is 1, keys of one class have the same bits: a filter
 //! made for 0.004 % errs at 19 %.
 
-use crate::sizing::classic_fpr;
+use crate::sizing::{classic_fpr, collision_fpr, combine};
 
 /// From this odd part on the classic rate is right to within a few percent.
 const ORDINARY: u64 = 4096;
@@ -28,7 +28,7 @@ pub(super) fn collapses(bit_len: u64) -> bool {
 /// neighbouring positions share all but one of those classes. So the mean of the product over the cells of their fills, with as many
 /// keys in each class as Poisson's law gives.
 pub(super) fn expected_fpr(keys: f64, bit_len: u64, probes: u32) -> f64 {
-    let classic = classic_fpr(keys, bit_len, probes);
+    let classic = combine(classic_fpr(keys, bit_len, probes), collision_fpr(keys, 64));
     if !collapses(bit_len) || probes == 0 {
         return classic;
     }

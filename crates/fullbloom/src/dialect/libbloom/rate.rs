@@ -4,11 +4,11 @@
 //! spread as a trapezoid over `[0, (i+1)·2^32)`; a small array folds it many times and nothing shows, a large one
 //! hardly folds it: some bits are met often, the last ones never. Promised 0.01, measured 0.0118 at 10^9 keys.
 
-use crate::sizing::classic_fpr;
+use crate::sizing::{collision_fpr, combine, stepped_fpr};
 
 const RANGE: f64 = 4_294_967_296.0;
 
-/// Below this the folded density is flat to within a few percent and the classic formula is right.
+/// Below this the folded density is flat to within a few percent and the formula for steps is right.
 const UNEVEN_FROM: u64 = 1 << 28;
 
 /// Cells the array is divided into, and steps along each of the two hashes.
@@ -21,7 +21,8 @@ const FLAT_FROM: f64 = 64.0;
 /// The expected rate with `keys` keys in `bit_len` bits.
 pub(super) fn expected_fpr(keys: f64, bit_len: u64, probes: u32) -> f64 {
     if !is_uneven(bit_len, probes) {
-        return classic_fpr(keys, bit_len, probes);
+        let fill = -(-f64::from(probes) * keys / bit_len as f64).exp_m1();
+        return combine(stepped_fpr(fill, keys, bit_len, probes), collision_fpr(keys, 64));
     }
     let m = bit_len as f64;
     let fills: Vec<f64> =
@@ -40,7 +41,7 @@ pub(super) fn expected_fpr(keys: f64, bit_len: u64, probes: u32) -> f64 {
             sum += product;
         }
     }
-    sum / (STEPS * STEPS) as f64
+    combine(sum / (STEPS * STEPS) as f64, collision_fpr(keys, 64))
 }
 
 /// Whether the array is long enough for the unevenness to show.

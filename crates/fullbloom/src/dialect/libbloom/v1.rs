@@ -7,7 +7,7 @@ use crate::filter::{Dialect, Filter, Format, Insert, Size, View};
 #[cfg(target_arch = "x86_64")]
 use crate::kernel::gather;
 use crate::probe::{self, Mod32};
-use crate::sizing::{Geometry, Request, Target, modulo_fpr};
+use crate::sizing::{Geometry, Request, Target, collision_fpr, combine, modulo_fpr};
 use std::io;
 use std::ops::Range;
 
@@ -98,7 +98,7 @@ impl Dialect for Libbloom1 {
     }
 
     fn expected_fpr(&self, keys: f64) -> f64 {
-        modulo_fpr(keys, 1 << 32, self.bit_len.into(), self.probes)
+        combine(modulo_fpr(keys, 1 << 32, self.bit_len.into(), self.probes), collision_fpr(keys, 64))
     }
 
     fn byte_len(&self) -> u64 {
