@@ -98,7 +98,7 @@ impl TypeArgs {
 }
 
 /// Reads a type of keys; help and completions list them.
-pub fn key_type() -> impl TypedValueParser<Value = KeyType> {
+fn key_type() -> impl TypedValueParser<Value = KeyType> {
     let about = |known: KeyType| match known {
         KeyType::Bytes => "bytes as they are",
         KeyType::Text => "text in UTF-8",

@@ -1,7 +1,6 @@
 //! A filter file asked for keys that the caller has.
 
 use super::{Args, Found};
-use crate::args::TypeArgs;
 use crate::error::Failure;
 use crate::input::{FilterFile, KeyFormat, Keys, Opened};
 use crate::progress::Progress;
@@ -11,9 +10,9 @@ use fullbloom::dialect::Name;
 use fullbloom::rocksdb::{Builder, Kind, Policy};
 use fullbloom::typed::{KeyType, Value};
 use serde_json::json;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::path::Path;
 
 /// What every made-up key begins with that is not a number; it is text, because some dialects take nothing else.
@@ -33,9 +32,8 @@ struct Asked {
 /// Asks a filter file for all the keys, or only looks at it where none are given.
 pub fn found(path: &Path, args: &Args) -> Result<Found, Failure> {
     let geometry = args.geometry.geometry();
-    let file = FilterFile::load(path, args.dialect, geometry)?
-        .with_secret(args.secret.read()?)
-        .with_key_type(args.key_type);
+    let file = FilterFile::load(path, args.dialect, geometry)?.with_secret(args.secret.read()?);
+    let file = file.with_key_type(args.types.key_type);
     let opened = file.open()?;
     if args.keys.is_empty() {
         return Ok(tell(path, &file, &opened, None));
@@ -63,16 +61,22 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
         anew.clear();
     }
     let mut solved = (opened.filter.dialect() == Name::RocksDbRibbon).then(ribbon).flatten();
-    let (key_type, dialect) = (args.key_type, file.dialect());
     let format = KeyFormat { end: if args.null { 0 } else { b'\n' }, hex: args.hex, typed: None };
-    let format = TypeArgs { key_type }.apply(format, dialect)?;
-    let is_number = key_type.is_number();
-    // A text that was made up shows its mark; a number does not, so that all of them are kept.
-    let made_up = |range: Range<u64>| range.map(|i| made_up(key_type, dialect, i));
-    let (kept, later) = if is_number { (0..args.absent, 0..0) } else { (0..0, 0..args.absent) };
-    let mut absent: HashSet<Vec<u8>> = made_up(kept).collect();
+    let mut keys = Keys::new(&args.keys, args.types.apply(format, file.dialect())?)?;
+    let is_number = args.types.key_type.is_number();
+    let made_up = |number| made_up(args.types.key_type, file.dialect(), number);
+    // Of made-up keys, those that the caller has are not absent. Texts among them are known by their mark and kept; any number
+    // may be one, so they are asked first, and what passed is kept until the caller's keys are known.
     let mut not_absent = HashSet::new();
-    let mut keys = Keys::new(&args.keys, format)?;
+    let mut passed: HashMap<Vec<u8>, u64> = HashMap::new();
+    if is_number {
+        for key in (0..args.absent).map(made_up) {
+            asked.absent += 1;
+            if opened.filter.may_contain(&key) {
+                *passed.entry(key).or_default() += 1;
+            }
+        }
+    }
     let progress = Progress::new("asking for keys", keys.total());
     let mut answers = Vec::new();
     keys.for_each_batch(&progress, |batch| {
@@ -84,11 +88,10 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
             asked.first_missing.get_or_insert_with(|| key.to_vec());
         }
         if is_number {
-            for key in batch.keys {
-                absent.remove(*key);
-            }
+            asked.absent -= batch.keys.iter().filter_map(|key| passed.remove(*key)).sum::<u64>();
         } else {
-            not_absent.extend(batch.keys.iter().filter(|key| key.starts_with(MARK)).map(|key| key.to_vec()));
+            let marked = batch.keys.iter().filter(|key| key.starts_with(MARK));
+            not_absent.extend(marked.map(|key| key.to_vec()));
         }
         match &mut anew {
             Some(anew) if is_number => anew.insert_numbers(batch.keys),
@@ -100,8 +103,9 @@ fn ask(file: &FilterFile, opened: &Opened<'_>, args: &Args) -> Result<Asked, Fai
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    let later = made_up(later).filter(|key| !not_absent.contains(key));
-    for key in absent.into_iter().chain(later) {
+    asked.passed = passed.values().sum();
+    let texts = if is_number { 0 } else { args.absent };
+    for key in (0..texts).map(made_up).filter(|key| !not_absent.contains(key)) {
         asked.absent += 1;
         asked.passed += u64::from(opened.filter.may_contain(&key));
     }

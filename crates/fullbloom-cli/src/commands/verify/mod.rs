@@ -3,7 +3,7 @@
 mod keys;
 mod table;
 
-use crate::args;
+use crate::args::{self, TypeArgs};
 use crate::cassandra;
 use crate::database;
 use crate::directory::{self, Kind};
@@ -19,7 +19,6 @@ use fullbloom::any;
 use fullbloom::cassandra::Descriptor;
 use fullbloom::dialect::Name;
 use fullbloom::file::Mapped;
-use fullbloom::typed::KeyType;
 use fullbloom_table::PrefixExtractor;
 use fullbloom_table::cassandra::{pool, verify};
 use fullbloom_table::database::DatabaseTable;
@@ -44,6 +43,7 @@ Examples:
   fullbloom verify keys.bloom --keys keys.txt
   fullbloom verify ids.sketch --keys ids.txt --key-type long
   fullbloom verify --json db/*.sst")]
+#[command(mut_arg("key_type", |key_type| key_type.requires("keys")))]
 pub struct Args {
     /// Tables, Filter.db of sstables, directories of them, and other filter files
     #[arg(required = true, value_name = "TABLE|FILTER|DIR")]
@@ -69,10 +69,8 @@ pub struct Args {
     #[arg(short = '0', long, requires = "keys")]
     null: bool,
 
-    /// What the keys in the key files are, hashed as the filter's system hashes such values
-    #[arg(long, value_name = "T", value_parser = args::key_type(), default_value = "bytes", requires = "keys",
-          conflicts_with = "hex")]
-    key_type: KeyType,
+    #[command(flatten)]
+    types: TypeArgs,
 
     /// The dialect of filter files, where their names and bytes do not tell
     #[arg(long, value_name = "D", value_parser = args::dialect())]
