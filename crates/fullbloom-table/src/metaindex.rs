@@ -24,6 +24,11 @@ impl FilterLayout {
         (FilterLayout::PerBlock, "filter."),
     ];
 
+    /// All layouts.
+    pub(crate) fn all() -> impl Iterator<Item = FilterLayout> {
+        Self::SEARCHED.into_iter().map(|(layout, _)| layout)
+    }
+
     /// What the metaindex writes before the policy's name.
     pub fn prefix(self) -> &'static str {
         Self::SEARCHED.iter().find(|(layout, _)| *layout == self).map_or("", |(_, prefix)| prefix)

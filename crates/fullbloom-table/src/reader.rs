@@ -287,6 +287,14 @@ impl<S: Source> Table<S> {
 
     /// A block and its trailer as they are in the file; the checksum fits.
     fn read_stored(&self, handle: Handle, role: Role) -> Result<Cow<'_, [u8]>, Problem> {
+        let stored = self.read_raw(handle, role)?;
+        if !self.options.skip_checksums {
+            self.check(&stored, handle.offset, role)?;
+        }
+        Ok(stored)
+    }
+
+    fn read_raw(&self, handle: Handle, role: Role) -> Result<Cow<'_, [u8]>, Problem> {
         let Handle { offset, size } = handle;
         handle.end(role.as_str(), self.footer.offset)?;
         let limit = self.options.limits.block_len;
@@ -298,10 +306,16 @@ impl<S: Source> Table<S> {
         let stored = stored.map_err(|cause| Problem::Io { action: "read a block", at: offset, cause })?;
         self.reads.add(role, 1);
         self.bytes_read.add(role, len as u64);
-        if !self.options.skip_checksums {
-            self.check(&stored, offset, role)?;
-        }
         Ok(stored)
+    }
+
+    /// A block as it is in the file, whatever its checksum says; `None` unless it is stored plain.
+    pub(crate) fn read_damaged(&self, handle: Handle, role: Role) -> Result<Option<Vec<u8>>, Problem> {
+        let mut stored = self.read_raw(handle, role)?.into_owned();
+        let size = handle.size as usize; // it was read, so it fits
+        let is_plain = stored[size] == 0;
+        stored.truncate(size);
+        Ok(is_plain.then_some(stored))
     }
 
     fn check(&self, stored: &[u8], offset: u64, role: Role) -> Result<(), Problem> {
@@ -316,6 +330,10 @@ impl<S: Source> Table<S> {
             return Ok(());
         }
         Err(Problem::Checksum { of: role.as_str(), at: offset, stored: expected, computed })
+    }
+
+    pub(crate) fn source(&self) -> &S {
+        &self.source
     }
 
     pub(crate) fn error(&self, problem: Problem) -> TableError {

@@ -75,7 +75,7 @@ impl<S: Source> Table<S> {
 }
 
 /// Which rules can differ for a filter: those about prefixes.
-fn candidates<S: Source>(filter: &TableFilter<'_, S>) -> &'static [Rules] {
+pub(crate) fn candidates<S: Source>(filter: &TableFilter<'_, S>) -> &'static [Rules] {
     match filter.holds().prefixes {
         Some(_) => &[Rules::Since9_6, Rules::UpTo9_4, Rules::Of9_5],
         None => &[Rules::Since9_6],
@@ -120,7 +120,11 @@ fn full<S: Source>(
 
 /// What may have been asked for. A Ribbon filter says so; a Bloom filter in a table of the Ribbon policy is a small
 /// Ribbon filter that became one, or what the policy gives a flushed table.
-fn dialects_of<S: Source>(table: &Table<S>, family: Family, contents: &[&[u8]]) -> &'static [Name] {
+pub(crate) fn dialects_of<S: Source>(
+    table: &Table<S>,
+    family: Family,
+    contents: &[&[u8]],
+) -> &'static [Name] {
     let mut found: &[Name] = &[];
     for content in contents {
         match Content::read(content, family) {
@@ -138,15 +142,16 @@ fn dialects_of<S: Source>(table: &Table<S>, family: Family, contents: &[&[u8]]) 
     if ribbon && found == [Name::RocksDb] { &[Name::RocksDb, Name::RocksDbRibbon] } else { found }
 }
 
+/// A full filter, or the partitions, of a table.
 #[derive(Default)]
-struct Walked {
-    contents: Vec<Vec<u8>>,
+pub(crate) struct Walked {
+    pub(crate) contents: Vec<Vec<u8>>,
     /// Entries of each filter.
-    counts: Vec<u64>,
+    pub(crate) counts: Vec<u64>,
 }
 
 /// Builds all filters of the table, cut where the stored ones are.
-fn walk_full<S: Source>(
+pub(crate) fn walk_full<S: Source>(
     table: &Table<S>,
     filter: &TableFilter<'_, S>,
     stored: &[(Vec<u8>, Vec<u8>)],
@@ -193,7 +198,7 @@ fn walk_full<S: Source>(
 }
 
 /// Bits per key that give these lengths and probes, one for each way they can be told apart; few.
-fn possible_bits(dialect: Name, family: Family, contents: &[&[u8]], counts: &[u64]) -> Vec<f64> {
+pub(crate) fn possible_bits(dialect: Name, family: Family, contents: &[&[u8]], counts: &[u64]) -> Vec<f64> {
     // Ten, then whole numbers, then tenths, then hundredths, as people choose them.
     let whole = [10].into_iter().chain((1..=100).filter(|n| *n != 10)).map(f64::from);
     let tenths = (10..=1000).filter(|n| n % 10 != 0).map(|n| f64::from(n) / 10.0);
@@ -254,30 +259,48 @@ fn per_block<S: Source>(
 ) -> Result<Rebuilt, TableError> {
     let Some(stored) = filter.block()? else { return Ok(Rebuilt::Nothing) };
     let dialect = if family == Family::LevelDb { Name::LevelDb } else { Name::RocksDbBlock };
-    let block = PerBlock::new(&stored, family);
-    let probes = block.filters().find_map(|filter| filter.last().copied());
-    // Probes are bits per key times 0.69, cut off: two settings at most give the same, until they stop at 30.
-    let fits = |bits: &u32| {
-        let expected = ((f64::from(*bits) * 0.69) as u8).clamp(1, 30);
-        probes.is_none_or(|probes| probes == expected)
-    };
-    for bits in (1..=100u32).filter(fits) {
-        let policy = Policy::new(dialect, bits.into()).map_err(Problem::from)?;
-        let options = FilterOptions { holds: filter.holds(), ..FilterOptions::new(policy) };
-        let mut builder = FilterBlockBuilder::new(options).map_err(Problem::from)?;
-        builder.start_block(0)?;
-        let mut blocks = table.data_blocks()?;
-        while let Some(handle) = blocks.advance()? {
-            let contents = table.block(handle, Role::Data).map_err(|problem| table.error(problem))?;
-            let mut entries = contents.entries();
-            while entries.advance().map_err(|problem| table.error(problem))? {
-                builder.add(table.filter_key_of(entries.key()))?;
-            }
-            builder.start_block(handle.offset + handle.size + TRAILER_LEN)?;
-        }
-        if matches!(builder.finish()?, Finished::Block(rebuilt) if rebuilt == *stored) {
+    for bits in possible_bits_per_block(&stored, family) {
+        let (rebuilt, _) = walk_per_block(table, filter, dialect, bits.into())?;
+        if rebuilt == *stored {
             return Ok(Rebuilt::Identical { bits_per_key: bits.into(), rules: None });
         }
     }
     Ok(Rebuilt::Differs)
+}
+
+/// Bits per key that give the probes of a per-block filter block: bits per key times 0.69, cut off, so two settings at most give
+/// the same, until they stop at 30.
+pub(crate) fn possible_bits_per_block(stored: &[u8], family: Family) -> impl Iterator<Item = u32> {
+    let probes = PerBlock::new(stored, family).filters().find_map(|filter| filter.last().copied());
+    (1..=100u32).filter(move |bits| {
+        let expected = ((f64::from(*bits) * 0.69) as u8).clamp(1, 30);
+        probes.is_none_or(|probes| probes == expected)
+    })
+}
+
+/// Builds the per-block filter block of the table; empty without keys. And how many entries it has.
+pub(crate) fn walk_per_block<S: Source>(
+    table: &Table<S>,
+    filter: &TableFilter<'_, S>,
+    dialect: Name,
+    bits_per_key: f64,
+) -> Result<(Vec<u8>, u64), TableError> {
+    let policy = Policy::new(dialect, bits_per_key).map_err(Problem::from)?;
+    let options = FilterOptions { holds: filter.holds(), ..FilterOptions::new(policy) };
+    let mut builder = FilterBlockBuilder::new(options).map_err(Problem::from)?;
+    builder.start_block(0)?;
+    let mut blocks = table.data_blocks()?;
+    while let Some(handle) = blocks.advance()? {
+        let contents = table.block(handle, Role::Data).map_err(|problem| table.error(problem))?;
+        let mut entries = contents.entries();
+        while entries.advance().map_err(|problem| table.error(problem))? {
+            builder.add(table.filter_key_of(entries.key()))?;
+        }
+        builder.start_block(handle.offset + handle.size + TRAILER_LEN)?;
+    }
+    let entries = builder.entries();
+    match builder.finish()? {
+        Finished::Block(block) => Ok((block, entries)),
+        Finished::None | Finished::Partitions(_) => Ok((Vec::new(), entries)),
+    }
 }

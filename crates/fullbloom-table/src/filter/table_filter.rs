@@ -157,6 +157,17 @@ impl<'t, S: Source> TableFilter<'t, S> {
         &self,
         mut visit: impl FnMut(&[u8], Handle, &[u8]) -> Result<(), TableError>,
     ) -> Result<(), TableError> {
+        self.for_each_handle(|key, partition| {
+            let bytes = self.table.fetch(partition, Role::FilterPartition);
+            visit(key, partition, &bytes.map_err(|problem| self.table.error(problem))?)
+        })
+    }
+
+    /// Where the partitions of a partitioned filter are, each with its key in the top-level index.
+    pub(crate) fn for_each_handle(
+        &self,
+        mut visit: impl FnMut(&[u8], Handle) -> Result<(), TableError>,
+    ) -> Result<(), TableError> {
         let Some(FilterEntry { layout: FilterLayout::Partitioned, handle, .. }) = self.entry else {
             return Ok(());
         };
@@ -168,8 +179,7 @@ impl<'t, S: Source> TableFilter<'t, S> {
             let partition = partitions.handle();
             let limit = self.table.footer().offset;
             earliest = in_order(partition, earliest, Role::FilterPartition, limit).map_err(fail)?;
-            let bytes = self.table.fetch(partition, Role::FilterPartition).map_err(fail)?;
-            visit(partitions.key(), partition, &bytes)?;
+            visit(partitions.key(), partition)?;
         }
         Ok(())
     }

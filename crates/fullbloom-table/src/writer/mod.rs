@@ -27,6 +27,7 @@ use crate::metaindex::FilterLayout;
 use index::IndexBuilder;
 use properties::Summary;
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::io::Write;
 
 /// Writes one table.
@@ -300,7 +301,7 @@ impl<W: Write> TableWriter<W> {
         Ok(tail)
     }
 
-    fn finish_leveldb(&mut self, mut tail: Tail) -> Result<Footer, Problem> {
+    fn finish_leveldb(&mut self, tail: Tail) -> Result<Footer, Problem> {
         let metaindex = tail.encode_metaindex(self.options.restart_interval);
         let metaindex = self.out.block(&metaindex, self.options.compression)?;
         let index = self.index.finish(&mut self.out, self.options.compression)?;
@@ -345,21 +346,31 @@ struct Tail {
 }
 
 impl Tail {
-    fn encode_metaindex(&mut self, restart_interval: u32) -> Vec<u8> {
-        self.metaindex.sort_by(|(a, _), (b, _)| a.cmp(b));
-        let mut block = BlockBuilder::new(restart_interval);
-        for (name, handle) in &self.metaindex {
-            let mut value = Vec::new();
-            handle.encode(&mut value);
-            block.add(name.as_bytes(), &value);
-        }
-        block.finish()
+    fn encode_metaindex(self, restart_interval: u32) -> Vec<u8> {
+        encode_metaindex(
+            self.metaindex.into_iter().map(|(name, handle)| (name.into_bytes(), handle)),
+            restart_interval,
+        )
     }
+}
+
+/// The metaindex of these blocks, in the order of their names.
+pub(crate) fn encode_metaindex(
+    named: impl IntoIterator<Item = (Vec<u8>, Handle)>,
+    restart_interval: u32,
+) -> Vec<u8> {
+    let mut block = BlockBuilder::new(restart_interval);
+    for (name, handle) in named.into_iter().collect::<BTreeMap<_, _>>() {
+        let mut value = Vec::new();
+        handle.encode(&mut value);
+        block.add(&name, &value);
+    }
+    block.finish()
 }
 
 /// The file being written: blocks with their trailers.
 #[derive(Debug)]
-struct Output<W> {
+pub(crate) struct Output<W> {
     out: W,
     offset: u64,
     checksum: Checksum,
@@ -369,7 +380,18 @@ struct Output<W> {
 }
 
 impl<W: Write> Output<W> {
-    fn write(&mut self, bytes: &[u8]) -> Result<(), Problem> {
+    /// Goes on with a table that was written up to its footer, which comes in `out` again.
+    pub(crate) fn behind(footer: &Footer, out: W) -> Output<W> {
+        let Footer { checksum, format_version: version, base_context_checksum: base, offset, .. } = *footer;
+        Output { out, offset, checksum, base: (base != 0).then_some(base), version }
+    }
+
+    /// Bytes of the file so far.
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), Problem> {
         let at = self.offset;
         self.out.write_all(bytes).map_err(|cause| Problem::Io { action: "write", at, cause })?;
         self.offset += bytes.len() as u64;
@@ -385,7 +407,7 @@ impl<W: Write> Output<W> {
     }
 
     /// Writes a block, compressed if that pays, and its trailer.
-    fn block(&mut self, plain: &[u8], compression: Compression) -> Result<Handle, Problem> {
+    pub(crate) fn block(&mut self, plain: &[u8], compression: Compression) -> Result<Handle, Problem> {
         self.choose_base(plain);
         let packed = compress(compression, plain, self.version);
         let (stored, kind) = match &packed {
@@ -393,12 +415,23 @@ impl<W: Write> Output<W> {
             None => (plain, 0),
         };
         let handle = Handle { offset: self.offset, size: stored.len() as u64 };
-        let modifier = modifier(self.base.unwrap_or(0), self.offset);
-        let checksum = self.checksum.of(stored, kind).wrapping_add(modifier);
         self.write(stored)?;
-        let mut trailer = [kind; TRAILER_LEN as usize];
-        trailer[1..].copy_from_slice(&checksum.to_le_bytes());
+        let trailer = trailer(self.checksum, self.base.unwrap_or(0), handle.offset, stored, kind);
         self.write(&trailer)?;
         Ok(handle)
     }
+}
+
+/// What follows a block at this place of a file.
+pub(crate) fn trailer(
+    checksum: Checksum,
+    base: u32,
+    offset: u64,
+    stored: &[u8],
+    kind: u8,
+) -> [u8; TRAILER_LEN as usize] {
+    let sum = checksum.of(stored, kind).wrapping_add(modifier(base, offset));
+    let mut trailer = [kind; TRAILER_LEN as usize];
+    trailer[1..].copy_from_slice(&sum.to_le_bytes());
+    trailer
 }
