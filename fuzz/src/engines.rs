@@ -3,7 +3,7 @@
 use fullbloom_table::cassandra::{bti, index, statistics, toc};
 use fullbloom_table::filter::{Family, PartitionedBlock, PerBlock, Question};
 use fullbloom_table::manifest::Manifest;
-use fullbloom_table::{Limits, PrefixExtractor, Table, TableOptions};
+use fullbloom_table::{FilterSize, Limits, PrefixExtractor, Table, TableOptions};
 
 /// Compressed blocks may be this large in the fuzzed tables; a few are held at a time.
 const BLOCK_LEN: u64 = 1 << 20;
@@ -28,6 +28,17 @@ pub fn table(data: &[u8]) {
     }
     let _ = table.verify(10);
     let _ = table.rebuild_filter();
+    for size in [FilterSize::AsBefore, FilterSize::BitsPerKey(10.0)] {
+        let Ok(filter) = table.make_filter(size) else { continue };
+        let mut written = Vec::new();
+        if table.write_with(&filter, &mut written).is_ok() {
+            assert_eq!(
+                written.len() == data.len(),
+                filter.fits_in_place(),
+                "in place, and only there, nothing moves"
+            );
+        }
+    }
 }
 
 /// Filter blocks by themselves: the first byte says how they are read.

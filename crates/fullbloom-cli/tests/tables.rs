@@ -198,3 +198,67 @@ fn absent_keys_are_rejected_at_the_promised_rate() {
     let passed: u64 = run(&["check", "-c", &table], absent.as_bytes()).text().trim().parse().unwrap();
     assert!((100..320).contains(&passed), "{passed} of 20,000 at about one per cent");
 }
+
+#[test]
+fn a_damaged_filter_is_mended_in_its_table_and_the_old_table_kept() {
+    for name in ["r783_full_fv5_zlib.sst", "r783_part_fv5_restart3.sst", "r783_ribbon_fv5_lz4.sst"] {
+        let dir = Dir::new();
+        let sound = std::fs::read(path(&format!("tables/{name}"))).unwrap();
+        let table = Table::new(&sound[..], TableOptions::default()).unwrap();
+        let mut at = table.metaindex().filter.as_ref().unwrap().handle;
+        let mut last = |handle| at = handle;
+        let filter = table.filter().unwrap();
+        filter
+            .for_each_partition(|_, handle, _| {
+                last(handle);
+                Ok(())
+            })
+            .unwrap();
+        let mut damaged = sound.clone();
+        damaged[at.offset as usize] ^= 0x10;
+        let file = dir.file(name, damaged.clone());
+        run(&["verify", &file], b"").exits(2);
+        assert_eq!(run(&["rebuild", "--damaged", "--dry-run", &file], b"").exits(0).err, "");
+        assert_eq!(std::fs::read(&file).unwrap(), damaged, "a dry run changes nothing");
+        let told = run(&["rebuild", "--damaged", "--json", &file], b"").exits(0).json();
+        let told = &told["tables"][0];
+        assert_eq!((&told["same_length"], told["problem"].is_string()), (&json!(true), true), "{told}");
+        assert!(std::fs::read(&file).unwrap() == sound, "{name}");
+        assert!(std::fs::read(told["backup"].as_str().unwrap()).unwrap() == damaged, "{name}");
+        run(&["verify", &file], b"").exits(0);
+        let again = run(&["rebuild", "--damaged", &file], b"").exits(1);
+        assert_eq!(again.text(), "nothing to make anew\n");
+    }
+}
+
+#[test]
+fn a_filter_of_another_size_is_written_with_its_table_elsewhere_and_never_in_place() {
+    let dir = Dir::new();
+    let sound = std::fs::read(path("tables/r783_full_fv5_zlib.sst")).unwrap();
+    let file = dir.file("a.sst", sound.clone());
+    let refused =
+        run(&["rebuild", "--bits-per-key", "20", &file], b"").fails_with("knows how long its table is");
+    assert!(refused.err.contains("hint: -o DIR"), "{}", refused.err);
+    assert!(std::fs::read(&file).unwrap() == sound);
+    let out = dir.arg("out");
+    let told = run(&["rebuild", "--bits-per-key", "20", &file, "-o", &out], b"").exits(0);
+    assert!(
+        told.text().contains("rocksdb full") && told.text().contains("20 bits per key"),
+        "{}",
+        told.text()
+    );
+    let new = format!("{out}/a.sst");
+    run(&["verify", &new], b"").exits(0);
+    let seen = run(&["inspect", "--json", &new], b"").exits(0).json();
+    assert!((seen["filters"][0]["bits_per_key"].as_f64().unwrap() - 20.0).abs() < 1.0, "{seen}");
+    // A table without a filter gets one.
+    let none = path("tables/r783_nofilter.sst");
+    run(&["rebuild", &none, "-o", &out], b"").fails_with("has no filter");
+    run(&["rebuild", &none, "--fpr", "0.01", "-o", &out], b"").exits(0);
+    let seen = run(&["inspect", "--json", &format!("{out}/r783_nofilter.sst")], b"").exits(0).json();
+    assert_eq!(
+        (&seen["filters"][0]["kind"], &seen["filters"][0]["dialect"]),
+        (&json!("full"), &json!("rocksdb"))
+    );
+    run(&["rebuild", &file, &file, "-o", &out], b"").fails_with("under the same name");
+}

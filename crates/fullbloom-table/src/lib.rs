@@ -55,6 +55,7 @@ mod properties;
 mod reader;
 mod rebuild;
 mod refilter;
+pub mod replace;
 mod role;
 mod separator;
 mod source;

@@ -71,7 +71,7 @@ pub struct Metaindex {
 }
 
 /// Policy names are short; a longer one is not kept.
-const LONGEST_NAME: usize = 256;
+pub(crate) const LONGEST_NAME: usize = 256;
 
 impl Metaindex {
     pub(crate) fn decode(block: &Block<impl AsRef<[u8]>>) -> Result<Metaindex, Problem> {

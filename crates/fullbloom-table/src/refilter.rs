@@ -18,7 +18,7 @@ use crate::filter::build::Rules;
 use crate::filter::{Family, PerBlock, Policy, TableFilter};
 use crate::footer::Footer;
 use crate::handle::{Handle, TRAILER_LEN};
-use crate::metaindex::FilterLayout;
+use crate::metaindex::{FilterLayout, LONGEST_NAME};
 use crate::reader::Table;
 use crate::rebuild::{
     candidates, dialects_of, possible_bits, possible_bits_per_block, walk_full, walk_per_block,
@@ -56,6 +56,8 @@ pub struct NewFilter {
     /// The keys of the partitions in the index over them.
     keys: Vec<Vec<u8>>,
     entries: u64,
+    /// Bytes of the old ones.
+    old_len: Option<u64>,
     /// Where the old ones are, if the new ones are as long.
     places: Option<Vec<Handle>>,
 }
@@ -84,6 +86,11 @@ impl NewFilter {
     /// Bytes of it, without the index over partitions.
     pub fn byte_len(&self) -> u64 {
         self.contents.iter().map(|content| content.len() as u64).sum()
+    }
+
+    /// As many of the old one; `None` if there was none.
+    pub fn old_byte_len(&self) -> Option<u64> {
+        self.old_len
     }
 
     /// Whether it takes the place of the old one, so that the file keeps its length.
@@ -293,6 +300,7 @@ impl<S: Source> Table<S> {
             contents,
             keys: old.map_or_else(Vec::new, |old| old.stored.iter().map(|(key, _)| key.clone()).collect()),
             entries,
+            old_len: old.map(|old| old.handles.iter().map(|handle| handle.size).sum()),
             places: places.map(|old| old.handles.clone()),
         })
     }
@@ -369,12 +377,17 @@ impl<S: Source> Table<S> {
         Ok(out.offset())
     }
 
-    /// Everything that the metaindex leads to.
+    /// Everything that the metaindex leads to. Engines name a dozen blocks; a file that names thousands, or by long names that
+    /// share their beginnings, could take more memory than it has bytes.
     fn named_blocks(&self) -> Result<BTreeMap<Vec<u8>, Handle>, Problem> {
+        const MOST: usize = 1000;
         let block = self.block(self.footer().metaindex, Role::Metaindex)?;
         let mut named = BTreeMap::new();
         let mut entries = block.entries();
         while entries.advance()? {
+            if named.len() == MOST || entries.key().len() > LONGEST_NAME {
+                return Err(Problem::Input { why: "the metaindex names more than engines write" });
+            }
             let handle = Handle::decode(&mut Cursor::new(entries.value(), block.at()))?;
             named.insert(entries.key().to_vec(), handle);
         }
@@ -382,27 +395,37 @@ impl<S: Source> Table<S> {
     }
 
     /// The properties with what they say of the filter; `None` where there are none.
+    ///
+    /// They are copied one by one: names share their beginnings, so that all of them could be far larger than the block.
     fn properties_with(&self, filter: &NewFilter, len: u64) -> Result<Option<Vec<u8>>, Problem> {
-        let Some(mut entries) = self.properties().entries() else { return Ok(None) };
-        let mut all = BTreeMap::new();
-        while entries.advance()? {
-            all.insert(entries.key().to_vec(), entries.value().to_vec());
-        }
+        let properties = self.properties();
+        let Some(mut entries) = properties.entries() else { return Ok(None) };
         let number = |value: u64| {
             let mut bytes = Vec::new();
             put_varint(&mut bytes, value);
             bytes
         };
-        let count = &b"rocksdb.num.filter_entries"[..];
+        let mut ours = BTreeMap::from([("rocksdb.filter.size", number(len))]);
         // Old releases do not write it.
-        if all.contains_key(count) {
-            all.insert(count.to_vec(), number(filter.entries));
+        if properties.filter_entries().is_some() {
+            ours.insert("rocksdb.num.filter_entries", number(filter.entries));
         }
-        all.insert(b"rocksdb.filter.size".to_vec(), number(len));
-        all.entry(b"rocksdb.filter.policy".to_vec())
-            .or_insert_with(|| filter.policy_property.as_bytes().to_vec());
+        if properties.filter_policy().is_none() {
+            ours.insert("rocksdb.filter.policy", filter.policy_property.as_bytes().to_vec());
+        }
+        let mut ours = ours.into_iter().peekable();
         let mut block = BlockBuilder::new(i32::MAX as u32);
-        all.iter().for_each(|(name, value)| block.add(name, value));
+        while entries.advance()? {
+            let mut is_ours = false;
+            while let Some((name, value)) = ours.next_if(|(name, _)| name.as_bytes() <= entries.key()) {
+                is_ours = name.as_bytes() == entries.key();
+                block.add(name.as_bytes(), &value);
+            }
+            if !is_ours {
+                block.add(entries.key(), entries.value());
+            }
+        }
+        ours.for_each(|(name, value)| block.add(name.as_bytes(), &value));
         Ok(Some(block.finish()))
     }
 

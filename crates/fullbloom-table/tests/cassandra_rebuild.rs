@@ -7,10 +7,10 @@ use fullbloom::any;
 use fullbloom::dialect::Name;
 use fullbloom_table::cassandra::opening::{Circumstance, Opening, WhenAbsent, WhenPresent, openings};
 use fullbloom_table::cassandra::rebuild::{Before, Rate, first_clash, propose};
-use fullbloom_table::cassandra::replace::Output;
 use fullbloom_table::cassandra::report::{Recorded, inspect};
 use fullbloom_table::cassandra::verify::{Options, verify};
 use fullbloom_table::cassandra::{FilterProblem, RebuildError};
+use fullbloom_table::replace::Output;
 use std::fs;
 
 const IN_PLACE: Output = Output::InPlace { backup: true };

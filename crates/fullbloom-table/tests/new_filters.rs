@@ -25,7 +25,7 @@ fn places(table: &Table<&[u8]>) -> Vec<std::ops::Range<usize>> {
     let filter = table.filter().unwrap();
     match table.metaindex().filter.as_ref() {
         Some(entry) if entry.layout != FilterLayout::Partitioned => {
-            add(entry.handle.offset, entry.handle.size)
+            add(entry.handle.offset, entry.handle.size);
         }
         _ => filter
             .for_each_partition(|_, handle, _| {

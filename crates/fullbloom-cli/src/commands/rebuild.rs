@@ -1,26 +1,36 @@
-//! `fullbloom rebuild FILTER.db|DIR…`: filters of sstables made anew from their keys.
+//! `fullbloom rebuild TABLE|FILTER.db|DIR…`: filters of sstables and of tables made anew from their keys.
+
+mod tables;
 
 use crate::cassandra;
 use crate::directory::{self, Kind};
 use crate::error::{Failure, Status};
+use crate::input::{TableFile, open_table};
 use crate::numbers;
 use crate::output::{self, Output};
 use crate::text;
 use fullbloom::file::Mapped;
+use fullbloom_table::PrefixExtractor;
 use fullbloom_table::cassandra::rebuild::{Proposal, Rate, first_clash, propose};
-use fullbloom_table::cassandra::replace::{self, Written};
+use fullbloom_table::cassandra::walk::Walk;
 use fullbloom_table::cassandra::{RebuildError, Sstable, verify};
+use fullbloom_table::replace::{self, Written};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Make the filters of Cassandra's sstables anew, offline, from their keys
+/// Make the filters of sstables and tables anew, offline, from their keys
 ///
-/// Without a rate, the one recorded in Statistics.db is used; each filter is of the family of its sstable's version. The
-/// new Filter.db replaces the old one whole or not at all, and the old one is kept beside it. What Cassandra will do with
-/// the file is said at the end. Stop the node first, or restart it afterwards: it reads filters only when it opens
-/// sstables. Exit status: 0 if all were made, 1 if there is nothing to make, 2 on errors.
+/// Of Cassandra's sstables: without a rate, the one recorded in Statistics.db is used; each filter is of the family of its
+/// sstable's version. What Cassandra will do with the file is said at the end. Stop the node first, or restart it afterwards: it
+/// reads filters only when it opens sstables.
+///
+/// Of tables of LevelDB and RocksDB: without a size, the filter is made as long as it was and takes its place, which mends a
+/// damaged one. A filter of another size, or of a table that has none, is written with the table into another directory.
+///
+/// A new file replaces the old one whole or not at all, and the old one is kept beside it. Exit status: 0 if all were made, 1 if
+/// there is nothing to make, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -28,16 +38,18 @@ Examples:
   fullbloom rebuild --fpr 0.05 data/ks/table-*/
   fullbloom rebuild nb-1-big-Filter.db
   fullbloom rebuild --damaged /var/lib/cassandra/data
-  fullbloom rebuild --fpr 0.01 nb-1-big-Filter.db -o new/")]
+  fullbloom rebuild --fpr 0.01 nb-1-big-Filter.db -o new/
+  fullbloom rebuild --damaged db/*.sst
+  fullbloom rebuild --bits-per-key 16 db/000012.sst -o new/")]
 pub struct Args {
-    /// Filter.db (or another component) of sstables, and directories of them
-    #[arg(required = true, value_name = "FILTER|DIR")]
+    /// Tables, Filter.db (or another component) of sstables, and directories of sstables
+    #[arg(required = true, value_name = "TABLE|FILTER|DIR")]
     files: Vec<PathBuf>,
 
     #[command(flatten)]
     rate: RateArgs,
 
-    /// Write the new filters into this directory, under their names, and leave the old ones alone
+    /// Write the new filters, or tables, into this directory, under their names, and leave the old ones alone
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
 
@@ -61,7 +73,11 @@ pub struct Args {
     #[arg(long)]
     snapshots: bool,
 
-    /// One JSON object: {"sstables": […], "skipped": […], "errors": […]}
+    /// The prefix extractor of tables whose own is not known by name: fixed:N, capped:N or noop
+    #[arg(long, value_name = "E")]
+    prefix_extractor: Option<PrefixExtractor>,
+
+    /// One JSON object: {"sstables": […], "tables": […], "skipped": […], "errors": […]}
     #[arg(long)]
     json: bool,
 }
@@ -70,11 +86,11 @@ pub struct Args {
 #[derive(Debug, clap::Args)]
 #[group(multiple = false)]
 struct RateArgs {
-    /// As Cassandra sizes them for this rate: 0.01, 1%
+    /// As the system sizes them for this rate: 0.01, 1%
     #[arg(long, value_name = "P", value_parser = numbers::rate, allow_negative_numbers = true)]
     fpr: Option<f64>,
 
-    /// With so many bits for each key, 1 to 20
+    /// With so many bits for each key; Cassandra has 1 to 20
     #[arg(long, value_name = "B", allow_negative_numbers = true)]
     bits_per_key: Option<f64>,
 
@@ -104,12 +120,15 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         made: 0,
         bytes: (0, 0),
         openings: Vec::new(),
+        tables: Vec::new(),
     };
     let mut sstables = Vec::new();
     let mut skipped = Vec::new();
+    let mut tables = Vec::new();
     for path in &args.files {
-        match find(path, args.snapshots) {
-            Ok(walk) => {
+        match find(path, args) {
+            Ok(Input::Table(table)) => tables.push((path, table)),
+            Ok(Input::Sstables(walk)) => {
                 sstables.extend(walk.sstables);
                 skipped.extend(walk.skipped);
             }
@@ -117,6 +136,10 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         }
     }
     let output = args.destination();
+    if let Some(path) = tables::first_clash(&tables, &output) {
+        return Err(Failure::new(path.display(), "another table would be written under the same name")
+            .hint("give the tables one by one, each with a directory of its own"));
+    }
     if let Some(sstable) = first_clash(&sstables, &output) {
         let path = cassandra::filter_path(sstable);
         return Err(Failure::new(path, "another sstable's filter would be written under the same name")
@@ -133,31 +156,44 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             Err(failure) => job.failed(&sstable.path("Filter.db"), &failure),
         }
     }
+    for (path, table) in &tables {
+        match job.make_table(path, table, &output) {
+            Ok(()) => {}
+            Err(Failure::ClosedPipe) => return Err(Failure::ClosedPipe),
+            Err(failure) => job.failed(path, &failure),
+        }
+    }
     for skipped in skipped.iter().filter(|s| cassandra::is_unread(s)) {
         job.failed(&skipped.path, &Failure::text(cassandra::why(skipped)));
     }
     job.finish(&cassandra::skipped_json(&skipped))
 }
 
-const OF_TABLES: &str = "the filter of a table of LevelDB or RocksDB is a part of it: compaction writes it anew, \
-                         and `fullbloom table build` writes tables";
+enum Input {
+    Table(Box<TableFile>),
+    Sstables(Walk),
+}
 
-fn find(path: &Path, snapshots: bool) -> Result<fullbloom_table::cassandra::walk::Walk, Failure> {
+fn find(path: &Path, args: &Args) -> Result<Input, Failure> {
     if directory::kind(path) == Some(Kind::Database) {
-        return Err(Failure::new(path.display(), "a database of LevelDB or RocksDB").hint(OF_TABLES));
+        return Err(Failure::new(path.display(), "a database of LevelDB or RocksDB")
+            .hint("name its tables, *.sst or *.ldb; `fullbloom verify` says which are damaged"));
     }
     if !path.is_dir() {
+        if let Some(table) = open_table(path, None, args.prefix_extractor)? {
+            return Ok(Input::Table(Box::new(table)));
+        }
         Mapped::open(path).map(drop).or_else(|e| match fullbloom::cassandra::Descriptor::parse(path) {
             // A filter that is gone is what this is for.
             Ok(descriptor) if descriptor.component == "Filter.db" && !path.exists() => Ok(()),
             _ => Err(e),
         })?;
         if fullbloom::cassandra::Descriptor::parse(path).is_err() {
-            let failure = Failure::new(path.display(), "not a component of an sstable of Cassandra");
-            return Err(failure.hint(OF_TABLES));
+            let why = "neither a component of an sstable of Cassandra nor a table of LevelDB or RocksDB";
+            return Err(Failure::new(path.display(), why));
         }
     }
-    cassandra::find(path, snapshots)
+    cassandra::find(path, args.snapshots).map(Input::Sstables)
 }
 
 impl Args {
@@ -180,6 +216,8 @@ struct Job<'a> {
     bytes: (u64, u64),
     /// What Cassandra will do, with how many of the filters, and of which versions.
     openings: Vec<(Vec<String>, u64, BTreeSet<String>)>,
+    /// Of tables.
+    tables: Vec<Value>,
 }
 
 impl Job<'_> {
@@ -216,6 +254,24 @@ impl Job<'_> {
         self.tell(&proposal, old_bytes, written.as_ref())
     }
 
+    fn make_table(
+        &mut self,
+        path: &Path,
+        table: &TableFile,
+        output: &replace::Output,
+    ) -> Result<(), Failure> {
+        let Some(made) = tables::make(path, table, self.args, output)? else { return Ok(()) };
+        self.made += 1;
+        self.bytes.0 += made.bytes_before;
+        self.bytes.1 += made.bytes_after;
+        self.tables.push(made.json);
+        if !self.args.json {
+            self.out.bytes(made.text.as_bytes())?;
+            self.out.pause()?;
+        }
+        Ok(())
+    }
+
     fn count(&mut self, proposal: &Proposal<'_>) {
         self.made += 1;
         self.bytes.1 += proposal.after.encoded_len;
@@ -249,11 +305,12 @@ impl Job<'_> {
     }
 
     fn finish(self, skipped: &[Value]) -> Result<Status, Failure> {
-        let (Job { args, mut out, done, errors, made, bytes, openings }, dry) = (self, "dry run: ");
+        let (Job { args, mut out, done, errors, made, bytes, openings, tables }, dry) = (self, "dry run: ");
         if args.json {
             out.json(&json!({
                 "dry_run": args.dry_run,
                 "sstables": done,
+                "tables": tables,
                 "bytes_before": bytes.0,
                 "bytes_after": bytes.1,
                 "skipped": skipped,
@@ -274,6 +331,9 @@ impl Job<'_> {
                     "\nWhen Cassandra next opens the {count} sstable{plural} of version {versions}:\n"
                 );
                 sentences.iter().for_each(|sentence| text += &format!("  - {sentence}\n"));
+            }
+            if !tables.is_empty() {
+                text += &format!("\n{}", tables::ON_OPEN);
             }
             out.bytes(text.as_bytes())?;
         } else if errors.is_empty() {

@@ -48,7 +48,6 @@ pub mod opening;
 pub mod plan;
 pub mod pool;
 pub mod rebuild;
-pub mod replace;
 pub mod report;
 pub mod sstable;
 pub mod statistics;

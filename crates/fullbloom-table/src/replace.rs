@@ -1,4 +1,4 @@
-//! Putting a new `Filter.db` in place of the old one: whole or not at all, with the old one kept.
+//! Putting a file with a new filter, a `Filter.db` or a table, in place of the old one: whole or not at all, with the old one kept.
 //!
 //! The order, so that a crash at any moment leaves the old or the new filter, and never a moment without one:
 //!
@@ -40,22 +40,36 @@ pub struct Written {
 
 /// Writes the filter where `output` says; `filter_db` is the path of the sstable's `Filter.db`, which need not exist.
 pub fn write(filter: &dyn AnyFilter, filter_db: &Path, output: &Output) -> Result<Written, FileError> {
+    write_with(filter_db, output, |out| filter.write_to(out).map(|()| filter.encoded_len()))
+}
+
+/// Writes what `write` writes, and tells the length of, where `output` says; `old` is the path of the old file, which need not exist.
+pub fn write_with(
+    old: &Path,
+    output: &Output,
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<u64>,
+) -> Result<Written, FileError> {
     let (path, backup) = match output {
-        Output::Into(directory) => (into(directory, filter_db)?, None),
+        Output::Into(directory) => (into(directory, old)?, None),
         Output::InPlace { backup } => {
             // Links are followed first: the file replaced is the one that gets the second name.
-            let target = fs::canonicalize(filter_db).unwrap_or_else(|_| filter_db.to_owned());
-            let old = if *backup { keep(&target)? } else { None };
-            (filter_db.to_owned(), old)
+            let target = fs::canonicalize(old).unwrap_or_else(|_| old.to_owned());
+            let kept = if *backup { keep(&target)? } else { None };
+            (old.to_owned(), kept)
         }
     };
-    if let Err(e) = file::replace(&path, |out| filter.write_to(out)) {
+    let mut bytes = 0;
+    let replaced = file::replace(&path, |out| {
+        bytes = write(out)?;
+        Ok(())
+    });
+    if let Err(e) = replaced {
         if let (Some(backup), false) = (&backup, e.is_in_place()) {
             let _ = fs::remove_file(backup); // a second name for what is still in its place
         }
         return Err(e);
     }
-    Ok(Written { path, backup, bytes: filter.encoded_len() })
+    Ok(Written { path, backup, bytes })
 }
 
 /// The path of the same name in another directory.
