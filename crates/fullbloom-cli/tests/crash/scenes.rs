@@ -1,6 +1,8 @@
 //! The commands that write files, each in a directory of its own with what it reads and what it replaces.
 
 use crate::common::{self, Dir, lines, run};
+use fullbloom_table::{Table, TableOptions};
+use fullbloom_testkit::vectors;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -24,7 +26,7 @@ pub struct Scenario {
 const SCENARIO: Scenario = Scenario { name: "", args: &[], prepare: nothing, keeps_old: false, keyed: false };
 
 /// Every command that writes filters or tables, and every way it does so.
-pub const SCENARIOS: [Scenario; 11] = [
+pub const SCENARIOS: [Scenario; 12] = [
     Scenario {
         name: "build",
         args: &["build", "-q", "--expected-keys", "200k", "@keys", "-o", "@d/f"],
@@ -125,6 +127,13 @@ pub const SCENARIOS: [Scenario; 11] = [
         },
         ..SCENARIO
     },
+    Scenario {
+        name: "rebuild of a table's damaged filter",
+        args: &["rebuild", "@d/t.sst"],
+        prepare: |dir| damaged_table(&dir.path("d/t.sst")),
+        keeps_old: true,
+        ..SCENARIO
+    },
 ];
 
 fn nothing(_: &Dir) {}
@@ -140,6 +149,16 @@ fn sstables(into: &Path) {
     for name in common::list(&table) {
         fs::copy(table.join(&name), into.join(&name)).unwrap();
     }
+}
+
+/// A table that RocksDB wrote, with a byte of its filter changed.
+fn damaged_table(path: &Path) {
+    let table = vectors::root().join("rocksdb/tables/r783_full_fv5_zlib.sst");
+    let mut bytes = fs::read(table).unwrap();
+    let table = Table::new(&bytes[..], TableOptions::default()).unwrap();
+    let filter = table.metaindex().filter.as_ref().unwrap().handle.offset as usize;
+    bytes[filter] ^= 1;
+    fs::write(path, bytes).unwrap();
 }
 
 /// A scenario in its directory, with what is there before and after.
