@@ -8,8 +8,13 @@ use fullbloom::sizing::{Request, Target};
 /// again, and must know every key, and answer as before.
 pub fn round_trip(name: Name, data: &[u8]) {
     let [kind, size, expected, keys @ ..] = data else { return };
-    // LevelDB's bits for a rate are found by filling filters, which takes a while.
-    let by_bits = matches!(name, Name::LevelDb | Name::RocksDbBlock) || kind % 2 == 0;
+    let by_bits = match name {
+        // Bits for a rate are found by filling filters, which takes a while,
+        Name::LevelDb | Name::RocksDbBlock => true,
+        // or by trying, which takes longer than all the rest.
+        Name::RocksDbLegacy | Name::RocksDb | Name::RocksDbRibbon | Name::Native => kind % 32 != 1,
+        _ => kind % 2 == 0,
+    };
     let target = match by_bits {
         true => Target::BitsPerKey(f64::from(*size) / 8.0),
         false => Target::Fpr(1.0 / (1.0 + f64::from(*size) * f64::from(kind >> 1))),
