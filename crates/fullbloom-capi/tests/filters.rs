@@ -1,5 +1,5 @@
 //! Every dialect through the C functions: the bytes and answers are those of the core.
-#![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
+#![allow(unsafe_code)]
 
 mod common;
 
@@ -176,8 +176,10 @@ fn a_keyed_filter_needs_its_secret_and_no_other() {
         assert_eq!(filter.merge(&again), Status::Locked);
         let mut wrong = secret;
         wrong[15] ^= 1;
+        // SAFETY: a live handle, and 16 bytes.
         assert_eq!(unsafe { fullbloom_filter_unlock(again.0, wrong.as_ptr()) }, Status::Decode);
         assert_eq!(again.may_contain(b"key"), Err(Status::Locked));
+        // SAFETY: a live handle, and 16 bytes.
         assert_eq!(unsafe { fullbloom_filter_unlock(again.0, secret.as_ptr()) }, Status::Ok);
         assert_eq!((again.may_contain(b"key"), again.may_contain(b"other")), (Ok(true), Ok(false)));
         assert_eq!(again.facts().unwrap().locked, 0);
@@ -204,6 +206,7 @@ fn a_filter_with_exceptions_answers_and_takes_no_keys() {
 fn a_plan_is_what_is_made() {
     for &dialect in Name::ALL {
         let mut planned = empty_facts();
+        // SAFETY: live handles, and pointers to as much as the lengths say.
         let status = unsafe { fullbloom_plan(number(dialect), &ten_bits(), &mut planned) };
         assert_eq!(status, Status::Ok, "{dialect}: {}", message());
         let filter = create(dialect, &ten_bits()).unwrap();

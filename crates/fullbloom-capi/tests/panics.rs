@@ -1,6 +1,6 @@
 //! A panic in any function comes out as a status: `cargo test --features planted-panic`.
 #![cfg(feature = "planted-panic")]
-#![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
+#![allow(unsafe_code)]
 
 mod common;
 
@@ -24,11 +24,13 @@ fn no_exported_function_lets_a_panic_out() {
     let mut filter = create(Name::LevelDb, &asked).unwrap();
     let (mut policy, mut out, mut name, mut len, mut size) = (null_mut(), null_mut(), 0, 0, 0);
     let (mut facts, mut flag) = (empty_facts(), false);
+    // SAFETY: live handles, and pointers to as much as the lengths say.
     assert_eq!(unsafe { fullbloom_policy_create(10, 10.0, &mut policy) }, Status::Ok);
     let (f, p, path) = (filter.0, policy.cast(), c"/dev/null".as_ptr());
     let (key, internal) = (path.cast(), Status::Internal);
-    // One test in this process, and no other thread that reads the environment.
+    // SAFETY: one test in this process, and no other thread that reads the environment.
     unsafe { std::env::set_var("FULLBLOOM_PLANTED_PANIC", "1") };
+    // SAFETY: handles and places are live, and what is NULL or empty has no length.
     let mut called: Vec<(&str, bool)> = unsafe {
         let made = fullbloom_policy_create_filter(p, null(), null(), 0, &mut size);
         let stands_in = std::slice::from_raw_parts(made.cast::<u8>(), size) == [0, 0xff];
@@ -69,11 +71,13 @@ fn no_exported_function_lets_a_panic_out() {
             }),
         ]
     };
+    // SAFETY: one test in this process, and no other thread that reads the environment.
     unsafe { std::env::remove_var("FULLBLOOM_PLANTED_PANIC") };
     assert!(message().contains("planted"), "{}", message());
     assert!(called.iter().all(|(_, as_documented)| *as_documented), "{called:?}");
     called.extend(CONSTANT.map(|name| (name, true)));
     called.sort_unstable();
     assert!(called.iter().map(|(name, _)| *name).eq(include_str!("../abi/symbols").lines()));
+    // SAFETY: it was made by `fullbloom_policy_create`, and is not used again.
     unsafe { fullbloom_policy_destroy(p) };
 }

@@ -1,5 +1,5 @@
 //! The callbacks, called as LevelDB calls them.
-#![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
+#![allow(unsafe_code)]
 
 use fullbloom::dialect::Name;
 use fullbloom::{Filter, LevelDb};
@@ -14,6 +14,7 @@ struct Made(*mut Policy);
 impl Made {
     fn new(dialect: Name) -> Made {
         let mut policy = null_mut();
+        // SAFETY: live handles, and pointers to as much as the lengths say.
         assert_eq!(unsafe { fullbloom_policy_create(number(dialect), 10.0, &mut policy) }, Status::Ok);
         Made(policy)
     }
@@ -22,6 +23,7 @@ impl Made {
         let starts: Vec<*const c_char> = keys.iter().map(|key| key.as_ptr().cast()).collect();
         let lens: Vec<usize> = keys.iter().map(String::len).collect();
         let mut len = 0;
+        // SAFETY: live handles, and pointers to as much as the lengths say.
         unsafe {
             let made = fullbloom_policy_create_filter(
                 self.0.cast(),
@@ -37,6 +39,7 @@ impl Made {
     }
 
     fn may_match(&self, key: &str, filter: &[u8]) -> u8 {
+        // SAFETY: live handles, and pointers to as much as the lengths say.
         unsafe {
             fullbloom_policy_key_may_match(
                 self.0.cast(),
@@ -49,12 +52,14 @@ impl Made {
     }
 
     fn name(&self) -> &str {
+        // SAFETY: a static text that ends with zero.
         unsafe { CStr::from_ptr(fullbloom_policy_name(self.0.cast())) }.to_str().unwrap()
     }
 }
 
 impl Drop for Made {
     fn drop(&mut self) {
+        // SAFETY: it was made by `fullbloom_policy_create`, and is not used again.
         unsafe { fullbloom_policy_destroy(self.0.cast()) };
     }
 }
@@ -93,10 +98,13 @@ fn what_cannot_be_made_or_read_matches_every_key() {
         let policy = Made::new(dialect);
         let mut len = 0;
         // A key that is none: the filter that comes back matches all, under LevelDB's own reader too.
+        // SAFETY: NULL is what the function must bear; nothing is read through it.
         let made = unsafe {
             fullbloom_policy_create_filter(policy.0.cast(), [null()].as_ptr(), [3].as_ptr(), 1, &mut len)
         };
+        // SAFETY: the function made `len` bytes there.
         let bytes = unsafe { std::slice::from_raw_parts(made.cast::<u8>(), len) }.to_vec();
+        // SAFETY: the function's caller frees what it made with malloc, once.
         unsafe { libc::free(made.cast()) };
         assert_eq!(bytes, [0, 0xff]);
         assert_eq!(policy.may_match("key", &bytes), 1);
@@ -104,11 +112,15 @@ fn what_cannot_be_made_or_read_matches_every_key() {
         damaged.truncate(damaged.len() / 2);
         *damaged.last_mut().unwrap() = 0xff; // LevelDB: a reserved count of probes
         assert_eq!(policy.may_match("key", &damaged), 1);
+        // SAFETY: NULL is what the function must bear; nothing is read through it.
         assert_eq!(unsafe { fullbloom_policy_key_may_match(policy.0.cast(), null(), 3, null(), 9) }, 1);
     }
     // Not a policy at all.
+    // SAFETY: NULL is what the function must bear; nothing is read through it.
     assert_eq!(unsafe { fullbloom_policy_key_may_match(null_mut(), null(), 0, null(), 0) }, 1);
+    // SAFETY: NULL is what the function must bear; nothing is read through it.
     assert!(!unsafe { fullbloom_policy_name(null_mut()) }.is_null());
+    // SAFETY: NULL is what the function must bear; nothing is read through it.
     unsafe { fullbloom_policy_destroy(null_mut()) };
 }
 
@@ -116,6 +128,7 @@ fn what_cannot_be_made_or_read_matches_every_key() {
 fn other_dialects_and_numbers_make_no_policy() {
     let create = |dialect, bits| {
         let mut policy = std::ptr::without_provenance_mut(8);
+        // SAFETY: live handles, and pointers to as much as the lengths say.
         let status = unsafe { fullbloom_policy_create(dialect, bits, &mut policy) };
         assert!(policy.is_null());
         status
@@ -124,5 +137,6 @@ fn other_dialects_and_numbers_make_no_policy() {
     assert_eq!(create(0, 10.0), Status::Argument);
     assert_eq!(create(number(Name::Native), f64::NAN), Status::Size);
     assert_eq!(create(number(Name::LevelDb), f64::NAN), Status::Size);
+    // SAFETY: NULL is what the function must bear; nothing is read through it.
     assert_eq!(unsafe { fullbloom_policy_create(number(Name::LevelDb), 10.0, null_mut()) }, Status::Null);
 }

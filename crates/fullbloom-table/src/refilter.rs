@@ -141,9 +141,19 @@ impl<S: Source> Table<S> {
             return Err(Problem::Input { why: "the table's prefix extractor is not known by name" }.into());
         }
         let old = self.old_filter(family)?;
+        let is_known = |old: &Old| match old.layout {
+            FilterLayout::PerBlock => !matches!(family, Family::Native | Family::Unknown),
+            FilterLayout::Full | FilterLayout::Partitioned => {
+                matches!(family, Family::RocksDb | Family::Native)
+            }
+        };
         match &old {
-            Some(Old { family: Family::Unknown, .. }) => {
+            Some(old) if !is_known(old) => {
                 Err(Problem::Input { why: "the policy of the table's filter is not known" }.into())
+            }
+            // Keys belong to partitions by their order.
+            Some(Old { layout: FilterLayout::Partitioned, .. }) if self.order().is_none() => {
+                Err(Problem::Input { why: "the order of the table's keys is not known by name" }.into())
             }
             Some(old) if old.layout == FilterLayout::PerBlock => self.new_per_block(&filter, Some(old), size),
             None if self.footer().format_version == 0 && properties.is_empty() => {
@@ -195,12 +205,14 @@ impl<S: Source> Table<S> {
                 }
                 fits.ok_or(NO_SIZE)?
             }
-            (size, _) => {
+            (FilterSize::AsBefore, None) => return Err(NO_FILTER.into()),
+            (FilterSize::BitsPerKey(bits), _) => (bits, walk(bits)?),
+            (FilterSize::Fpr(fpr), _) => {
                 let (block, entries) = walk(10.0)?;
                 let made = PerBlock::new(&block, Family::LevelDb);
                 let filters = made.filters().filter(|part| !part.is_empty()).count().max(1);
                 // LevelDB's rate rises with the keys of a filter, and each of these has few.
-                let bits = bits_for(size, dialect, entries / filters as u64)?;
+                let bits = bits_for(fpr, dialect, entries / filters as u64)?;
                 (bits, walk(bits)?)
             }
         };
@@ -229,14 +241,19 @@ impl<S: Source> Table<S> {
             walk_full(self, filter, stored, partitioned, (dialect, bits, rules), lengths)
         };
         let dialect = dialects[0];
-        if size != FilterSize::AsBefore {
-            let entries = walk(dialect, 10.0, Rules::default(), None)?.counts.iter().sum();
-            let bits = bits_for(size, dialect, entries)?;
+        let bits = match size {
+            FilterSize::AsBefore if old.is_none() => return Err(NO_FILTER.into()),
+            FilterSize::AsBefore => None,
+            FilterSize::BitsPerKey(bits) => Some(bits),
+            FilterSize::Fpr(fpr) => {
+                let entries = walk(dialect, 10.0, Rules::default(), None)?.counts.iter().sum();
+                Some(bits_for(fpr, dialect, entries)?)
+            }
+        };
+        if let Some(bits) = bits {
             let made = walk(dialect, bits, Rules::default(), None)?;
+            let entries = made.counts.iter().sum();
             return self.made(layout, Policy::new(dialect, bits), old, made.contents, entries);
-        }
-        if old.is_none() {
-            return Err(NO_FILTER.into());
         }
         let same_lengths =
             |made: &[Vec<u8>]| made.iter().map(Vec::len).eq(contents.iter().map(|old| old.len()));
@@ -456,13 +473,8 @@ fn differing_bytes(made: &[Vec<u8>], stored: &[&[u8]]) -> usize {
     pairs.map(|(made, stored)| made.iter().zip(*stored).filter(|(a, b)| a != b).count()).sum()
 }
 
-/// The bits per key that were asked for, or the fewest that have the rate: in tenths, or whole ones where there are no others.
-fn bits_for(size: FilterSize, dialect: Name, entries: u64) -> Result<f64, Problem> {
-    let fpr = match size {
-        FilterSize::BitsPerKey(bits) => return Ok(bits),
-        FilterSize::Fpr(fpr) => fpr,
-        FilterSize::AsBefore => return Err(NO_FILTER),
-    };
+/// The fewest bits per key that have the rate: in tenths, or whole ones where there are no others.
+fn bits_for(fpr: f64, dialect: Name, entries: u64) -> Result<f64, Problem> {
     let expected_keys = entries.max(1);
     let plan = |target| any::plan(dialect, &Request { expected_keys, target }).map_err(Problem::from);
     let first = plan(Target::Fpr(fpr))?.geometry.bit_len as f64 / expected_keys as f64;

@@ -156,3 +156,16 @@ fn damage_in_the_data_is_no_filter_made_of_what_is_left() {
     let refusal = open(&bytes, "damaged").make_filter(FilterSize::BitsPerKey(10.0)).unwrap_err();
     assert!(refusal.to_string().contains("checksum"), "{refusal}");
 }
+
+/// Keys belong to partitions by their order: in another one, a key would be looked for where it was not put.
+#[test]
+fn partitions_of_keys_in_an_unknown_order_are_not_made_anew() {
+    let mut bytes = common::named("r783_part_fv2.sst").bytes;
+    let name = b"leveldb.BytewiseComparator";
+    let at = bytes.windows(name.len()).position(|part| part == name).unwrap();
+    bytes[at + name.len() - 1] = b'X';
+    let options = TableOptions { skip_checksums: true, ..TableOptions::default() };
+    let table = Table::new(&bytes[..], options).unwrap();
+    let refusal = table.make_filter(FilterSize::BitsPerKey(10.0)).unwrap_err();
+    assert!(refusal.to_string().contains("order of the table's keys"), "{refusal}");
+}

@@ -118,9 +118,9 @@ fn every_key_that_eight_threads_insert_at_once_is_new_exactly_once() {
     assert_eq!(shared.keys(), KEYS);
 }
 
-/// For the tool that watches every access to memory: see `proofs/tsan/run`.
+/// For the tool that watches every access to memory.
 #[test]
-#[ignore = "minutes under the sanitizer"]
+#[ignore = "minutes, and meant for ThreadSanitizer: proofs/tsan/run"]
 fn eight_threads_of_ten_million_operations_each_lose_no_key() {
     const EACH: u64 = 10_000_000;
     // 2.5 MiB: threads meet in its lines all the time. Half of what a thread does are insertions.

@@ -60,7 +60,7 @@ fn every_key_that_went_in_is_found() {
 
 /// Half a billion questions; `FULLBLOOM_KERNEL` says by which kernel.
 #[test]
-#[ignore = "minutes, in a release build: see docs/proofs.md"]
+#[ignore = "a minute: cargo test --release -p fullbloom --test no_key_lost -- --ignored --nocapture"]
 fn half_a_billion_questions_for_keys_that_went_in_find_them_all() {
     let questions = ask_all(&[1_000, 100_000, 2_000_000]);
     println!("{questions} questions, kernel {}, no key lost", fullbloom::kernel::Kernel::in_use());

@@ -9,13 +9,40 @@ use crate::native::{
 use crate::sizing::Geometry;
 use std::io;
 
+/// What every form does by itself.
+macro_rules! forwarded {
+    ($filter:ident) => {
+        fn dialect(&self) -> Name {
+            Name::Native
+        }
+
+        fn may_contain(&self, key: &[u8]) -> bool {
+            $filter::may_contain(self, key)
+        }
+
+        fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
+            $filter::may_contain_batch(self, keys, answers);
+        }
+
+        fn encoded_len(&self) -> u64 {
+            $filter::encoded_len(self)
+        }
+
+        fn doubt(&self) -> Option<Doubt> {
+            None
+        }
+
+        fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {
+            $filter::write_to(self, out)
+        }
+    };
+}
+
 /// Filters that are several: sums over those that are asked.
 macro_rules! several {
     ($filter:ident, $of:ident => $links:expr) => {
         impl<S: AsRef<[u8]> + Send + Sync> AnyFilter for $filter<S> {
-            fn dialect(&self) -> Name {
-                Name::Native
-            }
+            forwarded!($filter);
 
             /// The bits of all; blocks and probes of the last, which has most keys.
             fn geometry(&self) -> Geometry {
@@ -26,18 +53,6 @@ macro_rules! several {
                     Geometry { bit_len, ..next }
                 };
                 shapes.reduce(sum).unwrap_or(Geometry { bit_len: 0, block_len: 512, probes: 0 })
-            }
-
-            fn may_contain(&self, key: &[u8]) -> bool {
-                $filter::may_contain(self, key)
-            }
-
-            fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
-                $filter::may_contain_batch(self, keys, answers);
-            }
-
-            fn encoded_len(&self) -> u64 {
-                $filter::encoded_len(self)
             }
 
             fn set_bits(&self) -> u64 {
@@ -58,14 +73,6 @@ macro_rules! several {
                 let sum: Option<f64> = $links.map(|link: &NativeFilter<S>| link.estimated_keys()).sum();
                 sum.map(|keys| keys + 0.0) // the sum of nothing is -0
             }
-
-            fn doubt(&self) -> Option<Doubt> {
-                None
-            }
-
-            fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {
-                $filter::write_to(self, out)
-            }
         }
     };
 }
@@ -74,24 +81,10 @@ macro_rules! several {
 macro_rules! guarding {
     ($filter:ident) => {
         impl<S: AsRef<[u8]> + Send + Sync> AnyFilter for $filter<S> {
-            fn dialect(&self) -> Name {
-                Name::Native
-            }
+            forwarded!($filter);
 
             fn geometry(&self) -> Geometry {
                 self.filter().geometry()
-            }
-
-            fn may_contain(&self, key: &[u8]) -> bool {
-                $filter::may_contain(self, key)
-            }
-
-            fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
-                $filter::may_contain_batch(self, keys, answers);
-            }
-
-            fn encoded_len(&self) -> u64 {
-                $filter::encoded_len(self)
             }
 
             fn bits(&self) -> &[u8] {
@@ -112,14 +105,6 @@ macro_rules! guarding {
 
             fn estimated_keys(&self) -> Option<f64> {
                 self.filter().estimated_keys()
-            }
-
-            fn doubt(&self) -> Option<Doubt> {
-                None
-            }
-
-            fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {
-                $filter::write_to(self, out)
             }
         }
     };

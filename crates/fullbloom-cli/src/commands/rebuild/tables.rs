@@ -48,7 +48,7 @@ pub fn make(path: &Path, table: &TableFile, args: &Args, output: &Output) -> Res
     if args.damaged && table.verify(0).is_ok_and(|found| found.is_sound()) {
         return Ok(None);
     }
-    let old = table.filter().and_then(|_| table.inspect());
+    let old = table.inspect();
     let new = table.make_filter(args.rate.of_tables())?;
     let in_place = matches!(output, Output::InPlace { .. });
     if in_place && !new.fits_in_place() && !args.dry_run {
