@@ -7,7 +7,45 @@
 //! ```
 
 use crate::error::DecodeError;
-use std::ops::Range;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+/// Where encoded bytes go: a `Vec`, or, with `std`, any [`io::Write`](std::io::Write) by [`write_with`].
+pub trait Output {
+    /// Writes all bytes, or says that no more can be written.
+    fn write_all(&mut self, bytes: &[u8]) -> Result<(), Stop>;
+}
+
+/// The output takes no more bytes; whoever made it knows why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stop;
+
+impl Output for Vec<u8> {
+    fn write_all(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        self.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// Writes to `out` what `encode` writes, and keeps the error that stopped it.
+#[cfg(feature = "std")]
+pub(crate) fn write_with(
+    out: &mut dyn std::io::Write,
+    encode: impl FnOnce(&mut dyn Output) -> Result<(), Stop>,
+) -> std::io::Result<()> {
+    struct Writer<'a>(&'a mut dyn std::io::Write, std::io::Result<()>);
+    impl Output for Writer<'_> {
+        fn write_all(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+            self.1 = self.0.write_all(bytes);
+            self.1.as_ref().map(|_| ()).map_err(|_| Stop)
+        }
+    }
+    let mut writer = Writer(out, Ok(()));
+    match encode(&mut writer) {
+        Ok(()) => Ok(()),
+        Err(Stop) => writer.1.and(Err(std::io::ErrorKind::Other.into())),
+    }
+}
 
 /// Reads fields from the front of a slice and remembers where it stands.
 pub(crate) struct Cursor<'a> {

@@ -2,8 +2,8 @@
 
 use crate::error::SizeError;
 use crate::sizing::{Geometry, Layout, Request, Target, collision_fpr, combine};
-use std::f64::consts::LN_2;
-use std::fmt;
+use core::f64::consts::LN_2;
+use core::fmt;
 
 /// A further line for each key must save this share of the bits, because every "yes" then waits for it too.
 const WORTH_A_LINE: f64 = 0.06;
@@ -20,20 +20,20 @@ const WORTHWHILE_BITS_PER_KEY: f64 = 100.0;
 /// What a request comes to in the native dialect.
 ///
 /// ```
-/// use fullbloom::native::Plan;
+/// use fullbloom::native::Sizing;
 /// use fullbloom::sizing::{Request, Target};
 ///
-/// let plan = Plan::new(&Request { expected_keys: 1_000_000, target: Target::Fpr(0.01) })?;
-/// assert_eq!(plan.layout.lines(), 1);
-/// assert!(plan.expected_fpr <= 0.01 && plan.bits_per_key() < 10.0);
+/// let sizing = Sizing::new(&Request { expected_keys: 1_000_000, target: Target::Fpr(0.01) })?;
+/// assert_eq!(sizing.layout.lines(), 1);
+/// assert!(sizing.expected_fpr <= 0.01 && sizing.bits_per_key() < 10.0);
 ///
-/// let low = Plan::new(&Request { expected_keys: 1_000_000, target: Target::Fpr(1e-6) })?;
+/// let low = Sizing::new(&Request { expected_keys: 1_000_000, target: Target::Fpr(1e-6) })?;
 /// assert_eq!(low.layout.lines(), 4);
 /// println!("{low}"); // says what was chosen, and what the other layouts would have cost
 /// # Ok::<(), fullbloom::SizeError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct Sizing {
     /// How a key's bits are laid out.
     pub layout: Layout,
     /// Number of blocks.
@@ -68,12 +68,12 @@ impl Candidate {
     }
 }
 
-impl Plan {
+impl Sizing {
     /// The layout and size for a request.
     ///
     /// One line for each key unless two save at least 6 % of the bits, or four 6 % more (12 % of what one needs):
     /// few lines are fast, many waste less space at low rates.
-    pub fn new(request: &Request) -> Result<Plan, SizeError> {
+    pub fn new(request: &Request) -> Result<Sizing, SizeError> {
         let keys = request.expected_keys;
         match request.target {
             Target::Fpr(fpr) => {
@@ -81,7 +81,7 @@ impl Plan {
                     return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr < 1" });
                 }
                 let textbook = keys as f64 * -fpr.log2() / LN_2;
-                Plan::choose(
+                Sizing::choose(
                     keys,
                     |lines| smallest(lines, keys, fpr),
                     |best| 1.0 - textbook / best.bit_len() as f64,
@@ -103,7 +103,7 @@ impl Plan {
                 // A rate falls by ln² 2 with each bit per key: what a better rate is worth in bits.
                 let worth = |from: f64, to: f64| (from / to).ln() / (LN_2 * LN_2 * bits);
                 let textbook = (-LN_2 * LN_2 * bits).exp();
-                Plan::choose(
+                Sizing::choose(
                     keys,
                     |lines| Some(best(lines, keys, asked)),
                     |best| worth(best.expected_fpr, textbook),
@@ -115,17 +115,17 @@ impl Plan {
             Target::Exact { bit_len, probes } => {
                 let (layout, blocks) = exact(bit_len, probes)?;
                 let only = Candidate::new(layout, blocks, keys);
-                Plan::chosen(keys, only, vec![only]).bounded()
+                Sizing::chosen(keys, only, vec![only]).bounded()
             }
         }
     }
 
     /// The largest filter for `expected_keys` keys whose file fits `bytes`, up to 100 bits for each key: more would buy
     /// nothing that could be measured.
-    pub fn within(expected_keys: u64, bytes: u64) -> Result<Plan, SizeError> {
+    pub fn within(expected_keys: u64, bytes: u64) -> Result<Sizing, SizeError> {
         let plan = |bits| {
             let target = Target::BitsPerKey(bits);
-            Plan::new(&Request { expected_keys, target })
+            Sizing::new(&Request { expected_keys, target })
                 .map(|plan| (plan.encoded_len() <= bytes).then_some(plan))
         };
         // Blocks are rounded up, and the front takes its part: down in steps of half a percent, and a little up again.
@@ -155,7 +155,7 @@ impl Plan {
         candidate: impl Fn(u32) -> Option<Candidate>,
         possible: impl Fn(&Candidate) -> f64,
         saved: impl Fn(&Candidate, &Candidate) -> f64,
-    ) -> Option<Plan> {
+    ) -> Option<Sizing> {
         let mut considered: Vec<Candidate> = Vec::new();
         let mut chosen: Option<Candidate> = None;
         for lines in [1, 2, 4] {
@@ -172,15 +172,15 @@ impl Plan {
                 chosen = Some(next);
             }
         }
-        Some(Plan::chosen(keys, chosen?, considered))
+        Some(Sizing::chosen(keys, chosen?, considered))
     }
 
-    fn chosen(keys: u64, chosen: Candidate, considered: Vec<Candidate>) -> Plan {
+    fn chosen(keys: u64, chosen: Candidate, considered: Vec<Candidate>) -> Sizing {
         let Candidate { layout, blocks, expected_fpr } = chosen;
-        Plan { layout, blocks, expected_keys: keys, expected_fpr, considered }
+        Sizing { layout, blocks, expected_keys: keys, expected_fpr, considered }
     }
 
-    fn bounded(self) -> Result<Plan, SizeError> {
+    fn bounded(self) -> Result<Sizing, SizeError> {
         match self.geometry().bit_len {
             bit_len if bit_len > MAX_BITS => Err(SizeError::TooLarge { bit_len, limit: MAX_BITS }),
             _ => Ok(self),
@@ -189,7 +189,7 @@ impl Plan {
 
     /// The plan with so many more blocks that the filter can be halved this many times; see
     /// [`NativeFilter::folded_to`](super::NativeFilter::folded_to).
-    pub fn foldable(mut self, times: u32) -> Result<Plan, SizeError> {
+    pub fn foldable(mut self, times: u32) -> Result<Sizing, SizeError> {
         let unit = 1u64.checked_shl(times).filter(|unit| *unit <= MAX_BITS);
         let blocks = unit.and_then(|unit| self.blocks.checked_next_multiple_of(unit));
         let too_large = SizeError::TooLarge { bit_len: u64::MAX, limit: MAX_BITS };
@@ -220,7 +220,7 @@ pub(super) fn geometry(layout: Layout, blocks: u64) -> Geometry {
     Geometry { bit_len: blocks * block_len, block_len, probes: layout.probes() }
 }
 
-impl fmt::Display for Plan {
+impl fmt::Display for Sizing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let keys = self.expected_keys.max(1) as f64;
         for (i, candidate) in self.considered.iter().enumerate() {
