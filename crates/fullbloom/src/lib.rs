@@ -161,6 +161,7 @@ pub mod hash;
 pub mod kernel;
 pub mod native;
 pub mod probe;
+pub mod replace;
 pub mod sizing;
 pub mod sniff;
 pub mod typed;

@@ -1,6 +1,6 @@
 //! `Filter.db` of an sstable as it is found: whole, cut, empty, mislabelled or not there.
 
-use super::sstable::{FILTER, Sstable};
+use crate::sstable::{FILTER, Sstable};
 use fullbloom::any::{self, AnyFilter};
 use fullbloom::dialect::Name;
 use fullbloom::error::FileCause;

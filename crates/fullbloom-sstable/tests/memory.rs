@@ -1,14 +1,14 @@
 #![allow(unsafe_code)]
 //! Lengths that lie cost no memory: the most that is ever allocated is counted.
 
-mod cassandra_support;
+mod support;
 
-use cassandra_support::{Table, keys};
-use fullbloom_table::cassandra::report::inspect;
-use fullbloom_table::cassandra::verify::{Options, verify};
+use fullbloom_sstable::report::inspect;
+use fullbloom_sstable::verify::{Options, verify};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use support::{Table, keys};
 
 struct Counting;
 

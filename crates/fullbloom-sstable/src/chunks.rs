@@ -11,7 +11,7 @@
 //! A chunk that compression did not make shorter than "longest compressed chunk" is stored as it is, and padded
 //! with zeros where it is the last and short. Empty chunks may follow the last.
 
-use super::cursor::Cursor;
+use crate::cursor::Cursor;
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 use fullbloom::DecodeError;
 

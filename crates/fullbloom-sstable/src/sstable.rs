@@ -1,6 +1,6 @@
 //! One sstable: the files that share the front of their name, and what that name and the directory say.
 
-use super::{ComponentError, toc};
+use crate::{ComponentError, toc};
 use fullbloom::cassandra::{Descriptor, TableFormat};
 use fullbloom::dialect::Name;
 use fullbloom::file::Mapped;

@@ -1,8 +1,8 @@
 //! Sums over the sstables of each table.
 
-use super::flag::Severity;
-use super::report::Inspection;
-use super::sstable::Sstable;
+use crate::flag::Severity;
+use crate::report::Inspection;
+use crate::sstable::Sstable;
 
 /// The sums over the sstables of one table.
 #[derive(Debug, Clone, PartialEq, Default)]

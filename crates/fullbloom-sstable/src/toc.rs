@@ -9,7 +9,7 @@ const MAX_LEN: usize = 64 << 10;
 /// The names a whole `TOC.txt` lists, in its order, without empty lines and repetitions.
 ///
 /// ```
-/// use fullbloom_table::cassandra::toc;
+/// use fullbloom_sstable::toc;
 ///
 /// assert_eq!(toc::decode(b"Data.db\nFilter.db\r\n\nTOC.txt")?, ["Data.db", "Filter.db", "TOC.txt"]);
 /// # Ok::<(), fullbloom::DecodeError>(())

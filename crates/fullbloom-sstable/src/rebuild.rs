@@ -3,14 +3,14 @@
 //! Three steps, so that a dry run is the first of them: [`propose`] counts the keys and says what comes out,
 //! [`Proposal::build`] makes the filter, [`Rebuilt::write`] puts it in its place.
 
-use super::RebuildError;
-use super::filter_db::{FilterFile, FilterProblem};
-use super::keys::{Keys, Scan};
-use super::opening::{self, Circumstance, Opening};
-use super::report::{self, Recorded};
-use super::sstable::{FILTER, Sstable};
-use crate::replace::{self, Output, Written};
+use crate::RebuildError;
+use crate::filter_db::{FilterFile, FilterProblem};
+use crate::keys::{Keys, Scan};
+use crate::opening::{self, Circumstance, Opening};
+use crate::report::{self, Recorded};
+use crate::sstable::{FILTER, Sstable};
 use fullbloom::any::{self, AnyFilter, Plan};
+use fullbloom::replace::{self, Output, Written};
 use fullbloom::sizing::{Geometry, Request, Target};
 use fullbloom::{FileError, SizeError};
 use std::ops::ControlFlow;
@@ -196,7 +196,10 @@ impl Rebuilt {
 
     /// Writes it where `output` says.
     pub fn write(&self, output: &Output) -> Result<Written, FileError> {
-        replace::write(self.filter.as_ref(), &self.filter_db, output)
+        replace::write(&self.filter_db, output, |out| {
+            self.filter.write_to(out)?;
+            Ok(self.filter.encoded_len())
+        })
     }
 }
 

@@ -41,7 +41,7 @@ pub struct Row {
 ///
 /// ```
 /// use fullbloom::dialect::Name;
-/// use fullbloom_table::cassandra::plan::{Part, row};
+/// use fullbloom_sstable::plan::{Part, row};
 ///
 /// let parts = [Part { dialect: Name::Cassandra, keys: 1_000_000 }; 2];
 /// let (usual, half) = (row(&parts, 0.01)?, row(&parts, 0.1)?);

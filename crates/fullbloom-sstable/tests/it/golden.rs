@@ -1,7 +1,7 @@
 //! Sstables that a Cassandra 5.0.4 node wrote, in both of its formats.
 
-use fullbloom_table::cassandra::report;
-use fullbloom_table::cassandra::{Keys, Sstable, verify, walk};
+use fullbloom_sstable::report;
+use fullbloom_sstable::{Keys, Sstable, verify, walk};
 use fullbloom_testkit::vectors;
 use std::ops::ControlFlow;
 

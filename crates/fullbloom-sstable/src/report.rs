@@ -1,12 +1,12 @@
 //! What there is to say about each sstable's filter without asking it for every key.
 
-use super::family;
-use super::filter_db::FilterFile;
-use super::flag::{Flag, Promise, Severity};
-use super::keys::{Keys, Scan};
-use super::sstable::{FILTER, STATISTICS, Sstable, Toc};
-use super::statistics::{self, Validation};
-use super::{ComponentError, filter_db::FilterProblem};
+use crate::family;
+use crate::filter_db::FilterFile;
+use crate::flag::{Flag, Promise, Severity};
+use crate::keys::{Keys, Scan};
+use crate::sstable::{FILTER, STATISTICS, Sstable, Toc};
+use crate::statistics::{self, Validation};
+use crate::{ComponentError, filter_db::FilterProblem};
 use fullbloom::any::{self, AnyFilter};
 use fullbloom::dialect::Name;
 use fullbloom::error::FileCause;

@@ -1,14 +1,12 @@
 //! Sstables of the BTI format, made by hand.
 
-mod cassandra_support;
-
-use cassandra_support::bti::{components, partitions};
-use cassandra_support::{Table, keys};
+use crate::support::bti::{components, partitions};
+use crate::support::{Table, keys};
 use fullbloom::hash::murmur3_cassandra;
-use fullbloom_table::cassandra::bti::{KeyPlace, PartitionIndex};
-use fullbloom_table::cassandra::report::inspect;
-use fullbloom_table::cassandra::verify::{Options, verify};
-use fullbloom_table::cassandra::{ComponentError, Flag, Keys, Sstable};
+use fullbloom_sstable::bti::{KeyPlace, PartitionIndex};
+use fullbloom_sstable::report::inspect;
+use fullbloom_sstable::verify::{Options, verify};
+use fullbloom_sstable::{ComponentError, Flag, Keys, Sstable};
 use std::collections::BTreeSet;
 use std::fs;
 use std::ops::ControlFlow;

@@ -13,8 +13,8 @@
 //!
 //! Only what `TOC.txt` lists is there, and only a node makes filters anew; offline tools do without.
 
-use super::report::Recorded;
-use super::sstable::{FILTER, STATISTICS, Sstable};
+use crate::report::Recorded;
+use crate::sstable::{FILTER, STATISTICS, Sstable};
 use fullbloom::cassandra::TableFormat;
 use std::fmt;
 

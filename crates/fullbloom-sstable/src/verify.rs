@@ -3,12 +3,12 @@
 //! `Filter.db` has no checksum: a bit that is lost makes rows invisible and nothing else shows it. Asking for all keys
 //! does, and making the filter anew with the same geometry shows every other difference.
 
-use super::ComponentError;
-use super::absent::AbsentKeys;
-use super::family;
-use super::filter_db::{FilterFile, FilterProblem};
-use super::keys::Keys;
-use super::sstable::Sstable;
+use crate::ComponentError;
+use crate::absent::AbsentKeys;
+use crate::family;
+use crate::filter_db::{FilterFile, FilterProblem};
+use crate::keys::Keys;
+use crate::sstable::Sstable;
 use fullbloom::any::{self, AnyBuilder, AnyFilter};
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};

@@ -1,6 +1,6 @@
 //! Finding the sstables of a data directory.
 
-use super::sstable::{DATA, FILTER, Sstable, group};
+use crate::sstable::{DATA, FILTER, Sstable, group};
 use fullbloom::FileError;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -5,8 +5,8 @@
 
 use fullbloom::any;
 use fullbloom::dialect::Name;
-use fullbloom_table::cassandra::rebuild::{Rate, propose};
-use fullbloom_table::cassandra::{Flag, Keys, Sstable, report, verify, walk};
+use fullbloom_sstable::rebuild::{Rate, propose};
+use fullbloom_sstable::{Flag, Keys, Sstable, report, verify, walk};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -58,7 +58,7 @@ fn sstables(root: &Path) -> Vec<(Sstable, Value)> {
 }
 
 #[test]
-#[ignore = "needs real sstables: FULLBLOOM_FETCHED=DIR cargo test -p fullbloom-table --test cassandra_fetched -- --ignored"]
+#[ignore = "needs real sstables: FULLBLOOM_FETCHED=DIR cargo test -p fullbloom-sstable --test it fetched -- --ignored"]
 fn every_real_index_gives_the_keys_of_the_manifest_and_every_filter_has_them() {
     let mut total = 0;
     for (sstable, entry) in sstables(&fetched()) {
@@ -85,7 +85,7 @@ fn every_real_index_gives_the_keys_of_the_manifest_and_every_filter_has_them() {
 }
 
 #[test]
-#[ignore = "needs real sstables: FULLBLOOM_FETCHED=DIR cargo test -p fullbloom-table --test cassandra_fetched -- --ignored"]
+#[ignore = "needs real sstables: FULLBLOOM_FETCHED=DIR cargo test -p fullbloom-sstable --test it fetched -- --ignored"]
 fn only_the_two_traps_are_flagged_as_mislabelled_and_nothing_else_is_missing() {
     for (sstable, entry) in sstables(&fetched()) {
         let (name, true_family) = (sstable.path("Filter.db"), family(&entry));
@@ -130,7 +130,7 @@ fn only_the_two_traps_are_flagged_as_mislabelled_and_nothing_else_is_missing() {
 }
 
 #[test]
-#[ignore = "needs real sstables: FULLBLOOM_FETCHED=DIR cargo test -p fullbloom-table --test cassandra_fetched -- --ignored"]
+#[ignore = "needs real sstables: FULLBLOOM_FETCHED=DIR cargo test -p fullbloom-sstable --test it fetched -- --ignored"]
 fn filters_made_anew_equal_the_originals_where_the_estimate_of_the_keys_was_right() {
     let mut identical = 0;
     for (sstable, entry) in sstables(&fetched()) {

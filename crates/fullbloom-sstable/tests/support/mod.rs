@@ -8,7 +8,7 @@ use fullbloom::any;
 use fullbloom::cassandra::Descriptor;
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
-use fullbloom_table::cassandra::{Sstable, walk};
+use fullbloom_sstable::{Sstable, walk};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -23,7 +23,7 @@
 //! does that to a finished sstable.
 //!
 //! ```no_run
-//! use fullbloom_table::cassandra::{pool, report, walk};
+//! use fullbloom_sstable::{pool, report, walk};
 //!
 //! let found = walk::find("data/ks/table-1b255f4def2540a60000000000000005".as_ref(), walk::Options::default())?;
 //! let inspections = pool::in_order(&found.sstables, 2, report::inspect);

@@ -9,7 +9,7 @@
 //! All big-endian. There is no header and no checksum; the entries simply follow each other to the end.
 //!
 //! ```
-//! use fullbloom_table::cassandra::index::{Entries, Layout};
+//! use fullbloom_sstable::index::{Entries, Layout};
 //!
 //! let index_db = [0, 1, b'k', 0, 0, 0, 2, b'k', b'2', 0x40, 0];
 //! let layout = Layout::of("nb").unwrap();
@@ -18,7 +18,7 @@
 //! # Ok::<(), fullbloom::DecodeError>(())
 //! ```
 
-use super::cursor::Cursor;
+use crate::cursor::Cursor;
 use fullbloom::DecodeError;
 
 /// How an entry goes on after its key.

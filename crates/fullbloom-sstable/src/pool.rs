@@ -7,7 +7,7 @@ use std::thread;
 /// Calls `work` on every item, on up to `threads` threads, and returns the results in the order of the items.
 ///
 /// ```
-/// use fullbloom_table::cassandra::pool;
+/// use fullbloom_sstable::pool;
 ///
 /// assert_eq!(pool::in_order(&[1, 2, 3], 2, |n| n * n), [1, 4, 9]);
 /// ```

@@ -1,10 +1,10 @@
 //! The partition keys of an sstable, whatever its format: what its filter must answer "maybe" to.
 
-use super::ComponentError;
-use super::bti::{KeyPlace, PartitionIndex, key_in_rows};
-use super::chunks::{CompressionInfo, Data, InfoError};
-use super::index::{Entries, Layout};
-use super::sstable::{COMPRESSION_INFO, DATA, INDEX, PARTITIONS, ROWS, Sstable};
+use crate::ComponentError;
+use crate::bti::{KeyPlace, PartitionIndex, key_in_rows};
+use crate::chunks::{CompressionInfo, Data, InfoError};
+use crate::index::{Entries, Layout};
+use crate::sstable::{COMPRESSION_INFO, DATA, INDEX, PARTITIONS, ROWS, Sstable};
 use fullbloom::cassandra::TableFormat;
 use fullbloom::file::Mapped;
 use fullbloom::hash::murmur3_cassandra;

@@ -4,9 +4,9 @@
 //! carry letters that later meant another form, and Cassandra 4 gives a filter it makes anew for a 3.x sstable the
 //! bytes of 4. Asked in the wrong family a filter says "no" to nearly every key, so the keys settle it.
 
-use super::ComponentError;
-use super::filter_db::{FAMILIES, FilterFile};
-use super::keys::Keys;
+use crate::ComponentError;
+use crate::filter_db::{FAMILIES, FilterFile};
+use crate::keys::Keys;
 use fullbloom::dialect::Name;
 use std::ops::ControlFlow;
 

@@ -13,8 +13,8 @@
 //! that the trie has kept: a trie that leads astray is found out. Compressed data have checksums besides; of keys
 //! damaged in uncompressed data or in the rows, one in 256 passes.
 
-use super::cursor::Cursor;
-use super::trie::Payloads;
+use crate::cursor::Cursor;
+use crate::trie::Payloads;
 use fullbloom::DecodeError;
 
 /// Three numbers at the end.

@@ -1,16 +1,14 @@
 //! Filters made anew: in the right family, at the right size, in the right place.
 
-mod cassandra_support;
-
-use cassandra_support::{Table, VERSIONS, family, filter, index, keys};
+use crate::support::{Table, VERSIONS, family, filter, index, keys};
 use fullbloom::any;
 use fullbloom::dialect::Name;
-use fullbloom_table::cassandra::opening::{Circumstance, Opening, WhenAbsent, WhenPresent, openings};
-use fullbloom_table::cassandra::rebuild::{Before, Rate, first_clash, propose};
-use fullbloom_table::cassandra::report::{Recorded, inspect};
-use fullbloom_table::cassandra::verify::{Options, verify};
-use fullbloom_table::cassandra::{FilterProblem, RebuildError};
-use fullbloom_table::replace::Output;
+use fullbloom::replace::Output;
+use fullbloom_sstable::opening::{Circumstance, Opening, WhenAbsent, WhenPresent, openings};
+use fullbloom_sstable::rebuild::{Before, Rate, first_clash, propose};
+use fullbloom_sstable::report::{Recorded, inspect};
+use fullbloom_sstable::verify::{Options, verify};
+use fullbloom_sstable::{FilterProblem, RebuildError};
 use std::fs;
 
 const IN_PLACE: Output = Output::InPlace { backup: true };
@@ -176,7 +174,7 @@ fn opening_of(version: &str) -> Vec<Opening> {
         _ => table.add(version, 1, &keys(3), 0.01),
     }
     let sstable = table.one();
-    let recorded = fullbloom_table::cassandra::report::recorded(&sstable).unwrap();
+    let recorded = fullbloom_sstable::report::recorded(&sstable).unwrap();
     openings(&sstable, &recorded)
 }
 

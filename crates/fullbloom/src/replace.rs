@@ -1,21 +1,21 @@
-//! Putting a file with a new filter, a `Filter.db` or a table, in place of the old one: whole or not at all, with the old one kept.
+//! Replaces an engine's file (a `Filter.db`, a table) by a new one, whole or not at all, and keeps the old one.
 //!
-//! The order, so that a crash at any moment leaves the old or the new filter, and never a moment without one:
+//! A crash at any moment leaves the old or the new file, and there is no moment without one:
 //!
-//! 1. the old file gets a second name (a link; a copy where the file system has none), and the directory is flushed;
+//! 1. the old file gets a second name (a hard link; a copy where the file system has no links), and the directory is
+//!    flushed;
 //! 2. the new file is written beside it and flushed;
-//! 3. it is renamed over the old name, and the directory is flushed.
+//! 3. the new file is renamed over the old name, and the directory is flushed.
 //!
-//! Snapshots are links to the old file and keep it.
+//! Snapshots are hard links to the old file and keep it.
 
-use fullbloom::FileError;
-use fullbloom::any::AnyFilter;
-use fullbloom::file;
+use crate::error::FileError;
+use crate::file;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where a new filter goes.
+/// Where a new file goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
     /// In place of the old one.
@@ -23,7 +23,7 @@ pub enum Output {
         /// Keep the old one under another name.
         backup: bool,
     },
-    /// Under the same name in this directory.
+    /// Into this directory, under the same name.
     Into(PathBuf),
 }
 
@@ -38,13 +38,9 @@ pub struct Written {
     pub bytes: u64,
 }
 
-/// Writes the filter where `output` says; `filter_db` is the path of the sstable's `Filter.db`, which need not exist.
-pub fn write(filter: &dyn AnyFilter, filter_db: &Path, output: &Output) -> Result<Written, FileError> {
-    write_with(filter_db, output, |out| filter.write_to(out).map(|()| filter.encoded_len()))
-}
-
-/// Writes what `write` writes, and tells the length of, where `output` says; `old` is the path of the old file, which need not exist.
-pub fn write_with(
+/// Writes a file to the place that `output` names. `write` produces the bytes and returns how many they are. `old` is
+/// the path of the old file, which need not exist.
+pub fn write(
     old: &Path,
     output: &Output,
     write: impl FnOnce(&mut dyn io::Write) -> io::Result<u64>,
@@ -52,7 +48,7 @@ pub fn write_with(
     let (path, backup) = match output {
         Output::Into(directory) => (into(directory, old)?, None),
         Output::InPlace { backup } => {
-            // Links are followed first: the file replaced is the one that gets the second name.
+            // Symbolic links are followed first: the file that is replaced is the one to back up.
             let target = fs::canonicalize(old).unwrap_or_else(|_| old.to_owned());
             let kept = if *backup { keep(&target)? } else { None };
             (old.to_owned(), kept)
@@ -65,7 +61,7 @@ pub fn write_with(
     });
     if let Err(e) = replaced {
         if let (Some(backup), false) = (&backup, e.is_in_place()) {
-            let _ = fs::remove_file(backup); // a second name for what is still in its place
+            let _ = fs::remove_file(backup); // a second name for a file that is still in its place
         }
         return Err(e);
     }
@@ -73,10 +69,10 @@ pub fn write_with(
 }
 
 /// The path of the same name in another directory.
-pub fn into(directory: &Path, filter_db: &Path) -> Result<PathBuf, FileError> {
-    match filter_db.file_name() {
+fn into(directory: &Path, old: &Path) -> Result<PathBuf, FileError> {
+    match old.file_name() {
         Some(name) => Ok(directory.join(name)),
-        None => Err(FileError::io(filter_db, "save", io::ErrorKind::InvalidInput.into())),
+        None => Err(FileError::io(old, "save", io::ErrorKind::InvalidInput.into())),
     }
 }
 
@@ -84,7 +80,7 @@ pub fn into(directory: &Path, filter_db: &Path) -> Result<PathBuf, FileError> {
 fn keep(target: &Path) -> Result<Option<PathBuf>, FileError> {
     match fs::metadata(target) {
         Ok(meta) if meta.is_file() => {}
-        Ok(_) => return Ok(None), // refused by the replacement, with its own words
+        Ok(_) => return Ok(None), // not a regular file: the replacement refuses it
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(FileError::io(target, "back up", e)),
     }
@@ -92,11 +88,11 @@ fn keep(target: &Path) -> Result<Option<PathBuf>, FileError> {
         let name = backup_name(target, number);
         match link_or_copy(target, &name) {
             Ok(()) => return Ok(Some(name)),
-            // Left by a try that was cut off: the second name is there already.
+            // An earlier run was interrupted after this step: the second name exists already.
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists && same_file(target, &name) => {
                 return Ok(Some(name));
             }
-            // An older backup is kept too: it may be the true original.
+            // An older backup is kept too: it may be the original file.
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
             Err(e) => return Err(FileError::io(&name, "save the backup", e)),
         }
@@ -106,15 +102,15 @@ fn keep(target: &Path) -> Result<Option<PathBuf>, FileError> {
 
 /// `nb-1-big-Filter.db` becomes `nb+1+big+Filter.db.backup`, then `….backup.2`.
 ///
-/// Cassandra takes every name with the right number of dashes for an sstable's, with any text as a component; without
-/// dashes it is none to all releases.
+/// Cassandra takes every name with the right number of dashes for a component of an sstable, whatever the last part
+/// says. No release takes a name without dashes for one.
 fn backup_name(target: &Path, number: u32) -> PathBuf {
     let name = target.file_name().unwrap_or_default().to_string_lossy().replace('-', "+");
     let suffix = if number == 1 { String::new() } else { format!(".{number}") };
     target.with_file_name(format!("{name}.backup{suffix}"))
 }
 
-/// A second name for the same bytes, surely on the disk; never over an existing file.
+/// Makes a second name for the same bytes and flushes it to the disk; never overwrites a file.
 fn link_or_copy(target: &Path, name: &Path) -> io::Result<()> {
     match fs::hard_link(target, name) {
         Ok(()) => {}
@@ -129,7 +125,7 @@ fn link_or_copy(target: &Path, name: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether two names are of the same file.
+/// Whether two names are names of the same file.
 #[cfg(unix)]
 fn same_file(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -147,7 +143,7 @@ fn copy(target: &Path, name: &Path) -> io::Result<()> {
     let mut to = OpenOptions::new().write(true).create_new(true).open(name)?;
     let copied = io::copy(&mut from, &mut to).and_then(|_| to.sync_all());
     if copied.is_err() {
-        let _ = fs::remove_file(name); // half a copy is of no use to anybody
+        let _ = fs::remove_file(name); // half a copy is of no use
     }
     copied
 }
@@ -155,7 +151,6 @@ fn copy(target: &Path, name: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fullbloom::{Cassandra, Filter};
 
     fn names(directory: &Path) -> Vec<String> {
         let entries = fs::read_dir(directory).unwrap();
@@ -164,10 +159,10 @@ mod tests {
         names
     }
 
-    fn filter() -> Filter<Cassandra> {
-        let mut filter = Filter::<Cassandra>::with_fpr(3, 0.01).unwrap();
-        filter.extend(["a", "b", "c"]);
-        filter
+    const NEW: &[u8] = b"the bytes of a new filter";
+
+    fn write_new(old: &Path, output: &Output) -> Result<Written, FileError> {
+        write(old, output, |out| out.write_all(NEW).map(|()| NEW.len() as u64))
     }
 
     #[test]
@@ -175,15 +170,15 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("nb-1-big-Filter.db");
         fs::write(&path, b"first").unwrap();
-        let written = write(&filter(), &path, &Output::InPlace { backup: true }).unwrap();
+        let written = write_new(&path, &Output::InPlace { backup: true }).unwrap();
         assert_eq!(
             written.backup.as_deref(),
             Some(&*dir.path().canonicalize().unwrap().join("nb+1+big+Filter.db.backup"))
         );
-        assert_eq!(fs::read(&path).unwrap(), filter().encode());
-        assert_eq!(written.bytes, filter().encode().len() as u64);
+        assert_eq!(fs::read(&path).unwrap(), NEW);
+        assert_eq!(written.bytes, NEW.len() as u64);
         fs::write(&path, b"second").unwrap();
-        write(&filter(), &path, &Output::InPlace { backup: true }).unwrap();
+        write_new(&path, &Output::InPlace { backup: true }).unwrap();
         assert_eq!(
             names(dir.path()),
             ["nb+1+big+Filter.db.backup", "nb+1+big+Filter.db.backup.2", "nb-1-big-Filter.db"]
@@ -193,64 +188,24 @@ mod tests {
     }
 
     #[test]
-    fn without_an_old_file_or_without_being_told_to_there_is_no_backup() {
+    fn without_an_old_file_or_when_none_is_requested_there_is_no_backup() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("nb-1-big-Filter.db");
-        assert_eq!(write(&filter(), &path, &Output::InPlace { backup: true }).unwrap().backup, None);
-        assert_eq!(write(&filter(), &path, &Output::InPlace { backup: false }).unwrap().backup, None);
+        assert_eq!(write_new(&path, &Output::InPlace { backup: true }).unwrap().backup, None);
+        assert_eq!(write_new(&path, &Output::InPlace { backup: false }).unwrap().backup, None);
         assert_eq!(names(dir.path()), ["nb-1-big-Filter.db"]);
     }
 
     #[test]
-    fn a_try_that_was_cut_off_after_the_backup_does_not_make_a_second_one() {
+    fn a_run_interrupted_after_the_backup_does_not_lead_to_a_second_one() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("nb-1-big-Filter.db");
         fs::write(&path, b"old").unwrap();
         fs::hard_link(&path, dir.path().join("nb+1+big+Filter.db.backup")).unwrap();
-        write(&filter(), &path, &Output::InPlace { backup: true }).unwrap();
+        write_new(&path, &Output::InPlace { backup: true }).unwrap();
         let expected = if cfg!(unix) { 2 } else { 3 };
         assert_eq!(names(dir.path()).len(), expected);
         assert_eq!(fs::read(dir.path().join("nb+1+big+Filter.db.backup")).unwrap(), b"old");
-    }
-
-    /// A filter that cannot be written out.
-    struct Failing(Filter<Cassandra>);
-
-    impl AnyFilter for Failing {
-        fn dialect(&self) -> fullbloom::dialect::Name {
-            AnyFilter::dialect(&self.0)
-        }
-        fn geometry(&self) -> fullbloom::sizing::Geometry {
-            self.0.geometry()
-        }
-        fn may_contain(&self, key: &[u8]) -> bool {
-            self.0.may_contain(key)
-        }
-        fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
-            self.0.may_contain_batch(keys, answers);
-        }
-        fn encoded_len(&self) -> u64 {
-            AnyFilter::encoded_len(&self.0)
-        }
-        fn set_bits(&self) -> u64 {
-            self.0.set_bits()
-        }
-        fn fill(&self) -> f64 {
-            self.0.fill()
-        }
-        fn expected_fpr(&self) -> f64 {
-            self.0.expected_fpr()
-        }
-        fn estimated_keys(&self) -> Option<f64> {
-            self.0.estimated_keys()
-        }
-        fn doubt(&self) -> Option<fullbloom::Doubt> {
-            None
-        }
-        fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {
-            out.write_all(&[7; 100_000])?;
-            Err(io::ErrorKind::StorageFull.into())
-        }
     }
 
     #[test]
@@ -258,7 +213,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("nb-1-big-Filter.db");
         fs::write(&path, b"old").unwrap();
-        assert!(write(&Failing(filter()), &path, &Output::InPlace { backup: true }).is_err());
+        assert!(
+            write(&path, &Output::InPlace { backup: true }, |out| {
+                out.write_all(&[7; 100_000])?;
+                Err(io::ErrorKind::StorageFull.into())
+            })
+            .is_err()
+        );
         assert_eq!(names(dir.path()), ["nb-1-big-Filter.db"]);
         assert_eq!(fs::read(&path).unwrap(), b"old");
     }
@@ -268,11 +229,11 @@ mod tests {
         let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let path = dir.path().join("nb-1-big-Filter.db");
         fs::write(&path, b"old").unwrap();
-        let written = write(&filter(), &path, &Output::Into(other.path().to_owned())).unwrap();
+        let written = write_new(&path, &Output::Into(other.path().to_owned())).unwrap();
         assert_eq!(written.path, other.path().join("nb-1-big-Filter.db"));
         assert_eq!(fs::read(&path).unwrap(), b"old");
-        assert_eq!(fs::read(&written.path).unwrap(), filter().encode());
-        assert!(write(&filter(), &path, &Output::Into(other.path().join("none"))).is_err());
+        assert_eq!(fs::read(&written.path).unwrap(), NEW);
+        assert!(write_new(&path, &Output::Into(other.path().join("none"))).is_err());
     }
 
     #[cfg(unix)]
@@ -282,9 +243,9 @@ mod tests {
         let (path, real) = (dir.path().join("nb-1-big-Filter.db"), other.path().join("real"));
         fs::write(&real, b"old").unwrap();
         std::os::unix::fs::symlink(&real, &path).unwrap();
-        let written = write(&filter(), &path, &Output::InPlace { backup: true }).unwrap();
+        let written = write_new(&path, &Output::InPlace { backup: true }).unwrap();
         assert!(fs::symlink_metadata(&path).unwrap().is_symlink());
-        assert_eq!(fs::read(&real).unwrap(), filter().encode());
+        assert_eq!(fs::read(&real).unwrap(), NEW);
         assert_eq!(fs::read(written.backup.unwrap()).unwrap(), b"old");
     }
 }

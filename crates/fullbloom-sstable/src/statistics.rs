@@ -9,7 +9,7 @@
 //!
 //! Big-endian; the CRC is that of zlib. Older versions keep the rate elsewhere and are not read.
 
-use super::cursor::Cursor;
+use crate::cursor::Cursor;
 use flate2::Crc;
 use fullbloom::DecodeError;
 use fullbloom::cassandra::TableFormat;

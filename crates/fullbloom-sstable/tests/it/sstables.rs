@@ -1,13 +1,11 @@
 //! Sstables made by hand, of every version: found, inspected, verified.
 
-mod cassandra_support;
-
-use cassandra_support::{Table, VERSIONS, family, filter, index, keys, prefix, vint};
+use crate::support::{Table, VERSIONS, family, filter, index, keys, prefix, vint};
 use fullbloom::dialect::Name;
-use fullbloom_table::cassandra::report::{Recorded, inspect};
-use fullbloom_table::cassandra::totals::totals;
-use fullbloom_table::cassandra::verify::{Options, verify};
-use fullbloom_table::cassandra::{FAMILIES, FilterProblem, Flag, Promise, Severity, Sstable, pool};
+use fullbloom_sstable::report::{Recorded, inspect};
+use fullbloom_sstable::totals::totals;
+use fullbloom_sstable::verify::{Options, verify};
+use fullbloom_sstable::{FAMILIES, FilterProblem, Flag, Promise, Severity, Sstable, pool};
 use std::fs;
 
 fn flags(sstable: &Sstable) -> Vec<&'static str> {

@@ -1,7 +1,7 @@
 //! What is remarkable about an sstable's filter.
 
-use super::filter_db::FilterProblem;
-use super::{ComponentError, sstable::FILTER};
+use crate::filter_db::FilterProblem;
+use crate::{ComponentError, sstable::FILTER};
 use fullbloom::FileError;
 use fullbloom::dialect::Name;
 use std::fmt;
