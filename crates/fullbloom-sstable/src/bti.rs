@@ -13,9 +13,9 @@
 //! that the trie has kept: a trie that leads astray is found out. Compressed data have checksums besides; of keys
 //! damaged in uncompressed data or in the rows, one in 256 passes.
 
-use crate::cursor::Cursor;
 use crate::trie::Payloads;
 use fullbloom::DecodeError;
+use fullbloom::wire::Cursor;
 
 /// Three numbers at the end.
 const FOOTER_LEN: u64 = 24;
@@ -61,13 +61,13 @@ impl<'a> PartitionIndex<'a> {
             return Err(DecodeError::Truncated { field: "footer", at: 0, need: FOOTER_LEN, have: len });
         };
         let mut footer = Cursor::pointed(partitions_db, "footer", footer_at)?;
-        let first_at = footer.long_count("position of the smallest key")?;
-        let keys = footer.long_count("keys")?;
-        let root = footer.long_count("root of the trie")?;
+        let first_at = footer.long_count_be("position of the smallest key")?;
+        let keys = footer.long_count_be("keys")?;
+        let root = footer.long_count_be("root of the trie")?;
         let body = &partitions_db[..footer_at as usize];
         let mut cursor = Cursor::pointed(body, "smallest key", first_at)?;
-        let smallest = cursor.with_short_len("smallest key")?;
-        let largest = cursor.with_short_len("largest key")?;
+        let smallest = cursor.slice_u16_be("smallest key")?;
+        let largest = cursor.slice_u16_be("largest key")?;
         if cursor.remaining() > 0 {
             let (field, at) = ("position of the smallest key", footer_at);
             let expected = first_at + cursor.remaining();
@@ -109,7 +109,7 @@ impl<'a> PartitionIndex<'a> {
 pub fn key_in_rows(rows_db: &[u8], position: u64) -> Result<(&[u8], u64), DecodeError> {
     const KEY: &str = "key of a row index";
     let mut cursor = Cursor::pointed(rows_db, KEY, position)?;
-    let key = cursor.with_short_len(KEY)?;
+    let key = cursor.slice_u16_be(KEY)?;
     Ok((key, cursor.vint_position("position of the partition")?))
 }
 

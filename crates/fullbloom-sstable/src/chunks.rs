@@ -11,9 +11,9 @@
 //! A chunk that compression did not make shorter than "longest compressed chunk" is stored as it is, and padded
 //! with zeros where it is the last and short. Empty chunks may follow the last.
 
-use crate::cursor::Cursor;
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 use fullbloom::DecodeError;
+use fullbloom::wire::Cursor;
 
 /// The most bytes one chunk may decompress to. Cassandra's default is 16 KiB, its documentation goes to 256 KiB.
 const MAX_CHUNK_LEN: u32 = 64 << 20;
@@ -98,28 +98,28 @@ impl From<DecodeError> for InfoError {
 impl<'a> CompressionInfo<'a> {
     pub(crate) fn decode(bytes: &'a [u8]) -> Result<Self, InfoError> {
         let mut cursor = Cursor::new(bytes);
-        let name = cursor.with_short_len("compressor")?;
-        for _ in 0..cursor.count("compressor options")? {
-            cursor.with_short_len("compressor option")?;
-            cursor.with_short_len("compressor option")?;
+        let name = cursor.slice_u16_be("compressor")?;
+        for _ in 0..cursor.count_be("compressor options")? {
+            cursor.slice_u16_be("compressor option")?;
+            cursor.slice_u16_be("compressor option")?;
         }
         let at = cursor.at();
-        let chunk_len = cursor.count("chunk length")?;
+        let chunk_len = cursor.count_be("chunk length")?;
         if !chunk_len.is_power_of_two() || chunk_len > MAX_CHUNK_LEN {
             let allowed = "a power of two, at most 64 MiB";
             return Err(
                 DecodeError::Value { field: "chunk length", at, got: chunk_len.into(), allowed }.into()
             );
         }
-        let stored_from = cursor.count("longest compressed chunk")?;
-        let data_len = cursor.long_count("data length")?;
+        let stored_from = cursor.count_be("longest compressed chunk")?;
+        let data_len = cursor.long_count_be("data length")?;
         let at = cursor.at();
-        let (chunks, expected) = (u64::from(cursor.count("chunks")?), data_len.div_ceil(chunk_len.into()));
+        let (chunks, expected) = (u64::from(cursor.count_be("chunks")?), data_len.div_ceil(chunk_len.into()));
         // Cassandra's writer, flushed when nothing new had come, leaves empty chunks behind the last.
         if chunks < expected {
             return Err(DecodeError::Mismatch { field: "chunks", at, got: chunks, expected }.into());
         }
-        let offsets = cursor.take("chunk offsets", chunks * 8)?;
+        let offsets = cursor.slice("chunk offsets", chunks * 8)?;
         if cursor.remaining() > 0 {
             return Err(DecodeError::Trailing { at: cursor.at(), extra: cursor.remaining() }.into());
         }
@@ -158,7 +158,7 @@ impl<'a> Data<'a> {
     pub(crate) fn key_at(&mut self, position: u64) -> Result<&[u8], DecodeError> {
         const KEY: &str = "key of a partition";
         let Some(info) = self.info.clone() else {
-            return Cursor::pointed(self.file, KEY, position)?.with_short_len(KEY);
+            return Cursor::pointed(self.file, KEY, position)?.slice_u16_be(KEY);
         };
         let start = self.load(&info, position)?;
         if let Some(len) = self.chunk[start..].first_chunk::<2>() {

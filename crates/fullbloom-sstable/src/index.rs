@@ -18,8 +18,8 @@
 //! # Ok::<(), fullbloom::DecodeError>(())
 //! ```
 
-use crate::cursor::Cursor;
 use fullbloom::DecodeError;
+use fullbloom::wire::Cursor;
 
 /// How an entry goes on after its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,17 +72,17 @@ impl<'a> Entries<'a> {
     #[inline]
     fn entry(&mut self) -> Result<Entry<'a>, DecodeError> {
         let at = self.cursor.at();
-        let key = self.cursor.with_short_len("key")?;
+        let key = self.cursor.slice_u16_be("key")?;
         let position = match self.layout {
-            Layout::Position | Layout::Promoted => self.cursor.long_count("position")?,
+            Layout::Position | Layout::Promoted => self.cursor.long_count_be("position")?,
             Layout::Vint => self.cursor.vint_position("position")?,
         };
         let promoted = match self.layout {
             Layout::Position => 0,
-            Layout::Promoted => self.cursor.count("promoted index length")?.into(),
+            Layout::Promoted => self.cursor.count_be("promoted index length")?.into(),
             Layout::Vint => self.cursor.vint("promoted index length")?,
         };
-        self.cursor.take("promoted index", promoted)?;
+        self.cursor.slice("promoted index", promoted)?;
         Ok(Entry { key, position, at })
     }
 }

@@ -37,7 +37,6 @@
 mod absent;
 pub mod bti;
 mod chunks;
-mod cursor;
 mod error;
 mod family;
 mod filter_db;

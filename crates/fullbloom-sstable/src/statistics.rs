@@ -9,10 +9,10 @@
 //!
 //! Big-endian; the CRC is that of zlib. Older versions keep the rate elsewhere and are not read.
 
-use crate::cursor::Cursor;
 use flate2::Crc;
 use fullbloom::DecodeError;
 use fullbloom::cassandra::TableFormat;
+use fullbloom::wire::Cursor;
 
 /// How the file is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,15 +51,15 @@ const VALIDATION: u32 = 0;
 /// `None` when the file has no such part. Offsets, and from `na` on checksums, are checked.
 pub fn validation(statistics_db: &[u8], layout: Layout) -> Result<Option<Validation>, DecodeError> {
     let mut cursor = Cursor::new(statistics_db);
-    let count = cursor.count("components")?;
+    let count = cursor.count_be("components")?;
     if layout == Layout::Checked {
         check(&mut cursor, "checksum of the component count", &[&statistics_db[..4]])?;
     }
     // Before the loop, so that a count of two billion costs nothing.
-    let list = cursor.clone().take("list of components", u64::from(count) * 8)?;
+    let list = cursor.clone().slice("list of components", u64::from(count) * 8)?;
     let mut offset = None;
     for _ in 0..count {
-        let (kind, at) = (cursor.u32("component type")?, cursor.count("component offset")?);
+        let (kind, at) = (cursor.u32_be("component type")?, cursor.count_be("component offset")?);
         if kind == VALIDATION {
             offset = Some(at);
         }
@@ -81,7 +81,7 @@ pub fn validation(statistics_db: &[u8], layout: Layout) -> Result<Option<Validat
 
 fn part(mut cursor: Cursor<'_>, file: &[u8], layout: Layout) -> Result<Validation, DecodeError> {
     let start = cursor.at() as usize;
-    let name = cursor.with_short_len("partitioner")?;
+    let name = cursor.slice_u16_be("partitioner")?;
     let partitioner = match std::str::from_utf8(name) {
         Ok(name) => name.to_owned(),
         Err(e) => {
@@ -89,7 +89,7 @@ fn part(mut cursor: Cursor<'_>, file: &[u8], layout: Layout) -> Result<Validatio
             return Err(DecodeError::Magic { field: "partitioner, as UTF-8", at });
         }
     };
-    let fpr = cursor.f64("fpr")?;
+    let fpr = cursor.f64_be("fpr")?;
     let end = cursor.at() as usize;
     if layout == Layout::Checked {
         check(&mut cursor, "checksum of the validation part", &[&file[start..end]])?;
@@ -100,7 +100,7 @@ fn part(mut cursor: Cursor<'_>, file: &[u8], layout: Layout) -> Result<Validatio
 /// The next four bytes must be the CRC of these pieces.
 fn check(cursor: &mut Cursor<'_>, field: &'static str, pieces: &[&[u8]]) -> Result<(), DecodeError> {
     let at = cursor.at();
-    let stored = cursor.u32(field)?;
+    let stored = cursor.u32_be(field)?;
     let mut crc = Crc::new();
     for piece in pieces {
         crc.update(piece);

@@ -165,7 +165,8 @@ pub mod replace;
 pub mod sizing;
 pub mod sniff;
 pub mod typed;
-mod wire;
+#[doc(hidden)]
+pub mod wire;
 
 pub use bits::Owned;
 pub use dialect::*;
