@@ -25,7 +25,7 @@ impl Origin for InBlock {
             DecodeError::Value { field, at: offset, got, allowed } => {
                 Problem::Value { field, at: at(offset), got, allowed }
             }
-            cause => Problem::Block { of: "block", at: self.0, cause },
+            cause => Problem::Block { at: self.0, cause },
         }
     }
 }

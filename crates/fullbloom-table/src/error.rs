@@ -163,8 +163,6 @@ pub enum Problem {
     Size(SizeError),
     /// The bytes of a block are not sound.
     Block {
-        /// Which block.
-        of: &'static str,
         /// Where it begins.
         at: u64,
         /// What is wrong with it.
@@ -226,7 +224,7 @@ impl fmt::Display for Problem {
             Problem::Missing { what } => write!(f, "the table has no {what}"),
             Problem::Memory { bytes } => write!(f, "{bytes} bytes of memory could not be allocated"),
             Problem::Size(cause) => cause.fmt(f),
-            Problem::Block { of, at, cause } => write!(f, "{of} at byte {at}: {cause}"),
+            Problem::Block { at, cause } => write!(f, "block at byte {at}: {cause}"),
             Problem::Input { why } => f.write_str(why),
             Problem::Construction { why } => write!(f, "the filter just built is wrong: {why}"),
         }
