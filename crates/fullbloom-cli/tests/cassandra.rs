@@ -1,7 +1,7 @@
 //! Directories of Cassandra: inspected, verified, rebuilt, planned for.
 
 mod common;
-#[path = "../../fullbloom-table/tests/cassandra_support/mod.rs"]
+#[path = "../../fullbloom-sstable/tests/support/mod.rs"]
 mod support;
 
 use common::{command, finish, run};

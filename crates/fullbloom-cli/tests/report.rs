@@ -1,7 +1,7 @@
 //! The HTML pages of `inspect --report` and `plan --report`.
 
 mod common;
-#[path = "../../fullbloom-table/tests/cassandra_support/mod.rs"]
+#[path = "../../fullbloom-sstable/tests/support/mod.rs"]
 mod support;
 
 use common::{Dir, lines, run};

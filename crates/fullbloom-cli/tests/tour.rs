@@ -4,7 +4,7 @@
 //! `FULLBLOOM_TOUR=write cargo test -p fullbloom-cli --test tour` writes the outputs of the pages anew.
 
 mod common;
-#[path = "../../fullbloom-table/tests/cassandra_support/mod.rs"]
+#[path = "../../fullbloom-sstable/tests/support/mod.rs"]
 mod support;
 
 use fullbloom::dialect::Name;

@@ -81,6 +81,8 @@ pub mod kernel;
 pub mod keys;
 pub mod native;
 mod probe;
+#[cfg(feature = "std")]
+pub mod replace;
 pub mod sizing;
 #[cfg(feature = "std")]
 pub mod sniff;

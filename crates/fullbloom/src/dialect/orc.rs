@@ -30,7 +30,7 @@ use crate::filter::{Check, Dialect, Filter, Format, Insert, Size};
 use crate::hash::{murmur3_64_orc, wang64_orc};
 use crate::probe::{self, Mod32};
 use crate::sizing::{Geometry, Request, Target, classic_bits, collision_fpr, combine, modulo_fpr};
-use crate::wire::{Cursor, Output, Stop};
+use crate::wire::{Cursor, Output, Stop, put_varint};
 use core::f64::consts::LN_2;
 use core::ops::Range;
 
@@ -244,31 +244,9 @@ impl Size for Orc {
     }
 }
 
-/// A varint in its shortest form.
+/// Reads a number as protobuf writes it.
 fn varint(cursor: &mut Cursor<'_>, field: &'static str) -> Result<u64, DecodeError> {
-    let at = cursor.at();
-    let (mut number, mut shift) = (0u64, 0);
-    loop {
-        let byte = cursor.u8(field)?;
-        number |= u64::from(byte & 0x7f) << shift;
-        let overlong = byte == 0 && shift > 0;
-        shift += 7;
-        if overlong || (byte >= 0x80 && shift > 28) {
-            let allowed = "a number below 2^32 in its shortest form";
-            return Err(DecodeError::Value { field, at, got: number.into(), allowed });
-        }
-        if byte < 0x80 {
-            return Ok(number);
-        }
-    }
-}
-
-fn write_varint(mut number: u64, out: &mut Vec<u8>) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
+    cursor.shortest_varint(field, "a number below 2^32 in its shortest form")
 }
 
 impl Format for Orc {
@@ -336,10 +314,10 @@ impl Orc {
     /// Everything before the array.
     fn front(&self) -> Vec<u8> {
         let mut front = vec![PROBES_FIELD];
-        write_varint(self.probes.into(), &mut front);
+        put_varint(&mut front, self.probes.into());
         if self.class == Class::Utf8 {
             front.push(BYTES_FIELD);
-            write_varint(self.byte_len(), &mut front);
+            put_varint(&mut front, self.byte_len());
         }
         front
     }

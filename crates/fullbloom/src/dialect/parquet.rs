@@ -35,7 +35,7 @@ use crate::kernel::pipeline::{Answers, CHUNK, Source};
 use crate::kernel::split::{self, SplitBlock};
 use crate::kernel::{Cpu, blocks};
 use crate::sizing::{Geometry, Request, Target, collision_fpr, combine, split_block_fpr};
-use crate::wire::{Cursor, Output, Stop};
+use crate::wire::{Cursor, Output, Stop, put_zigzag};
 use core::ops::Range;
 
 /// Bytes of a block.
@@ -270,20 +270,7 @@ impl Size for Parquet {
 /// Reads the header; the number of bytes it announces.
 fn read_header(cursor: &mut Cursor<'_>) -> Result<u64, DecodeError> {
     cursor.magic("header", &[LENGTH_FIELD])?;
-    let (mut zigzag, mut shift) = (0u64, 0);
-    loop {
-        let byte = cursor.u8("bytes")?;
-        zigzag |= u64::from(byte & 0x7f) << shift;
-        let overlong = byte == 0 && shift > 0;
-        shift += 7;
-        if byte < 0x80 && !overlong {
-            break;
-        }
-        if overlong || shift > 28 {
-            let allowed = "a 32-bit number in its shortest form";
-            return Err(DecodeError::Value { field: "bytes", at: 1, got: zigzag.into(), allowed });
-        }
-    }
+    let zigzag = cursor.shortest_varint("bytes", "a 32-bit number in its shortest form")?;
     let bytes = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);
     for (union, only) in UNIONS {
         cursor.magic(union, &only)?;
@@ -298,12 +285,7 @@ fn read_header(cursor: &mut Cursor<'_>) -> Result<u64, DecodeError> {
 
 fn write_header(bytes: u64) -> Vec<u8> {
     let mut header = vec![LENGTH_FIELD];
-    let mut zigzag = 2 * bytes;
-    while zigzag >= 0x80 {
-        header.push(zigzag as u8 | 0x80);
-        zigzag >>= 7;
-    }
-    header.push(zigzag as u8);
+    put_zigzag(&mut header, bytes as i64);
     for (_, only) in UNIONS {
         header.extend(only);
     }
