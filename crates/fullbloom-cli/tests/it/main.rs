@@ -20,7 +20,7 @@ mod parquet;
 mod plan;
 mod report;
 mod streaming;
-#[path = "../../../fullbloom-table/tests/cassandra_support/mod.rs"]
+#[path = "../../../fullbloom-sstable/tests/support/mod.rs"]
 mod support;
 mod tables;
 mod tour;
