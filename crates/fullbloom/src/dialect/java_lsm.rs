@@ -26,6 +26,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use super::Name;
 use crate::error::{DecodeError, SizeError};
 use crate::keys::KeyHasher;

@@ -24,6 +24,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(not(feature = "std"))]
+use alloc::vec::Vec;
+use alloc::vec;
+use crate::sizing::math::Float as _;
 use super::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::keys::KeyHasher;

@@ -25,6 +25,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(not(feature = "std"))]
+use alloc::vec::Vec;
+use alloc::vec;
+use crate::sizing::math::Float as _;
 use super::Name;
 use crate::bits::prefetch;
 use crate::error::{DecodeError, MergeError, SizeError};
@@ -295,6 +299,7 @@ fn write_header(bytes: u64) -> Vec<u8> {
 }
 
 /// Whether these bytes are a whole filter with its header.
+#[cfg(feature = "std")]
 pub(crate) fn sniff(bytes: &[u8]) -> bool {
     Parquet::decode(bytes, Check::Front).is_ok_and(|(dialect, _)| dialect.header)
 }

@@ -32,6 +32,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use super::Name;
 use crate::bits::{self, prefetch};
 use crate::error::{DecodeError, MergeError, SizeError};

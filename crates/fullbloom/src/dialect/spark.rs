@@ -24,6 +24,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use super::Name;
 use crate::bits::{BIG_ENDIAN_WORDS, count_ones};
 use crate::error::{DecodeError, MergeError, SizeError};

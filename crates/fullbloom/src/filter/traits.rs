@@ -1,5 +1,7 @@
 //! What a dialect is to a filter. Implemented by the types in [`dialect`](crate::dialect), and sealed.
 
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use crate::bits;
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};

@@ -33,6 +33,8 @@
 //! its own. A list costs 64 bits for each key. The choice is made by computing both; with few keys the list wins, and then
 //! it is the only level.
 
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use super::shape::Shape;
 use super::sizing::smallest_one_line;
 use crate::error::SizeError;

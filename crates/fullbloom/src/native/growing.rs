@@ -12,6 +12,9 @@
 //! more than one filter would, not 26. A full link takes no more keys, to the key: no batch overruns it, and the chain is the
 //! same however the keys are cut into batches.
 
+use alloc::borrow::ToOwned;
+use alloc::vec::Vec;
+use alloc::vec;
 use super::hashing::{Hasher, Hashing};
 use super::sizing::Sizing;
 use super::{NativeFilter, Secret};

@@ -4,6 +4,7 @@
 //!   | probes: i32 BE | stream header and class descriptions, 68 bytes | words: i32 BE | words * i64 BE | 0x78 |
 //! ```
 
+use alloc::vec::Vec;
 use super::sizing;
 use crate::bits::BIG_ENDIAN_WORDS;
 use crate::dialect::Name;

@@ -30,6 +30,8 @@
 
 mod rate;
 
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use super::Name;
 use crate::bits;
 use crate::error::{DecodeError, MergeError, SizeError};

@@ -23,6 +23,8 @@
 
 mod rate;
 
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use super::Name;
 use crate::error::{DecodeError, SizeError};
 use crate::keys::KeyHasher;

@@ -1,5 +1,7 @@
 //! libbloom's sizing: textbook formulas with 15-digit constants, and the widths of two ABIs.
 
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use crate::error::SizeError;
 
 /// `ln(2)^2` as libbloom writes it: 15 digits, not the nearest double.

@@ -20,7 +20,7 @@ use crate::kernel::Cpu;
 use crate::kernel::pipeline::hash_all;
 use crate::keys::Keys;
 use core::mem;
-use std::sync::Arc;
+use alloc::sync::Arc;
 
 /// Which of a key and its alternative (its prefix) is stored first, and which repeats are seen.
 ///

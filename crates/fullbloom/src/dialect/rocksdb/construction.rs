@@ -44,7 +44,7 @@ impl fmt::Display for BuildError {
 }
 
 impl core::error::Error for BuildError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             BuildError::Size(e) => Some(e),
             _ => None,

@@ -7,6 +7,8 @@
 //! The lower half of the hash chooses the block, the upper half makes all probes inside it: one cache line
 //! per question.
 
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use super::sizing::{MAX_FAST_LOCAL, fast_local_fpr};
 use super::{Kind, Policy, TRAILER, require_marker, split};
 use crate::bits::{self, prefetch};

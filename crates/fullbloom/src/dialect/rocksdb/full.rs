@@ -1,5 +1,6 @@
 //! A full filter of whichever kind its trailer says: what RocksDB's reader makes of any bytes.
 
+use alloc::vec::Vec;
 use super::fast_local::Xxph3;
 use super::legacy::Bloom32;
 use super::{RocksDb, RocksDbLegacy, RocksDbRibbon, TRAILER, fast_local, ribbon, split};

@@ -1,6 +1,7 @@
 //! From bits per key to lengths and probes, and back: RocksDB's `CalculateSpace`, `ApproximateNumEntries`
 //! and `EstimatedFpRate` for the three kinds.
 
+use alloc::vec::Vec;
 use super::ribbon;
 use super::{TRAILER, rate};
 use crate::error::SizeError;

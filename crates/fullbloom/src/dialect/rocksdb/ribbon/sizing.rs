@@ -3,6 +3,8 @@
 //! Slots are the unknowns of the linear system; a few more of them than keys make it solvable. The table
 //! gives, for powers of two of slots, how many keys can be added so that one attempt in twenty fails.
 
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use super::solution::Layout;
 use crate::dialect::rocksdb::TRAILER;
 
