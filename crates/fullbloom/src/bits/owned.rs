@@ -1,14 +1,14 @@
 #![allow(unsafe_code)]
 //! Owned bit memory: 64-byte aligned, zeroed lazily by the system, allocated fallibly.
 
-use alloc::vec::Vec;
 use crate::error::SizeError;
 use alloc::alloc::{alloc_zeroed, dealloc};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
 use core::alloc::Layout;
 use core::fmt;
 use core::ops::Range;
 use core::ptr::NonNull;
-use alloc::sync::Arc;
 
 /// Alignment of the first byte: one cache line, so that a 512-bit block never straddles two.
 pub(crate) const ALIGN: usize = 64;

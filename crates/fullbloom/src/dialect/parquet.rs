@@ -25,22 +25,22 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-#[cfg(not(feature = "std"))]
-use alloc::vec::Vec;
-use alloc::vec;
-use crate::sizing::math::Float as _;
 use super::Name;
 use crate::bits::prefetch;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::keys::{KeyHasher, Keys};
-use crate::sealed::Sealed;
 use crate::filter::{Check, Dialect, Filter, Format, Insert, Size};
 use crate::hash::{xxh64, xxh64_chunk, xxh64_word};
 use crate::kernel::pipeline::{Answers, CHUNK, Source};
 use crate::kernel::split::{self, SplitBlock};
 use crate::kernel::{Cpu, blocks};
+use crate::keys::{KeyHasher, Keys};
+use crate::sealed::Sealed;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use crate::sizing::{Geometry, Request, Target, collision_fpr, combine, split_block_fpr};
 use crate::wire::{Cursor, Output, Stop, put_zigzag};
+use alloc::vec;
+use alloc::vec::Vec;
 use core::ops::Range;
 
 /// Bytes of a block.

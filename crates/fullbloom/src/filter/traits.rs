@@ -1,7 +1,5 @@
 //! What a dialect is to a filter. Implemented by the types in [`dialect`](crate::dialect), and sealed.
 
-#[cfg(not(feature = "std"))]
-use crate::sizing::math::Float as _;
 use crate::bits;
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
@@ -9,6 +7,8 @@ use crate::kernel::each;
 use crate::kernel::pipeline::Answers;
 use crate::keys::{KeyHasher, Keys};
 use crate::sealed::Sealed;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use crate::sizing::{self, Geometry, Request};
 use crate::wire::{Output, Stop};
 use core::fmt;

@@ -7,8 +7,8 @@
 //!
 //! The scalar walks in [`probe`](crate::probe) are the definition; the tests compare every answer with theirs.
 
-use crate::kernel::cpu_has;
 use super::Kernel;
+use crate::kernel::cpu_has;
 use core::arch::asm;
 use core::arch::x86_64::{
     __cpuid, __m256i, __m512i, _mm256_rorv_epi32, _mm256_set1_epi32, _mm256_testn_epi32_mask,

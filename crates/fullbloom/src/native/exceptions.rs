@@ -33,12 +33,12 @@
 //! its own. A list costs 64 bits for each key. The choice is made by computing both; with few keys the list wins, and then
 //! it is the only level.
 
-#[cfg(not(feature = "std"))]
-use crate::sizing::math::Float as _;
 use super::shape::Shape;
 use super::sizing::smallest_one_line;
 use crate::error::SizeError;
 use crate::kernel::lines::Line;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use alloc::vec::Vec;
 use core::ops::Range;
 

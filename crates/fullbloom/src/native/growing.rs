@@ -12,9 +12,6 @@
 //! more than one filter would, not 26. A full link takes no more keys, to the key: no batch overruns it, and the chain is the
 //! same however the keys are cut into batches.
 
-use alloc::borrow::ToOwned;
-use alloc::vec::Vec;
-use alloc::vec;
 use super::hashing::{Hasher, Hashing};
 use super::sizing::Sizing;
 use super::{NativeFilter, Secret};
@@ -22,6 +19,9 @@ use crate::bits::Owned;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::keys::{Hashes, Keys};
 use crate::sizing::{Request, Target};
+use alloc::borrow::ToOwned;
+use alloc::vec;
+use alloc::vec::Vec;
 
 /// Keys worked on at once.
 pub(super) const CHUNK: usize = 1024;

@@ -11,13 +11,13 @@
 //! at least the asked time, and forgotten after at most that and one part more. Every generation is a [`GrowingFilter`],
 //! since nobody knows how many keys a day brings; each has a share of the asked rate.
 
-use alloc::vec::Vec;
 use super::growing::{CHUNK, GrowingFilter, Growth, Left, all_told};
 use super::hashing::{Hasher, Hashing};
 use super::{NativeFilter, Secret};
 use crate::bits::Owned;
 use crate::error::{DecodeError, SizeError};
 use crate::keys::Keys;
+use alloc::vec::Vec;
 use core::time::Duration;
 #[cfg(feature = "std")]
 use std::time::SystemTime;
@@ -91,9 +91,7 @@ impl Rotation {
 ///
 /// ```
 /// use fullbloom::native::{Keep, RotatingFilter, Rotation};
-/// use core::time::Duration;
-#[cfg(feature = "std")]
-use std::time::SystemTime;
+/// use std::time::{Duration, SystemTime};
 ///
 /// let day = Duration::from_secs(86_400);
 /// let start = SystemTime::now();

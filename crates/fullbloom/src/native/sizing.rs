@@ -1,11 +1,11 @@
 //! From a request to a layout and a number of blocks, and the reason for them.
 
-#[cfg(not(feature = "std"))]
-use alloc::vec::Vec;
-use alloc::vec;
-use crate::sizing::math::Float as _;
 use crate::error::SizeError;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use crate::sizing::{Geometry, Layout, Request, Target, collision_fpr, combine};
+use alloc::vec;
+use alloc::vec::Vec;
 use core::f64::consts::LN_2;
 use core::fmt;
 

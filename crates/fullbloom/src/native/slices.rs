@@ -12,18 +12,18 @@
 //! in the order of the keys, the file is, byte for byte, that of a filter into which the keys were inserted one after the
 //! other.
 
-use alloc::vec::Vec;
-use alloc::vec;
 use super::dialect::Head;
 use super::format::{Encoder, checksums, chunk_len};
 use super::hashing::{Hasher, Hashing};
-use super::sizing::{MAX_BITS, Sizing};
 use super::shape::Shape;
+use super::sizing::{MAX_BITS, Sizing};
 use crate::bits::Owned;
 use crate::error::SizeError;
 use crate::kernel::lines::GROUP;
 use crate::keys::Keys;
 use crate::probe::lines::block_of;
+use alloc::vec;
+use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 

@@ -2,8 +2,8 @@
 //! do not explain.
 
 use fullbloom::DecodeError;
-use fullbloom::any::AnyFilter;
 use fullbloom::NativeFilter;
+use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
 use fullbloom::filter::Check;
 use fullbloom::native::{Hashing, Secret, Sizing, StoredFilter, verify};

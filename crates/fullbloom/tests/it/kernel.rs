@@ -1,9 +1,9 @@
 //! The environment variable that forces a kernel. The choice is made once in a process, so each case runs `child` in a
 //! process of its own.
 
-use fullbloom::kernel::{Kernel, VARIABLE};
 use fullbloom::Filter;
 use fullbloom::dialect::RocksDb;
+use fullbloom::kernel::{Kernel, VARIABLE};
 use fullbloom_testkit::process;
 use std::process::Output;
 

@@ -1,11 +1,14 @@
 //! Every classic dialect against a filter written to be obvious: same bits, same answers, same bytes, for arrays of
 //! one word and up, odd lengths included, and keys of 0 to 70 bytes.
 
+use fullbloom::Filter;
+use fullbloom::dialect::{
+    Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, JavaLsm, LevelDb, Libbloom,
+    Libbloom1, RocksDbBlock,
+};
+use fullbloom::filter::{Format, Insert, Size};
 use fullbloom::keys::Hashes;
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{Filter};
-use fullbloom::dialect::{Cassandra, Cassandra0, Cassandra07, Cassandra1, Cassandra2, Cassandra3, JavaLsm, LevelDb, Libbloom, Libbloom1, RocksDbBlock};
-use fullbloom::filter::{Format, Insert, Size};
 use fullbloom_testkit::keys::SplitMix;
 use fullbloom_testkit::naive::{Family, Naive};
 use proptest::prelude::*;

@@ -1,12 +1,12 @@
 //! The formats of data systems against positions written to be obvious: same bits, same answers, same results of insertion, by
 //! every way to insert and to ask; and every cut of a file refused.
 
+use fullbloom::Filter;
 use fullbloom::dialect::orc::Class;
-use fullbloom::sizing::{Request, Target};
-use fullbloom::typed::Value;
-use fullbloom::{Filter};
 use fullbloom::dialect::{Dcso, Guava, Guava32, Orc, Parquet, Poppy, Spark, Spark2};
 use fullbloom::filter::{Dialect, Format, Insert, Size};
+use fullbloom::sizing::{Request, Target};
+use fullbloom::typed::Value;
 use fullbloom_testkit::keys::SplitMix;
 use fullbloom_testkit::naive::formats::{self, positions};
 use proptest::prelude::*;

@@ -6,9 +6,9 @@
 //! made for 0.004 % errs at 19 %.
 
 #[cfg(not(feature = "std"))]
-use alloc::vec;
 use crate::sizing::math::Float as _;
 use crate::sizing::{classic_fpr, collision_fpr, combine};
+use alloc::vec;
 
 /// From this odd part on the classic rate is right to within a few percent.
 const ORDINARY: u64 = 4096;

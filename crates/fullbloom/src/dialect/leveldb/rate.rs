@@ -5,11 +5,11 @@
 //! times Bloom's formula at 1,000 keys and 1.75 times at 100,000; at 16 bits per key and 10 keys, ten times. What
 //! holds for the 2^32 hashes holds for all keys, so hashes are drawn instead of keys.
 
-#[cfg(not(feature = "std"))]
-use crate::sizing::math::Float as _;
 use super::{Policy, Tail};
 use crate::bits::Owned;
 use crate::filter::{Dialect, Insert};
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use crate::sizing::{Geometry, collision_fpr, combine, modulo_fpr};
 
 /// Up to here filters are filled for the answer.

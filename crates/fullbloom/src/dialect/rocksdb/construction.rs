@@ -9,8 +9,8 @@ use super::sizing::{Policy, Space, probes_by_length};
 use super::{FullFilter, RocksDb, RocksDbLegacy, RocksDbRibbon};
 use crate::bits::Owned;
 use crate::error::SizeError;
-use crate::keys::Hashes as Hashed;
 use crate::filter::{Dialect, Filter, Format, Insert};
+use crate::keys::Hashes as Hashed;
 use core::fmt;
 
 /// No filter could be made, or it must not be used.

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::checksum::{crc32c, crc32c_append};
-use crate::native::exceptions::Exceptions;
 use crate::native::dialect::{Head, Native};
+use crate::native::exceptions::Exceptions;
 use crate::native::growing::Growth;
 use crate::native::hashing::Hashing;
 use crate::native::shape::Shape;

@@ -5,11 +5,11 @@
 //! added, which moves the first coefficient on. An equation that vanishes is a repeated key, or, when its
 //! result does not vanish too, the end of this attempt: another seed is tried.
 
-use alloc::vec::Vec;
 use super::query::{Equation, Seed};
 use super::sizing::BLOCK;
 use crate::bits::prefetch;
 use crate::error::SizeError;
+use alloc::vec::Vec;
 
 /// Memory for one slot while building: its coefficients and its result.
 const SLOT_BYTES: u64 = 16 + 4;

@@ -3,10 +3,10 @@
 //! Slots are the unknowns of the linear system; a few more of them than keys make it solvable. The table
 //! gives, for powers of two of slots, how many keys can be added so that one attempt in twenty fails.
 
-#[cfg(not(feature = "std"))]
-use crate::sizing::math::Float as _;
 use super::solution::Layout;
 use crate::dialect::rocksdb::TRAILER;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 
 /// Slots of a block: one bit for each in a segment.
 pub(in super::super) const BLOCK: u32 = 128;

@@ -9,10 +9,10 @@
 //! The data's length need not be a multiple of the blocks: the blocks before `upper_start_block` then have
 //! one column less than the others. Nothing else is stored; both numbers follow from length and blocks.
 
-#[cfg(not(feature = "std"))]
-use crate::sizing::math::Float as _;
 use super::banding::Banding;
 use super::sizing::BLOCK;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 
 /// The widest result a key can have.
 const MAX_COLUMNS: u32 = 32;
