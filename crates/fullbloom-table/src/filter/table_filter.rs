@@ -1,14 +1,16 @@
 //! A table's filter, asked as the engine that wrote the table asks it.
 
-use super::full::FullBlock;
+use super::full::Content;
 use super::holds::{Holds, Question};
 use super::partitioned::PartitionedBlock;
 use super::per_block::PerBlock;
 use super::policy::Family;
+use crate::contents::Contents;
 use crate::error::{Problem, TableError};
 use crate::handle::Handle;
 use crate::index::{Target, in_order};
 use crate::internal_key::FOOTER_LEN;
+use crate::kept::Decoded;
 use crate::metaindex::{FilterEntry, FilterLayout};
 use crate::reader::Table;
 use crate::role::Role;
@@ -87,40 +89,46 @@ impl<'t, S: Source> TableFilter<'t, S> {
             return Ok(true);
         }
         match entry.layout {
-            FilterLayout::Full => {
-                if self.holds.probe(question, key).is_none() {
-                    return Ok(true);
-                }
-                let bytes = self.table.fetch(entry.handle, Role::Filter)?;
-                Ok(FullBlock::new(&bytes, self.family, self.holds).may_match(question, key))
-            }
+            FilterLayout::Full => match self.holds.probe(question, key) {
+                Some(probe) => self.ask_full(entry.handle, Role::Filter, probe),
+                None => Ok(true),
+            },
             FilterLayout::Partitioned => self.ask_partition(entry.handle, question, key),
             FilterLayout::PerBlock => self.ask_per_block(entry.handle, question, key),
         }
     }
 
-    fn top(&self, handle: Handle) -> Result<PartitionedBlock<crate::Contents<'t>>, Problem> {
-        let shape = self.table.index_shape();
+    fn top(&self, handle: Handle) -> Result<PartitionedBlock<Contents<'t>>, Problem> {
         let bytes = self.table.fetch(handle, Role::FilterIndex)?;
-        let user_keys = self.table.index_user_keys();
-        let top = PartitionedBlock::new(bytes, handle.offset, user_keys, shape.format.delta_values)?;
-        Ok(match self.table.order() {
-            Some(order) => top.with_order(order),
-            None => top,
-        })
+        self.table.filter_index(bytes, handle)
     }
 
     fn ask_partition(&self, top: Handle, question: Question, key: &[u8]) -> Result<bool, Problem> {
+        let Some(probe) = self.holds.probe(question, key) else { return Ok(true) };
         // Without the table's order of keys nobody knows which partition a key belongs to.
-        if self.table.order().is_none() || self.holds.probe(question, key).is_none() {
+        if self.table.order().is_none() {
             return Ok(true);
         }
-        let Some(handle) = self.top(top)?.partition_for(question, key)? else { return Ok(true) };
-        if handle.size == 0 {
-            return Ok(false);
+        let index = self.table.fetch_decoded(top, Role::FilterIndex)?;
+        let partition = match index.decoded() {
+            Decoded::FilterIndex(index) => index.partition_for(question, key)?,
+            _ => self.table.filter_index(index.bytes(), top)?.partition_for(question, key)?,
+        };
+        match partition {
+            None => Ok(true),
+            Some(handle) if handle.size == 0 => Ok(false),
+            Some(handle) => self.ask_full(handle, Role::FilterPartition, probe),
         }
-        let bytes = self.table.fetch(handle, Role::FilterPartition)?;
-        Ok(FullBlock::new(&bytes, self.family, self.holds).may_match(question, key))
+    }
+
+    /// Asks a full filter, or one partition.
+    #[inline]
+    fn ask_full(&self, handle: Handle, role: Role, probe: &[u8]) -> Result<bool, Problem> {
+        let block = self.table.fetch_decoded(handle, role)?;
+        Ok(match block.decoded() {
+            Decoded::Filter(content) => content.may_contain(probe),
+            _ => Content::read(block.bytes(), self.family).may_contain(probe),
+        })
     }
 
     /// The index is searched first, because the filter goes by the place of the data block. Where it has no
@@ -185,7 +193,7 @@ impl<'t, S: Source> TableFilter<'t, S> {
     }
 
     /// The bytes of a full or per-block filter, or of the top-level index over partitions.
-    pub fn block(&self) -> Result<Option<crate::Contents<'t>>, TableError> {
+    pub fn block(&self) -> Result<Option<Contents<'t>>, TableError> {
         let Some(entry) = self.entry else { return Ok(None) };
         let role = match entry.layout {
             FilterLayout::Partitioned => Role::FilterIndex,
