@@ -202,3 +202,73 @@ impl<'t, S: Source> TableFilter<'t, S> {
         self.table.fetch(entry.handle, role).map(Some).map_err(|problem| self.table.error(problem))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::Policy;
+    use crate::filter::build::{FilterOptions, Layout, Partitioning};
+    use crate::writer::{IndexLayout, TableWriter, WriterOptions};
+    use crate::{BlockCache, Keep, TableOptions};
+    use fullbloom::dialect::Name;
+    use std::sync::Arc;
+
+    fn key(i: u64) -> Vec<u8> {
+        format!("key{i:07}").into_bytes()
+    }
+
+    /// A table of the even numbers below 40,000.
+    fn file(dialect: Name, layout: Layout) -> Vec<u8> {
+        let filter =
+            Some(FilterOptions { layout, ..FilterOptions::new(Policy::new(dialect, 10.0).unwrap()) });
+        let index = IndexLayout::TwoLevel { target: 4096 };
+        let options = WriterOptions { filter, index, ..WriterOptions::default() };
+        let mut writer = TableWriter::new(Vec::new(), options).unwrap();
+        (0..20_000).for_each(|i| writer.put(&key(2 * i), b"").unwrap());
+        writer.finish().unwrap().into_inner()
+    }
+
+    #[test]
+    fn filters_decoded_once_answer_as_filters_decoded_for_every_key_do() {
+        for dialect in [Name::RocksDb, Name::RocksDbLegacy, Name::RocksDbRibbon, Name::Native] {
+            for layout in [Layout::Full, Layout::Partitioned(Partitioning::default())] {
+                let file = file(dialect, layout);
+                let uncached = TableOptions { keep: Keep::Cache, ..TableOptions::default() };
+                let plain = Table::new(&file[..], uncached).unwrap();
+                let expected = plain.filter().unwrap();
+                let expected: Vec<bool> =
+                    (0..40_200).map(|i| expected.may_contain(&key(i)).unwrap()).collect();
+                for keep in [Keep::Table, Keep::Cache, Keep::Pinned] {
+                    let cache = BlockCache::new(16 << 20);
+                    let options =
+                        TableOptions { cache: Some(Arc::clone(&cache)), keep, ..TableOptions::default() };
+                    let table = Table::new(&file[..], options).unwrap();
+                    let filter = table.filter().unwrap();
+                    for (i, expected) in expected.iter().enumerate() {
+                        let answer = filter.may_contain(&key(i as u64)).unwrap();
+                        assert_eq!(answer, *expected, "{dialect} {layout:?} {i}");
+                    }
+                    // Each block was read once, and then found where it is kept.
+                    let mut partitions = 0;
+                    filter
+                        .for_each_handle(|_, _| {
+                            partitions += 1;
+                            Ok(())
+                        })
+                        .unwrap();
+                    assert_eq!(table.reads(Role::FilterPartition).blocks, partitions);
+                    let counts = cache.counts(Role::FilterPartition);
+                    assert_eq!(
+                        (counts.hits + counts.misses, counts.misses),
+                        match layout {
+                            Layout::Partitioned(_) => (40_200, partitions),
+                            _ => (0, 0),
+                        }
+                    );
+                    let whole = if partitions > 0 { Role::FilterIndex } else { Role::Filter };
+                    assert_eq!(table.reads(whole).blocks, 1);
+                }
+            }
+        }
+    }
+}
