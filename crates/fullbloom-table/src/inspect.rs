@@ -131,8 +131,7 @@ impl Sums {
             Content::RocksDb(FullFilter::Legacy(filter)) => self.add(&filter),
             Content::RocksDb(FullFilter::FastLocal(filter)) => self.add(&filter),
             Content::RocksDb(FullFilter::Ribbon(filter)) => self.add(&filter),
-            Content::Native(guarded) => {
-                let filter = guarded.filter();
+            Content::Native(filter) => {
                 let fpr = filter.expected_fpr();
                 self.sum(Name::Native, filter.geometry(), filter.count_ones(), filter.estimated_keys(), fpr);
             }

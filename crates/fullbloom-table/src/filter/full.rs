@@ -103,7 +103,7 @@ impl KeptContent {
     /// Bytes of memory besides those of the block.
     pub(crate) fn extra_bytes(&self) -> usize {
         match self {
-            Content::Native(filter) => filter.filter().bits().len(),
+            Content::Native(filter) => filter.bits().len(),
             _ => 0,
         }
     }
