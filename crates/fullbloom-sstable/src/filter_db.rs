@@ -1,7 +1,8 @@
 //! `Filter.db` of an sstable in any state: sound, truncated, empty, mislabelled or missing.
 
 use crate::sstable::{FILTER, Sstable};
-use fullbloom::any::{self, AnyFilter};
+use fullbloom::any::AnyFilter;
+use fullbloom::filter::{Check, Part};
 use fullbloom::dialect::Name;
 use fullbloom::error::FileCause;
 use fullbloom::file::Mapped;
@@ -103,13 +104,14 @@ impl FilterFile {
             return Err(FilterProblem::Empty);
         }
         let have = bytes.len() as u64;
-        let (len, problem) = match any::view(dialect, bytes, None).map(|_| ()) {
+        let view = |dialect, len| view(&map, dialect, len);
+        let (len, problem) = match view(dialect, bytes.len()).map(|_| ()) {
             Ok(()) => (bytes.len(), None),
             Err(DecodeError::Trailing { at, extra }) => {
                 (at as usize, Some(FilterProblem::Trailing { at, extra }))
             }
             // The two forms, a Java object stream and plain words, can be distinguished: the other one may fit.
-            Err(e) => match FAMILIES.into_iter().find(|other| any::view(*other, bytes, None).is_ok()) {
+            Err(e) => match FAMILIES.into_iter().find(|other| view(*other, bytes.len()).is_ok()) {
                 Some(other) => {
                     dialect = other;
                     (bytes.len(), Some(FilterProblem::Malformed(e)))
@@ -131,20 +133,27 @@ impl FilterFile {
     }
 
     /// Whether the whole file is the encoded form of this filter.
-    pub(crate) fn is_exactly(&self, filter: &dyn AnyFilter) -> bool {
+    pub(crate) fn is_exactly(&self, filter: &AnyFilter) -> bool {
         let mut rest = Comparing { rest: self.map.as_ref() };
         filter.write_to(&mut rest).is_ok() && rest.rest.is_empty()
     }
 
     /// The filter, read as one of the families; `None` if the bytes do not have that form.
-    pub(crate) fn view_as(&self, dialect: Name) -> Option<Box<dyn AnyFilter + '_>> {
-        any::view(dialect, self.bytes(), None).ok()
+    pub(crate) fn view_as(&self, dialect: Name) -> Option<AnyFilter> {
+        view(&self.map, dialect, self.len).ok()
     }
 
     /// The filter, read as `dialect`. Fails only if the file was changed since it was opened.
-    pub(crate) fn view(&self) -> Result<Box<dyn AnyFilter + '_>, FilterProblem> {
-        any::view(self.dialect, self.bytes(), None).map_err(|e| problem(e, self.file_len()))
+    pub(crate) fn view(&self) -> Result<AnyFilter, FilterProblem> {
+        view(&self.map, self.dialect, self.len).map_err(|e| problem(e, self.file_len()))
     }
+}
+
+/// The filter in the first `len` bytes of a file, read where they are.
+fn view(map: &Mapped, dialect: Name, len: usize) -> Result<AnyFilter, DecodeError> {
+    let short = DecodeError::Truncated { field: "file", at: 0, need: len as u64, have: map.as_ref().len() as u64 };
+    let part = Part::of(map.clone(), 0..len).ok_or(short)?;
+    AnyFilter::over(part, &dialect.into(), Check::Front)
 }
 
 fn problem(e: DecodeError, have: u64) -> FilterProblem {

@@ -9,7 +9,7 @@ use crate::keys::{Keys, Scan};
 use crate::opening::{self, Circumstance, Opening};
 use crate::report::{self, Recorded};
 use crate::sstable::{FILTER, Sstable};
-use fullbloom::any::{self, AnyFilter, Plan};
+use fullbloom::any::{self, AnyFilter, Builder, Plan};
 use fullbloom::replace::{self, Output, Written};
 use fullbloom::sizing::{Geometry, Request, Target};
 use fullbloom::{FileError, SizeError};
@@ -149,7 +149,7 @@ fn target(
 impl Proposal<'_> {
     /// Builds the filter and looks every key up in it before returning it.
     pub fn build(&self) -> Result<Rebuilt, RebuildError> {
-        let mut builder = any::builder(self.sstable.dialect, &self.request)?;
+        let mut builder = Builder::new(self.sstable.dialect, &self.request)?;
         let mut found = 0;
         self.source.visit(|batch| {
             found += batch.len() as u64;
@@ -174,14 +174,14 @@ impl Proposal<'_> {
 
 /// A rebuilt filter, in memory.
 pub struct Rebuilt {
-    filter: Box<dyn AnyFilter>,
+    filter: AnyFilter,
     filter_db: std::path::PathBuf,
 }
 
 impl Rebuilt {
     /// The filter.
-    pub fn filter(&self) -> &dyn AnyFilter {
-        self.filter.as_ref()
+    pub fn filter(&self) -> &AnyFilter {
+        &self.filter
     }
 
     /// The bytes of the new `Filter.db`.

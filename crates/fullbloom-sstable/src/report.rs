@@ -143,8 +143,8 @@ pub fn inspect(sstable: &Sstable) -> Inspection {
     };
     flags.extend(file.as_mut().and_then(|file| file.problem.take()).map(Flag::Filter));
     let view = file.as_ref().and_then(|file| file.view().map_err(|e| flags.push(Flag::Filter(e))).ok());
-    let keys = scan(sstable, file.as_ref(), view.as_deref(), &mut flags);
-    let filter = view.as_deref().map(FilterFacts::of);
+    let keys = scan(sstable, file.as_ref(), view.as_ref(), &mut flags);
+    let filter = view.as_ref().map(FilterFacts::of);
     if let (Some(filter), Some(keys)) = (&filter, keys) {
         judge(filter, keys, recorded.fpr(), &mut flags);
     }
@@ -153,7 +153,7 @@ pub fn inspect(sstable: &Sstable) -> Inspection {
 }
 
 impl FilterFacts {
-    pub(crate) fn of(filter: &dyn AnyFilter) -> FilterFacts {
+    pub(crate) fn of(filter: &AnyFilter) -> FilterFacts {
         let geometry = filter.geometry();
         // The array is read once for all four numbers.
         let set_bits = filter.count_ones();
@@ -193,7 +193,7 @@ fn is_not_found(e: &FileError) -> bool {
 fn scan(
     sstable: &Sstable,
     file: Option<&FilterFile>,
-    filter: Option<&dyn AnyFilter>,
+    filter: Option<&AnyFilter>,
     flags: &mut Vec<Flag>,
 ) -> Option<u64> {
     let counted = count(sstable, filter);
@@ -230,7 +230,7 @@ struct Counted {
 
 fn count<'s>(
     sstable: &'s Sstable,
-    filter: Option<&dyn AnyFilter>,
+    filter: Option<&AnyFilter>,
 ) -> Result<(Keys<'s>, Counted), ComponentError> {
     let keys = Keys::open(sstable)?;
     let recorded = keys.recorded_len()?;

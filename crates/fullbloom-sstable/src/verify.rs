@@ -9,7 +9,7 @@ use crate::family;
 use crate::filter_db::{FilterFile, FilterProblem};
 use crate::keys::Keys;
 use crate::sstable::Sstable;
-use fullbloom::any::{self, AnyBuilder, AnyFilter};
+use fullbloom::any::{AnyFilter, Builder};
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
 use std::ops::ControlFlow;
@@ -107,9 +107,9 @@ pub fn verify(sstable: &Sstable, options: Options) -> Verification {
     let filter = file.as_ref().and_then(|file| file.view_as(sstable.dialect));
     let mut absent = AbsentKeys::new(if filter.is_some() { options.absent_keys } else { 0 });
     if let Some(keys) = &keys {
-        let rebuilt = ask_all(keys, filter.as_deref(), options, &mut absent, &mut result);
+        let rebuilt = ask_all(keys, filter.as_ref(), options, &mut absent, &mut result);
         if let (Some(file), None) = (&file, &result.keys_error) {
-            result.rebuilt_identical = rebuilt.map(|rebuilt| file.is_exactly(rebuilt.as_ref()));
+            result.rebuilt_identical = rebuilt.map(|rebuilt| file.is_exactly(&rebuilt));
             if result.missing != Some(0) {
                 match family::that_have_all(file, keys, sstable.dialect, u64::MAX) {
                     Ok(names) => result.reads_as = names,
@@ -132,11 +132,11 @@ pub fn verify(sstable: &Sstable, options: Options) -> Verification {
 /// One pass over the keys: looks them up, and rebuilds the filter. Returns the new one if all keys were read.
 fn ask_all(
     keys: &Keys<'_>,
-    filter: Option<&dyn AnyFilter>,
+    filter: Option<&AnyFilter>,
     options: Options,
     absent: &mut AbsentKeys,
     result: &mut Verification,
-) -> Option<Box<dyn AnyFilter>> {
+) -> Option<AnyFilter> {
     let mut rebuilt = filter.and_then(same_geometry);
     let (mut read, mut missing, mut answers) = (0, 0, Vec::new());
     let scanned = keys.visit(|batch| {
@@ -164,8 +164,8 @@ fn ask_all(
 }
 
 /// An empty filter of the same family and geometry; `None` if there is no memory for it.
-fn same_geometry(filter: &dyn AnyFilter) -> Option<Box<dyn AnyBuilder>> {
+fn same_geometry(filter: &AnyFilter) -> Option<Builder> {
     let geometry = filter.geometry();
     let target = Target::Exact { bit_len: geometry.bit_len, probes: geometry.probes };
-    any::builder(filter.dialect(), &Request { expected_keys: 0, target }).ok()
+    Builder::new(filter.dialect(), &Request { expected_keys: 0, target }).ok()
 }

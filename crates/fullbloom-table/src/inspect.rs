@@ -8,7 +8,7 @@ use crate::source::Source;
 use fullbloom::dialect::Name;
 use fullbloom::dialect::rocksdb::FullFilter;
 use fullbloom::sizing::Geometry;
-use fullbloom::{Filter, View};
+use fullbloom::Filter;
 use fullbloom::dialect::{LevelDb, RocksDbBlock};
 use fullbloom::filter::{Dialect, Format};
 
