@@ -165,7 +165,7 @@ static void arguments(void)
     IS(fullbloom_filter_may_contain_batch(filter, (const void *const *)one_key, one_len, 1, NULL), FULLBLOOM_NULL);
     IS(fullbloom_filter_facts(filter, NULL), FULLBLOOM_NULL);
     IS(fullbloom_filter_encode(filter, NULL, 0, NULL), FULLBLOOM_NULL);
-    IS(fullbloom_filter_encode(filter, NULL, 1 << 20, &written), FULLBLOOM_BUFFER); /* asks for the length */
+    IS(fullbloom_filter_encode(filter, NULL, 1 << 20, &written), FULLBLOOM_BUFFER); /* returns the length */
     IS(fullbloom_filter_save(filter, NULL), FULLBLOOM_NULL);
     IS(fullbloom_filter_save(filter, ""), FULLBLOOM_FILE);
     IS(fullbloom_filter_save(filter, "/dev/null"), FULLBLOOM_FILE);
