@@ -1,6 +1,6 @@
 //! The engines' own files: tables, filter blocks, manifests, and the components of Cassandra's sstables.
 
-use fullbloom_table::cassandra::{bti, index, statistics, toc};
+use fullbloom_sstable::{bti, index, statistics, toc};
 use fullbloom_table::filter::{Family, PartitionedBlock, PerBlock, Question};
 use fullbloom_table::manifest::Manifest;
 use fullbloom_table::{FilterSize, Limits, PrefixExtractor, Table, TableOptions};

@@ -9,7 +9,7 @@
 //! A key is the first `shared` bytes of the one before plus the suffix. At a restart nothing is shared, so a
 //! search can begin there. The hash index of data blocks is an addition that a reader may pass over.
 
-use crate::bytes::{Cursor, u32_at};
+use crate::bytes::{Cursor, cursor_at, place, u32_at};
 use crate::error::{At, Problem};
 use crate::handle::{Handle, TRAILER_LEN};
 use std::cmp::Ordering;
@@ -56,7 +56,7 @@ impl<B: AsRef<[u8]>> Block<B> {
             if packed & HASH_INDEX == 0 { (count_at, 0) } else { hash_index(data, count_at, at)? };
         let Some(entries_len) = restarts_end.checked_sub(restarts.saturating_mul(4)) else {
             let allowed = "an array that fits into the block";
-            let got = restarts as u64;
+            let got = restarts as i128;
             return Err(Problem::Value { field: "restart count", at: place, got, allowed });
         };
         Ok(Block { bytes, at, entries_len, restarts, hash_buckets })
@@ -174,7 +174,7 @@ impl<B: AsRef<[u8]>> Block<B> {
                 high = middle - 1;
                 continue;
             }
-            let mut cursor = Cursor::at_offset(self.entry_bytes(), self.at, start);
+            let mut cursor = cursor_at(self.entry_bytes(), self.at, start);
             let header = Header::read(&mut cursor, value_lengths)?;
             if header.shared != 0 {
                 let at = At::inside(self.at, start);
@@ -186,7 +186,7 @@ impl<B: AsRef<[u8]>> Block<B> {
                     allowed: "0 at a restart",
                 });
             }
-            let key = cursor.take("key", header.unshared.into())?;
+            let key = cursor.slice("key", header.unshared.into())?;
             if order(key) == Ordering::Less { low = middle } else { high = middle - 1 }
         }
         self.restart(low)
@@ -271,7 +271,7 @@ impl<B: AsRef<[u8]>> Keys<B> {
             return Ok(None);
         }
         let bytes = self.block.entry_bytes();
-        let mut cursor = Cursor::at_offset(bytes, self.block.at, self.next);
+        let mut cursor = cursor_at(bytes, self.block.at, self.next);
         let header = Header::read(&mut cursor, value_lengths)?;
         let shared = header.shared as usize;
         let before = match &self.whole {
@@ -281,10 +281,15 @@ impl<B: AsRef<[u8]>> Keys<B> {
         if shared > before.len() {
             let at = At::inside(self.block.at, self.next);
             let allowed = "not more than the key before";
-            return Err(Problem::Value { field: "shared key length", at, got: shared as u64, allowed });
+            return Err(Problem::Value {
+                field: "shared key length",
+                at,
+                got: header.shared.into(),
+                allowed,
+            });
         }
         let start = cursor.offset();
-        let suffix = cursor.take("key", header.unshared.into())?;
+        let suffix = cursor.slice("key", header.unshared.into())?;
         if let Some(replaced) = &mut self.replaced {
             replaced.clear();
             replaced.extend_from_slice(&before[shared..]);
@@ -322,9 +327,7 @@ impl<B: AsRef<[u8]>> Entries<B> {
     /// Goes to the next entry; false at the end.
     pub fn advance(&mut self) -> Result<bool, Problem> {
         let Some((header, mut cursor)) = self.keys.advance(true)? else { return Ok(false) };
-        let start = cursor.offset();
-        cursor.take("value", header.value.into())?;
-        self.value = start..cursor.offset();
+        self.value = cursor.take("value", header.value.into())?;
         self.keys.next = self.value.end;
         Ok(true)
     }
@@ -387,20 +390,18 @@ impl<B: AsRef<[u8]>> IndexEntries<B> {
         let mut value =
             if delta_values { cursor.clone() } else { cursor.part("value", header.value.into())? };
         if delta_values && header.shared != 0 {
-            let at = value.at();
+            let at = place(&value);
             let change = value.zigzag64("change of the block size")?;
             let allowed = "one that gives a block inside the file";
             let refused =
-                Problem::Value { field: "change of the block size", at, got: change as u64, allowed };
+                Problem::Value { field: "change of the block size", at, got: change.into(), allowed };
             self.handle = next_handle(self.handle, change).ok_or(refused)?;
         } else {
             self.handle = Handle::decode(&mut value)?;
         }
         if first_keys {
             let len = value.varint64("first key length")?;
-            let start = value.offset();
-            value.take("first key", len)?;
-            self.first_key = start..value.offset();
+            self.first_key = value.take("first key", len)?;
         }
         self.keys.next = if delta_values { value.offset() } else { cursor.offset() };
         Ok(true)

@@ -10,7 +10,7 @@
 //! limit, the best ratio its method can reach at all, and the ratio the caller allows. zlib here is raw
 //! deflate without header. Dictionaries serve data blocks only.
 
-use crate::bytes::{Cursor, put_varint, u32_at};
+use crate::bytes::{cursor, put_varint, u32_at};
 use crate::error::{At, Problem};
 use flate2::{Compress, Decompress, FlushCompress, FlushDecompress, Status};
 use std::error::Error;
@@ -142,7 +142,7 @@ impl Expander<'_> {
                 (Some(u32_at(bytes, 0).into()), &bytes[8..])
             }
             _ => {
-                let mut cursor = Cursor::new(bytes, at);
+                let mut cursor = cursor(bytes, at);
                 let declared = cursor.varint32("plain size")?;
                 (Some(declared.into()), &bytes[cursor.offset()..])
             }

@@ -73,7 +73,7 @@ pub enum Problem {
         /// Where it begins.
         at: At,
         /// What it holds.
-        got: u64,
+        got: i128,
         /// What is accepted, in words.
         allowed: &'static str,
     },
@@ -161,9 +161,9 @@ pub enum Problem {
     },
     /// The filter asked for cannot be built.
     Size(SizeError),
-    /// The filter's bytes are not sound.
-    Filter {
-        /// Where the filter block begins.
+    /// The bytes of a block are not sound.
+    Block {
+        /// Where it begins.
         at: u64,
         /// What is wrong with it.
         cause: DecodeError,
@@ -224,7 +224,7 @@ impl fmt::Display for Problem {
             Problem::Missing { what } => write!(f, "the table has no {what}"),
             Problem::Memory { bytes } => write!(f, "{bytes} bytes of memory could not be allocated"),
             Problem::Size(cause) => cause.fmt(f),
-            Problem::Filter { at, cause } => write!(f, "filter block at byte {at}: {cause}"),
+            Problem::Block { at, cause } => write!(f, "block at byte {at}: {cause}"),
             Problem::Input { why } => f.write_str(why),
             Problem::Construction { why } => write!(f, "the filter just built is wrong: {why}"),
         }
@@ -279,7 +279,7 @@ impl std::error::Error for TableError {
         match &self.problem {
             Problem::Io { cause, .. } => Some(cause),
             Problem::Size(cause) => Some(cause),
-            Problem::Filter { cause, .. } => Some(cause),
+            Problem::Block { cause, .. } => Some(cause),
             _ => None,
         }
     }

@@ -9,7 +9,7 @@
 //!
 //! From version 6 on the metaindex lies directly before the footer, and the index is found through it.
 
-use crate::bytes::{Cursor, u32_at, u64_at};
+use crate::bytes::{cursor, u32_at, u64_at};
 use crate::checksum::{Checksum, modifier};
 use crate::error::{At, Problem};
 use crate::handle::{Handle, TRAILER_LEN};
@@ -94,7 +94,7 @@ impl Footer {
         at: u64,
         offset: u64,
     ) -> Result<Footer, Problem> {
-        let mut cursor = Cursor::new(bytes, at);
+        let mut cursor = cursor(bytes, at);
         let metaindex = Handle::decode(&mut cursor)?;
         let index = Handle::decode(&mut cursor)?;
         Ok(Footer {
@@ -128,7 +128,7 @@ impl Footer {
             return refuse("base context checksum", 9, 0, "not zero");
         }
         if u64_at(footer, 33) != 0 {
-            return refuse("reserved footer bytes", 33, u64_at(footer, 33), "zero");
+            return refuse("reserved footer bytes", 33, u64_at(footer, 33).into(), "zero");
         }
         let size = u64::from(u32_at(footer, 13));
         let Some(start) = offset.checked_sub(size + TRAILER_LEN) else {

@@ -40,6 +40,7 @@ impl Handle {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bytes::cursor;
 
     #[test]
     fn handles_that_overflow_or_pass_the_limit_are_refused() {
@@ -55,6 +56,6 @@ mod tests {
         let handle = Handle { offset: 300, size: u64::MAX };
         let mut bytes = Vec::new();
         handle.encode(&mut bytes);
-        assert_eq!(Handle::decode(&mut Cursor::new(&bytes, 0)).unwrap(), handle);
+        assert_eq!(Handle::decode(&mut cursor(&bytes, 0)).unwrap(), handle);
     }
 }

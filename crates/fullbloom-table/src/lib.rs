@@ -1,4 +1,4 @@
-//! Filters inside sorted tables: read and written as LevelDB, RocksDB and Cassandra do.
+//! Filters inside sorted tables: read and written as LevelDB and RocksDB do.
 //!
 //! | what | where |
 //! |---|---|
@@ -11,7 +11,6 @@
 //! | the read path over many tables, counting what filters save | [`Tables`] |
 //! | the tables of a database by level | [`database`], [`manifest`] |
 //! | a memory budget split over levels | [`split`] |
-//! | Cassandra's sstable components | [`cassandra`] |
 //!
 //! ```no_run
 //! use fullbloom_table::Table;
@@ -33,7 +32,6 @@ pub mod block;
 pub mod block_builder;
 mod bytes;
 mod cache;
-pub mod cassandra;
 pub mod checksum;
 pub mod compression;
 mod contents;
@@ -55,7 +53,6 @@ mod properties;
 mod reader;
 mod rebuild;
 mod refilter;
-pub mod replace;
 mod role;
 mod separator;
 mod source;

@@ -1,7 +1,7 @@
 //! The metaindex: names of everything in a table that is not data, and where each is.
 
 use crate::block::Block;
-use crate::bytes::Cursor;
+use crate::bytes::cursor;
 use crate::error::{At, Problem};
 use crate::handle::Handle;
 
@@ -78,7 +78,7 @@ impl Metaindex {
         let mut found = Metaindex::default();
         let mut entries = block.entries();
         while entries.advance()? {
-            let handle = || Handle::decode(&mut Cursor::new(entries.value(), block.at()));
+            let handle = || Handle::decode(&mut cursor(entries.value(), block.at()));
             let slot = match entries.key() {
                 b"rocksdb.properties" | b"rocksdb.stats" => &mut found.properties,
                 b"rocksdb.index" => &mut found.index,
@@ -106,7 +106,7 @@ impl Metaindex {
         });
         let Some((rank, layout, policy)) = hit else { return Ok(()) };
         if policy.len() > LONGEST_NAME {
-            let got = policy.len() as u64;
+            let got = policy.len() as i128;
             return Err(Problem::Value {
                 field: "filter policy name",
                 at,

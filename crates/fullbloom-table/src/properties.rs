@@ -1,7 +1,7 @@
 //! What the writer noted about a table: counts, sizes, names, and how the index is written.
 
 use crate::block::{Block, Entries};
-use crate::bytes::Cursor;
+use crate::bytes::cursor;
 use crate::error::Problem;
 
 /// A table's properties; all absent in LevelDB's tables.
@@ -48,7 +48,7 @@ impl Properties {
 
     /// A property that is a number.
     pub fn number(&self, name: &str) -> Option<u64> {
-        self.with(name, |value| Cursor::new(value, 0).varint64("property").ok())
+        self.with(name, |value| cursor(value, 0).varint64("property").ok())
     }
 
     /// A property that is text.

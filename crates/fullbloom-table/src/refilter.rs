@@ -11,7 +11,7 @@
 
 use crate::block::IndexFormat;
 use crate::block_builder::{BlockBuilder, IndexBlockBuilder};
-use crate::bytes::{Cursor, put_varint};
+use crate::bytes::{cursor, put_varint};
 use crate::compression::Compression;
 use crate::error::{Problem, TableError};
 use crate::filter::build::Rules;
@@ -405,7 +405,7 @@ impl<S: Source> Table<S> {
             if named.len() == MOST || entries.key().len() > LONGEST_NAME {
                 return Err(Problem::Input { why: "the metaindex names more than engines write" });
             }
-            let handle = Handle::decode(&mut Cursor::new(entries.value(), block.at()))?;
+            let handle = Handle::decode(&mut cursor(entries.value(), block.at()))?;
             named.insert(entries.key().to_vec(), handle);
         }
         Ok(named)

@@ -1,451 +1,393 @@
-//! Filters whose dialect is known only at run time: for commands, bindings and tools.
+//! The run-time filter: any dialect, any native kind, as one value. For commands, bindings and tools.
 //!
 //! ```
-//! use fullbloom::{any, dialect::Name, sizing::{Request, Target}};
+//! use fullbloom::any::{AnyFilter, Builder};
+//! use fullbloom::dialect::Name;
+//! use fullbloom::sizing::{Request, Target};
 //!
 //! let request = Request { expected_keys: 3, target: Target::BitsPerKey(10.0) };
-//! let mut builder = any::builder(Name::LevelDb, &request)?;
+//! let mut builder = Builder::new(Name::LevelDb, &request)?;
 //! for key in ["apple", "pear", "plum"] {
 //!     builder.insert(key.as_bytes());
 //! }
 //! let filter = builder.finish()?;
 //! assert!(filter.may_contain(b"pear"));
+//!
+//! let read = AnyFilter::decode(&filter.encode(), &Name::LevelDb.into())?;
+//! assert!(read.may_contain(b"plum"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! | file | what |
+//! |---|---|
+//! | `any.rs` | [`AnyFilter`]: the verbs of [`Filter`](crate::Filter) |
+//! | `any/erased.rs` | the filter of one dialect behind it |
+//! | `any/native.rs` | the native kinds behind it |
+//! | `any/read.rs` | bytes and files to filters: [`ReadOptions`] |
+//! | `any/build.rs` | [`Builder`]: keys to filters |
+//! | `any/keys.rs` | [`AnyKeys`]: a batch whose form is known at run time |
+//! | `any/plan.rs` | [`plan`], [`plan_within`]: what a request comes to |
+//! | `any/convert.rs` | [`convert`]: one dialect's bytes in another's, without keys |
 
+mod build;
 mod convert;
-mod forms;
-mod growing;
+mod dispatch;
+mod erased;
+mod keys;
+mod memory;
 mod native;
-mod rocksdb;
+mod plan;
+mod read;
 
+pub use build::{Builder, ignores_expected_keys};
 pub use convert::{ConvertError, MadeFor, convert};
-pub use growing::{AnyGrowing, decode, growing};
+pub use keys::AnyKeys;
+pub use plan::{Plan, plan, plan_within};
+pub use read::ReadOptions;
+#[cfg(feature = "std")]
+pub(crate) use read::reads;
 
-use crate::dialect::rocksdb::Kind;
-use crate::dialect::{Name, RocksDb, RocksDbLegacy};
-use crate::error::{DecodeError, SizeError};
-use crate::filter::{Doubt, Filter, Format, Insert, Size, View, Weakness};
-use crate::sizing::{Geometry, Request, Target};
+use crate::dialect::Name;
+use crate::error::{DecodeError, MergeError, SizeError};
+use crate::filter::{Doubt, Weakness};
+use crate::kernel::pipeline::Answers;
+use crate::native::{self as kinds, Secret, StoredFilter};
+use crate::sizing::{Geometry, Request};
 use crate::typed::KeyType;
-use std::io;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+use erased::Erased;
 
-/// A filter of some dialect.
-pub trait AnyFilter: Send + Sync {
-    /// The dialect's name.
-    fn dialect(&self) -> Name;
-    /// The shape of the filter.
-    fn geometry(&self) -> Geometry;
-    /// Whether the key may be present.
-    fn may_contain(&self, key: &[u8]) -> bool;
-    /// Answers many keys. Panics if the slices differ in length.
-    fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]);
-    /// The same filter for keys that are numbers, given as their bytes ([`Value::key`](crate::typed::Value::key)); `None`
-    /// where those are hashed as all bytes are.
-    fn for_numbers(&self) -> Option<Box<dyn AnyFilter + '_>> {
-        None
-    }
-    /// Length of the encoded filter in bytes; of `java-lsm`, which drops zeros at the end, the most it can be.
-    fn encoded_len(&self) -> u64;
-    /// The bytes of the array, where it is one; empty for filters that have none.
-    fn bits(&self) -> &[u8] {
-        &[]
-    }
-    /// Number of set bits. Reads the whole array, as the next three do.
-    fn set_bits(&self) -> u64;
-    /// Share of bits set.
-    fn fill(&self) -> f64;
-    /// The rate to expect of the filter as it is now.
-    fn expected_fpr(&self) -> f64;
-    /// How many distinct keys the set bits speak of; `None` when it cannot be told.
-    fn estimated_keys(&self) -> Option<f64>;
-    /// What in the decoded numbers cannot be as the system wrote it, though it can be answered from.
-    fn doubt(&self) -> Option<Doubt>;
-    /// Where the format does not keep what it promises.
-    fn weakness(&self) -> Option<Weakness> {
-        None
-    }
-    /// Writes the encoded filter.
-    fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()>;
+/// A filter of any dialect or native kind, with its memory, its secret and the type of its keys.
+///
+/// It is what a command, a C library or a Python package holds. Programs that know their dialect use
+/// [`Filter`](crate::Filter), which is the same without the dispatch.
+pub struct AnyFilter {
+    inner: Box<dyn Erased>,
+    key_type: KeyType,
 }
 
-/// Takes keys, then becomes a filter.
-pub trait AnyBuilder: Send {
-    /// Adds keys in this order.
-    fn insert_batch(&mut self, keys: &[&[u8]]);
-    /// Adds a key.
-    fn insert(&mut self, key: &[u8]) {
-        self.insert_batch(&[key]);
+impl fmt::Debug for AnyFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnyFilter")
+            .field("dialect", &self.dialect())
+            .field("geometry", &self.geometry())
+            .finish_non_exhaustive()
     }
-    /// The filter of the keys added.
-    fn finish(self: Box<Self>) -> Result<Box<dyn AnyFilter>, SizeError>;
 }
 
-/// What a request comes to in one dialect.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Plan {
+/// Why a filter does not take, lose or give up keys.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ChangeError {
+    /// Its bytes are not its own: a mapped file, or the caller's memory.
+    ReadOnly,
+    /// A keyed filter whose secret is not known.
+    Locked,
+    /// It has exceptions, which hold only for the keys it has.
+    Exceptions,
+    /// Filters of this dialect are built from all their keys at once.
+    BuiltAtOnce(Name),
+    /// Filters of this kind do not support it.
+    Unsupported(&'static str),
+    /// There is not enough memory to grow.
+    Size(SizeError),
+}
+
+impl fmt::Display for ChangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ChangeError::ReadOnly => f.write_str("the filter is a view of bytes that are not its own"),
+            ChangeError::Locked => f.write_str("the filter is keyed and its secret is not known"),
+            ChangeError::Exceptions => f.write_str("a filter with exceptions takes no more keys"),
+            ChangeError::BuiltAtOnce(name) => {
+                write!(f, "a {name} filter is built from all its keys at once and takes no more")
+            }
+            ChangeError::Unsupported(what) => f.write_str(what),
+            ChangeError::Size(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for ChangeError {}
+
+impl From<SizeError> for ChangeError {
+    fn from(e: SizeError) -> Self {
+        ChangeError::Size(e)
+    }
+}
+
+impl AnyFilter {
+    fn from_inner(inner: Box<dyn Erased>) -> AnyFilter {
+        AnyFilter { inner, key_type: KeyType::Bytes }
+    }
+
+    /// An empty filter for this request that takes keys at any time.
+    ///
+    /// # Errors
+    /// When the size is refused; and for RocksDB's full filters, which are built from all their keys at once by a [`Builder`]:
+    /// [`SizeError::Unsupported`].
+    ///
+    /// ```
+    /// use fullbloom::{any::AnyFilter, dialect::Name, sizing::{Request, Target}};
+    ///
+    /// let request = Request { expected_keys: 1000, target: Target::Fpr(0.01) };
+    /// let mut one = AnyFilter::new(Name::Cassandra, &request)?;
+    /// let mut two = AnyFilter::new(Name::Cassandra, &request)?;
+    /// assert!(one.insert(b"apple")? && two.insert(b"pear")?);
+    /// one.merge(&two)?;
+    /// assert!(one.may_contain(b"pear"));
+    /// assert!(AnyFilter::new(Name::RocksDb, &request).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new(dialect: Name, request: &Request) -> Result<AnyFilter, SizeError> {
+        build::empty(dialect, request).map(AnyFilter::from_inner)
+    }
+
+    /// The same filter for keys of this type: batches and single keys are given as their bytes
+    /// ([`Value::key`](crate::typed::Value::key)), and hashed as numbers where the system does so.
+    #[must_use]
+    pub fn with_key_type(mut self, key_type: KeyType) -> AnyFilter {
+        self.inner.set_numbers(key_type.is_number());
+        self.key_type = key_type;
+        self
+    }
+
+    /// The type of its keys; bytes unless [given](AnyFilter::with_key_type).
+    pub fn key_type(&self) -> KeyType {
+        self.key_type
+    }
+
     /// The dialect.
-    pub dialect: Name,
-    /// The shape its rule gives.
-    pub geometry: Geometry,
-    /// Length of the encoded filter in bytes.
-    pub encoded_len: u64,
-    /// The rate to expect once the expected keys are in, by the dialect's model.
-    pub expected_fpr: f64,
+    pub fn dialect(&self) -> Name {
+        self.inner.name()
+    }
+
+    /// The facts of a native filter, of whichever kind; `None` for other dialects.
+    pub fn native_facts(&self) -> Option<kinds::Facts> {
+        self.inner.native().map(native::Native::facts)
+    }
+
+    /// The kind of a native filter: `plain`, `growing`, `removing` or `rotating`; `None` for other dialects.
+    pub fn kind(&self) -> Option<&'static str> {
+        self.inner.native().map(native::Native::form)
+    }
+
+    /// The native filter itself, if its memory is its own; the whole back otherwise.
+    pub fn into_native(self) -> Result<StoredFilter, AnyFilter> {
+        let AnyFilter { inner, key_type } = self;
+        if inner.native().is_none() {
+            return Err(AnyFilter { inner, key_type });
+        }
+        match inner.into_any().downcast::<native::Native>().map(|native| native.owned()) {
+            Ok(Ok(stored)) => Ok(stored),
+            Ok(Err(kept)) => Err(AnyFilter { inner: Box::new(kept), key_type }),
+            Err(_) => unreachable!("a native filter is of this type"),
+        }
+    }
+
+    /// The secret of a keyed filter, if it is known and not in the encoded bytes.
+    pub fn secret(&self) -> Option<&Secret> {
+        let native = self.inner.native().filter(|native| !native.is_locked() && !native.stores_secret())?;
+        match native.hashing() {
+            kinds::Hashing::Secret(secret) => Some(secret),
+            kinds::Hashing::Seed(_) => None,
+        }
+    }
+
+    /// Sets the clock of a filter that forgets keys by their age; others stay as they are.
+    #[cfg(feature = "std")]
+    pub fn advance(&mut self, now: std::time::SystemTime) {
+        if let Some(native) = self.inner.native_mut() {
+            native.advance(now);
+        }
+    }
+
+    /// Puts a text of the owner's on a native filter.
+    pub fn set_label(&mut self, label: &str) -> Result<(), ChangeError> {
+        match self.inner.native_mut() {
+            Some(native) => native.set_label(label),
+            None => Err(ChangeError::Unsupported("only native filters have a label")),
+        }
+    }
+
+    /// The shape of the filter.
+    pub fn geometry(&self) -> Geometry {
+        self.inner.geometry()
+    }
+
+    /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate.
+    pub fn may_contain(&self, key: &[u8]) -> bool {
+        self.inner.may_contain(key)
+    }
+
+    /// Answers many keys.
+    ///
+    /// # Panics
+    /// If `answers` has not one place for each key.
+    pub fn may_contain_batch<'k, 'a>(&self, keys: impl Into<AnyKeys<'k>>, answers: impl Into<Answers<'a>>) {
+        let (keys, answers) = (keys.into(), answers.into());
+        answers.check_len(keys.count());
+        self.inner.may_contain_batch(&keys, answers);
+    }
+
+    /// Whether keys can be inserted; if not, why.
+    pub fn takes_keys(&self) -> Result<(), ChangeError> {
+        self.inner.takes_keys()
+    }
+
+    /// Adds a key; true if it was surely not there before.
+    pub fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
+        let mut new = [false];
+        self.insert_batch_new(&[key][..], &mut new)?;
+        Ok(new[0])
+    }
+
+    /// Adds many keys.
+    pub fn insert_batch<'k>(&mut self, keys: impl Into<AnyKeys<'k>>) -> Result<(), ChangeError> {
+        self.inner.takes_keys()?;
+        self.inner.insert_batch(&keys.into(), None)
+    }
+
+    /// Adds many keys in order and reports of each whether it was new: the second of two equal keys is not.
+    ///
+    /// # Panics
+    /// If `new` has not one place for each key.
+    pub fn insert_batch_new<'k, 'a>(
+        &mut self,
+        keys: impl Into<AnyKeys<'k>>,
+        new: impl Into<Answers<'a>>,
+    ) -> Result<(), ChangeError> {
+        let (keys, new) = (keys.into(), new.into());
+        new.check_len(keys.count());
+        self.inner.takes_keys()?;
+        self.inner.insert_batch(&keys, Some(new))
+    }
+
+    /// As [`insert_batch`](AnyFilter::insert_batch), on this many threads where that helps; 0 means one for each core.
+    #[cfg(feature = "std")]
+    pub fn insert_parallel<'k>(
+        &mut self,
+        keys: impl Into<AnyKeys<'k>>,
+        threads: usize,
+    ) -> Result<(), ChangeError> {
+        self.inner.takes_keys()?;
+        self.inner.insert_parallel(&keys.into(), threads)
+    }
+
+    /// Takes many keys out again, in order, and reports of each whether it was there. Only filters that support deletion do
+    /// so; removing a key that was never inserted may make others disappear.
+    ///
+    /// # Panics
+    /// If `removed` has not one place for each key.
+    pub fn remove_batch<'k>(
+        &mut self,
+        keys: impl Into<AnyKeys<'k>>,
+        removed: &mut [bool],
+    ) -> Result<u64, ChangeError> {
+        let keys = keys.into();
+        assert_eq!(keys.count(), removed.len(), "one answer for each key");
+        self.inner.remove_batch(&keys, removed)
+    }
+
+    /// Forgets all keys.
+    pub fn clear(&mut self) -> Result<(), ChangeError> {
+        self.inner.takes_keys()?;
+        self.inner.clear()
+    }
+
+    /// Adds all keys of another filter of the same dialect, kind and shape.
+    pub fn merge(&mut self, other: &AnyFilter) -> Result<(), MergeError> {
+        self.inner.merge(&*other.inner)
+    }
+
+    /// Keeps only what another filter of the same dialect and shape may contain too.
+    pub fn intersect(&mut self, other: &AnyFilter) -> Result<(), MergeError> {
+        self.inner.intersect(&*other.inner)
+    }
+
+    /// Whether it is keyed and its secret is not known: it answers "maybe" to every key.
+    pub fn is_locked(&self) -> bool {
+        self.inner.native().is_some_and(native::Native::is_locked)
+    }
+
+    /// Gives a keyed filter its secret; refused when it is another filter's. A filter that is not locked stays as it is.
+    pub fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
+        match self.inner.native_mut() {
+            Some(native) => native.unlock(secret),
+            None => Err(DecodeError::Unknown { what: "only native filters have a secret" }),
+        }
+    }
+
+    /// Length of the encoded filter in bytes; of `java-lsm`, which drops zeros at the end, the most it can be.
+    pub fn encoded_len(&self) -> u64 {
+        self.inner.encoded_len()
+    }
+
+    /// The bytes of the array, where it is one; empty for filters of several arrays.
+    pub fn bits(&self) -> &[u8] {
+        self.inner.bits()
+    }
+
+    /// Number of set bits. Reads the whole array, as the next three do.
+    pub fn count_ones(&self) -> u64 {
+        self.inner.count_ones()
+    }
+
+    /// Share of bits set; 0 for an array without bits.
+    pub fn fill(&self) -> f64 {
+        match self.geometry().bit_len {
+            0 => 0.0,
+            bit_len => self.count_ones() as f64 / bit_len as f64,
+        }
+    }
+
+    /// The expected rate of the filter as it is now.
+    pub fn expected_fpr(&self) -> f64 {
+        self.inner.expected_fpr()
+    }
+
+    /// The number of distinct keys, estimated from the bits; `None` when it cannot be estimated.
+    pub fn estimated_keys(&self) -> Option<f64> {
+        self.inner.estimated_keys()
+    }
+
+    /// What in the decoded numbers cannot be as the system wrote it, though the filter can answer.
+    pub fn doubt(&self) -> Option<Doubt> {
+        self.inner.doubt()
+    }
+
     /// Where the format does not keep what it promises.
-    pub weakness: Option<Weakness>,
-}
-
-/// Calls `$body` with `$D` standing for the dialect's type, or `$full` with the kind of full filter, which
-/// needs all keys before it has a size.
-macro_rules! with_dialect {
-    ($name:expr, $D:ident => $body:expr, $kind:ident => $full:expr, native => $native:expr) => {
-        match $name {
-            Name::Native => $native,
-            Name::Cassandra => {
-                type $D = $crate::dialect::Cassandra;
-                $body
-            }
-            Name::Cassandra3 => {
-                type $D = $crate::dialect::Cassandra3;
-                $body
-            }
-            Name::Cassandra2 => {
-                type $D = $crate::dialect::Cassandra2;
-                $body
-            }
-            Name::Cassandra1 => {
-                type $D = $crate::dialect::Cassandra1;
-                $body
-            }
-            Name::Cassandra07 => {
-                type $D = $crate::dialect::Cassandra07;
-                $body
-            }
-            Name::Cassandra0 => {
-                type $D = $crate::dialect::Cassandra0;
-                $body
-            }
-            Name::Libbloom => {
-                type $D = $crate::dialect::Libbloom;
-                $body
-            }
-            Name::Libbloom1 => {
-                type $D = $crate::dialect::Libbloom1;
-                $body
-            }
-            Name::LevelDb => {
-                type $D = $crate::dialect::LevelDb;
-                $body
-            }
-            Name::RocksDbBlock => {
-                type $D = $crate::dialect::RocksDbBlock;
-                $body
-            }
-            Name::RocksDbLegacy => {
-                let $kind = Kind::Legacy;
-                $full
-            }
-            Name::RocksDb => {
-                let $kind = Kind::FastLocal;
-                $full
-            }
-            Name::RocksDbRibbon => {
-                let $kind = Kind::Ribbon;
-                $full
-            }
-            Name::Parquet => {
-                type $D = $crate::dialect::Parquet;
-                $body
-            }
-            Name::Guava => {
-                type $D = $crate::dialect::Guava;
-                $body
-            }
-            Name::Guava32 => {
-                type $D = $crate::dialect::Guava32;
-                $body
-            }
-            Name::Spark => {
-                type $D = $crate::dialect::Spark;
-                $body
-            }
-            Name::Spark2 => {
-                type $D = $crate::dialect::Spark2;
-                $body
-            }
-            Name::Orc => {
-                type $D = $crate::dialect::Orc;
-                $body
-            }
-            Name::Dcso => {
-                type $D = $crate::dialect::Dcso;
-                $body
-            }
-            Name::Poppy => {
-                type $D = $crate::dialect::Poppy;
-                $body
-            }
-            Name::JavaLsm => {
-                type $D = $crate::dialect::JavaLsm;
-                $body
-            }
-        }
-    };
-}
-use with_dialect;
-
-/// What this request comes to, without allocating the filter.
-pub fn plan(dialect: Name, request: &Request) -> Result<Plan, SizeError> {
-    with_dialect!(
-        dialect,
-        D => planned::<D>(request),
-        kind => rocksdb::plan(dialect, kind, request),
-        native => native::plan(request)
-    )
-}
-
-fn planned<D: Size + Format>(request: &Request) -> Result<Plan, SizeError> {
-    let sized = D::size(request)?;
-    Ok(Plan {
-        dialect: D::NAME,
-        geometry: sized.geometry(),
-        encoded_len: sized.encoded_len(),
-        expected_fpr: sized.expected_fpr(request.expected_keys as f64),
-        weakness: sized.weakness(),
-    })
-}
-
-/// More bits per key than this buy nothing that could be measured, whatever memory there is.
-const MOST_BITS_PER_KEY: u32 = 100;
-
-/// The largest filter for `expected_keys` keys whose encoded form fits `bytes`, up to 100 bits per key; a smaller one where that
-/// has the lower rate.
-///
-/// Bits per key are tried whole, then in thousandths, where the dialect takes those.
-///
-/// ```
-/// use fullbloom::{any, dialect::Name};
-///
-/// let plan = any::plan_within(Name::LevelDb, 1_000_000, 1_300_000)?;
-/// assert_eq!((plan.geometry.bit_len, plan.encoded_len), (10_000_000, 1_250_001));
-/// # Ok::<(), fullbloom::SizeError>(())
-/// ```
-pub fn plan_within(dialect: Name, expected_keys: u64, bytes: u64) -> Result<Plan, SizeError> {
-    if dialect == Name::Native {
-        return native::plan_within(expected_keys, bytes);
+    pub fn weakness(&self) -> Option<Weakness> {
+        self.inner.weakness()
     }
-    let request = |thousandths: u32| {
-        let target = Target::BitsPerKey(f64::from(thousandths) / 1000.0);
-        Request { expected_keys, target }
-    };
-    let fits = |thousandths: u32| match encoded_len(dialect, &request(thousandths)) {
-        Ok(len) if len > bytes => Err(SizeError::OverBudget { bytes }),
-        other => other.map(|_| thousandths),
-    };
-    let mut refusal = SizeError::OverBudget { bytes };
-    let mut whole = MOST_BITS_PER_KEY * 1000;
-    while whole > 0 {
-        match fits(whole) {
-            Ok(_) => break,
-            Err(e) => refusal = e,
-        }
-        whole -= 1000;
+
+    /// The encoded filter, as its system writes it.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(usize::try_from(self.encoded_len()).unwrap_or(0));
+        let written = self.inner.encode(&mut bytes);
+        debug_assert!(written.is_ok(), "a Vec takes everything");
+        bytes
     }
-    let finer_parts = if whole < MOST_BITS_PER_KEY * 1000 { 1..1000 } else { 0..0 };
-    let finer = finer_parts.rev().find_map(|part| fits(whole + part).ok());
-    match finer.or((whole > 0).then_some(whole)) {
-        Some(most) if more_can_be_worse(dialect) => best_up_to(dialect, most, request),
-        Some(thousandths) => plan(dialect, &request(thousandths)),
-        None => Err(refusal),
+
+    /// Writes the encoded filter without making a copy of it first.
+    #[cfg(feature = "std")]
+    pub fn write_to(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+        crate::wire::write_with(out, |out| self.inner.encode(out))
+    }
+
+    /// Saves the encoded filter: the file is replaced whole or not at all.
+    #[cfg(feature = "std")]
+    pub fn save(&self, path: impl AsRef<std::path::Path>) -> Result<(), crate::error::FileError> {
+        crate::file::replace(path.as_ref(), |out| self.write_to(out))
+    }
+
+    /// A copy that owns its bits and takes keys if filters like this do.
+    pub fn try_clone(&self) -> Result<AnyFilter, SizeError> {
+        Ok(AnyFilter { inner: self.inner.try_clone()?, key_type: self.key_type })
     }
 }
 
-/// RocksDB's filters stop growing at a size, but their probes go by the bits per key that were asked for; the positions of Guava's
-/// old strategy and of Spark's first version stop at 2^31, so that further bits only bring further probes.
-fn more_can_be_worse(dialect: Name) -> bool {
-    use Name::{Guava32, RocksDb, RocksDbLegacy, RocksDbRibbon, Spark};
-    matches!(dialect, RocksDb | RocksDbLegacy | RocksDbRibbon | Guava32 | Spark)
-}
-
-/// The plan of lowest rate among those with so many thousandths of a bit for each key and fewer.
-fn best_up_to(dialect: Name, most: u32, request: impl Fn(u32) -> Request) -> Result<Plan, SizeError> {
-    let mut best = plan(dialect, &request(most))?;
-    // The fewest bits per key that come to the same length: what the filter has, where it could not grow further.
-    let (mut low, mut high) = (1, most);
-    while low < high {
-        let middle = low.midpoint(high);
-        match encoded_len(dialect, &request(middle)) {
-            Ok(len) if len >= best.encoded_len => high = middle,
-            _ => low = middle + 1,
-        }
-    }
-    for thousandths in (1..=most / 1000).map(|bits| bits * 1000).chain([low]) {
-        match plan(dialect, &request(thousandths)) {
-            Ok(plan) if plan.expected_fpr < best.expected_fpr => best = plan,
-            _ => {}
-        }
-    }
-    Ok(best)
-}
-
-/// How long the encoded filter of a request is. Cheaper than the whole plan: some dialects find their rate by
-/// filling filters.
-fn encoded_len(dialect: Name, request: &Request) -> Result<u64, SizeError> {
-    with_dialect!(
-        dialect,
-        D => Ok(D::size(request)?.encoded_len()),
-        kind => rocksdb::encoded_len(kind, request),
-        native => native::plan(request).map(|plan| plan.encoded_len)
-    )
-}
-
-/// An empty filter for this request, ready for keys.
-///
-/// RocksDB's full filters are sized by the keys that come, not by those expected, as there.
-pub fn builder(dialect: Name, request: &Request) -> Result<Box<dyn AnyBuilder>, SizeError> {
-    with_dialect!(
-        dialect,
-        D => Ok(Box::new(Filter::<D>::new(request)?)),
-        kind => rocksdb::builder(dialect, kind, request),
-        native => native::builder(request)
-    )
-}
-
-/// Whether [`builder`] has no use for the number of expected keys: the geometry is given, or the filter is
-/// sized by the keys that come.
-pub fn ignores_expected_keys(dialect: Name, target: Target) -> bool {
-    matches!(target, Target::Exact { .. })
-        || matches!(dialect, Name::RocksDb | Name::RocksDbLegacy | Name::RocksDbRibbon)
-}
-
-/// Reads encoded bytes strictly and answers from where they are.
-///
-/// `geometry` (bits and probes) is needed by the dialects whose bytes hold nothing but bits; for others it
-/// must agree with what the bytes say.
-pub fn view<'a>(
-    dialect: Name,
-    bytes: &'a [u8],
-    geometry: Option<(u64, u32)>,
-) -> Result<Box<dyn AnyFilter + 'a>, DecodeError> {
-    with_dialect!(
-        dialect,
-        D => Ok(Box::new(typed_view::<D>(bytes, geometry)?)),
-        kind => match kind {
-            Kind::Legacy => Ok(Box::new(typed_view::<RocksDbLegacy>(bytes, geometry)?)),
-            Kind::FastLocal => Ok(Box::new(typed_view::<RocksDb>(bytes, geometry)?)),
-            Kind::Ribbon => rocksdb::ribbon_view(bytes, geometry),
-        },
-        native => native::view(bytes, geometry)
-    )
-}
-
-/// As [`view`], for keys of this type, given as their bytes ([`Value::key`](crate::typed::Value::key)).
-pub fn view_for<'a>(
-    keys: KeyType,
-    dialect: Name,
-    bytes: &'a [u8],
-    geometry: Option<(u64, u32)>,
-) -> Result<Box<dyn AnyFilter + 'a>, DecodeError> {
-    if !keys.is_number() {
-        return view(dialect, bytes, geometry);
-    }
-    with_dialect!(
-        dialect,
-        D => Ok(Box::new(typed_view::<D>(bytes, geometry)?.for_numbers())),
-        _kind => view(dialect, bytes, geometry),
-        native => view(dialect, bytes, geometry)
-    )
-}
-
-/// As [`builder`], for keys of this type, given as their bytes ([`Value::key`](crate::typed::Value::key)).
-pub fn builder_for(
-    keys: KeyType,
-    dialect: Name,
-    request: &Request,
-) -> Result<Box<dyn AnyBuilder>, SizeError> {
-    if !keys.is_number() {
-        return builder(dialect, request);
-    }
-    with_dialect!(
-        dialect,
-        D => Ok(Box::new(Filter::<D>::new(request)?.for_numbers())),
-        _kind => builder(dialect, request),
-        native => builder(dialect, request)
-    )
-}
-
-fn typed_view<D: Format>(bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<View<'_, D>, DecodeError> {
-    match geometry {
-        Some((bit_len, probes)) => D::view_exact(bytes, bit_len, probes),
-        None => View::view(bytes),
-    }
-}
-
-impl<D: Format, S: AsRef<[u8]> + Send + Sync> AnyFilter for Filter<D, S> {
-    fn dialect(&self) -> Name {
-        D::NAME
-    }
-
-    fn geometry(&self) -> Geometry {
-        Filter::geometry(self)
-    }
-
-    fn may_contain(&self, key: &[u8]) -> bool {
-        Filter::may_contain(self, key)
-    }
-
-    fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
-        Filter::may_contain_batch(self, keys, answers);
-    }
-
-    fn for_numbers(&self) -> Option<Box<dyn AnyFilter + '_>> {
-        Some(Box::new(Filter::for_numbers(self.as_view())))
-    }
-
-    fn encoded_len(&self) -> u64 {
-        Filter::dialect(self).encoded_len()
-    }
-
-    fn bits(&self) -> &[u8] {
-        Filter::bits(self)
-    }
-
-    fn set_bits(&self) -> u64 {
-        Filter::set_bits(self)
-    }
-
-    fn fill(&self) -> f64 {
-        Filter::fill(self)
-    }
-
-    fn expected_fpr(&self) -> f64 {
-        Filter::expected_fpr(self)
-    }
-
-    fn estimated_keys(&self) -> Option<f64> {
-        Filter::estimated_keys(self)
-    }
-
-    fn doubt(&self) -> Option<Doubt> {
-        Filter::dialect(self).doubt()
-    }
-
-    fn weakness(&self) -> Option<Weakness> {
-        Filter::dialect(self).weakness()
-    }
-
-    fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        Filter::write_to(self, out)
-    }
-}
-
-impl<D: Format + Insert + 'static> AnyBuilder for Filter<D> {
-    fn insert_batch(&mut self, keys: &[&[u8]]) {
-        Filter::insert_batch(self, keys);
-    }
-
-    fn finish(self: Box<Self>) -> Result<Box<dyn AnyFilter>, SizeError> {
-        Ok(self)
-    }
-}
+#[cfg(test)]
+mod tests;

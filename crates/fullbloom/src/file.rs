@@ -8,12 +8,13 @@
 
 use crate::bits::Owned;
 use crate::error::FileError;
+#[cfg(feature = "mmap")]
+use crate::filter::Part;
 use crate::filter::{Filter, Format};
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, BufWriter, Read, Write};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -22,9 +23,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The file must not be cut short by others while it is mapped: reading past its new end ends the process
 /// with a bus error, as the system decides. Replacing it by renaming another over it, as [`replace`] does, is
 /// safe: the mapping keeps the old file. [`read`] copies and has no such condition.
+#[cfg(feature = "mmap")]
 #[derive(Debug)]
 pub struct Mapped(Option<memmap2::Mmap>);
 
+#[cfg(feature = "mmap")]
 impl Mapped {
     /// Maps a regular file.
     pub fn open(path: &Path) -> Result<Mapped, FileError> {
@@ -41,38 +44,10 @@ impl Mapped {
     }
 }
 
+#[cfg(feature = "mmap")]
 impl AsRef<[u8]> for Mapped {
     fn as_ref(&self) -> &[u8] {
         self.0.as_deref().unwrap_or_default()
-    }
-}
-
-/// The part of a mapped file that is a filter's bits.
-#[derive(Debug)]
-pub struct MappedBits {
-    map: Mapped,
-    range: Range<usize>,
-}
-
-impl MappedBits {
-    /// This part of a file.
-    ///
-    /// # Panics
-    /// On use, if the range is not inside the file.
-    pub(crate) fn new(map: Mapped, range: Range<usize>) -> MappedBits {
-        MappedBits { map, range }
-    }
-
-    /// The whole file.
-    pub(crate) fn file(&self) -> &[u8] {
-        self.map.as_ref()
-    }
-}
-
-impl AsRef<[u8]> for MappedBits {
-    #[inline]
-    fn as_ref(&self) -> &[u8] {
-        &self.map.as_ref()[self.range.clone()]
     }
 }
 
@@ -98,20 +73,18 @@ pub fn read(path: &Path) -> Result<Owned, FileError> {
 }
 
 impl<D: Format> Filter<D> {
-    /// Reads a filter from a file, strictly; the file may change or go afterwards.
+    /// Reads a filter from a file, strictly, and checks all of it; the file may change or go afterwards.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let bytes = read(path.as_ref())?;
         Filter::decode(bytes.as_ref()).map_err(|e| FileError::decode(path.as_ref(), e))
     }
-}
 
-impl<D: Format> Filter<D, MappedBits> {
-    /// Maps a filter's file and answers from it without reading it first; see [`Mapped`] for the condition.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, FileError> {
+    /// Maps a filter's file and answers from it without reading it first; see [`Mapped`] for the condition. Checksums of the
+    /// bits are not looked at: [`verify`](Filter::verify) does that.
+    #[cfg(feature = "mmap")]
+    pub fn open(path: impl AsRef<Path>) -> Result<Filter<D, Part<Mapped>>, FileError> {
         let map = Mapped::open(path.as_ref())?;
-        let fail = |e| FileError::decode(path.as_ref(), e);
-        let (dialect, range) = D::decode(map.as_ref()).map_err(fail)?;
-        Filter::from_parts(dialect, MappedBits { map, range }).map_err(fail)
+        Filter::<D>::over(map).map_err(|e| FileError::decode(path.as_ref(), e))
     }
 }
 

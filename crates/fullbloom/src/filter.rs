@@ -2,255 +2,36 @@
 //!
 //! ```text
 //!   Filter<D, S>  =  D: geometry, hash, probes   over   S: bytes
-//!   Filter<D>          owns its bits (64-byte aligned)
-//!   View<'a, D>        borrows them: a mapped file, a block from a cache, memory of a C caller
+//!   Filter<D>              owns its bits (64-byte aligned)
+//!   View<'a, D>            borrows them: a block from a cache, memory of a C caller
+//!   Filter<D, Part<S>>     keeps the storage of an encoded filter: a mapping, an `Arc<[u8]>`, `Bytes`
 //! ```
 
-mod ring;
+mod lenient;
+mod part;
+mod traits;
 
-use crate::bits::{self, Owned};
-use crate::dialect::Name;
+pub use lenient::Lenient;
+pub use part::Part;
+pub use traits::{Check, Dialect, Doubt, Format, Insert, Size, Weakness};
+
+use crate::bits::Owned;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::sizing::{self, Geometry, Request, Target};
+use crate::kernel::pipeline::Answers;
+use crate::keys::{KeyHasher, Keys};
+use crate::sizing::{Geometry, Request, Target};
 use crate::typed::{TypeError, Value};
-use ring::{set_ring, test_ring};
-use std::fmt;
-use std::io;
-use std::ops::Range;
-
-/// One system's way from a key to an answer, exactly; a value of it is bound to one geometry.
-///
-/// Implemented by the types in [`dialect`](crate::dialect). The methods taking `bits` may rely on what
-/// [`Filter`] has checked: there are [`byte_len`](Dialect::byte_len) bytes.
-pub trait Dialect: Clone + Send + Sync {
-    /// The dialect's name.
-    const NAME: Name;
-
-    /// What is made from a key, once, and is enough to ask any filter of this dialect.
-    type Hash: Copy + Default + Send + Sync;
-
-    /// The shape of the filter.
-    fn geometry(&self) -> Geometry;
-
-    /// Hashes a key.
-    fn hash(&self, key: &[u8]) -> Self::Hash;
-
-    /// Whether a key with this hash may be present.
-    fn test(&self, bits: &[u8], hash: Self::Hash) -> bool;
-
-    /// Asks the CPU for the cache lines that [`test`](Dialect::test) will read.
-    fn prefetch(&self, bits: &[u8], hash: Self::Hash);
-
-    /// Tests many keys; for dialects with a better pipeline than the shared one.
-    #[inline]
-    fn test_keys<K: AsRef<[u8]>>(&self, bits: &[u8], keys: &[K], answers: Answers<'_>) {
-        test_ring(self, bits, keys.iter().map(|key| self.hash(key.as_ref())), answers);
-    }
-
-    /// As [`test_keys`](Dialect::test_keys), for hashes made before.
-    #[inline]
-    fn test_hashes(&self, bits: &[u8], hashes: &[Self::Hash], answers: Answers<'_>) {
-        test_ring(self, bits, hashes.iter().copied(), answers);
-    }
-
-    /// The rate to expect of these bits: every probe of an absent key hits a set bit with the chance `fill`.
-    /// Reads the whole array.
-    fn fpr_of(&self, bits: &[u8]) -> f64 {
-        let Geometry { bit_len, probes, .. } = self.geometry();
-        if probes == 0 {
-            return 1.0;
-        }
-        let fill = self.count_ones(bits) as f64 / bit_len.max(1) as f64;
-        fill.powf(f64::from(probes))
-    }
-
-    /// How many distinct keys these bits speak of; `None` when they do not tell. Reads the whole array.
-    fn keys_of(&self, bits: &[u8]) -> Option<f64> {
-        let Geometry { bit_len, probes, .. } = self.geometry();
-        sizing::estimated_keys(self.count_ones(bits), bit_len, probes)
-    }
-
-    /// The rate to expect when this many distinct keys are in, by the dialect's own model.
-    fn expected_fpr(&self, keys: f64) -> f64 {
-        let Geometry { bit_len, probes, .. } = self.geometry();
-        sizing::classic_fpr(keys, bit_len, probes)
-    }
-
-    /// The same dialect for keys that are numbers: given as their bytes ([`Value::key`](crate::typed::Value::key)), but
-    /// hashed as numbers where the system has another hash for those.
-    #[must_use]
-    fn for_numbers(self) -> Self {
-        self
-    }
-
-    /// Number of set bits. Reads the whole array.
-    fn count_ones(&self, bits: &[u8]) -> u64 {
-        bits::count_ones(bits, self.geometry().bit_len)
-    }
-
-    /// Where the format does not keep what it promises; `None` for nothing known.
-    fn weakness(&self) -> Option<Weakness> {
-        None
-    }
-
-    /// Bytes the array occupies in memory.
-    fn byte_len(&self) -> u64 {
-        self.geometry().byte_len()
-    }
-}
-
-/// A dialect whose filters take keys one by one, in any order.
-pub trait Insert: Dialect {
-    /// Sets the bits of this hash; true if at least one was clear.
-    fn set(&self, bits: &mut [u8], hash: Self::Hash) -> bool;
-
-    /// Sets the bits of many keys; memory is asked for ahead.
-    #[inline]
-    fn set_keys<K: AsRef<[u8]>>(&self, bits: &mut [u8], keys: &[K]) {
-        set_ring(self, bits, keys.iter().map(|key| self.hash(key.as_ref())));
-    }
-
-    /// As [`set_keys`](Insert::set_keys), for hashes made before.
-    #[inline]
-    fn set_hashes(&self, bits: &mut [u8], hashes: &[Self::Hash]) {
-        set_ring(self, bits, hashes.iter().copied());
-    }
-
-    /// Forgets all keys.
-    fn clear(&self, bits: &mut [u8]) {
-        bits.fill(0);
-    }
-
-    /// Adds the keys of another filter's bits, after [`mergeable`](Insert::mergeable) has agreed. On an error nothing
-    /// has changed.
-    fn unite(&self, ours: &mut [u8], theirs: &[u8]) -> Result<(), MergeError> {
-        bits::or_into(ours, theirs);
-        Ok(())
-    }
-
-    /// Keeps only what another filter's bits have too, after [`mergeable`](Insert::mergeable) has agreed.
-    fn intersect(&self, ours: &mut [u8], theirs: &[u8]) {
-        bits::and_into(ours, theirs);
-    }
-
-    /// Whether the union of two filters' bits is the filter of the union of their keys.
-    fn mergeable(&self, other: &Self) -> Result<(), MergeError> {
-        let (ours, theirs) = (self.geometry(), other.geometry());
-        MergeError::require_equal("bits", ours.bit_len, theirs.bit_len)?;
-        MergeError::require_equal("probes", ours.probes, theirs.probes)
-    }
-}
-
-/// A dialect that can be sized from a [`Request`], by its system's own rule.
-pub trait Size: Dialect {
-    /// The geometry for this request.
-    fn size(request: &Request) -> Result<Self, SizeError>;
-}
-
-/// A dialect whose bytes say all that is needed to answer from them.
-pub trait Format: Dialect + Sized {
-    /// Reads and checks everything but the bits: the dialect, and where in `bytes` the array is.
-    ///
-    /// Strict: what is damaged, cut or followed by other bytes is refused. A dialect whose bytes are the
-    /// array and nothing else always refuses; it has [`view_exact`](Format::view_exact).
-    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError>;
-
-    /// A view with the geometry given from elsewhere. Where the bytes say it too, both must agree.
-    fn view_exact(bytes: &[u8], bit_len: u64, probes: u32) -> Result<View<'_, Self>, DecodeError> {
-        let view = View::<Self>::view(bytes)?;
-        let found = view.geometry();
-        if found.bit_len != bit_len {
-            return Err(DecodeError::Mismatch {
-                field: "bits given",
-                at: 0,
-                got: bit_len,
-                expected: found.bit_len,
-            });
-        }
-        if found.probes != probes {
-            let (got, expected) = (probes.into(), found.probes.into());
-            return Err(DecodeError::Mismatch { field: "probes given", at: 0, got, expected });
-        }
-        Ok(view)
-    }
-
-    /// Writes the whole encoded filter.
-    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()>;
-
-    /// Length of the encoded filter in bytes; an upper bound where it depends on the bits.
-    fn encoded_len(&self) -> u64;
-
-    /// What in the decoded numbers cannot be as the system wrote it, though it can be answered from.
-    fn doubt(&self) -> Option<Doubt> {
-        None
-    }
-}
-
-/// Something in a filter's numbers is not as its system writes it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Doubt {
-    /// The field, and what it would have to be.
-    pub cause: DecodeError,
-    /// If that field is the damaged one, keys that are in the filter are called absent.
-    pub may_lose_keys: bool,
-}
-
-impl fmt::Display for Doubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.cause.fmt(f)
-    }
-}
-
-/// A format does not keep what it promises.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Weakness {
-    /// Why, and what to do about it.
-    pub why: &'static str,
-    /// Whatever the keys are; else only with some keys.
-    pub with_all_keys: bool,
-}
-
-impl fmt::Display for Weakness {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.why)
-    }
-}
+use alloc::vec::Vec;
 
 /// A filter of dialect `D` whose bits live in `S`.
 #[derive(Debug, Clone)]
 pub struct Filter<D, S = Owned> {
-    dialect: D,
-    bits: S,
+    pub(crate) dialect: D,
+    pub(crate) bits: S,
 }
 
-/// A filter over borrowed bytes: it answers without copying them.
+/// A filter over borrowed bits: it answers without copying them.
 pub type View<'a, D> = Filter<D, &'a [u8]>;
-
-/// Where the answers of a batch go.
-#[derive(Debug)]
-pub enum Answers<'a> {
-    /// One bool for each key.
-    Bools(&'a mut [bool]),
-    /// Bit `i % 64` of word `i / 64` for key `i`; bits after the last key become zero.
-    Bits(&'a mut [u64]),
-}
-
-impl Answers<'_> {
-    fn clear(&mut self) {
-        if let Answers::Bits(words) = self {
-            words.fill(0);
-        }
-    }
-
-    /// After [`clear`](Answers::clear), once for each key.
-    #[inline(always)]
-    fn put(&mut self, i: usize, yes: bool) {
-        match self {
-            Answers::Bools(bools) => bools[i] = yes,
-            Answers::Bits(words) => words[i / 64] |= u64::from(yes) << (i % 64),
-        }
-    }
-}
 
 impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
     /// A filter over these bits; refused when they are fewer or more than the dialect's geometry says.
@@ -265,12 +46,7 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
         Ok(Filter { dialect, bits })
     }
 
-    /// For a dialect that answers from fewer bytes than [`byte_len`](Dialect::byte_len).
-    pub(crate) fn from_trimmed(dialect: D, bits: S) -> Self {
-        Filter { dialect, bits }
-    }
-
-    /// The same bits, read by a dialect that differs in nothing that has to do with their number.
+    /// The same bits, read by a dialect of the same size.
     pub(crate) fn map_dialect(self, map: impl FnOnce(D) -> D) -> Self {
         let byte_len = self.dialect.byte_len();
         let dialect = map(self.dialect);
@@ -278,69 +54,67 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
         Filter { dialect, bits: self.bits }
     }
 
-    /// The same filter for keys that are numbers; see [`Dialect::for_numbers`].
+    /// The same filter for keys that are numbers; see [`Dialect::set_numbers`].
     #[must_use]
-    pub fn for_numbers(self) -> Self {
-        self.map_dialect(D::for_numbers)
+    pub fn for_numbers(mut self) -> Self {
+        self.dialect.set_numbers(true);
+        self
     }
 
     /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate.
-    #[inline]
+    #[inline(always)]
     pub fn may_contain(&self, key: &[u8]) -> bool {
-        self.dialect.test(self.bits.as_ref(), self.dialect.hash(key))
+        self.dialect.test(self.bits.as_ref(), self.hash(key))
     }
 
     /// As [`may_contain`](Filter::may_contain), for a hash made before.
-    #[inline]
+    #[inline(always)]
     pub fn may_contain_hash(&self, hash: D::Hash) -> bool {
         self.dialect.test(self.bits.as_ref(), hash)
     }
 
-    /// Answers many keys; faster than one by one when the filter is larger than the cache, because the
-    /// cache lines of later keys are on their way while earlier ones are tested.
+    /// Answers many keys, in any of the forms of [`Keys`]. Faster than one by one, most of all when the filter is larger
+    /// than the cache: the cache lines of later keys are prefetched while earlier keys are tested.
+    ///
+    /// ```
+    /// use fullbloom::NativeFilter;
+    /// use fullbloom::keys::Column;
+    ///
+    /// let mut filter = NativeFilter::with_fpr(1_000, 0.01)?;
+    /// filter.insert_batch(&["apple", "pear"]);
+    /// let mut answers = [false; 2];
+    /// filter.may_contain_batch(&["pear", "plum"], &mut answers);
+    /// assert_eq!(answers, [true, false]);
+    /// let mut bitmap = vec![0u64; 2]; // a bit for each of 100 keys
+    /// filter.may_contain_batch(&Column(&[7u64; 100]), &mut bitmap);
+    /// assert_eq!(bitmap, [0, 0]);
+    /// # Ok::<(), fullbloom::SizeError>(())
+    /// ```
     ///
     /// # Panics
-    /// If `keys` and `answers` differ in length.
-    pub fn may_contain_batch<K: AsRef<[u8]>>(&self, keys: &[K], answers: &mut [bool]) {
-        assert_eq!(keys.len(), answers.len(), "one answer for each key");
-        self.dialect.test_keys(self.bits.as_ref(), keys, Answers::Bools(answers));
+    /// If `answers` has not one place for each key; see [`Answers`].
+    pub fn may_contain_batch<'a, K: Keys<D::Hasher> + ?Sized>(&self, keys: &K, answers: impl Into<Answers<'a>>) {
+        let answers = answers.into();
+        answers.check_len(keys.count());
+        self.dialect.test_batch(self.bits.as_ref(), keys, answers);
     }
 
-    /// As [`may_contain_batch`](Filter::may_contain_batch), for hashes made before.
-    ///
-    /// # Panics
-    /// If `hashes` and `answers` differ in length.
-    pub fn may_contain_hashes(&self, hashes: &[D::Hash], answers: &mut [bool]) {
-        assert_eq!(hashes.len(), answers.len(), "one answer for each hash");
-        self.dialect.test_hashes(self.bits.as_ref(), hashes, Answers::Bools(answers));
-    }
-
-    /// As [`may_contain_batch`](Filter::may_contain_batch), with one bit for each key: bit `i % 64` of word
-    /// `i / 64` for key `i`. Bits after the last key become zero.
-    ///
-    /// # Panics
-    /// Unless there is one word for every 64 keys or part of them.
-    pub fn may_contain_bitmap<K: AsRef<[u8]>>(&self, keys: &[K], answers: &mut [u64]) {
-        assert_eq!(keys.len().div_ceil(64), answers.len(), "one word for every 64 keys");
-        self.dialect.test_keys(self.bits.as_ref(), keys, Answers::Bits(answers));
-    }
-
-    /// As [`may_contain_bitmap`](Filter::may_contain_bitmap), for hashes made before.
-    ///
-    /// # Panics
-    /// Unless there is one word for every 64 hashes or part of them.
-    pub fn may_contain_hashes_bitmap(&self, hashes: &[D::Hash], answers: &mut [u64]) {
-        assert_eq!(hashes.len().div_ceil(64), answers.len(), "one word for every 64 hashes");
-        self.dialect.test_hashes(self.bits.as_ref(), hashes, Answers::Bits(answers));
+    /// How many of these keys may be present.
+    pub fn count_batch<K: Keys<D::Hasher> + ?Sized>(&self, keys: &K) -> u64 {
+        let mut words = alloc::vec![0u64; keys.count().div_ceil(64)];
+        self.may_contain_batch(keys, &mut words);
+        words.iter().map(|word| u64::from(word.count_ones())).sum()
     }
 
     /// The hash of a typed key, as the dialect's system hashes it.
     pub fn hash_value(&self, value: Value<'_>) -> Result<D::Hash, TypeError> {
         let key = value.key(D::NAME)?;
-        Ok(match value.is_number() {
-            true => self.dialect.clone().for_numbers().hash(key.as_ref()),
-            false => self.dialect.hash(key.as_ref()),
-        })
+        if !value.is_number() {
+            return Ok(self.hash(key.as_ref()));
+        }
+        let mut numbers = self.dialect.clone();
+        numbers.set_numbers(true);
+        Ok(numbers.hasher().hash(key.as_ref()))
     }
 
     /// Whether a typed key may be present.
@@ -348,10 +122,10 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
         Ok(self.may_contain_hash(self.hash_value(value)?))
     }
 
-    /// The hash of a key, to be asked of several filters of this dialect.
-    #[inline]
+    /// The hash of a key, for lookups in several filters of this dialect (of `native`: with the same seed or secret).
+    #[inline(always)]
     pub fn hash(&self, key: &[u8]) -> D::Hash {
-        self.dialect.hash(key)
+        self.dialect.hasher().hash(key)
     }
 
     /// The dialect with its numbers.
@@ -370,7 +144,7 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
     }
 
     /// Number of set bits. Reads the whole array.
-    pub fn set_bits(&self) -> u64 {
+    pub fn count_ones(&self) -> u64 {
         self.dialect.count_ones(self.bits.as_ref())
     }
 
@@ -378,17 +152,17 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
     pub fn fill(&self) -> f64 {
         match self.geometry().bit_len {
             0 => 0.0,
-            bit_len => self.set_bits() as f64 / bit_len as f64,
+            bit_len => self.count_ones() as f64 / bit_len as f64,
         }
     }
 
-    /// The rate to expect of the filter as it is now. Reads the whole array.
+    /// The expected rate of the filter as it is now. Reads the whole array.
     pub fn expected_fpr(&self) -> f64 {
         self.dialect.fpr_of(self.bits.as_ref())
     }
 
-    /// How many distinct keys the bits speak of; `None` when they do not tell, as in a full filter. Reads
-    /// the whole array.
+    /// The number of distinct keys, estimated from the bits; `None` when it cannot be estimated, as of a full filter.
+    /// Reads the whole array.
     pub fn estimated_keys(&self) -> Option<f64> {
         self.dialect.keys_of(self.bits.as_ref())
     }
@@ -398,8 +172,8 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
         Filter { dialect: self.dialect.clone(), bits: self.bits.as_ref() }
     }
 
-    /// A copy that owns its bits.
-    pub fn to_owned(&self) -> Result<Filter<D>, SizeError> {
+    /// A copy that owns its bits; an error when there is not enough memory.
+    pub fn try_clone(&self) -> Result<Filter<D>, SizeError> {
         let bits = self.bits.as_ref();
         let mut owned = Owned::zeroed(self.dialect.byte_len().max(bits.len() as u64))?;
         owned.as_mut()[..bits.len()].copy_from_slice(bits);
@@ -408,41 +182,38 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
 }
 
 impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
-    pub(crate) fn bits_mut(&mut self) -> &mut [u8] {
-        self.bits.as_mut()
-    }
-
     /// Adds a key; true if at least one bit changed, so the key was surely not there before.
-    #[inline]
+    #[inline(always)]
     pub fn insert(&mut self, key: &[u8]) -> bool {
-        self.dialect.set(self.bits.as_mut(), self.dialect.hash(key))
+        let hash = self.hash(key);
+        self.dialect.set(self.bits.as_mut(), hash)
     }
 
-    /// As [`insert`](Filter::insert), for a typed key.
+    /// As [`insert`](Filter::insert), for a hash made before.
+    #[inline(always)]
+    pub fn insert_hash(&mut self, hash: D::Hash) -> bool {
+        self.dialect.set(self.bits.as_mut(), hash)
+    }
+
+    /// Adds a typed key, as the dialect's system hashes it.
     pub fn insert_value(&mut self, value: Value<'_>) -> Result<bool, TypeError> {
         let hash = self.hash_value(value)?;
         Ok(self.insert_hash(hash))
     }
 
-    /// As [`insert`](Filter::insert), for a hash made before.
-    #[inline]
-    pub fn insert_hash(&mut self, hash: D::Hash) -> bool {
-        self.dialect.set(self.bits.as_mut(), hash)
+    /// Adds many keys, in any of the forms of [`Keys`].
+    pub fn insert_batch<K: Keys<D::Hasher> + ?Sized>(&mut self, keys: &K) {
+        self.dialect.set_batch(self.bits.as_mut(), keys);
     }
 
-    /// Adds many keys; as with [`may_contain_batch`](Filter::may_contain_batch), memory is asked for ahead.
-    pub fn insert_batch<K: AsRef<[u8]>>(&mut self, keys: &[K]) {
-        self.dialect.set_keys(self.bits.as_mut(), keys);
-    }
-
-    /// As [`insert_batch`](Filter::insert_batch), for keys that are numbers; see [`Dialect::for_numbers`].
-    pub fn insert_numbers<K: AsRef<[u8]>>(&mut self, keys: &[K]) {
-        self.dialect.clone().for_numbers().set_keys(self.bits.as_mut(), keys);
-    }
-
-    /// As [`insert_batch`](Filter::insert_batch), for hashes made before.
-    pub fn insert_hashes(&mut self, hashes: &[D::Hash]) {
-        self.dialect.set_hashes(self.bits.as_mut(), hashes);
+    /// Adds many keys in order and reports of each whether it was new: the second of two equal keys is not.
+    ///
+    /// # Panics
+    /// If `new` has not one place for each key.
+    pub fn insert_batch_new<'a, K: Keys<D::Hasher> + ?Sized>(&mut self, keys: &K, new: impl Into<Answers<'a>>) {
+        let new = new.into();
+        new.check_len(keys.count());
+        self.dialect.set_batch_new(self.bits.as_mut(), keys, new);
     }
 
     /// Forgets all keys.
@@ -453,7 +224,7 @@ impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
     /// Adds all keys of another filter of the same shape.
     pub fn merge<T: AsRef<[u8]>>(&mut self, other: &Filter<D, T>) -> Result<(), MergeError> {
         self.dialect.mergeable(&other.dialect)?;
-        self.dialect.unite(self.bits.as_mut(), other.bits.as_ref())
+        self.dialect.merge(self.bits.as_mut(), &other.dialect, other.bits.as_ref())
     }
 
     /// Keeps only what both filters may contain.
@@ -462,7 +233,7 @@ impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
     /// of the common keys alone: bits that different keys set in each stay.
     pub fn intersect<T: AsRef<[u8]>>(&mut self, other: &Filter<D, T>) -> Result<(), MergeError> {
         self.dialect.mergeable(&other.dialect)?;
-        self.dialect.intersect(self.bits.as_mut(), other.bits.as_ref());
+        self.dialect.intersect(self.bits.as_mut(), &other.dialect, other.bits.as_ref());
         Ok(())
     }
 }
@@ -476,7 +247,7 @@ impl<K: AsRef<[u8]>, D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Extend<K> for Filt
 }
 
 impl<D: Insert> Filter<D> {
-    /// An empty filter of a dialect that has its numbers already.
+    /// An empty filter of a dialect whose numbers are known.
     pub fn from_dialect(dialect: D) -> Result<Self, SizeError> {
         let bits = Owned::zeroed(dialect.byte_len())?;
         Ok(Filter { dialect, bits })
@@ -506,28 +277,92 @@ impl<D: Format, S: AsRef<[u8]>> Filter<D, S> {
     /// The encoded filter, as its system writes it.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.bits.as_ref().len() + 128);
-        self.write_to(&mut bytes).expect("writing to a Vec cannot fail");
+        let written = self.dialect.encode(self.bits.as_ref(), &mut bytes);
+        debug_assert!(written.is_ok(), "a Vec takes everything");
         bytes
     }
 
     /// Writes the encoded filter without making a copy of it first.
-    pub fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        self.dialect.encode(self.bits.as_ref(), out)
+    #[cfg(feature = "std")]
+    pub fn write_to(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+        crate::wire::write_with(out, |out| self.dialect.encode(self.bits.as_ref(), out))
+    }
+
+    /// Length of the encoded filter in bytes; an upper bound where it depends on the bits.
+    pub fn encoded_len(&self) -> u64 {
+        self.dialect.encoded_len()
+    }
+
+    /// A filter over bits that [`Format::decode`] found: some formats drop zeros at the end.
+    pub(crate) fn from_decoded(dialect: D, bits: S) -> Result<Self, DecodeError> {
+        let have = bits.as_ref().len() as u64;
+        if have >= dialect.least_len() && have < dialect.byte_len() {
+            return Ok(Filter { dialect, bits });
+        }
+        Filter::from_parts(dialect, bits)
+    }
+}
+
+impl<D: Format, S: AsRef<[u8]>> Filter<D, Part<S>> {
+    /// Reads the whole storage again and compares every byte with its checksums, in the formats that have them.
+    pub fn verify(&self) -> Result<(), DecodeError> {
+        D::decode(self.bits.storage().as_ref(), Check::All).map(|_| ())
     }
 }
 
 impl<D: Format> Filter<D> {
-    /// Reads an encoded filter strictly and copies its bits.
+    /// Reads an encoded filter strictly, checks all of it, and copies its bits.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let view = View::<D>::view(bytes)?;
-        view.to_owned().map_err(|_| DecodeError::Memory { bytes: bytes.len() as u64 })
+        let (dialect, range) = D::decode(bytes, Check::All)?;
+        Self::copied(dialect, &bytes[range])
     }
-}
 
-impl<'a, D: Format> View<'a, D> {
-    /// Reads an encoded filter strictly and answers from the bytes where they are.
-    pub fn view(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let (dialect, range) = D::decode(bytes)?;
-        Filter::from_parts(dialect, &bytes[range])
+    /// As [`decode`](Filter::decode), for bytes that hold the array alone: with the number of bits and probes.
+    pub fn decode_exact(bytes: &[u8], bit_len: u64, probes: u32) -> Result<Self, DecodeError> {
+        let (dialect, range) = D::decode_exact(bytes, bit_len, probes, Check::All)?;
+        Self::copied(dialect, &bytes[range])
+    }
+
+    fn copied(dialect: D, bits: &[u8]) -> Result<Self, DecodeError> {
+        let view = Filter::from_decoded(dialect, bits)?;
+        view.try_clone().map_err(|_| DecodeError::Memory { bytes: bits.len() as u64 })
+    }
+
+    /// Reads an encoded filter strictly and answers from the bytes where they are. The bits are not compared with
+    /// checksums.
+    pub fn view(bytes: &[u8]) -> Result<View<'_, D>, DecodeError> {
+        let (dialect, range) = D::decode(bytes, Check::Front)?;
+        Filter::from_decoded(dialect, &bytes[range])
+    }
+
+    /// As [`view`](Filter::view), for bytes that hold the array alone: with the number of bits and probes.
+    pub fn view_exact(bytes: &[u8], bit_len: u64, probes: u32) -> Result<View<'_, D>, DecodeError> {
+        let (dialect, range) = D::decode_exact(bytes, bit_len, probes, Check::Front)?;
+        Filter::from_decoded(dialect, &bytes[range])
+    }
+
+    /// As [`view`](Filter::view), keeping whatever holds the bytes: a mapping, `Bytes`, an `Arc<[u8]>`, a `Vec<u8>`.
+    ///
+    /// ```
+    /// use fullbloom::{Filter, dialect::LevelDb};
+    /// use std::sync::Arc;
+    ///
+    /// let mut filter = Filter::<LevelDb>::with_bits_per_key(100, 10.0)?;
+    /// filter.insert(b"apple");
+    /// let block: Arc<[u8]> = filter.encode().into(); // as it lies in a block cache
+    /// let cached = Filter::<LevelDb>::over(block)?;
+    /// assert!(cached.may_contain(b"apple"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn over<S: AsRef<[u8]>>(storage: S) -> Result<Filter<D, Part<S>>, DecodeError> {
+        let (dialect, range) = D::decode(storage.as_ref(), Check::Front)?;
+        Filter::from_decoded(dialect, Part::new(storage, range))
+    }
+
+    /// As [`over`](Filter::over), for engines: never fails. Bytes that cannot be read answer "maybe" to every key.
+    ///
+    /// RocksDB's own reader has further rules, which [`FullFilter::read`](crate::rocksdb::FullFilter::read) follows.
+    pub fn read<S: AsRef<[u8]>>(storage: S) -> Lenient<D, S> {
+        Lenient::new(Filter::<D>::over(storage).ok())
     }
 }

@@ -5,8 +5,8 @@ use crate::dialect::Name;
 use crate::dialect::cassandra::Descriptor;
 use crate::dialect::{Cassandra, Dcso, Guava, Guava32, LevelDb, Orc, Poppy, Spark, Spark2, parquet, rocksdb};
 use crate::error::DecodeError;
-use crate::filter::Format;
-use std::fmt;
+use crate::filter::{Check, Format};
+use core::fmt;
 use std::path::Path;
 
 /// Where a Java object stream begins in the filters of Cassandra 0.x.
@@ -69,7 +69,7 @@ impl fmt::Display for How {
 pub fn candidates(bytes: &[u8]) -> Vec<Name> {
     let fits = |name: &Name| match name {
         Name::Parquet => parquet::sniff(bytes), // without its header it is raw bits
-        name => any::view(*name, bytes, None).is_ok(),
+        name => any::reads(*name, bytes),
     };
     Name::ALL.iter().copied().filter(fits).collect()
 }
@@ -82,10 +82,10 @@ pub fn recognise(path: Option<&Path>, bytes: &[u8]) -> Result<(Name, How), Decod
     if bytes.starts_with(crate::native::MAGIC) {
         return Ok((Name::Native, How::Magic));
     }
-    if Dcso::decode(bytes).is_ok() {
+    if Dcso::decode(bytes, Check::Front).is_ok() {
         return Ok((Name::Dcso, How::Header));
     }
-    if Poppy::decode(bytes).is_ok() {
+    if Poppy::decode(bytes, Check::Front).is_ok() {
         return Ok((Name::Poppy, How::Header));
     }
     if parquet::sniff(bytes) {
@@ -121,7 +121,7 @@ pub fn recognise(path: Option<&Path>, bytes: &[u8]) -> Result<(Name, How), Decod
 
 fn by_trailer(bytes: &[u8]) -> Result<Name, DecodeError> {
     match rocksdb::sniff(bytes) {
-        Some(_) if LevelDb::decode(bytes).is_ok() => Err(DecodeError::Unknown {
+        Some(_) if LevelDb::decode(bytes, Check::Front).is_ok() => Err(DecodeError::Unknown {
             what: "the bytes may be a full filter of RocksDB (rocksdb-ribbon, rocksdb-legacy) or a per-block filter (leveldb, rocksdb-block)",
         }),
         Some(name) => Ok(name),
@@ -137,11 +137,11 @@ fn by_trailer(bytes: &[u8]) -> Result<Name, DecodeError> {
 /// Cassandra filter that has lost its name can look like one of Spark 4, if its words are one more than its probes.
 fn by_length(bytes: &[u8]) -> Option<Name> {
     let matches: [(Name, bool); 5] = [
-        (Name::Guava, Guava::decode(bytes).is_ok()),
-        (Name::Guava32, Guava32::decode(bytes).is_ok()),
-        (Name::Spark, Spark::decode(bytes).is_ok()),
-        (Name::Spark2, Spark2::decode(bytes).is_ok() && Cassandra::decode(bytes).is_err()),
-        (Name::Orc, Orc::decode(bytes).is_ok()),
+        (Name::Guava, Guava::decode(bytes, Check::Front).is_ok()),
+        (Name::Guava32, Guava32::decode(bytes, Check::Front).is_ok()),
+        (Name::Spark, Spark::decode(bytes, Check::Front).is_ok()),
+        (Name::Spark2, Spark2::decode(bytes, Check::Front).is_ok() && Cassandra::decode(bytes, Check::Front).is_err()),
+        (Name::Orc, Orc::decode(bytes, Check::Front).is_ok()),
     ];
     matches.iter().find(|(_, yes)| *yes).map(|(name, _)| *name)
 }

@@ -14,10 +14,10 @@
 //! | all others | – | – | – | – | UTF-8 | – |
 //!
 //! LE and BE are little- and big-endian bytes; floats are their IEEE 754 bits. "As a number" means that the system does not
-//! hash such a key as it hashes bytes ([`Dialect::for_numbers`](crate::Dialect::for_numbers)).
+//! hash such a key as it hashes bytes ([`Dialect::set_numbers`](crate::filter::Dialect::set_numbers)).
 //!
 //! ```
-//! use fullbloom::{Filter, Orc, Spark, typed::Value};
+//! use fullbloom::{Filter, dialect::{Orc, Spark}, typed::Value};
 //!
 //! let mut spark = Filter::<Spark>::with_fpr(100, 0.01)?;
 //! spark.insert_value(Value::Int(7))?; // Spark makes a long of it
@@ -30,8 +30,11 @@
 //! ```
 
 use crate::dialect::Name;
-use std::fmt;
-use std::str::{self, FromStr};
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use core::str::{self, FromStr};
 
 /// What the keys of a filter are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -84,7 +87,7 @@ impl KeyType {
         self.parse(sample).and_then(|value| value.key(dialect)).map(|_| ())
     }
 
-    /// Whether keys are hashed [`for_numbers`](crate::Dialect::for_numbers).
+    /// Whether keys are hashed as [numbers](crate::filter::Dialect::set_numbers).
     pub fn is_number(self) -> bool {
         matches!(self, KeyType::Int | KeyType::Long | KeyType::Float | KeyType::Double)
     }
@@ -137,7 +140,7 @@ impl fmt::Display for UnknownType {
     }
 }
 
-impl std::error::Error for UnknownType {}
+impl core::error::Error for UnknownType {}
 
 impl FromStr for KeyType {
     type Err = UnknownType;
@@ -232,7 +235,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether it is hashed [`for_numbers`](crate::Dialect::for_numbers).
+    /// Whether it is hashed as [numbers](crate::filter::Dialect::set_numbers).
     pub fn is_number(&self) -> bool {
         self.key_type().is_number()
     }
@@ -263,7 +266,19 @@ impl<'a> Value<'a> {
     }
 }
 
-/// A typed key cannot be had.
+/// How this dialect's system writes an integer of this type: how many bytes, and whether the most significant comes first.
+pub(crate) fn integer_bytes(key_type: KeyType, dialect: Name) -> Result<(usize, bool), TypeError> {
+    let value = match key_type {
+        KeyType::Int => Value::Int(1),
+        KeyType::Long => Value::Long(1),
+        what => return Err(TypeError::Unsupported { dialect, what }),
+    };
+    let key = value.key(dialect)?;
+    let bytes = key.as_ref();
+    Ok((bytes.len(), bytes[0] == 0))
+}
+
+/// A typed key cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TypeError {
@@ -295,4 +310,4 @@ impl fmt::Display for TypeError {
     }
 }
 
-impl std::error::Error for TypeError {}
+impl core::error::Error for TypeError {}

@@ -1,83 +1,166 @@
-//! The bounded reading cursor: every decoder reads through it, so no length is believed before
-//! the bytes behind it are known to be there.
+//! The bounded reading cursor of this workspace's crates: every decoder reads through it, so no length is believed
+//! before the bytes it counts are known to be there. Not part of the public interface.
 //!
 //! ```text
 //!   bytes:  | header field | header field |  array ...............  | (trailing?)
-//!   cursor:  at ─► u32_be ─► at ─► i32_be ─► at ─► take(len) ─► at ─► finish
+//!   cursor:  at ─► u32_le ─► at ─► i32_be ─► at ─► take(len) ─► at ─► finish
 //! ```
+//!
+//! | numbers | methods | used by |
+//! |---|---|---|
+//! | fixed, little-endian | `u16_le` … `f64_le` | native, RocksDB, libbloom, DCSO |
+//! | fixed, big-endian | `u16_be` … `f64_be`, `count_be`, `long_count_be` | Java: Cassandra, Guava, Spark |
+//! | varint, seven bits a byte, lowest first | `varint32`, `varint64`, `zigzag64`, `shortest_varint` | LevelDB, RocksDB, Thrift, protobuf |
+//! | vint, the length in the first byte, highest first | `vint`, `vint_position` | Cassandra since 3.0 |
 
 use crate::error::DecodeError;
-use std::ops::Range;
+use alloc::vec::Vec;
+use core::ops::Range;
 
-/// Reads fields from the front of a slice and remembers where it stands.
-pub(crate) struct Cursor<'a> {
+/// Where encoded bytes go: a `Vec`, or, with `std`, any [`io::Write`](std::io::Write) by [`write_with`].
+pub trait Output {
+    /// Writes all bytes, or says that no more can be written.
+    fn write_all(&mut self, bytes: &[u8]) -> Result<(), Stop>;
+}
+
+/// The output takes no more bytes; whoever made it knows why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stop;
+
+impl Output for Vec<u8> {
+    fn write_all(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+        self.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// Writes to `out` what `encode` writes, and keeps the error that stopped it.
+#[cfg(feature = "std")]
+pub(crate) fn write_with(
+    out: &mut dyn std::io::Write,
+    encode: impl FnOnce(&mut dyn Output) -> Result<(), Stop>,
+) -> std::io::Result<()> {
+    struct Writer<'a>(&'a mut dyn std::io::Write, std::io::Result<()>);
+    impl Output for Writer<'_> {
+        fn write_all(&mut self, bytes: &[u8]) -> Result<(), Stop> {
+            self.1 = self.0.write_all(bytes);
+            self.1.as_ref().map(|_| ()).map_err(|_| Stop)
+        }
+    }
+    let mut writer = Writer(out, Ok(()));
+    match encode(&mut writer) {
+        Ok(()) => Ok(()),
+        Err(Stop) => writer.1.and(Err(std::io::ErrorKind::Other.into())),
+    }
+}
+
+/// Where a cursor's bytes come from, which decides the error it reports.
+///
+/// `()` stands for a whole file or filter, whose errors are [`DecodeError`]s. A crate that reads blocks of a larger
+/// file adds the block's place and returns its own error.
+pub trait Origin: Clone {
+    /// The error of the caller.
+    type Error;
+
+    /// Turns the cursor's error, whose offsets count from the front of the bytes, into the caller's.
+    fn error(&self, cause: DecodeError) -> Self::Error;
+}
+
+impl Origin for () {
+    type Error = DecodeError;
+
+    fn error(&self, cause: DecodeError) -> DecodeError {
+        cause
+    }
+}
+
+/// Reads fields from the front of a slice and keeps its position. Every read names its field, for the error.
+#[derive(Debug, Clone)]
+pub struct Cursor<'a, O = ()> {
     bytes: &'a [u8],
     at: usize,
+    origin: O,
 }
 
 impl<'a> Cursor<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Cursor { bytes, at: 0 }
+    /// Begins at the front.
+    #[inline]
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Cursor { bytes, at: 0, origin: () }
     }
 
-    /// Begins in the middle, at an offset that is not beyond the end; errors tell offsets from the front.
-    pub(crate) fn at_offset(bytes: &'a [u8], at: usize) -> Self {
+    /// Begins in the middle, at an offset that is not beyond the end; errors count offsets from the front.
+    #[inline]
+    pub fn at_offset(bytes: &'a [u8], at: usize) -> Self {
+        Cursor::within(bytes, at, ())
+    }
+
+    /// Begins at byte `at`, an offset that `field` of the same file points to.
+    #[inline]
+    pub fn pointed(bytes: &'a [u8], field: &'static str, at: u64) -> Result<Self, DecodeError> {
+        match usize::try_from(at) {
+            Ok(start) if start <= bytes.len() => Ok(Cursor::at_offset(bytes, start)),
+            _ => Err(DecodeError::Truncated { field, at, need: 1, have: 0 }),
+        }
+    }
+}
+
+impl<'a, O: Origin> Cursor<'a, O> {
+    /// Begins at an offset, not beyond the end, of bytes that are a part of something larger.
+    #[inline]
+    pub fn within(bytes: &'a [u8], at: usize, origin: O) -> Self {
         debug_assert!(at <= bytes.len());
-        Cursor { bytes, at: at.min(bytes.len()) }
+        Cursor { bytes, at: at.min(bytes.len()), origin }
     }
 
     /// Offset of the next byte.
-    pub(crate) fn at(&self) -> u64 {
+    #[inline]
+    pub fn at(&self) -> u64 {
         self.at as u64
     }
 
-    /// Bytes not read yet.
-    pub(crate) fn remaining(&self) -> u64 {
+    /// Offset of the next byte, to slice with.
+    #[inline]
+    pub fn offset(&self) -> usize {
+        self.at
+    }
+
+    /// Where the bytes come from.
+    #[inline]
+    pub fn origin(&self) -> &O {
+        &self.origin
+    }
+
+    /// Number of bytes not read yet.
+    #[inline]
+    pub fn remaining(&self) -> u64 {
         (self.bytes.len() - self.at) as u64
     }
 
-    fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], DecodeError> {
-        let rest = &self.bytes[self.at..];
-        let Some(word) = rest.first_chunk::<N>() else {
+    #[cold]
+    fn short(&self, field: &'static str, need: u64) -> O::Error {
+        self.origin.error(DecodeError::Truncated { field, at: self.at(), need, have: self.remaining() })
+    }
+
+    #[cold]
+    fn refused(&self, field: &'static str, at: u64, got: i128, allowed: &'static str) -> O::Error {
+        self.origin.error(DecodeError::Value { field, at, got, allowed })
+    }
+
+    #[inline]
+    fn array<const N: usize>(&mut self, field: &'static str) -> Result<[u8; N], O::Error> {
+        let Some(word) = self.bytes[self.at..].first_chunk::<N>() else {
             return Err(self.short(field, N as u64));
         };
         self.at += N;
         Ok(*word)
     }
 
-    fn short(&self, field: &'static str, need: u64) -> DecodeError {
-        DecodeError::Truncated { field, at: self.at(), need, have: self.remaining() }
-    }
-
-    pub(crate) fn u8(&mut self, field: &'static str) -> Result<u8, DecodeError> {
-        self.array::<1>(field).map(|b| b[0])
-    }
-
-    pub(crate) fn u16_le(&mut self, field: &'static str) -> Result<u16, DecodeError> {
-        self.array(field).map(u16::from_le_bytes)
-    }
-
-    pub(crate) fn u32_le(&mut self, field: &'static str) -> Result<u32, DecodeError> {
-        self.array(field).map(u32::from_le_bytes)
-    }
-
-    pub(crate) fn u64_le(&mut self, field: &'static str) -> Result<u64, DecodeError> {
-        self.array(field).map(u64::from_le_bytes)
-    }
-
-    pub(crate) fn f64_le(&mut self, field: &'static str) -> Result<f64, DecodeError> {
-        self.array(field).map(f64::from_le_bytes)
-    }
-
-    pub(crate) fn i32_be(&mut self, field: &'static str) -> Result<i32, DecodeError> {
-        self.array(field).map(i32::from_be_bytes)
-    }
-
-    /// Passes over exactly these bytes, or says where they differ.
-    pub(crate) fn magic(&mut self, field: &'static str, expected: &[u8]) -> Result<(), DecodeError> {
+    /// Skips exactly these bytes, or reports where they differ.
+    pub fn magic(&mut self, field: &'static str, expected: &[u8]) -> Result<(), O::Error> {
         let rest = &self.bytes[self.at..];
         if let Some(i) = rest.iter().zip(expected).position(|(a, b)| a != b) {
-            return Err(DecodeError::Magic { field, at: self.at() + i as u64 });
+            return Err(self.origin.error(DecodeError::Magic { field, at: self.at() + i as u64 }));
         }
         if rest.len() < expected.len() {
             return Err(self.short(field, expected.len() as u64));
@@ -86,8 +169,9 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Passes over `len` bytes without looking at them; the range they occupy.
-    pub(crate) fn take(&mut self, field: &'static str, len: u64) -> Result<Range<usize>, DecodeError> {
+    /// Skips `len` bytes; the range they occupy.
+    #[inline]
+    pub fn take(&mut self, field: &'static str, len: u64) -> Result<Range<usize>, O::Error> {
         if len > self.remaining() {
             return Err(self.short(field, len));
         }
@@ -96,52 +180,193 @@ impl<'a> Cursor<'a> {
         Ok(start..self.at)
     }
 
+    /// The next `len` bytes.
+    #[inline]
+    pub fn slice(&mut self, field: &'static str, len: u64) -> Result<&'a [u8], O::Error> {
+        let range = self.take(field, len)?;
+        Ok(&self.bytes[range])
+    }
+
+    /// The bytes after a big-endian u16 that counts them: a partition key, a Java string.
+    #[inline]
+    pub fn slice_u16_be(&mut self, field: &'static str) -> Result<&'a [u8], O::Error> {
+        let len = self.u16_be(field)?;
+        self.slice(field, len.into())
+    }
+
+    /// A cursor over the next `len` bytes, which are skipped here. Offsets count from the same front.
+    #[inline]
+    pub fn part(&mut self, field: &'static str, len: u64) -> Result<Self, O::Error> {
+        let range = self.take(field, len)?;
+        Ok(Cursor { bytes: &self.bytes[..range.end], at: range.start, origin: self.origin.clone() })
+    }
+
     /// The filter must end here.
-    pub(crate) fn finish(self) -> Result<(), DecodeError> {
+    pub fn finish(self) -> Result<(), O::Error> {
         match self.remaining() {
             0 => Ok(()),
-            extra => Err(DecodeError::Trailing { at: self.at(), extra }),
+            extra => Err(self.origin.error(DecodeError::Trailing { at: self.at(), extra })),
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Methods that read one number of a fixed size.
+macro_rules! fixed {
+    ($($name:ident: $type:ty, $from:ident;)*) => {
+        impl<O: Origin> Cursor<'_, O> {
+            $(
+                #[doc = concat!("One `", stringify!($type), "`.")]
+                #[inline]
+                pub fn $name(&mut self, field: &'static str) -> Result<$type, O::Error> {
+                    self.array(field).map(<$type>::$from)
+                }
+            )*
+        }
+    };
+}
 
-    #[test]
-    fn a_short_field_names_itself_and_its_offset() {
-        let mut cursor = Cursor::new(&[0, 0, 0, 5, 1]);
-        assert_eq!(cursor.i32_be("probes"), Ok(5));
-        assert_eq!(
-            cursor.i32_be("words"),
-            Err(DecodeError::Truncated { field: "words", at: 4, need: 4, have: 1 })
-        );
+fixed! {
+    u8: u8, from_le_bytes;
+    u16_le: u16, from_le_bytes;
+    u32_le: u32, from_le_bytes;
+    u64_le: u64, from_le_bytes;
+    f64_le: f64, from_le_bytes;
+    u16_be: u16, from_be_bytes;
+    u32_be: u32, from_be_bytes;
+    i32_be: i32, from_be_bytes;
+    i64_be: i64, from_be_bytes;
+    f64_be: f64, from_be_bytes;
+}
+
+const NOT_NEGATIVE: &str = "0..=2^63 - 1";
+
+impl<O: Origin> Cursor<'_, O> {
+    /// A Java `int` that must not be negative.
+    #[inline]
+    pub fn count_be(&mut self, field: &'static str) -> Result<u32, O::Error> {
+        let at = self.at();
+        let value = self.i32_be(field)?;
+        u32::try_from(value).map_err(|_| self.refused(field, at, value.into(), "0..=2147483647"))
     }
 
-    #[test]
-    fn a_length_past_the_end_is_refused_and_nothing_is_consumed() {
-        let mut cursor = Cursor::new(&[1, 2, 3]);
-        assert!(cursor.take("bits", u64::MAX).is_err());
-        assert_eq!(cursor.take("bits", 3), Ok(0..3));
-        assert_eq!(cursor.finish(), Ok(()));
+    /// A Java `long` that must not be negative.
+    #[inline]
+    pub fn long_count_be(&mut self, field: &'static str) -> Result<u64, O::Error> {
+        let at = self.at();
+        let value = self.i64_be(field)?;
+        u64::try_from(value).map_err(|_| self.refused(field, at, value.into(), NOT_NEGATIVE))
     }
 
-    #[test]
-    fn magic_says_which_byte_differs_before_it_says_short() {
-        let mut cursor = Cursor::new(b"libbxoom");
-        assert_eq!(cursor.magic("magic", b"libbloom2"), Err(DecodeError::Magic { field: "magic", at: 4 }));
-        let mut cursor = Cursor::new(b"libbl");
-        assert_eq!(
-            cursor.magic("magic", b"libbloom2"),
-            Err(DecodeError::Truncated { field: "magic", at: 0, need: 9, have: 5 })
-        );
+    /// Cassandra's unsigned vint: as many further bytes as the first has leading ones, highest bits first.
+    #[inline]
+    pub fn vint(&mut self, field: &'static str) -> Result<u64, O::Error> {
+        let Some((&first, rest)) = self.bytes[self.at..].split_first() else {
+            return Err(self.short(field, 1));
+        };
+        let extra = first.leading_ones();
+        let Some(rest) = rest.get(..extra as usize) else {
+            return Err(self.short(field, u64::from(extra) + 1));
+        };
+        let mut value = u64::from(first) & (0x7f >> extra);
+        for &byte in rest {
+            value = value << 8 | u64::from(byte);
+        }
+        self.at += 1 + rest.len();
+        Ok(value)
     }
 
-    #[test]
-    fn trailing_bytes_are_counted() {
-        let mut cursor = Cursor::new(&[7, 8, 9]);
-        assert_eq!(cursor.u8("k"), Ok(7));
-        assert_eq!(cursor.finish(), Err(DecodeError::Trailing { at: 1, extra: 2 }));
+    /// Cassandra's unsigned vint that holds a position in a file: a Java `long`, so below 2^63.
+    #[inline]
+    pub fn vint_position(&mut self, field: &'static str) -> Result<u64, O::Error> {
+        let at = self.at();
+        let value = self.vint(field)?;
+        match i64::try_from(value) {
+            Ok(_) => Ok(value),
+            Err(_) => Err(self.refused(field, at, (value as i64).into(), NOT_NEGATIVE)),
+        }
+    }
+
+    /// A varint of at most ten bytes; the tenth may only carry the topmost bit.
+    #[inline]
+    pub fn varint64(&mut self, field: &'static str) -> Result<u64, O::Error> {
+        // Nearly all are one byte: lengths of keys, and of what they share.
+        match self.bytes.get(self.at) {
+            Some(&byte) if byte < 0x80 => {
+                self.at += 1;
+                Ok(byte.into())
+            }
+            _ => self.long_varint64(field),
+        }
+    }
+
+    fn long_varint64(&mut self, field: &'static str) -> Result<u64, O::Error> {
+        let rest = &self.bytes[self.at..];
+        let mut value = 0u64;
+        for (i, &byte) in rest.iter().take(10).enumerate() {
+            if i == 9 && byte > 1 {
+                break;
+            }
+            value |= u64::from(byte & 0x7f) << (7 * i);
+            if byte & 0x80 == 0 {
+                self.at += i + 1;
+                return Ok(value);
+            }
+        }
+        match rest.len() {
+            have if have < 10 => Err(self.short(field, have as u64 + 1)),
+            _ => Err(self.refused(field, self.at(), u64::MAX.into(), "a varint of 64 bits")),
+        }
+    }
+
+    /// A varint below 2^32.
+    #[inline]
+    pub fn varint32(&mut self, field: &'static str) -> Result<u32, O::Error> {
+        let at = self.at();
+        let value = self.varint64(field)?;
+        u32::try_from(value).map_err(|_| self.refused(field, at, value.into(), "a varint of 32 bits"))
+    }
+
+    /// A varint whose lowest bit is the sign.
+    #[inline]
+    pub fn zigzag64(&mut self, field: &'static str) -> Result<i64, O::Error> {
+        let value = self.varint64(field)?;
+        Ok((value >> 1) as i64 ^ -((value & 1) as i64))
+    }
+
+    /// A varint of at most five bytes in its shortest form, for formats where one filter has one encoding.
+    /// `allowed` says in words what else the caller accepts of it.
+    pub fn shortest_varint(&mut self, field: &'static str, allowed: &'static str) -> Result<u64, O::Error> {
+        let mut value = 0u64;
+        for i in 0..5 {
+            let Some(&byte) = self.bytes.get(self.at + i) else {
+                return Err(self.short(field, i as u64 + 1));
+            };
+            value |= u64::from(byte & 0x7f) << (7 * i);
+            if byte == 0 && i > 0 {
+                break;
+            }
+            if byte < 0x80 {
+                self.at += i + 1;
+                return Ok(value);
+            }
+        }
+        Err(self.refused(field, self.at(), value.into(), allowed))
     }
 }
+
+/// Appends a varint in its shortest form.
+pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+/// Appends a varint whose lowest bit is the sign.
+pub fn put_zigzag(out: &mut Vec<u8>, value: i64) {
+    put_varint(out, ((value << 1) ^ (value >> 63)) as u64);
+}
+
+#[cfg(test)]
+mod tests;

@@ -4,10 +4,10 @@ use super::{filter_path, identity, is_unread, join, skipped_json, skipped_text, 
 use crate::facts::whole;
 use crate::table::Table;
 use crate::text;
-use fullbloom_table::cassandra::report::{self, Inspection};
-use fullbloom_table::cassandra::totals::{self, TableTotals};
-use fullbloom_table::cassandra::walk::Walk;
-use fullbloom_table::cassandra::{Flag, Severity, Sstable, pool};
+use fullbloom_sstable::report::{self, Inspection};
+use fullbloom_sstable::totals::{self, TableTotals};
+use fullbloom_sstable::walk::Walk;
+use fullbloom_sstable::{Flag, Severity, Sstable, pool};
 use serde_json::{Value, json};
 use std::path::Path;
 

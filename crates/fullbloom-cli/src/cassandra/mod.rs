@@ -7,8 +7,8 @@ pub mod verify;
 
 use crate::error::Failure;
 use fullbloom::cassandra::TableFormat;
-use fullbloom_table::cassandra::walk::{self, Options, Skipped, Walk, Why};
-use fullbloom_table::cassandra::{Sstable, sstable};
+use fullbloom_sstable::walk::{self, Options, Skipped, Walk, Why};
+use fullbloom_sstable::{Sstable, sstable};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::thread;

@@ -5,9 +5,9 @@ use crate::error::{Failure, Status};
 use crate::output;
 use crate::table::Table;
 use crate::text;
-use fullbloom_table::cassandra::plan::{Part, RATES, Row, row};
-use fullbloom_table::cassandra::report::{self, Inspection};
-use fullbloom_table::cassandra::{Sstable, pool};
+use fullbloom_sstable::plan::{Part, RATES, Row, row};
+use fullbloom_sstable::report::{self, Inspection};
+use fullbloom_sstable::{Sstable, pool};
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -3,9 +3,9 @@
 use super::{filter_path, identity, join};
 use crate::text;
 use fullbloom::any::Plan;
-use fullbloom_table::cassandra::rebuild::{Before, Proposal};
-use fullbloom_table::cassandra::{FilterProblem, sstable::FILTER};
-use fullbloom_table::replace::Written;
+use fullbloom::replace::Written;
+use fullbloom_sstable::rebuild::{Before, Proposal};
+use fullbloom_sstable::{FilterProblem, sstable::FILTER};
 use serde_json::{Value, json};
 
 /// One line: what it was, what it is now.

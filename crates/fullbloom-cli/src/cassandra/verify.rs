@@ -3,8 +3,8 @@
 use super::{filter_path, identity, join};
 use crate::text;
 use fullbloom::dialect::Name;
-use fullbloom_table::cassandra::verify::Verification;
-use fullbloom_table::cassandra::{FilterProblem, Sstable};
+use fullbloom_sstable::verify::Verification;
+use fullbloom_sstable::{FilterProblem, Sstable};
 use serde_json::{Value, json};
 use std::fmt::Write;
 

@@ -7,8 +7,8 @@ pub mod plan;
 use crate::error::Failure;
 use crate::facts::TableFacts;
 use crate::input::open_table;
+use fullbloom_sstable::pool;
 use fullbloom_table::PrefixExtractor;
-use fullbloom_table::cassandra::pool;
 use fullbloom_table::database::{Database, DatabaseTable};
 use std::path::Path;
 

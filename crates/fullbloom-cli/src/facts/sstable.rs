@@ -2,8 +2,8 @@
 
 use crate::cassandra::inspect::flags_json;
 use crate::text;
-use fullbloom_table::cassandra::report::{self, Inspection};
-use fullbloom_table::cassandra::{ComponentError, Flag, Severity, Sstable};
+use fullbloom_sstable::report::{self, Inspection};
+use fullbloom_sstable::{ComponentError, Flag, Severity, Sstable};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 

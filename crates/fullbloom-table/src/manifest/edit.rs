@@ -15,7 +15,7 @@
 //!
 //! Four numbers above 8192 were given out before their lengths were put in front: 8194 to 8197.
 
-use crate::bytes::Cursor;
+use crate::bytes::{Cursor, cursor, place};
 use crate::error::Problem;
 use crate::internal_key::InternalKey;
 
@@ -66,9 +66,9 @@ impl Edit {
     /// Reads a record that begins at `at` of its log.
     pub(crate) fn decode(record: &[u8], at: u64) -> Result<Edit, Problem> {
         let mut edit = Edit::default();
-        let mut cursor = Cursor::new(record, at);
-        while cursor.offset() < record.len() {
-            let field_at = cursor.at();
+        let mut cursor = cursor(record, at);
+        while cursor.remaining() > 0 {
+            let field_at = place(&cursor);
             match cursor.varint32("field number")? {
                 1 => edit.comparator = Some(text(&mut cursor, "comparator")?),
                 2 | 3 | 4 | 9 | 10 => drop(cursor.varint64("number")?),
@@ -100,7 +100,7 @@ impl Edit {
 
 fn with_len<'a>(cursor: &mut Cursor<'a>, field: &'static str) -> Result<&'a [u8], Problem> {
     let len = cursor.varint32(field)?;
-    cursor.take(field, len.into())
+    cursor.slice(field, len.into())
 }
 
 fn text(cursor: &mut Cursor<'_>, field: &'static str) -> Result<String, Problem> {
@@ -109,7 +109,7 @@ fn text(cursor: &mut Cursor<'_>, field: &'static str) -> Result<String, Problem>
 
 /// The user's part of a key with sequence number and type behind it.
 fn key(cursor: &mut Cursor<'_>, field: &'static str) -> Result<Vec<u8>, Problem> {
-    let at = cursor.at();
+    let at = place(cursor);
     let bytes = with_len(cursor, field)?;
     Ok(InternalKey::decode_at(bytes, at)?.user_key.to_vec())
 }
@@ -133,7 +133,7 @@ fn new_file(cursor: &mut Cursor<'_>, form: u32) -> Result<ManifestFile, Problem>
 fn file_parts(cursor: &mut Cursor<'_>) -> Result<u32, Problem> {
     let mut path_id = 0;
     loop {
-        let at = cursor.at();
+        let at = place(cursor);
         let part = cursor.varint32("part of a new file")?;
         if part == END_OF_FILE_PARTS {
             return Ok(path_id);
@@ -169,7 +169,7 @@ fn blob_file(cursor: &mut Cursor<'_>, new: bool) -> Result<(), Problem> {
 fn log_added(cursor: &mut Cursor<'_>) -> Result<(), Problem> {
     cursor.varint64("log number")?;
     loop {
-        let at = cursor.at();
+        let at = place(cursor);
         match cursor.varint32("part of a log")? {
             1 => return Ok(()),
             2 => drop(cursor.varint64("length of the log")?),

@@ -92,7 +92,7 @@ impl<'a> Records<'a> {
                 continue;
             }
             if HEADER + len > BLOCK - at % BLOCK {
-                let (got, allowed) = (len as u64, "what is left of the block of 32 KiB");
+                let (got, allowed) = (len as i128, "what is left of the block of 32 KiB");
                 return Err(Problem::Value {
                     field: "fragment length",
                     at: At::from(at as u64 + 4),

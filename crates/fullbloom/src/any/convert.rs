@@ -1,7 +1,7 @@
 //! Filters of one dialect in the bytes of another, without their keys.
 //!
-//! A filter is bits at positions that its dialect's hash gave; the keys are gone. So only what puts the same keys at the
-//! same positions can be had, and that is little:
+//! A filter is bits at positions that its dialect's hash gave; the keys are gone. So only dialects that put the same keys at
+//! the same positions can be converted into each other, and these are few:
 //!
 //! | from | to | what changes |
 //! |---|---|---|
@@ -9,20 +9,23 @@
 //! | `libbloom` | `libbloom-1` | the header goes; only where the bits are a power of two, so that a sum that wraps at 2^32 does not matter |
 //! | `libbloom-1` | `libbloom` | the header comes; likewise, and keys and rate must lead to the same bits and probes |
 
-use super::{AnyFilter, typed_view};
+use super::build::boxed;
+use super::erased::Erased;
+use super::memory::Memory;
+use super::{AnyFilter, ReadOptions};
 use crate::bits::Owned;
 use crate::dialect::{Cassandra, Cassandra3, Libbloom, Libbloom1, Name};
 use crate::error::{DecodeError, SizeError};
-use crate::filter::{Dialect, Filter, Format};
-use std::error::Error;
-use std::fmt;
+use crate::filter::{Check, Dialect, Filter, Format};
+use core::error::Error;
+use core::fmt;
 
-/// What is not in the bytes of a filter and is in those of another: what it was made for.
+/// What one format stores and another does not: what a filter was made for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MadeFor {
-    /// Keys.
+    /// Number of keys.
     pub expected_keys: u32,
-    /// Rate.
+    /// False-positive rate.
     pub fpr: f64,
 }
 
@@ -30,24 +33,24 @@ pub struct MadeFor {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ConvertError {
-    /// Its bytes are not sound.
+    /// Its bytes are damaged.
     Decode(DecodeError),
-    /// The numbers for the new one are none.
+    /// The requested size is invalid.
     Size(SizeError),
     /// The keys would be at other positions: they are needed again.
     NeedsKeys {
-        /// Why.
+        /// The reason.
         why: &'static str,
     },
-    /// It already is what it shall become.
+    /// It has this dialect already.
     Same,
-    /// The new form stores what it was made for, which must be given.
+    /// The new format stores what the filter was made for, which must be given.
     NeedsNumbers,
-    /// What it is said to be made for gives another filter.
+    /// The given keys and rate lead to another size.
     OtherNumbers {
         /// Bits and probes it has.
         has: (u64, u32),
-        /// Bits and probes the numbers come to.
+        /// Bits and probes that the given numbers lead to.
         given: (u64, u32),
     },
 }
@@ -58,7 +61,7 @@ impl fmt::Display for ConvertError {
             ConvertError::Decode(e) => e.fmt(f),
             ConvertError::Size(e) => e.fmt(f),
             ConvertError::NeedsKeys { why } => write!(f, "the keys are needed: {why}"),
-            ConvertError::Same => f.write_str("it is that already"),
+            ConvertError::Same => f.write_str("the filter has this dialect already"),
             ConvertError::NeedsNumbers => {
                 f.write_str("the file of libbloom 2.0 stores the keys and the rate a filter was made for")
             }
@@ -85,10 +88,10 @@ impl From<SizeError> for ConvertError {
     }
 }
 
-/// The same keys in the bytes of another dialect; `geometry` as for [`view`](super::view).
+/// The same keys in the bytes of another dialect. `geometry` (bits and probes) is needed for raw bits.
 ///
 /// ```
-/// use fullbloom::{Cassandra3, Cassandra, Filter, View, any, dialect::Name};
+/// use fullbloom::{Filter, any, dialect::{Cassandra3, Name}};
 ///
 /// let mut old = Filter::<Cassandra3>::with_fpr(100, 0.01)?;
 /// old.insert(b"apple");
@@ -103,8 +106,14 @@ pub fn convert(
     geometry: Option<(u64, u32)>,
     to: Name,
     made_for: Option<MadeFor>,
-) -> Result<Box<dyn AnyFilter>, ConvertError> {
-    super::view(from, bytes, geometry)?; // damaged bytes are told before anything else
+) -> Result<AnyFilter, ConvertError> {
+    // Damaged bytes are reported before anything else.
+    let options = ReadOptions::from(from);
+    let options = match geometry {
+        Some((bit_len, probes)) => options.geometry(bit_len, probes),
+        None => options,
+    };
+    AnyFilter::decode(bytes, &options)?;
     match (from, to) {
         _ if from == to => Err(ConvertError::Same),
         (Name::Cassandra3, Name::Cassandra) => swapped::<Cassandra3, Cassandra>(bytes),
@@ -116,13 +125,16 @@ pub fn convert(
 }
 
 /// Words in the other order of bytes; probes and their number stay in front.
-fn swapped<A: Format, B: Format + 'static>(bytes: &[u8]) -> Result<Box<dyn AnyFilter>, ConvertError> {
-    let (_, range) = A::decode(bytes)?;
+fn swapped<A: Format, B: Format>(bytes: &[u8]) -> Result<AnyFilter, ConvertError>
+where
+    Filter<B, Memory>: Erased,
+{
+    let (_, range) = A::decode(bytes, Check::Front)?;
     let mut other = copied(bytes)?;
     for word in other.as_mut()[range].chunks_exact_mut(8) {
         word.reverse();
     }
-    Ok(Box::new(Filter::<B>::decode(other.as_ref())?))
+    Ok(AnyFilter::from_inner(boxed(Filter::<B>::decode(other.as_ref())?)))
 }
 
 fn copied(bytes: &[u8]) -> Result<Owned, SizeError> {
@@ -141,22 +153,23 @@ fn same_rest(bit_len: u64) -> Result<(), ConvertError> {
     }
 }
 
-fn without_header(bytes: &[u8]) -> Result<Box<dyn AnyFilter>, ConvertError> {
-    let (dialect, range) = Libbloom::decode(bytes)?;
+fn without_header(bytes: &[u8]) -> Result<AnyFilter, ConvertError> {
+    let (dialect, range) = Libbloom::decode(bytes, Check::Front)?;
     let geometry = dialect.geometry();
     same_rest(geometry.bit_len)?;
     let bits = &bytes[range];
     let used = usize::try_from(geometry.bit_len.div_ceil(8)).map_or(bits, |len| &bits[..len]);
-    let view = Libbloom1::view_exact(used, geometry.bit_len, geometry.probes)?;
-    Ok(Box::new(view.to_owned()?))
+    let filter = Filter::<Libbloom1>::decode_exact(used, geometry.bit_len, geometry.probes)?;
+    Ok(AnyFilter::from_inner(boxed(filter)))
 }
 
 fn with_header(
     bytes: &[u8],
     geometry: Option<(u64, u32)>,
     made_for: Option<MadeFor>,
-) -> Result<Box<dyn AnyFilter>, ConvertError> {
-    let view = typed_view::<Libbloom1>(bytes, geometry)?;
+) -> Result<AnyFilter, ConvertError> {
+    let (bit_len, probes) = geometry.ok_or(ConvertError::NeedsNumbers)?;
+    let view = Filter::<Libbloom1>::view_exact(bytes, bit_len, probes)?;
     let has = view.geometry();
     same_rest(has.bit_len)?;
     let MadeFor { expected_keys, fpr } = made_for.ok_or(ConvertError::NeedsNumbers)?;
@@ -170,7 +183,7 @@ fn with_header(
     }
     let mut bits = Owned::zeroed(dialect.byte_len())?;
     bits.as_mut()[..view.bits().len()].copy_from_slice(view.bits());
-    Ok(Box::new(Filter::from_parts(dialect, bits)?))
+    Ok(AnyFilter::from_inner(boxed(Filter::from_parts(dialect, bits)?)))
 }
 
 /// Why two dialects have a key at different positions.
@@ -199,16 +212,10 @@ mod tests {
 
     const KEYS: [&[u8]; 4] = [b"apple", b"pear", b"\xff\xfe", b""];
 
-    fn encoded(filter: &dyn AnyFilter) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        filter.write_to(&mut bytes).unwrap();
-        bytes
-    }
-
     fn built(dialect: Name, target: Target) -> Vec<u8> {
-        let mut builder = any::builder(dialect, &Request { expected_keys: 5000, target }).unwrap();
+        let mut builder = any::Builder::new(dialect, &Request { expected_keys: 5000, target }).unwrap();
         builder.insert_batch(&KEYS);
-        encoded(&*builder.finish().unwrap())
+        builder.finish().unwrap().encode()
     }
 
     #[test]
@@ -216,9 +223,9 @@ mod tests {
         let (three, four) =
             (built(Name::Cassandra3, Target::Fpr(0.01)), built(Name::Cassandra, Target::Fpr(0.01)));
         let made = convert(Name::Cassandra3, &three, None, Name::Cassandra, None).unwrap();
-        assert_eq!(encoded(&*made), four);
+        assert_eq!(made.encode(), four);
         let back = convert(Name::Cassandra, &four, None, Name::Cassandra3, None).unwrap();
-        assert_eq!(encoded(&*back), three);
+        assert_eq!(back.encode(), three);
         assert!(convert(Name::Cassandra3, &three[..20], None, Name::Cassandra, None).is_err());
     }
 
@@ -239,8 +246,8 @@ mod tests {
         let two =
             convert(Name::Libbloom1, &raw, Some((bits, probes)), Name::Libbloom, Some(numbers)).unwrap();
         assert!(KEYS.iter().all(|key| two.may_contain(key)));
-        let one = convert(Name::Libbloom, &encoded(&*two), None, Name::Libbloom1, None).unwrap();
-        assert_eq!(encoded(&*one), raw);
+        let one = convert(Name::Libbloom, &two.encode(), None, Name::Libbloom1, None).unwrap();
+        assert_eq!(one.encode(), raw);
 
         let missing = convert(Name::Libbloom1, &raw, Some((bits, probes)), Name::Libbloom, None);
         assert_eq!(missing.err(), Some(ConvertError::NeedsNumbers));

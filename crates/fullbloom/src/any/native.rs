@@ -1,113 +1,313 @@
-//! The native dialect behind the traits of [`any`](super).
+//! The native kinds behind an [`AnyFilter`](super::AnyFilter).
 
-use super::{AnyBuilder, AnyFilter, Plan};
+use super::erased::{Erased, READ_ONLY, of_one_type};
+use super::memory::Keeper;
+use super::{AnyKeys, ChangeError};
 use crate::dialect::Name;
-use crate::error::{DecodeError, SizeError};
-use crate::filter::Doubt;
-use crate::native::{self, Builder, GuardedFilter, Hashing, NativeFilter, StoredFilter};
-use crate::sizing::{Geometry, Request};
-use std::io;
+use crate::error::{DecodeError, MergeError, SizeError};
+use crate::filter::{Filter, Part};
+use crate::kernel::pipeline::Answers;
+use crate::native::{Facts, Hashing, NativeFilter, Secret, StoredFilter};
+use crate::sizing::Geometry;
+use crate::wire::{Output, Stop};
+use alloc::boxed::Box;
+use alloc::vec;
+use core::any::Any;
 
-pub(super) fn plan(request: &Request) -> Result<Plan, SizeError> {
-    native::Plan::new(request).map(|plan| Plan::from(&plan))
+/// A native filter of any kind, over memory of its own or over bytes that are kept with it.
+pub(super) enum Native {
+    /// Can be changed.
+    Owned(StoredFilter),
+    /// Read only.
+    Kept(StoredFilter<Part<Keeper>>),
 }
 
-/// The largest filter whose file fits.
-pub(super) fn plan_within(expected_keys: u64, bytes: u64) -> Result<Plan, SizeError> {
-    native::Plan::within(expected_keys, bytes).map(|plan| Plan::from(&plan))
+/// The same expression over either memory.
+macro_rules! stored {
+    ($native:expr, $stored:ident => $body:expr) => {
+        match $native {
+            Native::Owned($stored) => $body,
+            Native::Kept($stored) => $body,
+        }
+    };
 }
 
-impl From<&native::Plan> for Plan {
-    fn from(plan: &native::Plan) -> Plan {
-        Plan {
-            dialect: Name::Native,
-            geometry: plan.geometry(),
-            encoded_len: plan.encoded_len(),
-            expected_fpr: plan.expected_fpr,
-            weakness: None,
+/// The filters that a stored filter is made of, those that count in lookups.
+fn links<S: AsRef<[u8]>>(stored: &StoredFilter<S>) -> Box<dyn Iterator<Item = &NativeFilter<S>> + '_> {
+    match stored {
+        StoredFilter::Plain(filter) => Box::new(core::iter::once(filter)),
+        StoredFilter::Removing(filter) => Box::new(core::iter::once(filter.filter())),
+        StoredFilter::Growing(filter) => Box::new(filter.links().iter()),
+        StoredFilter::Rotating(filter) => Box::new(filter.generations().flat_map(|one| one.filter().links())),
+    }
+}
+
+/// For kinds whose answers are bools: as whatever the caller wants.
+fn with_bools<T>(keys: &AnyKeys<'_>, answers: Answers<'_>, answer: impl FnOnce(&mut [bool]) -> T) -> T {
+    match answers {
+        Answers::Bools(bools) => answer(bools),
+        Answers::Bits(words) => {
+            let mut bools = vec![false; keys.count()];
+            let result = answer(&mut bools);
+            words.fill(0);
+            for (i, yes) in bools.into_iter().enumerate() {
+                words[i / 64] |= u64::from(yes) << (i % 64);
+            }
+            result
         }
     }
 }
 
-pub(super) fn builder(request: &Request) -> Result<Box<dyn AnyBuilder>, SizeError> {
-    let filter = NativeFilter::from_plan(&native::Plan::new(request)?, Hashing::default())?;
-    Ok(Box::new(Builder::new(filter, 0)))
-}
+impl Native {
+    pub(super) fn facts(&self) -> Facts {
+        stored!(self, stored => stored.facts())
+    }
 
-/// All of the file is checked: who asks through here wants to be told of damage, not a fast start.
-pub(super) fn view<'a>(
-    bytes: &'a [u8],
-    geometry: Option<(u64, u32)>,
-) -> Result<Box<dyn AnyFilter + 'a>, DecodeError> {
-    native::verify(bytes)?;
-    let view: Box<dyn AnyFilter + 'a> = StoredFilter::view(bytes)?.into();
-    let found = view.geometry();
-    if let Some((bits, probes)) = geometry {
-        let pairs =
-            [("bits given", bits, found.bit_len), ("probes given", probes.into(), found.probes.into())];
-        if let Some(&(field, got, expected)) = pairs.iter().find(|(_, got, expected)| got != expected) {
-            return Err(DecodeError::Mismatch { field, at: 0, got, expected });
+    pub(super) fn is_locked(&self) -> bool {
+        stored!(self, stored => stored.is_locked())
+    }
+
+    pub(super) fn hashing(&self) -> &Hashing {
+        stored!(self, stored => stored.first().hashing())
+    }
+
+    pub(super) fn stores_secret(&self) -> bool {
+        stored!(self, stored => stored.first().stores_secret())
+    }
+
+    pub(super) fn form(&self) -> &'static str {
+        stored!(self, stored => stored.form())
+    }
+
+    pub(super) fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
+        stored!(self, stored => stored.unlock_in_place(secret))
+    }
+
+    #[cfg(feature = "std")]
+    pub(super) fn advance(&mut self, now: std::time::SystemTime) {
+        stored!(self, stored => if let StoredFilter::Rotating(filter) = stored { filter.advance(now) });
+    }
+
+    pub(super) fn set_label(&mut self, label: &str) -> Result<(), ChangeError> {
+        match self {
+            Native::Kept(_) => Err(ChangeError::ReadOnly),
+            Native::Owned(stored) => {
+                stored.set_label(label);
+                Ok(())
+            }
         }
     }
-    Ok(view)
+
+    /// The filter itself, if its memory is its own.
+    pub(super) fn owned(self) -> Result<StoredFilter, Native> {
+        match self {
+            Native::Owned(stored) => Ok(stored),
+            kept => Err(kept),
+        }
+    }
+
+    fn changeable(&mut self) -> Result<&mut StoredFilter, ChangeError> {
+        self.takes_keys()?;
+        match self {
+            Native::Owned(stored) => Ok(stored),
+            Native::Kept(_) => Err(ChangeError::ReadOnly),
+        }
+    }
+
+    /// Two filters of one kind, the first of which can be changed.
+    fn pair<'a>(&'a mut self, other: &'a dyn Erased) -> Result<(&'a mut StoredFilter, &'a Native), MergeError> {
+        let theirs = of_one_type(self, other)?;
+        MergeError::require_equal("kind", self.form(), theirs.form())?;
+        match self {
+            Native::Owned(ours) => Ok((ours, theirs)),
+            Native::Kept(_) => {
+                Err(MergeError::Unsupported { dialect: Name::Native.as_str(), why: READ_ONLY })
+            }
+        }
+    }
 }
 
-impl<S: AsRef<[u8]> + Send + Sync> AnyFilter for NativeFilter<S> {
-    fn dialect(&self) -> Name {
+/// Merging and intersecting what cannot be.
+fn unsupported(why: &'static str) -> MergeError {
+    MergeError::Unsupported { dialect: Name::Native.as_str(), why }
+}
+
+impl Erased for Native {
+    fn name(&self) -> Name {
         Name::Native
     }
 
+    /// The bits of all filters; blocks and probes of the last, which has most keys.
     fn geometry(&self) -> Geometry {
-        NativeFilter::geometry(self)
+        let sum = |sum: Geometry, next: Geometry| {
+            let bit_len = sum.bit_len.saturating_add(next.bit_len);
+            Geometry { bit_len, ..next }
+        };
+        let shape = stored!(self, stored => links(stored).map(Filter::geometry).reduce(sum));
+        shape.unwrap_or(Geometry { bit_len: 0, block_len: 512, probes: 0 })
     }
+
+    fn set_numbers(&mut self, _: bool) {}
 
     fn may_contain(&self, key: &[u8]) -> bool {
-        NativeFilter::may_contain(self, key)
+        stored!(self, stored => match stored {
+            StoredFilter::Plain(filter) => filter.may_contain(key),
+            StoredFilter::Growing(filter) => filter.may_contain(key),
+            StoredFilter::Removing(filter) => filter.may_contain(key),
+            StoredFilter::Rotating(filter) => filter.may_contain(key),
+        })
     }
 
-    fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
-        NativeFilter::may_contain_batch(self, keys, answers);
+    fn may_contain_batch(&self, keys: &AnyKeys<'_>, answers: Answers<'_>) {
+        stored!(self, stored => match stored {
+            StoredFilter::Plain(filter) => filter.may_contain_batch(keys, answers),
+            StoredFilter::Growing(filter) => {
+                with_bools(keys, answers, |bools| filter.may_contain_batch(keys, bools));
+            }
+            StoredFilter::Removing(filter) => {
+                with_bools(keys, answers, |bools| filter.may_contain_batch(keys, bools));
+            }
+            StoredFilter::Rotating(filter) => {
+                with_bools(keys, answers, |bools| filter.may_contain_batch(keys, bools));
+            }
+        });
     }
 
     fn encoded_len(&self) -> u64 {
-        NativeFilter::encoded_len(self)
+        stored!(self, stored => stored.encoded_len())
     }
 
     fn bits(&self) -> &[u8] {
-        NativeFilter::bits(self)
+        stored!(self, stored => match stored {
+            StoredFilter::Plain(filter) => filter.bits(),
+            StoredFilter::Removing(filter) => filter.filter().bits(),
+            StoredFilter::Growing(_) | StoredFilter::Rotating(_) => &[],
+        })
     }
 
-    fn set_bits(&self) -> u64 {
-        NativeFilter::set_bits(self)
-    }
-
-    fn fill(&self) -> f64 {
-        NativeFilter::fill(self)
+    fn count_ones(&self) -> u64 {
+        stored!(self, stored => links(stored).map(Filter::count_ones).sum())
     }
 
     fn expected_fpr(&self) -> f64 {
-        NativeFilter::expected_fpr(self)
+        stored!(self, stored => match stored {
+            StoredFilter::Plain(filter) => filter.expected_fpr(),
+            StoredFilter::Removing(filter) => filter.filter().expected_fpr(),
+            StoredFilter::Growing(filter) => filter.expected_fpr(),
+            StoredFilter::Rotating(filter) => filter.expected_fpr(),
+        })
     }
 
     fn estimated_keys(&self) -> Option<f64> {
-        NativeFilter::estimated_keys(self)
+        let sum: Option<f64> = stored!(self, stored => links(stored).map(Filter::estimated_keys).sum());
+        sum.map(|keys| keys + 0.0) // the sum of nothing is -0
     }
 
-    fn doubt(&self) -> Option<Doubt> {
-        None
+    fn encode(&self, out: &mut dyn Output) -> Result<(), Stop> {
+        stored!(self, stored => stored.encode_to(out))
     }
 
-    fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        NativeFilter::write_to(self, out)
-    }
-}
-
-impl AnyBuilder for Builder {
-    fn insert_batch(&mut self, keys: &[&[u8]]) {
-        Builder::insert_batch(self, keys);
+    fn try_clone(&self) -> Result<Box<dyn Erased>, SizeError> {
+        let clone = stored!(self, stored => stored.try_clone())?;
+        Ok(Box::new(Native::Owned(clone)))
     }
 
-    fn finish(self: Box<Self>) -> Result<Box<dyn AnyFilter>, SizeError> {
-        Ok(Box::new(GuardedFilter::from(Builder::finish(*self))))
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+
+    fn native(&self) -> Option<&Native> {
+        Some(self)
+    }
+
+    fn native_mut(&mut self) -> Option<&mut Native> {
+        Some(self)
+    }
+
+    fn takes_keys(&self) -> Result<(), ChangeError> {
+        match self {
+            _ if self.is_locked() => Err(ChangeError::Locked),
+            Native::Kept(_) => Err(ChangeError::ReadOnly),
+            Native::Owned(StoredFilter::Plain(filter)) if !filter.takes_keys() => Err(ChangeError::Exceptions),
+            Native::Owned(_) => Ok(()),
+        }
+    }
+
+    fn insert_batch(&mut self, keys: &AnyKeys<'_>, new: Option<Answers<'_>>) -> Result<(), ChangeError> {
+        match (self.changeable()?, new) {
+            (StoredFilter::Plain(filter), Some(new)) => filter.insert_batch_new(keys, new),
+            (StoredFilter::Plain(filter), None) => filter.insert_batch(keys),
+            (StoredFilter::Growing(filter), Some(new)) => {
+                with_bools(keys, new, |new| filter.insert_batch_new(keys, new))?;
+            }
+            (StoredFilter::Growing(filter), None) => {
+                filter.insert_batch(keys)?;
+            }
+            (StoredFilter::Removing(filter), Some(new)) => {
+                with_bools(keys, new, |new| filter.insert_batch_new(keys, new));
+            }
+            (StoredFilter::Removing(filter), None) => {
+                filter.insert_batch(keys);
+            }
+            #[cfg(feature = "std")]
+            (StoredFilter::Rotating(filter), new) => {
+                let now = filter.time();
+                let mut unused = vec![false; if new.is_some() { 0 } else { keys.count() }];
+                let new = new.unwrap_or(Answers::Bools(&mut unused));
+                with_bools(keys, new, |new| filter.insert_batch_new(keys, new, now))?;
+            }
+            #[cfg(not(feature = "std"))]
+            (StoredFilter::Rotating(_), _) => {
+                return Err(ChangeError::Unsupported("a rotating filter needs a clock"));
+            }
+        }
+        Ok(())
+    }
+
+    #[cfg(feature = "std")]
+    fn insert_parallel(&mut self, keys: &AnyKeys<'_>, threads: usize) -> Result<(), ChangeError> {
+        if let StoredFilter::Plain(filter) = self.changeable()? {
+            filter.insert_parallel(keys, threads);
+            return Ok(());
+        }
+        self.insert_batch(keys, None)
+    }
+
+    fn remove_batch(&mut self, keys: &AnyKeys<'_>, removed: &mut [bool]) -> Result<u64, ChangeError> {
+        match self.changeable()? {
+            StoredFilter::Removing(filter) => Ok(filter.remove_batch_told(keys, removed)),
+            _ => Err(ChangeError::Unsupported("filters of this kind do not support deletion")),
+        }
+    }
+
+    fn clear(&mut self) -> Result<(), ChangeError> {
+        match self.changeable()? {
+            StoredFilter::Plain(filter) => filter.clear(),
+            StoredFilter::Removing(filter) => filter.clear(),
+            _ => return Err(ChangeError::Unsupported("a filter that grows cannot be cleared: build a new one")),
+        }
+        Ok(())
+    }
+
+    fn merge(&mut self, other: &dyn Erased) -> Result<(), MergeError> {
+        let (ours, theirs) = self.pair(other)?;
+        stored!(theirs, theirs => match (ours, theirs) {
+            (StoredFilter::Plain(ours), StoredFilter::Plain(theirs)) => ours.merge(theirs),
+            (StoredFilter::Growing(ours), StoredFilter::Growing(theirs)) => ours.merge(theirs),
+            (StoredFilter::Removing(ours), StoredFilter::Removing(theirs)) => ours.merge(theirs),
+            _ => Err(unsupported("rotating filters begin their generations at different times")),
+        })
+    }
+
+    fn intersect(&mut self, other: &dyn Erased) -> Result<(), MergeError> {
+        let (ours, theirs) = self.pair(other)?;
+        stored!(theirs, theirs => match (ours, theirs) {
+            (StoredFilter::Plain(ours), StoredFilter::Plain(theirs)) => ours.intersect(theirs),
+            _ => Err(unsupported("only plain filters can be intersected")),
+        })
     }
 }

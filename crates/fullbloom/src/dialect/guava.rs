@@ -25,15 +25,16 @@
 use super::Name;
 use crate::bits::{BIG_ENDIAN_WORDS, count_ones};
 use crate::error::{DecodeError, SizeError};
-use crate::filter::{Dialect, Format, Insert, Size, Weakness};
+use crate::keys::KeyHasher;
+use crate::sealed::Sealed;
+use crate::filter::{Check, Dialect, Format, Insert, Size, Weakness};
 use crate::hash::murmur3_128;
 use crate::probe::{self, BitLen};
 use crate::sizing::{self, Geometry, Request, Target, classic_bits, estimated_keys, modulo_fill, modulo_fpr};
-use crate::wire::Cursor;
-use std::f64::consts::LN_2;
-use std::io;
-use std::marker::PhantomData;
-use std::ops::Range;
+use crate::wire::{Cursor, Output, Stop};
+use core::f64::consts::LN_2;
+use core::marker::PhantomData;
+use core::ops::Range;
 
 /// MURMUR128_MITZ_64.
 pub type Guava = Funnelled<Mitz64>;
@@ -123,17 +124,29 @@ pub fn optimal_probes(fpr: f64) -> u32 {
     (-fpr.ln() / LN_2 + 0.5).floor().max(1.0) as u32
 }
 
-impl<T: Strategy> Dialect for Funnelled<T> {
-    const NAME: Name = T::NAME;
-    type Hash = [u64; 2];
+impl<T: Strategy> Sealed for Funnelled<T> {}
 
-    fn geometry(&self) -> Geometry {
-        Geometry::whole(u64::from(self.words) * 64, self.probes.into())
-    }
+impl<T: Strategy> KeyHasher for Funnelled<T> {
+    type Hash = [u64; 2];
 
     #[inline(always)]
     fn hash(&self, key: &[u8]) -> [u64; 2] {
         murmur3_128(key)
+    }
+}
+
+impl<T: Strategy> Dialect for Funnelled<T> {
+    const NAME: Name = T::NAME;
+    type Hash = [u64; 2];
+    type Hasher = Self;
+
+    #[inline(always)]
+    fn hasher(&self) -> &Self {
+        self
+    }
+
+    fn geometry(&self) -> Geometry {
+        Geometry::whole(u64::from(self.words) * 64, self.probes.into())
     }
 
     #[inline(always)]
@@ -179,7 +192,7 @@ impl<T: Strategy> Dialect for Funnelled<T> {
 
 impl<T: Strategy> Insert for Funnelled<T> {
     #[inline(always)]
-    fn set(&self, bits: &mut [u8], hash: [u64; 2]) -> bool {
+    fn set(&mut self, bits: &mut [u8], hash: [u64; 2]) -> bool {
         probe::set_all(bits, self.positions(hash))
     }
 }
@@ -219,7 +232,7 @@ impl<T: Strategy> Size for Funnelled<T> {
 }
 
 impl<T: Strategy> Format for Funnelled<T> {
-    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+    fn decode(bytes: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         let mut cursor = Cursor::new(bytes);
         let strategy = cursor.u8("strategy")?;
         if strategy != T::ORDINAL {
@@ -241,7 +254,7 @@ impl<T: Strategy> Format for Funnelled<T> {
         Ok((dialect, array))
     }
 
-    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+    fn encode(&self, bits: &[u8], out: &mut dyn Output) -> Result<(), Stop> {
         out.write_all(&[T::ORDINAL, self.probes])?;
         out.write_all(&self.words.to_be_bytes())?;
         out.write_all(bits)

@@ -26,13 +26,15 @@
 
 use super::Name;
 use crate::error::{DecodeError, SizeError};
-use crate::filter::{Dialect, Filter, Format, Insert, Size, View, Weakness};
+use crate::keys::KeyHasher;
+use crate::sealed::Sealed;
+use crate::wire::{Output, Stop};
+use crate::filter::{Check, Dialect, Filter, Format, Insert, Size, View, Weakness};
 use crate::hash::{java_string_hash, utf16_units};
 use crate::probe::{self, Mod32};
 use crate::sizing::{self, Geometry, Request, Target};
-use std::f64::consts::LN_2;
-use std::io;
-use std::ops::Range;
+use core::f64::consts::LN_2;
+use core::ops::Range;
 
 /// A filter of java-lsm-tree. Keys are text in UTF-8 (see [`utf16_units`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +85,7 @@ impl JavaLsm {
     pub fn as_restored_by_original(bytes: &[u8]) -> View<'_, JavaLsm> {
         let (bit_len, probes) = params(1000, 0.01).expect("the original's own numbers");
         let dialect = Self::with_geometry(bit_len.into(), probes).expect("not zero bits");
-        Filter::from_trimmed(dialect, bytes)
+        Filter { dialect, bits: bytes }
     }
 
     /// The hash of a text given as UTF-16 code units.
@@ -98,17 +100,29 @@ impl JavaLsm {
     }
 }
 
-impl Dialect for JavaLsm {
-    const NAME: Name = Name::JavaLsm;
-    type Hash = i32;
+impl Sealed for JavaLsm {}
 
-    fn geometry(&self) -> Geometry {
-        Geometry::whole(self.bit_len.into(), self.probes)
-    }
+impl KeyHasher for JavaLsm {
+    type Hash = i32;
 
     #[inline(always)]
     fn hash(&self, key: &[u8]) -> i32 {
         java_string_hash(utf16_units(key))
+    }
+}
+
+impl Dialect for JavaLsm {
+    const NAME: Name = Name::JavaLsm;
+    type Hash = i32;
+    type Hasher = Self;
+
+    #[inline(always)]
+    fn hasher(&self) -> &Self {
+        self
+    }
+
+    fn geometry(&self) -> Geometry {
+        Geometry::whole(self.bit_len.into(), self.probes)
     }
 
     /// Bits past the end of the bytes are zero: that is why they are not there.
@@ -138,7 +152,7 @@ impl Dialect for JavaLsm {
 
 impl Insert for JavaLsm {
     #[inline(always)]
-    fn set(&self, bits: &mut [u8], hash: i32) -> bool {
+    fn set(&mut self, bits: &mut [u8], hash: i32) -> bool {
         probe::set_all(bits, self.positions(hash))
     }
 }
@@ -170,22 +184,32 @@ impl Size for JavaLsm {
 }
 
 impl Format for JavaLsm {
-    fn decode(_: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+    fn decode(_: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         Err(DecodeError::Unknown {
             what: "java-lsm-tree stores bits alone: the number of bits and of probes must be given",
         })
     }
 
-    fn view_exact(bytes: &[u8], bit_len: u64, probes: u32) -> Result<View<'_, Self>, DecodeError> {
+    fn decode_exact(
+        bytes: &[u8],
+        bit_len: u64,
+        probes: u32,
+        _: Check,
+    ) -> Result<(Self, Range<usize>), DecodeError> {
         let dialect = Self::with_geometry(bit_len, probes).map_err(DecodeError::Geometry)?;
         let (have, most) = (bytes.len() as u64, dialect.byte_len());
         if have > most {
             return Err(DecodeError::Trailing { at: most, extra: have - most });
         }
-        Ok(Filter::from_trimmed(dialect, bytes))
+        Ok((dialect, 0..bytes.len()))
     }
 
-    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+    /// Zero bytes at the end are not stored.
+    fn least_len(&self) -> u64 {
+        0
+    }
+
+    fn encode(&self, bits: &[u8], out: &mut dyn Output) -> Result<(), Stop> {
         let len = bits.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
         out.write_all(&bits[..len])
     }

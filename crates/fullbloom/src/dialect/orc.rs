@@ -24,14 +24,15 @@
 
 use super::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::filter::{Dialect, Filter, Format, Insert, Size};
+use crate::keys::KeyHasher;
+use crate::sealed::Sealed;
+use crate::filter::{Check, Dialect, Filter, Format, Insert, Size};
 use crate::hash::{murmur3_64_orc, wang64_orc};
 use crate::probe::{self, Mod32};
 use crate::sizing::{Geometry, Request, Target, classic_bits, collision_fpr, combine, modulo_fpr};
-use crate::wire::Cursor;
-use std::f64::consts::LN_2;
-use std::io;
-use std::ops::Range;
+use crate::wire::{Cursor, Output, Stop, put_varint};
+use core::f64::consts::LN_2;
+use core::ops::Range;
 
 /// Bits are counted in an `int`.
 const MAX_WORDS: u64 = i32::MAX as u64 / 64;
@@ -116,7 +117,7 @@ impl Filter<Orc> {
         let mut other = Filter::from_dialect(Orc { class, ..*self.dialect() })?;
         for (i, word) in words(self.dialect(), self.bits()).enumerate() {
             let at = other.dialect().word_at(i);
-            other.bits_mut()[at..at + 8].copy_from_slice(word);
+            other.bits.as_mut()[at..at + 8].copy_from_slice(word);
         }
         Ok(other)
     }
@@ -151,13 +152,10 @@ pub fn optimal_probes(keys: u64, bits: u64) -> u32 {
     (bits as f64 / keys as f64 * LN_2 + 0.5).floor().max(1.0) as u32
 }
 
-impl Dialect for Orc {
-    const NAME: Name = Name::Orc;
-    type Hash = u64;
+impl Sealed for Orc {}
 
-    fn geometry(&self) -> Geometry {
-        Geometry::whole(self.bit_len.divisor().into(), self.probes)
-    }
+impl KeyHasher for Orc {
+    type Hash = u64;
 
     /// A number that is not eight bytes long is hashed as bytes.
     #[inline(always)]
@@ -166,6 +164,21 @@ impl Dialect for Orc {
             Ok(number) if self.numbers => wang64_orc(i64::from_le_bytes(number)),
             _ => murmur3_64_orc(key),
         }
+    }
+}
+
+impl Dialect for Orc {
+    const NAME: Name = Name::Orc;
+    type Hash = u64;
+    type Hasher = Self;
+
+    #[inline(always)]
+    fn hasher(&self) -> &Self {
+        self
+    }
+
+    fn geometry(&self) -> Geometry {
+        Geometry::whole(self.bit_len.divisor().into(), self.probes)
     }
 
     #[inline(always)]
@@ -183,8 +196,8 @@ impl Dialect for Orc {
         combine(spread, collision_fpr(keys, 64))
     }
 
-    fn for_numbers(self) -> Self {
-        Orc { numbers: true, ..self }
+    fn set_numbers(&mut self, numbers: bool) {
+        self.numbers = numbers;
     }
 
     fn count_ones(&self, bits: &[u8]) -> u64 {
@@ -198,7 +211,7 @@ impl Dialect for Orc {
 
 impl Insert for Orc {
     #[inline(always)]
-    fn set(&self, bits: &mut [u8], hash: u64) -> bool {
+    fn set(&mut self, bits: &mut [u8], hash: u64) -> bool {
         probe::set_all(bits, self.positions(hash))
     }
 
@@ -231,36 +244,14 @@ impl Size for Orc {
     }
 }
 
-/// A varint in its shortest form.
+/// Reads a number as protobuf writes it.
 fn varint(cursor: &mut Cursor<'_>, field: &'static str) -> Result<u64, DecodeError> {
-    let at = cursor.at();
-    let (mut number, mut shift) = (0u64, 0);
-    loop {
-        let byte = cursor.u8(field)?;
-        number |= u64::from(byte & 0x7f) << shift;
-        let overlong = byte == 0 && shift > 0;
-        shift += 7;
-        if overlong || (byte >= 0x80 && shift > 28) {
-            let allowed = "a number below 2^32 in its shortest form";
-            return Err(DecodeError::Value { field, at, got: number.into(), allowed });
-        }
-        if byte < 0x80 {
-            return Ok(number);
-        }
-    }
-}
-
-fn write_varint(mut number: u64, out: &mut Vec<u8>) {
-    while number >= 0x80 {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
+    cursor.shortest_varint(field, "a number below 2^32 in its shortest form")
 }
 
 impl Format for Orc {
     /// Strict: the fields in ORC's order, each once, and no others.
-    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+    fn decode(bytes: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         let mut cursor = Cursor::new(bytes);
         cursor.magic("field 1, probes", &[PROBES_FIELD])?;
         let probes = varint(&mut cursor, "probes")?;
@@ -300,7 +291,7 @@ impl Format for Orc {
         Ok((Orc { class, ..dialect }, array))
     }
 
-    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+    fn encode(&self, bits: &[u8], out: &mut dyn Output) -> Result<(), Stop> {
         out.write_all(&self.front())?;
         match self.class {
             Class::Utf8 => out.write_all(bits),
@@ -323,10 +314,10 @@ impl Orc {
     /// Everything before the array.
     fn front(&self) -> Vec<u8> {
         let mut front = vec![PROBES_FIELD];
-        write_varint(self.probes.into(), &mut front);
+        put_varint(&mut front, self.probes.into());
         if self.class == Class::Utf8 {
             front.push(BYTES_FIELD);
-            write_varint(self.byte_len(), &mut front);
+            put_varint(&mut front, self.byte_len());
         }
         front
     }

@@ -27,15 +27,16 @@
 use super::Name;
 use crate::bits::prefetch;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::filter::{Answers, Dialect, Filter, Format, Insert, Size, View};
-use crate::hash::{xxh64, xxh64_chunk};
-use crate::kernel::pipeline::{Bitmap, CHUNK, Hasher, Ready};
+use crate::keys::{KeyHasher, Keys};
+use crate::sealed::Sealed;
+use crate::filter::{Check, Dialect, Filter, Format, Insert, Size};
+use crate::hash::{xxh64, xxh64_chunk, xxh64_word};
+use crate::kernel::pipeline::{Answers, CHUNK, Source};
 use crate::kernel::split::{self, SplitBlock};
 use crate::kernel::{Cpu, blocks};
 use crate::sizing::{Geometry, Request, Target, collision_fpr, combine, split_block_fpr};
-use crate::wire::Cursor;
-use std::io;
-use std::ops::Range;
+use crate::wire::{Cursor, Output, Stop, put_zigzag};
+use core::ops::Range;
 
 /// Bytes of a block.
 const BLOCK: u64 = size_of::<SplitBlock>() as u64;
@@ -138,45 +139,47 @@ pub fn rounded_bytes(bytes: u64) -> u64 {
 
 /// Hashes keys by [`xxh64`].
 #[derive(Debug, Clone, Copy)]
-struct Xxh64;
+pub struct Xxh64;
 
-impl<K: AsRef<[u8]>> Hasher<K> for Xxh64 {
+impl Sealed for Parquet {}
+
+impl KeyHasher for Xxh64 {
+    type Hash = u64;
+
     #[inline(always)]
-    fn hash(&self, key: &K) -> u64 {
-        xxh64(key.as_ref())
+    fn hash(&self, key: &[u8]) -> u64 {
+        xxh64(key)
     }
 
     #[inline(always)]
-    fn hash_chunk_wide(&self, keys: &[K; CHUNK], hashes: &mut [u64; CHUNK]) {
-        xxh64_chunk(keys, hashes);
+    fn hash_keys<K: AsRef<[u8]>>(&self, keys: &[K], out: &mut [u64], wide: bool) {
+        match (keys.first_chunk::<CHUNK>(), out.first_chunk_mut()) {
+            (Some(chunk), Some(hashes)) if wide && keys.len() == CHUNK => xxh64_chunk(chunk, hashes),
+            _ => self.hash_iter(keys.iter(), out),
+        }
     }
-}
 
-fn answer<K>(bits: &[u8], keys: &[K], hasher: impl Hasher<K>, answers: Answers<'_>) {
-    let filter = blocks::Filter::new(bits.as_chunks().0, PROBES).expect("at least one block");
-    match answers {
-        Answers::Bools(bools) => split::answer(Cpu::in_use(), filter, keys, hasher, bools),
-        Answers::Bits(words) => split::answer(Cpu::in_use(), filter, keys, hasher, Bitmap(words)),
+    #[inline(always)]
+    fn hash_words(&self, words: &[u64], out: &mut [u64]) {
+        for (hash, word) in out.iter_mut().zip(words) {
+            *hash = xxh64_word(*word);
+        }
     }
-}
-
-fn fill<K>(bits: &mut [u8], keys: &[K], hasher: impl Hasher<K>) {
-    let filter = blocks::FilterMut::new(bits.as_chunks_mut().0, PROBES).expect("at least one block");
-    split::fill(Cpu::in_use(), filter, keys, hasher);
 }
 
 impl Dialect for Parquet {
     const NAME: Name = Name::Parquet;
     type Hash = u64;
+    type Hasher = Xxh64;
+
+    #[inline(always)]
+    fn hasher(&self) -> &Xxh64 {
+        &Xxh64
+    }
 
     fn geometry(&self) -> Geometry {
         let block_len = 8 * BLOCK;
         Geometry { bit_len: u64::from(self.blocks) * block_len, block_len, probes: PROBES }
-    }
-
-    #[inline(always)]
-    fn hash(&self, key: &[u8]) -> u64 {
-        xxh64(key)
     }
 
     #[inline(always)]
@@ -192,12 +195,9 @@ impl Dialect for Parquet {
         prefetch::read(bits, at + BLOCK as usize - 1);
     }
 
-    fn test_keys<K: AsRef<[u8]>>(&self, bits: &[u8], keys: &[K], answers: Answers<'_>) {
-        answer(bits, keys, Xxh64, answers);
-    }
-
-    fn test_hashes(&self, bits: &[u8], hashes: &[u64], answers: Answers<'_>) {
-        answer(bits, hashes, Ready, answers);
+    fn test_batch<K: Keys<Xxh64> + ?Sized>(&self, bits: &[u8], keys: &K, answers: Answers<'_>) {
+        let filter = blocks::Filter::new(bits.as_chunks().0, PROBES).expect("at least one block");
+        split::answer(Cpu::in_use(), filter, Source::new(keys, &Xxh64), answers);
     }
 
     fn expected_fpr(&self, keys: f64) -> f64 {
@@ -215,16 +215,13 @@ impl Dialect for Parquet {
 
 impl Insert for Parquet {
     #[inline(always)]
-    fn set(&self, bits: &mut [u8], hash: u64) -> bool {
+    fn set(&mut self, bits: &mut [u8], hash: u64) -> bool {
         split::chosen_set(&mut bits.as_chunks_mut().0[self.block_index(hash)], hash as u32)
     }
 
-    fn set_keys<K: AsRef<[u8]>>(&self, bits: &mut [u8], keys: &[K]) {
-        fill(bits, keys, Xxh64);
-    }
-
-    fn set_hashes(&self, bits: &mut [u8], hashes: &[u64]) {
-        fill(bits, hashes, Ready);
+    fn set_batch<K: Keys<Xxh64> + ?Sized>(&mut self, bits: &mut [u8], keys: &K) {
+        let filter = blocks::FilterMut::new(bits.as_chunks_mut().0, PROBES).expect("at least one block");
+        split::fill(Cpu::in_use(), filter, Source::new(keys, &Xxh64));
     }
 
     fn mergeable(&self, other: &Self) -> Result<(), MergeError> {
@@ -273,20 +270,7 @@ impl Size for Parquet {
 /// Reads the header; the number of bytes it announces.
 fn read_header(cursor: &mut Cursor<'_>) -> Result<u64, DecodeError> {
     cursor.magic("header", &[LENGTH_FIELD])?;
-    let (mut zigzag, mut shift) = (0u64, 0);
-    loop {
-        let byte = cursor.u8("bytes")?;
-        zigzag |= u64::from(byte & 0x7f) << shift;
-        let overlong = byte == 0 && shift > 0;
-        shift += 7;
-        if byte < 0x80 && !overlong {
-            break;
-        }
-        if overlong || shift > 28 {
-            let allowed = "a 32-bit number in its shortest form";
-            return Err(DecodeError::Value { field: "bytes", at: 1, got: zigzag.into(), allowed });
-        }
-    }
+    let zigzag = cursor.shortest_varint("bytes", "a 32-bit number in its shortest form")?;
     let bytes = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);
     for (union, only) in UNIONS {
         cursor.magic(union, &only)?;
@@ -301,12 +285,7 @@ fn read_header(cursor: &mut Cursor<'_>) -> Result<u64, DecodeError> {
 
 fn write_header(bytes: u64) -> Vec<u8> {
     let mut header = vec![LENGTH_FIELD];
-    let mut zigzag = 2 * bytes;
-    while zigzag >= 0x80 {
-        header.push(zigzag as u8 | 0x80);
-        zigzag >>= 7;
-    }
-    header.push(zigzag as u8);
+    put_zigzag(&mut header, bytes as i64);
     for (_, only) in UNIONS {
         header.extend(only);
     }
@@ -316,7 +295,7 @@ fn write_header(bytes: u64) -> Vec<u8> {
 
 /// Whether these bytes are a whole filter with its header.
 pub(crate) fn sniff(bytes: &[u8]) -> bool {
-    Parquet::decode(bytes).is_ok_and(|(dialect, _)| dialect.header)
+    Parquet::decode(bytes, Check::Front).is_ok_and(|(dialect, _)| dialect.header)
 }
 
 /// The header that these bytes begin with, if they do: its own length, and the bytes of blocks that follow.
@@ -336,7 +315,7 @@ pub fn header(bytes: &[u8]) -> Result<(u64, u64), DecodeError> {
 
 impl Format for Parquet {
     /// With the header, or without one when the bytes are whole blocks and do not begin with it.
-    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+    fn decode(bytes: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         let mut cursor = Cursor::new(bytes);
         let (array, header) = match read_header(&mut cursor) {
             Ok(len) => (cursor.take("blocks", len)?, true),
@@ -351,18 +330,23 @@ impl Format for Parquet {
         Ok((dialect.with_header(header), array))
     }
 
-    fn view_exact(bytes: &[u8], bit_len: u64, probes: u32) -> Result<View<'_, Self>, DecodeError> {
+    fn decode_exact(
+        bytes: &[u8],
+        bit_len: u64,
+        probes: u32,
+        check: Check,
+    ) -> Result<(Self, Range<usize>), DecodeError> {
         let request = Request { expected_keys: 0, target: Target::Exact { bit_len, probes } };
         let asked = Self::size(&request).map_err(DecodeError::Geometry)?;
-        let view = View::<Self>::view(bytes)?;
-        let (got, expected) = (bit_len, view.geometry().bit_len);
-        if view.dialect().blocks != asked.blocks {
+        let (dialect, range) = Self::decode(bytes, check)?;
+        let (got, expected) = (bit_len, dialect.geometry().bit_len);
+        if dialect.blocks != asked.blocks {
             return Err(DecodeError::Mismatch { field: "bits given", at: 0, got, expected });
         }
-        Ok(view)
+        Ok((dialect, range))
     }
 
-    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+    fn encode(&self, bits: &[u8], out: &mut dyn Output) -> Result<(), Stop> {
         if self.header {
             out.write_all(&write_header(self.byte_len()))?;
         }

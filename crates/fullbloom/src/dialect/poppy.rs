@@ -33,15 +33,16 @@
 use super::Name;
 use crate::bits::{self, prefetch};
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::filter::{Dialect, Doubt, Filter, Format, Insert, Size, Weakness};
+use crate::keys::KeyHasher;
+use crate::sealed::Sealed;
+use crate::filter::{Check, Dialect, Doubt, Filter, Format, Insert, Size, Weakness};
 use crate::hash::wyhash_poppy;
 use crate::probe::{self, Mod64};
 use crate::sizing::{Geometry, Request, Target, blocked_fpr, collision_fpr, combine, estimated_keys};
-use crate::wire::Cursor;
-use std::f64::consts::LN_2;
-use std::fmt;
-use std::io;
-use std::ops::Range;
+use crate::wire::{Cursor, Output, Stop};
+use core::f64::consts::LN_2;
+use core::fmt;
+use core::ops::Range;
 
 const SEED: u64 = 0x706f_7070_7953_3d42;
 
@@ -139,7 +140,7 @@ impl fmt::Display for TooManyKeys {
     }
 }
 
-impl std::error::Error for TooManyKeys {}
+impl core::error::Error for TooManyKeys {}
 
 impl Poppy {
     /// The filter for this many keys, at least one, at this rate.
@@ -270,8 +271,8 @@ impl<S: AsRef<[u8]>> Filter<Poppy, S> {
     pub fn with_data(&self, data: &[u8]) -> Result<Filter<Poppy>, SizeError> {
         let array_len = self.dialect().buckets().end;
         let mut copy = Filter::from_dialect(Poppy { data_len: data.len() as u64, ..*self.dialect() })?;
-        copy.bits_mut()[..array_len].copy_from_slice(&self.bits()[..array_len]);
-        copy.bits_mut()[array_len..].copy_from_slice(data);
+        copy.bits.as_mut()[..array_len].copy_from_slice(&self.bits()[..array_len]);
+        copy.bits.as_mut()[array_len..].copy_from_slice(data);
         Ok(copy)
     }
 
@@ -301,14 +302,10 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Filter<Poppy, S> {
     }
 }
 
-impl Dialect for Poppy {
-    const NAME: Name = Name::Poppy;
-    type Hash = u64;
+impl Sealed for Poppy {}
 
-    fn geometry(&self) -> Geometry {
-        let bit_len = self.buckets.divisor() * BUCKET;
-        Geometry { bit_len, block_len: BUCKET, probes: self.probes }
-    }
+impl KeyHasher for Poppy {
+    type Hash = u64;
 
     #[inline(always)]
     fn hash(&self, key: &[u8]) -> u64 {
@@ -316,6 +313,22 @@ impl Dialect for Poppy {
             return wyhash_poppy(key, SEED);
         }
         key.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
+    }
+}
+
+impl Dialect for Poppy {
+    const NAME: Name = Name::Poppy;
+    type Hash = u64;
+    type Hasher = Self;
+
+    #[inline(always)]
+    fn hasher(&self) -> &Self {
+        self
+    }
+
+    fn geometry(&self) -> Geometry {
+        let bit_len = self.buckets.divisor() * BUCKET;
+        Geometry { bit_len, block_len: BUCKET, probes: self.probes }
     }
 
     #[inline(always)]
@@ -363,8 +376,8 @@ impl Dialect for Poppy {
         Some(Weakness { why, with_all_keys: false })
     }
 
-    fn for_numbers(self) -> Self {
-        Poppy { numbers: true, ..self }
+    fn set_numbers(&mut self, numbers: bool) {
+        self.numbers = numbers;
     }
 
     fn count_ones(&self, bits: &[u8]) -> u64 {
@@ -379,7 +392,7 @@ impl Dialect for Poppy {
 impl Insert for Poppy {
     /// Also true when only the cache's bit was clear: then the key was not there either. poppy does not count such a key.
     #[inline(always)]
-    fn set(&self, bits: &mut [u8], hash: u64) -> bool {
+    fn set(&mut self, bits: &mut [u8], hash: u64) -> bool {
         let changed = probe::set_all(bits, self.positions(hash));
         if changed {
             put_count(bits, count_of(bits).wrapping_add(1));
@@ -388,13 +401,13 @@ impl Insert for Poppy {
     }
 
     /// As poppy does: the cache keeps its bits, and the data stay.
-    fn clear(&self, bits: &mut [u8]) {
+    fn clear(&mut self, bits: &mut [u8]) {
         put_count(bits, 0);
         bits[self.buckets()].fill(0);
     }
 
     /// The count becomes an estimate; our data stay and theirs are dropped.
-    fn unite(&self, ours: &mut [u8], theirs: &[u8]) -> Result<(), MergeError> {
+    fn merge(&mut self, ours: &mut [u8], _: &Self, theirs: &[u8]) -> Result<(), MergeError> {
         for part in [self.cache(), self.buckets()] {
             bits::or_into(&mut ours[part.clone()], &theirs[part]);
         }
@@ -403,7 +416,7 @@ impl Insert for Poppy {
     }
 
     /// The count becomes an estimate; our data stay and theirs are dropped.
-    fn intersect(&self, ours: &mut [u8], theirs: &[u8]) {
+    fn intersect(&mut self, ours: &mut [u8], _: &Self, theirs: &[u8]) {
         for part in [self.cache(), self.buckets()] {
             bits::and_into(&mut ours[part.clone()], &theirs[part]);
         }
@@ -444,7 +457,7 @@ impl Size for Poppy {
 impl Format for Poppy {
     /// Refuses, beyond what poppy refuses, reserved bytes that are not zero, a cache that is no power of two of bytes, no buckets
     /// (at which it panics), no expected keys, and more probes than any rate asks for.
-    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+    fn decode(bytes: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         let value = |field, at, got: u64, allowed| DecodeError::Value { field, at, got: got.into(), allowed };
         let mut cursor = Cursor::new(bytes);
         match cursor.u8("version")? {
@@ -487,7 +500,7 @@ impl Format for Poppy {
         Ok((Poppy { data_len, ..dialect }, COUNT_AT..bytes.len()))
     }
 
-    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+    fn encode(&self, bits: &[u8], out: &mut dyn Output) -> Result<(), Stop> {
         out.write_all(&[VERSION, self.opt as u8, 0, 0, 0, 0, 0, 0])?;
         for field in [self.expected_keys, self.fpr.to_bits(), self.probes.into(), count_of(bits)] {
             out.write_all(&field.to_le_bytes())?;

@@ -26,18 +26,19 @@
 use super::Name;
 use crate::bits::{BIG_ENDIAN_WORDS, count_ones};
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::filter::{Dialect, Format, Insert, Size, Weakness};
+use crate::keys::KeyHasher;
+use crate::sealed::Sealed;
+use crate::filter::{Check, Dialect, Format, Insert, Size, Weakness};
 use crate::hash::murmur3_32_spark;
 use crate::probe::{self, BitLen};
 use crate::sizing::{
     Geometry, Request, Target, classic_bits, collision_fpr, combine, estimated_keys, modulo_fill, modulo_fpr,
     stepped_fpr,
 };
-use crate::wire::Cursor;
-use std::f64::consts::LN_2;
-use std::io;
-use std::marker::PhantomData;
-use std::ops::Range;
+use crate::wire::{Cursor, Output, Stop};
+use core::f64::consts::LN_2;
+use core::marker::PhantomData;
+use core::ops::Range;
 
 /// Version 1: Spark 2.0 and later.
 pub type Spark = Sketch<V1>;
@@ -156,19 +157,31 @@ pub fn optimal_probes(keys: u64, bits: u64) -> u32 {
     (bits as f64 / keys as f64 * LN_2 + 0.5).floor().max(1.0) as u32
 }
 
-impl<V: Version> Dialect for Sketch<V> {
-    const NAME: Name = V::NAME;
-    type Hash = [u32; 2];
+impl<V: Version> Sealed for Sketch<V> {}
 
-    fn geometry(&self) -> Geometry {
-        Geometry::whole(u64::from(self.words) * 64, self.probes)
-    }
+impl<V: Version> KeyHasher for Sketch<V> {
+    type Hash = [u32; 2];
 
     /// The second hash is seeded with the first.
     #[inline(always)]
     fn hash(&self, key: &[u8]) -> [u32; 2] {
         let h1 = murmur3_32_spark(key, if V::SEEDED { self.seed as u32 } else { 0 });
         [h1, murmur3_32_spark(key, h1)]
+    }
+}
+
+impl<V: Version> Dialect for Sketch<V> {
+    const NAME: Name = V::NAME;
+    type Hash = [u32; 2];
+    type Hasher = Self;
+
+    #[inline(always)]
+    fn hasher(&self) -> &Self {
+        self
+    }
+
+    fn geometry(&self) -> Geometry {
+        Geometry::whole(u64::from(self.words) * 64, self.probes)
     }
 
     #[inline(always)]
@@ -220,7 +233,7 @@ impl<V: Version> Dialect for Sketch<V> {
 
 impl<V: Version> Insert for Sketch<V> {
     #[inline(always)]
-    fn set(&self, bits: &mut [u8], hash: [u32; 2]) -> bool {
+    fn set(&mut self, bits: &mut [u8], hash: [u32; 2]) -> bool {
         probe::set_all(bits, self.positions(hash))
     }
 
@@ -259,7 +272,7 @@ impl<V: Version> Size for Sketch<V> {
 }
 
 impl<V: Version> Format for Sketch<V> {
-    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+    fn decode(bytes: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         let mut cursor = Cursor::new(bytes);
         let version = cursor.i32_be("version")?;
         if version != V::NUMBER {
@@ -284,7 +297,7 @@ impl<V: Version> Format for Sketch<V> {
         Ok((Sketch { seed, ..dialect }, array))
     }
 
-    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+    fn encode(&self, bits: &[u8], out: &mut dyn Output) -> Result<(), Stop> {
         out.write_all(&V::NUMBER.to_be_bytes())?;
         out.write_all(&self.probes.to_be_bytes())?;
         if V::SEEDED {

@@ -49,7 +49,7 @@ pub use murmur3_64::{murmur3_64_orc, wang64_orc};
 pub use siphash::siphash13;
 pub use wyhash::wyhash_poppy;
 pub use xxh64::xxh64;
-pub(crate) use xxh64::xxh64_chunk;
+pub(crate) use xxh64::{xxh64_chunk, xxh64_word};
 pub(crate) use xxph3::xxph3_chunk;
 pub use xxph3::{xxph3, xxph3_rocksdb};
 

@@ -71,6 +71,13 @@ fn finish(mut hash: u64) -> u64 {
     hash ^ (hash >> 32)
 }
 
+/// [`xxh64`] of a key of eight bytes, given as a little-endian number.
+#[inline(always)]
+pub(crate) fn xxh64_word(word: u64) -> u64 {
+    let mixed = P5.wrapping_add(8) ^ round(0, word);
+    finish(mixed.rotate_left(27).wrapping_mul(P1).wrapping_add(P4))
+}
+
 /// The hashes of a chunk. Keys of eight bytes each, Parquet's longs and doubles, go through code without a branch, of which LLVM
 /// makes vector code where 64-bit words can be multiplied.
 #[inline(always)]
@@ -85,8 +92,7 @@ pub(crate) fn xxh64_chunk<K: AsRef<[u8]>, const N: usize>(keys: &[K; N], hashes:
     }
     if all {
         for (hash, word) in hashes.iter_mut().zip(words) {
-            let mixed = P5.wrapping_add(8) ^ round(0, word);
-            *hash = finish(mixed.rotate_left(27).wrapping_mul(P1).wrapping_add(P4));
+            *hash = xxh64_word(word);
         }
     } else {
         for (hash, key) in hashes.iter_mut().zip(keys) {

@@ -2,9 +2,9 @@
 //! The blocks of a filter, and which of them a key falls into.
 
 use super::Block;
-use super::pipeline::CHUNK;
+use super::pipeline::{CHUNK, NEAR};
 use crate::bits::prefetch;
-use std::marker::PhantomData;
+use core::marker::PhantomData;
 
 /// Where the blocks `B` of a filter are; for finding and prefetching them, not for reading.
 #[derive(Debug, Clone, Copy)]
@@ -18,11 +18,27 @@ pub(crate) struct Places<B = Block> {
     block: PhantomData<B>,
 }
 
-/// Up to this many bytes (256 KiB) no memory is asked for ahead: the second-level cache answers about as soon
-/// as a request would, and batches by hash were 9 % faster without.
-const NEAR: usize = 1 << 18;
+/// A block of bits, and which halves of a hash choose it and the bits in it.
+pub(crate) trait Halves: Copy {
+    /// The half that chooses the block.
+    fn place(hash: u64) -> u32;
+    /// The half that chooses the bits.
+    fn probes(hash: u64) -> u32;
+}
 
-impl<B> Places<B> {
+impl Halves for Block {
+    #[inline(always)]
+    fn place(hash: u64) -> u32 {
+        hash as u32
+    }
+
+    #[inline(always)]
+    fn probes(hash: u64) -> u32 {
+        (hash >> 32) as u32
+    }
+}
+
+impl<B: Halves> Places<B> {
     /// `None` for no blocks, and for 2^32 and more.
     #[inline(always)]
     fn of(blocks: &[B]) -> Option<Places<B>> {
@@ -35,11 +51,11 @@ impl<B> Places<B> {
     /// Where the block of this hash begins, in bytes; always inside the array.
     #[inline(always)]
     fn offset(&self, hash: u64) -> u64 {
-        let number = (u64::from(hash as u32) * u64::from(self.count)) >> 32;
+        let number = (u64::from(B::place(hash)) * u64::from(self.count)) >> 32;
         number * size_of::<B>() as u64
     }
 
-    /// Asks for the blocks of a chunk, if that helps.
+    /// Prefetches the blocks of a chunk, if that helps.
     #[inline(always)]
     pub(crate) fn prefetch(&self, offsets: &Offsets) {
         if !self.far {
@@ -51,7 +67,7 @@ impl<B> Places<B> {
         if self.straddling {
             let last = self.base.wrapping_add(size_of::<B>() - 1);
             // Opaque, or the loop above keeps all addresses for this one, which is hardly ever run.
-            for offset in std::hint::black_box(offsets).0 {
+            for offset in core::hint::black_box(offsets).0 {
                 prefetch::address(last.wrapping_add(offset as usize));
             }
         }
@@ -68,7 +84,7 @@ impl Offsets {
 
     /// Those of the keys with these hashes.
     #[inline(always)]
-    pub(crate) fn find<B: Copy>(&mut self, places: Places<B>, hashes: &[u64; CHUNK]) {
+    pub(crate) fn find<B: Halves>(&mut self, places: Places<B>, hashes: &[u64; CHUNK]) {
         for (offset, hash) in self.0.iter_mut().zip(hashes) {
             *offset = places.offset(*hash);
         }
@@ -81,7 +97,7 @@ impl Offsets {
     }
 }
 
-/// A filter to be asked.
+/// A filter to be tested.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Filter<'a, B = Block> {
     pub(crate) places: Places<B>,
@@ -89,7 +105,7 @@ pub(crate) struct Filter<'a, B = Block> {
     pub(crate) probes: u32,
 }
 
-impl<'a, B> Filter<'a, B> {
+impl<'a, B: Halves> Filter<'a, B> {
     /// `None` for no blocks, and for 2^32 and more.
     #[inline(always)]
     pub(crate) fn new(blocks: &'a [B], probes: u32) -> Option<Self> {
@@ -116,7 +132,7 @@ pub(crate) struct FilterMut<'a, B = Block> {
     pub(crate) probes: u32,
 }
 
-impl<'a, B> FilterMut<'a, B> {
+impl<'a, B: Halves> FilterMut<'a, B> {
     /// `None` for no blocks, and for 2^32 and more.
     #[inline(always)]
     pub(crate) fn new(blocks: &'a mut [B], probes: u32) -> Option<Self> {

@@ -117,7 +117,7 @@ impl Probes {
 }
 
 /// The lines and fields of up to 64 keys.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct Group {
     /// The fields of each key's bits; the hash itself for a key's first line.
@@ -133,6 +133,14 @@ impl Group {
     /// No keys; all lines are line 0, which every array has.
     pub(crate) const EMPTY: Group = Group { fields: [0; GROUP], offsets: [0; GROUP], bound: 1, len: 0 };
 
+    /// 64 keys of hash 0, to be replaced.
+    pub(crate) const WHOLE: Group = Group { len: GROUP, ..Group::EMPTY };
+
+    /// The first `len` keys.
+    pub(crate) fn shortened(&self, len: usize) -> Group {
+        Group { len: len.min(GROUP), ..*self }
+    }
+
     /// How many keys there are.
     pub(crate) fn len(&self) -> usize {
         self.len
@@ -141,11 +149,6 @@ impl Group {
     /// Where each place's line begins, in bytes.
     pub(crate) fn offsets(&self) -> &[u64; GROUP] {
         &self.offsets
-    }
-
-    /// Says that the first `len` places are keys.
-    pub(crate) fn set_len(&mut self, len: usize) {
-        self.len = len.min(GROUP);
     }
 
     /// Adds a key.

@@ -5,11 +5,12 @@
 //!   64-bit hash = upper | lower        block = lower * blocks >> 32        probes inside it from upper
 //! ```
 
-use super::blocks::{Filter, FilterMut, Offsets, Places};
-use super::pipeline::{self, CHUNK, Hasher, Pipe, Sink};
+use super::blocks::{Filter, FilterMut, Halves, Offsets, Places};
+use super::pipeline::{self, Answers, CHUNK, Pipe, RING, Source};
 use super::{Block, Body, Cpu, Task, scalar};
-use std::mem;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use crate::keys::{KeyHasher, Keys};
+use core::mem;
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// What a kernel must be able to do. The results are those of [`scalar::local_test`] and
 /// [`scalar::local_set`], always.
@@ -26,20 +27,61 @@ pub(crate) trait Local: Copy {
 
     /// Passes keys through the kernel's best pipe for testing.
     #[inline(always)]
-    fn answer<K>(self, filter: Filter<'_>, keys: &[K], hasher: impl Hasher<K>, sink: impl Sink) {
+    fn answer<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
+        self,
+        filter: Filter<'_>,
+        source: Source<'_, K, H>,
+        answers: Answers<'_>,
+    ) {
         let test = |block: &Block, upper| self.test(block, upper, filter.probes);
-        sink.collect(EachTest { filter, test }, keys, hasher);
+        pipeline::collect(EachTest { filter, test }, source, answers);
     }
 
     /// Passes keys through the kernel's best pipe for setting.
     #[inline(always)]
-    fn fill<K>(self, filter: FilterMut<'_>, keys: &[K], hasher: impl Hasher<K>) {
-        pipeline::run(each_set(filter), keys, hasher, |_, _, _| {});
+    fn fill<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
+        self,
+        filter: FilterMut<'_>,
+        source: Source<'_, K, H>,
+    ) {
+        pipeline::run(&mut each_set(filter), source, |_, _, _, _| {});
     }
 }
 
 /// A kernel's [`scalar::local_test`]. To be called only on a CPU that can run the kernel.
 pub(crate) type TestFn = unsafe fn(&Block, u32, u32) -> bool;
+
+/// What a pipe has whose slots are [`Found`], and whose `filter` finds them.
+macro_rules! found_pipe {
+    () => {
+        type Hash = u64;
+        type Slot = Found;
+        const PREPARE: usize = 1;
+        const PREFETCH: usize = 2;
+        const FINISH: usize = 4;
+
+        #[inline(always)]
+        fn empty(&self) -> Found {
+            Found::EMPTY
+        }
+
+        #[inline(always)]
+        fn hashes(found: &mut Found) -> &mut [u64; CHUNK] {
+            &mut found.hashes
+        }
+
+        #[inline(always)]
+        fn prepare(&self, found: &mut Found) {
+            found.find(self.filter.places);
+        }
+
+        #[inline(always)]
+        fn prefetch(&mut self, found: &Found) {
+            self.filter.places.prefetch(&found.offsets);
+        }
+    };
+}
+pub(crate) use found_pipe;
 
 /// What most pipes keep of a chunk.
 #[derive(Debug, Clone, Copy)]
@@ -52,95 +94,62 @@ impl Found {
     pub(crate) const EMPTY: Found = Found { offsets: Offsets::EMPTY, hashes: [0; CHUNK] };
 
     #[inline(always)]
-    pub(crate) fn find<B: Copy>(&mut self, places: Places<B>, hashes: &[u64; CHUNK]) {
-        self.offsets.find(places, hashes);
-        self.hashes = *hashes;
+    pub(crate) fn find<B: Halves>(&mut self, places: Places<B>) {
+        self.offsets.find(places, &self.hashes);
     }
 }
 
 /// Tests key by key.
 pub(crate) struct EachTest<'a, T, B = Block> {
     pub(crate) filter: Filter<'a, B>,
-    /// The test of one block with the upper half of a hash.
+    /// The test of one block with the half of a hash that chooses the bits.
     pub(crate) test: T,
 }
 
-impl<B: Copy, T: Fn(&B, u32) -> bool> Pipe for EachTest<'_, T, B> {
-    type Slot = Found;
+impl<B: Halves, T: Fn(&B, u32) -> bool> Pipe<CHUNK, RING> for EachTest<'_, T, B> {
+    found_pipe!();
 
     #[inline(always)]
-    fn empty(&self) -> Found {
-        Found::EMPTY
-    }
-
-    #[inline(always)]
-    fn prepare(&self, hashes: &[u64; CHUNK], found: &mut Found) {
-        found.find(self.filter.places, hashes);
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, found: &Found) {
-        self.filter.places.prefetch(&found.offsets);
-    }
-
-    #[inline(always)]
-    fn finish(&mut self, found: &Found, _: usize) -> u16 {
+    fn finish(&mut self, found: &Found, _: &Found, _: usize) -> u64 {
         let mut answers = 0;
         for (i, hash) in found.hashes.iter().enumerate() {
             // SAFETY: `prepare` found the offsets with the filter's own places.
             let block = unsafe { self.filter.block(&found.offsets, i) };
-            answers |= u16::from((self.test)(block, (hash >> 32) as u32)) << i;
+            answers |= u16::from((self.test)(block, B::probes(*hash))) << i;
         }
-        answers
+        answers.into()
     }
 }
 
 /// Sets key by key.
 pub(crate) struct EachSet<'a, S, B = Block> {
     pub(crate) filter: FilterMut<'a, B>,
-    /// Sets the bits of one block with the upper half of a hash.
+    /// Sets the bits of one block with the half of a hash that chooses them; true if at least one was clear.
     pub(crate) set: S,
 }
 
-impl<B: Copy, S: Fn(&mut B, u32)> Pipe for EachSet<'_, S, B> {
-    type Slot = Found;
+impl<B: Halves, S: Fn(&mut B, u32) -> bool> Pipe<CHUNK, RING> for EachSet<'_, S, B> {
+    found_pipe!();
 
     #[inline(always)]
-    fn empty(&self) -> Found {
-        Found::EMPTY
-    }
-
-    #[inline(always)]
-    fn prepare(&self, hashes: &[u64; CHUNK], found: &mut Found) {
-        found.find(self.filter.places, hashes);
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, found: &Found) {
-        self.filter.places.prefetch(&found.offsets);
-    }
-
-    #[inline(always)]
-    fn finish(&mut self, found: &Found, count: usize) -> u16 {
+    fn finish(&mut self, found: &Found, _: &Found, count: usize) -> u64 {
+        let mut new = 0;
         for (i, hash) in found.hashes.iter().enumerate().take(count) {
             let block = &mut self.filter.blocks[found.offsets.index::<B>(i)];
-            (self.set)(block, (hash >> 32) as u32);
+            new |= u64::from((self.set)(block, B::probes(*hash))) << i;
         }
-        0
+        new
     }
 }
 
 /// The definition, key by key.
 #[inline(always)]
-pub(crate) fn each_set(filter: FilterMut<'_>) -> EachSet<'_, impl Fn(&mut Block, u32)> {
+pub(crate) fn each_set(filter: FilterMut<'_>) -> EachSet<'_, impl Fn(&mut Block, u32) -> bool> {
     let probes = filter.probes;
-    let set = move |block: &mut Block, upper| {
-        scalar::local_set(block, upper, probes);
-    };
-    EachSet { filter, set }
+    EachSet { filter, set: move |block: &mut Block, upper| scalar::local_set(block, upper, probes) }
 }
 
-/// The test of the kernel in use, once it is chosen. One load and one call: what single questions cost is mostly
+/// The test of the kernel in use, once it is chosen. One load and one call: a single lookup costs mostly
 /// what stands around the test.
 static TEST: AtomicPtr<()> = AtomicPtr::new(first_test as TestFn as *mut ());
 
@@ -184,30 +193,39 @@ impl Cpu {
 
 /// Tests many keys on this kernel.
 #[inline(always)]
-pub(crate) fn answer<K>(cpu: Cpu, filter: Filter<'_>, keys: &[K], hasher: impl Hasher<K>, sink: impl Sink) {
-    struct Answer<'a, K, H, S>(Filter<'a>, &'a [K], H, S);
-    impl<K, H: Hasher<K>, S: Sink> Task for Answer<'_, K, H, S> {
+pub(crate) fn answer<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
+    cpu: Cpu,
+    filter: Filter<'_>,
+    source: Source<'_, K, H>,
+    answers: Answers<'_>,
+) {
+    struct Answer<'a, K: ?Sized, H>(Filter<'a>, Source<'a, K, H>, Answers<'a>);
+    impl<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>> Task for Answer<'_, K, H> {
         type Output = ();
 
         #[inline(always)]
         fn run<B: Body>(self, kernel: B) {
-            kernel.answer(self.0, self.1, self.2, self.3);
+            kernel.answer(self.0, self.1.wide(B::WIDE), self.2);
         }
     }
-    cpu.run(Answer(filter, keys, hasher, sink));
+    cpu.run(Answer(filter, source, answers));
 }
 
 /// Sets the bits of many keys on this kernel.
 #[inline(always)]
-pub(crate) fn fill<K>(cpu: Cpu, filter: FilterMut<'_>, keys: &[K], hasher: impl Hasher<K>) {
-    struct Fill<'a, K, H>(FilterMut<'a>, &'a [K], H);
-    impl<K, H: Hasher<K>> Task for Fill<'_, K, H> {
+pub(crate) fn fill<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
+    cpu: Cpu,
+    filter: FilterMut<'_>,
+    source: Source<'_, K, H>,
+) {
+    struct Fill<'a, K: ?Sized, H>(FilterMut<'a>, Source<'a, K, H>);
+    impl<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>> Task for Fill<'_, K, H> {
         type Output = ();
 
         #[inline(always)]
         fn run<B: Body>(self, kernel: B) {
-            kernel.fill(self.0, self.1, self.2);
+            kernel.fill(self.0, self.1.wide(B::WIDE));
         }
     }
-    cpu.run(Fill(filter, keys, hasher));
+    cpu.run(Fill(filter, source));
 }

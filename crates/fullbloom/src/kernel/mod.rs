@@ -2,19 +2,21 @@
 //!
 //! ```text
 //!   scalar.rs             one probe after the other: the definition
+//!   pipeline.rs           the pipeline that every batch passes through
+//!   each.rs               dialects without a kernel: batches, key by key
 //!   lines.rs              the native layout over many lines: one key, groups of 64; any kernel
 //!   local.rs              FastLocalBloom over many blocks: one key, batches, filling; any kernel
-//!   blocks.rs             where the blocks are
-//!   pipeline.rs           the ring that batches pass through
 //!   split.rs              Parquet's split block over many blocks: one key, batches, filling; any kernel
+//!   blocks.rs             where the blocks are
 //!   gather.rs             libbloom's probes, anywhere in the array: one key
-//!   x86_64/, aarch64/     the operations of local.rs, many probes or keys at once
+//!   x86_64/, aarch64/     these operations, many probes or keys at once
 //! ```
 //!
 //! Which body runs is decided once, by what the CPU can do: the fastest of [`Kernel::available`]. All give
-//! the same answers. The environment variable `FULLBLOOM_KERNEL` (one of the names that [`Kernel::name`]
-//! gives) forces one, for tests and measurements; a name that is unknown or that this CPU cannot run is
-//! told by [`Kernel::forced`] and on standard error, and then the fastest is used.
+//! the same answers. With the cargo feature `kernel-variable`, which is off by default, the environment variable
+//! `FULLBLOOM_KERNEL` (one of the names that [`Kernel::name`] gives) forces one, for tests and measurements. An unknown
+//! name, or one that this CPU cannot run, is reported by [`Kernel::forced`]; the fastest kernel is used then. Without
+//! the feature `std` the CPU cannot be asked: the kernel follows from the target features of the build.
 //!
 //! A kernel is a value that only its `detect` can make: holding it is the proof that the CPU can run it. `Cpu`
 //! is the choice among those values, and a `Task` is what runs on any of them. A layout other than
@@ -22,6 +24,7 @@
 
 pub(crate) mod blocks;
 pub(crate) mod counters;
+pub(crate) mod each;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod gather;
 pub(crate) mod lines;
@@ -35,14 +38,27 @@ mod aarch64;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
-use std::fmt;
-use std::io::Write;
-use std::sync::OnceLock;
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use core::fmt;
+
+/// Whether this CPU has a feature; without `std`, whether the build requires it.
+macro_rules! cpu_has {
+    ($macro:ident, $feature:tt) => {{
+        #[cfg(feature = "std")]
+        let has = std::arch::$macro!($feature);
+        #[cfg(not(feature = "std"))]
+        let has = cfg!(target_feature = $feature);
+        has
+    }};
+}
+pub(crate) use cpu_has;
 
 /// 512 bits that one key's probes stay in; one cache line.
 pub(crate) type Block = [u8; 64];
 
-/// The environment variable that forces a kernel.
+/// The environment variable that forces a kernel, with the cargo feature `kernel-variable`.
+#[cfg(feature = "kernel-variable")]
 pub const VARIABLE: &str = "FULLBLOOM_KERNEL";
 
 /// One CPU-specific body of the block operations.
@@ -87,7 +103,8 @@ impl Kernel {
         Cpu::in_use().kernel()
     }
 
-    /// What `FULLBLOOM_KERNEL` asks for; `None` when it is not set or empty.
+    /// What `FULLBLOOM_KERNEL` asks for; `None` when it is not set or empty. Needs the cargo feature `kernel-variable`.
+    #[cfg(feature = "kernel-variable")]
     pub fn forced() -> Result<Option<Kernel>, KernelError> {
         match std::env::var_os(VARIABLE) {
             Some(name) if !name.is_empty() => Kernel::by_name(&name.to_string_lossy()).map(Some),
@@ -141,7 +158,7 @@ impl fmt::Display for KernelError {
     }
 }
 
-impl std::error::Error for KernelError {}
+impl core::error::Error for KernelError {}
 
 /// What a kernel is, whatever the layout, and every layout's operations on it.
 pub(crate) trait Body: local::Local + split::Split {
@@ -192,17 +209,21 @@ impl Cpu {
     /// The choice of this process.
     #[inline(always)]
     pub(crate) fn in_use() -> Cpu {
-        static CHOICE: OnceLock<Cpu> = OnceLock::new();
-        *CHOICE.get_or_init(Cpu::choose)
+        #[cfg(feature = "std")]
+        {
+            static CHOICE: std::sync::OnceLock<Cpu> = std::sync::OnceLock::new();
+            *CHOICE.get_or_init(Cpu::choose)
+        }
+        #[cfg(not(feature = "std"))]
+        Cpu::choose()
     }
 
-    #[cold]
+    #[cfg_attr(feature = "std", cold)]
     fn choose() -> Cpu {
-        let forced = Kernel::forced().unwrap_or_else(|error| {
-            // Not `eprintln!`: it panics when standard error is closed.
-            let _ = writeln!(std::io::stderr(), "{VARIABLE}: {error}; using the fastest");
-            None
-        });
+        #[cfg(feature = "kernel-variable")]
+        let forced = Kernel::forced().ok().flatten();
+        #[cfg(not(feature = "kernel-variable"))]
+        let forced = None;
         let fastest = Kernel::ALL.into_iter().rev();
         forced.into_iter().chain(fastest).find_map(Cpu::detect).unwrap_or(Cpu::Scalar(scalar::Scalar))
     }
@@ -251,6 +272,19 @@ impl Cpu {
             #[cfg(target_arch = "aarch64")]
             Cpu::Neon(_) => Kernel::Neon,
         }
+    }
+}
+
+/// For tests: keys that are hashes already.
+#[cfg(test)]
+pub(crate) struct Ready;
+
+#[cfg(test)]
+impl crate::keys::KeyHasher for Ready {
+    type Hash = u64;
+
+    fn hash(&self, _: &[u8]) -> u64 {
+        unreachable!("keys are given as hashes")
     }
 }
 

@@ -1,40 +1,66 @@
-//! The ring that batches pass through: while the blocks of some keys are on their way from memory, keys whose
-//! blocks have arrived are answered, and further keys are hashed.
+//! The pipeline of every batch: while the cache lines of some keys are on their way from memory, keys whose lines have
+//! arrived are worked on, and further keys are hashed.
 //!
 //! ```text
-//!   one turn:   hash chunk i+4    prepare chunk i+3    prefetch chunk i+2    finish chunk i     (16 keys each)
+//!   one turn of blocked filters:   hash chunk i+4    prepare chunk i+3    prefetch chunk i+2    finish chunk i
 //! ```
 //!
-//! All of it happens in every turn, so requests to memory are spread evenly: hashing 64 keys and then fetching
-//! 64 blocks left memory idle while hashing, which cost 20 % at 256 MiB. And each step comes a turn after the one
-//! it depends on, because what was stored a moment ago cannot be read in another width without waiting.
+//! There is one driver, [`run`]; what is done to a chunk of keys is a [`Pipe`]. A pipe says how many keys make a chunk and
+//! how many turns lie between the steps:
+//!
+//! | pipe | chunk | steps | why |
+//! |---|---|---|---|
+//! | blocks ([`local`](super::local), [`split`](super::split)) | 16 | 4 turns | all steps in every turn spread the requests to memory: hashing 64 keys and then fetching 64 blocks left memory idle while hashing, which cost 20 % at 256 MiB. What was stored a moment ago cannot be read in another width without waiting, so each step comes a turn after the one before |
+//! | any other dialect ([`each`](super::each)) | 16 | 1 turn | a key has several lines: more keys ahead would push each other's lines out |
+//! | native lines ([`native`](crate::native)) | 64 | 1 turn | the kernels answer 64 keys at once and prefetch the next chunk between them |
 
 use super::{Body, Cpu, Task};
-use std::mem;
+use crate::keys::{KeyHasher, Keys};
+use alloc::vec::Vec;
+use core::mem;
 
-/// Keys that are worked on together.
+/// Arrays up to this many bytes are expected in the second-level cache: prefetching them costs more than it saves.
+pub(crate) const NEAR: usize = 512 << 10;
+
+/// Keys in a chunk of most pipes.
 pub(crate) const CHUNK: usize = 16;
 
-/// Prepared chunks in the ring.
-const RING: usize = 4;
+/// Slots of most pipes.
+pub(crate) const RING: usize = 8;
 
-/// One way of working on a chunk, bound to one filter.
-pub(crate) trait Pipe {
-    /// What `prepare` leaves for the steps after it.
+/// The work on chunks of `N` keys, bound to one filter. `SLOTS`, a power of two above [`FINISH`](Pipe::FINISH), chunks are
+/// in the pipeline at once.
+pub(crate) trait Pipe<const N: usize, const SLOTS: usize> {
+    /// What a key is hashed to.
+    type Hash: Copy;
+
+    /// The hashes of a chunk and what is known about them.
     type Slot: Copy;
 
-    /// A slot for nothing yet.
+    /// Turns from hashing a chunk to preparing it.
+    const PREPARE: usize;
+    /// Turns from hashing a chunk to prefetching it.
+    const PREFETCH: usize;
+    /// Turns from hashing a chunk to finishing it.
+    const FINISH: usize;
+    /// Whether the keys themselves are prefetched.
+    const PREFETCH_KEYS: bool = false;
+
+    /// A slot without keys.
     fn empty(&self) -> Self::Slot;
 
+    /// Where the hashes of a chunk go.
+    fn hashes(slot: &mut Self::Slot) -> &mut [Self::Hash; N];
+
     /// Finds the blocks and whatever else follows from the hashes alone.
-    fn prepare(&self, hashes: &[u64; CHUNK], slot: &mut Self::Slot);
+    fn prepare(&self, slot: &mut Self::Slot);
 
-    /// Asks for the blocks.
-    fn prefetch(&self, slot: &Self::Slot);
+    /// Prefetches the blocks.
+    fn prefetch(&mut self, slot: &Self::Slot);
 
-    /// Does the work on the first `count` keys. Bit `i` is the answer of key `i`; those from `count` on mean
-    /// nothing.
-    fn finish(&mut self, slot: &Self::Slot, count: usize) -> u16;
+    /// Does the work on the first `count` keys; `next` is the chunk after this one. Bit `i` of the result is the answer for
+    /// key `i`; bits from `count` on mean nothing.
+    fn finish(&mut self, slot: &Self::Slot, next: &Self::Slot, count: usize) -> u64;
 
     /// The bits as bools.
     #[inline(always)]
@@ -56,173 +82,229 @@ pub(super) fn eight_bools(bits: u8) -> [bool; 8] {
     at_the_bottom.to_le_bytes().map(|byte| byte != 0)
 }
 
-/// What makes hashes of keys.
-pub(crate) trait Hasher<K> {
-    /// The hash of a key.
-    fn hash(&self, key: &K) -> u64;
+/// The keys of a batch and how they are hashed.
+pub(crate) struct Source<'a, K: ?Sized, H> {
+    pub(crate) keys: &'a K,
+    pub(crate) hasher: &'a H,
+    /// The code is compiled for a CPU that multiplies 64-bit words in vectors.
+    pub(crate) wide: bool,
+}
 
-    /// The hashes of a chunk.
+impl<K: ?Sized, H> Clone for Source<'_, K, H> {
     #[inline(always)]
-    fn hash_chunk(&self, keys: &[K; CHUNK], hashes: &mut [u64; CHUNK]) {
-        for (slot, key) in hashes.iter_mut().zip(keys) {
-            *slot = self.hash(key);
-        }
-    }
-
-    /// The hashes of a chunk, on a kernel that is [`Body::WIDE`].
-    #[inline(always)]
-    fn hash_chunk_wide(&self, keys: &[K; CHUNK], hashes: &mut [u64; CHUNK]) {
-        self.hash_chunk(keys, hashes);
+    fn clone(&self) -> Self {
+        *self
     }
 }
 
-/// For keys that are hashes already.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Ready;
+impl<K: ?Sized, H> Copy for Source<'_, K, H> {}
 
-impl Hasher<u64> for Ready {
+impl<'a, K: Keys<H> + ?Sized, H: KeyHasher> Source<'a, K, H> {
+    /// For code that is compiled for any CPU.
     #[inline(always)]
-    fn hash(&self, key: &u64) -> u64 {
-        *key
+    pub(crate) fn new(keys: &'a K, hasher: &'a H) -> Self {
+        Source { keys, hasher, wide: false }
+    }
+
+    /// For code that is compiled for a CPU that is wide, or not.
+    #[inline(always)]
+    pub(crate) fn wide(self, wide: bool) -> Self {
+        Source { wide, ..self }
+    }
+
+    #[inline(always)]
+    fn hash_into(&self, start: usize, out: &mut [H::Hash]) {
+        self.keys.hash_into(self.hasher, start, out, self.wide);
     }
 }
 
-/// A hasher on a kernel that is [`Body::WIDE`].
-#[cfg(target_arch = "x86_64")]
-pub(crate) struct Wide<H>(pub(crate) H);
-
-#[cfg(target_arch = "x86_64")]
-impl<K, H: Hasher<K>> Hasher<K> for Wide<H> {
-    #[inline(always)]
-    fn hash(&self, key: &K) -> u64 {
-        self.0.hash(key)
-    }
-
-    #[inline(always)]
-    fn hash_chunk(&self, keys: &[K; CHUNK], hashes: &mut [u64; CHUNK]) {
-        self.0.hash_chunk_wide(keys, hashes);
-    }
-}
-
-/// The hashes of all keys, on this kernel.
+/// Hashes the keys from number `start` on, compiled for this CPU.
 #[inline(always)]
-pub(crate) fn hash_all<K>(cpu: Cpu, keys: &[K], hasher: impl Hasher<K>, hashes: &mut [u64]) {
-    struct Hash<'a, K, H>(&'a [K], H, &'a mut [u64]);
-    impl<K, H: Hasher<K>> Task for Hash<'_, K, H> {
+pub(crate) fn hash_all<K, H>(cpu: Cpu, keys: &K, hasher: &H, start: usize, out: &mut [H::Hash])
+where
+    K: Keys<H> + ?Sized,
+    H: KeyHasher,
+{
+    struct Hash<'a, K: ?Sized, H: KeyHasher>(Source<'a, K, H>, usize, &'a mut [H::Hash]);
+    impl<K: Keys<H> + ?Sized, H: KeyHasher> Task for Hash<'_, K, H> {
         type Output = ();
 
         #[inline(always)]
         fn run<B: Body>(self, _: B) {
-            let Hash(keys, hasher, hashes) = self;
-            let ((chunks, rest), (slots, rest_slots)) = (keys.as_chunks(), hashes.as_chunks_mut());
-            for (chunk, slots) in chunks.iter().zip(slots) {
-                if B::WIDE {
-                    hasher.hash_chunk_wide(chunk, slots);
-                } else {
-                    hasher.hash_chunk(chunk, slots);
+            let Hash(source, start, out) = self;
+            let source = source.wide(B::WIDE);
+            for (i, chunk) in out.chunks_mut(CHUNK).enumerate() {
+                match <&mut [_; CHUNK]>::try_from(&mut *chunk) {
+                    Ok(whole) => source.hash_into(start + i * CHUNK, whole),
+                    Err(_) => source.hash_into(start + i * CHUNK, chunk),
                 }
             }
-            for (key, slot) in rest.iter().zip(rest_slots) {
-                *slot = hasher.hash(key);
+        }
+    }
+    cpu.run(Hash(Source::new(keys, hasher), start, out));
+}
+
+/// Passes all keys through the pipe. `put` gets the number of the first key, the answers of 64 keys at a time (fewer
+/// the last time, and zeros after them), and how many they are.
+#[inline(always)]
+pub(crate) fn run<P, K, H, const N: usize, const SLOTS: usize>(
+    pipe: &mut P,
+    source: Source<'_, K, H>,
+    mut put: impl FnMut(&P, usize, u64, usize),
+) where
+    P: Pipe<N, SLOTS, Hash = H::Hash>,
+    K: Keys<H> + ?Sized,
+    H: KeyHasher,
+{
+    const {
+        assert!(SLOTS.is_power_of_two() && P::FINISH < SLOTS && 64usize.is_multiple_of(N));
+        assert!(P::PREPARE <= P::PREFETCH && P::PREFETCH <= P::FINISH && P::FINISH > 0);
+    }
+    let count = source.keys.count();
+    let (chunks, rest) = (count / N, count % N);
+    // The last, short chunk is hashed before the loop and finished after it: code for a number of keys that is not
+    // known, and calls, would make the loop keep its constants in memory.
+    let mut last = pipe.empty();
+    source.hash_into(chunks * N, &mut P::hashes(&mut last)[..rest]);
+    let mut slots = [pipe.empty(); SLOTS];
+    let (mut word, mut filled, mut done) = (0, 0, 0);
+    for turn in 0..chunks + P::FINISH {
+        let slot = &mut slots[turn % SLOTS];
+        if turn < chunks {
+            if P::PREFETCH_KEYS {
+                source.keys.prefetch((turn + 1) * N, N);
+            }
+            source.hash_into(turn * N, P::hashes(slot));
+        } else {
+            *slot = last; // harmless in the places after it, which are never finished
+        }
+        if let Some(i) = turn.checked_sub(P::PREPARE) {
+            pipe.prepare(&mut slots[i % SLOTS]);
+        }
+        if let Some(i) = turn.checked_sub(P::PREFETCH) {
+            pipe.prefetch(&slots[i % SLOTS]);
+        }
+        if let Some(i) = turn.checked_sub(P::FINISH) {
+            let bits = pipe.finish(&slots[i % SLOTS], &slots[(i + 1) % SLOTS], N);
+            word |= (bits & (u64::MAX >> (64 - N))) << filled;
+            filled += N;
+            if filled == 64 {
+                put(pipe, done, mem::take(&mut word), 64);
+                (filled, done) = (0, done + 64);
             }
         }
     }
-    assert_eq!(keys.len(), hashes.len(), "one hash for each key");
-    cpu.run(Hash(keys, hasher, hashes));
-}
-
-/// Passes all keys through the pipe; `put` gets the answers of each chunk, and how many they are, in order.
-#[inline(always)]
-pub(crate) fn run<P: Pipe, K>(
-    mut pipe: P,
-    keys: &[K],
-    hasher: impl Hasher<K>,
-    mut put: impl FnMut(&P, u16, usize),
-) {
-    let (chunks, rest) = keys.as_chunks();
-    // The last, short chunk is hashed before the loop and finished after it: code for a number of keys that is
-    // not known, and calls, would make the loop keep its constants in memory.
-    let mut rest_hashes = [0; CHUNK];
-    for (slot, key) in rest_hashes.iter_mut().zip(rest) {
-        *slot = hasher.hash(key);
+    if rest > 0 {
+        let bits = pipe.finish(&slots[chunks % SLOTS], &slots[(chunks + 1) % SLOTS], rest);
+        word |= (bits & (u64::MAX >> (64 - rest))) << filled;
+        filled += rest;
     }
-    let mut hashes = [[0; CHUNK]; 2];
-    let mut ring = [pipe.empty(); RING];
-    for turn in 0..chunks.len() + RING {
-        match chunks.get(turn) {
-            Some(chunk) => hasher.hash_chunk(chunk, &mut hashes[turn % 2]),
-            None => hashes[turn % 2] = rest_hashes, // harmless where there is no such chunk either
-        }
-        if let Some(i) = turn.checked_sub(1) {
-            pipe.prepare(&hashes[i % 2], &mut ring[i % RING]);
-        }
-        if let Some(i) = turn.checked_sub(2) {
-            pipe.prefetch(&ring[i % RING]);
-        }
-        if let Some(i) = turn.checked_sub(RING) {
-            let bits = pipe.finish(&ring[i % RING], CHUNK);
-            put(&pipe, bits, CHUNK);
-        }
-    }
-    if !rest.is_empty() {
-        let bits = pipe.finish(&ring[chunks.len() % RING], rest.len());
-        put(&pipe, bits, rest.len());
-    }
-}
-
-/// As [`run`]; `put` gets the answers of 64 keys at a time, the last time of fewer, and zeros after them.
-#[inline(always)]
-fn run_64<P: Pipe, K>(pipe: P, keys: &[K], hasher: impl Hasher<K>, mut put: impl FnMut(Option<&P>, u64)) {
-    let (mut word, mut filled) = (0, 0);
-    run(pipe, keys, hasher, |pipe, bits, count| {
-        word |= (u64::from(bits) & ((1 << count) - 1)) << filled;
-        filled += count;
-        if filled == 64 {
-            put(Some(pipe), mem::take(&mut word));
-            filled = 0;
-        }
-    });
     if filled > 0 {
-        put(None, word);
+        put(pipe, done, word, filled);
     }
 }
 
-/// Where answers go.
-pub(crate) trait Sink {
-    /// Passes the keys through the pipe and keeps the answers.
-    fn collect<P: Pipe, K>(self, pipe: P, keys: &[K], hasher: impl Hasher<K>);
+/// Where the answers of a batch go: one for each key.
+///
+/// Made from `&mut [bool]`, `&mut Vec<bool>`, arrays of bools, and `&mut [u64]`.
+#[derive(Debug)]
+pub enum Answers<'a> {
+    /// One bool for each key.
+    Bools(&'a mut [bool]),
+    /// Bit `i % 64` of word `i / 64` for key `i`. There is one word for every 64 keys or part of them; bits after the last
+    /// key become zero.
+    Bits(&'a mut [u64]),
 }
 
-/// One bool for each key.
-impl Sink for &mut [bool] {
-    #[inline(always)]
-    fn collect<P: Pipe, K>(self, pipe: P, keys: &[K], hasher: impl Hasher<K>) {
-        let (words, rest) = self.as_chunks_mut();
-        let mut words = words.iter_mut();
-        run_64(pipe, keys, hasher, |pipe, bits| match (pipe, words.next()) {
-            (Some(pipe), Some(word)) => *word = pipe.bools(bits),
-            _ => {
-                for (i, slot) in rest.iter_mut().enumerate() {
-                    *slot = bits >> i & 1 == 1;
+impl Answers<'_> {
+    /// # Panics
+    /// If there is not one place for each key.
+    pub(crate) fn check_len(&self, keys: usize) {
+        match self {
+            Answers::Bools(bools) => assert_eq!(keys, bools.len(), "one answer for each key"),
+            Answers::Bits(words) => assert_eq!(keys.div_ceil(64), words.len(), "one word for every 64 keys"),
+        }
+    }
+
+    /// The same answer for every key.
+    pub(crate) fn fill(&mut self, keys: usize, yes: bool) {
+        match self {
+            Answers::Bools(bools) => bools.fill(yes),
+            Answers::Bits(words) => {
+                words.fill(if yes { u64::MAX } else { 0 });
+                if let (Some(last), 1..) = (words.last_mut(), keys % 64) {
+                    *last &= u64::MAX >> (64 - keys % 64);
                 }
             }
-        });
+        }
+    }
+
+}
+
+impl<'a> From<&'a mut [bool]> for Answers<'a> {
+    fn from(bools: &'a mut [bool]) -> Self {
+        Answers::Bools(bools)
     }
 }
 
-/// One bit for each key: bit `i % 64` of word `i / 64` for key `i`. Bits after the last key become zero.
-#[derive(Debug)]
-pub(crate) struct Bitmap<'a>(pub(crate) &'a mut [u64]);
+impl<'a> From<&'a mut Vec<bool>> for Answers<'a> {
+    fn from(bools: &'a mut Vec<bool>) -> Self {
+        Answers::Bools(bools)
+    }
+}
 
-impl Sink for Bitmap<'_> {
-    #[inline(always)]
-    fn collect<P: Pipe, K>(self, pipe: P, keys: &[K], hasher: impl Hasher<K>) {
-        let mut words = self.0.iter_mut();
-        run_64(pipe, keys, hasher, |_, bits| {
-            if let Some(word) = words.next() {
-                *word = bits;
+impl<'a, const N: usize> From<&'a mut [bool; N]> for Answers<'a> {
+    fn from(bools: &'a mut [bool; N]) -> Self {
+        Answers::Bools(bools)
+    }
+}
+
+impl<'a> From<&'a mut [u64]> for Answers<'a> {
+    fn from(words: &'a mut [u64]) -> Self {
+        Answers::Bits(words)
+    }
+}
+
+impl<'a> From<&'a mut Vec<u64>> for Answers<'a> {
+    fn from(words: &'a mut Vec<u64>) -> Self {
+        Answers::Bits(words)
+    }
+}
+
+/// Passes all keys through the pipe and keeps the answers, which are as many as the keys.
+#[inline(always)]
+pub(crate) fn collect<P, K, H, const N: usize, const SLOTS: usize>(
+    mut pipe: P,
+    source: Source<'_, K, H>,
+    answers: Answers<'_>,
+) where
+    P: Pipe<N, SLOTS, Hash = H::Hash>,
+    K: Keys<H> + ?Sized,
+    H: KeyHasher,
+{
+    match answers {
+        Answers::Bools(bools) => run(&mut pipe, source, |pipe, start, bits, count| {
+            put_bools(pipe, bits, &mut bools[start..], count);
+        }),
+        Answers::Bits(words) => run(&mut pipe, source, |_, start, bits, _| words[start / 64] = bits),
+    }
+}
+
+/// The answers of `count` keys as bools.
+#[inline(always)]
+pub(crate) fn put_bools<P: Pipe<N, SLOTS>, const N: usize, const SLOTS: usize>(
+    pipe: &P,
+    bits: u64,
+    out: &mut [bool],
+    count: usize,
+) {
+    match out.first_chunk_mut() {
+        Some(whole) if count == 64 => *whole = pipe.bools(bits),
+        _ => {
+            for (i, slot) in out.iter_mut().enumerate().take(count) {
+                *slot = bits >> i & 1 == 1;
             }
-        });
+        }
     }
 }
 

@@ -5,15 +5,28 @@
 //!   hash = upper | lower      block = upper * blocks >> 32      bit of word i = (lower * SALTS[i]) >> 27
 //! ```
 
-use super::blocks::{Filter, FilterMut};
+use super::blocks::{Filter, FilterMut, Halves};
 use super::local::{EachSet, EachTest};
-use super::pipeline::{self, CHUNK, Hasher, Sink};
+use super::pipeline::{self, Answers, Source};
 use super::{Body, Cpu, Task};
-use std::mem;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use crate::keys::{KeyHasher, Keys};
+use core::mem;
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// 256 bits that one key's probes stay in, one in each little-endian word of 32 bits.
 pub(crate) type SplitBlock = [u8; 32];
+
+impl Halves for SplitBlock {
+    #[inline(always)]
+    fn place(hash: u64) -> u32 {
+        (hash >> 32) as u32
+    }
+
+    #[inline(always)]
+    fn probes(hash: u64) -> u32 {
+        hash as u32
+    }
+}
 
 /// One multiplier for each word.
 pub(crate) const SALTS: [u32; 8] =
@@ -55,26 +68,27 @@ pub(crate) trait Split: Copy {
 
     /// Passes keys through the kernel's best pipe for testing.
     #[inline(always)]
-    fn split_answer<K>(
+    fn split_answer<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
         self,
         filter: Filter<'_, SplitBlock>,
-        keys: &[K],
-        hasher: impl Hasher<K>,
-        sink: impl Sink,
+        source: Source<'_, K, H>,
+        answers: Answers<'_>,
     ) {
         // SAFETY: the kernel's value proves that this CPU has what the kernel needs.
         let test = |block: &SplitBlock, lower| unsafe { Self::SPLIT_TEST(block, lower) };
-        sink.collect(EachTest { filter, test }, keys, hasher);
+        pipeline::collect(EachTest { filter, test }, source, answers);
     }
 
     /// Passes keys through the kernel's best pipe for setting.
     #[inline(always)]
-    fn split_fill<K>(self, filter: FilterMut<'_, SplitBlock>, keys: &[K], hasher: impl Hasher<K>) {
-        let set = |block: &mut SplitBlock, lower| {
-            // SAFETY: the kernel's value proves that this CPU has what the kernel needs.
-            unsafe { Self::SPLIT_SET(block, lower) };
-        };
-        pipeline::run(EachSet { filter, set }, keys, hasher, |_, _, _| {});
+    fn split_fill<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
+        self,
+        filter: FilterMut<'_, SplitBlock>,
+        source: Source<'_, K, H>,
+    ) {
+        // SAFETY: the kernel's value proves that this CPU has what the kernel needs.
+        let set = |block: &mut SplitBlock, lower| unsafe { Self::SPLIT_SET(block, lower) };
+        pipeline::run(&mut EachSet { filter, set }, source, |_, _, _, _| {});
     }
 }
 
@@ -150,71 +164,49 @@ impl Cpu {
     }
 }
 
-/// Hands over hashes with their halves exchanged: blocks are found by the lower one everywhere else.
-struct Turned<H>(H);
-
-impl<K, H: Hasher<K>> Hasher<K> for Turned<H> {
-    #[inline(always)]
-    fn hash(&self, key: &K) -> u64 {
-        self.0.hash(key).rotate_left(32)
-    }
-
-    #[inline(always)]
-    fn hash_chunk(&self, keys: &[K; CHUNK], hashes: &mut [u64; CHUNK]) {
-        self.0.hash_chunk(keys, hashes);
-        for hash in hashes {
-            *hash = hash.rotate_left(32);
-        }
-    }
-
-    #[inline(always)]
-    fn hash_chunk_wide(&self, keys: &[K; CHUNK], hashes: &mut [u64; CHUNK]) {
-        self.0.hash_chunk_wide(keys, hashes);
-        for hash in hashes {
-            *hash = hash.rotate_left(32);
-        }
-    }
-}
-
 /// Tests many keys on this kernel.
 #[inline(always)]
-pub(crate) fn answer<K>(
+pub(crate) fn answer<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
     cpu: Cpu,
     filter: Filter<'_, SplitBlock>,
-    keys: &[K],
-    hasher: impl Hasher<K>,
-    sink: impl Sink,
+    source: Source<'_, K, H>,
+    answers: Answers<'_>,
 ) {
-    struct Answer<'a, K, H, S>(Filter<'a, SplitBlock>, &'a [K], H, S);
-    impl<K, H: Hasher<K>, S: Sink> Task for Answer<'_, K, H, S> {
+    struct Answer<'a, K: ?Sized, H>(Filter<'a, SplitBlock>, Source<'a, K, H>, Answers<'a>);
+    impl<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>> Task for Answer<'_, K, H> {
         type Output = ();
 
         #[inline(always)]
         fn run<B: Body>(self, kernel: B) {
-            kernel.split_answer(self.0, self.1, self.2, self.3);
+            kernel.split_answer(self.0, self.1.wide(B::WIDE), self.2);
         }
     }
-    cpu.run(Answer(filter, keys, Turned(hasher), sink));
+    cpu.run(Answer(filter, source, answers));
 }
 
 /// Sets the bits of many keys on this kernel.
 #[inline(always)]
-pub(crate) fn fill<K>(cpu: Cpu, filter: FilterMut<'_, SplitBlock>, keys: &[K], hasher: impl Hasher<K>) {
-    struct Fill<'a, K, H>(FilterMut<'a, SplitBlock>, &'a [K], H);
-    impl<K, H: Hasher<K>> Task for Fill<'_, K, H> {
+pub(crate) fn fill<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
+    cpu: Cpu,
+    filter: FilterMut<'_, SplitBlock>,
+    source: Source<'_, K, H>,
+) {
+    struct Fill<'a, K: ?Sized, H>(FilterMut<'a, SplitBlock>, Source<'a, K, H>);
+    impl<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>> Task for Fill<'_, K, H> {
         type Output = ();
 
         #[inline(always)]
         fn run<B: Body>(self, kernel: B) {
-            kernel.split_fill(self.0, self.1, self.2);
+            kernel.split_fill(self.0, self.1.wide(B::WIDE));
         }
     }
-    cpu.run(Fill(filter, keys, Turned(hasher)));
+    cpu.run(Fill(filter, source));
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::pipeline::{Bitmap, Ready};
+    use crate::keys::Hashes;
+    use crate::kernel::Ready;
     use super::super::{Cpu, Kernel};
     use super::*;
     use fullbloom_testkit::keys::SplitMix;
@@ -262,10 +254,10 @@ mod tests {
                     let cpu = Cpu::detect(kernel).unwrap();
                     let filter = Filter::new(&blocks, 8).unwrap();
                     let mut bools = vec![false; len];
-                    answer(cpu, filter, &hashes, Ready, &mut bools[..]);
+                    answer(cpu, filter, Source::new(&Hashes(&hashes), &Ready), (&mut bools[..]).into());
                     assert_eq!(bools, expected, "{kernel}, {count} blocks, {len} keys");
                     let mut bits = vec![!0; len.div_ceil(64)];
-                    answer(cpu, filter, &hashes, Ready, Bitmap(&mut bits));
+                    answer(cpu, filter, Source::new(&Hashes(&hashes), &Ready), (&mut bits[..]).into());
                     assert!(
                         expected
                             .iter()
@@ -300,7 +292,7 @@ mod tests {
             for kernel in Kernel::available() {
                 let cpu = Cpu::detect(kernel).unwrap();
                 let mut filled = vec![[0u8; 32]; count];
-                fill(cpu, FilterMut::new(&mut filled, 8).unwrap(), &hashes, Ready);
+                fill(cpu, FilterMut::new(&mut filled, 8).unwrap(), Source::new(&Hashes(&hashes), &Ready));
                 assert!(filled == expected, "{kernel}, {count} blocks");
                 let (_, single) = cpu.split();
                 let (mut one, mut other) = ([0u8; 32], [0u8; 32]);

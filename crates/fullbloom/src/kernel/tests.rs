@@ -1,9 +1,10 @@
 //! Every kernel against the definition.
 
 use super::blocks::{Filter, FilterMut};
-use super::pipeline::{Bitmap, Ready};
+use super::pipeline::Source;
 use super::scalar::{local_set, local_test};
-use super::{Block, Cpu, Kernel, KernelError, local};
+use super::{Block, Cpu, Kernel, KernelError, Ready, local};
+use crate::keys::Hashes;
 use fullbloom_testkit::keys::SplitMix;
 
 fn cpus() -> impl Iterator<Item = (Kernel, Cpu)> {
@@ -52,13 +53,15 @@ fn defined(blocks: &[Block], probes: u32, hashes: &[u64]) -> Vec<bool> {
 
 fn bools(cpu: Cpu, blocks: &[Block], probes: u32, hashes: &[u64]) -> Vec<bool> {
     let mut answers = vec![false; hashes.len()];
-    local::answer(cpu, Filter::new(blocks, probes).unwrap(), hashes, Ready, &mut answers[..]);
+    let source = Source::new(&Hashes(hashes), &Ready);
+    local::answer(cpu, Filter::new(blocks, probes).unwrap(), source, (&mut answers[..]).into());
     answers
 }
 
 fn bits(cpu: Cpu, blocks: &[Block], probes: u32, hashes: &[u64]) -> Vec<u64> {
     let mut answers = vec![!0; hashes.len().div_ceil(64)]; // so that bits after the last key must be cleared
-    local::answer(cpu, Filter::new(blocks, probes).unwrap(), hashes, Ready, Bitmap(&mut answers));
+    let source = Source::new(&Hashes(hashes), &Ready);
+    local::answer(cpu, Filter::new(blocks, probes).unwrap(), source, (&mut answers[..]).into());
     answers
 }
 
@@ -185,7 +188,8 @@ fn filling_sets_the_bits_that_scalar_sets_and_no_others() {
             }
             for (kernel, cpu) in cpus() {
                 let mut filled = before.clone();
-                local::fill(cpu, FilterMut::new(&mut filled, probes).unwrap(), &hashes, Ready);
+                let source = Source::new(&Hashes(&hashes), &Ready);
+                local::fill(cpu, FilterMut::new(&mut filled, probes).unwrap(), source);
                 assert!(filled == expected, "{kernel}, {probes} probes, {count} blocks, {len} keys");
             }
         }

@@ -13,10 +13,10 @@
 
 use super::NativeFilter;
 use super::hashing::Hasher;
-use super::keys::Keys;
 use super::shape::Shape;
 use crate::bits::{Owned, Words, prefetch};
 use crate::kernel::lines::{GROUP, Group, LINE_SHIFT, Line};
+use crate::keys::{Hashes, Keys};
 use crate::probe::lines::LINE;
 use std::sync::Mutex;
 use std::thread;
@@ -66,12 +66,12 @@ pub struct Builder {
 impl Builder {
     /// Builds into this filter, with this many threads; 0 means one for each core.
     pub fn new(filter: NativeFilter, threads: usize) -> Builder {
-        let keys = filter.expected_keys().max(filter.shape.byte_len() / LINE as u64);
-        Builder { lanes: Lanes::new(&filter.shape, threads, keys), filter }
+        let keys = filter.expected_keys().max(filter.dialect.shape.byte_len() / LINE as u64);
+        Builder { lanes: Lanes::new(&filter.dialect.shape, threads, keys), filter }
     }
 
     /// Adds many keys. Which of them are new shows later, in the number of [`keys`](NativeFilter::keys).
-    pub fn insert_batch<K: Keys + ?Sized>(&mut self, keys: &K) {
+    pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) {
         match &mut self.lanes {
             Some(lanes) => lanes.insert(&mut self.filter, keys),
             None => {
@@ -101,19 +101,19 @@ impl NativeFilter<Owned> {
     ///
     /// The result is that of [`insert_batch`](Self::insert_batch). A buffer of up to 270 MiB is used meanwhile; where it
     /// cannot be had, or the filter or the keys are few, the keys are inserted directly.
-    pub fn insert_parallel<K: Keys + ?Sized>(&mut self, keys: &K, threads: usize) -> u64 {
-        let before = self.head.keys;
+    pub fn insert_parallel<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K, threads: usize) -> u64 {
+        let before = self.dialect.head.keys;
         // With fewer keys than one for four lines, most lines are touched once in any order.
-        let few = (keys.count() as u64) < self.shape.byte_len() / LINE as u64 / 4;
-        let lanes = if few { None } else { Lanes::new(&self.shape, threads, keys.count() as u64) };
+        let few = (keys.count() as u64) < self.dialect.shape.byte_len() / LINE as u64 / 4;
+        let lanes = if few { None } else { Lanes::new(&self.dialect.shape, threads, keys.count() as u64) };
         match lanes {
             Some(mut lanes) => {
                 lanes.insert(self, keys);
                 lanes.flush(self);
-                self.head.keys - before
             }
             None => self.insert_batch(keys),
         }
+        self.dialect.head.keys - before
     }
 }
 
@@ -176,12 +176,12 @@ impl Lanes {
     }
 
     /// Puts keys into the lanes, and what is in full lanes into the filter.
-    fn insert<K: Keys + ?Sized>(&mut self, filter: &mut NativeFilter, keys: &K) {
+    fn insert<K: Keys<Hasher> + ?Sized>(&mut self, filter: &mut NativeFilter, keys: &K) {
         let mut start = 0;
         while start < keys.count() {
             let left = keys.count() - start;
             let each = left.div_ceil(self.lanes.len()).max(WORTH_A_THREAD);
-            let (shape, hasher, parts) = (filter.shape, &filter.hasher, self.parts);
+            let (shape, hasher, parts) = (filter.dialect.shape, &filter.dialect.hasher, self.parts);
             // The emptiest lanes first: batches for one thread then fill all lanes evenly.
             self.lanes.sort_by_key(|lane| lane.len);
             let mut work = Vec::new();
@@ -208,7 +208,7 @@ impl Lanes {
 
     /// Inserts all that waits.
     fn flush(&mut self, filter: &mut NativeFilter) {
-        let (shape, parts, lanes) = (filter.shape, self.parts, self.lanes.as_mut_slice());
+        let (shape, parts, lanes) = (filter.dialect.shape, self.parts, self.lanes.as_mut_slice());
         let threads = lanes.len().min(parts.count);
         let lines = filter.bits.as_mut().as_chunks_mut().0;
         let todo = Mutex::new(lines.chunks_mut(PART_BYTES / LINE).enumerate());
@@ -226,9 +226,9 @@ impl Lanes {
             let own = work();
             own + others.into_iter().map(|thread| thread.join().expect("no thread panics")).sum::<u64>()
         });
-        filter.head.keys = filter.head.keys.saturating_add(new);
+        filter.dialect.head.keys = filter.dialect.head.keys.saturating_add(new);
         for lane in lanes {
-            filter.insert_batch(&super::Hashes(&lane.overflow));
+            filter.insert_batch(&Hashes(&lane.overflow));
             lane.overflow.clear();
             lane.filled.fill(0);
             lane.len = 0;
@@ -272,7 +272,7 @@ impl Lane {
     }
 
     /// Hashes the keys from number `start` to `end` and puts each into the bucket of its part.
-    fn scatter<K: Keys + ?Sized>(
+    fn scatter<K: Keys<Hasher> + ?Sized>(
         &mut self,
         shape: &Shape,
         hasher: &Hasher,
@@ -285,7 +285,7 @@ impl Lane {
         let mut group = Group::EMPTY;
         for at in (start..end).step_by(GROUP) {
             let len = (end - at).min(GROUP);
-            keys.hash_into(hasher, at, &mut group.fields[..len]);
+            keys.hash_into(hasher, at, &mut group.fields[..len], false);
             shape.locate(&mut group);
             for (&hash, &offset) in group.fields[..len].iter().zip(group.offsets()) {
                 let part = (offset >> parts.bytes_shift) as usize;

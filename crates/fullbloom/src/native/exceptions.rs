@@ -1,11 +1,11 @@
-//! Exceptions: known-good keys that the filter calls present by chance, and what makes it say "no" to them.
+//! Exceptions: known-good keys that are false positives of the filter, and what makes the filter answer "no" to them.
 //!
-//! Stored is only what is needed: something about the false positives among the known-good keys, nothing about the
-//! others. It must never refuse a member, so the members are looked at once more when it is made.
+//! Only what is needed is stored: something about the false positives among the known-good keys, nothing about the others.
+//! It must never refuse a member, so building it reads the members once more.
 //!
-//! A key that the filter calls present is asked of a chain of levels, which are small filters that speak for the two
-//! sides in turn. A level holds every key of its side that came so far; a key that is not in a level is
-//! surely not of that side, and the other side wins:
+//! A key that the bits report present is looked up in a chain of levels. Levels are small filters; they hold keys of the two
+//! sides in turn. A level holds every key of its side that came so far; a key that is not in a level is surely not of that
+//! side, and the other side wins:
 //!
 //! ```text
 //!   filter: maybe ─► level 0, holds the known-good ──no──► present
@@ -20,29 +20,29 @@
 //!                    the last level is a list of hashes: exact, no false positives
 //! ```
 //!
-//! **Why it is exact.** Take a member `m`. At a level of the known-good it may pass or not; if not, it is called present.
+//! **Why it is exact.** Take a member `m`. At a level of the known-good it may pass or not; if not, it is reported present.
 //! If it passes, it is by construction one of the keys that the next level holds, and that level has no false negatives:
-//! it passes that too. So it can leave the chain only at a level of the known-good by "no", or at the end, where the
-//! list holds exactly the keys of one side that came so far: present either way. The same argument with the sides
-//! exchanged shows that a known-good key among the false positives is always called absent. Two keys of different
-//! sides with the same 64-bit hash could not be told apart; that is checked for, with the filter's own hash as a
-//! second opinion, and refused.
+//! `m` passes it too. So it can leave the chain only at a level of the known-good by "no", or at the end, where the list
+//! holds exactly the keys of one side that came so far: present either way. The same argument with the sides exchanged shows
+//! that a known-good key among the false positives is always reported absent.
+//!
+//! All of it works on the filter's own 64-bit hash of a key, so a hash made once is enough for a lookup. A known-good key with
+//! the same hash as a member is a member as far as anybody can see; building reports such keys.
 //!
 //! **Why it is small.** Each level keeps about half of the keys of the other side and costs a bit and a half for each of
 //! its own. A list costs 64 bits for each key. The choice is made by computing both; with few keys the list wins, and then
 //! it is the only level.
 
-use super::hashing::{Hasher, Hashing};
-use super::plan::smallest_one_line;
 use super::shape::Shape;
+use super::sizing::smallest_one_line;
 use crate::error::SizeError;
 use crate::kernel::lines::Line;
-use std::ops::Range;
+use alloc::vec::Vec;
+use core::ops::Range;
 
-/// A correction, made ready to be asked.
-#[derive(Debug)]
+/// The levels and the list, ready for lookups.
+#[derive(Debug, Default)]
 pub(super) struct Exceptions {
-    hasher: Hasher,
     levels: Vec<Level>,
     /// The levels' lines, one level after the other.
     lines: Vec<Line>,
@@ -73,19 +73,8 @@ fn level_hash(hash: u64, level: usize) -> u64 {
 }
 
 impl Exceptions {
-    /// A chain without levels and an empty list: nothing is excepted.
-    pub(super) fn none(hashing: &Hashing) -> Exceptions {
-        let hasher = Hasher::for_exceptions(hashing);
-        Exceptions { hasher, levels: Vec::new(), lines: Vec::new(), list: Vec::new() }
-    }
-
     /// From stored parts: the shape of each level, all their lines, and the list.
-    pub(super) fn from_parts(
-        hashing: &Hashing,
-        shapes: Vec<Shape>,
-        lines: Vec<Line>,
-        list: Vec<u64>,
-    ) -> Exceptions {
+    pub(super) fn from_parts(shapes: Vec<Shape>, lines: Vec<Line>, list: Vec<u64>) -> Exceptions {
         let mut start = 0;
         let levels = shapes
             .into_iter()
@@ -95,21 +84,12 @@ impl Exceptions {
                 Level { shape, lines }
             })
             .collect();
-        Exceptions { levels, lines, list, ..Exceptions::none(hashing) }
+        Exceptions { levels, lines, list }
     }
 
-    /// Says how keys are hashed, once that is known.
-    pub(super) fn set_hashing(&mut self, hashing: &Hashing) {
-        self.hasher = Hasher::for_exceptions(hashing);
-    }
-
-    /// Whether a key that the filter calls present is one of the exceptions.
-    pub(super) fn excepts(&self, key: &[u8]) -> bool {
-        self.excepts_hash(self.hasher.hash(key))
-    }
-
-    /// Known-good keys are the even levels' side; who is not in a level is of the other side.
-    pub(super) fn excepts_hash(&self, hash: u64) -> bool {
+    /// Whether a key that the filter reports present is one of the exceptions. Known-good keys are the even levels' side; a
+    /// key that is not in a level is of the other side.
+    pub(super) fn excepts(&self, hash: u64) -> bool {
         let left_at = self.levels.iter().enumerate().position(|(i, level)| !self.passes(level, i, hash));
         match left_at {
             Some(level) => level % 2 == 1,
@@ -119,10 +99,6 @@ impl Exceptions {
 
     fn passes(&self, level: &Level, number: usize, hash: u64) -> bool {
         level.shape.test(&self.lines[level.lines.clone()], level_hash(hash, number))
-    }
-
-    pub(super) fn hasher(&self) -> &Hasher {
-        &self.hasher
     }
 
     pub(super) fn levels(&self) -> &[Level] {
@@ -179,7 +155,7 @@ impl Exceptions {
             let Some(fpr) = next_level(own.len() as f64, other.len() as f64) else { break };
             self.push_level(&own, fpr)?;
             other.retain(|&hash| self.passes_last(hash));
-            std::mem::swap(&mut own, &mut other);
+            core::mem::swap(&mut own, &mut other);
         }
         self.set_list(own);
         Ok(())

@@ -1,15 +1,17 @@
 //! What a `.bloom` file holds: one of the forms of the native filter.
 
-use super::format::{Decoded, DecodedForm, decode};
-use super::hashing::Hasher;
+use super::format::{Decoded, DecodedForm, Encoder, decode};
+use super::dialect::Native;
 use super::rotating::Generation;
-use super::{GrowingFilter, GuardedFilter, NativeFilter, RemovingFilter, RotatingFilter, Secret};
+use super::{GrowingFilter, NativeFilter, RemovingFilter, RotatingFilter, Secret};
 use crate::bits::Owned;
-use crate::error::{DecodeError, FileError};
-use crate::file;
-use std::io::{self, Write};
-use std::ops::Range;
-use std::path::Path;
+use crate::error::{DecodeError, SizeError};
+use crate::filter::{Check, Filter};
+use crate::wire::{Output, Stop};
+use alloc::vec::Vec;
+use core::ops::Range;
+#[cfg(feature = "std")]
+use {crate::error::FileError, crate::file, std::path::Path};
 
 /// A filter out of a file, whose form shows when it is read.
 ///
@@ -27,7 +29,7 @@ use std::path::Path;
 #[non_exhaustive]
 pub enum StoredFilter<S = Owned> {
     /// A plain filter, with exceptions or without.
-    Plain(GuardedFilter<S>),
+    Plain(NativeFilter<S>),
     /// A chain that grows.
     Growing(GrowingFilter<S>),
     /// A filter with counters.
@@ -45,6 +47,16 @@ impl<'a> StoredFilter<&'a [u8]> {
 }
 
 impl StoredFilter {
+    /// Puts a text of the owner's on the filter; it is kept in the file. At most 65,535 bytes are kept.
+    pub fn set_label(&mut self, label: &str) {
+        match self {
+            StoredFilter::Plain(filter) => filter.set_label(label),
+            StoredFilter::Growing(filter) => filter.set_label(label),
+            StoredFilter::Removing(filter) => filter.set_label(label),
+            StoredFilter::Rotating(filter) => filter.set_label(label),
+        }
+    }
+
     /// Reads a `.bloom` file, checks all of it, and copies it.
     pub fn decode(file: &[u8]) -> Result<Self, DecodeError> {
         let memory = |_| DecodeError::Memory { bytes: file.len() as u64 };
@@ -53,7 +65,7 @@ impl StoredFilter {
         Self::decode_owned(copy)
     }
 
-    fn decode_owned(file: Owned) -> Result<Self, DecodeError> {
+    pub(crate) fn decode_owned(file: Owned) -> Result<Self, DecodeError> {
         let decoded = decode(file.as_ref())?;
         decoded.verify(file.as_ref())?;
         let counters = match &decoded.form {
@@ -68,6 +80,7 @@ impl StoredFilter {
     }
 
     /// Reads a filter's file and checks all of it; the file may change or go afterwards.
+    #[cfg(feature = "std")]
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let bytes = file::read(path.as_ref())?;
         Self::decode_owned(bytes).map_err(|e| FileError::decode(path.as_ref(), e))
@@ -76,8 +89,7 @@ impl StoredFilter {
 
 impl<S> NativeFilter<S> {
     fn map<T>(self, bits: impl FnOnce(S) -> T) -> NativeFilter<T> {
-        let NativeFilter { shape, hasher, head, bits: old } = self;
-        NativeFilter { shape, hasher, head, bits: bits(old) }
+        Filter { dialect: self.dialect, bits: bits(self.bits) }
     }
 }
 
@@ -85,6 +97,54 @@ impl<S> GrowingFilter<S> {
     fn map<T>(self, mut bits: impl FnMut(S) -> T) -> GrowingFilter<T> {
         let links = self.links.into_iter().map(|link| link.map(&mut bits)).collect();
         GrowingFilter { links, growth: self.growth, locked: self.locked }
+    }
+}
+
+impl<S: AsRef<[u8]>> StoredFilter<S> {
+    /// Reads the front of a `.bloom` file, and the rest as `check` says; `bits` makes the storage of each range of the file.
+    pub(crate) fn read(
+        file: &[u8],
+        check: Check,
+        bits: impl FnMut(Range<usize>) -> S,
+    ) -> Result<Self, DecodeError> {
+        let decoded = decode(file)?;
+        if check == Check::All {
+            decoded.verify(file)?;
+        }
+        Ok(Self::assemble(decoded, file, bits))
+    }
+
+    /// A copy that owns its bits.
+    pub fn try_clone(&self) -> Result<StoredFilter, SizeError> {
+        let copied = |bytes: &S| {
+            let mut copy = Owned::zeroed(bytes.as_ref().len() as u64)?;
+            copy.as_mut().copy_from_slice(bytes.as_ref());
+            Ok(copy)
+        };
+        let growing = |filter: &GrowingFilter<S>| {
+            let links = filter.links.iter().map(NativeFilter::try_clone).collect::<Result<_, _>>()?;
+            Ok(GrowingFilter { links, growth: filter.growth, locked: filter.locked })
+        };
+        Ok(match self {
+            StoredFilter::Plain(filter) => StoredFilter::Plain(filter.try_clone()?),
+            StoredFilter::Growing(filter) => StoredFilter::Growing(growing(filter)?),
+            StoredFilter::Removing(filter) => StoredFilter::Removing(RemovingFilter {
+                filter: filter.filter.try_clone()?,
+                counters: copied(&filter.counters)?,
+                locked: filter.locked,
+            }),
+            StoredFilter::Rotating(filter) => {
+                let generation = |one: &Generation<S>| {
+                    Ok(Generation { opened: one.opened, filter: growing(&one.filter)? })
+                };
+                StoredFilter::Rotating(RotatingFilter {
+                    rotation: filter.rotation,
+                    growth: filter.growth,
+                    clock: filter.clock,
+                    generations: filter.generations.iter().map(generation).collect::<Result<_, SizeError>>()?,
+                })
+            }
+        })
     }
 }
 
@@ -96,11 +156,9 @@ impl<S> StoredFilter<S> {
         mut bits: impl FnMut(Range<usize>) -> S,
     ) -> StoredFilter<S> {
         let Decoded { parts, form, exceptions, locked, .. } = decoded;
-        let exceptions = exceptions.map(|stored| stored.read(file, &parts[0].head.hashing));
-        let mut parts = parts.into_iter().map(|part| NativeFilter {
-            shape: part.shape,
-            hasher: Hasher::new(&part.head.hashing),
-            head: part.head,
+        let exceptions = exceptions.map(|stored| stored.read(file));
+        let mut parts = parts.into_iter().map(|part| Filter {
+            dialect: Native::from_parts(part.shape, part.head),
             bits: bits(part.bits),
         });
         match form {
@@ -111,7 +169,7 @@ impl<S> StoredFilter<S> {
                 let fpr = growth.fpr / (f64::from(stored.rotation.generations) + 1.0);
                 let generation = |(opened, links)| {
                     let links: Vec<_> = parts.by_ref().take(links).collect();
-                    let growth = super::growing::Growth { fpr, first: links[0].head.expected_keys.max(1) };
+                    let growth = super::growing::Growth { fpr, first: links[0].dialect.head.expected_keys.max(1) };
                     Generation { opened, filter: GrowingFilter { links, growth, locked } }
                 };
                 let generations = stored.generations.into_iter().map(generation).collect();
@@ -124,18 +182,16 @@ impl<S> StoredFilter<S> {
                 StoredFilter::Removing(RemovingFilter { filter, counters: bits(counters), locked })
             }
             DecodedForm::Plain => {
-                let filter = parts.next().expect("every file has a filter");
-                StoredFilter::Plain(GuardedFilter { filter, exceptions, locked })
+                let Filter { dialect, bits } = parts.next().expect("every file has a filter");
+                StoredFilter::Plain(Filter { dialect: dialect.closed(exceptions, locked), bits })
             }
         }
     }
 
     /// The same filter over other memory.
-    fn map<T>(self, mut bits: impl FnMut(S) -> T) -> StoredFilter<T> {
+    pub(crate) fn map<T>(self, mut bits: impl FnMut(S) -> T) -> StoredFilter<T> {
         match self {
-            StoredFilter::Plain(GuardedFilter { filter, exceptions, locked }) => {
-                StoredFilter::Plain(GuardedFilter { filter: filter.map(bits), exceptions, locked })
-            }
+            StoredFilter::Plain(filter) => StoredFilter::Plain(filter.map(bits)),
             StoredFilter::Growing(filter) => StoredFilter::Growing(filter.map(bits)),
             StoredFilter::Removing(RemovingFilter { filter, counters, locked }) => {
                 let filter = filter.map(&mut bits);
@@ -161,7 +217,7 @@ impl<S> StoredFilter<S> {
     }
 
     /// The plain filter; refused if it is of another form.
-    pub fn into_plain(self) -> Result<GuardedFilter<S>, DecodeError> {
+    pub fn into_plain(self) -> Result<NativeFilter<S>, DecodeError> {
         match self {
             StoredFilter::Plain(filter) => Ok(filter),
             other => Err(DecodeError::Form { found: other.form(), wanted: "plain" }),
@@ -181,32 +237,51 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
     }
 
     /// Gives a keyed filter its secret, after which it answers; refused when it is another filter's.
-    pub fn unlock(self, secret: &Secret) -> Result<Self, DecodeError> {
-        Ok(match self {
-            StoredFilter::Plain(filter) => StoredFilter::Plain(filter.unlock(secret)?),
-            StoredFilter::Growing(filter) => StoredFilter::Growing(filter.unlock(secret)?),
-            StoredFilter::Removing(filter) => StoredFilter::Removing(filter.unlock(secret)?),
-            StoredFilter::Rotating(filter) => StoredFilter::Rotating(filter.unlock(secret)?),
-        })
+    pub fn unlock(mut self, secret: &Secret) -> Result<Self, DecodeError> {
+        self.unlock_in_place(secret)?;
+        Ok(self)
     }
 
-    /// One of its filters, which tells what all share: the hash and the label.
+    pub(crate) fn unlock_in_place(&mut self, secret: &Secret) -> Result<(), DecodeError> {
+        match self {
+            StoredFilter::Plain(filter) => filter.dialect.unlock(secret),
+            StoredFilter::Growing(filter) => filter.unlock_in_place(secret),
+            StoredFilter::Removing(filter) => filter.unlock_in_place(secret),
+            StoredFilter::Rotating(filter) => filter.unlock_in_place(secret),
+        }
+    }
+
+    /// One of its filters, for what all share: the hash and the label.
     pub fn first(&self) -> &NativeFilter<S> {
         match self {
-            StoredFilter::Plain(filter) => filter.filter(),
+            StoredFilter::Plain(filter) => filter,
             StoredFilter::Growing(filter) => &filter.links[0],
             StoredFilter::Removing(filter) => filter.filter(),
             StoredFilter::Rotating(filter) => &filter.generations[0].filter.links[0],
         }
     }
 
-    /// Writes the file's bytes.
-    pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub(crate) fn encode_to(&self, out: &mut dyn Output) -> Result<(), Stop> {
+        self.encoder().write_to(out)
+    }
+
+    /// Length of the file in bytes.
+    pub fn encoded_len(&self) -> u64 {
+        self.encoder().encoded_len()
+    }
+
+    fn encoder(&self) -> Encoder<'_> {
         match self {
-            StoredFilter::Plain(filter) => filter.write_to(out),
-            StoredFilter::Growing(filter) => filter.write_to(out),
-            StoredFilter::Removing(filter) => filter.write_to(out),
-            StoredFilter::Rotating(filter) => filter.write_to(out),
+            StoredFilter::Plain(filter) => filter.dialect.encoder(filter.bits.as_ref()),
+            StoredFilter::Growing(filter) => Encoder::growing(filter),
+            StoredFilter::Removing(filter) => Encoder::removing(filter),
+            StoredFilter::Rotating(filter) => Encoder::rotating(filter),
         }
+    }
+
+    /// Writes the file's bytes.
+    #[cfg(feature = "std")]
+    pub fn write_to(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+        crate::wire::write_with(out, |out| self.encode_to(out))
     }
 }

@@ -12,12 +12,12 @@
 //! more than one filter would, not 26. A full link takes no more keys, to the key: no batch overruns it, and the chain is the
 //! same however the keys are cut into batches.
 
-use super::hashing::Hashing;
-use super::keys::{Hashes, Keys};
-use super::plan::Plan;
+use super::hashing::{Hasher, Hashing};
+use super::sizing::Sizing;
 use super::{NativeFilter, Secret};
 use crate::bits::Owned;
 use crate::error::{DecodeError, MergeError, SizeError};
+use crate::keys::{Hashes, Keys};
 use crate::sizing::{Request, Target};
 
 /// Keys worked on at once.
@@ -34,13 +34,13 @@ pub(super) const MAX_LINKS: usize = 65_536;
 ///
 /// For keys whose number is not known before they come. It costs: a key is asked of every link, and the memory is that of
 /// a filter at a lower rate. Where the number can be known, or a bound of it, a [`NativeFilter`] of that size, folded at the
-/// end ([`NativeFilter::folded_to`]), is faster and smaller.
+/// end ([`folded_to`](crate::Filter::folded_to)), is faster and smaller.
 ///
 /// One thread inserts at a time: what is new depends on all links, so there is no form that takes keys through `&self`. For
 /// many threads there is [`SharedFilter`](super::SharedFilter), which has a fixed size.
 ///
 /// ```
-/// use fullbloom::native::{Column, GrowingFilter};
+/// use fullbloom::{keys::Column, native::GrowingFilter};
 ///
 /// let mut filter = GrowingFilter::with_fpr(1_000, 0.001)?; // a thousand keys to begin with
 /// let keys: Vec<u64> = (0..100_000).collect();
@@ -81,7 +81,7 @@ impl Growth {
         let last = links.last().map_or(0, NativeFilter::expected_keys);
         let expected_keys = last.saturating_mul(2).max(self.first);
         let i = links.len() as f64;
-        let plan = |fpr| Plan::new(&Request { expected_keys, target: Target::Fpr(fpr) });
+        let plan = |fpr| Sizing::new(&Request { expected_keys, target: Target::Fpr(fpr) });
         let planned = plan(self.fpr / ((i + 1.0) * (i + 2.0))).or_else(|refused| match refused {
             // Hashes of 64 bits collide: with very many keys at a very low rate a link's own share may be out of reach, but
             // what the others have left is not.
@@ -91,7 +91,7 @@ impl Growth {
             }
             _ => Err(refused),
         });
-        NativeFilter::from_plan(&planned?, hashing.clone())
+        NativeFilter::with_sizing(&planned?, hashing.clone())
     }
 }
 
@@ -133,7 +133,7 @@ impl GrowingFilter {
     ///
     /// # Errors
     /// When the memory for a further link cannot be had; some of the keys are then in.
-    pub fn insert_batch<K: Keys + ?Sized>(&mut self, keys: &K) -> Result<u64, SizeError> {
+    pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<u64, SizeError> {
         let mut new = [false; CHUNK];
         self.insert_chunks(keys, |filter, _, hashes| {
             filter.insert_until(hashes, &mut new[..hashes.len()], u64::MAX).map(|(_, count)| count)
@@ -147,7 +147,7 @@ impl GrowingFilter {
     ///
     /// # Panics
     /// If `new` is not as long as there are keys.
-    pub fn insert_batch_new<K: Keys + ?Sized>(
+    pub fn insert_batch_new<K: Keys<Hasher> + ?Sized>(
         &mut self,
         keys: &K,
         new: &mut [bool],
@@ -159,17 +159,17 @@ impl GrowingFilter {
         })
     }
 
-    fn insert_chunks<K: Keys + ?Sized>(
+    fn insert_chunks<K: Keys<Hasher> + ?Sized>(
         &mut self,
         keys: &K,
         mut insert: impl FnMut(&mut Self, usize, &[u64]) -> Result<u64, SizeError>,
     ) -> Result<u64, SizeError> {
-        let hasher = self.links[0].hasher.clone();
+        let hasher = self.links[0].dialect.hasher.clone();
         let mut hashes = [0; CHUNK];
         let mut count = 0;
         for start in (0..keys.count()).step_by(CHUNK) {
             let hashes = &mut hashes[..CHUNK.min(keys.count() - start)];
-            keys.hash_into(&hasher, start, hashes);
+            keys.hash_into(&hasher, start, hashes, false);
             count += insert(self, start, hashes)?;
         }
         Ok(count)
@@ -241,13 +241,13 @@ impl GrowingFilter {
                 why: "one is locked: its secret is not known",
             });
         }
-        self.links[0].same_hash(&other.links[0])?;
+        self.links[0].dialect.same_hash(&other.links[0].dialect)?;
         if self.links.len() + other.links.len() > MAX_LINKS {
             let why = "together they have more than 65,536 links";
             return Err(MergeError::Unsupported { dialect: "native", why });
         }
         let is_estimate = self.keys() > 0 && other.keys() > 0;
-        let theirs: Result<Vec<_>, _> = other.links.iter().map(NativeFilter::to_owned).collect();
+        let theirs: Result<Vec<_>, _> = other.links.iter().map(NativeFilter::try_clone).collect();
         let theirs = theirs.map_err(|e| match e {
             SizeError::Memory { bytes } => DecodeError::Memory { bytes },
             other => DecodeError::Geometry(other),
@@ -258,7 +258,7 @@ impl GrowingFilter {
         // under the sum of both. The largest must be the last, for the next shall be larger.
         self.links.sort_by_key(NativeFilter::expected_keys);
         for link in &mut self.links {
-            link.head.estimated |= is_estimate;
+            link.dialect.head.estimated |= is_estimate;
             link.set_label("");
         }
         self.growth.fpr = (self.growth.fpr + other.growth.fpr).min(1.0 - f64::EPSILON);
@@ -280,7 +280,7 @@ impl GrowingFilter {
         self.links[0].set_label(label);
     }
 
-    /// Whether the secret of a keyed filter goes into its file; see [`NativeFilter::store_secret`].
+    /// Whether the secret of a keyed filter goes into its file; see [`Filter::store_secret`](crate::Filter::store_secret).
     pub fn store_secret(&mut self, store: bool) {
         self.links[0].store_secret(store);
     }
@@ -299,7 +299,9 @@ impl NativeFilter {
                 continue;
             }
             let len = room.min((hashes.len() - done) as u64) as usize;
-            count += self.insert_batch_new(&Hashes(&hashes[done..][..len]), &mut new[done..][..len]);
+            let before = self.keys();
+            self.insert_batch_new(&Hashes(&hashes[done..][..len]), &mut new[done..][..len]);
+            count += self.keys() - before;
             done += len;
         }
         (done, count)
@@ -328,12 +330,12 @@ impl<S: AsRef<[u8]>> GrowingFilter<S> {
     ///
     /// # Panics
     /// If `answers` is not as long as there are keys.
-    pub fn may_contain_batch<K: Keys + ?Sized>(&self, keys: &K, answers: &mut [bool]) {
+    pub fn may_contain_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K, answers: &mut [bool]) {
         assert_eq!(keys.count(), answers.len(), "one answer for each key");
         let mut hashes = [0; CHUNK];
         for (i, answers) in answers.chunks_mut(CHUNK).enumerate() {
             let hashes = &mut hashes[..answers.len()];
-            keys.hash_into(&self.links[0].hasher, i * CHUNK, hashes);
+            keys.hash_into(&self.links[0].dialect.hasher, i * CHUNK, hashes, false);
             let mut left = Left::all(hashes);
             self.drop_known(&mut left);
             answers.fill(true);
@@ -342,7 +344,7 @@ impl<S: AsRef<[u8]>> GrowingFilter<S> {
     }
 
     /// How many of these keys may be present.
-    pub fn count_batch<K: Keys + ?Sized>(&self, keys: &K) -> u64 {
+    pub fn count_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K) -> u64 {
         let mut answers = vec![false; keys.count()];
         self.may_contain_batch(keys, &mut answers);
         answers.iter().filter(|answer| **answer).count() as u64
@@ -403,8 +405,12 @@ impl<S: AsRef<[u8]>> GrowingFilter<S> {
 
     /// Gives a keyed filter its secret, after which it answers; refused when it is another filter's.
     pub fn unlock(mut self, secret: &Secret) -> Result<Self, DecodeError> {
-        super::stored::unlock(&mut self.locked, self.links.iter_mut(), secret)?;
+        self.unlock_in_place(secret)?;
         Ok(self)
+    }
+
+    pub(super) fn unlock_in_place(&mut self, secret: &Secret) -> Result<(), DecodeError> {
+        super::stored::unlock(&mut self.locked, self.links.iter_mut().map(|link| &mut link.dialect), secret)
     }
 }
 
@@ -433,7 +439,7 @@ impl Left {
     fn drop_known<S: AsRef<[u8]>>(&mut self, filter: &NativeFilter<S>) {
         let mut known = [false; CHUNK];
         let known = &mut known[..self.len];
-        filter.may_contain_batch(&Hashes(&self.hashes[..self.len]), known);
+        filter.may_contain_batch(&Hashes(&self.hashes[..self.len]), &mut *known);
         let mut kept = 0;
         for (i, known) in known.iter().enumerate() {
             // Written in any case: which are known is anybody's guess, the CPU's too.

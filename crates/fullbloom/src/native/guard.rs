@@ -1,106 +1,94 @@
-//! A filter with its exceptions: built in two passes, asked, and as found in a file.
+//! Building the exceptions of a filter, in two passes.
 
 use super::NativeFilter;
 use super::exceptions::{Exceptions, next_level};
-use super::keys::ByteKeys;
-use super::pipeline::Answers;
+use super::hashing::Hasher;
 use crate::bits::Owned;
 use crate::error::SizeError;
-use std::fmt;
+use crate::filter::Filter;
+use crate::kernel::pipeline::Answers;
+use crate::keys::{Hashes, Keys};
+use alloc::vec::Vec;
+use core::fmt;
 
-/// A native filter that answers "no" to known-good keys, and takes no more keys of its own.
-///
-/// This is also what a file is read as: with exceptions or, as most, without.
-///
-/// ```
-/// use fullbloom::native::NativeFilter;
-///
-/// let members: Vec<String> = (0..1000).map(|i| format!("bad-{i}")).collect();
-/// let good: Vec<String> = (0..100_000).map(|i| format!("good-{i}")).collect();
-/// let mut filter = NativeFilter::with_fpr(1000, 0.01)?;
-/// filter.insert_batch(members.as_slice());
-/// assert!(good.iter().any(|key| filter.may_contain(key.as_bytes()))); // about a thousand of them
-///
-/// let guarded = filter.guard(good.as_slice(), members.as_slice())?;
-/// assert!(good.iter().all(|key| !guarded.may_contain(key.as_bytes())));
-/// assert!(members.iter().all(|key| guarded.may_contain(key.as_bytes())));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Debug)]
-pub struct GuardedFilter<S = Owned> {
-    pub(super) filter: NativeFilter<S>,
-    pub(super) exceptions: Option<Exceptions>,
-    /// Keyed, and the secret is not known: the check value of the right one.
-    pub(super) locked: Option<u64>,
-}
+/// Keys worked on at once.
+const CHUNK: usize = 1024;
 
-impl<S: AsRef<[u8]>> GuardedFilter<S> {
-    /// Whether the key may be present; never for the known-good keys. A locked filter says "maybe" to all.
-    #[inline]
-    pub fn may_contain(&self, key: &[u8]) -> bool {
-        if self.locked.is_some() {
-            return true;
-        }
-        self.filter.may_contain(key) && !self.exceptions.as_ref().is_some_and(|e| e.excepts(key))
-    }
-
-    /// Answers many keys.
+impl<S: AsRef<[u8]>> NativeFilter<S> {
+    /// The filter with exceptions: `good` keys are answered "no" unless they are members. `members` must be all keys that
+    /// are in the filter. The filter takes no more keys afterwards.
     ///
-    /// # Panics
-    /// If `answers` is not as long as there are keys.
-    pub fn may_contain_batch<K: ByteKeys + ?Sized>(&self, keys: &K, answers: &mut [bool]) {
-        assert_eq!(keys.count(), answers.len(), "one answer for each key");
-        if self.locked.is_some() {
-            answers.fill(true);
-            return;
-        }
-        self.filter.may_contain_batch(keys, answers);
-        if let Some(exceptions) = &self.exceptions {
-            for (i, answer) in answers.iter_mut().enumerate().filter(|(_, answer)| **answer) {
-                let mut hash = [0];
-                keys.hash_into(exceptions.hasher(), i, &mut hash);
-                *answer = !exceptions.excepts_hash(hash[0]);
-            }
-        }
+    /// For keys that do not fit into memory there is [`except`](Self::except).
+    ///
+    /// ```
+    /// use fullbloom::NativeFilter;
+    ///
+    /// let members: Vec<String> = (0..1000).map(|i| format!("bad-{i}")).collect();
+    /// let good: Vec<String> = (0..100_000).map(|i| format!("good-{i}")).collect();
+    /// let mut filter = NativeFilter::with_fpr(1000, 0.01)?;
+    /// filter.insert_batch(&members);
+    /// assert!(good.iter().any(|key| filter.may_contain(key.as_bytes()))); // about a thousand of them
+    ///
+    /// let filter = filter.with_exceptions(&good, &members)?;
+    /// assert!(good.iter().all(|key| !filter.may_contain(key.as_bytes())));
+    /// assert!(members.iter().all(|key| filter.may_contain(key.as_bytes())));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn with_exceptions<G, M>(self, good: &G, members: &M) -> Result<Self, ExceptError>
+    where
+        G: Keys<Hasher> + ?Sized,
+        M: Keys<Hasher> + ?Sized,
+    {
+        let mut first = self.except()?;
+        first.add(good)?;
+        let mut second = first.members()?;
+        second.add(members)?;
+        second.finish()
     }
 
-    /// The filter without its exceptions, to be looked at.
-    pub fn filter(&self) -> &NativeFilter<S> {
-        &self.filter
-    }
-
-    /// Whether it is keyed and its secret is not known; see [`unlock`](Self::unlock).
-    pub fn is_locked(&self) -> bool {
-        self.locked.is_some()
+    /// Begins to build exceptions, in two passes: the known-good keys, then all members once more.
+    ///
+    /// # Errors
+    /// If the filter has exceptions already, or is locked.
+    pub fn except(self) -> Result<GoodKeys<S>, ExceptError> {
+        if !self.takes_keys() {
+            return Err(ExceptError::Closed);
+        }
+        Ok(GoodKeys { filter: self, found: Vec::new() })
     }
 
     /// What the exceptions are made of; `None` when there are none.
     pub fn exceptions(&self) -> Option<ExceptionFacts> {
-        self.exceptions.as_ref().map(|exceptions| ExceptionFacts {
+        self.dialect.exceptions.as_ref().map(|exceptions| ExceptionFacts {
             levels: exceptions.levels().len(),
             listed: exceptions.list().len() as u64,
             bytes: exceptions.byte_len(),
         })
     }
 
-    /// The filter, which takes keys again; the whole back if it has exceptions, which could not be kept, or is locked.
-    pub fn into_filter(self) -> Result<NativeFilter<S>, Box<GuardedFilter<S>>> {
-        if self.exceptions.is_some() || self.locked.is_some() {
-            return Err(Box::new(self));
+    /// Calls `each` with the hashes of up to 1,024 keys at a time, and a bit for each that says whether the filter's bits
+    /// report it present.
+    fn for_each_chunk<K: Keys<Hasher> + ?Sized>(
+        &self,
+        keys: &K,
+        mut each: impl FnMut(&[u64], &[u64; CHUNK / 64]) -> Result<(), ExceptError>,
+    ) -> Result<(), ExceptError> {
+        let mut hashes = [0; CHUNK];
+        for start in (0..keys.count()).step_by(CHUNK) {
+            let hashes = &mut hashes[..CHUNK.min(keys.count() - start)];
+            keys.hash_into(&self.dialect.hasher, start, hashes, false);
+            let mut found = [0; CHUNK / 64];
+            let answers = Answers::Bits(&mut found[..hashes.len().div_ceil(64)]);
+            super::pipeline::test(&self.dialect, self.bits.as_ref(), &Hashes(hashes), answers);
+            each(hashes, &found)?;
         }
-        Ok(self.filter)
-    }
-}
-
-impl<S> From<NativeFilter<S>> for GuardedFilter<S> {
-    /// The filter without exceptions.
-    fn from(filter: NativeFilter<S>) -> Self {
-        GuardedFilter { filter, exceptions: None, locked: None }
+        Ok(())
     }
 }
 
 /// What the exceptions of a filter are made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ExceptionFacts {
     /// Small filters in the chain.
     pub levels: usize,
@@ -110,95 +98,57 @@ pub struct ExceptionFacts {
     pub bytes: u64,
 }
 
-/// First pass: takes the known-good keys, remembers those that the filter calls present.
+/// First pass: takes the known-good keys and remembers those that the filter reports present.
 #[derive(Debug)]
 pub struct GoodKeys<S = Owned> {
     filter: NativeFilter<S>,
-    exceptions: Exceptions,
-    found: Vec<Candidate>,
+    found: Vec<u64>,
 }
-
-/// A false positive among the known-good keys: its hash for the exceptions, and the filter's.
-type Candidate = (u64, u64);
 
 /// Second pass: takes every member again, so that none is refused.
 #[derive(Debug)]
 pub struct Members<S = Owned> {
     filter: NativeFilter<S>,
     exceptions: Exceptions,
-    /// Sorted. A candidate that turns out to be a member is marked.
-    candidates: Vec<(Candidate, bool)>,
+    /// The false positives among the known-good keys, sorted. One that turns out to be a member is marked.
+    candidates: Vec<(u64, bool)>,
     /// Whether the candidates' own filter is the first level, or only here to make the pass fast.
     keep_level: bool,
     passed: Vec<u64>,
-    collisions: u64,
     strangers: u64,
-}
-
-impl<S: AsRef<[u8]>> NativeFilter<S> {
-    /// The filter with exceptions: `good` keys are answered "no" unless they are members. `members` must be all keys
-    /// that are in the filter.
-    ///
-    /// For keys that do not fit into memory there is [`exceptions`](Self::exceptions).
-    pub fn guard<G, M>(self, good: &G, members: &M) -> Result<GuardedFilter<S>, GuardError>
-    where
-        G: ByteKeys + ?Sized,
-        M: ByteKeys + ?Sized,
-    {
-        let mut first = self.exceptions();
-        first.add(good)?;
-        let mut second = first.members()?;
-        second.add(members)?;
-        second.finish()
-    }
-
-    /// Begins to make exceptions, in two passes: the known-good keys, then all members once more.
-    pub fn exceptions(self) -> GoodKeys<S> {
-        GoodKeys { exceptions: Exceptions::none(self.hashing()), filter: self, found: Vec::new() }
-    }
 }
 
 impl<S: AsRef<[u8]>> GoodKeys<S> {
     /// Takes known-good keys, any number of times. Memory is used for the false positives among them.
-    pub fn add<K: ByteKeys + ?Sized>(&mut self, keys: &K) -> Result<(), GuardError> {
-        let GoodKeys { filter, exceptions, found } = self;
-        let mut full = false;
-        let mut hashes = [[0; 64]; 2];
-        filter.shape.test_batch(filter.lines(), keys, &filter.hasher, |start, group: Answers| {
-            if group.bits == 0 || full {
-                return;
-            }
-            let [first, second] = &mut hashes;
-            keys.hash_into(exceptions.hasher(), start, &mut first[..group.len]);
-            keys.hash_into(&filter.hasher, start, &mut second[..group.len]);
-            full |= found.try_reserve(group.len).is_err();
-            if !full {
-                found.extend(group.ones().map(|i| (first[i], second[i])));
-            }
-        });
-        if full { Err(out_of_memory::<Candidate>(self.found.len())) } else { Ok(()) }
+    pub fn add<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<(), ExceptError> {
+        let GoodKeys { filter, found } = self;
+        filter.for_each_chunk(keys, |hashes, present| {
+            reserve(found, present.iter().map(|word| word.count_ones() as usize).sum())?;
+            let is_present = |(i, _): &(usize, &u64)| present[i / 64] >> (i % 64) & 1 == 1;
+            found.extend(hashes.iter().enumerate().filter(is_present).map(|(_, hash)| *hash));
+            Ok(())
+        })
     }
 
-    /// How many of the keys so far the filter called present.
+    /// How many of the keys so far the filter reported present.
     pub fn false_positives(&self) -> usize {
         self.found.len()
     }
 
-    /// Goes over to the second pass.
-    pub fn members(mut self) -> Result<Members<S>, GuardError> {
+    /// Goes on to the second pass.
+    pub fn members(mut self) -> Result<Members<S>, ExceptError> {
         self.found.sort_unstable();
         self.found.dedup();
-        let hashes: Vec<u64> = self.found.iter().map(|&(hash, _)| hash).collect();
-        let next = next_level(hashes.len() as f64, self.filter.keys().max(1) as f64);
-        // Without a first level to keep, one that passes few members still saves most of the look-ups.
-        self.exceptions.push_level(&hashes, next.unwrap_or(1e-4))?;
+        let next = next_level(self.found.len() as f64, self.filter.keys().max(1) as f64);
+        // Without a first level to keep, one that passes few members still saves most of the lookups.
+        let mut exceptions = Exceptions::default();
+        exceptions.push_level(&self.found, next.unwrap_or(1e-4))?;
         Ok(Members {
             filter: self.filter,
-            exceptions: self.exceptions,
+            exceptions,
             candidates: self.found.into_iter().map(|candidate| (candidate, false)).collect(),
             keep_level: next.is_some(),
             passed: Vec::new(),
-            collisions: 0,
             strangers: 0,
         })
     }
@@ -206,96 +156,81 @@ impl<S: AsRef<[u8]>> GoodKeys<S> {
 
 impl<S: AsRef<[u8]>> Members<S> {
     /// Takes members, any number of times, in any order.
-    pub fn add<K: ByteKeys + ?Sized>(&mut self, keys: &K) -> Result<(), GuardError> {
-        let Members { filter, exceptions, candidates, passed, collisions, strangers, .. } = self;
-        let mut full = false;
-        let mut hashes = [0; 64];
-        filter.shape.test_batch(filter.lines(), keys, &filter.hasher, |start, group: Answers| {
-            *strangers += group.len as u64 - u64::from(group.bits.count_ones());
-            keys.hash_into(exceptions.hasher(), start, &mut hashes[..group.len]);
-            for (i, &hash) in hashes[..group.len].iter().enumerate() {
-                if !exceptions.passes_last(hash) {
-                    continue;
-                }
-                full |= passed.try_reserve(1).is_err();
-                if full {
-                    return;
-                }
+    pub fn add<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<(), ExceptError> {
+        let Members { filter, exceptions, candidates, passed, strangers, .. } = self;
+        filter.for_each_chunk(keys, |hashes, present| {
+            let found: u64 = present.iter().map(|word| u64::from(word.count_ones())).sum();
+            *strangers += hashes.len() as u64 - found;
+            for &hash in hashes.iter().filter(|hash| exceptions.passes_last(**hash)) {
+                reserve(passed, 1)?;
                 passed.push(hash);
-                let mut own = [0];
-                keys.hash_into(&filter.hasher, start + i, &mut own);
-                let first = candidates.partition_point(|((known, _), _)| *known < hash);
-                for ((_, theirs), member) in
-                    candidates[first..].iter_mut().take_while(|((known, _), _)| *known == hash)
-                {
-                    if *theirs == own[0] {
-                        *member = true;
-                    } else {
-                        *collisions += 1;
-                    }
+                if let Ok(i) = candidates.binary_search_by_key(&hash, |(candidate, _)| *candidate) {
+                    candidates[i].1 = true;
                 }
             }
-        });
-        if full { Err(out_of_memory::<u64>(self.passed.len())) } else { Ok(()) }
+            Ok(())
+        })
+    }
+
+    /// How many known-good keys turned out to be members so far. They stay members: the filter reports them present.
+    pub fn good_members(&self) -> u64 {
+        self.candidates.iter().filter(|(_, member)| *member).count() as u64
     }
 
     /// The filter with its exceptions.
-    pub fn finish(mut self) -> Result<GuardedFilter<S>, GuardError> {
+    pub fn finish(self) -> Result<NativeFilter<S>, ExceptError> {
         if self.strangers > 0 {
-            return Err(GuardError::NotMembers { count: self.strangers });
+            return Err(ExceptError::NotMembers { count: self.strangers });
         }
-        if self.collisions > 0 {
-            return Err(GuardError::Collision);
-        }
-        let good = self.candidates.iter().filter(|(_, member)| !member).map(|&((hash, _), _)| hash).collect();
+        let good = self.candidates.iter().filter(|(_, member)| !member).map(|(hash, _)| *hash).collect();
         let mut exceptions = self.exceptions;
         if self.keep_level {
-            exceptions.finish(std::mem::take(&mut self.passed), good)?;
+            exceptions.finish(self.passed, good)?;
         } else {
-            exceptions = Exceptions::none(self.filter.hashing());
+            exceptions = Exceptions::default();
             exceptions.set_list(good);
         }
-        Ok(GuardedFilter { filter: self.filter, exceptions: Some(exceptions), locked: None })
+        let Filter { dialect, bits } = self.filter;
+        Ok(Filter { dialect: dialect.closed(Some(exceptions), None), bits })
     }
 }
 
-fn out_of_memory<T>(count: usize) -> GuardError {
-    GuardError::Size(SizeError::Memory { bytes: (count * size_of::<T>()) as u64 * 2 })
+fn reserve(hashes: &mut Vec<u64>, more: usize) -> Result<(), ExceptError> {
+    let bytes = (hashes.len() + more) as u64 * 16;
+    hashes.try_reserve(more).map_err(|_| ExceptError::Size(SizeError::Memory { bytes }))
 }
 
-/// Exceptions cannot be made.
+/// Exceptions cannot be built.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum GuardError {
+pub enum ExceptError {
     /// Keys that were given as members are not in the filter.
     NotMembers {
         /// How many.
         count: u64,
     },
-    /// A member and a known-good key have the same hash: with another seed they will not.
-    Collision,
-    /// The memory could not be had.
+    /// The filter has exceptions already, or it is locked.
+    Closed,
+    /// There is not enough memory.
     Size(SizeError),
 }
 
-impl From<SizeError> for GuardError {
+impl From<SizeError> for ExceptError {
     fn from(error: SizeError) -> Self {
-        GuardError::Size(error)
+        ExceptError::Size(error)
     }
 }
 
-impl fmt::Display for GuardError {
+impl fmt::Display for ExceptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            GuardError::NotMembers { count } => {
+            ExceptError::NotMembers { count } => {
                 write!(f, "{count} of the keys given as members are not in the filter")
             }
-            GuardError::Collision => {
-                f.write_str("a member and a known-good key have the same hash; build with another seed")
-            }
-            GuardError::Size(error) => error.fmt(f),
+            ExceptError::Closed => f.write_str("the filter has exceptions already, or its secret is not known"),
+            ExceptError::Size(error) => error.fmt(f),
         }
     }
 }
 
-impl std::error::Error for GuardError {}
+impl core::error::Error for ExceptError {}

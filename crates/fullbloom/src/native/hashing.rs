@@ -1,13 +1,15 @@
 //! How a native filter hashes keys: with a public seed, or with a secret.
 
-use super::keys::Keys;
 use crate::hash::{Fold64, siphash13};
-use std::fmt;
+use crate::kernel::Cpu;
+use crate::kernel::lines::Lines as _;
+use crate::keys::{KeyHasher, Keys};
+use core::fmt;
 
 /// What makes the hash of one filter differ from that of another.
 ///
-/// A seed is written into the file and resists chance, not people: whoever knows it can make keys that the filter
-/// calls present. A [`Secret`] resists people too, for about five times the hashing time.
+/// A seed is written into the file and protects against chance, not against people: whoever knows it can make keys that
+/// the filter reports present. A [`Secret`] protects against people too, for about five times the hashing time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hashing {
     /// [`fold64`](crate::hash::fold64) with this seed.
@@ -27,7 +29,7 @@ impl Hashing {
     /// is a filter, because their number is not yet known.
     ///
     /// ```
-    /// use fullbloom::native::{Hashes, Hashing, NativeFilter};
+    /// use fullbloom::{NativeFilter, keys::Hashes, native::Hashing};
     ///
     /// let keys = ["alice", "bob"];
     /// let mut hashes = [0; 2];
@@ -40,15 +42,15 @@ impl Hashing {
     ///
     /// # Panics
     /// If `hashes` is not as long as there are keys.
-    pub fn hash_batch<K: Keys + ?Sized>(&self, keys: &K, hashes: &mut [u64]) {
+    pub fn hash_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K, hashes: &mut [u64]) {
         assert_eq!(keys.count(), hashes.len(), "one hash for each key");
-        keys.hash_into(&Hasher::new(self), 0, hashes);
+        keys.hash_into(&Hasher::new(self), 0, hashes, false);
     }
 }
 
 /// 128 bits that nobody else may know, for filters that must not be fooled by chosen keys.
 ///
-/// Not written into the filter's file unless asked; see [`NativeFilter::store_secret`](super::NativeFilter::store_secret).
+/// Not written into the filter's file unless asked for; see [`Filter::store_secret`](crate::Filter::store_secret).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret([u8; 16]);
 
@@ -63,18 +65,14 @@ impl Secret {
         &self.0
     }
 
-    /// A number that tells whether a secret is the one a filter was made with, and nothing else about it.
+    /// A number that shows whether a secret is the one a filter was made with, and nothing else about it.
     pub(super) fn check(&self) -> u64 {
-        siphash13(b"fullbloom native: is this the secret?", &self.derived(1))
-    }
-
-    /// The key of another purpose; without the secret it tells nothing about the others.
-    fn derived(&self, purpose: u8) -> [u8; 16] {
+        // With a key of its own, derived from the secret: the number shows nothing about the hashes of keys.
         let mut derived = [0; 16];
         let (low, high) = derived.split_at_mut(8);
-        low.copy_from_slice(&siphash13(&[purpose, 0], &self.0).to_le_bytes());
-        high.copy_from_slice(&siphash13(&[purpose, 1], &self.0).to_le_bytes());
-        derived
+        low.copy_from_slice(&siphash13(&[1, 0], &self.0).to_le_bytes());
+        high.copy_from_slice(&siphash13(&[1, 1], &self.0).to_le_bytes());
+        siphash13(b"fullbloom native: is this the secret?", &derived)
     }
 }
 
@@ -85,35 +83,58 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The hash of a filter, made ready.
+/// The hash of a native filter, made ready.
 #[derive(Clone)]
-pub enum Hasher {
+pub struct Hasher(Keyed);
+
+#[derive(Clone)]
+enum Keyed {
     Fold(Fold64),
     Sip([u8; 16]),
 }
 
 impl Hasher {
-    /// The hash that places keys.
-    pub(super) fn new(hashing: &Hashing) -> Hasher {
+    pub(crate) fn new(hashing: &Hashing) -> Hasher {
         match hashing {
-            Hashing::Seed(seed) => Hasher::Fold(Fold64::new(*seed)),
-            Hashing::Secret(secret) => Hasher::Sip(secret.0),
+            Hashing::Seed(seed) => Hasher(Keyed::Fold(Fold64::new(*seed))),
+            Hashing::Secret(secret) => Hasher(Keyed::Sip(secret.0)),
         }
     }
+}
 
-    /// A second hash, independent of the first, for the exceptions.
-    pub(super) fn for_exceptions(hashing: &Hashing) -> Hasher {
-        match hashing {
-            Hashing::Seed(seed) => Hasher::Fold(Fold64::new(!seed)),
-            Hashing::Secret(secret) => Hasher::Sip(secret.derived(2)),
-        }
-    }
+impl KeyHasher for Hasher {
+    type Hash = u64;
 
     #[inline(always)]
-    pub(super) fn hash(&self, key: &[u8]) -> u64 {
-        match self {
-            Hasher::Fold(fold) => fold.hash(key),
-            Hasher::Sip(secret) => sip(key, secret),
+    fn hash(&self, key: &[u8]) -> u64 {
+        match &self.0 {
+            Keyed::Fold(fold) => fold.hash(key),
+            Keyed::Sip(secret) => sip(key, secret),
+        }
+    }
+
+    /// The choice between the two hashes is made once for a run of keys, not for each of them.
+    #[inline(always)]
+    fn hash_iter<K: AsRef<[u8]>>(&self, keys: impl Iterator<Item = K>, out: &mut [u64]) {
+        match &self.0 {
+            Keyed::Fold(fold) => {
+                out.iter_mut().zip(keys).for_each(|(out, key)| *out = fold.hash(key.as_ref()));
+            }
+            Keyed::Sip(secret) => {
+                out.iter_mut().zip(keys).for_each(|(out, key)| *out = siphash13(key.as_ref(), secret));
+            }
+        }
+    }
+
+    /// Several at a time where the CPU can.
+    #[inline(always)]
+    fn hash_words(&self, words: &[u64], out: &mut [u64]) {
+        match &self.0 {
+            Keyed::Fold(fold) => {
+                let (x, y) = fold.of_eight_bytes();
+                Cpu::in_use().fold(words, x, y, out);
+            }
+            Keyed::Sip(_) => self.hash_iter(words.iter().map(|word| word.to_le_bytes()), out),
         }
     }
 }
@@ -126,9 +147,9 @@ fn sip(key: &[u8], secret: &[u8; 16]) -> u64 {
 
 impl fmt::Debug for Hasher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Hasher::Fold(_) => "Fold",
-            Hasher::Sip(_) => "Sip",
+        f.write_str(match self.0 {
+            Keyed::Fold(_) => "Fold",
+            Keyed::Sip(_) => "Sip",
         })
     }
 }

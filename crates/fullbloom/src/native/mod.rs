@@ -1,7 +1,8 @@
 //! The filter of our own, for everybody who is not bound to an engine's bytes.
 //!
 //! ```
-//! use fullbloom::native::{Column, GuardedFilter, NativeFilter};
+//! use fullbloom::NativeFilter;
+//! use fullbloom::keys::Column;
 //!
 //! let mut filter = NativeFilter::with_fpr(1_000_000, 0.01)?;
 //! filter.insert_batch(&Column(&[1u64, 2, 3]));  // numbers; slices and Arrow's buffers go the same way
@@ -9,7 +10,7 @@
 //! let path = std::env::temp_dir().join("example.bloom");
 //! filter.save(&path)?;                          // replaced whole or not at all, every byte under a checksum
 //!
-//! let opened = GuardedFilter::open(&path)?;     // mapped: answers at once, whatever its size
+//! let opened = NativeFilter::open(&path)?;      // mapped: answers at once, whatever its size
 //! assert!(opened.may_contain(b"four"));
 //! assert!(!opened.may_contain(b"five"));
 //! # std::fs::remove_file(path)?;
@@ -28,8 +29,8 @@
 //! ```
 //!
 //! Some lines get more keys than others, which costs more false positives the lower the rate is. At low rates a key
-//! therefore has two or four lines in one page of 4 KiB: most absent keys still end at the first. [`Plan`] computes what
-//! each way comes to, from the true distribution of keys over lines, and says what it chose; the rate it promises is
+//! therefore has two or four lines in one page of 4 KiB: most absent keys still end at the first. [`Sizing`] computes what
+//! each choice costs, from the true distribution of keys over lines, and reports what it chose; the rate it promises is
 //! the rate that is measured.
 //!
 //! | bits per key | lines, probes | rate | against the textbook |
@@ -45,51 +46,54 @@
 //!
 //! | type | what |
 //! |---|---|
-//! | [`NativeFilter`] | takes keys and answers, one by one or in batches; merged, folded, saved |
+//! | [`NativeFilter`] | takes keys and answers, one by one or in batches; merged, folded, saved; with or without exceptions |
 //! | [`SharedFilter`] | the same, inserted into by many threads at once |
 //! | [`Builder`] | builds large filters in parts, on several threads |
 //! | [`Slicing`], [`Slice`] | builds one filter on several machines, in slices of its array |
-//! | [`GuardedFilter`] | a filter with exceptions: known-good keys that are always answered "no"; what a plain file is read as |
-//! | [`GrowingFilter`] | for a number of keys that is not known: a chain of filters whose rate stays under the asked one |
-//! | [`RemovingFilter`] | keys can be taken out again: a counter of four bits for each bit |
+//! | [`GrowingFilter`] | for an unknown number of keys: a chain of filters whose rate stays under the asked one |
+//! | [`RemovingFilter`] | supports deletion: a counter of four bits for each bit |
 //! | [`RotatingFilter`] | forgets keys after a time, or after a number of other keys |
 //! | [`StoredFilter`] | what a file holds, whichever of these it is |
-//! | [`Plan`] | what a request comes to, and why |
+//! | [`Sizing`] | the layout and size for a request, and why |
 //!
 //! # Keys from untrusted people
 //!
-//! The usual hash has a public seed: whoever knows it can make keys that collide. With [`Hashing::Secret`] that needs
+//! The default hash has a public seed: whoever knows it can make keys that collide. With [`Hashing::Secret`] that needs
 //! the secret, which stays out of the file unless asked for.
 
+#[cfg(feature = "std")]
 mod build;
+mod dialect;
 mod exceptions;
+mod facts;
 mod filter;
 mod form;
 mod format;
 mod growing;
 mod guard;
 mod hashing;
-mod keys;
 mod pipeline;
-mod plan;
 mod removing;
 mod rotating;
 mod shape;
 mod shared;
+mod sizing;
 mod slices;
 mod stored;
 
+#[cfg(feature = "std")]
 pub use build::Builder;
+pub use dialect::Native;
+pub use facts::{Facts, GenerationFacts, HashFacts, KindFacts, LinkFacts};
 pub use filter::NativeFilter;
 pub use form::StoredFilter;
 pub(crate) use format::MAGIC;
 pub use growing::GrowingFilter;
-pub use guard::{ExceptionFacts, GoodKeys, GuardError, GuardedFilter, Members};
-pub use hashing::{Hashing, Secret};
-pub use keys::{ByteKeys, Column, Hashes, Keys, Number, Offset, OffsetError, Offsets};
-pub use plan::{Candidate, Plan};
+pub use guard::{ExceptError, ExceptionFacts, GoodKeys, Members};
+pub use hashing::{Hasher, Hashing, Secret};
 pub use removing::RemovingFilter;
 pub use rotating::{Generation, Keep, RotatingFilter, Rotation};
 pub use shared::SharedFilter;
+pub use sizing::{Candidate, Sizing};
 pub use slices::{Scatter, Slice, SliceError, SliceFacts, Slicing};
 pub use stored::verify;

@@ -1,42 +1,204 @@
-//! Batches: hashes in, answers out, with the lines of later keys on their way while earlier ones are tested.
+//! Batches of native filters: groups of 64 keys, of which the next is hashed and prefetched while one is tested.
 
+use super::dialect::{Native, lines, lines_mut};
 use super::hashing::Hasher;
-use super::keys::Keys;
 use super::shape::Shape;
 use crate::kernel::counters::{Counted, Counters};
 use crate::kernel::lines::{GROUP, Group, Line, Lines as _, prefetch_first};
+use crate::kernel::pipeline::{self, Answers, Pipe, Source, put_bools};
+use crate::keys::Keys;
 use crate::probe::lines::Lines;
 
-/// A bit for each of up to 64 keys, and how many there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Answers {
-    pub(super) bits: u64,
-    pub(super) len: usize,
+/// Groups in the pipeline.
+const SLOTS: usize = 2;
+
+/// The numbers of the set bits.
+pub(super) fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let next = bits.trailing_zeros();
+        bits &= bits.wrapping_sub(1);
+        (next < 64).then_some(next as usize)
+    })
 }
 
-impl Answers {
-    /// The numbers of the keys whose bit is set.
-    pub(super) fn ones(self) -> impl Iterator<Item = usize> {
-        let mut bits = self.bits;
-        std::iter::from_fn(move || {
-            let next = bits.trailing_zeros();
-            bits &= bits.wrapping_sub(1);
-            (next < 64).then_some(next as usize)
-        })
+/// What the pipes of a shape share: `$shape` is an expression of `self`, `$lines` gives the lines to prefetch.
+macro_rules! group_pipe {
+    ($self:ident, $shape:expr) => {
+        type Hash = u64;
+        type Slot = Group;
+        const PREPARE: usize = 0;
+        const PREFETCH: usize = 0;
+        const FINISH: usize = 1;
+        const PREFETCH_KEYS: bool = true;
+
+        #[inline(always)]
+        fn empty(&self) -> Group {
+            Group::WHOLE
+        }
+
+        #[inline(always)]
+        fn hashes(group: &mut Group) -> &mut [u64; GROUP] {
+            &mut group.fields
+        }
+
+        #[inline(always)]
+        fn prepare(&$self, group: &mut Group) {
+            $shape.locate(group);
+        }
+
+        #[inline(always)]
+        fn bools(&$self, bits: u64) -> [bool; 64] {
+            let mut bools = [false; 64];
+            $shape.cpu.spread(bits, &mut bools);
+            bools
+        }
+    };
+}
+
+/// Tests the keys of one filter.
+struct Test<'a> {
+    native: &'a Native,
+    lines: &'a [Line],
+    /// The first group's lines are prefetched by themselves, further ones while others are tested.
+    first: bool,
+}
+
+impl Pipe<GROUP, SLOTS> for Test<'_> {
+    group_pipe!(self, self.native.shape);
+
+    #[inline(always)]
+    fn prefetch(&mut self, group: &Group) {
+        if core::mem::take(&mut self.first) {
+            prefetch_first(self.lines, group);
+        }
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, now: &Group, next: &Group, count: usize) -> u64 {
+        let shape = &self.native.shape;
+        let mut answers = shape.cpu.test_group(self.lines, now, next, shape.probes);
+        if shape.layout.lines() > 1 {
+            answers = shape.test_further(self.lines, now, answers & (u64::MAX >> (GROUP - count)));
+        }
+        if self.native.exceptions.is_some() {
+            let excepted = |i: &usize| self.native.excepts(now.fields[*i]);
+            answers = ones(answers).filter(excepted).fold(answers, |answers, i| answers & !(1 << i));
+        }
+        answers
+    }
+}
+
+/// Tests all keys of a filter that is not locked.
+pub(super) fn test<K: Keys<Hasher> + ?Sized>(native: &Native, bits: &[u8], keys: &K, answers: Answers<'_>) {
+    let pipe = Test { native, lines: lines(bits), first: true };
+    pipeline::collect(pipe, Source::new(keys, &native.hasher), answers);
+}
+
+/// Sets the bits of keys.
+struct Set<'a> {
+    shape: &'a Shape,
+    lines: &'a mut [Line],
+}
+
+impl Pipe<GROUP, SLOTS> for Set<'_> {
+    group_pipe!(self, self.shape);
+
+    #[inline(always)]
+    fn prefetch(&mut self, _: &Group) {}
+
+    #[inline(always)]
+    fn finish(&mut self, now: &Group, next: &Group, count: usize) -> u64 {
+        let (shape, lines) = (self.shape, &mut *self.lines);
+        let short;
+        let now = if count == GROUP {
+            now
+        } else {
+            short = now.shortened(count);
+            &short
+        };
+        let mut changed = shape.cpu.set_group(lines, now, next, shape.probes);
+        for further in shape.further(now) {
+            prefetch_first(lines, &further);
+            changed |= shape.cpu.set_group(lines, &further, &Group::EMPTY, shape.probes);
+        }
+        changed
+    }
+}
+
+/// Inserts all keys in order; `new` says which of them changed a bit.
+pub(super) fn set<K: Keys<Hasher> + ?Sized>(
+    native: &mut Native,
+    bits: &mut [u8],
+    keys: &K,
+    new: Option<Answers<'_>>,
+) {
+    let Native { shape, hasher, head, .. } = native;
+    let pipe = Set { shape, lines: lines_mut(bits) };
+    let count = insert(pipe, Source::new(keys, hasher), new);
+    head.keys = head.keys.saturating_add(count);
+}
+
+/// Passes keys through a pipe that inserts them; how many were new.
+fn insert<P: Pipe<GROUP, SLOTS, Hash = u64>, K: Keys<Hasher> + ?Sized>(
+    mut pipe: P,
+    source: Source<'_, K, Hasher>,
+    new: Option<Answers<'_>>,
+) -> u64 {
+    let mut count = 0;
+    match new {
+        None => pipeline::run(&mut pipe, source, |_, _, bits, _| count += u64::from(bits.count_ones())),
+        Some(Answers::Bools(bools)) => pipeline::run(&mut pipe, source, |pipe, start, bits, len| {
+            count += u64::from(bits.count_ones());
+            put_bools(pipe, bits, &mut bools[start..], len);
+        }),
+        Some(Answers::Bits(words)) => pipeline::run(&mut pipe, source, |_, start, bits, _| {
+            count += u64::from(bits.count_ones());
+            words[start / 64] = bits;
+        }),
+    }
+    count
+}
+
+/// Sets the bits of keys and counts the keys of each bit.
+struct Count<'a> {
+    shape: &'a Shape,
+    lines: &'a mut [Line],
+    counters: &'a mut [Counters],
+}
+
+impl Pipe<GROUP, SLOTS> for Count<'_> {
+    group_pipe!(self, self.shape);
+
+    #[inline(always)]
+    fn prefetch(&mut self, _: &Group) {}
+
+    #[inline(always)]
+    fn finish(&mut self, now: &Group, next: &Group, count: usize) -> u64 {
+        let shape = self.shape;
+        let now = now.shortened(count);
+        let mut add = |now: &Group, next: &Group| {
+            let counted = Counted { lines: self.lines, counters: self.counters, probes: shape.probes };
+            counted.add_group(shape.cpu, now, next)
+        };
+        let changed = add(&now, next);
+        shape.further(&now).fold(changed, |changed, further| changed | add(&further, &Group::EMPTY))
     }
 }
 
 impl Shape {
-    /// Hashes the keys from number `start` on and finds the first line of each.
-    #[inline(always)]
-    fn fill<K: Keys + ?Sized>(&self, keys: &K, hasher: &Hasher, start: usize, group: &mut Group) {
-        let len = keys.count().saturating_sub(start).min(GROUP);
-        keys.hash_into(hasher, start.min(keys.count()), &mut group.fields[..len]);
-        group.set_len(len);
-        self.locate(group);
+    /// As [`set`], counting the keys of each bit; how many were new.
+    pub(super) fn count_batch<K: Keys<Hasher> + ?Sized>(
+        &self,
+        lines: &mut [Line],
+        counters: &mut [Counters],
+        source: Source<'_, K, Hasher>,
+        new: Option<Answers<'_>>,
+    ) -> u64 {
+        insert(Count { shape: self, lines, counters }, source, new)
     }
 
-    /// The first line of every place of a group whose fields are hashes.
+    /// Finds the first line of every place of a group whose fields are hashes.
+    #[inline(always)]
     pub(super) fn locate(&self, group: &mut Group) {
         if self.layout.lines() == 1 {
             self.cpu.locate(self.blocks, group);
@@ -47,67 +209,13 @@ impl Shape {
         });
     }
 
-    /// Runs `step` over all groups of keys: with the current group and the next, whose lines may be asked for ahead.
-    fn groups<K: Keys + ?Sized>(
-        &self,
-        keys: &K,
-        hasher: &Hasher,
-        mut step: impl FnMut(&Group, &Group) -> u64,
-        mut sink: impl FnMut(usize, Answers),
-    ) {
-        let count = keys.count();
-        let (mut a, mut b) = (Group::EMPTY, Group::EMPTY);
-        let (mut now, mut next) = (&mut a, &mut b);
-        self.fill(keys, hasher, 0, now);
-        for start in (0..count).step_by(GROUP) {
-            self.fill(keys, hasher, start + GROUP, next);
-            let bits = step(now, next);
-            let len = now.len();
-            sink(start, Answers { bits: bits & (u64::MAX >> (GROUP - len)), len });
-            std::mem::swap(&mut now, &mut next);
-        }
-    }
-
-    /// Tests all keys; `sink` gets the number of the first key of each group and the group's answers.
-    pub(super) fn test_batch<K: Keys + ?Sized>(
-        &self,
-        lines: &[Line],
-        keys: &K,
-        hasher: &Hasher,
-        sink: impl FnMut(usize, Answers),
-    ) {
-        let mut first = true;
-        let step = |now: &Group, next: &Group| {
-            if std::mem::take(&mut first) {
-                prefetch_first(lines, now);
-            }
-            let answers = self.cpu.test_group(lines, now, next, self.probes);
-            if self.layout.lines() == 1 { answers } else { self.test_further(lines, now, answers) }
-        };
-        self.groups(keys, hasher, step, sink);
-    }
-
-    /// Answers as bools, as many as both have.
-    #[inline(always)]
-    pub(super) fn bools(&self, answers: Answers, out: &mut [bool]) {
-        match out.first_chunk_mut() {
-            Some(whole) if answers.len == GROUP => self.cpu.spread(answers.bits, whole),
-            _ => {
-                for (i, answer) in out.iter_mut().take(answers.len).enumerate() {
-                    *answer = answers.bits >> i & 1 != 0;
-                }
-            }
-        }
-    }
-
-    /// The further lines of the keys that their first line did not tell absent: few, unless the keys are present.
+    /// The further lines of the keys that their first line did not report absent: few, unless the keys are present.
     fn test_further(&self, lines: &[Line], now: &Group, first: u64) -> u64 {
         let mut left = first;
         for number in 1..self.layout.lines() as usize {
             let mut group = Group::EMPTY;
-            let keys = Answers { bits: left, len: GROUP };
             let mut owners = [0u8; GROUP];
-            for (place, key) in keys.ones().take_while(|&key| key < now.len()).enumerate() {
+            for (place, key) in ones(left).enumerate() {
                 let further = Lines::new(self.layout, self.blocks, now.fields[key]).nth(number);
                 let (line, fields) = further.unwrap_or_default();
                 group.push(line, fields);
@@ -118,53 +226,14 @@ impl Shape {
             }
             prefetch_first(lines, &group);
             let passed = self.cpu.test_group(lines, &group, &Group::EMPTY, self.probes);
-            left = Answers { bits: passed & (u64::MAX >> (GROUP - group.len())), len: group.len() }
-                .ones()
-                .fold(0, |left, place| left | 1 << owners[place]);
+            let passed = passed & (u64::MAX >> (GROUP - group.len()));
+            left = ones(passed).fold(0, |left, place| left | 1 << owners[place]);
         }
         left
     }
 
-    /// Inserts all keys in order; `sink` gets which of them changed a bit.
-    pub(super) fn set_batch<K: Keys + ?Sized>(
-        &self,
-        lines: &mut [Line],
-        keys: &K,
-        hasher: &Hasher,
-        sink: impl FnMut(usize, Answers),
-    ) {
-        let step = |now: &Group, next: &Group| {
-            let mut changed = self.cpu.set_group(lines, now, next, self.probes);
-            for further in self.further(now) {
-                prefetch_first(lines, &further);
-                changed |= self.cpu.set_group(lines, &further, &Group::EMPTY, self.probes);
-            }
-            changed
-        };
-        self.groups(keys, hasher, step, sink);
-    }
-
-    /// As [`set_batch`](Self::set_batch), counting the keys of each bit.
-    pub(super) fn count_batch<K: Keys + ?Sized>(
-        &self,
-        lines: &mut [Line],
-        counters: &mut [Counters],
-        keys: &K,
-        hasher: &Hasher,
-        sink: impl FnMut(usize, Answers),
-    ) {
-        let step = |now: &Group, next: &Group| {
-            let mut add = |now: &Group, next: &Group| {
-                Counted { lines, counters, probes: self.probes }.add_group(self.cpu, now, next)
-            };
-            let changed = add(now, next);
-            self.further(now).fold(changed, |changed, further| changed | add(&further, &Group::EMPTY))
-        };
-        self.groups(keys, hasher, step, sink);
-    }
-
-    /// The second lines of all keys, the third, and so on. They lie in regions of their own, so that it is in order, too, to
-    /// fill one region after the other.
+    /// The second lines of all keys, the third, and so on. They lie in regions of their own, so one region can be filled
+    /// after the other.
     fn further<'a>(&'a self, now: &'a Group) -> impl Iterator<Item = Group> + 'a {
         (1..self.layout.lines() as usize).map(|number| {
             let mut group = Group::EMPTY;

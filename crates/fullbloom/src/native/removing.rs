@@ -1,15 +1,16 @@
 //! A filter that keys can be taken out of: the plain filter, and a counter of four bits for each of its bits.
 
-use super::filter::Head;
-use super::hashing::Hashing;
-use super::keys::Keys;
-use super::pipeline::Answers;
-use super::plan::Plan;
+use super::dialect::{Head, Native, lines};
+use super::hashing::{Hasher, Hashing};
+use super::sizing::Sizing;
 use super::{NativeFilter, Secret};
 use crate::bits::Owned;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::kernel::counters::{COUNTERS_LEN, Counted, Counters, full};
+use crate::filter::{Filter, Insert};
 use crate::kernel::lines::GROUP;
+use crate::kernel::pipeline::{Answers, Source};
+use crate::keys::Keys;
 use crate::probe::lines::{LINE, Lines};
 
 /// A native filter whose keys can be removed.
@@ -57,20 +58,20 @@ impl RemovingFilter {
     pub fn with_fpr(expected_keys: u64, fpr: f64) -> Result<Self, SizeError> {
         let target = crate::sizing::Target::Fpr(fpr);
         let request = crate::sizing::Request { expected_keys, target };
-        Self::from_plan(&Plan::new(&request)?, Hashing::default())
+        Self::with_sizing(&Sizing::new(&request)?, Hashing::default())
     }
 
-    /// An empty filter of this plan, which speaks of the bits alone; counters take four times as much.
-    pub fn from_plan(plan: &Plan, hashing: Hashing) -> Result<Self, SizeError> {
-        let filter = NativeFilter::from_plan(plan, hashing)?;
-        let counters = Owned::zeroed(counters_len(filter.shape.byte_len()))?;
+    /// An empty filter of this size, which is that of the bits alone; counters take four times as much.
+    pub fn with_sizing(sizing: &Sizing, hashing: Hashing) -> Result<Self, SizeError> {
+        let filter = NativeFilter::with_sizing(sizing, hashing)?;
+        let counters = Owned::zeroed(counters_len(filter.dialect.shape.byte_len()))?;
         Ok(RemovingFilter { filter, counters, locked: None })
     }
 
     /// What is changed, which a locked filter cannot be: under another hash other keys' bits would be counted.
     fn parts(&mut self) -> (Counted<'_>, &mut Head) {
         super::stored::assert_unlocked(self.locked);
-        let NativeFilter { shape, head, bits, .. } = &mut self.filter;
+        let Filter { dialect: Native { shape, head, .. }, bits } = &mut self.filter;
         let lines = bits.as_mut().as_chunks_mut().0;
         let counters = self.counters.as_mut().as_chunks_mut().0;
         (Counted { lines, counters, probes: shape.probes }, head)
@@ -86,35 +87,30 @@ impl RemovingFilter {
 
     /// As [`insert`](Self::insert), for a hash made before.
     pub fn insert_hash(&mut self, hash: u64) -> bool {
-        let shape = self.filter.shape;
+        let shape = self.filter.dialect.shape;
         let (counted, head) = self.parts();
         head.keys = head.keys.saturating_add(1);
         counted.add(shape.cpu, Lines::new(shape.layout, shape.blocks, hash))
     }
 
     /// Adds many keys; how many were new.
-    pub fn insert_batch<K: Keys + ?Sized>(&mut self, keys: &K) -> u64 {
-        self.insert_groups(keys, |_, _| {})
+    pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> u64 {
+        self.insert_keys(keys, None)
     }
 
     /// Adds many keys in order, and tells of each whether it was new: the second of two equal ones is not.
     ///
     /// # Panics
     /// If `new` is not as long as there are keys.
-    pub fn insert_batch_new<K: Keys + ?Sized>(&mut self, keys: &K, new: &mut [bool]) -> u64 {
+    pub fn insert_batch_new<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K, new: &mut [bool]) -> u64 {
         assert_eq!(keys.count(), new.len(), "one answer for each key");
-        let shape = self.filter.shape;
-        self.insert_groups(keys, |start, group| shape.bools(group, &mut new[start..]))
+        self.insert_keys(keys, Some(new.into()))
     }
 
-    fn insert_groups<K: Keys + ?Sized>(&mut self, keys: &K, mut sink: impl FnMut(usize, Answers)) -> u64 {
-        let (shape, hasher) = (self.filter.shape, self.filter.hasher.clone());
+    fn insert_keys<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K, new: Option<Answers<'_>>) -> u64 {
+        let (shape, hasher) = (self.filter.dialect.shape, self.filter.dialect.hasher.clone());
         let (Counted { lines, counters, .. }, head) = self.parts();
-        let mut new = 0;
-        shape.count_batch(lines, counters, keys, &hasher, |start, group| {
-            new += u64::from(group.bits.count_ones());
-            sink(start, group);
-        });
+        let new = shape.count_batch(lines, counters, Source::new(keys, &hasher), new);
         head.keys = head.keys.saturating_add(keys.count() as u64);
         new
     }
@@ -132,7 +128,7 @@ impl RemovingFilter {
     }
 
     /// Takes out many keys in order; how many were in.
-    pub fn remove_batch<K: Keys + ?Sized>(&mut self, keys: &K) -> u64 {
+    pub fn remove_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> u64 {
         self.remove_groups(keys, |_, _| {})
     }
 
@@ -140,17 +136,17 @@ impl RemovingFilter {
     ///
     /// # Panics
     /// If `removed` is not as long as there are keys.
-    pub fn remove_batch_told<K: Keys + ?Sized>(&mut self, keys: &K, removed: &mut [bool]) -> u64 {
+    pub fn remove_batch_told<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K, removed: &mut [bool]) -> u64 {
         assert_eq!(keys.count(), removed.len(), "one answer for each key");
         self.remove_groups(keys, |i, was_there| removed[i] = was_there)
     }
 
-    fn remove_groups<K: Keys + ?Sized>(&mut self, keys: &K, mut sink: impl FnMut(usize, bool)) -> u64 {
+    fn remove_groups<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K, mut sink: impl FnMut(usize, bool)) -> u64 {
         let mut count = 0;
         let mut hashes = [0; GROUP];
         for start in (0..keys.count()).step_by(GROUP) {
             let hashes = &mut hashes[..GROUP.min(keys.count() - start)];
-            keys.hash_into(&self.filter.hasher, start, hashes);
+            keys.hash_into(&self.filter.dialect.hasher, start, hashes, false);
             self.remove_hashes(hashes, |i, was_there| {
                 count += u64::from(was_there);
                 sink(start + i, was_there);
@@ -160,7 +156,7 @@ impl RemovingFilter {
     }
 
     fn remove_hashes(&mut self, hashes: &[u64], mut sink: impl FnMut(usize, bool)) {
-        let shape = self.filter.shape;
+        let shape = self.filter.dialect.shape;
         let (counted, head) = self.parts();
         counted.take(shape.cpu, shape.layout, shape.blocks, hashes, |i, was_there| {
             head.keys = head.keys.saturating_sub(u64::from(was_there));
@@ -181,7 +177,7 @@ impl RemovingFilter {
     /// If the filter is [locked](Self::is_locked): a plain filter without its hash would call every key absent.
     pub fn into_plain(mut self) -> NativeFilter {
         super::stored::assert_unlocked(self.locked);
-        self.filter.head.estimated = true;
+        self.filter.dialect.head.estimated = true;
         self.filter
     }
 
@@ -193,14 +189,14 @@ impl RemovingFilter {
                 why: "one is locked: its secret is not known",
             });
         }
-        self.filter.comparable(&other.filter)?;
+        self.filter.dialect.mergeable(&other.filter.dialect)?;
+        let theirs = lines(other.filter.bits()).iter().zip(other.counter_lines());
         let (Counted { lines, counters, .. }, head) = self.parts();
-        let theirs = other.filter.lines().iter().zip(other.counter_lines());
         for ((line, counters), (their_line, theirs)) in lines.iter_mut().zip(counters).zip(theirs) {
             crate::kernel::counters::add_all(line, counters, their_line, theirs);
         }
-        head.keys = head.keys.saturating_add(other.filter.head.keys);
-        head.estimated |= other.filter.head.estimated;
+        head.keys = head.keys.saturating_add(other.filter.dialect.head.keys);
+        head.estimated |= other.filter.dialect.head.estimated;
         Ok(())
     }
 
@@ -209,7 +205,7 @@ impl RemovingFilter {
         self.filter.set_label(label);
     }
 
-    /// Whether the secret of a keyed filter goes into its file; see [`NativeFilter::store_secret`].
+    /// Whether the secret of a keyed filter goes into its file; see [`Filter::store_secret`](crate::Filter::store_secret).
     pub fn store_secret(&mut self, store: bool) {
         self.filter.store_secret(store);
     }
@@ -229,14 +225,14 @@ impl<S: AsRef<[u8]>> RemovingFilter<S> {
     ///
     /// # Panics
     /// If `answers` is not as long as there are keys.
-    pub fn may_contain_batch<K: Keys + ?Sized>(&self, keys: &K, answers: &mut [bool]) {
-        self.filter.may_contain_batch(keys, answers);
+    pub fn may_contain_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K, answers: &mut [bool]) {
+        self.filter.may_contain_batch(keys, &mut *answers);
         if self.locked.is_some() {
             answers.fill(true);
         }
     }
 
-    /// The plain filter of the same keys, to be asked (unless the filter is [locked](Self::is_locked)) and looked at. Its number of [keys](NativeFilter::keys) is that of the
+    /// The plain filter of the same keys, to be asked (unless the filter is [locked](Self::is_locked)) and looked at. Its number of [keys](crate::Filter::keys) is that of the
     /// insertions less the removals.
     pub fn filter(&self) -> &NativeFilter<S> {
         &self.filter
@@ -253,8 +249,8 @@ impl<S: AsRef<[u8]>> RemovingFilter<S> {
     /// If the filter is [locked](Self::is_locked).
     pub fn to_plain(&self) -> Result<NativeFilter, SizeError> {
         super::stored::assert_unlocked(self.locked);
-        let mut plain = self.filter.to_owned()?;
-        plain.head.estimated = true;
+        let mut plain = self.filter.try_clone()?;
+        plain.dialect.head.estimated = true;
         Ok(plain)
     }
 
@@ -270,7 +266,11 @@ impl<S: AsRef<[u8]>> RemovingFilter<S> {
 
     /// Gives a keyed filter its secret, after which it answers; refused when it is another filter's.
     pub fn unlock(mut self, secret: &Secret) -> Result<Self, DecodeError> {
-        super::stored::unlock(&mut self.locked, std::iter::once(&mut self.filter), secret)?;
+        self.unlock_in_place(secret)?;
         Ok(self)
+    }
+
+    pub(super) fn unlock_in_place(&mut self, secret: &Secret) -> Result<(), DecodeError> {
+        super::stored::unlock(&mut self.locked, core::iter::once(&mut self.filter.dialect), secret)
     }
 }

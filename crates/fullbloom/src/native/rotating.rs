@@ -12,11 +12,11 @@
 //! since nobody knows how many keys a day brings; each has a share of the asked rate.
 
 use super::growing::{CHUNK, GrowingFilter, Growth, Left, all_told};
-use super::hashing::Hashing;
-use super::keys::Keys;
+use super::hashing::{Hasher, Hashing};
 use super::{NativeFilter, Secret};
 use crate::bits::Owned;
 use crate::error::{DecodeError, SizeError};
+use crate::keys::Keys;
 use std::time::{Duration, SystemTime};
 
 /// The most generations in the asked time.
@@ -241,7 +241,7 @@ impl RotatingFilter {
     ///
     /// # Panics
     /// If `new` is not as long as there are keys.
-    pub fn insert_batch_new<K: Keys + ?Sized>(
+    pub fn insert_batch_new<K: Keys<Hasher> + ?Sized>(
         &mut self,
         keys: &K,
         new: &mut [bool],
@@ -249,12 +249,12 @@ impl RotatingFilter {
     ) -> Result<u64, SizeError> {
         assert_eq!(keys.count(), new.len(), "one answer for each key");
         self.advance(now);
-        let hasher = self.link().hasher.clone();
+        let hasher = self.link().dialect.hasher.clone();
         let mut hashes = [0; CHUNK];
         let mut count = 0;
         for (i, new) in new.chunks_mut(CHUNK).enumerate() {
             let hashes = &mut hashes[..new.len()];
-            keys.hash_into(&hasher, i * CHUNK, hashes);
+            keys.hash_into(&hasher, i * CHUNK, hashes, false);
             let mut done = 0;
             while done < hashes.len() {
                 let (hashes, new) = (&hashes[done..], &mut new[done..]);
@@ -306,7 +306,7 @@ impl RotatingFilter {
         self.generations.iter_mut().for_each(|one| one.filter.set_label(label));
     }
 
-    /// Whether the secret of a keyed filter goes into its file; see [`NativeFilter::store_secret`].
+    /// Whether the secret of a keyed filter goes into its file; see [`Filter::store_secret`](crate::Filter::store_secret).
     pub fn store_secret(&mut self, store: bool) {
         self.generations.iter_mut().for_each(|one| one.filter.store_secret(store));
     }
@@ -363,12 +363,12 @@ impl<S: AsRef<[u8]>> RotatingFilter<S> {
     ///
     /// # Panics
     /// If `answers` is not as long as there are keys.
-    pub fn may_contain_batch<K: Keys + ?Sized>(&self, keys: &K, answers: &mut [bool]) {
+    pub fn may_contain_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K, answers: &mut [bool]) {
         assert_eq!(keys.count(), answers.len(), "one answer for each key");
         let mut hashes = [0; CHUNK];
         for (i, answers) in answers.chunks_mut(CHUNK).enumerate() {
             let hashes = &mut hashes[..answers.len()];
-            keys.hash_into(&self.link().hasher, i * CHUNK, hashes);
+            keys.hash_into(&self.link().dialect.hasher, i * CHUNK, hashes, false);
             let mut left = Left::all(hashes);
             self.generations().for_each(|one| one.filter.drop_known(&mut left));
             answers.fill(true);
@@ -418,9 +418,11 @@ impl<S: AsRef<[u8]>> RotatingFilter<S> {
 
     /// Gives a keyed filter its secret, after which it answers; refused when it is another filter's.
     pub fn unlock(mut self, secret: &Secret) -> Result<Self, DecodeError> {
-        for one in &mut self.generations {
-            super::stored::unlock(&mut one.filter.locked, one.filter.links.iter_mut(), secret)?;
-        }
+        self.unlock_in_place(secret)?;
         Ok(self)
+    }
+
+    pub(super) fn unlock_in_place(&mut self, secret: &Secret) -> Result<(), DecodeError> {
+        self.generations.iter_mut().try_for_each(|one| one.filter.unlock_in_place(secret))
     }
 }

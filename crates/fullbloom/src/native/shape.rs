@@ -1,6 +1,6 @@
 //! The numbers of a native filter, and what they do to an array of lines.
 
-use super::plan::geometry;
+use super::sizing::geometry;
 use crate::kernel::Cpu;
 use crate::kernel::lines::{Inlined, Line, Lines as _, Probes};
 use crate::probe::lines::{Lines, block_of};
@@ -15,7 +15,7 @@ pub(super) struct Shape {
     pub(super) cpu: Cpu,
     /// The kernel whose few instructions for one line are put into every caller, when it is in use and a key has one
     /// line: a third faster in L2 than a call.
-    inlined: Option<Inlined>,
+    pub(super) inlined: Option<Inlined>,
 }
 
 impl Shape {
@@ -23,6 +23,11 @@ impl Shape {
         let cpu = Cpu::in_use();
         let inlined = if layout.lines() == 1 { cpu.inlined() } else { None };
         Shape { layout, blocks, probes: Probes::new(layout.line_probes()), cpu, inlined }
+    }
+
+    /// The same without the inlined kernel, for filters that have more to look at than their lines.
+    pub(super) fn not_inlined(self) -> Shape {
+        Shape { inlined: None, ..self }
     }
 
     pub(super) fn geometry(&self) -> Geometry {
@@ -42,9 +47,9 @@ impl Shape {
         }
     }
 
-    /// Line by line: most absent keys are told by the first.
+    /// Line by line: the first shows most absent keys.
     #[inline(never)]
-    fn test_any(&self, lines: &[Line], hash: u64) -> bool {
+    pub(super) fn test_any(&self, lines: &[Line], hash: u64) -> bool {
         if self.layout.lines() == 1 {
             return self.cpu.test(&lines[block_of(hash, self.blocks) as usize], hash, self.probes);
         }
@@ -67,7 +72,7 @@ impl Shape {
     }
 
     #[inline(never)]
-    fn set_any(&self, lines: &mut [Line], hash: u64) -> bool {
+    pub(super) fn set_any(&self, lines: &mut [Line], hash: u64) -> bool {
         if self.layout.lines() == 1 {
             return self.cpu.set(&mut lines[block_of(hash, self.blocks) as usize], hash, self.probes);
         }
@@ -99,7 +104,7 @@ impl Shape {
         new
     }
 
-    /// The chance that an absent key is called present, given these very bits: the average over all blocks, lines
+    /// The chance that an absent key is reported present, given these very bits: the average over all blocks, lines
     /// and runs of words of the product of the words' fills.
     pub(super) fn fpr_now(&self, lines: &[Line]) -> f64 {
         let region = self.layout.region_lines() as usize;
@@ -118,7 +123,7 @@ impl Shape {
     fn line_fpr(&self, line: &Line) -> f64 {
         let (words, _) = line.as_chunks::<8>();
         let fill: [f64; 8] =
-            std::array::from_fn(|i| f64::from(u64::from_le_bytes(words[i]).count_ones()) / 64.0);
+            core::array::from_fn(|i| f64::from(u64::from_le_bytes(words[i]).count_ones()) / 64.0);
         let probes = self.layout.line_probes() as usize;
         let runs = (0..8).map(|first| (0..probes).map(|i| fill[(first + i) % 8]).product::<f64>());
         runs.sum::<f64>() / 8.0

@@ -1,19 +1,19 @@
 //! A filter that many threads insert into and ask at once.
 
-use super::Hashing;
 use super::NativeFilter;
-use super::filter::Head;
-use super::hashing::Hasher;
-use super::keys::Keys;
-use super::plan::Plan;
-use super::shape::Shape;
+use super::dialect::Native;
+use super::hashing::{Hasher, Hashing};
+use super::sizing::Sizing;
 use crate::bits::Owned;
 use crate::bits::atomic::{self, AtomicBits, Mask};
 use crate::bits::prefetch;
 use crate::error::SizeError;
+use crate::filter::Filter;
+use crate::kernel::pipeline::{self, Answers, Pipe, Source};
+use crate::keys::{KeyHasher, Keys};
 use crate::probe::lines::{LINE, Lines, bits_in_line};
 use crate::sizing::Geometry;
-use std::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
 /// A native filter whose `insert` takes `&self`.
 ///
@@ -36,18 +36,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// ```
 #[derive(Debug)]
 pub struct SharedFilter {
-    shape: Shape,
-    hasher: Hasher,
-    head: Head,
+    native: Native,
     bits: AtomicBits,
     keys: Counter,
 }
 
 /// The most bits a key can have.
 const MAX_PROBES: usize = 32;
-
-/// Keys whose lines are asked of memory together in a batch.
-const TOGETHER: usize = 32;
 
 impl SharedFilter {
     /// An empty filter for `expected_keys` keys at the rate `fpr`.
@@ -60,15 +55,15 @@ impl SharedFilter {
         NativeFilter::with_bits_per_key(expected_keys, bits_per_key).map(Self::from)
     }
 
-    /// An empty filter of this plan.
-    pub fn from_plan(plan: &Plan, hashing: Hashing) -> Result<Self, SizeError> {
-        NativeFilter::from_plan(plan, hashing).map(Self::from)
+    /// An empty filter of this size, hashing with this seed or secret.
+    pub fn with_sizing(sizing: &Sizing, hashing: Hashing) -> Result<Self, SizeError> {
+        NativeFilter::with_sizing(sizing, hashing).map(Self::from)
     }
 
     /// Adds a key; true if it was surely not there before.
     #[inline]
     pub fn insert(&self, key: &[u8]) -> bool {
-        self.insert_hash(self.hasher.hash(key))
+        self.insert_hash(self.native.hasher.hash(key))
     }
 
     /// As [`insert`](Self::insert), for a hash made before.
@@ -87,16 +82,18 @@ impl SharedFilter {
     }
 
     /// Adds many keys; how many were new.
-    pub fn insert_batch<K: Keys + ?Sized>(&self, keys: &K) -> u64 {
+    pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K) -> u64 {
         let mut new = 0;
-        self.in_groups(keys, |_, hash| new += u64::from(self.insert_hash(hash)));
+        let mut pipe = Together { filter: self, work: |hash| self.insert_hash(hash) };
+        let source = Source::new(keys, &self.native.hasher);
+        pipeline::run(&mut pipe, source, |_, _, bits, _| new += u64::from(bits.count_ones()));
         new
     }
 
     /// Whether the key may be present.
     #[inline]
     pub fn may_contain(&self, key: &[u8]) -> bool {
-        self.may_contain_hash(self.hasher.hash(key))
+        self.may_contain_hash(self.native.hasher.hash(key))
     }
 
     /// As [`may_contain`](Self::may_contain), for a hash made before.
@@ -107,81 +104,113 @@ impl SharedFilter {
     /// Answers many keys.
     ///
     /// # Panics
-    /// If `answers` is not as long as there are keys.
-    pub fn may_contain_batch<K: Keys + ?Sized>(&self, keys: &K, answers: &mut [bool]) {
-        assert_eq!(keys.count(), answers.len(), "one answer for each key");
-        self.in_groups(keys, |i, hash| answers[i] = self.may_contain_hash(hash));
+    /// If `answers` has not one place for each key.
+    pub fn may_contain_batch<'a, K: Keys<Hasher> + ?Sized>(&self, keys: &K, answers: impl Into<Answers<'a>>) {
+        let answers = answers.into();
+        answers.check_len(keys.count());
+        let pipe = Together { filter: self, work: |hash| self.may_contain_hash(hash) };
+        pipeline::collect(pipe, Source::new(keys, &self.native.hasher), answers);
     }
 
     /// The hash of a key, to be asked of several filters with the same seed or secret.
     #[inline]
     pub fn hash(&self, key: &[u8]) -> u64 {
-        self.hasher.hash(key)
+        self.native.hasher.hash(key)
     }
 
     /// The shape of the filter.
     pub fn geometry(&self) -> Geometry {
-        self.shape.geometry()
+        self.native.shape.geometry()
     }
 
     /// How many insertions were told "new" so far.
     pub fn keys(&self) -> u64 {
-        self.head.keys.saturating_add(self.keys.sum())
+        self.native.head.keys.saturating_add(self.keys.sum())
     }
 
     /// Whether more keys are in than it was made for: the rate is then above the planned one, and grows.
     pub fn is_overfull(&self) -> bool {
-        self.head.expected_keys > 0 && self.keys() > self.head.expected_keys
+        self.native.head.expected_keys > 0 && self.keys() > self.native.head.expected_keys
     }
 
     /// Forgets all keys.
     pub fn clear(&mut self) {
         self.bits.as_mut().fill(0);
-        self.head.keys = 0;
-        self.head.estimated = false;
+        self.native.head.keys = 0;
+        self.native.head.estimated = false;
         self.keys = Counter::default();
     }
 
     /// The filter, when no other thread uses it any more. No bit is copied.
     pub fn into_filter(self) -> NativeFilter {
-        let head = Head { keys: self.keys(), ..self.head };
-        NativeFilter { shape: self.shape, hasher: self.hasher, head, bits: self.bits.into_inner() }
+        let keys = self.keys();
+        let mut dialect = self.native;
+        dialect.head.keys = keys;
+        Filter { dialect, bits: self.bits.into_inner() }
     }
 
     /// The bits of a hash as (word, bit): always in the same order.
     #[inline(always)]
     fn bits_of(&self, hash: u64) -> impl Iterator<Item = (usize, Mask)> {
-        let probes = self.shape.layout.line_probes();
-        Lines::new(self.shape.layout, self.shape.blocks, hash).flat_map(move |(line, fields)| {
+        let probes = self.native.shape.layout.line_probes();
+        Lines::new(self.native.shape.layout, self.native.shape.blocks, hash).flat_map(move |(line, fields)| {
             let first_word = line as usize * (LINE / 8);
             bits_in_line(fields, probes)
                 .map(move |bit| (first_word + bit as usize / 64, Mask::of_bit(bit % 64)))
         })
     }
+}
 
-    /// Calls `each` with the number and hash of every key, after asking for the lines of its group.
-    fn in_groups<K: Keys + ?Sized>(&self, keys: &K, mut each: impl FnMut(usize, u64)) {
-        let mut hashes = [0; TOGETHER];
-        for start in (0..keys.count()).step_by(TOGETHER) {
-            let group = &mut hashes[..TOGETHER.min(keys.count() - start)];
-            keys.hash_into(&self.hasher, start, group);
-            for &hash in &*group {
-                for (line, _) in Lines::new(self.shape.layout, self.shape.blocks, hash) {
-                    prefetch::ahead(self.bits.words(), line as usize * (LINE / 8), 1);
-                }
-            }
-            for (i, &hash) in group.iter().enumerate() {
-                each(start + i, hash);
+/// Keys whose lines are prefetched together in a batch.
+const TOGETHER: usize = 32;
+
+/// Works on the keys of a batch one by one, their lines prefetched.
+struct Together<'a, W> {
+    filter: &'a SharedFilter,
+    /// Whether the key of this hash is new, or present.
+    work: W,
+}
+
+impl<W: Fn(u64) -> bool> Pipe<TOGETHER, 2> for Together<'_, W> {
+    type Hash = u64;
+    type Slot = [u64; TOGETHER];
+    const PREPARE: usize = 0;
+    const PREFETCH: usize = 0;
+    const FINISH: usize = 1;
+
+    fn empty(&self) -> Self::Slot {
+        [0; TOGETHER]
+    }
+
+    fn hashes(slot: &mut Self::Slot) -> &mut [u64; TOGETHER] {
+        slot
+    }
+
+    fn prepare(&self, _: &mut Self::Slot) {}
+
+    fn prefetch(&mut self, slot: &Self::Slot) {
+        let shape = &self.filter.native.shape;
+        for &hash in slot {
+            for (line, _) in Lines::new(shape.layout, shape.blocks, hash) {
+                prefetch::ahead(self.filter.bits.words(), line as usize * (LINE / 8), 1);
             }
         }
+    }
+
+    fn finish(&mut self, slot: &Self::Slot, _: &Self::Slot, count: usize) -> u64 {
+        slot[..count].iter().enumerate().fold(0, |bits, (i, hash)| bits | u64::from((self.work)(*hash)) << i)
     }
 }
 
 impl From<NativeFilter<Owned>> for SharedFilter {
     /// The same filter with the same keys, to be shared. No bit is copied.
+    ///
+    /// # Panics
+    /// If the filter takes no keys: it has exceptions, or is locked.
     fn from(filter: NativeFilter<Owned>) -> Self {
-        let NativeFilter { shape, hasher, head, bits } = filter;
-        SharedFilter { shape, hasher, head, bits: AtomicBits::new(bits), keys: Counter::default() }
+        let Filter { dialect, bits } = filter;
+        dialect.assert_takes_keys();
+        SharedFilter { native: dialect, bits: AtomicBits::new(bits), keys: Counter::default() }
     }
 }
 

@@ -12,15 +12,15 @@
 //! in the order of the keys, the file is, byte for byte, that of a filter into which the keys were inserted one after the
 //! other.
 
-use super::filter::Head;
+use super::dialect::Head;
 use super::format::{Encoder, checksums, chunk_len};
 use super::hashing::{Hasher, Hashing};
-use super::keys::Keys;
-use super::plan::{MAX_BITS, Plan};
+use super::sizing::{MAX_BITS, Sizing};
 use super::shape::Shape;
 use crate::bits::Owned;
 use crate::error::SizeError;
 use crate::kernel::lines::GROUP;
+use crate::keys::Keys;
 use crate::probe::lines::block_of;
 use std::fmt;
 use std::ops::Range;
@@ -31,11 +31,12 @@ const RECENT: usize = 1 << 15;
 /// How the array of a filter is cut into slices.
 ///
 /// ```
-/// use fullbloom::native::{Column, Hashing, NativeFilter, Plan, Scatter, Slicing};
+/// use fullbloom::{NativeFilter, keys::Column};
+/// use fullbloom::native::{Hashing, Scatter, Sizing, Slicing};
 /// use fullbloom::sizing::{Request, Target};
 ///
-/// let plan = Plan::new(&Request { expected_keys: 300_000, target: Target::Fpr(0.01) })?;
-/// let slicing = Slicing::new(&plan, Hashing::default(), 64 << 10)?;
+/// let sizing = Sizing::new(&Request { expected_keys: 300_000, target: Target::Fpr(0.01) })?;
+/// let slicing = Slicing::new(&sizing, Hashing::default(), 64 << 10)?;
 /// let keys: Vec<u64> = (0..300_000).collect();
 /// let mut scatter = Scatter::new(&slicing);
 /// scatter.insert_batch(&Column(&keys));
@@ -49,7 +50,7 @@ const RECENT: usize = 1 << 15;
 /// }
 /// let file = [slicing.front(&facts)?, bits].concat();
 ///
-/// let mut whole = NativeFilter::from_plan(&plan, Hashing::default())?;
+/// let mut whole = NativeFilter::with_sizing(&sizing, Hashing::default())?;
 /// whole.insert_batch(&Column(&keys));
 /// assert!(file == whole.encode());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -66,15 +67,15 @@ pub struct Slicing {
 impl Slicing {
     /// Slices of about this many bytes: a power of two of them, up to twice as many, and at least what is under one
     /// checksum of the file (64 KiB in files below 16 GiB). The last slice may be shorter.
-    pub fn new(plan: &Plan, hashing: Hashing, slice_bytes: u64) -> Result<Slicing, SizeError> {
-        if plan.blocks == 0 || plan.blocks > MAX_BITS / plan.layout.block_len() {
+    pub fn new(sizing: &Sizing, hashing: Hashing, slice_bytes: u64) -> Result<Slicing, SizeError> {
+        if sizing.blocks == 0 || sizing.blocks > MAX_BITS / sizing.layout.block_len() {
             let allowed = "at least one, and at most 32 TiB of them";
-            return Err(SizeError::Count { what: "blocks", got: plan.blocks, allowed });
+            return Err(SizeError::Count { what: "blocks", got: sizing.blocks, allowed });
         }
-        let shape = Shape::new(plan.layout, plan.blocks);
+        let shape = Shape::new(sizing.layout, sizing.blocks);
         let bytes = slice_bytes.clamp(1, 1 << 45).next_power_of_two().max(chunk_len(shape.byte_len()));
-        let block_bytes = plan.layout.block_len() / 8;
-        let head = Head::new(hashing, plan.expected_keys);
+        let block_bytes = sizing.layout.block_len() / 8;
+        let head = Head::new(hashing, sizing.expected_keys);
         let hasher = Hasher::new(&head.hashing);
         Ok(Slicing { shape, hasher, head, blocks_shift: (bytes / block_bytes).ilog2() })
     }
@@ -99,9 +100,9 @@ impl Slicing {
     ///
     /// # Panics
     /// If `hashes` is not as long as there are keys.
-    pub fn hash_batch<K: Keys + ?Sized>(&self, keys: &K, hashes: &mut [u64]) {
+    pub fn hash_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K, hashes: &mut [u64]) {
         assert_eq!(keys.count(), hashes.len(), "one hash for each key");
-        keys.hash_into(&self.hasher, 0, hashes);
+        keys.hash_into(&self.hasher, 0, hashes, false);
     }
 
     /// One slice, empty.
@@ -213,11 +214,11 @@ impl Scatter {
     }
 
     /// Adds many keys.
-    pub fn insert_batch<K: Keys + ?Sized>(&mut self, keys: &K) {
+    pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) {
         let mut hashes = [0; GROUP];
         for start in (0..keys.count()).step_by(GROUP) {
             let len = (keys.count() - start).min(GROUP);
-            keys.hash_into(&self.slicing.hasher, start, &mut hashes[..len]);
+            keys.hash_into(&self.slicing.hasher, start, &mut hashes[..len], false);
             for &hash in &hashes[..len] {
                 let recent = &mut self.recent[hash as usize % RECENT];
                 if *recent != hash {

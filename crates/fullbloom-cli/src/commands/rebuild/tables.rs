@@ -4,7 +4,7 @@ use super::{Args, RateArgs};
 use crate::error::Failure;
 use crate::input::TableFile;
 use crate::text;
-use fullbloom_table::replace::{self, Output, Written};
+use fullbloom::replace::{self, Output, Written};
 use fullbloom_table::{FilterSize, Inspection, NewFilter};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -60,7 +60,7 @@ pub fn make(path: &Path, table: &TableFile, args: &Args, output: &Output) -> Res
     let write = |out: &mut dyn io::Write| table.write_with(&new, out).map_err(io::Error::other);
     let written = match args.dry_run {
         true => None,
-        false => Some(replace::write_with(path, output, write)?),
+        false => Some(replace::write(path, output, write)?),
     };
     let bytes_before = new.old_byte_len().unwrap_or(0);
     Ok(Some(Made {

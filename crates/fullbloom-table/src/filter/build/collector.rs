@@ -144,7 +144,8 @@ impl NativeCollector {
         }
         let content = filter.encode();
         if self.detects_corruption {
-            let view = GuardedFilter::view(&content).map_err(|cause| Problem::Filter { at: 0, cause })?;
+            let view = GuardedFilter::view(&content)
+                .map_err(|_| Problem::Construction { why: "its bytes cannot be decoded" })?;
             if !hashes.iter().all(|&hash| view.filter().may_contain_hash(hash)) {
                 return Err(Problem::Construction { why: "it denies keys that went in" });
             }

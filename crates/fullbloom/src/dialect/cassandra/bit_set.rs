@@ -8,14 +8,15 @@ use super::sizing;
 use crate::bits::BIG_ENDIAN_WORDS;
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
-use crate::filter::{Dialect, Format, Insert, Size};
+use crate::keys::KeyHasher;
+use crate::sealed::Sealed;
+use crate::filter::{Check, Dialect, Format, Insert, Size};
 use crate::hash::{murmur2_32_cassandra, utf16_units};
 use crate::probe::{self, Mod32};
 use crate::sizing::{self as rates, Geometry, Request, Target};
-use crate::wire::Cursor;
-use std::io;
-use std::marker::PhantomData;
-use std::ops::Range;
+use crate::wire::{Cursor, Output, Stop};
+use core::marker::PhantomData;
+use core::ops::Range;
 
 /// Versions `a` and `b`: Cassandra 0.3 to the betas of 0.7. Keys are text and hashed as UTF-16.
 pub type Cassandra0 = BitSet<Utf16Keys>;
@@ -112,17 +113,29 @@ impl<K: KeyForm> BitSet<K> {
     }
 }
 
-impl<K: KeyForm> Dialect for BitSet<K> {
-    const NAME: Name = K::NAME;
-    type Hash = [i32; 2];
+impl<K: KeyForm> Sealed for BitSet<K> {}
 
-    fn geometry(&self) -> Geometry {
-        Geometry::whole(self.bit_len.divisor().into(), self.probes)
-    }
+impl<K: KeyForm> KeyHasher for BitSet<K> {
+    type Hash = [i32; 2];
 
     #[inline(always)]
     fn hash(&self, key: &[u8]) -> [i32; 2] {
         K::hash(key)
+    }
+}
+
+impl<K: KeyForm> Dialect for BitSet<K> {
+    const NAME: Name = K::NAME;
+    type Hash = [i32; 2];
+    type Hasher = Self;
+
+    #[inline(always)]
+    fn hasher(&self) -> &Self {
+        self
+    }
+
+    fn geometry(&self) -> Geometry {
+        Geometry::whole(self.bit_len.divisor().into(), self.probes)
     }
 
     #[inline(always)]
@@ -143,7 +156,7 @@ impl<K: KeyForm> Dialect for BitSet<K> {
 
 impl<K: KeyForm> Insert for BitSet<K> {
     #[inline(always)]
-    fn set(&self, bits: &mut [u8], hash: [i32; 2]) -> bool {
+    fn set(&mut self, bits: &mut [u8], hash: [i32; 2]) -> bool {
         probe::set_all(bits, self.positions(hash))
     }
 }
@@ -172,7 +185,7 @@ impl<K: KeyForm> Size for BitSet<K> {
 }
 
 impl<K: KeyForm> Format for BitSet<K> {
-    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+    fn decode(bytes: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         let mut cursor = Cursor::new(bytes);
         let probes = cursor.i32_be("probes")?;
         cursor.magic("java.util.BitSet stream", STREAM)?;
@@ -200,7 +213,7 @@ impl<K: KeyForm> Format for BitSet<K> {
         Ok((dialect, array))
     }
 
-    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+    fn encode(&self, bits: &[u8], out: &mut dyn Output) -> Result<(), Stop> {
         out.write_all(&self.probes.to_be_bytes())?;
         out.write_all(STREAM)?;
         out.write_all(&self.words().to_be_bytes())?;

@@ -8,7 +8,7 @@
 //! | before | `<table>-<generation>-<component>` | `Standard1-12-Filter.db` |
 
 use crate::dialect::Name;
-use std::fmt;
+use core::fmt;
 use std::path::Path;
 
 /// The sstable format of a file.
@@ -65,7 +65,7 @@ impl fmt::Display for NotAnSstable {
     }
 }
 
-impl std::error::Error for NotAnSstable {}
+impl core::error::Error for NotAnSstable {}
 
 const NO_NAME: NotAnSstable = NotAnSstable { what: "the file name is not that of an sstable component" };
 const NO_VERSION: NotAnSstable =

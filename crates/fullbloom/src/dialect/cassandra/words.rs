@@ -8,14 +8,15 @@ use super::sizing::{self, MAX_PROBES, MAX_WORDS};
 use crate::bits::BIG_ENDIAN_WORDS;
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
-use crate::filter::{Dialect, Filter, Format, Insert, Size, View};
+use crate::keys::KeyHasher;
+use crate::sealed::Sealed;
+use crate::filter::{Check, Dialect, Filter, Format, Insert, Size, View};
 use crate::hash::{murmur2_64_cassandra, murmur3_cassandra};
 use crate::probe::{self, Mod63};
 use crate::sizing::{Geometry, Request, Target};
-use crate::wire::Cursor;
-use std::io;
-use std::marker::PhantomData;
-use std::ops::Range;
+use crate::wire::{Cursor, Output, Stop};
+use core::marker::PhantomData;
+use core::ops::Range;
 
 /// Versions `na`, `nb`, `nc`, `oa` and `da`: Cassandra 4.0 to 5.x.
 pub type Cassandra = Words<V4>;
@@ -164,17 +165,29 @@ fn probes_error(got: i32) -> DecodeError {
     DecodeError::Value { field: "probes", at: 0, got: got.into(), allowed: "1..=21" }
 }
 
-impl<F: Family> Dialect for Words<F> {
-    const NAME: Name = F::NAME;
-    type Hash = [u64; 2];
+impl<F: Family> Sealed for Words<F> {}
 
-    fn geometry(&self) -> Geometry {
-        Geometry::whole(u64::from(self.words) * 64, self.probes)
-    }
+impl<F: Family> KeyHasher for Words<F> {
+    type Hash = [u64; 2];
 
     #[inline(always)]
     fn hash(&self, key: &[u8]) -> [u64; 2] {
         F::hash(key)
+    }
+}
+
+impl<F: Family> Dialect for Words<F> {
+    const NAME: Name = F::NAME;
+    type Hash = [u64; 2];
+    type Hasher = Self;
+
+    #[inline(always)]
+    fn hasher(&self) -> &Self {
+        self
+    }
+
+    fn geometry(&self) -> Geometry {
+        Geometry::whole(u64::from(self.words) * 64, self.probes)
     }
 
     #[inline(always)]
@@ -190,7 +203,7 @@ impl<F: Family> Dialect for Words<F> {
 
 impl<F: Family> Insert for Words<F> {
     #[inline(always)]
-    fn set(&self, bits: &mut [u8], hash: [u64; 2]) -> bool {
+    fn set(&mut self, bits: &mut [u8], hash: [u64; 2]) -> bool {
         probe::set_all(bits, self.positions(hash))
     }
 }
@@ -229,7 +242,7 @@ impl<F: Family> Format for Words<F> {
     /// Cassandra answer "maybe" to all (0 and less) or fail at the first lookup (more than 21).
     ///
     /// No bytes at all are the always-present filter, as in Cassandra 5.
-    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+    fn decode(bytes: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         if bytes.is_empty() {
             return Ok((Self::always_present(), 0..0));
         }
@@ -243,7 +256,7 @@ impl<F: Family> Format for Words<F> {
         Ok((Self::with_words(words, probes), array))
     }
 
-    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+    fn encode(&self, bits: &[u8], out: &mut dyn Output) -> Result<(), Stop> {
         if self.words == 0 {
             return Ok(());
         }
@@ -268,7 +281,7 @@ impl<'a, F: Family> View<'a, Words<F>> {
     /// a word and answer from memory nobody has written.
     pub fn compatible(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         if bytes.is_empty() {
-            return View::view(bytes);
+            return Filter::<Words<F>>::view(bytes);
         }
         let (probes, words, array) = Words::<F>::header(&mut Cursor::new(bytes))?;
         if probes > MAX_PROBES as i32 {

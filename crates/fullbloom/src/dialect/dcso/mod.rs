@@ -32,14 +32,15 @@ mod rate;
 use super::Name;
 use crate::bits;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::filter::{Dialect, Doubt, Filter, Format, Insert, Size, Weakness};
+use crate::keys::KeyHasher;
+use crate::sealed::Sealed;
+use crate::filter::{Check, Dialect, Doubt, Filter, Format, Insert, Size, Weakness};
 use crate::hash::fnv1_64;
 use crate::probe::{self, Mod64};
 use crate::sizing::{Geometry, Request, Target, estimated_keys};
-use crate::wire::Cursor;
-use std::f64::consts::LN_2;
-use std::io;
-use std::ops::Range;
+use crate::wire::{Cursor, Output, Stop};
+use core::f64::consts::LN_2;
+use core::ops::Range;
 
 /// The largest prime below 2^64. What it takes off a number matters for 59 numbers of all.
 const MODULUS: u64 = u64::MAX - 58;
@@ -165,23 +166,35 @@ impl<S: AsRef<[u8]>> Filter<Dcso, S> {
         let array_len = self.dialect().array_len();
         let dialect = Dcso { data_len: data.len() as u64, ..*self.dialect() };
         let mut copy = Filter::from_dialect(dialect)?;
-        copy.bits_mut()[..array_len].copy_from_slice(&self.bits()[..array_len]);
-        copy.bits_mut()[array_len..].copy_from_slice(data);
+        copy.bits.as_mut()[..array_len].copy_from_slice(&self.bits()[..array_len]);
+        copy.bits.as_mut()[array_len..].copy_from_slice(data);
         Ok(copy)
+    }
+}
+
+impl Sealed for Dcso {}
+
+impl KeyHasher for Dcso {
+    type Hash = u64;
+
+    #[inline(always)]
+    fn hash(&self, key: &[u8]) -> u64 {
+        below_modulus(fnv1_64(key))
     }
 }
 
 impl Dialect for Dcso {
     const NAME: Name = Name::Dcso;
     type Hash = u64;
+    type Hasher = Self;
+
+    #[inline(always)]
+    fn hasher(&self) -> &Self {
+        self
+    }
 
     fn geometry(&self) -> Geometry {
         Geometry::whole(self.bits, self.probes)
-    }
-
-    #[inline(always)]
-    fn hash(&self, key: &[u8]) -> u64 {
-        below_modulus(fnv1_64(key))
     }
 
     #[inline(always)]
@@ -234,7 +247,7 @@ impl Dialect for Dcso {
 
 impl Insert for Dcso {
     #[inline(always)]
-    fn set(&self, bits: &mut [u8], hash: u64) -> bool {
+    fn set(&mut self, bits: &mut [u8], hash: u64) -> bool {
         let changed = probe::set_all(bits, self.positions(hash));
         if changed {
             put_count(bits, count_of(bits).wrapping_add(1));
@@ -243,12 +256,12 @@ impl Insert for Dcso {
     }
 
     /// The data stay.
-    fn clear(&self, bits: &mut [u8]) {
+    fn clear(&mut self, bits: &mut [u8]) {
         bits[..self.array_len()].fill(0);
     }
 
     /// Counts are added, which is an upper bound; our data stay and theirs are dropped.
-    fn unite(&self, ours: &mut [u8], theirs: &[u8]) -> Result<(), MergeError> {
+    fn merge(&mut self, ours: &mut [u8], _: &Self, theirs: &[u8]) -> Result<(), MergeError> {
         let Some(count) = count_of(ours).checked_add(count_of(theirs)) else {
             let why = "their counts come to more than 64 bits hold";
             return Err(MergeError::Unsupported { dialect: Name::Dcso.as_str(), why });
@@ -260,7 +273,7 @@ impl Insert for Dcso {
     }
 
     /// The count becomes the lower one, which is an upper bound; our data stay and theirs are dropped.
-    fn intersect(&self, ours: &mut [u8], theirs: &[u8]) {
+    fn intersect(&mut self, ours: &mut [u8], _: &Self, theirs: &[u8]) {
         let count = count_of(ours).min(count_of(theirs));
         let words = COUNT..self.array_len();
         bits::and_into(&mut ours[words.clone()], &theirs[words]);
@@ -299,7 +312,7 @@ impl Size for Dcso {
 impl Format for Dcso {
     /// Refuses, beyond what the original refuses, flags other than version 1, more probes than any rate asks for, and probes
     /// without bits, at which it panics. The numbers need not follow from each other ([`doubt`](Format::doubt) tells).
-    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+    fn decode(bytes: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         let mut cursor = Cursor::new(bytes);
         let flags = cursor.u64_le("flags")?;
         if flags != FLAGS {
@@ -323,7 +336,7 @@ impl Format for Dcso {
         Ok((Dcso { data_len, ..dialect }, COUNT_AT..bytes.len()))
     }
 
-    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+    fn encode(&self, bits: &[u8], out: &mut dyn Output) -> Result<(), Stop> {
         let [keys, probes] = [self.expected_keys, self.probes.into()];
         for field in [FLAGS, keys, self.fpr.to_bits(), probes, self.bits] {
             out.write_all(&field.to_le_bytes())?;

@@ -24,13 +24,15 @@ mod rate;
 
 use super::Name;
 use crate::error::{DecodeError, SizeError};
-use crate::filter::{Dialect, Format, Insert, Size, View};
+use crate::keys::KeyHasher;
+use crate::sealed::Sealed;
+use crate::wire::{Output, Stop};
+use crate::filter::{Check, Dialect, Filter, Format, Insert, Size, View};
 use crate::hash::{bloom32_leveldb, bloom32_rocksdb};
 use crate::probe::{self, Mod32};
 use crate::sizing::{self, Geometry, MillibitsPerKey, Request, Target};
-use std::io;
-use std::marker::PhantomData;
-use std::ops::Range;
+use core::marker::PhantomData;
+use core::ops::Range;
 
 /// 0.69 rather than ln 2: LevelDB writes the literal and truncates the product.
 const PROBES_PER_BIT: f64 = 0.69;
@@ -137,17 +139,29 @@ impl<T: Tail> Policy<T> {
     }
 }
 
-impl<T: Tail> Dialect for Policy<T> {
-    const NAME: Name = T::NAME;
-    type Hash = u32;
+impl<T: Tail> Sealed for Policy<T> {}
 
-    fn geometry(&self) -> Geometry {
-        Geometry::whole(self.bit_len.divisor().into(), self.effective_probes())
-    }
+impl<T: Tail> KeyHasher for Policy<T> {
+    type Hash = u32;
 
     #[inline(always)]
     fn hash(&self, key: &[u8]) -> u32 {
         T::hash(key)
+    }
+}
+
+impl<T: Tail> Dialect for Policy<T> {
+    const NAME: Name = T::NAME;
+    type Hash = u32;
+    type Hasher = Self;
+
+    #[inline(always)]
+    fn hasher(&self) -> &Self {
+        self
+    }
+
+    fn geometry(&self) -> Geometry {
+        Geometry::whole(self.bit_len.divisor().into(), self.effective_probes())
     }
 
     #[inline(always)]
@@ -173,7 +187,7 @@ impl<T: Tail> Dialect for Policy<T> {
 
 impl<T: Tail> Insert for Policy<T> {
     #[inline(always)]
-    fn set(&self, bits: &mut [u8], hash: u32) -> bool {
+    fn set(&mut self, bits: &mut [u8], hash: u32) -> bool {
         probe::set_all(bits, self.positions(hash))
     }
 }
@@ -241,7 +255,7 @@ impl<T: Tail> Policy<T> {
 }
 
 impl<T: Tail> Format for Policy<T> {
-    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+    fn decode(bytes: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         let Some((&probes, array)) = bytes.split_last() else {
             return Err(DecodeError::Truncated { field: "probes", at: 0, need: 1, have: 0 });
         };
@@ -260,7 +274,7 @@ impl<T: Tail> Format for Policy<T> {
         Ok((dialect, 0..array.len()))
     }
 
-    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+    fn encode(&self, bits: &[u8], out: &mut dyn Output) -> Result<(), Stop> {
         out.write_all(bits)?;
         out.write_all(&[self.probes])
     }
@@ -288,7 +302,7 @@ impl<'a, T: Tail> Compatible<'a, T> {
         if bytes.len() < 2 {
             return Compatible::Nothing;
         }
-        View::view(bytes).map_or(Compatible::Everything, Compatible::Filter)
+        Filter::<Policy<T>>::view(bytes).map_or(Compatible::Everything, Compatible::Filter)
     }
 
     /// The engine's answer.

@@ -10,7 +10,7 @@ use crate::hash::murmur2_libbloom_from;
 #[cfg(target_arch = "x86_64")]
 use crate::kernel::gather::{self, Array, Gather};
 use crate::probe;
-use std::marker::PhantomData;
+use core::marker::PhantomData;
 use std::sync::atomic::AtomicU8;
 
 pub use crate::bits::shared::Writers;

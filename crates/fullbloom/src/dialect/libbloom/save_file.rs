@@ -11,14 +11,15 @@ use super::{rate, sizing};
 use crate::bits::count_ones;
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::filter::{Dialect, Doubt, Format, Insert, Size};
+use crate::keys::KeyHasher;
+use crate::sealed::Sealed;
+use crate::filter::{Check, Dialect, Doubt, Format, Insert, Size};
 #[cfg(target_arch = "x86_64")]
 use crate::kernel::gather;
 use crate::probe::{self, Mod32};
 use crate::sizing::{Geometry, Request, Target, estimated_keys};
-use crate::wire::Cursor;
-use std::io;
-use std::ops::Range;
+use crate::wire::{Cursor, Output, Stop};
+use core::ops::Range;
 
 const MAGIC: &[u8; 9] = b"libbloom2";
 /// `sizeof(struct bloom)` on 64-bit Linux.
@@ -84,17 +85,29 @@ fn narrow(bit_len: u64) -> Option<Mod32> {
     u32::try_from(bit_len).ok().and_then(Mod32::new)
 }
 
-impl Dialect for Libbloom {
-    const NAME: Name = Name::Libbloom;
-    type Hash = [u32; 2];
+impl Sealed for Libbloom {}
 
-    fn geometry(&self) -> Geometry {
-        Geometry::whole(self.bit_len, self.probes.into())
-    }
+impl KeyHasher for Libbloom {
+    type Hash = [u32; 2];
 
     #[inline(always)]
     fn hash(&self, key: &[u8]) -> [u32; 2] {
         super::hash(key)
+    }
+}
+
+impl Dialect for Libbloom {
+    const NAME: Name = Name::Libbloom;
+    type Hash = [u32; 2];
+    type Hasher = Self;
+
+    #[inline(always)]
+    fn hasher(&self) -> &Self {
+        self
+    }
+
+    fn geometry(&self) -> Geometry {
+        Geometry::whole(self.bit_len, self.probes.into())
     }
 
     #[inline(always)]
@@ -138,7 +151,7 @@ impl Dialect for Libbloom {
 
 impl Insert for Libbloom {
     #[inline(always)]
-    fn set(&self, bits: &mut [u8], hash: [u32; 2]) -> bool {
+    fn set(&mut self, bits: &mut [u8], hash: [u32; 2]) -> bool {
         probe::set_all(bits, self.positions(hash))
     }
 
@@ -174,7 +187,7 @@ impl Size for Libbloom {
 impl Format for Libbloom {
     /// Takes what `bloom_load` takes and its functions can use: the stored numbers need not follow from each
     /// other ([`doubt`](Format::doubt) tells), but the bits must be there.
-    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+    fn decode(bytes: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         let mut cursor = Cursor::new(bytes);
         cursor.magic("magic", MAGIC)?;
         match cursor.u16_le("struct size")? {
@@ -221,7 +234,7 @@ impl Format for Libbloom {
         Ok((Libbloom { entries, error, bit_len, byte_len, probes, minor, bits_per_key, narrow }, array))
     }
 
-    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+    fn encode(&self, bits: &[u8], out: &mut dyn Output) -> Result<(), Stop> {
         let mut header = [0u8; HEADER_LEN];
         header[..9].copy_from_slice(MAGIC);
         header[9..11].copy_from_slice(&STRUCT_LEN.to_le_bytes());

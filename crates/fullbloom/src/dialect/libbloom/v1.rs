@@ -3,13 +3,15 @@
 use super::sizing;
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
-use crate::filter::{Dialect, Filter, Format, Insert, Size, View};
+use crate::keys::KeyHasher;
+use crate::sealed::Sealed;
+use crate::wire::{Output, Stop};
+use crate::filter::{Check, Dialect, Format, Insert, Size};
 #[cfg(target_arch = "x86_64")]
 use crate::kernel::gather;
 use crate::probe::{self, Mod32};
 use crate::sizing::{Geometry, Request, Target, collision_fpr, combine, modulo_fpr};
-use std::io;
-use std::ops::Range;
+use core::ops::Range;
 
 /// The most probes taken: what the smallest positive rate, 5e-324, comes to. A number given beside the bytes must not
 /// keep a lookup busy for seconds.
@@ -70,17 +72,29 @@ impl Libbloom1 {
     }
 }
 
-impl Dialect for Libbloom1 {
-    const NAME: Name = Name::Libbloom1;
-    type Hash = [u32; 2];
+impl Sealed for Libbloom1 {}
 
-    fn geometry(&self) -> Geometry {
-        Geometry::whole(self.bit_len.into(), self.probes)
-    }
+impl KeyHasher for Libbloom1 {
+    type Hash = [u32; 2];
 
     #[inline(always)]
     fn hash(&self, key: &[u8]) -> [u32; 2] {
         super::hash(key)
+    }
+}
+
+impl Dialect for Libbloom1 {
+    const NAME: Name = Name::Libbloom1;
+    type Hash = [u32; 2];
+    type Hasher = Self;
+
+    #[inline(always)]
+    fn hasher(&self) -> &Self {
+        self
+    }
+
+    fn geometry(&self) -> Geometry {
+        Geometry::whole(self.bit_len.into(), self.probes)
     }
 
     #[inline(always)]
@@ -108,7 +122,7 @@ impl Dialect for Libbloom1 {
 
 impl Insert for Libbloom1 {
     #[inline(always)]
-    fn set(&self, bits: &mut [u8], hash: [u32; 2]) -> bool {
+    fn set(&mut self, bits: &mut [u8], hash: [u32; 2]) -> bool {
         probe::set_all(bits, self.positions(hash))
     }
 }
@@ -132,22 +146,23 @@ impl Size for Libbloom1 {
 }
 
 impl Format for Libbloom1 {
-    fn decode(_: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+    fn decode(_: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         Err(DecodeError::Unknown {
             what: "libbloom 1.6 stores bits alone: the number of bits and of probes must be given",
         })
     }
 
-    fn view_exact(bytes: &[u8], bit_len: u64, probes: u32) -> Result<View<'_, Self>, DecodeError> {
+    fn decode_exact(
+        bytes: &[u8],
+        bit_len: u64,
+        probes: u32,
+        _: Check,
+    ) -> Result<(Self, Range<usize>), DecodeError> {
         let dialect = Self::exact(bit_len, probes).map_err(DecodeError::Geometry)?;
-        let (have, need) = (bytes.len() as u64, dialect.byte_len());
-        if have > need {
-            return Err(DecodeError::Trailing { at: need, extra: have - need });
-        }
-        Filter::from_parts(dialect, bytes)
+        Ok((dialect, 0..bytes.len()))
     }
 
-    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+    fn encode(&self, bits: &[u8], out: &mut dyn Output) -> Result<(), Stop> {
         out.write_all(bits)
     }
 

@@ -11,13 +11,15 @@ use super::FullFilter;
 use super::construction::{BuildError, Construction, Hashes};
 use super::entries::{Entries, GROUP};
 use super::fast_local::Xxph3;
+use super::legacy::Bloom32;
 use super::memory::{Length, MemoryBalance};
 use super::reservation::{Account, BUCKET, Reservation};
 use super::sizing::{Kind, Policy};
 use crate::hash::{bloom32_rocksdb, xxph3_rocksdb};
 use crate::kernel::Cpu;
 use crate::kernel::pipeline::hash_all;
-use std::mem;
+use crate::keys::Keys;
+use core::mem;
 use std::sync::Arc;
 
 /// Which of a key and its alternative (its prefix) is stored first, and which repeats are seen.
@@ -128,19 +130,23 @@ impl Builder {
     }
 
     /// Adds many keys, as [`insert`](Builder::insert) does one by one; faster, since they are hashed together.
-    pub fn insert_batch<K: AsRef<[u8]>>(&mut self, keys: &[K]) {
-        let mut hashes = [0; 256];
-        for keys in keys.chunks(hashes.len()) {
+    pub fn insert_batch<K: Keys<Xxph3> + Keys<Bloom32> + ?Sized>(&mut self, keys: &K) {
+        const CHUNK: usize = 256;
+        let count = Keys::<Xxph3>::count(keys);
+        for start in (0..count).step_by(CHUNK) {
+            let len = CHUNK.min(count - start);
             match &mut self.open.hashes {
                 Hashes::Narrow(entries) => {
-                    for key in keys {
-                        entries.add(bloom32_rocksdb(key.as_ref()));
+                    let mut hashes = [0; CHUNK];
+                    keys.hash_into(&Bloom32, start, &mut hashes[..len], false);
+                    for &hash in &hashes[..len] {
+                        entries.add(hash);
                     }
                 }
                 Hashes::Wide(entries) => {
-                    let hashes = &mut hashes[..keys.len()];
-                    hash_all(Cpu::in_use(), keys, Xxph3, hashes);
-                    let stored = hashes.iter().map(|&hash| u64::from(entries.add(hash))).sum();
+                    let mut hashes = [0; CHUNK];
+                    hash_all(Cpu::in_use(), keys, &Xxph3, start, &mut hashes[..len]);
+                    let stored = hashes[..len].iter().map(|&hash| u64::from(entries.add(hash))).sum();
                     self.charge_entries(stored);
                 }
             }

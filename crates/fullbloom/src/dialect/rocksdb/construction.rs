@@ -9,8 +9,9 @@ use super::sizing::{Policy, Space, probes_by_length};
 use super::{FullFilter, RocksDb, RocksDbLegacy, RocksDbRibbon};
 use crate::bits::Owned;
 use crate::error::SizeError;
+use crate::keys::Hashes as Hashed;
 use crate::filter::{Dialect, Filter, Format, Insert};
-use std::fmt;
+use core::fmt;
 
 /// No filter could be made, or it must not be used.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,7 +43,7 @@ impl fmt::Display for BuildError {
     }
 }
 
-impl std::error::Error for BuildError {
+impl core::error::Error for BuildError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             BuildError::Size(e) => Some(e),
@@ -93,7 +94,7 @@ where
     let batches = entries.groups().flat_map(|group| group.chunks(BATCH));
     let denied = batches.map(|batch| {
         let answers = &mut answers[..batch.len()];
-        filter.may_contain_hashes(batch, answers);
+        filter.may_contain_batch(&Hashed(batch), &mut *answers);
         answers.iter().filter(|&&yes| !yes).count() as u64
     });
     denied.sum()
@@ -220,7 +221,7 @@ where
 {
     let data = Owned::zeroed(dialect.byte_len())?;
     let mut filter = with_data(dialect, data);
-    entries.groups().for_each(|group| filter.insert_hashes(group));
+    entries.groups().for_each(|group| filter.insert_batch(&Hashed(group)));
     check(entries, detects_corruption)?;
     Ok(filter)
 }

@@ -12,14 +12,16 @@ use super::{Kind, Policy, TRAILER, require_marker, split};
 use crate::bits::{self, prefetch};
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
-use crate::filter::{Answers, Dialect, Format, Insert, Size};
+use crate::keys::{KeyHasher, Keys};
+use crate::sealed::Sealed;
+use crate::wire::{Output, Stop};
+use crate::filter::{Check, Dialect, Format, Insert, Size};
 use crate::hash::{xxph3_chunk, xxph3_rocksdb};
 use crate::kernel::blocks::{Filter, FilterMut};
-use crate::kernel::pipeline::{Bitmap, CHUNK, Hasher, Ready};
+use crate::kernel::pipeline::{Answers, CHUNK, Source};
 use crate::kernel::{Cpu, local, scalar};
 use crate::sizing::{Geometry, Request, Target};
-use std::io;
-use std::ops::Range;
+use core::ops::Range;
 
 /// The trailer's first byte: a filter newer than the legacy one.
 pub(super) const MARKER: u8 = 0xff;
@@ -85,23 +87,6 @@ impl RocksDb {
         ((u64::from(hash as u32) * u64::from(self.blocks)) >> 32) as usize
     }
 
-    fn answer<K>(&self, bits: &[u8], keys: &[K], hasher: impl Hasher<K>, answers: Answers<'_>) {
-        let (blocks, _) = bits.as_chunks();
-        let filter =
-            Filter::new(&blocks[..self.blocks as usize], self.probes.into()).expect("at least one block");
-        match answers {
-            Answers::Bools(bools) => local::answer(Cpu::in_use(), filter, keys, hasher, bools),
-            Answers::Bits(words) => local::answer(Cpu::in_use(), filter, keys, hasher, Bitmap(words)),
-        }
-    }
-
-    fn fill<K>(&self, bits: &mut [u8], keys: &[K], hasher: impl Hasher<K>) {
-        let (blocks, _) = bits.as_chunks_mut();
-        let blocks = &mut blocks[..self.blocks as usize];
-        let filter = FilterMut::new(blocks, self.probes.into()).expect("at least one block");
-        local::fill(Cpu::in_use(), filter, keys, hasher);
-    }
-
     /// Number of blocks.
     pub fn blocks(&self) -> u32 {
         self.blocks
@@ -110,32 +95,40 @@ impl RocksDb {
 
 /// Hashes keys by [`xxph3_rocksdb`].
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Xxph3;
+pub struct Xxph3;
 
-impl<K: AsRef<[u8]>> Hasher<K> for Xxph3 {
+impl Sealed for RocksDb {}
+
+impl KeyHasher for Xxph3 {
+    type Hash = u64;
+
     #[inline(always)]
-    fn hash(&self, key: &K) -> u64 {
-        xxph3_rocksdb(key.as_ref())
+    fn hash(&self, key: &[u8]) -> u64 {
+        xxph3_rocksdb(key)
     }
 
     #[inline(always)]
-    fn hash_chunk_wide(&self, keys: &[K; CHUNK], hashes: &mut [u64; CHUNK]) {
-        xxph3_chunk(keys, hashes);
+    fn hash_keys<K: AsRef<[u8]>>(&self, keys: &[K], out: &mut [u64], wide: bool) {
+        match (keys.first_chunk::<CHUNK>(), out.first_chunk_mut()) {
+            (Some(chunk), Some(hashes)) if wide && keys.len() == CHUNK => xxph3_chunk(chunk, hashes),
+            _ => self.hash_iter(keys.iter(), out),
+        }
     }
 }
 
 impl Dialect for RocksDb {
     const NAME: Name = Name::RocksDb;
     type Hash = u64;
+    type Hasher = Xxph3;
+
+    #[inline(always)]
+    fn hasher(&self) -> &Xxph3 {
+        &Xxph3
+    }
 
     fn geometry(&self) -> Geometry {
         let block_len = 8 * BLOCK;
         Geometry { bit_len: u64::from(self.blocks) * block_len, block_len, probes: self.probes.into() }
-    }
-
-    #[inline(always)]
-    fn hash(&self, key: &[u8]) -> u64 {
-        xxph3_rocksdb(key)
     }
 
     #[inline(always)]
@@ -152,12 +145,10 @@ impl Dialect for RocksDb {
         prefetch::read(bits, at + BLOCK as usize - 1);
     }
 
-    fn test_keys<K: AsRef<[u8]>>(&self, bits: &[u8], keys: &[K], answers: Answers<'_>) {
-        self.answer(bits, keys, Xxph3, answers);
-    }
-
-    fn test_hashes(&self, bits: &[u8], hashes: &[u64], answers: Answers<'_>) {
-        self.answer(bits, hashes, Ready, answers);
+    fn test_batch<K: Keys<Xxph3> + ?Sized>(&self, bits: &[u8], keys: &K, answers: Answers<'_>) {
+        let blocks = &bits.as_chunks().0[..self.blocks as usize];
+        let filter = Filter::new(blocks, self.probes.into()).expect("at least one block");
+        local::answer(Cpu::in_use(), filter, Source::new(keys, &Xxph3), answers);
     }
 
     /// The exact rate; RocksDB's own estimate is [`Policy::estimated_fpr`].
@@ -182,17 +173,15 @@ impl Dialect for RocksDb {
 
 impl Insert for RocksDb {
     #[inline(always)]
-    fn set(&self, bits: &mut [u8], hash: u64) -> bool {
+    fn set(&mut self, bits: &mut [u8], hash: u64) -> bool {
         let (blocks, _) = bits.as_chunks_mut();
         scalar::local_set(&mut blocks[self.block_index(hash)], (hash >> 32) as u32, self.probes.into())
     }
 
-    fn set_keys<K: AsRef<[u8]>>(&self, bits: &mut [u8], keys: &[K]) {
-        self.fill(bits, keys, Xxph3);
-    }
-
-    fn set_hashes(&self, bits: &mut [u8], hashes: &[u64]) {
-        self.fill(bits, hashes, Ready);
+    fn set_batch<K: Keys<Xxph3> + ?Sized>(&mut self, bits: &mut [u8], keys: &K) {
+        let blocks = &mut bits.as_chunks_mut().0[..self.blocks as usize];
+        let filter = FilterMut::new(blocks, self.probes.into()).expect("at least one block");
+        local::fill(Cpu::in_use(), filter, Source::new(keys, &Xxph3));
     }
 }
 
@@ -217,7 +206,7 @@ impl Size for RocksDb {
 }
 
 impl Format for RocksDb {
-    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+    fn decode(bytes: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         let (data, trailer) = split(bytes)?;
         require_marker(data, trailer, MARKER)?;
         let dialect = Self::read(data, trailer)?;
@@ -229,7 +218,7 @@ impl Format for RocksDb {
         Ok((dialect, 0..data.len()))
     }
 
-    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+    fn encode(&self, bits: &[u8], out: &mut dyn Output) -> Result<(), Stop> {
         out.write_all(&bits[..self.byte_len() as usize])?;
         out.write_all(&[MARKER, 0, self.probes, 0, 0])
     }

@@ -1,10 +1,13 @@
 //! A full filter of whichever kind its trailer says: what RocksDB's reader makes of any bytes.
 
+use super::fast_local::Xxph3;
+use super::legacy::Bloom32;
 use super::{RocksDb, RocksDbLegacy, RocksDbRibbon, TRAILER, fast_local, ribbon, split};
 use crate::bits::Owned;
 use crate::dialect::Name;
-use crate::filter::{Dialect, Filter, Format, View};
-use std::io;
+use crate::kernel::pipeline::Answers;
+use crate::keys::Keys;
+use crate::filter::{Check, Dialect, Filter, Format, View};
 
 /// What RocksDB stores when it finds that it has built a filter from damaged hashes: matches every key.
 pub const MATCHES_EVERYTHING: [u8; TRAILER + 1] = [0; TRAILER + 1];
@@ -76,9 +79,14 @@ impl<S: AsRef<[u8]>> FullFilter<S> {
     ///
     /// # Panics
     /// If `keys` and `answers` differ in length.
-    pub fn may_contain_batch<K: AsRef<[u8]>>(&self, keys: &[K], answers: &mut [bool]) {
-        assert_eq!(keys.len(), answers.len(), "one answer for each key");
-        dispatch!(self, |all| answers.fill(all), filter => filter.may_contain_batch(keys, answers));
+    pub fn may_contain_batch<'a, K>(&self, keys: &K, answers: impl Into<Answers<'a>>)
+    where
+        K: Keys<Xxph3> + Keys<Bloom32> + ?Sized,
+    {
+        let mut answers = answers.into();
+        let count = Keys::<Xxph3>::count(keys);
+        answers.check_len(count);
+        dispatch!(self, |all| answers.fill(count, all), filter => filter.may_contain_batch(keys, answers));
     }
 
     /// The dialect; `None` where the bytes are of none.
@@ -99,14 +107,15 @@ impl<S: AsRef<[u8]>> FullFilter<S> {
     }
 
     /// Writes what [`encode`](FullFilter::encode) returns.
-    pub fn write_to(&self, out: &mut dyn io::Write) -> io::Result<()> {
+    #[cfg(feature = "std")]
+    pub fn write_to(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
         dispatch!(self, |all| if all { out.write_all(&MATCHES_EVERYTHING) } else { Ok(()) }, filter => filter.write_to(out))
     }
 
     /// Length of what [`encode`](FullFilter::encode) returns.
     pub fn encoded_len(&self) -> u64 {
         let stub = |all| if all { MATCHES_EVERYTHING.len() as u64 } else { 0 };
-        dispatch!(self, stub, filter => filter.dialect().encoded_len())
+        dispatch!(self, stub, filter => filter.encoded_len())
     }
 }
 
@@ -120,10 +129,10 @@ impl<S: AsRef<[u8]>> FullFilter<S> {
 pub fn sniff(bytes: &[u8]) -> Option<Name> {
     let (_, trailer) = split(bytes).ok()?;
     match trailer[0] {
-        fast_local::MARKER => RocksDb::decode(bytes).ok().map(|_| Name::RocksDb),
-        ribbon::MARKER => RocksDbRibbon::decode(bytes).ok().map(|_| Name::RocksDbRibbon),
+        fast_local::MARKER => RocksDb::decode(bytes, Check::Front).ok().map(|_| Name::RocksDb),
+        ribbon::MARKER => RocksDbRibbon::decode(bytes, Check::Front).ok().map(|_| Name::RocksDbRibbon),
         _ => {
-            let (found, _) = RocksDbLegacy::decode(bytes).ok()?;
+            let (found, _) = RocksDbLegacy::decode(bytes, Check::Front).ok()?;
             found.doubt().is_none().then_some(Name::RocksDbLegacy)
         }
     }

@@ -12,12 +12,14 @@ use super::{Kind, Policy, TRAILER, rate, split};
 use crate::bits::prefetch;
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::filter::{Dialect, Doubt, Format, Insert, Size};
+use crate::keys::KeyHasher;
+use crate::sealed::Sealed;
+use crate::wire::{Output, Stop};
+use crate::filter::{Check, Dialect, Doubt, Format, Insert, Size};
 use crate::hash::bloom32_rocksdb;
 use crate::probe::{self, Mod32};
 use crate::sizing::{Geometry, Request, Target};
-use std::io;
-use std::ops::{Range, RangeInclusive};
+use core::ops::{Range, RangeInclusive};
 
 /// Probes that RocksDB reads; it writes at most 30. As a signed byte the rest is negative: markers of newer
 /// filters.
@@ -104,18 +106,34 @@ impl RocksDbLegacy {
     }
 }
 
-impl Dialect for RocksDbLegacy {
-    const NAME: Name = Name::RocksDbLegacy;
-    type Hash = u32;
+impl Sealed for RocksDbLegacy {}
 
-    fn geometry(&self) -> Geometry {
-        let block_len = 8 * self.line_len();
-        Geometry { bit_len: u64::from(self.lines()) * block_len, block_len, probes: self.probes.into() }
-    }
+/// Hashes keys by [`bloom32_rocksdb`].
+#[derive(Debug, Clone, Copy)]
+pub struct Bloom32;
+
+impl KeyHasher for Bloom32 {
+    type Hash = u32;
 
     #[inline(always)]
     fn hash(&self, key: &[u8]) -> u32 {
         bloom32_rocksdb(key)
+    }
+}
+
+impl Dialect for RocksDbLegacy {
+    const NAME: Name = Name::RocksDbLegacy;
+    type Hash = u32;
+    type Hasher = Bloom32;
+
+    #[inline(always)]
+    fn hasher(&self) -> &Bloom32 {
+        &Bloom32
+    }
+
+    fn geometry(&self) -> Geometry {
+        let block_len = 8 * self.line_len();
+        Geometry { bit_len: u64::from(self.lines()) * block_len, block_len, probes: self.probes.into() }
     }
 
     #[inline(always)]
@@ -153,7 +171,7 @@ impl Dialect for RocksDbLegacy {
 
 impl Insert for RocksDbLegacy {
     #[inline(always)]
-    fn set(&self, bits: &mut [u8], hash: u32) -> bool {
+    fn set(&mut self, bits: &mut [u8], hash: u32) -> bool {
         probe::set_all(bits, self.positions(hash))
     }
 
@@ -187,12 +205,12 @@ impl Size for RocksDbLegacy {
 }
 
 impl Format for RocksDbLegacy {
-    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+    fn decode(bytes: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         let (data, trailer) = split(bytes)?;
         Ok((Self::read(data, trailer)?, 0..data.len()))
     }
 
-    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+    fn encode(&self, bits: &[u8], out: &mut dyn Output) -> Result<(), Stop> {
         let [l0, l1, l2, l3] = self.lines().to_le_bytes();
         out.write_all(&bits[..self.byte_len() as usize])?;
         out.write_all(&[self.probes, l0, l1, l2, l3])

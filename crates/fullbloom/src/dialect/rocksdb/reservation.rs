@@ -1,6 +1,6 @@
 //! Memory used while building, charged to somebody's budget: in RocksDB the block cache.
 
-use std::fmt;
+use core::fmt;
 use std::sync::Arc;
 
 /// Memory is reserved in units of this many bytes.

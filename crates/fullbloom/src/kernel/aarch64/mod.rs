@@ -5,8 +5,9 @@ mod neon;
 
 use super::blocks::Filter;
 use super::local::{EachTest, Local, TestFn};
-use super::pipeline::{Hasher, Sink};
-use super::{Block, Body};
+use super::pipeline::{self, Answers, Source};
+use super::{Block, Body, cpu_has};
+use crate::keys::{KeyHasher, Keys};
 
 /// Proof of NEON, which all common AArch64 targets have in their baseline.
 #[derive(Debug, Clone, Copy)]
@@ -14,7 +15,7 @@ pub(crate) struct Neon(());
 
 impl Neon {
     pub(super) fn detect() -> Option<Neon> {
-        std::arch::is_aarch64_feature_detected!("neon").then_some(Neon(()))
+        cpu_has!(is_aarch64_feature_detected, "neon").then_some(Neon(()))
     }
 }
 
@@ -24,16 +25,21 @@ impl Local for Neon {
     const TEST: TestFn = neon::test;
 
     #[inline(always)]
-    fn answer<K>(self, filter: Filter<'_>, keys: &[K], hasher: impl Hasher<K>, sink: impl Sink) {
+    fn answer<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
+        self,
+        filter: Filter<'_>,
+        source: Source<'_, K, H>,
+        answers: Answers<'_>,
+    ) {
         if filter.probes <= 16 {
             // SAFETY: a `Neon` exists only if `detect` saw NEON on this CPU.
             let idle = unsafe { neon::idle(filter.probes) };
             // SAFETY: see above.
             let test = |block: &Block, hash| unsafe { neon::test_16(block, hash, idle) };
-            sink.collect(EachTest { filter, test }, keys, hasher);
+            pipeline::collect(EachTest { filter, test }, source, answers);
         } else {
             let test = |block: &Block, hash| self.test(block, hash, filter.probes);
-            sink.collect(EachTest { filter, test }, keys, hasher);
+            pipeline::collect(EachTest { filter, test }, source, answers);
         }
     }
 }

@@ -17,10 +17,10 @@
 //! and eight instructions on that make one for each key.
 
 use super::super::blocks::{Filter, Offsets};
-use super::super::pipeline::{CHUNK, Pipe};
+use super::super::pipeline::{CHUNK, Pipe, RING};
 use super::super::scalar::multipliers;
 use super::Avx512Bitalg;
-use std::arch::x86_64::{__m512i, __mmask64};
+use core::arch::x86_64::{__m512i, __mmask64};
 
 /// The pipe for `WORDS` 64-bit words of lanes for each key, and `PRODUCTS` probes from each 32-bit half of
 /// them. With `PRODUCTS` below four, some lanes stay unused, and so does some work.
@@ -35,6 +35,7 @@ pub(super) struct Bytes<'a, const WORDS: usize, const PRODUCTS: usize> {
 
 #[derive(Clone, Copy)]
 pub(super) struct Slot {
+    hashes: [u64; CHUNK],
     offsets: Offsets,
     /// For each register of keys: the byte of the block for each lane.
     index: [__m512i; 4],
@@ -92,8 +93,8 @@ impl<'a, const WORDS: usize, const PRODUCTS: usize> Bytes<'a, WORDS, PRODUCTS> {
             }
         }
         // Not constants, or LLVM makes a lookup and a separate blend of each masked lookup.
-        let all = std::hint::black_box(!0u64 >> (64 - Self::LANES));
-        let lanes_of = std::array::from_fn(|key| all << (key % Self::KEYS * Self::LANES));
+        let all = core::hint::black_box(!0u64 >> (64 - Self::LANES));
+        let lanes_of = core::array::from_fn(|key| all << (key % Self::KEYS * Self::LANES));
         Bytes { kernel, filter, busy, lanes_of }
     }
 
@@ -125,20 +126,29 @@ impl<'a, const WORDS: usize, const PRODUCTS: usize> Bytes<'a, WORDS, PRODUCTS> {
     }
 }
 
-impl<const WORDS: usize, const PRODUCTS: usize> Pipe for Bytes<'_, WORDS, PRODUCTS> {
+impl<const WORDS: usize, const PRODUCTS: usize> Pipe<CHUNK, RING> for Bytes<'_, WORDS, PRODUCTS> {
+    type Hash = u64;
     type Slot = Slot;
+    const PREPARE: usize = 1;
+    const PREFETCH: usize = 2;
+    const FINISH: usize = 4;
 
     #[inline(always)]
     fn empty(&self) -> Slot {
         let zero = self.kernel.0.zero();
-        Slot { offsets: Offsets::EMPTY, index: [zero; 4], bits: [zero; 4] }
+        Slot { hashes: [0; CHUNK], offsets: Offsets::EMPTY, index: [zero; 4], bits: [zero; 4] }
     }
 
     #[inline(always)]
-    fn prepare(&self, hashes: &[u64; CHUNK], slot: &mut Slot) {
+    fn hashes(slot: &mut Slot) -> &mut [u64; CHUNK] {
+        &mut slot.hashes
+    }
+
+    #[inline(always)]
+    fn prepare(&self, slot: &mut Slot) {
         let (v, w) = (self.kernel.0, self.kernel);
-        slot.offsets.find(self.filter.places, hashes);
-        for (half, eight) in hashes.as_chunks::<8>().0.iter().enumerate() {
+        slot.offsets.find(self.filter.places, &slot.hashes);
+        for (half, eight) in slot.hashes.as_chunks::<8>().0.iter().enumerate() {
             let eight = v.load_8(eight);
             for register in 0..WORDS {
                 let hash = if WORDS == 1 {
@@ -153,12 +163,12 @@ impl<const WORDS: usize, const PRODUCTS: usize> Pipe for Bytes<'_, WORDS, PRODUC
     }
 
     #[inline(always)]
-    fn prefetch(&self, slot: &Slot) {
+    fn prefetch(&mut self, slot: &Slot) {
         self.filter.places.prefetch(&slot.offsets);
     }
 
     #[inline(always)]
-    fn finish(&mut self, slot: &Slot, _: usize) -> u16 {
+    fn finish(&mut self, slot: &Slot, _: &Slot, _: usize) -> u64 {
         let (v, w) = (self.kernel.0, self.kernel);
         // For each half of the chunk two chains of four lookups; one of eight was 15 % slower.
         let mut found = [[v.zero(); 2]; 2];
@@ -190,7 +200,7 @@ impl<const WORDS: usize, const PRODUCTS: usize> Pipe for Bytes<'_, WORDS, PRODUC
             }
         }
         let answers = if WORDS == 1 { words } else { w.extract(words & words >> 1, 0x5555_5555) };
-        answers as u16
+        u64::from(answers as u16)
     }
 
     #[inline(always)]

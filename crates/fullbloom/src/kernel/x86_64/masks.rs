@@ -6,8 +6,8 @@
 
 use super::super::Block;
 use super::super::blocks::FilterMut;
-use super::super::local::Found;
-use super::super::pipeline::{CHUNK, Pipe};
+use super::super::local::{Found, found_pipe};
+use super::super::pipeline::{CHUNK, Pipe, RING};
 use super::super::scalar::multipliers;
 use super::Avx512;
 
@@ -60,26 +60,11 @@ impl<'a> Masks<'a> {
     }
 }
 
-impl Pipe for Masks<'_> {
-    type Slot = Found;
+impl Pipe<CHUNK, RING> for Masks<'_> {
+    found_pipe!();
 
     #[inline(always)]
-    fn empty(&self) -> Found {
-        Found::EMPTY
-    }
-
-    #[inline(always)]
-    fn prepare(&self, hashes: &[u64; CHUNK], found: &mut Found) {
-        found.find(self.filter.places, hashes);
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, found: &Found) {
-        self.filter.places.prefetch(&found.offsets);
-    }
-
-    #[inline(always)]
-    fn finish(&mut self, found: &Found, count: usize) -> u16 {
+    fn finish(&mut self, found: &Found, _: &Found, count: usize) -> u64 {
         let v = self.kernel;
         self.locate(&found.hashes);
         let numbers = v.load_8(&[0, 1, 2, 3, 4, 5, 6, 7]);

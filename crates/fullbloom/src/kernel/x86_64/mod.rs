@@ -19,12 +19,13 @@ use super::blocks::{Filter, FilterMut};
 use super::counters::Counters;
 use super::lines::{Line, Probes, distance};
 use super::local::{EachTest, Local, TestFn, each_set};
-use super::pipeline::{self, Hasher, Sink, Wide};
+use super::pipeline::{self, Answers, Source};
 use super::split::{self as split_block, Split, SplitBlock};
-use super::{Block, Body, Task};
+use super::{Block, Body, Task, cpu_has};
+use crate::keys::{KeyHasher, Keys};
 use bitalg::Bytes;
 use masks::Masks;
-use std::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+use core::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
 
 /// Asks for this line, unless it is near. One outside the array does no harm.
 #[inline(always)]
@@ -45,9 +46,9 @@ pub(crate) struct Avx2(());
 
 impl Avx2 {
     pub(super) fn detect() -> Option<Avx2> {
-        let all = is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2");
+        let all = cpu_has!(is_x86_feature_detected, "avx2")
+            && cpu_has!(is_x86_feature_detected, "bmi1")
+            && cpu_has!(is_x86_feature_detected, "bmi2");
         all.then_some(Avx2(()))
     }
 
@@ -75,20 +76,25 @@ impl Local for Avx2 {
     const TEST: TestFn = avx2::test;
 
     #[inline(always)]
-    fn answer<K>(self, filter: Filter<'_>, keys: &[K], hasher: impl Hasher<K>, sink: impl Sink) {
+    fn answer<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
+        self,
+        filter: Filter<'_>,
+        source: Source<'_, K, H>,
+        answers: Answers<'_>,
+    ) {
         // SAFETY: an `Avx2` exists only if `detect` saw AVX2 on this CPU; also below.
         let lanes = unsafe { avx2::lanes(filter.probes) };
         if filter.probes <= 8 {
             // SAFETY: see above.
             let test = |block: &Block, hash| unsafe { avx2::test_8(block, hash, lanes) };
-            sink.collect(EachTest { filter, test }, keys, hasher);
+            pipeline::collect(EachTest { filter, test }, source, answers);
         } else if filter.probes <= 16 {
             // SAFETY: see above.
             let test = |block: &Block, hash| unsafe { avx2::test_16(block, hash, lanes) };
-            sink.collect(EachTest { filter, test }, keys, hasher);
+            pipeline::collect(EachTest { filter, test }, source, answers);
         } else {
             let test = |block: &Block, hash| self.test(block, hash, filter.probes);
-            sink.collect(EachTest { filter, test }, keys, hasher);
+            pipeline::collect(EachTest { filter, test }, source, answers);
         }
     }
 }
@@ -104,12 +110,12 @@ pub(crate) struct Avx512(());
 
 impl Avx512 {
     pub(super) fn detect() -> Option<Avx512> {
-        let all = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2");
+        let all = cpu_has!(is_x86_feature_detected, "avx512f")
+            && cpu_has!(is_x86_feature_detected, "avx512bw")
+            && cpu_has!(is_x86_feature_detected, "avx512dq")
+            && cpu_has!(is_x86_feature_detected, "avx512vl")
+            && cpu_has!(is_x86_feature_detected, "bmi1")
+            && cpu_has!(is_x86_feature_detected, "bmi2");
         all.then_some(Avx512(()))
     }
 
@@ -139,30 +145,38 @@ impl Local for Avx512 {
     const TEST: TestFn = avx512::test;
 
     #[inline(always)]
-    fn answer<K>(self, filter: Filter<'_>, keys: &[K], hasher: impl Hasher<K>, sink: impl Sink) {
-        let hasher = Wide(hasher);
+    fn answer<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
+        self,
+        filter: Filter<'_>,
+        source: Source<'_, K, H>,
+        answers: Answers<'_>,
+    ) {
         // SAFETY: an `Avx512` exists only if `detect` saw AVX-512 F and VL, and BMI2, on this CPU; also below.
         let lanes = unsafe { avx512::lanes(filter.probes) };
         if filter.probes <= 8 {
             // SAFETY: see above.
             let test = |block: &Block, hash| unsafe { avx512::test_8(block, hash, lanes) };
-            sink.collect(EachTest { filter, test }, keys, hasher);
+            pipeline::collect(EachTest { filter, test }, source, answers);
         } else if filter.probes <= 16 {
             // SAFETY: see above.
             let test = |block: &Block, hash| unsafe { avx512::test_16(block, hash, lanes) };
-            sink.collect(EachTest { filter, test }, keys, hasher);
+            pipeline::collect(EachTest { filter, test }, source, answers);
         } else {
             let test = |block: &Block, hash| self.test(block, hash, filter.probes);
-            sink.collect(EachTest { filter, test }, keys, hasher);
+            pipeline::collect(EachTest { filter, test }, source, answers);
         }
     }
 
     #[inline(always)]
-    fn fill<K>(self, filter: FilterMut<'_>, keys: &[K], hasher: impl Hasher<K>) {
+    fn fill<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
+        self,
+        filter: FilterMut<'_>,
+        source: Source<'_, K, H>,
+    ) {
         if filter.probes as usize <= masks::MAX_PROBES {
-            pipeline::run(Masks::new(self, filter), keys, Wide(hasher), |_, _, _| {});
+            pipeline::run(&mut Masks::new(self, filter), source, |_, _, _, _| {});
         } else {
-            pipeline::run(each_set(filter), keys, hasher, |_, _, _| {});
+            pipeline::run(&mut each_set(filter), source.wide(false), |_, _, _, _| {});
         }
     }
 }
@@ -172,14 +186,13 @@ impl Split for Avx512 {
     const SPLIT_SET: split_block::SetFn = split::set;
 
     #[inline(always)]
-    fn split_answer<K>(
+    fn split_answer<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
         self,
         filter: Filter<'_, SplitBlock>,
-        keys: &[K],
-        hasher: impl Hasher<K>,
-        sink: impl Sink,
+        source: Source<'_, K, H>,
+        answers: Answers<'_>,
     ) {
-        sink.collect(split::Pairs::new(self, filter), keys, Wide(hasher));
+        pipeline::collect(split::Pairs::new(self, filter), source, answers);
     }
 }
 
@@ -189,9 +202,9 @@ pub(crate) struct Avx512Bitalg(Avx512);
 
 impl Avx512Bitalg {
     pub(super) fn detect() -> Option<Avx512Bitalg> {
-        let all = is_x86_feature_detected!("avx512vbmi")
-            && is_x86_feature_detected!("avx512vbmi2")
-            && is_x86_feature_detected!("avx512bitalg");
+        let all = cpu_has!(is_x86_feature_detected, "avx512vbmi")
+            && cpu_has!(is_x86_feature_detected, "avx512vbmi2")
+            && cpu_has!(is_x86_feature_detected, "avx512bitalg");
         Avx512::detect().filter(|_| all).map(Avx512Bitalg)
     }
 
@@ -228,21 +241,30 @@ impl Local for Avx512Bitalg {
     const TEST: TestFn = Avx512::TEST;
 
     #[inline(always)]
-    fn answer<K>(self, filter: Filter<'_>, keys: &[K], hasher: impl Hasher<K>, sink: impl Sink) {
+    fn answer<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
+        self,
+        filter: Filter<'_>,
+        source: Source<'_, K, H>,
+        answers: Answers<'_>,
+    ) {
         match filter.probes {
-            0..=2 => sink.collect(Bytes::<1, 1>::new(self, filter), keys, Wide(hasher)),
-            3..=4 => sink.collect(Bytes::<1, 2>::new(self, filter), keys, Wide(hasher)),
-            5..=6 => sink.collect(Bytes::<1, 3>::new(self, filter), keys, Wide(hasher)),
-            7..=8 => sink.collect(Bytes::<1, 4>::new(self, filter), keys, Wide(hasher)),
-            9..=12 => sink.collect(Bytes::<2, 3>::new(self, filter), keys, Wide(hasher)),
-            13..=16 => sink.collect(Bytes::<2, 4>::new(self, filter), keys, Wide(hasher)),
-            _ => self.0.answer(filter, keys, hasher, sink),
+            0..=2 => pipeline::collect(Bytes::<1, 1>::new(self, filter), source, answers),
+            3..=4 => pipeline::collect(Bytes::<1, 2>::new(self, filter), source, answers),
+            5..=6 => pipeline::collect(Bytes::<1, 3>::new(self, filter), source, answers),
+            7..=8 => pipeline::collect(Bytes::<1, 4>::new(self, filter), source, answers),
+            9..=12 => pipeline::collect(Bytes::<2, 3>::new(self, filter), source, answers),
+            13..=16 => pipeline::collect(Bytes::<2, 4>::new(self, filter), source, answers),
+            _ => self.0.answer(filter, source, answers),
         }
     }
 
     #[inline(always)]
-    fn fill<K>(self, filter: FilterMut<'_>, keys: &[K], hasher: impl Hasher<K>) {
-        self.0.fill(filter, keys, hasher);
+    fn fill<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
+        self,
+        filter: FilterMut<'_>,
+        source: Source<'_, K, H>,
+    ) {
+        self.0.fill(filter, source);
     }
 }
 
@@ -251,13 +273,12 @@ impl Split for Avx512Bitalg {
     const SPLIT_SET: split_block::SetFn = Avx512::SPLIT_SET;
 
     #[inline(always)]
-    fn split_answer<K>(
+    fn split_answer<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
         self,
         filter: Filter<'_, SplitBlock>,
-        keys: &[K],
-        hasher: impl Hasher<K>,
-        sink: impl Sink,
+        source: Source<'_, K, H>,
+        answers: Answers<'_>,
     ) {
-        self.0.split_answer(filter, keys, hasher, sink);
+        self.0.split_answer(filter, source, answers);
     }
 }

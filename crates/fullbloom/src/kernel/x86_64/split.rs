@@ -1,11 +1,11 @@
 //! The split block: all eight words of one key at once (AVX2), of two (AVX-512).
 
 use super::super::blocks::Filter;
-use super::super::local::Found;
-use super::super::pipeline::{CHUNK, Pipe};
+use super::super::local::{Found, found_pipe};
+use super::super::pipeline::{CHUNK, Pipe, RING};
 use super::super::split::{SALTS, SplitBlock};
 use super::Avx512;
-use std::arch::x86_64::*;
+use core::arch::x86_64::*;
 
 /// The key's bit in each word.
 #[inline]
@@ -53,30 +53,15 @@ impl<'a> Pairs<'a> {
     }
 }
 
-impl Pipe for Pairs<'_> {
-    type Slot = Found;
+impl Pipe<CHUNK, RING> for Pairs<'_> {
+    found_pipe!();
 
     #[inline(always)]
-    fn empty(&self) -> Found {
-        Found::EMPTY
-    }
-
-    #[inline(always)]
-    fn prepare(&self, hashes: &[u64; CHUNK], found: &mut Found) {
-        found.find(self.filter.places, hashes);
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, found: &Found) {
-        self.filter.places.prefetch(&found.offsets);
-    }
-
-    #[inline(always)]
-    fn finish(&mut self, found: &Found, _: usize) -> u16 {
+    fn finish(&mut self, found: &Found, _: &Found, _: usize) -> u64 {
         // SAFETY: holding an `Avx512` proves its features on this CPU; the offsets were found by `prepare` with the filter's own
         // places.
         unsafe {
-            u16::from(eight::<0>(&self.filter, found)) | u16::from(eight::<8>(&self.filter, found)) << 8
+            u64::from(eight::<0>(&self.filter, found)) | u64::from(eight::<8>(&self.filter, found)) << 8
         }
     }
 }
@@ -92,8 +77,8 @@ unsafe fn eight<const FROM: usize>(filter: &Filter<'_, SplitBlock>, found: &Foun
     let salts = _mm512_broadcast_i64x4(unsafe { _mm256_loadu_si256(SALTS.as_ptr().cast()) });
     // SAFETY: eight hashes of the chunk are 64 bytes.
     let hashes = unsafe { _mm512_loadu_si512(found.hashes[FROM..FROM + 8].as_ptr().cast()) };
-    // The odd 32-bit lanes hold what makes bits: one for the first eight lanes, the next for the others.
-    let first = _mm512_setr_epi32(1, 1, 1, 1, 1, 1, 1, 1, 3, 3, 3, 3, 3, 3, 3, 3);
+    // The even 32-bit lanes choose the bits: one for the first eight lanes, the next for the others.
+    let first = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 2, 2, 2);
     let missing = |pair: usize| {
         let lanes = _mm512_add_epi32(first, _mm512_set1_epi32(4 * pair as i32));
         let keys = _mm512_permutexvar_epi32(lanes, hashes);

@@ -4,7 +4,8 @@ use super::*;
 use crate::error::DecodeError;
 use crate::kernel::counters::{self, COUNTERS_LEN};
 use crate::native::exceptions::{Exceptions, MAX_LEVELS};
-use crate::native::filter::{Head, MAX_LABEL};
+use crate::native::dialect::Head;
+use crate::native::filter::MAX_LABEL;
 use crate::native::growing::{Growth, MAX_LINKS};
 use crate::native::hashing::{Hashing, Secret};
 use crate::native::removing::counters_len;
@@ -12,8 +13,12 @@ use crate::native::rotating::{Keep, Rotation};
 use crate::native::shape::Shape;
 use crate::sizing::Layout;
 use crate::wire::Cursor;
-use std::ops::Range;
-use std::time::Duration;
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
+use alloc::vec;
+use core::ops::Range;
+use core::time::Duration;
 
 /// What a file says, and where in it the bits are.
 #[derive(Debug)]
@@ -46,6 +51,17 @@ pub(in crate::native) enum DecodedForm {
     Removing { counters: Range<usize> },
 }
 
+impl DecodedForm {
+    pub(in crate::native) fn name(&self) -> &'static str {
+        match self {
+            DecodedForm::Plain => "plain",
+            DecodedForm::Growing(_) => "growing",
+            DecodedForm::Rotating(..) => "rotating",
+            DecodedForm::Removing { .. } => "removing",
+        }
+    }
+}
+
 /// The times of a rotating filter.
 #[derive(Debug)]
 pub(in crate::native) struct DecodedRotation {
@@ -65,11 +81,11 @@ pub(in crate::native) struct StoredExceptions {
 
 impl StoredExceptions {
     /// Copies them out of the file's bytes.
-    pub(in crate::native) fn read(&self, bytes: &[u8], hashing: &Hashing) -> Exceptions {
+    pub(in crate::native) fn read(&self, bytes: &[u8]) -> Exceptions {
         let list =
             bytes[self.list.clone()].as_chunks().0.iter().map(|hash| u64::from_le_bytes(*hash)).collect();
         let lines = bytes[self.lines.clone()].as_chunks().0.to_vec();
-        Exceptions::from_parts(hashing, self.shapes.clone(), lines, list)
+        Exceptions::from_parts(self.shapes.clone(), lines, list)
     }
 }
 
@@ -448,7 +464,7 @@ fn read_filter(section: Section, bytes: &[u8]) -> Result<(Head, Shape, Option<u6
 
 fn read_label(section: Section, bytes: &[u8]) -> Result<String, DecodeError> {
     let text = &bytes[section.range()];
-    let label = std::str::from_utf8(text).ok().filter(|label| label.len() <= MAX_LABEL);
+    let label = core::str::from_utf8(text).ok().filter(|label| label.len() <= MAX_LABEL);
     let refused = DecodeError::Value {
         field: "label",
         at: section.at,

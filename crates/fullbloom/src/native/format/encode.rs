@@ -2,14 +2,14 @@
 
 use super::*;
 use crate::native::exceptions::Exceptions;
-use crate::native::filter::Head;
+use crate::native::dialect::{Head, Native};
 use crate::native::growing::Growth;
 use crate::native::hashing::Hashing;
 use crate::native::shape::Shape;
-use crate::native::{
-    GrowingFilter, GuardedFilter, Keep, NativeFilter, RemovingFilter, RotatingFilter, Rotation,
-};
-use std::io::{self, Write};
+use crate::native::{GrowingFilter, Keep, NativeFilter, RemovingFilter, RotatingFilter, Rotation};
+use crate::wire::{Output, Stop};
+use alloc::vec;
+use alloc::vec::Vec;
 
 /// A filter as it is going to be written.
 pub(in crate::native) struct Encoder<'a> {
@@ -26,6 +26,12 @@ struct Part<'a> {
     head: &'a Head,
     shape: &'a Shape,
     bits: &'a [u8],
+}
+
+impl<'a> Part<'a> {
+    fn new(native: &'a Native, bits: &'a [u8]) -> Self {
+        Part { head: &native.head, shape: &native.shape, bits }
+    }
 }
 
 /// What the form adds.
@@ -57,21 +63,13 @@ impl<'a> Section<'a> {
 
 impl<'a> Encoder<'a> {
     fn new<S: AsRef<[u8]> + 'a>(filters: impl Iterator<Item = &'a NativeFilter<S>>, form: Form<'a>) -> Self {
-        let part = |filter: &'a NativeFilter<S>| Part {
-            head: &filter.head,
-            shape: &filter.shape,
-            bits: filter.bits.as_ref(),
-        };
+        let part = |filter: &'a NativeFilter<S>| Part::new(&filter.dialect, filter.bits.as_ref());
         Encoder { parts: filters.map(part).collect(), form, exceptions: None, locked: None }
     }
 
-    pub(in crate::native) fn plain<S: AsRef<[u8]>>(filter: &'a NativeFilter<S>) -> Self {
-        Encoder::new(std::iter::once(filter), Form::Plain)
-    }
-
-    pub(in crate::native) fn guarded<S: AsRef<[u8]>>(filter: &'a GuardedFilter<S>) -> Self {
-        let (exceptions, locked) = (filter.exceptions.as_ref(), filter.locked);
-        Encoder { exceptions, locked, ..Encoder::plain(&filter.filter) }
+    pub(in crate::native) fn plain(native: &'a Native, bits: &'a [u8]) -> Self {
+        let (exceptions, locked) = (native.exceptions.as_deref(), native.locked);
+        Encoder { parts: vec![Part::new(native, bits)], form: Form::Plain, exceptions, locked }
     }
 
     pub(in crate::native) fn growing<S: AsRef<[u8]>>(filter: &'a GrowingFilter<S>) -> Self {
@@ -81,7 +79,7 @@ impl<'a> Encoder<'a> {
 
     pub(in crate::native) fn removing<S: AsRef<[u8]>>(filter: &'a RemovingFilter<S>) -> Self {
         let form = Form::Removing(filter.counters.as_ref());
-        Encoder { locked: filter.locked, ..Encoder::new(std::iter::once(&filter.filter), form) }
+        Encoder { locked: filter.locked, ..Encoder::new(core::iter::once(&filter.filter), form) }
     }
 
     pub(in crate::native) fn rotating<S: AsRef<[u8]>>(filter: &'a RotatingFilter<S>) -> Self {
@@ -162,7 +160,7 @@ impl<'a> Encoder<'a> {
     }
 
     /// Writes the file.
-    pub(in crate::native) fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+    pub(in crate::native) fn write_to(&self, out: &mut dyn Output) -> Result<(), Stop> {
         let list: Vec<u8> =
             self.exceptions.iter().flat_map(|e| e.list()).flat_map(|hash| hash.to_le_bytes()).collect();
         let level_bits = self.exceptions.map_or(&[][..], |e| e.lines().as_flattened());

@@ -17,13 +17,14 @@ pub(super) mod solution;
 use super::{TRAILER, require_marker, split};
 use crate::dialect::Name;
 use crate::error::DecodeError;
-use crate::filter::{Dialect, Format};
-use crate::hash::xxph3_rocksdb;
+use crate::dialect::rocksdb::fast_local::Xxph3;
+use crate::sealed::Sealed;
+use crate::wire::{Output, Stop};
+use crate::filter::{Check, Dialect, Format};
 use crate::sizing::Geometry;
 use query::Seed;
 use solution::{Layout, SEGMENT};
-use std::io;
-use std::ops::Range;
+use core::ops::Range;
 
 /// The trailer's first byte.
 pub(super) const MARKER: u8 = 0xfe;
@@ -74,18 +75,21 @@ impl RocksDbRibbon {
     }
 }
 
+impl Sealed for RocksDbRibbon {}
+
 impl Dialect for RocksDbRibbon {
     const NAME: Name = Name::RocksDbRibbon;
     type Hash = u64;
+    type Hasher = Xxph3;
+
+    #[inline(always)]
+    fn hasher(&self) -> &Xxph3 {
+        &Xxph3
+    }
 
     /// `probes` are the columns compared, of which some blocks have one less.
     fn geometry(&self) -> Geometry {
         Geometry::whole(self.layout.segments() * 8 * SEGMENT, self.layout.upper_columns())
-    }
-
-    #[inline(always)]
-    fn hash(&self, key: &[u8]) -> u64 {
-        xxph3_rocksdb(key)
     }
 
     #[inline]
@@ -120,7 +124,7 @@ impl Dialect for RocksDbRibbon {
 }
 
 impl Format for RocksDbRibbon {
-    fn decode(bytes: &[u8]) -> Result<(Self, Range<usize>), DecodeError> {
+    fn decode(bytes: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         let (data, trailer) = split(bytes)?;
         require_marker(data, trailer, MARKER)?;
         let dialect = Self::read(data, trailer)?;
@@ -142,7 +146,7 @@ impl Format for RocksDbRibbon {
         Ok((dialect, 0..data.len()))
     }
 
-    fn encode(&self, bits: &[u8], out: &mut dyn io::Write) -> io::Result<()> {
+    fn encode(&self, bits: &[u8], out: &mut dyn Output) -> Result<(), Stop> {
         let [b0, b1, b2, _] = self.blocks().to_le_bytes();
         out.write_all(&bits[..self.data_len as usize])?;
         out.write_all(&[MARKER, self.ordinal, b0, b1, b2])

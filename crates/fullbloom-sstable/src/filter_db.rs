@@ -1,0 +1,173 @@
+//! `Filter.db` of an sstable as it is found: whole, cut, empty, mislabelled or not there.
+
+use crate::sstable::{FILTER, Sstable};
+use fullbloom::any::{self, AnyFilter};
+use fullbloom::dialect::Name;
+use fullbloom::error::FileCause;
+use fullbloom::file::Mapped;
+use fullbloom::{DecodeError, FileError};
+use std::fmt;
+use std::io;
+
+/// The dialects of `Filter.db`, newest first.
+pub const FAMILIES: [Name; 6] = [
+    Name::Cassandra,
+    Name::Cassandra3,
+    Name::Cassandra2,
+    Name::Cassandra1,
+    Name::Cassandra07,
+    Name::Cassandra0,
+];
+
+/// What is wrong with the file itself, whatever the keys say.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum FilterProblem {
+    /// It is not there.
+    Missing {
+        /// Whether `TOC.txt` lists it: `Some(false)` is an sstable written without a filter, at a rate of 1.
+        listed: Option<bool>,
+    },
+    /// It has no bytes. Cassandra 5 takes it for a filter that answers "maybe" to every key, older ones fail.
+    Empty,
+    /// The system would not let us read it.
+    Unreadable(FileError),
+    /// It ends too early. Cassandra 4.0 and later load it without a word, and answer from memory nobody has written.
+    Truncated {
+        /// Bytes it has.
+        have: u64,
+        /// Bytes it should have, as far as its head can be believed.
+        need: u64,
+    },
+    /// Bytes follow the filter. Cassandra does not look at them.
+    Trailing {
+        /// Where the filter ends.
+        at: u64,
+        /// How many follow.
+        extra: u64,
+    },
+    /// Its head holds what Cassandra never writes.
+    Malformed(DecodeError),
+}
+
+impl fmt::Display for FilterProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FilterProblem::Missing { listed: Some(true) } => {
+                write!(f, "{FILTER} is missing, though TOC.txt lists it")
+            }
+            FilterProblem::Missing { listed: Some(false) } => {
+                write!(f, "no {FILTER}: the sstable was written without one (bloom_filter_fp_chance = 1.0)")
+            }
+            FilterProblem::Missing { listed: None } => write!(f, "{FILTER} is missing"),
+            FilterProblem::Empty => write!(f, "{FILTER} is empty"),
+            FilterProblem::Unreadable(e) => e.fmt(f),
+            FilterProblem::Truncated { have, need } => {
+                write!(f, "{FILTER} is cut short: {have} of {need} bytes are there")
+            }
+            FilterProblem::Trailing { at, extra } => {
+                let bytes = if *extra == 1 { "byte follows" } else { "bytes follow" };
+                write!(f, "{extra} {bytes} the end of the filter at byte {at}")
+            }
+            FilterProblem::Malformed(e) => write!(f, "{FILTER} is damaged: {e}"),
+        }
+    }
+}
+
+/// A filter's file.
+#[derive(Debug)]
+pub(crate) struct FilterFile {
+    map: Mapped,
+    /// Bytes that are the filter.
+    len: usize,
+    /// The family whose form the bytes have: that of the version, unless only another fits.
+    pub(crate) dialect: Name,
+    /// What is wrong, though it can be answered from.
+    pub(crate) problem: Option<FilterProblem>,
+}
+
+impl FilterFile {
+    /// Opens the filter of an sstable, or says why it cannot be asked.
+    pub(crate) fn open(sstable: &Sstable) -> Result<FilterFile, FilterProblem> {
+        if !sstable.has(FILTER) {
+            return Err(FilterProblem::Missing { listed: sstable.lists(FILTER) });
+        }
+        let map = Mapped::open(&sstable.path(FILTER)).map_err(|e| match e.cause() {
+            FileCause::Io(io) if io.kind() == io::ErrorKind::NotFound => {
+                FilterProblem::Missing { listed: sstable.lists(FILTER) }
+            }
+            _ => FilterProblem::Unreadable(e),
+        })?;
+        let (bytes, mut dialect) = (map.as_ref(), sstable.dialect);
+        if bytes.is_empty() {
+            return Err(FilterProblem::Empty);
+        }
+        let have = bytes.len() as u64;
+        let (len, problem) = match any::view(dialect, bytes, None).map(|_| ()) {
+            Ok(()) => (bytes.len(), None),
+            Err(DecodeError::Trailing { at, extra }) => {
+                (at as usize, Some(FilterProblem::Trailing { at, extra }))
+            }
+            // The two forms, a Java object stream and plain words, can be told apart: the other one may fit.
+            Err(e) => match FAMILIES.into_iter().find(|other| any::view(*other, bytes, None).is_ok()) {
+                Some(other) => {
+                    dialect = other;
+                    (bytes.len(), Some(FilterProblem::Malformed(e)))
+                }
+                None => return Err(problem(e, have)),
+            },
+        };
+        Ok(FilterFile { map, len, dialect, problem })
+    }
+
+    /// Bytes of the whole file.
+    pub(crate) fn file_len(&self) -> u64 {
+        self.map.as_ref().len() as u64
+    }
+
+    /// The bytes of the filter, without what follows it.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.map.as_ref()[..self.len]
+    }
+
+    /// Whether the whole file is the encoded form of this filter.
+    pub(crate) fn is_exactly(&self, filter: &dyn AnyFilter) -> bool {
+        let mut rest = Comparing { rest: self.map.as_ref() };
+        filter.write_to(&mut rest).is_ok() && rest.rest.is_empty()
+    }
+
+    /// The filter, read as one of the families; `None` if the bytes do not have that form.
+    pub(crate) fn view_as(&self, dialect: Name) -> Option<Box<dyn AnyFilter + '_>> {
+        any::view(dialect, self.bytes(), None).ok()
+    }
+
+    /// The filter, read as the family whose form it has. Fails only if the file was changed since it was opened.
+    pub(crate) fn view(&self) -> Result<Box<dyn AnyFilter + '_>, FilterProblem> {
+        any::view(self.dialect, self.bytes(), None).map_err(|e| problem(e, self.file_len()))
+    }
+}
+
+fn problem(e: DecodeError, have: u64) -> FilterProblem {
+    match e {
+        DecodeError::Truncated { at, need, .. } => {
+            FilterProblem::Truncated { have, need: at.saturating_add(need) }
+        }
+        e => FilterProblem::Malformed(e),
+    }
+}
+
+/// Takes bytes only as long as they are the expected ones.
+struct Comparing<'a> {
+    rest: &'a [u8],
+}
+
+impl io::Write for Comparing<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.rest = self.rest.strip_prefix(bytes).ok_or(io::ErrorKind::InvalidData)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,267 @@
+//! The partition keys of an sstable, whatever its format: what its filter must answer "maybe" to.
+
+use crate::ComponentError;
+use crate::bti::{KeyPlace, PartitionIndex, key_in_rows};
+use crate::chunks::{CompressionInfo, Data, InfoError};
+use crate::index::{Entries, Layout};
+use crate::sstable::{COMPRESSION_INFO, DATA, INDEX, PARTITIONS, ROWS, Sstable};
+use fullbloom::cassandra::TableFormat;
+use fullbloom::file::Mapped;
+use fullbloom::hash::murmur3_cassandra;
+use fullbloom::{DecodeError, FileError};
+use std::ops::ControlFlow;
+
+/// How many keys are given out at once, so that filters can be asked in batches.
+const BATCH: usize = 64;
+
+/// How many bytes of keys are gathered at once, where they must be copied.
+const BATCH_BYTES: usize = 1 << 20;
+
+/// The opened components that hold the keys. Files are mapped: memory does not grow with them.
+#[derive(Debug)]
+pub struct Keys<'s> {
+    sstable: &'s Sstable,
+    files: Files,
+}
+
+#[derive(Debug)]
+enum Files {
+    Index { index: Mapped, layout: Layout },
+    Bti(Box<Bti>),
+}
+
+#[derive(Debug)]
+struct Bti {
+    partitions: Mapped,
+    rows: Option<Mapped>,
+    data: Option<Mapped>,
+    compression: Option<Mapped>,
+}
+
+/// What was seen on the way, besides the keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Scan {
+    /// Keys read.
+    pub keys: u64,
+    /// Entries of `Index.db` whose partition does not lie behind that of the entry before: sstables are written
+    /// front to back, so the index is not as Cassandra wrote it.
+    pub out_of_order: u64,
+}
+
+impl<'s> Keys<'s> {
+    /// Opens what is needed: `Index.db`, or `Partitions.db` with `Rows.db`, `Data.db` and `CompressionInfo.db`.
+    pub fn open(sstable: &'s Sstable) -> Result<Keys<'s>, ComponentError> {
+        let files = match sstable.format {
+            TableFormat::Big => {
+                let version = sstable.version.as_str();
+                let unreadable = |what| ComponentError::Version { version: version.to_owned(), what };
+                if matches!(version, "c" | "d") {
+                    return Err(unreadable(
+                        "the index holds keys behind their tokens, and the filter was made of other bytes",
+                    ));
+                }
+                let layout = Layout::of(version)
+                    .ok_or_else(|| unreadable("the entries of its index are not known here"))?;
+                Files::Index { index: sstable.open(INDEX)?, layout }
+            }
+            TableFormat::Bti => {
+                let optional = |component| match sstable.open(component) {
+                    Ok(map) => Ok(Some(map)),
+                    // Listed but lost is not the same as never written: compressed data look like any other.
+                    Err(ComponentError::Missing { .. }) if sstable.lists(component) != Some(true) => Ok(None),
+                    Err(e) => Err(e),
+                };
+                Files::Bti(Box::new(Bti {
+                    partitions: sstable.open(PARTITIONS)?,
+                    rows: optional(ROWS)?,
+                    data: optional(DATA)?,
+                    compression: optional(COMPRESSION_INFO)?,
+                }))
+            }
+        };
+        Ok(Keys { sstable, files })
+    }
+
+    /// The number of keys without reading them, where a component says it.
+    pub fn recorded_len(&self) -> Result<Option<u64>, ComponentError> {
+        match &self.files {
+            Files::Index { .. } => Ok(None),
+            Files::Bti(bti) => {
+                let index = PartitionIndex::decode(bti.partitions.as_ref());
+                Ok(Some(index.map_err(|e| self.damaged(PARTITIONS, e))?.keys))
+            }
+        }
+    }
+
+    /// Gives out all keys in order, in groups, until there are no more or `visit` breaks off.
+    ///
+    /// An error comes after the keys before it have been given out.
+    pub fn visit(&self, mut visit: impl FnMut(&[&[u8]]) -> ControlFlow<()>) -> Result<Scan, ComponentError> {
+        match &self.files {
+            Files::Index { index, layout } => {
+                visit_index(index.as_ref(), *layout, &mut visit).map_err(|e| self.damaged(INDEX, e))
+            }
+            Files::Bti(bti) => self.visit_bti(bti, &mut visit),
+        }
+    }
+
+    fn damaged(&self, component: &str, e: DecodeError) -> ComponentError {
+        FileError::decode(&self.sstable.path(component), e).into()
+    }
+
+    fn visit_bti(
+        &self,
+        bti: &Bti,
+        visit: &mut dyn FnMut(&[&[u8]]) -> ControlFlow<()>,
+    ) -> Result<Scan, ComponentError> {
+        let index =
+            PartitionIndex::decode(bti.partitions.as_ref()).map_err(|e| self.damaged(PARTITIONS, e))?;
+        let info = match &bti.compression {
+            Some(map) => Some(CompressionInfo::decode(map.as_ref()).map_err(|e| match e {
+                InfoError::Decode(e) => self.damaged(COMPRESSION_INFO, e),
+                InfoError::Compressor(name) => ComponentError::Compressor { name },
+            })?),
+            None => None,
+        };
+        let data = bti.data.as_ref().map(|map| Data::new(map.as_ref(), info));
+        let (mut gathered, mut scan) = (Gathered::default(), Scan::default());
+        let end = self.read_bti(&index, bti.rows.as_ref(), data, |key| {
+            scan.keys += 1;
+            gathered.push(key, visit)
+        });
+        let last_is_largest = gathered.last() == Some(index.largest);
+        // What was read before an error is given out before it is told.
+        let enough = matches!(end, Ok(ControlFlow::Break(()))) || gathered.flush(visit).is_break();
+        if enough || end?.is_break() {
+            return Ok(scan);
+        }
+        let at = bti.partitions.as_ref().len() as u64;
+        if scan.keys != index.keys {
+            let (field, got, expected) = ("keys", index.keys, scan.keys);
+            return Err(self.damaged(PARTITIONS, DecodeError::Mismatch { field, at: at - 16, got, expected }));
+        }
+        if index.keys > 0 && !last_is_largest {
+            return Err(self.damaged(PARTITIONS, DecodeError::Magic { field: "largest key", at: at - 24 }));
+        }
+        Ok(scan)
+    }
+
+    /// The keys as the trie leads to them.
+    fn read_bti(
+        &self,
+        index: &PartitionIndex<'_>,
+        rows: Option<&Mapped>,
+        mut data: Option<Data<'_>>,
+        mut give: impl FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, ComponentError> {
+        let mut before = None;
+        for (number, partition) in index.partitions().enumerate() {
+            let partition = partition.map_err(|e| self.damaged(PARTITIONS, e))?;
+            let (key, position) = match partition.key {
+                KeyPlace::Rows(position) => {
+                    let rows = rows.ok_or(ComponentError::Missing { component: ROWS })?;
+                    key_in_rows(rows.as_ref(), position).map_err(|e| self.damaged(ROWS, e))?
+                }
+                KeyPlace::Data(position) => {
+                    let data = data.as_mut().ok_or(ComponentError::Missing { component: DATA })?;
+                    (data.key_at(position).map_err(|e| self.damaged(DATA, e))?, position)
+                }
+            };
+            // Else a pointer that leads to the same partition twice would hide another.
+            if before.is_some_and(|before| position <= before) {
+                let (field, at, got) = ("position of the partition", partition.at, position.into());
+                let allowed = "behind the partition before it";
+                return Err(self.damaged(PARTITIONS, DecodeError::Value { field, at, got, allowed }));
+            }
+            before = Some(position);
+            if number == 0 && key != index.smallest {
+                let field = "smallest key, or the key that its node points to";
+                return Err(self.damaged(PARTITIONS, DecodeError::Magic { field, at: partition.at }));
+            }
+            let expected = murmur3_cassandra(key)[1] as u8;
+            if let Some(got) = partition.hash.filter(|got| *got != expected) {
+                let (field, at) = ("byte of the hash of the key that the node points to", partition.at);
+                let (got, expected) = (got.into(), expected.into());
+                return Err(self.damaged(PARTITIONS, DecodeError::Mismatch { field, at, got, expected }));
+            }
+            if give(key).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+}
+
+fn visit_index(
+    index_db: &[u8],
+    layout: Layout,
+    visit: &mut dyn FnMut(&[&[u8]]) -> ControlFlow<()>,
+) -> Result<Scan, DecodeError> {
+    let mut scan = Scan::default();
+    let mut entries = Entries::new(index_db, layout);
+    let mut before = None;
+    loop {
+        let mut batch = [&[][..]; BATCH];
+        let mut len = 0;
+        let mut failed = None;
+        for entry in entries.by_ref().take(BATCH) {
+            match entry {
+                Ok(entry) => {
+                    scan.out_of_order += u64::from(before.is_some_and(|before| entry.position <= before));
+                    before = Some(entry.position);
+                    batch[len] = entry.key;
+                    len += 1;
+                }
+                Err(e) => failed = Some(e),
+            }
+        }
+        scan.keys += len as u64;
+        let done = len > 0 && visit(&batch[..len]).is_break();
+        match failed {
+            _ if done => return Ok(scan),
+            Some(e) => return Err(e),
+            None if len < BATCH => return Ok(scan),
+            None => {}
+        }
+    }
+}
+
+/// Keys that lie in a buffer about to be filled anew, copied until there are enough of them.
+#[derive(Debug, Default)]
+struct Gathered {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Gathered {
+    fn push(&mut self, key: &[u8], visit: &mut dyn FnMut(&[&[u8]]) -> ControlFlow<()>) -> ControlFlow<()> {
+        // Given out when the next key comes, so that the last one can still be looked at.
+        if self.ends.len() == BATCH || self.bytes.len() >= BATCH_BYTES {
+            self.flush(visit)?;
+        }
+        self.bytes.extend_from_slice(key);
+        self.ends.push(self.bytes.len());
+        ControlFlow::Continue(())
+    }
+
+    fn last(&self) -> Option<&[u8]> {
+        let (end, before) = self.ends.split_last()?;
+        Some(&self.bytes[before.last().copied().unwrap_or(0)..*end])
+    }
+
+    fn flush(&mut self, visit: &mut dyn FnMut(&[&[u8]]) -> ControlFlow<()>) -> ControlFlow<()> {
+        if self.ends.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let mut batch = [&[][..]; BATCH];
+        let mut start = 0;
+        for (slot, &end) in batch.iter_mut().zip(&self.ends) {
+            *slot = &self.bytes[start..end];
+            start = end;
+        }
+        let flow = visit(&batch[..self.ends.len()]);
+        self.bytes.clear();
+        self.ends.clear();
+        flow
+    }
+}

@@ -1,0 +1,63 @@
+//! Cassandra's sstables, as far as their filters are concerned: found, inspected, verified, rebuilt.
+//!
+//! An sstable is a set of files (components) with the same front of their names. Its filter is `Filter.db`; the
+//! keys that must be in it stand in `Index.db` (BIG format) or are reached through `Partitions.db` (BTI).
+//!
+//! ```text
+//!   directory ─► walk ─► Sstable ─┬─► report::inspect   what is there, what is remarkable
+//!                                 │      └─► totals     by table
+//!                                 ├─► verify::verify    every key asked, bytes compared with a filter made anew
+//!                                 ├─► rebuild::propose ─► build ─► write
+//!                                 └─► plan::rows        what other rates would cost
+//! ```
+//!
+//! | component | read for | versions |
+//! |---|---|---|
+//! | `Filter.db` | the filter | all |
+//! | `Index.db` | keys | `a` – `oa`, but not `c` and `d`, whose index and filter were made of different bytes |
+//! | `Partitions.db`, `Rows.db`, `Data.db`, `CompressionInfo.db` | keys | `da` |
+//! | `Statistics.db` | the recorded rate | `ma` – `oa`, `da` |
+//! | `TOC.txt` | which components there should be | all |
+//!
+//! Files are mapped, so memory does not grow with them: they must not be cut short by others meanwhile. Cassandra never
+//! does that to a finished sstable.
+//!
+//! ```no_run
+//! use fullbloom_sstable::{pool, report, walk};
+//!
+//! let found = walk::find("data/ks/table-1b255f4def2540a60000000000000005".as_ref(), walk::Options::default())?;
+//! let inspections = pool::in_order(&found.sstables, 2, report::inspect);
+//! for (sstable, inspection) in found.sstables.iter().zip(&inspections) {
+//!     println!("{} {}: {:?} keys", sstable.table_name(), sstable.id, inspection.keys);
+//!     inspection.flags.iter().for_each(|flag| println!("  {flag}"));
+//! }
+//! # Ok::<(), fullbloom::FileError>(())
+//! ```
+
+mod absent;
+pub mod bti;
+mod chunks;
+mod error;
+mod family;
+mod filter_db;
+mod flag;
+pub mod index;
+mod keys;
+pub mod opening;
+pub mod plan;
+pub mod pool;
+pub mod rebuild;
+pub mod report;
+pub mod sstable;
+pub mod statistics;
+pub mod toc;
+pub mod totals;
+mod trie;
+pub mod verify;
+pub mod walk;
+
+pub use error::{ComponentError, RebuildError};
+pub use filter_db::{FAMILIES, FilterProblem};
+pub use flag::{Flag, Promise, Severity};
+pub use keys::{Keys, Scan};
+pub use sstable::Sstable;

@@ -1,0 +1,211 @@
+//! A new `Filter.db` from the keys of an sstable: at another rate, or because the old one is damaged.
+//!
+//! Three steps, so that a dry run is the first of them: [`propose`] counts the keys and says what comes out,
+//! [`Proposal::build`] makes the filter, [`Rebuilt::write`] puts it in its place.
+
+use crate::RebuildError;
+use crate::filter_db::{FilterFile, FilterProblem};
+use crate::keys::{Keys, Scan};
+use crate::opening::{self, Circumstance, Opening};
+use crate::report::{self, Recorded};
+use crate::sstable::{FILTER, Sstable};
+use fullbloom::any::{self, AnyFilter, Plan};
+use fullbloom::replace::{self, Output, Written};
+use fullbloom::sizing::{Geometry, Request, Target};
+use fullbloom::{FileError, SizeError};
+use std::ops::ControlFlow;
+
+/// How large the new filter is to be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Rate {
+    /// As Cassandra would size it for the rate recorded in `Statistics.db`.
+    Recorded,
+    /// As Cassandra would size it for this rate.
+    Fpr(f64),
+    /// With so many bits for each key, whole ones, as Cassandra before 1.2 did it.
+    BitsPerKey(f64),
+    /// Like the old filter, which must be readable.
+    Geometry,
+}
+
+/// What making a filter anew comes to.
+#[derive(Debug)]
+pub struct Proposal<'s> {
+    /// The sstable.
+    pub sstable: &'s Sstable,
+    /// Its partition keys.
+    pub keys: u64,
+    /// Entries of the index that are not in the order of their partitions: more than none, and the index is not as
+    /// Cassandra wrote it, so that keys may be missing from it.
+    pub out_of_order: u64,
+    /// The old filter, where it can be read.
+    pub before: Option<Before>,
+    /// What is wrong with the old filter.
+    pub problem: Option<FilterProblem>,
+    /// The new filter: its family is that of the sstable's version, whatever the old one is.
+    pub after: Plan,
+    /// The rate asked for; `None` if bits were.
+    pub fpr: Option<f64>,
+    /// The recorded rate.
+    pub recorded: Recorded,
+    /// What releases of Cassandra will do with the file.
+    pub openings: Vec<Opening>,
+    /// What else decides whether it is used.
+    pub circumstances: Vec<Circumstance>,
+    request: Request,
+    source: Keys<'s>,
+}
+
+/// The size of a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Before {
+    /// Bits and probes.
+    pub geometry: Geometry,
+    /// Bytes of its file.
+    pub file_bytes: u64,
+}
+
+/// Counts the keys of an sstable and sizes a new filter for them.
+pub fn propose(sstable: &Sstable, rate: Rate) -> Result<Proposal<'_>, RebuildError> {
+    let recorded = report::recorded(sstable);
+    let (file, mut problem) = match FilterFile::open(sstable) {
+        Ok(mut file) => {
+            let problem = file.problem.take();
+            (Some(file), problem)
+        }
+        Err(problem) => (None, Some(problem)),
+    };
+    let before = match file.as_ref().map(FilterFile::view) {
+        Some(Ok(view)) => {
+            let file_bytes = file.as_ref().map_or(0, FilterFile::file_len);
+            Some(Before { geometry: view.geometry(), file_bytes })
+        }
+        Some(Err(e)) => {
+            problem = Some(e);
+            None
+        }
+        None => None,
+    };
+    let target = target(rate, &recorded, before)?;
+    let source = Keys::open(sstable)?;
+    let Scan { keys, out_of_order } = source.visit(|_| ControlFlow::Continue(()))?;
+    let request = Request { expected_keys: keys, target };
+    let after = any::plan(sstable.dialect, &request)?;
+    let fpr = match target {
+        Target::Fpr(fpr) => Some(fpr),
+        _ => None,
+    };
+    let recorded = recorded.unwrap_or(Recorded::Unreadable);
+    Ok(Proposal {
+        sstable,
+        keys,
+        out_of_order,
+        before,
+        problem,
+        after,
+        fpr,
+        openings: opening::openings(sstable, &recorded),
+        circumstances: opening::circumstances(sstable, &recorded, fpr),
+        recorded,
+        request,
+        source,
+    })
+}
+
+fn target(
+    rate: Rate,
+    recorded: &Result<Recorded, FileError>,
+    before: Option<Before>,
+) -> Result<Target, RebuildError> {
+    let fpr = match rate {
+        Rate::Fpr(fpr) => fpr,
+        Rate::BitsPerKey(bits_per_key) => return Ok(Target::BitsPerKey(bits_per_key)),
+        Rate::Geometry => {
+            let Some(Before { geometry, .. }) = before else {
+                return Err(RebuildError::NoRate { why: "the old filter cannot be read" });
+            };
+            return Ok(Target::Exact { bit_len: geometry.bit_len, probes: geometry.probes });
+        }
+        Rate::Recorded => match recorded {
+            Ok(Recorded::Found(validation)) => validation.fpr,
+            Ok(Recorded::NotRead) => {
+                return Err(RebuildError::NoRate {
+                    why: "sstables before version ma record it in a form that is not read here; give one",
+                });
+            }
+            Ok(Recorded::Nothing | Recorded::Missing | Recorded::Unreadable) => {
+                return Err(RebuildError::NoRate { why: "Statistics.db does not record one; give one" });
+            }
+            Err(_) => return Err(RebuildError::NoRate { why: "Statistics.db cannot be read; give one" }),
+        },
+    };
+    if fpr == 1.0 {
+        return Err(RebuildError::NoFilter);
+    }
+    Ok(Target::Fpr(fpr))
+}
+
+impl Proposal<'_> {
+    /// Makes the filter, and asks it for every key before it is given out.
+    pub fn build(&self) -> Result<Rebuilt, RebuildError> {
+        let mut builder = any::builder(self.sstable.dialect, &self.request)?;
+        let mut found = 0;
+        self.source.visit(|batch| {
+            found += batch.len() as u64;
+            builder.insert_batch(batch);
+            ControlFlow::Continue(())
+        })?;
+        let filter = builder.finish()?;
+        let (mut asked, mut answers) = (0, Vec::new());
+        self.source.visit(|batch| {
+            answers.resize(batch.len(), false);
+            filter.may_contain_batch(batch, &mut answers);
+            asked += answers.iter().filter(|answer| **answer).count() as u64;
+            ControlFlow::Continue(())
+        })?;
+        // Fewer found by the filter than were put in: other keys were read the second time, or memory failed.
+        if found != self.keys || asked != found {
+            return Err(RebuildError::Changed { counted: self.keys, found: asked.min(found) });
+        }
+        Ok(Rebuilt { filter, filter_db: self.sstable.path(FILTER) })
+    }
+}
+
+/// A filter made anew, in memory.
+pub struct Rebuilt {
+    filter: Box<dyn AnyFilter>,
+    filter_db: std::path::PathBuf,
+}
+
+impl Rebuilt {
+    /// The filter.
+    pub fn filter(&self) -> &dyn AnyFilter {
+        self.filter.as_ref()
+    }
+
+    /// The bytes of the new `Filter.db`.
+    pub fn encode(&self) -> Result<Vec<u8>, SizeError> {
+        let len = self.filter.encoded_len();
+        let refused = SizeError::Memory { bytes: len };
+        let mut bytes = Vec::new();
+        let room = usize::try_from(len).ok().and_then(|len| bytes.try_reserve_exact(len).ok());
+        room.ok_or(refused)?;
+        self.filter.write_to(&mut bytes).expect("writing to memory that is there cannot fail");
+        Ok(bytes)
+    }
+
+    /// Writes it where `output` says.
+    pub fn write(&self, output: &Output) -> Result<Written, FileError> {
+        replace::write(&self.filter_db, output, |out| {
+            self.filter.write_to(out)?;
+            Ok(self.filter.encoded_len())
+        })
+    }
+}
+
+/// Whether no two of these sstables' filters would be written to the same file; the first that would.
+pub fn first_clash<'s>(sstables: &'s [Sstable], output: &Output) -> Option<&'s Sstable> {
+    let Output::Into(_) = output else { return None };
+    let mut names = std::collections::HashSet::new();
+    sstables.iter().find(|sstable| !names.insert(sstable.prefix.as_str()))
+}

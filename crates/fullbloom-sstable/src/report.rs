@@ -1,0 +1,270 @@
+//! What there is to say about each sstable's filter without asking it for every key.
+
+use crate::family;
+use crate::filter_db::FilterFile;
+use crate::flag::{Flag, Promise, Severity};
+use crate::keys::{Keys, Scan};
+use crate::sstable::{FILTER, STATISTICS, Sstable, Toc};
+use crate::statistics::{self, Validation};
+use crate::{ComponentError, filter_db::FilterProblem};
+use fullbloom::any::{self, AnyFilter};
+use fullbloom::dialect::Name;
+use fullbloom::error::FileCause;
+use fullbloom::sizing::{Request, Target};
+use fullbloom::{FileError, cassandra::sizing::MAX_BITS_PER_KEY};
+use std::ops::ControlFlow;
+
+/// How many keys are asked of a filter to see whether it has them at all: in the wrong family 99 of 100 are missing,
+/// and one damaged page of a filter of a megabyte loses about one key in fifty.
+const SAMPLE: u64 = 512;
+
+/// A rate worse than promised by this factor is flagged; ScyllaDB makes filters anew from there on.
+const TOO_FULL: f64 = 1.25;
+
+/// A filter with so many times the bits it needs is flagged,
+const TOO_LARGE: u64 = 2;
+
+/// if it wastes at least this many bytes: Cassandra makes small filters for 128 keys, however few there are.
+const TOO_LARGE_BYTES: u64 = 1024;
+
+/// What was found out about one sstable.
+#[derive(Debug)]
+pub struct Inspection {
+    /// Number of partition keys; `None` where they cannot be read to the end (a flag says why).
+    pub keys: Option<u64>,
+    /// The filter, where it can be read.
+    pub filter: Option<FilterFacts>,
+    /// Bytes of `Filter.db`, where it is there.
+    pub filter_bytes: Option<u64>,
+    /// The rate at which the sstable was written.
+    pub recorded: Recorded,
+    /// Remarks, the gravest first.
+    pub flags: Vec<Flag>,
+}
+
+/// The numbers of one filter.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FilterFacts {
+    /// The family it was read as.
+    pub dialect: Name,
+    /// Length of the array in bits.
+    pub bits: u64,
+    /// Probes per key.
+    pub probes: u32,
+    /// Share of bits set.
+    pub fill: f64,
+    /// The rate to expect as it is.
+    pub expected_fpr: f64,
+    /// How many keys the set bits speak of; `None` when all are set.
+    pub estimated_keys: Option<f64>,
+    /// Bytes it takes in a node's memory.
+    pub memory_bytes: u64,
+}
+
+/// What `Statistics.db` says of the rate.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Recorded {
+    /// The rate and the partitioner.
+    Found(Validation),
+    /// The file has no such part: Cassandra makes the filter anew.
+    Nothing,
+    /// There is no such file.
+    Missing,
+    /// Versions before `ma` keep it in a form that is not read here.
+    NotRead,
+    /// The file cannot be read (a flag says why).
+    Unreadable,
+}
+
+impl Recorded {
+    /// The rate, if it is known.
+    pub fn fpr(&self) -> Option<f64> {
+        match self {
+            Recorded::Found(validation) => Some(validation.fpr),
+            _ => None,
+        }
+    }
+}
+
+impl Inspection {
+    /// Bits of the filter for each key; `None` without keys or filter.
+    pub fn bits_per_key(&self) -> Option<f64> {
+        match (self.filter, self.keys) {
+            (Some(filter), Some(keys)) if keys > 0 => Some(filter.bits as f64 / keys as f64),
+            _ => None,
+        }
+    }
+
+    /// The gravest remark.
+    pub fn severity(&self) -> Option<Severity> {
+        self.flags.iter().map(Flag::severity).max()
+    }
+}
+
+/// Looks at one sstable: its filter, all of its index, and a few of its keys in the filter.
+///
+/// Never fails: what cannot be read becomes a flag.
+pub fn inspect(sstable: &Sstable) -> Inspection {
+    let mut flags = Vec::new();
+    let recorded = recorded(sstable).unwrap_or_else(|e| {
+        flags.push(Flag::Statistics(e));
+        Recorded::Unreadable
+    });
+    if let Toc::Unreadable(e) = &sstable.toc {
+        flags.push(Flag::Toc(e.to_string()));
+    }
+    let missing: Vec<String> = sstable.missing().filter(|name| *name != FILTER).map(str::to_owned).collect();
+    if !missing.is_empty() {
+        flags.push(Flag::ComponentsMissing(missing));
+    }
+    if sstable.has(FILTER) && sstable.lists(FILTER) == Some(false) {
+        flags.push(Flag::NotListed);
+    }
+    let mut filter_bytes = None;
+    let mut file = match FilterFile::open(sstable) {
+        Ok(file) => {
+            filter_bytes = Some(file.file_len());
+            Some(file)
+        }
+        Err(problem) => {
+            filter_bytes = filter_bytes.or(match problem {
+                FilterProblem::Empty => Some(0),
+                FilterProblem::Truncated { have, .. } => Some(have),
+                _ => std::fs::metadata(sstable.path(FILTER)).ok().filter(|m| m.is_file()).map(|m| m.len()),
+            });
+            flags.push(Flag::Filter(problem));
+            None
+        }
+    };
+    flags.extend(file.as_mut().and_then(|file| file.problem.take()).map(Flag::Filter));
+    let view = file.as_ref().and_then(|file| file.view().map_err(|e| flags.push(Flag::Filter(e))).ok());
+    let keys = scan(sstable, file.as_ref(), view.as_deref(), &mut flags);
+    let filter = view.as_deref().map(FilterFacts::of);
+    if let (Some(filter), Some(keys)) = (&filter, keys) {
+        judge(filter, keys, recorded.fpr(), &mut flags);
+    }
+    flags.sort_by_key(|flag| std::cmp::Reverse(flag.severity()));
+    Inspection { keys, filter, filter_bytes, recorded, flags }
+}
+
+impl FilterFacts {
+    pub(crate) fn of(filter: &dyn AnyFilter) -> FilterFacts {
+        let geometry = filter.geometry();
+        // The array is read once for the four numbers that come of it.
+        let set_bits = filter.set_bits();
+        let fill = if geometry.bit_len == 0 { 0.0 } else { set_bits as f64 / geometry.bit_len as f64 };
+        FilterFacts {
+            dialect: filter.dialect(),
+            bits: geometry.bit_len,
+            probes: geometry.probes,
+            fill,
+            expected_fpr: if geometry.probes == 0 { 1.0 } else { fill.powf(geometry.probes.into()) },
+            estimated_keys: fullbloom::sizing::estimated_keys(set_bits, geometry.bit_len, geometry.probes),
+            memory_bytes: geometry.byte_len(),
+        }
+    }
+}
+
+/// The rate at which the sstable was written.
+pub fn recorded(sstable: &Sstable) -> Result<Recorded, FileError> {
+    let Some(layout) = statistics::Layout::of(&sstable.version, sstable.format) else {
+        return Ok(Recorded::NotRead);
+    };
+    let path = sstable.path(STATISTICS);
+    let map = match sstable.open(STATISTICS) {
+        Ok(map) => map,
+        Err(ComponentError::File(e)) if !is_not_found(&e) => return Err(e),
+        Err(_) => return Ok(Recorded::Missing),
+    };
+    let found = statistics::validation(map.as_ref(), layout).map_err(|e| FileError::decode(&path, e))?;
+    Ok(found.map_or(Recorded::Nothing, Recorded::Found))
+}
+
+fn is_not_found(e: &FileError) -> bool {
+    matches!(e.cause(), FileCause::Io(io) if io.kind() == std::io::ErrorKind::NotFound)
+}
+
+/// Counts the keys, and asks the filter for the first of them.
+fn scan(
+    sstable: &Sstable,
+    file: Option<&FilterFile>,
+    filter: Option<&dyn AnyFilter>,
+    flags: &mut Vec<Flag>,
+) -> Option<u64> {
+    let counted = count(sstable, filter);
+    let (keys, Counted { total, scan, asked, missing }) = match counted {
+        Ok((keys, counted)) => (keys, counted),
+        Err(e) => {
+            flags.push(Flag::Keys(e));
+            return None;
+        }
+    };
+    if scan.out_of_order > 0 {
+        flags.push(Flag::IndexOutOfOrder { entries: scan.out_of_order });
+    }
+    let unread_as_labelled = file.is_some_and(|file| file.dialect != sstable.dialect);
+    if let (Some(file), true) = (file, missing > 0 || unread_as_labelled) {
+        match family::that_have_all(file, &keys, sstable.dialect, asked) {
+            Ok(reads_as) if !reads_as.is_empty() => {
+                flags.push(Flag::Mislabelled { says: sstable.dialect, reads_as, asked });
+            }
+            Ok(_) if missing > 0 => flags.push(Flag::KeysMissing { asked, missing }),
+            Ok(_) => {}
+            Err(e) => flags.push(Flag::Keys(e)),
+        }
+    }
+    Some(total)
+}
+
+struct Counted {
+    total: u64,
+    scan: Scan,
+    asked: u64,
+    missing: u64,
+}
+
+fn count<'s>(
+    sstable: &'s Sstable,
+    filter: Option<&dyn AnyFilter>,
+) -> Result<(Keys<'s>, Counted), ComponentError> {
+    let keys = Keys::open(sstable)?;
+    let recorded = keys.recorded_len()?;
+    let (mut asked, mut missing) = (0, 0);
+    let scan = keys.visit(|batch| {
+        let sampled = batch.len().min((SAMPLE - asked) as usize);
+        for key in &batch[..sampled] {
+            missing += u64::from(filter.is_some_and(|filter| !filter.may_contain(key)));
+        }
+        asked += sampled as u64;
+        match recorded.is_some() && asked == SAMPLE {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    })?;
+    let total = recorded.unwrap_or(scan.keys);
+    Ok((keys, Counted { total, scan, asked, missing }))
+}
+
+/// Whether the filter suits its keys.
+fn judge(filter: &FilterFacts, keys: u64, recorded: Option<f64>, flags: &mut Vec<Flag>) {
+    let recorded = recorded.filter(|fpr| *fpr > 0.0 && *fpr < 1.0);
+    let promise = match recorded {
+        Some(fpr) => Promise::Recorded(fpr),
+        None => Promise::HalfFull { probes: filter.probes },
+    };
+    if filter.expected_fpr > promise.fpr() * TOO_FULL {
+        flags.push(Flag::TooFull { promise, expected_fpr: filter.expected_fpr });
+    }
+    let target = match recorded {
+        Some(fpr) => Target::Fpr(fpr),
+        // Without a rate: the most Cassandra ever spends.
+        None => Target::BitsPerKey(MAX_BITS_PER_KEY.into()),
+    };
+    if let Ok(plan) = any::plan(filter.dialect, &Request { expected_keys: keys, target }) {
+        let needed = plan.geometry.bit_len;
+        if filter.bits >= needed.saturating_mul(TOO_LARGE) && filter.bits - needed >= 8 * TOO_LARGE_BYTES {
+            flags.push(Flag::TooLarge { bits: filter.bits, needed });
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! One sstable: the files that share the front of their name, and what that name and the directory say.
+
+use crate::{ComponentError, toc};
+use fullbloom::cassandra::{Descriptor, TableFormat};
+use fullbloom::dialect::Name;
+use fullbloom::file::Mapped;
+use fullbloom::{DecodeError, FileError};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The filter.
+pub const FILTER: &str = "Filter.db";
+/// The rows.
+pub const DATA: &str = "Data.db";
+/// The keys of the BIG format.
+pub const INDEX: &str = "Index.db";
+/// The trie of the BTI format.
+pub const PARTITIONS: &str = "Partitions.db";
+/// The row indexes of the BTI format.
+pub const ROWS: &str = "Rows.db";
+/// How the data are compressed.
+pub const COMPRESSION_INFO: &str = "CompressionInfo.db";
+/// The rate at writing, and much else.
+pub const STATISTICS: &str = "Statistics.db";
+/// The list of components.
+pub const TOC: &str = "TOC.txt";
+
+/// An sstable: which it is, and which components it has.
+#[derive(Debug)]
+pub struct Sstable {
+    /// The directory it is in, as it was reached.
+    pub directory: PathBuf,
+    /// What all its files' names begin with, e.g. `nb-1-big-`.
+    pub prefix: String,
+    /// Keyspace, by name (1.1 to 2.1) or directory.
+    pub keyspace: Option<String>,
+    /// Table, by name (before 2.2) or directory; with the index behind a dot where it is one.
+    pub table: Option<String>,
+    /// The table's id, where the directory carries it (since 2.1).
+    pub table_id: Option<String>,
+    /// Version letters.
+    pub version: String,
+    /// Generation: a number, or since 4.1 possibly a time-ordered text.
+    pub id: String,
+    /// BIG or BTI.
+    pub format: TableFormat,
+    /// The dialect of the filter, by version and format.
+    pub dialect: Name,
+    /// The components that are there.
+    pub components: BTreeSet<String>,
+    /// What `TOC.txt` lists.
+    pub toc: Toc,
+}
+
+/// What is known of `TOC.txt`.
+#[derive(Debug)]
+pub enum Toc {
+    /// It is not there: Cassandra would take what it finds.
+    Absent,
+    /// It is there but cannot be read.
+    Unreadable(FileError),
+    /// It lists these components.
+    Lists(Vec<String>),
+}
+
+impl Sstable {
+    /// The sstable that the file at `path` is a component of, with its other components.
+    pub fn of_file(path: &Path) -> Result<Sstable, FileError> {
+        let descriptor = Descriptor::parse(path)
+            .map_err(|e| FileError::decode(path, DecodeError::Unknown { what: e.what() }))?;
+        let prefix = prefix(path, &descriptor);
+        let directory = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let entries = fs::read_dir(directory).map_err(|e| FileError::io(directory, "read", e))?;
+        // A file that cannot be looked at is as good as missing, and is named as such.
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let found = group(directory, names.filter(|name| name.starts_with(&prefix))).sstables;
+        let asked = found.into_iter().find(|sstable| sstable.prefix == prefix);
+        asked.ok_or_else(|| FileError::io(path, "open", std::io::ErrorKind::NotFound.into()))
+    }
+
+    /// The path of a component, whether it is there or not.
+    pub fn path(&self, component: &str) -> PathBuf {
+        self.directory.join(format!("{}{component}", self.prefix))
+    }
+
+    /// Whether the component is there.
+    pub fn has(&self, component: &str) -> bool {
+        self.components.contains(component)
+    }
+
+    /// Whether `TOC.txt` lists the component; `None` without a readable one.
+    pub fn lists(&self, component: &str) -> Option<bool> {
+        match &self.toc {
+            Toc::Lists(names) => Some(names.iter().any(|name| name == component)),
+            Toc::Absent | Toc::Unreadable(_) => None,
+        }
+    }
+
+    /// Components that `TOC.txt` lists and that are not there.
+    pub fn missing(&self) -> impl Iterator<Item = &str> {
+        let listed = match &self.toc {
+            Toc::Lists(names) => names.as_slice(),
+            Toc::Absent | Toc::Unreadable(_) => &[],
+        };
+        listed.iter().map(String::as_str).filter(|name| !self.has(name))
+    }
+
+    /// Maps a component.
+    pub(crate) fn open(&self, component: &'static str) -> Result<Mapped, ComponentError> {
+        if !self.has(component) {
+            return Err(ComponentError::Missing { component });
+        }
+        Ok(Mapped::open(&self.path(component))?)
+    }
+
+    /// `keyspace.table`, as far as it is known.
+    pub fn table_name(&self) -> String {
+        let part = |part: &Option<String>| part.clone().unwrap_or_else(|| "?".to_owned());
+        format!("{}.{}", part(&self.keyspace), part(&self.table))
+    }
+
+    /// The order in which sstables are listed: by table, then generation.
+    pub fn listed_before(&self, other: &Sstable) -> Ordering {
+        fn table(s: &Sstable) -> (&Option<String>, &Option<String>, &Path) {
+            (&s.keyspace, &s.table, &s.directory)
+        }
+        // Numbers first, by value; texts are made so that their order is that of time.
+        fn generation(s: &Sstable) -> (bool, u64, &str) {
+            let number = s.id.parse();
+            (number.is_err(), number.unwrap_or(0), &s.id)
+        }
+        table(self)
+            .cmp(&table(other))
+            .then_with(|| generation(self).cmp(&generation(other)))
+            .then_with(|| self.prefix.cmp(&other.prefix))
+    }
+}
+
+/// What the files of one directory come to.
+pub(crate) struct Group {
+    pub(crate) sstables: Vec<Sstable>,
+    /// Names with version letters that are not known here.
+    pub(crate) unknown: Vec<String>,
+    /// Names of sstables that were still being written.
+    pub(crate) temporary: Vec<String>,
+}
+
+/// Groups the files of a directory, given their names, into sstables.
+pub(crate) fn group(directory: &Path, names: impl Iterator<Item = String>) -> Group {
+    let mut found: BTreeMap<String, (Descriptor, BTreeSet<String>)> = BTreeMap::new();
+    let (mut unknown, mut temporary) = (Vec::new(), Vec::new());
+    for name in names {
+        match Descriptor::parse(Path::new(&name)) {
+            Ok(descriptor) if descriptor.temporary => temporary.push(name),
+            Ok(descriptor) => {
+                let component = descriptor.component.clone();
+                let prefix = prefix(Path::new(&name), &descriptor);
+                found.entry(prefix).or_insert_with(|| (descriptor, BTreeSet::new())).1.insert(component);
+            }
+            Err(e) if e.is_unknown_version() => unknown.push(name),
+            Err(_) => {}
+        }
+    }
+    // Any file called like "notes-1-draft.txt" has the form of an old name: a real sstable has one of these.
+    let real = |components: &BTreeSet<String>| {
+        [DATA, FILTER, INDEX, PARTITIONS].iter().any(|name| components.contains(*name))
+    };
+    found.retain(|_, (_, components)| real(components));
+    let place = if found.is_empty() { Place::default() } else { Place::of(directory) };
+    let sstables =
+        found.into_iter().map(|(prefix, (d, c))| sstable(directory, &place, prefix, d, c)).collect();
+    Group { sstables, unknown, temporary }
+}
+
+fn sstable(
+    directory: &Path,
+    place: &Place,
+    prefix: String,
+    descriptor: Descriptor,
+    components: BTreeSet<String>,
+) -> Sstable {
+    let modern = descriptor.table.is_none();
+    let mut table = descriptor.table.or_else(|| place.table.clone());
+    if let (true, Some(table), Some(index)) = (modern, table.as_mut(), &place.index) {
+        *table = format!("{table}.{index}");
+    }
+    // Before 1.1 the sstables of a keyspace were directly in its directory.
+    let above = if modern { &place.keyspace } else { &place.directory };
+    let mut sstable = Sstable {
+        directory: directory.to_owned(),
+        prefix,
+        keyspace: descriptor.keyspace.or_else(|| above.clone()),
+        table,
+        table_id: place.table_id.clone(),
+        version: descriptor.version,
+        id: descriptor.id,
+        format: descriptor.format,
+        dialect: descriptor.dialect,
+        components,
+        toc: Toc::Absent,
+    };
+    if sstable.has(TOC) {
+        let path = sstable.path(TOC);
+        let names = Mapped::open(&path)
+            .and_then(|map| toc::decode(map.as_ref()).map_err(|e| FileError::decode(&path, e)));
+        sstable.toc = names.map_or_else(Toc::Unreadable, Toc::Lists);
+    }
+    sstable
+}
+
+/// A file's name without its component.
+fn prefix(path: &Path, descriptor: &Descriptor) -> String {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    name.strip_suffix(&descriptor.component).unwrap_or(name).to_owned()
+}
+
+/// What a directory's path says of the table in it.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Place {
+    keyspace: Option<String>,
+    table: Option<String>,
+    table_id: Option<String>,
+    /// Secondary index, whose directory begins with a dot.
+    index: Option<String>,
+    /// The table's directory itself.
+    directory: Option<String>,
+}
+
+impl Place {
+    /// Of `…/<keyspace>/<table>-<id>[/snapshots/<name> | /backups][/.<index>]`; links and `.` are resolved first.
+    fn of(directory: &Path) -> Place {
+        let whole = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+        let mut parts: Vec<&str> =
+            whole.iter().filter_map(|part| part.to_str()).filter(|p| *p != "/").collect();
+        let mut place = Place::default();
+        if let Some(index) = parts.last().and_then(|last| last.strip_prefix('.')).filter(|i| !i.is_empty()) {
+            place.index = Some(index.to_owned());
+            parts.pop();
+        }
+        if let [front @ .., "snapshots", _] | [front @ .., "backups"] = parts.as_slice() {
+            parts.truncate(front.len());
+        }
+        if let Some(last) = parts.pop() {
+            let (table, id) = match last.rsplit_once('-') {
+                Some((table, id)) if id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit()) => {
+                    (table, Some(id.to_owned()))
+                }
+                _ => (last, None),
+            };
+            place.directory = Some(last.to_owned());
+            place.table = Some(table.to_owned());
+            place.table_id = id;
+            place.keyspace = parts.pop().map(str::to_owned);
+        }
+        place
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn directories_name_keyspace_table_and_index() {
+        let place = |path: &str| {
+            let p = Place::of(Path::new(path));
+            (p.keyspace.unwrap_or_default(), p.table.unwrap_or_default(), p.index.unwrap_or_default())
+        };
+        let expected = |ks: &str, t: &str, i: &str| (ks.to_owned(), t.to_owned(), i.to_owned());
+        let id = "1b255f4def2540a60000000000000005";
+        assert_eq!(place(&format!("/none/data/ks/t-{id}")), expected("ks", "t", ""));
+        assert_eq!(place(&format!("/none/ks/t-{id}/.idx")), expected("ks", "t", "idx"));
+        assert_eq!(place(&format!("/none/ks/t-{id}/snapshots/s1")), expected("ks", "t", ""));
+        assert_eq!(place(&format!("/none/ks/t-{id}/snapshots/s1/.i")), expected("ks", "t", "i"));
+        assert_eq!(place(&format!("/none/ks/t-{id}/backups")), expected("ks", "t", ""));
+        assert_eq!(place("/none/ks/a-b"), expected("ks", "a-b", ""));
+        assert_eq!(place("/"), expected("", "", ""));
+        assert_eq!(Place::of(Path::new(&format!("/none/ks/t-{id}"))).table_id.as_deref(), Some(id));
+    }
+
+    #[test]
+    fn files_of_one_prefix_are_one_sstable_and_other_files_are_none() {
+        let names = [
+            "nb-2-big-Data.db",
+            "nb-2-big-Filter.db",
+            "nb-10-big-Index.db",
+            "ks-t-ka-3-Filter.db",
+            "ks-t-tmp-ka-4-Filter.db",
+            "zz-1-big-Data.db",
+            "notes-1-draft.txt",
+            "nb-3-big-TOC.txt",
+            "README",
+        ];
+        let group = group(Path::new("/none/data/t"), names.iter().map(|name| (*name).to_owned()));
+        let prefixes: Vec<_> = group.sstables.iter().map(|s| s.prefix.as_str()).collect();
+        assert_eq!(prefixes, ["ks-t-ka-3-", "nb-10-big-", "nb-2-big-"]);
+        assert_eq!(group.sstables[2].components.len(), 2);
+        assert_eq!(group.sstables[2].table_name(), "data.t");
+        assert_eq!(group.sstables[0].table_name(), "ks.t");
+        assert_eq!((group.unknown.len(), group.temporary.len()), (1, 1));
+        let mut sorted = group.sstables;
+        sorted.sort_by(Sstable::listed_before);
+        let ids: Vec<_> = sorted.iter().map(|s| s.id.as_str()).collect();
+        assert_eq!(ids, ["2", "10", "3"], "by table, then by number");
+    }
+}

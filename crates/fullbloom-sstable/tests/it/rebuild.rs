@@ -1,0 +1,250 @@
+//! Filters made anew: in the right family, at the right size, in the right place.
+
+use crate::support::{Table, VERSIONS, family, filter, index, keys};
+use fullbloom::any;
+use fullbloom::dialect::Name;
+use fullbloom::replace::Output;
+use fullbloom_sstable::opening::{Circumstance, Opening, WhenAbsent, WhenPresent, openings};
+use fullbloom_sstable::rebuild::{Before, Rate, first_clash, propose};
+use fullbloom_sstable::report::{Recorded, inspect};
+use fullbloom_sstable::verify::{Options, verify};
+use fullbloom_sstable::{FilterProblem, RebuildError};
+use std::fs;
+
+const IN_PLACE: Output = Output::InPlace { backup: true };
+
+#[test]
+fn at_the_same_rate_every_version_gets_its_own_bytes_back() {
+    let keys = keys(120);
+    for version in VERSIONS {
+        let table = Table::new();
+        table.add(version, 1, &keys, 0.01);
+        let sstable = table.one();
+        let original = fs::read(sstable.path("Filter.db")).unwrap();
+        let rate = if version >= "ma" { Rate::Recorded } else { Rate::Fpr(0.01) };
+        for rate in [rate, Rate::Geometry] {
+            let proposal = propose(&sstable, rate).unwrap();
+            assert_eq!((proposal.keys, proposal.after.dialect), (120, family(version)));
+            let rebuilt = proposal.build().unwrap();
+            assert_eq!(rebuilt.encode().unwrap(), original, "{version}");
+            assert_eq!(rebuilt.filter().dialect(), family(version));
+        }
+    }
+}
+
+#[test]
+fn another_rate_has_another_size_and_all_the_keys() {
+    let keys = keys(1000);
+    let table = Table::new();
+    table.add("nb", 1, &keys, 0.01);
+    let sstable = table.one();
+    let proposal = propose(&sstable, Rate::Fpr(0.1)).unwrap();
+    let before = proposal.before.unwrap();
+    assert_eq!((before.geometry.bit_len, before.file_bytes), (10_048, 1264));
+    assert_eq!((proposal.after.geometry.bit_len, proposal.after.encoded_len), (5056, 640));
+    assert_eq!(proposal.fpr, Some(0.1));
+    let written = proposal.build().unwrap().write(&IN_PLACE).unwrap();
+    assert_eq!((written.bytes, fs::metadata(&written.path).unwrap().len()), (640, 640));
+    let result = verify(&table.one(), Options::default());
+    assert!(result.is_well());
+    assert!((0.07..0.1).contains(&result.measured_fpr().unwrap()));
+    let kept = fs::read(written.backup.unwrap()).unwrap();
+    assert_eq!(kept, filter(Name::Cassandra, 1000, 0.01, &keys));
+    assert_eq!(table.sstables().len(), 1, "the backup is no component");
+    let by_bits = propose(&sstable, Rate::BitsPerKey(15.0)).unwrap();
+    assert_eq!(
+        (by_bits.after.geometry.bit_len, by_bits.after.geometry.probes, by_bits.fpr),
+        (15_040, 10, None)
+    );
+}
+
+#[test]
+fn damage_of_every_kind_is_repaired() {
+    let keys = keys(200);
+    let original = filter(Name::Cassandra3, 200, 0.01, &keys);
+    let mut flipped = original.clone();
+    flipped[20] = 0;
+    let mut longer = original.clone();
+    longer.push(0);
+    let swapped = filter(Name::Cassandra, 200, 0.01, &keys);
+    for bytes in [&flipped[..], &original[..50], &longer, &swapped, b"", b"nonsense that is no filter"] {
+        let table = Table::new();
+        table.add("me", 1, &keys, 0.01);
+        table.put("me", 1, "Filter.db", bytes);
+        assert!(!verify(&table.one(), Options::default()).is_well());
+        let sstable = table.one();
+        propose(&sstable, Rate::Recorded).unwrap().build().unwrap().write(&IN_PLACE).unwrap();
+        assert_eq!(fs::read(table.path("me", 1, "Filter.db")).unwrap(), original);
+        assert!(verify(&table.one(), Options::default()).is_well());
+        assert!(inspect(&table.one()).flags.is_empty());
+    }
+    let table = Table::new();
+    table.add("me", 1, &keys, 0.01);
+    fs::remove_file(table.path("me", 1, "Filter.db")).unwrap();
+    let sstable = table.one();
+    let proposal = propose(&sstable, Rate::Recorded).unwrap();
+    assert!(matches!(proposal.problem, Some(FilterProblem::Missing { listed: Some(true) })));
+    assert_eq!(proposal.before, None::<Before>);
+    assert_eq!(proposal.build().unwrap().write(&IN_PLACE).unwrap().backup, None);
+    assert!(verify(&table.one(), Options::default()).is_well());
+}
+
+#[test]
+fn a_filter_of_the_trie_format_is_made_from_its_partitions() {
+    for compressed in [false, true] {
+        let table = Table::new();
+        table.add_bti(1, &keys(500), 0.01, compressed);
+        let original = fs::read(table.path("da", 1, "Filter.db")).unwrap();
+        table.put("da", 1, "Filter.db", b"");
+        let sstable = table.one();
+        let rebuilt = propose(&sstable, Rate::Recorded).unwrap().build().unwrap();
+        assert_eq!(rebuilt.encode().unwrap(), original);
+    }
+}
+
+#[test]
+fn an_index_that_cannot_be_read_to_the_end_makes_no_filter() {
+    let keys = keys(50);
+    let table = Table::new();
+    table.add("nb", 1, &keys, 0.01);
+    let whole = index("nb", &keys);
+    table.put("nb", 1, "Index.db", &whole[..whole.len() - 1]);
+    let error = propose(&table.one(), Rate::Recorded).unwrap_err();
+    assert!(matches!(error, RebuildError::Keys(_)), "{error}");
+    fs::remove_file(table.path("nb", 1, "Index.db")).unwrap();
+    let error = propose(&table.one(), Rate::Recorded).unwrap_err();
+    assert_eq!(error.to_string(), "the keys cannot be read: Index.db is missing");
+    let table = Table::new();
+    table.add("d", 1, &keys, 0.01);
+    assert!(matches!(propose(&table.one(), Rate::Fpr(0.01)), Err(RebuildError::Keys(_))));
+}
+
+#[test]
+fn rates_that_make_no_filter_are_refused() {
+    let table = Table::new();
+    table.add("nb", 1, &keys(10), 0.01);
+    let sstable = table.one();
+    assert!(matches!(propose(&sstable, Rate::Fpr(1.0)), Err(RebuildError::NoFilter)));
+    for fpr in [0.0, -1.0, 2.0, f64::NAN, 1e-9] {
+        assert!(matches!(propose(&sstable, Rate::Fpr(fpr)), Err(RebuildError::Size(_))), "{fpr}");
+    }
+    assert!(matches!(propose(&sstable, Rate::BitsPerKey(9.5)), Err(RebuildError::Size(_))));
+    table.put("nb", 1, "Statistics.db", b"?");
+    assert!(matches!(propose(&sstable, Rate::Recorded), Err(RebuildError::NoRate { .. })));
+    table.put("nb", 1, "Filter.db", b"?");
+    assert!(matches!(propose(&sstable, Rate::Geometry), Err(RebuildError::NoRate { .. })));
+    let old = Table::new();
+    old.add("jb", 1, &keys(10), 0.01);
+    let error = propose(&old.one(), Rate::Recorded).unwrap_err();
+    assert!(error.to_string().contains("before version ma"), "{error}");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_leaves_the_old_one() {
+    let table = Table::new();
+    table.add("nb", 1, &keys(10), 0.01);
+    let sstable = table.one();
+    let rebuilt = propose(&sstable, Rate::Fpr(0.1)).unwrap().build().unwrap();
+    let none = table.root.path().join("none");
+    assert!(rebuilt.write(&Output::Into(none)).is_err());
+    let before = fs::read(sstable.path("Filter.db")).unwrap();
+    assert!(any::view(Name::Cassandra, &before, None).is_ok());
+    assert_eq!(before, filter(Name::Cassandra, 10, 0.01, &keys(10)));
+}
+
+#[test]
+fn two_sstables_of_one_name_are_not_written_to_one_directory() {
+    let table = Table::new();
+    table.add("nb", 1, &keys(3), 0.01);
+    table.add("nb", 2, &keys(3), 0.01);
+    let into = Output::Into(table.root.path().to_owned());
+    assert!(first_clash(&table.sstables(), &into).is_none());
+    let other = table.root.path().join("ks/other");
+    fs::create_dir(&other).unwrap();
+    fs::copy(table.path("nb", 2, "Index.db"), other.join("nb-2-big-Index.db")).unwrap();
+    let sstables = table.sstables();
+    assert_eq!(first_clash(&sstables, &into).unwrap().id, "2");
+    assert!(first_clash(&sstables, &IN_PLACE).is_none());
+}
+
+fn opening_of(version: &str) -> Vec<Opening> {
+    let table = Table::new();
+    match version {
+        "da" => table.add_bti(1, &keys(3), 0.01, false),
+        _ => table.add(version, 1, &keys(3), 0.01),
+    }
+    let sstable = table.one();
+    let recorded = fullbloom_sstable::report::recorded(&sstable).unwrap();
+    openings(&sstable, &recorded)
+}
+
+#[test]
+fn each_release_does_with_the_file_what_its_rules_say() {
+    let of = |version: &str, releases: &str| {
+        let found = opening_of(version).into_iter().find(|opening| opening.releases == releases);
+        found.map(|opening| (opening.present, opening.absent))
+    };
+    let recorded = Some(0.01);
+    let (loaded, anew) = (WhenPresent::Loaded, WhenAbsent::MadeAnew);
+    for (version, releases, expected) in [
+        ("b", "0.7 - 1.1", Some((WhenPresent::MadeAnew, anew))),
+        ("b", "1.2", Some((WhenPresent::MadeAnew, anew))),
+        ("hf", "0.7 - 1.1", Some((loaded, anew))),
+        ("hf", "2.0 - 3.11.2", None),
+        ("ic", "1.2", Some((loaded, anew))),
+        ("ic", "3.11.3 - 3.11.x", None),
+        ("jb", "2.0 - 3.11.2", Some((WhenPresent::LoadedAtRecordedRate { recorded: None }, anew))),
+        ("lb", "4.0 - 4.1", None),
+        ("me", "2.0 - 3.11.2", Some((WhenPresent::LoadedAtRecordedRate { recorded }, anew))),
+        ("me", "3.11.3 - 3.11.x", Some((loaded, anew))),
+        ("me", "4.0 - 4.1", Some((loaded, WhenAbsent::MadeInWrongOrder))),
+        ("me", "5.0", Some((loaded, WhenAbsent::Refused))),
+        ("nb", "3.11.3 - 3.11.x", None),
+        ("nb", "4.0 - 4.1", Some((loaded, anew))),
+        ("nb", "5.0", Some((loaded, anew))),
+        ("oa", "4.0 - 4.1", None),
+        ("oa", "5.0", Some((loaded, anew))),
+        ("da", "5.0", Some((loaded, WhenAbsent::MadeForRows))),
+        ("da", "0.7 - 1.1", None),
+    ] {
+        assert_eq!(of(version, releases), expected, "{version} in {releases}");
+    }
+    for version in VERSIONS {
+        assert!(!opening_of(version).is_empty(), "{version} is opened by some release");
+    }
+}
+
+#[test]
+fn circumstances_that_keep_the_file_from_being_used_are_told() {
+    let table = Table::new();
+    table.add("nb", 1, &keys(3), 0.01);
+    let told = |rate: Rate| propose(&table.one(), rate).unwrap().circumstances;
+    assert!(!told(Rate::Recorded).iter().any(|c| matches!(c, Circumstance::RecordedRateStays { .. })));
+    assert!(told(Rate::Fpr(0.1)).contains(&Circumstance::RecordedRateStays { recorded: 0.01 }));
+    table.put("nb", 1, "TOC.txt", b"Index.db\n");
+    assert!(told(Rate::Fpr(0.1)).contains(&Circumstance::NotListed));
+    fs::remove_file(table.path("nb", 1, "Statistics.db")).unwrap();
+    let sstable = table.one();
+    let proposal = propose(&sstable, Rate::Fpr(0.1)).unwrap();
+    assert!(matches!(proposal.recorded, Recorded::Missing));
+    assert!(proposal.circumstances.contains(&Circumstance::NoValidation));
+    for line in proposal.circumstances.iter().map(ToString::to_string) {
+        assert!(line.len() > 20, "{line}");
+    }
+    for opening in &proposal.openings {
+        assert!(opening.to_string().starts_with("Cassandra "), "{opening}");
+    }
+}
+
+#[test]
+fn what_is_asked_of_the_backup_is_that_cassandra_does_not_see_it() {
+    let table = Table::new();
+    table.add("ka", 1, &keys(3), 0.01);
+    let sstable = table.one();
+    let rebuilt = propose(&sstable, Rate::Fpr(0.1)).unwrap().build().unwrap();
+    let backup = rebuilt.write(&IN_PLACE).unwrap().backup.unwrap();
+    let name = backup.file_name().unwrap().to_str().unwrap();
+    assert_eq!(name, "ks+table+ka+1+Filter.db.backup");
+    let error = fullbloom::cassandra::Descriptor::parse(&backup).unwrap_err();
+    assert!(!error.is_unknown_version());
+}

@@ -1,0 +1,103 @@
+//! What the dispatch by name needs of every dialect.
+
+use super::build::{self, BUILT_AT_ONCE, boxed, full_kind};
+use super::erased::Erased;
+use super::plan::{self, Plan};
+use super::read::{Bytes, ReadOptions, read_dialect, read_native};
+use crate::dialect::{
+    Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, Dcso, Guava, Guava32, JavaLsm, LevelDb,
+    Libbloom, Libbloom1, Native, Orc, Parquet, Poppy, RocksDb, RocksDbBlock, RocksDbLegacy, RocksDbRibbon, Spark,
+    Spark2,
+};
+use crate::error::{DecodeError, SizeError};
+use crate::filter::{Check, Dialect, Filter, Format, Size};
+use crate::native::{Hashing, Sizing};
+use crate::sizing::Request;
+use alloc::boxed::Box;
+
+/// A dialect that is known by name at run time.
+pub(super) trait AtRunTime: Dialect {
+    /// Reads its bytes.
+    fn read(bytes: Bytes, options: &ReadOptions, check: Check) -> Result<Box<dyn Erased>, DecodeError>;
+
+    /// An empty filter that takes keys at any time.
+    fn empty(request: &Request) -> Result<Box<dyn Erased>, SizeError>;
+
+    /// What a request comes to.
+    fn plan(request: &Request) -> Result<Plan, SizeError>;
+
+    /// How long the encoded filter of a request is. Cheaper than the whole plan: some dialects find their rate by filling
+    /// filters.
+    fn planned_len(request: &Request) -> Result<u64, SizeError> {
+        Self::plan(request).map(|plan| plan.encoded_len)
+    }
+}
+
+/// Dialects that are sized before their keys come.
+macro_rules! sized {
+    ($($D:ty)*) => {
+        $(impl AtRunTime for $D {
+            fn read(bytes: Bytes, options: &ReadOptions, check: Check) -> Result<Box<dyn Erased>, DecodeError> {
+                read_dialect::<$D>(bytes, options, check)
+            }
+
+            fn empty(request: &Request) -> Result<Box<dyn Erased>, SizeError> {
+                Filter::<$D>::new(request).map(boxed)
+            }
+
+            fn plan(request: &Request) -> Result<Plan, SizeError> {
+                plan::sized::<$D>(request)
+            }
+
+            fn planned_len(request: &Request) -> Result<u64, SizeError> {
+                Ok(<$D>::size(request)?.encoded_len())
+            }
+        })*
+    };
+}
+
+sized! {
+    Cassandra Cassandra3 Cassandra2 Cassandra1 Cassandra07 Cassandra0 Libbloom Libbloom1 LevelDb RocksDbBlock JavaLsm
+    Parquet Guava Guava32 Spark Spark2 Orc Dcso Poppy
+}
+
+/// RocksDB's full filters, which are sized by the keys that came.
+macro_rules! full {
+    ($($D:ty)*) => {
+        $(impl AtRunTime for $D {
+            fn read(bytes: Bytes, options: &ReadOptions, check: Check) -> Result<Box<dyn Erased>, DecodeError> {
+                read_dialect::<$D>(bytes, options, check)
+            }
+
+            fn empty(_: &Request) -> Result<Box<dyn Erased>, SizeError> {
+                Err(BUILT_AT_ONCE)
+            }
+
+            fn plan(request: &Request) -> Result<Plan, SizeError> {
+                plan::full(Self::NAME, request)
+            }
+
+            fn planned_len(request: &Request) -> Result<u64, SizeError> {
+                let kind = full_kind(Self::NAME).ok_or(BUILT_AT_ONCE)?;
+                let policy = build::policy(kind, request.expected_keys, request.target)?;
+                Ok(plan::content_len(&policy, request.expected_keys))
+            }
+        })*
+    };
+}
+
+full! { RocksDbLegacy RocksDb RocksDbRibbon }
+
+impl AtRunTime for Native {
+    fn read(bytes: Bytes, options: &ReadOptions, check: Check) -> Result<Box<dyn Erased>, DecodeError> {
+        read_native(bytes, options, check)
+    }
+
+    fn empty(request: &Request) -> Result<Box<dyn Erased>, SizeError> {
+        build::native(request, Hashing::default())
+    }
+
+    fn plan(request: &Request) -> Result<Plan, SizeError> {
+        Sizing::new(request).map(|sizing| Plan::from(&sizing))
+    }
+}

@@ -1,0 +1,330 @@
+//! The filter of one dialect behind an [`AnyFilter`](super::AnyFilter).
+
+use super::memory::Memory;
+use super::native::Native;
+use super::{AnyKeys, ChangeError};
+use crate::dialect::{
+    Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, Dcso, Guava, Guava32, JavaLsm, LevelDb,
+    Libbloom, Libbloom1, Name, Orc, Parquet, Poppy, RocksDb, RocksDbBlock, RocksDbLegacy, RocksDbRibbon, Spark,
+    Spark2,
+};
+use crate::error::{MergeError, SizeError};
+use crate::filter::{Dialect, Doubt, Filter, Format, Insert, Weakness};
+use crate::kernel::pipeline::Answers;
+use crate::sizing::Geometry;
+use crate::wire::{Output, Stop};
+use alloc::boxed::Box;
+use alloc::string::ToString;
+use core::any::Any;
+
+/// What an `AnyFilter` needs of the filter in it. The methods that change keys are called after
+/// [`takes_keys`](Erased::takes_keys) has agreed.
+pub(super) trait Erased: Send + Sync + Any {
+    fn name(&self) -> Name;
+    fn geometry(&self) -> Geometry;
+    fn set_numbers(&mut self, numbers: bool);
+    fn may_contain(&self, key: &[u8]) -> bool;
+    fn may_contain_batch(&self, keys: &AnyKeys<'_>, answers: Answers<'_>);
+    fn encoded_len(&self) -> u64;
+    fn bits(&self) -> &[u8];
+    fn count_ones(&self) -> u64;
+    fn expected_fpr(&self) -> f64;
+    fn estimated_keys(&self) -> Option<f64>;
+    fn encode(&self, out: &mut dyn Output) -> Result<(), Stop>;
+    fn try_clone(&self) -> Result<Box<dyn Erased>, SizeError>;
+    fn as_any(&self) -> &dyn Any;
+
+    fn doubt(&self) -> Option<Doubt> {
+        None
+    }
+
+    fn weakness(&self) -> Option<Weakness> {
+        None
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+
+    fn native(&self) -> Option<&Native> {
+        None
+    }
+
+    fn native_mut(&mut self) -> Option<&mut Native> {
+        None
+    }
+
+    /// Adds keys to a filter that is being built, whether or not it takes keys later.
+    fn build_batch(&mut self, keys: &AnyKeys<'_>) {
+        let taken = self.insert_batch(keys, None);
+        debug_assert!(taken.is_ok(), "a filter that is being built takes keys");
+    }
+
+    fn takes_keys(&self) -> Result<(), ChangeError> {
+        Err(ChangeError::BuiltAtOnce(self.name()))
+    }
+
+    fn insert_batch(&mut self, keys: &AnyKeys<'_>, new: Option<Answers<'_>>) -> Result<(), ChangeError> {
+        let _ = (keys, new);
+        self.takes_keys()
+    }
+
+    #[cfg(feature = "std")]
+    fn insert_parallel(&mut self, keys: &AnyKeys<'_>, threads: usize) -> Result<(), ChangeError> {
+        let _ = threads;
+        self.insert_batch(keys, None)
+    }
+
+    fn remove_batch(&mut self, keys: &AnyKeys<'_>, removed: &mut [bool]) -> Result<u64, ChangeError> {
+        let _ = (keys, removed);
+        Err(ChangeError::Unsupported("filters of this kind do not support deletion"))
+    }
+
+    fn clear(&mut self) -> Result<(), ChangeError> {
+        self.takes_keys()
+    }
+
+    fn merge(&mut self, other: &dyn Erased) -> Result<(), MergeError> {
+        let _ = other;
+        Err(MergeError::Unsupported { dialect: self.name().as_str(), why: "it is built from all its keys at once" })
+    }
+
+    fn intersect(&mut self, other: &dyn Erased) -> Result<(), MergeError> {
+        self.merge(other)
+    }
+}
+
+/// `other` as the type of `ours`.
+pub(super) fn of_one_type<'a, F: Erased>(ours: &F, other: &'a dyn Erased) -> Result<&'a F, MergeError> {
+    other.as_any().downcast_ref().ok_or_else(|| MergeError::Differs {
+        what: "dialect",
+        ours: ours.name().to_string(),
+        theirs: other.name().to_string(),
+    })
+}
+
+/// A filter over bytes that are not its own cannot be merged into.
+pub(super) const READ_ONLY: &str = "the filter is a view of bytes that are not its own";
+
+/// What every dialect has.
+macro_rules! common {
+    () => {
+        fn name(&self) -> Name {
+            name_of(&self.dialect)
+        }
+
+        fn geometry(&self) -> Geometry {
+            Filter::geometry(self)
+        }
+
+        fn set_numbers(&mut self, numbers: bool) {
+            self.dialect.set_numbers(numbers);
+        }
+
+        fn may_contain(&self, key: &[u8]) -> bool {
+            Filter::may_contain(self, key)
+        }
+
+        fn may_contain_batch(&self, keys: &AnyKeys<'_>, answers: Answers<'_>) {
+            match keys.are_numbers() {
+                true => self.as_view().for_numbers().may_contain_batch(keys, answers),
+                false => Filter::may_contain_batch(self, keys, answers),
+            }
+        }
+
+        fn encoded_len(&self) -> u64 {
+            Filter::encoded_len(self)
+        }
+
+        fn bits(&self) -> &[u8] {
+            Filter::bits(self)
+        }
+
+        fn count_ones(&self) -> u64 {
+            Filter::count_ones(self)
+        }
+
+        fn expected_fpr(&self) -> f64 {
+            Filter::expected_fpr(self)
+        }
+
+        fn estimated_keys(&self) -> Option<f64> {
+            Filter::estimated_keys(self)
+        }
+
+        fn encode(&self, out: &mut dyn Output) -> Result<(), Stop> {
+            self.dialect.encode(self.bits.as_ref(), out)
+        }
+
+        fn try_clone(&self) -> Result<Box<dyn Erased>, SizeError> {
+            let Filter { dialect, bits } = Filter::try_clone(self)?;
+            Ok(Box::new(Filter { dialect, bits: Memory::Owned(bits) }))
+        }
+
+        fn as_any(&self) -> &dyn Any {
+            self
+        }
+
+        fn into_any(self: Box<Self>) -> Box<dyn Any> {
+            self
+        }
+
+        fn doubt(&self) -> Option<Doubt> {
+            self.dialect.doubt()
+        }
+
+        fn weakness(&self) -> Option<Weakness> {
+            self.dialect.weakness()
+        }
+    };
+}
+
+/// Dialects whose bits can be united and intersected.
+macro_rules! mergeable {
+    () => {
+        fn merge(&mut self, other: &dyn Erased) -> Result<(), MergeError> {
+            let other = of_one_type(self, other)?;
+            self.as_changeable()?.merge(other)
+        }
+
+        fn intersect(&mut self, other: &dyn Erased) -> Result<(), MergeError> {
+            let other = of_one_type(self, other)?;
+            self.as_changeable()?.intersect(other)
+        }
+    };
+}
+
+/// Dialects that take keys one by one.
+macro_rules! inserting {
+    ($($D:ty)*) => {
+        $(impl Erased for Filter<$D, Memory> {
+            common!();
+            mergeable!();
+
+            fn takes_keys(&self) -> Result<(), ChangeError> {
+                if self.bits.is_owned() { Ok(()) } else { Err(ChangeError::ReadOnly) }
+            }
+
+            fn insert_batch(&mut self, keys: &AnyKeys<'_>, new: Option<Answers<'_>>) -> Result<(), ChangeError> {
+                let Filter { dialect, bits } = self;
+                let bits = bits.as_mut().ok_or(ChangeError::ReadOnly)?;
+                // What is made of numbers goes into the same bits; these dialects keep nothing else.
+                let mut numbers = dialect.clone();
+                numbers.set_numbers(true);
+                let dialect = if keys.are_numbers() { &mut numbers } else { dialect };
+                match new {
+                    Some(new) => dialect.set_batch_new(bits, keys, new),
+                    None => dialect.set_batch(bits, keys),
+                }
+                Ok(())
+            }
+
+            fn clear(&mut self) -> Result<(), ChangeError> {
+                let bits = self.bits.as_mut().ok_or(ChangeError::ReadOnly)?;
+                self.dialect.clear(bits);
+                Ok(())
+            }
+        })*
+    };
+}
+
+inserting! {
+    Cassandra Cassandra3 Cassandra2 Cassandra1 Cassandra07 Cassandra0 Libbloom Libbloom1 LevelDb RocksDbBlock JavaLsm
+    Parquet Guava Guava32 Spark Spark2 Orc Dcso Poppy
+}
+
+/// Full filters of RocksDB are sized by the keys that came, and take none afterwards. Bloom filters can be merged.
+macro_rules! full {
+    ($($D:ty)*) => {
+        $(impl Erased for Filter<$D, Memory> {
+            common!();
+            mergeable!();
+
+            fn build_batch(&mut self, keys: &AnyKeys<'_>) {
+                if let Some(bits) = self.bits.as_mut() {
+                    self.dialect.set_batch(bits, keys);
+                }
+            }
+        })*
+    };
+}
+
+full! { RocksDb RocksDbLegacy }
+
+impl Erased for Filter<RocksDbRibbon, Memory> {
+    common!();
+}
+
+fn name_of<D: Format>(_: &D) -> Name {
+    D::NAME
+}
+
+/// The same filter over bits that can be changed: its dialect must not keep anything that changes with keys.
+impl<D: Insert> Filter<D, Memory> {
+    fn as_changeable(&mut self) -> Result<Filter<D, &mut [u8]>, MergeError> {
+        let unsupported = MergeError::Unsupported { dialect: D::NAME.as_str(), why: READ_ONLY };
+        let bits = self.bits.as_mut().ok_or(unsupported)?;
+        Ok(Filter { dialect: self.dialect.clone(), bits })
+    }
+}
+
+/// The filter without bits: of no keys, or of bytes that match every key.
+pub(super) struct Constant {
+    pub(super) name: Name,
+    pub(super) answer: bool,
+    pub(super) bytes: &'static [u8],
+}
+
+impl Erased for Constant {
+    fn name(&self) -> Name {
+        self.name
+    }
+
+    fn geometry(&self) -> Geometry {
+        Geometry::whole(0, 0)
+    }
+
+    fn set_numbers(&mut self, _: bool) {}
+
+    fn may_contain(&self, _: &[u8]) -> bool {
+        self.answer
+    }
+
+    fn may_contain_batch(&self, keys: &AnyKeys<'_>, mut answers: Answers<'_>) {
+        answers.fill(keys.count(), self.answer);
+    }
+
+    fn encoded_len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn bits(&self) -> &[u8] {
+        &[]
+    }
+
+    fn count_ones(&self) -> u64 {
+        0
+    }
+
+    fn expected_fpr(&self) -> f64 {
+        f64::from(u8::from(self.answer))
+    }
+
+    fn estimated_keys(&self) -> Option<f64> {
+        (!self.answer).then_some(0.0)
+    }
+
+    fn encode(&self, out: &mut dyn Output) -> Result<(), Stop> {
+        out.write_all(self.bytes)
+    }
+
+    fn try_clone(&self) -> Result<Box<dyn Erased>, SizeError> {
+        Ok(Box::new(Constant { ..*self }))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}

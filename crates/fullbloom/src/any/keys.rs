@@ -1,0 +1,165 @@
+//! A batch of keys whose form is known at run time.
+
+use crate::dialect::Name;
+use crate::keys::{Column, KeyHasher, Keys, Offsets, Views};
+use crate::sealed::Sealed;
+use crate::typed::{self, KeyType, TypeError};
+use core::ops::Range;
+
+/// Keys in one of the forms of [`keys`](crate::keys), for an [`AnyFilter`](super::AnyFilter).
+///
+/// ```
+/// use fullbloom::any::{AnyFilter, AnyKeys};
+/// use fullbloom::dialect::Name;
+/// use fullbloom::sizing::{Request, Target};
+/// use fullbloom::typed::KeyType;
+///
+/// let request = Request { expected_keys: 1000, target: Target::Fpr(0.01) };
+/// let mut filter = AnyFilter::new(Name::Cassandra, &request)?;
+/// let keys: &[&[u8]] = &[b"apple", b"pear"];
+/// filter.insert_batch(keys)?;
+/// filter.insert_batch(AnyKeys::integers(&[7], KeyType::Long, Name::Cassandra)?)?;
+/// assert!(filter.may_contain(&7u64.to_be_bytes())); // Cassandra's bytes of a bigint
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct AnyKeys<'a> {
+    form: Form<'a>,
+    numbers: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Form<'a> {
+    Slices(&'a [&'a [u8]]),
+    /// Eight bytes, least significant first.
+    Words(&'a [u64]),
+    /// The lower four bytes, least significant first.
+    Halves(&'a [u64]),
+    /// Eight bytes, most significant first.
+    WordsBe(&'a [u64]),
+    /// The lower four bytes, most significant first.
+    HalvesBe(&'a [u64]),
+    Narrow(Offsets<'a, i32>),
+    Wide(Offsets<'a, i64>),
+    Views(Views<'a>),
+}
+
+impl<'a> AnyKeys<'a> {
+    const fn of(form: Form<'a>) -> Self {
+        AnyKeys { form, numbers: false }
+    }
+
+    /// Integers as keys, negative ones in two's complement, in the bytes that this dialect's system makes of an
+    /// [`Int`](KeyType::Int) (the lower 32 bits) or a [`Long`](KeyType::Long).
+    pub fn integers(values: &'a [u64], key_type: KeyType, dialect: Name) -> Result<Self, TypeError> {
+        let form = match typed::integer_bytes(key_type, dialect)? {
+            (8, false) => Form::Words(values),
+            (8, true) => Form::WordsBe(values),
+            (_, false) => Form::Halves(values),
+            (_, true) => Form::HalvesBe(values),
+        };
+        Ok(AnyKeys { form, numbers: true })
+    }
+
+    /// How many keys there are.
+    pub fn count(&self) -> usize {
+        match &self.form {
+            Form::Slices(slices) => slices.len(),
+            Form::Words(values) | Form::Halves(values) | Form::WordsBe(values) | Form::HalvesBe(values) => {
+                values.len()
+            }
+            Form::Narrow(offsets) => offsets.len(),
+            Form::Wide(offsets) => offsets.len(),
+            Form::Views(views) => views.len(),
+        }
+    }
+
+    /// Whether they are numbers, which some dialects hash in another way.
+    pub(super) fn are_numbers(&self) -> bool {
+        self.numbers
+    }
+
+    /// The keys with these numbers.
+    ///
+    /// # Panics
+    /// If there are not that many keys.
+    #[must_use]
+    pub fn part(&self, keys: Range<usize>) -> AnyKeys<'a> {
+        let form = match &self.form {
+            Form::Slices(slices) => Form::Slices(&slices[keys]),
+            Form::Words(values) => Form::Words(&values[keys]),
+            Form::Halves(values) => Form::Halves(&values[keys]),
+            Form::WordsBe(values) => Form::WordsBe(&values[keys]),
+            Form::HalvesBe(values) => Form::HalvesBe(&values[keys]),
+            Form::Narrow(offsets) => Form::Narrow(offsets.part(keys)),
+            Form::Wide(offsets) => Form::Wide(offsets.part(keys)),
+            Form::Views(views) => Form::Views(views.part(keys)),
+        };
+        AnyKeys { form, ..*self }
+    }
+}
+
+impl Sealed for AnyKeys<'_> {}
+
+/// `count` numbers from `start` on.
+#[inline(always)]
+fn part(values: &[u64], start: usize, count: usize) -> impl Iterator<Item = u64> + '_ {
+    values[start..][..count].iter().copied()
+}
+
+impl<H: KeyHasher> Keys<H> for AnyKeys<'_> {
+    #[inline(always)]
+    fn count(&self) -> usize {
+        AnyKeys::count(self)
+    }
+
+    #[inline(always)]
+    fn hash_into(&self, hasher: &H, start: usize, out: &mut [H::Hash], wide: bool) {
+        match &self.form {
+            Form::Slices(slices) => slices.hash_into(hasher, start, out, wide),
+            Form::Words(values) => Column(values).hash_into(hasher, start, out, wide),
+            Form::Halves(values) => hasher.hash_iter(part(values, start, out.len()).map(|v| (v as u32).to_le_bytes()), out),
+            Form::WordsBe(values) => hasher.hash_iter(part(values, start, out.len()).map(u64::to_be_bytes), out),
+            Form::HalvesBe(values) => hasher.hash_iter(part(values, start, out.len()).map(|v| (v as u32).to_be_bytes()), out),
+            Form::Narrow(offsets) => offsets.hash_into(hasher, start, out, wide),
+            Form::Wide(offsets) => offsets.hash_into(hasher, start, out, wide),
+            Form::Views(views) => views.hash_into(hasher, start, out, wide),
+        }
+    }
+}
+
+impl<'a> From<&'a [&'a [u8]]> for AnyKeys<'a> {
+    fn from(slices: &'a [&'a [u8]]) -> Self {
+        AnyKeys::of(Form::Slices(slices))
+    }
+}
+
+impl<'a, const N: usize> From<&'a [&'a [u8]; N]> for AnyKeys<'a> {
+    fn from(slices: &'a [&'a [u8]; N]) -> Self {
+        AnyKeys::of(Form::Slices(slices))
+    }
+}
+
+impl<'a> From<Column<'a, u64>> for AnyKeys<'a> {
+    fn from(values: Column<'a, u64>) -> Self {
+        AnyKeys::of(Form::Words(values.0))
+    }
+}
+
+impl<'a> From<Offsets<'a, i32>> for AnyKeys<'a> {
+    fn from(offsets: Offsets<'a, i32>) -> Self {
+        AnyKeys::of(Form::Narrow(offsets))
+    }
+}
+
+impl<'a> From<Offsets<'a, i64>> for AnyKeys<'a> {
+    fn from(offsets: Offsets<'a, i64>) -> Self {
+        AnyKeys::of(Form::Wide(offsets))
+    }
+}
+
+impl<'a> From<Views<'a>> for AnyKeys<'a> {
+    fn from(views: Views<'a>) -> Self {
+        AnyKeys::of(Form::Views(views))
+    }
+}

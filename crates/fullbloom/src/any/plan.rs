@@ -1,0 +1,156 @@
+//! What a request comes to in each dialect.
+
+use super::build::{full_kind, policy};
+use super::dispatch::AtRunTime;
+use crate::dialect::rocksdb::{Kind, Policy};
+use crate::dialect::{Name, RocksDb, RocksDbLegacy, with_dialect};
+use crate::error::SizeError;
+use crate::filter::{Format, Size, Weakness};
+use crate::native::Sizing;
+use crate::sizing::{Geometry, Request, Target};
+
+/// What a request comes to in one dialect.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Plan {
+    /// The dialect.
+    pub dialect: Name,
+    /// The shape its rule gives.
+    pub geometry: Geometry,
+    /// Length of the encoded filter in bytes.
+    pub encoded_len: u64,
+    /// The rate to expect once the expected keys are in, by the dialect's model.
+    pub expected_fpr: f64,
+    /// Where the format does not keep what it promises.
+    pub weakness: Option<Weakness>,
+}
+
+impl From<&Sizing> for Plan {
+    fn from(sizing: &Sizing) -> Plan {
+        Plan {
+            dialect: Name::Native,
+            geometry: sizing.geometry(),
+            encoded_len: sizing.encoded_len(),
+            expected_fpr: sizing.expected_fpr,
+            weakness: None,
+        }
+    }
+}
+
+/// What this request comes to, without allocating the filter.
+pub fn plan(dialect: Name, request: &Request) -> Result<Plan, SizeError> {
+    with_dialect!(dialect, D => D::plan(request))
+}
+
+/// The length of the encoded filter of a request.
+fn planned_len(dialect: Name, request: &Request) -> Result<u64, SizeError> {
+    with_dialect!(dialect, D => D::planned_len(request))
+}
+
+pub(super) fn sized<D: Size + Format>(request: &Request) -> Result<Plan, SizeError> {
+    let sized = D::size(request)?;
+    Ok(Plan {
+        dialect: D::NAME,
+        geometry: sized.geometry(),
+        encoded_len: sized.encoded_len(),
+        expected_fpr: sized.expected_fpr(request.expected_keys as f64),
+        weakness: sized.weakness(),
+    })
+}
+
+/// Of RocksDB's full filters.
+pub(super) fn full(dialect: Name, request: &Request) -> Result<Plan, SizeError> {
+    let keys = request.expected_keys;
+    let kind = full_kind(dialect).unwrap_or(Kind::FastLocal);
+    match (request.target, kind) {
+        (Target::Exact { .. }, Kind::Legacy) => return sized::<RocksDbLegacy>(request),
+        (Target::Exact { .. }, Kind::FastLocal) => return sized::<RocksDb>(request),
+        _ => {}
+    }
+    let policy = policy(kind, keys, request.target)?;
+    Ok(Plan {
+        dialect,
+        geometry: policy.geometry(keys),
+        encoded_len: content_len(&policy, keys),
+        expected_fpr: policy.expected_fpr(keys),
+        weakness: None,
+    })
+}
+
+/// RocksDB stores no bytes for no keys.
+pub(super) fn content_len(policy: &Policy, keys: u64) -> u64 {
+    if keys == 0 { 0 } else { policy.content_len(keys) }
+}
+
+/// More bits per key than this buy nothing that could be measured, whatever memory there is.
+const MOST_BITS_PER_KEY: u32 = 100;
+
+/// The largest filter for `expected_keys` keys whose encoded form fits `bytes`, up to 100 bits per key; a smaller one where that
+/// has the lower rate.
+///
+/// Bits per key are tried whole, then in thousandths, where the dialect takes those.
+///
+/// ```
+/// use fullbloom::{any, dialect::Name};
+///
+/// let plan = any::plan_within(Name::LevelDb, 1_000_000, 1_300_000)?;
+/// assert_eq!((plan.geometry.bit_len, plan.encoded_len), (10_000_000, 1_250_001));
+/// # Ok::<(), fullbloom::SizeError>(())
+/// ```
+pub fn plan_within(dialect: Name, expected_keys: u64, bytes: u64) -> Result<Plan, SizeError> {
+    if dialect == Name::Native {
+        return Sizing::within(expected_keys, bytes).map(|sizing| Plan::from(&sizing));
+    }
+    let request = |thousandths: u32| {
+        let target = Target::BitsPerKey(f64::from(thousandths) / 1000.0);
+        Request { expected_keys, target }
+    };
+    let fits = |thousandths: u32| match planned_len(dialect, &request(thousandths)) {
+        Ok(len) if len > bytes => Err(SizeError::OverBudget { bytes }),
+        other => other.map(|_| thousandths),
+    };
+    let mut refusal = SizeError::OverBudget { bytes };
+    let mut whole = MOST_BITS_PER_KEY * 1000;
+    while whole > 0 {
+        match fits(whole) {
+            Ok(_) => break,
+            Err(e) => refusal = e,
+        }
+        whole -= 1000;
+    }
+    let finer_parts = if whole < MOST_BITS_PER_KEY * 1000 { 1..1000 } else { 0..0 };
+    let finer = finer_parts.rev().find_map(|part| fits(whole + part).ok());
+    match finer.or((whole > 0).then_some(whole)) {
+        Some(most) if more_can_be_worse(dialect) => best_up_to(dialect, most, request),
+        Some(thousandths) => plan(dialect, &request(thousandths)),
+        None => Err(refusal),
+    }
+}
+
+/// RocksDB's filters stop growing at a size, but their probes go by the bits per key that were asked for; the positions of Guava's
+/// old strategy and of Spark's first version stop at 2^31, so that further bits only bring further probes.
+fn more_can_be_worse(dialect: Name) -> bool {
+    use Name::{Guava32, RocksDb, RocksDbLegacy, RocksDbRibbon, Spark};
+    matches!(dialect, RocksDb | RocksDbLegacy | RocksDbRibbon | Guava32 | Spark)
+}
+
+/// The plan of lowest rate among those with so many thousandths of a bit for each key and fewer.
+fn best_up_to(dialect: Name, most: u32, request: impl Fn(u32) -> Request) -> Result<Plan, SizeError> {
+    let mut best = plan(dialect, &request(most))?;
+    // The fewest bits per key that come to the same length: what the filter has, where it could not grow further.
+    let (mut low, mut high) = (1, most);
+    while low < high {
+        let middle = low.midpoint(high);
+        match planned_len(dialect, &request(middle)) {
+            Ok(len) if len >= best.encoded_len => high = middle,
+            _ => low = middle + 1,
+        }
+    }
+    for thousandths in (1..=most / 1000).map(|bits| bits * 1000).chain([low]) {
+        match plan(dialect, &request(thousandths)) {
+            Ok(plan) if plan.expected_fpr < best.expected_fpr => best = plan,
+            _ => {}
+        }
+    }
+    Ok(best)
+}

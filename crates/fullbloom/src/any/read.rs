@@ -1,0 +1,244 @@
+//! Bytes and files to run-time filters: detected once, decoded once, checksummed once.
+
+use super::AnyFilter;
+use super::dispatch::AtRunTime;
+use super::erased::{Constant, Erased};
+use super::memory::{Keeper, Memory};
+use super::native::Native;
+use crate::bits::Owned;
+use crate::dialect::{Name, RocksDb, rocksdb, with_dialect};
+use crate::error::DecodeError;
+use crate::filter::{Check, Filter, Format, Part};
+use crate::native::{Hashing, Secret, StoredFilter};
+use crate::typed::KeyType;
+use alloc::boxed::Box;
+use core::ops::Range;
+#[cfg(feature = "std")]
+use {crate::error::FileError, crate::file, crate::sniff, std::path::Path};
+
+/// What is known about bytes besides themselves.
+///
+/// ```
+/// use fullbloom::{any::ReadOptions, dialect::Name};
+///
+/// let detected = ReadOptions::new();                          // the dialect is detected
+/// let leveldb = ReadOptions::from(Name::LevelDb);             // or given
+/// let raw = ReadOptions::from(Name::JavaLsm).geometry(9586, 4); // raw bits say nothing about themselves
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct ReadOptions {
+    dialect: Option<Name>,
+    geometry: Option<(u64, u32)>,
+    secret: Option<Secret>,
+    key_type: Option<KeyType>,
+}
+
+impl From<Name> for ReadOptions {
+    fn from(dialect: Name) -> Self {
+        ReadOptions { dialect: Some(dialect), ..ReadOptions::default() }
+    }
+}
+
+impl ReadOptions {
+    /// Nothing is known: the dialect is detected by the file's name and bytes.
+    pub fn new() -> Self {
+        ReadOptions::default()
+    }
+
+    /// The dialect.
+    #[must_use]
+    pub fn dialect(self, dialect: Option<Name>) -> Self {
+        ReadOptions { dialect, ..self }
+    }
+
+    /// Bits and probes: needed by the dialects whose bytes hold nothing but bits. For others they must agree with what the
+    /// bytes say.
+    #[must_use]
+    pub fn geometry(self, bit_len: u64, probes: u32) -> Self {
+        ReadOptions { geometry: Some((bit_len, probes)), ..self }
+    }
+
+    /// The secret of a keyed filter.
+    #[must_use]
+    pub fn secret(self, secret: Option<Secret>) -> Self {
+        ReadOptions { secret, ..self }
+    }
+
+    /// The type of the keys that will be looked up.
+    #[must_use]
+    pub fn key_type(self, key_type: KeyType) -> Self {
+        ReadOptions { key_type: Some(key_type), ..self }
+    }
+
+    /// The dialect: the given one, or the one detected.
+    #[cfg(feature = "std")]
+    fn detect(&self, path: Option<&Path>, bytes: &[u8]) -> Result<Name, DecodeError> {
+        self.dialect.map_or_else(|| sniff::dialect(path, bytes), Ok)
+    }
+
+    #[cfg(not(feature = "std"))]
+    fn detect(&self, _: Option<&()>, _: &[u8]) -> Result<Name, DecodeError> {
+        self.dialect.ok_or(DecodeError::Unknown { what: "the dialect must be given" })
+    }
+}
+
+/// Where the bytes of a filter are.
+pub(super) enum Bytes {
+    /// Memory that becomes the filter's own.
+    Owned(Owned),
+    /// Memory that is kept with the filter.
+    Kept(Keeper),
+}
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Bytes::Owned(bytes) => bytes.as_ref(),
+            Bytes::Kept(keeper) => keeper.as_ref(),
+        }
+    }
+}
+
+impl AnyFilter {
+    /// Reads encoded bytes strictly, checks all of them, and copies them.
+    pub fn decode(bytes: &[u8], options: &ReadOptions) -> Result<AnyFilter, DecodeError> {
+        let mut copy =
+            Owned::zeroed(bytes.len() as u64).map_err(|_| DecodeError::Memory { bytes: bytes.len() as u64 })?;
+        copy.as_mut().copy_from_slice(bytes);
+        Self::decode_owned(copy, options)
+    }
+
+    /// As [`decode`](AnyFilter::decode), taking the bytes: nothing is copied.
+    pub fn decode_owned(bytes: Owned, options: &ReadOptions) -> Result<AnyFilter, DecodeError> {
+        let dialect = options.detect(None, bytes.as_ref())?;
+        read(dialect, Bytes::Owned(bytes), options, Check::All)
+    }
+
+    /// Reads encoded bytes strictly and answers from where they are. The bits are compared with their checksums, where the
+    /// format has them, if `check` says so.
+    pub fn over(
+        storage: impl AsRef<[u8]> + Send + Sync + 'static,
+        options: &ReadOptions,
+        check: Check,
+    ) -> Result<AnyFilter, DecodeError> {
+        let keeper = Keeper::new(storage);
+        let dialect = options.detect(None, keeper.as_ref())?;
+        read(dialect, Bytes::Kept(keeper), options, check)
+    }
+
+    /// Reads a filter's file and checks all of it; the file may change or go afterwards.
+    #[cfg(feature = "std")]
+    pub fn load(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyFilter, FileError> {
+        let path = path.as_ref();
+        let bytes = file::read(path)?;
+        let fail = |e| FileError::decode(path, e);
+        let dialect = options.detect(Some(path), bytes.as_ref()).map_err(fail)?;
+        read(dialect, Bytes::Owned(bytes), options, Check::All).map_err(fail)
+    }
+
+    /// Maps a filter's file and answers from it; see [`Mapped`](file::Mapped) for the condition. The bits of a native filter
+    /// are compared with their checksums, which reads the whole file, if `check` says so.
+    #[cfg(feature = "mmap")]
+    pub fn open(path: impl AsRef<Path>, options: &ReadOptions, check: Check) -> Result<AnyFilter, FileError> {
+        let path = path.as_ref();
+        let keeper = Keeper::new(file::Mapped::open(path)?);
+        let fail = |e| FileError::decode(path, e);
+        let dialect = options.detect(Some(path), keeper.as_ref()).map_err(fail)?;
+        read(dialect, Bytes::Kept(keeper), options, check).map_err(fail)
+    }
+}
+
+fn read(dialect: Name, bytes: Bytes, options: &ReadOptions, check: Check) -> Result<AnyFilter, DecodeError> {
+    let inner: Box<dyn Erased> = match dialect {
+        _ if options.secret.is_some() && dialect != Name::Native => {
+            return Err(DecodeError::Unknown { what: "only native filters have a secret" });
+        }
+        // RocksDB writes a Bloom filter where a Ribbon filter would not pay.
+        Name::RocksDbRibbon if rocksdb::sniff(bytes.as_ref()) == Some(Name::RocksDb) => {
+            read_dialect::<RocksDb>(bytes, options, check)?
+        }
+        other => with_dialect!(other, D => D::read(bytes, options, check))?,
+    };
+    let filter = AnyFilter::from_inner(inner);
+    Ok(match options.key_type {
+        Some(key_type) => filter.with_key_type(key_type),
+        None => filter,
+    })
+}
+
+pub(super) fn read_dialect<D: Format>(
+    bytes: Bytes,
+    options: &ReadOptions,
+    check: Check,
+) -> Result<Box<dyn Erased>, DecodeError>
+where
+    Filter<D, Memory>: Erased,
+{
+    let all = bytes.as_ref();
+    let (dialect, range) = match options.geometry {
+        Some((bit_len, probes)) => D::decode_exact(all, bit_len, probes, check)?,
+        None => D::decode(all, check)?,
+    };
+    let is_whole = range.len() as u64 >= dialect.byte_len();
+    let bits = match bytes {
+        Bytes::Kept(keeper) => Memory::kept(keeper, range),
+        Bytes::Owned(bytes) if is_whole => Memory::Owned(part_of(bytes, range)),
+        // The file drops zero bytes at its end; the filter must have room for keys there.
+        Bytes::Owned(bytes) => {
+            let view = Filter::from_decoded(dialect, &bytes.as_ref()[range])?;
+            let Filter { dialect, bits } =
+                view.try_clone().map_err(|_| DecodeError::Memory { bytes: bytes.as_ref().len() as u64 })?;
+            return Ok(Box::new(Filter { dialect, bits: Memory::Owned(bits) }));
+        }
+    };
+    Ok(Box::new(Filter::from_decoded(dialect, bits)?))
+}
+
+/// A part of memory, all of which stays allocated.
+fn part_of(bytes: Owned, range: Range<usize>) -> Owned {
+    bytes.split([range]).pop().expect("one part for one range")
+}
+
+pub(super) fn read_native(
+    bytes: Bytes,
+    options: &ReadOptions,
+    check: Check,
+) -> Result<Box<dyn Erased>, DecodeError> {
+    let mut native = match bytes {
+        Bytes::Owned(bytes) => Native::Owned(StoredFilter::decode_owned(bytes)?),
+        Bytes::Kept(keeper) => {
+            let part = |range: Range<usize>| Part::new(keeper.clone(), range);
+            Native::Kept(StoredFilter::read(keeper.as_ref(), check, part)?)
+        }
+    };
+    if let Some((bit_len, probes)) = options.geometry {
+        let found = native.geometry();
+        let pairs =
+            [("bits given", bit_len, found.bit_len), ("probes given", probes.into(), found.probes.into())];
+        if let Some((field, got, expected)) = pairs.into_iter().find(|(_, got, expected)| got != expected) {
+            return Err(DecodeError::Mismatch { field, at: 0, got, expected });
+        }
+    }
+    if let Some(secret) = &options.secret {
+        if !native.is_locked() && matches!(native.hashing(), Hashing::Seed(_)) {
+            return Err(DecodeError::Unknown { what: "the filter is not keyed, it needs no secret" });
+        }
+        native.unlock(secret)?;
+    }
+    Ok(Box::new(native))
+}
+
+/// What RocksDB stores for no keys, and for keys it could not make a filter of.
+pub(super) fn constant(name: Name, answer: bool) -> Box<dyn Erased> {
+    let bytes: &'static [u8] = if answer { &rocksdb::MATCHES_EVERYTHING } else { &[] };
+    Box::new(Constant { name, answer, bytes })
+}
+
+/// Whether these bytes can be read as this dialect.
+#[cfg(feature = "std")]
+pub(crate) fn reads(dialect: Name, bytes: &[u8]) -> bool {
+    match dialect {
+        Name::Native => StoredFilter::view(bytes).is_ok(),
+        other => with_dialect!(other, D => D::decode(bytes, Check::Front).is_ok()),
+    }
+}

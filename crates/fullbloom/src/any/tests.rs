@@ -1,0 +1,228 @@
+use super::*;
+use crate::filter::Check;
+use crate::keys::{Offsets, Views};
+use crate::sizing::Target;
+use crate::typed::Value;
+
+const REQUEST: Request = Request { expected_keys: 1000, target: Target::BitsPerKey(10.0) };
+
+fn keys(range: core::ops::Range<u32>) -> Vec<String> {
+    range.map(|i| format!("key-{i}")).collect()
+}
+
+fn slices(keys: &[String]) -> Vec<&[u8]> {
+    keys.iter().map(|key| key.as_bytes()).collect()
+}
+
+/// How the bytes of this filter are read again.
+fn options(filter: &AnyFilter) -> ReadOptions {
+    let geometry = filter.geometry();
+    ReadOptions::from(filter.dialect()).geometry(geometry.bit_len, geometry.probes)
+}
+
+/// Dialects whose filters take keys at any time.
+fn inserting() -> impl Iterator<Item = (Name, AnyFilter)> {
+    Name::ALL.iter().filter_map(|name| Some((*name, AnyFilter::new(*name, &REQUEST).ok()?)))
+}
+
+#[test]
+fn the_filter_of_keys_is_what_the_builder_makes_of_them_and_what_two_merged_halves_are() {
+    let mut count = 0;
+    for (dialect, mut whole) in inserting() {
+        let mut half = AnyFilter::new(dialect, &REQUEST).unwrap();
+        let all = keys(0..500);
+        let slices = slices(&all);
+        whole.insert_batch(&slices[..250]).unwrap();
+        half.insert_batch(&slices[250..]).unwrap();
+        let options = options(&whole);
+        whole.merge(&half).unwrap();
+        let mut again = AnyFilter::decode(&half.encode(), &options).unwrap();
+        again.clear().unwrap();
+        again.merge(&AnyFilter::decode(&whole.encode(), &options).unwrap()).unwrap();
+        assert_eq!(again.count_ones(), whole.count_ones(), "{dialect}");
+        let mut builder = Builder::new(dialect, &REQUEST).unwrap();
+        builder.insert_batch(slices.as_slice());
+        let built = builder.finish().unwrap();
+        assert!(slices.iter().all(|key| whole.may_contain(key)), "{dialect}");
+        if !matches!(dialect, Name::Native | Name::Poppy) {
+            // These count their keys, and after a merge have an estimate.
+            assert_eq!(whole.encode(), built.encode(), "{dialect}");
+        }
+        let mut copy = AnyFilter::decode(&whole.encode(), &options).unwrap();
+        assert!(slices.iter().all(|key| copy.may_contain(key) && !copy.insert(key).unwrap()), "{dialect}");
+        copy.clear().unwrap();
+        assert_eq!(copy.count_ones(), 0, "{dialect}");
+        count += 1;
+    }
+    assert_eq!(count, Name::ALL.len() - 3);
+}
+
+#[test]
+fn keys_of_both_filters_are_in_their_intersection_and_others_at_no_higher_rate() {
+    for (dialect, mut ours) in inserting() {
+        let mut theirs = AnyFilter::new(dialect, &REQUEST).unwrap();
+        let all = keys(0..900);
+        let slices = slices(&all);
+        ours.insert_batch(&slices[..600]).unwrap();
+        theirs.insert_batch(&slices[300..]).unwrap();
+        let found =
+            |filter: &AnyFilter, keys: &[&[u8]]| keys.iter().filter(|key| filter.may_contain(key)).count();
+        let before = found(&ours, &slices[..300]);
+        ours.intersect(&theirs).unwrap();
+        assert_eq!(found(&ours, &slices[300..600]), 300, "{dialect}");
+        assert!(found(&ours, &slices[..300]) < before / 4, "{dialect}");
+        let other = AnyFilter::new(dialect, &Request { expected_keys: 5000, ..REQUEST }).unwrap();
+        assert!(ours.intersect(&other).is_err(), "{dialect}");
+    }
+}
+
+#[test]
+fn numbers_are_hashed_as_a_filter_made_for_them_hashes_them() {
+    for (dialect, mut filter) in inserting() {
+        let numbers: Vec<_> = (-50..50).filter_map(|n| Value::Long(n).key(dialect).ok()).collect();
+        let slices: Vec<&[u8]> = numbers.iter().map(AsRef::as_ref).collect();
+        let values: Vec<u64> = (-50..50i64).map(|n| n as u64).collect();
+        let Ok(integers) = AnyKeys::integers(&values, KeyType::Long, dialect) else {
+            assert!(slices.is_empty(), "{dialect}");
+            continue;
+        };
+        filter.insert_batch(integers).unwrap();
+        let mut builder = Builder::new(dialect, &REQUEST).unwrap().with_key_type(KeyType::Long);
+        builder.insert_batch(slices.as_slice());
+        let built = builder.finish().unwrap();
+        assert_eq!(filter.encode(), built.encode(), "{dialect}");
+        let mut answers = vec![false; slices.len()];
+        filter.may_contain_batch(integers, &mut answers);
+        assert!(answers.iter().all(|yes| *yes), "{dialect}");
+        assert!(slices.iter().all(|key| built.may_contain(key)), "{dialect}");
+        let read = AnyFilter::decode(&built.encode(), &options(&built).key_type(KeyType::Long)).unwrap();
+        assert!(slices.iter().all(|key| read.may_contain(key)), "{dialect}");
+    }
+}
+
+#[test]
+fn integers_of_both_widths_are_the_bytes_that_the_system_makes_of_them() {
+    for (dialect, mut filter) in inserting() {
+        for key_type in [KeyType::Int, KeyType::Long] {
+            let value = |n: i32| match key_type {
+                KeyType::Int => Value::Int(n),
+                _ => Value::Long(n.into()),
+            };
+            let Ok(integers) = AnyKeys::integers(&[u64::MAX - 6, 7], key_type, dialect) else { continue };
+            filter.insert_batch(integers).unwrap();
+            let numbers = filter.try_clone().unwrap().with_key_type(key_type);
+            for n in [-7, 7] {
+                assert!(numbers.may_contain(value(n).key(dialect).unwrap().as_ref()), "{dialect} {key_type} {n}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_form_of_a_batch_gives_the_same_filter_and_the_same_answers() {
+    let all = keys(0..700);
+    let slices = slices(&all);
+    let data = slices.concat();
+    let mut ends = vec![0i64];
+    ends.extend(slices.iter().scan(0, |end, key| {
+        *end += key.len() as i64;
+        Some(*end)
+    }));
+    let narrow: Vec<i32> = ends.iter().map(|end| *end as i32).collect();
+    let views: Vec<[u8; 16]> = slices
+        .iter()
+        .map(|key| {
+            let mut view = [0; 16];
+            view[0] = key.len() as u8;
+            view[4..4 + key.len()].copy_from_slice(key);
+            view
+        })
+        .collect();
+    let forms: [AnyKeys<'_>; 3] = [
+        Offsets::new(&data, &ends).unwrap().into(),
+        Offsets::new(&data, &narrow).unwrap().into(),
+        Views::new(&views, &[]).unwrap().into(),
+    ];
+    for (dialect, mut expected) in inserting() {
+        expected.insert_batch(&slices[..300]).unwrap();
+        let mut answers = vec![false; slices.len()];
+        expected.may_contain_batch(slices.as_slice(), &mut answers);
+        for form in forms {
+            let mut filter = AnyFilter::new(dialect, &REQUEST).unwrap();
+            filter.insert_batch(form.part(0..300)).unwrap();
+            assert_eq!(filter.encode(), expected.encode(), "{dialect}");
+            let mut bools = vec![false; slices.len()];
+            filter.may_contain_batch(form, &mut bools);
+            assert_eq!(bools, answers, "{dialect}");
+            let mut bits = vec![!0u64; slices.len().div_ceil(64)];
+            filter.may_contain_batch(form, &mut bits);
+            assert!(answers.iter().enumerate().all(|(i, yes)| (bits[i / 64] >> (i % 64) & 1 == 1) == *yes));
+            assert_eq!(bits.iter().map(|word| word.count_ones()).sum::<u32>(), answers.iter().map(|y| u32::from(*y)).sum());
+        }
+    }
+}
+
+#[test]
+fn filters_of_two_dialects_or_two_shapes_are_not_merged() {
+    let mut ours = AnyFilter::new(Name::LevelDb, &REQUEST).unwrap();
+    let other = AnyFilter::new(Name::RocksDbBlock, &REQUEST).unwrap();
+    let refused = ours.merge(&other).unwrap_err().to_string();
+    assert!(refused.contains("dialect is leveldb in one and rocksdb-block"), "{refused}");
+    let other = Request { expected_keys: 2000, ..REQUEST };
+    assert!(ours.merge(&AnyFilter::new(Name::LevelDb, &other).unwrap()).is_err());
+}
+
+#[test]
+fn full_filters_of_rocksdb_are_merged_but_take_no_keys_and_ribbon_ones_are_not_merged() {
+    for (dialect, merges) in
+        [(Name::RocksDb, true), (Name::RocksDbLegacy, true), (Name::RocksDbRibbon, false)]
+    {
+        let built = |range| {
+            let mut builder = Builder::new(dialect, &REQUEST).unwrap();
+            let all = keys(range);
+            builder.insert_batch(slices(&all).as_slice());
+            builder.finish().unwrap()
+        };
+        let mut one = built(0..2000);
+        let other = built(2000..4000);
+        assert_eq!(one.merge(&other).is_ok(), merges, "{dialect}");
+        assert_eq!(one.insert(b"key"), Err(ChangeError::BuiltAtOnce(dialect)));
+        if merges {
+            assert!(slices(&keys(0..4000)).iter().all(|key| one.may_contain(key)), "{dialect}");
+        }
+        let bytes = other.encode();
+        assert!(AnyFilter::decode(&bytes[..bytes.len() - 1], &dialect.into()).is_err());
+    }
+}
+
+#[test]
+fn a_filter_over_kept_bytes_answers_and_does_not_change() {
+    for (dialect, mut filter) in inserting() {
+        filter.insert(b"key-1").unwrap();
+        let options = options(&filter);
+        let mut kept = AnyFilter::over(filter.encode(), &options, Check::All).unwrap();
+        assert!(kept.may_contain(b"key-1"), "{dialect}");
+        assert_eq!(kept.insert(b"key-2"), Err(ChangeError::ReadOnly), "{dialect}");
+        assert_eq!(kept.clear(), Err(ChangeError::ReadOnly), "{dialect}");
+        assert!(kept.merge(&filter).is_err(), "{dialect}");
+        filter.merge(&kept).unwrap();
+        let mut copy = kept.try_clone().unwrap();
+        assert!(copy.insert(b"key-2").unwrap() && copy.may_contain(b"key-1"), "{dialect}");
+    }
+}
+
+#[test]
+fn what_is_saved_is_opened_and_loaded_again() {
+    let dir = tempfile::tempdir().unwrap();
+    for (dialect, mut filter) in inserting() {
+        filter.insert(b"key-1").unwrap();
+        let path = dir.path().join(dialect.as_str());
+        filter.save(&path).unwrap();
+        let options = options(&filter);
+        for read in [AnyFilter::load(&path, &options), AnyFilter::open(&path, &options, Check::Front)] {
+            let read = read.unwrap();
+            assert_eq!((read.dialect(), read.may_contain(b"key-1")), (dialect, true));
+            assert_eq!(read.encode(), filter.encode(), "{dialect}");
+        }
+    }
+}

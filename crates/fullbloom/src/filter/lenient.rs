@@ -1,0 +1,69 @@
+//! A filter for engines, which must never refuse to read.
+
+use super::{Dialect, Filter, Part};
+use crate::kernel::pipeline::Answers;
+use crate::keys::Keys;
+
+/// A filter, or bytes that could not be read as one: those answer "maybe" to every key.
+///
+/// Made by [`Filter::read`].
+///
+/// ```
+/// use fullbloom::NativeFilter;
+///
+/// let mut filter = NativeFilter::with_fpr(100, 0.01)?;
+/// filter.insert(b"apple");
+/// let block = filter.encode();
+/// let read = NativeFilter::read(block.as_slice());
+/// assert!(read.may_contain(b"apple") && !read.may_contain(b"pear"));
+/// let unknown = NativeFilter::read(b"from a later version".as_slice());
+/// assert!(!unknown.is_known() && unknown.may_contain(b"pear"));
+/// # Ok::<(), fullbloom::SizeError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Lenient<D, S> {
+    filter: Option<Filter<D, Part<S>>>,
+}
+
+impl<D: Dialect, S: AsRef<[u8]>> Lenient<D, S> {
+    pub(super) fn new(filter: Option<Filter<D, Part<S>>>) -> Self {
+        Lenient { filter }
+    }
+
+    /// Whether the bytes could be read.
+    pub fn is_known(&self) -> bool {
+        self.filter.is_some()
+    }
+
+    /// The filter, if the bytes could be read.
+    pub fn filter(&self) -> Option<&Filter<D, Part<S>>> {
+        self.filter.as_ref()
+    }
+
+    /// Whether the key may be present.
+    #[inline]
+    pub fn may_contain(&self, key: &[u8]) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter.may_contain(key))
+    }
+
+    /// As [`may_contain`](Lenient::may_contain), for a hash made before.
+    #[inline]
+    pub fn may_contain_hash(&self, hash: D::Hash) -> bool {
+        self.filter.as_ref().is_none_or(|filter| filter.may_contain_hash(hash))
+    }
+
+    /// Answers many keys; see [`Filter::may_contain_batch`].
+    ///
+    /// # Panics
+    /// If `answers` has not one place for each key.
+    pub fn may_contain_batch<'a, K: Keys<D::Hasher> + ?Sized>(&self, keys: &K, answers: impl Into<Answers<'a>>) {
+        match &self.filter {
+            Some(filter) => filter.may_contain_batch(keys, answers),
+            None => {
+                let mut answers = answers.into();
+                answers.check_len(keys.count());
+                answers.fill(keys.count(), true);
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! What a dialect is to a filter. Implemented by the types in [`dialect`](crate::dialect), and sealed.
+
+use crate::bits;
+use crate::dialect::Name;
+use crate::error::{DecodeError, MergeError, SizeError};
+use crate::kernel::each;
+use crate::kernel::pipeline::Answers;
+use crate::keys::{KeyHasher, Keys};
+use crate::sealed::Sealed;
+use crate::sizing::{self, Geometry, Request};
+use crate::wire::{Output, Stop};
+use core::fmt;
+use core::ops::Range;
+
+/// One system's way from a key to an answer, exactly; a value of it is bound to one geometry.
+///
+/// The methods that take `bits` may rely on what [`Filter`](crate::Filter) has checked: there are
+/// [`byte_len`](Dialect::byte_len) bytes.
+pub trait Dialect: Clone + Send + Sync + Sealed {
+    /// The dialect's name.
+    const NAME: Name;
+
+    /// What a key is hashed to, once; enough to look the key up in every filter of this dialect.
+    type Hash: Copy + Default + Send + Sync;
+
+    /// What hashes keys; most dialects do it themselves.
+    type Hasher: KeyHasher<Hash = Self::Hash> + Clone;
+
+    /// What hashes keys.
+    fn hasher(&self) -> &Self::Hasher;
+
+    /// The shape of the filter.
+    fn geometry(&self) -> Geometry;
+
+    /// Whether a key with this hash may be present.
+    fn test(&self, bits: &[u8], hash: Self::Hash) -> bool;
+
+    /// Prefetches the cache lines that [`test`](Dialect::test) will read.
+    fn prefetch(&self, bits: &[u8], hash: Self::Hash);
+
+    /// Tests many keys. There is one place in `answers` for each key.
+    #[doc(hidden)]
+    #[inline]
+    fn test_batch<K: Keys<Self::Hasher> + ?Sized>(&self, bits: &[u8], keys: &K, answers: Answers<'_>) {
+        each::test(self, bits, keys, answers);
+    }
+
+    /// The expected rate of these bits: every probe of an absent key hits a set bit with the chance `fill`.
+    /// Reads the whole array.
+    fn fpr_of(&self, bits: &[u8]) -> f64 {
+        let Geometry { bit_len, probes, .. } = self.geometry();
+        if probes == 0 {
+            return 1.0;
+        }
+        let fill = self.count_ones(bits) as f64 / bit_len.max(1) as f64;
+        fill.powf(f64::from(probes))
+    }
+
+    /// The number of distinct keys, estimated from these bits; `None` when it cannot be estimated. Reads the whole array.
+    fn keys_of(&self, bits: &[u8]) -> Option<f64> {
+        let Geometry { bit_len, probes, .. } = self.geometry();
+        sizing::estimated_keys(self.count_ones(bits), bit_len, probes)
+    }
+
+    /// The expected rate with this many distinct keys, by the dialect's own model.
+    fn expected_fpr(&self, keys: f64) -> f64 {
+        let Geometry { bit_len, probes, .. } = self.geometry();
+        sizing::classic_fpr(keys, bit_len, probes)
+    }
+
+    /// Hashes keys as numbers, or as bytes again, in the systems that have another hash for numbers. Numbers are given as
+    /// their bytes ([`Value::key`](crate::typed::Value::key)).
+    fn set_numbers(&mut self, numbers: bool) {
+        let _ = numbers;
+    }
+
+    /// Number of set bits. Reads the whole array.
+    fn count_ones(&self, bits: &[u8]) -> u64 {
+        bits::count_ones(bits, self.geometry().bit_len)
+    }
+
+    /// Where the format does not keep what it promises; `None` when nothing is known.
+    fn weakness(&self) -> Option<Weakness> {
+        None
+    }
+
+    /// Bytes the array occupies in memory.
+    fn byte_len(&self) -> u64 {
+        self.geometry().byte_len()
+    }
+}
+
+/// A dialect whose filters take keys one by one, in any order.
+pub trait Insert: Dialect {
+    /// Sets the bits of this hash; true if at least one was clear.
+    fn set(&mut self, bits: &mut [u8], hash: Self::Hash) -> bool;
+
+    /// Sets the bits of many keys.
+    #[doc(hidden)]
+    #[inline]
+    fn set_batch<K: Keys<Self::Hasher> + ?Sized>(&mut self, bits: &mut [u8], keys: &K) {
+        each::set(self, bits, keys, None);
+    }
+
+    /// Sets the bits of many keys in order; `new` says of each whether it changed a bit, and has one place for each.
+    #[doc(hidden)]
+    #[inline]
+    fn set_batch_new<K: Keys<Self::Hasher> + ?Sized>(&mut self, bits: &mut [u8], keys: &K, new: Answers<'_>) {
+        each::set(self, bits, keys, Some(new));
+    }
+
+    /// Forgets all keys.
+    fn clear(&mut self, bits: &mut [u8]) {
+        bits.fill(0);
+    }
+
+    /// Adds the keys of another filter's bits, after [`mergeable`](Insert::mergeable) has agreed. On an error nothing
+    /// has changed.
+    fn merge(&mut self, ours: &mut [u8], other: &Self, theirs: &[u8]) -> Result<(), MergeError> {
+        let _ = other;
+        bits::or_into(ours, theirs);
+        Ok(())
+    }
+
+    /// Keeps only what another filter's bits have too, after [`mergeable`](Insert::mergeable) has agreed.
+    fn intersect(&mut self, ours: &mut [u8], other: &Self, theirs: &[u8]) {
+        let _ = other;
+        bits::and_into(ours, theirs);
+    }
+
+    /// Whether the union of two filters' bits is the filter of the union of their keys.
+    fn mergeable(&self, other: &Self) -> Result<(), MergeError> {
+        let (ours, theirs) = (self.geometry(), other.geometry());
+        MergeError::require_equal("bits", ours.bit_len, theirs.bit_len)?;
+        MergeError::require_equal("probes", ours.probes, theirs.probes)
+    }
+}
+
+/// A dialect that can be sized from a [`Request`], by its system's own rule.
+pub trait Size: Dialect {
+    /// The geometry for this request.
+    fn size(request: &Request) -> Result<Self, SizeError>;
+}
+
+/// How much of a file is compared with its checksums, in the formats that have them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// What is read to find the bits. The bits themselves are taken as they are.
+    Front,
+    /// Every byte.
+    All,
+}
+
+/// A dialect whose bytes hold all that is needed to answer from them.
+pub trait Format: Dialect {
+    /// Reads and checks everything but the bits, and these too as `check` says: the dialect, and where in `bytes` the
+    /// array is.
+    ///
+    /// Strict: what is damaged, truncated or followed by other bytes is refused. A dialect whose bytes are the array and
+    /// nothing else always refuses; it has [`decode_exact`](Format::decode_exact).
+    fn decode(bytes: &[u8], check: Check) -> Result<(Self, Range<usize>), DecodeError>;
+
+    /// As [`decode`](Format::decode), with the number of bits and probes given from elsewhere. Where the bytes say it too,
+    /// both must agree.
+    fn decode_exact(
+        bytes: &[u8],
+        bit_len: u64,
+        probes: u32,
+        check: Check,
+    ) -> Result<(Self, Range<usize>), DecodeError> {
+        let (dialect, range) = Self::decode(bytes, check)?;
+        let found = dialect.geometry();
+        let pairs =
+            [("bits given", bit_len, found.bit_len), ("probes given", probes.into(), found.probes.into())];
+        match pairs.into_iter().find(|(_, got, expected)| got != expected) {
+            Some((field, got, expected)) => Err(DecodeError::Mismatch { field, at: 0, got, expected }),
+            None => Ok((dialect, range)),
+        }
+    }
+
+    /// Writes the whole encoded filter.
+    #[doc(hidden)]
+    fn encode(&self, bits: &[u8], out: &mut dyn Output) -> Result<(), Stop>;
+
+    /// Length of the encoded filter in bytes; an upper bound where it depends on the bits.
+    fn encoded_len(&self) -> u64;
+
+    /// What in the decoded numbers cannot be as the system wrote it, though the filter can answer.
+    fn doubt(&self) -> Option<Doubt> {
+        None
+    }
+
+    /// The fewest bytes that may hold the array. A format that drops zero bytes at its end has fewer than
+    /// [`byte_len`](Dialect::byte_len).
+    #[doc(hidden)]
+    fn least_len(&self) -> u64 {
+        self.byte_len()
+    }
+}
+
+/// Something in a filter's numbers is not as its system writes it.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Doubt {
+    /// The field, and what it would have to be.
+    pub cause: DecodeError,
+    /// If that field is the damaged one, keys that are in the filter are reported absent.
+    pub may_lose_keys: bool,
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.cause.fmt(f)
+    }
+}
+
+/// A format does not keep what it promises.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Weakness {
+    /// Why, and what to do about it.
+    pub why: &'static str,
+    /// True: with any keys. False: with some keys only.
+    pub with_all_keys: bool,
+}
+
+impl fmt::Display for Weakness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.why)
+    }
+}

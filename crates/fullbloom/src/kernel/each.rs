@@ -1,0 +1,122 @@
+//! Batches of a dialect without a kernel of its own: key by key, each one's lines prefetched beforehand.
+
+use super::pipeline::{self, Answers, CHUNK, NEAR, Pipe, Source};
+use crate::filter::{Dialect, Insert};
+use crate::keys::Keys;
+use core::array;
+
+/// Chunks in the pipeline: one is hashed and prefetched while the one before is worked on.
+const SLOTS: usize = 2;
+
+/// Tests key by key.
+struct Test<'a, D> {
+    dialect: &'a D,
+    bits: &'a [u8],
+}
+
+/// Sets key by key.
+struct Set<'a, D> {
+    dialect: &'a mut D,
+    bits: &'a mut [u8],
+}
+
+impl<D: Dialect> Pipe<CHUNK, SLOTS> for Test<'_, D> {
+    type Hash = D::Hash;
+    type Slot = [D::Hash; CHUNK];
+    const PREPARE: usize = 0;
+    const PREFETCH: usize = 0;
+    const FINISH: usize = 1;
+
+    #[inline(always)]
+    fn empty(&self) -> Self::Slot {
+        array::from_fn(|_| D::Hash::default())
+    }
+
+    #[inline(always)]
+    fn hashes(slot: &mut Self::Slot) -> &mut [D::Hash; CHUNK] {
+        slot
+    }
+
+    #[inline(always)]
+    fn prepare(&self, _: &mut Self::Slot) {}
+
+    #[inline(always)]
+    fn prefetch(&mut self, slot: &Self::Slot) {
+        if self.bits.len() > NEAR {
+            slot.iter().for_each(|hash| self.dialect.prefetch(self.bits, *hash));
+        }
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, slot: &Self::Slot, _: &Self::Slot, count: usize) -> u64 {
+        let test = |answers, (i, hash): (usize, &D::Hash)| {
+            answers | u64::from(self.dialect.test(self.bits, *hash)) << i
+        };
+        slot.iter().enumerate().take(count).fold(0, test)
+    }
+}
+
+impl<D: Insert> Pipe<CHUNK, SLOTS> for Set<'_, D> {
+    type Hash = D::Hash;
+    type Slot = [D::Hash; CHUNK];
+    const PREPARE: usize = 0;
+    const PREFETCH: usize = 0;
+    const FINISH: usize = 1;
+
+    #[inline(always)]
+    fn empty(&self) -> Self::Slot {
+        array::from_fn(|_| D::Hash::default())
+    }
+
+    #[inline(always)]
+    fn hashes(slot: &mut Self::Slot) -> &mut [D::Hash; CHUNK] {
+        slot
+    }
+
+    #[inline(always)]
+    fn prepare(&self, _: &mut Self::Slot) {}
+
+    #[inline(always)]
+    fn prefetch(&mut self, slot: &Self::Slot) {
+        if self.bits.len() > NEAR {
+            slot.iter().for_each(|hash| self.dialect.prefetch(self.bits, *hash));
+        }
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, slot: &Self::Slot, _: &Self::Slot, count: usize) -> u64 {
+        let mut new = 0;
+        for (i, hash) in slot.iter().enumerate().take(count) {
+            new |= u64::from(self.dialect.set(self.bits, *hash)) << i;
+        }
+        new
+    }
+}
+
+/// Tests all keys.
+#[inline(always)]
+pub(crate) fn test<D: Dialect, K: Keys<D::Hasher> + ?Sized>(
+    dialect: &D,
+    bits: &[u8],
+    keys: &K,
+    answers: Answers<'_>,
+) {
+    pipeline::collect(Test { dialect, bits }, Source::new(keys, dialect.hasher()), answers);
+}
+
+/// Sets the bits of all keys in order; `new` says of each whether it changed a bit.
+#[inline(always)]
+pub(crate) fn set<D: Insert, K: Keys<D::Hasher> + ?Sized>(
+    dialect: &mut D,
+    bits: &mut [u8],
+    keys: &K,
+    new: Option<Answers<'_>>,
+) {
+    let hasher = dialect.hasher().clone();
+    let source = Source::new(keys, &hasher);
+    let mut pipe = Set { dialect, bits };
+    match new {
+        Some(new) => pipeline::collect(pipe, source, new),
+        None => pipeline::run(&mut pipe, source, |_, _, _, _| {}),
+    }
+}

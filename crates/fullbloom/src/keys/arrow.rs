@@ -1,0 +1,200 @@
+//! The two layouts of Arrow's string and binary columns, read where they are.
+
+use super::{KeyHasher, Keys};
+use crate::sealed::Sealed;
+use core::fmt;
+use core::ops::Range;
+
+/// Keys one after the other in one buffer: key `i` is `data[offsets[i]..offsets[i + 1]]`.
+///
+/// This is how Arrow holds `Utf8`, `Binary` and their large forms, with 32-bit or 64-bit offsets. Null values have
+/// offsets too; they are keys of their bytes, usually none.
+#[derive(Debug, Clone, Copy)]
+pub struct Offsets<'a, O> {
+    data: &'a [u8],
+    offsets: &'a [O],
+}
+
+/// An offset: `i32` or `i64`.
+pub trait Offset: Copy + Sync + Into<i64> + Sealed {}
+impl Offset for i32 {}
+impl Offset for i64 {}
+
+/// Invalid offsets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OffsetError {
+    /// The index of the first offset that is below its predecessor or beyond the data.
+    pub at: usize,
+    /// Its value.
+    pub got: i64,
+}
+
+impl fmt::Display for OffsetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let OffsetError { at, got } = self;
+        write!(f, "offset {at} is {got}: offsets must not decrease, and must stay within the data")
+    }
+}
+
+impl core::error::Error for OffsetError {}
+
+impl<'a, O: Offset> Offsets<'a, O> {
+    /// Checks all offsets. There is one more offset than there are keys; no offset at all means no keys.
+    pub fn new(data: &'a [u8], offsets: &'a [O]) -> Result<Self, OffsetError> {
+        let mut least = 0;
+        for (at, &offset) in offsets.iter().enumerate() {
+            let got = offset.into();
+            if got < least || got as u64 > data.len() as u64 {
+                return Err(OffsetError { at, got });
+            }
+            least = got;
+        }
+        Ok(Offsets { data, offsets })
+    }
+
+    /// How many keys there are.
+    pub fn len(&self) -> usize {
+        self.offsets.len().saturating_sub(1)
+    }
+
+    /// Whether there are no keys.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Key number `i`.
+    ///
+    /// # Panics
+    /// If there are not that many keys.
+    pub fn get(&self, i: usize) -> &'a [u8] {
+        self.key(&self.offsets[i..i + 2])
+    }
+
+    /// The keys with these numbers.
+    ///
+    /// # Panics
+    /// If there are not that many keys.
+    pub fn part(&self, keys: Range<usize>) -> Offsets<'a, O> {
+        Offsets { data: self.data, offsets: &self.offsets[keys.start..keys.end + 1] }
+    }
+
+    #[inline(always)]
+    fn key(&self, pair: &[O]) -> &'a [u8] {
+        let Range { start, end } = pair[0].into() as usize..pair[1].into() as usize;
+        &self.data[start..end]
+    }
+}
+
+impl<O> Sealed for Offsets<'_, O> {}
+
+impl<O: Offset, H: KeyHasher> Keys<H> for Offsets<'_, O> {
+    #[inline(always)]
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    #[inline(always)]
+    fn hash_into(&self, hasher: &H, start: usize, out: &mut [H::Hash], _: bool) {
+        let pairs = self.offsets[start..][..out.len() + 1].windows(2);
+        hasher.hash_iter(pairs.map(|pair| self.key(pair)), out);
+    }
+}
+
+/// The longest value that is stored inside its view.
+const INLINE: usize = 12;
+
+/// Keys as Arrow's `Utf8View` and `BinaryView` hold them: a view of 16 bytes each, over several buffers.
+///
+/// ```text
+///   up to 12 bytes   | length: i32 | the bytes, padded with zeros          |
+///   more             | length: i32 | first 4 bytes | buffer: i32 | offset: i32 |      all little-endian
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Views<'a> {
+    views: &'a [[u8; 16]],
+    buffers: &'a [&'a [u8]],
+}
+
+/// Invalid views: one refers to bytes that are not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ViewError {
+    /// The index of the first invalid view.
+    pub at: usize,
+}
+
+impl fmt::Display for ViewError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "view {} refers to bytes outside its buffer", self.at)
+    }
+}
+
+impl core::error::Error for ViewError {}
+
+/// The length of a view's value, and where its bytes are if they are not inside the view.
+#[inline(always)]
+fn parts(view: &[u8; 16]) -> (usize, usize, usize) {
+    let number = |i: usize| u32::from_le_bytes([view[i], view[i + 1], view[i + 2], view[i + 3]]) as usize;
+    (number(0), number(8), number(12))
+}
+
+impl<'a> Views<'a> {
+    /// Checks all views.
+    pub fn new(views: &'a [[u8; 16]], buffers: &'a [&'a [u8]]) -> Result<Self, ViewError> {
+        let is_valid = |view: &[u8; 16]| {
+            let (len, buffer, offset) = parts(view);
+            len <= INLINE || buffers.get(buffer).is_some_and(|b| b.len() >= offset && b.len() - offset >= len)
+        };
+        match views.iter().position(|view| !is_valid(view)) {
+            Some(at) => Err(ViewError { at }),
+            None => Ok(Views { views, buffers }),
+        }
+    }
+
+    /// How many keys there are.
+    pub fn len(&self) -> usize {
+        self.views.len()
+    }
+
+    /// Whether there are no keys.
+    pub fn is_empty(&self) -> bool {
+        self.views.is_empty()
+    }
+
+    /// Key number `i`.
+    ///
+    /// # Panics
+    /// If there are not that many keys.
+    pub fn get(&self, i: usize) -> &'a [u8] {
+        self.key(&self.views[i])
+    }
+
+    /// The keys with these numbers.
+    ///
+    /// # Panics
+    /// If there are not that many keys.
+    pub fn part(&self, keys: Range<usize>) -> Views<'a> {
+        Views { views: &self.views[keys], buffers: self.buffers }
+    }
+
+    #[inline(always)]
+    fn key(&self, view: &'a [u8; 16]) -> &'a [u8] {
+        let (len, buffer, offset) = parts(view);
+        if len <= INLINE { &view[4..4 + len] } else { &self.buffers[buffer][offset..][..len] }
+    }
+}
+
+impl Sealed for Views<'_> {}
+
+impl<H: KeyHasher> Keys<H> for Views<'_> {
+    #[inline(always)]
+    fn count(&self) -> usize {
+        self.views.len()
+    }
+
+    #[inline(always)]
+    fn hash_into(&self, hasher: &H, start: usize, out: &mut [H::Hash], _: bool) {
+        hasher.hash_iter(self.views[start..][..out.len()].iter().map(|view| self.key(view)), out);
+    }
+}

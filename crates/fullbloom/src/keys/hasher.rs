@@ -1,0 +1,36 @@
+//! From keys to hashes: what a dialect gives its batches.
+
+/// The hash of one dialect, with its seed or secret if it has one.
+///
+/// Most dialects are their own hasher. Implemented in this crate only.
+pub trait KeyHasher: Sync {
+    /// What a key is hashed to, once; enough to look the key up in every filter with this hasher.
+    type Hash: Copy + Default + Send + Sync;
+
+    /// Hashes a key.
+    fn hash(&self, key: &[u8]) -> Self::Hash;
+
+    /// Hashes as many keys as there are places in `out`.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn hash_keys<K: AsRef<[u8]>>(&self, keys: &[K], out: &mut [Self::Hash], wide: bool) {
+        let _ = wide;
+        self.hash_iter(keys.iter(), out);
+    }
+
+    /// Hashes keys from an iterator that has one for each place in `out`.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn hash_iter<K: AsRef<[u8]>>(&self, keys: impl Iterator<Item = K>, out: &mut [Self::Hash]) {
+        for (slot, key) in out.iter_mut().zip(keys) {
+            *slot = self.hash(key.as_ref());
+        }
+    }
+
+    /// Hashes keys of eight bytes, given as little-endian numbers.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn hash_words(&self, words: &[u64], out: &mut [Self::Hash]) {
+        self.hash_iter(words.iter().map(|word| word.to_le_bytes()), out);
+    }
+}

@@ -1,0 +1,306 @@
+//! The native dialect: what a filter knows about itself besides its bits.
+
+use super::exceptions::Exceptions;
+use super::format::{self, DecodedForm, Encoder};
+use super::hashing::{Hasher, Hashing, Secret};
+use super::pipeline;
+use super::shape::Shape;
+use super::sizing::Sizing;
+use crate::bits;
+use crate::dialect::Name;
+use crate::error::{DecodeError, MergeError, SizeError};
+use crate::filter::{Check, Dialect, Format, Insert, Size};
+use crate::kernel::lines::Line;
+use crate::kernel::pipeline::Answers;
+use crate::keys::Keys;
+use crate::probe::lines::{self, block_of};
+use crate::sealed::Sealed;
+use crate::sizing::{self as rates, Geometry, Request, estimated_keys};
+use crate::wire::{Output, Stop};
+use alloc::string::String;
+use alloc::sync::Arc;
+use core::ops::Range;
+
+/// fullbloom's own dialect, kind `fast`.
+///
+/// Most programs use [`NativeFilter`](super::NativeFilter), which is `Filter<Native>`.
+#[derive(Debug, Clone)]
+pub struct Native {
+    pub(super) shape: Shape,
+    pub(super) hasher: Hasher,
+    pub(super) head: Head,
+    pub(super) exceptions: Option<Arc<Exceptions>>,
+    /// Keyed, and the secret is not known: the check value of the right one.
+    pub(super) locked: Option<u64>,
+}
+
+/// The facts that a file keeps beside the shape.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Head {
+    pub(super) hashing: Hashing,
+    pub(super) expected_keys: u64,
+    pub(super) keys: u64,
+    /// `keys` is not a count of insertions but an estimate, after a merge or an intersection.
+    pub(super) estimated: bool,
+    pub(super) store_secret: bool,
+    pub(super) label: String,
+}
+
+impl Head {
+    /// Of an empty filter.
+    pub(super) fn new(hashing: Hashing, expected_keys: u64) -> Head {
+        Head { hashing, expected_keys, keys: 0, estimated: false, store_secret: false, label: String::new() }
+    }
+}
+
+/// The array as lines. `bits` is as long as the shape says, as [`Filter`](crate::Filter) has checked.
+#[inline(always)]
+pub(super) fn lines(bits: &[u8]) -> &[Line] {
+    bits.as_chunks().0
+}
+
+/// As [`lines`], to be changed.
+#[inline(always)]
+pub(super) fn lines_mut(bits: &mut [u8]) -> &mut [Line] {
+    bits.as_chunks_mut().0
+}
+
+impl Native {
+    /// Of an empty filter of this size.
+    pub(super) fn new(sizing: &Sizing, hashing: Hashing) -> Native {
+        let head = Head::new(hashing, sizing.expected_keys);
+        Native::from_parts(Shape::new(sizing.layout, sizing.blocks), head)
+    }
+
+    pub(super) fn from_parts(shape: Shape, head: Head) -> Native {
+        Native { shape, hasher: Hasher::new(&head.hashing), head, exceptions: None, locked: None }
+    }
+
+    /// Adds exceptions, and the check value of a secret that is not known. Lookups then take the longer way.
+    pub(super) fn closed(mut self, exceptions: Option<Exceptions>, locked: Option<u64>) -> Native {
+        self.exceptions = exceptions.map(Arc::new);
+        self.locked = locked;
+        if !self.takes_keys() {
+            self.shape = self.shape.not_inlined();
+        }
+        self
+    }
+
+    /// Whether keys can be inserted: it has no exceptions, and its secret is known if it is keyed.
+    pub(super) fn takes_keys(&self) -> bool {
+        self.exceptions.is_none() && self.locked.is_none()
+    }
+
+    /// What is put in under another hash than the filter's own would be lost, and so might a key among the exceptions.
+    pub(super) fn assert_takes_keys(&self) {
+        assert!(self.locked.is_none(), "the filter is locked: its secret is not known");
+        assert!(self.exceptions.is_none(), "a filter with exceptions takes no more keys");
+    }
+
+    /// Gives a locked filter its secret; refused when it is another filter's.
+    pub(super) fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
+        let Some(expected) = self.locked else { return Ok(()) };
+        if secret.check() != expected {
+            return Err(DecodeError::Unknown { what: "this is not the secret that the filter was made with" });
+        }
+        self.head.hashing = Hashing::Secret(secret.clone());
+        self.hasher = Hasher::new(&self.head.hashing);
+        self.locked = None;
+        if self.takes_keys() {
+            self.shape = Shape::new(self.shape.layout, self.shape.blocks);
+        }
+        Ok(())
+    }
+
+    /// Whether a key that the bits report present is one of the exceptions.
+    #[inline]
+    pub(super) fn excepts(&self, hash: u64) -> bool {
+        self.exceptions.as_ref().is_some_and(|exceptions| exceptions.excepts(hash))
+    }
+
+    #[inline(never)]
+    fn test_any(&self, bits: &[u8], hash: u64) -> bool {
+        self.locked.is_some() || (self.shape.test_any(lines(bits), hash) && !self.excepts(hash))
+    }
+
+    #[inline(never)]
+    fn set_any(&mut self, bits: &mut [u8], hash: u64) -> bool {
+        self.assert_takes_keys();
+        self.shape.set_any(lines_mut(bits), hash)
+    }
+
+    /// `Ok` when both hash keys alike.
+    pub(super) fn same_hash(&self, other: &Native) -> Result<(), MergeError> {
+        match (&self.head.hashing, &other.head.hashing) {
+            (Hashing::Seed(ours), Hashing::Seed(theirs)) => {
+                MergeError::require_equal("the seed", ours, theirs)
+            }
+            (Hashing::Secret(ours), Hashing::Secret(theirs)) if ours == theirs => Ok(()),
+            (Hashing::Secret(_), Hashing::Secret(_)) => {
+                MergeError::require_equal("the secret", "one", "another")
+            }
+            (Hashing::Seed(_), _) => MergeError::require_equal("the hash", "seeded", "keyed"),
+            (Hashing::Secret(_), _) => MergeError::require_equal("the hash", "keyed", "seeded"),
+        }
+    }
+
+    pub(super) fn encoder<'a>(&'a self, bits: &'a [u8]) -> Encoder<'a> {
+        Encoder::plain(self, bits)
+    }
+}
+
+impl Sealed for Native {}
+
+impl Dialect for Native {
+    const NAME: Name = Name::Native;
+    type Hash = u64;
+    type Hasher = Hasher;
+
+    #[inline(always)]
+    fn hasher(&self) -> &Hasher {
+        &self.hasher
+    }
+
+    fn geometry(&self) -> Geometry {
+        self.shape.geometry()
+    }
+
+    #[inline(always)]
+    fn test(&self, bits: &[u8], hash: u64) -> bool {
+        match self.shape.inlined {
+            Some(kernel) => {
+                kernel.test(&lines(bits)[block_of(hash, self.shape.blocks) as usize], hash, self.shape.probes)
+            }
+            None => self.test_any(bits, hash),
+        }
+    }
+
+    fn prefetch(&self, bits: &[u8], hash: u64) {
+        for (line, _) in lines::Lines::new(self.shape.layout, self.shape.blocks, hash) {
+            bits::prefetch::read(bits, line as usize * lines::LINE);
+        }
+    }
+
+    fn test_batch<K: Keys<Hasher> + ?Sized>(&self, bits: &[u8], keys: &K, mut answers: Answers<'_>) {
+        match self.locked {
+            Some(_) => answers.fill(keys.count(), true),
+            None => pipeline::test(self, bits, keys, answers),
+        }
+    }
+
+    /// The exact chance, over all hashes, that one is reported present; exceptions, which only lower it, not counted.
+    fn fpr_of(&self, bits: &[u8]) -> f64 {
+        self.shape.fpr_now(lines(bits))
+    }
+
+    fn expected_fpr(&self, keys: f64) -> f64 {
+        let spread = self.shape.layout.expected_fpr(keys, self.shape.blocks);
+        rates::combine(spread, rates::collision_fpr(keys, 64))
+    }
+}
+
+impl Insert for Native {
+    #[inline(always)]
+    fn set(&mut self, bits: &mut [u8], hash: u64) -> bool {
+        let new = match self.shape.inlined {
+            Some(kernel) => {
+                let line = &mut lines_mut(bits)[block_of(hash, self.shape.blocks) as usize];
+                kernel.set(line, hash, self.shape.probes)
+            }
+            None => self.set_any(bits, hash),
+        };
+        self.head.keys = self.head.keys.saturating_add(u64::from(new));
+        new
+    }
+
+    fn set_batch<K: Keys<Hasher> + ?Sized>(&mut self, bits: &mut [u8], keys: &K) {
+        self.assert_takes_keys();
+        pipeline::set(self, bits, keys, None);
+    }
+
+    fn set_batch_new<K: Keys<Hasher> + ?Sized>(&mut self, bits: &mut [u8], keys: &K, new: Answers<'_>) {
+        self.assert_takes_keys();
+        pipeline::set(self, bits, keys, Some(new));
+    }
+
+    fn clear(&mut self, bits: &mut [u8]) {
+        self.assert_takes_keys();
+        bits.fill(0);
+        self.head.keys = 0;
+        self.head.estimated = false;
+    }
+
+    /// How many keys the two share cannot be known: the count becomes an estimate, unless one was empty.
+    fn merge(&mut self, ours: &mut [u8], other: &Self, theirs: &[u8]) -> Result<(), MergeError> {
+        let (our_keys, their_keys) = (self.head.keys, other.head.keys);
+        bits::or_into(ours, theirs);
+        self.head.estimated |= other.head.estimated;
+        self.head.keys = if our_keys == 0 || their_keys == 0 {
+            our_keys + their_keys
+        } else {
+            self.head.estimated = true;
+            let most = our_keys.saturating_add(their_keys);
+            self.estimate(ours).clamp(our_keys.max(their_keys), most)
+        };
+        Ok(())
+    }
+
+    fn intersect(&mut self, ours: &mut [u8], other: &Self, theirs: &[u8]) {
+        let most = self.head.keys.min(other.head.keys);
+        bits::and_into(ours, theirs);
+        self.head.keys = self.estimate(ours).min(most);
+        self.head.estimated = true;
+    }
+
+    fn mergeable(&self, other: &Self) -> Result<(), MergeError> {
+        if !self.takes_keys() || !other.takes_keys() {
+            let why = "one has exceptions, or its secret is not known";
+            return Err(MergeError::Unsupported { dialect: Name::Native.as_str(), why });
+        }
+        let (ours, theirs) = (self.geometry(), other.geometry());
+        MergeError::require_equal("bits", ours.bit_len, theirs.bit_len)?;
+        MergeError::require_equal("bits in a block", ours.block_len, theirs.block_len)?;
+        MergeError::require_equal("probes", ours.probes, theirs.probes)?;
+        self.same_hash(other)
+    }
+}
+
+impl Native {
+    /// The number of keys, estimated from the bits; the largest number when all are set.
+    fn estimate(&self, bits: &[u8]) -> u64 {
+        let Geometry { bit_len, probes, .. } = self.geometry();
+        let keys = estimated_keys(self.count_ones(bits), bit_len, probes);
+        keys.map_or(u64::MAX, |keys| (keys + 0.5) as u64)
+    }
+}
+
+impl Size for Native {
+    /// Hashing with seed 0.
+    fn size(request: &Request) -> Result<Self, SizeError> {
+        Ok(Native::new(&Sizing::new(request)?, Hashing::default()))
+    }
+}
+
+impl Format for Native {
+    fn decode(file: &[u8], check: Check) -> Result<(Self, Range<usize>), DecodeError> {
+        let mut decoded = format::decode(file)?;
+        if check == Check::All {
+            decoded.verify(file)?;
+        }
+        if !matches!(decoded.form, DecodedForm::Plain) {
+            return Err(DecodeError::Form { found: decoded.form.name(), wanted: "plain" });
+        }
+        let exceptions = decoded.exceptions.map(|stored| stored.read(file));
+        let part = decoded.parts.swap_remove(0);
+        let native = Native::from_parts(part.shape, part.head).closed(exceptions, decoded.locked);
+        Ok((native, part.bits))
+    }
+
+    fn encode(&self, bits: &[u8], out: &mut dyn Output) -> Result<(), Stop> {
+        self.encoder(bits).write_to(out)
+    }
+
+    fn encoded_len(&self) -> u64 {
+        self.encoder(&[]).encoded_len()
+    }
+}

@@ -1,0 +1,185 @@
+//! What a native filter knows about itself, of whichever kind it is.
+
+use super::{ExceptionFacts, GrowingFilter, Hashing, NativeFilter, Rotation, StoredFilter};
+use crate::sizing::Layout;
+use alloc::borrow::ToOwned;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// The facts of a native filter beyond its bits.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Facts {
+    /// How a key's bits are laid out; of several filters, in the first.
+    pub layout: Layout,
+    /// How keys are hashed.
+    pub hash: HashFacts,
+    /// The number of keys it was made for; 0 when that is not known or the filter grows.
+    pub expected_keys: u64,
+    /// Insertions that were new; of a filter that supports deletion, insertions less deletions.
+    pub keys: u64,
+    /// Whether `keys` is an estimate.
+    pub keys_are_estimated: bool,
+    /// The rate with the expected keys; of a filter that grows, the rate it stays under.
+    pub planned_fpr: f64,
+    /// What its exceptions are made of.
+    pub exceptions: Option<ExceptionFacts>,
+    /// The owner's text.
+    pub label: String,
+    /// What only its kind has.
+    pub kind: KindFacts,
+}
+
+/// How keys are hashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HashFacts {
+    /// With this public seed.
+    Seed(u64),
+    /// With a secret.
+    Keyed {
+        /// Whether the secret is in the file.
+        stored: bool,
+        /// Whether the secret is not known.
+        locked: bool,
+    },
+}
+
+/// What only one kind of filter has.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum KindFacts {
+    /// One filter of fixed size.
+    Plain,
+    /// A chain of filters.
+    Growing {
+        /// Its filters, oldest first.
+        links: Vec<LinkFacts>,
+    },
+    /// A filter with counters.
+    Removing {
+        /// Bytes of the counters.
+        counter_bytes: u64,
+        /// Counters that are at their end and stay there.
+        full_counters: u64,
+    },
+    /// Generations of keys.
+    Rotating {
+        /// When it forgets.
+        rotation: Rotation,
+        /// The latest time it was told, in milliseconds since the Unix epoch.
+        time: u64,
+        /// The generations that are remembered, newest first.
+        generations: Vec<GenerationFacts>,
+    },
+}
+
+/// One filter of a chain.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct LinkFacts {
+    /// Insertions that were new.
+    pub keys: u64,
+    /// The number of keys it takes.
+    pub expected_keys: u64,
+    /// Length of its array in bits.
+    pub bits: u64,
+    /// Probes of a key.
+    pub probes: u32,
+    /// Share of bits set.
+    pub fill: f64,
+    /// Its rate as it is now.
+    pub expected_fpr: f64,
+}
+
+/// The keys of one part of the time.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct GenerationFacts {
+    /// When it began to take keys, in milliseconds since the Unix epoch.
+    pub opened: u64,
+    /// Its keys.
+    pub keys: u64,
+    /// Its rate as it is now.
+    pub expected_fpr: f64,
+    /// Its filters, oldest first.
+    pub links: Vec<LinkFacts>,
+}
+
+impl Facts {
+    /// Whether it has more keys than it was made for.
+    pub fn is_overfull(&self) -> bool {
+        self.expected_keys > 0 && self.keys > self.expected_keys
+    }
+}
+
+impl LinkFacts {
+    fn of<S: AsRef<[u8]>>(link: &NativeFilter<S>) -> LinkFacts {
+        let shape = link.geometry();
+        LinkFacts {
+            keys: link.keys(),
+            expected_keys: link.expected_keys(),
+            bits: shape.bit_len,
+            probes: shape.probes,
+            fill: link.fill(),
+            expected_fpr: link.expected_fpr(),
+        }
+    }
+
+    fn all<S: AsRef<[u8]>>(filter: &GrowingFilter<S>) -> Vec<LinkFacts> {
+        filter.links().iter().map(LinkFacts::of).collect()
+    }
+}
+
+impl<S: AsRef<[u8]>> StoredFilter<S> {
+    /// What it knows about itself. Reads the arrays, unless it is a plain filter.
+    pub fn facts(&self) -> Facts {
+        let first = self.first();
+        let (expected_keys, keys, planned_fpr) = match self {
+            StoredFilter::Growing(all) => (0, all.keys(), all.planned_fpr()),
+            StoredFilter::Rotating(all) => (0, all.keys(), all.planned_fpr()),
+            _ => (first.expected_keys(), first.keys(), first.planned_fpr()),
+        };
+        Facts {
+            layout: first.layout(),
+            hash: match first.hashing() {
+                _ if self.is_locked() => HashFacts::Keyed { stored: false, locked: true },
+                Hashing::Secret(_) => HashFacts::Keyed { stored: first.stores_secret(), locked: false },
+                Hashing::Seed(seed) => HashFacts::Seed(*seed),
+            },
+            expected_keys,
+            keys,
+            keys_are_estimated: match self {
+                StoredFilter::Growing(all) => all.keys_are_estimated(),
+                _ => first.keys_are_estimated(),
+            },
+            planned_fpr,
+            exceptions: first.exceptions(),
+            label: first.label().to_owned(),
+            kind: self.kind_facts(),
+        }
+    }
+
+    fn kind_facts(&self) -> KindFacts {
+        match self {
+            StoredFilter::Plain(_) => KindFacts::Plain,
+            StoredFilter::Growing(filter) => KindFacts::Growing { links: LinkFacts::all(filter) },
+            StoredFilter::Removing(filter) => KindFacts::Removing {
+                counter_bytes: filter.filter().bits().len() as u64 * 4,
+                full_counters: filter.full_counters(),
+            },
+            StoredFilter::Rotating(filter) => KindFacts::Rotating {
+                rotation: filter.rotation(),
+                time: filter.clock,
+                generations: filter
+                    .generations()
+                    .map(|one| GenerationFacts {
+                        opened: one.opened,
+                        keys: one.filter().keys(),
+                        expected_fpr: one.filter().expected_fpr(),
+                        links: LinkFacts::all(one.filter()),
+                    })
+                    .collect(),
+            },
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Replaces an engine's file (a `Filter.db`, a table) by a new one, whole or not at all, and keeps the old one.
+//!
+//! A crash at any moment leaves the old or the new file, and there is no moment without one:
+//!
+//! 1. the old file gets a second name (a hard link; a copy where the file system has no links), and the directory is
+//!    flushed;
+//! 2. the new file is written beside it and flushed;
+//! 3. the new file is renamed over the old name, and the directory is flushed.
+//!
+//! Snapshots are hard links to the old file and keep it.
+
+use crate::error::FileError;
+use crate::file;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where a new file goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// In place of the old one.
+    InPlace {
+        /// Keep the old one under another name.
+        backup: bool,
+    },
+    /// Into this directory, under the same name.
+    Into(PathBuf),
+}
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The new file.
+    pub path: PathBuf,
+    /// The old file's new name.
+    pub backup: Option<PathBuf>,
+    /// Bytes of the new file.
+    pub bytes: u64,
+}
+
+/// Writes a file to the place that `output` names. `write` produces the bytes and returns how many they are. `old` is
+/// the path of the old file, which need not exist.
+pub fn write(
+    old: &Path,
+    output: &Output,
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<u64>,
+) -> Result<Written, FileError> {
+    let (path, backup) = match output {
+        Output::Into(directory) => (into(directory, old)?, None),
+        Output::InPlace { backup } => {
+            // Symbolic links are followed first: the file that is replaced is the one to back up.
+            let target = fs::canonicalize(old).unwrap_or_else(|_| old.to_owned());
+            let kept = if *backup { keep(&target)? } else { None };
+            (old.to_owned(), kept)
+        }
+    };
+    let mut bytes = 0;
+    let replaced = file::replace(&path, |out| {
+        bytes = write(out)?;
+        Ok(())
+    });
+    if let Err(e) = replaced {
+        if let (Some(backup), false) = (&backup, e.is_in_place()) {
+            let _ = fs::remove_file(backup); // a second name for a file that is still in its place
+        }
+        return Err(e);
+    }
+    Ok(Written { path, backup, bytes })
+}
+
+/// The path of the same name in another directory.
+fn into(directory: &Path, old: &Path) -> Result<PathBuf, FileError> {
+    match old.file_name() {
+        Some(name) => Ok(directory.join(name)),
+        None => Err(FileError::io(old, "save", io::ErrorKind::InvalidInput.into())),
+    }
+}
+
+/// Gives the old file a second name; `None` if there is no old file.
+fn keep(target: &Path) -> Result<Option<PathBuf>, FileError> {
+    match fs::metadata(target) {
+        Ok(meta) if meta.is_file() => {}
+        Ok(_) => return Ok(None), // not a regular file: the replacement refuses it
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => return Err(FileError::io(target, "back up", e)),
+    }
+    for number in 1.. {
+        let name = backup_name(target, number);
+        match link_or_copy(target, &name) {
+            Ok(()) => return Ok(Some(name)),
+            // An earlier run was interrupted after this step: the second name exists already.
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && same_file(target, &name) => {
+                return Ok(Some(name));
+            }
+            // An older backup is kept too: it may be the original file.
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(FileError::io(&name, "save the backup", e)),
+        }
+    }
+    unreachable!("the loop has no end")
+}
+
+/// `nb-1-big-Filter.db` becomes `nb+1+big+Filter.db.backup`, then `….backup.2`.
+///
+/// Cassandra takes every name with the right number of dashes for a component of an sstable, whatever the last part
+/// says. No release takes a name without dashes for one.
+fn backup_name(target: &Path, number: u32) -> PathBuf {
+    let name = target.file_name().unwrap_or_default().to_string_lossy().replace('-', "+");
+    let suffix = if number == 1 { String::new() } else { format!(".{number}") };
+    target.with_file_name(format!("{name}.backup{suffix}"))
+}
+
+/// Makes a second name for the same bytes and flushes it to the disk; never overwrites a file.
+fn link_or_copy(target: &Path, name: &Path) -> io::Result<()> {
+    match fs::hard_link(target, name) {
+        Ok(()) => {}
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Err(e),
+        Err(_) => copy(target, name)?,
+    }
+    #[cfg(unix)]
+    if let Some(directory) = name.parent() {
+        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+        File::open(directory)?.sync_all()?;
+    }
+    Ok(())
+}
+
+/// Whether two names are names of the same file.
+#[cfg(unix)]
+fn same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |path| fs::symlink_metadata(path).map(|meta| (meta.dev(), meta.ino()));
+    matches!((place(one), place(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+#[cfg(not(unix))]
+fn same_file(_: &Path, _: &Path) -> bool {
+    false
+}
+
+fn copy(target: &Path, name: &Path) -> io::Result<()> {
+    let mut from = File::open(target)?;
+    let mut to = OpenOptions::new().write(true).create_new(true).open(name)?;
+    let copied = io::copy(&mut from, &mut to).and_then(|_| to.sync_all());
+    if copied.is_err() {
+        let _ = fs::remove_file(name); // half a copy is of no use
+    }
+    copied
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    const NEW: &[u8] = b"the bytes of a new filter";
+
+    fn write_new(old: &Path, output: &Output) -> Result<Written, FileError> {
+        write(old, output, |out| out.write_all(NEW).map(|()| NEW.len() as u64))
+    }
+
+    #[test]
+    fn the_old_file_is_kept_under_a_name_without_dashes_and_older_backups_stay() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("nb-1-big-Filter.db");
+        fs::write(&path, b"first").unwrap();
+        let written = write_new(&path, &Output::InPlace { backup: true }).unwrap();
+        assert_eq!(
+            written.backup.as_deref(),
+            Some(&*dir.path().canonicalize().unwrap().join("nb+1+big+Filter.db.backup"))
+        );
+        assert_eq!(fs::read(&path).unwrap(), NEW);
+        assert_eq!(written.bytes, NEW.len() as u64);
+        fs::write(&path, b"second").unwrap();
+        write_new(&path, &Output::InPlace { backup: true }).unwrap();
+        assert_eq!(
+            names(dir.path()),
+            ["nb+1+big+Filter.db.backup", "nb+1+big+Filter.db.backup.2", "nb-1-big-Filter.db"]
+        );
+        assert_eq!(fs::read(dir.path().join("nb+1+big+Filter.db.backup")).unwrap(), b"first");
+        assert_eq!(fs::read(dir.path().join("nb+1+big+Filter.db.backup.2")).unwrap(), b"second");
+    }
+
+    #[test]
+    fn without_an_old_file_or_when_none_is_requested_there_is_no_backup() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("nb-1-big-Filter.db");
+        assert_eq!(write_new(&path, &Output::InPlace { backup: true }).unwrap().backup, None);
+        assert_eq!(write_new(&path, &Output::InPlace { backup: false }).unwrap().backup, None);
+        assert_eq!(names(dir.path()), ["nb-1-big-Filter.db"]);
+    }
+
+    #[test]
+    fn a_run_interrupted_after_the_backup_does_not_lead_to_a_second_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("nb-1-big-Filter.db");
+        fs::write(&path, b"old").unwrap();
+        fs::hard_link(&path, dir.path().join("nb+1+big+Filter.db.backup")).unwrap();
+        write_new(&path, &Output::InPlace { backup: true }).unwrap();
+        let expected = if cfg!(unix) { 2 } else { 3 };
+        assert_eq!(names(dir.path()).len(), expected);
+        assert_eq!(fs::read(dir.path().join("nb+1+big+Filter.db.backup")).unwrap(), b"old");
+    }
+
+    #[test]
+    fn a_full_disk_leaves_the_old_file_and_no_other() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("nb-1-big-Filter.db");
+        fs::write(&path, b"old").unwrap();
+        assert!(
+            write(&path, &Output::InPlace { backup: true }, |out| {
+                out.write_all(&[7; 100_000])?;
+                Err(io::ErrorKind::StorageFull.into())
+            })
+            .is_err()
+        );
+        assert_eq!(names(dir.path()), ["nb-1-big-Filter.db"]);
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+    }
+
+    #[test]
+    fn another_directory_leaves_the_old_file_alone() {
+        let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let path = dir.path().join("nb-1-big-Filter.db");
+        fs::write(&path, b"old").unwrap();
+        let written = write_new(&path, &Output::Into(other.path().to_owned())).unwrap();
+        assert_eq!(written.path, other.path().join("nb-1-big-Filter.db"));
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(fs::read(&written.path).unwrap(), NEW);
+        assert!(write_new(&path, &Output::Into(other.path().join("none"))).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_keeps_its_target_replaced_and_the_backup_holds_the_old_bytes() {
+        let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let (path, real) = (dir.path().join("nb-1-big-Filter.db"), other.path().join("real"));
+        fs::write(&real, b"old").unwrap();
+        std::os::unix::fs::symlink(&real, &path).unwrap();
+        let written = write_new(&path, &Output::InPlace { backup: true }).unwrap();
+        assert!(fs::symlink_metadata(&path).unwrap().is_symlink());
+        assert_eq!(fs::read(&real).unwrap(), NEW);
+        assert_eq!(fs::read(written.backup.unwrap()).unwrap(), b"old");
+    }
+}
