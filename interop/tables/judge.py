@@ -1,5 +1,5 @@
-"""Reads what `fullbloom verify --json` said about tables of real engines, prints how many databases and tables were
-verified and how many of the databases differ: a missing key, a filter that is not the one its keys give.
+"""Reads the output of `fullbloom verify --json` for tables of real engines. Prints how many databases and tables were
+verified, and how many tables differ: a key is missing, or the filter is not the one rebuilt from the keys.
 
     judge.py JSON DATABASES
 """
@@ -14,13 +14,13 @@ different = {error["path"] for error in said["errors"]}
 for table in said["files"]:
     databases.add(os.path.dirname(table["path"]))
     missing = table["missing"] + table["missing_in_seek"] + table["missing_in_seek_back"]
-    # A filter of prefixes of keys that have none is not stored; then there is nothing to compare.
+    # A prefix filter is not stored if no key has a prefix; then there is nothing to compare.
     filtered = table["absent_asked"] > 0
     if missing or table["rebuilt_identical"] is False or (filtered and table["rebuilt_identical"] is None):
         different.add(table["path"])
 compared = sum(table["rebuilt_identical"] is True for table in said["files"])
 print(
-    "%d databases, %d tables, %d filters made again, %d keys"
+    "%d databases, %d tables, %d filters rebuilt, %d keys"
     % (len(databases), len(said["files"]), compared, sum(table["keys"] for table in said["files"])),
     file=sys.stderr,
 )
