@@ -2,7 +2,9 @@
 
 use fullbloom::dialect::Name;
 use fullbloom::native::{self, StoredFilter};
-use fullbloom::{any, hash};
+use fullbloom::any::{AnyFilter, ReadOptions};
+use fullbloom::filter::Check;
+use fullbloom::{DecodeError, hash};
 use fullbloom::dialect::rocksdb;
 use fullbloom::sniff as sniffing;
 use fullbloom_testkit::naive::hash::bloom32;
