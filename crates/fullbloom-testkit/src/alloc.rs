@@ -1,5 +1,5 @@
 #![allow(unsafe_code)]
-//! An allocator that knows the most memory a piece of code held at one time.
+//! An allocator that knows the most memory a piece of code held at one time, and that can be told to fail.
 //!
 //! A test binary that wants figures installs it:
 //!
@@ -27,6 +27,16 @@ thread_local! {
     // Const-initialised and without a destructor: reading them never allocates.
     static HELD: Cell<isize> = const { Cell::new(0) };
     static PEAK: Cell<isize> = const { Cell::new(0) };
+    /// Allocations until the one that fails; zero: none will.
+    static COUNTDOWN: Cell<u32> = const { Cell::new(0) };
+}
+
+fn fails() -> bool {
+    COUNTDOWN.try_with(|countdown| {
+        let left = countdown.get();
+        countdown.set(left.saturating_sub(1));
+        left == 1
+    }) == Ok(true)
 }
 
 fn change(by: isize) {
@@ -37,18 +47,19 @@ fn change(by: isize) {
     });
 }
 
-/// Counts what is asked for before it is known whether it is granted, and takes it back if it was not.
+/// Counts what is asked for before it is known whether it is granted, and takes it back if it was not. Refuses it when
+/// this thread's countdown ends.
 fn counted(by: isize, ask: impl FnOnce() -> *mut u8) -> *mut u8 {
     change(by);
-    let ptr = ask();
+    let ptr = if fails() { std::ptr::null_mut() } else { ask() };
     if ptr.is_null() {
         change(-by);
     }
     ptr
 }
 
-// SAFETY: every method hands its arguments to `System` unchanged and returns what that returns, so its
-// contract is System's; the counting touches no memory of the allocation.
+// SAFETY: every method hands its arguments to `System` unchanged and returns what that returns, or null, which means
+// failure, so its contract is System's; the counting touches no memory of the allocation.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps `GlobalAlloc::alloc`'s contract.
@@ -82,4 +93,14 @@ pub fn peak_of<T>(body: impl FnOnce() -> T) -> (T, u64) {
     PEAK.set(before);
     let result = body();
     (result, (PEAK.get() - before) as u64)
+}
+
+/// Runs `body` with this thread's `nth` allocation, counted from one, failing. Returns what `body` returns, and whether
+/// it made that many.
+///
+/// None fails unless [`Counting`] is the binary's allocator.
+pub fn failing_at<T>(nth: u32, body: impl FnOnce() -> T) -> (T, bool) {
+    COUNTDOWN.set(nth);
+    let result = body();
+    (result, COUNTDOWN.replace(0) == 0)
 }

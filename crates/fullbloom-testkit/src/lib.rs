@@ -9,7 +9,8 @@
 //! | [`stats`] | is a measured count what the promised rate predicts? |
 //! | [`damage`] | every cut and every changed byte of a small file |
 //! | [`forge`] | keys with a wanted hash, as an adversary makes them |
-//! | [`alloc`] | an allocator that knows the peak |
+//! | [`alloc`] | an allocator that knows the peak and can fail |
+//! | [`process`] | tests that need a process of their own |
 //!
 //! Nothing here uses the `fullbloom` crate: an oracle that shares code with what it judges judges nothing.
 
@@ -19,6 +20,7 @@ pub mod forge;
 mod hex;
 pub mod keys;
 pub mod naive;
+pub mod process;
 pub mod rocksdb;
 pub mod stats;
 pub mod vectors;

@@ -1,0 +1,252 @@
+//! `build`: what is written, when nothing is, and what is said about it.
+
+use crate::common::{self, Dir, finish, lines, run};
+use fullbloom::dialect::Name;
+use serde_json::Value;
+use std::fs;
+use std::process::Stdio;
+
+/// Arguments that build a filter of about 2,000 keys in any dialect.
+fn any_dialect(name: Name) -> [&'static str; 7] {
+    ["build", "--dialect", name.as_str(), "--fpr", "0.01", "--expected-keys", "2000"]
+}
+
+#[test]
+fn every_dialect_is_built_and_finds_every_key_again() {
+    let dir = Dir::new();
+    let text = lines(2000);
+    for name in Name::ALL {
+        let filter = dir.arg(name.as_str());
+        let args = [&any_dialect(*name)[..], &["--json", "-o", &filter]].concat();
+        let built = run(&args, text.as_bytes()).exits(0).json();
+        assert_eq!(built["dialect"], name.as_str());
+        assert_eq!(built["keys"], 2000);
+        assert_eq!(built["bytes"], dir.read(name.as_str()).len());
+        let (bits, probes) = (built["bits"].to_string(), built["probes"].to_string());
+        let check = ["check", &filter, "--dialect", name.as_str(), "--bits", &bits, "--probes", &probes];
+        assert_eq!(run(&check, text.as_bytes()).exits(0).text(), text, "{name}");
+    }
+}
+
+#[test]
+fn the_order_of_keys_and_their_repetition_change_no_classic_filter() {
+    for name in Name::ALL {
+        let args = [&any_dialect(*name)[..], &["-o", "-"]].concat();
+        assert_eq!(run(&args, b"a\nb\nc\n").exits(0).out, run(&args, b"c\na\nb\na\n").exits(0).out, "{name}");
+    }
+}
+
+#[test]
+fn without_a_size_the_rate_is_one_in_a_hundred_and_the_keys_are_counted() {
+    let text = lines(5000);
+    let said = ["build", "--dialect", "cassandra", "--fpr", "0.01", "--expected-keys", "5k", "-o", "-"];
+    let counted = ["build", "--dialect", "cassandra", "-o", "-"];
+    assert_eq!(run(&counted, text.as_bytes()).exits(0).out, run(&said, text.as_bytes()).exits(0).out);
+}
+
+#[test]
+fn where_the_engine_stores_no_filter_nothing_is_written_and_the_code_is_1() {
+    let dir = Dir::new();
+    let filter = dir.file("f", "old");
+    for bits_per_key in ["0.3", "0", "-1"] {
+        let args = ["build", "--dialect", "rocksdb-block", "--bits-per-key", bits_per_key, "-o", &filter];
+        let out = run(&args, b"a\n").exits(1);
+        assert!(out.err.contains("the engine stores no filter") && out.out.is_empty(), "{out:?}");
+    }
+    assert_eq!((dir.names(), dir.read("f")), (vec!["f".to_owned()], b"old".to_vec()));
+}
+
+#[test]
+fn no_keys_are_no_bytes_in_rocksdbs_full_filters_and_that_is_said() {
+    let dir = Dir::new();
+    let filter = dir.arg("f");
+    for dialect in ["rocksdb", "rocksdb-legacy", "rocksdb-ribbon"] {
+        let out = run(&["build", "--dialect", dialect, "-q", "-o", &filter], b"").exits(0);
+        assert!(out.err.contains("without keys the engine stores no filter block"), "{out:?}");
+        assert!(dir.read("f").is_empty());
+        run(&["check", "--dialect", dialect, &filter], b"a\n").fails_with("f: ");
+    }
+}
+
+#[test]
+fn too_few_bits_per_key_are_refused_in_the_words_they_were_given_in() {
+    for dialect in ["libbloom", "libbloom-1"] {
+        let args =
+            ["build", "--dialect", dialect, "--bits-per-key", "1e-5", "--expected-keys", "1000", "-o", "-"];
+        let out = run(&args, b"").fails_with("bits_per_key 0.00001 is not allowed");
+        assert!(!out.err.contains("fpr"), "{out:?}");
+    }
+}
+
+#[test]
+fn cassandras_edges_are_kept() {
+    let dir = Dir::new();
+    let filter = dir.arg("nb-1-big-Filter.db");
+    run(&["build", "--dialect", "cassandra", "--fpr", "1", "-q", "-o", &filter], b"a\n").exits(0);
+    assert!(dir.read("nb-1-big-Filter.db").is_empty(), "rate 1 is the always-present filter");
+    assert_eq!(run(&["check", &filter], b"anything\n").exits(0).text(), "anything\n");
+    run(&["build", "--dialect", "cassandra", "--expected-keys", "0", "-q", "-o", &filter], b"").exits(0);
+    assert_eq!(dir.read("nb-1-big-Filter.db").len(), 16);
+}
+
+#[test]
+fn wrong_numbers_are_refused_before_any_key_is_read() {
+    let dir = Dir::new();
+    let filter = dir.arg("f");
+    let nowhere = dir.arg("no-such-keys"); // would be told if it were looked for first
+    for (dialect, args, part) in [
+        ("cassandra", &["--fpr", "nan"][..], "cassandra: fpr NaN is not allowed"),
+        ("cassandra", &["--fpr", "1.5"], "cassandra: fpr 1.5 is not allowed"),
+        ("native", &["--fpr", "2"], "hint: 2 in a hundred is written 2%"),
+        ("cassandra", &["--fpr", "0"], "cassandra: fpr 0 cannot be reached"),
+        ("cassandra", &["--fpr", "0.00006"], "cassandra: fpr 0.00006 cannot be reached with at most 20 bits"),
+        ("cassandra-0", &["--fpr", "1e-300"], "cassandra-0: fpr 1e-300 cannot be reached"),
+        ("leveldb", &["--fpr=-1e-300"], "leveldb: fpr -1e-300 is not allowed"),
+        ("leveldb", &["--fpr", "0"], "leveldb: fpr 0 is not allowed"),
+        ("leveldb", &["--fpr", "1"], "leveldb: fpr 1 is not allowed"),
+        ("leveldb", &["--fpr", "-0.5"], "leveldb: fpr -0.5 is not allowed"),
+        ("leveldb", &["--bits-per-key", "9.5"], "leveldb: bits_per_key 9.5 is not allowed"),
+        ("libbloom", &["--fpr", "nan"], "libbloom: "),
+        ("libbloom", &["--bits", "800", "--probes", "3"], "libbloom: bits and probes follow"),
+        ("java-lsm", &["--fpr", "0"], "java-lsm: fpr 0 is not allowed"),
+        ("leveldb", &["--bits", "64"], "--probes"),
+        ("leveldb", &["--bits", "64", "--probes", "3", "--fpr", "0.1"], "cannot be used with"),
+        ("leveldb", &["--fpr", "0.1", "--bits-per-key", "10"], "cannot be used with"),
+    ] {
+        let args = [&["build", "--dialect", dialect, "-o", &filter, &nowhere], args].concat();
+        run(&args, b"").fails_with(part);
+    }
+    for (args, part) in [
+        (["--bits", "0", "--probes", "3"], "leveldb: bits 0 is not allowed"),
+        (["--bits", "64", "--probes", "256"], "leveldb: probes 256 is not allowed"),
+        (
+            ["--expected-keys", "9223372036854775808", "--fpr", "0.01"],
+            "leveldb: 9223372036854775808 bits are more",
+        ),
+    ] {
+        run(&[&["build", "--dialect", "leveldb", "-o", &filter], &args[..]].concat(), b"a\n")
+            .fails_with(part);
+    }
+    assert!(dir.names().is_empty());
+}
+
+#[test]
+fn too_few_keys_for_libbloom_are_refused_with_the_way_out() {
+    let dir = Dir::new();
+    let filter = dir.arg("f");
+    let out = run(&["build", "--dialect", "libbloom", "-o", &filter], b"a\n")
+        .fails_with("libbloom: expected_keys 1 ");
+    assert!(out.err.contains("hint: --expected-keys N"), "{out:?}");
+    run(&["build", "--dialect", "libbloom", "--expected-keys", "1000", "-o", &filter], b"a\n").exits(0);
+}
+
+#[test]
+fn more_keys_than_expected_are_inserted_with_a_warning() {
+    let dir = Dir::new();
+    let filter = dir.arg("f");
+    let args = ["build", "--dialect", "leveldb", "--expected-keys", "10", "-q", "-o", &filter];
+    let out = run(&args, lines(11).as_bytes()).exits(0);
+    assert!(out.err.starts_with("warning: 11 keys were inserted where 10 were expected"), "{out:?}");
+    assert!(run(&args, lines(10).as_bytes()).exits(0).err.is_empty());
+    assert_eq!(
+        run(&["check", &filter, "--dialect", "leveldb", "-c"], lines(10).as_bytes()).exits(0).text(),
+        "10\n"
+    );
+    let exact = ["build", "--dialect", "leveldb", "--bits", "64", "--probes", "3", "-q", "-o", &filter];
+    assert!(run(&exact, lines(100).as_bytes()).exits(0).err.is_empty(), "nothing was expected");
+    let rocksdb = ["build", "--dialect", "rocksdb", "--expected-keys", "10", "--fpr", "0.01", "-o", "-"];
+    let out = run(&rocksdb, lines(100).as_bytes()).exits(0);
+    assert!(out.err.is_empty() && out.out.len() > 100, "sized by the keys that come: {out:?}");
+}
+
+#[test]
+fn the_old_filter_is_replaced_whole_or_stays() {
+    let dir = Dir::new();
+    let filter = dir.file("f", "old");
+    run(&["build", "--dialect", "leveldb", "-o", &filter, &dir.arg("missing")], b"").fails_with("missing: ");
+    run(&["build", "--dialect", "leveldb", "--hex", "-o", &filter], b"x\n").fails_with("line 1");
+    assert_eq!(dir.read("f"), b"old");
+    run(&["build", "--dialect", "leveldb", "-o", &filter], b"x\n").exits(0);
+    assert_eq!((dir.read("f").len(), dir.names()), (9, vec!["f".to_owned()]));
+}
+
+#[test]
+fn places_where_no_filter_can_be_saved_are_refused_before_the_work() {
+    let dir = Dir::new();
+    let keys = dir.file("keys", "a\n");
+    let nested = dir.path("missing/f");
+    for (output, part) in [
+        (nested.to_str().unwrap(), "cannot save: No such file"),
+        (dir.path("").to_str().unwrap(), "cannot save: is a directory"),
+        (&*keys, "is a key file and would be overwritten"),
+    ] {
+        run(&["build", "--dialect", "leveldb", "-o", output, &keys], b"").fails_with(part);
+    }
+    assert_eq!(dir.read("keys"), b"a\n");
+    #[cfg(unix)]
+    {
+        let out = run(&["build", "--dialect", "leveldb", "-o", "/dev/null", &keys], b"")
+            .fails_with("not a regular file");
+        assert!(out.err.contains("hint: -o - writes to standard output"), "{out:?}");
+        std::os::unix::fs::symlink("keys", dir.path("link")).unwrap();
+        run(&["build", "--dialect", "leveldb", "-o", &dir.arg("link"), &keys], b"")
+            .fails_with("is a key file");
+    }
+}
+
+#[test]
+fn standard_output_takes_the_same_bytes_and_nothing_else() {
+    let dir = Dir::new();
+    let filter = dir.arg("f");
+    run(&["build", "--dialect", "leveldb", "-o", &filter], b"a\nb\n").exits(0);
+    let out = run(&["build", "--dialect", "leveldb", "-o", "-"], b"a\nb\n").exits(0);
+    assert_eq!(out.out, dir.read("f"));
+    assert!(out.err.is_empty());
+}
+
+#[test]
+fn the_summary_counts_keys_and_can_be_silenced() {
+    let dir = Dir::new();
+    let filter = dir.arg("f");
+    let args = ["build", "--dialect", "leveldb", "--bits-per-key", "10", "-o", &filter];
+    let out = run(&args, lines(500).as_bytes()).exits(0);
+    assert!(out.text().contains("  keys            500\n"), "{out:?}");
+    assert!(out.text().contains("  bits            5000\n"), "{out:?}");
+    let out = run(&[&args[..], &["-q"]].concat(), lines(500).as_bytes()).exits(0);
+    assert!(out.out.is_empty() && out.err.is_empty(), "{out:?}");
+    let json = run(&[&args[..], &["--json"]].concat(), b"").exits(0).json();
+    assert_eq!(
+        (&json["keys"], &json["estimated_keys"], &json["path"]),
+        (&Value::from(0), &Value::from(0), &Value::from(filter))
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_size_limit_is_an_error_that_leaves_the_old_filter_and_nothing_else() {
+    let dir = Dir::new();
+    let filter = dir.file("f", "old");
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", "ulimit -f 8; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_fullbloom")]);
+    command.args(["build", "--dialect", "cassandra", "--expected-keys", "1M", "-o", &filter]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    finish(command, b"a\n").fails_with("f: cannot save: File too large");
+    assert_eq!((dir.names(), dir.read("f")), (vec!["f".to_owned()], b"old".to_vec()));
+}
+
+#[cfg(unix)]
+#[test]
+fn file_names_need_not_be_text() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let dir = Dir::new();
+    let (keys, filter) =
+        (dir.path("").join(OsStr::from_bytes(b"k\xff")), dir.path("").join(OsStr::from_bytes(b"f\xfe")));
+    fs::write(&keys, "a\n").unwrap();
+    let mut command = common::command(&["build", "--dialect", "leveldb", "-o"]);
+    command.arg(&filter).arg(&keys);
+    finish(command, b"").exits(0);
+    let mut command = common::command(&["check", "--dialect", "leveldb"]);
+    command.arg(&filter).arg(&keys);
+    assert_eq!(finish(command, b"").exits(0).text(), "a\n");
+}

@@ -1,0 +1,254 @@
+//! Writing under bad conditions: every command that writes a file, killed before every system call, with calls that fail or
+//! do half their work, at the limit of a file's size, several at once, and with readers who have the old file mapped. Each
+//! file is the old or the new one, whole; an error is one message and exit code 2; what a killed process left is gone
+//! after the next run.
+
+#![cfg(target_os = "linux")]
+#![allow(unsafe_code)] // ptrace, setrlimit
+
+mod scenes;
+mod trace;
+
+use crate::common;
+use fullbloom::file::Mapped;
+use scenes::{SCENARIOS, Scene};
+use std::os::unix::process::CommandExt;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{io, thread};
+use trace::{Call, Deed};
+
+/// The first call that is the command's own, where calls can be looked at: what comes before is the loader's and the
+/// runtime's. It is the first thing that `main` does.
+fn main_begins(calls: &[Call]) -> usize {
+    let own = |call: &Call| call.number == libc::SYS_rt_sigaction && call.first == libc::SIGXFSZ as u64;
+    calls.iter().position(own).unwrap_or(0)
+}
+
+#[test]
+fn killed_before_any_system_call_every_command_leaves_whole_files_and_the_next_run_clears_up() {
+    if !trace::is_allowed() {
+        return;
+    }
+    let (mut points, mut finished, mut left_behind) = (0, 0, 0);
+    for scenario in &SCENARIOS {
+        let scene = Scene::new(scenario);
+        let whole = trace::run(scene.command(), Deed::Watch, |_| false);
+        assert_eq!(whole.code, Some(0), "{}", scenario.name);
+        let begin = main_begins(&whole.calls);
+        // The loader has nothing to break: a few points of it are enough.
+        for at in (0..begin).step_by(16).chain(begin..whole.calls.len()) {
+            scene.restore();
+            let mut number = 0..;
+            let killed = trace::run(scene.command(), Deed::Kill, |_| number.next() == Some(at));
+            let when = format!("killed before call {at}");
+            let new = scene.is_new(&when);
+            points += 1;
+            finished += usize::from(new);
+            // Threads meet in another order each time, so a run may have had fewer calls.
+            assert!(killed.code.is_none() || (killed.code == Some(0) && new), "{}: {when}", scenario.name);
+            if scene.strays() > 0 {
+                left_behind += 1;
+                let again = scene.command().status().unwrap();
+                assert!(again.success(), "{}: the run after one {when}: {}", scenario.name, scene.said());
+                assert_eq!(scene.strays(), 0, "{}: after the run after one {when}", scenario.name);
+                assert!(scene.is_new(&when), "{}: after the run after one {when}", scenario.name);
+            }
+        }
+    }
+    println!("{points} kills: all done {finished} times, temporary files left {left_behind} times");
+    assert!(points > 1000 && finished > 50 && left_behind > 100, "{points} {finished} {left_behind}");
+}
+
+/// What can be done to a call: errors of disks where something is written, and of reading elsewhere. Memory and threads
+/// are not the disk's.
+#[cfg(target_arch = "x86_64")]
+fn deeds(call: &Call) -> &'static [Deed] {
+    const WRITING: [Deed; 4] =
+        [Deed::Fail(libc::ENOSPC), Deed::Fail(libc::EIO), Deed::Fail(libc::EDQUOT), Deed::Fail(libc::EINTR)];
+    const WRITING_BYTES: [Deed; 5] = [WRITING[0], WRITING[1], WRITING[2], WRITING[3], Deed::Shorten];
+    const READING: [Deed; 2] = [Deed::Fail(libc::EIO), Deed::Fail(libc::EINTR)];
+    const LOOKING: [Deed; 1] = [Deed::Fail(libc::EIO)];
+    match call.number {
+        libc::SYS_write => &WRITING_BYTES,
+        libc::SYS_openat if call.third & libc::O_CREAT as u64 != 0 => &WRITING,
+        libc::SYS_writev
+        | libc::SYS_pwrite64
+        | libc::SYS_fsync
+        | libc::SYS_fdatasync
+        | libc::SYS_ftruncate
+        | libc::SYS_rename
+        | libc::SYS_renameat
+        | libc::SYS_renameat2
+        | libc::SYS_link
+        | libc::SYS_linkat
+        | libc::SYS_mkdir
+        | libc::SYS_fchmod
+        | libc::SYS_fchown
+        | libc::SYS_copy_file_range => &WRITING,
+        libc::SYS_openat | libc::SYS_read | libc::SYS_pread64 => &READING,
+        libc::SYS_lseek
+        | libc::SYS_statx
+        | libc::SYS_stat
+        | libc::SYS_lstat
+        | libc::SYS_fstat
+        | libc::SYS_newfstatat
+        | libc::SYS_readlink
+        | libc::SYS_getdents64
+        | libc::SYS_flock
+        | libc::SYS_fcntl => &LOOKING,
+        // Not `close`: what was written is known from `fsync`, and a directory's cannot fail.
+        _ => &[],
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn any_file_call_that_fails_or_writes_too_little_is_one_error_or_none_and_leaves_whole_files() {
+    const STDOUT: u64 = 1;
+    if !trace::is_allowed() {
+        return;
+    }
+    let (mut points, mut refused, mut done) = (0, 0, 0);
+    for scenario in &SCENARIOS {
+        let scene = Scene::new(scenario);
+        let calls = trace::run(scene.command(), Deed::Watch, |_| false).calls;
+        let begin = main_begins(&calls);
+        assert!(begin > 0, "{calls:?}");
+        let has = |number| calls[begin..].iter().any(|call| call.number == number);
+        assert!(has(libc::SYS_write) && has(libc::SYS_fsync) && has(libc::SYS_rename), "{calls:?}");
+        for at in begin..calls.len() {
+            // Threads meet in another order each time, so a call is found again as the n-th of its kind.
+            let call = calls[at];
+            let nth = calls[..at].iter().filter(|other| other.number == call.number).count();
+            for &deed in deeds(&call) {
+                scene.restore();
+                let mut number = 0..;
+                let here = |other: &Call| other.number == call.number && number.next() == Some(nth);
+                let ended = trace::run(scene.command(), deed, here);
+                let said = scene.said();
+                let when = format!("{deed:?} at call {call:?}, {:?}: {said:?}", ended.code);
+                let new = scene.is_new(&when);
+                assert_eq!(scene.strays(), 0, "{}: {when}", scenario.name);
+                points += 1;
+                let to_output = call.number == libc::SYS_write && call.first <= STDOUT + 1;
+                match ended.code {
+                    Some(0) => {
+                        assert!(new, "{}: {when}: said to be done", scenario.name);
+                        assert!(!said.contains("error: "), "{}: {when}", scenario.name);
+                        done += 1;
+                    }
+                    Some(2) => {
+                        // The flush of a directory comes after the rename, and so does what is said about it.
+                        let in_place = said.contains("may not survive a power failure");
+                        let untold = said.starts_with("error: standard output: ");
+                        assert!(!new || in_place || untold || to_output, "{}: {when}", scenario.name);
+                        let lines: Vec<&str> =
+                            said.lines().filter(|line| !line.starts_with("hint: ")).collect();
+                        assert!(
+                            matches!(lines[..], [line] if line.starts_with("error: ")) || to_output,
+                            "{}: {when}: one message",
+                            scenario.name
+                        );
+                        refused += 1;
+                    }
+                    _ => panic!("{}: {when}", scenario.name),
+                }
+                let writes = [libc::SYS_write, libc::SYS_fsync].contains(&call.number) && !to_output;
+                if writes {
+                    let survives = matches!(deed, Deed::Fail(libc::EINTR) | Deed::Shorten);
+                    assert_eq!(ended.code, Some(if survives { 0 } else { 2 }), "{}: {when}", scenario.name);
+                }
+            }
+        }
+    }
+    println!("{points} calls made to fail: {refused} refused, {done} done all the same");
+    assert!(points > 1000 && refused > 500 && done > 100, "{points} {refused} {done}");
+}
+
+#[test]
+fn files_past_the_size_limit_are_one_error_and_nothing_changes() {
+    for scenario in &SCENARIOS {
+        let scene = Scene::new(scenario);
+        let longest = scene.written().map(|(_, bytes)| bytes.len() as u64).max().unwrap();
+        for limit in [0, 1, longest / 2, longest - 1, longest] {
+            scene.restore();
+            let mut command = scene.command();
+            command.stderr(Stdio::piped()); // a file would be limited, too
+            let set = move || {
+                let limit = libc::rlimit { rlim_cur: limit, rlim_max: limit };
+                // SAFETY: the struct outlives the call, which is safe between fork and exec.
+                match unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) } {
+                    0 => Ok(()),
+                    _ => Err(io::Error::last_os_error()),
+                }
+            };
+            // SAFETY: see above.
+            unsafe { command.pre_exec(set) };
+            let ended = common::finish(command, b"");
+            let when = format!("limit {limit} of {longest}: {ended:?}");
+            let new = scene.is_new(&when);
+            assert_eq!((scene.strays(), new), (0, limit == longest), "{}: {when}", scenario.name);
+            if !new {
+                let told = ended.err.matches("error: ").count();
+                assert_eq!(told, scene.unwritten(), "{}: {when}", scenario.name);
+                ended.fails_with("File too large");
+            } else {
+                ended.exits(0);
+            }
+        }
+    }
+}
+
+#[test]
+fn commands_in_several_processes_leave_whole_files_at_every_moment() {
+    for scenario in &SCENARIOS {
+        let scene = Scene::new(scenario);
+        let writing = AtomicBool::new(true);
+        thread::scope(|scope| {
+            let reader = scope.spawn(|| {
+                let mut looked = 0;
+                while writing.load(Ordering::Relaxed) {
+                    scene.judge_files(&scene.files(), "read while several write");
+                    looked += 1;
+                }
+                looked
+            });
+            for round in 0..4 {
+                let children: Vec<_> = (0..4).map(|_| scene.command().spawn().unwrap()).collect();
+                let codes: Vec<i32> =
+                    children.into_iter().map(|mut child| common::wait(&mut child)).collect();
+                // Only one of several can make a secret, or a state; one that is known by now has nothing new.
+                let allowed: &[i32] = match scenario.name {
+                    "unique with a state to be made" => &[0, 1, 2],
+                    name if name.starts_with("build --secret") => &[0, 2],
+                    _ => &[0, 1],
+                };
+                assert!(
+                    codes.iter().all(|code| allowed.contains(code)) && (codes.contains(&0) || round > 0),
+                    "{}: {codes:?}",
+                    scenario.name
+                );
+            }
+            writing.store(false, Ordering::Relaxed);
+            assert!(reader.join().unwrap() > 0);
+        });
+        assert!(scene.is_new("after several"), "{}", scenario.name);
+        assert_eq!(scene.strays(), 0, "{}", scenario.name);
+    }
+}
+
+#[test]
+fn who_has_an_old_file_mapped_keeps_it_while_it_is_replaced() {
+    for scenario in &SCENARIOS {
+        let scene = Scene::new(scenario);
+        for _ in 0..3 {
+            let map = |(name, bytes)| (Mapped::open(&scene.dir.path(&format!("d/{name}"))).unwrap(), bytes);
+            let mapped: Vec<_> = scene.old.iter().map(map).collect();
+            assert!(scene.command().status().unwrap().success(), "{}", scenario.name);
+            assert!(scene.is_new("while mapped"), "{}", scenario.name);
+            assert!(mapped.iter().all(|(map, bytes)| map.as_ref() == bytes.as_slice()), "{}", scenario.name);
+            scene.restore();
+        }
+    }
+}

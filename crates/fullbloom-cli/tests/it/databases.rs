@@ -1,0 +1,165 @@
+//! Databases of LevelDB and RocksDB: inspected, verified, planned for.
+
+use crate::common::{Dir, run};
+use fullbloom_testkit::vectors;
+use serde_json::Value;
+use std::fs;
+
+/// A copy of one of the databases that the real engines made.
+fn database(engine: &str) -> Dir {
+    let dir = Dir::new();
+    for entry in fs::read_dir(vectors::root().join("databases").join(engine)).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, dir.path(path.file_name().unwrap().to_str().unwrap())).unwrap();
+    }
+    dir
+}
+
+fn tables(dir: &Dir) -> Vec<String> {
+    dir.names().into_iter().filter(|name| name.ends_with("sst") || name.ends_with("ldb")).collect()
+}
+
+fn entry<'a>(list: &'a Value, name: &str) -> &'a Value {
+    let found = list.as_array().unwrap().iter().find(|e| e["path"].as_str().unwrap().ends_with(name));
+    found.unwrap_or_else(|| panic!("no {name} in {list}"))
+}
+
+fn flags(entry: &Value) -> Vec<&str> {
+    entry["flags"].as_array().unwrap().iter().map(|flag| flag["flag"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn real_databases_are_listed_by_column_family_and_level() {
+    let rocksdb = database("rocksdb");
+    let seen = run(&["inspect", "--json", &rocksdb.arg("")], b"").exits(0).json();
+    let place = |e: &Value| {
+        let family = e["column_family"].as_str().unwrap().to_owned();
+        (family, e["level"].as_u64().unwrap(), e["keys"].as_u64().unwrap())
+    };
+    let places: Vec<_> = seen["filters"].as_array().unwrap().iter().map(place).collect();
+    // Levels as `ldb manifest_dump` has them.
+    let expected = [("default", 6, 3777), ("default", 6, 2223), ("users", 0, 1793), ("users", 0, 207)];
+    assert_eq!(places, expected.map(|(family, level, keys)| (family.to_owned(), level, keys)));
+    for entry in seen["filters"].as_array().unwrap() {
+        assert_eq!((entry["dialect"].as_str(), entry["kind"].as_str()), (Some("rocksdb"), Some("full")));
+        assert!(entry["bits_per_key"].as_f64().unwrap() >= 10.0, "{entry}");
+    }
+    let level = &seen["tables"][0];
+    assert_eq!((&level["level"], &level["tables"], &level["keys"]), (&6.into(), &2.into(), &6000.into()));
+    // Below level 0 a lookup asks one table at most; on level 0 each.
+    assert!(level["useless_reads"].as_f64().unwrap() < 0.011, "{level}");
+    assert!(seen["tables"][1]["useless_reads"].as_f64().unwrap() > 0.0115, "{seen}");
+
+    let leveldb = database("leveldb");
+    let seen = run(&["inspect", "--json", &leveldb.arg("")], b"").exits(0).json();
+    let levels: Vec<_> = seen["filters"].as_array().unwrap().iter().map(|e| e["level"].as_u64()).collect();
+    assert_eq!(levels, [0, 0, 0, 0, 1, 2].map(Some));
+    let text = run(&["inspect", &leveldb.arg("")], b"").exits(0);
+    assert!(text.text().contains("6 tables, levels from MANIFEST-000014"), "{text:?}");
+}
+
+#[test]
+fn real_databases_verify_and_a_changed_byte_does_not_stop_the_rest() {
+    for engine in ["rocksdb", "leveldb"] {
+        let dir = database(engine);
+        let found = run(&["verify", "--json", "--absent", "1000", &dir.arg("")], b"").exits(0).json();
+        for file in found["files"].as_array().unwrap() {
+            assert_eq!((&file["missing"], &file["rebuilt_identical"]), (&0.into(), &true.into()), "{file}");
+        }
+        let name = tables(&dir)[1].clone();
+        let mut bytes = dir.read(&name);
+        bytes[300] ^= 1; // in a data block
+        dir.file(&name, &bytes);
+        let found = run(&["verify", "--json", "--absent", "1000", &dir.arg("")], b"").exits(1).json();
+        let damaged = entry(&found["files"], &name);
+        assert!(damaged["problems"][0].as_str().unwrap().contains("checksum"), "{damaged}");
+        assert_eq!(found["files"].as_array().unwrap().len(), tables(&dir).len());
+    }
+}
+
+#[test]
+fn tables_that_are_cut_gone_or_not_of_the_database_are_told() {
+    let dir = database("rocksdb");
+    let names = tables(&dir);
+    let bytes = dir.read(&names[0]);
+    dir.file(&names[0], &bytes[..bytes.len() / 2]);
+    fs::remove_file(dir.path(&names[1])).unwrap();
+    dir.file("000099.sst", b"half a table");
+    let seen = run(&["inspect", "--json", &dir.arg("")], b"").exits(1).json();
+    assert_eq!(flags(entry(&seen["filters"], &names[0])), ["length-differs", "unreadable"]);
+    assert_eq!(flags(entry(&seen["filters"], "000099.sst")), ["not-in-manifest", "unreadable"]);
+    assert!(seen["skipped"][0]["path"].as_str().unwrap().ends_with(&names[1]), "{seen}");
+    assert!(flags(entry(&seen["filters"], &names[2])).is_empty());
+    let text = run(&["inspect", "--summary", &dir.arg("")], b"").exits(1);
+    assert!(text.text().contains("the MANIFEST has this table"), "{text:?}");
+    run(&["verify", &dir.arg("")], b"").exits(1);
+    run(&["plan", "--from", &dir.arg("")], b"").exits(1);
+
+    // What never belonged to it does no harm.
+    let dir = database("rocksdb");
+    dir.file("000099.sst", b"half a table");
+    run(&["inspect", &dir.arg("")], b"").exits(0);
+    let verified = run(&["verify", &dir.arg("")], b"").exits(0);
+    assert!(verified.text().contains("000099.sst: not in the MANIFEST"), "{verified:?}");
+}
+
+#[test]
+fn without_a_sound_manifest_the_tables_are_listed_by_file() {
+    let dir = database("leveldb");
+    let manifest = dir.names().into_iter().find(|name| name.starts_with("MANIFEST")).unwrap();
+    let mut bytes = dir.read(&manifest);
+    bytes[20] ^= 1;
+    dir.file(&manifest, &bytes);
+    let text = run(&["inspect", &dir.arg("")], b"").exits(1);
+    assert!(text.text().contains("levels unknown: ") && text.text().contains("checksum"), "{text:?}");
+    fs::remove_file(dir.path("CURRENT")).unwrap();
+    fs::remove_file(dir.path(&manifest)).unwrap();
+    let seen = run(&["inspect", "--json", &dir.arg("")], b"").exits(0).json();
+    assert_eq!(seen["filters"].as_array().unwrap().len(), 6);
+    assert_eq!(seen["tables"][0]["level"], Value::Null);
+    run(&["verify", &dir.arg("")], b"").exits(0);
+}
+
+#[test]
+fn a_directory_of_all_kinds_of_tables_names_what_is_old_and_what_has_no_filter() {
+    let path = vectors::root().join("rocksdb/tables");
+    let seen = run(&["inspect", "--json", path.to_str().unwrap()], b"").exits(0).json();
+    let of = |name: &str| flags(entry(&seen["filters"], name));
+    assert_eq!(of("r783_nofilter.sst"), ["no-filter"]);
+    assert_eq!(of("r629_blockbased_fv1_zlib.sst"), ["old-kind"]);
+    assert_eq!(of("r783_full_fv4_lz4.sst"), ["old-kind"]);
+    assert!(of("r783_ribbon_fv5_lz4.sst").is_empty());
+    assert!(of("ldb123_table_plain.ldb").is_empty(), "LevelDB has no newer kind");
+}
+
+#[test]
+fn a_budget_is_split_so_that_fewer_tables_are_read_in_vain() {
+    for engine in ["rocksdb", "leveldb"] {
+        let dir = database(engine);
+        let planned =
+            run(&["plan", "--from", &dir.arg(""), "--memory", "7KiB", "--json"], b"").exits(0).json();
+        for split in ["equal", "optimal"] {
+            assert!(planned[split]["bytes"].as_u64().unwrap() <= 7 << 10, "{planned}");
+        }
+        let reads = |split: &str| planned[split]["useless_reads"].as_f64().unwrap();
+        assert!(reads("optimal") <= reads("equal"), "{engine}");
+        let ten = planned["rows"].as_array().unwrap().iter().find(|row| row["bits_per_key"] == 10.0).unwrap();
+        assert!((7_000..13_000).contains(&ten["bytes"].as_u64().unwrap()), "{ten}");
+        let text = run(&["plan", "--from", &dir.arg(""), "--memory", "7KiB"], b"").exits(0);
+        assert!(text.text().contains("useless reads per lookup: equal"), "{text:?}");
+        run(&["plan", "--from", &dir.arg("")], b"").exits(0);
+        run(&["plan", "--from", &dir.arg(""), "--fpr", "0.01"], b"").fails_with("--memory");
+    }
+}
+
+#[test]
+fn a_database_without_tables_is_told() {
+    let dir = Dir::new();
+    dir.file("CURRENT", "MANIFEST-000001\n");
+    dir.file("MANIFEST-000001", "");
+    for command in [&["inspect"][..], &["verify"], &["plan", "--from"]] {
+        let path = dir.arg("");
+        let args = [command, &[path.as_str()]].concat();
+        run(&args, b"").fails_with("cannot find tables");
+    }
+}

@@ -1,0 +1,157 @@
+//! Little memory and large numbers: one message and exit code 2, whatever is asked for.
+
+#![cfg(target_os = "linux")]
+#![allow(unsafe_code)] // setrlimit
+
+use crate::common::{Dir, Outcome, command, finish, lines, run};
+use fullbloom::dialect::Name;
+use std::fs::File;
+use std::io;
+use std::os::unix::process::CommandExt;
+
+/// The address space that the command may take: it needs a fifth of it to start.
+const SPACE: u64 = 200 << 20;
+
+/// Runs the command with little memory.
+fn run_small(args: &[&str], stdin: &[u8]) -> Outcome {
+    let mut command = command(args);
+    let set = || {
+        let limit = libc::rlimit { rlim_cur: SPACE, rlim_max: SPACE };
+        // SAFETY: the struct outlives the call, which is safe between fork and exec.
+        match unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) } {
+            0 => Ok(()),
+            _ => Err(io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: see above.
+    unsafe { command.pre_exec(set) };
+    finish(command, stdin)
+}
+
+/// It said one thing, and that it failed.
+#[track_caller]
+fn refused(outcome: Outcome, part: &str, what: &str) {
+    let outcome = outcome.fails_with(part);
+    assert_eq!(outcome.err.matches("error: ").count(), 1, "{what}: {outcome:?}");
+    assert!(!outcome.err.contains("panicked") && outcome.out.is_empty(), "{what}: {outcome:?}");
+}
+
+/// What makes a filter of more than the memory, in this dialect; `None` where none is before its keys are there.
+fn large(dialect: Name) -> Option<[&'static str; 4]> {
+    match dialect {
+        Name::RocksDb | Name::RocksDbLegacy | Name::RocksDbRibbon => None, // sized by the keys that come
+        Name::Libbloom1 => Some(["--expected-keys", "200M", "--fpr", "0.01"]), // 2^31 bits at most
+        Name::LevelDb | Name::RocksDbBlock => Some(["--expected-keys", "400M", "--bits-per-key", "10"]),
+        Name::Cassandra0 | Name::Cassandra07 | Name::JavaLsm => {
+            Some(["--expected-keys", "200M", "--fpr", "0.01"])
+        }
+        Name::Parquet => None, // at most 128 MiB
+        Name::Orc => Some(["--expected-keys", "200M", "--fpr", "0.01"]),
+        _ => Some(["--expected-keys", "1G", "--fpr", "0.01"]),
+    }
+}
+
+#[test]
+fn filters_larger_than_the_memory_are_refused_in_every_dialect_and_small_ones_are_not() {
+    let dir = Dir::new();
+    let out = dir.arg("f");
+    let mut by_memory = 0;
+    for dialect in Name::ALL {
+        let small = ["build", "-q", "--dialect", dialect.as_str(), "-o", &out];
+        run_small(&small, lines(1000).as_bytes()).exits(0);
+        let before = dir.read("f");
+        let Some(large) = large(*dialect) else { continue };
+        let outcome = run_small(&[&small[..], &large].concat(), b"a\n");
+        by_memory += usize::from(outcome.err.contains("memory"));
+        refused(outcome, "", dialect.as_str());
+        assert!(dir.read("f") == before && dir.names() == ["f"], "{dialect}");
+        // What it would be is said all the same.
+        run_small(&[&["plan", "--dialect", dialect.as_str()], &large[..]].concat(), b"").exits(0);
+    }
+    assert!(by_memory >= 18, "{by_memory} refusals for want of memory");
+}
+
+#[test]
+fn keys_in_any_number_are_planned_for_or_refused_in_every_dialect() {
+    let dir = Dir::new();
+    let out = dir.arg("f");
+    for dialect in Name::ALL {
+        for keys in ["9223372036854775808", "18446744073709551615", "1e18"] {
+            for size in [["--fpr", "0.01"], ["--bits-per-key", "10"], ["--fpr", "1e-300"]] {
+                let asked = [&["--dialect", dialect.as_str(), "--expected-keys", keys][..], &size].concat();
+                let planned = run_small(&[&["plan"], &asked[..]].concat(), b"");
+                assert!((0..=2).contains(&planned.code) && !planned.err.contains("panicked"), "{planned:?}");
+                if matches!(dialect, Name::RocksDb | Name::RocksDbLegacy | Name::RocksDbRibbon) {
+                    continue; // sized by the keys that come
+                }
+                let built = run_small(&[&["build", "-q", "-o", &out], &asked[..]].concat(), b"a\n");
+                refused(built, "", &format!("{asked:?}"));
+            }
+        }
+        run(
+            &[
+                "plan",
+                "--dialect",
+                dialect.as_str(),
+                "--expected-keys",
+                "18446744073709551616",
+                "--fpr",
+                "0.01",
+            ],
+            b"",
+        )
+        .fails_with("");
+    }
+    assert!(dir.names().is_empty());
+}
+
+#[test]
+fn files_larger_than_the_memory_are_refused_by_every_command_that_reads_filters() {
+    let dir = Dir::new();
+    // Nothing but a length: the file takes no place on the disk.
+    for name in ["f.bits", "nb-1-big-Filter.db", "f.bloom", "000005.sst", "f.parquet"] {
+        File::create(dir.path(name)).unwrap().set_len(1 << 30).unwrap();
+    }
+    let (bits, keys) = (dir.arg("f.bits"), dir.file("keys", "a\n"));
+    let raw = ["--dialect", "libbloom-1", "--bits", "8589934591", "--probes", "7"];
+    let out = dir.arg("out");
+    for args in [
+        &["check", &bits][..],
+        &["check", "--map", &bits],
+        &["inspect", &bits],
+        &["merge", &bits, "-o", &out],
+        &["verify", &bits, "--keys", &keys],
+    ] {
+        refused(run_small(&[args, &raw].concat(), b"a\n"), "memory", &format!("{args:?}"));
+    }
+    for name in ["nb-1-big-Filter.db", "f.bloom", "000005.sst", "f.parquet"] {
+        let file = dir.arg(name);
+        for args in [
+            &["check", &file][..],
+            &["check", "--map", &file],
+            &["inspect", &file],
+            &["merge", &file, "-o", &out],
+            &["convert", &file, "--to", "cassandra", "-o", &out],
+            &["unique", "--state", &file],
+        ] {
+            refused(run_small(args, b"a\n"), "memory", &format!("{args:?}"));
+        }
+    }
+    assert!(!dir.names().contains(&"out".to_owned()));
+}
+
+#[test]
+fn keys_that_outgrow_the_memory_end_in_one_message() {
+    refused(run_small(&["unique", "--expected-keys", "10G"], b"a\n"), "memory", "unique");
+    refused(run_small(&["bench", "--keys", "1G"], b""), "1000 to 100M keys", "bench");
+}
+
+#[test]
+fn a_rate_is_measured_with_any_number_of_keys_in_the_same_memory() {
+    let dir = Dir::new();
+    let (filter, keys) = (dir.arg("f.bloom"), dir.file("keys", lines(1000)));
+    run(&["build", "-q", "-o", &filter, &keys], b"").exits(0);
+    let args = ["verify", "--json", "--absent", "4M", &filter, "--keys", &keys];
+    let found = run_small(&args, b"").exits(0).json();
+    assert_eq!(found["files"][0]["absent_asked"], 4_000_000, "{found}");
+}

@@ -1,0 +1,377 @@
+//! Manners: exit codes, closed and full outputs, special files, help, completions, manual pages, colours.
+
+use crate::common::{self, Dir, command, finish, leveldb_filter, lines, run};
+use std::process::Stdio;
+
+const COMMANDS: [&str; 15] = [
+    "plan",
+    "build",
+    "check",
+    "unique",
+    "insert",
+    "remove",
+    "inspect",
+    "merge",
+    "completions",
+    "man",
+    "verify",
+    "rebuild",
+    "convert",
+    "bench",
+    "table",
+];
+
+/// The sstables of the examples.
+fn sstables() -> String {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/cassandra/shop").to_owned()
+}
+
+#[test]
+fn wrong_usage_is_exit_code_2_with_a_message() {
+    for args in [
+        &["chek"][..],
+        &["check"],
+        &["build"],
+        &["plan", "--what"],
+        &["check", "f", "--dialect", "nosql"],
+        &["--hex"],
+    ] {
+        run(args, b"").fails_with("");
+    }
+    let none = run::<&str>(&[], b"").exits(2);
+    assert!(none.err.contains("Usage: fullbloom"), "{none:?}");
+}
+
+#[test]
+fn help_of_every_command_is_on_standard_output_with_examples() {
+    for name in COMMANDS {
+        for option in ["-h", "--help"] {
+            let mut narrow = command(&[name, option]);
+            narrow.env("COLUMNS", "80");
+            let help = finish(narrow, b"").exits(0);
+            assert!(help.err.is_empty());
+            assert!(help.text().contains(&format!("Usage: fullbloom {name}")), "{help:?}");
+            let (_, examples) = help.text().split_once("\nExamples:\n").expect("examples");
+            let mut goes_on = false;
+            for line in examples.lines() {
+                assert!(goes_on || line.contains("fullbloom "), "a line was wrapped: {line}");
+                assert!(!line.trim_start().contains("  "), "more than a command: {line}");
+                goes_on = line.ends_with('\\');
+            }
+        }
+        let listed = run::<&str>(&["--help"], b"").exits(0);
+        assert!(listed.text().contains(&format!("\n  {name} ")), "{name}");
+    }
+    let long = run(&["check", "--help"], b"").exits(0);
+    let words: Vec<&str> = long.text().split_whitespace().collect();
+    assert!(words.join(" ").contains("Exit status: 0 if a key was selected"), "{long:?}");
+    assert!(long.text().contains("- leveldb:"), "dialects are listed");
+}
+
+#[test]
+fn version_names_the_program_its_version_and_the_kernel_in_use() {
+    let first = format!("fullbloom {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(run(&["-V"], b"").exits(0).text(), first);
+    let long = run(&["--version"], b"").exits(0);
+    assert!(long.text().starts_with(&format!("{first}kernel ")), "{long:?}");
+    let mut forced = command(&["--version"]);
+    forced.env("FULLBLOOM_KERNEL", "scalar");
+    let forced = finish(forced, b"").exits(0);
+    assert!(
+        forced.text().starts_with(&format!("{first}kernel scalar (this CPU can run scalar")),
+        "{forced:?}"
+    );
+}
+
+#[test]
+fn completions_and_manual_pages_know_every_command() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = run(&["completions", shell], b"").exits(0);
+        for name in COMMANDS {
+            assert!(script.text().contains(name), "{shell}: {name}");
+        }
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(
+            run(&["completions", shell], b"").text().contains("cassandra-0.7"),
+            "{shell} completes dialects"
+        );
+    }
+    let page = run(&["man"], b"").exits(0);
+    assert!(page.text().contains(".TH fullbloom 1"), "{page:?}");
+    let dir = Dir::new();
+    run(&["man", &dir.arg("man1")], b"").exits(0);
+    let pages = common::list(&dir.path("man1"));
+    for name in COMMANDS {
+        assert!(pages.contains(&format!("fullbloom-{name}.1")), "{pages:?}");
+    }
+    let page = String::from_utf8(dir.read("man1/fullbloom-insert.1")).unwrap();
+    assert!(page.contains(".SH EXAMPLES\n.nf\n  fullbloom build keys.txt"), "{page}");
+    let file = dir.file("file", "");
+    run(&["man", &file], b"").fails_with("file: cannot write manual pages");
+}
+
+#[test]
+fn a_closed_pipe_is_a_quiet_end() {
+    let dir = Dir::new();
+    let keys = dir.file("keys", lines(200_000));
+    let filter = dir.arg("f");
+    run(&["build", "--dialect", "leveldb", "-q", "-o", &filter, &keys], b"").exits(0);
+    for args in [
+        &["check", &filter, "--dialect", "leveldb", &keys][..],
+        &["check", &filter, "--dialect", "leveldb", "--answers", &keys],
+        &["plan", "--expected-keys", "1M", "--fpr", "0.01"],
+        &["inspect", "--dialect", "leveldb", &filter],
+        &["unique", &keys],
+        &["verify", &filter, "--dialect", "leveldb", "--keys", &keys],
+        &["rebuild", "--dry-run", "--fpr", "0.2", &sstables()],
+        &["table", "build", &keys, "-o", &dir.arg("t.sst")],
+        &["bench", "--keys", "1000"],
+        &["completions", "bash"],
+        &["man"],
+        &["--help"],
+    ] {
+        let mut child = command(args).spawn().unwrap();
+        drop(child.stdout.take()); // nobody reads
+        let stderr = child.stderr.take();
+        assert_eq!(common::wait(&mut child), 0, "{args:?}");
+        let mut said = String::new();
+        std::io::Read::read_to_string(&mut stderr.unwrap(), &mut said).unwrap();
+        assert_eq!(said, "", "{args:?}");
+    }
+    // Half a filter is no filter.
+    let native = dir.arg("native");
+    run(&["build", "-q", "-o", &native, &keys], b"").exits(0);
+    for args in [
+        &["build", "--dialect", "leveldb", "-o", "-", &keys][..],
+        &["merge", &native, "-o", "-"],
+        &["convert", &native, "--to", "native", "--memory", "1GiB", "-o", "-"],
+    ] {
+        let mut child = command(args).spawn().unwrap();
+        drop(child.stdout.take());
+        assert_eq!(common::wait(&mut child), 2, "{args:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod full {
+    use super::*;
+    use std::fs::OpenOptions;
+
+    fn full() -> Stdio {
+        OpenOptions::new().write(true).open("/dev/full").unwrap().into()
+    }
+
+    #[test]
+    fn a_full_standard_output_is_an_error() {
+        let dir = Dir::new();
+        let filter = leveldb_filter(&dir, "f", &["a"]);
+        run(&["build", "-q", "-o", &dir.arg("native")], b"a\n").exits(0);
+        for args in [
+            &["check", &filter, "--dialect", "leveldb"][..],
+            &["check", &filter, "--dialect", "leveldb", "-c"],
+            &["check", &filter, "--dialect", "leveldb", "--answers"],
+            &["plan", "--expected-keys", "1M", "--fpr", "0.01"],
+            &["plan", "--expected-keys", "1M", "--fpr", "0.01", "--json"],
+            &["inspect", "--dialect", "leveldb", &filter],
+            &["build", "--dialect", "leveldb", "-o", "-"],
+            &["build", "--dialect", "leveldb", "-o", &filter],
+            &["build", "-o", "-"],
+            &["unique"],
+            &["unique", "-c"],
+            &["merge", "--dialect", "leveldb", &filter, "-o", "-"],
+            &["convert", &dir.arg("native"), "--to", "native", "--memory", "1GiB", "-o", "-"],
+            &["convert", &dir.arg("native"), "--to", "native", "--memory", "1GiB", "-o", &dir.arg("folded")],
+            &["verify", &filter, "--dialect", "leveldb", "--keys", "-"],
+            &["rebuild", "--dry-run", "--fpr", "0.2", &sstables()],
+            &["table", "build", "-o", &dir.arg("t.sst")],
+            &["bench", "--keys", "1000"],
+            &["completions", "zsh"],
+            &["man"],
+            &["--version"],
+            &["check", "--help"],
+        ] {
+            let mut command = command(args);
+            command.stdout(full());
+            finish(command, b"a\n").fails_with("standard output: cannot write: No space left on device");
+        }
+    }
+
+    #[test]
+    fn a_message_that_cannot_be_told_is_given_up_and_the_code_stays() {
+        for args in [
+            &["check", "missing-filter"][..],
+            &["no-such-command"],
+            &["plan", "--expected-keys", "5", "--fpr", "nan"],
+        ] {
+            let mut command = command(args);
+            command.stderr(full());
+            assert_eq!(finish(command, b"").code, 2, "{args:?}");
+        }
+        let dir = Dir::new();
+        let mut command =
+            command(&["build", "--dialect", "rocksdb-block", "--bits-per-key", "0.1", "-o", &dir.arg("f")]);
+        command.stderr(full());
+        assert_eq!(finish(command, b"").code, 1);
+    }
+
+    #[test]
+    fn special_files_are_no_filters_and_nobody_waits_for_them() {
+        let dir = Dir::new();
+        let fifo = dir.arg("fifo");
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let directory = dir.arg("");
+        let missing = dir.arg("missing");
+        let looped = dir.arg("loop");
+        std::os::unix::fs::symlink("loop", &looped).unwrap();
+        for special in [&*fifo, "/dev/null", "/dev/zero", "/dev/full", &directory, &missing, &looped] {
+            for args in [
+                &["check", special][..],
+                &["check", special, "--dialect", "cassandra"],
+                &["check", special, "--dialect", "libbloom-1", "--bits", "8", "--probes", "1", "--map"],
+                &["inspect", special],
+                &["inspect", "--json", special],
+                &["merge", special, "-o", &dir.arg("merged")],
+                &["unique", "--expected-keys", "5", "--state", special],
+                &["convert", special, "--to", "cassandra", "-o", &dir.arg("converted")],
+                &["verify", special],
+                &["verify", special, "--keys", "-"],
+                &["rebuild", special],
+            ] {
+                if special == missing && args[0] == "unique" {
+                    continue; // it is made
+                }
+                run(args, b"a\n").fails_with("cannot");
+            }
+            run(&["plan", "--from", special], b"").fails_with(if special == directory {
+                "cannot find"
+            } else {
+                ""
+            });
+        }
+        for special in [&*directory, &missing, &looped] {
+            run(&["build", "--dialect", "leveldb", "-o", &dir.arg("f"), special], b"").fails_with("");
+        }
+        run(&["build", "--dialect", "leveldb", "-o", &fifo], b"a\n").fails_with("not a regular file");
+    }
+
+    /// The command as somebody who is not root, for whom permissions count; `None` where nobody else can be.
+    fn as_nobody(dir: &Dir, args: &[&str]) -> Option<common::Outcome> {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        use std::os::unix::process::CommandExt;
+        let mut command = command(args);
+        if std::fs::metadata(dir.path("")).unwrap().uid() == 0 {
+            // The program may stand where only root looks. Another process copies it: a copy that is open for writing here
+            // is so for a moment in children of other tests, too, and cannot be run then.
+            let copy = dir.path("fullbloom");
+            if !copy.exists() {
+                let mut cp = std::process::Command::new("cp");
+                assert!(cp.arg(env!("CARGO_BIN_EXE_fullbloom")).arg(&copy).status().unwrap().success());
+                std::fs::set_permissions(dir.path(""), std::fs::Permissions::from_mode(0o755)).unwrap();
+            }
+            command = std::process::Command::new(copy);
+            command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            command.uid(65534).gid(65534);
+            if command.spawn().map(|mut child| child.wait()).is_err() {
+                eprintln!("not run: nobody else can run the command here");
+                return None;
+            }
+        }
+        Some(finish(command, b"a\n"))
+    }
+
+    #[test]
+    fn what_may_not_be_read_or_written_is_one_error_with_the_path() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = Dir::new();
+        let mode = |name: &str, mode| {
+            std::fs::set_permissions(dir.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let (secret, open) = (leveldb_filter(&dir, "secret.filter", &["a"]), dir.arg("open.bloom"));
+        run(&["build", "-q", "-o", &open], b"a\n").exits(0);
+        std::fs::create_dir(dir.path("d")).unwrap();
+        run(&["build", "-q", "--expected-keys", "100", "-o", &dir.arg("d/f")], b"old\n").exits(0);
+        let keys = dir.file("keys", "a\n");
+        mode("secret.filter", 0o000);
+        mode("d", 0o555);
+        let (f, t) = (dir.arg("d/f"), dir.arg("d/t.sst"));
+        let old = dir.read("d/f");
+        for (args, path) in [
+            (&["check", &secret, "--dialect", "leveldb"][..], &secret),
+            (&["check", "--map", &secret, "--dialect", "leveldb"], &secret),
+            (&["check", &open, &secret], &secret),
+            (&["inspect", &secret], &secret),
+            (&["verify", &secret, "--dialect", "leveldb", "--keys", &keys], &secret),
+            (&["merge", &secret, "--dialect", "leveldb", "-o", "-"], &secret),
+            (&["convert", &secret, "--to", "cassandra", "-o", "-"], &secret),
+            (&["unique", "--state", &secret], &secret),
+            (&["build", "-o", &f], &f),
+            (&["merge", &open, "-o", &f], &f),
+            (&["convert", &open, "--to", "native", "--memory", "1GiB", "-o", &f], &f),
+            (&["unique", "--state", &f], &f),
+            (&["table", "build", "-o", &t], &t),
+        ] {
+            let Some(outcome) = as_nobody(&dir, args) else { return };
+            let outcome = outcome.fails_with("Permission denied");
+            assert!(outcome.err.starts_with(&format!("error: {path}: ")), "{args:?}: {outcome:?}");
+            assert_eq!(outcome.err.matches("error: ").count(), 1, "{args:?}: {outcome:?}");
+        }
+        assert_eq!((dir.read("d/f"), common::list(&dir.path("d"))), (old, vec!["f".to_owned()]));
+        mode("d", 0o755); // so that it can be removed
+    }
+
+    #[test]
+    fn a_pipe_with_a_name_may_hold_keys() {
+        let dir = Dir::new();
+        let filter = leveldb_filter(&dir, "f", &["a"]);
+        let fifo = dir.arg("fifo");
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let writer = std::thread::spawn({
+            let fifo = fifo.clone();
+            move || std::fs::write(fifo, "x\na\n").unwrap()
+        });
+        let out = run(&["check", &filter, "--dialect", "leveldb", &fifo], b"").exits(0);
+        writer.join().unwrap();
+        assert_eq!(out.text(), "a\n");
+        run(&["check", &filter, "--dialect", "leveldb", "/dev/null"], b"").exits(1);
+    }
+
+    #[test]
+    fn an_endless_line_is_an_error_and_not_all_memory() {
+        let dir = Dir::new();
+        let filter = leveldb_filter(&dir, "f", &["a"]);
+        let out = run(&["check", &filter, "--dialect", "leveldb", "-c", "/dev/zero"], b"");
+        out.fails_with("/dev/zero: cannot read keys: a key is longer than 256 MiB");
+    }
+}
+
+#[test]
+fn a_file_that_claims_more_than_it_holds_is_refused_at_once() {
+    let dir = Dir::new();
+    let lying = dir.file("nb-1-big-Filter.db", b"\0\0\0\x05\x7f\xff\xff\xff\0\0\0\0");
+    for args in [&["check", &lying][..], &["inspect", &lying], &["check", &lying, "--map"]] {
+        run(args, b"a\n").fails_with("bits at byte 8: needs 17179869176 bytes, 4 are there");
+    }
+}
+
+#[test]
+fn without_a_terminal_there_are_no_colours_and_no_progress() {
+    let dir = Dir::new();
+    let filter = leveldb_filter(&dir, "f", &["a"]);
+    let keys = dir.file("keys", lines(300_000));
+    let out = run(&["check", &filter, "--dialect", "leveldb", "-c", &keys], b"");
+    assert!(out.err.is_empty(), "{out:?}");
+    let out = run(&["check", "missing-filter"], b"").exits(2);
+    assert!(!out.err.contains('\x1b'), "{out:?}");
+    let out = run::<&str>(&["--help"], b"").exits(0);
+    assert!(!out.text().contains('\x1b'), "{out:?}");
+}
+
+#[test]
+fn a_directory_as_key_file_is_named() {
+    let dir = Dir::new();
+    let filter = leveldb_filter(&dir, "f", &["a"]);
+    let out =
+        run(&["check", &filter, "--dialect", "leveldb", &dir.arg("")], b"").fails_with("is a directory");
+    assert!(out.err.contains("hint: "), "{out:?}");
+}

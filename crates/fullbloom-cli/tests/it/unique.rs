@@ -1,0 +1,244 @@
+//! `unique`: first occurrences, in order, with and without a state between runs.
+
+use crate::common::{self, Dir, command, finish, lines, run};
+use std::process::Stdio;
+
+#[test]
+fn every_key_is_printed_once_in_the_order_of_its_first_coming() {
+    let text = "b\na\nb\n\na\nc\n\nlast";
+    for args in [&["unique"][..], &["unique", "--expected-keys", "10"], &["unique", "--fpr", "1e-9"]] {
+        assert_eq!(run(args, text.as_bytes()).exits(0).text(), "b\na\n\nc\nlast\n");
+    }
+    assert_eq!(run(&["unique", "-c"], text.as_bytes()).exits(0).text(), "5\n");
+    assert_eq!(run(&["unique", "--null"], b"b\0a\nc\0b\0x").exits(0).out, b"b\0a\nc\0x\0");
+    assert_eq!(run(&["unique", "--hex"], b"0A\n0a\n0b\n").exits(0).text(), "0A\n0b\n");
+    run(&["unique"], b"").exits(1);
+    run(&["unique", "--hex"], b"00\nzz\n").fails_with("line 2");
+}
+
+#[test]
+fn many_keys_in_many_blocks_come_out_as_from_an_exact_set() {
+    let dir = Dir::new();
+    // Every key twice, the second time far from the first.
+    let text = lines(150_000).repeat(2);
+    let keys = dir.file("keys", &text);
+    assert_eq!(run(&["unique", "--fpr", "1e-9", &keys], b"").exits(0).text(), lines(150_000));
+    assert_eq!(run(&["unique", "--fpr", "1e-9"], text.as_bytes()).exits(0).text(), lines(150_000));
+    assert_eq!(run(&["unique", "--fpr", "1e-9", &keys, &keys], b"").exits(0).text(), lines(150_000));
+}
+
+#[test]
+fn the_state_is_made_kept_and_known_in_the_next_run() {
+    let dir = Dir::new();
+    let state = dir.arg("seen.bloom");
+    let args = ["unique", "--state", &state, "--expected-keys", "1000"];
+    assert_eq!(run(&args, b"a\nb\n").exits(0).text(), "a\nb\n");
+    let first = dir.read("seen.bloom");
+    assert_eq!(run(&args, b"b\nc\na\n").exits(0).text(), "c\n");
+    assert_ne!(dir.read("seen.bloom"), first);
+    let out = run(&["unique", "--state", &state], b"a\nb\nc\n").exits(1);
+    assert!(out.out.is_empty() && out.err.is_empty(), "{out:?}");
+    assert_eq!(dir.names(), ["seen.bloom"]);
+    assert_eq!(run(&["check", &state], b"a\nb\nc\nd\n").exits(0).text(), "a\nb\nc\n");
+    let out = run(&["unique", "--state", &state, "--expected-keys", "5k", "--fpr", "1e-9"], b"d\n").exits(0);
+    assert!(out.err.contains("made for 1000 keys, which --expected-keys does not change"), "{out:?}");
+    assert!(out.err.contains("which --fpr does not change"), "{out:?}");
+}
+
+#[test]
+fn a_state_needs_a_place_and_a_filter_that_takes_keys() {
+    let dir = Dir::new();
+    let state = dir.arg("s");
+    let keys = dir.file("keys", "a\nb\n");
+    run(&["unique", "--state", &keys, "--expected-keys", "5", &keys], b"").fails_with("is a key file");
+    run(&["unique", "--state", &keys], b"a\n").fails_with("is not a native filter");
+    run(&["unique", "--state", "-"], b"a\n").fails_with("--state: is a file");
+    run(&["unique", "--state", &dir.arg("no/s"), "--expected-keys", "5"], b"").fails_with("cannot save");
+    run(&["build", "-q", "-o", &state, "--removable"], b"x\n").exits(0);
+    run(&["unique", "--state", &state], b"a\n").fails_with("is a removing filter");
+    run(&["build", "-q", "-o", &state, "--except", &keys], b"x\n").exits(0);
+    run(&["unique", "--state", &state], b"a\n").fails_with("has exceptions");
+    for fpr in ["0", "1", "nan", "-1"] {
+        run(&["unique", "--fpr", fpr], b"a\n")
+            .fails_with(&format!("native: fpr {}", fpr.replace("nan", "NaN")));
+    }
+}
+
+#[test]
+fn a_keyed_state_needs_its_secret() {
+    let dir = Dir::new();
+    let (state, secret) = (dir.arg("s"), dir.file("secret", "000102030405060708090a0b0c0d0e0f"));
+    let args = ["unique", "--state", &state, "--expected-keys", "100", "--secret", &secret];
+    assert_eq!(run(&args, b"a\n").exits(0).text(), "a\n");
+    assert_eq!(run(&args, b"a\nb\n").exits(0).text(), "b\n");
+    run(&["unique", "--state", &state], b"a\n").fails_with("keyed");
+    run(&["check", &state], b"a\n").fails_with("keyed");
+    assert_eq!(run(&["check", &state, "--secret", &secret], b"a\nc\n").exits(0).text(), "a\n");
+}
+
+#[test]
+fn more_keys_than_planned_are_told_with_the_rate_they_lead_to() {
+    let out =
+        run(&["unique", "--expected-keys", "100", "--fpr", "1e-3", "-c"], lines(2000).as_bytes()).exits(0);
+    assert!(out.err.contains("more than the 100 new keys planned for"), "{out:?}");
+    assert!(out.err.contains("one new key in "), "{out:?}");
+    let enough = run(&["unique", "--expected-keys", "2000", "-c"], lines(2000).as_bytes()).exits(0);
+    assert!(enough.err.is_empty() && enough.text() == "2000\n", "{enough:?}");
+    let repeated = run(&["unique", "--expected-keys", "100"], lines(100).repeat(50).as_bytes()).exits(0);
+    assert!(repeated.err.is_empty(), "{repeated:?}");
+}
+
+#[test]
+fn keys_that_were_not_printed_are_not_remembered() {
+    let dir = Dir::new();
+    let state = dir.arg("s");
+    let args = ["unique", "--state", &state, "--expected-keys", "1M"];
+    run(&args, b"first\n").exits(0);
+    let before = dir.read("s");
+    // Nobody reads.
+    let text = lines(200_000);
+    let mut child = command(&args).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut stdin = child.stdin.take().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(move || std::io::Write::write_all(&mut stdin, text.as_bytes()));
+        assert_eq!(common::wait(&mut child), 0);
+    });
+    assert_eq!(dir.read("s"), before, "after a closed pipe");
+    #[cfg(target_os = "linux")]
+    {
+        let mut full = command(&args);
+        full.stdout(Stdio::from(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap()));
+        finish(full, b"second\n").fails_with("standard output: cannot write");
+        assert_eq!(dir.read("s"), before, "after a full disk");
+    }
+    run(&[&args[..], &["--hex"]].concat(), b"00\nzz\n").fails_with("line 2");
+    assert_eq!(dir.read("s"), before, "after a wrong key");
+    #[cfg(unix)]
+    {
+        let mut limited = std::process::Command::new("sh");
+        limited.args(["-c", "ulimit -f 8; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_fullbloom")]).args(args);
+        limited.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        finish(limited, b"second\n").fails_with("s: cannot save: File too large");
+        assert_eq!((dir.read("s"), dir.names()), (before.clone(), vec!["s".to_owned()]), "after a full disk");
+    }
+    assert_eq!(run(&args, b"first\nsecond\n").exits(0).text(), "second\n");
+}
+
+#[test]
+fn a_state_without_a_size_grows_and_keeps_its_rate() {
+    let dir = Dir::new();
+    let state = dir.arg("seen.bloom");
+    let first = dir.file("first", lines(1000));
+    // Counted, so that it begins small; then as many as come.
+    run(&["unique", "-c", "--state", &state, &first], b"").exits(0);
+    let small = dir.read("seen.bloom").len();
+    let text = lines(30_000);
+    let out = run(&["unique", "-c", "--state", &state], text.as_bytes()).exits(0);
+    assert_eq!((out.text(), out.err.as_str()), ("29000\n", ""));
+    assert!(dir.read("seen.bloom").len() > 10 * small);
+    assert_eq!(run(&["unique", "-c", "--state", &state], text.as_bytes()).exits(1).text(), "0\n");
+    let told = run(&["inspect", "--json", &state], b"").exits(0).json();
+    let filter = &told["filters"][0];
+    assert_eq!((filter["form"].as_str(), filter["new_keys"].as_u64()), (Some("growing"), Some(30_000)));
+    assert_eq!(filter["links"].as_array().unwrap().len(), 5, "1, 2, 4, 8 and 16 thousand");
+    assert!(filter["expected_fpr"].as_f64().unwrap() < 1e-6);
+    assert_eq!(run(&["check", "-c", &state], text.as_bytes()).exits(0).text(), "30000\n");
+    let out = run(&["unique", "--state", &state, "--expected-keys", "5", "--fpr", "1e-9"], b"x\n").exits(0);
+    assert!(out.err.contains("a state that grows") && out.err.contains("--fpr does not change"), "{out:?}");
+}
+
+#[test]
+fn keys_are_forgotten_after_a_time_and_not_before() {
+    let dir = Dir::new();
+    let state = dir.arg("turning.bloom");
+    let args = ["unique", "--rotate", "2s", "--generations", "2", "--state", &state];
+    assert_eq!(run(&args, b"a\nb\na\n").exits(0).text(), "a\nb\n");
+    let begun = std::time::Instant::now();
+    assert_eq!(run(&args[..1], b"a\n").exits(0).text(), "a\n", "without a state nothing is known");
+    // The state knows how it forgets.
+    let out = run(&["unique", "--state", &state], b"a\nc\n").exits(0);
+    if begun.elapsed().as_millis() < 1_900 {
+        assert_eq!((out.text(), out.err.as_str()), ("c\n", ""));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(3_200));
+    assert_eq!(run(&["check", &state], b"a\nb\n").exits(1).text(), "", "forgotten");
+    assert_eq!(run(&args, b"a\nb\n").exits(0).text(), "a\nb\n");
+    let told = run(&["inspect", "--json", &state], b"").exits(0).json();
+    let filter = &told["filters"][0];
+    assert_eq!((filter["form"].as_str(), filter["remember_ms"].as_u64()), (Some("rotating"), Some(2_000)));
+    assert!(filter["generations"][0]["opened"].as_str().unwrap().ends_with(" UTC"));
+    let text = run(&["inspect", &state], b"").exits(0);
+    assert!(text.text().contains("rotating: keys are remembered for 2 s since they were new"), "{text:?}");
+    let out = run(&["unique", "--rotate", "3s", "--state", &state], b"x\n").exits(0);
+    assert!(out.err.contains("made for another rotation"), "{out:?}");
+}
+
+#[test]
+fn keys_are_forgotten_after_a_number_of_others() {
+    let dir = Dir::new();
+    let state = dir.arg("last.bloom");
+    let args = ["unique", "-c", "--rotate-keys", "1000", "--generations", "10", "--state", &state];
+    assert_eq!(run(&args, lines(5_000).as_bytes()).exits(0).text(), "5000\n");
+    let last: String = (4_000..5_000).map(|i| format!("key{i}\n")).collect();
+    assert_eq!(run(&args, last.as_bytes()).exits(1).text(), "0\n", "the last thousand are known");
+    let before: String = (3_000..3_900).map(|i| format!("key{i}\n")).collect();
+    assert_eq!(run(&["check", "-c", &state], before.as_bytes()).exits(1).text(), "0\n", "forgotten");
+    let told = run(&["inspect", "--json", &state], b"").exits(0).json();
+    assert_eq!(told["filters"][0]["remember_keys"], 1_000);
+    // Refreshed keys stay.
+    let mut stream = String::new();
+    (0..30).for_each(|i| stream += &format!("constant\na{i}\nb{i}\nc{i}\n"));
+    let count = |refresh: &[&str]| {
+        let args = [&["unique", "--rotate-keys", "10"], refresh].concat();
+        run(&args, stream.as_bytes()).exits(0).text().lines().filter(|line| *line == "constant").count()
+    };
+    assert_eq!(count(&["--refresh"]), 1);
+    assert!((2..=10).contains(&count(&[])), "{}", count(&[]));
+}
+
+#[test]
+fn what_makes_no_rotation_is_refused() {
+    let dir = Dir::new();
+    let state = dir.arg("s");
+    for (args, why) in [
+        (&["--rotate", "0s"][..], "time to remember 0"),
+        (&["--rotate-keys", "0"], "keys to remember 0"),
+        (&["--rotate", "5"], "a time is written 7d"),
+        (&["--rotate", "5d", "--generations", "0"], "generations 0"),
+        (&["--rotate", "5d", "--generations", "1001"], "generations 1001"),
+        (&["--generations", "5"], "give --rotate"),
+        (&["--refresh"], "give --rotate"),
+        (&["--rotate", "5d", "--rotate-keys", "5"], "cannot be used with"),
+        (&["--save-every", "1m"], "--state"),
+    ] {
+        let out = run(&[&["unique"], args].concat(), b"a\n").exits(2);
+        assert!(out.err.contains(why), "{args:?}: {out:?}");
+    }
+    run(&["unique", "--state", &state, "--expected-keys", "10"], b"a\n").exits(0);
+    run(&["unique", "--state", &state, "--rotate", "1d"], b"a\n").fails_with("forgets nothing");
+}
+
+/// A stream that does not end: what was printed is in the state before the end.
+#[test]
+fn the_state_is_saved_while_keys_come() {
+    use std::io::{Read, Write};
+    let dir = Dir::new();
+    let state = dir.arg("s");
+    let args = ["unique", "--state", &state, "--expected-keys", "1000", "--save-every", "1ms"];
+    let mut child = command(&args).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let begun = std::time::Instant::now();
+    // Blocks are read as they come; one of them is saved.
+    while !dir.path("s").exists() && begun.elapsed().as_secs() < 20 {
+        stdin.write_all(b"early\n").unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(dir.path("s").exists(), "nothing was saved");
+    let mut printed = [0; 6];
+    child.stdout.as_mut().unwrap().read_exact(&mut printed).unwrap();
+    assert_eq!(&printed, b"early\n", "printed before it was saved");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(run(&["check", &state], b"early\nlate\n").exits(0).text(), "early\n");
+}

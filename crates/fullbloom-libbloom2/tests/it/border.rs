@@ -1,0 +1,207 @@
+//! What a C program can hand over by mistake: every call returns its error code, and none crashes.
+#![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
+
+use crate::library::{self, LIBRARY, Struct};
+use fullbloom_testkit::vectors;
+use std::ffi::c_void;
+use std::fs;
+use std::ptr::{null, null_mut};
+
+const KEY: *const c_void = c"key".as_ptr().cast();
+
+#[test]
+fn null_instead_of_a_struct_gives_error_codes() {
+    let l = &LIBRARY;
+    let mut bloom = Struct::made(1000, 0.1);
+    unsafe {
+        assert_eq!(((l.init)(null_mut(), 1000, 0.1), (l.init2)(null_mut(), 1000, 0.1)), (1, 1));
+        assert_eq!(((l.check)(null_mut(), KEY, 3), (l.add)(null_mut(), KEY, 3)), (-1, -1));
+        assert_eq!((l.reset)(null_mut()), 1);
+        assert_eq!(((l.merge)(null_mut(), &mut bloom), (l.merge)(&mut bloom, null_mut())), (-1, -1));
+        assert_eq!((l.save)(null_mut(), c"/dev/null".as_ptr()), 1);
+        assert_eq!((l.load)(null_mut(), c"/dev/null".as_ptr()), 2);
+        (l.print)(null_mut());
+        (l.free)(null_mut());
+    }
+    bloom.free();
+}
+
+#[test]
+fn null_instead_of_a_key_gives_error_codes_and_sets_nothing() {
+    let mut bloom = Struct::made(1000, 0.1);
+    unsafe {
+        assert_eq!(((LIBRARY.check)(&mut bloom, null(), 3), (LIBRARY.add)(&mut bloom, null(), 3)), (-1, -1));
+        assert_eq!((LIBRARY.murmurhash2)(null(), 3, 1), 0);
+    }
+    assert!(bloom.bits_bytes().iter().all(|&byte| byte == 0));
+    bloom.free();
+}
+
+#[test]
+fn structs_that_are_no_filter_give_error_codes() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut refused = Struct::filled(0xaa);
+    assert_eq!(refused.init2(999, 0.1), 1);
+    let mut no_memory = Struct::filled(0xaa);
+    assert_eq!(no_memory.init2(1000, f64::NAN), 1);
+    let mut freed = Struct::made(1000, 0.1);
+    freed.free();
+    let mut good = Struct::made(1000, 0.1);
+    for (i, bloom) in [Struct::filled(0), refused, no_memory, freed].iter_mut().enumerate() {
+        assert_eq!((bloom.check(b"key"), bloom.add(b"key"), bloom.reset()), (-1, -1, 1));
+        assert_eq!((bloom.merge(&mut good), good.merge(bloom)), (-1, -1));
+        // Structs of zeros are saved, as there; the freed one has no bits any more, which the original would read.
+        let path = directory.path().join("file");
+        assert_eq!(bloom.save(&path), i32::from(i > 1), "{i}");
+        assert_eq!(path.exists(), i <= 1);
+        let _ = fs::remove_file(path);
+        bloom.free();
+        bloom.free();
+        assert_eq!(bloom.ready(), 0);
+    }
+    good.free();
+}
+
+#[test]
+fn numbers_that_reach_outside_the_bits_give_error_codes() {
+    let (bits, bytes) = (8, 16);
+    for (at, value) in [(bits, 0), (bits, 4793), (bits, u64::MAX), (bytes, 0), (bytes, 1)] {
+        let mut bloom = Struct::made(1000, 0.1);
+        bloom.0[at..at + 8].copy_from_slice(&u64::to_le_bytes(value));
+        assert_eq!((bloom.check(b"key"), bloom.add(b"key")), (-1, -1), "{value} at {at}");
+        bloom.free();
+    }
+}
+
+#[test]
+fn a_file_with_any_byte_of_its_front_changed_loads_or_not_and_never_reaches_outside() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let file = vectors::bytes("libbloom/v2_a.bloom");
+    for at in 0..75 {
+        for byte in [0, 1, 0x7f, 0x80, 0xff, file[at] ^ 1] {
+            let mut changed = file.clone();
+            changed[at] = byte;
+            fs::write(&path, &changed).unwrap();
+            let mut bloom = Struct::filled(0xaa);
+            let code = bloom.load(&path);
+            assert!((0..=11).contains(&code), "{code}");
+            if code == 0 && bloom.ready() != 0 {
+                assert!(bloom.bits().div_ceil(8) <= bloom.bytes());
+                assert!((0..=1).contains(&bloom.check(b"key")) && (0..=1).contains(&bloom.add(b"key")));
+            } else {
+                assert_eq!((bloom.check(b"key"), bloom.add(b"key")), (-1, -1));
+            }
+            bloom.free();
+        }
+    }
+}
+
+#[test]
+fn every_prefix_of_a_file_gives_the_code_of_the_field_it_ends_in() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("file");
+    let file = vectors::bytes("libbloom/v2_a.bloom");
+    for len in 0..=file.len() {
+        fs::write(&path, &file[..len]).unwrap();
+        let mut bloom = Struct::filled(0xaa);
+        let expected = match len {
+            0..9 => 4,
+            9..11 => 6,
+            11..75 => 8,
+            _ if len < file.len() => 11,
+            _ => 0,
+        };
+        assert_eq!(bloom.load(&path), expected, "{len}");
+        bloom.free();
+    }
+}
+
+#[test]
+fn what_is_no_regular_file_loads_as_far_as_it_goes() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bloom = Struct::filled(0xaa);
+    assert_eq!(bloom.load("/dev/null".as_ref()), 4);
+    assert_eq!(bloom.load("/dev/zero".as_ref()), 5);
+    // A pipe whose writer promises 2^46 bytes and sends a few: memory is taken as bytes come.
+    let pipe = directory.path().join("pipe");
+    assert_eq!(unsafe { libc::mkfifo(library::c_path(&pipe).as_ptr(), 0o600) }, 0);
+    let mut file = vectors::bytes("libbloom/v2_a.bloom");
+    file[27..35].copy_from_slice(&(1u64 << 46).to_le_bytes());
+    std::thread::scope(|scope| {
+        scope.spawn(|| fs::write(&pipe, &file).unwrap());
+        assert_eq!(bloom.load(&pipe), 11);
+    });
+    // And one that keeps its promise.
+    std::thread::scope(|scope| {
+        scope.spawn(|| fs::write(&pipe, vectors::bytes("libbloom/v2_a.bloom")).unwrap());
+        assert_eq!(bloom.load(&pipe), 0);
+    });
+    bloom.free();
+}
+
+#[test]
+fn a_save_that_fails_leaves_the_old_file_or_none() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut bloom = Struct::made(1000, 0.1);
+    assert_eq!(bloom.save(directory.path()), 1);
+    assert_eq!(bloom.save("/dev/full".as_ref()), 1);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    bloom.free();
+}
+
+#[test]
+fn adds_of_several_threads_lose_no_bit() {
+    struct Shared(*mut Struct);
+    unsafe impl Sync for Shared {}
+    for round in 0..50u32 {
+        let mut bloom = Struct::made(1000, 0.1);
+        let shared = Shared(&raw mut bloom);
+        let keys = |thread: u32| (0..2000u32).map(move |i| [round, thread, i].map(u32::to_le_bytes).concat());
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let shared = &shared;
+                scope.spawn(move || {
+                    for key in keys(thread) {
+                        let added = unsafe { (LIBRARY.add)(shared.0, key.as_ptr().cast(), 12) };
+                        assert!(added == 0 || added == 1);
+                    }
+                });
+            }
+        });
+        let mut alone = Struct::made(1000, 0.1);
+        for key in (0..4).flat_map(keys) {
+            assert_eq!(bloom.check(&key), 1);
+            alone.add(&key);
+        }
+        assert_eq!(bloom.bits_bytes(), alone.bits_bytes());
+        bloom.free();
+        alone.free();
+    }
+}
+
+#[test]
+fn no_byte_after_the_bits_or_the_key_is_read_or_written() {
+    use crate::library::dynamic::Cliff;
+    let (mut bits, mut text) = (Cliff::new(4096), Cliff::new(4096));
+    for entries in 1000..1016 {
+        let mut bloom = Struct::made(entries, 0.1);
+        let own = bloom.bf();
+        let at = bits.put(bloom.bits_bytes());
+        bloom.0[56..64].copy_from_slice(&(at as u64).to_le_bytes());
+        for hashes in [1i32, 7, 8, 9, 40] {
+            bloom.0[24] = hashes as u8;
+            for len in 0..70 {
+                let key: Vec<u8> =
+                    (0..len).map(|i| (i * 7 + entries as usize + hashes as usize) as u8).collect();
+                let key = text.put(&key).cast_const().cast();
+                unsafe {
+                    assert!((0..=1).contains(&(LIBRARY.add)(&mut bloom, key, len as i32)));
+                    assert_eq!((LIBRARY.check)(&mut bloom, key, len as i32), 1);
+                }
+            }
+        }
+        bloom.0[56..64].copy_from_slice(&(own as u64).to_le_bytes());
+        bloom.free();
+    }
+}

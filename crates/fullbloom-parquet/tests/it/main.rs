@@ -1,0 +1,3 @@
+//! The crate's tests on whole files.
+
+mod files;

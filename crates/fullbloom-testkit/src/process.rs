@@ -1,0 +1,16 @@
+//! Tests that need a process of their own: they change the environment, or depend on what is chosen once in a process.
+
+use std::process::{Command, Output};
+
+/// Runs one ignored test of this test program in a new process, and returns what it printed. The test has passed.
+///
+/// `test` is the test's name with its modules; `prepare` may set the environment.
+pub fn alone(test: &str, prepare: impl FnOnce(&mut Command)) -> Output {
+    let mut child = Command::new(std::env::current_exe().expect("the path of this program"));
+    child.args(["--exact", test, "--ignored", "--nocapture"]);
+    prepare(&mut child);
+    let output = child.output().expect("this program runs again");
+    let passed = String::from_utf8_lossy(&output.stdout).contains("test result: ok. 1 passed;");
+    assert!(output.status.success() && passed, "{test}: {output:?}");
+    output
+}

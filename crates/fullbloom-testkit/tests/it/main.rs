@@ -1,0 +1,4 @@
+//! Tests of the test helpers and of the golden files' list.
+
+mod oracle;
+mod provenance;

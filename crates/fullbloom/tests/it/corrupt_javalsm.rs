@@ -1,0 +1,73 @@
+//! java-lsm-tree's raw bits with numbers given from elsewhere: nothing in the bytes can be checked, so what is
+//! refused is what cannot be a `BitSet` of that size, and the rest is answered from the bits that are there.
+
+use fullbloom::{DecodeError, Filter, Format, JavaLsm, View};
+use fullbloom_testkit::alloc::peak_of;
+use fullbloom_testkit::damage::{byte_changes, prefixes};
+use fullbloom_testkit::naive::{Family, Naive};
+
+const KEYS: [&[u8]; 4] = [b"", b"a", b"key1", "grün 😀".as_bytes()];
+
+fn small() -> Vec<u8> {
+    let mut filter = Filter::<JavaLsm>::with_fpr(10, 0.01).unwrap();
+    assert_eq!((filter.geometry().bit_len, filter.geometry().probes), (95, 6));
+    filter.extend(KEYS);
+    filter.encode()
+}
+
+fn judge(bytes: &[u8], bits: u64, probes: u32) {
+    let (view, peak) = peak_of(|| JavaLsm::view_exact(bytes, bits, probes));
+    assert!(peak <= 65_536, "{peak}");
+    let fits = bytes.len() as u64 <= bits.div_ceil(8);
+    let sound = fits && bits < 1 << 31 && (bits > 0 || probes == 0);
+    assert_eq!(view.is_ok(), sound, "{} bytes as {bits} bits", bytes.len());
+    let Ok(view) = view else { return };
+    let oracle = Naive::from_array(Family::JavaLsm, bits as usize, probes, bytes);
+    let copy = view.to_owned().unwrap();
+    for key in KEYS {
+        assert_eq!(view.may_contain(key), oracle.may_contain(key), "{bytes:x?}");
+        assert_eq!(copy.may_contain(key), oracle.may_contain(key), "{bytes:x?}");
+    }
+}
+
+#[test]
+fn every_cut_and_change_is_answered_from_the_bits_that_are_there() {
+    let bytes = small();
+    judge(&bytes, 95, 6);
+    prefixes(&bytes).for_each(|cut| judge(cut, 95, 6)); // missing bytes are zero: BitSet drops them itself
+    for (_, changed) in byte_changes(&bytes, 0..bytes.len()) {
+        judge(&changed, 95, 6);
+    }
+    // In the original's manner any bytes are 9585 bits, those past them unseen.
+    for restored in [&bytes[..], &[0xff; 2000], &[]] {
+        let oracle = Naive::from_array(Family::JavaLsm, 9585, 6, restored);
+        let view = JavaLsm::as_restored_by_original(restored);
+        assert!(KEYS.iter().all(|key| view.may_contain(key) == oracle.may_contain(key)));
+    }
+}
+
+#[test]
+fn numbers_that_cannot_be_are_refused() {
+    let bytes = small();
+    for bits in [0, 1, 8, 88, 89, 95, 96, 97, 1000] {
+        for probes in [0, 1, 6, 30] {
+            judge(&bytes, bits, probes);
+        }
+    }
+    for bits in [1 << 31, 1 << 32, u64::MAX] {
+        assert!(matches!(JavaLsm::view_exact(&bytes, bits, 6), Err(DecodeError::Geometry(_))), "{bits}");
+    }
+    assert!(matches!(View::<JavaLsm>::view(&bytes), Err(DecodeError::Unknown { .. })));
+    let longer = [&bytes[..], &[0; 3]].concat();
+    let error = JavaLsm::view_exact(&longer, 95, 6).map(drop).unwrap_err();
+    assert_eq!(error, DecodeError::Trailing { at: 12, extra: longer.len() as u64 - 12 });
+}
+
+/// Two numbers that come from elsewhere may ask for 256 MiB; a view takes none of it.
+#[test]
+fn a_view_of_few_bytes_as_many_bits_takes_no_memory() {
+    let bytes = small();
+    let (view, peak) = peak_of(|| JavaLsm::view_exact(&bytes, i32::MAX as u64, 6).unwrap());
+    assert_eq!(peak, 0);
+    assert!(!view.may_contain(b"absent"));
+}

@@ -1,0 +1,88 @@
+//! `leveldb` and `rocksdb-block` bytes from outside: strict decode refuses what is not a filter, the compatible
+//! reader answers as the engine does, and neither panics or takes more memory than the bytes explain.
+
+use fullbloom::dialect::leveldb::{Compatible, Policy, Signed, Tail, Unsigned};
+use fullbloom::{DecodeError, Filter, View};
+use fullbloom_testkit::alloc::peak_of;
+use fullbloom_testkit::damage::{byte_changes, prefixes};
+
+const KEYS: [&[u8]; 4] = [b"", b"a", b"key-7", b"\xff\xfe\xfd"];
+
+fn small<T: Tail>() -> Vec<u8> {
+    let mut filter = Filter::<Policy<T>>::with_bits_per_key(20, 10.0).unwrap();
+    filter.extend(KEYS);
+    filter.encode()
+}
+
+/// Decodes in every way and compares verdict and answers with the rules, written once more from the format's page:
+/// under two bytes nothing matches, a last byte of 0 or over 30 matches all.
+fn judge<T: Tail>(bytes: &[u8]) {
+    let (decoded, peak) = peak_of(|| Filter::<Policy<T>>::decode(bytes));
+    assert!(peak <= 2 * bytes.len() as u64 + 65_536, "{peak} bytes for {}", bytes.len());
+    let view = View::<Policy<T>>::view(bytes);
+    let probes = bytes.last().copied();
+    let sound = bytes.len() >= 2 && matches!(probes, Some(1..=30));
+    assert_eq!(decoded.is_ok(), sound, "{bytes:x?}");
+    assert_eq!(view.is_ok(), sound, "{bytes:x?}");
+    let engine = Compatible::<T>::read(bytes);
+    for key in KEYS {
+        let engine_says = engine.may_contain(key);
+        match (&decoded, &view) {
+            (Ok(filter), Ok(view)) => {
+                assert_eq!(filter.may_contain(key), engine_says);
+                assert_eq!(view.may_contain(key), engine_says);
+            }
+            _ => assert_eq!(engine_says, bytes.len() >= 2, "{bytes:x?}"),
+        }
+    }
+}
+
+fn every_damage<T: Tail>() {
+    let file = small::<T>();
+    judge::<T>(&file);
+    prefixes(&file).for_each(judge::<T>);
+    for (_, changed) in byte_changes(&file, file.len() - 1..file.len()) {
+        judge::<T>(&changed);
+    }
+}
+
+#[test]
+fn every_cut_and_every_changed_byte_is_refused_or_answered_as_the_engine_does() {
+    every_damage::<Unsigned>();
+    every_damage::<Signed>();
+}
+
+/// 256 marker bytes over empty and full arrays of several lengths.
+#[test]
+fn every_probe_count_over_both_fills_has_the_engines_answer() {
+    for probes in 0..=255u8 {
+        for (fill, len) in [(0x00, 1usize), (0xff, 1), (0x00, 8), (0xff, 8), (0x00, 127), (0xff, 127)] {
+            let mut bytes = vec![fill; len];
+            bytes.push(probes);
+            judge::<Unsigned>(&bytes);
+            judge::<Signed>(&bytes);
+            let reserved = probes == 0 || probes > 30;
+            assert_eq!(Compatible::<Unsigned>::read(&bytes).may_contain(b"k"), reserved || fill == 0xff);
+        }
+    }
+}
+
+#[test]
+fn errors_name_the_field_and_where_it_is() {
+    let decode = |bytes: &[u8]| Filter::<Policy<Unsigned>>::decode(bytes).map(drop).unwrap_err();
+    assert_eq!(decode(b""), DecodeError::Truncated { field: "probes", at: 0, need: 1, have: 0 });
+    assert_eq!(decode(b"\x06"), DecodeError::Truncated { field: "bits", at: 0, need: 1, have: 0 });
+    let error = decode(&[0, 0, 0, 31]);
+    assert!(matches!(error, DecodeError::Value { field: "probes", at: 3, got: 31, .. }), "{error:?}");
+}
+
+/// 2^29 bytes are 2^32 bits, one more than 32-bit positions can tell apart. Zero pages cost nothing.
+#[test]
+fn an_array_beyond_32_bit_positions_is_refused() {
+    let mut bytes = vec![0u8; (1 << 29) + 1];
+    *bytes.last_mut().unwrap() = 6;
+    assert!(matches!(View::<Policy<Unsigned>>::view(&bytes), Err(DecodeError::Value { field: "bits", .. })));
+    let view = View::<Policy<Unsigned>>::view(&bytes[1..]).unwrap();
+    assert_eq!(view.geometry().bit_len, (1 << 32) - 8);
+    assert!(!view.may_contain(b"k"));
+}

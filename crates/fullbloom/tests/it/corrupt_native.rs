@@ -1,0 +1,356 @@
+//! Damaged and hostile `.bloom` files: every flipped bit is seen, nothing panics, nothing is allocated that the bytes
+//! do not explain.
+
+use fullbloom::DecodeError;
+use fullbloom::any::AnyFilter;
+use fullbloom::native::{GuardedFilter, Hashing, NativeFilter, Plan, Secret, StoredFilter, verify};
+use fullbloom::sizing::{Request, Target};
+use fullbloom_testkit::alloc::peak_of;
+use fullbloom_testkit::damage::{byte_changes, patched, prefixes};
+use fullbloom_testkit::keys::SplitMix;
+use fullbloom_testkit::vectors;
+use std::time::{Duration, UNIX_EPOCH};
+
+const GOLDEN: [&str; 13] = [
+    "native/one-line.bloom",
+    "native/two-lines.bloom",
+    "native/four-lines.bloom",
+    "native/keyed.bloom",
+    "native/keyed-with-secret.bloom",
+    "native/exceptions-list.bloom",
+    "native/exceptions-chain.bloom",
+    "native/growing.bloom",
+    "native/growing-keyed.bloom",
+    "native/removing.bloom",
+    "native/removing-two-lines.bloom",
+    "native/rotating-time.bloom",
+    "native/rotating-keys.bloom",
+];
+
+/// Reads the bytes in every way; the strict verdict.
+fn read(bytes: &[u8]) -> Result<(), DecodeError> {
+    let (decoded, peak) = peak_of(|| StoredFilter::decode(bytes));
+    assert!(peak <= 2 * bytes.len() as u64 + 65_536, "{peak} bytes for {}", bytes.len());
+    if let Ok(stored) = StoredFilter::view(bytes) {
+        let mut again = Vec::new();
+        stored.write_to(&mut again).unwrap();
+        assert!(again.len() <= 2 * bytes.len() + 4096);
+        if let StoredFilter::Plain(plain) = &stored {
+            let _ = plain.filter().planned_fpr();
+        }
+        let view: Box<dyn AnyFilter> = stored.into();
+        assert_eq!(view.encoded_len(), again.len() as u64);
+        // Unchecked bits give some answer; the point is that they give one.
+        for key in [&b""[..], b"key-1", b"good-1", &[0xff; 100]] {
+            let one = view.may_contain(key);
+            let mut many = [!one];
+            view.may_contain_batch(&[key], &mut many);
+            assert_eq!(many, [one]);
+        }
+        let _ = (view.expected_fpr(), view.estimated_keys(), view.geometry(), view.fill());
+    }
+    assert_eq!(verify(bytes).is_ok(), decoded.is_ok());
+    takes_keys(decoded?);
+    Ok(())
+}
+
+/// Whatever was accepted takes keys, if it takes any, and has them then.
+fn takes_keys(stored: StoredFilter) {
+    match stored {
+        StoredFilter::Plain(_) => {}
+        StoredFilter::Growing(filter) if filter.is_locked() => {}
+        StoredFilter::Growing(mut filter) => {
+            // A rate so low that no further link can have its part of it is a rate all the same.
+            if filter.insert(b"new").is_ok() {
+                assert!(filter.may_contain(b"new"));
+            }
+        }
+        StoredFilter::Removing(filter) if filter.is_locked() => {}
+        StoredFilter::Removing(mut filter) => {
+            filter.insert(b"new");
+            assert!(filter.may_contain(b"new") && filter.remove(b"new"));
+        }
+        StoredFilter::Rotating(mut filter) => {
+            for now in [Duration::from_secs(1_000), Duration::from_secs(i64::MAX as u64 / 2)] {
+                let now = UNIX_EPOCH.checked_add(now).expect("a time the system knows");
+                if !filter.is_locked() && filter.insert(b"new", now).is_ok() {
+                    assert!(filter.may_contain(b"new"));
+                }
+            }
+        }
+        _ => panic!("a form without a test"),
+    }
+}
+
+/// Puts right checksums on changed bytes: front, and every chunk that the front's section table leads to.
+fn resealed(mut file: Vec<u8>) -> Vec<u8> {
+    let word = |file: &[u8], at: usize| -> usize {
+        file.get(at..at + 8).map_or(0, |b| u64::from_le_bytes(b.try_into().unwrap()) as usize)
+    };
+    let front = file.get(16..20).map_or(0, |b| u32::from_le_bytes(b.try_into().unwrap()) as usize);
+    if front < 64 || front > file.len() {
+        return file;
+    }
+    for entry in (64..front.saturating_sub(31)).step_by(32).take(8) {
+        let (kind, at, len) = (word(&file, entry) as u32, word(&file, entry + 8), word(&file, entry + 16));
+        if kind == 4 && len == 4 && at.checked_add(4).is_some_and(|end| end <= front) {
+            let sum = crc32c::crc32c(&file[front..]);
+            file[at..at + 4].copy_from_slice(&sum.to_le_bytes());
+        }
+    }
+    let sum = crc32c::crc32c(&file[12..front]);
+    file[8..12].copy_from_slice(&sum.to_le_bytes());
+    file
+}
+
+#[test]
+fn golden_files_are_sound_and_resealing_changes_nothing() {
+    for name in GOLDEN {
+        let file = vectors::bytes(name);
+        read(&file).unwrap();
+        assert_eq!(resealed(file.clone()), file, "{name}");
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_detected() {
+    let mut flips = 0;
+    for name in GOLDEN {
+        let file = vectors::bytes(name);
+        for (at, changed) in byte_changes(&file, 0..0) {
+            assert!(read(&changed).is_err(), "{name}: byte {at}");
+            flips += 1;
+        }
+    }
+    assert_eq!(flips, 8 * GOLDEN.iter().map(|name| vectors::bytes(name).len()).sum::<usize>());
+}
+
+#[test]
+fn every_flipped_bit_of_several_chunks_is_detected() {
+    // A file of three chunks; bits near the borders, and some of the rest.
+    let mut filter = NativeFilter::with_bits_per_key(10_000, 120.0).unwrap();
+    filter.insert_batch((0..1000).map(|i| format!("key-{i}")).collect::<Vec<_>>().as_slice());
+    let mut file = filter.encode();
+    assert!(file.len() > 2 * 65_536 + 1000);
+    verify(&file).unwrap();
+    let front = u32::from_le_bytes(file[16..20].try_into().unwrap()) as usize;
+    let borders = [front, front + 65_535, front + 65_536, front + 131_071, front + 131_072, file.len() - 1];
+    for at in borders.into_iter().chain((0..file.len()).step_by(997)) {
+        for bit in 0..8 {
+            file[at] ^= 1 << bit;
+            assert!(verify(&file).is_err(), "byte {at}");
+            file[at] ^= 1 << bit;
+        }
+    }
+    verify(&file).unwrap();
+}
+
+#[test]
+fn every_cut_is_refused() {
+    for name in GOLDEN {
+        let file = vectors::bytes(name);
+        for prefix in prefixes(&file) {
+            assert!(read(prefix).is_err(), "{name}: {} bytes", prefix.len());
+        }
+        for extra in [1, 64, 5000] {
+            let mut longer = file.clone();
+            longer.resize(file.len() + extra, 0);
+            assert_eq!(
+                read(&longer),
+                Err(DecodeError::Trailing { at: file.len() as u64, extra: extra as u64 })
+            );
+        }
+    }
+}
+
+#[test]
+fn changed_fields_behind_right_checksums_never_panic() {
+    for name in GOLDEN {
+        let file = vectors::bytes(name);
+        let front = u32::from_le_bytes(file[16..20].try_into().unwrap()) as usize;
+        for at in 8..front {
+            for byte in [0, 1, 2, 7, 8, 9, 63, 64, 65, 127, 128, 255] {
+                let _ = read(&resealed(patched(&file, at, &[byte])));
+            }
+        }
+        let edges = [
+            0,
+            1,
+            63,
+            64,
+            65,
+            file.len() as u64,
+            file.len() as u64 - 1,
+            1 << 32,
+            1 << 56,
+            1 << 58,
+            u64::MAX,
+            u64::MAX - 63,
+        ];
+        for at in (16..front - 8).step_by(4) {
+            for edge in edges {
+                let _ = read(&resealed(patched(&file, at, &edge.to_le_bytes())));
+            }
+        }
+    }
+}
+
+#[test]
+fn noise_behind_a_right_magic_and_checksum_never_panics() {
+    let mut random = SplitMix::new(9);
+    for round in 0..30_000 {
+        let file = vectors::bytes(GOLDEN[5 + round % 8]);
+        let mut changed = file.clone();
+        for _ in 0..1 + random.below(6) {
+            let at = 12 + random.below(file.len() as u64 - 12) as usize;
+            changed[at] = random.next_u64() as u8;
+        }
+        let _ = read(&resealed(changed));
+    }
+}
+
+/// The field a refusal names.
+fn refused_field(changed: Vec<u8>) -> &'static str {
+    match read(&resealed(changed)).unwrap_err() {
+        DecodeError::Newer { field, .. }
+        | DecodeError::Value { field, .. }
+        | DecodeError::Mismatch { field, .. } => field,
+        DecodeError::Truncated { field, .. } => field,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn what_a_reader_does_not_know_is_named() {
+    let file = vectors::bytes("native/one-line.bloom");
+    let section = u64::from_le_bytes(file[72..80].try_into().unwrap()) as usize;
+    assert_eq!(refused_field(patched(&file, 12, &[2])), "version");
+    assert_eq!(refused_field(patched(&file, 32, &[0, 0, 0, 1])), "required features");
+    assert_eq!(refused_field(patched(&file, section, &[2])), "layout");
+    assert_eq!(refused_field(patched(&file, section + 1, &[3])), "hash");
+    assert_eq!(refused_field(patched(&file, section + 2, &[3])), "layout's numbers");
+    assert_eq!(refused_field(patched(&file, section + 4, &[9])), "layout's numbers");
+    assert_eq!(refused_field(patched(&file, section + 5, &[2])), "flags");
+    assert_eq!(refused_field(patched(&file, section + 8, &[0])), "blocks");
+    assert_eq!(refused_field(patched(&file, section + 8, &[3])), "bits' length");
+    // An unknown kind: refused when required, passed over when not. The checksums' entry stands in for it.
+    let unknown = patched(&file, 64 + 32, &[200]);
+    assert_eq!(refused_field(unknown.clone()), "section kind");
+    assert_eq!(refused_field(patched(&unknown, 64 + 36, &[0])), "checksums");
+}
+
+/// Where the section of this kind is told of, and where it is.
+fn section(file: &[u8], kind: u8) -> (usize, usize) {
+    let entry = (64..).step_by(32).find(|&at| file[at] == kind).unwrap();
+    (entry, u64::from_le_bytes(file[entry + 8..entry + 16].try_into().unwrap()) as usize)
+}
+
+/// What an older reader does: it knows the kinds up to 7, and takes a form's section for one that it must know and does not.
+#[test]
+fn a_reader_that_does_not_know_a_form_names_its_section() {
+    for (name, kind) in [("growing", 8), ("rotating-time", 8), ("removing", 10)] {
+        let file = vectors::bytes(&format!("native/{name}.bloom"));
+        let (entry, _) = section(&file, kind);
+        assert_eq!(file[entry + 4], 1, "marked as required");
+        for unknown in [11, 200] {
+            let refused = read(&resealed(patched(&file, entry, &[unknown]))).unwrap_err();
+            let expected =
+                DecodeError::Newer { field: "section kind", at: entry as u64, got: unknown.into() };
+            assert_eq!(refused, expected);
+            let told = refused.to_string();
+            assert!(told.contains("is not known to this version, which is too old for the file"), "{told}");
+        }
+        // A reader of plain filters says what it found.
+        let told = GuardedFilter::view(&file).unwrap_err().to_string();
+        assert!(told.contains(name.split('-').next().unwrap()) && told.contains("plain"), "{told}");
+        assert!(matches!(NativeFilter::decode(&file), Err(DecodeError::Form { wanted: "plain", .. })));
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_form_is_named() {
+    let growing = vectors::bytes("native/growing.bloom");
+    let (entry, at) = section(&growing, 8);
+    let (filters, first) = section(&growing, 1);
+    assert_eq!(refused_field(patched(&growing, at + 8, &[0; 8])), "first keys");
+    assert_eq!(refused_field(patched(&growing, at + 8, &[0xff; 8])), "first keys");
+    for wrong in [0u64, 513, 1 << 40, u64::MAX] {
+        let changed = patched(&growing, first + 24, &wrong.to_le_bytes());
+        assert_eq!(refused_field(changed), "expected keys of a link");
+    }
+    assert_eq!(refused_field(patched(&growing, first + 32, &[11])), "keys of a link");
+    assert!(read(&resealed(patched(&growing, at, &f64::NAN.to_le_bytes()))).is_err());
+    assert!(read(&resealed(patched(&growing, at, &1.0f64.to_le_bytes()))).is_err());
+    assert_eq!(refused_field(patched(&growing, filters + 16, &[255, 0])), "filter's length");
+    assert_eq!(refused_field(patched(&growing, filters + 16, &[0, 0])), "filter's length");
+    assert_eq!(refused_field(patched(&growing, first + 64 + 16, &[1])), "hash of a link");
+    assert_eq!(refused_field(patched(&growing, first + 64 + 8, &[9])), "bits' length");
+    assert_eq!(refused_field(patched(&growing, entry, &[9])), "bits' length", "rotating without links");
+    // Counters and links exclude each other.
+    let removing = vectors::bytes("native/removing.bloom");
+    let (label, _) = section(&removing, 3);
+    assert_eq!(refused_field(patched(&removing, label, &[8])), "section kind");
+    assert_eq!(refused_field(patched(&removing, label, &[6])), "section kind");
+    let (entry, counters) = section(&removing, 10);
+    let len = u64::from_le_bytes(removing[entry + 16..entry + 24].try_into().unwrap());
+    assert_eq!(refused_field(patched(&removing, entry + 16, &(len - 64).to_le_bytes())), "counters' length");
+    // A counter of a bit that is not set.
+    let (_, bits) = section(&removing, 2);
+    let clear = (0..64).find(|byte| removing[bits + byte] & 1 == 0).unwrap();
+    let lying = patched(&removing, counters + clear, &[removing[counters + clear] | 1]);
+    assert_eq!(refused_field(lying), "counters");
+
+    let rotating = vectors::bytes("native/rotating-time.bloom");
+    let (_, at) = section(&rotating, 9);
+    assert_eq!(refused_field(patched(&rotating, at + 12, &[4])), "rotation flags");
+    assert_eq!(refused_field(patched(&rotating, at + 24, &[0])), "stored generations");
+    assert_eq!(refused_field(patched(&rotating, at + 24, &[4])), "stored generations");
+    assert_eq!(refused_field(patched(&rotating, at + 16, &[0; 8])), "beginning of a generation");
+    assert_eq!(refused_field(patched(&rotating, at + 32, &[0xff; 8])), "beginning of a generation");
+    assert_eq!(refused_field(patched(&rotating, at + 40, &[0])), "links of a generation");
+    assert_eq!(refused_field(patched(&rotating, at + 40, &[9])), "links of a generation");
+    for generations in [0u32, 1001, u32::MAX] {
+        let changed = patched(&rotating, at + 8, &generations.to_le_bytes());
+        assert!(matches!(read(&resealed(changed)), Err(DecodeError::Geometry(_))));
+    }
+    assert!(matches!(read(&resealed(patched(&rotating, at, &[0; 8]))), Err(DecodeError::Geometry(_))));
+}
+
+#[test]
+fn an_unknown_section_that_is_not_required_is_passed_over() {
+    let mut filter = NativeFilter::with_fpr(10, 0.01).unwrap();
+    filter.insert(b"key");
+    filter.set_label("here");
+    let file = filter.encode();
+    let label = (64..).step_by(32).find(|&at| file[at] == 3).unwrap();
+    let read = NativeFilter::decode(&resealed(patched(&file, label, &[99]))).unwrap();
+    assert_eq!((read.label(), read.may_contain(b"key")), ("", true));
+    // Reserved and optional words are not looked at.
+    for at in [40, 48, label + 24] {
+        assert!(NativeFilter::decode(&resealed(patched(&file, at, &[7]))).is_ok(), "{at}");
+    }
+}
+
+#[test]
+fn a_small_file_that_claims_much_is_refused_before_anything_is_allocated() {
+    let file = vectors::bytes("native/one-line.bloom");
+    let section = u64::from_le_bytes(file[72..80].try_into().unwrap()) as usize;
+    for blocks in [1u64 << 26, 1 << 40, 1 << 57, 1 << 58, u64::MAX] {
+        let (result, peak) =
+            peak_of(|| GuardedFilter::decode(&resealed(patched(&file, section + 8, &blocks.to_le_bytes()))));
+        assert!(result.is_err());
+        assert!(peak < 4096, "{peak}");
+    }
+}
+
+#[test]
+fn a_stored_secret_must_be_the_right_one() {
+    let plan = Plan::new(&Request { expected_keys: 10, target: Target::Fpr(0.01) }).unwrap();
+    let mut filter = NativeFilter::from_plan(&plan, Hashing::Secret(Secret::new([5; 16]))).unwrap();
+    filter.store_secret(true);
+    let file = filter.encode();
+    let entry = (64..).step_by(32).find(|&at| file[at] == 5).unwrap();
+    let at = u64::from_le_bytes(file[entry + 8..entry + 16].try_into().unwrap()) as usize;
+    assert_eq!(refused_field(patched(&file, at, &[6])), "secret's check value");
+    assert_eq!(refused_field(patched(&file, entry + 16, &[15])), "secret's length");
+}

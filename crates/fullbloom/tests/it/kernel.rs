@@ -1,0 +1,64 @@
+//! The environment variable that forces a kernel. The choice is made once in a process, so each case runs `child` in a
+//! process of its own.
+
+use fullbloom::kernel::{Kernel, VARIABLE};
+use fullbloom::{Filter, RocksDb};
+use fullbloom_testkit::process;
+use std::process::Output;
+
+/// What a process does that finds this in the variable: asks a filter, and says which kernel it used.
+fn with_variable(value: Option<&str>) -> Output {
+    process::alone("kernel::child", |child| {
+        child.env_remove(VARIABLE).envs(value.map(|value| (VARIABLE, value)));
+    })
+}
+
+#[test]
+#[ignore = "not a test by itself; the others here run it: cargo test -p fullbloom --test it kernel::"]
+fn child() {
+    let keys: Vec<[u8; 8]> = (0..100u64).map(u64::to_le_bytes).collect();
+    let mut filter = Filter::<RocksDb>::with_bits_per_key(100, 10.0).unwrap();
+    filter.insert_batch(&keys[..50]);
+    let mut answers = [false; 100];
+    filter.may_contain_batch(&keys, &mut answers);
+    assert!(keys.iter().zip(answers).all(|(key, answer)| filter.may_contain(key) == answer));
+    assert!(answers[..50].iter().all(|&yes| yes) && answers[50..].iter().any(|&yes| !yes));
+    println!("used {}.", Kernel::in_use());
+}
+
+fn said(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn every_available_kernel_can_be_forced() {
+    for kernel in Kernel::available() {
+        let (out, err) = said(&with_variable(Some(kernel.name())));
+        assert!(out.contains(&format!("used {kernel}.")), "{out}");
+        assert!(!err.contains(VARIABLE), "{err}");
+    }
+}
+
+#[test]
+fn without_the_variable_or_with_an_empty_one_the_fastest_kernel_is_used() {
+    let fastest = Kernel::available().last().unwrap();
+    for value in [None, Some("")] {
+        let (out, err) = said(&with_variable(value));
+        assert!(out.contains(&format!("used {fastest}.")), "{out}");
+        assert!(!err.contains(VARIABLE), "{err}");
+    }
+}
+
+#[test]
+fn a_kernel_that_cannot_be_had_is_reported_before_another_is_used() {
+    let fastest = Kernel::available().last().unwrap();
+    let missing = Kernel::ALL.into_iter().find(|kernel| Kernel::by_name(kernel.name()).is_err()).unwrap();
+    for value in [missing.name(), "fastest"] {
+        let (out, err) = said(&with_variable(Some(value)));
+        assert!(out.contains(&format!("used {fastest}.")), "{out}");
+        let report = err.lines().find(|line| line.starts_with(VARIABLE)).expect("a report");
+        assert!(report.contains(value) && report.contains(fastest.name()), "{report}");
+        assert_eq!(err.matches(VARIABLE).count(), 1, "{err}");
+    }
+}

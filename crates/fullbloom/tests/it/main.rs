@@ -1,0 +1,50 @@
+//! The library's tests, in one program: `cargo test -p fullbloom --test it golden_` runs the modules whose names hold that.
+
+mod alloc_rocksdb;
+mod batch;
+mod builder_rocksdb;
+mod corrupt_any;
+mod corrupt_cassandra;
+mod corrupt_cassandra_0x;
+mod corrupt_javalsm;
+mod corrupt_leveldb;
+mod corrupt_libbloom;
+mod corrupt_native;
+mod corrupt_rocksdb;
+mod edges;
+mod extreme_sizes;
+mod forging;
+mod golden_cassandra;
+mod golden_cassandra_0x;
+mod golden_dcso;
+mod golden_hash;
+mod golden_javalsm;
+mod golden_jvm;
+mod golden_leveldb;
+mod golden_libbloom;
+mod golden_native;
+mod golden_native_forms;
+mod golden_rocksdb;
+mod kernel;
+mod large_filters;
+mod native_exceptions;
+mod native_growing;
+mod native_removing;
+mod native_rotating;
+mod native_slices;
+mod native_threads;
+mod no_key_lost;
+mod prop_classic;
+mod prop_formats;
+mod prop_native;
+mod prop_rocksdb;
+mod rates;
+mod rates_formats;
+mod rates_native;
+mod rates_rocksdb;
+
+use fullbloom_testkit::alloc::Counting;
+
+/// Tests of malformed files hold decoders to the memory they may ask for, and builders meet allocations that fail.
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;

@@ -1,0 +1,68 @@
+//! A key that went in is found: in every dialect, for keys of every shape, in filters that fit the caches and in ones that do
+//! not, asked one by one and in batches, of the filter that was built and of the bytes that it wrote.
+
+use fullbloom::any::{self, AnyFilter};
+use fullbloom::dialect::Name;
+use fullbloom::sizing::{Request, Target};
+use fullbloom_testkit::keys::Shape;
+
+fn built(name: Name, keys: &[&[u8]]) -> Box<dyn AnyFilter> {
+    // LevelDB's bits for a rate are found by filling filters, which takes a while.
+    let target = match name {
+        Name::LevelDb | Name::RocksDbBlock => Target::BitsPerKey(10.0),
+        _ => Target::Fpr(0.01),
+    };
+    // libbloom takes no fewer than 1,000.
+    let request = Request { expected_keys: keys.len().max(1000) as u64, target };
+    let mut builder = any::builder(name, &request).unwrap();
+    keys.chunks(10_007).for_each(|some| builder.insert_batch(some));
+    builder.finish().unwrap()
+}
+
+/// How many of these keys the filter does not know, by either way to ask.
+fn lost(filter: &dyn AnyFilter, keys: &[&[u8]]) -> usize {
+    let mut answers = vec![false; keys.len()];
+    filter.may_contain_batch(keys, &mut answers);
+    answers.iter().filter(|&&found| !found).count()
+        + keys.iter().filter(|key| !filter.may_contain(key)).count()
+}
+
+/// Asks four questions for each key of each filter; returns how many that were.
+fn ask_all(sizes: &[u64]) -> u64 {
+    let mut questions = 0;
+    for shape in Shape::ALL {
+        for &size in sizes {
+            let owned: Vec<Vec<u8>> = (0..size).map(|i| shape.key(i)).collect();
+            let keys: Vec<&[u8]> = owned.iter().map(Vec::as_slice).collect();
+            // Asked in another order than they went in.
+            let asked: Vec<&[u8]> = keys.iter().rev().copied().collect();
+            for &name in Name::ALL {
+                let filter = built(name, &keys);
+                assert_eq!(lost(&*filter, &asked), 0, "{name}, {size} keys, {shape:?}");
+                let mut bytes = Vec::new();
+                filter.write_to(&mut bytes).unwrap();
+                let shape_of = filter.geometry();
+                let geometry = matches!(name, Name::Libbloom1 | Name::JavaLsm)
+                    .then_some((shape_of.bit_len, shape_of.probes));
+                let read = any::view(name, &bytes, geometry).unwrap();
+                assert_eq!(lost(&*read, &asked), 0, "{name}, {size} keys, {shape:?}, written and read");
+                questions += 4 * size;
+            }
+        }
+    }
+    questions
+}
+
+#[test]
+fn every_key_that_went_in_is_found() {
+    assert_eq!(ask_all(&[1, 7, 100, 3_000]), 4 * 3_108 * (Name::ALL.len() * Shape::ALL.len()) as u64);
+}
+
+/// Half a billion questions; `FULLBLOOM_KERNEL` says by which kernel.
+#[test]
+#[ignore = "a minute: cargo test --release -p fullbloom --test it no_key_lost:: -- --ignored --nocapture"]
+fn half_a_billion_questions_for_keys_that_went_in_find_them_all() {
+    let questions = ask_all(&[1_000, 100_000, 2_000_000]);
+    println!("{questions} questions, kernel {}, no key lost", fullbloom::kernel::Kernel::in_use());
+    assert!(questions >= 500_000_000);
+}
