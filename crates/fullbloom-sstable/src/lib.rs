@@ -4,11 +4,9 @@
 //! keys that must be in it stand in `Index.db` (BIG format) or are reached through `Partitions.db` (BTI).
 //!
 //! ```text
-//!   directory ─► walk ─► Sstable ─┬─► report::inspect   what is there, what is remarkable
-//!                                 │      └─► totals     by table
-//!                                 ├─► verify::verify    every key asked, bytes compared with a filter made anew
-//!                                 ├─► rebuild::propose ─► build ─► write
-//!                                 └─► plan::rows        what other rates would cost
+//!   directory ─► walk ─► Sstable ─┬─► report::inspect   what is there, what is wrong
+//!                                 ├─► verify::verify    every key looked up, bytes compared with a rebuilt filter
+//!                                 └─► rebuild::propose ─► build ─► write
 //! ```
 //!
 //! | component | read for | versions |
@@ -18,6 +16,9 @@
 //! | `Partitions.db`, `Rows.db`, `Data.db`, `CompressionInfo.db` | keys | `da` |
 //! | `Statistics.db` | the recorded rate | `ma` – `oa`, `da` |
 //! | `TOC.txt` | which components there should be | all |
+//!
+//! What all that means to an operator (what is too full, what Cassandra does with a rebuilt filter, what another rate would
+//! cost) is in the crate `fullbloom-ops`.
 //!
 //! Files are mapped, so memory does not grow with them: they must not be cut short by others meanwhile. Cassandra never
 //! does that to a finished sstable.
@@ -44,21 +45,18 @@ mod filter_db;
 mod flag;
 pub mod index;
 mod keys;
-pub mod opening;
-pub mod plan;
 pub mod pool;
 pub mod rebuild;
 pub mod report;
 pub mod sstable;
 pub mod statistics;
 pub mod toc;
-pub mod totals;
 mod trie;
 pub mod verify;
 pub mod walk;
 
 pub use error::{ComponentError, RebuildError};
 pub use filter_db::{FAMILIES, FilterProblem};
-pub use flag::{Flag, Promise, Severity};
+pub use flag::Flag;
 pub use keys::{Keys, Scan};
 pub use sstable::Sstable;
