@@ -1,9 +1,8 @@
 //! A progress bar for long readings, on standard error, for people only.
 
-use fullbloom_ops::{Found, Watch};
+use fullbloom_ops::Watch;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal};
-use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -92,9 +91,8 @@ impl<R> Watch<R> for Places {
         Places::start(self, places);
     }
 
-    fn found(&mut self, _: &Found<R>) -> ControlFlow<()> {
+    fn step(&mut self) {
         self.advance();
-        ControlFlow::Continue(())
     }
 }
 

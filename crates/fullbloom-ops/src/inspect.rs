@@ -70,7 +70,8 @@ pub fn inspect(
         InspectSummary::report(vec![Found { record, problems }], vec![], InspectSummary::default())
     };
     match place.kind() {
-        PlaceKind::Sstable | PlaceKind::DataDirectory => sstable::inspect_all(path, options.snapshots, watch),
+        PlaceKind::Sstable => sstable::readable(sstable::inspect_all(path, options.snapshots, watch)?),
+        PlaceKind::DataDirectory => sstable::inspect_all(path, options.snapshots, watch),
         PlaceKind::Database => database::inspect(path, watch),
         PlaceKind::Table => {
             let Found { record, problems } = table::inspect(path, &table::open(path, None)?)?;

@@ -54,7 +54,7 @@ pub mod verify;
 
 pub use inspect::{InspectOptions, InspectReport, Inspected, inspect};
 pub use place::{Place, PlaceKind};
-pub use plan::{PlanReport, Wish, plan};
+pub use plan::{PlacePlan, PlaceWish, PlanReport, Wish, plan, plan_from};
 pub use problem::{Code, Problem, Severity};
 pub use rebuild::{RebuildOptions, RebuildReport, Rebuilt, rebuild};
 pub use report::{Found, Report, Status, Watch};

@@ -1,9 +1,10 @@
-//! `plan`: what a filter would cost in each dialect, and whether it would keep the rate.
-//!
-//! Plans for data that are there are in [`sstable::plan`](crate::sstable::plan) and [`database::plan`](crate::database::plan).
+//! `plan`: what a filter would cost in each dialect, and what other filters would cost the data of a place.
 
+use crate::database::{self, DatabasePlanSummary, LevelPlan};
+use crate::place::{Place, PlaceKind};
 use crate::problem::{Code, Problem};
-use crate::report::{Found, Report, Status};
+use crate::report::{Found, Report, Status, Watch};
+use crate::sstable::{self, CassandraPlanSummary, CassandraTablePlan};
 use crate::{serialise, text};
 use fullbloom::SizeError;
 use fullbloom::any::{self, Plan};
@@ -97,6 +98,57 @@ pub fn plan(dialects: &[Name], expected_keys: u64, wish: Wish) -> Result<PlanRep
     }
     let status = if possible { Status::Well } else { Status::NotWell };
     Ok(Report { found, problems: Vec::new(), summary, status })
+}
+
+/// What is asked for the data of a place.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct PlaceWish {
+    /// Of sstables: a rate to show besides the usual ones.
+    pub fpr: Option<f64>,
+    /// Memory that all filters shall fit.
+    pub memory: Option<u64>,
+    /// In data directories, also look into snapshots and backups.
+    pub snapshots: bool,
+}
+
+/// What other filters would cost the data of a place.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum PlacePlan {
+    /// The tables of Cassandra, at several rates.
+    Sstables(Report<CassandraTablePlan, CassandraPlanSummary>),
+    /// The levels of a database of LevelDB or RocksDB, with several numbers of bits per key.
+    Database(Report<LevelPlan, DatabasePlanSummary>),
+}
+
+/// Counts the keys of a directory, or of one sstable, and sizes filters for them.
+pub fn plan_from(place: &Place, wish: &PlaceWish, watch: &mut dyn Watch<()>) -> Result<PlacePlan, Problem> {
+    match place.kind() {
+        PlaceKind::Database if wish.fpr.is_some() => {
+            let why = "databases of LevelDB and RocksDB are planned by --memory";
+            Err(Problem::new("--fpr", Code::OptionRefused, why))
+        }
+        PlaceKind::Database => Ok(PlacePlan::Database(database::plan(place.path(), wish.memory, watch)?)),
+        _ => Ok(PlacePlan::Sstables(sstable::plan(place.path(), wish, watch)?)),
+    }
+}
+
+impl PlacePlan {
+    /// How the command ends.
+    pub fn status(&self) -> Status {
+        match self {
+            PlacePlan::Sstables(report) => report.status,
+            PlacePlan::Database(report) => report.status,
+        }
+    }
+
+    /// What is wrong.
+    pub fn problems(&self) -> &[Problem] {
+        match self {
+            PlacePlan::Sstables(report) => &report.problems,
+            PlacePlan::Database(report) => &report.problems,
+        }
+    }
 }
 
 fn sized(dialect: Name, expected_keys: u64, wish: Wish) -> Found<DialectPlan> {

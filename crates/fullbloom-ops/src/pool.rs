@@ -23,6 +23,7 @@ pub(crate) fn each<T: Sync, R, F: Send>(
     let threads = threads();
     for some in items.chunks(AT_ONCE * threads) {
         for found in fullbloom_sstable::pool::in_order(some, threads, &work) {
+            watch.step();
             each(found, watch)?;
         }
     }

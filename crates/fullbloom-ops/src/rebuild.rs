@@ -141,6 +141,7 @@ pub fn rebuild(
         rebuilt.map(|found| found.map(|found| found.map(Rebuilt::Table)))
     }));
     for rebuilt in rebuilt {
+        watch.step();
         match rebuilt {
             Ok(None) => {}
             Ok(Some(found)) => {

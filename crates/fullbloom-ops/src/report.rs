@@ -120,7 +120,10 @@ pub trait Watch<R> {
         let _ = places;
     }
 
-    /// A place is done; they come in order. Breaking off ends the work, with what was found so far.
+    /// One more place has been looked at.
+    fn step(&mut self) {}
+
+    /// What was found there; places come in order. Breaking off ends the work, with what was found so far.
     fn found(&mut self, found: &Found<R>) -> ControlFlow<()> {
         let _ = found;
         ControlFlow::Continue(())

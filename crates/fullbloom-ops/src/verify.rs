@@ -82,7 +82,12 @@ pub fn verify(
     let path = place.path();
     let mut one = |record, problems| VerifySummary::one(Found { record, problems }, watch);
     match place.kind() {
-        PlaceKind::Sstable | PlaceKind::DataDirectory => sstable::verify_all(path, options, watch),
+        PlaceKind::Sstable => {
+            let report = sstable::readable(sstable::verify_all(path, options, &mut ())?)?;
+            let _ = report.found.iter().try_for_each(|found| watch.found(found)); // there is nothing more to do
+            Ok(report)
+        }
+        PlaceKind::DataDirectory => sstable::verify_all(path, options, watch),
         PlaceKind::Database => database::verify(path, options, watch),
         PlaceKind::Table => {
             let table = table::open(path, options.prefix_extractor)?;

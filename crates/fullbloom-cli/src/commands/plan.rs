@@ -9,8 +9,7 @@ use crate::render;
 #[cfg(feature = "report")]
 use crate::report::{self, ReportArgs};
 use crate::sizing::TargetArgs;
-use fullbloom_ops::sstable::CassandraPlanOptions;
-use fullbloom_ops::{self as ops, Place, PlaceKind, Report, Wish, database, plan, sstable};
+use fullbloom_ops::{self as ops, Place, PlacePlan, PlaceWish, Wish, plan, plan_from};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -74,48 +73,36 @@ fn by_dialect(args: &Args) -> Result<Status, Failure> {
         (Some(target), _) => Wish::Target(target),
         (None, memory) => Wish::Memory(memory.unwrap_or(u64::MAX)),
     };
-    let report = plan(args.dialect.names(), args.expected_keys, wish)?;
-    show(args, &report, render::dialect_plans)?;
-    if report.status == ops::Status::NotWell {
+    let planned = plan(args.dialect.names(), args.expected_keys, wish)?;
+    show(args, &planned, || render::dialect_plans(&planned))?;
+    if planned.status == ops::Status::NotWell {
         output::warning("no dialect can be sized like this");
     }
-    Ok(report.status.into())
+    Ok(planned.status.into())
 }
 
 fn from_directory(args: &Args, directory: &Path) -> Result<Status, Failure> {
-    let mut places = Places::new("counting keys");
-    if Place::detect(directory, None).kind() == PlaceKind::Database {
-        if args.target.fpr.is_some() {
-            return Err(Failure::new("--fpr", "databases of LevelDB and RocksDB are planned by --memory"));
-        }
-        let report = database::plan(directory, args.memory, &mut places)?;
-        drop(places);
-        show(args, &report, render::database_plan)?;
-        return Ok(report.status.into());
-    }
-    let options = CassandraPlanOptions { fpr: args.target.fpr, memory: args.memory, snapshots: false };
-    let report = sstable::plan(directory, options, &mut places)?;
-    drop(places);
-    show(args, &report, render::cassandra_plan)?;
-    Ok(report.status.into())
-}
-
-/// As a page, and as JSON or text; what was left out is a warning.
-fn show<R: Serialize, S: Serialize>(
-    args: &Args,
-    plan: &Report<R, S>,
-    text: impl Fn(&Report<R, S>) -> String,
-) -> Result<(), Failure> {
-    #[cfg(feature = "report")]
-    args.report.write(|| report::of_plan(&super::value(plan)))?;
-    let mut out = Output::stdout()?;
-    match args.json {
-        true => out.json(&super::value(plan))?,
-        false => out.bytes(text(plan).as_bytes())?,
-    }
-    out.finish()?;
-    for problem in plan.problems.iter().filter(|_| !args.json) {
+    let wish = PlaceWish { fpr: args.target.fpr, memory: args.memory, snapshots: false };
+    let place = Place::detect(directory, None);
+    let planned = plan_from(&place, &wish, &mut Places::new("counting keys"))?;
+    show(args, &planned, || match &planned {
+        PlacePlan::Sstables(report) => render::cassandra_plan(report),
+        PlacePlan::Database(report) => render::database_plan(report),
+    })?;
+    for problem in planned.problems().iter().filter(|_| !args.json) {
         output::warning(&problem.message);
     }
-    Ok(())
+    Ok(planned.status().into())
+}
+
+/// As a page, and as JSON or text.
+fn show(args: &Args, planned: &impl Serialize, text: impl Fn() -> String) -> Result<(), Failure> {
+    #[cfg(feature = "report")]
+    args.report.write(|| report::of_plan(&super::value(planned)))?;
+    let mut out = Output::stdout()?;
+    match args.json {
+        true => out.json(&super::value(planned))?,
+        false => out.bytes(text().as_bytes())?,
+    }
+    out.finish()
 }

@@ -212,8 +212,11 @@ impl Watch<Verified> for Printer {
         }
     }
 
-    fn found(&mut self, found: &Found<Verified>) -> ControlFlow<()> {
+    fn step(&mut self) {
         self.places.advance();
+    }
+
+    fn found(&mut self, found: &Found<Verified>) -> ControlFlow<()> {
         if self.json {
             return ControlFlow::Continue(());
         }

@@ -146,7 +146,7 @@ fn a_secret_is_stored_only_when_asked_and_kept_from_others() {
     run(&["build", "-o", &secret, "--secret", &secret], b"a\n").fails_with("is the file of the secret");
     assert!(!dir.path("secret").exists());
     run(&["check", &filter, "--dialect", "leveldb", "--secret", &dir.file("s", "00".repeat(16))], b"")
-        .fails_with("--secret: a leveldb filter has none");
+        .fails_with("--secret: a leveldb filter has no secret");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

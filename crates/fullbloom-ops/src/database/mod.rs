@@ -9,7 +9,8 @@ mod verify;
 pub use inspect::DatabaseSummary;
 pub(crate) use inspect::inspect;
 pub use levels::LevelTotals;
-pub use plan::{DatabasePlanSummary, FamilyPlan, LevelNow, LevelPlan, Spending, UsualRow, plan};
+pub(crate) use plan::plan;
+pub use plan::{DatabasePlanSummary, FamilyPlan, LevelNow, LevelPlan, Spending, UsualRow};
 pub use split::{Curves, LevelKeys, MOST_BITS, Share};
 pub(crate) use verify::verify;
 

@@ -111,10 +111,10 @@ pub struct DatabasePlanSummary {
 }
 
 /// Counts the keys of every table and sizes filters for them.
-pub fn plan(
+pub(crate) fn plan(
     path: &Path,
     memory: Option<u64>,
-    watch: &mut dyn Watch<LevelPlan>,
+    watch: &mut dyn Watch<()>,
 ) -> Result<Report<LevelPlan, DatabasePlanSummary>, Problem> {
     let database = find(path)?;
     let mut tables = Vec::new();

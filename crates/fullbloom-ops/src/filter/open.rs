@@ -210,7 +210,7 @@ impl<'a> Rebuild<'a> {
     }
 
     /// Whether the file has the same bits; `None` if that cannot be said.
-    pub(super) fn is_identical(self, opened: &Opened<'_>, missing: u64) -> Option<bool> {
+    pub(super) fn compare(self, opened: &Opened<'_>, missing: u64) -> Option<bool> {
         match self {
             Rebuild::Inserted { file, sound, copy: mut rebuilt } => {
                 // The same bits: as many, and no more of them when the old ones are added.

@@ -187,7 +187,7 @@ impl<'a> Lookups<'a> {
                 self.asked.passed += u64::from(self.opened.filter.may_contain(&key));
             }
         }
-        self.asked.rebuilt_identical = self.rebuild.is_identical(self.opened, self.asked.missing);
+        self.asked.rebuilt_identical = self.rebuild.compare(self.opened, self.asked.missing);
         self.asked
     }
 }

@@ -12,7 +12,8 @@ mod verify;
 
 pub use inspect::SstableRecord;
 pub(crate) use inspect::{inspect, inspect_all};
-pub use plan::{CassandraNow, CassandraPlanOptions, CassandraPlanSummary, CassandraTablePlan, plan};
+pub(crate) use plan::plan;
+pub use plan::{CassandraNow, CassandraPlanSummary, CassandraTablePlan};
 pub(crate) use rebuild::rebuild;
 pub use rebuild::{RebuiltSstable, SstableAfter, SstableBefore};
 pub use totals::TableTotals;
@@ -20,6 +21,7 @@ pub use verify::VerifiedSstable;
 pub(crate) use verify::verify_all;
 
 use crate::problem::{Code, Problem};
+use crate::report::Report;
 use crate::serialise;
 use fullbloom::cassandra::TableFormat;
 use fullbloom::dialect::Name;
@@ -89,6 +91,16 @@ pub(crate) fn find(path: &Path, snapshots: bool) -> Result<Walk, Problem> {
         return Err(Problem::at(path, Code::NothingFound, why).hint(hint));
     }
     Ok(found)
+}
+
+/// The report of one sstable that was given by name. If the system would not let us read its filter, the place itself could
+/// not be looked at.
+pub(crate) fn readable<R, S>(report: Report<R, S>) -> Result<Report<R, S>, Problem> {
+    let unreadable = report.problems().find(|problem| problem.code == Code::FilterUnreadable).cloned();
+    match unreadable {
+        Some(problem) => Err(problem),
+        None => Ok(report),
+    }
 }
 
 /// What was left out of a directory, or could not be read.

@@ -2,6 +2,7 @@
 
 use super::rates::{Part, RATES, Row, row};
 use super::{SstableRecord, find, inspect};
+use crate::plan::PlaceWish;
 use crate::pool;
 use crate::problem::{Code, Problem};
 use crate::report::{Found, Report, Status, Watch};
@@ -20,17 +21,6 @@ const ROUND: [f64; 17] = [
 /// How to get the planned filters.
 const ADVICE: &str = "Set with ALTER TABLE … WITH bloom_filter_fp_chance = P; existing filters change by \
                       `fullbloom rebuild --fpr P` or when Cassandra rewrites the sstables.";
-
-/// What is asked for.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct CassandraPlanOptions {
-    /// A rate to show besides the usual ones.
-    pub fpr: Option<f64>,
-    /// Memory that all filters shall fit.
-    pub memory: Option<u64>,
-    /// Also look into snapshots and backups.
-    pub snapshots: bool,
-}
 
 /// One table of Cassandra, or all of them: its filters now, and at each rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Default)]
@@ -127,10 +117,10 @@ impl CassandraTablePlan {
 }
 
 /// Counts the keys of every sstable and sizes filters for them.
-pub fn plan(
+pub(crate) fn plan(
     path: &Path,
-    options: CassandraPlanOptions,
-    watch: &mut dyn Watch<CassandraTablePlan>,
+    options: &PlaceWish,
+    watch: &mut dyn Watch<()>,
 ) -> Result<Report<CassandraTablePlan, CassandraPlanSummary>, Problem> {
     let walk = find(path, options.snapshots)?;
     let mut seen = Vec::new();

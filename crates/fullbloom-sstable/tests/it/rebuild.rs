@@ -5,7 +5,7 @@ use fullbloom::any;
 use fullbloom::dialect::Name;
 use fullbloom::replace::Output;
 use fullbloom_sstable::rebuild::{Before, Rate, first_clash, propose};
-use fullbloom_sstable::report::{Recorded, inspect};
+use fullbloom_sstable::report::inspect;
 use fullbloom_sstable::verify::{Options, verify};
 use fullbloom_sstable::{FilterProblem, RebuildError};
 use std::fs;
