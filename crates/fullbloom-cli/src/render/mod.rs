@@ -37,12 +37,13 @@ impl Lines {
     }
 
     fn problems(&mut self, problems: &[Problem]) {
+        let mut hints: Vec<&str> = Vec::new();
         for problem in problems {
             self.line(problem.severity.as_str(), &problem.message);
-            if let Some(hint) = &problem.hint {
-                self.line("hint", hint);
-            }
+            hints.extend(problem.hint.as_deref());
         }
+        hints.dedup(); // one rebuild cures them all
+        hints.iter().for_each(|hint| self.line("hint", hint));
     }
 }
 

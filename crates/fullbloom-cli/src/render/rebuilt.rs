@@ -8,14 +8,14 @@ use fullbloom_ops::{Found, Rebuilt};
 
 /// One line: the old filter and the new one; then where it is.
 pub fn rebuilt(found: &Found<Rebuilt>) -> String {
-    let mut text = match &found.record {
+    let text = match &found.record {
         Rebuilt::Sstable(record) => sstable(record),
         Rebuilt::Table(record) => table(record),
         _ => String::new(),
     };
-    for problem in &found.problems {
-        text += &format!("  the old one: {}\n", problem.message);
-    }
+    let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    let old = found.problems.iter().map(|problem| format!("  the old one: {}\n", problem.message));
+    let text = format!("{first}\n{}{rest}", old.collect::<String>());
     text.lines().map(|line| text::printable(line).into_owned() + "\n").collect()
 }
 
