@@ -47,7 +47,7 @@ def main():
         told = subprocess.run([fullbloom, "verify", "--json", path], capture_output=True)
         if told.returncode == 2:
             sys.exit(told.stderr.decode())
-        for found in json.loads(told.stdout)["files"]:
+        for found in json.loads(told.stdout)["places"]:
             filters += 1
             if found["missing"] or not found["rebuilt_identical"]:
                 differences += 1
