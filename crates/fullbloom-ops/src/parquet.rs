@@ -7,7 +7,8 @@ use crate::verify::{Verified, VerifySummary};
 use crate::{serialise, text};
 use fullbloom::dialect::Name;
 use fullbloom::typed::KeyType;
-use fullbloom::{Parquet, View};
+use fullbloom::View;
+use fullbloom::dialect::Parquet;
 use fullbloom_parquet::{Chunk, Error, File, Options, Type};
 use serde::Serialize;
 use std::path::Path;
@@ -101,7 +102,7 @@ pub(crate) fn inspect(path: &Path) -> Result<Report<Inspected, InspectSummary>, 
     let (mut found, mut problems) = (Vec::new(), Vec::new());
     for chunk in file.chunks() {
         let Some(bytes) = file.filter_bytes(chunk).map_err(|e| failed(path, chunk, &e))? else { continue };
-        let view = View::<Parquet>::view(&bytes).map_err(|e| failed(path, chunk, &Error::Filter(e)))?;
+        let view = Filter::<Parquet>::view(&bytes).map_err(|e| failed(path, chunk, &Error::Filter(e)))?;
         let (geometry, estimated_keys) = (view.geometry(), view.estimated_keys());
         let distinct = chunk.distinct.map(|n| n as f64).or(estimated_keys).filter(|n| *n >= 0.5);
         let record = ColumnRecord {
@@ -213,7 +214,7 @@ impl Column {
         for chunk in &chunks {
             let bytes = file.filter_bytes(chunk).map_err(|e| failed(path, chunk, &e))?;
             let Some(bytes) = bytes else { continue };
-            View::<Parquet>::view(&bytes).map_err(|e| failed(path, chunk, &Error::Filter(e)))?;
+            Filter::<Parquet>::view(&bytes).map_err(|e| failed(path, chunk, &Error::Filter(e)))?;
             filters.push(bytes);
         }
         Ok(Column { is_partial: filters.len() < chunks.len(), filters, key_type })
@@ -223,7 +224,7 @@ impl Column {
     pub fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
         answers.fill(self.is_partial);
         let mut more = vec![false; keys.len()];
-        for view in self.filters.iter().filter_map(|bytes| View::<Parquet>::view(bytes).ok()) {
+        for view in self.filters.iter().filter_map(|bytes| Filter::<Parquet>::view(bytes).ok()) {
             view.may_contain_batch(keys, &mut more);
             answers.iter_mut().zip(&more).for_each(|(answer, more)| *answer |= more);
         }

@@ -1,7 +1,7 @@
 //! Path ─► [`Place`]: what is there, by its name and its last bytes.
 
 use crate::problem::{Code, Problem};
-use fullbloom::cassandra::Descriptor;
+use fullbloom::dialect::cassandra::Descriptor;
 use fullbloom::dialect::Name;
 use fullbloom::sniff;
 use fullbloom_table::footer::is_table;

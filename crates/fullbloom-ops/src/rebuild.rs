@@ -6,7 +6,7 @@ use crate::report::{Report, Status, Watch};
 use crate::sstable::{self, RebuiltSstable};
 use crate::table::{self, RebuiltTable};
 use fullbloom::FileError;
-use fullbloom::cassandra::Descriptor;
+use fullbloom::dialect::cassandra::Descriptor;
 use fullbloom::file::Mapped;
 use fullbloom::replace::Output;
 use fullbloom_sstable::rebuild::first_clash;

@@ -10,7 +10,9 @@ use crate::progress::Progress;
 use crate::secret::SecretArgs;
 use crate::text;
 use fullbloom::dialect::Name;
-use fullbloom::native::{GuardedFilter, Hashes, RemovingFilter, StoredFilter};
+use fullbloom::NativeFilter;
+use fullbloom::keys::Hashes;
+use fullbloom::native::{RemovingFilter, StoredFilter};
 use fullbloom_ops::filter::NativeRecord;
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -181,7 +183,7 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
 
 /// A filter that takes keys.
 enum Form {
-    Plain(fullbloom::native::NativeFilter),
+    Plain(fullbloom::NativeFilter),
     Other(StoredFilter),
 }
 
@@ -231,7 +233,7 @@ impl Form {
 
     fn stored(self) -> StoredFilter {
         match self {
-            Form::Plain(filter) => StoredFilter::Plain(GuardedFilter::from(filter)),
+            Form::Plain(filter) => StoredFilter::Plain(NativeFilter::from(filter)),
             Form::Other(stored) => stored,
         }
     }

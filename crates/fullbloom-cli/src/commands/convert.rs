@@ -11,7 +11,8 @@ use crate::sizing::GeometryArgs;
 use crate::text;
 use fullbloom::any::{self, AnyFilter, ConvertError, MadeFor};
 use fullbloom::dialect::Name;
-use fullbloom::native::{GuardedFilter, NativeFilter, StoredFilter};
+use fullbloom::NativeFilter;
+use fullbloom::native::StoredFilter;
 use fullbloom_ops::filter::{FilterFile, NativeRecord, ReadOptions, name_contradicts};
 use std::path::PathBuf;
 
@@ -88,7 +89,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     if (from, args.to) == (Name::Native, Name::Native) {
         options.secret = args.secret.read()?;
         let folded = folded(args, FilterFile::load(&args.filter, &options)?)?;
-        let folded = StoredFilter::Plain(GuardedFilter::from(folded));
+        let folded = StoredFilter::Plain(NativeFilter::from(folded));
         let facts = NativeRecord::of(&folded);
         destination.write(|out| folded.write_to(out))?;
         if let Some(warning) = facts.overfull_message() {

@@ -9,9 +9,8 @@ use crate::secret::SecretArgs;
 use crate::sizing::GeometryArgs;
 use fullbloom::any::{self, AnyFilter};
 use fullbloom::dialect::Name;
-use fullbloom::native::{
-    self, GrowingFilter, GuardedFilter, Hashing, NativeFilter, RemovingFilter, StoredFilter,
-};
+use fullbloom::{NativeFilter, native};
+use fullbloom::native::{GrowingFilter, Hashing, RemovingFilter, StoredFilter};
 use fullbloom::{DecodeError, MergeError};
 use fullbloom_ops::filter::{FilterFile, NativeRecord, ReadOptions};
 use std::path::{Path, PathBuf};
@@ -160,7 +159,7 @@ impl Merged {
 
     fn stored(self) -> StoredFilter {
         match self {
-            Merged::Plain(filter) => StoredFilter::Plain(GuardedFilter::from(filter)),
+            Merged::Plain(filter) => StoredFilter::Plain(NativeFilter::from(filter)),
             Merged::Growing(filter) => StoredFilter::Growing(filter),
             Merged::Removing(filter) => StoredFilter::Removing(filter),
         }
@@ -182,7 +181,7 @@ fn unlocked<'a>(path: &Path, file: &'a FilterFile) -> Result<StoredFilter<&'a [u
     Ok(stored)
 }
 
-fn plain<'a>(path: &Path, filter: GuardedFilter<&'a [u8]>) -> Result<NativeFilter<&'a [u8]>, Failure> {
+fn plain<'a>(path: &Path, filter: NativeFilter<&'a [u8]>) -> Result<NativeFilter<&'a [u8]>, Failure> {
     filter.into_filter().map_err(|_| {
         Failure::new(path.display(), "the filter has exceptions, which hold only for its own keys")
             .hint("build the filter of all keys anew, with --except")

@@ -1,7 +1,8 @@
 //! What only a native filter can say about itself: its plan, its hash, its exceptions, its form.
 
 use crate::text;
-use fullbloom::native::{GrowingFilter, Hashing, Keep, NativeFilter, StoredFilter};
+use fullbloom::NativeFilter;
+use fullbloom::native::{GrowingFilter, Hashing, Keep, StoredFilter};
 use serde::Serialize;
 
 /// The numbers of a native filter beyond its bits.

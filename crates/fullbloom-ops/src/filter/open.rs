@@ -8,10 +8,11 @@ use crate::problem::{Code, Problem};
 use crate::report::Found;
 use fullbloom::DecodeError;
 use fullbloom::any::{self, AnyFilter, AnyGrowing};
-use fullbloom::cassandra::Descriptor;
+use fullbloom::dialect::cassandra::Descriptor;
 use fullbloom::dialect::Name;
-use fullbloom::native::{GuardedFilter, Hashing, StoredFilter};
-use fullbloom::rocksdb::{Builder, Kind, Policy};
+use fullbloom::NativeFilter;
+use fullbloom::native::{Hashing, StoredFilter};
+use fullbloom::dialect::rocksdb::{Builder, Kind, Policy};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -93,7 +94,7 @@ impl FilterFile {
     }
 
     /// The plain native filter; refused if it is of another form.
-    fn native(&self) -> Result<GuardedFilter<&[u8]>, Problem> {
+    fn native(&self) -> Result<NativeFilter<&[u8]>, Problem> {
         self.stored()?.into_plain().map_err(|e| Problem::at(self.path(), Code::Unsupported, e))
     }
 
@@ -214,9 +215,9 @@ impl<'a> Rebuild<'a> {
         match self {
             Rebuild::Inserted { file, sound, copy: mut rebuilt } => {
                 // The same bits: as many, and no more of them when the old ones are added.
-                let bits = rebuilt.set_bits();
+                let bits = rebuilt.count_ones();
                 let merged = rebuilt.merge(&*copy(file, sound, opened.filter.dialect())?);
-                merged.is_ok().then(|| bits == opened.filter.set_bits() && bits == rebuilt.set_bits())
+                merged.is_ok().then(|| bits == opened.filter.count_ones() && bits == rebuilt.count_ones())
             }
             Rebuild::Solved { sound, mut builder } => {
                 let rebuilt = builder.finish_with_len(sound.len() as u64);

@@ -4,7 +4,7 @@ use super::rebuild_hint;
 use crate::problem::{Code, Problem};
 use crate::text;
 use fullbloom::any;
-use fullbloom::cassandra::sizing::MAX_BITS_PER_KEY;
+use fullbloom::dialect::cassandra::sizing::MAX_BITS_PER_KEY;
 use fullbloom::sizing::{Request, Target};
 use fullbloom_sstable::Sstable;
 use fullbloom_sstable::report::FilterFacts;

@@ -23,7 +23,7 @@ pub(crate) use verify::verify_all;
 use crate::problem::{Code, Problem};
 use crate::report::Report;
 use crate::serialise;
-use fullbloom::cassandra::TableFormat;
+use fullbloom::dialect::cassandra::TableFormat;
 use fullbloom::dialect::Name;
 use fullbloom_sstable::Sstable;
 use fullbloom_sstable::sstable::{FILTER, INDEX, PARTITIONS};

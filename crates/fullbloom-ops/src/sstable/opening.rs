@@ -13,7 +13,7 @@
 //!
 //! A filter that `TOC.txt` does not list counts as missing. Only a node rebuilds filters; offline tools do without.
 
-use fullbloom::cassandra::TableFormat;
+use fullbloom::dialect::cassandra::TableFormat;
 use fullbloom_sstable::Sstable;
 use fullbloom_sstable::report::Recorded;
 use fullbloom_sstable::sstable::{FILTER, STATISTICS};

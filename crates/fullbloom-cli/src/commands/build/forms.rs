@@ -8,9 +8,9 @@ use crate::output;
 use crate::progress::Progress;
 use fullbloom::SizeError;
 use fullbloom::dialect::Name;
-use fullbloom::native::{
-    Builder, GrowingFilter, GuardedFilter, Hashes, Hashing, NativeFilter, Plan, RemovingFilter, StoredFilter,
-};
+use fullbloom::NativeFilter;
+use fullbloom::keys::Hashes;
+use fullbloom::native::{Builder, GrowingFilter, Hashing, RemovingFilter, Sizing, StoredFilter};
 use fullbloom::sizing::{Request, Target};
 use std::ops::ControlFlow;
 
@@ -156,11 +156,11 @@ fn from_spool(
 }
 
 fn plain(filter: NativeFilter) -> StoredFilter {
-    StoredFilter::Plain(GuardedFilter::from(filter))
+    StoredFilter::Plain(NativeFilter::from(filter))
 }
 
 fn removing(args: &Args, request: &Request, hashing: &Hashing) -> Result<RemovingFilter, SizeError> {
-    let mut filter = RemovingFilter::from_plan(&Plan::new(request)?, hashing.clone())?;
+    let mut filter = RemovingFilter::with_sizing(&Sizing::new(request)?, hashing.clone())?;
     filter.set_label(args.native.label.as_deref().unwrap_or_default());
     filter.store_secret(args.native.store_secret);
     Ok(filter)

@@ -10,9 +10,9 @@ use crate::progress::Progress;
 use crate::secret;
 use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
-use fullbloom::native::{
-    Builder, GuardError, GuardedFilter, Hashes, Hashing, NativeFilter, Plan, StoredFilter,
-};
+use fullbloom::NativeFilter;
+use fullbloom::keys::Hashes;
+use fullbloom::native::{Builder, ExceptError, Hashing, Sizing, StoredFilter};
 use fullbloom::sizing::{Request, Target};
 use fullbloom_ops::filter::NativeRecord;
 use std::ops::ControlFlow;
@@ -162,7 +162,7 @@ pub(super) fn count(keys: &mut Keys) -> Result<u64, Failure> {
 }
 
 pub(super) fn empty(args: &Args, request: &Request, hashing: &Hashing) -> Result<NativeFilter, Refusal> {
-    let mut filter = NativeFilter::from_plan(&Plan::new(request)?, hashing.clone())?;
+    let mut filter = NativeFilter::with_sizing(&Sizing::new(request)?, hashing.clone())?;
     filter.set_label(args.native.label.as_deref().unwrap_or_default());
     filter.store_secret(args.native.store_secret);
     Ok(filter)
@@ -198,15 +198,15 @@ fn known_good(files: &[PathBuf], keys: &Keys) -> Result<Keys, Failure> {
 }
 
 /// Makes the exceptions: the known-good keys once, the keys once more.
-fn except(filter: NativeFilter, good: &mut Keys, keys: &mut Keys) -> Result<GuardedFilter, Refusal> {
-    let refused = |e: GuardError| match e {
-        GuardError::Size(e) => Refusal::Size(e),
-        GuardError::NotMembers { .. } => {
+fn except(filter: NativeFilter, good: &mut Keys, keys: &mut Keys) -> Result<NativeFilter, Refusal> {
+    let refused = |e: ExceptError| match e {
+        ExceptError::Size(e) => Refusal::Size(e),
+        ExceptError::NotMembers { .. } => {
             Failure::new("--except", format_args!("{e}: the key files have changed meanwhile")).into()
         }
         _ => Refusal::from(Failure::new("--except", e).hint("--seed N, with any other number N")),
     };
-    let failed = |e: GuardError| Failure::new("--except", e);
+    let failed = |e: ExceptError| Failure::new("--except", e);
     let mut first = filter.exceptions();
     let progress = Progress::new("known-good keys", good.total());
     good.for_each_batch(&progress, |batch| {

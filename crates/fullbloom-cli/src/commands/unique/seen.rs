@@ -2,7 +2,9 @@
 //! they are to be forgotten.
 
 use fullbloom::SizeError;
-use fullbloom::native::{GrowingFilter, Hashes, Hashing, NativeFilter, RotatingFilter};
+use fullbloom::NativeFilter;
+use fullbloom::keys::Hashes;
+use fullbloom::native::{GrowingFilter, Hashing, RotatingFilter};
 use std::io::{self, Write};
 use std::time::SystemTime;
 

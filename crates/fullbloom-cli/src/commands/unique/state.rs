@@ -8,7 +8,8 @@ use crate::error::Failure;
 use crate::input::{Keys, load_stored};
 use crate::output;
 use crate::text;
-use fullbloom::native::{NativeFilter, RotatingFilter, StoredFilter};
+use fullbloom::NativeFilter;
+use fullbloom::native::{RotatingFilter, StoredFilter};
 use std::path::Path;
 
 /// The file of `--state`.
