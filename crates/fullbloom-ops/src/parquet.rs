@@ -7,7 +7,7 @@ use crate::verify::{Verified, VerifySummary};
 use crate::{serialise, text};
 use fullbloom::dialect::Name;
 use fullbloom::typed::KeyType;
-use fullbloom::View;
+use fullbloom::Filter;
 use fullbloom::dialect::Parquet;
 use fullbloom_parquet::{Chunk, Error, File, Options, Type};
 use serde::Serialize;

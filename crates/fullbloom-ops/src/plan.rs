@@ -156,8 +156,8 @@ fn sized(dialect: Name, expected_keys: u64, wish: Wish) -> Found<DialectPlan> {
     let plan = match (dialect, wish) {
         (Name::Native, wish) => {
             let plan = match wish {
-                Wish::Target(target) => native::Plan::new(&Request { expected_keys, target }),
-                Wish::Memory(memory) => native::Plan::within(expected_keys, memory),
+                Wish::Target(target) => native::Sizing::new(&Request { expected_keys, target }),
+                Wish::Memory(memory) => native::Sizing::within(expected_keys, memory),
             };
             layouts = plan.as_ref().map(considered).unwrap_or_default();
             plan.as_ref().map(Plan::from).map_err(Clone::clone)
@@ -198,7 +198,7 @@ fn sized(dialect: Name, expected_keys: u64, wish: Wish) -> Found<DialectPlan> {
     Found { record, problems }
 }
 
-fn considered(plan: &native::Plan) -> Vec<LayoutPlan> {
+fn considered(plan: &native::Sizing) -> Vec<LayoutPlan> {
     let each = plan.considered.iter().map(|candidate| LayoutPlan {
         lines: candidate.layout.lines(),
         block_lines: candidate.layout.block_lines(),

@@ -179,7 +179,7 @@ fn find(place: &Place, options: &RebuildOptions, report: &mut RebuildReport) -> 
                 true => {
                     let sstable =
                         Sstable::of_file(path).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
-                    walk::Walk { sstables: vec![sstable], ..walk::Walk::default() }
+                    walk::Walk::of(sstable)
                 }
                 false => sstable::find(path, options.snapshots)?,
             };

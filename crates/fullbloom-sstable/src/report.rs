@@ -127,8 +127,8 @@ pub fn inspect(sstable: &Sstable) -> Inspection {
     };
     flags.extend(file.as_mut().and_then(|file| file.problem.take()).map(Flag::Filter));
     let view = file.as_ref().and_then(|file| file.view().map_err(|e| flags.push(Flag::Filter(e))).ok());
-    let keys = scan(sstable, file.as_ref(), view.as_deref(), &mut flags);
-    let filter = view.as_deref().map(FilterFacts::of);
+    let keys = scan(sstable, file.as_ref(), view.as_ref(), &mut flags);
+    let filter = view.as_ref().map(FilterFacts::of);
     Inspection { keys, filter, filter_bytes, recorded, flags }
 }
 

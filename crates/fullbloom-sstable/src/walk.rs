@@ -23,6 +23,13 @@ pub struct Walk {
     pub skipped: Vec<Skipped>,
 }
 
+impl Walk {
+    /// One sstable, and nothing left out.
+    pub fn of(sstable: Sstable) -> Walk {
+        Walk { sstables: vec![sstable], skipped: Vec::new() }
+    }
+}
+
 /// Something that was left out.
 #[derive(Debug)]
 #[non_exhaustive]

@@ -13,7 +13,7 @@ use crate::output;
 use crate::progress::Progress;
 use crate::sizing::{self, GeometryArgs, TargetArgs};
 use fullbloom::SizeError;
-use fullbloom::any::{self, AnyFilter};
+use fullbloom::any::{self, AnyFilter, Builder};
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
 use fullbloom_ops::filter::{NativeRecord, name_contradicts};
@@ -141,8 +141,8 @@ fn build(args: &Args) -> Result<(), Refusal> {
         None if uncounted => 0,
         None => keys.count(&Progress::new("counting keys", keys.total()))?,
     };
-    let mut builder =
-        any::builder_for(args.types.key_type, args.dialect, &Request { expected_keys, target })?;
+    let builder = Builder::new(args.dialect, &Request { expected_keys, target })?;
+    let mut builder = builder.with_key_type(args.types.key_type);
     let mut inserted = 0;
     let progress = Progress::new("inserting keys", keys.total());
     keys.for_each_batch(&progress, |batch| {
@@ -153,9 +153,9 @@ fn build(args: &Args) -> Result<(), Refusal> {
     drop(progress);
     let filter = builder.finish()?;
 
-    destination.write_filter(&*filter)?;
+    destination.write_filter(&filter)?;
     warn_of_name(args);
-    if inserted == 0 && is_sized_by_its_keys(args.dialect) && filter.encoded_len() == 0 {
+    if inserted == 0 && filter.encoded_len() == 0 {
         output::warning(&format!(
             "{}: without keys the engine stores no filter block: what is written is empty, and check refuses it",
             args.dialect
@@ -166,12 +166,7 @@ fn build(args: &Args) -> Result<(), Refusal> {
             "{inserted} keys were inserted where {expected_keys} were expected: the rate is higher than asked"
         ));
     }
-    Ok(summarise(args, destination, &*filter, inserted, None)?)
-}
-
-/// RocksDB's full filters, which are made when all keys are known, and not at all when there are none.
-fn is_sized_by_its_keys(dialect: Name) -> bool {
-    matches!(dialect, Name::RocksDb | Name::RocksDbLegacy | Name::RocksDbRibbon)
+    Ok(summarise(args, destination, &filter, inserted, None)?)
 }
 
 fn warn_of_name(args: &Args) {
@@ -185,7 +180,7 @@ fn warn_of_name(args: &Args) {
 fn summarise(
     args: &Args,
     destination: Destination<'_>,
-    filter: &dyn AnyFilter,
+    filter: &AnyFilter,
     keys: u64,
     native: Option<NativeRecord>,
 ) -> Result<(), Failure> {

@@ -89,14 +89,13 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     if (from, args.to) == (Name::Native, Name::Native) {
         options.secret = args.secret.read()?;
         let folded = folded(args, FilterFile::load(&args.filter, &options)?)?;
-        let folded = StoredFilter::Plain(NativeFilter::from(folded));
-        let facts = NativeRecord::of(&folded);
+        let folded = StoredFilter::Plain(folded);
+        let facts = NativeRecord::of(&folded.facts());
         destination.write(|out| folded.write_to(out))?;
         if let Some(warning) = facts.overfull_message() {
             output::warning(&format!("{}: {warning}", args.output.display()));
         }
-        let folded: Box<dyn AnyFilter> = folded.into();
-        return summarise(args, destination, &*folded, Some(facts));
+        return summarise(args, destination, &AnyFilter::from(folded), Some(facts));
     }
     let opened = file.open()?;
     if let (Some(problem), true) = (opened.problems.first(), opened.may_lose_keys) {
@@ -111,34 +110,33 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         let path = args.output.display();
         output::warning(&format!("{path}: {contradiction}: it will not find its keys there"));
     }
-    summarise(args, destination, &*made, None)
+    summarise(args, destination, &made, None)
 }
 
 /// The plain filter of the keys, in half its blocks as often as asked.
 fn folded(args: &Args, file: FilterFile) -> Result<NativeFilter, Failure> {
     let path = args.filter.display();
     let size = |e| Failure::size(Name::Native, &e);
-    let stored = file.stored()?;
-    if stored.is_locked() {
+    let opened = file.open()?;
+    if opened.is_locked {
         return Err(Failure::locked(&args.filter));
     }
+    let stored = opened.filter.try_clone().map_err(size)?.into_native();
+    let stored = stored.map_err(|_| Failure::new(&path, "is not a native filter"))?;
     let asked = args.fold.is_some() || args.memory.is_some();
     let mut filter = match stored {
         StoredFilter::Plain(_) if !asked => {
             return Err(Failure::new(&path, "it is native already")
                 .hint("--memory SIZE or --fold TIMES makes it smaller"));
         }
-        StoredFilter::Plain(filter) => filter
-            .into_filter()
-            .map_err(|_| {
-                Failure::new(&path, "the filter has exceptions, which hold only for its own size")
-                    .hint("build the smaller filter of the keys, with --except")
-            })?
-            .to_owned()
-            .map_err(size)?,
-        StoredFilter::Removing(filter) => filter.to_plain().map_err(size)?,
+        StoredFilter::Plain(filter) if !filter.takes_keys() => {
+            return Err(Failure::new(&path, "the filter has exceptions, which hold only for its own size")
+                .hint("build the smaller filter of the keys, with --except"));
+        }
+        StoredFilter::Plain(filter) => filter,
+        StoredFilter::Removing(filter) => filter.into_plain(),
         StoredFilter::Growing(filter) if filter.links().len() == 1 => {
-            filter.links()[0].to_owned().map_err(size)?
+            filter.links()[0].try_clone().map_err(size)?
         }
         StoredFilter::Growing(filter) => {
             let why = format!(
@@ -190,7 +188,7 @@ fn refused(args: &Args, from: Name, cause: &ConvertError) -> Failure {
 fn summarise(
     args: &Args,
     destination: Destination<'_>,
-    filter: &dyn AnyFilter,
+    filter: &AnyFilter,
     native: Option<NativeRecord>,
 ) -> Result<Status, Failure> {
     if !args.quiet {

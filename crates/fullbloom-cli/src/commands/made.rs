@@ -16,7 +16,7 @@ pub struct Made<'a> {
     /// The same, as it was opened.
     pub destination: Destination<'a>,
     /// The filter.
-    pub filter: &'a dyn AnyFilter,
+    pub filter: &'a AnyFilter,
     /// Keys that were inserted, where the command inserted them.
     pub keys: Option<u64>,
     /// What only a native filter has.

@@ -37,7 +37,7 @@ fn a_pipe_and_a_file_and_a_packed_file_of_the_same_keys_give_the_same_bytes() {
     let said = run(&["build", "--fpr", "1e-4", "--expected-keys", "50k", "-o", "-"], text.as_bytes());
     assert_eq!(said.exits(0).out, from_file);
     let filter = NativeFilter::decode(&from_file).unwrap();
-    assert_eq!(filter.filter().expected_keys(), 50_000);
+    assert_eq!(filter.expected_keys(), 50_000);
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn more_keys_than_are_kept_in_memory_give_the_same_bytes_from_a_file_and_from_a_
     let keys = dir.file("keys", &text);
     let said = run(&["build", "--expected-keys", "17825792", "-o", "-", &keys], b"").exits(0).out;
     let filter = NativeFilter::decode(&said).unwrap();
-    assert_eq!((filter.filter().expected_keys(), filter.filter().keys()), (17 << 20, 2));
+    assert_eq!((filter.expected_keys(), filter.keys()), (17 << 20, 2));
     assert!(run(&["build", "-o", "-", &keys], b"").exits(0).out == said, "counted, and read again");
     assert!(run(&["build", "-o", "-"], text.as_bytes()).exits(0).out == said, "kept in a temporary file");
 }

@@ -4,10 +4,12 @@ use super::gzip;
 use crate::problem::{Code, Problem};
 use fullbloom::dialect::Name;
 use fullbloom::file::{self, Mapped};
+use fullbloom::filter::Part;
 use fullbloom::native::Secret;
 use fullbloom::typed::KeyType;
 use fullbloom::{DecodeError, Owned, sniff};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What the caller knows about a filter file.
 #[derive(Debug, Clone)]
@@ -32,7 +34,7 @@ impl Default for ReadOptions {
 #[derive(Debug)]
 pub struct FilterFile {
     path: PathBuf,
-    bytes: Bytes,
+    bytes: Storage,
     dialect: Name,
     recognised: String,
     pub(super) options: ReadOptions,
@@ -44,6 +46,16 @@ enum Bytes {
     Mapped(Mapped),
     /// Of a compressed file, or given by the caller.
     InMemory(Vec<u8>),
+}
+
+/// Bytes that the file and the filters over them share.
+#[derive(Debug, Clone)]
+pub(super) struct Storage(Arc<Bytes>);
+
+impl AsRef<[u8]> for Storage {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_ref().as_ref()
+    }
 }
 
 impl AsRef<[u8]> for Bytes {
@@ -61,8 +73,9 @@ impl FilterFile {
     /// a filter is not read.
     pub fn load(path: &Path, options: &ReadOptions) -> Result<FilterFile, Problem> {
         let mut file = Self::map(path, options)?;
-        if let Bytes::Mapped(_) = file.bytes {
-            file.bytes = Bytes::Loaded(file::read(path).map_err(|e| Problem::at(path, Code::Unreadable, e))?);
+        if file.is_mapped() {
+            let bytes = file::read(path).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
+            file.bytes = Storage(Arc::new(Bytes::Loaded(bytes)));
         }
         Ok(file)
     }
@@ -97,6 +110,7 @@ impl FilterFile {
                 (dialect, how.to_string())
             }
         };
+        let bytes = Storage(Arc::new(bytes));
         Ok(FilterFile { path: path.to_owned(), bytes, dialect, recognised, options: options.clone() })
     }
 
@@ -122,7 +136,13 @@ impl FilterFile {
 
     /// Whether its bytes are read only where they are needed.
     pub(super) fn is_mapped(&self) -> bool {
-        matches!(self.bytes, Bytes::Mapped(_))
+        matches!(*self.bytes.0, Bytes::Mapped(_))
+    }
+
+    /// The first `len` bytes, shared.
+    pub(super) fn part(&self, len: usize) -> Part<Storage> {
+        let all = || Part::of(self.bytes.clone(), 0..self.bytes().len());
+        Part::of(self.bytes.clone(), 0..len).or_else(all).expect("all bytes are there")
     }
 }
 

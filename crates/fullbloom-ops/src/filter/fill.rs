@@ -4,7 +4,7 @@ use super::{FilterFile, ReadOptions};
 use crate::place::{Place, PlaceKind};
 use crate::problem::Problem;
 use crate::table;
-use fullbloom::any;
+use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
 use std::path::Path;
 
@@ -37,7 +37,8 @@ fn of_table(path: &Path, dialect: Name) -> Result<Vec<f64>, Problem> {
     let filter = table.filter().map_err(failed)?;
     let Some(block) = filter.block().map_err(failed)? else { return Ok(Vec::new()) };
     // Each partition, and each filter of a block, is small; their mean fill is in the record.
-    Ok(any::view(dialect, &block, None).map_or_else(|_| Vec::new(), |filter| along(filter.bits())))
+    let filter = AnyFilter::decode(&block, &dialect.into());
+    Ok(filter.map_or_else(|_| Vec::new(), |filter| along(filter.bits())))
 }
 
 fn along(bits: &[u8]) -> Vec<f64> {

@@ -44,7 +44,7 @@ pub fn inspect_bytes(
 
 fn inspect_file(file: &FilterFile) -> Result<Found<FilterRecord>, Problem> {
     let opened = file.open()?;
-    let mut found = FilterRecord::of(file.path(), &*opened.filter, opened.bytes);
+    let mut found = FilterRecord::of(file.path(), &opened.filter, opened.bytes);
     found.record.native = opened.native;
     found.record.recognised = Some(file.recognised().to_owned());
     found.problems.splice(0..0, opened.problems);

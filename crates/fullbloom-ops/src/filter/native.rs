@@ -1,9 +1,9 @@
 //! What only a native filter can say about itself: its plan, its hash, its exceptions, its form.
 
 use crate::text;
-use fullbloom::NativeFilter;
-use fullbloom::native::{GrowingFilter, Hashing, Keep, StoredFilter};
+use fullbloom::native::{Facts, GenerationFacts, HashFacts, Keep, KindFacts, LinkFacts};
 use serde::Serialize;
+use std::time::{Duration, SystemTime};
 
 /// The numbers of a native filter beyond its bits.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -119,49 +119,32 @@ pub struct GenerationRecord {
 }
 
 impl NativeRecord {
-    /// Of this filter. Only a plain one does not need its bits for it.
-    pub fn of<S: AsRef<[u8]>>(stored: &StoredFilter<S>) -> NativeRecord {
-        let form = FormRecord::of(stored);
-        let filter = stored.first();
-        let (expected_keys, new_keys, planned_fpr) = match stored {
-            StoredFilter::Growing(all) => (0, all.keys(), Some(all.planned_fpr())),
-            StoredFilter::Rotating(all) => (0, all.keys(), Some(all.planned_fpr())),
-            _ => {
-                let expected = filter.expected_keys();
-                (expected, filter.keys(), (expected > 0).then(|| filter.planned_fpr()))
-            }
+    /// Of a filter with these facts.
+    pub fn of(facts: &Facts) -> NativeRecord {
+        let form = FormRecord::of(&facts.kind);
+        let (keyed, seed, secret_stored) = match facts.hash {
+            HashFacts::Keyed { stored, .. } => (true, None, Some(stored)),
+            HashFacts::Seed(seed) => (false, Some(seed), None),
         };
-        let (keyed, seed, secret_stored) = match filter.hashing() {
-            _ if stored.is_locked() => (true, None, Some(false)),
-            Hashing::Secret(_) => (true, None, Some(filter.stores_secret())),
-            Hashing::Seed(seed) => (false, Some(*seed), None),
-        };
-        let layout = filter.layout();
-        let exceptions = match stored {
-            StoredFilter::Plain(plain) => plain.exceptions(),
-            _ => None,
-        };
+        let is_planned = facts.expected_keys > 0 || form.has_links();
         NativeRecord {
-            lines: (!form.has_links()).then(|| layout.lines()),
-            block_lines: (!form.has_links()).then(|| layout.block_lines()),
-            line_probes: layout.line_probes(),
-            expected_keys,
-            new_keys,
-            new_keys_estimated: match stored {
-                StoredFilter::Growing(all) => all.keys_are_estimated(),
-                _ => filter.keys_are_estimated(),
-            },
-            planned_fpr,
-            overfull: expected_keys > 0 && new_keys > expected_keys,
+            lines: (!form.has_links()).then(|| facts.layout.lines()),
+            block_lines: (!form.has_links()).then(|| facts.layout.block_lines()),
+            line_probes: facts.layout.line_probes(),
+            expected_keys: facts.expected_keys,
+            new_keys: facts.keys,
+            new_keys_estimated: facts.keys_are_estimated,
+            planned_fpr: is_planned.then_some(facts.planned_fpr),
+            overfull: facts.is_overfull(),
             keyed,
             secret_stored,
             seed,
-            exceptions: exceptions.map(|exceptions| ExceptionRecord {
+            exceptions: facts.exceptions.map(|exceptions| ExceptionRecord {
                 levels: exceptions.levels as u64,
                 listed: exceptions.listed,
                 bytes: exceptions.bytes,
             }),
-            label: filter.label().to_owned(),
+            label: facts.label.clone(),
             form,
         }
     }
@@ -179,50 +162,49 @@ impl NativeRecord {
 }
 
 impl LinkRecord {
-    fn of<S: AsRef<[u8]>>(link: &NativeFilter<S>) -> LinkRecord {
-        let shape = link.geometry();
-        LinkRecord {
-            keys: link.keys(),
-            expected_keys: link.expected_keys(),
-            bits: shape.bit_len,
-            probes: shape.probes,
-            fill: link.fill(),
-            expected_fpr: link.expected_fpr(),
-        }
-    }
-
-    fn all<S: AsRef<[u8]>>(filter: &GrowingFilter<S>) -> Vec<LinkRecord> {
-        filter.links().iter().map(LinkRecord::of).collect()
+    fn all(links: &[LinkFacts]) -> Vec<LinkRecord> {
+        let record = |link: &LinkFacts| LinkRecord {
+            keys: link.keys,
+            expected_keys: link.expected_keys,
+            bits: link.bits,
+            probes: link.probes,
+            fill: link.fill,
+            expected_fpr: link.expected_fpr,
+        };
+        links.iter().map(record).collect()
     }
 }
 
+/// A time in milliseconds since the Unix epoch, as text.
+fn time(millis: u64) -> String {
+    text::time(SystemTime::UNIX_EPOCH + Duration::from_millis(millis.min(i64::MAX as u64 / 1_000_000)))
+}
+
 impl FormRecord {
-    fn of<S: AsRef<[u8]>>(stored: &StoredFilter<S>) -> FormRecord {
-        match stored {
-            StoredFilter::Growing(filter) => FormRecord::Growing { links: LinkRecord::all(filter) },
-            StoredFilter::Removing(filter) => FormRecord::Removing {
-                counter_bytes: filter.filter().bits().len() as u64 * 4,
-                full_counters: filter.full_counters(),
-            },
-            StoredFilter::Rotating(filter) => {
-                let rotation = filter.rotation();
+    fn of(kind: &KindFacts) -> FormRecord {
+        match kind {
+            KindFacts::Growing { links } => FormRecord::Growing { links: LinkRecord::all(links) },
+            KindFacts::Removing { counter_bytes, full_counters } => {
+                FormRecord::Removing { counter_bytes: *counter_bytes, full_counters: *full_counters }
+            }
+            KindFacts::Rotating { rotation, time: clock, generations } => {
                 let (remember_ms, remember_keys) = match rotation.keep {
                     Keep::Time(time) => (Some(time.as_millis() as u64), None),
                     Keep::Keys(keys) => (None, Some(keys)),
                 };
-                let generation = filter.generations().map(|one| GenerationRecord {
-                    opened: text::time(one.opened()),
-                    keys: one.filter().keys(),
-                    expected_fpr: one.filter().expected_fpr(),
-                    links: LinkRecord::all(one.filter()),
-                });
+                let generation = |one: &GenerationFacts| GenerationRecord {
+                    opened: time(one.opened),
+                    keys: one.keys,
+                    expected_fpr: one.expected_fpr,
+                    links: LinkRecord::all(&one.links),
+                };
                 FormRecord::Rotating {
                     remember_ms,
                     remember_keys,
                     generations_planned: rotation.generations,
                     refresh: rotation.refresh,
-                    time: text::time(filter.time()),
-                    generations: generation.collect(),
+                    time: time(*clock),
+                    generations: generations.iter().map(generation).collect(),
                 }
             }
             _ => FormRecord::Plain,

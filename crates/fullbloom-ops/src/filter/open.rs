@@ -7,19 +7,21 @@ use super::{FilterFile, FilterRecord};
 use crate::problem::{Code, Problem};
 use crate::report::Found;
 use fullbloom::DecodeError;
-use fullbloom::any::{self, AnyFilter, AnyGrowing};
-use fullbloom::dialect::cassandra::Descriptor;
+use fullbloom::any::{self, AnyFilter};
 use fullbloom::dialect::Name;
-use fullbloom::NativeFilter;
-use fullbloom::native::{Hashing, StoredFilter};
-use fullbloom::dialect::rocksdb::{Builder, Kind, Policy};
+use fullbloom::dialect::cassandra::Descriptor;
+use fullbloom::dialect::rocksdb::{self, Kind, Policy};
+use fullbloom::filter::Check;
+use fullbloom::native::HashFacts;
+use fullbloom::sizing::{Request, Target};
 use std::path::Path;
 use std::time::SystemTime;
 
 /// A filter, and what is wrong with the file it is in.
-pub struct Opened<'a> {
+#[derive(Debug)]
+pub struct Opened {
     /// The filter.
-    pub filter: Box<dyn AnyFilter + 'a>,
+    pub filter: AnyFilter,
     /// Bytes of the file that are the filter.
     pub bytes: u64,
     /// What is wrong, though the filter can be used.
@@ -33,69 +35,64 @@ pub struct Opened<'a> {
 }
 
 impl FilterFile {
-    /// Decodes the filter. Bytes that follow it are a problem, but no failure, if the format says where it ends.
-    pub fn open(&self) -> Result<Opened<'_>, Problem> {
-        if self.dialect() == Name::Native {
-            return self.open_native();
-        }
-        let (path, dialect, geometry) = (self.path(), self.dialect(), self.options.geometry);
-        if self.options.secret.is_some() {
+    /// Decodes the filter. Bytes that follow it are a problem, but no failure, if the format says where it ends. A file in
+    /// memory is compared with its checksums; of a mapped one only the header, so that answers come at once. A filter that
+    /// forgets keys is as it is now.
+    pub fn open(&self) -> Result<Opened, Problem> {
+        self.open_with(if self.is_mapped() { Check::Front } else { Check::All })
+    }
+
+    /// As [`open`](FilterFile::open), and compares a mapped file with its checksums too.
+    pub fn open_verified(&self) -> Result<Opened, Problem> {
+        self.open_with(Check::All)
+    }
+
+    fn open_with(&self, check: Check) -> Result<Opened, Problem> {
+        let (path, dialect) = (self.path(), self.dialect());
+        if self.options.secret.is_some() && dialect != Name::Native {
             let why = format!("--secret: a {dialect} filter has no secret");
             return Err(Problem::at(path, Code::OptionRefused, why));
         }
         let mut problems: Vec<Problem> = mislabelled(path, dialect).into_iter().collect();
-        let mut bytes = self.bytes();
-        let mut view = any::view_for(self.options.key_type, dialect, bytes, geometry);
-        if let (Err(trailing @ DecodeError::Trailing { at, .. }), None) = (&view, geometry) {
+        let mut len = self.bytes().len();
+        let mut read = self.read(len, check);
+        if let (Err(trailing @ DecodeError::Trailing { at, .. }), None) = (&read, self.options.geometry)
+            && dialect != Name::Native
+        {
             problems.push(Problem::at(path, Code::TrailingBytes, trailing));
-            bytes = usize::try_from(*at).ok().and_then(|at| bytes.get(..at)).unwrap_or(bytes);
-            view = any::view_for(self.options.key_type, dialect, bytes, None);
+            len = usize::try_from(*at).map_or(len, |at| at.min(len));
+            read = self.read(len, check);
         }
-        let filter = view.map_err(|e| self.refused(&e))?;
+        let mut filter = read.map_err(|e| self.refused(&e))?;
+        self.unlock(&mut filter)?;
+        filter.advance(SystemTime::now());
         let doubt = filter.doubt();
         let may_lose_keys = doubt.as_ref().is_some_and(|doubt| doubt.may_lose_keys);
         problems.extend(doubt.map(|doubt| Problem::at(path, Code::Doubtful, doubt)));
-        let bytes = bytes.len() as u64;
-        Ok(Opened { filter, bytes, problems, may_lose_keys, native: None, is_locked: false })
+        let native = filter.native_facts().map(|facts| NativeRecord::of(&facts));
+        let overfull = native.as_ref().and_then(NativeRecord::overfull_message);
+        problems.extend(overfull.map(|why| Problem::at(path, Code::Overfull, why)));
+        let is_locked = filter.is_locked();
+        Ok(Opened { filter, bytes: len as u64, problems, may_lose_keys, native, is_locked })
     }
 
-    fn open_native(&self) -> Result<Opened<'_>, Problem> {
-        let stored = self.stored()?;
-        let native = NativeRecord::of(&stored);
-        let mut problems: Vec<Problem> = mislabelled(self.path(), self.dialect()).into_iter().collect();
-        problems.extend(native.overfull_message().map(|why| Problem::at(self.path(), Code::Overfull, why)));
-        Ok(Opened {
-            is_locked: stored.is_locked(),
-            filter: stored.into(),
-            bytes: self.bytes().len() as u64,
-            problems,
-            may_lose_keys: false,
-            native: Some(native),
-        })
+    /// The filter in the first `len` bytes, read where they are.
+    fn read(&self, len: usize, check: Check) -> Result<AnyFilter, DecodeError> {
+        let options = any::ReadOptions::from(self.dialect()).key_type(self.options.key_type);
+        let options = match self.options.geometry {
+            Some((bit_len, probes)) => options.geometry(bit_len, probes),
+            None => options,
+        };
+        AnyFilter::over(self.part(len), &options, check)
     }
 
-    /// The native filter of any form, unlocked if the secret is given; a rotating one as it is now. A file in memory is
-    /// checked completely; of a mapped one only the header, so that answers come at once.
-    pub fn stored(&self) -> Result<StoredFilter<&[u8]>, Problem> {
-        let (path, bytes, geometry) = (self.path(), self.bytes(), self.options.geometry);
-        if geometry.is_some() || !self.is_mapped() {
-            any::view(self.dialect(), bytes, geometry).map_err(|e| self.refused(&e))?;
+    fn unlock(&self, filter: &mut AnyFilter) -> Result<(), Problem> {
+        let Some(secret) = &self.options.secret else { return Ok(()) };
+        let refused = |why: String| Problem::at(self.path(), Code::OptionRefused, why);
+        if filter.native_facts().is_some_and(|facts| matches!(facts.hash, HashFacts::Seed(_))) {
+            return Err(refused("the filter is not keyed, it needs no --secret".to_owned()));
         }
-        let mut stored = StoredFilter::view(bytes).map_err(|e| self.refused(&e))?;
-        if let StoredFilter::Rotating(filter) = &mut stored {
-            filter.advance(SystemTime::now());
-        }
-        let Some(secret) = &self.options.secret else { return Ok(stored) };
-        if !stored.is_locked() && matches!(stored.first().hashing(), Hashing::Seed(_)) {
-            let why = "the filter is not keyed, it needs no --secret";
-            return Err(Problem::at(path, Code::OptionRefused, why));
-        }
-        stored.unlock(secret).map_err(|e| Problem::at(path, Code::OptionRefused, e))
-    }
-
-    /// The plain native filter; refused if it is of another form.
-    fn native(&self) -> Result<NativeFilter<&[u8]>, Problem> {
-        self.stored()?.into_plain().map_err(|e| Problem::at(self.path(), Code::Unsupported, e))
+        filter.unlock(secret).map_err(|e| refused(e.to_string()))
     }
 
     fn refused(&self, cause: &DecodeError) -> Problem {
@@ -146,7 +143,7 @@ fn mislabelled(path: &Path, dialect: Name) -> Option<Problem> {
 
 impl FilterRecord {
     /// Of a filter that occupies `bytes` bytes. Reads the whole array.
-    pub fn of(path: &Path, filter: &dyn AnyFilter, bytes: u64) -> Found<FilterRecord> {
+    pub fn of(path: &Path, filter: &AnyFilter, bytes: u64) -> Found<FilterRecord> {
         let geometry = filter.geometry();
         let weakness = filter.weakness().map(|weakness| {
             let code = if weakness.with_all_keys { Code::Weak } else { Code::WeakForSomeKeys };
@@ -172,71 +169,71 @@ impl FilterRecord {
 /// A filter of the same shape, filled with the caller's keys, to be compared with the one in the file.
 pub(super) enum Rebuild<'a> {
     /// Keys are inserted into an empty copy.
-    Inserted { file: &'a FilterFile, sound: &'a [u8], copy: Box<dyn AnyGrowing> },
-    /// Solved when all keys are there.
-    Solved { sound: &'a [u8], builder: Box<Builder> },
+    Inserted(AnyFilter),
+    /// Built in the same shape when all keys are there.
+    Built(Box<any::Builder>),
+    /// Solved in the same length when all keys are there.
+    Solved { sound: &'a [u8], builder: Box<rocksdb::Builder> },
     /// The dialect cannot be rebuilt in the same shape.
     Impossible,
 }
 
 impl<'a> Rebuild<'a> {
     /// An empty filter of the same shape.
-    pub(super) fn new(file: &'a FilterFile, opened: &Opened<'a>) -> Rebuild<'a> {
-        let sound = &file.bytes()[..opened.bytes as usize];
-        if opened.filter.dialect() == Name::RocksDbRibbon {
+    pub(super) fn new(file: &'a FilterFile, opened: &Opened) -> Rebuild<'a> {
+        let made = match opened.filter.dialect() {
             // The length is taken from the file; with the most bits for each key, small ones do not become Bloom filters
             // sooner than they did.
-            return match Policy::new(Kind::Ribbon, 100.0) {
-                Ok(policy) => Rebuild::Solved { sound, builder: Box::new(Builder::new(policy)) },
-                Err(_) => Rebuild::Impossible,
-            };
-        }
-        match copy(file, sound, opened.filter.dialect()) {
-            Some(mut copy) => {
-                copy.clear();
-                Rebuild::Inserted { file, sound, copy }
+            Name::RocksDbRibbon => Policy::new(Kind::Ribbon, 100.0).ok().map(|policy| Rebuild::Solved {
+                sound: &file.bytes()[..opened.bytes as usize],
+                builder: Box::new(rocksdb::Builder::new(policy)),
+            }),
+            dialect @ (Name::RocksDb | Name::RocksDbLegacy) => {
+                let shape = opened.filter.geometry();
+                let target = Target::Exact { bit_len: shape.bit_len, probes: shape.probes };
+                let builder = any::Builder::new(dialect, &Request { expected_keys: 0, target });
+                builder.ok().map(|builder| Rebuild::Built(Box::new(builder)))
             }
-            None => Rebuild::Impossible,
-        }
+            _ => opened.filter.try_clone().ok().and_then(|mut copy| {
+                copy.clear().ok()?;
+                Some(Rebuild::Inserted(copy))
+            }),
+        };
+        made.unwrap_or(Rebuild::Impossible)
     }
 
     /// Inserts some keys.
-    pub(super) fn insert(&mut self, keys: &[&[u8]], are_numbers: bool) {
+    pub(super) fn insert(&mut self, keys: &[&[u8]]) {
         match self {
-            Rebuild::Inserted { copy, .. } if are_numbers => copy.insert_numbers(keys),
-            Rebuild::Inserted { copy, .. } => copy.insert_batch(keys),
+            Rebuild::Inserted(copy) => {
+                if copy.insert_batch(keys).is_err() {
+                    *self = Rebuild::Impossible;
+                }
+            }
+            Rebuild::Built(builder) => builder.insert_batch(keys),
             Rebuild::Solved { builder, .. } => builder.insert_batch(keys),
             Rebuild::Impossible => {}
         }
     }
 
     /// Whether the file has the same bits; `None` if that cannot be said.
-    pub(super) fn compare(self, opened: &Opened<'_>, missing: u64) -> Option<bool> {
-        match self {
-            Rebuild::Inserted { file, sound, copy: mut rebuilt } => {
-                // The same bits: as many, and no more of them when the old ones are added.
-                let bits = rebuilt.count_ones();
-                let merged = rebuilt.merge(&*copy(file, sound, opened.filter.dialect())?);
-                merged.is_ok().then(|| bits == opened.filter.count_ones() && bits == rebuilt.count_ones())
-            }
+    pub(super) fn compare(self, opened: &Opened, missing: u64) -> Option<bool> {
+        let mut rebuilt = match self {
+            Rebuild::Inserted(rebuilt) => rebuilt,
+            Rebuild::Built(builder) => builder.finish().ok()?,
             Rebuild::Solved { sound, mut builder } => {
                 let rebuilt = builder.finish_with_len(sound.len() as u64);
-                match rebuilt.is_ok_and(|rebuilt| rebuilt.encode() == sound) {
+                return match rebuilt.is_ok_and(|rebuilt| rebuilt.encode() == sound) {
                     true => Some(true),
                     // The bytes depend on which key came first: others are no sign of damage while no key is missing.
                     false => (missing > 0).then_some(false),
-                }
+                };
             }
-            Rebuild::Impossible => None,
-        }
-    }
-}
-
-/// A copy that takes keys.
-fn copy(file: &FilterFile, sound: &[u8], dialect: Name) -> Option<Box<dyn AnyGrowing>> {
-    match dialect {
-        // With the secret, which the bytes alone do not have.
-        Name::Native => Some(Box::new(file.native().ok()?.into_filter().ok()?.to_owned().ok()?)),
-        dialect => any::decode(dialect, sound, file.options.geometry).ok().flatten(),
+            Rebuild::Impossible => return None,
+        };
+        // The same bits: as many, and no more of them when the old ones are added.
+        let bits = rebuilt.count_ones();
+        let merged = rebuilt.merge(&opened.filter);
+        merged.is_ok().then(|| bits == opened.filter.count_ones() && bits == rebuilt.count_ones())
     }
 }

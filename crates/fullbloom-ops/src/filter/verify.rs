@@ -121,7 +121,7 @@ struct Asked {
 }
 
 struct Lookups<'a> {
-    opened: &'a Opened<'a>,
+    opened: &'a Opened,
     dialect: Name,
     key_type: KeyType,
     wanted: u64,
@@ -135,7 +135,7 @@ struct Lookups<'a> {
 }
 
 impl<'a> Lookups<'a> {
-    fn new(file: &'a FilterFile, opened: &'a Opened<'a>, absent: u64) -> Lookups<'a> {
+    fn new(file: &'a FilterFile, opened: &'a Opened, absent: u64) -> Lookups<'a> {
         let mut lookups = Lookups {
             opened,
             dialect: file.dialect(),
@@ -175,7 +175,7 @@ impl<'a> Lookups<'a> {
             let marked = keys.iter().filter(|key| key.starts_with(MARK));
             self.not_absent.extend(marked.map(|key| key.to_vec()));
         }
-        self.rebuild.insert(keys, is_number);
+        self.rebuild.insert(keys);
     }
 
     fn finish(mut self) -> Asked {
@@ -206,7 +206,7 @@ fn made_up(key_type: KeyType, dialect: Name, number: u64) -> Vec<u8> {
     value.key(dialect).map_or(Vec::new(), |key| key.as_ref().to_vec())
 }
 
-fn found(file: &FilterFile, opened: &Opened<'_>, asked: Option<&Asked>) -> Found<VerifiedFilter> {
+fn found(file: &FilterFile, opened: &Opened, asked: Option<&Asked>) -> Found<VerifiedFilter> {
     let (path, dialect) = (file.path(), opened.filter.dialect());
     let mut problems = opened.problems.clone();
     let missing = asked.map_or(0, |asked| asked.missing);

@@ -7,6 +7,10 @@ use super::{GrowingFilter, NativeFilter, RemovingFilter, RotatingFilter, Secret}
 use crate::bits::Owned;
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Check, Filter};
+#[cfg(feature = "std")]
+use super::hashing::Hasher;
+#[cfg(feature = "std")]
+use crate::keys::Keys;
 use crate::wire::{Output, Stop};
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -47,6 +51,30 @@ impl<'a> StoredFilter<&'a [u8]> {
 }
 
 impl StoredFilter {
+    /// Adds many keys; how many were new. A filter that forgets keys by their age takes them at the latest time it was told.
+    ///
+    /// # Errors
+    /// When there is not enough memory to grow; some of the keys are in then.
+    ///
+    /// # Panics
+    /// If the filter is locked or has exceptions.
+    #[cfg(feature = "std")]
+    pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<u64, SizeError> {
+        match self {
+            StoredFilter::Plain(filter) => {
+                let before = filter.keys();
+                filter.insert_batch(keys);
+                Ok(filter.keys() - before)
+            }
+            StoredFilter::Growing(filter) => filter.insert_batch(keys),
+            StoredFilter::Removing(filter) => Ok(filter.insert_batch(keys)),
+            StoredFilter::Rotating(filter) => {
+                let (now, mut new) = (filter.time(), alloc::vec![false; keys.count()]);
+                filter.insert_batch_new(keys, &mut new, now)
+            }
+        }
+    }
+
     /// Puts a text of the owner's on the filter; it is kept in the file. At most 65,535 bytes are kept.
     pub fn set_label(&mut self, label: &str) {
         match self {

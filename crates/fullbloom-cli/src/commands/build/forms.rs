@@ -8,7 +8,6 @@ use crate::output;
 use crate::progress::Progress;
 use fullbloom::SizeError;
 use fullbloom::dialect::Name;
-use fullbloom::NativeFilter;
 use fullbloom::keys::Hashes;
 use fullbloom::native::{Builder, GrowingFilter, Hashing, RemovingFilter, Sizing, StoredFilter};
 use fullbloom::sizing::{Request, Target};
@@ -123,7 +122,7 @@ fn direct(
 ) -> Result<(StoredFilter, u64), Refusal> {
     if !args.native.removable {
         let (filter, inserted) = insert_keys(empty(args, request, hashing)?, keys, hashing)?;
-        return Ok((plain(filter), inserted));
+        return Ok((StoredFilter::Plain(filter), inserted));
     }
     let mut filter = removing(args, request, hashing)?;
     let mut inserted = 0;
@@ -152,11 +151,7 @@ fn from_spool(
     }
     let mut builder = Builder::new(empty(args, request, hashing)?, 1);
     spool.read(&progress, |hashes| builder.insert_batch(&Hashes(hashes)))?;
-    Ok(plain(builder.finish()))
-}
-
-fn plain(filter: NativeFilter) -> StoredFilter {
-    StoredFilter::Plain(NativeFilter::from(filter))
+    Ok(StoredFilter::Plain(builder.finish()))
 }
 
 fn removing(args: &Args, request: &Request, hashing: &Hashing) -> Result<RemovingFilter, SizeError> {

@@ -86,7 +86,7 @@ impl NativeArgs {
             Some(path) if secret::is_there(path) => Ok((Hashing::Secret(secret::read(path)?), None)),
             Some(path) => Ok((Hashing::Secret(secret::random()?), Some(path))),
             None if self.store_secret => Ok((Hashing::Secret(secret::random()?), None)),
-            None => Err(Failure::new("--keyed", "it is not said where the secret is kept")
+            None => Err(Failure::new("--keyed", "no path given for the secret")
                 .hint("--secret FILE keeps it in a file, --store-secret in the filter itself")),
         }
     }
@@ -130,12 +130,11 @@ pub fn build(
     }
     written?;
     warn_of_name(args);
-    let facts = NativeRecord::of(&stored);
+    let facts = NativeRecord::of(&stored.facts());
     if let Some(warning) = facts.overfull_message() {
         output::warning(&warning);
     }
-    let filter: Box<dyn AnyFilter> = stored.into();
-    Ok(summarise(args, destination, &*filter, inserted, Some(facts))?)
+    Ok(summarise(args, destination, &AnyFilter::from(stored), inserted, Some(facts))?)
 }
 
 /// Exceptions need every key twice, so what can be read only once is kept by counting it.
@@ -204,10 +203,10 @@ fn except(filter: NativeFilter, good: &mut Keys, keys: &mut Keys) -> Result<Nati
         ExceptError::NotMembers { .. } => {
             Failure::new("--except", format_args!("{e}: the key files have changed meanwhile")).into()
         }
-        _ => Refusal::from(Failure::new("--except", e).hint("--seed N, with any other number N")),
+        _ => Failure::new("--except", e).into(),
     };
     let failed = |e: ExceptError| Failure::new("--except", e);
-    let mut first = filter.exceptions();
+    let mut first = filter.except().map_err(refused)?;
     let progress = Progress::new("known-good keys", good.total());
     good.for_each_batch(&progress, |batch| {
         first.add(batch.keys).map_err(failed)?;

@@ -46,10 +46,10 @@ impl<'a> State<'a> {
                 .hint("--rotate is for a state that was begun with it: name another file"));
         }
         match stored {
-            StoredFilter::Plain(guarded) => {
-                let filter = guarded
-                    .into_filter()
-                    .map_err(|_| Failure::new(&path, "the filter has exceptions and takes no more keys"))?;
+            StoredFilter::Plain(filter) if !filter.takes_keys() => {
+                Err(Failure::new(&path, "the filter has exceptions and takes no more keys"))
+            }
+            StoredFilter::Plain(filter) => {
                 self.warn_of_size(args, &filter);
                 Ok(Seen::Fixed(filter))
             }
