@@ -10,9 +10,11 @@
 //! crashes, reads out of bounds or never ends, these functions return its error code; `docs/formats/libbloom.md` lists every
 //! difference. Only 64-bit Unix has these libraries: elsewhere libbloom 2.0 itself ends the process.
 
+mod bits;
 mod guard;
 mod memory;
 mod message;
+mod raw;
 mod writers;
 
 pub mod v1;

@@ -3,9 +3,9 @@
 use crate::guard::guard;
 use crate::memory;
 use crate::message;
+use crate::raw::{Key, Raw1};
 use crate::writers::writers;
-use fullbloom::libbloom::raw::{Key, Raw1};
-use fullbloom::libbloom::sizing::computed_1_6;
+use fullbloom::dialect::libbloom::sizing::computed_1_6;
 use std::ffi::{CStr, c_double, c_int, c_void};
 use std::sync::atomic::AtomicU8;
 

@@ -3,7 +3,7 @@
 //! With atomic ors an add takes 76 ns instead of 28 (bench `libbloom --threaded`, an empty filter in the cache, seven probes): a
 //! program that has only one thread should not pay for others. The C library knows, and says so to libraries in just this place.
 
-use fullbloom::libbloom::raw::Writers;
+use crate::bits::Writers;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering::Relaxed};
 
 /// Stands for the C library's answer where it gives none: there may be other threads.

@@ -6,12 +6,13 @@ mod save;
 pub use load::load;
 pub use save::save;
 
+use crate::bits::Writers;
 use crate::guard::guard;
 use crate::memory;
 use crate::message;
+use crate::raw::{Key, Raw2};
 use crate::writers::writers;
-use fullbloom::libbloom::raw::{Key, Raw2, Writers};
-use fullbloom::libbloom::sizing::computed_2_0;
+use fullbloom::dialect::libbloom::sizing::computed_2_0;
 use std::ffi::{CStr, c_double, c_int, c_uchar, c_uint, c_ulong, c_void};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
