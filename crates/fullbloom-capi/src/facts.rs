@@ -100,8 +100,7 @@ pub unsafe extern "C" fn fullbloom_plan(dialect: c_int, sizing: *const Sizing, f
 pub unsafe extern "C" fn fullbloom_filter_facts(filter: *const Filter, facts: *mut Facts) -> Status {
     call(|| {
         // SAFETY: promised by the caller.
-        let handle = unsafe { Filter::get(filter) }?;
-        let filter = handle.finished()?;
+        let filter = unsafe { Filter::get(filter) }?.finished()?;
         let known = || {
             let geometry = filter.geometry();
             Ok(Facts {
@@ -111,12 +110,12 @@ pub unsafe extern "C" fn fullbloom_filter_facts(filter: *const Filter, facts: *m
                 bits: geometry.bit_len,
                 block_bits: geometry.block_len,
                 encoded_len: filter.encoded_len(),
-                set_bits: filter.set_bits(),
+                set_bits: filter.count_ones(),
                 fill: filter.fill(),
                 expected_fpr: filter.expected_fpr(),
                 estimated_keys: filter.estimated_keys().unwrap_or(-1.0),
-                takes_keys: handle.takes_keys().into(),
-                locked: handle.is_locked().into(),
+                takes_keys: filter.takes_keys().is_ok().into(),
+                locked: filter.is_locked().into(),
                 reserved: [0; 6],
             })
         };

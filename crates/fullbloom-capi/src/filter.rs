@@ -2,13 +2,14 @@
 
 use crate::dialect::{UNKNOWN, named};
 use crate::file;
-use crate::handle::{Bounded, Bytes, Filter, Geometry, Memory};
+use crate::handle::Filter;
 use crate::keys::{Keys, array, key};
+use crate::memory::{Borrowed, Bounded};
 use crate::sizing::{self, Sizing};
 use crate::status::{Error, Status, call};
 use fullbloom::FileError;
-use fullbloom::dialect::Name;
-use fullbloom::file::Mapped;
+use fullbloom::any::{AnyFilter, ReadOptions};
+use fullbloom::filter::Check;
 use fullbloom::native::Secret;
 use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
@@ -46,12 +47,13 @@ pub unsafe extern "C" fn fullbloom_filter_create(
     unsafe { give(filter, || Filter::create(named(dialect)?, sizing::read(sizing)?)) }
 }
 
-fn known(dialect: c_int) -> Result<Option<Name>, Error> {
-    if dialect == UNKNOWN { Ok(None) } else { named(dialect).map(Some) }
-}
-
-fn geometry(bits: u64, probes: u32) -> Geometry {
-    (bits != 0 || probes != 0).then_some((bits, probes))
+/// What the caller says about bytes: the dialect, bits and probes may be left out as zeros.
+fn options(dialect: c_int, bits: u64, probes: u32) -> Result<ReadOptions, Error> {
+    let options = match dialect {
+        UNKNOWN => ReadOptions::new(),
+        number => ReadOptions::from(named(number)?),
+    };
+    Ok(if bits == 0 && probes == 0 { options } else { options.geometry(bits, probes) })
 }
 
 /// A filter over the caller's bytes.
@@ -69,10 +71,10 @@ pub unsafe extern "C" fn fullbloom_filter_view(
     filter: *mut *mut Filter,
 ) -> Status {
     let make = || {
-        let dialect = known(dialect)?;
-        // SAFETY: promised by the caller.
-        let bytes = unsafe { array(bytes.cast::<u8>(), len, "bytes") }?;
-        Ok(Filter::view(dialect, Memory::Borrowed(bytes), None, geometry(bits, probes))?)
+        let options = options(dialect, bits, probes)?;
+        // SAFETY: promised by the caller, for as long as the filter lives.
+        let bytes = unsafe { Borrowed::new(array(bytes.cast::<u8>(), len, "bytes")?) };
+        Ok(Filter::read(AnyFilter::over(bytes, &options, Check::All)?)?)
     };
     // SAFETY: promised by the caller.
     unsafe { give(filter, make) }
@@ -92,10 +94,10 @@ pub unsafe extern "C" fn fullbloom_filter_decode(
     filter: *mut *mut Filter,
 ) -> Status {
     let make = || {
-        let dialect = known(dialect)?;
+        let options = options(dialect, bits, probes)?;
         // SAFETY: promised by the caller.
         let bytes = unsafe { array(bytes.cast::<u8>(), len, "bytes") }?;
-        Ok(Filter::copied(dialect, Bytes::Borrowed(bytes), None, geometry(bits, probes))?)
+        Ok(Filter::read(AnyFilter::decode(bytes, &options)?)?)
     };
     // SAFETY: promised by the caller.
     unsafe { give(filter, make) }
@@ -114,11 +116,10 @@ pub unsafe extern "C" fn fullbloom_filter_load(
     filter: *mut *mut Filter,
 ) -> Status {
     let make = || {
-        let dialect = known(dialect)?;
+        let options = options(dialect, bits, probes)?;
         // SAFETY: promised by the caller.
         let path: &Path = unsafe { file::path(path) }?;
-        let bytes = Bytes::Read(fullbloom::file::read(path)?);
-        let filter = Filter::copied(dialect, bytes, Some(path), geometry(bits, probes));
+        let filter = Filter::read(AnyFilter::load(path, &options)?);
         Ok(filter.map_err(|e| FileError::decode(path, e))?)
     };
     // SAFETY: promised by the caller.
@@ -138,11 +139,10 @@ pub unsafe extern "C" fn fullbloom_filter_open(
     filter: *mut *mut Filter,
 ) -> Status {
     let make = || {
-        let dialect = known(dialect)?;
+        let options = options(dialect, bits, probes)?;
         // SAFETY: promised by the caller.
         let path: &Path = unsafe { file::path(path) }?;
-        let memory = Memory::Mapped(Mapped::open(path)?);
-        let filter = Filter::view(dialect, memory, Some(path), geometry(bits, probes));
+        let filter = Filter::read(AnyFilter::open(path, &options, Check::All)?);
         Ok(filter.map_err(|e| FileError::decode(path, e))?)
     };
     // SAFETY: promised by the caller.
@@ -342,8 +342,7 @@ pub unsafe extern "C" fn fullbloom_filter_save(filter: *const Filter, path: *con
     call(|| {
         // SAFETY: promised by the caller.
         let (filter, path) = unsafe { (Filter::get(filter)?.finished()?, file::path(path)?) };
-        fullbloom::file::replace(path, |out| filter.write_to(out))?;
-        Ok(())
+        Ok(filter.save(path)?)
     })
 }
 

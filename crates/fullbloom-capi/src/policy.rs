@@ -6,10 +6,10 @@
 use crate::dialect::named;
 use crate::keys::{Keys, array, key};
 use crate::status::{Error, Status, call};
+use fullbloom::dialect::LevelDb;
 use fullbloom::dialect::Name;
-use fullbloom::leveldb::{Compatible, Unsigned};
-use fullbloom::native::GuardedFilter;
-use fullbloom::{Filter, LevelDb, NativeFilter, SizeError};
+use fullbloom::dialect::leveldb::{Compatible, Unsigned};
+use fullbloom::{Filter, NativeFilter, SizeError};
 use std::ffi::{c_char, c_int, c_void};
 use std::io;
 use std::ptr;
@@ -95,9 +95,7 @@ impl Policy {
             }
             Kind::Native => {
                 let mut filter = NativeFilter::with_bits_per_key(count, self.bits_per_key)?;
-                keys.in_groups(|_, group| {
-                    filter.insert_batch(group);
-                });
+                keys.in_groups(|_, group| filter.insert_batch(group));
                 filter.write_to(out)
             }
         };
@@ -108,7 +106,7 @@ impl Policy {
     fn may_match(&self, filter: &[u8], key: &[u8]) -> bool {
         match self.kind {
             Kind::LevelDb => Compatible::<Unsigned>::read(filter).may_contain(key),
-            Kind::Native => GuardedFilter::view(filter).map_or(true, |view| view.may_contain(key)),
+            Kind::Native => NativeFilter::read(filter).may_contain(key),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What every function returns, and the sentence that goes with it.
 
+use fullbloom::any::ChangeError;
 use fullbloom::error::FileCause;
 use fullbloom::{DecodeError, FileError, MergeError, SizeError};
 use std::any::Any;
@@ -124,6 +125,15 @@ fn decode_status(e: &DecodeError) -> Status {
 impl From<MergeError> for Error {
     fn from(e: MergeError) -> Error {
         Error::new(Status::Merge, e)
+    }
+}
+
+impl From<ChangeError> for Error {
+    fn from(e: ChangeError) -> Error {
+        match e {
+            ChangeError::Size(e) => e.into(),
+            other => Error::new(Status::ReadOnly, other),
+        }
     }
 }
 

@@ -2,9 +2,10 @@
 #![allow(unsafe_code)]
 
 use crate::common::*;
+use fullbloom::NativeFilter;
+use fullbloom::any::Builder;
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{any, native};
 use fullbloom_c::dialect::{UNKNOWN, number};
 use fullbloom_c::facts::fullbloom_plan;
 use fullbloom_c::filter::fullbloom_filter_unlock;
@@ -27,11 +28,9 @@ fn ten_bits() -> fullbloom_c::sizing::Sizing {
 /// The same filter by the core.
 fn expected(dialect: Name, keys: &[&[u8]]) -> Vec<u8> {
     let request = Request { expected_keys: KEYS, target: Target::BitsPerKey(10.0) };
-    let mut builder = any::builder(dialect, &request).unwrap();
+    let mut builder = Builder::new(dialect, &request).unwrap();
     builder.insert_batch(keys);
-    let mut bytes = Vec::new();
-    builder.finish().unwrap().write_to(&mut bytes).unwrap();
-    bytes
+    builder.finish().unwrap().encode()
 }
 
 #[test]
@@ -189,9 +188,9 @@ fn a_keyed_filter_needs_its_secret_and_no_other() {
 fn a_filter_with_exceptions_answers_and_takes_no_keys() {
     let members = keys(0..1000);
     let good = keys(10_000..60_000);
-    let mut filter = native::NativeFilter::with_fpr(1000, 0.05).unwrap();
+    let mut filter = NativeFilter::with_fpr(1000, 0.05).unwrap();
     filter.insert_batch(members.as_slice());
-    let bytes = filter.guard(good.as_slice(), members.as_slice()).unwrap().encode();
+    let bytes = filter.with_exceptions(good.as_slice(), members.as_slice()).unwrap().encode();
     for filter in [decode(UNKNOWN, &bytes, (0, 0)), view(UNKNOWN, &bytes, (0, 0))] {
         let filter = filter.unwrap();
         assert!(filter.answers(&slices(&members)).unwrap().iter().all(|&yes| yes));

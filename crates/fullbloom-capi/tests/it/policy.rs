@@ -1,8 +1,8 @@
 //! The callbacks, called as LevelDB calls them.
 #![allow(unsafe_code)]
 
-use fullbloom::dialect::Name;
-use fullbloom::{Filter, LevelDb};
+use fullbloom::Filter;
+use fullbloom::dialect::{LevelDb, Name};
 use fullbloom_c::dialect::number;
 use fullbloom_c::policy::*;
 use fullbloom_c::status::Status;
