@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   create ──► Filter                        most dialects
-//!          └─► Building ── finish ──► Filter  RocksDB's full filters: sized by the keys that came
+//!          └─► Building ── finish ──► Filter  RocksDB's full filters: sized by their keys
 //!   decode, load, view, open ──► Filter
 //! ```
 
@@ -17,8 +17,8 @@ use fullbloom::native::{Hashing, Secret};
 /// Marks a live handle; the letters `fbfilter`.
 const LIVE: u64 = u64::from_be_bytes(*b"fbfilter");
 
-/// A filter in the hands of a C program. The tag comes first, as in every kind of handle, so that it can be read whatever kind the
-/// pointer is of.
+/// A filter in the hands of a C program. The tag comes first, as in every kind of handle, so that it can be
+/// read whatever kind the pointer is of.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Filter {
@@ -57,8 +57,8 @@ impl Filter {
         Ok(Filter::new(state))
     }
 
-    /// A filter that was read. Native filters that grow, support deletion or forget keys are refused: the C interface has no functions
-    /// for them yet.
+    /// A filter that was read. Native filters that grow, support deletion or forget keys are refused: the C
+    /// interface has no functions for them yet.
     pub fn read(filter: AnyFilter) -> Result<Filter, DecodeError> {
         match filter.kind() {
             None | Some("plain") => Ok(Filter::new(State::Filter(filter))),
@@ -101,7 +101,8 @@ impl Filter {
         }
     }
 
-    /// As [`finished`](Filter::finished), and refused for a keyed filter whose secret is not known: it can only answer "maybe".
+    /// As [`finished`](Filter::finished), and refused for a keyed filter whose secret is not known: it can
+    /// only answer "maybe".
     pub fn answering(&self) -> Result<&AnyFilter, Error> {
         let filter = self.finished()?;
         if filter.is_locked() { Err(locked()) } else { Ok(filter) }

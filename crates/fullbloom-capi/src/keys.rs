@@ -4,8 +4,8 @@ use crate::status::{Error, Status};
 use std::convert::Infallible;
 use std::ffi::c_void;
 
-/// Keys are processed in groups of this many. C has pointers and lengths in two arrays; a group of slices fits the stack, so nothing
-/// is allocated, and no byte of a key is copied.
+/// Keys are processed in groups of this many. C has pointers and lengths in two arrays; a group of slices
+/// fits the stack, so nothing is allocated, and no byte of a key is copied.
 const GROUP: usize = 512;
 
 /// The key at `start`.
@@ -95,7 +95,8 @@ impl<'a> Keys<'a> {
         let mut group: [&[u8]; GROUP] = [&[]; GROUP];
         for (number, (starts, lens)) in self.starts.chunks(GROUP).zip(self.lens.chunks(GROUP)).enumerate() {
             for (slot, (&start, &len)) in group.iter_mut().zip(starts.iter().zip(lens)) {
-                // SAFETY: `new` has checked each key and was promised the bytes. Only a key without bytes may be null.
+                // SAFETY: `new` has checked each key and was promised the bytes. Only a key without bytes may
+                // be null.
                 *slot = if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(start.cast(), len) } };
             }
             each(number * GROUP, &group[..starts.len()])?;

@@ -1,6 +1,6 @@
 #![allow(unsafe_code)]
-//! The symbols of `libfullbloom`: every dialect for C, behind opaque handles. `include/fullbloom.h` is what C programs include, and
-//! describes each function; this crate only translates.
+//! The symbols of `libfullbloom`: every dialect for C, behind opaque handles. `include/fullbloom.h` is what C
+//! programs include, and describes each function; this crate only translates.
 //!
 //! ```text
 //!   fullbloom.h          here                 the core
@@ -9,9 +9,9 @@
 //!   fullbloom_policy *   policy.rs            LevelDb, NativeFilter, as LevelDB's callbacks
 //! ```
 //!
-//! Every function runs inside [`status::call`]: a panic becomes `FULLBLOOM_INTERNAL`, an error becomes its status and a message that
-//! `fullbloom_message` returns to the same thread. Pointers are checked for null, structs for their size, handles for their kind; that
-//! they point to live memory is the caller's promise.
+//! Every function runs inside [`status::call`]: a panic becomes `FULLBLOOM_INTERNAL`, an error becomes its
+//! status and a message that `fullbloom_message` returns to the same thread. Pointers are checked for null,
+//! structs for their size, handles for their kind; that they point to live memory is the caller's promise.
 
 pub mod dialect;
 pub mod facts;

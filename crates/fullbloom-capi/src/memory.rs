@@ -9,7 +9,8 @@ pub struct Borrowed {
     len: usize,
 }
 
-// SAFETY: a pointer to bytes that nobody writes to while the value lives, as `new` was promised: any thread may read them.
+// SAFETY: a pointer to bytes that nobody writes to while the value lives, as `new` was promised: any thread
+// may read them.
 unsafe impl Send for Borrowed {}
 // SAFETY: as above.
 unsafe impl Sync for Borrowed {}
@@ -18,7 +19,8 @@ impl Borrowed {
     /// Bytes of the caller.
     ///
     /// # Safety
-    /// The bytes stay where they are and do not change until the value is dropped, however short the lifetime of the slice.
+    /// The bytes stay where they are and do not change until the value is dropped, however short the lifetime
+    /// of the slice.
     pub unsafe fn new(bytes: &[u8]) -> Borrowed {
         Borrowed { start: bytes.as_ptr(), len: bytes.len() }
     }
@@ -26,7 +28,8 @@ impl Borrowed {
 
 impl AsRef<[u8]> for Borrowed {
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: `new` got pointer and length from a slice and was promised that its bytes stay while `self` lives.
+        // SAFETY: `new` got pointer and length from a slice and was promised that its bytes stay while `self`
+        // lives.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 pub(crate) enum Writers {
     /// This thread alone. A bit costs a load and a store.
     One,
-    /// Perhaps other threads too. A clear bit costs an atomic OR, so no other thread's bit in the same byte is lost; a set bit
-    /// costs a load.
+    /// Perhaps other threads too. A clear bit costs an atomic OR, so no other thread's bit in the same byte
+    /// is lost; a set bit costs a load.
     Many,
 }
 

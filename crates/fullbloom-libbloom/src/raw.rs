@@ -1,7 +1,8 @@
-//! A filter in the hands of a C program: the numbers of its struct, and memory that several threads may be using.
+//! A filter in the hands of a C program: the numbers of its struct, and memory that several threads may be
+//! using.
 //!
-//! [`fullbloom::Filter`] validates once and owns or borrows its bits. A C library gets a struct with every call; [`Raw`] tests or
-//! inserts one key after a single comparison of the struct's numbers.
+//! [`fullbloom::Filter`] validates once and owns or borrows its bits. A C library gets a struct with every
+//! call; [`Raw`] tests or inserts one key after a single comparison of the struct's numbers.
 //!
 //! | file | what |
 //! |---|---|
@@ -51,8 +52,8 @@ impl Key<'_> {
     }
 }
 
-/// A function of its own, called for null pointers only: a whole `bloom_check` takes about eleven nanoseconds, and every comparison
-/// shows.
+/// A function of its own, called for null pointers only: a whole `bloom_check` takes about eleven
+/// nanoseconds, and every comparison shows.
 #[cold]
 fn is_positive(len: i32) -> bool {
     len > 0
@@ -73,8 +74,8 @@ pub(crate) struct Raw<'a, const WRAPS: bool> {
 }
 
 impl<'a, const WRAPS: bool> Raw<'a, WRAPS> {
-    /// The filter with these numbers; `None` if `bit_len` is zero or more than there are bits. Without wrapping, `probes` must be at
-    /// most 255.
+    /// The filter with these numbers; `None` if `bit_len` is zero or more than there are bits. Without
+    /// wrapping, `probes` must be at most 255.
     #[inline(always)]
     pub(crate) fn new(bits: &'a [AtomicU8], bit_len: u64, probes: u32) -> Option<Self> {
         let inside = bit_len.wrapping_sub(1) >> 3 < bits.len() as u64;
@@ -104,7 +105,8 @@ impl<'a, const WRAPS: bool> Raw<'a, WRAPS> {
         clear != 0
     }
 
-    /// Visits every position. The numbers may differ with each call, so it does not pay to compute a reciprocal of `bit_len`.
+    /// Visits every position. The numbers may differ with each call, so it does not pay to compute a
+    /// reciprocal of `bit_len`.
     #[inline(always)]
     fn walk(&self, [a, b]: [u32; 2], visit: impl FnMut(u64)) {
         let Raw { bit_len, probes, .. } = *self;

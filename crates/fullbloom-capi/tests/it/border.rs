@@ -24,7 +24,8 @@ fn null_where_a_pointer_is_needed_gives_null() {
     let (mut flag, mut len, mut facts, mut out, mut name) = (false, 0, empty_facts(), null_mut(), 0);
     let level = number(Name::LevelDb);
     let starts = [KEY];
-    // SAFETY: NULL and memory that is no handle are what the library promises to tell; every other pointer is of a value that outlives the call.
+    // SAFETY: NULL and memory that is no handle are what the library promises to tell; every other pointer is
+    // of a value that outlives the call.
     unsafe {
         let called = [
             fullbloom_dialect_by_name(null(), &mut name),
@@ -85,7 +86,8 @@ fn null_where_a_pointer_is_needed_gives_null() {
 fn what_is_no_live_handle_is_told_so() {
     let mut zeroed = [0u64; 16];
     let mut flag = false;
-    // SAFETY: NULL and memory that is no handle are what the library promises to tell; every other pointer is of a value that outlives the call.
+    // SAFETY: NULL and memory that is no handle are what the library promises to tell; every other pointer is
+    // of a value that outlives the call.
     unsafe {
         let it = zeroed.as_mut_ptr().cast();
         assert_eq!(fullbloom_filter_insert(it, KEY, 3, null_mut()), Status::Handle);
@@ -95,7 +97,8 @@ fn what_is_no_live_handle_is_told_so() {
     }
     let mut policy = null_mut();
     let level = number(Name::LevelDb);
-    // SAFETY: NULL and memory that is no handle are what the library promises to tell; every other pointer is of a value that outlives the call.
+    // SAFETY: NULL and memory that is no handle are what the library promises to tell; every other pointer is
+    // of a value that outlives the call.
     unsafe {
         assert_eq!(fullbloom_c::policy::fullbloom_policy_create(level, 10.0, &mut policy), Status::Ok);
         assert_eq!(fullbloom_filter_finish(policy.cast()), Status::Handle);
@@ -113,7 +116,8 @@ fn structs_of_another_size_are_refused() {
     let filter = small();
     for size in [0, size_of::<Facts>() - 8, size_of::<Facts>() + 8] {
         let mut facts = Facts { struct_size: size, ..empty_facts() };
-        // SAFETY: the handle is live, and the struct, whose size is under test, is really as large as the library may write.
+        // SAFETY: the handle is live, and the struct, whose size is under test, is really as large as the
+        // library may write.
         assert_eq!(unsafe { fullbloom_filter_facts(filter.0, &mut facts) }, Status::Argument);
         assert_eq!(facts.bits, 0, "nothing is written");
     }

@@ -1,5 +1,5 @@
-//! A panic in any function comes out as a status: `cargo test --features planted-panic`. Panics are planted by
-//! an environment variable, so the calls are made in a process of their own.
+//! A panic in any function comes out as a status: `cargo test --features planted-panic`. Panics are planted
+//! by an environment variable, so the calls are made in a process of their own.
 #![cfg(feature = "planted-panic")]
 #![allow(unsafe_code)]
 

@@ -1,6 +1,7 @@
 //! `bloom_check`'s lookup: with gathers where the CPU has them, else position by position.
 //!
-//! Every function here takes the same six arguments, all in registers, so that a C function can end in a jump to it.
+//! Every function here takes the same six arguments, all in registers, so that a C function can end in a jump
+//! to it.
 
 use super::{Key, Raw};
 use crate::bits;
@@ -16,7 +17,8 @@ type Lookup = unsafe extern "C" fn(*const AtomicU8, usize, u64, *const u8, i32, 
 /// One if the key may be present, else zero.
 ///
 /// # Safety
-/// `bits` is valid for `len` atomic bytes, `bit_len` is 1 to eight times that; the key is as for [`Key::new`].
+/// `bits` is valid for `len` atomic bytes, `bit_len` is 1 to eight times that; the key is as for
+/// [`Key::new`].
 #[inline(always)]
 pub(super) unsafe fn may_contain<const WRAPS: bool>(
     bits: *const AtomicU8,
@@ -56,7 +58,8 @@ pub(super) unsafe extern "C" fn walk<const WRAPS: bool>(
     all.into()
 }
 
-/// The first lookup of the process finds out what the CPU can do. Later ones come here on CPUs that do not gather.
+/// The first lookup of the process finds out what the CPU can do. Later ones come here on CPUs that do not
+/// gather.
 ///
 /// # Safety
 /// As [`may_contain`].
@@ -80,9 +83,9 @@ unsafe extern "C" fn first<const WRAPS: bool>(
 
 /// Eight positions at a time.
 ///
-/// A core can begin little of the next key before the hash of this one is known, so a loop over the words of the key, with its
-/// branches, costs as much as the lookup. For keys of up to eight whole words the loop is unrolled; the most common length, eight
-/// bytes, comes first.
+/// A core can begin little of the next key before the hash of this one is known, so a loop over the words of
+/// the key, with its branches, costs as much as the lookup. For keys of up to eight whole words the loop is
+/// unrolled; the most common length, eight bytes, comes first.
 ///
 /// # Safety
 /// As [`may_contain`], and the CPU can gather.

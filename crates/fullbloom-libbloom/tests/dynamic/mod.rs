@@ -76,14 +76,15 @@ impl Elf {
     }
 }
 
-/// What `call` prints on standard output through C's `printf`, addresses masked. Runs in a process of its own, whose output is
-/// a pipe.
+/// What `call` prints on standard output through C's `printf`, addresses masked. Runs in a process of its
+/// own, whose output is a pipe.
 #[cfg(target_os = "linux")]
 pub fn printed(call: impl FnOnce()) -> String {
     use std::io::Read;
     use std::os::fd::AsRawFd;
     let (mut reader, writer) = std::io::pipe().unwrap();
-    // SAFETY: the child calls the library and C's own functions, and ends without running Rust's or C's exit handlers.
+    // SAFETY: the child calls the library and C's own functions, and ends without running Rust's or C's exit
+    // handlers.
     unsafe {
         libc::fflush(std::ptr::null_mut());
         let child = libc::fork();

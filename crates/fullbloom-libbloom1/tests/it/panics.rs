@@ -1,5 +1,5 @@
-//! A panic in any function comes out as that function's error code: `cargo test --features planted-panic`. Panics are planted by
-//! an environment variable, so the calls are made in a process of their own.
+//! A panic in any function comes out as that function's error code: `cargo test --features planted-panic`.
+//! Panics are planted by an environment variable, so the calls are made in a process of their own.
 #![cfg(feature = "planted-panic")]
 #![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
 

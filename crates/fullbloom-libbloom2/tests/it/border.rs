@@ -50,7 +50,8 @@ fn structs_that_are_no_filter_give_error_codes() {
     for (i, bloom) in [Struct::filled(0), refused, no_memory, freed].iter_mut().enumerate() {
         assert_eq!((bloom.check(b"key"), bloom.add(b"key"), bloom.reset()), (-1, -1, 1));
         assert_eq!((bloom.merge(&mut good), good.merge(bloom)), (-1, -1));
-        // Structs of zeros are saved, as there; the freed one has no bits any more, which the original would read.
+        // Structs of zeros are saved, as there; the freed one has no bits any more, which the original would
+        // read.
         let path = directory.path().join("file");
         assert_eq!(bloom.save(&path), i32::from(i > 1), "{i}");
         assert_eq!(path.exists(), i <= 1);
