@@ -1,4 +1,4 @@
-//! A shared library as a C program meets it: found by the loader, its functions looked up by name.
+//! A shared library as a C program uses it: found by the loader, its functions looked up by name.
 //!
 //! Used by the tests of the crates that make shared libraries.
 
@@ -39,10 +39,10 @@ impl Library {
     }
 }
 
-/// What an ELF file tells the loader.
+/// What the loader reads in an ELF file.
 #[cfg(target_os = "linux")]
 pub struct Elf {
-    /// The name programs ask for.
+    /// The name that programs request.
     pub soname: String,
     /// Names it defines for others, in alphabetical order.
     pub exports: Vec<String>,

@@ -17,7 +17,7 @@ fn child() {
     let mut bloom = Struct::made(1000, 0.1);
     let b = &raw mut bloom;
     let (key, l) = (c"key".as_ptr().cast(), &LIBRARY);
-    // The only test in this process, and no other thread that reads the environment.
+    // The only test in this process; no other thread reads the environment.
     unsafe { std::env::set_var("FULLBLOOM_PLANTED_PANIC", "1") };
     let mut called = unsafe {
         let version = (l.version)();

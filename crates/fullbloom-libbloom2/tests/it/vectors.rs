@@ -1,4 +1,4 @@
-//! Everything that libbloom 2.0 was seen to do, through the shared library: parameters, bits, codes and
+//! Everything that libbloom 2.0 was recorded to do, through the shared library: parameters, bits, codes and
 //! files.
 #![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
 

@@ -1,4 +1,4 @@
-//! The C functions with Rust's types around them; nothing is hidden but casts.
+//! The C functions with Rust types; only casts are hidden.
 #![allow(unsafe_code)]
 
 use fullbloom::dialect::Name;
@@ -58,22 +58,19 @@ fn made(call: impl FnOnce(*mut *mut handle::Filter) -> Status) -> Made {
 }
 
 pub fn create(dialect: Name, sizing: &Sizing) -> Made {
-    // SAFETY: `out` is a place for a handle; all other pointers are of values that outlive the call, with
-    // their lengths.
+    // SAFETY: `out` has room for a handle; other pointers are to values that outlive the call.
     made(|out| unsafe { fullbloom_filter_create(number(dialect), sizing, out) })
 }
 
 pub fn view(dialect: i32, bytes: &[u8], (bits, probes): (u64, u32)) -> Made {
-    // SAFETY: `out` is a place for a handle; all other pointers are of values that outlive the call, with
-    // their lengths.
+    // SAFETY: `out` has room for a handle; other pointers are to values that outlive the call.
     made(|out| unsafe {
         fullbloom_filter_view(dialect, bytes.as_ptr().cast(), bytes.len(), bits, probes, out)
     })
 }
 
 pub fn decode(dialect: i32, bytes: &[u8], (bits, probes): (u64, u32)) -> Made {
-    // SAFETY: `out` is a place for a handle; all other pointers are of values that outlive the call, with
-    // their lengths.
+    // SAFETY: `out` has room for a handle; other pointers are to values that outlive the call.
     made(|out| unsafe {
         fullbloom_filter_decode(dialect, bytes.as_ptr().cast(), bytes.len(), bits, probes, out)
     })
@@ -84,14 +81,12 @@ pub fn c_path(path: &Path) -> CString {
 }
 
 pub fn load(dialect: i32, path: &Path, (bits, probes): (u64, u32)) -> Made {
-    // SAFETY: `out` is a place for a handle; all other pointers are of values that outlive the call, with
-    // their lengths.
+    // SAFETY: `out` has room for a handle; other pointers are to values that outlive the call.
     made(|out| unsafe { fullbloom_filter_load(dialect, c_path(path).as_ptr(), bits, probes, out) })
 }
 
 pub fn open(dialect: i32, path: &Path, (bits, probes): (u64, u32)) -> Made {
-    // SAFETY: `out` is a place for a handle; all other pointers are of values that outlive the call, with
-    // their lengths.
+    // SAFETY: `out` has room for a handle; other pointers are to values that outlive the call.
     made(|out| unsafe { fullbloom_filter_open(dialect, c_path(path).as_ptr(), bits, probes, out) })
 }
 
