@@ -93,8 +93,7 @@ pub fn open(dialect: i32, path: &Path, (bits, probes): (u64, u32)) -> Made {
 impl Filter {
     pub fn insert(&self, key: &[u8]) -> Result<bool, Status> {
         let mut changed = false;
-        // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call,
-        // with their lengths.
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         let status = unsafe { fullbloom_filter_insert(self.0, key.as_ptr().cast(), key.len(), &mut changed) };
         if status == Status::Ok { Ok(changed) } else { Err(status) }
     }
@@ -102,8 +101,7 @@ impl Filter {
     pub fn may_contain(&self, key: &[u8]) -> Result<bool, Status> {
         let mut answer = false;
         let status =
-            // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the
-            // call, with their lengths.
+            // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
             unsafe { fullbloom_filter_may_contain(self.0, key.as_ptr().cast(), key.len(), &mut answer) };
         if status == Status::Ok {
             return Ok(answer);
@@ -114,16 +112,14 @@ impl Filter {
 
     pub fn insert_batch(&self, keys: &[&[u8]]) -> Status {
         let (starts, lens) = arrays(keys);
-        // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call,
-        // with their lengths.
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         unsafe { fullbloom_filter_insert_batch(self.0, starts.as_ptr(), lens.as_ptr(), keys.len()) }
     }
 
     pub fn answers(&self, keys: &[&[u8]]) -> Result<Vec<bool>, Status> {
         let (starts, lens) = arrays(keys);
         let mut answers = vec![false; keys.len()];
-        // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call,
-        // with their lengths.
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         let status = unsafe {
             fullbloom_filter_may_contain_batch(
                 self.0,
@@ -141,41 +137,35 @@ impl Filter {
     }
 
     pub fn finish(&self) -> Status {
-        // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call,
-        // with their lengths.
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         unsafe { fullbloom_filter_finish(self.0) }
     }
 
     pub fn clear(&self) -> Status {
-        // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call,
-        // with their lengths.
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         unsafe { fullbloom_filter_clear(self.0) }
     }
 
     pub fn merge(&self, other: &Filter) -> Status {
-        // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call,
-        // with their lengths.
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         unsafe { fullbloom_filter_merge(self.0, other.0) }
     }
 
     pub fn save(&self, path: &Path) -> Status {
-        // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call,
-        // with their lengths.
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         unsafe { fullbloom_filter_save(self.0, c_path(path).as_ptr()) }
     }
 
     pub fn encode(&self) -> Result<Vec<u8>, Status> {
         let mut len = 0;
-        // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call,
-        // with their lengths.
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         match unsafe { fullbloom_filter_encode(self.0, null_mut(), 0, &mut len) } {
             Status::Buffer => {}
             Status::Ok => assert_eq!(len, 0),
             status => return Err(status),
         }
         let mut bytes = vec![0xaa; len as usize];
-        // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call,
-        // with their lengths.
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         let status = unsafe {
             fullbloom_filter_encode(self.0, bytes.as_mut_ptr().cast::<c_void>(), bytes.len(), &mut len)
         };
@@ -185,8 +175,7 @@ impl Filter {
 
     pub fn facts(&self) -> Result<Facts, Status> {
         let mut facts = empty_facts();
-        // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call,
-        // with their lengths.
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         match unsafe { fullbloom_filter_facts(self.0, &mut facts) } {
             Status::Ok => Ok(facts),
             status => Err(status),
