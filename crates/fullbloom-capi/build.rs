@@ -1,4 +1,5 @@
-//! Gives the shared library its SONAME: the name programs linked to it ask the loader for, whatever the file is called.
+//! Sets the shared library's SONAME: the name that programs linked to it request from the loader, whatever
+//! the file is called.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,4 +1,4 @@
-//! Gives the shared library the original's SONAME, which is what programs ask the loader for.
+//! Sets the shared library's SONAME to the original's: the name that programs request from the loader.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

@@ -1,10 +1,12 @@
-//! Dialects as numbers. Numbers once given keep their meaning; `0` stands for "find out".
+//! Dialects as numbers. A number keeps its meaning for ever; `0` means "detect it".
 
 use crate::status::{Error, Status, call};
 use fullbloom::dialect::Name;
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::ptr;
+use std::sync::LazyLock;
 
-/// "Find out": by the file's name and its bytes.
+/// The dialect is detected by the bytes and the file's name.
 pub const UNKNOWN: c_int = 0;
 
 /// The number of each dialect, in the order of the header.
@@ -37,7 +39,7 @@ pub const NUMBERS: &[(c_int, Name)] = &[
 /// The dialect of this number.
 pub fn named(number: c_int) -> Result<Name, Error> {
     let found = NUMBERS.iter().find(|(n, _)| *n == number).map(|(_, name)| *name);
-    found.ok_or_else(|| Error::new(Status::Argument, format_args!("{number} is no dialect")))
+    found.ok_or_else(|| Error::new(Status::Argument, format_args!("{number} is not the number of a dialect")))
 }
 
 /// The number of this dialect.
@@ -45,36 +47,16 @@ pub fn number(name: Name) -> c_int {
     NUMBERS.iter().find(|(_, n)| *n == name).map_or(UNKNOWN, |(number, _)| *number)
 }
 
-/// The name of a dialect; null for what is none.
+/// The names as C strings, in the order of [`NUMBERS`]. Names have no zero byte.
+static NAMES: LazyLock<Vec<CString>> = LazyLock::new(|| {
+    NUMBERS.iter().map(|(_, name)| CString::new(name.as_str()).unwrap_or_default()).collect()
+});
+
+/// The name of a dialect; null for a number that is not a dialect's.
 #[unsafe(no_mangle)]
 pub extern "C" fn fullbloom_dialect_name(dialect: c_int) -> *const c_char {
-    let name = match named(dialect) {
-        Ok(Name::Native) => c"native",
-        Ok(Name::Cassandra) => c"cassandra",
-        Ok(Name::Cassandra3) => c"cassandra-3",
-        Ok(Name::Cassandra2) => c"cassandra-2",
-        Ok(Name::Cassandra1) => c"cassandra-1",
-        Ok(Name::Cassandra07) => c"cassandra-0.7",
-        Ok(Name::Cassandra0) => c"cassandra-0",
-        Ok(Name::Libbloom) => c"libbloom",
-        Ok(Name::Libbloom1) => c"libbloom-1",
-        Ok(Name::LevelDb) => c"leveldb",
-        Ok(Name::RocksDbBlock) => c"rocksdb-block",
-        Ok(Name::RocksDbLegacy) => c"rocksdb-legacy",
-        Ok(Name::RocksDb) => c"rocksdb",
-        Ok(Name::RocksDbRibbon) => c"rocksdb-ribbon",
-        Ok(Name::JavaLsm) => c"java-lsm",
-        Ok(Name::Parquet) => c"parquet",
-        Ok(Name::Guava) => c"guava",
-        Ok(Name::Guava32) => c"guava-32",
-        Ok(Name::Spark) => c"spark",
-        Ok(Name::Spark2) => c"spark-2",
-        Ok(Name::Orc) => c"orc",
-        Ok(Name::Dcso) => c"dcso",
-        Ok(Name::Poppy) => c"poppy",
-        _ => return std::ptr::null(),
-    };
-    name.as_ptr()
+    let place = NUMBERS.iter().position(|(number, _)| *number == dialect);
+    place.map_or(ptr::null(), |place| NAMES[place].as_ptr())
 }
 
 /// The dialect of a name.

@@ -1,4 +1,4 @@
-//! `fullbloom_facts`: what there is to know of a filter, or of a plan for one.
+//! `fullbloom_facts`: the facts of a filter, or of a plan for one.
 
 use crate::dialect::{named, number};
 use crate::handle::Filter;
@@ -7,11 +7,11 @@ use crate::status::{Error, Status, call};
 use fullbloom::any;
 use std::ffi::c_int;
 
-/// What there is to know of a filter; the header says more.
+/// The facts of a filter; the header describes each.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Facts {
-    /// Bytes of the struct as the caller knows it.
+    /// Size of the struct that the caller was compiled with.
     pub struct_size: usize,
     /// The dialect's number.
     pub dialect: c_int,
@@ -19,27 +19,27 @@ pub struct Facts {
     pub probes: u32,
     /// Length of the array in bits.
     pub bits: u64,
-    /// Bits of the group that one key's probes stay in.
+    /// Length in bits of the block that one key's probes stay in.
     pub block_bits: u64,
-    /// Bytes of the encoded filter.
+    /// Length of the encoded filter in bytes.
     pub encoded_len: u64,
-    /// Bits that are set.
+    /// Number of bits that are set.
     pub set_bits: u64,
     /// Share of bits set.
     pub fill: f64,
-    /// The rate to expect.
+    /// The expected rate.
     pub expected_fpr: f64,
-    /// Distinct keys the bits speak of; negative where they do not tell.
+    /// Number of distinct keys, estimated from the bits; negative if it cannot be estimated.
     pub estimated_keys: f64,
     /// 1 if keys can be inserted, else 0.
     pub takes_keys: u8,
-    /// 1 if the filter is keyed and its secret not known, else 0.
+    /// 1 if the filter is keyed and its secret is not known, else 0.
     pub locked: u8,
     /// Zero.
     pub reserved: [u8; 6],
 }
 
-/// Puts the facts where the caller wants them.
+/// Writes the facts into the caller's struct.
 ///
 /// # Safety
 /// `facts` is null or a struct as long as its first field says.
@@ -47,19 +47,19 @@ unsafe fn put(facts: *mut Facts, make: impl FnOnce() -> Result<Facts, Error>) ->
     if facts.is_null() {
         return Err(Error::null("facts"));
     }
-    // SAFETY: promised by the caller, as far as the first field goes, which is looked at first.
+    // SAFETY: promised by the caller for the first field, which is read alone.
     let size = unsafe { (&raw const (*facts).struct_size).read() };
     if size != size_of::<Facts>() {
-        let told = format_args!("facts.struct_size is {size}, this library knows {}", size_of::<Facts>());
-        return Err(Error::new(Status::Argument, told));
+        let why = format_args!("facts.struct_size is {size}; this library expects {}", size_of::<Facts>());
+        return Err(Error::new(Status::Argument, why));
     }
     let made = make()?;
-    // SAFETY: the struct is whole.
+    // SAFETY: the struct has all its fields.
     unsafe { facts.write(made) };
     Ok(())
 }
 
-/// What a request comes to.
+/// The facts of the filter that a request would make.
 ///
 /// # Safety
 /// `sizing` and `facts` are null or structs as long as their first fields say.
@@ -92,7 +92,7 @@ pub unsafe extern "C" fn fullbloom_plan(dialect: c_int, sizing: *const Sizing, f
     })
 }
 
-/// What there is to know of a filter. Reads the whole array.
+/// The facts of a filter. Reads the whole array.
 ///
 /// # Safety
 /// `filter` is null or a live handle, `facts` null or a struct as long as its first field says.
@@ -100,8 +100,7 @@ pub unsafe extern "C" fn fullbloom_plan(dialect: c_int, sizing: *const Sizing, f
 pub unsafe extern "C" fn fullbloom_filter_facts(filter: *const Filter, facts: *mut Facts) -> Status {
     call(|| {
         // SAFETY: promised by the caller.
-        let handle = unsafe { Filter::get(filter) }?;
-        let filter = handle.finished()?;
+        let filter = unsafe { Filter::get(filter) }?.finished()?;
         let known = || {
             let geometry = filter.geometry();
             Ok(Facts {
@@ -111,12 +110,12 @@ pub unsafe extern "C" fn fullbloom_filter_facts(filter: *const Filter, facts: *m
                 bits: geometry.bit_len,
                 block_bits: geometry.block_len,
                 encoded_len: filter.encoded_len(),
-                set_bits: filter.set_bits(),
+                set_bits: filter.count_ones(),
                 fill: filter.fill(),
                 expected_fpr: filter.expected_fpr(),
                 estimated_keys: filter.estimated_keys().unwrap_or(-1.0),
-                takes_keys: handle.takes_keys().into(),
-                locked: handle.is_locked().into(),
+                takes_keys: filter.takes_keys().is_ok().into(),
+                locked: filter.is_locked().into(),
                 reserved: [0; 6],
             })
         };

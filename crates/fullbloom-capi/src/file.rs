@@ -1,4 +1,4 @@
-//! Paths as C hands them over.
+//! Paths as a C caller gives them.
 
 use crate::status::Error;
 use std::ffi::{CStr, c_char};

@@ -1,20 +1,21 @@
-//! The functions on filters. Each checks its pointers and hands on to [`handle`](crate::handle).
+//! The functions on filters. Each checks its pointers and calls [`handle`](crate::handle).
 
 use crate::dialect::{UNKNOWN, named};
 use crate::file;
-use crate::handle::{Bounded, Bytes, Filter, Geometry, Memory};
+use crate::handle::Filter;
 use crate::keys::{Keys, array, key};
+use crate::memory::{Borrowed, Bounded};
 use crate::sizing::{self, Sizing};
 use crate::status::{Error, Status, call};
 use fullbloom::FileError;
-use fullbloom::dialect::Name;
-use fullbloom::file::Mapped;
+use fullbloom::any::{AnyFilter, ReadOptions};
+use fullbloom::filter::Check;
 use fullbloom::native::Secret;
 use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
 use std::ptr;
 
-/// Puts a new handle where the caller wants it, and null there if there is none.
+/// Writes a new handle to `out`, or null if it could not be made.
 ///
 /// # Safety
 /// `out` is null or memory for a pointer.
@@ -46,19 +47,20 @@ pub unsafe extern "C" fn fullbloom_filter_create(
     unsafe { give(filter, || Filter::create(named(dialect)?, sizing::read(sizing)?)) }
 }
 
-fn known(dialect: c_int) -> Result<Option<Name>, Error> {
-    if dialect == UNKNOWN { Ok(None) } else { named(dialect).map(Some) }
-}
-
-fn geometry(bits: u64, probes: u32) -> Geometry {
-    (bits != 0 || probes != 0).then_some((bits, probes))
+/// What the caller says about bytes: the dialect, bits and probes may be left out as zeros.
+fn options(dialect: c_int, bits: u64, probes: u32) -> Result<ReadOptions, Error> {
+    let options = match dialect {
+        UNKNOWN => ReadOptions::new(),
+        number => ReadOptions::from(named(number)?),
+    };
+    Ok(if bits == 0 && probes == 0 { options } else { options.geometry(bits, probes) })
 }
 
 /// A filter over the caller's bytes.
 ///
 /// # Safety
-/// `bytes` is null or has `len` bytes, which stay and do not change while the filter lives; `filter` is null or memory for a
-/// pointer.
+/// `bytes` is null or has `len` bytes, which stay valid and unchanged while the filter lives; `filter` is
+/// null or memory for a pointer.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fullbloom_filter_view(
     dialect: c_int,
@@ -69,10 +71,10 @@ pub unsafe extern "C" fn fullbloom_filter_view(
     filter: *mut *mut Filter,
 ) -> Status {
     let make = || {
-        let dialect = known(dialect)?;
-        // SAFETY: promised by the caller.
-        let bytes = unsafe { array(bytes.cast::<u8>(), len, "bytes") }?;
-        Ok(Filter::view(dialect, Memory::Borrowed(bytes), None, geometry(bits, probes))?)
+        let options = options(dialect, bits, probes)?;
+        // SAFETY: promised by the caller, for as long as the filter lives.
+        let bytes = unsafe { Borrowed::new(array(bytes.cast::<u8>(), len, "bytes")?) };
+        Ok(Filter::read(AnyFilter::over(bytes, &options, Check::All)?)?)
     };
     // SAFETY: promised by the caller.
     unsafe { give(filter, make) }
@@ -92,10 +94,10 @@ pub unsafe extern "C" fn fullbloom_filter_decode(
     filter: *mut *mut Filter,
 ) -> Status {
     let make = || {
-        let dialect = known(dialect)?;
+        let options = options(dialect, bits, probes)?;
         // SAFETY: promised by the caller.
         let bytes = unsafe { array(bytes.cast::<u8>(), len, "bytes") }?;
-        Ok(Filter::copied(dialect, Bytes::Borrowed(bytes), None, geometry(bits, probes))?)
+        Ok(Filter::read(AnyFilter::decode(bytes, &options)?)?)
     };
     // SAFETY: promised by the caller.
     unsafe { give(filter, make) }
@@ -114,11 +116,10 @@ pub unsafe extern "C" fn fullbloom_filter_load(
     filter: *mut *mut Filter,
 ) -> Status {
     let make = || {
-        let dialect = known(dialect)?;
+        let options = options(dialect, bits, probes)?;
         // SAFETY: promised by the caller.
         let path: &Path = unsafe { file::path(path) }?;
-        let bytes = Bytes::Read(fullbloom::file::read(path)?);
-        let filter = Filter::copied(dialect, bytes, Some(path), geometry(bits, probes));
+        let filter = Filter::read(AnyFilter::load(path, &options)?);
         Ok(filter.map_err(|e| FileError::decode(path, e))?)
     };
     // SAFETY: promised by the caller.
@@ -138,11 +139,10 @@ pub unsafe extern "C" fn fullbloom_filter_open(
     filter: *mut *mut Filter,
 ) -> Status {
     let make = || {
-        let dialect = known(dialect)?;
+        let options = options(dialect, bits, probes)?;
         // SAFETY: promised by the caller.
         let path: &Path = unsafe { file::path(path) }?;
-        let memory = Memory::Mapped(Mapped::open(path)?);
-        let filter = Filter::view(dialect, memory, Some(path), geometry(bits, probes));
+        let filter = Filter::read(AnyFilter::open(path, &options, Check::All)?);
         Ok(filter.map_err(|e| FileError::decode(path, e))?)
     };
     // SAFETY: promised by the caller.
@@ -169,8 +169,8 @@ pub unsafe extern "C" fn fullbloom_filter_unlock(filter: *mut Filter, secret: *c
 /// Adds a key.
 ///
 /// # Safety
-/// `filter` is null or a live handle that nobody else uses meanwhile; the key has `len` bytes; `changed` is null or memory for a
-/// bool.
+/// `filter` is null or a live handle that nobody else uses meanwhile; the key has `len` bytes; `changed` is
+/// null or memory for a bool.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fullbloom_filter_insert(
     filter: *mut Filter,
@@ -189,10 +189,11 @@ pub unsafe extern "C" fn fullbloom_filter_insert(
     })
 }
 
-/// Adds many keys, or none if one of them is bad.
+/// Adds many keys, or none if one of them is invalid.
 ///
 /// # Safety
-/// `filter` is null or a live handle that nobody else uses meanwhile; the arrays have `count` elements, the keys their bytes.
+/// `filter` is null or a live handle that nobody else uses meanwhile; the arrays have `count` elements, the
+/// keys their bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fullbloom_filter_insert_batch(
     filter: *mut Filter,
@@ -204,10 +205,11 @@ pub unsafe extern "C" fn fullbloom_filter_insert_batch(
     call(|| unsafe { Filter::get_mut(filter)?.insert_batch(Keys::new(keys, lens, count)?) })
 }
 
-/// Whether a key may be present; "maybe" if that cannot be told.
+/// Whether a key may be present; "maybe" if the call fails.
 ///
 /// # Safety
-/// `filter` is null or a live handle that nobody changes meanwhile; the key has `len` bytes; `answer` is null or memory for a bool.
+/// `filter` is null or a live handle that nobody changes meanwhile; the key has `len` bytes; `answer` is null
+/// or memory for a bool.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fullbloom_filter_may_contain(
     filter: *const Filter,
@@ -228,10 +230,11 @@ pub unsafe extern "C" fn fullbloom_filter_may_contain(
     })
 }
 
-/// Answers many keys; "maybe" to all if that cannot be told.
+/// Answers many keys; "maybe" to all if the call fails.
 ///
 /// # Safety
-/// `filter` is null or a live handle that nobody changes meanwhile; the arrays have `count` elements, the keys their bytes.
+/// `filter` is null or a live handle that nobody changes meanwhile; the arrays have `count` elements, the
+/// keys their bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fullbloom_filter_may_contain_batch(
     filter: *const Filter,
@@ -241,7 +244,8 @@ pub unsafe extern "C" fn fullbloom_filter_may_contain_batch(
     answers: *mut bool,
 ) -> Status {
     call(|| {
-        // SAFETY: promised by the caller. What stands there may be no bool, so it is not looked at before it is written.
+        // SAFETY: promised by the caller. The memory may hold bytes that are not bools, so it is written
+        // before it is read.
         let answers = unsafe {
             let len = array(answers.cast_const().cast::<u8>(), count, "answers")?.len();
             if len == 0 {
@@ -260,7 +264,7 @@ pub unsafe extern "C" fn fullbloom_filter_may_contain_batch(
     })
 }
 
-/// Makes the filter of the keys that came.
+/// Builds the filter from the keys that were inserted.
 ///
 /// # Safety
 /// `filter` is null or a live handle that nobody else uses meanwhile.
@@ -283,15 +287,16 @@ pub unsafe extern "C" fn fullbloom_filter_clear(filter: *mut Filter) -> Status {
 /// Adds all keys of `other` to `filter`.
 ///
 /// # Safety
-/// Both are null or live handles; nobody else uses `filter` or changes `other` meanwhile. They may be the same.
+/// Both are null or live handles; nobody else uses `filter` or changes `other` meanwhile. They may be the
+/// same.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fullbloom_filter_merge(filter: *mut Filter, other: *const Filter) -> Status {
     call(|| {
         if ptr::eq(filter, other) {
-            // SAFETY: promised by the caller. All its keys are there already, if it can have any.
+            // SAFETY: promised by the caller. The filter has all its own keys already.
             return unsafe { Filter::get(other) }?.answering().map(|_| ());
         }
-        // SAFETY: promised by the caller; they are two.
+        // SAFETY: promised by the caller; they are two filters.
         unsafe { Filter::get_mut(filter)?.merge(Filter::get(other)?) }
     })
 }
@@ -299,8 +304,8 @@ pub unsafe extern "C" fn fullbloom_filter_merge(filter: *mut Filter, other: *con
 /// Writes the encoded filter into a buffer.
 ///
 /// # Safety
-/// `filter` is null or a live handle that nobody changes meanwhile; `buffer` is null or has `len` bytes; `written` is null or memory
-/// for a number.
+/// `filter` is null or a live handle that nobody changes meanwhile; `buffer` is null or has `len` bytes;
+/// `written` is null or memory for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fullbloom_filter_encode(
     filter: *const Filter,
@@ -315,7 +320,7 @@ pub unsafe extern "C" fn fullbloom_filter_encode(
             return Err(Error::null("written"));
         }
         let len = if buffer.is_null() { 0 } else { len };
-        // SAFETY: promised by the caller. What stands there is not looked at.
+        // SAFETY: promised by the caller. The buffer is only written to.
         let buffer = unsafe {
             let len = array(buffer.cast_const().cast::<u8>(), len, "buffer")?.len();
             if len == 0 { &mut [] } else { std::slice::from_raw_parts_mut(buffer.cast::<u8>(), len) }
@@ -326,8 +331,8 @@ pub unsafe extern "C" fn fullbloom_filter_encode(
         // SAFETY: promised by the caller.
         unsafe { written.write(out.written()) };
         if out.written() > room {
-            let told = format_args!("the filter has {} bytes, the buffer {room}", out.written());
-            return Err(Error::new(Status::Buffer, told));
+            let why = format_args!("the filter has {} bytes, the buffer {room}", out.written());
+            return Err(Error::new(Status::Buffer, why));
         }
         Ok(())
     })
@@ -342,12 +347,11 @@ pub unsafe extern "C" fn fullbloom_filter_save(filter: *const Filter, path: *con
     call(|| {
         // SAFETY: promised by the caller.
         let (filter, path) = unsafe { (Filter::get(filter)?.finished()?, file::path(path)?) };
-        fullbloom::file::replace(path, |out| filter.write_to(out))?;
-        Ok(())
+        Ok(filter.save(path)?)
     })
 }
 
-/// Gives a filter back and writes null over the caller's pointer.
+/// Frees a filter and writes null over the caller's pointer.
 ///
 /// # Safety
 /// `filter` is null or points to null or to a live handle that nobody uses again.

@@ -1,9 +1,11 @@
-//! Keys as C hands them over.
+//! Keys as a C caller gives them.
 
 use crate::status::{Error, Status};
+use std::convert::Infallible;
 use std::ffi::c_void;
 
-/// Keys are worked on in groups of this many, so that nothing is allocated.
+/// Keys are processed in groups of this many. C has pointers and lengths in two arrays; a group of slices
+/// fits the stack, so nothing is allocated, and no byte of a key is copied.
 const GROUP: usize = 512;
 
 /// The key at `start`.
@@ -18,13 +20,13 @@ pub unsafe fn key<'a>(start: *const c_void, len: usize) -> Result<&'a [u8], Erro
         return Err(Error::null("key"));
     }
     if len > isize::MAX as usize {
-        return Err(Error::new(Status::Argument, format_args!("no key has {len} bytes")));
+        return Err(Error::new(Status::Argument, format_args!("a key cannot have {len} bytes")));
     }
     // SAFETY: promised by the caller, and no longer than memory can be.
     Ok(unsafe { std::slice::from_raw_parts(start.cast(), len) })
 }
 
-/// An array of a caller's, of `count` elements; a null pointer to none is one.
+/// An array of the caller, of `count` elements; a null pointer is allowed when there are none.
 ///
 /// # Safety
 /// `start` is null or has `count` readable elements for as long as the array is used.
@@ -36,7 +38,7 @@ pub unsafe fn array<'a, T>(start: *const T, count: usize, name: &str) -> Result<
         return Err(Error::null(name));
     }
     if count > isize::MAX as usize / size_of::<T>() {
-        return Err(Error::new(Status::Argument, format_args!("no array has {count} elements")));
+        return Err(Error::new(Status::Argument, format_args!("an array cannot have {count} elements")));
     }
     // SAFETY: promised by the caller, and no longer than memory can be.
     Ok(unsafe { std::slice::from_raw_parts(start, count) })
@@ -53,7 +55,7 @@ impl<'a> Keys<'a> {
     /// No keys.
     pub const NONE: Keys<'static> = Keys { starts: &[], lens: &[] };
 
-    /// Keys of a caller, each looked at, so that a batch with a bad one changes nothing.
+    /// Keys of the caller. All of them are checked, so that a batch with an invalid key changes nothing.
     ///
     /// # Safety
     /// Both arrays are null or have `count` elements; each key is as for [`key`].
@@ -68,7 +70,7 @@ impl<'a> Keys<'a> {
         for (i, (&start, &len)) in keys.starts.iter().zip(keys.lens).enumerate() {
             // SAFETY: promised by the caller.
             unsafe { key(start, len) }.map_err(|_| {
-                Error::new(Status::Null, format_args!("keys[{i}] is NULL, or longer than memory"))
+                Error::new(Status::Null, format_args!("keys[{i}] is NULL, or longer than memory can be"))
             })?;
         }
         Ok(keys)
@@ -79,15 +81,26 @@ impl<'a> Keys<'a> {
         self.starts.len()
     }
 
-    /// Hands them on in groups, each with the number of its first key.
+    /// Calls `each` with groups of keys and the number of the first key in the group.
     pub fn in_groups(&self, mut each: impl FnMut(usize, &[&[u8]])) {
+        let all: Result<(), Infallible> = self.try_in_groups(|first, group| {
+            each(first, group);
+            Ok(())
+        });
+        let Ok(()) = all;
+    }
+
+    /// As [`in_groups`](Keys::in_groups), until `each` fails.
+    pub fn try_in_groups<E>(&self, mut each: impl FnMut(usize, &[&[u8]]) -> Result<(), E>) -> Result<(), E> {
         let mut group: [&[u8]; GROUP] = [&[]; GROUP];
         for (number, (starts, lens)) in self.starts.chunks(GROUP).zip(self.lens.chunks(GROUP)).enumerate() {
             for (slot, (&start, &len)) in group.iter_mut().zip(starts.iter().zip(lens)) {
-                // SAFETY: `new` has looked at each and was promised the bytes. Null stands for no bytes only.
+                // SAFETY: `new` has checked each key and was promised the bytes. Only a key without bytes may
+                // be null.
                 *slot = if len == 0 { &[] } else { unsafe { std::slice::from_raw_parts(start.cast(), len) } };
             }
-            each(number * GROUP, &group[..starts.len()]);
+            each(number * GROUP, &group[..starts.len()])?;
         }
+        Ok(())
     }
 }

@@ -1,17 +1,17 @@
 #![allow(unsafe_code)]
-//! The symbols of `libfullbloom`: every dialect for C, behind opaque handles. `include/fullbloom.h` is what C sees and where each
-//! function is described; this crate only translates.
+//! The symbols of `libfullbloom`: every dialect for C, behind opaque handles. `include/fullbloom.h` is what C
+//! programs include, and describes each function; this crate only translates.
 //!
 //! ```text
 //!   fullbloom.h          here                 the core
-//!   fullbloom_filter *   handle.rs: Filter    any::{AnyGrowing, AnyBuilder, AnyFilter}
-//!   fullbloom_status     status.rs: Status    SizeError, DecodeError, MergeError, FileError
+//!   fullbloom_filter *   handle.rs: Filter    any::{AnyFilter, Builder}
+//!   fullbloom_status     status.rs: Status    SizeError, DecodeError, MergeError, ChangeError, FileError
 //!   fullbloom_policy *   policy.rs            LevelDb, NativeFilter, as LevelDB's callbacks
 //! ```
 //!
-//! Every function runs inside [`status::call`]: a panic becomes `FULLBLOOM_INTERNAL`, an error its status and a message that
-//! `fullbloom_message` gives to the same thread. Pointers are checked for null, structs for their size, handles for what they are;
-//! that they point to live memory is the caller's promise.
+//! Every function runs inside [`status::call`]: a panic becomes `FULLBLOOM_INTERNAL`, an error becomes its
+//! status and a message that `fullbloom_message` returns to the same thread. Pointers are checked for null,
+//! structs for their size, handles for their kind; that they point to live memory is the caller's promise.
 
 pub mod dialect;
 pub mod facts;
@@ -19,6 +19,7 @@ mod file;
 pub mod filter;
 pub mod handle;
 pub mod keys;
+mod memory;
 pub mod policy;
 pub mod sizing;
 pub mod status;

@@ -1,15 +1,16 @@
-//! Callbacks for LevelDB's C interface, `leveldb_filterpolicy_create`: filters of our making in LevelDB's tables.
+//! Callbacks for LevelDB's C interface, `leveldb_filterpolicy_create`: our filters in LevelDB's tables.
 //!
-//! LevelDB takes an empty filter for one without keys, and what a policy returns cannot say "failed". So where a filter cannot be
-//! made, bytes stand in that match every key: a lookup then costs a read more, and no key is lost.
+//! LevelDB takes an empty filter for one without keys, and a policy cannot report failure. So if a filter
+//! cannot be made, the policy returns bytes that match every key: lookups then read the block, and no key is
+//! lost.
 
 use crate::dialect::named;
 use crate::keys::{Keys, array, key};
 use crate::status::{Error, Status, call};
+use fullbloom::dialect::LevelDb;
 use fullbloom::dialect::Name;
-use fullbloom::leveldb::{Compatible, Unsigned};
-use fullbloom::native::GuardedFilter;
-use fullbloom::{Filter, LevelDb, NativeFilter, SizeError};
+use fullbloom::dialect::leveldb::{Compatible, Unsigned};
+use fullbloom::{Filter, NativeFilter, SizeError};
 use std::ffi::{c_char, c_int, c_void};
 use std::io;
 use std::ptr;
@@ -17,10 +18,11 @@ use std::ptr;
 /// Marks a live policy; the letters `fbpolicy`.
 const LIVE: u64 = u64::from_be_bytes(*b"fbpolicy");
 
-/// A count of probes that LevelDB reserves and reads as "every key": it takes both bytes to be a filter at all.
+/// A filter of two bytes, the least LevelDB reads, whose number of probes LevelDB reserves and treats as
+/// "every key matches".
 const EVERY_KEY: [u8; 2] = [0, 0xff];
 
-/// What makes filters, and asks them. The tag comes first, as in every handle.
+/// Makes filters and looks keys up in them. The tag comes first, as in every kind of handle.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Policy {
@@ -55,12 +57,12 @@ pub unsafe extern "C" fn fullbloom_policy_create(
             Name::LevelDb => Kind::LevelDb,
             Name::Native => Kind::Native,
             other => {
-                let told = format_args!("no policy makes {other} filters; leveldb and native it can be");
-                return Err(Error::new(Status::Argument, told));
+                let why = format_args!("a policy cannot make {other} filters; use leveldb or native");
+                return Err(Error::new(Status::Argument, why));
             }
         };
         let made = Policy { tag: LIVE, kind, bits_per_key };
-        made.filter(&Keys::NONE, &mut io::sink())?; // what it cannot be, it is told now
+        made.filter(&Keys::NONE, &mut io::sink())?; // an invalid size is refused now, not by a callback
         // SAFETY: promised by the caller.
         unsafe { policy.write(Box::into_raw(Box::new(made))) };
         Ok(())
@@ -75,10 +77,10 @@ impl Policy {
         if policy.is_null() {
             return Err(Error::null("policy"));
         }
-        // SAFETY: promised by the caller; the tag is looked at before anything else is.
+        // SAFETY: promised by the caller; the tag is checked before anything else is read.
         unsafe {
             if !policy.is_aligned() || (&raw const (*policy).tag).read() != LIVE {
-                return Err(Error::new(Status::Handle, "the pointer is not that of a live policy"));
+                return Err(Error::new(Status::Handle, "the pointer does not point to a live policy"));
             }
             Ok(&*policy)
         }
@@ -95,20 +97,18 @@ impl Policy {
             }
             Kind::Native => {
                 let mut filter = NativeFilter::with_bits_per_key(count, self.bits_per_key)?;
-                keys.in_groups(|_, group| {
-                    filter.insert_batch(group);
-                });
+                keys.in_groups(|_, group| filter.insert_batch(group));
                 filter.write_to(out)
             }
         };
         written.map_err(|_| SizeError::Memory { bytes: 0 })
     }
 
-    /// Whether a key may be among those that these bytes were made of.
+    /// Whether a key may be in the filter with these bytes.
     fn may_match(&self, filter: &[u8], key: &[u8]) -> bool {
         match self.kind {
             Kind::LevelDb => Compatible::<Unsigned>::read(filter).may_contain(key),
-            Kind::Native => GuardedFilter::view(filter).map_or(true, |view| view.may_contain(key)),
+            Kind::Native => NativeFilter::read(filter).may_contain(key),
         }
     }
 }
@@ -131,7 +131,8 @@ pub unsafe extern "C" fn fullbloom_policy_destroy(state: *mut c_void) {
     });
 }
 
-/// The `name` of `leveldb_filterpolicy_create`: LevelDB's own for its bytes, so that tables of either are read by the other.
+/// The `name` of `leveldb_filterpolicy_create`: LevelDB's own name for LevelDB's bytes, so that each reads
+/// the other's tables.
 ///
 /// # Safety
 /// `state` is null or a live policy.
@@ -152,7 +153,8 @@ pub unsafe extern "C" fn fullbloom_policy_name(state: *mut c_void) -> *const c_c
 /// The `create_filter` of `leveldb_filterpolicy_create`: memory from `malloc`, which LevelDB frees.
 ///
 /// # Safety
-/// `state` is null or a live policy; the arrays have `count` elements, the keys their bytes; `filter_len` is memory for a number.
+/// `state` is null or a live policy; the arrays have `count` elements, the keys their bytes; `filter_len` is
+/// memory for a number.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fullbloom_policy_create_filter(
     state: *mut c_void,
@@ -163,7 +165,7 @@ pub unsafe extern "C" fn fullbloom_policy_create_filter(
 ) -> *mut c_char {
     let mut made = Malloced::default();
     let status = call(|| {
-        // SAFETY: promised by the caller; a negative count is none.
+        // SAFETY: promised by the caller; a negative count means no keys.
         let (policy, keys) = unsafe {
             let count = usize::try_from(count).unwrap_or(0);
             (Policy::get(state)?, Keys::new(keys.cast(), lens, count)?)
@@ -173,7 +175,7 @@ pub unsafe extern "C" fn fullbloom_policy_create_filter(
     if status != Status::Ok {
         made.len = 0;
         if io::Write::write_all(&mut made, &EVERY_KEY).is_err() {
-            // Two bytes cannot be had. To return nothing would hide every key of the block for good.
+            // There is no memory for two bytes. Returning an empty filter would hide every key of the block.
             std::process::abort();
         }
     }
@@ -184,7 +186,7 @@ pub unsafe extern "C" fn fullbloom_policy_create_filter(
     made.take()
 }
 
-/// The `key_may_match` of `leveldb_filterpolicy_create`: 1 where it cannot be told.
+/// The `key_may_match` of `leveldb_filterpolicy_create`: 1 if the filter cannot be read.
 ///
 /// # Safety
 /// `state` is null or a live policy; key and filter have their bytes.
@@ -233,7 +235,7 @@ impl io::Write for Malloced {
         let end = self.len.checked_add(bytes.len()).ok_or(io::ErrorKind::OutOfMemory)?;
         if end > self.room {
             let room = end.max(self.room.saturating_mul(2)).max(64);
-            // SAFETY: null or from the allocator, which nobody else has.
+            // SAFETY: null, or from the allocator and known to nobody else.
             let grown = unsafe { libc::realloc(self.start.cast(), room) };
             if grown.is_null() {
                 return Err(io::ErrorKind::OutOfMemory.into());

@@ -1,22 +1,22 @@
-//! `fullbloom_sizing`: what a filter is asked to be.
+//! `fullbloom_sizing`: the size that a caller asks for.
 
 use crate::status::{Error, Status};
 use fullbloom::native::Secret;
 use fullbloom::sizing::{Request, Target};
 
-/// What a filter is asked to be; the header says more.
+/// The size that a caller asks for; the header describes each field.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct Sizing {
-    /// Bytes of the struct as the caller knows it.
+    /// Size of the struct that the caller was compiled with.
     pub struct_size: usize,
-    /// How many keys will come.
+    /// The number of keys that will be inserted.
     pub expected_keys: u64,
-    /// Rate wanted, or zero.
+    /// The false-positive rate, or zero.
     pub fpr: f64,
     /// Bits for each key, or zero.
     pub bits_per_key: f64,
-    /// Bits of the whole array, or zero.
+    /// Length of the array in bits, or zero.
     pub bits: u64,
     /// Probes per key, with `bits`.
     pub probes: u32,
@@ -35,23 +35,23 @@ pub unsafe fn read(sizing: *const Sizing) -> Result<Asked, Error> {
     if sizing.is_null() {
         return Err(Error::null("sizing"));
     }
-    // SAFETY: promised by the caller, as far as the first field goes, which is looked at first.
+    // SAFETY: promised by the caller for the first field, which is read alone.
     let size = unsafe { (&raw const (*sizing).struct_size).read() };
     if size != size_of::<Sizing>() {
-        let told = format_args!("sizing.struct_size is {size}, this library knows {}", size_of::<Sizing>());
-        return Err(Error::new(Status::Argument, told));
+        let why = format_args!("sizing.struct_size is {size}; this library expects {}", size_of::<Sizing>());
+        return Err(Error::new(Status::Argument, why));
     }
-    // SAFETY: the struct is whole.
+    // SAFETY: the struct has all its fields.
     let sizing = unsafe { sizing.read() };
-    // NaN is "given" and then refused by the dialect.
+    // NaN counts as given; the dialect refuses it.
     let given = (sizing.fpr != 0.0, sizing.bits_per_key != 0.0, sizing.bits != 0 || sizing.probes != 0);
     let target = match given {
         (true, false, false) => Target::Fpr(sizing.fpr),
         (false, true, false) => Target::BitsPerKey(sizing.bits_per_key),
         (false, false, true) => Target::Exact { bit_len: sizing.bits, probes: sizing.probes },
         _ => {
-            let told = "sizing needs exactly one of fpr, bits_per_key, and bits with probes";
-            return Err(Error::new(Status::Argument, told));
+            let why = "sizing needs exactly one of fpr, bits_per_key, or bits with probes";
+            return Err(Error::new(Status::Argument, why));
         }
     };
     let secret = if sizing.secret.is_null() {

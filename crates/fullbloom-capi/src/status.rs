@@ -1,5 +1,6 @@
-//! What every function returns, and the sentence that goes with it.
+//! The status that every function returns, and the message that goes with it.
 
+use fullbloom::any::ChangeError;
 use fullbloom::error::FileCause;
 use fullbloom::{DecodeError, FileError, MergeError, SizeError};
 use std::any::Any;
@@ -12,27 +13,27 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Status {
-    /// All well.
+    /// The call succeeded.
     Ok = 0,
-    /// A pointer that must not be null is.
+    /// A required pointer is null.
     Null = 1,
-    /// An argument is none of those allowed.
+    /// An argument has a value that is not allowed.
     Argument = 2,
-    /// The numbers cannot become a filter of this dialect.
+    /// The requested size is not possible in this dialect.
     Size = 3,
-    /// The bytes are not a sound filter.
+    /// The bytes are not a complete, undamaged filter.
     Decode = 4,
-    /// The system refused a file.
+    /// A file could not be read or written.
     File = 5,
     /// The two filters cannot be merged.
     Merge = 6,
-    /// Memory could not be had.
+    /// There is not enough memory.
     Memory = 7,
     /// The filter takes no keys.
     ReadOnly = 8,
     /// The filter has not been finished.
     NotFinished = 9,
-    /// The pointer is not a handle of this kind.
+    /// The pointer does not point to a live handle of this kind.
     Handle = 10,
     /// The buffer is too small.
     Buffer = 11,
@@ -66,8 +67,8 @@ impl Status {
             Status::Ok => b"ok\0",
             Status::Null => b"null pointer\0",
             Status::Argument => b"argument not allowed\0",
-            Status::Size => b"no such filter\0",
-            Status::Decode => b"not a sound filter\0",
+            Status::Size => b"size not possible\0",
+            Status::Decode => b"invalid or damaged filter\0",
             Status::File => b"file error\0",
             Status::Merge => b"filters cannot be merged\0",
             Status::Memory => b"out of memory\0",
@@ -89,7 +90,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// This status, with this sentence.
+    /// This status, with this message.
     pub fn new(status: Status, message: impl Display) -> Error {
         Error { status, message: message.to_string() }
     }
@@ -127,6 +128,15 @@ impl From<MergeError> for Error {
     }
 }
 
+impl From<ChangeError> for Error {
+    fn from(e: ChangeError) -> Error {
+        match e {
+            ChangeError::Size(e) => e.into(),
+            other => Error::new(Status::ReadOnly, other),
+        }
+    }
+}
+
 impl From<FileError> for Error {
     fn from(e: FileError) -> Error {
         let status = match e.cause() {
@@ -139,19 +149,19 @@ impl From<FileError> for Error {
 }
 
 thread_local! {
-    /// The sentence of the last call of this thread that failed.
+    /// The message of the last failed call of this thread.
     static MESSAGE: RefCell<CString> = RefCell::default();
 }
 
 fn remember(message: String) {
     let message = CString::new(message.replace('\0', "\\0")).unwrap_or_default();
-    // Not there any more while the thread ends: then nobody can ask for it either.
+    // The slot is gone while the thread ends: then nobody can read it either.
     let _ = MESSAGE.try_with(|slot| slot.replace(message));
 }
 
-/// Runs the body of an exported function: what goes wrong inside becomes a status and a message.
+/// Runs the body of an exported function. An error or a panic in it becomes a status and a message.
 pub fn call(body: impl FnOnce() -> Result<(), Error>) -> Status {
-    // Unwind safety: a handle that a panic left half changed still has bits of the right length, whatever they say.
+    // Unwind safety: a handle that a panic left half changed still has an array of the right length.
     match catch_unwind(AssertUnwindSafe(|| {
         #[cfg(feature = "planted-panic")]
         assert!(std::env::var_os("FULLBLOOM_PLANTED_PANIC").is_none(), "planted");
@@ -178,14 +188,14 @@ fn panic_text(payload: &(dyn Any + Send)) -> &str {
         .unwrap_or("panic")
 }
 
-/// The words of a status.
+/// A few words that describe a status.
 #[unsafe(no_mangle)]
 pub extern "C" fn fullbloom_status_words(status: c_int) -> *const c_char {
     let found = usize::try_from(status).ok().and_then(|i| Status::ALL.get(i));
     found.map_or(&b"unknown status\0"[..], |status| status.words()).as_ptr().cast()
 }
 
-/// What went wrong in the last call of this thread that failed.
+/// The message of the last failed call of this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn fullbloom_message() -> *const c_char {
     MESSAGE.try_with(|slot| slot.borrow().as_ptr()).unwrap_or(c"".as_ptr())

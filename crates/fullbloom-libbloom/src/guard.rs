@@ -1,13 +1,13 @@
-//! No panic leaves a C function.
+//! No panic reaches a C caller.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What `body` returns, or `failed` if it panics.
+/// The result of `body`, or `failed` if it panics.
 ///
 /// Costs nothing where the compiler can see that `body` does not panic.
 #[inline(always)]
 pub fn guard<T>(failed: T, body: impl FnOnce() -> T) -> T {
-    // Unwind safety: what a body shares with its caller is the caller's struct, whose every state is handled.
+    // Unwind safety: a body shares only the caller's struct, and every state of that is handled.
     match catch_unwind(AssertUnwindSafe(|| {
         #[cfg(feature = "planted-panic")]
         assert!(std::env::var_os("FULLBLOOM_PLANTED_PANIC").is_none(), "planted");

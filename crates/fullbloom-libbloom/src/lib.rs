@@ -2,17 +2,28 @@
 #![cfg(all(unix, target_pointer_width = "64"))]
 //! libbloom's behaviour, function by function, in both of its ABIs: [`v1`] (1.6) and [`v2`] (2.0).
 //!
-//! The functions here are not exported; the crates `fullbloom-libbloom1` and `fullbloom-libbloom2` give them libbloom's
-//! names, because `bloom_init` and its sisters mean a different struct in each ABI and one library can hold one set only.
+//! The functions here are not exported. The crates `fullbloom-libbloom1` and `fullbloom-libbloom2` export
+//! them under libbloom's names: `bloom_init` and the others take a different struct in each ABI, and a
+//! library can have only one set of them.
 //!
-//! Filters are the originals', bit for bit: memory comes from `calloc` and goes to `free`, and nothing is kept beside the
-//! struct, so one filled by the original library can be used and freed here, and the other way round. Where the original
-//! crashes, reads out of bounds or never ends, these functions return its error code; `docs/formats/libbloom.md` lists every
-//! difference. Only 64-bit Unix has these libraries: elsewhere libbloom 2.0 itself ends the process.
+//! Filters are the originals', bit for bit. Memory comes from `calloc` and goes to `free`, and nothing is
+//! kept outside the struct, so a filter made by the original library can be used and freed here, and the
+//! other way round. Where the original crashes, reads out of bounds or never returns, these functions return
+//! its error code; `docs/formats/libbloom.md` lists every difference. These libraries exist for 64-bit Unix
+//! only: elsewhere libbloom 2.0 itself ends the process.
+//!
+//! | file | what |
+//! |---|---|
+//! | `v1.rs`, `v2/` | the functions of each ABI, and its struct |
+//! | `raw.rs`, `raw/` | lookup and insert of one key, over the struct's numbers |
+//! | `bits.rs`, `writers.rs` | bits that threads share, and whether there are other threads |
+//! | `memory.rs`, `message.rs`, `guard.rs` | C's allocator, C's standard output, panics |
 
+mod bits;
 mod guard;
 mod memory;
 mod message;
+mod raw;
 mod writers;
 
 pub mod v1;
@@ -22,9 +33,9 @@ pub use guard::guard;
 
 use std::ffi::{c_int, c_uint, c_void};
 
-/// `murmurhash2`: in no header of libbloom, but exported by it.
+/// `murmurhash2`: exported by libbloom, though not in its header.
 ///
-/// A null pointer to a positive number of bytes hashes to 0.
+/// A null pointer with a positive length gives 0.
 ///
 /// # Safety
 /// If `len` is positive and `key` not null, `len` bytes are readable there.

@@ -3,17 +3,17 @@
 use crate::guard::guard;
 use crate::memory;
 use crate::message;
+use crate::raw::{Key, Raw1};
 use crate::writers::writers;
-use fullbloom::libbloom::raw::{Key, Raw1};
-use fullbloom::libbloom::sizing::computed_1_6;
+use fullbloom::dialect::libbloom::sizing::computed_1_6;
 use std::ffi::{CStr, c_double, c_int, c_void};
 use std::sync::atomic::AtomicU8;
 
-/// `struct bloom` of 1.6. Whoever calls owns it; the library owns what `bf` points to, while `ready` is not 0.
+/// `struct bloom` of 1.6. The caller owns it; the library owns what `bf` points to, while `ready` is not 0.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Bloom {
-    /// Keys the filter was made for.
+    /// Number of keys the filter was made for.
     pub entries: c_int,
     /// The rate it was made for.
     pub error: c_double,
@@ -33,19 +33,19 @@ pub struct Bloom {
 
 const _: () = assert!(!cfg!(target_pointer_width = "64") || size_of::<Bloom>() == 56);
 
-/// What `bloom_version` gives.
+/// The result of `bloom_version`.
 pub const VERSION: &CStr = c"1.6";
 
-/// The filter of a struct that can be worked with.
+/// The filter of a usable struct.
 ///
 /// # Safety
-/// `bloom` is null or a struct; while that is ready, `bf` is null or has `bytes` bytes, which other threads may be using
-/// through this library alone.
+/// `bloom` is null or a struct; while that is ready, `bf` is null or has `bytes` bytes, which other threads
+/// may be using through this library alone.
 #[inline(always)]
 unsafe fn filter<'a>(bloom: *const Bloom) -> Option<Raw1<'a>> {
     // SAFETY: promised by the caller.
     let bloom = unsafe { bloom.as_ref()? };
-    // One branch for three signs: all that a call does before the hash is a sixth of its time.
+    // One branch for three signs: everything a call does before the hash takes a sixth of its time.
     if bloom.ready == 0 || bloom.hashes | bloom.bits | bloom.bytes < 0 || bloom.bf.is_null() {
         return None;
     }
@@ -54,7 +54,7 @@ unsafe fn filter<'a>(bloom: *const Bloom) -> Option<Raw1<'a>> {
     Raw1::new(bits, bloom.bits as u64, bloom.hashes as u32)
 }
 
-/// `bloom_init`: 0, or 1 where there can be no such filter.
+/// `bloom_init`: 0, or 1 if there can be no such filter.
 ///
 /// # Safety
 /// `bloom` is null or memory for a struct.
@@ -79,7 +79,7 @@ pub unsafe fn init(bloom: *mut Bloom, entries: c_int, error: c_double) -> c_int 
     })
 }
 
-/// `bloom_check`: 1 if the key may be present, 0 if not, -1 if the struct cannot be used.
+/// `bloom_check`: 1 if the key may be present, 0 if not, -1 if the struct has no usable filter.
 ///
 /// # Safety
 /// As [`add`].
@@ -98,11 +98,11 @@ pub unsafe fn check(bloom: *const Bloom, key: *const c_void, len: c_int) -> c_in
     })
 }
 
-/// `bloom_add`: 0 if at least one bit changed, 1 if none did, -1 if the struct cannot be used.
+/// `bloom_add`: 0 if at least one bit changed, 1 if none did, -1 if the struct has no usable filter.
 ///
 /// # Safety
-/// `bloom` is null or a struct that an init or nobody but zeroes has filled, used by this library or the original alone; if
-/// `len` is positive, `key` is null or has that many bytes.
+/// `bloom` is null or a struct that is zeroed or was filled by this library or the original, which alone use
+/// it; if `len` is positive, `key` is null or has that many bytes.
 #[inline(always)]
 pub unsafe fn add(bloom: *mut Bloom, key: *const c_void, len: c_int) -> c_int {
     guard(-1, || {
@@ -118,7 +118,7 @@ pub unsafe fn add(bloom: *mut Bloom, key: *const c_void, len: c_int) -> c_int {
     })
 }
 
-/// The answer where there are no bits to ask, or no key to ask them for: 1 from a ready filter without probes, which a rate of 1
+/// The answer if there are no bits or there is no key: 1 for a ready filter without probes, which a rate of 1
 /// makes, else -1.
 #[cold]
 #[inline(never)]
@@ -135,7 +135,7 @@ unsafe fn without_bits(bloom: *const Bloom, has_key: bool) -> c_int {
     }
 }
 
-/// `bloom_reset`: 0, or 1 if the struct cannot be used.
+/// `bloom_reset`: 0, or 1 if the struct has no usable filter.
 ///
 /// # Safety
 /// As [`add`], and no other thread uses the struct.
@@ -153,7 +153,7 @@ pub unsafe fn reset(bloom: *mut Bloom) -> c_int {
     })
 }
 
-/// `bloom_free`: gives the bits back. The other fields stay as they are.
+/// `bloom_free`: frees the bits. The other fields stay as they are.
 ///
 /// # Safety
 /// As [`reset`].
@@ -177,7 +177,7 @@ pub unsafe fn print(bloom: *const Bloom) {
     guard((), || {
         // SAFETY: promised by the caller.
         let Some(b) = (unsafe { bloom.as_ref() }) else { return message::not_initialized(bloom.cast()) };
-        // SAFETY: each format names the type of its argument.
+        // SAFETY: each format has the type of its argument.
         unsafe {
             libc::printf(c"bloom at %p\n".as_ptr(), bloom);
             libc::printf(c" ->entries = %d\n".as_ptr(), b.entries);

@@ -1,15 +1,16 @@
-//! Whether other threads could be adding at this moment.
+//! Whether other threads could be adding keys at this moment.
 //!
-//! With atomic ors an add takes 76 ns instead of 28 (bench `libbloom --threaded`, an empty filter in the cache, seven probes): a
-//! program that has only one thread should not pay for others. The C library knows, and says so to libraries in just this place.
+//! With atomic ORs an add takes 76 ns instead of 28 (bench `libbloom --threaded`, an empty filter in the
+//! cache, seven probes). A program with one thread should not pay for that. glibc knows whether there is one,
+//! and has a variable that tells libraries.
 
-use fullbloom::libbloom::raw::Writers;
+use crate::bits::Writers;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering::Relaxed};
 
-/// Stands for the C library's answer where it gives none: there may be other threads.
+/// The answer if the C library gives none: there may be other threads.
 static PERHAPS: AtomicU8 = AtomicU8::new(0);
 
-/// Where the answer is; null before the first question.
+/// Where the answer is; null before the first call.
 static ANSWER: AtomicPtr<AtomicU8> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Who may be setting bits now.
@@ -17,7 +18,7 @@ static ANSWER: AtomicPtr<AtomicU8> = AtomicPtr::new(std::ptr::null_mut());
 pub(crate) fn writers() -> Writers {
     let answer = ANSWER.load(Relaxed);
     let answer = if answer.is_null() { find() } else { answer };
-    // SAFETY: `find` gave the address of a byte that lives as long as the process.
+    // SAFETY: `find` returned the address of a byte that lives as long as the process.
     match unsafe { &*answer }.load(Relaxed) {
         0 => Writers::Many,
         _ => Writers::One,
@@ -26,8 +27,9 @@ pub(crate) fn writers() -> Writers {
 
 #[cold]
 fn find() -> *mut AtomicU8 {
-    // glibc's `__libc_single_threaded` (2.32 and later) is 1 as long as the process has never had a second thread, and
-    // may become 1 again when it has only one. Looked up by name: older ones and other C libraries do not have it.
+    // glibc's `__libc_single_threaded` (2.32 and later) is 1 as long as the process has never had a second
+    // thread, and may become 1 again when only one is left. It is looked up by name because older and other C
+    // libraries do not have it.
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: a NUL-terminated name.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr()) };
@@ -43,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn beside_another_thread_there_are_many_writers() {
+    fn with_a_second_thread_there_are_many_writers() {
         std::thread::scope(|scope| {
             scope.spawn(|| assert_eq!(writers(), Writers::Many));
             assert_eq!(writers(), Writers::Many);

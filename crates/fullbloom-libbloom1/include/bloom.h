@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The interface of libbloom 1.6, provided by fullbloom: the same struct, functions and bits. A program
- * compiled with the header of either library runs with either library.
+ * libbloom 1.6's interface, as fullbloom provides it: same struct, same functions, same bits. A program
+ * compiled with either library's header runs with either library.
  *
- * Threads: bloom_check may run concurrently with bloom_check and bloom_add. bloom_add may run concurrently
- * with bloom_add, and no bit is lost; if two threads add the same key at the same time, both may get the
- * answer "new". Every other function needs exclusive access to the struct.
+ * Threads: several threads may call bloom_check and bloom_add on one struct at the same time, and no bit is
+ * lost. If two threads add the same key at the same moment, both may get 0. While any other function runs, no
+ * other thread may use the struct.
  */
 #ifndef _BLOOM_H
 #define _BLOOM_H
@@ -15,15 +15,15 @@ extern "C" {
 #endif
 
 /*
- * The caller owns the struct. The library owns the memory at bf, from init until free. The first five fields
- * may be read at any time. Do not write to the struct.
+ * The caller owns the struct; the library owns what bf points to, from init until free. The first five fields
+ * may be read at any time. No field should be written.
  */
 struct bloom
 {
-  int entries;        /* expected keys */
-  double error;       /* false-positive rate with that many keys */
-  int bits;           /* length in bits */
-  int bytes;          /* length in bytes */
+  int entries;        /* number of keys the filter was made for */
+  double error;       /* false-positive rate it was made for */
+  int bits;           /* length of the filter in bits */
+  int bytes;          /* the same in bytes */
   int hashes;         /* bits tested for each key */
 
   double bpe;         /* bits per key */
@@ -32,18 +32,18 @@ struct bloom
 };
 
 /*
- * Creates an empty filter for `entries` keys (1000 or more) at the false-positive rate `error`. Returns 0, or
- * 1 if the request is invalid. A filter that the struct already holds is not freed.
+ * Makes an empty filter for `entries` keys (1000 or more) at the rate `error`. Returns 0, or 1 if that is not
+ * possible. A filter that the struct held before is not freed.
  */
 int bloom_init(struct bloom * bloom, int entries, double error);
 
-/* An older name of bloom_init; cache_size is not used. */
+/* bloom_init under an older name; cache_size is not used. */
 int bloom_init_size(struct bloom * bloom, int entries, double error, unsigned int cache_size);
 
-/* Looks up a key of `len` bytes: 0 surely absent, 1 may be present, -1 no filter (or no key). */
+/* Whether a key of `len` bytes is in the filter: 0 no, 1 maybe, -1 there is no filter (or no key). */
 int bloom_check(struct bloom * bloom, const void * buffer, int len);
 
-/* Adds a key: 0 the key was absent, 1 it was present or looks so, -1 no filter (or no key). */
+/* Adds a key: 0 it was not in the filter, 1 it may have been, -1 there is no filter (or no key). */
 int bloom_add(struct bloom * bloom, const void * buffer, int len);
 
 /* Prints the struct on standard output. */

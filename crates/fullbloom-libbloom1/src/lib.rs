@@ -1,6 +1,7 @@
 #![allow(unsafe_code)]
 #![cfg(all(unix, target_pointer_width = "64"))]
-//! The symbols of `libbloom.so.1` (libbloom 1.6). What they do is in [`fullbloom_libbloom::v1`]; `include/bloom.h` tells C.
+//! The symbols of `libbloom.so.1` (libbloom 1.6). Their bodies are in [`fullbloom_libbloom::v1`];
+//! `include/bloom.h` describes them.
 
 use fullbloom_libbloom::{guard, v1};
 use std::ffi::{c_char, c_double, c_int, c_uint, c_void};
@@ -13,7 +14,7 @@ pub use v1::Bloom;
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_init(bloom: *mut Bloom, entries: c_int, error: c_double) -> c_int {
-    // SAFETY: handed on.
+    // SAFETY: promised by the caller.
     unsafe { v1::init(bloom, entries, error) }
 }
 
@@ -28,7 +29,7 @@ pub unsafe extern "C" fn bloom_init_size(
     error: c_double,
     _cache_size: c_uint,
 ) -> c_int {
-    // SAFETY: handed on.
+    // SAFETY: promised by the caller.
     unsafe { v1::init(bloom, entries, error) }
 }
 
@@ -38,7 +39,7 @@ pub unsafe extern "C" fn bloom_init_size(
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_check(bloom: *mut Bloom, buffer: *const c_void, len: c_int) -> c_int {
-    // SAFETY: handed on.
+    // SAFETY: promised by the caller.
     unsafe { v1::check(bloom, buffer, len) }
 }
 
@@ -48,7 +49,7 @@ pub unsafe extern "C" fn bloom_check(bloom: *mut Bloom, buffer: *const c_void, l
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_add(bloom: *mut Bloom, buffer: *const c_void, len: c_int) -> c_int {
-    // SAFETY: handed on.
+    // SAFETY: promised by the caller.
     unsafe { v1::add(bloom, buffer, len) }
 }
 
@@ -58,7 +59,7 @@ pub unsafe extern "C" fn bloom_add(bloom: *mut Bloom, buffer: *const c_void, len
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_print(bloom: *mut Bloom) {
-    // SAFETY: handed on.
+    // SAFETY: promised by the caller.
     unsafe { v1::print(bloom) }
 }
 
@@ -68,7 +69,7 @@ pub unsafe extern "C" fn bloom_print(bloom: *mut Bloom) {
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_free(bloom: *mut Bloom) {
-    // SAFETY: handed on.
+    // SAFETY: promised by the caller.
     unsafe { v1::free(bloom) }
 }
 
@@ -78,11 +79,11 @@ pub unsafe extern "C" fn bloom_free(bloom: *mut Bloom) {
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_reset(bloom: *mut Bloom) -> c_int {
-    // SAFETY: handed on.
+    // SAFETY: promised by the caller.
     unsafe { v1::reset(bloom) }
 }
 
-/// The version of libbloom that this library stands in for.
+/// The version of libbloom that this library replaces.
 #[unsafe(no_mangle)]
 pub extern "C" fn bloom_version() -> *const c_char {
     guard(v1::VERSION.as_ptr(), || v1::VERSION.as_ptr())
@@ -94,6 +95,6 @@ pub extern "C" fn bloom_version() -> *const c_char {
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn murmurhash2(key: *const c_void, len: c_int, seed: c_uint) -> c_uint {
-    // SAFETY: handed on.
+    // SAFETY: promised by the caller.
     unsafe { fullbloom_libbloom::murmurhash2(key, len, seed) }
 }

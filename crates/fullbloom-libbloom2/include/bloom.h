@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The interface of libbloom 2.0, provided by fullbloom: the same struct, functions, bits and files. A program
- * compiled with the header of either library runs with either library.
+ * libbloom 2.0's interface, as fullbloom provides it: same struct, same functions, same bits and files. A
+ * program compiled with either library's header runs with either library.
  *
- * Threads: bloom_check may run concurrently with bloom_check and bloom_add. bloom_add may run concurrently
- * with bloom_add, and no bit is lost; if two threads add the same key at the same time, both may get the
- * answer "new". Every other function needs exclusive access to the struct.
+ * Threads: several threads may call bloom_check and bloom_add on one struct at the same time, and no bit is
+ * lost. If two threads add the same key at the same moment, both may get 0. While any other function runs, no
+ * other thread may use the struct.
  */
 #ifndef _BLOOM_H
 #define _BLOOM_H
@@ -22,14 +22,14 @@ extern "C" {
 #define BITS_T unsigned long int
 
 /*
- * The caller owns the struct. The library owns the memory at bf, from init or load until free. The first five
- * fields may be read at any time. Do not write to the struct.
+ * The caller owns the struct; the library owns what bf points to, from init or load until free. The first
+ * five fields may be read at any time. No field should be written.
  */
 struct bloom
 {
-  ENTRIES_T entries;    /* expected keys */
-  BITS_T bits;          /* length in bits */
-  BYTES_T bytes;        /* length in bytes */
+  ENTRIES_T entries;    /* number of keys the filter was made for */
+  BITS_T bits;          /* length of the filter in bits */
+  BYTES_T bytes;        /* the same in bytes */
   unsigned char hashes; /* bits tested for each key */
   double error;         /* false-positive rate with that many keys */
 
@@ -40,19 +40,19 @@ struct bloom
   unsigned char * bf;   /* the bits */
 };
 
-/* Like bloom_init2; `entries` is converted to an unsigned number. For programs written for 1.x. */
+/* As bloom_init2, for programs written for 1.x; the bits of `entries` are read as an unsigned number. */
 int bloom_init(struct bloom * bloom, int entries, double error);
 
 /*
- * Creates an empty filter for `entries` keys (1000 or more) at the false-positive rate `error` (above 0,
- * below 1). Returns 0, or 1 if the request is invalid. A filter that the struct already holds is not freed.
+ * Makes an empty filter for `entries` keys (1000 or more) at the rate `error` (above 0, below 1). Returns 0,
+ * or 1 if that is not possible. A filter that the struct held before is not freed.
  */
 int bloom_init2(struct bloom * bloom, unsigned int entries, double error);
 
-/* Looks up a key of `len` bytes: 0 surely absent, 1 may be present, -1 no filter (or no key). */
+/* Whether a key of `len` bytes is in the filter: 0 no, 1 maybe, -1 there is no filter (or no key). */
 int bloom_check(struct bloom * bloom, const void * buffer, int len);
 
-/* Adds a key: 0 the key was absent, 1 it was present or looks so, -1 no filter (or no key). */
+/* Adds a key: 0 it was not in the filter, 1 it may have been, -1 there is no filter (or no key). */
 int bloom_add(struct bloom * bloom, const void * buffer, int len);
 
 /* Prints the struct on standard output. */
@@ -64,21 +64,18 @@ void bloom_free(struct bloom * bloom);
 /* Removes all keys. Returns 0, or 1 if there is no filter. */
 int bloom_reset(struct bloom * bloom);
 
-/* Writes the filter to a file. Returns 0, or 1 on error. The file is replaced completely, or not changed. */
+/* Writes the filter to a file: 0, or 1 if it failed. The file is replaced as a whole, or stays as it was. */
 int bloom_save(struct bloom * bloom, char * filename);
 
 /*
- * Reads a filter from a file. Returns 0, or the reason of the failure:
- *    1 no file name          2 no struct              3 file cannot be opened    4 magic bytes truncated
- *    5 wrong magic bytes     6 struct size missing    7 another struct size      8 struct truncated
- *    9 another major version    10 out of memory    11 bits truncated, or fewer than the struct states
+ * Reads a filter from a file. Returns 0, or the reason of the failure:    1 no file name   2 no struct   3
+ * the file cannot be opened   4, 5 it is too short for, or lacks, the magic bytes of a save file    6, 7 the
+ * size of the struct is missing, or wrong   8 the struct is truncated   9 another major version   10 not
+ * enough memory   11 the bits are truncated, or fewer than the struct says
  */
 int bloom_load(struct bloom * bloom, char * filename);
 
-/*
- * Adds all keys of src to dest: 0, 1 if they were not created with the same numbers, -1 if one is not a
- * filter.
- */
+/* Adds all keys of src to dest: 0, 1 if they were made with different numbers, -1 if one has no filter. */
 int bloom_merge(struct bloom * bloom_dest, struct bloom * bloom_src);
 
 /* "2.0" */

@@ -1,6 +1,7 @@
 #![allow(unsafe_code)]
 #![cfg(all(unix, target_pointer_width = "64"))]
-//! The symbols of `libbloom.so.2` (libbloom 2.0). What they do is in [`fullbloom_libbloom::v2`]; `include/bloom.h` tells C.
+//! The symbols of `libbloom.so.2` (libbloom 2.0). Their bodies are in [`fullbloom_libbloom::v2`];
+//! `include/bloom.h` describes them.
 
 use fullbloom_libbloom::{guard, v2};
 use std::ffi::{c_char, c_double, c_int, c_uint, c_void};
@@ -13,17 +14,17 @@ pub use v2::Bloom;
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_init2(bloom: *mut Bloom, entries: c_uint, error: c_double) -> c_int {
-    // SAFETY: handed on.
+    // SAFETY: promised by the caller.
     unsafe { v2::init2(bloom, entries, error) }
 }
 
-/// [`bloom_init2`] as 1.6 called it: an int, whose bits are taken for an unsigned one.
+/// [`bloom_init2`] under its name in 1.6; the bits of the int are read as an unsigned number.
 ///
 /// # Safety
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_init(bloom: *mut Bloom, entries: c_int, error: c_double) -> c_int {
-    // SAFETY: handed on.
+    // SAFETY: promised by the caller.
     unsafe { v2::init2(bloom, entries as c_uint, error) }
 }
 
@@ -33,7 +34,7 @@ pub unsafe extern "C" fn bloom_init(bloom: *mut Bloom, entries: c_int, error: c_
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_check(bloom: *mut Bloom, buffer: *const c_void, len: c_int) -> c_int {
-    // SAFETY: handed on.
+    // SAFETY: promised by the caller.
     unsafe { v2::check(bloom, buffer, len) }
 }
 
@@ -43,7 +44,7 @@ pub unsafe extern "C" fn bloom_check(bloom: *mut Bloom, buffer: *const c_void, l
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_add(bloom: *mut Bloom, buffer: *const c_void, len: c_int) -> c_int {
-    // SAFETY: handed on.
+    // SAFETY: promised by the caller.
     unsafe { v2::add(bloom, buffer, len) }
 }
 
@@ -53,7 +54,7 @@ pub unsafe extern "C" fn bloom_add(bloom: *mut Bloom, buffer: *const c_void, len
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_print(bloom: *mut Bloom) {
-    // SAFETY: handed on.
+    // SAFETY: promised by the caller.
     unsafe { v2::print(bloom) }
 }
 
@@ -63,7 +64,7 @@ pub unsafe extern "C" fn bloom_print(bloom: *mut Bloom) {
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_free(bloom: *mut Bloom) {
-    // SAFETY: handed on.
+    // SAFETY: promised by the caller.
     unsafe { v2::free(bloom) }
 }
 
@@ -73,7 +74,7 @@ pub unsafe extern "C" fn bloom_free(bloom: *mut Bloom) {
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_reset(bloom: *mut Bloom) -> c_int {
-    // SAFETY: handed on.
+    // SAFETY: promised by the caller.
     unsafe { v2::reset(bloom) }
 }
 
@@ -83,7 +84,7 @@ pub unsafe extern "C" fn bloom_reset(bloom: *mut Bloom) -> c_int {
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_save(bloom: *mut Bloom, filename: *mut c_char) -> c_int {
-    // SAFETY: handed on.
+    // SAFETY: promised by the caller.
     unsafe { v2::save(bloom, filename) }
 }
 
@@ -93,7 +94,7 @@ pub unsafe extern "C" fn bloom_save(bloom: *mut Bloom, filename: *mut c_char) ->
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_load(bloom: *mut Bloom, filename: *mut c_char) -> c_int {
-    // SAFETY: handed on.
+    // SAFETY: promised by the caller.
     unsafe { v2::load(bloom, filename) }
 }
 
@@ -103,11 +104,11 @@ pub unsafe extern "C" fn bloom_load(bloom: *mut Bloom, filename: *mut c_char) ->
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn bloom_merge(bloom_dest: *mut Bloom, bloom_src: *mut Bloom) -> c_int {
-    // SAFETY: handed on.
+    // SAFETY: promised by the caller.
     unsafe { v2::merge(bloom_dest, bloom_src) }
 }
 
-/// The version of libbloom that this library stands in for.
+/// The version of libbloom that this library replaces.
 #[unsafe(no_mangle)]
 pub extern "C" fn bloom_version() -> *const c_char {
     guard(v2::VERSION.as_ptr(), || v2::VERSION.as_ptr())
@@ -119,6 +120,6 @@ pub extern "C" fn bloom_version() -> *const c_char {
 /// As there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn murmurhash2(key: *const c_void, len: c_int, seed: c_uint) -> c_uint {
-    // SAFETY: handed on.
+    // SAFETY: promised by the caller.
     unsafe { fullbloom_libbloom::murmurhash2(key, len, seed) }
 }

@@ -39,7 +39,7 @@ mod native;
 mod plan;
 mod read;
 
-pub use build::{Builder, ignores_expected_keys};
+pub use build::{Builder, ignores_expected_keys, is_built_at_once};
 pub use convert::{ConvertError, MadeFor, convert};
 pub use keys::AnyKeys;
 pub use plan::{Plan, plan, plan_within};
@@ -232,6 +232,11 @@ impl AnyFilter {
         self.inner.may_contain_batch(&keys, answers);
     }
 
+    /// Whether its memory is its own; if not, it answers from a mapped file or from the caller's bytes and cannot be changed.
+    pub fn is_owned(&self) -> bool {
+        self.inner.is_owned()
+    }
+
     /// Whether keys can be inserted; if not, why.
     pub fn takes_keys(&self) -> Result<(), ChangeError> {
         self.inner.takes_keys()
@@ -239,9 +244,8 @@ impl AnyFilter {
 
     /// Adds a key; true if it was surely not there before.
     pub fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
-        let mut new = [false];
-        self.insert_batch_new(&[key][..], &mut new)?;
-        Ok(new[0])
+        self.inner.takes_keys()?;
+        self.inner.insert(key)
     }
 
     /// Adds many keys.

@@ -1,4 +1,4 @@
-//! What a C program can hand over by mistake: every call returns a status, and none crashes.
+//! Mistakes of a C program: every call returns a status, and none crashes.
 #![allow(unsafe_code)]
 
 use crate::common::*;
@@ -24,7 +24,8 @@ fn null_where_a_pointer_is_needed_gives_null() {
     let (mut flag, mut len, mut facts, mut out, mut name) = (false, 0, empty_facts(), null_mut(), 0);
     let level = number(Name::LevelDb);
     let starts = [KEY];
-    // SAFETY: NULL and memory that is no handle are what the library promises to tell; every other pointer is of a value that outlives the call.
+    // SAFETY: the library promises to refuse NULL and memory that is not a handle; every other pointer points
+    // to a value that outlives the call.
     unsafe {
         let called = [
             fullbloom_dialect_by_name(null(), &mut name),
@@ -69,7 +70,7 @@ fn null_where_a_pointer_is_needed_gives_null() {
             fullbloom_filter_save(f, null()),
         ];
         assert!(called.iter().all(|status| *status == Status::Null), "{called:?}");
-        // NULL is a filter that is gone, or the empty key.
+        // NULL is allowed for a filter that was freed, and for the empty key.
         assert_eq!(fullbloom_filter_free(null_mut()), Status::Ok);
         assert_eq!(fullbloom_filter_free(&mut null_mut()), Status::Ok);
         assert_eq!(fullbloom_filter_insert(f, null(), 0, null_mut()), Status::Ok);
@@ -82,10 +83,11 @@ fn null_where_a_pointer_is_needed_gives_null() {
 }
 
 #[test]
-fn what_is_no_live_handle_is_told_so() {
+fn a_pointer_to_something_else_than_a_live_handle_is_refused() {
     let mut zeroed = [0u64; 16];
     let mut flag = false;
-    // SAFETY: NULL and memory that is no handle are what the library promises to tell; every other pointer is of a value that outlives the call.
+    // SAFETY: the library promises to refuse NULL and memory that is not a handle; every other pointer points
+    // to a value that outlives the call.
     unsafe {
         let it = zeroed.as_mut_ptr().cast();
         assert_eq!(fullbloom_filter_insert(it, KEY, 3, null_mut()), Status::Handle);
@@ -95,7 +97,8 @@ fn what_is_no_live_handle_is_told_so() {
     }
     let mut policy = null_mut();
     let level = number(Name::LevelDb);
-    // SAFETY: NULL and memory that is no handle are what the library promises to tell; every other pointer is of a value that outlives the call.
+    // SAFETY: the library promises to refuse NULL and memory that is not a handle; every other pointer points
+    // to a value that outlives the call.
     unsafe {
         assert_eq!(fullbloom_c::policy::fullbloom_policy_create(level, 10.0, &mut policy), Status::Ok);
         assert_eq!(fullbloom_filter_finish(policy.cast()), Status::Handle);
@@ -113,14 +116,15 @@ fn structs_of_another_size_are_refused() {
     let filter = small();
     for size in [0, size_of::<Facts>() - 8, size_of::<Facts>() + 8] {
         let mut facts = Facts { struct_size: size, ..empty_facts() };
-        // SAFETY: the handle is live, and the struct, whose size is under test, is really as large as the library may write.
+        // SAFETY: the handle is live, and the struct is as large as the library may write, whatever its size
+        // field says.
         assert_eq!(unsafe { fullbloom_filter_facts(filter.0, &mut facts) }, Status::Argument);
         assert_eq!(facts.bits, 0, "nothing is written");
     }
 }
 
 #[test]
-fn numbers_that_make_no_filter_are_refused_for_every_dialect() {
+fn impossible_sizes_are_refused_for_every_dialect() {
     for &dialect in Name::ALL {
         let rates = [f64::NAN, -1.0, 2.0, f64::INFINITY, f64::NEG_INFINITY];
         for fpr in rates {
@@ -134,7 +138,7 @@ fn numbers_that_make_no_filter_are_refused_for_every_dialect() {
         ] {
             assert_eq!(create(dialect, &both).err(), Some(Status::Argument), "{dialect}");
         }
-        // As many keys as a number can hold: refused, or sized by the keys that come; never an abort.
+        // The largest number of keys: refused, or sized by the keys that are inserted; never an abort.
         let huge = Sizing { bits_per_key: 10.0, ..sizing(u64::MAX) };
         let by_keys = matches!(dialect, Name::RocksDb | Name::RocksDbLegacy | Name::RocksDbRibbon);
         assert_eq!(create(dialect, &huge).is_ok(), by_keys, "{dialect}");
@@ -162,7 +166,7 @@ fn damaged_bytes_of_every_dialect_are_refused_or_answered_and_never_crash() {
             Name::Libbloom1 | Name::JavaLsm => (facts.bits, facts.probes),
             _ => (0, 0),
         };
-        // The facts of a filter can cost as much as a thousand questions: asked of few.
+        // The facts of a filter can cost as much as a thousand lookups: few are requested.
         let try_all = |bytes: &[u8], and_facts: bool| {
             for filter in [view(number(dialect), bytes, geometry), decode(number(dialect), bytes, geometry)] {
                 match filter {
@@ -193,7 +197,7 @@ fn damaged_bytes_of_every_dialect_are_refused_or_answered_and_never_crash() {
 }
 
 #[test]
-fn files_that_are_none_give_file_and_a_message_with_the_path() {
+fn unreadable_files_give_file_and_a_message_with_the_path() {
     let directory = tempfile::tempdir().unwrap();
     let missing = directory.path().join("missing");
     for status in [
@@ -220,7 +224,7 @@ fn every_status_has_words_and_a_message_is_never_null() {
 }
 
 #[test]
-fn a_buffer_that_is_too_small_is_filled_and_the_length_is_told() {
+fn a_buffer_that_is_too_small_is_filled_and_the_length_is_returned() {
     let filter = small();
     filter.insert(b"key").unwrap();
     let bytes = filter.encode().unwrap();

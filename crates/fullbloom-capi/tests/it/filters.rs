@@ -2,9 +2,10 @@
 #![allow(unsafe_code)]
 
 use crate::common::*;
+use fullbloom::NativeFilter;
+use fullbloom::any::Builder;
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{any, native};
 use fullbloom_c::dialect::{UNKNOWN, number};
 use fullbloom_c::facts::fullbloom_plan;
 use fullbloom_c::filter::fullbloom_filter_unlock;
@@ -27,15 +28,13 @@ fn ten_bits() -> fullbloom_c::sizing::Sizing {
 /// The same filter by the core.
 fn expected(dialect: Name, keys: &[&[u8]]) -> Vec<u8> {
     let request = Request { expected_keys: KEYS, target: Target::BitsPerKey(10.0) };
-    let mut builder = any::builder(dialect, &request).unwrap();
+    let mut builder = Builder::new(dialect, &request).unwrap();
     builder.insert_batch(keys);
-    let mut bytes = Vec::new();
-    builder.finish().unwrap().write_to(&mut bytes).unwrap();
-    bytes
+    builder.finish().unwrap().encode()
 }
 
 #[test]
-fn every_dialect_is_made_asked_encoded_and_read_again_in_four_ways() {
+fn every_dialect_is_built_looked_up_encoded_and_read_again_in_four_ways() {
     let directory = tempfile::tempdir().unwrap();
     let (inside, outside) = (keys(0..KEYS), keys(KEYS..2 * KEYS));
     let (inside, outside) = (slices(&inside), slices(&outside));
@@ -106,7 +105,7 @@ fn halves_merge_to_the_whole_where_the_dialect_allows() {
         assert_eq!(status, Status::Ok, "{dialect}: {}", message());
         assert!(parts[0].answers(&all).unwrap().iter().all(|&yes| yes), "{dialect}");
         assert_eq!(parts[0].merge(&parts[0]), Status::Ok);
-        // Into a view of memory that is not the filter's own: no.
+        // A view of memory that is not the filter's own cannot be merged into.
         let bytes = parts[1].encode().unwrap();
         let facts = parts[1].facts().unwrap();
         let borrowed = view(number(dialect), &bytes, (facts.bits, facts.probes)).unwrap();
@@ -189,9 +188,9 @@ fn a_keyed_filter_needs_its_secret_and_no_other() {
 fn a_filter_with_exceptions_answers_and_takes_no_keys() {
     let members = keys(0..1000);
     let good = keys(10_000..60_000);
-    let mut filter = native::NativeFilter::with_fpr(1000, 0.05).unwrap();
+    let mut filter = NativeFilter::with_fpr(1000, 0.05).unwrap();
     filter.insert_batch(members.as_slice());
-    let bytes = filter.guard(good.as_slice(), members.as_slice()).unwrap().encode();
+    let bytes = filter.with_exceptions(good.as_slice(), members.as_slice()).unwrap().encode();
     for filter in [decode(UNKNOWN, &bytes, (0, 0)), view(UNKNOWN, &bytes, (0, 0))] {
         let filter = filter.unwrap();
         assert!(filter.answers(&slices(&members)).unwrap().iter().all(|&yes| yes));
@@ -201,10 +200,10 @@ fn a_filter_with_exceptions_answers_and_takes_no_keys() {
 }
 
 #[test]
-fn a_plan_is_what_is_made() {
+fn a_plan_has_the_facts_of_the_filter() {
     for &dialect in Name::ALL {
         let mut planned = empty_facts();
-        // SAFETY: live handles, and pointers to as much as the lengths say.
+        // SAFETY: live handles, and pointers to as many bytes as the lengths say.
         let status = unsafe { fullbloom_plan(number(dialect), &ten_bits(), &mut planned) };
         assert_eq!(status, Status::Ok, "{dialect}: {}", message());
         let filter = create(dialect, &ten_bits()).unwrap();
@@ -220,7 +219,7 @@ fn a_plan_is_what_is_made() {
 }
 
 #[test]
-fn the_dialect_is_found_by_bytes_and_by_the_name_of_the_file() {
+fn the_dialect_is_detected_by_bytes_and_by_the_name_of_the_file() {
     let directory = tempfile::tempdir().unwrap();
     for (dialect, file) in [
         (Name::Native, "any"),
@@ -241,7 +240,7 @@ fn the_dialect_is_found_by_bytes_and_by_the_name_of_the_file() {
 }
 
 #[test]
-fn many_threads_may_ask_one_filter() {
+fn many_threads_may_look_up_keys_in_one_filter() {
     let filter = create(Name::Native, &ten_bits()).unwrap();
     let all = keys(0..KEYS);
     let all = slices(&all);
@@ -253,7 +252,7 @@ fn many_threads_may_ask_one_filter() {
     });
 }
 
-/// Forms that this border does not speak of yet are told from plain filters, not answered from in part.
+/// The C interface has no functions for these kinds, so it must not take a part of them for a plain filter.
 #[test]
 fn growing_removing_and_rotating_filters_are_refused_by_name() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! The header, the list of symbols, the shared library and the Rust side say the same.
+//! The header, the list of symbols, the shared library and the Rust types agree.
 #![allow(unsafe_code)]
 
 use fullbloom_c::dialect::NUMBERS;
@@ -86,7 +86,7 @@ fn shout(name: &str) -> String {
     shouted
 }
 
-/// Where there is a C compiler, or `FULLBLOOM_REQUIRE_CC` says that there must be; the other tests need none.
+/// Runs if there is a C compiler; fails without one if `FULLBLOOM_REQUIRE_CC` is set. The other tests need none.
 #[test]
 fn the_header_compiles_as_c99_and_as_cpp17_and_its_structs_are_ours() {
     let directory = tempfile::tempdir().unwrap();
@@ -119,7 +119,7 @@ fn the_header_compiles_as_c99_and_as_cpp17_and_its_structs_are_ours() {
         match command.arg(&probe).output() {
             Ok(done) => assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr)),
             Err(e) if std::env::var_os("FULLBLOOM_REQUIRE_CC").is_some() => panic!("{compiler}: {e}"),
-            Err(e) => eprintln!("not run: the header is not compiled, {compiler}: {e}"),
+            Err(e) => eprintln!("skipped: the header was not compiled, {compiler}: {e}"),
         }
     }
 }

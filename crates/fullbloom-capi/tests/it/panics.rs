@@ -1,5 +1,5 @@
-//! A panic in any function comes out as a status: `cargo test --features planted-panic`. Panics are planted by
-//! an environment variable, so the calls are made in a process of their own.
+//! A panic in any function comes out as a status: `cargo test --features planted-panic`. Panics are planted
+//! by an environment variable, so the calls are made in a process of their own.
 #![cfg(feature = "planted-panic")]
 #![allow(unsafe_code)]
 
@@ -30,13 +30,13 @@ fn child() {
     let mut filter = create(Name::LevelDb, &asked).unwrap();
     let (mut policy, mut out, mut name, mut len, mut size) = (null_mut(), null_mut(), 0, 0, 0);
     let (mut facts, mut flag) = (empty_facts(), false);
-    // SAFETY: live handles, and pointers to as much as the lengths say.
+    // SAFETY: live handles, and pointers to as many bytes as the lengths say.
     assert_eq!(unsafe { fullbloom_policy_create(10, 10.0, &mut policy) }, Status::Ok);
     let (f, p, path) = (filter.0, policy.cast(), c"/dev/null".as_ptr());
     let (key, internal) = (path.cast(), Status::Internal);
-    // SAFETY: the only test in this process, and no other thread that reads the environment.
+    // SAFETY: the only test in this process; no other thread reads the environment.
     unsafe { std::env::set_var("FULLBLOOM_PLANTED_PANIC", "1") };
-    // SAFETY: handles and places are live, and what is NULL or empty has no length.
+    // SAFETY: handles and outputs are live, and NULL pointers come with a length of zero.
     let mut called: Vec<(&str, bool)> = unsafe {
         let made = fullbloom_policy_create_filter(p, null(), null(), 0, &mut size);
         let stands_in = std::slice::from_raw_parts(made.cast::<u8>(), size) == [0, 0xff];
@@ -77,7 +77,7 @@ fn child() {
             }),
         ]
     };
-    // SAFETY: the only test in this process, and no other thread that reads the environment.
+    // SAFETY: the only test in this process; no other thread reads the environment.
     unsafe { std::env::remove_var("FULLBLOOM_PLANTED_PANIC") };
     assert!(message().contains("planted"), "{}", message());
     assert!(called.iter().all(|(_, as_documented)| *as_documented), "{called:?}");

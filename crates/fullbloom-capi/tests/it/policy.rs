@@ -1,8 +1,8 @@
 //! The callbacks, called as LevelDB calls them.
 #![allow(unsafe_code)]
 
-use fullbloom::dialect::Name;
-use fullbloom::{Filter, LevelDb};
+use fullbloom::Filter;
+use fullbloom::dialect::{LevelDb, Name};
 use fullbloom_c::dialect::number;
 use fullbloom_c::policy::*;
 use fullbloom_c::status::Status;
@@ -14,7 +14,7 @@ struct Made(*mut Policy);
 impl Made {
     fn new(dialect: Name) -> Made {
         let mut policy = null_mut();
-        // SAFETY: live handles, and pointers to as much as the lengths say.
+        // SAFETY: live handles, and pointers to as many bytes as the lengths say.
         assert_eq!(unsafe { fullbloom_policy_create(number(dialect), 10.0, &mut policy) }, Status::Ok);
         Made(policy)
     }
@@ -23,7 +23,7 @@ impl Made {
         let starts: Vec<*const c_char> = keys.iter().map(|key| key.as_ptr().cast()).collect();
         let lens: Vec<usize> = keys.iter().map(String::len).collect();
         let mut len = 0;
-        // SAFETY: live handles, and pointers to as much as the lengths say.
+        // SAFETY: live handles, and pointers to as many bytes as the lengths say.
         unsafe {
             let made = fullbloom_policy_create_filter(
                 self.0.cast(),
@@ -39,7 +39,7 @@ impl Made {
     }
 
     fn may_match(&self, key: &str, filter: &[u8]) -> u8 {
-        // SAFETY: live handles, and pointers to as much as the lengths say.
+        // SAFETY: live handles, and pointers to as many bytes as the lengths say.
         unsafe {
             fullbloom_policy_key_may_match(
                 self.0.cast(),
@@ -52,7 +52,7 @@ impl Made {
     }
 
     fn name(&self) -> &str {
-        // SAFETY: a static text that ends with zero.
+        // SAFETY: a static C string.
         unsafe { CStr::from_ptr(fullbloom_policy_name(self.0.cast())) }.to_str().unwrap()
     }
 }
@@ -93,18 +93,18 @@ fn both_policies_find_every_key_and_few_others() {
 }
 
 #[test]
-fn what_cannot_be_made_or_read_matches_every_key() {
+fn filters_that_cannot_be_made_or_read_match_every_key() {
     for dialect in [Name::LevelDb, Name::Native] {
         let policy = Made::new(dialect);
         let mut len = 0;
-        // A key that is none: the filter that comes back matches all, under LevelDB's own reader too.
-        // SAFETY: NULL is what the function must bear; nothing is read through it.
+        // An invalid key: the filter that is returned matches every key, in LevelDB's own reader too.
+        // SAFETY: the function promises to accept NULL.
         let made = unsafe {
             fullbloom_policy_create_filter(policy.0.cast(), [null()].as_ptr(), [3].as_ptr(), 1, &mut len)
         };
         // SAFETY: the function made `len` bytes there.
         let bytes = unsafe { std::slice::from_raw_parts(made.cast::<u8>(), len) }.to_vec();
-        // SAFETY: the function's caller frees what it made with malloc, once.
+        // SAFETY: memory from malloc, freed once.
         unsafe { libc::free(made.cast()) };
         assert_eq!(bytes, [0, 0xff]);
         assert_eq!(policy.may_match("key", &bytes), 1);
@@ -112,23 +112,23 @@ fn what_cannot_be_made_or_read_matches_every_key() {
         damaged.truncate(damaged.len() / 2);
         *damaged.last_mut().unwrap() = 0xff; // LevelDB: a reserved count of probes
         assert_eq!(policy.may_match("key", &damaged), 1);
-        // SAFETY: NULL is what the function must bear; nothing is read through it.
+        // SAFETY: the function promises to accept NULL.
         assert_eq!(unsafe { fullbloom_policy_key_may_match(policy.0.cast(), null(), 3, null(), 9) }, 1);
     }
     // Not a policy at all.
-    // SAFETY: NULL is what the function must bear; nothing is read through it.
+    // SAFETY: the function promises to accept NULL.
     assert_eq!(unsafe { fullbloom_policy_key_may_match(null_mut(), null(), 0, null(), 0) }, 1);
-    // SAFETY: NULL is what the function must bear; nothing is read through it.
+    // SAFETY: the function promises to accept NULL.
     assert!(!unsafe { fullbloom_policy_name(null_mut()) }.is_null());
-    // SAFETY: NULL is what the function must bear; nothing is read through it.
+    // SAFETY: the function promises to accept NULL.
     unsafe { fullbloom_policy_destroy(null_mut()) };
 }
 
 #[test]
-fn other_dialects_and_numbers_make_no_policy() {
+fn other_dialects_and_impossible_sizes_make_no_policy() {
     let create = |dialect, bits| {
         let mut policy = std::ptr::without_provenance_mut(8);
-        // SAFETY: live handles, and pointers to as much as the lengths say.
+        // SAFETY: live handles, and pointers to as many bytes as the lengths say.
         let status = unsafe { fullbloom_policy_create(dialect, bits, &mut policy) };
         assert!(policy.is_null());
         status
@@ -137,6 +137,6 @@ fn other_dialects_and_numbers_make_no_policy() {
     assert_eq!(create(0, 10.0), Status::Argument);
     assert_eq!(create(number(Name::Native), f64::NAN), Status::Size);
     assert_eq!(create(number(Name::LevelDb), f64::NAN), Status::Size);
-    // SAFETY: NULL is what the function must bear; nothing is read through it.
+    // SAFETY: the function promises to accept NULL.
     assert_eq!(unsafe { fullbloom_policy_create(number(Name::LevelDb), 10.0, null_mut()) }, Status::Null);
 }

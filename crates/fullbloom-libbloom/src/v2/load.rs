@@ -10,27 +10,27 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
 
-/// How much memory is taken before the first byte of bits has been read from something of unknown length.
+/// How much memory is allocated for the bits before any are read from a file of unknown length.
 const FIRST_STEP: usize = 1 << 16;
 
-/// `bloom_load`: 0, or what is wrong with the file.
+/// `bloom_load`: 0, or the reason of the failure.
 ///
 /// | code | |
 /// |---|---|
 /// | 1 | no file name |
 /// | 2 | no struct |
 /// | 3 | the file cannot be opened |
-/// | 4, 5 | it does not begin with `libbloom2`: too short, something else |
-/// | 6, 7 | the size of the struct is cut off, is not ours |
-/// | 8 | the struct is cut off |
+/// | 4, 5 | it does not begin with `libbloom2`: too short, other bytes |
+/// | 6, 7 | the size of the struct is truncated, is another one |
+/// | 8 | the struct is truncated |
 /// | 9 | not of major version 2 |
-/// | 10 | no memory for the bits |
-/// | 11 | the bits are cut off, or fewer than the struct says, which the original does not notice |
+/// | 10 | not enough memory for the bits |
+/// | 11 | the bits are truncated, or fewer than the struct says, which the original does not notice |
 ///
 /// # Safety
 /// `bloom` is null or memory for a struct; `filename` is null or ends with a NUL.
 pub unsafe fn load(bloom: *mut Bloom, filename: *const c_char) -> c_int {
-    // The code for a bug in this function: the bits cannot be had.
+    // A panic gives the code for bits that cannot be read.
     guard(11, || {
         if filename.is_null() {
             return 1;
@@ -73,9 +73,10 @@ fn read(file: &mut File, bloom: &mut Bloom) -> Result<(), c_int> {
     }
     let mut image = [0; STRUCT_LEN];
     let whole = fill(file, &mut image);
-    // SAFETY: the struct is that long, and any bytes are a valid one: its fields are numbers and a raw pointer.
+    // SAFETY: the struct is that long, and any bytes are a valid one: its fields are numbers and a raw
+    // pointer.
     unsafe { ptr::from_mut(bloom).cast::<u8>().copy_from_nonoverlapping(image.as_ptr(), STRUCT_LEN) };
-    bloom.bf = ptr::null_mut(); // the saver's, nothing here
+    bloom.bf = ptr::null_mut(); // an address in the process that saved it
     whole.map_err(|()| 8)?;
     if bloom.major != MAJOR {
         return Err(9);
@@ -83,15 +84,15 @@ fn read(file: &mut File, bloom: &mut Bloom) -> Result<(), c_int> {
     let bytes = bloom.bytes;
     let (bits, hashes) = (bloom.bits, bloom.hashes);
     if bits.div_ceil(8) > bytes || (bits == 0 && hashes != 0) {
-        return Err(11); // positions would lie outside the bits
+        return Err(11); // positions would be outside the bits
     }
     if bytes >= UNREAL {
         return Err(10);
     }
     let bits = read_bits(file, bytes as usize)?;
     if bloom.ready == 0 {
-        // Never usable, as the original has it; but there the memory is lost.
-        // SAFETY: `read_bits` made it, and nobody has it.
+        // Not usable, as in the original; but there the memory is leaked.
+        // SAFETY: `read_bits` allocated it, and nobody else has it.
         unsafe { memory::release(bits) };
         return Ok(());
     }
@@ -99,7 +100,7 @@ fn read(file: &mut File, bloom: &mut Bloom) -> Result<(), c_int> {
     Ok(())
 }
 
-/// Reads the bits into memory of their own. Takes no more of it than twice what the file holds.
+/// Reads the bits into memory of their own. Allocates at most twice as much as the file has.
 fn read_bits(file: &mut File, len: usize) -> Result<*mut u8, c_int> {
     let known = file.metadata().ok().filter(|meta| meta.is_file()).map(|meta| meta.len());
     if known.is_some_and(|file_len| file_len < len as u64) {
@@ -112,7 +113,7 @@ fn read_bits(file: &mut File, len: usize) -> Result<*mut u8, c_int> {
         if bits.0.is_null() {
             return Err(10);
         }
-        // SAFETY: `have..room` lies inside the memory, is zeroed, and nobody else has it.
+        // SAFETY: `have..room` is inside the memory, is zeroed, and nobody else has it.
         fill(file, unsafe { std::slice::from_raw_parts_mut(bits.0.add(have), room - have) })
             .map_err(|()| 11)?;
         if room == len {
@@ -123,20 +124,20 @@ fn read_bits(file: &mut File, len: usize) -> Result<*mut u8, c_int> {
     }
 }
 
-/// Memory that goes back unless it is taken out.
+/// Memory that is freed unless it is taken out.
 struct Bits(*mut u8);
 
 impl Bits {
-    /// Grows from `from` to `to` bytes, the new ones zero; null where they cannot be had.
+    /// Grows from `from` to `to` bytes, the new ones zero; becomes null if there is not enough memory.
     fn grow(&mut self, from: usize, to: usize) {
         // SAFETY: from the allocator, `from` bytes long.
         let grown = unsafe { libc::realloc(self.0.cast(), to).cast::<u8>() };
         if grown.is_null() {
-            *self = Bits(grown); // gives the old memory back
+            *self = Bits(grown); // frees the old memory
             return;
         }
         self.0 = grown;
-        // SAFETY: `from..to` lies inside the new memory.
+        // SAFETY: `from..to` is inside the new memory.
         unsafe { grown.add(from).write_bytes(0, to - from) };
     }
 }
@@ -148,7 +149,7 @@ impl Drop for Bits {
     }
 }
 
-/// Fills the buffer as far as the file goes; an error if that is not all of it.
+/// Fills the buffer; an error if the file ends before it is full.
 fn fill(file: &mut File, mut buffer: &mut [u8]) -> Result<(), ()> {
     while !buffer.is_empty() {
         match file.read(buffer) {

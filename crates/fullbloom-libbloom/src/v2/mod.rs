@@ -6,20 +6,21 @@ mod save;
 pub use load::load;
 pub use save::save;
 
+use crate::bits::Writers;
 use crate::guard::guard;
 use crate::memory;
 use crate::message;
+use crate::raw::{Key, Raw2};
 use crate::writers::writers;
-use fullbloom::libbloom::raw::{Key, Raw2, Writers};
-use fullbloom::libbloom::sizing::computed_2_0;
+use fullbloom::dialect::libbloom::sizing::computed_2_0;
 use std::ffi::{CStr, c_double, c_int, c_uchar, c_uint, c_ulong, c_void};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-/// `struct bloom` of 2.0. Whoever calls owns it; the library owns what `bf` points to, while `ready` is not 0.
+/// `struct bloom` of 2.0. The caller owns it; the library owns what `bf` points to, while `ready` is not 0.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Bloom {
-    /// Keys the filter was made for.
+    /// Number of keys the filter was made for.
     pub entries: c_uint,
     /// Length in bits.
     pub bits: c_ulong,
@@ -44,7 +45,7 @@ pub struct Bloom {
 const STRUCT_LEN: usize = size_of::<Bloom>();
 const _: () = assert!(!cfg!(target_pointer_width = "64") || STRUCT_LEN == 64);
 
-/// What `bloom_version` gives.
+/// The result of `bloom_version`.
 pub const VERSION: &CStr = c"2.0";
 
 const MAJOR: c_uchar = 2;
@@ -57,7 +58,8 @@ impl Bloom {
     /// The bits of a ready struct, as memory that threads share.
     ///
     /// # Safety
-    /// If the struct is ready and `bf` not null, `bytes` bytes are there, which other threads use through this library alone.
+    /// If the struct is ready and `bf` not null, `bytes` bytes are there, which other threads use through
+    /// this library alone.
     #[inline(always)]
     unsafe fn shared<'a>(&self) -> Option<&'a [AtomicU8]> {
         let len = usize::try_from(self.bytes).ok().filter(|_| self.ready != 0 && !self.bf.is_null())?;
@@ -66,7 +68,7 @@ impl Bloom {
     }
 }
 
-/// The filter of a struct that can be worked with.
+/// The filter of a usable struct.
 ///
 /// # Safety
 /// `bloom` is null or a struct as for [`Bloom::shared`].
@@ -79,7 +81,7 @@ unsafe fn filter<'a>(bloom: *const Bloom) -> Option<Raw2<'a>> {
     Raw2::new(bits, bloom.bits, bloom.hashes.into())
 }
 
-/// `bloom_init2`: 0, or 1 where there can be no such filter.
+/// `bloom_init2`: 0, or 1 if there can be no such filter.
 ///
 /// # Safety
 /// `bloom` is null or memory for a struct.
@@ -88,7 +90,8 @@ pub unsafe fn init2(bloom: *mut Bloom, entries: c_uint, error: c_double) -> c_in
         if bloom.is_null() {
             return 1;
         }
-        // SAFETY: memory for a struct. All of it becomes zero, the padding too, which goes into save files; a struct of zeros is valid.
+        // SAFETY: memory for a struct. All of it becomes zero, also the padding, which is written to save
+        // files; a struct of zeros is valid.
         let bloom = unsafe {
             bloom.write_bytes(0, 1);
             &mut *bloom
@@ -109,7 +112,7 @@ pub unsafe fn init2(bloom: *mut Bloom, entries: c_uint, error: c_double) -> c_in
     })
 }
 
-/// `bloom_check`: 1 if the key may be present, 0 if not, -1 if the struct cannot be used.
+/// `bloom_check`: 1 if the key may be present, 0 if not, -1 if the struct has no usable filter.
 ///
 /// # Safety
 /// As [`add`].
@@ -128,11 +131,11 @@ pub unsafe fn check(bloom: *const Bloom, key: *const c_void, len: c_int) -> c_in
     })
 }
 
-/// `bloom_add`: 0 if at least one bit changed, 1 if none did, -1 if the struct cannot be used.
+/// `bloom_add`: 0 if at least one bit changed, 1 if none did, -1 if the struct has no usable filter.
 ///
 /// # Safety
-/// `bloom` is null or a struct that this library, the original or zeroes have filled, and they alone use; if `len` is positive,
-/// `key` is null or has that many bytes.
+/// `bloom` is null or a struct that is zeroed or was filled by this library or the original, which alone use
+/// it; if `len` is positive, `key` is null or has that many bytes.
 #[inline(always)]
 pub unsafe fn add(bloom: *mut Bloom, key: *const c_void, len: c_int) -> c_int {
     guard(-1, || {
@@ -148,7 +151,7 @@ pub unsafe fn add(bloom: *mut Bloom, key: *const c_void, len: c_int) -> c_int {
     })
 }
 
-/// The answer where there are no bits to ask, or no key to ask them for: 1 from a ready filter without probes, else -1.
+/// The answer if there are no bits or there is no key: 1 for a ready filter without probes, else -1.
 #[cold]
 #[inline(never)]
 unsafe fn without_bits(bloom: *const Bloom, has_key: bool) -> c_int {
@@ -164,7 +167,7 @@ unsafe fn without_bits(bloom: *const Bloom, has_key: bool) -> c_int {
     }
 }
 
-/// `bloom_reset`: 0, or 1 if the struct cannot be used.
+/// `bloom_reset`: 0, or 1 if the struct has no usable filter.
 ///
 /// # Safety
 /// As [`add`], and no other thread uses the struct.
@@ -172,13 +175,13 @@ pub unsafe fn reset(bloom: *mut Bloom) -> c_int {
     guard(1, || {
         // SAFETY: promised by the caller.
         let Some(bits) = (unsafe { bloom.as_ref().and_then(|b| b.shared()) }) else { return 1 };
-        // SAFETY: `shared` vouches for the bytes, and nobody else uses them now.
+        // SAFETY: `shared` returned these bytes, and nobody else uses them now.
         unsafe { bits.as_ptr().cast_mut().write_bytes(0, bits.len()) };
         0
     })
 }
 
-/// `bloom_free`: gives the bits back. The other fields stay as they are.
+/// `bloom_free`: frees the bits. The other fields stay as they are.
 ///
 /// # Safety
 /// As [`reset`].
@@ -194,7 +197,8 @@ pub unsafe fn free(bloom: *mut Bloom) {
     });
 }
 
-/// `bloom_merge`: 0, 1 if the two were not made alike, -1 if one cannot be used. Bits and probes are not compared, as there.
+/// `bloom_merge`: 0, 1 if the two were made with different numbers, -1 if one has no usable filter. Like the
+/// original, it does not compare bits and probes.
 ///
 /// # Safety
 /// Both as for [`add`].
@@ -207,7 +211,7 @@ pub unsafe fn merge(dest: *mut Bloom, src: *const Bloom) -> c_int {
                 return -1;
             }
         }
-        // SAFETY: neither is null; both are only read, so that they may be the same.
+        // SAFETY: neither is null; the structs are only read, so they may be the same.
         let (ours, theirs) = unsafe { (&*dest, &*src) };
         let made = |b: &Bloom| (b.entries, b.error, b.major, b.minor, b.bytes);
         if made(ours) != made(theirs) {
@@ -216,14 +220,14 @@ pub unsafe fn merge(dest: *mut Bloom, src: *const Bloom) -> c_int {
         // SAFETY: promised by the caller.
         let (Some(ours), Some(theirs)) = (unsafe { (ours.shared(), theirs.shared()) }) else { return -1 };
         if !std::ptr::eq(ours, theirs) {
-            unite(ours, theirs, writers());
+            or_into(ours, theirs, writers());
         }
         0
     })
 }
 
-/// Ors `theirs` into `ours`, which are apart and of one length.
-fn unite(ours: &[AtomicU8], theirs: &[AtomicU8], writers: Writers) {
+/// ORs `theirs` into `ours`; they do not overlap and have the same length.
+fn or_into(ours: &[AtomicU8], theirs: &[AtomicU8], writers: Writers) {
     for (ours, theirs) in ours.iter().zip(theirs) {
         let (before, more) = (ours.load(Relaxed), theirs.load(Relaxed));
         match writers {
@@ -244,8 +248,8 @@ pub unsafe fn print(bloom: *const Bloom) {
     guard((), || {
         // SAFETY: promised by the caller.
         let Some(b) = (unsafe { bloom.as_ref() }) else { return message::not_initialized(bloom.cast()) };
-        let kib = (b.bytes / 1024) as c_uint; // 32 bits, as the original has it
-        // SAFETY: each format names the type of its argument.
+        let kib = (b.bytes / 1024) as c_uint; // 32 bits, as in the original
+        // SAFETY: each format has the type of its argument.
         unsafe {
             libc::printf(c"bloom at %p\n".as_ptr(), bloom);
             if b.ready == 0 {

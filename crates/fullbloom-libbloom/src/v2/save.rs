@@ -13,12 +13,13 @@ use std::path::Path;
 
 /// `bloom_save`: 0, or 1 if the file cannot be written.
 ///
-/// The file is replaced whole or not at all, and has nothing of an older one after its end. Where it cannot be replaced (a device,
-/// a directory that may not be written, a file that is a mount) it is written in place, as the original does. The
-/// saver's address of the bits, which no reader uses, is not told to the file.
+/// The file is replaced whole or not at all, and keeps no bytes of an older one after its end. If it cannot
+/// be replaced (a device, a directory without write permission, a mount point) it is written in place, as by
+/// the original. The address of the bits, which no reader uses, is not written.
 ///
 /// # Safety
-/// `bloom` is null or a struct as for [`add`](super::add), that no other thread adds to; `filename` is null or ends with a NUL.
+/// `bloom` is null or a struct as for [`add`](super::add), that no other thread adds to; `filename` is null
+/// or ends with a NUL.
 pub unsafe fn save(bloom: *const Bloom, filename: *const c_char) -> c_int {
     guard(1, || {
         if filename.is_null() {
@@ -29,12 +30,12 @@ pub unsafe fn save(bloom: *const Bloom, filename: *const c_char) -> c_int {
         // SAFETY: promised by the caller.
         let Some(bloom) = (unsafe { bloom.as_ref() }) else { return 1 };
         let bits: &[u8] = match bloom.bytes {
-            0 => &[], // a struct of zeros is saved all the same
-            // SAFETY: `shared` vouches for the bytes, and nobody changes them now.
+            0 => &[], // a struct of zeros is saved too
+            // SAFETY: promised by the caller, as is that nobody changes the bytes now.
             _ => match unsafe { bloom.shared() } {
                 // SAFETY: as above.
                 Some(bits) => unsafe { std::slice::from_raw_parts(bits.as_ptr().cast(), bits.len()) },
-                None => return 1, // freed, or never made: there are no bits behind `bf`
+                None => return 1, // freed, or never initialized: `bf` points to no bits
             },
         };
         if name.is_empty() {
@@ -45,11 +46,10 @@ pub unsafe fn save(bloom: *const Bloom, filename: *const c_char) -> c_int {
     })
 }
 
-/// The struct as it lies in memory, padding included, without its pointer.
+/// The struct as it is in memory, padding included, without its pointer.
 fn image(bloom: &Bloom) -> [u8; STRUCT_LEN] {
     let mut image = [0; STRUCT_LEN];
-    // SAFETY: the struct is that long, and its padding was zeroed by whoever made it, or is at worst some other bytes; none is a
-    // reference that could dangle.
+    // SAFETY: the struct is that long. Its padding was zeroed by whoever made it, or has arbitrary bytes.
     unsafe { std::ptr::from_ref(bloom).cast::<u8>().copy_to_nonoverlapping(image.as_mut_ptr(), STRUCT_LEN) };
     image[offset_of!(Bloom, bf)..].fill(0);
     image
@@ -65,17 +65,17 @@ fn write(path: &Path, image: &[u8], bits: &[u8]) -> io::Result<()> {
     let is_new = !path.exists();
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false).mode(0o644);
-    let mut file = options.open(path)?; // fails where the original's would
+    let mut file = options.open(path)?; // fails where the original fails
     if !file.metadata()?.is_file() {
         return parts(&mut file);
     }
-    // From here on an old file is safe: it is replaced by the new one, or stays.
+    // From here on an old file is safe: it is replaced by the new one, or kept.
     match fullbloom::file::replace(path, parts) {
         Ok(()) => Ok(()),
         Err(error) if must_be_in_place(error.cause()) => in_place(&mut file, parts),
         Err(error) => {
             if is_new && !error.is_in_place() {
-                let _ = std::fs::remove_file(path); // what we made to see whether we may
+                let _ = std::fs::remove_file(path); // created above, to see whether it may be
             }
             Err(io::Error::other(error))
         }
@@ -85,7 +85,8 @@ fn write(path: &Path, image: &[u8], bits: &[u8]) -> io::Result<()> {
 /// Whether a file could be written although it cannot be replaced.
 fn must_be_in_place(cause: &FileCause) -> bool {
     use io::ErrorKind::{CrossesDevices, PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
-    matches!(cause, FileCause::Io(e) if matches!(e.kind(), PermissionDenied | ReadOnlyFilesystem | ResourceBusy | CrossesDevices))
+    let FileCause::Io(e) = cause else { return false };
+    matches!(e.kind(), PermissionDenied | ReadOnlyFilesystem | ResourceBusy | CrossesDevices)
 }
 
 fn in_place(file: &mut File, parts: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! A shared library as a C program meets it: found by the loader, its functions looked up by name.
+//! A shared library as a C program uses it: found by the loader, its functions looked up by name.
 //!
 //! Used by the tests of the crates that make shared libraries.
 
@@ -39,10 +39,10 @@ impl Library {
     }
 }
 
-/// What an ELF file tells the loader.
+/// What the loader reads in an ELF file.
 #[cfg(target_os = "linux")]
 pub struct Elf {
-    /// The name programs ask for.
+    /// The name that programs request.
     pub soname: String,
     /// Names it defines for others, in alphabetical order.
     pub exports: Vec<String>,
@@ -76,14 +76,15 @@ impl Elf {
     }
 }
 
-/// What `call` prints on standard output through C's `printf`, addresses masked. Runs in a process of its own, whose output is
-/// a pipe.
+/// What `call` prints on standard output through C's `printf`, addresses masked. Runs in a process of its
+/// own, whose output is a pipe.
 #[cfg(target_os = "linux")]
 pub fn printed(call: impl FnOnce()) -> String {
     use std::io::Read;
     use std::os::fd::AsRawFd;
     let (mut reader, writer) = std::io::pipe().unwrap();
-    // SAFETY: the child calls the library and C's own functions, and ends without running Rust's or C's exit handlers.
+    // SAFETY: the child calls the library and C's own functions, and ends without running Rust's or C's exit
+    // handlers.
     unsafe {
         libc::fflush(std::ptr::null_mut());
         let child = libc::fork();

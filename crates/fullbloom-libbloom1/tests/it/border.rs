@@ -1,4 +1,4 @@
-//! What a C program can hand over by mistake: every call returns its error code, and none crashes.
+//! Mistakes of a C program: every call returns its error code, and none crashes.
 #![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
 
 use crate::library::{LIBRARY, Struct};
@@ -32,7 +32,7 @@ fn null_instead_of_a_key_gives_error_codes_and_sets_nothing() {
 }
 
 #[test]
-fn structs_that_are_no_filter_give_error_codes() {
+fn structs_without_a_filter_give_error_codes() {
     let mut refused = Struct::filled(0xaa);
     assert_eq!(refused.init(999, 0.1), 1);
     let mut too_large = Struct::filled(0xaa);

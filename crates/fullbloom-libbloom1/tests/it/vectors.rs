@@ -1,4 +1,4 @@
-//! Everything that libbloom 1.6 was seen to do, through the shared library: parameters, bits, codes and text.
+//! Everything that libbloom 1.6 was recorded to do, through the shared library: parameters, bits, codes and text.
 #![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
 
 use crate::library::dynamic::printed;

@@ -1,4 +1,4 @@
-//! What a C program can hand over by mistake: every call returns its error code, and none crashes.
+//! Mistakes of a C program: every call returns its error code, and none crashes.
 #![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
 
 use crate::library::{self, LIBRARY, Struct};
@@ -38,7 +38,7 @@ fn null_instead_of_a_key_gives_error_codes_and_sets_nothing() {
 }
 
 #[test]
-fn structs_that_are_no_filter_give_error_codes() {
+fn structs_without_a_filter_give_error_codes() {
     let directory = tempfile::tempdir().unwrap();
     let mut refused = Struct::filled(0xaa);
     assert_eq!(refused.init2(999, 0.1), 1);
@@ -50,7 +50,7 @@ fn structs_that_are_no_filter_give_error_codes() {
     for (i, bloom) in [Struct::filled(0), refused, no_memory, freed].iter_mut().enumerate() {
         assert_eq!((bloom.check(b"key"), bloom.add(b"key"), bloom.reset()), (-1, -1, 1));
         assert_eq!((bloom.merge(&mut good), good.merge(bloom)), (-1, -1));
-        // Structs of zeros are saved, as there; the freed one has no bits any more, which the original would read.
+        // Structs of zeros are saved, as by the original; of the freed one it would read bits that are gone.
         let path = directory.path().join("file");
         assert_eq!(bloom.save(&path), i32::from(i > 1), "{i}");
         assert_eq!(path.exists(), i <= 1);
@@ -118,12 +118,12 @@ fn every_prefix_of_a_file_gives_the_code_of_the_field_it_ends_in() {
 }
 
 #[test]
-fn what_is_no_regular_file_loads_as_far_as_it_goes() {
+fn pipes_and_devices_load_as_far_as_they_go() {
     let directory = tempfile::tempdir().unwrap();
     let mut bloom = Struct::filled(0xaa);
     assert_eq!(bloom.load("/dev/null".as_ref()), 4);
     assert_eq!(bloom.load("/dev/zero".as_ref()), 5);
-    // A pipe whose writer promises 2^46 bytes and sends a few: memory is taken as bytes come.
+    // A pipe whose writer announces 2^46 bytes and sends a few: memory is allocated as bytes arrive.
     let pipe = directory.path().join("pipe");
     assert_eq!(unsafe { libc::mkfifo(library::c_path(&pipe).as_ptr(), 0o600) }, 0);
     let mut file = vectors::bytes("libbloom/v2_a.bloom");
@@ -132,7 +132,7 @@ fn what_is_no_regular_file_loads_as_far_as_it_goes() {
         scope.spawn(|| fs::write(&pipe, &file).unwrap());
         assert_eq!(bloom.load(&pipe), 11);
     });
-    // And one that keeps its promise.
+    // And one that sends them all.
     std::thread::scope(|scope| {
         scope.spawn(|| fs::write(&pipe, vectors::bytes("libbloom/v2_a.bloom")).unwrap());
         assert_eq!(bloom.load(&pipe), 0);

@@ -1,5 +1,5 @@
-//! A panic in any function comes out as that function's error code: `cargo test --features planted-panic`. Panics are planted by
-//! an environment variable, so the calls are made in a process of their own.
+//! A panic in any function comes out as that function's error code: `cargo test --features planted-panic`.
+//! Panics are planted by an environment variable, so the calls are made in a process of their own.
 #![cfg(feature = "planted-panic")]
 #![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
 
@@ -17,7 +17,7 @@ fn child() {
     let mut bloom = Struct::made(1000, 0.1);
     let (b, file) = (&raw mut bloom, c"/dev/null".as_ptr());
     let (key, l) = (file.cast(), &LIBRARY);
-    // The only test in this process, and no other thread that reads the environment.
+    // The only test in this process; no other thread reads the environment.
     unsafe { std::env::set_var("FULLBLOOM_PLANTED_PANIC", "1") };
     let mut called = unsafe {
         let version = (l.version)();

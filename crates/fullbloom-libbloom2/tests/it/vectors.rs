@@ -1,4 +1,5 @@
-//! Everything that libbloom 2.0 was seen to do, through the shared library: parameters, bits, codes and files.
+//! Everything that libbloom 2.0 was recorded to do, through the shared library: parameters, bits, codes and
+//! files.
 #![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
 
 use crate::library::{self, LIBRARY, Struct, c_path, version};
@@ -338,7 +339,8 @@ fn with_other(dest: &mut Struct, change: impl FnOnce(&mut Struct), entries: u32,
     code
 }
 
-/// The mode of a file that is saved under this umask. Set in a process of its own: it is the same for all threads.
+/// The mode of a file that is saved under this umask. Set in a process of its own: it is the same for all
+/// threads.
 fn mode_under(umask: libc::mode_t, bloom: &mut Struct, path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     let name = c_path(path);

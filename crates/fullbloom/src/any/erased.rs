@@ -27,6 +27,7 @@ pub(super) trait Erased: Send + Sync + Any {
     fn may_contain_batch(&self, keys: &AnyKeys<'_>, answers: Answers<'_>);
     fn encoded_len(&self) -> u64;
     fn bits(&self) -> &[u8];
+    fn is_owned(&self) -> bool;
     fn count_ones(&self) -> u64;
     fn expected_fpr(&self) -> f64;
     fn estimated_keys(&self) -> Option<f64>;
@@ -60,6 +61,13 @@ pub(super) trait Erased: Send + Sync + Any {
 
     fn takes_keys(&self) -> Result<(), ChangeError> {
         Err(ChangeError::BuiltAtOnce(self.name()))
+    }
+
+    /// As `insert_batch`, of one key; implemented where the pipeline of a batch would cost more than the key.
+    fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
+        let mut new = [false];
+        self.insert_batch(&(&[key]).into(), Some((&mut new).into()))?;
+        Ok(new[0])
     }
 
     fn insert_batch(&mut self, keys: &AnyKeys<'_>, new: Option<Answers<'_>>) -> Result<(), ChangeError> {
@@ -141,6 +149,10 @@ macro_rules! common {
             Filter::bits(self)
         }
 
+        fn is_owned(&self) -> bool {
+            self.bits.is_owned()
+        }
+
         fn count_ones(&self) -> u64 {
             Filter::count_ones(self)
         }
@@ -204,6 +216,12 @@ macro_rules! inserting {
 
             fn takes_keys(&self) -> Result<(), ChangeError> {
                 if self.bits.is_owned() { Ok(()) } else { Err(ChangeError::ReadOnly) }
+            }
+
+            fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
+                let hash = Filter::hash(self, key);
+                let bits = self.bits.as_mut().ok_or(ChangeError::ReadOnly)?;
+                Ok(self.dialect.set(bits, hash))
             }
 
             fn insert_batch(&mut self, keys: &AnyKeys<'_>, new: Option<Answers<'_>>) -> Result<(), ChangeError> {
@@ -301,6 +319,10 @@ impl Erased for Constant {
 
     fn bits(&self) -> &[u8] {
         &[]
+    }
+
+    fn is_owned(&self) -> bool {
+        true
     }
 
     fn count_ones(&self) -> u64 {

@@ -188,6 +188,10 @@ impl Erased for Native {
         })
     }
 
+    fn is_owned(&self) -> bool {
+        matches!(self, Native::Owned(_))
+    }
+
     fn count_ones(&self) -> u64 {
         stored!(self, stored => links(stored).map(Filter::count_ones).sum())
     }
@@ -240,6 +244,15 @@ impl Erased for Native {
             }
             Native::Owned(_) => Ok(()),
         }
+    }
+
+    fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
+        if let StoredFilter::Plain(filter) = self.changeable()? {
+            return Ok(filter.insert(key));
+        }
+        let mut new = [false];
+        self.insert_batch(&(&[key]).into(), Some((&mut new).into()))?;
+        Ok(new[0])
     }
 
     fn insert_batch(&mut self, keys: &AnyKeys<'_>, new: Option<Answers<'_>>) -> Result<(), ChangeError> {

@@ -11,7 +11,6 @@
 pub(crate) mod atomic;
 mod owned;
 pub(crate) mod prefetch;
-pub(crate) mod shared;
 
 pub use owned::Owned;
 #[cfg(feature = "std")]

@@ -20,7 +20,7 @@ use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// Proof that this CPU can, and should, gather; only [`Gather::get`] makes one.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Gather(());
+pub struct Gather(());
 
 const UNKNOWN: u8 = 0;
 const YES: u8 = 1;
@@ -30,7 +30,7 @@ static CHOICE: AtomicU8 = AtomicU8::new(UNKNOWN);
 impl Gather {
     /// Whether to gather; the CPU is asked once.
     #[inline(always)]
-    pub(crate) fn get() -> Option<Gather> {
+    pub fn get() -> Option<Gather> {
         match CHOICE.load(Relaxed) {
             YES => Some(Gather(())),
             NO => None,
@@ -40,7 +40,7 @@ impl Gather {
 
     /// As [`get`](Gather::get), but `None` as long as nobody has called that: one load and no call.
     #[inline(always)]
-    pub(crate) fn known() -> Option<Gather> {
+    pub fn known() -> Option<Gather> {
         (CHOICE.load(Relaxed) == YES).then_some(Gather(()))
     }
 
@@ -73,7 +73,7 @@ impl Gather {
 ///
 /// Whoever has one may read `len` bytes from `bits` on: only the two unsafe constructors make it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Array {
+pub struct Array {
     bits: *const u8,
     len: usize,
     bit_len: u64,
@@ -100,7 +100,7 @@ impl Array {
     /// # Safety
     /// As there, and `bit_len` is 1 to eight times `len`.
     #[inline(always)]
-    pub(crate) unsafe fn compared(bits: *const u8, len: usize, bit_len: u64) -> Option<Array> {
+    pub unsafe fn compared(bits: *const u8, len: usize, bit_len: u64) -> Option<Array> {
         let suits = (4..Self::MAX_LEN).contains(&len);
         suits.then(|| Array { bits, len, bit_len, inverse: ((1 << 52) - 1) / bit_len })
     }
@@ -123,9 +123,12 @@ pub(crate) fn test<const WRAPS: bool>(
 
 /// Whether the bits at `(base + i * step) mod bit_len` are set for all `i < probes`. With `WRAPS` the sums are taken
 /// modulo 2^32 first; without it `probes` is at most 2^20, so that they stay below 2^52.
+///
+/// # Safety
+/// The CPU can gather: there is a [`Gather`].
 #[target_feature(enable = "avx512f,avx512vl,avx512ifma,bmi2")]
 #[inline]
-pub(crate) fn all_set<const WRAPS: bool>(array: Array, [base, step]: [u32; 2], probes: u32) -> bool {
+pub fn all_set<const WRAPS: bool>(array: Array, [base, step]: [u32; 2], probes: u32) -> bool {
     if probes <= 8 {
         return eight_set::<WRAPS>(Constants::new(array), base.into(), step, probes);
     }

@@ -29,9 +29,20 @@ pub fn int32(base: i32, step: i32, probes: u32, bit_len: Mod32) -> impl Iterator
 /// LevelDB and libbloom 1.6: `((base + i * step) mod 2^32) mod bit_len`.
 #[inline(always)]
 pub fn wrapping32(base: u32, step: u32, probes: u32, bit_len: Mod32) -> impl Iterator<Item = u64> {
+    wrapping32_by(base, step, probes, move |sum| u64::from(bit_len.reduce(sum)))
+}
+
+/// As [`wrapping32`], with any way to reduce a sum: a length that is used for one key only is not worth a [`Mod32`].
+#[inline(always)]
+pub fn wrapping32_by(
+    base: u32,
+    step: u32,
+    probes: u32,
+    reduce: impl Fn(u32) -> u64,
+) -> impl Iterator<Item = u64> {
     let mut at = base;
     (0..probes).map(move |_| {
-        let position = u64::from(bit_len.reduce(at));
+        let position = reduce(at);
         at = at.wrapping_add(step);
         position
     })
@@ -57,7 +68,7 @@ pub fn stepping64(
 
 /// As [`stepping64`], for a base and a step that are below `bit_len` already.
 #[inline(always)]
-pub(crate) fn stepping_reduced(base: u64, step: u64, probes: u32, bit_len: u64) -> impl Iterator<Item = u64> {
+pub fn stepping_reduced(base: u64, step: u64, probes: u32, bit_len: u64) -> impl Iterator<Item = u64> {
     let mut at = base;
     (0..probes).map(move |_| {
         let position = at;

@@ -1,4 +1,4 @@
-//! The C functions with Rust's types around them; nothing is hidden but casts.
+//! The C functions with Rust types; only casts are hidden.
 #![allow(unsafe_code)]
 
 use fullbloom::dialect::Name;
@@ -32,7 +32,8 @@ pub fn message() -> String {
 /// A handle that frees itself.
 pub struct Filter(pub *mut handle::Filter);
 
-// SAFETY: the C interface allows questions to one filter from several threads, and the tests ask nothing else.
+// SAFETY: the C interface allows questions to one filter from several threads, and the tests ask nothing
+// else.
 unsafe impl Sync for Filter {}
 
 impl Drop for Filter {
@@ -57,19 +58,19 @@ fn made(call: impl FnOnce(*mut *mut handle::Filter) -> Status) -> Made {
 }
 
 pub fn create(dialect: Name, sizing: &Sizing) -> Made {
-    // SAFETY: `out` is a place for a handle; all other pointers are of values that outlive the call, with their lengths.
+    // SAFETY: `out` has room for a handle; other pointers are to values that outlive the call.
     made(|out| unsafe { fullbloom_filter_create(number(dialect), sizing, out) })
 }
 
 pub fn view(dialect: i32, bytes: &[u8], (bits, probes): (u64, u32)) -> Made {
-    // SAFETY: `out` is a place for a handle; all other pointers are of values that outlive the call, with their lengths.
+    // SAFETY: `out` has room for a handle; other pointers are to values that outlive the call.
     made(|out| unsafe {
         fullbloom_filter_view(dialect, bytes.as_ptr().cast(), bytes.len(), bits, probes, out)
     })
 }
 
 pub fn decode(dialect: i32, bytes: &[u8], (bits, probes): (u64, u32)) -> Made {
-    // SAFETY: `out` is a place for a handle; all other pointers are of values that outlive the call, with their lengths.
+    // SAFETY: `out` has room for a handle; other pointers are to values that outlive the call.
     made(|out| unsafe {
         fullbloom_filter_decode(dialect, bytes.as_ptr().cast(), bytes.len(), bits, probes, out)
     })
@@ -80,19 +81,19 @@ pub fn c_path(path: &Path) -> CString {
 }
 
 pub fn load(dialect: i32, path: &Path, (bits, probes): (u64, u32)) -> Made {
-    // SAFETY: `out` is a place for a handle; all other pointers are of values that outlive the call, with their lengths.
+    // SAFETY: `out` has room for a handle; other pointers are to values that outlive the call.
     made(|out| unsafe { fullbloom_filter_load(dialect, c_path(path).as_ptr(), bits, probes, out) })
 }
 
 pub fn open(dialect: i32, path: &Path, (bits, probes): (u64, u32)) -> Made {
-    // SAFETY: `out` is a place for a handle; all other pointers are of values that outlive the call, with their lengths.
+    // SAFETY: `out` has room for a handle; other pointers are to values that outlive the call.
     made(|out| unsafe { fullbloom_filter_open(dialect, c_path(path).as_ptr(), bits, probes, out) })
 }
 
 impl Filter {
     pub fn insert(&self, key: &[u8]) -> Result<bool, Status> {
         let mut changed = false;
-        // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call, with their lengths.
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         let status = unsafe { fullbloom_filter_insert(self.0, key.as_ptr().cast(), key.len(), &mut changed) };
         if status == Status::Ok { Ok(changed) } else { Err(status) }
     }
@@ -100,7 +101,7 @@ impl Filter {
     pub fn may_contain(&self, key: &[u8]) -> Result<bool, Status> {
         let mut answer = false;
         let status =
-            // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call, with their lengths.
+            // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
             unsafe { fullbloom_filter_may_contain(self.0, key.as_ptr().cast(), key.len(), &mut answer) };
         if status == Status::Ok {
             return Ok(answer);
@@ -111,14 +112,14 @@ impl Filter {
 
     pub fn insert_batch(&self, keys: &[&[u8]]) -> Status {
         let (starts, lens) = arrays(keys);
-        // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call, with their lengths.
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         unsafe { fullbloom_filter_insert_batch(self.0, starts.as_ptr(), lens.as_ptr(), keys.len()) }
     }
 
     pub fn answers(&self, keys: &[&[u8]]) -> Result<Vec<bool>, Status> {
         let (starts, lens) = arrays(keys);
         let mut answers = vec![false; keys.len()];
-        // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call, with their lengths.
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         let status = unsafe {
             fullbloom_filter_may_contain_batch(
                 self.0,
@@ -136,35 +137,35 @@ impl Filter {
     }
 
     pub fn finish(&self) -> Status {
-        // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call, with their lengths.
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         unsafe { fullbloom_filter_finish(self.0) }
     }
 
     pub fn clear(&self) -> Status {
-        // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call, with their lengths.
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         unsafe { fullbloom_filter_clear(self.0) }
     }
 
     pub fn merge(&self, other: &Filter) -> Status {
-        // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call, with their lengths.
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         unsafe { fullbloom_filter_merge(self.0, other.0) }
     }
 
     pub fn save(&self, path: &Path) -> Status {
-        // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call, with their lengths.
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         unsafe { fullbloom_filter_save(self.0, c_path(path).as_ptr()) }
     }
 
     pub fn encode(&self) -> Result<Vec<u8>, Status> {
         let mut len = 0;
-        // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call, with their lengths.
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         match unsafe { fullbloom_filter_encode(self.0, null_mut(), 0, &mut len) } {
             Status::Buffer => {}
             Status::Ok => assert_eq!(len, 0),
             status => return Err(status),
         }
         let mut bytes = vec![0xaa; len as usize];
-        // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call, with their lengths.
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         let status = unsafe {
             fullbloom_filter_encode(self.0, bytes.as_mut_ptr().cast::<c_void>(), bytes.len(), &mut len)
         };
@@ -174,7 +175,7 @@ impl Filter {
 
     pub fn facts(&self) -> Result<Facts, Status> {
         let mut facts = empty_facts();
-        // SAFETY: the handle lives as long as `self`; all other pointers are of values that outlive the call, with their lengths.
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         match unsafe { fullbloom_filter_facts(self.0, &mut facts) } {
             Status::Ok => Ok(facts),
             status => Err(status),

@@ -1,4 +1,5 @@
-//! `libbloom.so.1` through its symbols, and its struct through its offsets: nothing here comes from the library's own source.
+//! `libbloom.so.1` through its symbols, and its struct through its offsets: nothing here comes from the
+//! library's own source.
 #![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
 
 #[path = "../../../../fullbloom-libbloom/tests/dynamic/mod.rs"]

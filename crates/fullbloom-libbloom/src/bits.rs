@@ -1,14 +1,14 @@
-//! Bits that other threads may be testing and setting meanwhile.
+//! Bits that other threads may be testing and setting at the same time.
 
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// Who may be setting bits at this moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Writers {
+pub(crate) enum Writers {
     /// This thread alone. A bit costs a load and a store.
     One,
-    /// Perhaps other threads too. A clear bit costs an atomic or, which no other thread's bit in the same byte gets lost
-    /// by; a set bit costs a load.
+    /// Perhaps other threads too. A clear bit costs an atomic OR, so no other thread's bit in the same byte
+    /// is lost; a set bit costs a load.
     Many,
 }
 
@@ -18,7 +18,7 @@ pub(crate) fn get(bits: &[AtomicU8], position: u64) -> u8 {
     (bits[(position >> 3) as usize].load(Relaxed) >> (position & 7)) & 1
 }
 
-/// Sets the bit at `position`; not zero if it was clear when looked at.
+/// Sets the bit at `position`; not zero if the bit was clear before.
 #[inline(always)]
 pub(crate) fn set(bits: &[AtomicU8], position: u64, writers: Writers) -> u8 {
     let byte = &bits[(position >> 3) as usize];
@@ -27,7 +27,7 @@ pub(crate) fn set(bits: &[AtomicU8], position: u64, writers: Writers) -> u8 {
     let clear = !before & mask;
     match writers {
         Writers::One => byte.store(before | mask, Relaxed),
-        // What the or returns is not looked at: that keeps it one instruction on x86-64.
+        // The result of the OR is not used: that keeps it one instruction on x86-64.
         Writers::Many if clear != 0 => {
             byte.fetch_or(mask, Relaxed);
         }
