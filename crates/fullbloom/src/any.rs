@@ -39,7 +39,7 @@ mod native;
 mod plan;
 mod read;
 
-pub use build::{Builder, ignores_expected_keys};
+pub use build::{Builder, ignores_expected_keys, is_built_at_once};
 pub use convert::{ConvertError, MadeFor, convert};
 pub use keys::AnyKeys;
 pub use plan::{Plan, plan, plan_within};
@@ -185,6 +185,11 @@ impl AnyFilter {
             Ok(Err(kept)) => Err(AnyFilter { inner: Box::new(kept), key_type }),
             Err(_) => unreachable!("a native filter is of this type"),
         }
+    }
+
+    /// The seed or the secret of a native filter; `None` for other dialects, and while the secret is not known.
+    pub fn hashing(&self) -> Option<&kinds::Hashing> {
+        self.inner.native().filter(|native| !native.is_locked()).map(native::Native::hashing)
     }
 
     /// The secret of a keyed filter, if it is known and not in the encoded bytes.
@@ -351,6 +356,12 @@ impl AnyFilter {
     /// The number of distinct keys, estimated from the bits; `None` when it cannot be estimated.
     pub fn estimated_keys(&self) -> Option<f64> {
         self.inner.estimated_keys()
+    }
+
+    /// Compares every byte of a native filter that is read where it is with its checksums: what [`open`](AnyFilter::open) left
+    /// out. Filters that own their bits were checked when they were read.
+    pub fn verify(&self) -> Result<(), DecodeError> {
+        self.inner.native().map_or(Ok(()), native::Native::verify)
     }
 
     /// What in the decoded numbers cannot be as the system wrote it, though the filter can answer.

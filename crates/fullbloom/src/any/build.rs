@@ -26,6 +26,11 @@ pub(super) fn full_kind(dialect: Name) -> Option<Kind> {
     }
 }
 
+/// Whether filters of this dialect are built from all their keys at once by a [`Builder`], and take none afterwards.
+pub fn is_built_at_once(dialect: Name) -> bool {
+    full_kind(dialect).is_some()
+}
+
 /// Whether a [`Builder`] does not use the number of expected keys: the geometry is given, or the filter is sized by the keys
 /// that come.
 pub fn ignores_expected_keys(dialect: Name, target: Target) -> bool {

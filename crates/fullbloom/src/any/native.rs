@@ -75,6 +75,14 @@ impl Native {
         stored!(self, stored => stored.first().stores_secret())
     }
 
+    /// Compares all bytes with their checksums, unless that was done when they were read.
+    pub(super) fn verify(&self) -> Result<(), DecodeError> {
+        match self {
+            Native::Owned(_) => Ok(()),
+            Native::Kept(stored) => crate::native::verify(stored.first().bits.storage().as_ref()),
+        }
+    }
+
     pub(super) fn form(&self) -> &'static str {
         stored!(self, stored => stored.form())
     }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::filter::Check;
-use crate::keys::{Offsets, Views};
+use crate::keys::{Column, Offsets, Views};
+use crate::native::Hashing;
 use crate::sizing::Target;
 use crate::typed::Value;
 
@@ -225,4 +226,27 @@ fn what_is_saved_is_opened_and_loaded_again() {
             assert_eq!(read.encode(), filter.encode(), "{dialect}");
         }
     }
+}
+
+#[test]
+fn damage_of_a_native_file_that_only_its_front_was_read_of_is_found_by_verify() {
+    let mut filter = AnyFilter::new(Name::Native, &REQUEST).unwrap();
+    filter.insert(b"key-1").unwrap();
+    assert_eq!(filter.hashing(), Some(&Hashing::Seed(0)));
+    let mut file = filter.encode();
+    let sound = AnyFilter::over(file.clone(), &Name::Native.into(), Check::Front).unwrap();
+    assert_eq!((filter.verify(), sound.verify()), (Ok(()), Ok(())));
+    *file.last_mut().unwrap() ^= 1;
+    let damaged = AnyFilter::over(file, &Name::Native.into(), Check::Front).unwrap();
+    assert!(damaged.verify().is_err());
+}
+
+#[test]
+fn keys_of_a_batch_are_had_by_number_unless_they_are_integers() {
+    let slices: [&[u8]; 2] = [b"one", b"two"];
+    let offsets = Offsets::new(b"onetwo", &[0i32, 3, 6]).unwrap();
+    for keys in [AnyKeys::from(&slices), AnyKeys::from(offsets)] {
+        assert_eq!((keys.get(0), keys.get(1)), (Some(&b"one"[..]), Some(&b"two"[..])));
+    }
+    assert_eq!(AnyKeys::from(Column(&[1u64])).get(0), None);
 }
