@@ -137,7 +137,7 @@ impl Stream {
     }
 
     fn failed(&mut self, code: c_int) -> PyErr {
-        let told = match self.get_last_error {
+        let why = match self.get_last_error {
             // SAFETY: called right after a call that failed; the text stays until the next call.
             Some(get) => unsafe {
                 let text = get(self);
@@ -149,7 +149,7 @@ impl Stream {
             },
             None => String::new(),
         };
-        value(format_args!("the Arrow stream failed with code {code}: {told}"))
+        value(format_args!("the Arrow stream failed with code {code}: {why}"))
     }
 }
 
@@ -161,10 +161,11 @@ pub(super) trait Movable: Sized {
     const NAME: &'static CStr;
     const EMPTY: Self;
 
-    /// Takes the structure out of its capsule, which keeps an empty one, as the specification wants it.
+    /// Takes the structure out of its capsule, which keeps an empty one, as the specification demands.
     fn take(capsule: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let capsule =
-            capsule.cast::<PyCapsule>().map_err(|_| wrong_type("an Arrow method returned no capsule"))?;
+        let capsule = capsule
+            .cast::<PyCapsule>()
+            .map_err(|_| wrong_type("an Arrow method did not return a capsule"))?;
         let place = capsule.pointer_checked(Some(Self::NAME))?.cast::<Self>();
         // Without the interpreter's lock two threads might take from one capsule; one of them gets an empty structure.
         let _alone = TAKING.lock().unwrap_or_else(PoisonError::into_inner);
