@@ -3,7 +3,9 @@
 use crate::Common;
 use crate::harness::{self, Row, Setting};
 use crate::keys::mix;
-use fullbloom::native::{Column, GrowingFilter, NativeFilter, RemovingFilter};
+use fullbloom::NativeFilter;
+use fullbloom::keys::Column;
+use fullbloom::native::{GrowingFilter, RemovingFilter};
 use std::error::Error;
 use std::hint::black_box;
 
@@ -90,7 +92,7 @@ fn at_size(bytes: u64, rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
         remove.time(REMOVING, members.len(), || {
             assert_eq!(removing.remove_batch(&Column(&members)), keys, "an inserted key was refused");
         });
-        assert_eq!(removing.filter().set_bits(), 0);
+        assert_eq!(removing.filter().count_ones(), 0);
         plain.clear();
         single.time(PLAIN, members.len(), || {
             members.iter().for_each(|key| {

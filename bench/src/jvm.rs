@@ -5,7 +5,9 @@
 
 use crate::harness::{self, Row, Setting};
 use crate::keys::mix;
-use fullbloom::{Cassandra, Filter, Guava, Insert, Size};
+use fullbloom::Filter;
+use fullbloom::dialect::{Cassandra, Guava};
+use fullbloom::filter::{Insert, Size};
 use std::error::Error;
 use std::hint::black_box;
 use std::io::{BufRead, BufReader, Write};
@@ -88,7 +90,7 @@ fn measure<D: Insert + Size>(options: &Options) -> Result<Vec<Row>, Box<dyn Erro
                             0
                         }
                         ("insert", _, true) => {
-                            filter.insert_hashes(hashes);
+                            filter.insert_batch(&Hashes(hashes));
                             0
                         }
                         (_, 1, false) => keys.iter().map(|k| u64::from(filter.may_contain(k))).sum(),
@@ -96,7 +98,7 @@ fn measure<D: Insert + Size>(options: &Options) -> Result<Vec<Row>, Box<dyn Erro
                         (_, _, hashed) => {
                             let mut answers = vec![false; keys.len()];
                             match hashed {
-                                true => filter.may_contain_hashes(hashes, &mut answers),
+                                true => filter.may_contain_batch(&Hashes(hashes), &mut answers),
                                 false => filter.may_contain_batch(keys, &mut answers),
                             }
                             answers.iter().map(|answer| u64::from(*answer)).sum()

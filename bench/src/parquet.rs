@@ -6,7 +6,8 @@ use crate::keys::mix;
 use ::parquet::bloom_filter::Sbbf;
 use fullbloom::hash::xxh64;
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{Filter, Parquet};
+use fullbloom::Filter;
+use fullbloom::dialect::Parquet;
 use std::cell::RefCell;
 use std::error::Error;
 use std::hint::black_box;
@@ -114,7 +115,7 @@ fn at_size(bytes: u64, rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
             }
         }),
         Contestant::new("fullbloom, hashes", |_| {
-            ours.borrow().may_contain_hashes(&hashes, &mut answers.borrow_mut());
+            ours.borrow().may_contain_batch(&Hashes(&hashes), &mut answers.borrow_mut());
         }),
     ];
     held("hashes made before", "batch", asked.len(), contestants, SBBF_RS_HASHES);

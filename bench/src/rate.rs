@@ -1,6 +1,8 @@
 //! The promise of the native filter at sizes too large for tests: what is planned is what is measured.
 
-use fullbloom::native::{Builder, Column, Hashing, NativeFilter, Plan};
+use fullbloom::NativeFilter;
+use fullbloom::keys::Column;
+use fullbloom::native::{Builder, Hashing, Sizing};
 use fullbloom::sizing::{Request, Target};
 use std::error::Error;
 use std::time::Instant;
@@ -32,7 +34,7 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         return Err("--keys, --absent: from 1 to 2^40".into());
     }
     for &bits_per_key in &options.bits_per_key {
-        let plan = Plan::new(&Request { expected_keys: keys, target: Target::BitsPerKey(bits_per_key) })?;
+        let plan = Sizing::new(&Request { expected_keys: keys, target: Target::BitsPerKey(bits_per_key) })?;
         println!("{plan}");
         let start = Instant::now();
         let filter = build(&plan, keys)?;
@@ -56,7 +58,7 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
 }
 
 fn build(plan: &Plan, keys: u64) -> Result<NativeFilter, Box<dyn Error>> {
-    let mut builder = Builder::new(NativeFilter::from_plan(plan, Hashing::default())?, 0);
+    let mut builder = Builder::new(NativeFilter::with_sizing(plan, Hashing::default())?, 0);
     for_chunks(0..keys, |chunk| builder.insert_batch(&Column(chunk)));
     Ok(builder.finish())
 }

@@ -2,7 +2,9 @@
 
 use fullbloom::dialect::Name;
 use fullbloom::native::{self, StoredFilter};
-use fullbloom::{any, hash, rocksdb, sniff as sniffing};
+use fullbloom::{any, hash};
+use fullbloom::dialect::rocksdb;
+use fullbloom::sniff as sniffing;
 use fullbloom_testkit::naive::hash::bloom32;
 use fullbloom_testkit::rocksdb as oracle;
 use std::path::Path;

@@ -4,7 +4,9 @@ use crate::keys::Key;
 use crate::limit;
 use crate::memory::Region;
 use fullbloom::hash::Fold64;
-use fullbloom::native::{Builder, Column, Hashing, NativeFilter, Plan};
+use fullbloom::NativeFilter;
+use fullbloom::keys::Column;
+use fullbloom::native::{Builder, Hashing, Sizing};
 use fullbloom::sizing::{Request, Target};
 use std::error::Error;
 
@@ -97,7 +99,7 @@ pub const OURS: &str = "fullbloom";
 impl Fullbloom {
     pub fn new(size: Size, threads: usize) -> Result<Fullbloom, Box<dyn Error>> {
         let target = Target::BitsPerKey(size.bits_per_key);
-        let plan = Plan::new(&Request { expected_keys: size.members, target })?;
+        let plan = Sizing::new(&Request { expected_keys: size.members, target })?;
         Ok(Fullbloom { plan, threads, builder: None, filter: None })
     }
 
@@ -116,7 +118,7 @@ impl<K: NativeKeys> Contender<K> for Fullbloom {
 
     fn start(&mut self) {
         self.filter = None;
-        let filter = NativeFilter::from_plan(&self.plan, Hashing::default()).expect("memory for a filter");
+        let filter = NativeFilter::with_sizing(&self.plan, Hashing::default()).expect("memory for a filter");
         self.builder = Some(Builder::new(filter, self.threads));
     }
 

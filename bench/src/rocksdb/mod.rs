@@ -13,9 +13,11 @@ use crate::keys::{self, Mix, Questions};
 use crate::limit;
 use crate::memory::Region;
 use fullbloom::hash::xxph3_rocksdb;
-use fullbloom::rocksdb::{BuildError, Builder, FullFilter, Kind, Policy};
+use fullbloom::dialect::rocksdb::{BuildError, Builder, FullFilter, Kind, Policy};
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{Dialect, Filter, Insert, RocksDb, Size, View};
+use fullbloom::{Filter, View};
+use fullbloom::dialect::RocksDb;
+use fullbloom::filter::{Dialect, Insert, Size};
 use std::error::Error;
 use std::hint::black_box;
 
@@ -201,12 +203,12 @@ impl Subject {
         }));
         let (mut out, by) = (answers(), view.clone());
         contestants.push(Contestant::new("fullbloom, hashes", move |turn| {
-            by.may_contain_hashes(&self.hashes[questions.at(turn)], &mut out);
+            by.may_contain_batch(&Hashes(&self.hashes[questions.at(turn)]), &mut out);
             black_box(&out);
         }));
         let mut out = vec![0; questions.window().div_ceil(64)];
         contestants.push(Contestant::new("fullbloom, bitmap", move |turn| {
-            view.may_contain_bitmap(&questions.keys[questions.at(turn)], &mut out);
+            view.may_contain_batch(&questions.keys[questions.at(turn)], &mut out);
             black_box(&out);
         }));
         #[cfg(fast_local)]

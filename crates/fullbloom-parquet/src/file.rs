@@ -1,7 +1,7 @@
 //! A file, its column chunks, and the bytes of their filters.
 
 use crate::error::{Error, guarded};
-use fullbloom::parquet::header;
+use fullbloom::dialect::parquet::header;
 use parquet::basic::Type;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fs;

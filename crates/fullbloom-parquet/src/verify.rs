@@ -3,7 +3,8 @@
 use crate::error::Error;
 use crate::file::{Chunk, File};
 use fullbloom::hash::xxh64;
-use fullbloom::{Filter, Parquet, View};
+use fullbloom::{Filter, View};
+use fullbloom::dialect::Parquet;
 
 /// How much is looked at.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +47,7 @@ impl File {
     /// Reads a chunk's column and asks its filter for every value; `None` if it has no filter.
     pub fn verify(&self, chunk: &Chunk, options: Options) -> Result<Option<Verified>, Error> {
         let Some(bytes) = self.filter_bytes(chunk)? else { return Ok(None) };
-        let filter = View::<Parquet>::view(&bytes)?;
+        let filter = Filter::<Parquet>::view(&bytes)?;
         let memory = |_| fullbloom::DecodeError::Memory { bytes: bytes.len() as u64 };
         let mut anew = Filter::from_dialect(*filter.dialect()).map_err(memory)?;
         let (mut values, mut missing, mut first_missing) = (0, 0, None);

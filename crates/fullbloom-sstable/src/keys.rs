@@ -5,7 +5,7 @@ use crate::bti::{KeyPlace, PartitionIndex, key_in_rows};
 use crate::chunks::{CompressionInfo, Data, InfoError};
 use crate::index::{Entries, Layout};
 use crate::sstable::{COMPRESSION_INFO, DATA, INDEX, PARTITIONS, ROWS, Sstable};
-use fullbloom::cassandra::TableFormat;
+use fullbloom::dialect::cassandra::TableFormat;
 use fullbloom::file::Mapped;
 use fullbloom::hash::murmur3_cassandra;
 use fullbloom::{DecodeError, FileError};

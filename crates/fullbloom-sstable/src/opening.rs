@@ -15,7 +15,7 @@
 
 use crate::report::Recorded;
 use crate::sstable::{FILTER, STATISTICS, Sstable};
-use fullbloom::cassandra::TableFormat;
+use fullbloom::dialect::cassandra::TableFormat;
 use std::fmt;
 
 /// What one line of releases does.

@@ -50,7 +50,7 @@ pub struct Row {
 /// # Ok::<(), fullbloom::SizeError>(())
 /// ```
 pub fn row(parts: &[Part], fpr: f64) -> Result<Row, SizeError> {
-    let spec = fullbloom::cassandra::sizing::spec_by_fpr(1, fpr)?;
+    let spec = fullbloom::dialect::cassandra::sizing::spec_by_fpr(1, fpr)?;
     let mut row = Row {
         fpr,
         bits_per_key: spec.map_or(0, |spec| spec.bits_per_key),

@@ -11,7 +11,8 @@ use fullbloom::any::{self, AnyFilter};
 use fullbloom::dialect::Name;
 use fullbloom::error::FileCause;
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{FileError, cassandra::sizing::MAX_BITS_PER_KEY};
+use fullbloom::FileError;
+use fullbloom::dialect::cassandra::sizing::MAX_BITS_PER_KEY;
 use std::ops::ControlFlow;
 
 /// How many keys are asked of a filter to see whether it has them at all: in the wrong family 99 of 100 are missing,
@@ -152,7 +153,7 @@ impl FilterFacts {
     pub(crate) fn of(filter: &dyn AnyFilter) -> FilterFacts {
         let geometry = filter.geometry();
         // The array is read once for the four numbers that come of it.
-        let set_bits = filter.set_bits();
+        let set_bits = filter.count_ones();
         let fill = if geometry.bit_len == 0 { 0.0 } else { set_bits as f64 / geometry.bit_len as f64 };
         FilterFacts {
             dialect: filter.dialect(),

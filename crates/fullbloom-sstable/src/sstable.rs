@@ -1,7 +1,7 @@
 //! One sstable: the files that share the front of their name, and what that name and the directory say.
 
 use crate::{ComponentError, toc};
-use fullbloom::cassandra::{Descriptor, TableFormat};
+use fullbloom::dialect::cassandra::{Descriptor, TableFormat};
 use fullbloom::dialect::Name;
 use fullbloom::file::Mapped;
 use fullbloom::{DecodeError, FileError};

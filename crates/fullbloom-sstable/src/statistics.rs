@@ -11,7 +11,7 @@
 
 use flate2::Crc;
 use fullbloom::DecodeError;
-use fullbloom::cassandra::TableFormat;
+use fullbloom::dialect::cassandra::TableFormat;
 use fullbloom::wire::Cursor;
 
 /// How the file is laid out.

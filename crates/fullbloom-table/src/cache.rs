@@ -11,7 +11,7 @@
 
 use crate::handle::Handle;
 use crate::role::Role;
-use fullbloom::rocksdb::Reservation;
+use fullbloom::dialect::rocksdb::Reservation;
 use quick_cache::sync::Cache;
 use quick_cache::{Lifecycle, OptionsBuilder, Weighter};
 use std::collections::hash_map::RandomState;
@@ -281,7 +281,7 @@ impl Drop for Share {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fullbloom::rocksdb::BUCKET;
+    use fullbloom::dialect::rocksdb::BUCKET;
 
     fn block(len: usize) -> Arc<Vec<u8>> {
         Arc::new(vec![0; len])

@@ -6,9 +6,11 @@ use crate::metaindex::FilterLayout;
 use crate::reader::Table;
 use crate::source::Source;
 use fullbloom::dialect::Name;
-use fullbloom::rocksdb::FullFilter;
+use fullbloom::dialect::rocksdb::FullFilter;
 use fullbloom::sizing::Geometry;
-use fullbloom::{Dialect, Filter, Format, LevelDb, RocksDbBlock, View};
+use fullbloom::{Filter, View};
+use fullbloom::dialect::{LevelDb, RocksDbBlock};
+use fullbloom::filter::{Dialect, Format};
 
 /// A table's filter in numbers.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,7 +83,7 @@ impl Sums {
     }
 
     fn add_with_fpr<D: Dialect, S: AsRef<[u8]>>(&mut self, filter: &Filter<D, S>, fpr: f64) {
-        self.sum(D::NAME, filter.geometry(), filter.set_bits(), filter.estimated_keys(), fpr);
+        self.sum(D::NAME, filter.geometry(), filter.count_ones(), filter.estimated_keys(), fpr);
     }
 
     fn sum(&mut self, name: Name, geometry: Geometry, set_bits: u64, estimated: Option<f64>, fpr: f64) {
@@ -114,7 +116,7 @@ impl Sums {
 
     fn add_asked<D: Format + Dialect<Hash = u32>>(&mut self, part: &[u8], asked: u32) {
         // What an engine cannot read it takes for "maybe".
-        let Ok(view) = View::<D>::view(part) else {
+        let Ok(view) = Filter::<D>::view(part) else {
             self.bits += 8 * part.len() as u64;
             self.weighted_fpr += 8.0 * part.len() as f64;
             return;
@@ -132,7 +134,7 @@ impl Sums {
             Content::Native(guarded) => {
                 let filter = guarded.filter();
                 let fpr = filter.expected_fpr();
-                self.sum(Name::Native, filter.geometry(), filter.set_bits(), filter.estimated_keys(), fpr);
+                self.sum(Name::Native, filter.geometry(), filter.count_ones(), filter.estimated_keys(), fpr);
             }
             Content::RocksDb(FullFilter::Nothing) => self.partitions += 1,
             Content::RocksDb(FullFilter::Everything) | Content::Unknown => {

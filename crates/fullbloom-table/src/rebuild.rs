@@ -18,7 +18,7 @@ use crate::role::Role;
 use crate::source::Source;
 use fullbloom::SizeError;
 use fullbloom::dialect::Name;
-use fullbloom::rocksdb::{FullFilter, Kind};
+use fullbloom::dialect::rocksdb::{FullFilter, Kind};
 use std::cmp::Ordering;
 
 /// What came of building a table's filter again.

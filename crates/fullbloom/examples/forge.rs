@@ -4,9 +4,11 @@
 //! `cargo run --release -p fullbloom --example forge`
 
 use fullbloom::hash::{fold64, murmur3_cassandra};
-use fullbloom::native::{Hashing, NativeFilter, Plan, Secret};
+use fullbloom::NativeFilter;
+use fullbloom::native::{Hashing, Secret, Sizing};
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{Cassandra, Filter};
+use fullbloom::Filter;
+use fullbloom::dialect::Cassandra;
 use fullbloom_testkit::forge;
 
 const KEYS: u64 = 100_000;
@@ -14,10 +16,10 @@ const ASKED: u64 = 1_000_000;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let keys: Vec<String> = (0..KEYS).map(|i| format!("user-{i}")).collect();
-    let plan = Plan::new(&Request { expected_keys: KEYS, target: Target::Fpr(0.01) })?;
-    let mut native = NativeFilter::from_plan(&plan, Hashing::Seed(0))?;
+    let plan = Sizing::new(&Request { expected_keys: KEYS, target: Target::Fpr(0.01) })?;
+    let mut native = NativeFilter::with_sizing(&plan, Hashing::Seed(0))?;
     native.insert_batch(keys.as_slice());
-    let mut keyed = NativeFilter::from_plan(&plan, Hashing::Secret(Secret::new(*b"not in the file!")))?;
+    let mut keyed = NativeFilter::with_sizing(&plan, Hashing::Secret(Secret::new(*b"not in the file!")))?;
     keyed.insert_batch(keys.as_slice());
     let mut cassandra = Filter::<Cassandra>::with_fpr(KEYS, 0.01)?;
     cassandra.insert_batch(&keys);

@@ -9,7 +9,7 @@
 //! keys; the filter; our answers to the other keys as zeros and ones. Lists of keys are hex with a comma behind each key.
 //! Of damaged files: the kind of damage; the file; `accepted` or the reason why our strict reader refuses it.
 
-use fullbloom::any::{self, AnyFilter};
+use fullbloom::any::{AnyFilter, Builder};
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
 use fullbloom_testkit::keys::SplitMix;
@@ -40,7 +40,7 @@ struct Case {
     request: Request,
     keys: Vec<Vec<u8>>,
     others: Vec<Vec<u8>>,
-    filter: Box<dyn AnyFilter>,
+    filter: AnyFilter,
 }
 
 impl Case {
@@ -62,15 +62,13 @@ impl Case {
             Target::Fpr(0.5 * 10f64.powf(-(random.below(3800) as f64) / 1000.0))
         };
         let request = Request { expected_keys, target };
-        let mut builder = any::builder(dialect, &request)?;
+        let mut builder = Builder::new(dialect, &request)?;
         keys.iter().for_each(|key| builder.insert(key));
         Ok(Case { request, keys, others, filter: builder.finish()? })
     }
 
-    fn bytes(&self) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        self.filter.write_to(&mut bytes)?;
-        Ok(bytes)
+    fn bytes(&self) -> Vec<u8> {
+        self.filter.encode()
     }
 
     fn line(&self) -> Result<String, Box<dyn Error>> {
@@ -90,7 +88,7 @@ impl Case {
             geometry.probes,
             list(&self.keys),
             list(&self.others),
-            to_hex(&self.bytes()?),
+            to_hex(&self.bytes()),
         ))
     }
 }
@@ -114,9 +112,9 @@ fn key(text: bool, random: &mut SplitMix) -> Vec<u8> {
 fn damaged(dialect: Name, random: &mut SplitMix, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     for _ in 0..20 {
         let case = Case::random(dialect, random)?;
-        let whole = case.bytes()?;
+        let whole = case.bytes();
         let mut say = |damage: &str, bytes: &[u8]| {
-            let verdict = match any::view(dialect, bytes, None) {
+            let verdict = match AnyFilter::decode(bytes, &dialect.into()) {
                 Ok(_) => "accepted".to_owned(),
                 Err(why) => why.to_string(),
             };

@@ -80,7 +80,8 @@ pub mod hash;
 pub mod kernel;
 pub mod keys;
 pub mod native;
-mod probe;
+#[doc(hidden)]
+pub mod probe;
 #[cfg(feature = "std")]
 pub mod replace;
 pub mod sizing;
@@ -91,7 +92,6 @@ pub mod typed;
 pub mod wire;
 
 pub use bits::Owned;
-pub use dialect::{cassandra, rocksdb};
 #[cfg(feature = "std")]
 pub use error::FileError;
 pub use error::{DecodeError, MergeError, SizeError};

@@ -184,10 +184,9 @@ mod tests {
             Name::Poppy,
         ];
         for name in names {
-            let mut builder = any::builder(name, &request).unwrap();
+            let mut builder = any::Builder::new(name, &request).unwrap();
             builder.insert(b"key");
-            let mut bytes = Vec::new();
-            builder.finish().unwrap().write_to(&mut bytes).unwrap();
+            let mut bytes = builder.finish().unwrap().encode();
             assert_eq!(dialect(None, &bytes), Ok(name));
             bytes.push(0);
             let has_data = matches!(name, Name::Dcso | Name::Poppy); // free bytes after the filter

@@ -1,6 +1,7 @@
 //! Files written by the parquet crate: every filter is found, every value of its column is in it, and damage is told.
 
-use fullbloom::{Filter, Parquet, View};
+use fullbloom::{Filter, View};
+use fullbloom::dialect::Parquet;
 use fullbloom_parquet::{Error, File, Options, is_parquet};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{
@@ -131,7 +132,7 @@ fn a_value_that_was_lost_is_told() {
     let verified = file.verify(&file.chunks()[1], Options { absent: 0 }).unwrap().unwrap();
     assert!(!verified.is_well() && verified.missing >= 1 && !verified.rebuilt_identical);
     assert_eq!(verified.first_missing.as_deref(), Some(&0i64.to_le_bytes()[..]));
-    assert!(View::<Parquet>::view(&file.filter_bytes(&file.chunks()[1]).unwrap().unwrap()).is_ok());
+    assert!(Filter::<Parquet>::view(&file.filter_bytes(&file.chunks()[1]).unwrap().unwrap()).is_ok());
 }
 
 #[test]

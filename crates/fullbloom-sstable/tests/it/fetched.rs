@@ -74,7 +74,7 @@ fn every_real_index_gives_the_keys_of_the_manifest_and_every_filter_has_them() {
         let bytes = fs::read(&name).unwrap();
         let filter = any::view(family(&entry), &bytes, None).unwrap();
         assert!(keys.iter().all(|key| filter.may_contain(key)), "{}", name.display());
-        assert_eq!(filter.set_bits(), entry["bits_set"].as_u64().unwrap());
+        assert_eq!(filter.count_ones(), entry["bits_set"].as_u64().unwrap());
         let answers = entry["absent_answers"].as_str().unwrap().bytes().map(|answer| answer == b'1');
         for (i, answer) in answers.enumerate() {
             assert_eq!(filter.may_contain(format!("absent-{i}").as_bytes()), answer);

@@ -5,7 +5,7 @@ pub mod bti;
 
 use flate2::Crc;
 use fullbloom::any;
-use fullbloom::cassandra::Descriptor;
+use fullbloom::dialect::cassandra::Descriptor;
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
 use fullbloom_sstable::{Sstable, walk};

@@ -2,8 +2,8 @@
 
 use super::holds::{Holds, Question};
 use super::policy::Family;
-use fullbloom::native::GuardedFilter;
-use fullbloom::rocksdb::FullFilter;
+use fullbloom::NativeFilter;
+use fullbloom::dialect::rocksdb::FullFilter;
 
 /// A full filter in borrowed bytes.
 ///
@@ -18,7 +18,7 @@ pub struct FullBlock<'a> {
 #[derive(Debug)]
 pub(crate) enum Content<'a> {
     RocksDb(FullFilter<&'a [u8]>),
-    Native(Box<GuardedFilter<&'a [u8]>>),
+    Native(Box<NativeFilter<&'a [u8]>>),
     /// Every key may be there.
     Unknown,
 }
@@ -28,7 +28,7 @@ impl<'a> Content<'a> {
         match family {
             Family::RocksDb => Content::RocksDb(FullFilter::read(bytes)),
             Family::Native => {
-                GuardedFilter::view(bytes).map_or(Content::Unknown, |view| Content::Native(view.into()))
+                NativeFilter::view(bytes).map_or(Content::Unknown, |view| Content::Native(view.into()))
             }
             Family::LevelDb | Family::LevelDbSigned | Family::Unknown => Content::Unknown,
         }

@@ -134,7 +134,8 @@ impl<'a> PerBlock<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fullbloom::{Filter, LevelDb};
+    use fullbloom::Filter;
+    use fullbloom::dialect::LevelDb;
 
     fn filter(keys: &[&str]) -> Vec<u8> {
         let mut filter = Filter::<LevelDb>::with_bits_per_key(keys.len() as u64, 10.0).unwrap();

@@ -1,10 +1,12 @@
 //! Filter policies: the names tables carry, and the dialects behind them.
 
 use fullbloom::dialect::Name;
-use fullbloom::native::Plan;
-use fullbloom::rocksdb::{self, Kind};
+use fullbloom::native::Sizing;
+use fullbloom::dialect::rocksdb;
+use fullbloom::dialect::rocksdb::Kind;
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{Filter, LevelDb, RocksDbBlock, SizeError};
+use fullbloom::{Filter, SizeError};
+use fullbloom::dialect::{LevelDb, RocksDbBlock};
 
 /// Whose filters a policy's name stands for. The name does not tell the dialect: the bytes do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -139,7 +141,7 @@ pub(crate) enum FullPolicy {
 }
 
 fn plan(keys: u64, bits_per_key: f64) -> Result<Plan, SizeError> {
-    Plan::new(&Request { expected_keys: keys, target: Target::BitsPerKey(bits_per_key) })
+    Sizing::new(&Request { expected_keys: keys, target: Target::BitsPerKey(bits_per_key) })
 }
 
 impl FullPolicy {

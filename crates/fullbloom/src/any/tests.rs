@@ -158,7 +158,7 @@ fn every_form_of_a_batch_gives_the_same_filter_and_the_same_answers() {
             let mut bits = vec![!0u64; slices.len().div_ceil(64)];
             filter.may_contain_batch(form, &mut bits);
             assert!(answers.iter().enumerate().all(|(i, yes)| (bits[i / 64] >> (i % 64) & 1 == 1) == *yes));
-            assert_eq!(bits.iter().map(|word| word.count_ones()).sum::<u32>(), answers.iter().map(|y| u32::from(*y)).sum());
+            assert_eq!(bits.iter().map(|word| word.count_ones()).sum::<u32>(), answers.iter().map(|yes| u32::from(*yes)).sum::<u32>());
         }
     }
 }

@@ -12,13 +12,14 @@
 //! `unencodedCharsFunnel`, 4 or 8 little-endian bytes for `integerFunnel` and `longFunnel`.
 //!
 //! ```
-//! use fullbloom::{Filter, Guava, View};
+//! use fullbloom::{Filter, View};
+//! use fullbloom::dialect::Guava;
 //!
 //! let mut filter = Filter::<Guava>::with_fpr(100, 0.01)?;
 //! filter.insert("straße".as_bytes());
 //! let bytes = filter.encode(); // what writeTo gives
 //! assert_eq!(bytes[..6], [1, 7, 0, 0, 0, 15]);
-//! assert!(View::<Guava>::view(&bytes)?.may_contain("straße".as_bytes()));
+//! assert!(Filter::<Guava>::view(&bytes)?.may_contain("straße".as_bytes()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -14,12 +14,14 @@
 //! | measured, random UUIDs | 0.0099 | 0.0100 | 0.0101 | 0.0105 |
 //!
 //! ```
-//! use fullbloom::{Filter, Format, JavaLsm};
+//! use fullbloom::Filter;
+//! use fullbloom::dialect::JavaLsm;
+//! use fullbloom::filter::Format;
 //!
 //! let mut filter = Filter::<JavaLsm>::with_fpr(100, 0.01)?;
 //! filter.extend(["käse", "brot"]);
 //! let bytes = filter.encode(); // BitSet.toByteArray()
-//! let restored = JavaLsm::view_exact(&bytes, 958, 6)?;
+//! let restored = Filter::<JavaLsm>::view_exact(&bytes, 958, 6)?;
 //! assert!(restored.may_contain("käse".as_bytes()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -11,13 +11,15 @@
 //! Bytes and texts are hashed by [`murmur3_64_orc`], numbers by [`wang64_orc`]: see [`typed`](crate::typed).
 //!
 //! ```
-//! use fullbloom::{Filter, Orc, View, typed::Value};
+//! use fullbloom::{Filter, View};
+//! use fullbloom::dialect::Orc;
+//! use fullbloom::typed::Value;
 //!
 //! let mut filter = Filter::<Orc>::with_fpr(1_000, 0.05)?;
 //! filter.insert(b"text");
 //! filter.insert_value(Value::Long(-1))?;
 //! let bytes = filter.encode();
-//! let view = View::<Orc>::view(&bytes)?;
+//! let view = Filter::<Orc>::view(&bytes)?;
 //! assert!(view.may_contain(b"text") && view.may_contain_value(Value::Long(-1))?);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -139,8 +141,8 @@ fn words<'a>(dialect: &Orc, bits: &'a [u8]) -> impl Iterator<Item = &'a [u8; 8]>
 /// `optimalNumOfBits` and then whole words; one word more than needed when the bits fill theirs exactly.
 ///
 /// ```
-/// assert_eq!(fullbloom::orc::rounded_bits(958), Some(960));
-/// assert_eq!(fullbloom::orc::rounded_bits(960), Some(1024));
+/// assert_eq!(fullbloom::dialect::orc::rounded_bits(958), Some(960));
+/// assert_eq!(fullbloom::dialect::orc::rounded_bits(960), Some(1024));
 /// ```
 pub fn rounded_bits(bits: u64) -> Option<u64> {
     let rounded = bits.checked_add(64 - bits % 64)?;

@@ -13,14 +13,15 @@
 //! cache line per question.
 //!
 //! ```
-//! use fullbloom::{Filter, Parquet, View};
+//! use fullbloom::{Filter, View};
+//! use fullbloom::dialect::Parquet;
 //!
 //! let mut filter = Filter::<Parquet>::with_fpr(1_000, 0.01)?;
 //! filter.insert(&42i64.to_le_bytes());
 //! let bytes = filter.encode();
 //! assert_eq!(bytes[..4], [0x15, 0x80, 0x20, 0x1c]); // 2,048 bytes
-//! assert!(View::<Parquet>::view(&bytes)?.may_contain(&42i64.to_le_bytes()));
-//! assert!(View::<Parquet>::view(&bytes[16..])?.may_contain(&42i64.to_le_bytes())); // the blocks alone
+//! assert!(Filter::<Parquet>::view(&bytes)?.may_contain(&42i64.to_le_bytes()));
+//! assert!(Filter::<Parquet>::view(&bytes[16..])?.may_contain(&42i64.to_le_bytes())); // the blocks alone
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -112,7 +113,7 @@ impl<S: AsRef<[u8]>> Filter<Parquet, S> {
 /// rounded up to a power of two afterwards.
 ///
 /// ```
-/// use fullbloom::parquet::optimal_bits;
+/// use fullbloom::dialect::parquet::optimal_bits;
 /// assert_eq!(optimal_bits(100, 0.01), 1223);
 /// assert_eq!(optimal_bits(100_000_000, 0.001), 1_073_742_079); // 255 over the cap
 /// ```
@@ -130,7 +131,7 @@ fn needed_bits(keys: u64, fpr: f64) -> f64 {
 /// What the constructor makes of a number of bytes: a power of two from 32 bytes to 128 MiB.
 ///
 /// ```
-/// use fullbloom::parquet::rounded_bytes;
+/// use fullbloom::dialect::parquet::rounded_bytes;
 /// assert_eq!((rounded_bytes(1), rounded_bytes(33), rounded_bytes(1 << 40)), (32, 64, 128 << 20));
 /// ```
 pub fn rounded_bytes(bytes: u64) -> u64 {
@@ -303,7 +304,7 @@ pub(crate) fn sniff(bytes: &[u8]) -> bool {
 /// For reading a filter out of a larger file, where its end is not known before.
 ///
 /// ```
-/// use fullbloom::parquet::header;
+/// use fullbloom::dialect::parquet::header;
 /// assert_eq!(header(b"\x15\x40\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\0...")?, (15, 32));
 /// # Ok::<(), fullbloom::DecodeError>(())
 /// ```

@@ -20,13 +20,15 @@
 //! insert go on: the filter answers for all its keys, at a worse rate.
 //!
 //! ```
-//! use fullbloom::{Filter, Poppy, View, poppy::Opt};
+//! use fullbloom::{Filter, View};
+//! use fullbloom::dialect::Poppy;
+//! use fullbloom::dialect::poppy::Opt;
 //!
 //! let mut filter = Filter::from_dialect(Poppy::with_params(2, 0.01, Opt::None)?)?;
 //! assert_eq!((filter.try_insert(b"one"), filter.try_insert(b"one")), (Ok(true), Ok(false)));
 //! filter.insert(b"two");
 //! assert!(filter.try_insert(b"three").is_err());
-//! assert_eq!(View::<Poppy>::view(&filter.encode())?.count(), 2);
+//! assert_eq!(Filter::<Poppy>::view(&filter.encode())?.count(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -107,7 +109,7 @@ pub struct Params {
 /// What poppy makes of these numbers.
 ///
 /// ```
-/// use fullbloom::poppy::{Opt, Params, params};
+/// use fullbloom::dialect::poppy::{Opt, Params, params};
 /// assert_eq!(params(5000, 1e-4, Opt::Speed), Params { probes: 7, buckets: 4, cache_bits: 8192 });
 /// ```
 pub fn params(expected_keys: u64, fpr: f64, opt: Opt) -> Params {

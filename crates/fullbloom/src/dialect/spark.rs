@@ -12,11 +12,12 @@
 //! Keys are bytes and UTF-8 texts. Spark hashes integers of every width as longs: give it their eight little-endian bytes.
 //!
 //! ```
-//! use fullbloom::{Filter, Spark, Spark2, View};
+//! use fullbloom::{Filter, View};
+//! use fullbloom::dialect::{Spark, Spark2};
 //!
 //! let mut filter = Filter::<Spark>::with_fpr(1_000, 0.03)?;
 //! filter.insert(&7i64.to_le_bytes());
-//! assert!(View::<Spark>::view(&filter.encode())?.may_contain(&7i64.to_le_bytes()));
+//! assert!(Filter::<Spark>::view(&filter.encode())?.may_contain(&7i64.to_le_bytes()));
 //!
 //! let seeded = Filter::<Spark2>::from_dialect(Spark2::with_seed(64_000, 5, 42)?)?;
 //! assert_eq!(seeded.encode()[..12], [0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 42]);

@@ -45,7 +45,9 @@ const WORTH_A_THREAD: usize = 1 << 14;
 /// The filter is the same as if the keys had been inserted one by one. Small filters are filled directly.
 ///
 /// ```
-/// use fullbloom::native::{Builder, Column, NativeFilter};
+/// use fullbloom::NativeFilter;
+/// use fullbloom::keys::Column;
+/// use fullbloom::native::Builder;
 ///
 /// let filter = NativeFilter::with_fpr(8_000_000, 0.01)?;
 /// let mut builder = Builder::new(filter, 0); // as many threads as there are cores
@@ -83,7 +85,9 @@ impl Builder {
     /// The filter of all keys. What has become a filter takes no more through its builder, and nobody asks a half-filled one:
     ///
     /// ```compile_fail,E0382
-    /// # use fullbloom::native::{Builder, Column, NativeFilter};
+    /// # use fullbloom::NativeFilter;
+    /// # use fullbloom::keys::Column;
+    /// # use fullbloom::native::Builder;
     /// let mut builder = Builder::new(NativeFilter::with_fpr(1000, 0.01).unwrap(), 1);
     /// let filter = builder.finish();
     /// builder.insert_batch(&Column(&[1u64])); // moved

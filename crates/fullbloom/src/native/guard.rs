@@ -2,10 +2,12 @@
 
 use super::NativeFilter;
 use super::exceptions::{Exceptions, next_level};
+use super::dialect::Native;
 use super::hashing::Hasher;
+use super::shape::Shape;
 use crate::bits::Owned;
 use crate::error::SizeError;
-use crate::filter::Filter;
+use crate::filter::{Filter, View};
 use crate::kernel::pipeline::Answers;
 use crate::keys::{Hashes, Keys};
 use alloc::vec::Vec;
@@ -55,6 +57,14 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
             return Err(ExceptError::Closed);
         }
         Ok(GoodKeys { filter: self, found: Vec::new() })
+    }
+
+    /// The same bits without the exceptions: known-good keys that are false positives are reported present.
+    pub fn without_exceptions(&self) -> View<'_, Native> {
+        let Native { shape, head, locked, .. } = &self.dialect;
+        let shape = Shape::new(shape.layout, shape.blocks);
+        let dialect = Native::from_parts(shape, head.clone()).closed(None, *locked);
+        Filter { dialect, bits: self.bits.as_ref() }
     }
 
     /// What the exceptions are made of; `None` when there are none.

@@ -1,7 +1,7 @@
 //! Whatever allocation fails while a full filter is built, the answer is an error or a filter.
 
 use fullbloom::SizeError;
-use fullbloom::rocksdb::{BuildError, Builder, Kind, Policy};
+use fullbloom::dialect::rocksdb::{BuildError, Builder, Kind, Policy};
 use fullbloom_testkit::alloc::failing_at;
 
 #[test]

@@ -1,9 +1,9 @@
 //! Batches of any dialect, by key and by hash, in bools and in bits, answer as single keys do.
 
-use fullbloom::{
-    Cassandra, Cassandra1, Cassandra3, Dialect, Filter, Insert, JavaLsm, LevelDb, Libbloom, RocksDb,
-    RocksDbLegacy, Size,
-};
+use fullbloom::keys::Hashes;
+use fullbloom::Filter;
+use fullbloom::dialect::{Cassandra, Cassandra1, Cassandra3, JavaLsm, LevelDb, Libbloom, RocksDb, RocksDbLegacy};
+use fullbloom::filter::{Dialect, Insert, Size};
 use fullbloom_testkit::keys::SplitMix;
 
 /// Keys of one length, of lengths that take one route through RocksDB's hash, and of any.
@@ -47,15 +47,15 @@ fn check<D: Dialect + Insert + Size>(name: &str) {
             filter.may_contain_batch(keys, &mut answers);
             assert_eq!(answers, expected, "{name}, {len} keys");
             answers.fill(false);
-            filter.may_contain_hashes(hashes, &mut answers);
+            filter.may_contain_batch(&Hashes(hashes), &mut answers);
             assert_eq!(answers, expected, "{name}, {len} hashes");
             let word = |chunk: &[bool]| chunk.iter().enumerate().map(|(i, &yes)| u64::from(yes) << i).sum();
             let expected: Vec<u64> = expected.chunks(64).map(word).collect();
             let mut answers = vec![!0; len.div_ceil(64)];
-            filter.may_contain_bitmap(keys, &mut answers);
+            filter.may_contain_batch(keys, &mut answers);
             assert_eq!(answers, expected, "{name}, bits of {len} keys");
             answers.fill(!0);
-            filter.may_contain_hashes_bitmap(hashes, &mut answers);
+            filter.may_contain_batch(&Hashes(hashes), &mut answers);
             assert_eq!(answers, expected, "{name}, bits of {len} hashes");
         }
     }
@@ -87,7 +87,7 @@ fn a_batch_inserts_what_its_keys_do_one_by_one() {
             assert_eq!(batch.bits(), single.bits());
             let hashes: Vec<u64> = keys[..len].iter().map(|key| single.hash(key)).collect();
             let mut by_hash = Filter::<RocksDb>::with_bits_per_key(300, 16.0).unwrap();
-            by_hash.insert_hashes(&hashes);
+            by_hash.insert_batch(&Hashes(&hashes));
             assert_eq!(by_hash.bits(), single.bits());
         }
     }
@@ -97,5 +97,5 @@ fn a_batch_inserts_what_its_keys_do_one_by_one() {
 #[should_panic(expected = "one word for every 64 keys")]
 fn a_bitmap_of_the_wrong_length_is_refused() {
     let filter = Filter::<LevelDb>::with_bits_per_key(10, 10.0).unwrap();
-    filter.may_contain_bitmap(&[b"key"; 65], &mut [0; 1]);
+    filter.may_contain_batch(&[b"key"; 65], &mut [0u64; 1][..]);
 }

@@ -1,22 +1,23 @@
 //! Bytes of any kind given to every dialect, by name: an error or a filter that answers, within the bytes' own memory.
 
-use fullbloom::any;
+use crate::common::options;
+use fullbloom::any::{AnyFilter, Builder};
 use fullbloom::dialect::Name;
+use fullbloom::filter::Check;
 use fullbloom::sizing::{Request, Target};
 use fullbloom_testkit::alloc::peak_of;
 use fullbloom_testkit::keys::SplitMix;
+use std::sync::Arc;
 
 const KEYS: [&[u8]; 5] = [b"", b"a", b"key-7", b"\xff\xfe\xfd", "grün 😀".as_bytes()];
 
 /// A small file of the dialect, for damaging.
 fn seed_file(name: Name) -> Vec<u8> {
     let request = |target| Request { expected_keys: 1000, target };
-    let by_rate = any::builder(name, &request(Target::Fpr(0.3)));
-    let mut builder = by_rate.or_else(|_| any::builder(name, &request(Target::BitsPerKey(10.0)))).unwrap();
+    let by_rate = Builder::new(name, &request(Target::Fpr(0.3)));
+    let mut builder = by_rate.or_else(|_| Builder::new(name, &request(Target::BitsPerKey(10.0)))).unwrap();
     builder.insert_batch(&KEYS);
-    let mut bytes = Vec::new();
-    builder.finish().unwrap().write_to(&mut bytes).unwrap();
-    bytes
+    builder.finish().unwrap().encode()
 }
 
 /// One to four edits: a byte set to anything or to an extreme, a piece cut out, a piece doubled, the end cut off.
@@ -44,7 +45,8 @@ fn damaged(file: &[u8], random: &mut SplitMix) -> Vec<u8> {
 }
 
 fn judge(name: Name, bytes: &[u8], geometry: Option<(u64, u32)>) -> bool {
-    let (accepted, peak) = peak_of(|| match any::view(name, bytes, geometry) {
+    let (shared, options) = (Arc::<[u8]>::from(bytes), options(name, geometry));
+    let (accepted, peak) = peak_of(|| match AnyFilter::over(shared, &options, Check::All) {
         Ok(filter) => {
             let mut answers = [false; KEYS.len()];
             filter.may_contain_batch(&KEYS, &mut answers);

@@ -1,7 +1,7 @@
 //! `Filter.db` of the four plain families, damaged: refused, or answered from what is there; never a panic, a read
 //! past the end, or memory for words that do not exist.
 
-use fullbloom::cassandra::{Family, V1, V2, V3, V4, Words};
+use fullbloom::dialect::cassandra::{Family, V1, V2, V3, V4, Words};
 use fullbloom::{DecodeError, Filter, View};
 use fullbloom_testkit::alloc::peak_of;
 use fullbloom_testkit::damage::{byte_changes, patched, prefixes};
@@ -28,7 +28,7 @@ fn header(bytes: &[u8]) -> Option<(i32, i32)> {
 fn judge<F: Family>(bytes: &[u8], family: naive::Family) {
     let ((strict, copy, engine), peak) = peak_of(|| {
         (
-            View::<Words<F>>::view(bytes),
+            Filter::<Words<F>>::view(bytes),
             Filter::<Words<F>>::decode(bytes),
             View::<Words<F>>::compatible(bytes),
         )
@@ -85,7 +85,7 @@ fn every_cut_change_and_extension_is_refused_or_answered_by_the_rules() {
 #[test]
 fn extreme_numbers_in_the_header_are_refused_by_name() {
     let file = small::<V4>();
-    let decode = |bytes: &[u8]| View::<Words<V4>>::view(bytes).map(drop).unwrap_err();
+    let decode = |bytes: &[u8]| Filter::<Words<V4>>::view(bytes).map(drop).unwrap_err();
     for probes in [0, -1, 22, i32::MAX, i32::MIN] {
         let error = decode(&patched(&file, 0, &probes.to_be_bytes()));
         let named =
@@ -116,7 +116,7 @@ fn a_lost_bit_loses_its_keys_and_cannot_be_seen() {
     let file = small::<V4>();
     let mut unseen = 0;
     for (at, changed) in byte_changes(&file, 0..8).filter(|(at, _)| *at >= 8) {
-        let view = View::<Words<V4>>::view(&changed).unwrap();
+        let view = Filter::<Words<V4>>::view(&changed).unwrap();
         let cleared = changed[at] < file[at];
         let lost = KEYS.iter().filter(|key| !view.may_contain(key)).count();
         assert_eq!(lost > 0, cleared, "byte {at}");

@@ -1,7 +1,9 @@
 //! The Java object stream of Cassandra 0.x, damaged: every byte of the class descriptions counts, and no word count is
 //! believed before the words are there.
 
-use fullbloom::{Cassandra0, Cassandra07, DecodeError, Filter, Format, Insert, Size, View};
+use fullbloom::{DecodeError, Filter};
+use fullbloom::dialect::{Cassandra0, Cassandra07};
+use fullbloom::filter::{Format, Insert, Size};
 use fullbloom_testkit::alloc::peak_of;
 use fullbloom_testkit::damage::{byte_changes, patched, prefixes};
 use fullbloom_testkit::naive::{Family, Naive};
@@ -22,7 +24,7 @@ fn small<D: Size + Insert + Format>() -> Vec<u8> {
 
 /// Sound is: 1 to 21 probes, the stream of a good file, exactly the words that are there, and the end mark.
 fn judge<D: Format>(bytes: &[u8], good: &[u8], family: Family) {
-    let ((view, copy), peak) = peak_of(|| (View::<D>::view(bytes), Filter::<D>::decode(bytes)));
+    let ((view, copy), peak) = peak_of(|| (Filter::<D>::view(bytes), Filter::<D>::decode(bytes)));
     assert!(peak <= 2 * bytes.len() as u64 + 65_536, "{peak} bytes for {}", bytes.len());
     let number = |at: usize| bytes.get(at..at + 4).map(|b| i32::from_be_bytes(b.try_into().unwrap()));
     let sound = number(0).zip(number(WORDS)).filter(|&(probes, words)| {
@@ -66,7 +68,7 @@ fn every_cut_change_and_extension_is_refused_or_answered_by_the_rules() {
 fn a_broken_class_description_is_refused_at_the_byte_that_is_wrong() {
     let file = small::<Cassandra07>();
     for at in STREAM..WORDS {
-        let error = View::<Cassandra07>::view(&patched(&file, at, &[!file[at]])).map(drop).unwrap_err();
+        let error = Filter::<Cassandra07>::view(&patched(&file, at, &[!file[at]])).map(drop).unwrap_err();
         let expected = DecodeError::Magic { field: "java.util.BitSet stream", at: at as u64 };
         assert_eq!(error, expected);
     }

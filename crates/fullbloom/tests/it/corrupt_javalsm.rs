@@ -1,7 +1,8 @@
 //! java-lsm-tree's raw bits with numbers given from elsewhere: nothing in the bytes can be checked, so what is
 //! refused is what cannot be a `BitSet` of that size, and the rest is answered from the bits that are there.
 
-use fullbloom::{DecodeError, Filter, Format, JavaLsm, View};
+use fullbloom::{DecodeError, Filter};
+use fullbloom::dialect::JavaLsm;
 use fullbloom_testkit::alloc::peak_of;
 use fullbloom_testkit::damage::{byte_changes, prefixes};
 use fullbloom_testkit::naive::{Family, Naive};
@@ -16,14 +17,14 @@ fn small() -> Vec<u8> {
 }
 
 fn judge(bytes: &[u8], bits: u64, probes: u32) {
-    let (view, peak) = peak_of(|| JavaLsm::view_exact(bytes, bits, probes));
+    let (view, peak) = peak_of(|| Filter::<JavaLsm>::view_exact(bytes, bits, probes));
     assert!(peak <= 65_536, "{peak}");
     let fits = bytes.len() as u64 <= bits.div_ceil(8);
     let sound = fits && bits < 1 << 31 && (bits > 0 || probes == 0);
     assert_eq!(view.is_ok(), sound, "{} bytes as {bits} bits", bytes.len());
     let Ok(view) = view else { return };
     let oracle = Naive::from_array(Family::JavaLsm, bits as usize, probes, bytes);
-    let copy = view.to_owned().unwrap();
+    let copy = view.try_clone().unwrap();
     for key in KEYS {
         assert_eq!(view.may_contain(key), oracle.may_contain(key), "{bytes:x?}");
         assert_eq!(copy.may_contain(key), oracle.may_contain(key), "{bytes:x?}");
@@ -55,11 +56,11 @@ fn numbers_that_cannot_be_are_refused() {
         }
     }
     for bits in [1 << 31, 1 << 32, u64::MAX] {
-        assert!(matches!(JavaLsm::view_exact(&bytes, bits, 6), Err(DecodeError::Geometry(_))), "{bits}");
+        assert!(matches!(Filter::<JavaLsm>::view_exact(&bytes, bits, 6), Err(DecodeError::Geometry(_))), "{bits}");
     }
-    assert!(matches!(View::<JavaLsm>::view(&bytes), Err(DecodeError::Unknown { .. })));
+    assert!(matches!(Filter::<JavaLsm>::view(&bytes), Err(DecodeError::Unknown { .. })));
     let longer = [&bytes[..], &[0; 3]].concat();
-    let error = JavaLsm::view_exact(&longer, 95, 6).map(drop).unwrap_err();
+    let error = Filter::<JavaLsm>::view_exact(&longer, 95, 6).map(drop).unwrap_err();
     assert_eq!(error, DecodeError::Trailing { at: 12, extra: longer.len() as u64 - 12 });
 }
 
@@ -67,7 +68,7 @@ fn numbers_that_cannot_be_are_refused() {
 #[test]
 fn a_view_of_few_bytes_as_many_bits_takes_no_memory() {
     let bytes = small();
-    let (view, peak) = peak_of(|| JavaLsm::view_exact(&bytes, i32::MAX as u64, 6).unwrap());
+    let (view, peak) = peak_of(|| Filter::<JavaLsm>::view_exact(&bytes, i32::MAX as u64, 6).unwrap());
     assert_eq!(peak, 0);
     assert!(!view.may_contain(b"absent"));
 }

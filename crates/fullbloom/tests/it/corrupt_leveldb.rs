@@ -2,7 +2,7 @@
 //! reader answers as the engine does, and neither panics or takes more memory than the bytes explain.
 
 use fullbloom::dialect::leveldb::{Compatible, Policy, Signed, Tail, Unsigned};
-use fullbloom::{DecodeError, Filter, View};
+use fullbloom::{DecodeError, Filter};
 use fullbloom_testkit::alloc::peak_of;
 use fullbloom_testkit::damage::{byte_changes, prefixes};
 
@@ -19,7 +19,7 @@ fn small<T: Tail>() -> Vec<u8> {
 fn judge<T: Tail>(bytes: &[u8]) {
     let (decoded, peak) = peak_of(|| Filter::<Policy<T>>::decode(bytes));
     assert!(peak <= 2 * bytes.len() as u64 + 65_536, "{peak} bytes for {}", bytes.len());
-    let view = View::<Policy<T>>::view(bytes);
+    let view = Filter::<Policy<T>>::view(bytes);
     let probes = bytes.last().copied();
     let sound = bytes.len() >= 2 && matches!(probes, Some(1..=30));
     assert_eq!(decoded.is_ok(), sound, "{bytes:x?}");
@@ -81,8 +81,8 @@ fn errors_name_the_field_and_where_it_is() {
 fn an_array_beyond_32_bit_positions_is_refused() {
     let mut bytes = vec![0u8; (1 << 29) + 1];
     *bytes.last_mut().unwrap() = 6;
-    assert!(matches!(View::<Policy<Unsigned>>::view(&bytes), Err(DecodeError::Value { field: "bits", .. })));
-    let view = View::<Policy<Unsigned>>::view(&bytes[1..]).unwrap();
+    assert!(matches!(Filter::<Policy<Unsigned>>::view(&bytes), Err(DecodeError::Value { field: "bits", .. })));
+    let view = Filter::<Policy<Unsigned>>::view(&bytes[1..]).unwrap();
     assert_eq!(view.geometry().bit_len, (1 << 32) - 8);
     assert!(!view.may_contain(b"k"));
 }

@@ -1,7 +1,9 @@
 //! libbloom's save file and 1.6's raw bits, damaged or lied about: whatever the header says, nothing is read that is
 //! not there.
 
-use fullbloom::{DecodeError, Filter, Format, Libbloom, Libbloom1, View};
+use fullbloom::{DecodeError, Filter};
+use fullbloom::dialect::{Libbloom, Libbloom1};
+use fullbloom::filter::Format;
 use fullbloom_testkit::alloc::peak_of;
 use fullbloom_testkit::damage::{byte_changes, patched, prefixes};
 use fullbloom_testkit::naive::{Family, Naive};
@@ -22,7 +24,7 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 /// Sound is: magic, struct size 64, major 2, ready, bits where there are probes, room for them in the bytes, and
 /// exactly the bytes that are there. Everything else in the header may say what it likes.
 fn judge(bytes: &[u8]) {
-    let ((view, copy), peak) = peak_of(|| (View::<Libbloom>::view(bytes), Filter::<Libbloom>::decode(bytes)));
+    let ((view, copy), peak) = peak_of(|| (Filter::<Libbloom>::view(bytes), Filter::<Libbloom>::decode(bytes)));
     assert!(peak <= 2 * bytes.len() as u64 + 65_536, "{peak} bytes for {}", bytes.len());
     let sound = bytes.len() >= HEADER && {
         let (bits, array, probes) = (u64_at(bytes, 19), u64_at(bytes, 27), bytes[35]);
@@ -95,7 +97,7 @@ fn lengths_that_lie_are_refused_without_memory_for_them() {
 #[test]
 fn other_magics_sizes_and_versions_are_refused_where_they_stand() {
     let file = small();
-    let decode = |bytes: &[u8]| View::<Libbloom>::view(bytes).map(drop).unwrap_err();
+    let decode = |bytes: &[u8]| Filter::<Libbloom>::view(bytes).map(drop).unwrap_err();
     for at in 0..9 {
         let changed = patched(&file, at, &[file[at] ^ 0x20]);
         assert_eq!(decode(&changed), DecodeError::Magic { field: "magic", at: at as u64 });
@@ -117,7 +119,7 @@ fn a_rate_that_is_nan_is_doubted_and_never_merged() {
     let changed = patched(&small(), 43, &f64::NAN.to_le_bytes());
     let mut filter = Filter::<Libbloom>::decode(&changed).unwrap();
     assert!(filter.dialect().doubt().is_some());
-    let other = View::<Libbloom>::view(&changed).unwrap();
+    let other = Filter::<Libbloom>::view(&changed).unwrap();
     assert!(filter.merge(&other).is_err());
     assert_eq!(filter.encode()[HEADER..], changed[HEADER..]);
 }
@@ -128,7 +130,7 @@ fn raw_bits_of_1_6_must_have_exactly_the_length_that_is_given() {
     filter.extend(KEYS);
     let (bytes, bits, probes) = (filter.encode(), 1442, 2);
     assert_eq!((filter.geometry().bit_len, filter.geometry().probes), (bits, probes));
-    let view = |bytes: &[u8], bits, probes| Libbloom1::view_exact(bytes, bits, probes).map(drop);
+    let view = |bytes: &[u8], bits, probes| Filter::<Libbloom1>::view_exact(bytes, bits, probes).map(drop);
     assert_eq!(view(&bytes, bits, probes), Ok(()));
     for cut in prefixes(&bytes) {
         let expected = DecodeError::Truncated { field: "bits", at: 0, need: 181, have: cut.len() as u64 };
@@ -139,10 +141,10 @@ fn raw_bits_of_1_6_must_have_exactly_the_length_that_is_given() {
     for bits in [0, 1 << 31, 1 << 32, u64::MAX] {
         assert!(matches!(view(&bytes, bits, probes), Err(DecodeError::Geometry(_))), "{bits}");
     }
-    assert!(matches!(View::<Libbloom1>::view(&bytes), Err(DecodeError::Unknown { .. })));
+    assert!(matches!(Filter::<Libbloom1>::view(&bytes), Err(DecodeError::Unknown { .. })));
     for (_, changed) in byte_changes(&bytes, 0..0) {
         let oracle = Naive::from_array(Family::Libbloom1, 1442, 2, &changed);
-        let view = Libbloom1::view_exact(&changed, bits, probes).unwrap();
+        let view = Filter::<Libbloom1>::view_exact(&changed, bits, probes).unwrap();
         assert!(KEYS.iter().all(|key| view.may_contain(key) == oracle.may_contain(key)));
     }
 }

@@ -2,8 +2,10 @@
 //! decoding refuses, and neither panics.
 
 use fullbloom::hash::{bloom32_rocksdb, xxph3_rocksdb};
-use fullbloom::rocksdb::{Builder, FullFilter, Kind, MATCHES_EVERYTHING, Policy, sniff};
-use fullbloom::{DecodeError, Format, Name, RocksDb, RocksDbLegacy, RocksDbRibbon, View};
+use fullbloom::dialect::rocksdb::{Builder, FullFilter, Kind, MATCHES_EVERYTHING, Policy, sniff};
+use fullbloom::{DecodeError, Filter};
+use fullbloom::dialect::{LevelDb, Name, RocksDb, RocksDbLegacy, RocksDbRibbon};
+use fullbloom::filter::Format;
 use fullbloom_testkit::keys::SplitMix;
 use fullbloom_testkit::rocksdb::may_match;
 
@@ -26,7 +28,7 @@ fn check(content: &[u8], probes: &[Vec<u8>]) {
 }
 
 fn strict<D: Format>(content: &[u8], probes: &[Vec<u8>], answers: &[bool]) {
-    match View::<D>::view(content) {
+    match Filter::<D>::view(content) {
         Ok(view) => {
             assert!(probes.iter().map(|key| view.may_contain(key)).eq(answers.iter().copied()));
             assert_eq!(view.encode(), content, "strict decoding dropped bytes");
@@ -121,7 +123,7 @@ fn every_pair_of_length_and_line_count_gets_the_models_verdict() {
             let mut content = data[..data_len].to_vec();
             content.push(5);
             content.extend(lines.to_le_bytes());
-            let verdict = RocksDbLegacy::decode(&content).is_ok();
+            let verdict = Filter::<RocksDbLegacy>::view(&content).is_ok();
             assert_eq!(verdict, legacy_is_whole(data_len, lines), "{data_len} bytes, {lines} lines");
             if data_len % 37 == 0 || verdict {
                 check(&content, &probes);
@@ -140,7 +142,7 @@ fn every_pair_of_length_and_block_count_gets_the_models_verdict() {
             let mut content = data[..data_len].to_vec();
             content.extend([0xff, 0, count, 0, 0]);
             let whole = data_len != 0 && data_len % 64 == 0 && (1..=30).contains(&count);
-            assert_eq!(RocksDb::decode(&content).is_ok(), whole, "{data_len} bytes, {count} probes");
+            assert_eq!(Filter::<RocksDb>::view(&content).is_ok(), whole, "{data_len} bytes, {count} probes");
             if data_len % 37 == 0 || whole {
                 check(&content, &probes);
             }
@@ -149,7 +151,7 @@ fn every_pair_of_length_and_block_count_gets_the_models_verdict() {
             content.extend([0xfe, 1, count, 0, 0]);
             let most = usize::from(count) * 512 * 4 / 3;
             let whole = data_len != 0 && data_len % 16 == 0 && count >= 2 && data_len <= most;
-            assert_eq!(RocksDbRibbon::decode(&content).is_ok(), whole, "{data_len} bytes, {count} blocks");
+            assert_eq!(Filter::<RocksDbRibbon>::view(&content).is_ok(), whole, "{data_len} bytes, {count} blocks");
             if data_len % 37 == 0 || whole {
                 check(&content, &probes);
             }
@@ -161,8 +163,8 @@ fn every_pair_of_length_and_block_count_gets_the_models_verdict() {
 fn a_ribbon_filter_may_be_a_third_longer_than_its_columns_and_no_more() {
     let content = |data_len| filled_with(0x5a, data_len, [0xfe, 1, 3, 0, 0]);
     let most = 3 * 512 / 3 * 4;
-    assert!(RocksDbRibbon::decode(&content(most)).is_ok());
-    let refused = RocksDbRibbon::decode(&content(most + 16)).unwrap_err();
+    assert!(Filter::<RocksDbRibbon>::view(&content(most)).is_ok());
+    let refused = Filter::<RocksDbRibbon>::view(&content(most + 16)).unwrap_err();
     assert_eq!(
         refused,
         DecodeError::Mismatch { field: "blocks", at: most as u64 + 18, got: 3, expected: 5 },
@@ -177,14 +179,14 @@ fn what_sends_rocksdb_out_of_bounds_matches_everything() {
     for data_len in 1..64 {
         let content = filled_with(0, data_len, [0xff, 0, 6, 0, 0]);
         assert!(matches!(FullFilter::read(&content), FullFilter::Everything));
-        assert!(RocksDb::decode(&content).is_err());
+        assert!(Filter::<RocksDb>::view(&content).is_err());
     }
     for lines in [0x8000_0001u32, 0x4000_0001, 0x0400_0001] {
         let [a, b, c, d] = lines.to_le_bytes();
         let content = filled_with(0, 64, [6, a, b, c, d]);
         assert_eq!(lines.wrapping_mul(64), 64);
         assert!(matches!(FullFilter::read(&content), FullFilter::Everything));
-        assert!(RocksDbLegacy::decode(&content).is_err());
+        assert!(Filter::<RocksDbLegacy>::view(&content).is_err());
     }
 }
 
@@ -195,19 +197,19 @@ fn stubs_match_nothing_to_the_reader_and_are_refused_by_strict_decoding() {
             let stub = vec![byte; len];
             assert!(matches!(FullFilter::read(&stub), FullFilter::Nothing));
             let truncated = DecodeError::Truncated { field: "trailer", at: 0, need: 6, have: len as u64 };
-            assert_eq!(RocksDb::decode(&stub).unwrap_err(), truncated);
-            assert_eq!(RocksDbLegacy::decode(&stub).unwrap_err(), truncated);
-            assert_eq!(RocksDbRibbon::decode(&stub).unwrap_err(), truncated);
+            assert_eq!(Filter::<RocksDb>::view(&stub).unwrap_err(), truncated);
+            assert_eq!(Filter::<RocksDbLegacy>::view(&stub).unwrap_err(), truncated);
+            assert_eq!(Filter::<RocksDbRibbon>::view(&stub).unwrap_err(), truncated);
             assert_eq!(sniff(&stub), None);
         }
     }
     assert!(matches!(FullFilter::read(&MATCHES_EVERYTHING), FullFilter::Everything));
-    assert!(RocksDbLegacy::decode(&MATCHES_EVERYTHING).is_err());
+    assert!(Filter::<RocksDbLegacy>::view(&MATCHES_EVERYTHING).is_err());
 }
 
 #[test]
 fn refusals_name_the_field_and_its_offset() {
-    let refused = |trailer| RocksDb::decode(&filled_with(0, 64, trailer)).unwrap_err().to_string();
+    let refused = |trailer| Filter::<RocksDb>::view(&filled_with(0, 64, trailer)).unwrap_err().to_string();
     assert_eq!(
         refused([6, 0, 6, 0, 0]),
         "marker at byte 64: 6 is not allowed (expected 255, FastLocalBloom)"
@@ -232,7 +234,7 @@ fn every_prefix_of_a_filter_is_refused_or_is_no_filter_with_other_answers() {
             let cut = &content[..len];
             check(cut, &probes);
             // The bytes that end up as trailer are bits; none of these happens to be a whole one.
-            assert!(RocksDb::decode(cut).is_err() && RocksDbRibbon::decode(cut).is_err(), "{kind:?} {len}");
+            assert!(Filter::<RocksDb>::view(cut).is_err() && Filter::<RocksDbRibbon>::view(cut).is_err(), "{kind:?} {len}");
             assert_eq!(sniff(cut), None, "{kind:?} {len}");
         }
     }
@@ -241,7 +243,7 @@ fn every_prefix_of_a_filter_is_refused_or_is_no_filter_with_other_answers() {
 #[test]
 fn what_rocksdb_reads_but_never_writes_is_doubted() {
     let doubt =
-        |trailer| View::<RocksDbLegacy>::view(&filled_with(0, 192, trailer)).unwrap().dialect().doubt();
+        |trailer| Filter::<RocksDbLegacy>::view(&filled_with(0, 192, trailer)).unwrap().dialect().doubt();
     assert_eq!(doubt([30, 3, 0, 0, 0]), None);
     let probes = doubt([31, 3, 0, 0, 0]).unwrap().cause.to_string();
     assert_eq!(probes, "probes at byte 192: 31 is not allowed (expected 1..=30, as RocksDB writes)");
@@ -249,7 +251,7 @@ fn what_rocksdb_reads_but_never_writes_is_doubted() {
     assert!(lines(6).unwrap().contains("lines at byte 193: 6 is not allowed (expected an odd number"));
     // 3 lines of 64 bytes; 192 is no multiple of other odd numbers that leave a power of two.
     assert_eq!(lines(3), None);
-    let short = View::<RocksDbLegacy>::view(&filled_with(0, 32, [6, 1, 0, 0, 0])).unwrap().dialect().doubt();
+    let short = Filter::<RocksDbLegacy>::view(&filled_with(0, 32, [6, 1, 0, 0, 0])).unwrap().dialect().doubt();
     assert!(short.unwrap().cause.to_string().contains("lines of 64, 128 or 256 bytes"));
 }
 
@@ -263,10 +265,10 @@ fn sniffing_tells_the_three_apart_and_from_per_block_filters() {
             let content = builder.finish().unwrap().encode();
             assert_eq!(sniff(&content), Some(name));
             // As a per-block filter it would have no probes, which matches everything.
-            assert!(fullbloom::LevelDb::decode(&content).is_err());
+            assert!(Filter::<LevelDb>::view(&content).is_err());
         }
         let mut filter =
-            fullbloom::Filter::<fullbloom::LevelDb>::with_bits_per_key(keys.into(), 12.0).unwrap();
+            Filter::<LevelDb>::with_bits_per_key(keys.into(), 12.0).unwrap();
         (0..keys).for_each(|_| {
             filter.insert(&stream.bytes(12));
         });

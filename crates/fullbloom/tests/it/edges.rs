@@ -4,7 +4,9 @@
 use fullbloom::any;
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{Cassandra, Dialect, Filter, Format, LevelDb, Libbloom, RocksDbBlock, Size, SizeError};
+use fullbloom::{Filter, SizeError};
+use fullbloom::dialect::{Cassandra, LevelDb, Libbloom, RocksDbBlock};
+use fullbloom::filter::{Dialect, Format, Size};
 use fullbloom_testkit::keys::{Shape, SplitMix};
 use fullbloom_testkit::naive;
 

@@ -1,9 +1,11 @@
 //! Keys from untrusted people: forged ones fool every filter whose hash is public, and not the keyed one.
 
 use fullbloom::hash::{fold64, murmur3_cassandra};
-use fullbloom::native::{Hashing, NativeFilter, Plan, Secret};
+use fullbloom::NativeFilter;
+use fullbloom::native::{Hashing, Secret, Sizing};
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{Cassandra, Filter};
+use fullbloom::Filter;
+use fullbloom::dialect::Cassandra;
 use fullbloom_testkit::forge;
 use fullbloom_testkit::stats::Measured;
 
@@ -16,7 +18,7 @@ fn keys() -> Vec<String> {
 
 fn native(hashing: Hashing) -> NativeFilter {
     let request = Request { expected_keys: KEYS, target: Target::Fpr(0.01) };
-    let mut filter = NativeFilter::from_plan(&Plan::new(&request).unwrap(), hashing).unwrap();
+    let mut filter = NativeFilter::with_sizing(&Sizing::new(&request).unwrap(), hashing).unwrap();
     filter.insert_batch(keys().as_slice());
     filter
 }

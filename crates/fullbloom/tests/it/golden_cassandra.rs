@@ -1,11 +1,12 @@
 //! `cassandra`, `cassandra-3`, `cassandra-2` and `cassandra-1`: sizes, bytes and answers are those of Cassandra 5.0.2,
 //! 3.11.17 and 1.2.19.
 
-use fullbloom::cassandra::sizing::{self, Counter, RATES, Spec};
+use fullbloom::dialect::cassandra::sizing;
+use fullbloom::dialect::cassandra::sizing::{Counter, RATES, Spec};
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{
-    Cassandra, Cassandra1, Cassandra2, Cassandra3, Dialect, Filter, Format, Insert, Size, SizeError, View,
-};
+use fullbloom::{Filter, SizeError, View};
+use fullbloom::dialect::{Cassandra, Cassandra1, Cassandra2, Cassandra3};
+use fullbloom::filter::{Dialect, Format, Insert, Size};
 use fullbloom_testkit::vectors::{self, Record, Value};
 use fullbloom_testkit::{sha256_hex, to_hex};
 
@@ -155,7 +156,7 @@ fn check<D: Size + Insert + Format>(record: &Value, target: Target, file: &str, 
     assert_eq!(to_hex(&bytes), record.text(file), "{file} of {record}");
     assert_eq!(filter.dialect().encoded_len(), bytes.len() as u64);
 
-    let view = View::<D>::view(&bytes).unwrap();
+    let view = Filter::<D>::view(&bytes).unwrap();
     let copy = Filter::<D>::decode(&bytes).unwrap();
     assert_eq!(copy.encode(), bytes);
     assert!(inserted.iter().all(|key| view.may_contain(key) && copy.may_contain(key)));
@@ -222,11 +223,11 @@ fn larger_filters_have_cassandras_digest_and_its_false_positives() {
 }
 
 /// What 5.0.2 makes of odd files, and what we make of them: strictly, and in its manner.
-fn malformed<F: fullbloom::cassandra::Family>(case: &Value) {
-    use fullbloom::cassandra::Words;
+fn malformed<F: fullbloom::dialect::cassandra::Family>(case: &Value) {
+    use fullbloom::dialect::cassandra::Words;
     let bytes = case.hex("file");
     let name = case.text("name");
-    let strict = View::<Words<F>>::view(&bytes);
+    let strict = Filter::<Words<F>>::view(&bytes);
     let accepted = ["valid_new", "k_21", "all_ones", "all_zero", "wrong_byte_order"];
     assert_eq!(strict.is_ok(), accepted.contains(&name), "{name}: {:?}", strict.map(|view| view.geometry()));
     let compatible = View::<Words<F>>::compatible(&bytes);
@@ -247,7 +248,7 @@ fn malformed<F: fullbloom::cassandra::Family>(case: &Value) {
 
 #[test]
 fn odd_files_are_answered_as_cassandra_does_or_refused() {
-    use fullbloom::cassandra::{V3, V4};
+    use fullbloom::dialect::cassandra::{V3, V4};
     let file = vectors::json("cassandra/malformed.json");
     let cases = file.list("cases");
     assert_eq!(cases.len(), 15);

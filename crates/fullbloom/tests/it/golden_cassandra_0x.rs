@@ -1,8 +1,11 @@
 //! `cassandra-0.7` and `cassandra-0`: the filter of Cassandra 0.3 to 0.7, with its Java object stream.
 
-use fullbloom::cassandra::sizing::{self, Vintage};
+use fullbloom::dialect::cassandra::sizing;
+use fullbloom::dialect::cassandra::sizing::Vintage;
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{Cassandra0, Cassandra07, Dialect, Filter, Format, Insert, Size, SizeError, View};
+use fullbloom::{Filter, SizeError};
+use fullbloom::dialect::{Cassandra0, Cassandra07};
+use fullbloom::filter::{Dialect, Format, Insert, Size};
 use fullbloom_testkit::vectors::{self, Record, Value};
 use fullbloom_testkit::{from_hex, to_hex};
 
@@ -21,7 +24,7 @@ fn check<D: Size + Insert + Format>(record: &Value, inserted: &[Vec<u8>], absent
     filter.extend(inserted);
     let bytes = filter.encode();
     assert_eq!(to_hex(&bytes), record.text("serialized"), "{record}");
-    let view = View::<D>::view(&bytes).unwrap();
+    let view = Filter::<D>::view(&bytes).unwrap();
     assert!(inserted.iter().all(|key| view.may_contain(key)));
     let answers = record.answers("answers");
     assert_eq!(answers.len(), absent.len());
@@ -119,7 +122,7 @@ fn specs_for_a_rate_are_those_of_0_3_and_of_stream_lib() {
 #[test]
 fn the_always_matching_filter_of_0_6_is_read_and_matches() {
     let bytes = from_hex(legacy().text("always_matching_serialized"));
-    let view = View::<Cassandra07>::view(&bytes).unwrap();
+    let view = Filter::<Cassandra07>::view(&bytes).unwrap();
     assert_eq!((view.geometry().bit_len, view.geometry().probes), (64, 1));
     assert_eq!(view.fill(), 1.0);
     assert!(view.may_contain(b"anything") && view.may_contain(b""));

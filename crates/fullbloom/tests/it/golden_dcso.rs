@@ -2,8 +2,10 @@
 
 use fullbloom::dialect::{dcso, poppy};
 use fullbloom::hash::{fnv1_64, wyhash_poppy};
-use fullbloom::poppy::{Opt, TooManyKeys};
-use fullbloom::{Dcso, Dialect, Filter, Format, Poppy, View};
+use fullbloom::dialect::poppy::{Opt, TooManyKeys};
+use fullbloom::{Filter};
+use fullbloom::dialect::{Dcso, Poppy};
+use fullbloom::filter::Format;
 use fullbloom_testkit::vectors::{self, Record, Value};
 use fullbloom_testkit::{from_hex, sha256_hex};
 use std::collections::BTreeMap;
@@ -27,7 +29,7 @@ fn keys(file: &Value, record: &Value, list: &str) -> Vec<Vec<u8>> {
 }
 
 fn check_answers<D: Format>(file: &Value, record: &Value, bytes: &[u8]) {
-    let view = View::<D>::view(bytes).unwrap();
+    let view = Filter::<D>::view(bytes).unwrap();
     let answers = record.answers("answers");
     assert!(!answers.is_empty());
     for (key, answer) in keys(file, record, "probes_hex").iter().zip(answers) {
@@ -50,7 +52,7 @@ fn dcso_files_counts_and_answers_are_the_originals() {
         match name {
             "joined" => {
                 filter = Filter::decode(&by_name["join-left"]).unwrap();
-                filter.merge(&View::<Dcso>::view(&by_name["join-right"]).unwrap()).unwrap();
+                filter.merge(&Filter::<Dcso>::view(&by_name["join-right"]).unwrap()).unwrap();
             }
             // What poppy alone does with version 1: it estimates the count of a union, and refuses keys.
             "joined-by-poppy" | "over-capacity-poppy" => continue,
@@ -90,12 +92,12 @@ fn dcso_filters_of_other_numbers_are_not_joined_and_clearing_keeps_the_data() {
     let data = filter.data().to_vec();
     assert!(!data.is_empty() && filter.count() > 0);
     filter.clear();
-    assert_eq!((filter.count(), filter.set_bits(), filter.data()), (0, 0, &data[..]));
+    assert_eq!((filter.count(), filter.count_ones(), filter.data()), (0, 0, &data[..]));
     let mut sum = Filter::<Dcso>::with_fpr(300, 0.001).unwrap();
     sum.insert(b"key");
     let mut bytes = sum.encode();
     bytes[40..48].fill(0xff);
-    assert!(sum.merge(&View::<Dcso>::view(&bytes).unwrap()).is_err(), "2^64 keys");
+    assert!(sum.merge(&Filter::<Dcso>::view(&bytes).unwrap()).is_err(), "2^64 keys");
     assert_eq!(sum.count(), 1);
 }
 
@@ -117,7 +119,7 @@ fn dcso_hashes_positions_and_sizes_are_the_originals() {
             let mut distinct: Vec<u64> = positions.collect();
             distinct.sort_unstable();
             distinct.dedup();
-            assert_eq!(filter.set_bits(), distinct.len() as u64, "{row}");
+            assert_eq!(filter.count_ones(), distinct.len() as u64, "{row}");
             assert!(distinct.iter().all(|at| array[(at >> 3) as usize] >> (at & 7) & 1 == 1), "{row}");
         }
     }
@@ -152,7 +154,7 @@ fn poppy_sizes_and_headers_are_the_originals() {
 
 /// One typed value of the vectors as poppy's `insert` hashes it.
 fn typed_hash(filter: &Filter<Poppy>, kind: &str, text: &str) -> u64 {
-    let number = |bytes: &[u8]| filter.dialect().for_numbers().hash(bytes);
+    let number = |bytes: &[u8]| filter.as_view().for_numbers().hash(bytes);
     match kind {
         "u8" => number(&text.parse::<u8>().unwrap().to_le_bytes()),
         "u16" => number(&text.parse::<u16>().unwrap().to_le_bytes()),
@@ -188,7 +190,7 @@ fn poppy_files_counts_merges_and_answers_are_the_originals() {
         let mut filter = empty();
         if let Some(of) = record.get("of").and_then(Value::as_array) {
             let parts: Vec<_> = of.iter().map(|v| decoded(&by_file[v.as_str().unwrap()])).collect();
-            filter = parts[0].to_owned().unwrap();
+            filter = parts[0].try_clone().unwrap();
             match name {
                 _ if name.starts_with("union") => {
                     let common = record.text("common_entries").parse().unwrap();
@@ -257,7 +259,7 @@ fn check_malformed<D: Format>(path: &str, original: &str) -> (u32, Vec<String>) 
     for case in file.list("cases").iter().filter(|case| case.get("gzip") != Some(&Value::Bool(true))) {
         let bytes = unpack(case.text("bytes"));
         let said = case.field(original).get("answers").and_then(Value::as_str);
-        match (View::<D>::view(&bytes), said) {
+        match (Filter::<D>::view(&bytes), said) {
             (Ok(view), Some(answers)) => {
                 for (key, answer) in probes.iter().zip(answers.chars()) {
                     assert_eq!(view.may_contain(key), answer == '1', "{}", case.text("name"));
@@ -297,14 +299,14 @@ fn damaged_poppy_files_are_refused_or_answered_as_by_the_original() {
 fn numbers_that_do_not_follow_from_each_other_are_doubted() {
     let mut bytes = vectors::bytes("dcso/v1_sha1.bloom");
     bytes[32] ^= 1; // bits
-    let view = View::<Dcso>::view(&bytes).unwrap();
+    let view = Filter::<Dcso>::view(&bytes).unwrap();
     // One more or less may be another machine's logarithm.
     assert_eq!(view.dialect().doubt(), None);
     bytes[32] ^= 6;
-    let doubt = View::<Dcso>::view(&bytes).unwrap().dialect().doubt().unwrap();
+    let doubt = Filter::<Dcso>::view(&bytes).unwrap().dialect().doubt().unwrap();
     assert!(doubt.may_lose_keys && doubt.to_string().contains("bits at byte 32"), "{doubt}");
     let mut bytes = vectors::bytes("dcso/v2_c1_o3.pop");
     bytes[24] += 1; // probes
-    let doubt = View::<Poppy>::view(&bytes).unwrap().dialect().doubt().unwrap();
+    let doubt = Filter::<Poppy>::view(&bytes).unwrap().dialect().doubt().unwrap();
     assert!(doubt.to_string().contains("probes at byte 24"), "{doubt}");
 }

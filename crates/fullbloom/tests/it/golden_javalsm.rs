@@ -1,7 +1,9 @@
 //! `java-lsm`: numbers, bytes and answers are those of java-lsm-tree, its wrong restore included.
 
-use fullbloom::java_lsm::params;
-use fullbloom::{Dialect, Filter, Format, JavaLsm};
+use fullbloom::dialect::java_lsm::params;
+use fullbloom::Filter;
+use fullbloom::dialect::JavaLsm;
+use fullbloom::filter::Dialect;
 use fullbloom_testkit::vectors::{self, Record, Text};
 use fullbloom_testkit::{from_hex, to_hex};
 use serde::Deserialize;
@@ -78,10 +80,10 @@ fn bytes_and_answers_are_javas() {
 fn a_filter_restored_from_its_bytes_and_two_numbers_is_whole() {
     for record in filters() {
         let bytes = vectors::bytes(&format!("javalsm/{}", record.file));
-        let view = JavaLsm::view_exact(&bytes, record.size, record.k).unwrap();
+        let view = Filter::<JavaLsm>::view_exact(&bytes, record.size, record.k).unwrap();
         assert_answers(&view, &record.probes, &record.answers, &record.name);
         assert!(record.keys.iter().all(|key| view.may_contain(&key.0)), "{}", record.name);
-        let mut owned = view.to_owned().unwrap();
+        let mut owned = view.try_clone().unwrap();
         assert_eq!(owned.bits().len() as u64, owned.dialect().byte_len());
         owned.insert(b"one more");
         assert!(owned.may_contain(b"one more"));
@@ -145,7 +147,7 @@ fn the_filter_of_a_table_is_the_one_java_made_when_it_wrote_it_and_when_it_opene
         assert_eq!(from_stored.bits(), from_text.bits());
 
         let bytes = from_hex(part.text("bytes"));
-        let view = JavaLsm::view_exact(&bytes, part.count("size"), part.count("k") as u32).unwrap();
+        let view = Filter::<JavaLsm>::view_exact(&bytes, part.count("size"), part.count("k") as u32).unwrap();
         assert!(texts.iter().all(|key| view.may_contain(key.as_bytes())));
     }
 }

@@ -2,14 +2,13 @@
 //! are those of the Java classes.
 
 use fullbloom::hash::{murmur3_128, xxh64};
-use fullbloom::orc::Class;
-use fullbloom::parquet::{optimal_bits, rounded_bytes};
+use fullbloom::dialect::orc::Class;
+use fullbloom::dialect::parquet::{optimal_bits, rounded_bytes};
 use fullbloom::sizing::{Request, Target, classic_bits};
 use fullbloom::typed::Value as Key;
-use fullbloom::{
-    Dialect, Filter, Format, Guava, Guava32, Insert, Orc, Parquet, Size, SizeError, Spark, Spark2, View,
-    guava, orc, spark,
-};
+use fullbloom::{Filter, SizeError};
+use fullbloom::dialect::{Guava, Guava32, Orc, Parquet, Spark, Spark2, guava, orc, spark};
+use fullbloom::filter::{Dialect, Format, Insert, Size};
 use fullbloom_testkit::from_hex;
 use fullbloom_testkit::vectors::{self, Record, Value};
 
@@ -44,10 +43,10 @@ fn check<D: Insert + Format>(record: &Value, mut filter: Filter<D>, file: &[u8])
     }
     assert_eq!(filter.encode(), file, "{}", record.text("name"));
     assert_eq!(filter.dialect().encoded_len(), file.len() as u64);
-    let view = View::<D>::view(file).unwrap();
+    let view = Filter::<D>::view(file).unwrap();
     assert_eq!(view.geometry(), filter.geometry());
     assert_eq!(view.encode(), file);
-    assert_eq!(view.set_bits(), filter.set_bits());
+    assert_eq!(view.count_ones(), filter.count_ones());
     let answers = record.answers("answers");
     assert!(!answers.is_empty());
     for (key, answer) in record.list("probes").iter().zip(answers) {
@@ -64,7 +63,7 @@ fn guava_filters_have_guavas_bytes_and_answers() {
         let file = vectors::bytes(&format!("guava/{}", record.text("file")));
         assert_eq!(file.len() as u64, record.count("serializedSize"));
         check(record, filter, &file);
-        let view = View::<D>::view(&file).unwrap();
+        let view = Filter::<D>::view(&file).unwrap();
         assert!((view.expected_fpr() - record.real("expectedFpp")).abs() <= 1e-6, "{record}");
         if let Some(keys) = view.estimated_keys() {
             assert!((keys - record.count("approximateElementCount") as f64).abs() <= 0.5, "{record}");
@@ -120,7 +119,7 @@ fn spark_filters_have_sparks_bytes_and_answers() {
         let set_bits = match record.text("version") {
             "V1" => {
                 check(record, Filter::from_dialect(Spark::with_bits(keys, bits).unwrap()).unwrap(), &bytes);
-                View::<Spark>::view(&bytes).unwrap().set_bits()
+                Filter::<Spark>::view(&bytes).unwrap().count_ones()
             }
             _ => {
                 let sized = Spark2::with_bits(keys, bits).unwrap().geometry();
@@ -128,8 +127,8 @@ fn spark_filters_have_sparks_bytes_and_answers() {
                 let dialect = Spark2::with_seed(sized.bit_len, sized.probes, seed).unwrap();
                 assert_eq!(dialect.seed(), seed);
                 check(record, Filter::from_dialect(dialect).unwrap(), &bytes);
-                assert!(View::<Spark>::view(&bytes).is_err());
-                View::<Spark2>::view(&bytes).unwrap().set_bits()
+                assert!(Filter::<Spark>::view(&bytes).is_err());
+                Filter::<Spark2>::view(&bytes).unwrap().count_ones()
             }
         };
         assert_eq!(set_bits, record.count("cardinality"));

@@ -1,7 +1,7 @@
 //! `leveldb` and `rocksdb-block` write the bytes of LevelDB 1.23 and RocksDB 6.29.5 and answer as they do.
 
 use fullbloom::dialect::leveldb::{Compatible, Policy, Signed, Tail, Unsigned};
-use fullbloom::{Filter, View};
+use fullbloom::{Filter};
 use fullbloom_testkit::vectors::{self, Record, Value};
 use fullbloom_testkit::{from_hex, keys, to_hex};
 
@@ -22,7 +22,7 @@ fn check<T: Tail>(record: &Value) {
     );
     assert_eq!(filter.geometry().byte_len() + 1, bytes.len() as u64);
 
-    let view = View::<Policy<T>>::view(&bytes).unwrap();
+    let view = Filter::<Policy<T>>::view(&bytes).unwrap();
     let engine = Compatible::<T>::read(&bytes);
     let probes = keys::of_rule(record.field("probes"));
     for (probe, answer) in probes.iter().zip(record.answers("probe_answers")) {
@@ -61,7 +61,7 @@ fn a_tail_byte_above_7f_separates_the_two_dialects() {
     leveldb.insert(&key);
     rocksdb.insert(&key);
     assert_ne!(leveldb.encode(), rocksdb.encode());
-    assert!(!View::<Policy<Signed>>::view(&leveldb.encode()).unwrap().may_contain(&key));
+    assert!(!Filter::<Policy<Signed>>::view(&leveldb.encode()).unwrap().may_contain(&key));
 }
 
 /// What `NewBloomFilterPolicy(b)->CreateFilter` of LevelDB 1.23 put into the last byte for one key and b from 0 to 44; from there on it

@@ -1,7 +1,9 @@
 //! `libbloom` and `libbloom-1`: parameters, positions, bits, return codes and files are those of libbloom 2.0 and 1.6.
 
-use fullbloom::libbloom::sizing::{params_1_6, params_2_0};
-use fullbloom::{DecodeError, Dialect, Filter, Format, Insert, Libbloom, Libbloom1, Size, View};
+use fullbloom::dialect::libbloom::sizing::{params_1_6, params_2_0};
+use fullbloom::{DecodeError, Filter};
+use fullbloom::dialect::{Libbloom, Libbloom1};
+use fullbloom::filter::{Dialect, Format, Insert, Size};
 use fullbloom_testkit::from_hex;
 use fullbloom_testkit::vectors::{self, Record, Value};
 
@@ -167,7 +169,7 @@ fn bits_and_return_codes_are_those_of_1_6() {
         let filter = filled::<Libbloom1>(record, record);
         assert!(filter.encode() == record.hex("bf_hex"), "{}", record.text("name"));
         let (bit_len, probes) = (record.count("bits"), record.count("hashes") as u32);
-        let view = Libbloom1::view_exact(filter.bits(), bit_len, probes).unwrap();
+        let view = Filter::<Libbloom1>::view_exact(filter.bits(), bit_len, probes).unwrap();
         assert!(record.hex_list("add_keys_hex").iter().all(|key| view.may_contain(key)));
     }
 }
@@ -210,7 +212,7 @@ fn files_are_refused_where_bloom_load_refuses_them_and_where_they_cannot_be_used
     for record in records {
         let name = record.text("file");
         let bytes = vectors::bytes(&format!("libbloom/{name}"));
-        let loaded = View::<Libbloom>::view(&bytes);
+        let loaded = Filter::<Libbloom>::view(&bytes);
         match (&loaded, record.int("rv")) {
             (Ok(view), 0) => {
                 assert!(record.field("add_safe").as_bool().unwrap(), "{name}");
@@ -259,5 +261,5 @@ fn merging_is_the_union_and_needs_equal_numbers() {
         assert!(left.merge(&other).is_err());
     }
     let bits_differ = vectors::bytes("libbloom/load/hashes0.bin");
-    assert!(left.merge(&View::<Libbloom>::view(&bits_differ).unwrap()).is_err());
+    assert!(left.merge(&Filter::<Libbloom>::view(&bits_differ).unwrap()).is_err());
 }

@@ -1,10 +1,8 @@
 //! The forms of the native filter against the second implementation: files byte for byte, both ways.
 
-use fullbloom::any;
+use crate::common;
 use fullbloom::dialect::Name;
-use fullbloom::native::{
-    GrowingFilter, Hashing, Keep, Plan, RemovingFilter, RotatingFilter, Rotation, Secret, StoredFilter,
-};
+use fullbloom::native::{GrowingFilter, Hashing, Keep, RemovingFilter, RotatingFilter, Rotation, Secret, Sizing, StoredFilter};
 use fullbloom::sizing::{Request, Target};
 use fullbloom::{DecodeError, sniff};
 use fullbloom_testkit::vectors::{self, Record};
@@ -32,7 +30,7 @@ fn the_same_again(golden: &[u8], ours: &[u8], form: &str) {
     let mut again = Vec::new();
     stored.write_to(&mut again).unwrap();
     assert!(again == golden, "read and written again");
-    assert_eq!(any::view(Name::Native, golden, None).unwrap().encoded_len(), golden.len() as u64);
+    assert_eq!(common::view(Name::Native, golden, None).unwrap().encoded_len(), golden.len() as u64);
 }
 
 #[test]
@@ -78,8 +76,8 @@ fn a_keyed_chain_needs_its_secret_and_goes_on_with_it() {
 
 fn removing(bit_len: u64, probes: u32, seed: u64) -> RemovingFilter {
     let target = Target::Exact { bit_len, probes };
-    let plan = Plan::new(&Request { expected_keys: 100, target }).unwrap();
-    let mut filter = RemovingFilter::from_plan(&plan, Hashing::Seed(seed)).unwrap();
+    let plan = Sizing::new(&Request { expected_keys: 100, target }).unwrap();
+    let mut filter = RemovingFilter::with_sizing(&plan, Hashing::Seed(seed)).unwrap();
     filter.insert_batch(keys().as_slice());
     filter.insert(b"key-0");
     filter.insert_batch(&["key-1"; 20][..]);

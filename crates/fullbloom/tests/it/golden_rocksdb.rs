@@ -1,8 +1,11 @@
 //! RocksDB's full filters, byte for byte and answer for answer, against what RocksDB itself printed.
 
 use fullbloom::hash::bloom32_rocksdb;
-use fullbloom::rocksdb::{Builder, FullFilter, Kind, MemoryBalance, Policy};
-use fullbloom::{Filter, Format, Name, RocksDb, RocksDbLegacy, RocksDbRibbon, SizeError, View, any, sizing};
+use crate::common::view;
+use fullbloom::dialect::rocksdb::{Builder, FullFilter, Kind, MemoryBalance, Policy};
+use fullbloom::{Filter, SizeError, any, sizing};
+use fullbloom::dialect::{Name, RocksDb, RocksDbLegacy, RocksDbRibbon};
+use fullbloom::filter::Format;
 use fullbloom_testkit::vectors::{self, Record, Value};
 use fullbloom_testkit::{from_hex, keys, sha256_hex};
 
@@ -90,7 +93,7 @@ fn every_filter_is_built_byte_for_byte_and_answers_as_rocksdbs_reader() {
             other => panic!("{other}"),
         };
         assert_eq!(built.dialect(), Some(stored));
-        assert_eq!(fullbloom::rocksdb::sniff(&bytes), Some(stored), "{record}");
+        assert_eq!(fullbloom::dialect::rocksdb::sniff(&bytes), Some(stored), "{record}");
         let read = FullFilter::read(&bytes);
         let probes = keys::of_rule(record.field("probes"));
         let answers: Vec<bool> = probes.iter().map(|key| read.may_contain(key)).collect();
@@ -112,28 +115,27 @@ fn the_named_builders_write_the_same_bytes_and_the_named_views_read_them() {
         let target = sizing::Target::BitsPerKey(record.real("bits_per_key"));
         // The number of keys expected does not matter: RocksDB counts.
         let request = sizing::Request { expected_keys: 1_000_000, target };
-        let mut builder = any::builder(asked, &request).expect("a builder");
+        let mut builder = any::Builder::new(asked, &request).expect("a builder");
         let keys = keys_of(record);
         let refs: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-        builder.insert_batch(&refs);
+        builder.insert_batch(refs.as_slice());
         let filter = builder.finish().expect("a filter");
-        let mut bytes = Vec::new();
-        filter.write_to(&mut bytes).expect("memory");
+        let bytes = filter.encode();
         assert_eq!(bytes.len() as u64, filter.encoded_len());
         if keys.is_empty() {
             assert!(bytes.is_empty() && !filter.may_contain(b"") && filter.dialect() == asked);
             continue;
         }
         assert_bytes(record, &bytes);
-        let view = any::view(asked, &bytes, None).expect("its own bytes");
-        assert_eq!(view.dialect(), filter.dialect());
-        assert_eq!(view.dialect() == Name::RocksDb, record.text("stored_kind") == "fl", "{record}");
+        let read = view(asked, &bytes, None).expect("its own bytes");
+        assert_eq!(read.dialect(), filter.dialect());
+        assert_eq!(read.dialect() == Name::RocksDb, record.text("stored_kind") == "fl", "{record}");
         let probes = keys::of_rule(record.field("probes"));
-        let answers: Vec<bool> = probes.iter().map(|key| view.may_contain(key)).collect();
+        let answers: Vec<bool> = probes.iter().map(|key| read.may_contain(key)).collect();
         assert_eq!(answers, record.answers("probe_answers"), "{record}");
-        let geometry = view.geometry();
-        assert!(any::view(asked, &bytes, Some((geometry.bit_len, geometry.probes))).is_ok());
-        assert!(any::view(asked, &bytes, Some((geometry.bit_len, geometry.probes + 1))).is_err());
+        let geometry = read.geometry();
+        assert!(view(asked, &bytes, Some((geometry.bit_len, geometry.probes))).is_ok());
+        assert!(view(asked, &bytes, Some((geometry.bit_len, geometry.probes + 1))).is_err());
     }
 }
 
@@ -148,7 +150,7 @@ fn below_half_a_bit_per_key_there_is_no_filter() {
         assert_eq!(Policy::new(kind(record), bits_per_key), Err(refused.clone()));
         let target = sizing::Target::BitsPerKey(bits_per_key);
         let request = sizing::Request { expected_keys: record.count("num_keys"), target };
-        assert_eq!(any::builder(name(kind(record)), &request).err(), Some(refused));
+        assert_eq!(any::Builder::new(name(kind(record)), &request).err(), Some(refused));
     }
 }
 
@@ -156,7 +158,7 @@ fn below_half_a_bit_per_key_there_is_no_filter() {
 fn strict_decoding_accepts_every_filter_and_gives_its_bytes_back() {
     fn round_trip<D: Format>(bytes: &[u8]) {
         assert_eq!(Filter::<D>::decode(bytes).expect("whole").encode(), bytes);
-        assert_eq!(View::<D>::view(bytes).expect("whole").encode(), bytes);
+        assert_eq!(Filter::<D>::view(bytes).expect("whole").encode(), bytes);
     }
     let file = vectors::json("rocksdb/raw_filters.json");
     for (record, policy) in built_cases(&file) {

@@ -2,7 +2,8 @@
 //! process of its own.
 
 use fullbloom::kernel::{Kernel, VARIABLE};
-use fullbloom::{Filter, RocksDb};
+use fullbloom::Filter;
+use fullbloom::dialect::RocksDb;
 use fullbloom_testkit::process;
 use std::process::Output;
 

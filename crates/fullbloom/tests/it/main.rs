@@ -3,6 +3,7 @@
 mod alloc_rocksdb;
 mod batch;
 mod builder_rocksdb;
+mod common;
 mod corrupt_any;
 mod corrupt_cassandra;
 mod corrupt_cassandra_0x;

@@ -1,6 +1,8 @@
 //! Known-good keys are answered "no", members never are.
 
-use fullbloom::native::{Column, GuardError, GuardedFilter, Hashing, NativeFilter, Plan, Secret};
+use fullbloom::NativeFilter;
+use fullbloom::keys::Column;
+use fullbloom::native::{ExceptError, Hashing, Secret, Sizing};
 use fullbloom::sizing::{Request, Target};
 use fullbloom_testkit::keys::mix;
 
@@ -10,14 +12,14 @@ fn numbers(from: u64, count: u64) -> Vec<u64> {
 }
 
 fn filter_of(members: &[u64], fpr: f64, hashing: Hashing) -> NativeFilter {
-    let plan = Plan::new(&Request { expected_keys: members.len() as u64, target: Target::Fpr(fpr) }).unwrap();
-    let mut filter = NativeFilter::from_plan(&plan, hashing).unwrap();
+    let plan = Sizing::new(&Request { expected_keys: members.len() as u64, target: Target::Fpr(fpr) }).unwrap();
+    let mut filter = NativeFilter::with_sizing(&plan, hashing).unwrap();
     filter.insert_batch(&Column(members));
     filter
 }
 
 #[track_caller]
-fn assert_exact(guarded: &GuardedFilter, members: &[u64], good: &[u64]) {
+fn assert_exact(guarded: &NativeFilter, members: &[u64], good: &[u64]) {
     let mut answers = vec![false; members.len()];
     guarded.may_contain_batch(&Column(members), &mut answers);
     assert!(answers.iter().all(|yes| *yes), "a member is refused");
@@ -35,7 +37,7 @@ fn a_million_known_good_keys_are_all_answered_no() {
         let filter = filter_of(&members, fpr, Hashing::Seed(0));
         let false_positives = filter.count_batch(&Column(&good));
         assert!((least..most).contains(&false_positives), "{false_positives}");
-        let guarded = filter.guard(&Column(&good), &Column(&members)).unwrap();
+        let guarded = filter.with_exceptions(&Column(&good), &Column(&members)).unwrap();
         assert_exact(&guarded, &members, &good);
         let facts = guarded.exceptions().unwrap();
         // A list alone would take 64 bits for each false positive.
@@ -46,8 +48,8 @@ fn a_million_known_good_keys_are_all_answered_no() {
         let mut answers = vec![false; others.len()];
         guarded.may_contain_batch(&Column(&others), &mut answers);
         let yes = answers.iter().filter(|yes| **yes).count() as u64;
-        assert!(yes <= guarded.filter().count_batch(&Column(&others)));
-        let read = GuardedFilter::decode(&guarded.encode()).unwrap();
+        assert!(yes <= guarded.without_exceptions().count_batch(&Column(&others)));
+        let read = NativeFilter::decode(&guarded.encode()).unwrap();
         assert_eq!(read.exceptions(), guarded.exceptions());
         assert_exact(&read, &members, &good);
     }
@@ -62,7 +64,7 @@ fn sides_of_every_size_are_exact_with_and_without_a_secret() {
             let (members, good) = (numbers(0, members), numbers(1 << 40, good));
             for fpr in [0.5, 0.1, 0.003] {
                 let guarded = filter_of(&members, fpr, hashing.clone())
-                    .guard(&Column(&good), &Column(&members))
+                    .with_exceptions(&Column(&good), &Column(&members))
                     .unwrap();
                 assert_exact(&guarded, &members, &good);
             }
@@ -74,7 +76,7 @@ fn sides_of_every_size_are_exact_with_and_without_a_secret() {
 fn few_exceptions_are_a_list() {
     let (members, good) = (numbers(0, 1000), numbers(1 << 40, 100));
     let guarded =
-        filter_of(&members, 0.05, Hashing::Seed(0)).guard(&Column(&good), &Column(&members)).unwrap();
+        filter_of(&members, 0.05, Hashing::Seed(0)).with_exceptions(&Column(&good), &Column(&members)).unwrap();
     let facts = guarded.exceptions().unwrap();
     assert_eq!((facts.levels, facts.bytes), (0, facts.listed * 8));
     assert!(facts.listed > 0);
@@ -94,7 +96,7 @@ fn known_good_keys_that_are_members_stay_members() {
             .chain(strangers.iter().copied())
             .collect();
         let filter = filter_of(&members, 0.05, Hashing::Seed(0));
-        let guarded = filter.guard(&Column(&good), &Column(&members)).unwrap();
+        let guarded = filter.with_exceptions(&Column(&good), &Column(&members)).unwrap();
         assert_exact(&guarded, &members, &strangers);
     }
 }
@@ -102,14 +104,14 @@ fn known_good_keys_that_are_members_stay_members() {
 #[test]
 fn passes_in_pieces_give_the_same_as_at_once() {
     let (members, good) = (numbers(0, 20_000), numbers(1 << 40, 50_000));
-    let mut first = filter_of(&members, 0.02, Hashing::Seed(1)).exceptions();
+    let mut first = filter_of(&members, 0.02, Hashing::Seed(1)).except().unwrap();
     good.chunks(777).for_each(|some| first.add(&Column(some)).unwrap());
     assert!(first.false_positives() > 500);
     let mut second = first.members().unwrap();
     members.chunks(1001).for_each(|some| second.add(&Column(some)).unwrap());
     let in_pieces = second.finish().unwrap();
     let at_once =
-        filter_of(&members, 0.02, Hashing::Seed(1)).guard(&Column(&good), &Column(&members)).unwrap();
+        filter_of(&members, 0.02, Hashing::Seed(1)).with_exceptions(&Column(&good), &Column(&members)).unwrap();
     assert_eq!(in_pieces.encode(), at_once.encode());
     assert_exact(&in_pieces, &members, &good);
 }
@@ -118,8 +120,8 @@ fn passes_in_pieces_give_the_same_as_at_once() {
 fn members_that_are_not_in_the_filter_are_refused() {
     let (members, good) = (numbers(0, 1000), numbers(1 << 40, 1000));
     let filter = filter_of(&members[..900], 0.0001, Hashing::Seed(0));
-    match filter.guard(&Column(&good), &Column(&members)) {
-        Err(GuardError::NotMembers { count }) => assert!((95..=100).contains(&count), "{count}"),
+    match filter.with_exceptions(&Column(&good), &Column(&members)) {
+        Err(ExceptError::NotMembers { count }) => assert!((95..=100).contains(&count), "{count}"),
         other => panic!("{other:?}"),
     }
 }
@@ -128,10 +130,39 @@ fn members_that_are_not_in_the_filter_are_refused() {
 fn a_filter_without_exceptions_takes_keys_again_and_one_with_them_does_not() {
     let (members, good) = (numbers(0, 1000), numbers(1 << 40, 1000));
     let guarded =
-        filter_of(&members, 0.05, Hashing::Seed(0)).guard(&Column(&good), &Column(&members)).unwrap();
-    let kept = guarded.into_filter().unwrap_err();
-    assert_exact(&kept, &members, &good);
-    let plain = GuardedFilter::from(filter_of(&members, 0.05, Hashing::Seed(0)));
-    assert!(plain.exceptions().is_none());
-    assert!(plain.into_filter().unwrap().insert(b"another"));
+        filter_of(&members, 0.05, Hashing::Seed(0)).with_exceptions(&Column(&good), &Column(&members)).unwrap();
+    assert!(!guarded.takes_keys());
+    assert_exact(&guarded, &members, &good);
+    assert!(matches!(guarded.except(), Err(ExceptError::Closed)));
+    let mut plain = filter_of(&members, 0.05, Hashing::Seed(0));
+    assert!(plain.exceptions().is_none() && plain.takes_keys());
+    assert!(plain.insert(b"another"));
+}
+
+#[test]
+#[should_panic(expected = "takes no more keys")]
+fn inserting_into_a_filter_with_exceptions_panics_before_anything_changes() {
+    let (members, good) = (numbers(0, 100), numbers(1 << 40, 100));
+    let filter = filter_of(&members, 0.05, Hashing::Seed(0));
+    filter.with_exceptions(&Column(&good), &Column(&members)).unwrap().insert(b"another");
+}
+
+#[test]
+fn a_hash_alone_is_enough_for_a_lookup() {
+    let (members, good) = (numbers(0, 5000), numbers(1 << 40, 5000));
+    let filter = filter_of(&members, 0.05, Hashing::Seed(0));
+    let filter = filter.with_exceptions(&Column(&good), &Column(&members)).unwrap();
+    assert!(members.iter().all(|key| filter.may_contain_hash(filter.hash(&key.to_le_bytes()))));
+    assert!(good.iter().all(|key| !filter.may_contain_hash(filter.hash(&key.to_le_bytes()))));
+}
+
+#[test]
+fn good_keys_that_are_members_are_counted() {
+    let (members, strangers) = (numbers(0, 1000), numbers(1 << 40, 1000));
+    let mut first = filter_of(&members, 0.05, Hashing::Seed(0)).except().unwrap();
+    first.add(&Column(&strangers)).unwrap();
+    first.add(&Column(&members[..10])).unwrap();
+    let mut second = first.members().unwrap();
+    second.add(&Column(&members)).unwrap();
+    assert_eq!(second.good_members(), 10);
 }

@@ -1,6 +1,8 @@
 //! Growing filters: what is new over all links, the rate at any size, merging, folding.
 
-use fullbloom::native::{Column, GrowingFilter, Hashes, Hashing, NativeFilter, Plan, Secret, StoredFilter};
+use fullbloom::NativeFilter;
+use fullbloom::keys::{Column, Hashes};
+use fullbloom::native::{GrowingFilter, Hashing, Secret, Sizing, StoredFilter};
 use fullbloom::sizing::{Request, Target};
 use fullbloom::{MergeError, SizeError};
 use fullbloom_testkit::keys::{SplitMix, mix};
@@ -166,10 +168,10 @@ fn rates_that_are_none_are_refused_and_very_low_ones_end_where_hashes_collide() 
 #[test]
 fn a_large_filter_is_folded_to_the_size_of_its_keys() {
     let request = Request { expected_keys: 1_000_000, target: Target::Fpr(0.001) };
-    let plan = Plan::new(&request).unwrap().foldable(10).unwrap();
+    let plan = Sizing::new(&request).unwrap().foldable(10).unwrap();
     assert!(plan.blocks.is_multiple_of(1024) && plan.expected_fpr <= 0.001);
     for keys in [0u64, 1, 1_000, 30_000, 400_000, 1_000_000] {
-        let mut filter = NativeFilter::from_plan(&plan, Hashing::default()).unwrap();
+        let mut filter = NativeFilter::with_sizing(&plan, Hashing::default()).unwrap();
         let numbers: Vec<u64> = (0..keys).collect();
         filter.insert_batch(&Column(&numbers));
         let folded = filter.folded_to(0.001).unwrap();
@@ -179,7 +181,7 @@ fn a_large_filter_is_folded_to_the_size_of_its_keys() {
         let halved = folded.layout().expected_fpr(folded.keys() as f64, blocks / 2);
         assert!(blocks % 2 == 1 || blocks == filter.blocks() >> 10 || halved > 0.00099, "could be smaller");
     }
-    assert!(Plan::new(&request).unwrap().foldable(60).is_err());
+    assert!(Sizing::new(&request).unwrap().foldable(60).is_err());
 }
 
 #[test]

@@ -1,13 +1,15 @@
 //! Removing filters against an exact model: no present key is ever called absent.
 
-use fullbloom::native::{Column, Hashes, Hashing, NativeFilter, Plan, RemovingFilter};
+use fullbloom::NativeFilter;
+use fullbloom::keys::{Column, Hashes};
+use fullbloom::native::{Hashing, RemovingFilter, Sizing};
 use fullbloom::sizing::{Request, Target};
 use fullbloom_testkit::keys::{SplitMix, mix};
 use std::collections::HashMap;
 
 fn empty(expected_keys: u64, target: Target) -> RemovingFilter {
-    let plan = Plan::new(&Request { expected_keys, target }).unwrap();
-    RemovingFilter::from_plan(&plan, Hashing::default()).unwrap()
+    let plan = Sizing::new(&Request { expected_keys, target }).unwrap();
+    RemovingFilter::with_sizing(&plan, Hashing::default()).unwrap()
 }
 
 /// Random insertions and removals of keys that are in; every so often all present keys are asked.
@@ -52,7 +54,7 @@ fn against_the_model(mut filter: RemovingFilter, operations: u64, universe: u64,
     }
     assert_eq!(filter.keys(), 0);
     if filter.full_counters() == 0 {
-        assert_eq!(filter.filter().set_bits(), 0);
+        assert_eq!(filter.filter().count_ones(), 0);
         assert!(filter.encode().iter().rev().take(filter.filter().bits().len() * 5).all(|byte| *byte == 0));
     }
 }

@@ -1,7 +1,8 @@
 //! Rotating filters under a simulated clock: remembered at least the asked time, forgotten soon after.
 
 use fullbloom::SizeError;
-use fullbloom::native::{Column, GrowingFilter, Keep, RotatingFilter, Rotation, StoredFilter};
+use fullbloom::keys::Column;
+use fullbloom::native::{GrowingFilter, Keep, RotatingFilter, Rotation, StoredFilter};
 use fullbloom_testkit::keys::SplitMix;
 use proptest::prelude::*;
 use std::collections::HashMap;

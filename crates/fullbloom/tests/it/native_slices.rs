@@ -1,13 +1,13 @@
 //! A file put together from slices is the file of the filter built in one place.
 
-use fullbloom::native::{
-    Column, Hashes, Hashing, NativeFilter, Plan, Scatter, Secret, SliceError, SliceFacts, Slicing,
-};
+use fullbloom::NativeFilter;
+use fullbloom::keys::{Column, Hashes};
+use fullbloom::native::{Hashing, Scatter, Secret, Sizing, SliceError, SliceFacts, Slicing};
 use fullbloom::sizing::{Request, Target};
 use fullbloom_testkit::keys::SplitMix;
 
-fn plan(expected_keys: u64, fpr: f64) -> Plan {
-    Plan::new(&Request { expected_keys, target: Target::Fpr(fpr) }).unwrap()
+fn plan(expected_keys: u64, fpr: f64) -> Sizing {
+    Sizing::new(&Request { expected_keys, target: Target::Fpr(fpr) }).unwrap()
 }
 
 /// Keys of which about every third has been there before, near or far.
@@ -51,7 +51,7 @@ fn slices_of_any_size_give_the_file_of_the_whole_filter() {
             let keys = keys(200_000, 5);
             let plan = plan(100_000, fpr);
             assert_eq!(plan.layout.lines(), lines);
-            let mut whole = NativeFilter::from_plan(&plan, hashing.clone()).unwrap();
+            let mut whole = NativeFilter::with_sizing(&plan, hashing.clone()).unwrap();
             whole.insert_batch(&Column(&keys));
             let (a, b) = keys.split_at(70_001);
             for (bytes, slice_bytes) in
@@ -70,7 +70,7 @@ fn few_keys_and_none_give_the_file_of_the_whole_filter() {
     for count in [0, 1, 2, 1000] {
         let keys = keys(count, 9);
         let plan = plan(count as u64, 0.01);
-        let mut whole = NativeFilter::from_plan(&plan, Hashing::default()).unwrap();
+        let mut whole = NativeFilter::with_sizing(&plan, Hashing::default()).unwrap();
         whole.insert_batch(&Column(&keys));
         let slicing = Slicing::new(&plan, Hashing::default(), 1 << 20).unwrap();
         assert!(sliced(&slicing, &[&keys]) == whole.encode());
@@ -124,7 +124,7 @@ fn facts_that_are_not_of_all_slices_are_refused() {
 fn impossible_numbers_of_blocks_are_refused() {
     let sound = plan(1000, 0.01);
     for blocks in [0, 1 << 40, u64::MAX] {
-        let plan = Plan { blocks, ..sound.clone() };
+        let plan = Sizing { blocks, ..sound.clone() };
         assert!(Slicing::new(&plan, Hashing::default(), 1).is_err(), "{blocks}");
     }
 }

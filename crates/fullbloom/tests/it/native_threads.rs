@@ -1,6 +1,8 @@
 //! Many threads at one filter: no bit is lost, no key is new twice; and building in parts is building.
 
-use fullbloom::native::{Builder, Column, Hashes, NativeFilter, SharedFilter};
+use fullbloom::NativeFilter;
+use fullbloom::keys::{Column, Hashes};
+use fullbloom::native::{Builder, SharedFilter};
 use fullbloom_testkit::keys::mix;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 

@@ -1,12 +1,13 @@
 //! A key that went in is found: in every dialect, for keys of every shape, in filters that fit the caches and in ones that do
 //! not, asked one by one and in batches, of the filter that was built and of the bytes that it wrote.
 
-use fullbloom::any::{self, AnyFilter};
+use crate::common::view;
+use fullbloom::any::{AnyFilter, Builder};
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
 use fullbloom_testkit::keys::Shape;
 
-fn built(name: Name, keys: &[&[u8]]) -> Box<dyn AnyFilter> {
+fn built(name: Name, keys: &[&[u8]]) -> AnyFilter {
     // LevelDB's bits for a rate are found by filling filters, which takes a while.
     let target = match name {
         Name::LevelDb | Name::RocksDbBlock => Target::BitsPerKey(10.0),
@@ -14,13 +15,13 @@ fn built(name: Name, keys: &[&[u8]]) -> Box<dyn AnyFilter> {
     };
     // libbloom takes no fewer than 1,000.
     let request = Request { expected_keys: keys.len().max(1000) as u64, target };
-    let mut builder = any::builder(name, &request).unwrap();
+    let mut builder = Builder::new(name, &request).unwrap();
     keys.chunks(10_007).for_each(|some| builder.insert_batch(some));
     builder.finish().unwrap()
 }
 
 /// How many of these keys the filter does not know, by either way to ask.
-fn lost(filter: &dyn AnyFilter, keys: &[&[u8]]) -> usize {
+fn lost(filter: &AnyFilter, keys: &[&[u8]]) -> usize {
     let mut answers = vec![false; keys.len()];
     filter.may_contain_batch(keys, &mut answers);
     answers.iter().filter(|&&found| !found).count()
@@ -38,14 +39,13 @@ fn ask_all(sizes: &[u64]) -> u64 {
             let asked: Vec<&[u8]> = keys.iter().rev().copied().collect();
             for &name in Name::ALL {
                 let filter = built(name, &keys);
-                assert_eq!(lost(&*filter, &asked), 0, "{name}, {size} keys, {shape:?}");
-                let mut bytes = Vec::new();
-                filter.write_to(&mut bytes).unwrap();
+                assert_eq!(lost(&filter, &asked), 0, "{name}, {size} keys, {shape:?}");
+                let bytes = filter.encode();
                 let shape_of = filter.geometry();
                 let geometry = matches!(name, Name::Libbloom1 | Name::JavaLsm)
                     .then_some((shape_of.bit_len, shape_of.probes));
-                let read = any::view(name, &bytes, geometry).unwrap();
-                assert_eq!(lost(&*read, &asked), 0, "{name}, {size} keys, {shape:?}, written and read");
+                let read = view(name, &bytes, geometry).unwrap();
+                assert_eq!(lost(&read, &asked), 0, "{name}, {size} keys, {shape:?}, written and read");
                 questions += 4 * size;
             }
         }

@@ -1,12 +1,12 @@
 //! The formats of data systems against positions written to be obvious: same bits, same answers, same results of insertion, by
 //! every way to insert and to ask; and every cut of a file refused.
 
-use fullbloom::orc::Class;
+use fullbloom::dialect::orc::Class;
 use fullbloom::sizing::{Request, Target};
 use fullbloom::typed::Value;
-use fullbloom::{
-    Dcso, Dialect, Filter, Format, Guava, Guava32, Insert, Orc, Parquet, Poppy, Size, Spark, Spark2, View,
-};
+use fullbloom::{Filter};
+use fullbloom::dialect::{Dcso, Guava, Guava32, Orc, Parquet, Poppy, Spark, Spark2};
+use fullbloom::filter::{Dialect, Format, Insert, Size};
 use fullbloom_testkit::keys::SplitMix;
 use fullbloom_testkit::naive::formats::{self, positions};
 use proptest::prelude::*;
@@ -53,7 +53,7 @@ fn check<D: Insert + Format>(
         assert_eq!(filter.insert(key), expected.len() > before, "{key:x?}");
     }
     assert_eq!(set_positions(&filter, &place), expected);
-    assert_eq!(filter.set_bits(), expected.len() as u64);
+    assert_eq!(filter.count_ones(), expected.len() as u64);
 
     let asked: Vec<&Vec<u8>> = present.iter().chain(&absent).cycle().take(3 * (count + 8)).collect();
     let answers: Vec<bool> = asked.iter().map(|key| of(key).iter().all(|at| expected.contains(at))).collect();
@@ -62,7 +62,7 @@ fn check<D: Insert + Format>(
     assert_eq!(batch, answers);
     let file = filter.encode();
     assert_eq!(file.len() as u64, filter.dialect().encoded_len());
-    let view = View::<D>::view(&file).unwrap();
+    let view = Filter::<D>::view(&file).unwrap();
     for (key, answer) in asked.iter().zip(&answers) {
         assert_eq!(filter.may_contain(key), *answer);
         if fixed.is_none() {
@@ -79,7 +79,7 @@ fn check<D: Insert + Format>(
     left.merge(&right).unwrap();
     assert_eq!(set_positions(&left, &place), expected);
     left.clear();
-    assert_eq!(left.set_bits(), 0);
+    assert_eq!(left.count_ones(), 0);
     assert_eq!(Filter::<D>::decode(&file).unwrap().encode(), file);
 }
 
@@ -145,10 +145,10 @@ fn cut_files_are_refused() {
         filter.extend(["a", "b", "key"]);
         let file = filter.encode();
         for len in 0..file.len() {
-            assert!(View::<D>::view(&file[..len]).is_err(), "{}, cut to {len}", D::NAME);
+            assert!(Filter::<D>::view(&file[..len]).is_err(), "{}, cut to {len}", D::NAME);
         }
         let longer = [&file[..], &[0]].concat();
-        assert_eq!(View::<D>::view(&longer).is_ok(), has_data, "{}", D::NAME);
+        assert_eq!(Filter::<D>::view(&longer).is_ok(), has_data, "{}", D::NAME);
     }
     one::<Guava>(false);
     one::<Guava32>(false);
@@ -168,7 +168,7 @@ fn a_plain_orc_message_is_refused_when_cut_inside_a_word() {
     let file = filter.encode();
     for len in 0..file.len() {
         let between = len > 2 && (len - 2) % 9 == 0;
-        assert_eq!(View::<Orc>::view(&file[..len]).is_ok(), between, "cut to {len}");
+        assert_eq!(Filter::<Orc>::view(&file[..len]).is_ok(), between, "cut to {len}");
     }
 }
 
@@ -178,23 +178,23 @@ fn numbers_that_cannot_be_are_refused_by_field() {
         let why = read(bytes).unwrap_or_else(|| panic!("accepted: {bytes:x?}"));
         assert!(why.contains(part), "{why}");
     };
-    let guava: fn(&[u8]) -> Option<String> = |b| View::<Guava>::view(b).err().map(|e| e.to_string());
+    let guava: fn(&[u8]) -> Option<String> = |b| Filter::<Guava>::view(b).err().map(|e| e.to_string());
     refused(&[0, 5, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0], guava, "strategy at byte 0");
     refused(&[1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0], guava, "probes at byte 1");
     refused(&[1, 5, 0x80, 0, 0, 0], guava, "words at byte 2");
     refused(&[1, 5, 0x7f, 0xff, 0xff, 0xff], guava, "needs 17179869176 bytes");
-    let spark: fn(&[u8]) -> Option<String> = |b| View::<Spark2>::view(b).err().map(|e| e.to_string());
+    let spark: fn(&[u8]) -> Option<String> = |b| Filter::<Spark2>::view(b).err().map(|e| e.to_string());
     refused(&[0, 0, 0, 1], spark, "version at byte 0");
     refused(&[0, 0, 0, 2, 0xff, 0xff, 0xff, 0xff], spark, "probes at byte 4");
     refused(&[0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0], spark, "words at byte 12");
-    let parquet: fn(&[u8]) -> Option<String> = |b| View::<Parquet>::view(b).err().map(|e| e.to_string());
+    let parquet: fn(&[u8]) -> Option<String> = |b| Filter::<Parquet>::view(b).err().map(|e| e.to_string());
     let tail = [0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0];
     refused(&[&[0x15, 0x3e], &tail[..]].concat(), parquet, "bytes at byte 1: 31");
     refused(&[&[0x15, 0x3f], &tail[..]].concat(), parquet, "bytes at byte 1: -32");
     refused(&[&[0x15, 0x40], &tail[..]].concat(), parquet, "blocks at byte 15: needs 32 bytes, 0 are there");
     refused(&[&[0x15, 0xc0, 0x00], &tail[..]].concat(), parquet, "shortest form");
     refused(&[&[0x15, 0x40, 0x1c, 0x2c], &tail[..]].concat(), parquet, "algorithm");
-    let orc: fn(&[u8]) -> Option<String> = |b| View::<Orc>::view(b).err().map(|e| e.to_string());
+    let orc: fn(&[u8]) -> Option<String> = |b| Filter::<Orc>::view(b).err().map(|e| e.to_string());
     refused(&[8, 0, 0x1a, 8], orc, "probes at byte 1");
     refused(&[8, 3, 0x1a, 7], orc, "bytes of words at byte 3: 7");
     refused(&[8, 3, 0x1a, 0xff, 0xff, 0xff, 0xff, 0xff, 1], orc, "bytes of words at byte 3");

@@ -1,8 +1,8 @@
 //! The native filter against a set of bit numbers: every way in, every way to ask, and the laws of its operations.
 
-use fullbloom::native::{
-    Builder, Column, GuardedFilter, Hashes, Hashing, NativeFilter, Offsets, Plan, Secret, SharedFilter,
-};
+use fullbloom::NativeFilter;
+use fullbloom::keys::{Column, Hashes, Offsets};
+use fullbloom::native::{Builder, Hashing, Secret, SharedFilter, Sizing};
 use fullbloom::sizing::{Layout, Request, Target};
 use fullbloom::{MergeError, SizeError};
 use proptest::prelude::*;
@@ -75,8 +75,8 @@ fn hashing() -> impl Strategy<Value = Hashing> {
 }
 
 fn empty((bit_len, probes): (u64, u32), hashing: Hashing) -> NativeFilter {
-    let plan = Plan::new(&Request { expected_keys: 100, target: Target::Exact { bit_len, probes } }).unwrap();
-    NativeFilter::from_plan(&plan, hashing).unwrap()
+    let plan = Sizing::new(&Request { expected_keys: 100, target: Target::Exact { bit_len, probes } }).unwrap();
+    NativeFilter::with_sizing(&plan, hashing).unwrap()
 }
 
 fn some_keys(most: usize) -> impl Strategy<Value = Vec<Vec<u8>>> {
@@ -100,7 +100,7 @@ proptest! {
             prop_assert!(filter.may_contain(key));
         }
         prop_assert_eq!(filter.keys(), count);
-        prop_assert_eq!(filter.set_bits(), naive.bits.len() as u64);
+        prop_assert_eq!(filter.count_ones(), naive.bits.len() as u64);
         prop_assert_eq!(filter.bits(), naive.array());
         for key in &absent {
             prop_assert_eq!(filter.may_contain(key), naive.may_contain(filter.hash(key)));
@@ -121,11 +121,16 @@ proptest! {
         let offsets: Vec<i32> = (0..=numbers.len() as i32).map(|i| i * 8).collect();
         let wide: Vec<i64> = offsets.iter().map(|&o| o.into()).collect();
         let mut batches: Vec<NativeFilter> = (0..7).map(|_| empty(geometry, hashing.clone())).collect();
-        prop_assert_eq!(batches[0].insert_batch(&Column(&numbers)), new);
-        prop_assert_eq!(batches[1].insert_batch(bytes.as_slice()), new);
-        prop_assert_eq!(batches[2].insert_batch(&Offsets::new(data, &offsets).unwrap()), new);
-        prop_assert_eq!(batches[3].insert_batch(&Offsets::new(data, &wide).unwrap()), new);
-        prop_assert_eq!(batches[4].insert_batch(&Hashes(&hashes)), new);
+        batches[0].insert_batch(&Column(&numbers));
+        prop_assert_eq!(batches[0].keys(), new);
+        batches[1].insert_batch(bytes.as_slice());
+        prop_assert_eq!(batches[1].keys(), new);
+        batches[2].insert_batch(&Offsets::new(data, &offsets).unwrap());
+        prop_assert_eq!(batches[2].keys(), new);
+        batches[3].insert_batch(&Offsets::new(data, &wide).unwrap());
+        prop_assert_eq!(batches[3].keys(), new);
+        batches[4].insert_batch(&Hashes(&hashes));
+        prop_assert_eq!(batches[4].keys(), new);
         prop_assert_eq!(batches[5].insert_parallel(&Column(&numbers), 2), new);
         batches[6].extend(&bytes);
         let shared = SharedFilter::from(empty(geometry, hashing.clone()));
@@ -139,7 +144,9 @@ proptest! {
             prop_assert_eq!(batch.keys(), new);
         }
         let mut told = vec![false; numbers.len()];
-        prop_assert_eq!(empty(geometry, hashing).insert_batch_new(&Column(&numbers), &mut told), new);
+        let mut filter = empty(geometry, hashing);
+        filter.insert_batch_new(&Column(&numbers), &mut told);
+        prop_assert_eq!(filter.keys(), new);
         prop_assert_eq!(told, expected);
 
         let asked: Vec<u64> = numbers.iter().flat_map(|&n| [n, n.wrapping_add(1), n ^ 0xff]).collect();
@@ -148,7 +155,7 @@ proptest! {
         one_by_one.may_contain_batch(&Column(&asked), &mut answers);
         prop_assert_eq!(&answers, &expected);
         let mut bitmap = vec![u64::MAX; asked.len().div_ceil(64)];
-        one_by_one.may_contain_bitmap(&Column(&asked), &mut bitmap);
+        one_by_one.may_contain_batch(&Column(&asked), &mut bitmap);
         let bit = |i: usize| bitmap[i / 64] >> (i % 64) & 1 == 1;
         prop_assert!((0..asked.len()).map(bit).eq(expected.iter().copied()));
         prop_assert!((asked.len()..bitmap.len() * 64).all(|i| !bit(i)));
@@ -168,14 +175,13 @@ proptest! {
         filter.store_secret(store);
         let file = filter.encode();
         prop_assert_eq!(file.len() as u64, filter.encoded_len());
-        let stored = GuardedFilter::decode(&file).unwrap();
+        let stored = NativeFilter::decode(&file).unwrap();
         let keyed = matches!(hashing, Hashing::Secret(_));
         prop_assert_eq!(stored.is_locked(), keyed && !store);
         let read = match hashing {
             Hashing::Secret(secret) => stored.unlock(&secret).unwrap(),
             Hashing::Seed(_) => stored,
         };
-        let read = read.into_filter().unwrap();
         prop_assert_eq!(read.bits(), filter.bits());
         prop_assert_eq!(read.label(), label);
         prop_assert_eq!(read.keys(), filter.keys());
@@ -196,8 +202,8 @@ proptest! {
         };
         let (a, b) = (filter_of(&[&ours, &both]), filter_of(&[&theirs, &both]));
         let together = filter_of(&[&ours, &both, &theirs]);
-        let merged = |x: &NativeFilter, y: &NativeFilter| { let mut z = x.to_owned().unwrap(); z.union(y).unwrap(); z };
-        let common = |x: &NativeFilter, y: &NativeFilter| { let mut z = x.to_owned().unwrap(); z.intersect(y).unwrap(); z };
+        let merged = |x: &NativeFilter, y: &NativeFilter| { let mut z = x.try_clone().unwrap(); z.merge(y).unwrap(); z };
+        let common = |x: &NativeFilter, y: &NativeFilter| { let mut z = x.try_clone().unwrap(); z.intersect(y).unwrap(); z };
         let union = merged(&a, &b);
         prop_assert_eq!(union.bits(), together.bits());
         prop_assert!(union.bits() == merged(&b, &a).bits());
@@ -211,7 +217,7 @@ proptest! {
         prop_assert!(intersection.keys() <= a.keys().min(b.keys()));
         let mut cleared = union;
         cleared.clear();
-        prop_assert_eq!((cleared.keys(), cleared.set_bits(), cleared.keys_are_estimated()), (0, 0, false));
+        prop_assert_eq!((cleared.keys(), cleared.count_ones(), cleared.keys_are_estimated()), (0, 0, false));
     }
 
     #[test]
@@ -242,7 +248,7 @@ fn filters_that_differ_cannot_be_merged_and_say_why() {
     let differs = |a: NativeFilter, b: NativeFilter, what: &str| {
         let mut ours = a;
         let before = ours.bits().to_vec();
-        match ours.union(&b) {
+        match ours.merge(&b) {
             Err(MergeError::Differs { what: said, .. }) => assert_eq!(said, what),
             other => panic!("{other:?}"),
         }

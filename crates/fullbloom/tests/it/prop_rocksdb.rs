@@ -1,9 +1,11 @@
 //! RocksDB's full filters against a model that shares no code with them.
 
+use fullbloom::keys::Hashes;
 use fullbloom::hash::{bloom32_rocksdb, xxph3_rocksdb};
-use fullbloom::rocksdb::{Builder, FullFilter, Kind, Policy};
+use fullbloom::dialect::rocksdb::{Builder, FullFilter, Kind, Policy};
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{Filter, RocksDb, RocksDbLegacy, View};
+use fullbloom::{Filter};
+use fullbloom::dialect::{RocksDb, RocksDbLegacy};
 use fullbloom_testkit::keys::SplitMix;
 use fullbloom_testkit::rocksdb::{fast_local_positions, legacy_positions, may_match};
 use proptest::prelude::*;
@@ -83,7 +85,7 @@ proptest! {
         prop_assert_eq!(backwards.bits(), filter.bits());
         let hashes: Vec<u64> = keys.iter().map(|key| filter.hash(key)).collect();
         let mut answers = vec![false; hashes.len()];
-        filter.may_contain_hashes(&hashes, &mut answers);
+        filter.may_contain_batch(&Hashes(&hashes), &mut answers);
         prop_assert!(answers.iter().all(|&yes| yes));
     }
 
@@ -106,7 +108,7 @@ proptest! {
         }
         prop_assert_eq!(filter.bits(), &bits[..]);
         let content = filter.encode();
-        let view = View::<RocksDbLegacy>::view(&content).unwrap();
+        let view = Filter::<RocksDbLegacy>::view(&content).unwrap();
         prop_assert_eq!(view.geometry(), filter.geometry());
     }
 
@@ -156,9 +158,9 @@ proptest! {
     #[test]
     fn any_request_gives_a_plan_or_an_error_and_the_plan_is_kept(
         name in prop::sample::select(vec![
-            fullbloom::Name::RocksDbLegacy,
-            fullbloom::Name::RocksDb,
-            fullbloom::Name::RocksDbRibbon,
+            fullbloom::dialect::Name::RocksDbLegacy,
+            fullbloom::dialect::Name::RocksDb,
+            fullbloom::dialect::Name::RocksDbRibbon,
         ]),
         keys in 0u64..3000,
         target in prop_oneof![
@@ -168,13 +170,13 @@ proptest! {
         ],
     ) {
         let request = Request { expected_keys: keys, target };
-        let (plan, builder) = (fullbloom::any::plan(name, &request), fullbloom::any::builder(name, &request));
+        let (plan, builder) = (fullbloom::any::plan(name, &request), fullbloom::any::Builder::new(name, &request));
         if let (Ok(plan), Ok(mut builder)) = (&plan, builder) {
             (0..keys).for_each(|i| builder.insert(&i.to_be_bytes()));
             let filter = builder.finish().unwrap();
             let away = filter.encoded_len().abs_diff(plan.encoded_len);
             // The first hash rounds a Ribbon filter to the segment above or below.
-            prop_assert!(away == 0 || away == 16 && filter.dialect() == fullbloom::Name::RocksDbRibbon);
+            prop_assert!(away == 0 || away == 16 && filter.dialect() == fullbloom::dialect::Name::RocksDbRibbon);
             if away == 0 {
                 prop_assert_eq!(filter.geometry(), plan.geometry);
             }

@@ -5,10 +5,9 @@
 //! is written down and pinned.
 
 use fullbloom::sizing::{Geometry, classic_fpr};
-use fullbloom::{
-    Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, Dialect, Filter, Insert, JavaLsm,
-    LevelDb, Libbloom, Libbloom1, RocksDbBlock, Size,
-};
+use fullbloom::Filter;
+use fullbloom::dialect::{Cassandra, Cassandra0, Cassandra07, Cassandra1, Cassandra2, Cassandra3, JavaLsm, LevelDb, Libbloom, Libbloom1, RocksDbBlock};
+use fullbloom::filter::{Dialect, Insert, Size};
 use fullbloom_testkit::keys::{Shape, mix};
 use fullbloom_testkit::stats::Measured;
 

@@ -3,7 +3,8 @@
 use fullbloom::any;
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{Filter, Poppy};
+use fullbloom::Filter;
+use fullbloom::dialect::Poppy;
 use fullbloom_testkit::keys::SplitMix;
 use std::f64::consts::LN_2;
 
@@ -12,7 +13,7 @@ const ASKED: u64 = 2_000_000;
 /// Measured, by plan, by the bits.
 fn rates(name: Name, keys: u64, target: Target) -> (f64, f64, f64) {
     let request = Request { expected_keys: keys, target };
-    let mut builder = any::builder(name, &request).unwrap();
+    let mut builder = any::Builder::new(name, &request).unwrap();
     let mut random = SplitMix::new(keys);
     let mut batch = |each: &mut dyn FnMut(&[&[u8]]), count: u64| {
         for start in (0..count).step_by(1000) {

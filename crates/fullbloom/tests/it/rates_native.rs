@@ -1,7 +1,9 @@
 //! What the native filter promises is what is measured: 10^3 to 10^7 keys, 8 to 24 bits for each, three shapes of keys.
 
 use fullbloom::hash::Fold64;
-use fullbloom::native::{Hashes, Hashing, NativeFilter, Plan};
+use fullbloom::NativeFilter;
+use fullbloom::keys::Hashes;
+use fullbloom::native::{Hashing, Sizing};
 use fullbloom::sizing::{Request, Target, classic_fpr};
 use fullbloom_testkit::keys::Shape;
 use fullbloom_testkit::stats::Measured;
@@ -20,12 +22,12 @@ fn hashes(shape: Shape, seed: u64, numbers: std::ops::Range<u64>) -> Vec<u64> {
         .collect()
 }
 
-fn plan(expected_keys: u64, bits_per_key: f64) -> Plan {
-    Plan::new(&Request { expected_keys, target: Target::BitsPerKey(bits_per_key) }).unwrap()
+fn plan(expected_keys: u64, bits_per_key: f64) -> Sizing {
+    Sizing::new(&Request { expected_keys, target: Target::BitsPerKey(bits_per_key) }).unwrap()
 }
 
-fn filled(plan: &Plan, present: &[u64]) -> NativeFilter {
-    let mut filter = NativeFilter::from_plan(plan, Hashing::Seed(0)).unwrap();
+fn filled(plan: &Sizing, present: &[u64]) -> NativeFilter {
+    let mut filter = NativeFilter::with_sizing(plan, Hashing::Seed(0)).unwrap();
     filter.insert_batch(&Hashes(present));
     filter
 }
@@ -137,7 +139,7 @@ fn rates_stay_near_the_textbook() {
 fn asked_rates_are_kept_and_not_overpaid() {
     for keys in [1_000u64, 100_000, 10_000_000, 1_000_000_000, 10_000_000_000] {
         for fpr in [0.3, 0.05, 0.01, 1e-3, 1e-4, 1e-6, 1e-8] {
-            let plan = Plan::new(&Request { expected_keys: keys, target: Target::Fpr(fpr) }).unwrap();
+            let plan = Sizing::new(&Request { expected_keys: keys, target: Target::Fpr(fpr) }).unwrap();
             assert!(plan.expected_fpr <= fpr, "{keys} keys at {fpr}: {}", plan.expected_fpr);
             let textbook = -fpr.log2() / std::f64::consts::LN_2;
             let most = if keys == 1_000 { 1.30 } else { 1.12 };
@@ -148,12 +150,13 @@ fn asked_rates_are_kept_and_not_overpaid() {
 
 #[test]
 fn a_keyed_filter_makes_other_mistakes_for_every_secret() {
-    use fullbloom::native::{Column, Secret};
+    use fullbloom::keys::Column;
+    use fullbloom::native::Secret;
     let members: Vec<u64> = (0..20_000).collect();
     let absent: Vec<u64> = (1 << 40..(1 << 40) + 200_000).collect();
     let fooled = |secret: u8| {
         let plan = plan(20_000, 10.0);
-        let mut filter = NativeFilter::from_plan(&plan, Hashing::Secret(Secret::new([secret; 16]))).unwrap();
+        let mut filter = NativeFilter::with_sizing(&plan, Hashing::Secret(Secret::new([secret; 16]))).unwrap();
         filter.insert_batch(&Column(&members));
         let mut answers = vec![false; absent.len()];
         filter.may_contain_batch(&Column(&absent), &mut answers);

@@ -2,7 +2,7 @@
 //!
 //! Seeds are fixed, so a run either always passes or never.
 
-use fullbloom::rocksdb::{Builder, FullFilter, Kind, Policy};
+use fullbloom::dialect::rocksdb::{Builder, FullFilter, Kind, Policy};
 use fullbloom_testkit::keys::{Shape, SplitMix};
 use fullbloom_testkit::stats::Measured;
 
@@ -44,7 +44,7 @@ fn fast_local_has_the_rate_that_is_promised_before_it_is_built() {
 #[test]
 fn an_overfull_fast_local_filter_knows_its_rate() {
     let (expected, keys) = (10_000, 100_000);
-    let mut filter = fullbloom::Filter::<fullbloom::RocksDb>::with_bits_per_key(expected, 10.0).unwrap();
+    let mut filter = fullbloom::Filter::<fullbloom::dialect::RocksDb>::with_bits_per_key(expected, 10.0).unwrap();
     let mut stream = SplitMix::new(1);
     (0..keys).for_each(|_| {
         filter.insert(&stream.next_u64().to_le_bytes());
@@ -52,7 +52,7 @@ fn an_overfull_fast_local_filter_knows_its_rate() {
     let absent = (0..200_000).map(|_| filter.may_contain(&stream.next_u64().to_le_bytes()));
     let measured = Measured::of(absent).rate();
     assert!((filter.expected_fpr() / measured - 1.0).abs() < 0.02);
-    let promised = fullbloom::Dialect::expected_fpr(filter.dialect(), keys as f64);
+    let promised = fullbloom::filter::Dialect::expected_fpr(filter.dialect(), keys as f64);
     assert!((promised / measured - 1.0).abs() < 0.02, "{promised} {measured}");
 }
 

@@ -3,8 +3,8 @@
 use super::FilterOptions;
 use crate::error::Problem;
 use crate::filter::policy::FullPolicy;
-use fullbloom::native::GuardedFilter;
-use fullbloom::rocksdb::{BUCKET, Builder, Kind, Reservation};
+use fullbloom::NativeFilter;
+use fullbloom::dialect::rocksdb::{BUCKET, Builder, Kind, Reservation};
 use fullbloom::{NativeFilter, SizeError};
 use std::fmt;
 use std::sync::Arc;
@@ -144,7 +144,7 @@ impl NativeCollector {
         }
         let content = filter.encode();
         if self.detects_corruption {
-            let view = GuardedFilter::view(&content)
+            let view = NativeFilter::view(&content)
                 .map_err(|_| Problem::Construction { why: "its bytes cannot be decoded" })?;
             if !hashes.iter().all(|&hash| view.filter().may_contain_hash(hash)) {
                 return Err(Problem::Construction { why: "it denies keys that went in" });

@@ -35,7 +35,7 @@ use super::policy::Policy;
 use crate::error::{Problem, TableError};
 use entries::EntryBuilder;
 use fullbloom::SizeError;
-use fullbloom::rocksdb::{BuildError, Reservation};
+use fullbloom::dialect::rocksdb::{BuildError, Reservation};
 use partitions::PartitionedBuilder;
 use per_block::PerBlockBuilder;
 use std::fmt;

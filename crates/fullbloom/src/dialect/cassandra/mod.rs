@@ -14,13 +14,14 @@
 //! and nothing in the file shows it.
 //!
 //! ```
-//! use fullbloom::{Cassandra, Filter, View};
+//! use fullbloom::{Filter, View};
+//! use fullbloom::dialect::Cassandra;
 //!
 //! let mut filter = Filter::<Cassandra>::with_fpr(3, 0.01)?;
 //! filter.extend(["a", "b", "c"]);
 //! let filter_db = filter.encode(); // the Filter.db of Cassandra 4 and 5
 //! assert_eq!(filter_db[8..], [0x84, 0x00, 0x91, 0x80, 0x4c, 0x00, 0x38, 0x08]);
-//! assert!(View::<Cassandra>::view(&filter_db)?.may_contain(b"b"));
+//! assert!(Filter::<Cassandra>::view(&filter_db)?.may_contain(b"b"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -16,13 +16,14 @@
 //! The first releases (2017) had another layout without a version, which nothing reads any more.
 //!
 //! ```
-//! use fullbloom::{Dcso, Filter, View};
+//! use fullbloom::{Filter, View};
+//! use fullbloom::dialect::Dcso;
 //!
 //! let mut filter = Filter::<Dcso>::with_fpr(100_000, 0.01)?;
 //! filter.insert(b"DA39A3EE5E6B4B0D3255BFEF95601890AFD80709");
 //! let filter = filter.with_data(b"source: example")?;
 //! let bytes = filter.encode();
-//! let view = View::<Dcso>::view(&bytes)?;
+//! let view = Filter::<Dcso>::view(&bytes)?;
 //! assert_eq!((view.count(), view.data()), (1, &b"source: example"[..]));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -74,8 +75,8 @@ pub struct Dcso {
 /// Bits and probes of a filter made for these numbers: the bits rounded down, the probes up.
 ///
 /// ```
-/// assert_eq!(fullbloom::dcso::params(100_000, 0.01), (958_505, 7));
-/// assert_eq!(fullbloom::dcso::params(3, 0.9), (0, 0)); // finds everything
+/// assert_eq!(fullbloom::dialect::dcso::params(100_000, 0.01), (958_505, 7));
+/// assert_eq!(fullbloom::dialect::dcso::params(3, 0.9), (0, 0)); // finds everything
 /// ```
 pub fn params(keys: u64, fpr: f64) -> (u64, u64) {
     let bits = (keys as f64 * fpr.ln() / LN_2.powi(2)).ceil().abs();

@@ -9,13 +9,14 @@
 //! step between probes is that hash rotated, so keys whose hashes collide cannot be told apart at any size.
 //!
 //! ```
-//! use fullbloom::{Filter, LevelDb, View};
+//! use fullbloom::{Filter, View};
+//! use fullbloom::dialect::LevelDb;
 //!
 //! let keys = ["apple", "pear", "plum"];
 //! let mut filter = Filter::<LevelDb>::with_bits_per_key(keys.len() as u64, 10.0)?;
 //! filter.extend(keys);
 //! let bytes = filter.encode(); // what LevelDB's CreateFilter appends
-//! let view = View::<LevelDb>::view(&bytes)?;
+//! let view = Filter::<LevelDb>::view(&bytes)?;
 //! assert!(keys.iter().all(|key| view.may_contain(key.as_bytes())));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -116,7 +116,8 @@ fn drawn(stream: u32, i: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Filter, LevelDb};
+    use crate::Filter;
+    use crate::dialect::LevelDb;
 
     #[test]
     fn the_expected_rate_is_that_of_filters_filled_with_real_keys() {

@@ -4,7 +4,8 @@
 //! 2^32 and 2.0 does not, so the same keys give different bits, and a filter cannot move between the two.
 //!
 //! ```
-//! use fullbloom::{Filter, Libbloom, Libbloom1};
+//! use fullbloom::Filter;
+//! use fullbloom::dialect::{Libbloom, Libbloom1};
 //!
 //! let mut filter = Filter::<Libbloom>::with_fpr(1000, 0.01)?;
 //! assert!(filter.insert(b"hello world")); // bloom_add returns 0: at least one bit was new

@@ -284,7 +284,9 @@ unsafe extern "C" fn gather_any<const WRAPS: bool>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Filter, Insert, Libbloom, Libbloom1, Size};
+    use crate::Filter;
+    use crate::dialect::{Libbloom, Libbloom1};
+    use crate::filter::{Insert, Size};
     use std::sync::atomic::AtomicUsize;
     use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 

@@ -235,7 +235,7 @@ impl Builder {
     /// Bytes that match every key pass: they lose none.
     ///
     /// ```
-    /// use fullbloom::rocksdb::{BuildError, Builder, Kind, Policy};
+    /// use fullbloom::dialect::rocksdb::{BuildError, Builder, Kind, Policy};
     /// let mut builder = Builder::new(Policy::new(Kind::FastLocal, 10.0)?).with_corruption_detection();
     /// builder.insert(b"key");
     /// let mut bytes = builder.finish()?.encode();

@@ -21,7 +21,7 @@
 //!   bounds.
 //!
 //! ```
-//! use fullbloom::rocksdb::{Builder, FullFilter, Kind, Policy};
+//! use fullbloom::dialect::rocksdb::{Builder, FullFilter, Kind, Policy};
 //!
 //! let mut builder = Builder::new(Policy::new(Kind::Ribbon, 10.0)?);
 //! for i in 0..1000u32 {

@@ -26,7 +26,7 @@ pub enum Kind {
 /// A filter policy: the kind of filter and the bits per key.
 ///
 /// ```
-/// use fullbloom::rocksdb::{Kind, Policy};
+/// use fullbloom::dialect::rocksdb::{Kind, Policy};
 /// let bloom = Policy::new(Kind::FastLocal, 10.0)?;
 /// assert_eq!(bloom.content_len(1000), 1285);          // 20 blocks of 64 bytes and the trailer
 /// assert_eq!(bloom.approximate_keys(4096), 3225);

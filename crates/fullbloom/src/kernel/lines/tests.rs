@@ -108,7 +108,7 @@ fn compare_groups(groups: usize, sizes: &[usize]) {
                 group.len = GROUP;
             }
             if round % 2 == 0 {
-                groups[0].set_len(round % 64 + 1);
+                groups[0] = groups[0].shortened(round % 64 + 1);
             }
             let [now, next] = &groups;
             let answers = cpu.test_group(&lines, now, next, probes);

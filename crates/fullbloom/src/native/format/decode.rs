@@ -110,7 +110,7 @@ impl Section {
 
 /// The sections that are known.
 #[derive(Debug, Default)]
-struct Table([Option<Section>; 11]);
+struct Table([Option<Section>; 13]);
 
 impl Table {
     fn required(&self, kind: u32, field: &'static str) -> Result<Section, DecodeError> {

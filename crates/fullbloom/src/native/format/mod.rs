@@ -58,11 +58,11 @@ mod kind {
     pub(super) const LABEL: u32 = 3;
     pub(super) const SUMS: u32 = 4;
     pub(super) const SECRET: u32 = 5;
-    pub(super) const EXCEPTIONS: u32 = 6;
-    pub(super) const EXCEPTION_DATA: u32 = 7;
     pub(super) const GROWING: u32 = 8;
     pub(super) const ROTATING: u32 = 9;
     pub(super) const COUNTERS: u32 = 10;
+    pub(super) const EXCEPTIONS: u32 = 11;
+    pub(super) const EXCEPTION_DATA: u32 = 12;
 }
 
 /// Length of the filter section.
