@@ -53,7 +53,7 @@ use crate::filter::{Doubt, Weakness};
 use crate::kernel::pipeline::Answers;
 use crate::native::{self as kinds, Secret, StoredFilter};
 use crate::sizing::{Geometry, Request};
-use crate::typed::KeyType;
+use crate::typed::{KeyType, TypeError, Value};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
@@ -227,6 +227,11 @@ impl AnyFilter {
         self.inner.may_contain(key)
     }
 
+    /// As [`may_contain`](AnyFilter::may_contain), for a typed key, as the dialect's system hashes it.
+    pub fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError> {
+        self.inner.may_contain_value(value)
+    }
+
     /// Answers many keys.
     ///
     /// # Panics
@@ -244,9 +249,8 @@ impl AnyFilter {
 
     /// Adds a key; true if it was surely not there before.
     pub fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
-        let mut new = [false];
-        self.insert_batch_new(&[key][..], &mut new)?;
-        Ok(new[0])
+        self.inner.takes_keys()?;
+        self.inner.insert(key)
     }
 
     /// Adds many keys.

@@ -45,6 +45,9 @@ fn the_filter_of_keys_is_what_the_builder_makes_of_them_and_what_two_merged_halv
         builder.insert_batch(slices.as_slice());
         let built = builder.finish().unwrap();
         assert!(slices.iter().all(|key| whole.may_contain(key)), "{dialect}");
+        let mut single = AnyFilter::new(dialect, &REQUEST).unwrap();
+        let new = slices.iter().filter(|key| single.insert(key).unwrap()).count();
+        assert!(new > 450 && single.encode() == built.encode(), "{dialect}");
         if !matches!(dialect, Name::Native | Name::Poppy) {
             // These count their keys, and after a merge have an estimate.
             assert_eq!(whole.encode(), built.encode(), "{dialect}");
@@ -114,6 +117,7 @@ fn integers_of_both_widths_are_the_bytes_that_the_system_makes_of_them() {
             let numbers = filter.try_clone().unwrap().with_key_type(key_type);
             for n in [-7, 7] {
                 assert!(numbers.may_contain(value(n).key(dialect).unwrap().as_ref()), "{dialect} {key_type} {n}");
+                assert_eq!(filter.may_contain_value(value(n)), Ok(true), "{dialect} {key_type} {n}");
             }
         }
     }
