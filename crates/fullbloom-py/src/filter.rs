@@ -6,7 +6,7 @@ use crate::errors;
 use crate::held::{Combine, Held};
 use crate::keys::{Answered, Key, Source};
 use crate::options::{NewFilter, Size, read_options, require_native};
-use crate::run::{Run, key_type};
+use crate::run::{Run, integer, key_type};
 use fullbloom::any::AnyFilter;
 use fullbloom::filter::Check;
 use fullbloom::native::{Facts, Hashing, StoredFilter};
@@ -57,11 +57,10 @@ impl Filter {
 
     fn contains(&self, py: Python<'_>, key: &Key<'_>) -> PyResult<bool> {
         self.held.read(py, |filter| match key {
-            Key::Bytes(bytes) if !filter.is_locked() => Ok(filter.may_contain(bytes)),
-            key => {
-                let mut answer = [false];
-                key.as_run(|run| look_up(filter, run, self.key_type, &mut answer))?;
-                Ok(answer[0])
+            _ if filter.is_locked() => Err(errors::locked()),
+            Key::Bytes(bytes) => Ok(filter.may_contain(bytes)),
+            Key::Number(number) => {
+                filter.may_contain_value(integer(*number, self.key_type)?).map_err(errors::key_type)
             }
         })
     }
@@ -224,13 +223,14 @@ impl Filter {
     /// Adds a key; true if it was surely not there before.
     fn add(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let key = Key::required(key)?;
-        self.held.write(py, |filter| {
-            let mut new = [false];
-            key.as_run(|run| {
-                let keys = run.keys(self.key_type, filter.dialect())?;
-                filter.insert_batch_new(keys, &mut new).map_err(errors::change)
-            })?;
-            Ok(new[0])
+        self.held.write(py, |filter| match &key {
+            Key::Bytes(bytes) => filter.insert(bytes).map_err(errors::change),
+            Key::Number(number) => {
+                let (number, mut new) = ([*number], [false]);
+                let keys = Run::Numbers(&number).keys(self.key_type, filter.dialect())?;
+                filter.insert_batch_new(keys, &mut new).map_err(errors::change)?;
+                Ok(new[0])
+            }
         })
     }
 

@@ -4,7 +4,7 @@ use crate::errors;
 use fullbloom::any::AnyKeys;
 use fullbloom::dialect::Name;
 use fullbloom::keys::Column;
-use fullbloom::typed::KeyType;
+use fullbloom::typed::{KeyType, Value};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 
@@ -53,10 +53,8 @@ impl<'a> Run<'a> {
         match *self {
             Run::Bytes(keys) => Ok(keys),
             Run::Numbers(numbers) => {
-                if key_type == KeyType::Int && !numbers.iter().all(|&number| is_int(number)) {
-                    return Err(PyOverflowError::new_err(
-                        "an integer key of the key_type int has 32 bits: from -2**31 to 2**31 - 1",
-                    ));
+                if key_type == KeyType::Int {
+                    numbers.iter().try_for_each(|&number| integer(number, key_type).map(drop))?;
                 }
                 AnyKeys::integers(numbers, key_type, dialect).map_err(errors::key_type)
             }
@@ -72,8 +70,15 @@ impl<'a> Run<'a> {
     }
 }
 
-fn is_int(number: u64) -> bool {
-    i32::try_from(number.cast_signed()).is_ok()
+/// An integer as a key of this type; refused if it is wider.
+pub fn integer(number: u64, key_type: KeyType) -> PyResult<Value<'static>> {
+    let number = number.cast_signed();
+    if key_type != KeyType::Int {
+        return Ok(Value::Long(number));
+    }
+    i32::try_from(number).map(Value::Int).map_err(|_| {
+        PyOverflowError::new_err("an integer key of the key_type int has 32 bits: from -2**31 to 2**31 - 1")
+    })
 }
 
 /// The type of a filter's integers by its name. Some systems hash four bytes of an `int` and eight of a `long`, and their
