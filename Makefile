@@ -53,8 +53,7 @@ all: fullbloom bloom1 bloom2
 # The static library is one object that shows the symbols of the list and hides Rust's own, so that it can be linked beside
 # other libraries written in Rust.
 fullbloom bloom1 bloom2:
-	$(CARGO) rustc --release --quiet --target-dir $(CARGO_TARGET_DIR) --package $($@_crate) --crate-type cdylib
-	$(CARGO) rustc --release --quiet --target-dir $(CARGO_TARGET_DIR) --package $($@_crate) --crate-type staticlib
+	$(CARGO) rustc --release --quiet --target-dir $(CARGO_TARGET_DIR) --package $($@_crate) --crate-type cdylib,staticlib
 	@mkdir -p $(STAGE)/$@
 	$(OBJCOPY) --strip-unneeded $(OUT)/lib$($@_built).so $(STAGE)/$@/$($@_so)
 	ln -sf $($@_so) $(STAGE)/$@/$($@_soname)

@@ -18,16 +18,22 @@ row() {
   [ "$5" = 0 ] || { echo "error: $1 $2: $3: $5 differences" >&2; exit 1; }
 }
 
+# Two suites run at a time: what they share (Debian's packages, Maven's repository, Cassandra's jars) is changed by one of them.
+one_at_a_time() { ( flock 9; "$@" 9>&- ) 9> "$root/interop/.cache/lock"; }
+
 # Installs the Debian packages that are not there.
 packages() {
-  local missing=() as_root=()
+  local missing=()
   for package in "$@"; do
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" = installed ] || missing+=("$package")
   done
-  [ ${#missing[@]} -gt 0 ] || return 0
+  [ ${#missing[@]} -eq 0 ] || one_at_a_time install_packages "${missing[@]}"
+}
+install_packages() {
+  local as_root=()
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)
   "${as_root[@]}" apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq "${missing[@]}" > "$work/apt.log" 2>&1 ||
+  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq "$@" > "$work/apt.log" 2>&1 ||
     { tail -5 "$work/apt.log" >&2; return 1; }
 }
 
@@ -56,7 +62,7 @@ jars() {
   local release=$1
   if [ ! -e "$work/jars-$release/.done" ]; then
     rm -rf "$work/jars-$release"
-    mvn -q -B -f "$here/pom.xml" -Dreleased="$release" \
+    one_at_a_time mvn -q -B -f "$here/pom.xml" -Dreleased="$release" \
       org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies -DoutputDirectory="$work/jars-$release"
     touch "$work/jars-$release/.done"
   fi

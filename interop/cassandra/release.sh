@@ -7,8 +7,9 @@ for package in java.lang java.nio java.util sun.nio.ch jdk.internal.ref jdk.inte
 done
 
 # cassandra VERSION [DIRECTORY]: its jars there; in $work/jars-RELEASE unless said.
-cassandra() {
-  local version=$1 jars=${2:-$work/jars-${1%.*}}
+cassandra() { one_at_a_time cassandra_jars "$1" "${2:-$work/jars-${1%.*}}"; }
+cassandra_jars() {
+  local version=$1 jars=$2
   [ ! -e "$jars/cassandra-all-$version.jar" ] || return 0
   rm -rf "$jars"
   mvn -q -B -f "$(dirname "${BASH_SOURCE[0]}")/pom.xml" -Dcassandra.version="$version" \

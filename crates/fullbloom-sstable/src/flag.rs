@@ -1,4 +1,4 @@
-//! What is remarkable about an sstable's filter.
+//! Problems of an sstable's filter, each with its severity.
 
 use crate::filter_db::FilterProblem;
 use crate::{ComponentError, sstable::FILTER};
@@ -6,37 +6,37 @@ use fullbloom::FileError;
 use fullbloom::dialect::Name;
 use std::fmt;
 
-/// One remark about an sstable.
+/// One problem of an sstable, or something worth knowing about it.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Flag {
-    /// The filter's file is not as it should be.
+    /// The filter's file is damaged or missing.
     Filter(FilterProblem),
-    /// The keys of the index are not in the filter when it is read as the version letters say, and all of those asked
-    /// are when it is read otherwise. Cassandra goes by the letters: rows are invisible.
+    /// The keys of the index are missing when the filter is read as the version letters say, and all sampled keys are
+    /// found when it is read as another family. Cassandra goes by the letters: rows are invisible.
     Mislabelled {
         /// What the version letters say.
         says: Name,
-        /// What has the keys; more than one only where few keys were there to ask.
+        /// The families that contain the keys; more than one only where few keys could be sampled.
         reads_as: Vec<Name>,
-        /// How many keys were asked.
+        /// How many keys were looked up.
         asked: u64,
     },
-    /// Keys of the index are not in the filter, however it is read: it is damaged, and rows are invisible.
+    /// Keys of the index are not in the filter in any family: it is damaged, and rows are invisible.
     KeysMissing {
-        /// How many keys were asked.
+        /// How many keys were looked up.
         asked: u64,
         /// How many of them were not found.
         missing: u64,
     },
-    /// More keys are in than it was made for: its rate is worse than promised.
+    /// It contains more keys than it was sized for: its rate is worse than promised.
     TooFull {
-        /// What it should keep.
+        /// The rate it should have.
         promise: Promise,
-        /// The rate to expect as it is.
+        /// The expected rate at its present fill.
         expected_fpr: f64,
     },
-    /// It has many more bits than its keys need: it was made for more of them.
+    /// It has many more bits than its keys need: it was sized for more of them.
     TooLarge {
         /// Bits it has.
         bits: u64,
@@ -54,19 +54,19 @@ pub enum Flag {
     Statistics(FileError),
     /// `TOC.txt` cannot be read.
     Toc(String),
-    /// `TOC.txt` lists other components that are not there.
+    /// `TOC.txt` lists other components that are missing.
     ComponentsMissing(Vec<String>),
-    /// The filter is there, but `TOC.txt` does not list it: Cassandra does not load it, and makes its own.
+    /// The filter is there, but `TOC.txt` does not list it: Cassandra does not load it and rebuilds it.
     NotListed,
 }
 
-/// The rate a filter should keep, and how that is known.
+/// The rate a filter should have, and how that is known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Promise {
     /// The rate recorded in `Statistics.db`.
     Recorded(f64),
-    /// Not recorded where we could read it. A filter with this many probes serves best when half of its bits are
-    /// set, so Cassandra never sizes it for more: a rate of two to the power of minus the probes.
+    /// Not recorded, or not readable. A filter with this many probes is best when half of its bits are set, so
+    /// Cassandra never sizes it for more: a rate of two to the power of minus the probes.
     HalfFull {
         /// Probes per key.
         probes: u32,
@@ -88,7 +88,7 @@ impl Promise {
 pub enum Severity {
     /// Worth knowing.
     Note,
-    /// It costs reads or memory, or something could not be looked at.
+    /// It costs reads or memory, or something could not be checked.
     Warning,
     /// Reads go wrong, or may go wrong.
     Damage,
@@ -141,7 +141,7 @@ impl fmt::Display for Flag {
             Flag::Mislabelled { says, reads_as, asked } => {
                 write!(
                     f,
-                    "version and content disagree: the version says {says}, but the {asked} keys asked are found "
+                    "version and content disagree: the version says {says}, but the {asked} sampled keys are found "
                 )?;
                 f.write_str("only when it is read as ")?;
                 for (i, name) in reads_as.iter().enumerate() {
@@ -150,23 +150,23 @@ impl fmt::Display for Flag {
                 Ok(())
             }
             Flag::KeysMissing { asked, missing: 1 } => {
-                write!(f, "1 of {asked} keys asked is not in the filter: its row is invisible")
+                write!(f, "1 of {asked} sampled keys is not in the filter: its row is invisible")
             }
             Flag::KeysMissing { asked, missing } => {
-                write!(f, "{missing} of {asked} keys asked are not in the filter: their rows are invisible")
+                write!(f, "{missing} of {asked} sampled keys are not in the filter: their rows are invisible")
             }
             Flag::TooFull { promise, expected_fpr } => {
-                write!(f, "too full: a rate of {expected_fpr:.3} is to be expected, ")?;
+                write!(f, "too full: the expected rate is {expected_fpr:.3}, ")?;
                 match promise {
-                    Promise::Recorded(fpr) => write!(f, "{fpr} was promised"),
+                    Promise::Recorded(fpr) => write!(f, "the recorded one {fpr}"),
                     Promise::HalfFull { probes } => {
-                        write!(f, "{:.3} suits its {probes} probes", promise.fpr())
+                        write!(f, "with {probes} probes it should be {:.3}", promise.fpr())
                     }
                 }
             }
             Flag::TooLarge { bits, needed } => {
                 let times = *bits as f64 / (*needed).max(1) as f64;
-                write!(f, "far larger than needed: {bits} bits where {needed} would do ({times:.1} times)")
+                write!(f, "too large: {bits} bits where {needed} are enough ({times:.1} times)")
             }
             Flag::Keys(e) => write!(f, "the keys cannot be read: {e}"),
             Flag::IndexOutOfOrder { entries } => {
@@ -175,10 +175,10 @@ impl fmt::Display for Flag {
             Flag::Statistics(e) => write!(f, "the recorded rate cannot be read: {e}"),
             Flag::Toc(e) => f.write_str(e),
             Flag::ComponentsMissing(names) => {
-                write!(f, "TOC.txt lists what is not there: {}", names.join(", "))
+                write!(f, "TOC.txt lists missing components: {}", names.join(", "))
             }
             Flag::NotListed => {
-                write!(f, "TOC.txt does not list {FILTER}: Cassandra does not load it and makes its own")
+                write!(f, "TOC.txt does not list {FILTER}: Cassandra does not load it and rebuilds it")
             }
         }
     }

@@ -4,14 +4,14 @@
 //!
 //! | release | opens | a filter that is there | a filter that is not |
 //! |---|---|---|---|
-//! | 0.7 – 1.1 | a – hf | loaded; those of `a` and `b` are made anew | made anew |
-//! | 1.2 | a – ic | as before | made anew |
-//! | 2.0 – 3.11.2 | ic – me | made anew if the recorded rate is not the table's, else loaded | made anew |
-//! | 3.11.3 – 3.11.x | jb – me | loaded | made anew |
-//! | 4.0 – 4.1 | ma – nc | loaded | made anew, **in the wrong byte order for `m*`** |
-//! | 5.0 | ma – oa, da | loaded | made anew; refused for `m*` |
+//! | 0.7 – 1.1 | a – hf | loaded; those of `a` and `b` are rebuilt | rebuilt |
+//! | 1.2 | a – ic | as before | rebuilt |
+//! | 2.0 – 3.11.2 | ic – me | rebuilt if the recorded rate is not the table's, else loaded | rebuilt |
+//! | 3.11.3 – 3.11.x | jb – me | loaded | rebuilt |
+//! | 4.0 – 4.1 | ma – nc | loaded | rebuilt, **in the wrong byte order for `m*`** |
+//! | 5.0 | ma – oa, da | loaded | rebuilt; refused for `m*` |
 //!
-//! Only what `TOC.txt` lists is there, and only a node makes filters anew; offline tools do without.
+//! A component counts only if `TOC.txt` lists it. Only a node rebuilds filters; offline tools do without.
 
 use crate::report::Recorded;
 use crate::sstable::{FILTER, STATISTICS, Sstable};
@@ -20,64 +20,65 @@ use std::fmt;
 
 /// What one line of releases does.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Opening {
     /// The releases, as people write them.
     pub releases: &'static str,
-    /// With the file there.
+    /// What it does with a filter that exists.
     pub present: WhenPresent,
-    /// With the file gone.
+    /// What it does without one.
     pub absent: WhenAbsent,
 }
 
-/// What becomes of a filter that is there.
+/// What a release does with a filter that exists.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum WhenPresent {
     /// It is loaded as it is.
     Loaded,
-    /// It is loaded only if the table's rate equals the recorded one; else Cassandra makes its own at the table's rate,
-    /// over this one.
+    /// It is loaded only if the table's rate equals the recorded one; else Cassandra overwrites it with one at the table's
+    /// rate.
     LoadedAtRecordedRate {
         /// The recorded rate, where it is known.
         recorded: Option<f64>,
     },
-    /// It is not trusted; Cassandra makes its own.
-    MadeAnew,
+    /// It is not trusted; Cassandra rebuilds it.
+    Rebuilt,
 }
 
-/// What becomes of an sstable whose filter is not there.
+/// What a release does with an sstable without a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhenAbsent {
-    /// The node makes it from the index and saves it.
-    MadeAnew,
+    /// The node rebuilds it from the index and saves it.
+    Rebuilt,
     /// The same, but sized for the number of rows, not of partitions: too large where partitions have many rows.
-    MadeForRows,
-    /// The node makes it in the byte order of 4.0, under version letters that mean the older one: the next start
-    /// reads it wrongly, and rows are invisible.
-    MadeInWrongOrder,
+    BuiltForRows,
+    /// The node rebuilds it in the byte order of 4.0, under version letters that mean the older one: the next start
+    /// misreads it, and rows are invisible.
+    BuiltInWrongOrder,
     /// The node cannot write the old form and stops with an assertion.
     Refused,
 }
 
-/// A circumstance that decides as much as the release does.
+/// What matters besides the release.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Circumstance {
-    /// The file is read when the sstable is opened: a running node goes on with what it has in memory.
+    /// The file is read when the sstable is opened: a running node keeps the filter it has in memory.
     ReadAtOpening,
     /// With `bloom_filter_fp_chance = 1.0` the file is not read.
     NotReadAtRateOne,
-    /// `Statistics.db` goes on recording the old rate, and tools show it.
+    /// `Statistics.db` still records the old rate, and tools show it.
     RecordedRateStays {
         /// The recorded rate.
         recorded: f64,
     },
     /// Compaction, scrub and upgrade write new sstables with filters at the table's rate.
     NextCompaction,
-    /// `TOC.txt` does not list the filter: it is not looked for, and made anew.
+    /// `TOC.txt` does not list the filter: Cassandra does not load it and rebuilds it.
     NotListed,
-    /// There is no validation part in `Statistics.db`, or no such file: the filter is made anew.
+    /// There is no validation part in `Statistics.db`, or no such file: Cassandra rebuilds the filter.
     NoValidation,
 }
 
@@ -104,7 +105,7 @@ pub fn openings(sstable: &Sstable, recorded: &Recorded) -> Vec<Opening> {
         return vec![Opening {
             releases: "5.0",
             present: WhenPresent::Loaded,
-            absent: WhenAbsent::MadeForRows,
+            absent: WhenAbsent::BuiltForRows,
         }];
     }
     let opens = |release: &&Release| (release.first..=release.last).contains(&version);
@@ -113,14 +114,14 @@ pub fn openings(sstable: &Sstable, recorded: &Recorded) -> Vec<Opening> {
 
 fn opening(releases: &'static str, version: &str, recorded: Option<f64>) -> Opening {
     let present = match (releases, version) {
-        ("0.7 - 1.1" | "1.2", "a" | "b") => WhenPresent::MadeAnew,
+        ("0.7 - 1.1" | "1.2", "a" | "b") => WhenPresent::Rebuilt,
         ("2.0 - 3.11.2", _) => WhenPresent::LoadedAtRecordedRate { recorded },
         _ => WhenPresent::Loaded,
     };
     let absent = match (releases, version.starts_with('m')) {
-        ("4.0 - 4.1", true) => WhenAbsent::MadeInWrongOrder,
+        ("4.0 - 4.1", true) => WhenAbsent::BuiltInWrongOrder,
         ("5.0", true) => WhenAbsent::Refused,
-        _ => WhenAbsent::MadeAnew,
+        _ => WhenAbsent::Rebuilt,
     };
     Opening { releases, present, absent }
 }
@@ -157,9 +158,9 @@ impl fmt::Display for WhenPresent {
                 if let Some(recorded) = recorded {
                     write!(f, " ({recorded})")?;
                 }
-                f.write_str(", else Cassandra makes its own over it")
+                f.write_str(", else Cassandra overwrites it with its own")
             }
-            WhenPresent::MadeAnew => f.write_str("filters of this version are not trusted and made anew"),
+            WhenPresent::Rebuilt => f.write_str("filters of this version are not trusted and are rebuilt"),
         }
     }
 }
@@ -167,12 +168,12 @@ impl fmt::Display for WhenPresent {
 impl fmt::Display for WhenAbsent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            WhenAbsent::MadeAnew => "the node makes one at the table's rate",
-            WhenAbsent::MadeForRows => {
-                "the node makes one at the table's rate, sized for the rows and not the partitions"
+            WhenAbsent::Rebuilt => "the node builds one at the table's rate",
+            WhenAbsent::BuiltForRows => {
+                "the node builds one at the table's rate, sized for the rows and not the partitions"
             }
-            WhenAbsent::MadeInWrongOrder => {
-                "the node makes one in the byte order of 4.0, which the next start misreads: rows become invisible"
+            WhenAbsent::BuiltInWrongOrder => {
+                "the node builds one in the byte order of 4.0, which the next start misreads: rows become invisible"
             }
             WhenAbsent::Refused => "the sstable cannot be opened: 5.0 does not write this form",
         })
@@ -190,16 +191,16 @@ impl fmt::Display for Circumstance {
                 f.write_str("with bloom_filter_fp_chance = 1.0 the file is not read")
             }
             Circumstance::RecordedRateStays { recorded } => {
-                write!(f, "{STATISTICS} goes on recording {recorded}, which sstablemetadata shows and inspect compares with")
+                write!(f, "{STATISTICS} still records {recorded}: sstablemetadata shows it and inspect compares with it")
             }
             Circumstance::NextCompaction => {
                 f.write_str("the next compaction writes new filters at the table's bloom_filter_fp_chance")
             }
             Circumstance::NotListed => {
-                write!(f, "TOC.txt does not list {FILTER}: Cassandra does not load it, and makes its own")
+                write!(f, "TOC.txt does not list {FILTER}: Cassandra does not load it and rebuilds it")
             }
             Circumstance::NoValidation => {
-                write!(f, "{STATISTICS} says nothing of the rate: Cassandra does not load the file, and makes its own")
+                write!(f, "{STATISTICS} records no rate: Cassandra does not load the file and rebuilds it")
             }
         }
     }

@@ -5,7 +5,7 @@ use fullbloom::any;
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
 
-/// The rates people choose between, from the dearest.
+/// The usual rates, the most expensive first.
 pub const RATES: [f64; 7] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1];
 
 /// The filter of one sstable, as far as planning needs it.
@@ -17,8 +17,9 @@ pub struct Part {
     pub keys: u64,
 }
 
-/// What one rate comes to.
+/// What one rate costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Row {
     /// The rate, as `bloom_filter_fp_chance`.
     pub fpr: f64,
@@ -30,10 +31,10 @@ pub struct Row {
     pub memory_bytes: u64,
     /// Bytes of all `Filter.db`.
     pub disk_bytes: u64,
-    /// The rate to expect, over all keys. Whole bits make it better than the one asked for; where Cassandra's table of
-    /// rates fits exactly, its rounded figures can make it worse, by less than one part in two hundred.
+    /// The rate to expect, over all keys. It is better than the requested one, because bits are whole; where Cassandra's
+    /// table of rates fits exactly, its rounded figures can make it worse, by less than one part in two hundred.
     pub expected_fpr: f64,
-    /// Sstables that are read in vain, on average, for a key that is in none: the sum over all of them.
+    /// Sstables that are read needlessly, on average, for a key that is in none: the sum over all of them.
     pub useless_reads: f64,
 }
 

@@ -6,6 +6,7 @@ use crate::sstable::Sstable;
 
 /// The sums over the sstables of one table.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
 pub struct TableTotals {
     /// Keyspace, where it is known.
     pub keyspace: Option<String>,
@@ -13,7 +14,7 @@ pub struct TableTotals {
     pub table: Option<String>,
     /// Number of sstables.
     pub sstables: u64,
-    /// Those whose filter can be read.
+    /// Sstables whose filter can be read.
     pub filters: u64,
     /// Keys of all sstables whose keys can be counted; a key that is in two counts twice.
     pub keys: u64,
@@ -27,10 +28,10 @@ pub struct TableTotals {
     pub disk_bytes: u64,
     /// Bytes of all filters in a node's memory.
     pub memory_bytes: u64,
-    /// Sstables that are read in vain, on average, for a key that is in none: the sum of the expected rates. An sstable
+    /// Sstables that are read needlessly, on average, for a key that is in none: the sum of the expected rates. An sstable
     /// without a filter is always read.
     pub useless_reads: f64,
-    /// Sstables with a remark graver than a note.
+    /// Sstables with a problem more severe than a note.
     pub flagged: u64,
 }
 
@@ -58,7 +59,7 @@ impl TableTotals {
     }
 }
 
-/// Sums up by table; the sstables in the order of [`walk`](super::walk::walk), each with its inspection.
+/// Sums up by table; the sstables in the order of [`walk`](crate::walk::walk), each with its inspection.
 pub fn totals<'a>(inspected: impl IntoIterator<Item = (&'a Sstable, &'a Inspection)>) -> Vec<TableTotals> {
     let mut tables: Vec<TableTotals> = Vec::new();
     for (sstable, inspection) in inspected {

@@ -43,6 +43,7 @@ pub mod handle;
 pub mod index;
 mod inspect;
 pub mod internal_key;
+mod kept;
 mod keys;
 mod lookup;
 pub mod manifest;

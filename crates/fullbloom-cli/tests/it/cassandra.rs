@@ -94,7 +94,7 @@ fn everything_that_is_wrong_is_flagged_and_stops_nothing_else() {
     }
     assert!(flags(entry(filters, "12")).is_empty());
     let text = run(&["inspect", "--summary", &arg(table.root.path())], b"").exits(1);
-    for part in ["damage: 3: Filter.db is cut short: 500 of", "warning: 7: too full", "read as cassandra-3"] {
+    for part in ["damage: 3: Filter.db is truncated: 500 of", "warning: 7: too full", "read as cassandra-3"] {
         assert!(text.text().contains(part), "{part}: {text:?}");
     }
     assert!(!text.text().contains("\n  12 "), "sound ones are left out: {text:?}");
@@ -163,7 +163,7 @@ fn a_dry_run_changes_nothing_and_another_rate_halves_the_filter_with_the_old_one
     let dry = run(&["rebuild", "--fpr", "0.1", "--dry-run", &arg(&table.directory)], b"").exits(0);
     assert!(dry.text().contains("dry run: 1 filter: 1.2 KiB before, 640 B after"), "{dry:?}");
     assert!(dry.text().contains("Cassandra 5.0: the file is loaded as it is"), "{dry:?}");
-    assert!(dry.text().contains("Statistics.db goes on recording 0.01"), "{dry:?}");
+    assert!(dry.text().contains("Statistics.db still records 0.01"), "{dry:?}");
     assert_eq!(common::list(&table.directory), names);
     assert_eq!(fs::read(table.path("nb", 1, "Filter.db")).unwrap(), old);
 

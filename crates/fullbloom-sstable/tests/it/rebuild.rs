@@ -1,4 +1,4 @@
-//! Filters made anew: in the right family, at the right size, in the right place.
+//! Rebuilt filters: in the right family, at the right size, in the right place.
 
 use crate::support::{Table, VERSIONS, family, filter, index, keys};
 use fullbloom::any;
@@ -185,26 +185,26 @@ fn each_release_does_with_the_file_what_its_rules_say() {
         found.map(|opening| (opening.present, opening.absent))
     };
     let recorded = Some(0.01);
-    let (loaded, anew) = (WhenPresent::Loaded, WhenAbsent::MadeAnew);
+    let (loaded, rebuilt) = (WhenPresent::Loaded, WhenAbsent::Rebuilt);
     for (version, releases, expected) in [
-        ("b", "0.7 - 1.1", Some((WhenPresent::MadeAnew, anew))),
-        ("b", "1.2", Some((WhenPresent::MadeAnew, anew))),
-        ("hf", "0.7 - 1.1", Some((loaded, anew))),
+        ("b", "0.7 - 1.1", Some((WhenPresent::Rebuilt, rebuilt))),
+        ("b", "1.2", Some((WhenPresent::Rebuilt, rebuilt))),
+        ("hf", "0.7 - 1.1", Some((loaded, rebuilt))),
         ("hf", "2.0 - 3.11.2", None),
-        ("ic", "1.2", Some((loaded, anew))),
+        ("ic", "1.2", Some((loaded, rebuilt))),
         ("ic", "3.11.3 - 3.11.x", None),
-        ("jb", "2.0 - 3.11.2", Some((WhenPresent::LoadedAtRecordedRate { recorded: None }, anew))),
+        ("jb", "2.0 - 3.11.2", Some((WhenPresent::LoadedAtRecordedRate { recorded: None }, rebuilt))),
         ("lb", "4.0 - 4.1", None),
-        ("me", "2.0 - 3.11.2", Some((WhenPresent::LoadedAtRecordedRate { recorded }, anew))),
-        ("me", "3.11.3 - 3.11.x", Some((loaded, anew))),
-        ("me", "4.0 - 4.1", Some((loaded, WhenAbsent::MadeInWrongOrder))),
+        ("me", "2.0 - 3.11.2", Some((WhenPresent::LoadedAtRecordedRate { recorded }, rebuilt))),
+        ("me", "3.11.3 - 3.11.x", Some((loaded, rebuilt))),
+        ("me", "4.0 - 4.1", Some((loaded, WhenAbsent::BuiltInWrongOrder))),
         ("me", "5.0", Some((loaded, WhenAbsent::Refused))),
         ("nb", "3.11.3 - 3.11.x", None),
-        ("nb", "4.0 - 4.1", Some((loaded, anew))),
-        ("nb", "5.0", Some((loaded, anew))),
+        ("nb", "4.0 - 4.1", Some((loaded, rebuilt))),
+        ("nb", "5.0", Some((loaded, rebuilt))),
         ("oa", "4.0 - 4.1", None),
-        ("oa", "5.0", Some((loaded, anew))),
-        ("da", "5.0", Some((loaded, WhenAbsent::MadeForRows))),
+        ("oa", "5.0", Some((loaded, rebuilt))),
+        ("da", "5.0", Some((loaded, WhenAbsent::BuiltForRows))),
         ("da", "0.7 - 1.1", None),
     ] {
         assert_eq!(of(version, releases), expected, "{version} in {releases}");

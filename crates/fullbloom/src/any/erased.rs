@@ -4,9 +4,9 @@ use super::memory::Memory;
 use super::native::Native;
 use super::{AnyKeys, ChangeError};
 use crate::dialect::{
-    Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, Dcso, Guava, Guava32, JavaLsm, LevelDb,
-    Libbloom, Libbloom1, Name, Orc, Parquet, Poppy, RocksDb, RocksDbBlock, RocksDbLegacy, RocksDbRibbon, Spark,
-    Spark2,
+    Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, Dcso, Guava, Guava32, JavaLsm,
+    LevelDb, Libbloom, Libbloom1, Name, Orc, Parquet, Poppy, RocksDb, RocksDbBlock, RocksDbLegacy,
+    RocksDbRibbon, Spark, Spark2,
 };
 use crate::error::{MergeError, SizeError};
 use crate::filter::{Dialect, Doubt, Filter, Format, Insert, Weakness};
@@ -94,7 +94,10 @@ pub(super) trait Erased: Send + Sync + Any {
 
     fn merge(&mut self, other: &dyn Erased) -> Result<(), MergeError> {
         let _ = other;
-        Err(MergeError::Unsupported { dialect: self.name().as_str(), why: "it is built from all its keys at once" })
+        Err(MergeError::Unsupported {
+            dialect: self.name().as_str(),
+            why: "it is built from all its keys at once",
+        })
     }
 
     fn intersect(&mut self, other: &dyn Erased) -> Result<(), MergeError> {

@@ -124,7 +124,10 @@ impl Native {
     }
 
     /// Two filters of one kind, the first of which can be changed.
-    fn pair<'a>(&'a mut self, other: &'a dyn Erased) -> Result<(&'a mut StoredFilter, &'a Native), MergeError> {
+    fn pair<'a>(
+        &'a mut self,
+        other: &'a dyn Erased,
+    ) -> Result<(&'a mut StoredFilter, &'a Native), MergeError> {
         let theirs = of_one_type(self, other)?;
         MergeError::require_equal("kind", self.form(), theirs.form())?;
         match self {
@@ -245,7 +248,9 @@ impl Erased for Native {
         match self {
             _ if self.is_locked() => Err(ChangeError::Locked),
             Native::Kept(_) => Err(ChangeError::ReadOnly),
-            Native::Owned(StoredFilter::Plain(filter)) if !filter.takes_keys() => Err(ChangeError::Exceptions),
+            Native::Owned(StoredFilter::Plain(filter)) if !filter.takes_keys() => {
+                Err(ChangeError::Exceptions)
+            }
             Native::Owned(_) => Ok(()),
         }
     }
@@ -313,7 +318,11 @@ impl Erased for Native {
         match self.changeable()? {
             StoredFilter::Plain(filter) => filter.clear(),
             StoredFilter::Removing(filter) => filter.clear(),
-            _ => return Err(ChangeError::Unsupported("a filter that grows cannot be cleared: build a new one")),
+            _ => {
+                return Err(ChangeError::Unsupported(
+                    "a filter that grows cannot be cleared: build a new one",
+                ));
+            }
         }
         Ok(())
     }

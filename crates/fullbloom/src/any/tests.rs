@@ -116,7 +116,10 @@ fn integers_of_both_widths_are_the_bytes_that_the_system_makes_of_them() {
             filter.insert_batch(integers).unwrap();
             let numbers = filter.try_clone().unwrap().with_key_type(key_type);
             for n in [-7, 7] {
-                assert!(numbers.may_contain(value(n).key(dialect).unwrap().as_ref()), "{dialect} {key_type} {n}");
+                assert!(
+                    numbers.may_contain(value(n).key(dialect).unwrap().as_ref()),
+                    "{dialect} {key_type} {n}"
+                );
                 assert_eq!(filter.may_contain_value(value(n)), Ok(true), "{dialect} {key_type} {n}");
             }
         }
@@ -162,7 +165,10 @@ fn every_form_of_a_batch_gives_the_same_filter_and_the_same_answers() {
             let mut bits = vec![!0u64; slices.len().div_ceil(64)];
             filter.may_contain_batch(form, &mut bits);
             assert!(answers.iter().enumerate().all(|(i, yes)| (bits[i / 64] >> (i % 64) & 1 == 1) == *yes));
-            assert_eq!(bits.iter().map(|word| word.count_ones()).sum::<u32>(), answers.iter().map(|yes| u32::from(*yes)).sum::<u32>());
+            assert_eq!(
+                bits.iter().map(|word| word.count_ones()).sum::<u32>(),
+                answers.iter().map(|yes| u32::from(*yes)).sum::<u32>()
+            );
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What a `.bloom` file holds: one of the forms of the native filter.
 
-use super::format::{Decoded, DecodedForm, Encoder, decode};
 use super::dialect::Native;
+use super::format::{Decoded, DecodedForm, Encoder, decode};
 use super::rotating::Generation;
 use super::{GrowingFilter, NativeFilter, RemovingFilter, RotatingFilter, Secret};
 use crate::bits::Owned;
@@ -141,7 +141,11 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
                     rotation: filter.rotation,
                     growth: filter.growth,
                     clock: filter.clock,
-                    generations: filter.generations.iter().map(generation).collect::<Result<_, SizeError>>()?,
+                    generations: filter
+                        .generations
+                        .iter()
+                        .map(generation)
+                        .collect::<Result<_, SizeError>>()?,
                 })
             }
         })
@@ -157,10 +161,9 @@ impl<S> StoredFilter<S> {
     ) -> StoredFilter<S> {
         let Decoded { parts, form, exceptions, locked, .. } = decoded;
         let exceptions = exceptions.map(|stored| stored.read(file));
-        let mut parts = parts.into_iter().map(|part| Filter {
-            dialect: Native::from_parts(part.shape, part.head),
-            bits: bits(part.bits),
-        });
+        let mut parts = parts
+            .into_iter()
+            .map(|part| Filter { dialect: Native::from_parts(part.shape, part.head), bits: bits(part.bits) });
         match form {
             DecodedForm::Growing(growth) => {
                 StoredFilter::Growing(GrowingFilter { links: parts.collect(), growth, locked })
@@ -169,7 +172,8 @@ impl<S> StoredFilter<S> {
                 let fpr = growth.fpr / (f64::from(stored.rotation.generations) + 1.0);
                 let generation = |(opened, links)| {
                     let links: Vec<_> = parts.by_ref().take(links).collect();
-                    let growth = super::growing::Growth { fpr, first: links[0].dialect.head.expected_keys.max(1) };
+                    let growth =
+                        super::growing::Growth { fpr, first: links[0].dialect.head.expected_keys.max(1) };
                     Generation { opened, filter: GrowingFilter { links, growth, locked } }
                 };
                 let generations = stored.generations.into_iter().map(generation).collect();

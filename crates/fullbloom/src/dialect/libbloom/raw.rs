@@ -11,7 +11,7 @@ use crate::hash::murmur2_libbloom_from;
 use crate::kernel::gather::{self, Array, Gather};
 use crate::probe;
 use core::marker::PhantomData;
-use std::sync::atomic::AtomicU8;
+use core::sync::atomic::AtomicU8;
 
 pub use crate::bits::shared::Writers;
 
@@ -44,7 +44,7 @@ impl Key<'_> {
             return &[];
         }
         // SAFETY: `new` was promised that many readable bytes, and `start` is not null, or it would have refused.
-        unsafe { std::slice::from_raw_parts(self.start, self.len as usize) }
+        unsafe { core::slice::from_raw_parts(self.start, self.len as usize) }
     }
 
     /// The two hashes; the second is seeded with the first.
@@ -152,7 +152,7 @@ unsafe extern "C" fn walk_test<const WRAPS: bool>(
     probes: u32,
 ) -> i32 {
     // SAFETY: promised by the caller.
-    let bits = unsafe { std::slice::from_raw_parts(bits, len) };
+    let bits = unsafe { core::slice::from_raw_parts(bits, len) };
     let key = Key { start: key, len: key_len, bytes: PhantomData };
     let mut all = 1;
     Raw::<WRAPS> { bits, bit_len, probes }.walk(key.hash(), |at| all &= shared::get(bits, at));
