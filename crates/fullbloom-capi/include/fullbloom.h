@@ -15,11 +15,12 @@
  *     fullbloom_filter_save(filter, "nb-1-big-Filter.db");
  *     fullbloom_filter_free(&filter);
  *
- * Every call returns a status. Where it is not FULLBLOOM_OK, fullbloom_message() tells the same thread why. NULL where a pointer is
- * needed is answered with FULLBLOOM_NULL; a pointer that is not NULL must point to what the function says it does.
+ * Every call returns a status. If it is not FULLBLOOM_OK, fullbloom_message() gives the reason to the same
+ * thread. If a required pointer is NULL, the call returns FULLBLOOM_NULL. A pointer that is not NULL must be
+ * valid for its function.
  *
- * Threads: calls that take a `const fullbloom_filter *` may run beside each other on one filter. A call that takes it without
- * `const` must be the only one on that filter. Different filters have nothing to do with each other.
+ * Threads: calls that take a `const fullbloom_filter *` may run concurrently on one filter. A call that takes
+ * it without `const` must be the only one on that filter. Different filters are independent.
  */
 #ifndef FULLBLOOM_H
 #define FULLBLOOM_H
@@ -32,27 +33,27 @@
 extern "C" {
 #endif
 
-/* What a call came to. Numbers keep their meaning for ever; new ones may be added. */
+/* The result of a call. The meaning of a number never changes; new numbers may be added. */
 typedef enum fullbloom_status {
     FULLBLOOM_OK = 0,
-    FULLBLOOM_NULL = 1,         /* a pointer that is needed is NULL */
-    FULLBLOOM_ARGUMENT = 2,     /* an argument is none of those allowed */
-    FULLBLOOM_SIZE = 3,         /* these numbers cannot become a filter of this dialect */
-    FULLBLOOM_DECODE = 4,       /* the bytes are not a whole, sound filter */
-    FULLBLOOM_FILE = 5,         /* the system refused to read or write a file */
+    FULLBLOOM_NULL = 1,         /* a required pointer is NULL */
+    FULLBLOOM_ARGUMENT = 2,     /* an argument is invalid */
+    FULLBLOOM_SIZE = 3,         /* the requested size is invalid for this dialect */
+    FULLBLOOM_DECODE = 4,       /* the bytes are not a complete, valid filter */
+    FULLBLOOM_FILE = 5,         /* a file could not be read or written */
     FULLBLOOM_MERGE = 6,        /* the two filters cannot be merged */
-    FULLBLOOM_MEMORY = 7,       /* memory could not be had */
-    FULLBLOOM_READ_ONLY = 8,    /* the filter takes no keys: it was finished, or is a view of bytes */
+    FULLBLOOM_MEMORY = 7,       /* out of memory */
+    FULLBLOOM_READ_ONLY = 8,    /* the filter accepts no keys: it is finished, or is a view of bytes */
     FULLBLOOM_NOT_FINISHED = 9, /* fullbloom_filter_finish has not been called */
-    FULLBLOOM_HANDLE = 10,      /* the pointer is not that of a live handle of this kind */
+    FULLBLOOM_HANDLE = 10,      /* the pointer is not a live handle of this type */
     FULLBLOOM_BUFFER = 11,      /* the buffer is too small */
-    FULLBLOOM_LOCKED = 12,      /* the filter is keyed, and its secret has not been given */
-    FULLBLOOM_INTERNAL = 13     /* a bug in this library, which has done nothing else */
+    FULLBLOOM_LOCKED = 12,      /* the filter is keyed and its secret was not given */
+    FULLBLOOM_INTERNAL = 13     /* a bug in this library; the call had no other effect */
 } fullbloom_status;
 
-/* One system's sizing rule, hash, probes and bytes, exactly. Numbers keep their meaning for ever. */
+/* One system's sizing rule, hash, probes and bytes, exactly. The meaning of a number never changes. */
 typedef enum fullbloom_dialect {
-    FULLBLOOM_UNKNOWN = 0,        /* for decode, view, load and open: find out by the bytes and the file's name */
+    FULLBLOOM_UNKNOWN = 0,        /* for decode, view, load, open: detect from the bytes and the file name */
     FULLBLOOM_NATIVE = 1,         /* fullbloom's own, .bloom file */
     FULLBLOOM_CASSANDRA = 2,      /* Cassandra 4.0 - 5.x, Filter.db */
     FULLBLOOM_CASSANDRA_3 = 3,    /* Cassandra 3.0 - 3.11 */
@@ -65,7 +66,7 @@ typedef enum fullbloom_dialect {
     FULLBLOOM_LEVELDB = 10,       /* LevelDB's policy filter */
     FULLBLOOM_ROCKSDB_BLOCK = 11, /* RocksDB's per-block policy filter */
     FULLBLOOM_ROCKSDB_LEGACY = 12, /* RocksDB's full filter below format_version 5 */
-    FULLBLOOM_ROCKSDB = 13,       /* RocksDB's full filter since */
+    FULLBLOOM_ROCKSDB = 13,       /* RocksDB's full filter from format_version 5 on (FastLocalBloom) */
     FULLBLOOM_ROCKSDB_RIBBON = 14, /* RocksDB's Ribbon filter */
     FULLBLOOM_JAVA_LSM = 15,      /* java-lsm-tree, raw bits; keys are UTF-8 text */
     FULLBLOOM_PARQUET = 16,       /* Parquet's split block filter, with or without its header */
@@ -78,39 +79,40 @@ typedef enum fullbloom_dialect {
     FULLBLOOM_POPPY = 23          /* poppy, version 2 (.pop files) */
 } fullbloom_dialect;
 
-/* A filter. Made by create, view, decode, load and open; given back by free. */
+/* A filter. create, view, decode, load and open make one; free releases it. */
 typedef struct fullbloom_filter fullbloom_filter;
 
 /*
- * What a filter is asked to be. Begin with FULLBLOOM_SIZING_INIT, then set expected_keys and exactly one of fpr, bits_per_key, and
- * bits with probes. RocksDB's full filters are sized by the keys that come, whatever expected_keys says.
+ * The requested size of a filter. Start with FULLBLOOM_SIZING_INIT. Then set expected_keys and exactly one
+ * of: fpr; bits_per_key; bits with probes. RocksDB's full filters are sized by the keys that are inserted,
+ * not by expected_keys.
  */
 typedef struct fullbloom_sizing {
     size_t struct_size;     /* sizeof(fullbloom_sizing) */
     uint64_t expected_keys;
-    double fpr;             /* false-positive rate wanted, or 0 */
+    double fpr;             /* requested false-positive rate, or 0 */
     double bits_per_key;    /* or 0 */
-    uint64_t bits;          /* the array itself, or 0 */
+    uint64_t bits;          /* length of the array in bits, or 0 */
     uint32_t probes;        /* with bits */
-    const uint8_t *secret;  /* native only: 16 bytes that nobody else knows, for keys from untrusted people; or NULL */
+    const uint8_t *secret;  /* native only: a secret of 16 bytes, for keys from untrusted sources; or NULL */
 } fullbloom_sizing;
 
 #define FULLBLOOM_SIZING_INIT { sizeof(fullbloom_sizing), 0, 0.0, 0.0, 0, 0, NULL }
 
-/* What there is to know of a filter, or of a plan for one. Begin with FULLBLOOM_FACTS_INIT. */
+/* The properties of a filter, or of a plan for one. Start with FULLBLOOM_FACTS_INIT. */
 typedef struct fullbloom_facts {
     size_t struct_size;     /* sizeof(fullbloom_facts) */
     fullbloom_dialect dialect;
-    uint32_t probes;        /* positions tested for each key; with 0 every key may be present */
+    uint32_t probes;        /* positions tested for each key; if 0, every key may be present */
     uint64_t bits;          /* length of the array in bits */
-    uint64_t block_bits;    /* length in bits of the group that one key's probes stay in; `bits` if they may fall anywhere */
-    uint64_t encoded_len;   /* bytes of the encoded filter; an upper bound where that depends on the bits */
+    uint64_t block_bits;    /* bits of the block that holds all probes of one key; `bits` if there are no blocks */
+    uint64_t encoded_len;   /* bytes of the encoded filter; an upper bound if it depends on the bits */
     uint64_t set_bits;
     double fill;            /* share of bits set */
-    double expected_fpr;    /* of the filter as it is now; of a plan when its keys are in */
-    double estimated_keys;  /* distinct keys that the bits speak of; negative where they do not tell */
+    double expected_fpr;    /* of the filter as it is now; for a plan, with all expected keys inserted */
+    double estimated_keys;  /* distinct keys, estimated from the bits; negative if there is no estimate */
     uint8_t takes_keys;     /* 1 or 0 */
-    uint8_t locked;         /* 1: keyed, and its secret has not been given */
+    uint8_t locked;         /* 1: keyed, and its secret was not given */
     uint8_t reserved[6];
 } fullbloom_facts;
 
@@ -120,95 +122,104 @@ typedef struct fullbloom_facts {
 /* The version of this library; static. */
 const char *fullbloom_version(void);
 
-/* A few words for a status; static. */
+/* A short description of a status; static. */
 const char *fullbloom_status_words(fullbloom_status status);
 
-/* Why the last call of this thread that failed did so; valid until the next one fails. Never NULL. */
+/* The reason of the last failed call of this thread; valid until the next call fails. Never NULL. */
 const char *fullbloom_message(void);
 
-/* The name of a dialect, as the command spells it ("cassandra-3"); static. NULL for a number that is none. */
+/* The name of a dialect, as in the command ("cassandra-3"); static. NULL for an invalid number. */
 const char *fullbloom_dialect_name(fullbloom_dialect dialect);
 
-/* The dialect of a name. */
+/* The dialect with this name. */
 fullbloom_status fullbloom_dialect_by_name(const char *name, fullbloom_dialect *dialect);
 
-/* What a filter would be, without making it: bits, probes, length and expected rate. */
+/* Plans a filter without making it: bits, probes, length and expected false-positive rate. */
 fullbloom_status fullbloom_plan(fullbloom_dialect dialect, const fullbloom_sizing *sizing, fullbloom_facts *facts);
 
-/* An empty filter. *filter is NULL if there is none. */
+/* Creates an empty filter. *filter is NULL if the call fails. */
 fullbloom_status fullbloom_filter_create(fullbloom_dialect dialect, const fullbloom_sizing *sizing, fullbloom_filter **filter);
 
 /*
- * A filter that answers from the caller's bytes. They must stay as they are until the filter is freed. Read strictly: what is cut,
- * damaged or followed by other bytes is refused. bits and probes are needed by FULLBLOOM_LIBBLOOM_1 and FULLBLOOM_JAVA_LSM, whose
- * bytes do not tell them; elsewhere 0, or what the bytes say.
+ * A filter that uses the caller's bytes. They must not change until the filter is freed. Decoding is strict:
+ * bytes that are truncated, damaged or followed by other bytes are refused. FULLBLOOM_LIBBLOOM_1 and
+ * FULLBLOOM_JAVA_LSM need bits and probes, because their bytes do not contain them. For other dialects pass
+ * 0, or the values in the bytes.
  */
 fullbloom_status fullbloom_filter_view(fullbloom_dialect dialect, const void *bytes, size_t len, uint64_t bits, uint32_t probes,
                                        fullbloom_filter **filter);
 
-/* As view, from a copy. The filter takes more keys, unless it is one of RocksDB's full ones or has exceptions. */
+/*
+ * Like view, but copies the bytes. The filter accepts more keys, unless it is a full filter of RocksDB or has
+ * exceptions.
+ */
 fullbloom_status fullbloom_filter_decode(fullbloom_dialect dialect, const void *bytes, size_t len, uint64_t bits, uint32_t probes,
                                          fullbloom_filter **filter);
 
-/* As decode, from a file, which may change or go afterwards. */
+/* Like decode, from a file. The file may change or be removed afterwards. */
 fullbloom_status fullbloom_filter_load(fullbloom_dialect dialect, const char *path, uint64_t bits, uint32_t probes,
                                        fullbloom_filter **filter);
 
 /*
- * As view, from a mapped file. Nobody may cut the file short while the filter lives (the system would end the process); to
- * replace it by renaming another over it, as save does, is safe.
+ * Like view, from a mapped file. The file must not be truncated while the filter exists: the system would
+ * kill the process. Replacing the file by a rename, as save does, is safe.
  */
 fullbloom_status fullbloom_filter_open(fullbloom_dialect dialect, const char *path, uint64_t bits, uint32_t probes,
                                        fullbloom_filter **filter);
 
-/* Gives a keyed filter its secret of 16 bytes. Nothing happens to one that needs none. */
+/* Gives a keyed filter its secret of 16 bytes. A filter that needs no secret is not changed. */
 fullbloom_status fullbloom_filter_unlock(fullbloom_filter *filter, const uint8_t *secret);
 
 /*
- * Adds a key; NULL with len 0 is the empty key. *changed (may be NULL) says whether a bit changed: if so the key was surely not
- * there before. True for filters that are not finished.
+ * Inserts a key; NULL with len 0 is the empty key. *changed (may be NULL) is true if a bit changed; the key
+ * was then surely absent before. It is always true for a filter that is not finished.
  */
 fullbloom_status fullbloom_filter_insert(fullbloom_filter *filter, const void *key, size_t len, bool *changed);
 
-/* Adds many keys, or none of them if one is NULL. Faster than one by one where the filter is larger than the caches. */
+/*
+ * Inserts many keys, or none of them if one is NULL. Faster than single inserts if the filter is larger than
+ * the caches.
+ */
 fullbloom_status fullbloom_filter_insert_batch(fullbloom_filter *filter, const void *const *keys, const size_t *lens, size_t count);
 
-/* Whether a key may be present. If the call fails, *answer is true: "maybe" is the answer that loses nothing. */
+/* Whether a key may be present. If the call fails, *answer is true ("maybe"), so that no key is lost. */
 fullbloom_status fullbloom_filter_may_contain(const fullbloom_filter *filter, const void *key, size_t len, bool *answer);
 
-/* The same for many keys; `answers` has room for `count`. */
+/* The same for many keys; `answers` has `count` elements. */
 fullbloom_status fullbloom_filter_may_contain_batch(const fullbloom_filter *filter, const void *const *keys, const size_t *lens,
                                                     size_t count, bool *answers);
 
 /*
- * Makes a RocksDB full filter of the keys that came: until then it neither answers nor is saved, afterwards it takes no keys.
- * Other dialects need no finishing, and nothing happens to them.
+ * Builds a full filter of RocksDB from the inserted keys. Before this call the filter cannot be queried or
+ * saved; after it the filter accepts no keys. Filters of other dialects need no finishing and are not
+ * changed.
  */
 fullbloom_status fullbloom_filter_finish(fullbloom_filter *filter);
 
-/* Forgets all keys. */
+/* Removes all keys. */
 fullbloom_status fullbloom_filter_clear(fullbloom_filter *filter);
 
-/* Adds all keys of `other`, which must be of the same dialect and shape, to `filter`. */
+/* Inserts all keys of `other` into `filter`. Both must have the same dialect and geometry. */
 fullbloom_status fullbloom_filter_merge(fullbloom_filter *filter, const fullbloom_filter *other);
 
-/* What there is to know. Reads the whole array. */
+/* The properties of a filter. Reads the whole array. */
 fullbloom_status fullbloom_filter_facts(const fullbloom_filter *filter, fullbloom_facts *facts);
 
 /*
- * Writes the encoded filter, as its system writes it, into a buffer. *written is its length even if that is more than `len`: then the
- * status is FULLBLOOM_BUFFER. To learn the length, pass NULL and 0.
+ * Writes the encoded filter, with the bytes that its system writes, into a buffer. *written is the length of
+ * the encoded filter. If it is greater than `len`, the status is FULLBLOOM_BUFFER. To get the length, pass
+ * NULL and 0.
  */
 fullbloom_status fullbloom_filter_encode(const fullbloom_filter *filter, void *buffer, size_t len, uint64_t *written);
 
-/* Saves the encoded filter: the file is replaced whole and durably, or not at all. */
+/* Saves the encoded filter. The file is replaced completely and durably, or not at all. */
 fullbloom_status fullbloom_filter_save(const fullbloom_filter *filter, const char *path);
 
-/* Gives the filter back and makes *filter NULL. NULL is taken, twice too. */
+/* Frees the filter and sets *filter to NULL. Does nothing if filter or *filter is NULL. */
 fullbloom_status fullbloom_filter_free(fullbloom_filter **filter);
 
 /*
- * Filters of ours in LevelDB, by its C interface:
+ * A filter policy for LevelDB, through its C interface:
  *
  *     fullbloom_policy *policy;
  *     fullbloom_policy_create(FULLBLOOM_LEVELDB, 10, &policy);
@@ -216,17 +227,21 @@ fullbloom_status fullbloom_filter_free(fullbloom_filter **filter);
  *         policy, fullbloom_policy_destroy, fullbloom_policy_create_filter, fullbloom_policy_key_may_match, fullbloom_policy_name);
  *     leveldb_options_set_filter_policy(options, filter_policy);
  *
- * FULLBLOOM_LEVELDB makes the bytes of LevelDB's own policy and has its name, so that databases can be opened with either.
- * FULLBLOOM_NATIVE makes native filters and is called "fullbloom.native"; LevelDB ignores the filters of tables with another name.
- * Where a filter cannot be made or read, every key may match: nothing is lost. The callbacks may run on any thread. LevelDB destroys
- * the policy with leveldb_filterpolicy_destroy.
+ * FULLBLOOM_LEVELDB writes the bytes of LevelDB's own policy and has its name, so databases can be opened
+ * with either. FULLBLOOM_NATIVE makes native filters and has the name "fullbloom.native". LevelDB ignores the
+ * filters of tables that were written with a policy of another name. If a filter cannot be made or read,
+ * every key may match, so that no key is lost. The callbacks may run on any thread.
+ * leveldb_filterpolicy_destroy also destroys this policy.
  */
 typedef struct fullbloom_policy fullbloom_policy;
 
-/* A policy that spends this many bits on each key. *policy is NULL if there is none. */
+/* Creates a policy with this many bits per key. *policy is NULL if the call fails. */
 fullbloom_status fullbloom_policy_create(fullbloom_dialect dialect, double bits_per_key, fullbloom_policy **policy);
 
-/* The four callbacks; `state` is a fullbloom_policy. create_filter returns memory from malloc, which LevelDB frees. */
+/*
+ * The four callbacks; `state` is a fullbloom_policy. create_filter returns memory from malloc, which LevelDB
+ * frees.
+ */
 void fullbloom_policy_destroy(void *state);
 char *fullbloom_policy_create_filter(void *state, const char *const *keys, const size_t *lens, int count, size_t *filter_len);
 uint8_t fullbloom_policy_key_may_match(void *state, const char *key, size_t len, const char *filter, size_t filter_len);

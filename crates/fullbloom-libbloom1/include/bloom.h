@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * libbloom 1.6's interface, as fullbloom provides it: same struct, same functions, same bits. A program compiled with either
- * library's header runs with either library.
+ * The interface of libbloom 1.6, provided by fullbloom: the same struct, functions and bits. A program
+ * compiled with the header of either library runs with either library.
  *
- * Threads: bloom_check calls may run beside each other and beside bloom_add; bloom_add calls may run beside each other and lose no
- * bit (of two threads that add one key at the same moment both may be told that it was new). Every other function needs the struct
- * for itself.
+ * Threads: bloom_check may run concurrently with bloom_check and bloom_add. bloom_add may run concurrently
+ * with bloom_add, and no bit is lost; if two threads add the same key at the same time, both may get the
+ * answer "new". Every other function needs exclusive access to the struct.
  */
 #ifndef _BLOOM_H
 #define _BLOOM_H
@@ -15,44 +15,44 @@ extern "C" {
 #endif
 
 /*
- * The caller has the struct; the library has what bf points to, from init until free. The first five fields may be read at any
- * time. Nothing should be written to it.
+ * The caller owns the struct. The library owns the memory at bf, from init until free. The first five fields
+ * may be read at any time. Do not write to the struct.
  */
 struct bloom
 {
-  int entries;        /* keys the filter was made for */
-  double error;       /* false-positive rate it was made for */
-  int bits;           /* its length */
-  int bytes;          /* the same in bytes */
+  int entries;        /* expected keys */
+  double error;       /* false-positive rate with that many keys */
+  int bits;           /* length in bits */
+  int bytes;          /* length in bytes */
   int hashes;         /* bits tested for each key */
 
-  double bpe;         /* bits for each key */
+  double bpe;         /* bits per key */
   unsigned char * bf; /* the bits */
-  int ready;          /* not 0 while there is a filter */
+  int ready;          /* not 0 if the struct holds a filter */
 };
 
 /*
- * Makes an empty filter for `entries` keys (1000 or more) at the rate `error`. 0, or 1 if there can be none. A filter that the struct
- * held before is not freed.
+ * Creates an empty filter for `entries` keys (1000 or more) at the false-positive rate `error`. Returns 0, or
+ * 1 if the request is invalid. A filter that the struct already holds is not freed.
  */
 int bloom_init(struct bloom * bloom, int entries, double error);
 
-/* bloom_init by an older name; cache_size is not used. */
+/* An older name of bloom_init; cache_size is not used. */
 int bloom_init_size(struct bloom * bloom, int entries, double error, unsigned int cache_size);
 
-/* Whether a key of `len` bytes is in the filter: 0 surely not, 1 perhaps, -1 there is no filter (or no key). */
+/* Looks up a key of `len` bytes: 0 surely absent, 1 may be present, -1 no filter (or no key). */
 int bloom_check(struct bloom * bloom, const void * buffer, int len);
 
-/* Adds a key: 0 it was not there, 1 it was there already or looks so, -1 there is no filter (or no key). */
+/* Adds a key: 0 the key was absent, 1 it was present or looks so, -1 no filter (or no key). */
 int bloom_add(struct bloom * bloom, const void * buffer, int len);
 
 /* Prints the struct on standard output. */
 void bloom_print(struct bloom * bloom);
 
-/* Gives the bits back. Harmless twice, and on a struct of zeros. */
+/* Frees the bits. May be called twice, and on a struct of zeros. */
 void bloom_free(struct bloom * bloom);
 
-/* Removes all keys: 0, or 1 if there is no filter. */
+/* Removes all keys. Returns 0, or 1 if there is no filter. */
 int bloom_reset(struct bloom * bloom);
 
 /* "1.6" */

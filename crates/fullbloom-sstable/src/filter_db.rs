@@ -127,11 +127,6 @@ impl FilterFile {
         self.map.as_ref().len() as u64
     }
 
-    /// The bytes of the filter, without what follows it.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.map.as_ref()[..self.len]
-    }
-
     /// Whether the whole file is the encoded form of this filter.
     pub(crate) fn is_exactly(&self, filter: &AnyFilter) -> bool {
         let mut rest = Comparing { rest: self.map.as_ref() };

@@ -1,4 +1,4 @@
-//! Problems of an sstable's filter, each with its severity.
+//! What is wrong with an sstable, as far as its files show it. How much that matters is for others to say.
 
 use crate::filter_db::FilterProblem;
 use crate::{ComponentError, sstable::FILTER};
@@ -29,20 +29,6 @@ pub enum Flag {
         /// How many of them were not found.
         missing: u64,
     },
-    /// It contains more keys than it was sized for: its rate is worse than promised.
-    TooFull {
-        /// The rate it should have.
-        promise: Promise,
-        /// The expected rate at its present fill.
-        expected_fpr: f64,
-    },
-    /// It has many more bits than its keys need: it was sized for more of them.
-    TooLarge {
-        /// Bits it has.
-        bits: u64,
-        /// Bits that would keep the promise.
-        needed: u64,
-    },
     /// The keys cannot be read, or not to the end.
     Keys(ComponentError),
     /// Entries of the index are not in the order of their partitions.
@@ -58,80 +44,6 @@ pub enum Flag {
     ComponentsMissing(Vec<String>),
     /// The filter is there, but `TOC.txt` does not list it: Cassandra does not load it and rebuilds it.
     NotListed,
-}
-
-/// The rate a filter should have, and how that is known.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Promise {
-    /// The rate recorded in `Statistics.db`.
-    Recorded(f64),
-    /// Not recorded, or not readable. A filter with this many probes is best when half of its bits are set, so
-    /// Cassandra never sizes it for more: a rate of two to the power of minus the probes.
-    HalfFull {
-        /// Probes per key.
-        probes: u32,
-    },
-}
-
-impl Promise {
-    /// The rate.
-    pub fn fpr(self) -> f64 {
-        match self {
-            Promise::Recorded(fpr) => fpr,
-            Promise::HalfFull { probes } => 0.5f64.powf(probes.into()),
-        }
-    }
-}
-
-/// How much a flag matters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Worth knowing.
-    Note,
-    /// It costs reads or memory, or something could not be checked.
-    Warning,
-    /// Reads go wrong, or may go wrong.
-    Damage,
-}
-
-impl Flag {
-    /// How much it matters.
-    pub fn severity(&self) -> Severity {
-        match self {
-            Flag::Filter(FilterProblem::Missing { listed: Some(false) }) => Severity::Note,
-            Flag::Filter(FilterProblem::Empty | FilterProblem::Missing { listed: None }) => Severity::Warning,
-            Flag::Filter(_) | Flag::Mislabelled { .. } | Flag::KeysMissing { .. } => Severity::Damage,
-            Flag::Keys(ComponentError::Missing { .. } | ComponentError::Compressor { .. }) => {
-                Severity::Warning
-            }
-            Flag::Keys(ComponentError::Version { .. }) | Flag::ComponentsMissing(_) => Severity::Note,
-            Flag::Keys(ComponentError::File(_)) => Severity::Damage,
-            Flag::TooFull { .. } | Flag::TooLarge { .. } | Flag::IndexOutOfOrder { .. } => Severity::Warning,
-            Flag::Statistics(_) | Flag::Toc(_) | Flag::NotListed => Severity::Warning,
-        }
-    }
-
-    /// A short name that does not change, for machines.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Flag::Filter(FilterProblem::Missing { .. }) => "filter-missing",
-            Flag::Filter(FilterProblem::Empty) => "filter-empty",
-            Flag::Filter(FilterProblem::Unreadable(_)) => "filter-unreadable",
-            Flag::Filter(FilterProblem::Truncated { .. }) => "truncated",
-            Flag::Filter(FilterProblem::Trailing { .. }) => "trailing-bytes",
-            Flag::Filter(FilterProblem::Malformed(_)) => "malformed",
-            Flag::Mislabelled { .. } => "mislabelled",
-            Flag::KeysMissing { .. } => "keys-missing",
-            Flag::TooFull { .. } => "too-full",
-            Flag::TooLarge { .. } => "too-large",
-            Flag::Keys(_) => "keys-unreadable",
-            Flag::IndexOutOfOrder { .. } => "index-out-of-order",
-            Flag::Statistics(_) => "statistics-unreadable",
-            Flag::Toc(_) => "toc-unreadable",
-            Flag::ComponentsMissing(_) => "components-missing",
-            Flag::NotListed => "not-listed",
-        }
-    }
 }
 
 impl fmt::Display for Flag {
@@ -154,19 +66,6 @@ impl fmt::Display for Flag {
             }
             Flag::KeysMissing { asked, missing } => {
                 write!(f, "{missing} of {asked} sampled keys are not in the filter: their rows are invisible")
-            }
-            Flag::TooFull { promise, expected_fpr } => {
-                write!(f, "too full: the expected rate is {expected_fpr:.3}, ")?;
-                match promise {
-                    Promise::Recorded(fpr) => write!(f, "the recorded one {fpr}"),
-                    Promise::HalfFull { probes } => {
-                        write!(f, "with {probes} probes it should be {:.3}", promise.fpr())
-                    }
-                }
-            }
-            Flag::TooLarge { bits, needed } => {
-                let times = *bits as f64 / (*needed).max(1) as f64;
-                write!(f, "too large: {bits} bits where {needed} are enough ({times:.1} times)")
             }
             Flag::Keys(e) => write!(f, "the keys cannot be read: {e}"),
             Flag::IndexOutOfOrder { entries } => {

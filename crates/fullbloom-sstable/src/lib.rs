@@ -5,10 +5,8 @@
 //!
 //! ```text
 //!   directory ─► walk ─► Sstable ─┬─► report::inspect   the filter in numbers, and its problems
-//!                                 │      └─► totals     sums by table
 //!                                 ├─► verify::verify    every key looked up, bytes compared with a rebuilt filter
-//!                                 ├─► rebuild::propose ─► build ─► write
-//!                                 └─► plan::rows        what other rates would cost
+//!                                 └─► rebuild::propose ─► build ─► write
 //! ```
 //!
 //! | component | read for | versions | decoder |
@@ -19,7 +17,9 @@
 //! | `Statistics.db` | the recorded rate | `ma` – `oa`, `da` | [`statistics`] |
 //! | `TOC.txt` | which components there should be | all | [`toc`] |
 //!
-//! Format token and version letters are looked up in one place, `version.rs`.
+//! Format token and version letters are looked up in one place, `version.rs`. What an operator needs to know beyond the files
+//! (what is too full, what Cassandra does with a rebuilt filter, what another rate would cost) is in the crate
+//! `fullbloom-ops`.
 //!
 //! Files are mapped, so memory does not grow with them. Nobody may truncate them meanwhile; Cassandra never does that to
 //! a finished sstable.
@@ -45,15 +45,12 @@ mod filter_db;
 mod flag;
 pub mod index;
 mod keys;
-pub mod opening;
-pub mod plan;
 pub mod pool;
 pub mod rebuild;
 pub mod report;
 pub mod sstable;
 pub mod statistics;
 pub mod toc;
-pub mod totals;
 mod trie;
 pub mod verify;
 mod version;
@@ -61,6 +58,6 @@ pub mod walk;
 
 pub use error::{ComponentError, RebuildError};
 pub use filter_db::{FAMILIES, FilterProblem};
-pub use flag::{Flag, Promise, Severity};
+pub use flag::Flag;
 pub use keys::{Keys, Scan};
 pub use sstable::Sstable;

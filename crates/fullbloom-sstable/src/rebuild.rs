@@ -6,7 +6,6 @@
 use crate::RebuildError;
 use crate::filter_db::{FilterFile, FilterProblem};
 use crate::keys::{Keys, Scan};
-use crate::opening::{self, Circumstance, Opening};
 use crate::report::{self, Recorded};
 use crate::sstable::{FILTER, Sstable};
 use fullbloom::any::{self, AnyFilter, Builder, Plan};
@@ -49,10 +48,6 @@ pub struct Proposal<'s> {
     pub fpr: Option<f64>,
     /// The recorded rate.
     pub recorded: Recorded,
-    /// What releases of Cassandra will do with the file.
-    pub openings: Vec<Opening>,
-    /// What else decides whether the file is used.
-    pub circumstances: Vec<Circumstance>,
     request: Request,
     source: Keys<'s>,
 }
@@ -97,20 +92,7 @@ pub fn propose(sstable: &Sstable, rate: Rate) -> Result<Proposal<'_>, RebuildErr
         _ => None,
     };
     let recorded = recorded.unwrap_or(Recorded::Unreadable);
-    Ok(Proposal {
-        sstable,
-        keys,
-        out_of_order,
-        before,
-        problem,
-        after,
-        fpr,
-        openings: opening::openings(sstable, &recorded),
-        circumstances: opening::circumstances(sstable, &recorded, fpr),
-        recorded,
-        request,
-        source,
-    })
+    Ok(Proposal { sstable, keys, out_of_order, before, problem, after, fpr, recorded, request, source })
 }
 
 fn target(

@@ -1,35 +1,24 @@
-//! Inspects the filter of an sstable without looking up every key.
+//! What is in an sstable's filter, without looking up every key.
 
 use crate::family;
 use crate::filter_db::FilterFile;
-use crate::flag::{Flag, Promise, Severity};
+use crate::flag::Flag;
 use crate::keys::{Keys, Scan};
 use crate::sstable::{FILTER, STATISTICS, Sstable, Toc};
 use crate::statistics::{self, Validation};
 use crate::version::Version;
 use crate::{ComponentError, filter_db::FilterProblem};
-use fullbloom::any::{self, AnyFilter};
+use fullbloom::FileError;
+use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
 use fullbloom::error::FileCause;
-use fullbloom::sizing::{Request, Target};
-use fullbloom::FileError;
-use fullbloom::dialect::cassandra::sizing::MAX_BITS_PER_KEY;
 use std::ops::ControlFlow;
 
 /// How many keys are looked up to see whether the filter contains them at all. In the wrong family 99 of 100 are
 /// missing; one damaged page of a filter of a megabyte loses about one key in fifty.
 const SAMPLE: u64 = 512;
 
-/// A rate worse than promised by this factor is flagged; ScyllaDB rebuilds filters from there on.
-const TOO_FULL: f64 = 1.25;
-
-/// A filter with this many times the bits it needs is flagged,
-const TOO_LARGE: u64 = 2;
-
-/// if it wastes at least this many bytes: Cassandra sizes small filters for 128 keys, however few there are.
-const TOO_LARGE_BYTES: u64 = 1024;
-
-/// The result of inspecting one sstable.
+/// What was found out about one sstable.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Inspection {
@@ -41,7 +30,7 @@ pub struct Inspection {
     pub filter_bytes: Option<u64>,
     /// The rate at which the sstable was written.
     pub recorded: Recorded,
-    /// Problems, the most severe first.
+    /// What is wrong.
     pub flags: Vec<Flag>,
 }
 
@@ -99,11 +88,6 @@ impl Inspection {
             _ => None,
         }
     }
-
-    /// The severity of the worst problem.
-    pub fn severity(&self) -> Option<Severity> {
-        self.flags.iter().map(Flag::severity).max()
-    }
 }
 
 /// Inspects one sstable: reads its filter and all of its index, and looks up a few of its keys in the filter.
@@ -143,12 +127,8 @@ pub fn inspect(sstable: &Sstable) -> Inspection {
     };
     flags.extend(file.as_mut().and_then(|file| file.problem.take()).map(Flag::Filter));
     let view = file.as_ref().and_then(|file| file.view().map_err(|e| flags.push(Flag::Filter(e))).ok());
-    let keys = scan(sstable, file.as_ref(), view.as_ref(), &mut flags);
-    let filter = view.as_ref().map(FilterFacts::of);
-    if let (Some(filter), Some(keys)) = (&filter, keys) {
-        judge(filter, keys, recorded.fpr(), &mut flags);
-    }
-    flags.sort_by_key(|flag| std::cmp::Reverse(flag.severity()));
+    let keys = scan(sstable, file.as_ref(), view.as_deref(), &mut flags);
+    let filter = view.as_deref().map(FilterFacts::of);
     Inspection { keys, filter, filter_bytes, recorded, flags }
 }
 
@@ -248,27 +228,4 @@ fn count<'s>(
     })?;
     let total = recorded.unwrap_or(scan.keys);
     Ok((keys, Counted { total, scan, asked, missing }))
-}
-
-/// Compares the filter with what its keys need.
-fn judge(filter: &FilterFacts, keys: u64, recorded: Option<f64>, flags: &mut Vec<Flag>) {
-    let recorded = recorded.filter(|fpr| *fpr > 0.0 && *fpr < 1.0);
-    let promise = match recorded {
-        Some(fpr) => Promise::Recorded(fpr),
-        None => Promise::HalfFull { probes: filter.probes },
-    };
-    if filter.expected_fpr > promise.fpr() * TOO_FULL {
-        flags.push(Flag::TooFull { promise, expected_fpr: filter.expected_fpr });
-    }
-    let target = match recorded {
-        Some(fpr) => Target::Fpr(fpr),
-        // Without a rate: the most Cassandra ever spends.
-        None => Target::BitsPerKey(MAX_BITS_PER_KEY.into()),
-    };
-    if let Ok(plan) = any::plan(filter.dialect, &Request { expected_keys: keys, target }) {
-        let needed = plan.geometry.bit_len;
-        if filter.bits >= needed.saturating_mul(TOO_LARGE) && filter.bits - needed >= 8 * TOO_LARGE_BYTES {
-            flags.push(Flag::TooLarge { bits: filter.bits, needed });
-        }
-    }
 }

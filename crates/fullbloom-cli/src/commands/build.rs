@@ -3,22 +3,24 @@
 mod forms;
 mod native;
 
+use super::made::Made;
 use crate::args::{self, KeyArgs, TypeArgs};
 use crate::destination::Destination;
 use crate::error::{Failure, Status};
-use crate::facts::{Facts, NativeFacts};
-use crate::input::{Keys, name_contradicts};
+use crate::input::Keys;
 use crate::numbers;
-use crate::output::{self, Output};
+use crate::output;
 use crate::progress::Progress;
 use crate::sizing::{self, GeometryArgs, TargetArgs};
 use fullbloom::SizeError;
 use fullbloom::any::{self, AnyFilter};
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
+use fullbloom_ops::filter::{NativeRecord, name_contradicts};
+use fullbloom_ops::plan::check_target;
 use native::NativeArgs;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Make a filter of keys: a native one, or byte for byte that of another system
 ///
@@ -118,7 +120,7 @@ impl From<Failure> for Refusal {
 
 fn build(args: &Args) -> Result<(), Refusal> {
     let target = sizing::target(&args.target, &args.geometry);
-    sizing::check_target(args.dialect, target)?;
+    check_target(args.dialect, target)?;
     if args.dialect != Name::Native {
         args.native.refuse_for(args.dialect)?;
     }
@@ -179,24 +181,16 @@ fn warn_of_name(args: &Args) {
     }
 }
 
-/// What was built; on standard output, unless the filter itself went there.
+/// What was built.
 fn summarise(
     args: &Args,
     destination: Destination<'_>,
     filter: &dyn AnyFilter,
     keys: u64,
-    native: Option<NativeFacts>,
+    native: Option<NativeRecord>,
 ) -> Result<(), Failure> {
-    if args.quiet || args.output == Path::new("-") {
+    if args.quiet {
         return Ok(());
     }
-    let bytes = destination.byte_len().unwrap_or_else(|| filter.encoded_len());
-    let facts = Facts::of(&args.output, filter, bytes, Vec::new()).with_keys(keys).with_native(native);
-    let mut out = Output::stdout()?;
-    if args.json {
-        out.json(&facts.json())?;
-    } else {
-        out.bytes(facts.text().as_bytes())?;
-    }
-    out.finish()
+    Made { path: &args.output, destination, filter, keys: Some(keys), native }.print(args.json)
 }

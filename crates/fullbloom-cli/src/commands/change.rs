@@ -4,7 +4,6 @@ use crate::args::{KeyArgs, TypeArgs};
 use crate::claim::Claim;
 use crate::destination::Destination;
 use crate::error::{Failure, Status};
-use crate::facts::NativeFacts;
 use crate::input::{Keys, load_stored, threads};
 use crate::output::{self, Output};
 use crate::progress::Progress;
@@ -12,6 +11,7 @@ use crate::secret::SecretArgs;
 use crate::text;
 use fullbloom::dialect::Name;
 use fullbloom::native::{GuardedFilter, Hashes, RemovingFilter, StoredFilter};
+use fullbloom_ops::filter::NativeRecord;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -156,7 +156,7 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
     drop(progress);
     let expected_fpr = stored.expected_fpr();
     let stored = stored.stored();
-    let overfull = NativeFacts::of(&stored).warning();
+    let overfull = NativeRecord::of(&stored).overfull_message();
     if let Some(warning) = overfull.as_ref().filter(|_| new > 0) {
         let now = text::rate(expected_fpr);
         output::warning(&format!("{path}: {warning}; by now {now} of absent keys are called present"));

@@ -1,11 +1,10 @@
 //! `fullbloom merge FILTER… -o FILTER`: one filter of the keys of several.
 
+use super::made::Made;
 use crate::args;
 use crate::destination::Destination;
 use crate::error::{Failure, Status};
-use crate::facts::{Facts, NativeFacts};
-use crate::input::FilterFile;
-use crate::output::{self, Output};
+use crate::output;
 use crate::secret::SecretArgs;
 use crate::sizing::GeometryArgs;
 use fullbloom::any::{self, AnyFilter};
@@ -14,6 +13,7 @@ use fullbloom::native::{
     self, GrowingFilter, GuardedFilter, Hashing, NativeFilter, RemovingFilter, StoredFilter,
 };
 use fullbloom::{DecodeError, MergeError};
+use fullbloom_ops::filter::{FilterFile, NativeRecord, ReadOptions};
 use std::path::{Path, PathBuf};
 
 /// Make one filter of the keys of several, without the keys
@@ -70,8 +70,8 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         }
         let merged = merged.stored();
         destination.write(|out| merged.write_to(out))?;
-        let facts = NativeFacts::of(&merged);
-        if let Some(warning) = facts.warning() {
+        let facts = NativeRecord::of(&merged);
+        if let Some(warning) = facts.overfull_message() {
             output::warning(&format!("{}: {warning}", args.output.display()));
         }
         let merged: Box<dyn AnyFilter> = merged.into();
@@ -79,7 +79,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     }
 
     let geometry = args.geometry.geometry();
-    sound(first, &opened)?;
+    sound(&opened)?;
     let merged = any::decode(dialect, opened.bytes(), geometry);
     let Some(mut merged) = merged.map_err(|e| Failure::new(first.display(), e))? else {
         let why = format!("{dialect} filters cannot be merged: they are solved for all their keys at once");
@@ -88,7 +88,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     for path in rest {
         let other = open(args, path)?;
         same_dialect(first, dialect, path, &other)?;
-        sound(path, &other)?;
+        sound(&other)?;
         merged.merge_encoded(other.bytes(), geometry).map_err(|e| refused(first, path, &e))?;
     }
     destination.write_filter(&*merged)?;
@@ -97,8 +97,9 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
 
 /// Mapped, so that only the result takes memory.
 fn open(args: &Args, path: &Path) -> Result<FilterFile, Failure> {
-    let file = FilterFile::map(path, args.dialect, args.geometry.geometry())?;
-    Ok(file.with_secret(args.secret.read()?))
+    let (dialect, geometry, secret) = (args.dialect, args.geometry.geometry(), args.secret.read()?);
+    let options = ReadOptions { dialect, geometry, secret, ..ReadOptions::default() };
+    Ok(FilterFile::map(path, &options)?)
 }
 
 /// The native filter of all so far.
@@ -189,10 +190,10 @@ fn plain<'a>(path: &Path, filter: GuardedFilter<&'a [u8]>) -> Result<NativeFilte
 }
 
 /// A filter that may lose keys would lose them for all.
-fn sound(path: &Path, file: &FilterFile) -> Result<(), Failure> {
+fn sound(file: &FilterFile) -> Result<(), Failure> {
     let opened = file.open()?;
-    match opened.warnings.first() {
-        Some(warning) if opened.may_lose_keys => Err(Failure::new(path.display(), warning)),
+    match opened.problems.into_iter().next() {
+        Some(problem) if opened.may_lose_keys => Err(problem.into()),
         _ => Ok(()),
     }
 }
@@ -219,24 +220,15 @@ fn refused(first: &Path, path: &Path, cause: &MergeError) -> Failure {
     }
 }
 
-/// What was made; on standard output, unless the filter itself went there.
+/// What was made.
 fn summarise(
     args: &Args,
     destination: Destination<'_>,
     filter: &dyn AnyFilter,
-    native: Option<NativeFacts>,
+    native: Option<NativeRecord>,
 ) -> Result<Status, Failure> {
-    if args.quiet || args.output == Path::new("-") {
-        return Ok(Status::Yes);
+    if !args.quiet {
+        Made { path: &args.output, destination, filter, keys: None, native }.print(args.json)?;
     }
-    let bytes = destination.byte_len().unwrap_or_else(|| filter.encoded_len());
-    let facts = Facts::of(&args.output, filter, bytes, Vec::new()).with_native(native);
-    let mut out = Output::stdout()?;
-    if args.json {
-        out.json(&facts.json())?;
-    } else {
-        out.bytes(facts.text().as_bytes())?;
-    }
-    out.finish()?;
     Ok(Status::Yes)
 }

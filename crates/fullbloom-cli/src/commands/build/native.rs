@@ -3,7 +3,6 @@
 use super::{Args, Refusal, forms, summarise, warn_of_name};
 use crate::destination::Destination;
 use crate::error::Failure;
-use crate::facts::NativeFacts;
 use crate::input::{Keys, threads};
 use crate::numbers;
 use crate::output;
@@ -15,6 +14,7 @@ use fullbloom::native::{
     Builder, GuardError, GuardedFilter, Hashes, Hashing, NativeFilter, Plan, StoredFilter,
 };
 use fullbloom::sizing::{Request, Target};
+use fullbloom_ops::filter::NativeRecord;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -130,8 +130,8 @@ pub fn build(
     }
     written?;
     warn_of_name(args);
-    let facts = NativeFacts::of(&stored);
-    if let Some(warning) = facts.warning() {
+    let facts = NativeRecord::of(&stored);
+    if let Some(warning) = facts.overfull_message() {
         output::warning(&warning);
     }
     let filter: Box<dyn AnyFilter> = stored.into();
