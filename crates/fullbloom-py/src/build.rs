@@ -65,7 +65,8 @@ impl Building {
     }
 }
 
-/// The filter of these keys. Without a number of expected keys they are counted, unless the dialect does not need it.
+/// The filter of these keys. Without a number of expected keys they are counted, unless the dialect does not
+/// need it.
 pub fn build<'py>(
     py: Python<'py>,
     new: &NewFilter,

@@ -28,8 +28,9 @@ pub struct Elements {
     kind: Kind,
 }
 
-// SAFETY: the memory is only read, and `Column` keeps it there. Another thread may write to it meanwhile, as it may
-// during any of NumPy's own operations: elements are plain bytes, and no length or offset is read from them.
+// SAFETY: the memory is only read, and `Column` keeps it there. Another thread may write to it meanwhile, as
+// it may during any of NumPy's own operations: elements are plain bytes, and no length or offset is read from
+// them.
 unsafe impl Send for Elements {}
 // SAFETY: as above.
 unsafe impl Sync for Elements {}
@@ -150,8 +151,8 @@ impl Elements {
     /// The bytes of an element.
     fn bytes(&self, i: usize) -> &[u8] {
         debug_assert!(i < self.count);
-        // SAFETY: the buffer's owner promised `count` elements of `width` bytes, `stride` bytes apart; the callers stay below
-        // `count`, and the memory is kept for as long as these elements are used.
+        // SAFETY: the buffer's owner promised `count` elements of `width` bytes, `stride` bytes apart; the
+        // callers stay below `count`, and the memory is kept for as long as these elements are used.
         unsafe { std::slice::from_raw_parts(self.start.offset(i as isize * self.stride), self.width) }
     }
 

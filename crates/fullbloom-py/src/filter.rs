@@ -20,8 +20,9 @@ use std::time::{Duration, SystemTime};
 
 /// A Bloom filter: it answers "is this key in the set?" with a certain no or a probable yes.
 ///
-/// Made by ``build``, ``with_capacity``, ``load``, ``open`` and ``from_bytes``. Keys are ``str`` (their UTF-8 bytes), ``bytes``
-/// and ``int``; many at once are NumPy arrays, Arrow arrays, or anything that can be iterated over.
+/// Made by ``build``, ``with_capacity``, ``load``, ``open`` and ``from_bytes``. Keys are ``str`` (their UTF-8
+/// bytes), ``bytes`` and ``int``; many at once are NumPy arrays, Arrow arrays, or anything that can be
+/// iterated over.
 #[pyclass(frozen, module = "fullbloom")]
 pub struct Filter {
     held: Held,
@@ -65,7 +66,8 @@ impl Filter {
         })
     }
 
-    /// Something of the facts that only native filters have; a filter of several arrays reads them all for it.
+    /// Something of the facts that only native filters have; a filter of several arrays reads them all for
+    /// it.
     fn of_native<R: Send>(
         &self,
         py: Python<'_>,
@@ -99,13 +101,14 @@ impl Filter {
 
     /// A filter of these keys.
     ///
-    /// ``fpr`` is the false-positive rate (1 % by default); ``bits_per_key`` sets the memory instead. The filter is sized for the
-    /// number of keys given, or for ``expected_keys`` if more will come. With ``threads`` other than 1, large native filters are
-    /// built on several cores (0: all), with a buffer of up to half the filter's size. ``key_type`` says whether integers are
-    /// hashed as 32 bits (``"int"``) or 64 (``"long"``), for systems that tell them apart.
+    /// ``fpr`` is the false-positive rate (1 % by default); ``bits_per_key`` sets the memory instead. The
+    /// filter is sized for the number of keys given, or for ``expected_keys`` if more will come. With
+    /// ``threads`` other than 1, large native filters are built on several cores (0: all), with a buffer of
+    /// up to half the filter's size. ``key_type`` says whether integers are hashed as 32 bits (``"int"``) or
+    /// 64 (``"long"``), for systems that tell them apart.
     #[staticmethod]
-    #[pyo3(signature = (keys, fpr=None, *, bits_per_key=None, dialect="native", expected_keys=None, bits=None, probes=None,
-                        seed=None, secret=None, store_secret=false, label=None, except_keys=None, threads=1,
+    #[pyo3(signature = (keys, fpr=None, *, bits_per_key=None, dialect="native", expected_keys=None, bits=None,
+                        probes=None, seed=None, secret=None, store_secret=false, label=None, except_keys=None, threads=1,
                         key_type="long"))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn build<'py>(
@@ -137,8 +140,8 @@ impl Filter {
 
     /// An empty filter for ``expected_keys`` keys at the rate ``fpr``, or with ``bits_per_key``.
     #[staticmethod]
-    #[pyo3(signature = (expected_keys, fpr=None, *, bits_per_key=None, dialect="native", bits=None, probes=None,
-                        seed=None, secret=None, store_secret=false, label=None, key_type="long"))]
+    #[pyo3(signature = (expected_keys, fpr=None, *, bits_per_key=None, dialect="native", bits=None,
+                        probes=None, seed=None, secret=None, store_secret=false, label=None, key_type="long"))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn with_capacity(
         expected_keys: u64,
@@ -161,8 +164,9 @@ impl Filter {
 
     /// Reads a filter from a file and checks all of it. The file may change or go afterwards.
     ///
-    /// The dialect is detected by the file's name and bytes, where that is possible. ``bits`` and ``probes`` are needed by the
-    /// dialects that store only bits (``libbloom-1``, ``java-lsm``). ``key_type`` is that of ``build``; no file stores it.
+    /// The dialect is detected by the file's name and bytes, where that is possible. ``bits`` and ``probes``
+    /// are needed by the dialects that store only bits (``libbloom-1``, ``java-lsm``). ``key_type`` is that
+    /// of ``build``; no file stores it.
     #[staticmethod]
     #[pyo3(signature = (path, dialect=None, *, bits=None, probes=None, secret=None, key_type="long"))]
     fn load(
@@ -182,8 +186,9 @@ impl Filter {
 
     /// Maps a filter's file: it answers at once, and processes that open the same file share its memory.
     ///
-    /// Only the front of a native file is checked; see ``verify``. The file must not be truncated while it is mapped, which would
-    /// end the process; replacing it, as ``save`` does, is safe. A mapped filter takes no keys. Other arguments as of ``load``.
+    /// Only the front of a native file is checked; see ``verify``. The file must not be truncated while it is
+    /// mapped, which would end the process; replacing it, as ``save`` does, is safe. A mapped filter takes no
+    /// keys. Other arguments as of ``load``.
     #[staticmethod]
     #[pyo3(signature = (path, dialect=None, *, bits=None, probes=None, secret=None, key_type="long"))]
     fn open(
@@ -234,7 +239,8 @@ impl Filter {
         })
     }
 
-    /// Adds many keys. Nulls (``None``) are not added. If a key is refused, keys before it may have been added.
+    /// Adds many keys. Nulls (``None``) are not added. If a key is refused, keys before it may have been
+    /// added.
     #[pyo3(signature = (keys, *, threads=1))]
     fn update<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>, threads: usize) -> PyResult<()> {
         let mut source = Source::of(keys)?;
@@ -247,8 +253,8 @@ impl Filter {
         })
     }
 
-    /// Removes a key, or many, from a filter that supports deletion. One key gives a bool: whether it was there. Many give the
-    /// number of those that were there; nulls are left out.
+    /// Removes a key, or many, from a filter that supports deletion. One key gives a bool: whether it was
+    /// there. Many give the number of those that were there; nulls are left out.
     ///
     /// Remove only keys that were added: removing others may make keys disappear.
     fn remove<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
@@ -269,8 +275,9 @@ impl Filter {
 
     /// Whether a key may be present, or which of many may be.
     ///
-    /// One key gives a bool. Many give an array of bools, one for each key: an Arrow array for Arrow keys, else a NumPy array.
-    /// Nulls are answered no. The interpreter is free meanwhile, and other threads may use the same filter.
+    /// One key gives a bool. Many give an array of bools, one for each key: an Arrow array for Arrow keys,
+    /// else a NumPy array. Nulls are answered no. The interpreter is free meanwhile, and other threads may
+    /// use the same filter.
     fn may_contain<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Some(key) = Key::of(keys)? {
             let answer = self.contains(py, &key)?;
@@ -295,8 +302,9 @@ impl Filter {
         self.held.write(py, |filter| filter.clear().map_err(errors::change))
     }
 
-    /// Sets the clock of a filter that forgets keys by their age: to ``now``, in seconds since 1970, or to the current time. Keys
-    /// that are too old by then are not found any more, and keys added later have this age. Other filters stay as they are.
+    /// Sets the clock of a filter that forgets keys by their age: to ``now``, in seconds since 1970, or to
+    /// the current time. Keys that are too old by then are not found any more, and keys added later have this
+    /// age. Other filters stay as they are.
     #[pyo3(signature = (now=None))]
     fn advance(&self, py: Python<'_>, now: Option<f64>) -> PyResult<()> {
         let now = match now.map(Duration::try_from_secs_f64).transpose().map_err(errors::value)? {
@@ -325,7 +333,8 @@ impl Filter {
         true
     }
 
-    /// The number of distinct keys, estimated from the set bits; None when it cannot be estimated. Reads the whole array.
+    /// The number of distinct keys, estimated from the set bits; None when it cannot be estimated. Reads the
+    /// whole array.
     #[getter]
     fn estimated_keys(&self, py: Python<'_>) -> PyResult<Option<f64>> {
         self.held.read_detached(py, |filter| Ok(filter.estimated_keys().filter(|keys| keys.is_finite())))
@@ -349,7 +358,8 @@ impl Filter {
         self.held.read(py, |filter| Ok(filter.dialect().as_str()))
     }
 
-    /// The kind of a native filter: ``"plain"``, ``"growing"``, ``"removing"`` or ``"rotating"``; None for other dialects.
+    /// The kind of a native filter: ``"plain"``, ``"growing"``, ``"removing"`` or ``"rotating"``; None for
+    /// other dialects.
     #[getter]
     fn kind(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
         self.held.read(py, |filter| Ok(filter.kind()))
@@ -424,8 +434,8 @@ impl Filter {
         self.held.write(py, |filter| filter.set_label(label).map_err(errors::change))
     }
 
-    /// A copy with half as many blocks: the same keys, half the memory, a higher rate. For plain native filters with an even
-    /// number of blocks.
+    /// A copy with half as many blocks: the same keys, half the memory, a higher rate. For plain native
+    /// filters with an even number of blocks.
     fn folded(&self, py: Python<'_>) -> PyResult<Filter> {
         let copy = self.held.read_detached(py, |filter| {
             match filter.kind() {
@@ -449,8 +459,8 @@ impl Filter {
         }
     }
 
-    /// Compares every byte of a mapped native file with its checksums; raises ``FormatError``. Other filters were checked when
-    /// they were read.
+    /// Compares every byte of a mapped native file with its checksums; raises ``FormatError``. Other filters
+    /// were checked when they were read.
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
         self.held.read_detached(py, |filter| filter.verify().map_err(errors::decode))
     }
@@ -475,7 +485,8 @@ impl Filter {
             })?;
             match left {
                 Some(0) => return Ok(bytes),
-                // It drops zeros at the end, or another thread has changed it: once more, with the right length.
+                // It drops zeros at the end, or another thread has changed it: once more, with the right
+                // length.
                 Some(left) => len = Some(room - left),
                 None => len = None,
             }
@@ -525,7 +536,8 @@ impl Filter {
         self.combine(py, other, Combine::Intersect)
     }
 
-    /// Filters with the same bytes are equal; the label and the number of keys of native filters do not matter.
+    /// Filters with the same bytes are equal; the label and the number of keys of native filters do not
+    /// matter.
     fn __richcmp__(&self, py: Python<'_>, other: &Bound<'_, PyAny>, op: CompareOp) -> PyResult<Py<PyAny>> {
         let (Ok(other), CompareOp::Eq | CompareOp::Ne) = (other.cast::<Filter>(), op) else {
             return Ok(py.NotImplemented());

@@ -111,8 +111,8 @@ impl Held {
             return self.read(py, |filter| filter.takes_keys().map_err(errors::change)); // it stays what it is
         }
         py.detach(|| {
-            // The locks are always taken in the same order, so that two threads with the same two filters do not wait for
-            // each other.
+            // The locks are always taken in the same order, so that two threads with the same two filters do
+            // not wait for each other.
             let theirs = (ptr::from_ref(other) < ptr::from_ref(self)).then(|| other.shared());
             self.write_now(|ours| {
                 let theirs = theirs.unwrap_or_else(|| other.shared());
@@ -122,8 +122,8 @@ impl Held {
         })
     }
 
-    /// Whether both filters have the same dialect, shape, hash and bits. Native filters may differ in their label and in how
-    /// many insertions were new.
+    /// Whether both filters have the same dialect, shape, hash and bits. Native filters may differ in their
+    /// label and in how many insertions were new.
     pub fn equals(&self, py: Python<'_>, other: &Held) -> PyResult<bool> {
         if ptr::eq(self, other) {
             return Ok(true);

@@ -10,8 +10,9 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-/// The facts of a filter in a file: a dict with at least ``path``, ``dialect``, ``bits``, ``probes``, ``bytes``, ``fill``,
-/// ``estimated_keys``, ``expected_fpr`` and ``warnings``, as ``fullbloom inspect --json`` prints them. Reads the whole file.
+/// The facts of a filter in a file: a dict with at least ``path``, ``dialect``, ``bits``, ``probes``,
+/// ``bytes``, ``fill``, ``estimated_keys``, ``expected_fpr`` and ``warnings``, as ``fullbloom inspect
+/// --json`` prints them. Reads the whole file.
 #[pyfunction]
 #[pyo3(signature = (path, dialect=None, *, bits=None, probes=None))]
 pub fn inspect<'py>(
@@ -93,6 +94,8 @@ fn plain(facts: &Bound<'_, PyDict>, native: &Facts) -> PyResult<Option<String>> 
     };
     facts.set_item("exceptions", exceptions)?;
     Ok(native.is_overfull().then(|| {
-        format!("{keys} new keys are in, more than the {expected_keys} it was made for at a rate of {planned_fpr:.3e}")
+        format!(
+            "{keys} new keys are in, more than the {expected_keys} it was made for at a rate of {planned_fpr:.3e}"
+        )
     }))
 }

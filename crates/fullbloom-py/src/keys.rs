@@ -107,8 +107,9 @@ impl<'py> Source<'py> {
         Err(no_key(object))
     }
 
-    /// Makes sure that the keys can be read twice and are the same both times: objects that may be readable only once, or may
-    /// change between the passes, are copied into a list. An object with a length need not be readable again.
+    /// Makes sure that the keys can be read twice and are the same both times: objects that may be readable
+    /// only once, or may change between the passes, are copied into a list. An object with a length need not
+    /// be readable again.
     pub fn keep(&mut self, py: Python<'py>) -> PyResult<()> {
         match self {
             Source::Column(_) => {}
@@ -151,8 +152,8 @@ fn listed<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 }
 
 impl<'py> Source<'py> {
-    /// Calls `each` with all keys that are not null, detached from Python. With `keep`, which needs [`keep`](Source::keep)
-    /// before, they can be read again.
+    /// Calls `each` with all keys that are not null, detached from Python. With `keep`, which needs
+    /// [`keep`](Source::keep) before, they can be read again.
     pub fn each(
         &mut self,
         py: Python<'py>,

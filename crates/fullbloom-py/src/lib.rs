@@ -15,7 +15,8 @@
 //!   slices.rs     filters built on several machines, for `fullbloom.spark`
 //! ```
 //!
-//! Nothing is decided here: sizes, hashes, bytes and messages are the core's, through [`AnyFilter`](fullbloom::any::AnyFilter).
+//! Nothing is decided here: sizes, hashes, bytes and messages are the core's, through
+//! [`AnyFilter`](fullbloom::any::AnyFilter).
 
 mod arrow;
 mod build;

@@ -7,7 +7,8 @@ use fullbloom::native::{Hashing, NativeFilter, Secret, Sizing};
 use fullbloom::sizing::{Request, Target};
 use pyo3::prelude::*;
 
-/// The arguments that size a filter. At most one of the rate, the bits per key, and bits with probes may be given.
+/// The arguments that size a filter. At most one of the rate, the bits per key, and bits with probes may be
+/// given.
 pub struct Size {
     pub fpr: Option<f64>,
     pub bits_per_key: Option<f64>,

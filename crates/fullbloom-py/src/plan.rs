@@ -9,11 +9,12 @@ use fullbloom::sizing::Request;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// The size of a filter for ``expected_keys`` keys, by the dialect's own rule: a dict, or for ``dialect="all"`` a list of dicts, with
-/// ``dialect``, ``bits``, ``bytes``, ``bits_per_key``, ``probes``, ``expected_fpr`` and ``note``.
+/// The size of a filter for ``expected_keys`` keys, by the dialect's own rule: a dict, or for
+/// ``dialect="all"`` a list of dicts, with ``dialect``, ``bits``, ``bytes``, ``bits_per_key``, ``probes``,
+/// ``expected_fpr`` and ``note``.
 ///
-/// Give ``fpr``, ``bits_per_key`` or ``memory`` in bytes. In a list, dialects that cannot do it have None in these places, and the
-/// reason as their note; a single dialect that cannot do it raises ``ValueError``.
+/// Give ``fpr``, ``bits_per_key`` or ``memory`` in bytes. In a list, dialects that cannot do it have None in
+/// these places, and the reason as their note; a single dialect that cannot do it raises ``ValueError``.
 #[pyfunction]
 #[pyo3(signature = (expected_keys, fpr=None, *, bits_per_key=None, memory=None, dialect="native"))]
 pub fn plan<'py>(

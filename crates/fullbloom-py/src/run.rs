@@ -8,8 +8,8 @@ use fullbloom::typed::{KeyType, Value};
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 
-/// Long runs are looked up and inserted in pieces of this many keys: the answers of a piece stay in the cache, and between
-/// two pieces another thread can have the filter.
+/// Long runs are looked up and inserted in pieces of this many keys: the answers of a piece stay in the
+/// cache, and between two pieces another thread can have the filter.
 pub const PIECE: usize = 1 << 16;
 
 /// Some keys, one after the other.
@@ -47,8 +47,8 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// The keys for a filter of this dialect whose integers are of this type; refused if one is wider, or if the dialect has
-    /// no integers.
+    /// The keys for a filter of this dialect whose integers are of this type; refused if one is wider, or if
+    /// the dialect has no integers.
     pub fn keys(&self, key_type: KeyType, dialect: Name) -> PyResult<AnyKeys<'a>> {
         match *self {
             Run::Bytes(keys) => Ok(keys),
@@ -81,8 +81,8 @@ pub fn integer(number: u64, key_type: KeyType) -> PyResult<Value<'static>> {
     })
 }
 
-/// The type of a filter's integers by its name. Some systems hash four bytes of an `int` and eight of a `long`, and their
-/// filters do not say which they hold.
+/// The type of a filter's integers by its name. Some systems hash four bytes of an `int` and eight of a
+/// `long`, and their filters do not say which they hold.
 pub fn key_type(name: &str) -> PyResult<KeyType> {
     match name.parse() {
         Ok(key_type @ (KeyType::Int | KeyType::Long)) => Ok(key_type),

@@ -11,8 +11,8 @@ use fullbloom::sizing::{Layout, Request};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple, PyType};
 
-/// The shape of a filter, and how its array is cut into slices. It is the same on every machine, whatever its floating-point
-/// arithmetic: it is pickled as a number of blocks, not as a rate.
+/// The shape of a filter, and how its array is cut into slices. It is the same on every machine, whatever its
+/// floating-point arithmetic: it is pickled as a number of blocks, not as a rate.
 #[pyclass(frozen, module = "fullbloom._core")]
 pub struct Slicing {
     sizing: Sizing,
@@ -76,7 +76,8 @@ impl Slicing {
         NativeFilter::with_sizing(&self.sizing, Hashing::Seed(self.seed)).map(Partial).map_err(errors::size)
     }
 
-    /// The beginning of the file, from ``(keys, sums)`` of each slice in order; the bits of the slices follow.
+    /// The beginning of the file, from ``(keys, sums)`` of each slice in order; the bits of the slices
+    /// follow.
     fn front<'py>(&self, py: Python<'py>, facts: Vec<(u64, Vec<u8>)>) -> PyResult<Bound<'py, PyBytes>> {
         let facts: Vec<_> = facts.into_iter().map(|(keys, sums)| SliceFacts { keys, sums }).collect();
         self.core.front(&facts).map(|front| PyBytes::new(py, &front)).map_err(errors::value)
@@ -170,8 +171,8 @@ impl Scatter {
     }
 }
 
-/// The filter of the keys of one machine. It returns the hashes of the keys that were new: inserting those of several machines
-/// in order gives the filter of all keys.
+/// The filter of the keys of one machine. It returns the hashes of the keys that were new: inserting those of
+/// several machines in order gives the filter of all keys.
 #[pyclass(module = "fullbloom._core")]
 pub struct Partial(NativeFilter);
 

@@ -64,7 +64,8 @@ macro_rules! released_by_itself {
             impl Drop for $structure {
                 fn drop(&mut self) {
                     if let Some(release) = self.release {
-                        // SAFETY: it has not been released yet, or its callback would be null; nobody uses it any more.
+                        // SAFETY: it has not been released yet, or its callback would be null; nobody uses it
+                        // any more.
                         unsafe { release(self) }
                     }
                 }
@@ -167,9 +168,11 @@ pub(super) trait Movable: Sized {
             .cast::<PyCapsule>()
             .map_err(|_| wrong_type("an Arrow method did not return a capsule"))?;
         let place = capsule.pointer_checked(Some(Self::NAME))?.cast::<Self>();
-        // Without the interpreter's lock two threads might take from one capsule; one of them gets an empty structure.
+        // Without the interpreter's lock two threads might take from one capsule; one of them gets an empty
+        // structure.
         let _alone = TAKING.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: a capsule of this name holds such a structure, by the PyCapsule interface, and nobody else takes it now.
+        // SAFETY: a capsule of this name holds such a structure, by the PyCapsule interface, and nobody else
+        // takes it now.
         Ok(unsafe { place.replace(Self::EMPTY) })
     }
 }

@@ -63,7 +63,8 @@ impl Chunk {
             for piece in run.pieces() {
                 let answers = &mut answers[..piece.count()];
                 match (look_up(piece, answers), piece) {
-                    // The number in the place of a null may be too wide for the filter; only then is a copy worth it.
+                    // The number in the place of a null may be too wide for the filter; only then is a copy
+                    // worth it.
                     (Err(_), Run::Numbers(numbers)) if !validity.is_all() => {
                         let numbers = numbers.iter().enumerate();
                         let numbers =

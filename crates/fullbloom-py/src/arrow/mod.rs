@@ -1,5 +1,5 @@
-//! Arrow arrays and streams as keys, and answers as an Arrow array, through the PyCapsule interface: no Arrow library is needed,
-//! and no value is copied.
+//! Arrow arrays and streams as keys, and answers as an Arrow array, through the PyCapsule interface: no Arrow
+//! library is needed, and no value is copied.
 
 mod abi;
 mod answers;

@@ -52,7 +52,8 @@ impl<'a> Part<'a> {
                 Err(value("the Arrow array lacks a buffer"))
             };
         };
-        // SAFETY: by the specification the buffer has the elements that length and offset say, here up to `first + count`.
+        // SAFETY: by the specification the buffer has the elements that length and offset say, here up to
+        // `first + count`.
         unsafe {
             let start = start.cast::<T>().as_ptr().wrapping_add(first);
             Ok(match start.is_aligned() {
@@ -236,7 +237,8 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Views of a big-endian machine as the core reads them: the length, and for long values the number of the buffer and the offset.
+/// Views of a big-endian machine as the core reads them: the length, and for long values the number of the
+/// buffer and the offset.
 fn little_endian(views: &[[u8; 16]]) -> Cow<'_, [[u8; 16]]> {
     let swapped = |view: &[u8; 16]| {
         let mut view = *view;
