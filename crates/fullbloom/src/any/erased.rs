@@ -11,7 +11,9 @@ use crate::dialect::{
 use crate::error::{MergeError, SizeError};
 use crate::filter::{Dialect, Doubt, Filter, Format, Insert, Weakness};
 use crate::kernel::pipeline::Answers;
+use crate::keys::KeyHasher;
 use crate::sizing::Geometry;
+use crate::typed::{TypeError, Value};
 use crate::wire::{Output, Stop};
 use alloc::boxed::Box;
 use alloc::string::ToString;
@@ -24,6 +26,7 @@ pub(super) trait Erased: Send + Sync + Any {
     fn geometry(&self) -> Geometry;
     fn set_numbers(&mut self, numbers: bool);
     fn may_contain(&self, key: &[u8]) -> bool;
+    fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError>;
     fn may_contain_batch(&self, keys: &AnyKeys<'_>, answers: Answers<'_>);
     fn encoded_len(&self) -> u64;
     fn bits(&self) -> &[u8];
@@ -73,6 +76,13 @@ pub(super) trait Erased: Send + Sync + Any {
     fn insert_batch(&mut self, keys: &AnyKeys<'_>, new: Option<Answers<'_>>) -> Result<(), ChangeError> {
         let _ = (keys, new);
         self.takes_keys()
+    }
+
+    /// As a batch of one; dialects that can do it faster do so.
+    fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
+        let mut new = [false];
+        self.insert_batch(&AnyKeys::from(&[key]), Some(Answers::Bools(&mut new)))?;
+        Ok(new[0])
     }
 
     #[cfg(feature = "std")]
@@ -132,6 +142,10 @@ macro_rules! common {
 
         fn may_contain(&self, key: &[u8]) -> bool {
             Filter::may_contain(self, key)
+        }
+
+        fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError> {
+            Filter::may_contain_value(self, value)
         }
 
         fn may_contain_batch(&self, keys: &AnyKeys<'_>, answers: Answers<'_>) {
@@ -307,6 +321,10 @@ impl Erased for Constant {
 
     fn may_contain(&self, _: &[u8]) -> bool {
         self.answer
+    }
+
+    fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError> {
+        value.key(self.name).map(|_| self.answer)
     }
 
     fn may_contain_batch(&self, keys: &AnyKeys<'_>, mut answers: Answers<'_>) {

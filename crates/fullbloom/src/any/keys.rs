@@ -74,6 +74,20 @@ impl<'a> AnyKeys<'a> {
         }
     }
 
+    /// Key number `i`; `None` if the keys are numbers, whose bytes are nowhere.
+    ///
+    /// # Panics
+    /// If there are not that many keys.
+    pub fn get(&self, i: usize) -> Option<&'a [u8]> {
+        match &self.form {
+            Form::Slices(slices) => Some(slices[i]),
+            Form::Narrow(offsets) => Some(offsets.get(i)),
+            Form::Wide(offsets) => Some(offsets.get(i)),
+            Form::Views(views) => Some(views.get(i)),
+            Form::Words(_) | Form::Halves(_) | Form::WordsBe(_) | Form::HalvesBe(_) => None,
+        }
+    }
+
     /// Whether they are numbers, which some dialects hash in another way.
     pub(super) fn are_numbers(&self) -> bool {
         self.numbers

@@ -9,6 +9,7 @@ use crate::filter::{Filter, Part};
 use crate::kernel::pipeline::Answers;
 use crate::native::{Facts, Hashing, NativeFilter, Secret, StoredFilter};
 use crate::sizing::Geometry;
+use crate::typed::{TypeError, Value};
 use crate::wire::{Output, Stop};
 use alloc::boxed::Box;
 use alloc::vec;
@@ -73,6 +74,14 @@ impl Native {
 
     pub(super) fn stores_secret(&self) -> bool {
         stored!(self, stored => stored.first().stores_secret())
+    }
+
+    /// Compares all bytes with their checksums, unless that was done when they were read.
+    pub(super) fn verify(&self) -> Result<(), DecodeError> {
+        match self {
+            Native::Owned(_) => Ok(()),
+            Native::Kept(stored) => crate::native::verify(stored.first().bits.storage().as_ref()),
+        }
     }
 
     pub(super) fn form(&self) -> &'static str {
@@ -159,6 +168,10 @@ impl Erased for Native {
             StoredFilter::Removing(filter) => filter.may_contain(key),
             StoredFilter::Rotating(filter) => filter.may_contain(key),
         })
+    }
+
+    fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError> {
+        value.key(Name::Native).map(|key| self.may_contain(key.as_ref()))
     }
 
     fn may_contain_batch(&self, keys: &AnyKeys<'_>, answers: Answers<'_>) {
@@ -284,6 +297,18 @@ impl Erased for Native {
             }
         }
         Ok(())
+    }
+
+    fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
+        match self.changeable()? {
+            StoredFilter::Plain(filter) => Ok(filter.insert(key)),
+            StoredFilter::Growing(filter) => Ok(filter.insert(key)?),
+            StoredFilter::Removing(filter) => Ok(filter.insert(key)),
+            #[cfg(feature = "std")]
+            StoredFilter::Rotating(filter) => Ok(filter.insert(key, filter.time())?),
+            #[cfg(not(feature = "std"))]
+            StoredFilter::Rotating(_) => Err(ChangeError::Unsupported("a rotating filter needs a clock")),
+        }
     }
 
     #[cfg(feature = "std")]
