@@ -11,7 +11,6 @@ use crate::dialect::{
 use crate::error::{MergeError, SizeError};
 use crate::filter::{Dialect, Doubt, Filter, Format, Insert, Weakness};
 use crate::kernel::pipeline::Answers;
-use crate::keys::KeyHasher;
 use crate::sizing::Geometry;
 use crate::typed::{TypeError, Value};
 use crate::wire::{Output, Stop};
@@ -76,13 +75,6 @@ pub(super) trait Erased: Send + Sync + Any {
     fn insert_batch(&mut self, keys: &AnyKeys<'_>, new: Option<Answers<'_>>) -> Result<(), ChangeError> {
         let _ = (keys, new);
         self.takes_keys()
-    }
-
-    /// As a batch of one; dialects that can do it faster do so.
-    fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
-        let mut new = [false];
-        self.insert_batch(&AnyKeys::from(&[key]), Some(Answers::Bools(&mut new)))?;
-        Ok(new[0])
     }
 
     #[cfg(feature = "std")]

@@ -259,15 +259,6 @@ impl Erased for Native {
         }
     }
 
-    fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
-        if let StoredFilter::Plain(filter) = self.changeable()? {
-            return Ok(filter.insert(key));
-        }
-        let mut new = [false];
-        self.insert_batch(&(&[key]).into(), Some((&mut new).into()))?;
-        Ok(new[0])
-    }
-
     fn insert_batch(&mut self, keys: &AnyKeys<'_>, new: Option<Answers<'_>>) -> Result<(), ChangeError> {
         match (self.changeable()?, new) {
             (StoredFilter::Plain(filter), Some(new)) => filter.insert_batch_new(keys, new),
