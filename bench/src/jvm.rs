@@ -5,6 +5,7 @@
 
 use crate::harness::{self, Row, Setting};
 use crate::keys::mix;
+use fullbloom::keys::Hashes;
 use fullbloom::Filter;
 use fullbloom::dialect::{Cassandra, Guava};
 use fullbloom::filter::{Insert, Size};

@@ -4,6 +4,7 @@ use crate::Common;
 use crate::harness::{self, Contestant, Row, Setting};
 use crate::keys::mix;
 use ::parquet::bloom_filter::Sbbf;
+use fullbloom::keys::Hashes;
 use fullbloom::hash::xxh64;
 use fullbloom::sizing::{Request, Target};
 use fullbloom::Filter;
@@ -102,7 +103,7 @@ fn at_size(bytes: u64, rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
             }
         }),
         Contestant::new("fullbloom", |_| {
-            ours.borrow().may_contain_batch(&asked, &mut answers.borrow_mut());
+            ours.borrow().may_contain_batch(&asked, &mut **answers.borrow_mut());
         }),
     ];
     held("keys, half of them present", "batch", asked.len(), contestants, PEER);
@@ -115,7 +116,7 @@ fn at_size(bytes: u64, rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
             }
         }),
         Contestant::new("fullbloom, hashes", |_| {
-            ours.borrow().may_contain_batch(&Hashes(&hashes), &mut answers.borrow_mut());
+            ours.borrow().may_contain_batch(&Hashes(&hashes), &mut **answers.borrow_mut());
         }),
     ];
     held("hashes made before", "batch", asked.len(), contestants, SBBF_RS_HASHES);

@@ -57,7 +57,7 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn build(plan: &Plan, keys: u64) -> Result<NativeFilter, Box<dyn Error>> {
+fn build(plan: &Sizing, keys: u64) -> Result<NativeFilter, Box<dyn Error>> {
     let mut builder = Builder::new(NativeFilter::with_sizing(plan, Hashing::default())?, 0);
     for_chunks(0..keys, |chunk| builder.insert_batch(&Column(chunk)));
     Ok(builder.finish())

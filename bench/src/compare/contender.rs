@@ -87,7 +87,7 @@ impl<const N: usize> NativeKeys for [u8; N] {
 
 /// The native filter, built on one thread or several.
 pub struct Fullbloom {
-    plan: Plan,
+    plan: Sizing,
     threads: usize,
     builder: Option<Builder>,
     filter: Option<NativeFilter>,

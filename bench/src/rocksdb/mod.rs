@@ -12,12 +12,13 @@ use crate::harness::{self, Contestant, Row, Setting};
 use crate::keys::{self, Mix, Questions};
 use crate::limit;
 use crate::memory::Region;
+use fullbloom::keys::Hashes;
 use fullbloom::hash::xxph3_rocksdb;
 use fullbloom::dialect::rocksdb::{BuildError, Builder, FullFilter, Kind, Policy};
 use fullbloom::sizing::{Request, Target};
 use fullbloom::{Filter, View};
 use fullbloom::dialect::RocksDb;
-use fullbloom::filter::{Dialect, Insert, Size};
+use fullbloom::filter::{Dialect, Size};
 use std::error::Error;
 use std::hint::black_box;
 
@@ -121,7 +122,7 @@ impl Subject {
         for start in (0..members).step_by(1 << 16) {
             some.clear();
             some.extend((start..members.min(start + (1 << 16))).map(keys::member::<Key>));
-            dialect.set_keys(data, &some);
+            Filter::from_parts(dialect, &mut *data)?.insert_batch(&some);
         }
         trailer.copy_from_slice(&[0xff, 0, probes as u8, 0, 0]);
         let questions = Questions::<Key>::new(bytes, members, Mix::Half);
@@ -132,7 +133,7 @@ impl Subject {
     }
 
     fn view(&self) -> View<'_, RocksDb> {
-        View::view(&self.content).expect("a sound filter")
+        Filter::<RocksDb>::view(&self.content).expect("a sound filter")
     }
 
     fn lines(&self) -> &[[u8; 64]] {

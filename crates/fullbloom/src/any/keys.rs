@@ -146,6 +146,15 @@ impl<H: KeyHasher> Keys<H> for AnyKeys<'_> {
             Form::Views(views) => views.hash_into(hasher, start, out, wide),
         }
     }
+
+    #[inline(always)]
+    fn prefetch(&self, start: usize, count: usize) {
+        match &self.form {
+            Form::Slices(slices) => Keys::<H>::prefetch(*slices, start, count),
+            Form::Words(values) => Keys::<H>::prefetch(&Column(values), start, count),
+            _ => {}
+        }
+    }
 }
 
 impl<'a> From<&'a [&'a [u8]]> for AnyKeys<'a> {
