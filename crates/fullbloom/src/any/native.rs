@@ -242,7 +242,9 @@ impl Erased for Native {
     }
 
     fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
-        if let StoredFilter::Plain(filter) = self.changeable()? {
+        if let Native::Owned(StoredFilter::Plain(filter)) = self
+            && filter.takes_keys()
+        {
             return Ok(filter.insert(key));
         }
         let mut new = [false];
