@@ -3,10 +3,10 @@
 #   make                          libfullbloom, libbloom.so.1 and libbloom.so.2, shared and static, in target/c
 #   make install                  libfullbloom and libbloom 2.0, with headers and pkg-config files
 #   make install LIBBLOOM=1       the same with libbloom 1.6
-#   make install-runtime          the shared libraries alone: libfullbloom.so.0, libbloom.so.1, libbloom.so.2
+#   make install-runtime          only the shared libraries: libfullbloom.so.0, libbloom.so.1, libbloom.so.2
 #   make uninstall
 #
-# PREFIX, DESTDIR, libdir, includedir and pkgconfigdir are used as everywhere. The command is installed by cargo:
+# PREFIX, DESTDIR, libdir, includedir and pkgconfigdir have their usual meaning. Install the command with cargo:
 # cargo install --path crates/fullbloom-cli
 
 PREFIX ?= /usr/local
@@ -25,10 +25,10 @@ CARGO_TARGET_DIR ?= target
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 OUT := $(CARGO_TARGET_DIR)/release
 STAGE := target/c
-# What Rust's standard library uses of the system's.
+# System libraries that Rust's standard library needs.
 PRIVATE := -lgcc_s -lpthread -lm -ldl -lc
 
-# name: package, file of cargo's, version of the shared library
+# For each library: its package, the file name that cargo gives it, the file name and SONAME of the shared library.
 fullbloom_crate := fullbloom-capi
 fullbloom_built := fullbloom_c
 fullbloom_so := libfullbloom.so.$(VERSION)
@@ -50,11 +50,10 @@ libbloom_version := $(patsubst libbloom.so.%,%,$(bloom$(LIBBLOOM)_so))
 .PHONY: all fullbloom bloom1 bloom2 install install-fullbloom install-libbloom install-runtime uninstall check clean
 all: fullbloom bloom1 bloom2
 
-# The static library is one object that shows the symbols of the list and hides Rust's own, so that it can be linked beside
-# other libraries written in Rust.
+# The static library is one object. It exports only the symbols in the list and hides Rust's own, so that it can be linked
+# together with other libraries written in Rust.
 fullbloom bloom1 bloom2:
-	$(CARGO) rustc --release --quiet --target-dir $(CARGO_TARGET_DIR) --package $($@_crate) --crate-type cdylib
-	$(CARGO) rustc --release --quiet --target-dir $(CARGO_TARGET_DIR) --package $($@_crate) --crate-type staticlib
+	$(CARGO) rustc --release --quiet --target-dir $(CARGO_TARGET_DIR) --package $($@_crate) --crate-type cdylib,staticlib
 	@mkdir -p $(STAGE)/$@
 	$(OBJCOPY) --strip-unneeded $(OUT)/lib$($@_built).so $(STAGE)/$@/$($@_so)
 	ln -sf $($@_so) $(STAGE)/$@/$($@_soname)
@@ -67,7 +66,7 @@ fullbloom bloom1 bloom2:
 	$(AR) rcs $(STAGE)/$@/lib$(if $(filter fullbloom,$@),fullbloom,bloom).a $(STAGE)/$@/all.o
 	@rm $(STAGE)/$@/all.o
 
-# What has been made is installed as it is, without cargo: that is often another user's than the one who installs.
+# Installing runs no cargo if the libraries are built: the user who installs is often not the user who has cargo.
 define made
 $(STAGE)/$(1)/$($(1)_so):
 	$$(MAKE) $(1)

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The command beside others on lines of text: build and check beside poppy, unique beside awk and sort -u.
+# Compares the command with other programs on lines of text: build and check with poppy, unique with awk and sort -u.
 #
-#   bench/command.sh [LINES] [ROUNDS]      10M lines and 5 rounds if not given; unique gets twice the lines
+#   bench/command.sh [LINES] [ROUNDS]      default 10M lines and 5 rounds; unique gets twice the lines
 #
 # Needs GNU time, awk, sort, and 3 GB in $TMPDIR for 10M lines. poppy (crate poppy-filters) is installed into a scratch
-# directory if it is not on the path. Rounds are interleaved: each runs every program once, so that all meet the same
-# weather; medians are printed. CPU is the time of all threads: where others use the machine too, it says more than
-# the time that passed.
+# directory if it is not on the path. Rounds are interleaved: each runs every program once, so that all programs run under
+# the same load. Medians are printed. CPU is the time of all threads; on a shared machine it is more reliable than the
+# wall-clock time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,7 +26,7 @@ if [ -z "$poppy" ]; then
 fi
 [ -x /usr/bin/time ] || { echo "GNU time is needed: /usr/bin/time" >&2; exit 2; }
 
-# Lines like URLs, about 38 bytes. Half of those asked for are in the filter; half of those for unique come twice.
+# Lines like URLs, about 38 bytes. Half of the lines looked up are in the filter; half of the lines for unique come twice.
 urls() {
     awk -v from="$1" -v count="$2" 'BEGIN {
         for (i = from; i < from + count; i++) printf "https://host%d.example/page/%d\n", (i * 7919) % 99991, i
@@ -54,7 +54,7 @@ for _ in $(seq "$rounds"); do
     run unique-sort "sort -u stream > unique-sort.txt"
 done
 
-# Both filters must have found all that is there, and little more.
+# Both filters must find every inserted line, and few others.
 for found in found-fullbloom found-poppy; do
     awk -v name="$found" -v lines="$lines" '
         END { if (NR < lines / 2 || NR > lines / 2 * 1.02) { print name ": " NR " lines found" > "/dev/stderr"; exit 1 } }

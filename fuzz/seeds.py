@@ -1,4 +1,4 @@
-"""Lays out the seeds of the fuzz targets: golden files, and bytes that golden answers hold as hex.
+"""Writes the seeds of the fuzz targets: the golden files, and the bytes stored as hex in golden answers.
 
     seeds.py VECTORS CORPUS TARGET...
 """
@@ -11,7 +11,7 @@ import sys
 
 vectors, corpus, targets = sys.argv[1], sys.argv[2], sys.argv[3:]
 
-# Which vectors are read by which target; a target gets the seeds of the first pattern that its name begins with.
+# The vectors for each target. A target gets the seeds of the first entry whose name is a prefix of its own.
 PATTERNS = [
     ("cassandra-index", ["cassandra/sstables/*Index.db"]),
     ("cassandra-bti", ["cassandra/sstables/*Partitions.db", "cassandra/sstables/*Data.db"]),
@@ -74,7 +74,7 @@ for target in targets:
     directory = os.path.join(corpus, target)
     os.makedirs(directory, exist_ok=True)
     patterns = next((patterns for start, patterns in PATTERNS if target.startswith(start)), [])
-    # Key files come behind three bytes that choose a form.
+    # In this target three bytes that select the input format precede the key file.
     front = b"\0\xff\0" if target == "command-keys" else b""
     for seed in seeds(patterns):
         seed = front + seed

@@ -1,5 +1,5 @@
-# What the suites share; sourced, not run. Sets `root` (the repository), `here` (the suite) and `work` (a directory of
-# the suite's own under interop/.cache, kept between runs), and starts in the repository.
+# Functions shared by the suites; sourced, not run. Sets `root` (the repository), `here` (the suite) and `work` (the
+# suite's directory under interop/.cache, kept between runs), and changes to the repository.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[1]}")" && pwd)
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -7,34 +7,41 @@ suite=$(basename "$here")
 work=$root/interop/.cache/$suite
 rows_file=$work/rows.tsv
 mkdir -p "$work"
-[ "$(basename "${BASH_SOURCE[1]}")" != run ] || : > "$rows_file" # benches leave the rows of the last run
+[ "$(basename "${BASH_SOURCE[1]}")" != run ] || : > "$rows_file" # benchmarks keep the rows of the last run
 cd "$root"
 
 step() { printf '\n== %s\n' "$*"; }
 
-# What was compared with which program: PROGRAM VERSION WHAT CASES DIFFERENCES. A difference fails the suite.
+# row PROGRAM VERSION WHAT CASES DIFFERENCES: adds a row to the result table. A difference fails the suite.
 row() {
   printf '%s\t%s\t%s\t%s\t%s\n' "$@" >> "$rows_file"
   [ "$5" = 0 ] || { echo "error: $1 $2: $3: $5 differences" >&2; exit 1; }
 }
 
-# Installs the Debian packages that are not there.
+# Two suites run at a time. Only one of them at a time changes what they share: Debian's packages, Maven's repository,
+# Cassandra's jars.
+one_at_a_time() { ( flock 9; "$@" 9>&- ) 9> "$root/interop/.cache/lock"; }
+
+# Installs Debian packages that are missing.
 packages() {
-  local missing=() as_root=()
+  local missing=()
   for package in "$@"; do
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" = installed ] || missing+=("$package")
   done
-  [ ${#missing[@]} -gt 0 ] || return 0
+  [ ${#missing[@]} -eq 0 ] || one_at_a_time install_packages "${missing[@]}"
+}
+install_packages() {
+  local as_root=()
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)
   "${as_root[@]}" apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq "${missing[@]}" > "$work/apt.log" 2>&1 ||
+  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq "$@" > "$work/apt.log" 2>&1 ||
     { tail -5 "$work/apt.log" >&2; return 1; }
 }
 
 # The version of an installed Debian package, without its epoch and Debian's revision.
 version_of() { dpkg-query -W -f '${Version}' "$1" | sed 's/^[0-9]*://; s/-[^-]*$//'; }
 
-# Makes a virtual environment with these packages from PyPI; `python` is then its interpreter.
+# Creates a virtual environment with these packages from PyPI, and sets `python` to its interpreter.
 python_with() {
   packages python3-venv
   python=$work/venv/bin/python
@@ -42,21 +49,22 @@ python_with() {
   "$work/venv/bin/pip" --quiet --disable-pip-version-check install "$@"
 }
 
-# The command, built as users get it; `fullbloom` is then its path.
+# Builds the command in release mode, and sets `fullbloom` to its path.
 command_built() {
   cargo build --release --quiet --locked -p fullbloom-cli
   fullbloom=$root/target/release/fullbloom
 }
 
-# A JDK and Maven.
+# Installs a JDK and Maven if they are missing.
 java_tools() { command -v java > /dev/null && command -v mvn > /dev/null || packages openjdk-17-jdk-headless maven; }
 
-# jars RELEASE: the suite's pom.xml at this release, in $work/jars-RELEASE; classes of interop/jvm and the suite in $work/classes-RELEASE.
+# jars RELEASE: fetches the dependencies of the suite's pom.xml into $work/jars-RELEASE, and compiles the classes of
+# interop/jvm and of the suite into $work/classes-RELEASE.
 jars() {
   local release=$1
   if [ ! -e "$work/jars-$release/.done" ]; then
     rm -rf "$work/jars-$release"
-    mvn -q -B -f "$here/pom.xml" -Dreleased="$release" \
+    one_at_a_time mvn -q -B -f "$here/pom.xml" -Dreleased="$release" \
       org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies -DoutputDirectory="$work/jars-$release"
     touch "$work/jars-$release/.done"
   fi

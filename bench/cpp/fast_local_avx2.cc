@@ -1,10 +1,10 @@
-// RocksDB's FastLocalBloom with its AVX2 query, as its format is documented, compiled for this CPU.
+// RocksDB's FastLocalBloom with its AVX2 lookup, written from its documented format and compiled for this CPU.
 //
-// Packages of RocksDB are built for every x86-64 CPU and answer one probe at a time; a RocksDB compiled
-// with -march=native answers eight probes at once. This file is that second opponent, with the same
-// structure: hash all keys of a batch of at most 32 and prefetch their lines, then test each; a second
-// group of eight probes only if the first found all bits set; building keeps hashes in a deque and sets
-// bits with eight lines in flight. The code is our own.
+// Packages of RocksDB are built for every x86-64 CPU and test one probe at a time. A RocksDB compiled with
+// -march=native tests eight probes at once. This file is that second variant, with the same structure. A
+// lookup hashes all keys of a batch of at most 32, prefetches their lines, then tests each key; it tests a
+// second group of eight probes only if all bits of the first are set. Building keeps hashes in a deque and
+// sets bits with eight lines in flight. The code is our own.
 
 #include <immintrin.h>
 
@@ -50,7 +50,7 @@ uint64_t Mix16(const char* key, const uint8_t* secret) {
   return Fold(Read<uint64_t>(key) ^ Read<uint64_t>(secret), Read<uint64_t>(key + 8) ^ Read<uint64_t>(secret + 8));
 }
 
-// The preview XXH3 for the key lengths of the bench: 4 to 32 bytes. Not inlined: RocksDB's is a call
+// The preview XXH3 for the key lengths of the benchmark: 4 to 32 bytes. Not inlined: RocksDB's is a call
 // into another object file.
 __attribute__((noinline)) uint64_t Hash(const char* key, size_t len) {
   if (len <= 8) {
@@ -136,7 +136,7 @@ void fast_local_batch(const char* data, size_t lines, int probes, const char* ke
   }
 }
 
-// As the batch above, but over hashes made before.
+// Like the batch above, with precomputed hashes.
 void fast_local_hashes(const char* data, size_t lines, int probes, const uint64_t* hashes, size_t count,
                        bool* answers) {
   const char* line[kBatch];
@@ -154,7 +154,7 @@ void fast_local_hashes(const char* data, size_t lines, int probes, const uint64_
 // An empty list of hashes.
 std::deque<uint64_t>* fast_local_entries() { return new std::deque<uint64_t>; }
 
-// Adds the hashes of keys, without neighbouring repeats.
+// Adds the hashes of keys; drops a hash that equals the previous one.
 void fast_local_collect(std::deque<uint64_t>* entries, const char* keys, size_t width, size_t count) {
   for (size_t i = 0; i < count; i++) {
     uint64_t hash = Hash(keys + i * width, width);

@@ -1,9 +1,9 @@
-// A C door to the Bloom filter of an installed RocksDB (7.x).
+// A C interface to the Bloom filter of an installed RocksDB (7.x).
 //
-// The policy is found by name through the public API. What it hands out are two abstract classes that
-// since 7.0 are declared in headers that packages do not ship, so their interfaces are declared here.
-// Only the order of the virtual functions matters; `fullbloom-bench rocksdb` proves it before timing
-// anything: bytes and answers must equal fullbloom's.
+// The policy is found by name through the public API. It returns objects of two abstract classes. Since 7.0
+// these are declared in headers that packages do not contain, so they are declared here. Only the order of
+// the virtual functions matters. `fullbloom-bench rocksdb` checks it before the measurement: bytes and
+// answers must be equal to fullbloom's.
 
 #include <rocksdb/convenience.h>
 #include <rocksdb/filter_policy.h>
@@ -26,7 +26,7 @@ class FilterBitsBuilder {
   virtual void AddKey(const Slice& key) = 0;
   virtual size_t EstimateEntriesAdded() = 0;
   virtual Slice Finish(std::unique_ptr<const char[]>* buffer) = 0;
-  // More follows (a Finish with a status, a check after building, a size estimate); never called here.
+  // More functions follow (a Finish with a status, a check after building, a size estimate); not called here.
 };
 
 class FilterBitsReader {
@@ -70,7 +70,7 @@ const char* rocksdb_shim_version() {
   return version.c_str();
 }
 
-// A builder for this many bits per key, or null.
+// Creates a builder with this many bits per key; null on failure.
 Builder* rocksdb_shim_builder(double bits_per_key) {
   auto policy = Policy(bits_per_key);
   if (!policy) return nullptr;
@@ -88,7 +88,8 @@ void rocksdb_shim_add(Builder* builder, const char* keys, size_t width, size_t c
   for (size_t i = 0; i < count; i++) builder->builder->AddKey(rocksdb::Slice(keys + i * width, width));
 }
 
-// Ends the builder. The length of the filter, whose bytes go to the caller, for rocksdb_shim_free; 0 on failure.
+// Finishes the builder. Returns the length of the filter, or 0 on failure. The caller frees the bytes with
+// rocksdb_shim_free.
 size_t rocksdb_shim_finish(Builder* builder, const char** filter) {
   std::unique_ptr<Builder> ends(builder);
   std::unique_ptr<const char[]> buffer;
@@ -98,7 +99,7 @@ size_t rocksdb_shim_finish(Builder* builder, const char** filter) {
   return content.size();
 }
 
-// Ends the builder without a filter.
+// Destroys the builder without making a filter.
 void rocksdb_shim_forget(Builder* builder) { delete builder; }
 
 void rocksdb_shim_free(const char* filter) { delete[] filter; }

@@ -110,25 +110,25 @@ fn measure(row: &Row, present: &[&[u8]], absent: &[&[u8]]) -> Result<Option<Cell
     let filters = filters(count) as usize;
     let shares = absent.chunks(absent.len().div_ceil(filters));
     for (present, absent) in present.chunks_exact(count as usize).take(filters).zip(shares) {
-        let mut builder = any::builder(name, &request)?;
+        let mut builder = any::Builder::new(name, &request)?;
         present.chunks(BATCH).for_each(|some| builder.insert_batch(some));
         let filter = builder.finish()?;
-        let found = hits(&*filter, present);
+        let found = hits(&filter, present);
         if found != count {
             return Err(format!("{name}: {} of {count} keys are lost", count - found).into());
         }
         measured.asked += absent.len() as u64;
-        measured.hits += hits(&*filter, absent);
+        measured.hits += hits(&filter, absent);
     }
     Ok(Some(Cell { planned: plan.expected_fpr, measured }))
 }
 
-fn hits(filter: &dyn AnyFilter, keys: &[&[u8]]) -> u64 {
+fn hits(filter: &AnyFilter, keys: &[&[u8]]) -> u64 {
     let mut answers = [false; BATCH];
     let mut hits = 0;
     for some in keys.chunks(BATCH) {
         let answers = &mut answers[..some.len()];
-        filter.may_contain_batch(some, answers);
+        filter.may_contain_batch(some, &mut *answers);
         hits += answers.iter().filter(|&&yes| yes).count() as u64;
     }
     hits

@@ -1,6 +1,7 @@
 /*
- * A LevelDB database with our filters: written, closed, opened again, read. The policy that writes, and the one that reads, are
- * `leveldb` (ours, LevelDB's bytes), `native` (ours, native filters) or `builtin` (LevelDB's own).
+ * Writes a LevelDB database with our filters, closes it, opens it again and reads it. The writing and the
+ * reading policy are each `leveldb` (ours, with LevelDB's bytes), `native` (ours, with native filters) or
+ * `builtin` (LevelDB's own).
  *
  *     cc leveldb.c -lfullbloom -lleveldb -o leveldb && ./leveldb /tmp/example-db native
  */
@@ -64,7 +65,7 @@ int main(int argc, char **argv)
         leveldb_put(db, writing, key, len, key, len, &error);
         must(error);
     }
-    leveldb_compact_range(db, NULL, 0, NULL, 0); /* into a table, with its filters */
+    leveldb_compact_range(db, NULL, 0, NULL, 0); /* writes a table with its filters */
     leveldb_close(db);
     leveldb_filterpolicy_destroy(policy);
 

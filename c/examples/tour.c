@@ -1,4 +1,7 @@
-/* Makes, saves, loads, asks and merges filters. Prints what it finds; exit 0 if all of it is as it should be. */
+/*
+ * Creates, saves, loads, queries and merges filters. Prints the results; exit code 0 if all of them are
+ * correct.
+ */
 #include <fullbloom.h>
 #include <stdio.h>
 #include <stdlib.h>

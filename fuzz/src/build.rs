@@ -1,6 +1,7 @@
 //! From keys to bytes and back.
 
-use fullbloom::any;
+use fullbloom::any::{AnyFilter, Builder, ReadOptions};
+use fullbloom::filter::Check;
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
 
@@ -20,7 +21,7 @@ pub fn round_trip(name: Name, data: &[u8]) {
         false => Target::Fpr(1.0 / (1.0 + f64::from(*size) * f64::from(kind >> 1))),
     };
     let expected_keys = u64::from(*expected) * 16;
-    let Ok(mut builder) = any::builder(name, &Request { expected_keys, target }) else { return };
+    let Ok(mut builder) = Builder::new(name, &Request { expected_keys, target }) else { return };
     // The first byte of a key says how long it is.
     let mut cut: Vec<&[u8]> = Vec::new();
     let mut rest = keys;
@@ -29,16 +30,18 @@ pub fn round_trip(name: Name, data: &[u8]) {
         cut.push(key);
         rest = tail;
     }
-    builder.insert_batch(&cut);
+    builder.insert_batch(cut.as_slice());
     let Ok(filter) = builder.finish() else { return };
-    let mut bytes = Vec::new();
-    filter.write_to(&mut bytes).expect("memory takes everything");
+    let bytes = filter.encode();
     // A BitSet has no zeros at its end.
     let (len, most) = (bytes.len() as u64, filter.encoded_len());
     assert!(len == most || name == Name::JavaLsm && len < most, "{len} bytes of {most}");
     let shape = filter.geometry();
-    let geometry = matches!(name, Name::Libbloom1 | Name::JavaLsm).then_some((shape.bit_len, shape.probes));
-    let read = match any::view(name, &bytes, geometry) {
+    let options = match name {
+        Name::Libbloom1 | Name::JavaLsm => ReadOptions::from(name).geometry(shape.bit_len, shape.probes),
+        _ => name.into(),
+    };
+    let read = match AnyFilter::over(bytes.clone(), &options, Check::All) {
         Ok(read) => read,
         // RocksDB stores no filter block for no keys.
         Err(_) if bytes.is_empty() && cut.is_empty() => return,

@@ -2,7 +2,9 @@
 
 use fullbloom::dialect::Name;
 use fullbloom::native::{self, StoredFilter};
-use fullbloom::{any, hash};
+use fullbloom::any::{AnyFilter, ReadOptions};
+use fullbloom::filter::Check;
+use fullbloom::{DecodeError, hash};
 use fullbloom::dialect::rocksdb;
 use fullbloom::sniff as sniffing;
 use fullbloom_testkit::naive::hash::bloom32;
@@ -28,7 +30,7 @@ pub fn read(name: Name, data: &[u8]) {
         Some((bit_len, probes, bits)) => (bits, Some((bit_len, probes))),
         None => (data, None),
     };
-    let Ok(filter) = any::view(name, bytes, geometry) else { return };
+    let Ok(filter) = view(name, bytes, geometry) else { return };
     let mut together = [false; KEYS.len()];
     filter.may_contain_batch(&KEYS, &mut together);
     let alone = KEYS.map(|key| filter.may_contain(key));
@@ -86,11 +88,11 @@ pub fn native_with_sound_front(data: &[u8]) {
     let Ok(stored) = StoredFilter::view(&file) else { return };
     assert!(is_whole, "a file of another length was accepted");
     let is_locked = stored.is_locked();
-    let view: Box<dyn any::AnyFilter> = stored.into();
+    let view = AnyFilter::over(file.clone(), &Name::Native.into(), Check::Front).expect("the same bytes");
     let answers = KEYS.map(|key| view.may_contain(key));
     if native::verify(&file).is_ok() && !is_locked {
         let copy = StoredFilter::decode(&file).expect("what is sound can be copied");
-        let copy: Box<dyn any::AnyFilter> = copy.into();
+        let copy = AnyFilter::from(copy);
         assert_eq!(KEYS.map(|key| copy.may_contain(key)), answers);
     }
 }
@@ -150,7 +152,7 @@ pub fn full_filter_beside_the_oracle(data: &[u8]) {
             assert_eq!(answer, expected, "{key:?}");
         }
         if let Some(dialect) = filter.dialect() {
-            if let Ok(strict) = any::view(dialect, data, None) {
+            if let Ok(strict) = view(dialect, data, None) {
                 assert_eq!(strict.may_contain(key), answer);
             }
         }
@@ -163,7 +165,16 @@ pub fn sniff(data: &[u8]) {
         [None, Some("filter"), Some("nb-1-big-Filter.db"), Some("Standard1-f-1-Filter.db"), Some("x.bloom")]
     {
         if let Ok(dialect) = sniffing::dialect(name.map(Path::new), data) {
-            let _ = any::view(dialect, data, None);
+            let _ = view(dialect, data, None);
         }
     }
+}
+
+/// Reads bytes by the dialect's name, all of them checked.
+fn view(name: Name, bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<AnyFilter, DecodeError> {
+    let options = match geometry {
+        Some((bit_len, probes)) => ReadOptions::from(name).geometry(bit_len, probes),
+        None => name.into(),
+    };
+    AnyFilter::over(bytes.to_vec(), &options, Check::All)
 }

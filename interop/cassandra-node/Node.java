@@ -9,9 +9,9 @@ import org.apache.cassandra.io.sstable.format.SSTableReaderWithFilter;
 import org.apache.cassandra.service.EmbeddedCassandraService;
 
 /**
- * A whole Cassandra node in this process. "write ROWS" makes a table and flushes it; "read ROWS" opens what is there.
- * Both then read every row, ask for as many absent ones that sort among them, and print one line: rows found, absent rows
- * found, absent rows the filter rejected, sstables, bytes of their filters in memory.
+ * A complete Cassandra node in this process. "write ROWS" creates a table and flushes it; "read ROWS" opens the existing one.
+ * Both then read every row, look up as many absent rows that sort between them, and print one line: rows found, absent rows
+ * found, absent rows rejected by the filter, sstables, bytes of their filters in memory.
  */
 public final class Node {
   public static void main(String[] args) throws Exception {
@@ -31,7 +31,7 @@ public final class Node {
     System.out.printf(
         "%d %d %d %d %d%n",
         found, absentFound, rejected(orders) - rejectedBefore, orders.getLiveSSTables().size(), inMemory);
-    System.exit(0); // its threads would go on
+    System.exit(0); // the node's threads would keep the process alive
   }
 
   private static void write(int rows) throws Exception {

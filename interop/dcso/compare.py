@@ -1,4 +1,4 @@
-"""DCSO's `bloom` and our command side by side; prints the number of filters and of differences."""
+"""Compares DCSO's `bloom` with our command; prints the number of filters and of differences."""
 
 import gzip
 import pathlib
@@ -8,7 +8,7 @@ import sys
 
 
 def run(args, text, good=(0,)):
-    """Runs a program on lines; what it prints."""
+    """Runs a program with these lines as input; returns its output."""
     done = subprocess.run(args, input=text, capture_output=True)
     if done.returncode not in good:
         sys.exit(f"{args}: {done.returncode}: {done.stderr.decode(errors='replace')}")
@@ -16,7 +16,7 @@ def run(args, text, good=(0,)):
 
 
 def keys(count, rng):
-    """Lines of hex as hashlookup has them, or of any bytes but line ends."""
+    """Lines of hex as in hashlookup, or of any bytes except line ends."""
     if rng.random() < 0.5:
         return [rng.randbytes(20).hex().upper().encode() for _ in range(count)]
     draw = lambda: bytes(b for b in rng.randbytes(rng.randrange(30)) if b not in b"\r\n")
@@ -42,7 +42,7 @@ def main():
         run([*build, "-o", name], lines(inserted))
         unpack = gzip.decompress if packed else bytes
         differs = unpack(theirs.read_bytes()) != unpack(name.read_bytes())
-        # Each asks its own file and the other's.
+        # Each program queries its own file and the other's.
         answers = {run(["bloom", *packed, "check", file], asked) for file in (theirs, name)}
         answers |= {run([fullbloom, "check", file], asked, good=(0, 1)) for file in (theirs, name)}
         differs |= len(answers) != 1

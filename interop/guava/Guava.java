@@ -1,7 +1,7 @@
 import com.google.common.hash.GuavaDriver;
 import java.util.Arrays;
 
-/** Guava beside the filters that fullbloom's example random_filters prints. */
+/** Compares Guava with the filters that fullbloom's example random_filters prints. */
 public final class Guava {
   private Guava() {}
 

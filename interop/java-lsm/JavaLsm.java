@@ -9,7 +9,7 @@ import java.util.HexFormat;
 import java.util.List;
 
 /**
- * java-lsm-tree's rules on the JVM's own String.hashCode and BitSet, beside the filters that fullbloom's example
+ * Compares java-lsm-tree's rules, with the JVM's own String.hashCode and BitSet, with the filters that fullbloom's example
  * random_filters prints. Prints the number of cases and of differences.
  */
 public final class JavaLsm {
@@ -57,14 +57,14 @@ public final class JavaLsm {
     System.out.println(cases + "\t" + differences);
   }
 
-  /** What is different, or null. */
+  /** A description of the difference, or null. */
   private static String compare(String[] parts) {
     JavaLsm filter = new JavaLsm(Integer.parseInt(parts[2]), Double.parseDouble(parts[1]));
     if (filter.size != Integer.parseInt(parts[3]) || filter.probes != Integer.parseInt(parts[4])) {
       return "sized " + filter.size + ", " + filter.probes + " probes";
     }
     keys(parts[5]).forEach(filter::add);
-    // A BitSet drops the zeros at its end; the bits that count are the same.
+    // A BitSet drops the zeros at its end; the set bits are the same.
     if (!Arrays.equals(filter.bits.toByteArray(), BitSet.valueOf(HexFormat.of().parseHex(parts[7])).toByteArray())) {
       return "other bytes";
     }

@@ -5,11 +5,11 @@ import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 
-/** What the drivers share: the lines that fullbloom's example random_filters prints, compared one by one. */
+/** Shared by the drivers: compares the lines that fullbloom's example random_filters prints, one by one. */
 public final class Lines {
   private Lines() {}
 
-  /** What is different about one line's filter, or null. */
+  /** Describes the difference in the filter of one line, or returns null. */
   public interface Comparison {
     String compare(Case given) throws Exception;
   }

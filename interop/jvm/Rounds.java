@@ -3,13 +3,13 @@ import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
 import java.lang.management.ThreadMXBean;
 
-/** The JVM's side of `fullbloom-bench jvm`: each line read is a round, and the answer its CPU time and what it counted. */
+/** The JVM's side of `fullbloom-bench jvm`. Each input line starts a round; the output is its CPU time and its count. */
 public final class Rounds {
   private Rounds() {}
 
-  /** A filter of the JVM. Keys are numbers; each makes of them what its rounds shall find ready. */
+  /** A filter on the JVM. Keys are numbers; each filter converts them in advance to the form that its rounds need. */
   public interface Peer {
-    /** An empty filter for so many keys at a rate of 0.01. */
+    /** Creates an empty filter for this many keys at a rate of 0.01. */
     void create(long keys);
 
     /** Inserts a key that is not kept. */
@@ -42,7 +42,7 @@ public final class Rounds {
     return bytes;
   }
 
-  /** Answers until there are no more lines: `create KEYS ASKED`, `insert`, `present`, `absent`. */
+  /** Runs commands until the end of the input: `create KEYS ASKED`, `insert`, `present`, `absent`. */
   public static void serve(Peer peer) throws Exception {
     ThreadMXBean clock = ManagementFactory.getThreadMXBean();
     BufferedReader in = new BufferedReader(new InputStreamReader(System.in));

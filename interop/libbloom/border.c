@@ -1,7 +1,8 @@
 /*
- * Every function of libbloom with everything that is no filter: NULL, a struct of zeros, one whose init failed, a freed one, numbers that
- * reach outside the bits, hostile save files. Each call returns its error code. Run under valgrind or AddressSanitizer: nothing is read
- * or written that is not there, and nothing is lost. Compile with -DVERSION=1 or 2 and that version's bloom.h.
+ * Calls every function of libbloom with invalid arguments: NULL, a struct of zeros, a struct whose init
+ * failed, a freed struct, numbers that reach outside the bits, hostile save files. Each call must return its
+ * error code. Run it under valgrind or AddressSanitizer to detect accesses out of bounds and memory leaks.
+ * Compile with -DVERSION=1 or 2 and the bloom.h of that version.
  */
 #include <bloom.h>
 #include <math.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-unsigned murmurhash2(const void *key, int len, unsigned seed); /* exported, in no header */
+unsigned murmurhash2(const void *key, int len, unsigned seed); /* exported, but not in the header */
 
 static int checks, wrong;
 
@@ -24,7 +25,7 @@ static int checks, wrong;
         }                                                                                             \
     } while (0)
 
-/* Every function on a struct that holds no filter. */
+/* Calls every function on a struct that holds no filter. */
 static void no_filter(struct bloom *bloom)
 {
     IS(bloom_check(bloom, "key", 3), -1);
@@ -96,7 +97,7 @@ static void structs(void)
     bloom_free(&bloom);
 }
 
-/* Keys that end where their memory does: no byte after them is read. */
+/* Keys that end exactly where their memory ends: no byte after them may be read. */
 static void keys(void)
 {
     struct bloom bloom;
@@ -146,7 +147,7 @@ static void hostile_files(const char *directory)
     IS(bloom_merge(&copy, &bloom), 0);
     bloom_free(&copy);
     bloom_free(&bloom);
-    IS(bloom_save(&bloom, file), 1); /* its bits are gone */
+    IS(bloom_save(&bloom, file), 1); /* its bits are freed */
 
     in = fopen(file, "rb");
     len = in ? fread(bytes, 1, sizeof bytes, in) : 0;

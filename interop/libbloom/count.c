@@ -1,4 +1,6 @@
-/* Preloaded: counts how often a program calls bloom_add and bloom_check, hands on, and tells when the program ends. */
+/*
+ * Preloaded: counts and forwards calls of bloom_add and bloom_check; prints the counts when the program ends.
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

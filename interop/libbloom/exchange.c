@@ -1,6 +1,6 @@
 /*
- * Random filters made by two libbloom 1.6 in turn: the same numbers, the same codes, the same bits, and a struct of either is used,
- * reset and freed by the other.
+ * Compares two libraries of libbloom 1.6 on random filters: the same numbers, return codes and bits. A struct
+ * of either library is used, reset and freed by the other.
  *
  *     exchange THEIRS.so OURS.so [FILTERS [SEED]]
  */
@@ -100,7 +100,7 @@ int main(int argc, char **argv)
     }
     state = argc > 4 ? strtoull(argv[4], NULL, 0) : 1;
     for (int f = 0; f < filters; f++) {
-        /* [0] is theirs, [1] ours, [2] and [3] are made by one and given to the other after every few keys. */
+        /* [0] is theirs, [1] is ours; [2] and [3] alternate between the two libraries every few keys. */
         struct bloom bloom[4];
         int entries = 1000 + (int)(next() % 20000);
         double error = (double)(next() >> 11) / 9007199254740992.0;
@@ -114,7 +114,7 @@ int main(int argc, char **argv)
         }
         for (int i = 1; i < 4; i++)
             same("struct", 1, same_struct(&bloom[0], &bloom[i]), f);
-        if (bloom[0].bits == 0) { /* where the original divides by zero */
+        if (bloom[0].bits == 0) { /* the original would divide by zero */
             for (int i = 0; i < 4; i++)
                 both[i % 2].release(&bloom[i]);
             continue;

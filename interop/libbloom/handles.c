@@ -1,8 +1,8 @@
 /*
- * Every function of fullbloom.h with everything that is not what it asks for: NULL, zeroed memory, a handle of another kind, a freed one,
- * structs of another size, dialects that are none, bytes of every dialect cut and changed in memory of exactly their length, hostile
- * files. Each call returns a status. Run under valgrind or AddressSanitizer: nothing is read or written that is not there, and nothing
- * is lost.
+ * Calls every function of fullbloom.h with invalid arguments: NULL, zeroed memory, a handle of another type,
+ * a freed handle, structs of another size, invalid dialects, truncated and changed bytes of every dialect in
+ * memory of exactly their length, hostile files. Each call must return a status. Run it under valgrind or
+ * AddressSanitizer to detect accesses out of bounds and memory leaks.
  */
 #include <fullbloom.h>
 #include <math.h>
@@ -35,7 +35,7 @@ static fullbloom_sizing sized(uint64_t keys, double bits_per_key)
     return sizing;
 }
 
-/* Every function that takes a filter, on what is none. */
+/* Calls every function that takes a filter with something that is not a filter. */
 static void no_filter(fullbloom_filter *it, fullbloom_status expected)
 {
     fullbloom_facts facts = FULLBLOOM_FACTS_INIT;
@@ -85,17 +85,17 @@ static void handles(void)
     IS(fullbloom_filter_create(FULLBLOOM_LEVELDB, &sizing, &filter), FULLBLOOM_OK);
     IS(fullbloom_filter_free(&filter), FULLBLOOM_OK);
     IS(filter == NULL, true);
-    no_filter(filter, FULLBLOOM_NULL); /* freed: the pointer is gone with it */
+    no_filter(filter, FULLBLOOM_NULL); /* free has set the pointer to NULL */
     IS(fullbloom_filter_free(&filter), FULLBLOOM_OK);
     IS(fullbloom_filter_free(NULL), FULLBLOOM_OK);
 
-    /* The callbacks return no status: "maybe", a filter that matches everything, a name. */
+    /* The callbacks return no status, but "maybe", a filter that matches every key, or a name. */
     for (int i = 0; i < 3; i++) {
         void *it = i == 0 ? NULL : i == 1 ? zeroed : NULL;
         char *made;
         IS(fullbloom_filter_create(FULLBLOOM_LEVELDB, &sizing, &filter), FULLBLOOM_OK);
         if (i == 2)
-            it = filter; /* of another kind */
+            it = filter; /* a handle of another type */
         made = fullbloom_policy_create_filter(it, one_key, one_len, 1, &len);
         IS(made != NULL && len > 0, true);
         IS(fullbloom_policy_key_may_match(policy, "other", 5, made, len), 1);
@@ -165,7 +165,7 @@ static void arguments(void)
     IS(fullbloom_filter_may_contain_batch(filter, (const void *const *)one_key, one_len, 1, NULL), FULLBLOOM_NULL);
     IS(fullbloom_filter_facts(filter, NULL), FULLBLOOM_NULL);
     IS(fullbloom_filter_encode(filter, NULL, 0, NULL), FULLBLOOM_NULL);
-    IS(fullbloom_filter_encode(filter, NULL, 1 << 20, &written), FULLBLOOM_BUFFER); /* asks for the length */
+    IS(fullbloom_filter_encode(filter, NULL, 1 << 20, &written), FULLBLOOM_BUFFER); /* returns the length */
     IS(fullbloom_filter_save(filter, NULL), FULLBLOOM_NULL);
     IS(fullbloom_filter_save(filter, ""), FULLBLOOM_FILE);
     IS(fullbloom_filter_save(filter, "/dev/null"), FULLBLOOM_FILE);
@@ -180,7 +180,7 @@ static void arguments(void)
     IS(fullbloom_filter_load(FULLBLOOM_NATIVE, "/", 0, 0, &filter), FULLBLOOM_FILE);
 }
 
-/* Bytes in memory of exactly their length: refused, or a filter that works. */
+/* Bytes in memory of exactly their length: an error, or a filter that works. */
 static void try_bytes(fullbloom_dialect dialect, const unsigned char *bytes, size_t len, uint64_t bits, uint32_t probes)
 {
     unsigned char *exact = malloc(len ? len : 1);

@@ -3,7 +3,7 @@ import java.util.Arrays;
 import org.apache.parquet.column.values.bloomfilter.BlockSplitBloomFilter;
 import org.apache.parquet.io.api.Binary;
 
-/** parquet-java's filter beside the ones that fullbloom's example random_filters prints, without their headers. */
+/** Compares parquet-java with the filters that fullbloom's example random_filters prints, without their headers. */
 public final class ParquetJava {
   private ParquetJava() {}
 

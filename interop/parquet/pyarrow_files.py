@@ -1,4 +1,4 @@
-"""Writes random Parquet files with filters by pyarrow and has fullbloom verify them; prints filters and differences."""
+"""Writes random Parquet files with filters with pyarrow and verifies them with fullbloom; prints filters and differences."""
 
 import json
 import pathlib
@@ -11,7 +11,7 @@ import pyarrow.parquet
 
 
 def column(kind, count, rng):
-    """Values of one type, some of them null, some of them equal."""
+    """Values of one type, including nulls and equal values."""
     make = {
         "int32": lambda: rng.randrange(-(2**31), 2**31),
         "int64": lambda: rng.randrange(-(2**63), 2**63),
@@ -47,7 +47,7 @@ def main():
         told = subprocess.run([fullbloom, "verify", "--json", path], capture_output=True)
         if told.returncode == 2:
             sys.exit(told.stderr.decode())
-        for found in json.loads(told.stdout)["files"]:
+        for found in json.loads(told.stdout)["places"]:
             filters += 1
             if found["missing"] or not found["rebuilt_identical"]:
                 differences += 1

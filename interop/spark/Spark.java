@@ -3,7 +3,7 @@ import java.io.ByteArrayOutputStream;
 import java.util.Arrays;
 import org.apache.spark.util.sketch.BloomFilter;
 
-/** Spark's sketch beside the filters that fullbloom's example random_filters prints. */
+/** Compares Spark's sketch library with the filters that fullbloom's example random_filters prints. */
 public final class Spark {
   private Spark() {}
 

@@ -1,5 +1,5 @@
-"""Lets PyPI's rocksdict (RocksDB 9.x and later) and plyvel (LevelDB) write databases of many options, for fullbloom to
-verify their tables.
+"""Writes databases with random options with PyPI's rocksdict (RocksDB 9.x and later) and plyvel (LevelDB). fullbloom
+then verifies their tables.
 
     engines_write.py DIRECTORY COUNT SEED
 """
@@ -25,7 +25,7 @@ random.seed(seed)
 
 
 def entries():
-    """Overwritten keys included; text with shared beginnings or bytes of any value."""
+    """Entries, including overwritten keys; keys are text with common prefixes, or any bytes."""
     text = random.random() < 0.6
     for i in range(random.choice([30, 1500, 6000])):
         key = b"user%05d:%d" % (random.randrange(3001), i % 3) if text else random.randbytes(random.randrange(30))
@@ -52,7 +52,7 @@ def rocksdb(path):
     packings = [DBCompressionType.none, DBCompressionType.snappy, DBCompressionType.lz4, DBCompressionType.zstd]
     options.set_compression_type(random.choice(packings)())
     if random.random() < 0.6:
-        # The binding names its capped extractor without the length, which fullbloom is then told: always 6.
+        # The binding's name of the capped extractor lacks the length. It is always 6 here, and fullbloom gets it as an option.
         fixed = random.random() < 0.5
         length = random.randrange(1, 10)
         prefix = SliceTransform.create_fixed_prefix(length) if fixed else SliceTransform.create_max_len_prefix(6)

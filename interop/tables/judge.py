@@ -1,5 +1,5 @@
-"""Reads what `fullbloom verify --json` said about tables of real engines, prints how many databases and tables were
-verified and how many of the databases differ: a missing key, a filter that is not the one its keys give.
+"""Reads the output of `fullbloom verify --json` for tables of real engines. Prints how many databases and tables were
+verified, and how many tables differ: a key is missing, or the filter is not the one rebuilt from the keys.
 
     judge.py JSON DATABASES
 """
@@ -10,22 +10,23 @@ import sys
 
 said = json.load(open(sys.argv[1]))
 databases = set()
-different = {error["path"] for error in said["errors"]}
-for table in said["files"]:
+places = said["places"]
+different = {problem["place"] for problem in said["problems"] if problem["severity"] == "error"}
+for table in places:
     databases.add(os.path.dirname(table["path"]))
     missing = table["missing"] + table["missing_in_seek"] + table["missing_in_seek_back"]
-    # A filter of prefixes of keys that have none is not stored; then there is nothing to compare.
+    # A prefix filter is not stored if no key has a prefix; then there is nothing to compare.
     filtered = table["absent_asked"] > 0
     if missing or table["rebuilt_identical"] is False or (filtered and table["rebuilt_identical"] is None):
         different.add(table["path"])
-compared = sum(table["rebuilt_identical"] is True for table in said["files"])
+compared = sum(table["rebuilt_identical"] is True for table in places)
 print(
     "%d databases, %d tables, %d filters made again, %d keys"
-    % (len(databases), len(said["files"]), compared, sum(table["keys"] for table in said["files"])),
+    % (len(databases), len(places), compared, sum(table["keys"] for table in places)),
     file=sys.stderr,
 )
 for path in sorted(different)[:20]:
     print("different:", path, file=sys.stderr)
-if len(databases) != int(sys.argv[2]) or compared < len(said["files"]) / 2:
+if len(databases) != int(sys.argv[2]) or compared < len(places) / 2:
     sys.exit("expected tables of %s databases, most of them with filters" % sys.argv[2])
 print(len(different))

@@ -1,9 +1,9 @@
-// Lets a real LevelDB repair a database from tables that fullbloom wrote, reads every key, and counts what its filter
-// policy is asked.
+// Repairs a database from tables that fullbloom wrote, with a real LevelDB, reads every key, and counts the calls of its
+// filter policy.
 //
 //   leveldb_check KEYS TABLE...
 //
-// LevelDB cannot ingest a table, but RepairDB makes a database of whatever tables lie in a directory.
+// LevelDB cannot ingest a table, but RepairDB makes a database from the tables in a directory.
 
 #include <leveldb/db.h>
 #include <leveldb/filter_policy.h>
@@ -23,7 +23,7 @@ std::string Key(unsigned long n) {
   return text;
 }
 
-// The built-in policy, with its name, counting.
+// The built-in policy under its own name, with counters.
 class Counting : public leveldb::FilterPolicy {
  public:
   const char* Name() const override { return policy_->Name(); }

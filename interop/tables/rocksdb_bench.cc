@@ -1,4 +1,4 @@
-// How long RocksDB's own filter builders take, on the keys of fullbloom-table's example bench_filters.
+// Measures RocksDB's own filter builders with the keys of fullbloom-table's example bench_filters.
 //
 //   rocksdb_bench [KEYS] [ROUNDS]
 //

@@ -1,4 +1,4 @@
-// Ingests tables that fullbloom wrote into a real RocksDB, reads every key, and asks its statistics what the filter did.
+// Ingests tables that fullbloom wrote into a real RocksDB, reads every key, and checks RocksDB's filter statistics.
 //
 //   rocksdb_check KEYS TABLE...
 //
@@ -80,7 +80,7 @@ int Check(const std::string& table, unsigned long keys) {
   const double useful = double(ticker(rocksdb::BLOOM_FILTER_USEFUL)) / double(keys - 1);
   const double prefix_useful = double(ticker(rocksdb::BLOOM_FILTER_PREFIX_USEFUL)) / double(keys - 1);
   std::printf("ok %-40s useful %.4f prefix useful %.4f\n", table.substr(table.rfind('/') + 1).c_str(), useful, prefix_useful);
-  // Ten bits per key let 0.8 to 1.2 % of absent keys pass. A filter of prefixes knows the prefixes of absent keys.
+  // At ten bits per key, 0.8 to 1.2 % of absent keys pass. A prefix filter contains the prefixes of the absent keys.
   if (!prefixes_only && (useful < 0.985 || useful > 0.995)) return Fail(table, "the filter is not used as expected");
   if (prefixes) {
     options.statistics->Reset();
@@ -97,7 +97,7 @@ int Check(const std::string& table, unsigned long keys) {
       if (!seek->Valid()) return Fail(table, "a backward seek to " + Key(2 * i + 1) + " finds nothing");
     }
     if (rejected != 1000) return Fail(table, "seeks beyond the table find keys");
-    // A colon sorts behind the digits: prefixes between those of the table's keys, of no key.
+    // A colon sorts after the digits: these prefixes lie between those of the table's keys and belong to no key.
     options.statistics->Reset();
     for (unsigned long i = 0; i < 1000; i++) {
       std::string absent = Key(2 * (i * 19 % keys));

@@ -1,4 +1,4 @@
-// Lets a real RocksDB write databases of random options, for fullbloom to verify their tables.
+// Writes databases with random options with a real RocksDB. fullbloom then verifies their tables.
 //
 //   rocksdb_random DIRECTORY COUNT SEED
 //
@@ -29,7 +29,7 @@ T OneOf(const T (&choices)[N]) {
   return choices[Below(N)];
 }
 
-// Text with shared beginnings, small numbers in binary, or bytes of any value; sometimes empty.
+// Text with common prefixes, small numbers in binary, or any bytes; sometimes empty.
 std::string Key(size_t kind) {
   char text[64];
   switch (kind) {

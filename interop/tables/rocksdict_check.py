@@ -1,5 +1,5 @@
-"""Ingests tables that fullbloom wrote into the RocksDB inside PyPI's rocksdict (9.x and later), as rocksdb_check.cc does
-with Debian's.
+"""Ingests tables that fullbloom wrote into the RocksDB of PyPI's rocksdict (9.x and later). rocksdb_check.cc does the
+same with Debian's RocksDB.
 
     rocksdict_check.py KEYS TABLE...
 """

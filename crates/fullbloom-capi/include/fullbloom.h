@@ -106,7 +106,7 @@ typedef struct fullbloom_sizing {
 typedef struct fullbloom_facts {
     size_t struct_size;     /* sizeof(fullbloom_facts) */
     fullbloom_dialect dialect;
-    uint32_t probes;        /* positions tested for each key; with 0 every key may be present */
+    uint32_t probes;        /* positions tested for each key; if 0, every key may be present */
     uint64_t bits;          /* length of the array in bits */
     uint64_t block_bits;    /* bits of the block that one key's probes stay in; `bits` if anywhere */
     uint64_t encoded_len;   /* bytes of the encoded filter; an upper bound if it depends on the bits */
@@ -207,10 +207,10 @@ fullbloom_status fullbloom_filter_may_contain_batch(const fullbloom_filter *filt
  */
 fullbloom_status fullbloom_filter_finish(fullbloom_filter *filter);
 
-/* Forgets all keys. */
+/* Removes all keys. */
 fullbloom_status fullbloom_filter_clear(fullbloom_filter *filter);
 
-/* Adds all keys of `other`, which must be of the same dialect and shape, to `filter`. */
+/* Inserts all keys of `other` into `filter`. Both must have the same dialect and geometry. */
 fullbloom_status fullbloom_filter_merge(fullbloom_filter *filter, const fullbloom_filter *other);
 
 /* The facts of a filter. Reads the whole array. */

@@ -28,8 +28,8 @@ pub struct Filter {
 
 #[derive(Debug)]
 enum State {
-    /// Answers; takes keys if filters like it do. `locked` is what the filter says, kept here so that a lookup need
-    /// not ask it.
+    /// Answers; takes keys if filters like it do. `locked` is a copy of what the filter says,
+    /// because asking it would show in the time of a lookup.
     Filter { filter: AnyFilter, locked: bool },
     /// Takes keys, and does nothing else until it is finished.
     Building(Name, Builder),

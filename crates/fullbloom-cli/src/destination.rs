@@ -61,7 +61,7 @@ impl<'a> Destination<'a> {
     }
 
     /// Writes a filter; in gzip, as DCSO's program does on demand, if the file is named `.gz` and the dialect is DCSO's.
-    pub fn write_filter(&self, filter: &dyn AnyFilter) -> Result<(), Failure> {
+    pub fn write_filter(&self, filter: &AnyFilter) -> Result<(), Failure> {
         let packed =
             matches!(self, Destination::File(path) if path.extension().is_some_and(|ext| ext == "gz"));
         if !packed || filter.dialect() != Name::Dcso {

@@ -3,6 +3,7 @@
 use crate::output;
 use fullbloom::dialect::Name;
 use fullbloom::{FileError, SizeError};
+use fullbloom_ops::{self as ops, Problem};
 use fullbloom_table::TableError;
 use std::fmt::{self, Display};
 use std::io;
@@ -120,6 +121,22 @@ impl Display for Failure {
             Failure::Message { text, .. } | Failure::Unflushed(text) => f.write_str(text),
             Failure::ClosedPipe => f.write_str("standard output: closed"),
         }
+    }
+}
+
+impl From<ops::Status> for Status {
+    fn from(status: ops::Status) -> Status {
+        match status {
+            ops::Status::Well => Status::Yes,
+            ops::Status::NotWell => Status::No,
+            ops::Status::Failed => Status::Failed,
+        }
+    }
+}
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Failure {
+        Failure::Message { text: problem.to_string(), hint: problem.hint }
     }
 }
 

@@ -1,35 +1,33 @@
 //! The `fullbloom` command: Bloom filters of storage engines, planned, built, asked and inspected.
 //!
 //! ```text
-//!   args ─► commands/<name> ─► input (keys, filter files) ─► the library ─► output, exit code
+//!   args ─► commands/<name> ─► input (keys) ─► fullbloom (filters), fullbloom-ops (places) ─► render ─► output, exit code
 //! ```
 //!
-//! The command translates between people and the library; what a filter is and how large it must be is
-//! decided there. A library only so that fuzzing reaches what reads keys.
+//! The command translates between people and the libraries, and decides nothing: filters and their sizes are `fullbloom`'s,
+//! everything about files of engines is in `fullbloom-ops`, whose records `render` shows as text and `report` as HTML. This is
+//! a library only so that fuzzing reaches the code that reads keys.
 
 mod args;
-mod cassandra;
 mod claim;
 mod commands;
-mod database;
 mod destination;
-mod directory;
 mod error;
-mod facts;
 mod input;
 mod numbers;
 mod output;
-mod parquet;
 mod progress;
+mod render;
+#[cfg(feature = "report")]
 mod report;
 mod secret;
 mod sizing;
 mod table;
-mod text;
 
 #[cfg(fuzzing)]
 pub use input::fuzz::read_keys;
 
+use fullbloom_ops::text;
 use std::process::ExitCode;
 
 /// Does what the command line says.

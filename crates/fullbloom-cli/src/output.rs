@@ -6,6 +6,7 @@
 use crate::error::Failure;
 use crate::text;
 use anstream::{AutoStream, ColorChoice};
+use fullbloom_ops::Problem;
 use serde_json::Value;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -118,6 +119,11 @@ pub fn error(text: &str, hint: Option<&str>) {
     if let Some(text) = hint {
         self::hint(text);
     }
+}
+
+/// A problem of a place that could not be looked at.
+pub fn problem(problem: &Problem) {
+    error(&problem.to_string(), problem.hint.as_deref());
 }
 
 /// `hint: …`

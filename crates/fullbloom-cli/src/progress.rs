@@ -1,5 +1,6 @@
 //! A progress bar for long readings, on standard error, for people only.
 
+use fullbloom_ops::Watch;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -48,6 +49,57 @@ impl Progress {
         if self.waiting.load(Ordering::Relaxed) && self.begun.elapsed() >= PATIENCE {
             self.waiting.store(false, Ordering::Relaxed);
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    }
+}
+
+/// How many places have been looked at.
+#[derive(Debug)]
+pub struct Places {
+    what: &'static str,
+    bar: Option<ProgressBar>,
+    begun: Instant,
+}
+
+impl Places {
+    /// A bar, shown when the work takes long and standard error is a terminal, and removed at the end.
+    pub fn new(what: &'static str) -> Places {
+        Places { what, bar: None, begun: Instant::now() }
+    }
+
+    /// So many will be looked at.
+    pub fn start(&mut self, places: u64) {
+        let bar = ProgressBar::with_draw_target(Some(places), ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {eta} left");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_message(self.what);
+        self.bar = Some(bar);
+    }
+
+    /// One more is done.
+    pub fn advance(&mut self) {
+        let Some(bar) = &self.bar else { return };
+        bar.inc(1);
+        if bar.is_hidden() && self.begun.elapsed() >= PATIENCE && io::stderr().is_terminal() {
+            bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    }
+}
+
+impl<R> Watch<R> for Places {
+    fn start(&mut self, places: u64) {
+        Places::start(self, places);
+    }
+
+    fn step(&mut self) {
+        self.advance();
+    }
+}
+
+impl Drop for Places {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
         }
     }
 }

@@ -2,9 +2,7 @@
 
 use crate::numbers;
 use clap::Args;
-use fullbloom::dialect::Name;
-use fullbloom::sizing::{Request, Target};
-use fullbloom::{SizeError, any};
+use fullbloom::sizing::Target;
 
 /// The rate when nothing is said: one absent key in a hundred is called present.
 const DEFAULT_FPR: f64 = 0.01;
@@ -53,24 +51,5 @@ pub fn target(target: &TargetArgs, geometry: &GeometryArgs) -> Target {
     match geometry.geometry() {
         Some((bit_len, probes)) => Target::Exact { bit_len, probes },
         None => target.target().unwrap_or(Target::Fpr(DEFAULT_FPR)),
-    }
-}
-
-/// Refuses a target that is wrong however many keys there are, so that it is told before any key is read.
-pub fn check_target(dialect: Name, target: Target) -> Result<(), SizeError> {
-    // No keys cost nothing to plan for; where they are refused, the fewest that every dialect takes.
-    let mut plan = any::plan(dialect, &Request { expected_keys: 0, target });
-    let mut fewer = false;
-    if matches!(plan, Err(SizeError::Count { what: "expected_keys", .. })) {
-        plan = any::plan(dialect, &Request { expected_keys: 1000, target });
-        fewer = true;
-    }
-    match plan {
-        Err(e @ (SizeError::Value { .. } | SizeError::NoFilter { .. } | SizeError::Unsupported { .. })) => {
-            Err(e)
-        }
-        // Fewer keys, where there are fewer, may reach a lower rate, but none reach zero.
-        Err(e @ SizeError::Unreachable { fpr, .. }) if fpr <= 0.0 || !fewer => Err(e),
-        _ => Ok(()),
     }
 }

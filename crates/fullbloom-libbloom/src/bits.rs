@@ -1,6 +1,6 @@
 //! Bits that other threads may be testing and setting at the same time.
 
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// Who may be setting bits at this moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -26,9 +26,9 @@ struct bloom
   int bytes;          /* the same in bytes */
   int hashes;         /* bits tested for each key */
 
-  double bpe;         /* bits for each key */
+  double bpe;         /* bits per key */
   unsigned char * bf; /* the bits */
-  int ready;          /* not 0 while there is a filter */
+  int ready;          /* not 0 if the struct holds a filter */
 };
 
 /*
@@ -52,7 +52,7 @@ void bloom_print(struct bloom * bloom);
 /* Frees the bits. May be called twice, and on a struct of zeros. */
 void bloom_free(struct bloom * bloom);
 
-/* Removes all keys: 0, or 1 if there is no filter. */
+/* Removes all keys. Returns 0, or 1 if there is no filter. */
 int bloom_reset(struct bloom * bloom);
 
 /* "1.6" */

@@ -31,12 +31,12 @@ struct bloom
   BITS_T bits;          /* length of the filter in bits */
   BYTES_T bytes;        /* the same in bytes */
   unsigned char hashes; /* bits tested for each key */
-  double error;         /* false-positive rate it was made for */
+  double error;         /* false-positive rate with that many keys */
 
-  unsigned char ready;  /* not 0 while there is a filter */
+  unsigned char ready;  /* not 0 if the struct holds a filter */
   unsigned char major;  /* 2 */
   unsigned char minor;  /* 0 */
-  double bpe;           /* bits for each key */
+  double bpe;           /* bits per key */
   unsigned char * bf;   /* the bits */
 };
 
@@ -61,7 +61,7 @@ void bloom_print(struct bloom * bloom);
 /* Frees the bits. May be called twice, and on a struct of zeros. */
 void bloom_free(struct bloom * bloom);
 
-/* Removes all keys: 0, or 1 if there is no filter. */
+/* Removes all keys. Returns 0, or 1 if there is no filter. */
 int bloom_reset(struct bloom * bloom);
 
 /* Writes the filter to a file: 0, or 1 if it failed. The file is replaced as a whole, or stays as it was. */

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::file::{Chunk, File};
 use fullbloom::hash::xxh64;
-use fullbloom::{Filter, View};
+use fullbloom::Filter;
 use fullbloom::dialect::Parquet;
 
 /// How much is looked at.

@@ -4,17 +4,17 @@
 use crate::errors::{value, wrong_type};
 use crate::run::{PIECE, Run};
 use fullbloom::Owned;
-use fullbloom::native::Offsets;
+use fullbloom::keys::Offsets;
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::prelude::*;
 
-/// Elements that have to be brought into another form are taken in groups of this many.
+/// Elements that have to be converted are converted in groups of this many.
 const GROUP: usize = 4096;
 
-/// An array of one dimension, and what keeps it there.
+/// An array of one dimension, and the buffer that keeps its memory alive.
 pub struct Column {
     elements: Elements,
-    /// While it lives its owner neither moves nor frees the memory.
+    /// While it is held, its owner neither moves nor frees the memory.
     _buffer: PyUntypedBuffer,
 }
 
@@ -28,8 +28,9 @@ pub struct Elements {
     kind: Kind,
 }
 
-// SAFETY: the memory is only read, and `Column` keeps it there. Another thread may write to it meanwhile, as it may
-// during any of NumPy's own operations: elements are plain bytes, and no length or offset is read from them.
+// SAFETY: the memory is only read, and `Column` keeps it there. Another thread may write to it meanwhile, as
+// it may during any of NumPy's own operations: elements are plain bytes, and no length or offset is read from
+// them.
 unsafe impl Send for Elements {}
 // SAFETY: as above.
 unsafe impl Sync for Elements {}
@@ -56,17 +57,22 @@ impl Column {
         let Ok(buffer) = PyUntypedBuffer::get(object) else { return Ok(None) };
         if object.hasattr("mask")? && object.hasattr("compressed")? {
             // Its buffer has the values under the mask too.
-            return Err(wrong_type("a masked array is no column of keys: give its .compressed() values"));
+            return Err(wrong_type("a masked array is not a column of keys: give its .compressed() values"));
         }
         if buffer.suboffsets().is_some_and(|offsets| offsets.iter().any(|offset| *offset >= 0)) {
-            return Err(value("keys are elements in memory, not pointers to them: give a copy of the array"));
+            return Err(value(
+                "keys must be elements in memory, not pointers to them: give a copy of the array",
+            ));
         }
         let format = buffer.format().to_str().unwrap_or_default();
         if format == "O" || buffer.dimensions() == 0 {
             return Ok(None);
         }
         if buffer.dimensions() != 1 {
-            return Err(value(format_args!("keys have one dimension, not {}", buffer.dimensions())));
+            return Err(value(format_args!(
+                "an array of keys has one dimension, not {}",
+                buffer.dimensions()
+            )));
         }
         let width = buffer.item_size();
         let kind = kind(format, width).ok_or_else(|| {
@@ -82,13 +88,13 @@ impl Column {
         Ok(Some(Column { elements, _buffer: buffer }))
     }
 
-    /// What can be worked on without Python.
+    /// The elements, which can be read without Python.
     pub fn elements(&self) -> Elements {
         self.elements
     }
 }
 
-/// What the elements are, by the notation of the module `struct`.
+/// What the elements are, in the notation of the module `struct`.
 fn kind(format: &str, width: usize) -> Option<Kind> {
     let (swapped, code) = match format.as_bytes() {
         [b'<', rest @ ..] => (cfg!(target_endian = "big"), rest),
@@ -145,12 +151,12 @@ impl Elements {
     /// The bytes of an element.
     fn bytes(&self, i: usize) -> &[u8] {
         debug_assert!(i < self.count);
-        // SAFETY: the buffer's owner promised `count` elements of `width` bytes, `stride` bytes apart; the callers stay below
-        // `count`, and the memory is kept for as long as these elements are used.
+        // SAFETY: the buffer's owner promised `count` elements of `width` bytes, `stride` bytes apart; the
+        // callers stay below `count`, and the memory is kept for as long as these elements are used.
         unsafe { std::slice::from_raw_parts(self.start.offset(i as isize * self.stride), self.width) }
     }
 
-    /// Hands on all keys, in order.
+    /// Calls `each` with all keys, in order.
     pub fn runs(&self, mut each: impl FnMut(Run<'_>) -> PyResult<()>) -> PyResult<()> {
         match self.kind {
             Kind::Int { signed, swapped } => match self.words().filter(|_| !swapped) {
@@ -163,17 +169,17 @@ impl Elements {
         }
     }
 
-    /// Asks for all keys, a byte of 0 or 1 each.
-    pub fn ask(
+    /// Looks up all keys: a byte of 0 or 1 for each.
+    pub fn look_up(
         &self,
-        ask: &mut impl FnMut(Run<'_>, &mut [bool]) -> PyResult<()>,
+        look_up: &mut impl FnMut(Run<'_>, &mut [bool]) -> PyResult<()>,
         mut answers: &mut [u8],
     ) -> PyResult<()> {
         let mut some = vec![false; PIECE.min(self.count)];
         self.runs(|run| {
             for piece in run.pieces() {
                 let some = &mut some[..piece.count()];
-                ask(piece, some)?;
+                look_up(piece, some)?;
                 let (now, later) = std::mem::take(&mut answers).split_at_mut(some.len());
                 now.iter_mut().zip(some).for_each(|(byte, answer)| *byte = u8::from(*answer));
                 answers = later;
@@ -182,13 +188,13 @@ impl Elements {
         })
     }
 
-    /// Integers of 64 bits that lie side by side, where they are.
+    /// Contiguous, aligned integers of 64 bits, where they are.
     fn words(&self) -> Option<&[u64]> {
         let start = self.start.cast::<u64>();
         if self.width != 8 || self.stride != 8 || !start.is_aligned() || self.count == 0 {
             return None;
         }
-        // SAFETY: `count` elements of eight bytes side by side, promised as above; aligned.
+        // SAFETY: `count` contiguous elements of eight bytes, promised as above; aligned.
         Some(unsafe { std::slice::from_raw_parts(start, self.count) })
     }
 
@@ -218,7 +224,7 @@ impl Elements {
         for first in (0..self.count).step_by(GROUP) {
             group.clear();
             group.extend((first..self.count.min(first + GROUP)).map(|i| trim(self.bytes(i))));
-            each(Run::Slices(&group))?;
+            each(Run::bytes(group.as_slice()))?;
         }
         Ok(())
     }
@@ -241,8 +247,8 @@ impl Elements {
                 }
                 offsets.push(text.len() as i64);
             }
-            let offsets = Offsets::new(text.as_bytes(), &offsets);
-            each(Run::Wide(offsets.expect("offsets of pieces put together grow")))?;
+            let keys = Offsets::new(text.as_bytes(), &offsets);
+            each(Run::bytes(keys.expect("offsets of appended keys do not decrease")))?;
         }
         Ok(())
     }
@@ -279,16 +285,16 @@ impl TrimZeros for [[u8; 4]] {
     }
 }
 
-/// A copy of the bytes of an object: `bytes`, or anything else with a buffer of bytes side by side.
+/// A copy of the bytes of an object: `bytes`, or anything else with a contiguous buffer.
 pub fn byte_copy(object: &Bound<'_, PyAny>) -> PyResult<Owned> {
     let buffer = PyUntypedBuffer::get(object).map_err(|_| wrong_type("data must be bytes"))?;
     if !buffer.is_c_contiguous() {
-        return Err(value("data must be bytes side by side"));
+        return Err(value("data must be contiguous bytes"));
     }
     let len = buffer.len_bytes();
     let mut copy = Owned::zeroed(len as u64).map_err(crate::errors::size)?;
     if len > 0 {
-        // SAFETY: a buffer of one piece has `len_bytes` bytes from `buf_ptr` on, and stays while it is held.
+        // SAFETY: a contiguous buffer has `len_bytes` bytes from `buf_ptr` on, and stays while it is held.
         let bytes = unsafe { std::slice::from_raw_parts(buffer.buf_ptr().cast_const().cast::<u8>(), len) };
         copy.as_mut().copy_from_slice(bytes);
     }

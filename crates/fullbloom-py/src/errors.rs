@@ -1,7 +1,8 @@
-//! What went wrong, as the exception that fits, with the core's message.
+//! The core's errors as Python exceptions, with the core's messages.
 
+use fullbloom::any::ChangeError;
 use fullbloom::error::FileCause;
-use fullbloom::native::GuardError;
+use fullbloom::native::ExceptError;
 use fullbloom::typed::TypeError;
 use fullbloom::{DecodeError, FileError, MergeError, SizeError};
 use pyo3::create_exception;
@@ -14,7 +15,7 @@ create_exception!(
     fullbloom,
     FormatError,
     PyValueError,
-    "The bytes are not a whole, sound filter: damaged, cut short, or of another dialect."
+    "The bytes are not a sound filter: damaged, truncated, or of another dialect."
 );
 
 /// A `ValueError` with this message.
@@ -27,7 +28,7 @@ pub fn wrong_type(message: impl Display) -> PyErr {
     PyTypeError::new_err(message.to_string())
 }
 
-/// The numbers asked for cannot become a filter.
+/// The requested size is invalid.
 pub fn size(e: SizeError) -> PyErr {
     match e {
         SizeError::Memory { .. } => PyMemoryError::new_err(e.to_string()),
@@ -43,7 +44,7 @@ pub fn decode(e: DecodeError) -> PyErr {
     }
 }
 
-/// Two filters do not fit together.
+/// Two filters cannot be combined.
 pub fn merge(e: MergeError) -> PyErr {
     match e {
         MergeError::Decode(cause) => decode(cause),
@@ -51,20 +52,37 @@ pub fn merge(e: MergeError) -> PyErr {
     }
 }
 
+/// The filter cannot be changed. A filter that does not own its bits is a mapped one here.
+pub fn change(e: ChangeError) -> PyErr {
+    match e {
+        ChangeError::Size(e) => size(e),
+        ChangeError::Locked => locked(),
+        ChangeError::ReadOnly => {
+            value("the filter is mapped from a file and cannot be changed: use Filter.load")
+        }
+        _ => value(e),
+    }
+}
+
+/// The filter cannot answer without its secret.
+pub fn locked() -> PyErr {
+    value("the filter is keyed: give its secret when you load it")
+}
+
 /// The dialect has no such keys.
 pub fn key_type(e: TypeError) -> PyErr {
     wrong_type(e)
 }
 
-/// Exceptions cannot be made.
-pub fn guard(e: GuardError) -> PyErr {
+/// Exceptions cannot be built.
+pub fn except(e: ExceptError) -> PyErr {
     match e {
-        GuardError::Size(e) => size(e),
+        ExceptError::Size(e) => size(e),
         _ => value(e),
     }
 }
 
-/// A file cannot be read or written, or is no filter.
+/// A file cannot be read or written, or does not hold a filter.
 pub fn file(e: FileError) -> PyErr {
     match e.cause() {
         FileCause::Decode(DecodeError::Memory { .. }) => PyMemoryError::new_err(e.to_string()),
@@ -72,9 +90,9 @@ pub fn file(e: FileError) -> PyErr {
         FileCause::Io(cause) => match cause.raw_os_error() {
             // Python picks the class by the number: FileNotFoundError, PermissionError.
             Some(number) => {
-                let told = cause.to_string();
-                let told = told.split(" (os error").next().unwrap_or_default().to_owned();
-                PyOSError::new_err((number, told, e.path().as_os_str().to_owned()))
+                let message = cause.to_string();
+                let message = message.split(" (os error").next().unwrap_or_default().to_owned();
+                PyOSError::new_err((number, message, e.path().as_os_str().to_owned()))
             }
             None if cause.kind() == std::io::ErrorKind::OutOfMemory => PyMemoryError::new_err(e.to_string()),
             None => PyOSError::new_err(e.to_string()),

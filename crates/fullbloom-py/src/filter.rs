@@ -1,119 +1,99 @@
 //! The class `Filter`.
 
 use crate::arrow::BooleanArray;
-use crate::asked::{Asked, Wish, told};
-use crate::combine::Combine;
+use crate::build::{Insertion, build, look_up, remove};
 use crate::errors;
+use crate::held::{Combine, Held};
 use crate::keys::{Answered, Key, Source};
-use crate::native::{self, NativeFacts};
-use crate::run::{Integers, Run};
-use crate::state::{Sink, State, Told, builder, is_built_at_once};
-use fullbloom::any;
-use fullbloom::dialect::Name;
-use fullbloom::file;
+use crate::options::{NewFilter, Size, read_options, require_native};
+use crate::run::{Run, integer, key_type};
+use fullbloom::any::AnyFilter;
+use fullbloom::filter::Check;
+use fullbloom::native::{Facts, Hashing, StoredFilter};
+use fullbloom::typed::KeyType;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
-use pyo3::types::{PyBytes, PyTuple, PyType};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyTuple, PyType};
 use std::path::PathBuf;
-use std::sync::{PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
 
 /// A Bloom filter: it answers "is this key in the set?" with a certain no or a probable yes.
 ///
-/// Made by ``build``, ``with_capacity``, ``load``, ``open`` and ``from_bytes``. Keys are ``str`` (their UTF-8 bytes), ``bytes``
-/// and ``int``; many at once are NumPy arrays, Arrow arrays, or anything that can be iterated over.
+/// Made by ``build``, ``with_capacity``, ``load``, ``open`` and ``from_bytes``. Keys are ``str`` (their UTF-8
+/// bytes), ``bytes`` and ``int``; many at once are NumPy arrays, Arrow arrays, or anything that can be
+/// iterated over.
 #[pyclass(frozen, module = "fullbloom")]
 pub struct Filter {
-    state: RwLock<State>,
-    integers: Integers,
+    held: Held,
+    /// The type of integer keys.
+    key_type: KeyType,
 }
 
 impl Filter {
-    fn new(state: State, integers: Integers) -> Filter {
-        Filter { state: RwLock::new(state), integers }
+    fn new(filter: AnyFilter, key_type: KeyType) -> Filter {
+        Filter { held: Held::new(filter), key_type }
     }
 
-    /// Refuses a filter with other integers: in one with both, keys of one of them would not be found.
-    fn require_same_integers(&self, other: &Filter) -> PyResult<()> {
-        if self.integers == other.integers {
+    /// Refuses a filter with integers of another type: some keys of the combined filter would not be found.
+    fn require_same_key_type(&self, other: &Filter) -> PyResult<()> {
+        if self.key_type == other.key_type {
             return Ok(());
         }
-        let (ours, theirs) = (self.integers.as_str(), other.integers.as_str());
+        let (ours, theirs) = (self.key_type, other.key_type);
         Err(errors::value(format_args!(
             "filters cannot be merged: key_type is {ours} in one and {theirs} in the other"
         )))
     }
 
-    /// Looks at the state. Never waits while it holds up the interpreter: who has the lock may need that.
-    fn read<R: Send>(&self, py: Python<'_>, look: impl FnOnce(&State) -> PyResult<R> + Send) -> PyResult<R> {
-        if let Ok(state) = self.state.try_read() {
-            return look(&state);
-        }
-        self.read_detached(py, look)
-    }
-
-    /// As [`read`](Filter::read), for what takes long.
-    fn read_detached<R: Send>(
-        &self,
-        py: Python<'_>,
-        look: impl FnOnce(&State) -> PyResult<R> + Send,
-    ) -> PyResult<R> {
-        py.detach(|| look(&self.state.read().unwrap_or_else(PoisonError::into_inner)))
-    }
-
-    /// Changes the state; as [`read`](Filter::read).
-    fn write<R: Send>(
-        &self,
-        py: Python<'_>,
-        change: impl FnOnce(&mut State) -> PyResult<R> + Send,
-    ) -> PyResult<R> {
-        if let Ok(mut state) = self.state.try_write() {
-            return change(&mut state);
-        }
-        py.detach(|| change(&mut self.state.write().unwrap_or_else(PoisonError::into_inner)))
-    }
-
     fn combined(&self, py: Python<'_>, other: &Filter, how: Combine) -> PyResult<Filter> {
-        self.require_same_integers(other)?;
-        let mut state = self.read_detached(py, State::combinable)?;
-        other.read_detached(py, |theirs| state.combine(theirs, how))?;
-        Ok(Filter::new(state, self.integers))
+        self.require_same_key_type(other)?;
+        self.held.combined(py, &other.held, how).map(|filter| Filter::new(filter, self.key_type))
     }
 
     fn combine(&self, py: Python<'_>, other: &Filter, how: Combine) -> PyResult<()> {
-        if std::ptr::eq(self, other) {
-            // Either way it is what it was, if it can be combined at all.
-            return self.read(py, |state| if state.takes_keys() { Ok(()) } else { Err(state.read_only()) });
-        }
-        self.require_same_integers(other)?;
-        py.detach(|| {
-            // Always in the same order, so that two threads with the same two filters do not wait for each other.
-            let theirs_first = std::ptr::from_ref(other) < std::ptr::from_ref(self);
-            let theirs = theirs_first.then(|| other.state.read().unwrap_or_else(PoisonError::into_inner));
-            let mut ours = self.state.write().unwrap_or_else(PoisonError::into_inner);
-            let theirs = match theirs {
-                Some(theirs) => theirs,
-                None => other.state.read().unwrap_or_else(PoisonError::into_inner),
-            };
-            ours.combine(&theirs, how)
+        self.require_same_key_type(other)?;
+        self.held.combine(py, &other.held, how)
+    }
+
+    fn contains(&self, py: Python<'_>, key: &Key<'_>) -> PyResult<bool> {
+        self.held.read(py, |filter| match key {
+            _ if filter.is_locked() => Err(errors::locked()),
+            Key::Bytes(bytes) => Ok(filter.may_contain(bytes)),
+            Key::Number(number) => {
+                filter.may_contain_value(integer(*number, self.key_type)?).map_err(errors::key_type)
+            }
         })
+    }
+
+    /// Something of the facts that only native filters have; a filter of several arrays reads them all for
+    /// it.
+    fn of_native<R: Send>(
+        &self,
+        py: Python<'_>,
+        get: impl FnOnce(Facts) -> Option<R> + Send,
+    ) -> PyResult<Option<R>> {
+        self.held.read_detached(py, |filter| Ok(filter.native_facts().and_then(get)))
     }
 }
 
-/// Calls the helper that knows the Arrow libraries in use.
+/// The answers as the library that the keys came from has them.
 fn wrapped<'py>(keys: &Bound<'py, PyAny>, answers: BooleanArray) -> PyResult<Bound<'py, PyAny>> {
     let py = keys.py();
     py.import("fullbloom._arrow")?.call_method1("like", (keys, answers))
+}
+
+/// Writes the encoded filter into `room`: how much of it stays free; `None` if it is too small.
+fn encode_into(filter: &AnyFilter, mut room: &mut [u8]) -> Option<usize> {
+    filter.write_to(&mut room).ok()?; // a slice has no other reason to refuse
+    Some(room.len())
 }
 
 #[pymethods]
 impl Filter {
     #[new]
     #[pyo3(signature = (*_args, **_kwargs))]
-    fn __new__(
-        _args: &Bound<'_, PyTuple>,
-        _kwargs: Option<&Bound<'_, pyo3::types::PyDict>>,
-    ) -> PyResult<Filter> {
+    fn __new__(_args: &Bound<'_, PyTuple>, _kwargs: Option<&Bound<'_, PyDict>>) -> PyResult<Filter> {
         Err(PyTypeError::new_err(
             "use Filter.build, Filter.with_capacity, Filter.load, Filter.open or Filter.from_bytes",
         ))
@@ -121,13 +101,14 @@ impl Filter {
 
     /// A filter of these keys.
     ///
-    /// ``fpr`` is the rate of false answers wanted (1 % if nothing is said), ``bits_per_key`` what to spend instead. It is
-    /// sized for as many keys as there are, or for ``expected_keys`` if more will come. ``threads`` other than 1 builds
-    /// large native filters on several cores (0: all), with a buffer of up to half the filter's size. ``key_type`` says
-    /// whether integers are hashed as 32 bits (``"int"``) or 64 (``"long"``), where the dialect's system tells them apart.
+    /// ``fpr`` is the false-positive rate (1 % by default); ``bits_per_key`` sets the memory instead. The
+    /// filter is sized for the number of keys given, or for ``expected_keys`` if more will come. With
+    /// ``threads`` other than 1, large native filters are built on several cores (0: all), with a buffer of
+    /// up to half the filter's size. ``key_type`` says whether integers are hashed as 32 bits (``"int"``) or
+    /// 64 (``"long"``), for systems that tell them apart.
     #[staticmethod]
-    #[pyo3(signature = (keys, fpr=None, *, bits_per_key=None, dialect="native", expected_keys=None, bits=None, probes=None,
-                        seed=None, secret=None, store_secret=false, label=None, except_keys=None, threads=1,
+    #[pyo3(signature = (keys, fpr=None, *, bits_per_key=None, dialect="native", expected_keys=None, bits=None,
+                        probes=None, seed=None, secret=None, store_secret=false, label=None, except_keys=None, threads=1,
                         key_type="long"))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn build<'py>(
@@ -147,42 +128,20 @@ impl Filter {
         threads: usize,
         key_type: &str,
     ) -> PyResult<Filter> {
-        let integers = Integers::named(key_type)?;
-        let wish = Wish { fpr, bits_per_key, bits, probes };
-        let asked = Asked::new(dialect, &wish, seed, secret, store_secret, label)?;
-        if except_keys.is_some() && asked.dialect != Name::Native {
-            let told = "except_keys: only native filters have this, not";
-            return Err(errors::value(format_args!("{told} {}", asked.dialect)));
+        let key_type = self::key_type(key_type)?;
+        let size = Size { fpr, bits_per_key, bits, probes };
+        let new = NewFilter::new(dialect, &size, seed, secret, store_secret, label)?;
+        if except_keys.is_some() {
+            require_native("except_keys", new.dialect)?;
         }
-        let mut source = Source::of(keys)?;
-        let keep = except_keys.is_some();
-        let uncounted = any::ignores_expected_keys(asked.dialect, asked.target);
-        if keep {
-            source.keep(py)?;
-        }
-        let counted = if expected_keys.is_none() && !uncounted { source.count(py)? } else { 0 };
-        let expected_keys = expected_keys.unwrap_or(counted);
-        if is_built_at_once(asked.dialect) {
-            let mut made = builder(asked.dialect, &asked.request(expected_keys)).map_err(errors::size)?;
-            let mut sink = Sink::Builder(&mut *made, asked.dialect);
-            source.each(py, keep, |run| sink.take(run, integers, threads))?;
-            let filter = py.detach(|| made.finish()).map_err(errors::size)?;
-            return Ok(Filter::new(State::Built(filter), integers));
-        }
-        let mut state = asked.empty(expected_keys)?;
-        let mut sink = Sink::State(&mut state);
-        source.each(py, keep, |run| sink.take(run, integers, threads))?;
-        match (state, except_keys) {
-            (State::Native(filter), Some(good)) => native::guarded(py, filter, &mut source, good)
-                .map(|guarded| Filter::new(State::Guarded(guarded), integers)),
-            (state, _) => Ok(Filter::new(state, integers)),
-        }
+        let how = Insertion { key_type, threads };
+        build(py, &new, keys, expected_keys, except_keys, how).map(|filter| Filter::new(filter, key_type))
     }
 
-    /// An empty filter that will hold ``expected_keys`` keys at the rate ``fpr``, or for ``bits_per_key``.
+    /// An empty filter for ``expected_keys`` keys at the rate ``fpr``, or with ``bits_per_key``.
     #[staticmethod]
-    #[pyo3(signature = (expected_keys, fpr=None, *, bits_per_key=None, dialect="native", bits=None, probes=None,
-                        seed=None, secret=None, store_secret=false, label=None, key_type="long"))]
+    #[pyo3(signature = (expected_keys, fpr=None, *, bits_per_key=None, dialect="native", bits=None,
+                        probes=None, seed=None, secret=None, store_secret=false, label=None, key_type="long"))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn with_capacity(
         expected_keys: u64,
@@ -197,16 +156,17 @@ impl Filter {
         label: Option<String>,
         key_type: &str,
     ) -> PyResult<Filter> {
-        let integers = Integers::named(key_type)?;
-        let wish = Wish { fpr, bits_per_key, bits, probes };
-        let asked = Asked::new(dialect, &wish, seed, secret, store_secret, label)?;
-        asked.empty(expected_keys).map(|state| Filter::new(state, integers))
+        let key_type = self::key_type(key_type)?;
+        let size = Size { fpr, bits_per_key, bits, probes };
+        let new = NewFilter::new(dialect, &size, seed, secret, store_secret, label)?;
+        new.empty(expected_keys).map(|filter| Filter::new(filter, key_type))
     }
 
     /// Reads a filter from a file and checks all of it. The file may change or go afterwards.
     ///
-    /// The dialect is told by the file's name and bytes, where they tell. ``bits`` and ``probes`` are needed by the dialects
-    /// that store nothing else than bits (``libbloom-1``, ``java-lsm``). ``key_type`` is as of ``build``; no file tells it.
+    /// The dialect is detected by the file's name and bytes, where that is possible. ``bits`` and ``probes``
+    /// are needed by the dialects that store only bits (``libbloom-1``, ``java-lsm``). ``key_type`` is that
+    /// of ``build``; no file stores it.
     #[staticmethod]
     #[pyo3(signature = (path, dialect=None, *, bits=None, probes=None, secret=None, key_type="long"))]
     fn load(
@@ -218,15 +178,17 @@ impl Filter {
         secret: Option<&[u8]>,
         key_type: &str,
     ) -> PyResult<Filter> {
-        let integers = Integers::named(key_type)?;
-        let told = told(dialect, bits, probes, secret)?;
-        py.detach(|| State::load(&path, &told)).map(|state| Filter::new(state, integers))
+        let key_type = self::key_type(key_type)?;
+        let options = read_options(dialect, bits, probes, secret)?;
+        let filter = py.detach(|| AnyFilter::load(&path, &options)).map_err(errors::file)?;
+        Ok(Filter::new(filter, key_type))
     }
 
     /// Maps a filter's file: it answers at once, and processes that open the same file share its memory.
     ///
-    /// Of a native file only the front is checked; see ``verify``. The file must not be cut short meanwhile, which would end
-    /// the process; replacing it, as ``save`` does, is safe. Such a filter takes no keys.
+    /// Only the front of a native file is checked; see ``verify``. The file must not be truncated while it is
+    /// mapped, which would end the process; replacing it, as ``save`` does, is safe. A mapped filter takes no
+    /// keys. Other arguments as of ``load``.
     #[staticmethod]
     #[pyo3(signature = (path, dialect=None, *, bits=None, probes=None, secret=None, key_type="long"))]
     fn open(
@@ -238,9 +200,10 @@ impl Filter {
         secret: Option<&[u8]>,
         key_type: &str,
     ) -> PyResult<Filter> {
-        let integers = Integers::named(key_type)?;
-        let told = told(dialect, bits, probes, secret)?;
-        py.detach(|| State::open(&path, &told)).map(|state| Filter::new(state, integers))
+        let key_type = self::key_type(key_type)?;
+        let options = read_options(dialect, bits, probes, secret)?;
+        let filter = py.detach(|| AnyFilter::open(&path, &options, Check::Front)).map_err(errors::file)?;
+        Ok(Filter::new(filter, key_type))
     }
 
     /// A filter from its encoded bytes, all of them checked; arguments as of ``load``.
@@ -255,46 +218,74 @@ impl Filter {
         secret: Option<&[u8]>,
         key_type: &str,
     ) -> PyResult<Filter> {
-        let integers = Integers::named(key_type)?;
-        let told = told(dialect, bits, probes, secret)?;
+        let key_type = self::key_type(key_type)?;
+        let options = read_options(dialect, bits, probes, secret)?;
         let bytes = crate::column::byte_copy(data)?;
-        py.detach(|| State::decode(bytes, None, &told))
-            .map(|state| Filter::new(state, integers))
-            .map_err(errors::decode)
+        let filter = py.detach(|| AnyFilter::decode_owned(bytes, &options)).map_err(errors::decode)?;
+        Ok(Filter::new(filter, key_type))
     }
 
     /// Adds a key; true if it was surely not there before.
     fn add(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let key = Key::required(key)?;
-        self.write(py, |state| state.add(&key, self.integers))
+        self.held.write(py, |filter| match &key {
+            Key::Bytes(bytes) => filter.insert(bytes).map_err(errors::change),
+            Key::Number(number) => {
+                let (number, mut new) = ([*number], [false]);
+                let keys = Run::Numbers(&number).keys(self.key_type, filter.dialect())?;
+                filter.insert_batch_new(keys, &mut new).map_err(errors::change)?;
+                Ok(new[0])
+            }
+        })
     }
 
-    /// Adds many keys. Nulls (``None``) are not added. If a key is refused, keys before it may be in.
+    /// Adds many keys. Nulls (``None``) are not added. If a key is refused, keys before it may have been
+    /// added.
     #[pyo3(signature = (keys, *, threads=1))]
     fn update<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>, threads: usize) -> PyResult<()> {
         let mut source = Source::of(keys)?;
-        self.read(py, |state| if state.takes_keys() { Ok(()) } else { Err(state.read_only()) })?;
-        let insert = |run: Run<'_>| {
-            self.state.write().unwrap_or_else(PoisonError::into_inner).insert(run, self.integers, threads)
-        };
+        self.held.read(py, |filter| filter.takes_keys().map_err(errors::change))?;
+        let how = Insertion { key_type: self.key_type, threads };
+        let insert = |run: Run<'_>| self.held.write_now(|filter| how.insert(filter, run));
         source.each(py, false, |run| match threads {
             1 => run.pieces().try_for_each(insert),
             _ => insert(run),
         })
     }
 
+    /// Removes a key, or many, from a filter that supports deletion. One key gives a bool: whether it was
+    /// there. Many give the number of those that were there; nulls are left out.
+    ///
+    /// Remove only keys that were added: removing others may make keys disappear.
+    fn remove<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let remove = |run: Run<'_>| self.held.write_now(|filter| remove(filter, run, self.key_type));
+        if let Some(key) = Key::of(keys)? {
+            let removed = py.detach(|| key.as_run(remove))?;
+            return Ok(PyBool::new(py, removed > 0).to_owned().into_any());
+        }
+        let mut count = 0u64;
+        Source::of(keys)?.each(py, false, |run| {
+            for piece in run.pieces() {
+                count += remove(piece)?;
+            }
+            Ok(())
+        })?;
+        Ok(count.into_pyobject(py)?.into_any())
+    }
+
     /// Whether a key may be present, or which of many may be.
     ///
-    /// One key gives a bool. Many give an array of bools, one for each: Arrow's for Arrow's, else NumPy's. Nulls are answered
-    /// no. The interpreter is free meanwhile, and other threads may ask the same filter.
+    /// One key gives a bool. Many give an array of bools, one for each key: an Arrow array for Arrow keys,
+    /// else a NumPy array. Nulls are answered no. The interpreter is free meanwhile, and other threads may
+    /// use the same filter.
     fn may_contain<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         if let Some(key) = Key::of(keys)? {
-            let answer = self.read(py, |state| state.may_contain(&key, self.integers))?;
-            return Ok(pyo3::types::PyBool::new(py, answer).to_owned().into_any());
+            let answer = self.contains(py, &key)?;
+            return Ok(PyBool::new(py, answer).to_owned().into_any());
         }
         let mut source = Source::of(keys)?;
-        let answers = source.ask(py, |run, answers| {
-            self.state.read().unwrap_or_else(PoisonError::into_inner).ask(run, self.integers, answers)
+        let answers = source.look_up(py, |run, answers| {
+            self.held.read_now(|filter| look_up(filter, run, self.key_type, answers))
         })?;
         match answers {
             Answered::Arrow(answers) => wrapped(keys, answers),
@@ -303,27 +294,38 @@ impl Filter {
     }
 
     fn __contains__(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let key = Key::required(key)?;
-        self.read(py, |state| state.may_contain(&key, self.integers))
+        self.contains(py, &Key::required(key)?)
     }
 
     /// Forgets all keys.
     fn clear(&self, py: Python<'_>) -> PyResult<()> {
-        self.write(py, State::clear)
+        self.held.write(py, |filter| filter.clear().map_err(errors::change))
     }
 
-    /// How many keys are in: counted by native filters, of others estimated.
+    /// Sets the clock of a filter that forgets keys by their age: to ``now``, in seconds since 1970, or to
+    /// the current time. Keys that are too old by then are not found any more, and keys added later have this
+    /// age. Other filters stay as they are.
+    #[pyo3(signature = (now=None))]
+    fn advance(&self, py: Python<'_>, now: Option<f64>) -> PyResult<()> {
+        let now = match now.map(Duration::try_from_secs_f64).transpose().map_err(errors::value)? {
+            Some(since) => SystemTime::UNIX_EPOCH.checked_add(since),
+            None => Some(SystemTime::now()),
+        };
+        let now = now.ok_or_else(|| errors::value("now is too late for a clock"))?;
+        self.held.write(py, |filter| {
+            filter.advance(now);
+            Ok(())
+        })
+    }
+
+    /// The number of keys: counted by native filters, estimated for others.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        let counted = self.read(py, |state| {
-            state.filter()?;
-            Ok(native::facts(state).map(|filter| filter.keys))
-        })?;
-        if let Some(keys) = counted {
+        if let Some(keys) = self.of_native(py, |facts| Some(facts.keys))? {
             return Ok(keys as usize);
         }
         match self.estimated_keys(py)? {
             Some(keys) if keys < 1e18 => Ok(keys.round() as usize),
-            _ => Err(errors::value("how many keys are in cannot be told")),
+            _ => Err(errors::value("the number of keys cannot be estimated: too many bits are set")),
         }
     }
 
@@ -331,88 +333,97 @@ impl Filter {
         true
     }
 
-    /// How many distinct keys the set bits speak of; None when they do not tell. Reads the whole array.
+    /// The number of distinct keys, estimated from the set bits; None when it cannot be estimated. Reads the
+    /// whole array.
     #[getter]
     fn estimated_keys(&self, py: Python<'_>) -> PyResult<Option<f64>> {
-        self.read_detached(py, |state| Ok(state.filter()?.estimated_keys().filter(|keys| keys.is_finite())))
+        self.held.read_detached(py, |filter| Ok(filter.estimated_keys().filter(|keys| keys.is_finite())))
     }
 
-    /// The rate of false answers to expect of the filter as it is. Reads the whole array.
+    /// The expected false-positive rate of the filter as it is now. Reads the whole array.
     #[getter]
     fn expected_fpr(&self, py: Python<'_>) -> PyResult<f64> {
-        self.read_detached(py, |state| Ok(state.filter()?.expected_fpr()))
+        self.held.read_detached(py, |filter| Ok(filter.expected_fpr()))
     }
 
     /// Share of bits that are set. Reads the whole array.
     #[getter]
     fn fill(&self, py: Python<'_>) -> PyResult<f64> {
-        self.read_detached(py, |state| Ok(state.filter()?.fill()))
+        self.held.read_detached(py, |filter| Ok(filter.fill()))
     }
 
     /// The name of its dialect.
     #[getter]
     fn dialect(&self, py: Python<'_>) -> PyResult<&'static str> {
-        self.read(py, |state| Ok(state.filter()?.dialect().as_str()))
+        self.held.read(py, |filter| Ok(filter.dialect().as_str()))
     }
 
-    /// What integers are hashed as: ``"int"``, of 32 bits, or ``"long"``, of 64.
+    /// The kind of a native filter: ``"plain"``, ``"growing"``, ``"removing"`` or ``"rotating"``; None for
+    /// other dialects.
+    #[getter]
+    fn kind(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
+        self.held.read(py, |filter| Ok(filter.kind()))
+    }
+
+    /// The type of integer keys: ``"int"``, 32 bits, or ``"long"``, 64.
     #[getter]
     fn key_type(&self) -> &'static str {
-        self.integers.as_str()
+        self.key_type.as_str()
     }
 
     /// Length of the bit array in bits.
     #[getter]
     fn bits(&self, py: Python<'_>) -> PyResult<u64> {
-        self.read(py, |state| Ok(state.filter()?.geometry().bit_len))
+        self.held.read(py, |filter| Ok(filter.geometry().bit_len))
     }
 
     /// Bits that are tested for each key.
     #[getter]
     fn probes(&self, py: Python<'_>) -> PyResult<u32> {
-        self.read(py, |state| Ok(state.filter()?.geometry().probes))
+        self.held.read(py, |filter| Ok(filter.geometry().probes))
     }
 
-    /// Length of the encoded filter in bytes; of ``java-lsm``, which drops zeros at the end, the most it can be.
+    /// Length of the encoded filter in bytes; an upper bound for ``java-lsm``, which drops zeros at the end.
     #[getter]
     fn nbytes(&self, py: Python<'_>) -> PyResult<u64> {
-        self.read(py, |state| Ok(state.filter()?.encoded_len()))
+        self.held.read(py, |filter| Ok(filter.encoded_len()))
     }
 
-    /// The keys a native filter was made for; None where that is not known.
+    /// The number of keys a native filter was made for; None where that is not known.
     #[getter]
     fn expected_keys(&self, py: Python<'_>) -> PyResult<Option<u64>> {
         self.of_native(py, |facts| Some(facts.expected_keys).filter(|keys| *keys > 0))
     }
 
-    /// The public seed of a native filter's hash; None for others and for keyed ones.
+    /// The public seed of a native filter's hash; None for other dialects and for keyed filters.
     #[getter]
     fn seed(&self, py: Python<'_>) -> PyResult<Option<u64>> {
-        self.of_native(py, |facts| facts.seed)
+        self.held.read(py, |filter| match filter.hashing() {
+            Some(Hashing::Seed(seed)) => Ok(Some(*seed)),
+            _ => Ok(None),
+        })
     }
 
     /// Whether a native filter is hashed with a secret.
     #[getter]
     fn is_keyed(&self, py: Python<'_>) -> PyResult<bool> {
-        self.read(py, |state| {
-            let secret = state.told(state.filter()?).secret;
-            Ok(secret.is_some() || native::facts(state).is_some_and(|facts| facts.keyed))
-        })
+        self.held
+            .read(py, |filter| Ok(filter.is_locked() || matches!(filter.hashing(), Some(Hashing::Secret(_)))))
     }
 
-    /// Whether the secret is not known, so that the filter cannot be asked.
+    /// Whether the filter is keyed and its secret is not known, so that it cannot answer.
     #[getter]
     fn is_locked(&self, py: Python<'_>) -> PyResult<bool> {
-        self.read(py, |state| state.filter().map(|_| state.is_locked()))
+        self.held.read(py, |filter| Ok(filter.is_locked()))
     }
 
     /// Whether keys can be added.
     #[getter]
     fn takes_keys(&self, py: Python<'_>) -> PyResult<bool> {
-        self.read(py, |state| state.filter().map(|_| state.takes_keys()))
+        self.held.read(py, |filter| Ok(filter.takes_keys().is_ok()))
     }
 
-    /// A text that is kept with a native filter; empty for others. Can be set.
+    /// A text that is stored with a native filter; empty for other dialects. Can be set.
     #[getter]
     fn label(&self, py: Python<'_>) -> PyResult<String> {
         self.of_native(py, |facts| Some(facts.label)).map(Option::unwrap_or_default)
@@ -420,67 +431,71 @@ impl Filter {
 
     #[setter]
     fn set_label(&self, py: Python<'_>, label: &str) -> PyResult<()> {
-        self.write(py, |state| match state {
-            State::Native(filter) => {
-                filter.set_label(label);
-                Ok(())
-            }
-            _ => Err(errors::value("label: only native filters that take keys can be given one")),
-        })
+        self.held.write(py, |filter| filter.set_label(label).map_err(errors::change))
     }
 
-    /// A copy with half as many blocks: the same keys, half the memory, a higher rate. Only of native filters whose number
-    /// of blocks is even.
+    /// A copy with half as many blocks: the same keys, half the memory, a higher rate. For plain native
+    /// filters with an even number of blocks.
     fn folded(&self, py: Python<'_>) -> PyResult<Filter> {
-        self.read_detached(py, |state| {
-            state.require_plain("folded")?;
-            match state.combinable()? {
-                State::Native(filter) => filter
-                    .folded()
-                    .map(|filter| Filter::new(State::Native(filter), self.integers))
-                    .map_err(errors::size),
-                _ => Err(errors::value("only native filters can be folded")),
+        let copy = self.held.read_detached(py, |filter| {
+            match filter.kind() {
+                None => return Err(errors::value("only native filters can be folded")),
+                Some("plain") => {}
+                Some(kind) => {
+                    return Err(errors::value(format_args!(
+                        "a native filter of the kind {kind} cannot be folded: only plain ones can"
+                    )));
+                }
             }
-        })
+            filter.try_clone().map_err(errors::size)
+        })?;
+        copy.takes_keys().map_err(errors::change)?;
+        match copy.into_native() {
+            Ok(StoredFilter::Plain(filter)) => py
+                .detach(|| filter.folded())
+                .map(|filter| Filter::new(filter.into(), self.key_type))
+                .map_err(errors::size),
+            _ => Err(errors::value("only native filters can be folded")),
+        }
     }
 
-    /// Checks every byte of a mapped native file against its checksums; raises ``FormatError``. Others were checked when
-    /// they were made.
+    /// Compares every byte of a mapped native file with its checksums; raises ``FormatError``. Other filters
+    /// were checked when they were read.
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
-        self.read_detached(py, |state| match state {
-            State::Mapped(filter) => filter.verify().map_err(errors::decode),
-            other => other.filter().map(|_| ()),
-        })
+        self.held.read_detached(py, |filter| filter.verify().map_err(errors::decode))
     }
 
     /// Saves the filter: the file is replaced whole or not at all.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        self.read_detached(py, |state| {
-            let filter = state.filter()?;
-            file::replace(&path, |out| filter.write_to(out)).map_err(errors::file)
-        })
+        self.held.read_detached(py, |filter| filter.save(&path).map_err(errors::file))
     }
 
     /// The encoded filter: the bytes that ``save`` writes.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let mut len = None;
         loop {
-            let len = self.read_detached(py, State::encoded_len)?;
-            let len = usize::try_from(len).map_err(errors::value)?;
-            let mut fits = false;
-            let bytes = PyBytes::new_with(py, len, |room| {
-                fits = self.read_detached(py, |state| state.encode_into(room))?;
+            let room = match len {
+                Some(len) => len,
+                None => usize::try_from(self.nbytes(py)?).map_err(errors::value)?,
+            };
+            let mut left = None;
+            let bytes = PyBytes::new_with(py, room, |room| {
+                left = self.held.read_detached(py, |filter| Ok(encode_into(filter, room)))?;
                 Ok(())
             })?;
-            if fits {
-                return Ok(bytes);
+            match left {
+                Some(0) => return Ok(bytes),
+                // It drops zeros at the end, or another thread has changed it: once more, with the right
+                // length.
+                Some(left) => len = Some(room - left),
+                None => len = None,
             }
-            // Another thread has changed the label, or zeros at the end, meanwhile.
         }
     }
 
-    /// A copy; it takes keys if filters of its dialect do.
+    /// A copy; it takes keys if filters of its dialect and kind do.
     fn copy(&self, py: Python<'_>) -> PyResult<Filter> {
-        self.read_detached(py, State::copy).map(|state| Filter::new(state, self.integers))
+        self.held.copy(py).map(|filter| Filter::new(filter, self.key_type))
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Filter> {
@@ -491,58 +506,49 @@ impl Filter {
         self.copy(py)
     }
 
-    /// A pickle holds the encoded bytes and, of a keyed filter, the secret.
+    /// A pickle holds the encoded bytes and, for a keyed filter, the secret.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let told: Told = self.read(py, |state| Ok(state.told(state.filter()?)))?;
-        let secret = told.secret.as_ref().map(|secret| PyBytes::new(py, secret.as_bytes()));
-        let (bits, probes) = told.geometry.unzip();
-        let dialect = told.dialect.map(Name::as_str);
-        let args =
-            (self.to_bytes(py)?, dialect, bits, probes, secret, self.integers.as_str()).into_pyobject(py)?;
-        Ok((PyType::new::<Filter>(py).getattr("from_bytes")?, args))
+        let (dialect, geometry, secret) = self.held.read(py, |filter| {
+            // Native files say it themselves, and that of a filter that grows may change meanwhile.
+            let geometry = filter.kind().is_none().then(|| filter.geometry());
+            Ok((filter.dialect(), geometry, filter.secret().cloned()))
+        })?;
+        let (bits, probes) = geometry.map(|geometry| (geometry.bit_len, geometry.probes)).unzip();
+        let secret = secret.as_ref().map(|secret| PyBytes::new(py, secret.as_bytes()));
+        let bytes = self.to_bytes(py)?;
+        let args = (bytes, dialect.as_str(), bits, probes, secret, self.key_type());
+        Ok((PyType::new::<Filter>(py).getattr("from_bytes")?, args.into_pyobject(py)?))
     }
 
     fn __or__(&self, py: Python<'_>, other: &Filter) -> PyResult<Filter> {
-        self.combined(py, other, Combine::Union)
+        self.combined(py, other, Combine::Merge)
     }
 
     fn __and__(&self, py: Python<'_>, other: &Filter) -> PyResult<Filter> {
-        self.combined(py, other, Combine::Intersection)
+        self.combined(py, other, Combine::Intersect)
     }
 
     fn __ior__(&self, py: Python<'_>, other: &Filter) -> PyResult<()> {
-        self.combine(py, other, Combine::Union)
+        self.combine(py, other, Combine::Merge)
     }
 
     fn __iand__(&self, py: Python<'_>, other: &Filter) -> PyResult<()> {
-        self.combine(py, other, Combine::Intersection)
+        self.combine(py, other, Combine::Intersect)
     }
 
-    /// Equal are filters with the same bytes; of native ones the number of keys and the label do not matter.
+    /// Filters with the same bytes are equal; the label and the number of keys of native filters do not
+    /// matter.
     fn __richcmp__(&self, py: Python<'_>, other: &Bound<'_, PyAny>, op: CompareOp) -> PyResult<Py<PyAny>> {
         let (Ok(other), CompareOp::Eq | CompareOp::Ne) = (other.cast::<Filter>(), op) else {
             return Ok(py.NotImplemented());
         };
-        let other = other.get();
-        let equal = std::ptr::eq(self, other)
-            || py.detach(|| {
-                let (one, two) = match std::ptr::from_ref(other) < std::ptr::from_ref(self) {
-                    true => (other, self),
-                    false => (self, other),
-                };
-                let one = one.state.read().unwrap_or_else(PoisonError::into_inner);
-                let two = two.state.read().unwrap_or_else(PoisonError::into_inner);
-                one.equals(&two)
-            })?;
-        Ok(pyo3::types::PyBool::new(py, equal == matches!(op, CompareOp::Eq)).to_owned().into_any().unbind())
+        let equal = self.held.equals(py, &other.get().held)?;
+        Ok(PyBool::new(py, equal == matches!(op, CompareOp::Eq)).to_owned().into_any().unbind())
     }
 
-    /// Lets go of the memory or the mapped file; the filter cannot be used any more.
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.write(py, |state| {
-            *state = State::Closed;
-            Ok(())
-        })
+    /// Frees the memory or unmaps the file; the filter cannot be used any more.
+    fn close(&self, py: Python<'_>) {
+        self.held.close(py);
     }
 
     fn __enter__(slf: Py<Filter>) -> Py<Filter> {
@@ -550,38 +556,27 @@ impl Filter {
     }
 
     #[pyo3(signature = (*_exception))]
-    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
-        self.close(py)
+    fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) {
+        self.close(py);
     }
 
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        self.read(py, |state| {
-            let Ok(filter) = state.filter() else { return Ok("<fullbloom.Filter, closed>".to_owned()) };
+    fn __repr__(&self, py: Python<'_>) -> String {
+        let described = self.held.read_detached(py, |filter| {
             let (dialect, geometry) = (filter.dialect(), filter.geometry());
-            let keys = native::facts(state).map_or(String::new(), |facts| {
-                format!("{}{} keys, ", if facts.estimated { "about " } else { "" }, facts.keys)
+            let kind = filter.kind().filter(|kind| *kind != "plain");
+            let kind = kind.map_or(String::new(), |kind| format!(", {kind}"));
+            let keys = filter.native_facts().map_or(String::new(), |facts| {
+                format!("{}{} keys, ", if facts.keys_are_estimated { "about " } else { "" }, facts.keys)
             });
             let (bits, probes) = (geometry.bit_len, geometry.probes);
-            let locked = if state.is_locked() { ", locked" } else { "" };
-            Ok(format!("<fullbloom.Filter {dialect}: {keys}{bits} bits, {probes} probes{locked}>"))
-        })
+            let locked = if filter.is_locked() { ", locked" } else { "" };
+            Ok(format!("<fullbloom.Filter {dialect}{kind}: {keys}{bits} bits, {probes} probes{locked}>"))
+        });
+        described.unwrap_or_else(|_| "<fullbloom.Filter, closed>".to_owned())
     }
 
-    fn __sizeof__(&self, py: Python<'_>) -> PyResult<usize> {
-        self.read(py, |state| Ok(size_of::<Filter>() + state.filter().map_or(0, |f| f.bits().len())))
-    }
-}
-
-impl Filter {
-    /// Something that only native filters have.
-    fn of_native<R: Send>(
-        &self,
-        py: Python<'_>,
-        get: impl FnOnce(NativeFacts) -> Option<R> + Send,
-    ) -> PyResult<Option<R>> {
-        self.read(py, |state| {
-            state.filter()?;
-            Ok(native::facts(state).and_then(get))
-        })
+    fn __sizeof__(&self, py: Python<'_>) -> usize {
+        let held = self.held.read(py, |filter| Ok(filter.encoded_len() as usize));
+        size_of::<Filter>() + held.unwrap_or(0)
     }
 }

@@ -4,7 +4,7 @@ use crate::arrow::{Answers, BooleanArray, Chunks};
 use crate::column::Column;
 use crate::errors::wrong_type;
 use crate::run::Run;
-use fullbloom::native::Offsets;
+use fullbloom::keys::Offsets;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{
@@ -12,7 +12,7 @@ use pyo3::types::{
 };
 use std::borrow::Cow;
 
-/// Python objects are gathered in groups of this many.
+/// Python objects are collected in groups of this many.
 const GROUP: usize = 4096;
 
 /// One key.
@@ -24,7 +24,7 @@ pub enum Key<'a> {
 }
 
 impl<'a> Key<'a> {
-    /// The key that an object is; `None` if it is none, but may hold many.
+    /// The object as one key; `None` if it is not a key, though it may hold many.
     pub fn of(object: &'a Bound<'_, PyAny>) -> PyResult<Option<Key<'a>>> {
         if let Ok(text) = object.cast::<PyString>() {
             return Ok(Some(Key::Bytes(Cow::Borrowed(text.to_str()?.as_bytes()))));
@@ -33,7 +33,7 @@ impl<'a> Key<'a> {
             return Ok(Some(Key::Bytes(Cow::Borrowed(bytes.as_bytes()))));
         }
         if object.is_instance_of::<PyBool>() {
-            return Err(wrong_type("a bool is no key; keys are str, bytes and int"));
+            return Err(wrong_type("a bool is not a key; keys are str, bytes and int"));
         }
         if object.is_instance_of::<PyInt>() {
             return number(object).map(|number| Some(Key::Number(number)));
@@ -48,9 +48,17 @@ impl<'a> Key<'a> {
         Ok(None)
     }
 
-    /// As [`of`](Key::of), for where there must be a key.
+    /// As [`of`](Key::of), where there must be a key.
     pub fn required(object: &'a Bound<'_, PyAny>) -> PyResult<Key<'a>> {
         Key::of(object)?.ok_or_else(|| no_key(object))
+    }
+
+    /// Calls `use_run` with a run of this key alone.
+    pub fn as_run<R>(&self, use_run: impl FnOnce(Run<'_>) -> R) -> R {
+        match self {
+            Key::Bytes(bytes) => use_run(Run::bytes(&[bytes.as_ref()])),
+            Key::Number(number) => use_run(Run::Numbers(&[*number])),
+        }
     }
 }
 
@@ -73,9 +81,9 @@ fn no_key(object: &Bound<'_, PyAny>) -> PyErr {
 
 /// Many keys.
 pub enum Source<'py> {
-    /// An array.
+    /// A NumPy array or another buffer.
     Column(Column),
-    /// Arrow's.
+    /// Arrow arrays.
     Arrow(Chunks),
     /// Anything that can be iterated over.
     Objects(Bound<'py, PyAny>),
@@ -85,7 +93,7 @@ impl<'py> Source<'py> {
     /// The keys that an object holds.
     pub fn of(object: &Bound<'py, PyAny>) -> PyResult<Source<'py>> {
         if Key::of(object)?.is_some() {
-            return Err(wrong_type("this takes many keys: put the one into a list"));
+            return Err(wrong_type("this takes many keys: put a single key into a list"));
         }
         if let Some(chunks) = Chunks::of(object)? {
             return Ok(Source::Arrow(chunks));
@@ -99,8 +107,9 @@ impl<'py> Source<'py> {
         Err(no_key(object))
     }
 
-    /// Makes sure that the keys can be had twice, and are the same then: what might be read but once, or be changed between
-    /// the passes, is copied into a list. A length does not tell that an object can be read again.
+    /// Makes sure that the keys can be read twice and are the same both times: objects that may be readable
+    /// only once, or may change between the passes, are copied into a list. An object with a length need not
+    /// be readable again.
     pub fn keep(&mut self, py: Python<'py>) -> PyResult<()> {
         match self {
             Source::Column(_) => {}
@@ -119,7 +128,7 @@ impl<'py> Source<'py> {
         Ok(())
     }
 
-    /// How many keys there are. What has no length is read and kept.
+    /// How many keys there are. Objects without a length are read into a list.
     pub fn count(&mut self, py: Python<'py>) -> PyResult<u64> {
         match self {
             Source::Column(column) => Ok(column.elements().count() as u64),
@@ -135,7 +144,7 @@ impl<'py> Source<'py> {
     }
 }
 
-/// What an object yields, as a list.
+/// The items of an object as a list.
 fn listed<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     let list = PyList::empty(object.py());
     list.call_method1("extend", (object,))?;
@@ -143,8 +152,8 @@ fn listed<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 }
 
 impl<'py> Source<'py> {
-    /// Hands on all keys that are not null, detached from Python. With `keep`, which needs [`keep`](Source::keep) before,
-    /// they can be had again.
+    /// Calls `each` with all keys that are not null, detached from Python. With `keep`, which needs
+    /// [`keep`](Source::keep) before, they can be read again.
     pub fn each(
         &mut self,
         py: Python<'py>,
@@ -178,17 +187,17 @@ impl<'py> Source<'py> {
         }
     }
 
-    /// Asks for all keys, detached from Python; nulls are answered no.
-    pub fn ask(
+    /// Looks up all keys, detached from Python; nulls are answered no.
+    pub fn look_up(
         &mut self,
         py: Python<'py>,
-        mut ask: impl FnMut(Run<'_>, &mut [bool]) -> PyResult<()> + Send,
+        mut look_up: impl FnMut(Run<'_>, &mut [bool]) -> PyResult<()> + Send,
     ) -> PyResult<Answered<'py>> {
         match self {
             Source::Column(column) => {
                 let elements = column.elements();
                 let bytes = PyByteArray::new_with(py, elements.count(), |bytes| {
-                    py.detach(|| elements.ask(&mut ask, bytes))
+                    py.detach(|| elements.look_up(&mut look_up, bytes))
                 })?;
                 Ok(Answered::Bytes(bytes))
             }
@@ -197,7 +206,7 @@ impl<'py> Source<'py> {
                     let mut answers = Answers::default();
                     while let Some(chunk) = chunks.next()? {
                         answers.reserve(chunk.count());
-                        chunk.ask(&mut ask, |some| answers.push(some))?;
+                        chunk.look_up(&mut look_up, |some| answers.push(some))?;
                     }
                     PyResult::Ok(answers.finish())
                 })?;
@@ -210,7 +219,7 @@ impl<'py> Source<'py> {
                 while gathered.fill(&mut objects)? {
                     let first = answers.len();
                     answers.resize(first + gathered.count(), 0);
-                    py.detach(|| gathered.ask(&mut ask, &mut answers[first..]))?;
+                    py.detach(|| gathered.look_up(&mut look_up, &mut answers[first..]))?;
                     py.check_signals()?;
                 }
                 Ok(Answered::Bytes(PyByteArray::new(py, &answers)))
@@ -221,13 +230,13 @@ impl<'py> Source<'py> {
 
 /// Answers, in the form that fits the keys.
 pub enum Answered<'py> {
-    /// A byte of 0 or 1 each.
+    /// A byte of 0 or 1 for each key.
     Bytes(Bound<'py, PyByteArray>),
-    /// Arrow's.
+    /// An Arrow array.
     Arrow(BooleanArray),
 }
 
-/// Some Python objects, brought into runs.
+/// The keys of some Python objects, as runs.
 #[derive(Default)]
 pub struct Gathered {
     kinds: Vec<Kind>,
@@ -277,7 +286,7 @@ impl Gathered {
         self.kinds.len()
     }
 
-    /// Hands on those that are not null: numbers, and then the others.
+    /// Calls `each` with those that are not null: numbers, then the others.
     pub fn runs(&self, mut each: impl FnMut(Run<'_>) -> PyResult<()>) -> PyResult<()> {
         if !self.numbers.is_empty() {
             each(Run::Numbers(&self.numbers))?;
@@ -286,22 +295,22 @@ impl Gathered {
     }
 
     fn bytes(&self) -> Run<'_> {
-        Run::Wide(Offsets::new(&self.data, &self.offsets).expect("offsets of pieces put together grow"))
+        Run::bytes(Offsets::new(&self.data, &self.offsets).expect("offsets of appended keys do not decrease"))
     }
 
-    /// Asks for all, a byte of 0 or 1 each; nulls are answered no.
-    pub fn ask(
+    /// Looks up all of them: a byte of 0 or 1 for each. Nulls are answered no.
+    pub fn look_up(
         &self,
-        ask: &mut impl FnMut(Run<'_>, &mut [bool]) -> PyResult<()>,
+        look_up: &mut impl FnMut(Run<'_>, &mut [bool]) -> PyResult<()>,
         answers: &mut [u8],
     ) -> PyResult<()> {
         let mut of_numbers = vec![false; self.numbers.len()];
         let mut of_bytes = vec![false; self.offsets.len() - 1];
         if !of_numbers.is_empty() {
-            ask(Run::Numbers(&self.numbers), &mut of_numbers)?;
+            look_up(Run::Numbers(&self.numbers), &mut of_numbers)?;
         }
         if !of_bytes.is_empty() {
-            ask(self.bytes(), &mut of_bytes)?;
+            look_up(self.bytes(), &mut of_bytes)?;
         }
         let (mut of_numbers, mut of_bytes) = (of_numbers.into_iter(), of_bytes.into_iter());
         for (answer, kind) in answers.iter_mut().zip(&self.kinds) {

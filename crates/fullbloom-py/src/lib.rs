@@ -1,34 +1,35 @@
 //! fullbloom for Python: the module `fullbloom._core`, which `fullbloom` re-exports.
 //!
 //! ```text
-//!   errors.rs     what went wrong, as the exception that fits
-//!   run.rs        keys in the forms that a filter takes at once
+//!   errors.rs     the core's errors as Python exceptions
+//!   run.rs        keys in the forms that a filter takes in one batch
 //!   keys.rs       a Python object as keys: one, or many
 //!   column.rs     NumPy arrays and other buffers as runs of keys
 //!   arrow/        Arrow arrays and streams as runs of keys; answers as an Arrow array
-//!   state.rs      what a filter holds: built, growing, read from a file
-//!   combine.rs    two filters into one; whether two are equal
-//!   native.rs     what only native filters have
-//!   asked.rs      what a caller asks a new filter to be
+//!   options.rs    the keyword arguments that describe a filter
+//!   build.rs      keys into filters, and out of them
+//!   held.rs       a filter that several threads use
 //!   filter.rs     the class `Filter`
-//!   facts.rs      `plan` and `inspect`
+//!   plan.rs       `plan` and `kernels`
+//!   inspect.rs    `inspect`
 //!   slices.rs     filters built on several machines, for `fullbloom.spark`
 //! ```
 //!
-//! Nothing is decided here: sizes, hashes, bytes and messages are the core's.
+//! Nothing is decided here: sizes, hashes, bytes and messages are the core's, through
+//! [`AnyFilter`](fullbloom::any::AnyFilter).
 
 mod arrow;
-mod asked;
+mod build;
 mod column;
-mod combine;
 mod errors;
-mod facts;
 mod filter;
+mod held;
+mod inspect;
 mod keys;
-mod native;
+mod options;
+mod plan;
 mod run;
 mod slices;
-mod state;
 
 /// The module.
 #[pyo3::pymodule(gil_used = false)]
@@ -38,9 +39,11 @@ mod _core {
     #[pymodule_export]
     use super::errors::FormatError;
     #[pymodule_export]
-    use super::facts::{inspect, kernels, plan};
-    #[pymodule_export]
     use super::filter::Filter;
+    #[pymodule_export]
+    use super::inspect::inspect;
+    #[pymodule_export]
+    use super::plan::{kernels, plan};
     #[pymodule_export]
     use super::slices::{Partial, Scatter, Slice, Slicing};
 

@@ -1,30 +1,30 @@
-//! One filter built on several machines: what `fullbloom.spark` does on executors and the driver.
+//! One filter built on several machines: what `fullbloom.spark` runs on executors and the driver.
 //!
-//! Hashes travel as bytes, eight for each, least significant first.
+//! Hashes travel as bytes: eight for each, least significant first.
 
-use crate::asked::Wish;
 use crate::errors;
 use crate::keys::Source;
-use crate::run::with_keys;
-use fullbloom::native::{self, Hashes, Hashing, Keys, NativeFilter, Plan, SliceFacts};
+use crate::options::Size;
+use fullbloom::keys::{Hashes, Keys};
+use fullbloom::native::{self, Hasher, Hashing, NativeFilter, Sizing, SliceFacts};
 use fullbloom::sizing::{Layout, Request};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple, PyType};
 
-/// The shape of a filter, and how its array is cut into slices. The same on every machine, whatever its arithmetic: it is
-/// pickled as numbers of blocks, not as a rate.
+/// The shape of a filter, and how its array is cut into slices. It is the same on every machine, whatever its
+/// floating-point arithmetic: it is pickled as a number of blocks, not as a rate.
 #[pyclass(frozen, module = "fullbloom._core")]
 pub struct Slicing {
-    plan: Plan,
+    sizing: Sizing,
     seed: u64,
     slice_bytes: u64,
     core: native::Slicing,
 }
 
 impl Slicing {
-    fn of_plan(plan: Plan, seed: u64, slice_bytes: u64) -> PyResult<Slicing> {
-        let core = native::Slicing::new(&plan, Hashing::Seed(seed), slice_bytes).map_err(errors::size)?;
-        Ok(Slicing { plan, seed, slice_bytes, core })
+    fn with_sizing(sizing: Sizing, seed: u64, slice_bytes: u64) -> PyResult<Slicing> {
+        let core = native::Slicing::new(&sizing, Hashing::Seed(seed), slice_bytes).map_err(errors::size)?;
+        Ok(Slicing { sizing, seed, slice_bytes, core })
     }
 }
 
@@ -39,14 +39,14 @@ impl Slicing {
         seed: u64,
         slice_bytes: u64,
     ) -> PyResult<Slicing> {
-        let target = Wish { fpr, bits_per_key, bits: None, probes: None }.target()?;
-        let plan = Plan::new(&Request { expected_keys, target }).map_err(errors::size)?;
-        Slicing::of_plan(plan, seed, slice_bytes)
+        let target = Size { fpr, bits_per_key, bits: None, probes: None }.target()?;
+        let sizing = Sizing::new(&Request { expected_keys, target }).map_err(errors::size)?;
+        Slicing::with_sizing(sizing, seed, slice_bytes)
     }
 
     /// The same, cut into slices of another size.
     fn with_slices_of(&self, slice_bytes: u64) -> PyResult<Slicing> {
-        Slicing::of_plan(self.plan.clone(), self.seed, slice_bytes)
+        Slicing::with_sizing(self.sizing.clone(), self.seed, slice_bytes)
     }
 
     /// How many slices there are.
@@ -66,17 +66,18 @@ impl Slicing {
         self.core.slice(number).map(Slice).map_err(errors::size)
     }
 
-    /// For the keys of one machine, to be sent to those that have the slices.
+    /// Hashes the keys of one machine, to be sent to the machines that have the slices.
     fn scatter(&self) -> Scatter {
         Scatter(native::Scatter::new(&self.core))
     }
 
     /// A whole filter, for the keys of one machine.
     fn partial(&self) -> PyResult<Partial> {
-        NativeFilter::from_plan(&self.plan, Hashing::Seed(self.seed)).map(Partial).map_err(errors::size)
+        NativeFilter::with_sizing(&self.sizing, Hashing::Seed(self.seed)).map(Partial).map_err(errors::size)
     }
 
-    /// The beginning of the file, from ``(keys, sums)`` of each slice in order; the bits of the slices follow.
+    /// The beginning of the file, from ``(keys, sums)`` of each slice in order; the bits of the slices
+    /// follow.
     fn front<'py>(&self, py: Python<'py>, facts: Vec<(u64, Vec<u8>)>) -> PyResult<Bound<'py, PyBytes>> {
         let facts: Vec<_> = facts.into_iter().map(|(keys, sums)| SliceFacts { keys, sums }).collect();
         self.core.front(&facts).map(|front| PyBytes::new(py, &front)).map_err(errors::value)
@@ -94,15 +95,15 @@ impl Slicing {
         let (lines, block_lines, line_probes) = layout;
         let layout = Layout::new(lines, block_lines, line_probes)
             .ok_or_else(|| errors::value(format_args!("no such layout: {layout:?}")))?;
-        let plan = Plan { layout, blocks, expected_keys, expected_fpr: 0.0, considered: Vec::new() };
-        Slicing::of_plan(plan, seed, slice_bytes)
+        let sizing = Sizing { layout, blocks, expected_keys, expected_fpr: 0.0, considered: Vec::new() };
+        Slicing::with_sizing(sizing, seed, slice_bytes)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let Slicing { plan, seed, slice_bytes, .. } = slf.get();
-        let layout = plan.layout;
+        let Slicing { sizing, seed, slice_bytes, .. } = slf.get();
+        let layout = sizing.layout;
         let layout = (layout.lines(), layout.block_lines() as u32, layout.line_probes());
-        let parts = (layout, plan.blocks, plan.expected_keys, *seed, *slice_bytes);
+        let parts = (layout, sizing.blocks, sizing.expected_keys, *seed, *slice_bytes);
         Ok((slf.get_type().getattr("_of")?, parts.into_pyobject(slf.py())?))
     }
 }
@@ -152,7 +153,7 @@ impl Scatter {
     fn update<'py>(&mut self, py: Python<'py>, keys: &Bound<'py, PyAny>) -> PyResult<()> {
         let scatter = &mut self.0;
         Source::of(keys)?.each(py, false, |run| {
-            with_keys!(run, keys => scatter.insert_batch(keys));
+            scatter.insert_batch(&run.native_keys());
             Ok(())
         })
     }
@@ -170,13 +171,13 @@ impl Scatter {
     }
 }
 
-/// The filter of the keys of one machine, which tells the hashes of those that were new: a filter of several such parts
-/// is made by inserting these in order.
+/// The filter of the keys of one machine. It returns the hashes of the keys that were new: inserting those of
+/// several machines in order gives the filter of all keys.
 #[pyclass(module = "fullbloom._core")]
 pub struct Partial(NativeFilter);
 
 impl Partial {
-    fn insert<K: Keys + ?Sized>(&mut self, keys: &K, hashing: &Hashing, new: &mut Vec<u64>) {
+    fn insert<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K, hashing: &Hashing, new: &mut Vec<u64>) {
         let mut hashes = vec![0; keys.count()];
         hashing.hash_batch(keys, &mut hashes);
         let mut is_new = vec![false; hashes.len()];
@@ -192,7 +193,7 @@ impl Partial {
         let mut new = Vec::new();
         let hashing = self.0.hashing().clone();
         Source::of(keys)?.each(py, false, |run| {
-            with_keys!(run, keys => self.insert(keys, &hashing, &mut new));
+            self.insert(&run.native_keys(), &hashing, &mut new);
             Ok(())
         })?;
         Ok(bytes(py, &new))

@@ -313,10 +313,10 @@ def test_dictionary_indices_out_of_range_are_refused():
     column = pa.DictionaryArray.from_arrays(pa.array([0, 3]), pa.array(["a"]), safe=False)
     f = of([])
     for use in (f.update, f.may_contain):
-        with pytest.raises(ValueError, match="number 3 of a dictionary of 1"):
+        with pytest.raises(ValueError, match="index 3 in a dictionary of 1 values"):
             use(column)
     column = pa.DictionaryArray.from_arrays(pa.array([-1], pa.int8()), pa.array(["a"]), safe=False)
-    with pytest.raises(ValueError, match="of a dictionary of 1"):
+    with pytest.raises(ValueError, match="in a dictionary of 1 values"):
         f.update(column)
 
 

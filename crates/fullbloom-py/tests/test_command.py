@@ -94,9 +94,11 @@ def test_inspect_tells_what_the_command_tells(command, tmp_path, dialect):
     told = {"bits": f.bits, "probes": f.probes} if dialect in ("java-lsm", "libbloom-1") else {}
     more = [part for name, number in told.items() for part in (f"--{name}", number)]
     out = run(command, "inspect", "--json", "--dialect", dialect, *more, path, codes=(0, 1))
-    (theirs,) = json.loads(out)["filters"]
+    (theirs,) = json.loads(out)["places"]
     ours = fullbloom.inspect(path, dialect, **told)
-    theirs.pop("recognised"), ours.pop("recognised")
+    for record in (theirs, ours):  # the command has problems beside its records
+        for name in ("recognised", "type", "warnings", "note"):
+            record.pop(name, None)
     assert ours == theirs
 
 
@@ -108,11 +110,11 @@ def test_plan_tells_what_the_command_tells(command):
             (["--memory", 2_000_000], {"memory": 2_000_000}),
         ):
             out = run(command, "plan", "--json", "--expected-keys", keys, *args, codes=(0, 1))
-            theirs = json.loads(out)["rows"]
+            theirs = json.loads(out)["places"]
             ours = fullbloom.plan(keys, dialect="all", **kwargs)
             for row in theirs:
                 row.pop("layouts", None)
-                row.pop("note")
+                row.pop("type")
             for row in ours:
                 row.pop("note")
             assert ours == theirs

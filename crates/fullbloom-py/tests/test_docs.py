@@ -17,7 +17,8 @@ def examples(page):
 
 
 @pytest.mark.parametrize("page", [PACKAGE.parents[1] / "docs/python.md", PACKAGE / "README.md"], ids=lambda page: page.name)
-def test_the_examples_of_a_page_do_what_they_show(page):
+def test_the_examples_of_a_page_do_what_they_show(page, monkeypatch):
+    monkeypatch.chdir(PACKAGE.parents[1])  # where the pages say that the vectors are
     for library in ("pyarrow", "polars", "duckdb"):
         pytest.importorskip(library)
     test = doctest.DocTestParser().get_doctest(examples(page), {}, page.name, str(page), 0)

@@ -120,7 +120,7 @@ def test_filters_that_do_not_fit_are_not_combined():
     with pytest.raises(ValueError, match="dialect is cassandra in one and native"):
         others["dialect is native in one and cassandra"] | f
     ribbon = Filter.build(KEYS, bits_per_key=10, dialect="rocksdb-ribbon")
-    with pytest.raises(ValueError, match="made of all its keys at once"):
+    with pytest.raises(ValueError, match="built from all its keys at once"):
         ribbon | ribbon
     for wrong in (1, None, "x", {1}):
         with pytest.raises(TypeError):
@@ -227,7 +227,7 @@ def test_keyed_filters_need_their_secret():
     for use in (lambda: "x" in locked, lambda: locked.may_contain(["x"]), lambda: locked.add("x"), lambda: locked.update(["x"])):
         with pytest.raises(ValueError, match="give its secret"):
             use()
-    with pytest.raises(ValueError, match="without its secret"):
+    with pytest.raises(ValueError, match="or its secret is not known"):
         f | locked
     assert locked.to_bytes() == data and pickle.loads(pickle.dumps(locked)).is_locked
     opened = Filter.from_bytes(data, secret=SECRET)
@@ -247,9 +247,9 @@ def test_exceptions_are_answered_no(secret):
     assert f.may_contain(KEYS).all() and not f.may_contain(ABSENT).any()
     assert Filter.build(KEYS, 0.05, secret=secret).may_contain(ABSENT).any()
     assert not f.takes_keys
-    with pytest.raises(ValueError, match="has exceptions"):
+    with pytest.raises(ValueError, match="with exceptions takes no more keys"):
         f.add("x")
-    with pytest.raises(ValueError, match="cannot be combined"):
+    with pytest.raises(ValueError, match="one has exceptions"):
         f | f.copy()
     assert f.copy() == f and f != Filter.build(KEYS, 0.05, secret=secret)
 
@@ -299,28 +299,6 @@ def test_keys_that_are_changed_while_exceptions_are_read_stay_members():
         yield from range(20_000, 200_000)
 
     assert Filter.build(keys, 0.05, except_keys=good()).may_contain(range(10_000)).all()
-
-
-def test_native_filters_of_other_forms_are_not_combined_and_not_folded(vectors):
-    forms = set()
-    plain = Filter.with_capacity(1000)
-    for path in sorted((vectors / "native").glob("*.bloom")):
-        form = fullbloom.inspect(path)["form"]
-        if form == "plain" or "keyed" in path.name:
-            continue
-        forms.add(form)
-        for f in (Filter.load(path), Filter.open(path)):
-            told = f"of the form {form} cannot be "
-            for combine in (lambda: plain | f, lambda: f | plain, lambda: f & f.copy(), lambda: plain.__ior__(f)):
-                with pytest.raises(ValueError, match=told + "combined") as e:
-                    combine()
-                assert not isinstance(e.value, FormatError), "the filter is sound"
-            with pytest.raises(ValueError, match=told + "folded") as e:
-                f.folded()
-            assert not isinstance(e.value, FormatError)
-            with pytest.raises(ValueError, match="only asked here"):
-                f |= plain
-    assert len(forms) >= 2
 
 
 INTS = np.arange(-500, 500, dtype="int32")
@@ -433,7 +411,7 @@ def test_from_bytes_takes_any_buffer_and_nothing_else():
     for wrong in ("text", 5, None, [1]):
         with pytest.raises(TypeError):
             Filter.from_bytes(wrong)
-    with pytest.raises(ValueError, match="side by side"):
+    with pytest.raises(ValueError, match="contiguous"):
         Filter.from_bytes(np.frombuffer(data, "u1")[::2])
 
 

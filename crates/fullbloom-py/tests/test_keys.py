@@ -190,7 +190,7 @@ def test_one_key_is_not_many():
     f = of([])
     for one in ("abc", b"abc", 7):
         for use in (f.update, Filter.build):
-            with pytest.raises(TypeError, match="put the one into a list"):
+            with pytest.raises(TypeError, match="put a single key into a list"):
                 use(one)
 
 

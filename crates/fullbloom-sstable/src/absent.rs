@@ -1,4 +1,4 @@
-//! Keys that are in no sstable, to measure a filter's rate with: the same ones every time.
+//! Absent keys, to measure a filter's rate with. They are the same every time.
 
 /// What every such key begins with; sixteen hexadecimal digits follow. It is text, because the oldest filters take
 /// nothing else.
@@ -7,7 +7,7 @@ const MARK: &[u8] = b"fullbloom absent ";
 /// Length of such a key.
 const LEN: usize = MARK.len() + 16;
 
-/// The keys, and which of them were met in an index after all.
+/// The keys, and which of them are in the index after all.
 #[derive(Debug)]
 pub(crate) struct AbsentKeys {
     /// In ascending order.
@@ -24,7 +24,7 @@ impl AbsentKeys {
         AbsentKeys { present: vec![false; numbers.len()], numbers }
     }
 
-    /// Takes note of a key of the index. Only keys that look like ours cost more than a glance.
+    /// Excludes a key of the index, if it is one of ours.
     pub(crate) fn exclude(&mut self, key: &[u8]) {
         if key.len() != LEN || !key.starts_with(MARK) {
             return;
@@ -36,7 +36,7 @@ impl AbsentKeys {
         }
     }
 
-    /// Gives out the keys that are absent, one by one.
+    /// Calls `give` with each absent key.
     pub(crate) fn for_each(&self, mut give: impl FnMut(&[u8])) {
         let mut key = [0; LEN];
         key[..MARK.len()].copy_from_slice(MARK);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_met_in_an_index_are_not_given_out() {
+    fn keys_of_the_index_are_left_out() {
         let mut keys = AbsentKeys::new(1000);
         let before = all(&keys);
         assert_eq!(before.len(), 1000);

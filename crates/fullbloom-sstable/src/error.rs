@@ -1,4 +1,4 @@
-//! Why something cannot be learnt from an sstable.
+//! Why a component cannot be read, or a filter not rebuilt.
 
 use fullbloom::{FileError, SizeError};
 use std::fmt;
@@ -12,18 +12,18 @@ pub enum ComponentError {
         /// Its name, e.g. `Index.db`.
         component: &'static str,
     },
-    /// It could not be read, or what it holds is not sound.
+    /// It cannot be read, or its bytes are not sound.
     File(FileError),
-    /// The data are compressed by something we do not know.
+    /// The data are compressed by an unknown method.
     Compressor {
-        /// The compressor's class, as `CompressionInfo.db` has it.
+        /// The compressor's class in `CompressionInfo.db`.
         name: String,
     },
-    /// What is wanted cannot be had from sstables of this version.
+    /// Sstables of this version are not read for this.
     Version {
         /// The version letters.
         version: String,
-        /// What cannot be had, and why.
+        /// What cannot be read, and why.
         what: &'static str,
     },
 }
@@ -34,7 +34,7 @@ impl fmt::Display for ComponentError {
             ComponentError::Missing { component } => write!(f, "{component} is missing"),
             ComponentError::File(e) => e.fmt(f),
             ComponentError::Compressor { name } => {
-                write!(f, "data compressed by {name:?} cannot be read here")
+                write!(f, "unknown compressor {name:?}")
             }
             ComponentError::Version { version, what } => write!(f, "version {version}: {what}"),
         }
@@ -56,26 +56,26 @@ impl From<FileError> for ComponentError {
     }
 }
 
-/// A filter could not be made anew.
+/// A filter could not be rebuilt.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RebuildError {
     /// The keys cannot be read, or not all of them: a filter without them would make rows invisible.
     Keys(ComponentError),
-    /// The numbers asked for are none that Cassandra's rule takes.
+    /// The requested size is invalid.
     Size(SizeError),
-    /// No rate was given and the sstable does not tell its own.
+    /// No rate was given and the sstable does not record one.
     NoRate {
         /// Why not.
         why: &'static str,
     },
-    /// A rate of 1 means that Cassandra keeps no filter at all.
+    /// At a rate of 1 Cassandra keeps no filter.
     NoFilter,
     /// The components changed between counting their keys and reading them.
     Changed {
         /// Keys counted first.
         counted: u64,
-        /// Keys found then.
+        /// Keys found when the filter was built.
         found: u64,
     },
 }

@@ -1,8 +1,8 @@
-//! Which family a filter is really of: the one that finds the sstable's keys in it.
+//! Detects the family of a filter: the one in which the sstable's keys are found.
 //!
-//! The bytes do not say it, and the version letters can lie: sstables written while a version was being developed
-//! carry letters that later meant another form, and Cassandra 4 gives a filter it makes anew for a 3.x sstable the
-//! bytes of 4. Asked in the wrong family a filter says "no" to nearly every key, so the keys settle it.
+//! The bytes do not name it, and the version letters can be wrong: sstables written while a version was being developed
+//! carry letters that later meant another form, and Cassandra 4 writes the bytes of 4 when it rebuilds the filter of a
+//! 3.x sstable. Read in the wrong family, a filter answers "no" to nearly every key, so the keys decide.
 
 use crate::ComponentError;
 use crate::filter_db::{FAMILIES, FilterFile};

@@ -1,7 +1,8 @@
-//! `Filter.db` of an sstable as it is found: whole, cut, empty, mislabelled or not there.
+//! `Filter.db` of an sstable in any state: sound, truncated, empty, mislabelled or missing.
 
 use crate::sstable::{FILTER, Sstable};
-use fullbloom::any::{self, AnyFilter};
+use fullbloom::any::AnyFilter;
+use fullbloom::filter::{Check, Part};
 use fullbloom::dialect::Name;
 use fullbloom::error::FileCause;
 use fullbloom::file::Mapped;
@@ -23,30 +24,30 @@ pub const FAMILIES: [Name; 6] = [
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FilterProblem {
-    /// It is not there.
+    /// It is missing.
     Missing {
         /// Whether `TOC.txt` lists it: `Some(false)` is an sstable written without a filter, at a rate of 1.
         listed: Option<bool>,
     },
-    /// It has no bytes. Cassandra 5 takes it for a filter that answers "maybe" to every key, older ones fail.
+    /// It has no bytes. Cassandra 5 reads that as "maybe" for every key; older releases fail.
     Empty,
-    /// The system would not let us read it.
+    /// The system refused to read it.
     Unreadable(FileError),
-    /// It ends too early. Cassandra 4.0 and later load it without a word, and answer from memory nobody has written.
+    /// It ends too early. Cassandra 4.0 and later load it without a warning and answer from unwritten memory.
     Truncated {
         /// Bytes it has.
         have: u64,
-        /// Bytes it should have, as far as its head can be believed.
+        /// Bytes it should have, by its header.
         need: u64,
     },
-    /// Bytes follow the filter. Cassandra does not look at them.
+    /// Bytes follow the filter. Cassandra ignores them.
     Trailing {
         /// Where the filter ends.
         at: u64,
         /// How many follow.
         extra: u64,
     },
-    /// Its head holds what Cassandra never writes.
+    /// Its header holds values that Cassandra never writes.
     Malformed(DecodeError),
 }
 
@@ -63,7 +64,7 @@ impl fmt::Display for FilterProblem {
             FilterProblem::Empty => write!(f, "{FILTER} is empty"),
             FilterProblem::Unreadable(e) => e.fmt(f),
             FilterProblem::Truncated { have, need } => {
-                write!(f, "{FILTER} is cut short: {have} of {need} bytes are there")
+                write!(f, "{FILTER} is truncated: {have} of {need} bytes")
             }
             FilterProblem::Trailing { at, extra } => {
                 let bytes = if *extra == 1 { "byte follows" } else { "bytes follow" };
@@ -80,14 +81,14 @@ pub(crate) struct FilterFile {
     map: Mapped,
     /// Bytes that are the filter.
     len: usize,
-    /// The family whose form the bytes have: that of the version, unless only another fits.
+    /// The family that the bytes can be read as: that of the version, unless only another fits.
     pub(crate) dialect: Name,
-    /// What is wrong, though it can be answered from.
+    /// What is wrong with a file that can still be queried.
     pub(crate) problem: Option<FilterProblem>,
 }
 
 impl FilterFile {
-    /// Opens the filter of an sstable, or says why it cannot be asked.
+    /// Opens the filter of an sstable, or reports why it cannot be queried.
     pub(crate) fn open(sstable: &Sstable) -> Result<FilterFile, FilterProblem> {
         if !sstable.has(FILTER) {
             return Err(FilterProblem::Missing { listed: sstable.lists(FILTER) });
@@ -103,13 +104,14 @@ impl FilterFile {
             return Err(FilterProblem::Empty);
         }
         let have = bytes.len() as u64;
-        let (len, problem) = match any::view(dialect, bytes, None).map(|_| ()) {
+        let view = |dialect, len| view(&map, dialect, len);
+        let (len, problem) = match view(dialect, bytes.len()).map(|_| ()) {
             Ok(()) => (bytes.len(), None),
             Err(DecodeError::Trailing { at, extra }) => {
                 (at as usize, Some(FilterProblem::Trailing { at, extra }))
             }
-            // The two forms, a Java object stream and plain words, can be told apart: the other one may fit.
-            Err(e) => match FAMILIES.into_iter().find(|other| any::view(*other, bytes, None).is_ok()) {
+            // The two forms, a Java object stream and plain words, can be distinguished: the other one may fit.
+            Err(e) => match FAMILIES.into_iter().find(|other| view(*other, bytes.len()).is_ok()) {
                 Some(other) => {
                     dialect = other;
                     (bytes.len(), Some(FilterProblem::Malformed(e)))
@@ -125,26 +127,28 @@ impl FilterFile {
         self.map.as_ref().len() as u64
     }
 
-    /// The bytes of the filter, without what follows it.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.map.as_ref()[..self.len]
-    }
-
     /// Whether the whole file is the encoded form of this filter.
-    pub(crate) fn is_exactly(&self, filter: &dyn AnyFilter) -> bool {
+    pub(crate) fn is_exactly(&self, filter: &AnyFilter) -> bool {
         let mut rest = Comparing { rest: self.map.as_ref() };
         filter.write_to(&mut rest).is_ok() && rest.rest.is_empty()
     }
 
     /// The filter, read as one of the families; `None` if the bytes do not have that form.
-    pub(crate) fn view_as(&self, dialect: Name) -> Option<Box<dyn AnyFilter + '_>> {
-        any::view(dialect, self.bytes(), None).ok()
+    pub(crate) fn view_as(&self, dialect: Name) -> Option<AnyFilter> {
+        view(&self.map, dialect, self.len).ok()
     }
 
-    /// The filter, read as the family whose form it has. Fails only if the file was changed since it was opened.
-    pub(crate) fn view(&self) -> Result<Box<dyn AnyFilter + '_>, FilterProblem> {
-        any::view(self.dialect, self.bytes(), None).map_err(|e| problem(e, self.file_len()))
+    /// The filter, read as `dialect`. Fails only if the file was changed since it was opened.
+    pub(crate) fn view(&self) -> Result<AnyFilter, FilterProblem> {
+        view(&self.map, self.dialect, self.len).map_err(|e| problem(e, self.file_len()))
     }
+}
+
+/// The filter in the first `len` bytes of a file, read where they are.
+fn view(map: &Mapped, dialect: Name, len: usize) -> Result<AnyFilter, DecodeError> {
+    let short = DecodeError::Truncated { field: "file", at: 0, need: len as u64, have: map.as_ref().len() as u64 };
+    let part = Part::of(map.clone(), 0..len).ok_or(short)?;
+    AnyFilter::over(part, &dialect.into(), Check::Front)
 }
 
 fn problem(e: DecodeError, have: u64) -> FilterProblem {
@@ -156,7 +160,7 @@ fn problem(e: DecodeError, have: u64) -> FilterProblem {
     }
 }
 
-/// Takes bytes only as long as they are the expected ones.
+/// Accepts bytes only while they are the expected ones.
 struct Comparing<'a> {
     rest: &'a [u8],
 }

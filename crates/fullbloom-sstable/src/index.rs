@@ -1,4 +1,4 @@
-//! `Index.db` of the BIG format: the partition keys, one entry each, in the three layouts it has had.
+//! `Index.db` of the BIG format: one entry for each partition key, in three layouts.
 //!
 //! | versions | entry |
 //! |---|---|
@@ -6,14 +6,13 @@
 //! | `ia` – `lb` | key length: u16, key, position: i64, length of the promoted index: i32, promoted index |
 //! | `ma` – `oa` | key length: u16, key, position: vint, length of the promoted index: vint, promoted index |
 //!
-//! All big-endian. There is no header and no checksum; the entries simply follow each other to the end.
+//! All numbers are big-endian. There is no header and no checksum: entries follow each other to the end of the file.
 //!
 //! ```
 //! use fullbloom_sstable::index::{Entries, Layout};
 //!
 //! let index_db = [0, 1, b'k', 0, 0, 0, 2, b'k', b'2', 0x40, 0];
-//! let layout = Layout::of("nb").unwrap();
-//! let keys: Result<Vec<_>, _> = Entries::new(&index_db, layout).map(|entry| entry.map(|e| e.key)).collect();
+//! let keys: Result<Vec<_>, _> = Entries::new(&index_db, Layout::Vint).map(|entry| entry.map(|e| e.key)).collect();
 //! assert_eq!(keys?, [&b"k"[..], b"k2"]);
 //! # Ok::<(), fullbloom::DecodeError>(())
 //! ```
@@ -21,27 +20,15 @@
 use fullbloom::DecodeError;
 use fullbloom::wire::Cursor;
 
-/// How an entry goes on after its key.
+/// What follows the key in an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
     /// Versions `a` to `hf`: a position of eight bytes.
     Position,
-    /// Versions `ia` to `lb`: the same, and a promoted index behind a length of four bytes.
+    /// Versions `ia` to `lb`: the same, then the length of the promoted index in four bytes, and the index.
     Promoted,
     /// Versions `ma` to `oa`: the same, both numbers as vints.
     Vint,
-}
-
-impl Layout {
-    /// The layout of a BIG version; `None` for letters that have none.
-    pub fn of(version: &str) -> Option<Layout> {
-        match version.as_bytes().first()? {
-            b'a'..=b'h' => Some(Layout::Position),
-            b'i'..=b'l' => Some(Layout::Promoted),
-            b'm'..=b'o' => Some(Layout::Vint),
-            _ => None,
-        }
-    }
 }
 
 /// One entry of the index.
@@ -121,14 +108,14 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_says_where_it_stands_and_where_its_partition_does() {
+    fn an_entry_has_its_own_place_and_that_of_its_partition() {
         let vint = [0, 1, b'k', 0xc1, 0, 0, 2, 9, 9, 0, 1, b'l', 0x7f, 0];
         let last = Entries::new(&vint, Layout::Vint).last().unwrap();
         assert_eq!(last, Ok(Entry { key: b"l", position: 127, at: 9 }));
     }
 
     #[test]
-    fn a_cut_or_negative_field_is_named_with_its_offset() {
+    fn a_truncated_or_negative_field_is_named_with_its_offset() {
         let short = [0, 1, b'k', 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 0, 3, 9, 9];
         assert_eq!(
             keys(&short, Layout::Promoted),
@@ -142,19 +129,5 @@ mod tests {
         let mut entries = Entries::new(&[0], Layout::Vint);
         assert!(entries.next().unwrap().is_err());
         assert!(entries.next().is_none(), "no entries after an error");
-    }
-
-    #[test]
-    fn the_version_chooses_the_layout() {
-        for (versions, layout) in [
-            (&["a", "b", "e", "f", "hf"][..], Some(Layout::Position)),
-            (&["ia", "ic", "jb", "ka", "lb"], Some(Layout::Promoted)),
-            (&["ma", "me", "na", "nb", "nc", "oa"], Some(Layout::Vint)),
-            (&["pa", ""], None),
-        ] {
-            for version in versions {
-                assert_eq!(Layout::of(version), layout, "{version}");
-            }
-        }
     }
 }

@@ -1,20 +1,20 @@
-//! The partition keys of an sstable, whatever its format: what its filter must answer "maybe" to.
+//! The partition keys of an sstable of any format: the keys its filter must contain.
 
 use crate::ComponentError;
 use crate::bti::{KeyPlace, PartitionIndex, key_in_rows};
 use crate::chunks::{CompressionInfo, Data, InfoError};
 use crate::index::{Entries, Layout};
 use crate::sstable::{COMPRESSION_INFO, DATA, INDEX, PARTITIONS, ROWS, Sstable};
-use fullbloom::dialect::cassandra::TableFormat;
+use crate::version::{KeySource, Version};
 use fullbloom::file::Mapped;
 use fullbloom::hash::murmur3_cassandra;
 use fullbloom::{DecodeError, FileError};
 use std::ops::ControlFlow;
 
-/// How many keys are given out at once, so that filters can be asked in batches.
+/// How many keys are passed on at once, so that filters can be queried in batches.
 const BATCH: usize = 64;
 
-/// How many bytes of keys are gathered at once, where they must be copied.
+/// How many bytes of keys are collected at once, where they must be copied.
 const BATCH_BYTES: usize = 1 << 20;
 
 /// The opened components that hold the keys. Files are mapped: memory does not grow with them.
@@ -38,36 +38,29 @@ struct Bti {
     compression: Option<Mapped>,
 }
 
-/// What was seen on the way, besides the keys.
+/// What a scan found besides the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct Scan {
     /// Keys read.
     pub keys: u64,
-    /// Entries of `Index.db` whose partition does not lie behind that of the entry before: sstables are written
-    /// front to back, so the index is not as Cassandra wrote it.
+    /// Entries of `Index.db` whose partition does not come after that of the entry before. Sstables are written front
+    /// to back, so such an index is not as Cassandra wrote it.
     pub out_of_order: u64,
 }
 
 impl<'s> Keys<'s> {
     /// Opens what is needed: `Index.db`, or `Partitions.db` with `Rows.db`, `Data.db` and `CompressionInfo.db`.
     pub fn open(sstable: &'s Sstable) -> Result<Keys<'s>, ComponentError> {
-        let files = match sstable.format {
-            TableFormat::Big => {
-                let version = sstable.version.as_str();
-                let unreadable = |what| ComponentError::Version { version: version.to_owned(), what };
-                if matches!(version, "c" | "d") {
-                    return Err(unreadable(
-                        "the index holds keys behind their tokens, and the filter was made of other bytes",
-                    ));
-                }
-                let layout = Layout::of(version)
-                    .ok_or_else(|| unreadable("the entries of its index are not known here"))?;
-                Files::Index { index: sstable.open(INDEX)?, layout }
+        let files = match Version::of(sstable.format, &sstable.version).keys {
+            KeySource::Unreadable(what) => {
+                return Err(ComponentError::Version { version: sstable.version.clone(), what });
             }
-            TableFormat::Bti => {
+            KeySource::Index(layout) => Files::Index { index: sstable.open(INDEX)?, layout },
+            KeySource::Trie => {
                 let optional = |component| match sstable.open(component) {
                     Ok(map) => Ok(Some(map)),
-                    // Listed but lost is not the same as never written: compressed data look like any other.
+                    // Listed but missing is not the same as never written: compressed data look like any other.
                     Err(ComponentError::Missing { .. }) if sstable.lists(component) != Some(true) => Ok(None),
                     Err(e) => Err(e),
                 };
@@ -93,9 +86,9 @@ impl<'s> Keys<'s> {
         }
     }
 
-    /// Gives out all keys in order, in groups, until there are no more or `visit` breaks off.
+    /// Calls `visit` with all keys in order, in batches, until there are no more or it breaks off.
     ///
-    /// An error comes after the keys before it have been given out.
+    /// An error is returned after the keys before it have been passed on.
     pub fn visit(&self, mut visit: impl FnMut(&[&[u8]]) -> ControlFlow<()>) -> Result<Scan, ComponentError> {
         match &self.files {
             Files::Index { index, layout } => {
@@ -130,7 +123,7 @@ impl<'s> Keys<'s> {
             gathered.push(key, visit)
         });
         let last_is_largest = gathered.last() == Some(index.largest);
-        // What was read before an error is given out before it is told.
+        // Keys read before an error are passed on before the error is returned.
         let enough = matches!(end, Ok(ControlFlow::Break(()))) || gathered.flush(visit).is_break();
         if enough || end?.is_break() {
             return Ok(scan);
@@ -146,7 +139,7 @@ impl<'s> Keys<'s> {
         Ok(scan)
     }
 
-    /// The keys as the trie leads to them.
+    /// Calls `give` with the keys in the order of the trie.
     fn read_bti(
         &self,
         index: &PartitionIndex<'_>,
@@ -167,10 +160,10 @@ impl<'s> Keys<'s> {
                     (data.key_at(position).map_err(|e| self.damaged(DATA, e))?, position)
                 }
             };
-            // Else a pointer that leads to the same partition twice would hide another.
+            // Otherwise a pointer to the same partition twice would hide another one.
             if before.is_some_and(|before| position <= before) {
                 let (field, at, got) = ("position of the partition", partition.at, position.into());
-                let allowed = "behind the partition before it";
+                let allowed = "after the partition before it";
                 return Err(self.damaged(PARTITIONS, DecodeError::Value { field, at, got, allowed }));
             }
             before = Some(position);

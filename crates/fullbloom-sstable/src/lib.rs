@@ -1,26 +1,28 @@
 //! Cassandra's sstables, as far as their filters are concerned: found, inspected, verified, rebuilt.
 //!
-//! An sstable is a set of files (components) with the same front of their names. Its filter is `Filter.db`; the
-//! keys that must be in it stand in `Index.db` (BIG format) or are reached through `Partitions.db` (BTI).
+//! An sstable is a set of files (components) whose names begin alike. Its filter is `Filter.db`. The keys that the
+//! filter must contain are in `Index.db` (BIG format) or are reached through `Partitions.db` (BTI).
 //!
 //! ```text
-//!   directory ─► walk ─► Sstable ─┬─► report::inspect   what is there, what is remarkable
-//!                                 │      └─► totals     by table
-//!                                 ├─► verify::verify    every key asked, bytes compared with a filter made anew
-//!                                 ├─► rebuild::propose ─► build ─► write
-//!                                 └─► plan::rows        what other rates would cost
+//!   directory ─► walk ─► Sstable ─┬─► report::inspect   the filter in numbers, and its problems
+//!                                 ├─► verify::verify    every key looked up, bytes compared with a rebuilt filter
+//!                                 └─► rebuild::propose ─► build ─► write
 //! ```
 //!
-//! | component | read for | versions |
-//! |---|---|---|
-//! | `Filter.db` | the filter | all |
-//! | `Index.db` | keys | `a` – `oa`, but not `c` and `d`, whose index and filter were made of different bytes |
-//! | `Partitions.db`, `Rows.db`, `Data.db`, `CompressionInfo.db` | keys | `da` |
-//! | `Statistics.db` | the recorded rate | `ma` – `oa`, `da` |
-//! | `TOC.txt` | which components there should be | all |
+//! | component | read for | versions | decoder |
+//! |---|---|---|---|
+//! | `Filter.db` | the filter | all | the core crate |
+//! | `Index.db` | keys | `a` – `oa`, but not `c` and `d`, whose index and filter hold different bytes | [`index`] |
+//! | `Partitions.db`, `Rows.db`, `Data.db`, `CompressionInfo.db` | keys | `da` | [`bti`] |
+//! | `Statistics.db` | the recorded rate | `ma` – `oa`, `da` | [`statistics`] |
+//! | `TOC.txt` | which components there should be | all | [`toc`] |
 //!
-//! Files are mapped, so memory does not grow with them: they must not be cut short by others meanwhile. Cassandra never
-//! does that to a finished sstable.
+//! Format token and version letters are looked up in one place, `version.rs`. What an operator needs to know beyond the files
+//! (what is too full, what Cassandra does with a rebuilt filter, what another rate would cost) is in the crate
+//! `fullbloom-ops`.
+//!
+//! Files are mapped, so memory does not grow with them. Nobody may truncate them meanwhile; Cassandra never does that to
+//! a finished sstable.
 //!
 //! ```no_run
 //! use fullbloom_sstable::{pool, report, walk};
@@ -43,21 +45,19 @@ mod filter_db;
 mod flag;
 pub mod index;
 mod keys;
-pub mod opening;
-pub mod plan;
 pub mod pool;
 pub mod rebuild;
 pub mod report;
 pub mod sstable;
 pub mod statistics;
 pub mod toc;
-pub mod totals;
 mod trie;
 pub mod verify;
+mod version;
 pub mod walk;
 
 pub use error::{ComponentError, RebuildError};
 pub use filter_db::{FAMILIES, FilterProblem};
-pub use flag::{Flag, Promise, Severity};
+pub use flag::Flag;
 pub use keys::{Keys, Scan};
 pub use sstable::Sstable;

@@ -1,42 +1,42 @@
 //! A new `Filter.db` from the keys of an sstable: at another rate, or because the old one is damaged.
 //!
-//! Three steps, so that a dry run is the first of them: [`propose`] counts the keys and says what comes out,
-//! [`Proposal::build`] makes the filter, [`Rebuilt::write`] puts it in its place.
+//! Three steps, of which a dry run does the first: [`propose`] counts the keys and sizes the filter,
+//! [`Proposal::build`] builds it, [`Rebuilt::write`] writes it.
 
 use crate::RebuildError;
 use crate::filter_db::{FilterFile, FilterProblem};
 use crate::keys::{Keys, Scan};
-use crate::opening::{self, Circumstance, Opening};
 use crate::report::{self, Recorded};
 use crate::sstable::{FILTER, Sstable};
-use fullbloom::any::{self, AnyFilter, Plan};
+use fullbloom::any::{self, AnyFilter, Builder, Plan};
 use fullbloom::replace::{self, Output, Written};
 use fullbloom::sizing::{Geometry, Request, Target};
 use fullbloom::{FileError, SizeError};
 use std::ops::ControlFlow;
 
-/// How large the new filter is to be.
+/// The size of the new filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rate {
-    /// As Cassandra would size it for the rate recorded in `Statistics.db`.
+    /// Sized by Cassandra's rule for the rate recorded in `Statistics.db`.
     Recorded,
-    /// As Cassandra would size it for this rate.
+    /// Sized by Cassandra's rule for this rate.
     Fpr(f64),
-    /// With so many bits for each key, whole ones, as Cassandra before 1.2 did it.
+    /// This many bits for each key, rounded to whole bits as Cassandra before 1.2 did.
     BitsPerKey(f64),
-    /// Like the old filter, which must be readable.
+    /// The size of the old filter, which must be readable.
     Geometry,
 }
 
-/// What making a filter anew comes to.
+/// What a rebuild would do.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Proposal<'s> {
     /// The sstable.
     pub sstable: &'s Sstable,
     /// Its partition keys.
     pub keys: u64,
-    /// Entries of the index that are not in the order of their partitions: more than none, and the index is not as
-    /// Cassandra wrote it, so that keys may be missing from it.
+    /// Entries of the index that are not in the order of their partitions. If there are any, the index is not as
+    /// Cassandra wrote it, and keys may be missing from it.
     pub out_of_order: u64,
     /// The old filter, where it can be read.
     pub before: Option<Before>,
@@ -44,14 +44,10 @@ pub struct Proposal<'s> {
     pub problem: Option<FilterProblem>,
     /// The new filter: its family is that of the sstable's version, whatever the old one is.
     pub after: Plan,
-    /// The rate asked for; `None` if bits were.
+    /// The requested rate; `None` if bits were requested.
     pub fpr: Option<f64>,
     /// The recorded rate.
     pub recorded: Recorded,
-    /// What releases of Cassandra will do with the file.
-    pub openings: Vec<Opening>,
-    /// What else decides whether it is used.
-    pub circumstances: Vec<Circumstance>,
     request: Request,
     source: Keys<'s>,
 }
@@ -96,20 +92,7 @@ pub fn propose(sstable: &Sstable, rate: Rate) -> Result<Proposal<'_>, RebuildErr
         _ => None,
     };
     let recorded = recorded.unwrap_or(Recorded::Unreadable);
-    Ok(Proposal {
-        sstable,
-        keys,
-        out_of_order,
-        before,
-        problem,
-        after,
-        fpr,
-        openings: opening::openings(sstable, &recorded),
-        circumstances: opening::circumstances(sstable, &recorded, fpr),
-        recorded,
-        request,
-        source,
-    })
+    Ok(Proposal { sstable, keys, out_of_order, before, problem, after, fpr, recorded, request, source })
 }
 
 fn target(
@@ -130,13 +113,13 @@ fn target(
             Ok(Recorded::Found(validation)) => validation.fpr,
             Ok(Recorded::NotRead) => {
                 return Err(RebuildError::NoRate {
-                    why: "sstables before version ma record it in a form that is not read here; give one",
+                    why: "sstables before version ma record it in a form that is not read",
                 });
             }
             Ok(Recorded::Nothing | Recorded::Missing | Recorded::Unreadable) => {
-                return Err(RebuildError::NoRate { why: "Statistics.db does not record one; give one" });
+                return Err(RebuildError::NoRate { why: "Statistics.db records none" });
             }
-            Err(_) => return Err(RebuildError::NoRate { why: "Statistics.db cannot be read; give one" }),
+            Err(_) => return Err(RebuildError::NoRate { why: "Statistics.db cannot be read" }),
         },
     };
     if fpr == 1.0 {
@@ -146,9 +129,9 @@ fn target(
 }
 
 impl Proposal<'_> {
-    /// Makes the filter, and asks it for every key before it is given out.
+    /// Builds the filter and looks every key up in it before returning it.
     pub fn build(&self) -> Result<Rebuilt, RebuildError> {
-        let mut builder = any::builder(self.sstable.dialect, &self.request)?;
+        let mut builder = Builder::new(self.sstable.dialect, &self.request)?;
         let mut found = 0;
         self.source.visit(|batch| {
             found += batch.len() as u64;
@@ -163,7 +146,7 @@ impl Proposal<'_> {
             asked += answers.iter().filter(|answer| **answer).count() as u64;
             ControlFlow::Continue(())
         })?;
-        // Fewer found by the filter than were put in: other keys were read the second time, or memory failed.
+        // Fewer found than inserted: other keys were read the second time, or memory failed.
         if found != self.keys || asked != found {
             return Err(RebuildError::Changed { counted: self.keys, found: asked.min(found) });
         }
@@ -171,16 +154,16 @@ impl Proposal<'_> {
     }
 }
 
-/// A filter made anew, in memory.
+/// A rebuilt filter, in memory.
 pub struct Rebuilt {
-    filter: Box<dyn AnyFilter>,
+    filter: AnyFilter,
     filter_db: std::path::PathBuf,
 }
 
 impl Rebuilt {
     /// The filter.
-    pub fn filter(&self) -> &dyn AnyFilter {
-        self.filter.as_ref()
+    pub fn filter(&self) -> &AnyFilter {
+        &self.filter
     }
 
     /// The bytes of the new `Filter.db`.
@@ -194,7 +177,7 @@ impl Rebuilt {
         Ok(bytes)
     }
 
-    /// Writes it where `output` says.
+    /// Writes it to the place that `output` names.
     pub fn write(&self, output: &Output) -> Result<Written, FileError> {
         replace::write(&self.filter_db, output, |out| {
             self.filter.write_to(out)?;
@@ -203,7 +186,7 @@ impl Rebuilt {
     }
 }
 
-/// Whether no two of these sstables' filters would be written to the same file; the first that would.
+/// The first sstable whose filter would be written to the same file as another one's.
 pub fn first_clash<'s>(sstables: &'s [Sstable], output: &Output) -> Option<&'s Sstable> {
     let Output::Into(_) = output else { return None };
     let mut names = std::collections::HashSet::new();

@@ -1,35 +1,26 @@
-//! What there is to say about each sstable's filter without asking it for every key.
+//! What is in an sstable's filter, without looking up every key.
 
 use crate::family;
 use crate::filter_db::FilterFile;
-use crate::flag::{Flag, Promise, Severity};
+use crate::flag::Flag;
 use crate::keys::{Keys, Scan};
 use crate::sstable::{FILTER, STATISTICS, Sstable, Toc};
 use crate::statistics::{self, Validation};
+use crate::version::Version;
 use crate::{ComponentError, filter_db::FilterProblem};
-use fullbloom::any::{self, AnyFilter};
+use fullbloom::FileError;
+use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
 use fullbloom::error::FileCause;
-use fullbloom::sizing::{Request, Target};
-use fullbloom::FileError;
-use fullbloom::dialect::cassandra::sizing::MAX_BITS_PER_KEY;
 use std::ops::ControlFlow;
 
-/// How many keys are asked of a filter to see whether it has them at all: in the wrong family 99 of 100 are missing,
-/// and one damaged page of a filter of a megabyte loses about one key in fifty.
+/// How many keys are looked up to see whether the filter contains them at all. In the wrong family 99 of 100 are
+/// missing; one damaged page of a filter of a megabyte loses about one key in fifty.
 const SAMPLE: u64 = 512;
-
-/// A rate worse than promised by this factor is flagged; ScyllaDB makes filters anew from there on.
-const TOO_FULL: f64 = 1.25;
-
-/// A filter with so many times the bits it needs is flagged,
-const TOO_LARGE: u64 = 2;
-
-/// if it wastes at least this many bytes: Cassandra makes small filters for 128 keys, however few there are.
-const TOO_LARGE_BYTES: u64 = 1024;
 
 /// What was found out about one sstable.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Inspection {
     /// Number of partition keys; `None` where they cannot be read to the end (a flag says why).
     pub keys: Option<u64>,
@@ -39,12 +30,13 @@ pub struct Inspection {
     pub filter_bytes: Option<u64>,
     /// The rate at which the sstable was written.
     pub recorded: Recorded,
-    /// Remarks, the gravest first.
+    /// What is wrong.
     pub flags: Vec<Flag>,
 }
 
 /// The numbers of one filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct FilterFacts {
     /// The family it was read as.
     pub dialect: Name,
@@ -54,25 +46,25 @@ pub struct FilterFacts {
     pub probes: u32,
     /// Share of bits set.
     pub fill: f64,
-    /// The rate to expect as it is.
+    /// The expected rate at this fill.
     pub expected_fpr: f64,
-    /// How many keys the set bits speak of; `None` when all are set.
+    /// How many keys the set bits suggest; `None` when all are set.
     pub estimated_keys: Option<f64>,
     /// Bytes it takes in a node's memory.
     pub memory_bytes: u64,
 }
 
-/// What `Statistics.db` says of the rate.
+/// What `Statistics.db` records about the rate.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Recorded {
     /// The rate and the partitioner.
     Found(Validation),
-    /// The file has no such part: Cassandra makes the filter anew.
+    /// The file has no such part: Cassandra rebuilds the filter.
     Nothing,
     /// There is no such file.
     Missing,
-    /// Versions before `ma` keep it in a form that is not read here.
+    /// Versions before `ma` keep it in a form that is not read.
     NotRead,
     /// The file cannot be read (a flag says why).
     Unreadable,
@@ -96,14 +88,9 @@ impl Inspection {
             _ => None,
         }
     }
-
-    /// The gravest remark.
-    pub fn severity(&self) -> Option<Severity> {
-        self.flags.iter().map(Flag::severity).max()
-    }
 }
 
-/// Looks at one sstable: its filter, all of its index, and a few of its keys in the filter.
+/// Inspects one sstable: reads its filter and all of its index, and looks up a few of its keys in the filter.
 ///
 /// Never fails: what cannot be read becomes a flag.
 pub fn inspect(sstable: &Sstable) -> Inspection {
@@ -140,19 +127,15 @@ pub fn inspect(sstable: &Sstable) -> Inspection {
     };
     flags.extend(file.as_mut().and_then(|file| file.problem.take()).map(Flag::Filter));
     let view = file.as_ref().and_then(|file| file.view().map_err(|e| flags.push(Flag::Filter(e))).ok());
-    let keys = scan(sstable, file.as_ref(), view.as_deref(), &mut flags);
-    let filter = view.as_deref().map(FilterFacts::of);
-    if let (Some(filter), Some(keys)) = (&filter, keys) {
-        judge(filter, keys, recorded.fpr(), &mut flags);
-    }
-    flags.sort_by_key(|flag| std::cmp::Reverse(flag.severity()));
+    let keys = scan(sstable, file.as_ref(), view.as_ref(), &mut flags);
+    let filter = view.as_ref().map(FilterFacts::of);
     Inspection { keys, filter, filter_bytes, recorded, flags }
 }
 
 impl FilterFacts {
-    pub(crate) fn of(filter: &dyn AnyFilter) -> FilterFacts {
+    pub(crate) fn of(filter: &AnyFilter) -> FilterFacts {
         let geometry = filter.geometry();
-        // The array is read once for the four numbers that come of it.
+        // The array is read once for all four numbers.
         let set_bits = filter.count_ones();
         let fill = if geometry.bit_len == 0 { 0.0 } else { set_bits as f64 / geometry.bit_len as f64 };
         FilterFacts {
@@ -169,7 +152,7 @@ impl FilterFacts {
 
 /// The rate at which the sstable was written.
 pub fn recorded(sstable: &Sstable) -> Result<Recorded, FileError> {
-    let Some(layout) = statistics::Layout::of(&sstable.version, sstable.format) else {
+    let Some(layout) = Version::of(sstable.format, &sstable.version).statistics else {
         return Ok(Recorded::NotRead);
     };
     let path = sstable.path(STATISTICS);
@@ -186,11 +169,11 @@ fn is_not_found(e: &FileError) -> bool {
     matches!(e.cause(), FileCause::Io(io) if io.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// Counts the keys, and asks the filter for the first of them.
+/// Counts the keys, and looks the first of them up in the filter.
 fn scan(
     sstable: &Sstable,
     file: Option<&FilterFile>,
-    filter: Option<&dyn AnyFilter>,
+    filter: Option<&AnyFilter>,
     flags: &mut Vec<Flag>,
 ) -> Option<u64> {
     let counted = count(sstable, filter);
@@ -227,7 +210,7 @@ struct Counted {
 
 fn count<'s>(
     sstable: &'s Sstable,
-    filter: Option<&dyn AnyFilter>,
+    filter: Option<&AnyFilter>,
 ) -> Result<(Keys<'s>, Counted), ComponentError> {
     let keys = Keys::open(sstable)?;
     let recorded = keys.recorded_len()?;
@@ -245,27 +228,4 @@ fn count<'s>(
     })?;
     let total = recorded.unwrap_or(scan.keys);
     Ok((keys, Counted { total, scan, asked, missing }))
-}
-
-/// Whether the filter suits its keys.
-fn judge(filter: &FilterFacts, keys: u64, recorded: Option<f64>, flags: &mut Vec<Flag>) {
-    let recorded = recorded.filter(|fpr| *fpr > 0.0 && *fpr < 1.0);
-    let promise = match recorded {
-        Some(fpr) => Promise::Recorded(fpr),
-        None => Promise::HalfFull { probes: filter.probes },
-    };
-    if filter.expected_fpr > promise.fpr() * TOO_FULL {
-        flags.push(Flag::TooFull { promise, expected_fpr: filter.expected_fpr });
-    }
-    let target = match recorded {
-        Some(fpr) => Target::Fpr(fpr),
-        // Without a rate: the most Cassandra ever spends.
-        None => Target::BitsPerKey(MAX_BITS_PER_KEY.into()),
-    };
-    if let Ok(plan) = any::plan(filter.dialect, &Request { expected_keys: keys, target }) {
-        let needed = plan.geometry.bit_len;
-        if filter.bits >= needed.saturating_mul(TOO_LARGE) && filter.bits - needed >= 8 * TOO_LARGE_BYTES {
-            flags.push(Flag::TooLarge { bits: filter.bits, needed });
-        }
-    }
 }

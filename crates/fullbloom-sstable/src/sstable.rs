@@ -1,4 +1,4 @@
-//! One sstable: the files that share the front of their name, and what that name and the directory say.
+//! One sstable: the files whose names begin alike, and what that name and the directory say.
 
 use crate::{ComponentError, toc};
 use fullbloom::dialect::cassandra::{Descriptor, TableFormat};
@@ -29,6 +29,7 @@ pub const TOC: &str = "TOC.txt";
 
 /// An sstable: which it is, and which components it has.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Sstable {
     /// The directory it is in, as it was reached.
     pub directory: PathBuf,
@@ -48,7 +49,7 @@ pub struct Sstable {
     pub format: TableFormat,
     /// The dialect of the filter, by version and format.
     pub dialect: Name,
-    /// The components that are there.
+    /// The components that exist.
     pub components: BTreeSet<String>,
     /// What `TOC.txt` lists.
     pub toc: Toc,
@@ -57,9 +58,9 @@ pub struct Sstable {
 /// What is known of `TOC.txt`.
 #[derive(Debug)]
 pub enum Toc {
-    /// It is not there: Cassandra would take what it finds.
+    /// It does not exist: Cassandra takes the components it finds.
     Absent,
-    /// It is there but cannot be read.
+    /// It exists but cannot be read.
     Unreadable(FileError),
     /// It lists these components.
     Lists(Vec<String>),
@@ -76,19 +77,19 @@ impl Sstable {
             _ => Path::new("."),
         };
         let entries = fs::read_dir(directory).map_err(|e| FileError::io(directory, "read", e))?;
-        // A file that cannot be looked at is as good as missing, and is named as such.
+        // A file that cannot be examined counts as missing and is reported so.
         let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
         let found = group(directory, names.filter(|name| name.starts_with(&prefix))).sstables;
         let asked = found.into_iter().find(|sstable| sstable.prefix == prefix);
         asked.ok_or_else(|| FileError::io(path, "open", std::io::ErrorKind::NotFound.into()))
     }
 
-    /// The path of a component, whether it is there or not.
+    /// The path of a component, whether it exists or not.
     pub fn path(&self, component: &str) -> PathBuf {
         self.directory.join(format!("{}{component}", self.prefix))
     }
 
-    /// Whether the component is there.
+    /// Whether the component exists.
     pub fn has(&self, component: &str) -> bool {
         self.components.contains(component)
     }
@@ -101,7 +102,7 @@ impl Sstable {
         }
     }
 
-    /// Components that `TOC.txt` lists and that are not there.
+    /// Components that `TOC.txt` lists and that do not exist.
     pub fn missing(&self) -> impl Iterator<Item = &str> {
         let listed = match &self.toc {
             Toc::Lists(names) => names.as_slice(),
@@ -129,7 +130,7 @@ impl Sstable {
         fn table(s: &Sstable) -> (&Option<String>, &Option<String>, &Path) {
             (&s.keyspace, &s.table, &s.directory)
         }
-        // Numbers first, by value; texts are made so that their order is that of time.
+        // Numbers first, by value; text ids sort by time.
         fn generation(s: &Sstable) -> (bool, u64, &str) {
             let number = s.id.parse();
             (number.is_err(), number.unwrap_or(0), &s.id)
@@ -141,10 +142,10 @@ impl Sstable {
     }
 }
 
-/// What the files of one directory come to.
+/// The sstables among the files of one directory.
 pub(crate) struct Group {
     pub(crate) sstables: Vec<Sstable>,
-    /// Names with version letters that are not known here.
+    /// Names with unknown version letters.
     pub(crate) unknown: Vec<String>,
     /// Names of sstables that were still being written.
     pub(crate) temporary: Vec<String>,
@@ -166,7 +167,7 @@ pub(crate) fn group(directory: &Path, names: impl Iterator<Item = String>) -> Gr
             Err(_) => {}
         }
     }
-    // Any file called like "notes-1-draft.txt" has the form of an old name: a real sstable has one of these.
+    // A file called "notes-1-draft.txt" has the form of an old name. A real sstable has one of these components.
     let real = |components: &BTreeSet<String>| {
         [DATA, FILTER, INDEX, PARTITIONS].iter().any(|name| components.contains(*name))
     };
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_one_prefix_are_one_sstable_and_other_files_are_none() {
+    fn files_of_one_prefix_are_one_sstable_and_other_files_are_ignored() {
         let names = [
             "nb-2-big-Data.db",
             "nb-2-big-Filter.db",

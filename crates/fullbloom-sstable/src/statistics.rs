@@ -11,7 +11,6 @@
 
 use flate2::Crc;
 use fullbloom::DecodeError;
-use fullbloom::dialect::cassandra::TableFormat;
 use fullbloom::wire::Cursor;
 
 /// How the file is laid out.
@@ -23,19 +22,9 @@ pub enum Layout {
     Checked,
 }
 
-impl Layout {
-    /// The layout of a version; `None` for those that are not read.
-    pub fn of(version: &str, format: TableFormat) -> Option<Layout> {
-        match (format, version.as_bytes().first()?) {
-            (TableFormat::Bti, b'd') | (TableFormat::Big, b'n' | b'o') => Some(Layout::Checked),
-            (TableFormat::Big, b'm') => Some(Layout::Plain),
-            _ => None,
-        }
-    }
-}
-
 /// The validation part.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Validation {
     /// Class name of the partitioner.
     pub partitioner: String,
@@ -162,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_is_refused_and_from_na_on_every_changed_byte_that_is_read() {
+    fn every_prefix_is_refused_and_from_na_on_every_changed_byte_that_is_read() {
         for layout in [Layout::Plain, Layout::Checked] {
             let whole = file(layout, 0.01);
             for cut in 0..whole.len() {
@@ -186,21 +175,5 @@ mod tests {
         assert!(validation(&[0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 4], Layout::Plain).is_err());
         assert!(validation(&[0x7f, 0xff, 0xff, 0xff], Layout::Plain).is_err());
         assert!(validation(&[0xff; 64], Layout::Plain).is_err());
-    }
-
-    #[test]
-    fn versions_before_ma_are_not_read() {
-        for (version, format, layout) in [
-            ("lb", TableFormat::Big, None),
-            ("ka", TableFormat::Big, None),
-            ("ma", TableFormat::Big, Some(Layout::Plain)),
-            ("me", TableFormat::Big, Some(Layout::Plain)),
-            ("na", TableFormat::Big, Some(Layout::Checked)),
-            ("oa", TableFormat::Big, Some(Layout::Checked)),
-            ("da", TableFormat::Bti, Some(Layout::Checked)),
-            ("d", TableFormat::Big, None),
-        ] {
-            assert_eq!(Layout::of(version, format), layout, "{version}");
-        }
     }
 }

@@ -1,7 +1,7 @@
-//! Asking a filter for every key of its sstable.
+//! Looks every key of an sstable up in its filter.
 //!
-//! `Filter.db` has no checksum: a bit that is lost makes rows invisible and nothing else shows it. Asking for all keys
-//! does, and making the filter anew with the same geometry shows every other difference.
+//! `Filter.db` has no checksum: a lost bit makes rows invisible, and nothing else shows it. Looking up all keys does, and
+//! rebuilding the filter with the same geometry shows every other difference.
 
 use crate::ComponentError;
 use crate::absent::AbsentKeys;
@@ -9,15 +9,15 @@ use crate::family;
 use crate::filter_db::{FilterFile, FilterProblem};
 use crate::keys::Keys;
 use crate::sstable::Sstable;
-use fullbloom::any::{self, AnyBuilder, AnyFilter};
+use fullbloom::any::{AnyFilter, Builder};
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
 use std::ops::ControlFlow;
 
-/// How thoroughly to look.
+/// How thoroughly to verify.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// How many absent keys to measure the rate with: the same ones every time.
+    /// How many absent keys to measure the rate with. They are the same every time.
     pub absent_keys: u64,
     /// How many missing keys to keep as examples.
     pub examples: usize,
@@ -30,34 +30,36 @@ impl Default for Options {
     }
 }
 
-/// What was found out.
+/// The result.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Verification {
     /// Keys read; all of them unless `keys_error` says otherwise.
     pub keys: u64,
     /// Why the keys could not be read (to the end).
     pub keys_error: Option<ComponentError>,
-    /// What is wrong with the filter's file. Where it cannot be asked at all, what follows is empty.
+    /// What is wrong with the filter's file. If it cannot be queried at all, the fields below are empty.
     pub problem: Option<FilterProblem>,
-    /// Keys the filter does not have when it is read as the version says; `None` if it could not be asked.
+    /// Keys missing from the filter when it is read as the version says; `None` if it could not be queried.
     pub missing: Option<u64>,
     /// The first of them.
     pub examples: Vec<Vec<u8>>,
     /// Where keys are missing: the other families in which none is.
     pub reads_as: Vec<Name>,
-    /// Of the absent keys asked, how many the filter called present.
+    /// The absent keys looked up, and how many were reported present.
     pub absent: Option<Absent>,
     /// Whether a filter of the same geometry made from these keys has the same bytes; `None` if there is no filter, or
     /// not all keys are known.
     pub rebuilt_identical: Option<bool>,
 }
 
-/// The rate as measured.
+/// The measured rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Absent {
-    /// Absent keys asked.
+    /// Absent keys looked up.
     pub asked: u64,
-    /// Those the filter called present.
+    /// How many of them the filter reported present.
     pub false_positives: u64,
 }
 
@@ -68,8 +70,8 @@ impl Verification {
         (asked > 0).then(|| false_positives as f64 / asked as f64)
     }
 
-    /// Nothing is missing, nothing differs, and everything could be looked at. An sstable that was written without a
-    /// filter is well.
+    /// No key is missing, no byte differs, and everything could be read. An sstable that was written without a filter
+    /// is well.
     pub fn is_well(&self) -> bool {
         match &self.problem {
             Some(FilterProblem::Missing { listed: Some(false) }) => true,
@@ -81,10 +83,10 @@ impl Verification {
     }
 }
 
-/// Asks the filter for every key.
+/// Looks every key up in the filter.
 ///
-/// Never fails: what could not be done is said in the result. Memory: the filter once more, and nothing that grows with
-/// the number of keys.
+/// Never fails: the result reports what could not be read. Memory: one more filter, and nothing that grows with the
+/// number of keys.
 pub fn verify(sstable: &Sstable, options: Options) -> Verification {
     let mut result = Verification {
         keys: 0,
@@ -101,13 +103,13 @@ pub fn verify(sstable: &Sstable, options: Options) -> Verification {
         result.problem = Some(problem);
     }
     let keys = Keys::open(sstable).map_err(|e| result.keys_error = Some(e)).ok();
-    // Asked as Cassandra asks: by the version. A file that has not even the form of that family is not asked.
+    // Read as Cassandra reads it: by the version. A file that cannot be of that family is not queried.
     let filter = file.as_ref().and_then(|file| file.view_as(sstable.dialect));
     let mut absent = AbsentKeys::new(if filter.is_some() { options.absent_keys } else { 0 });
     if let Some(keys) = &keys {
-        let rebuilt = ask_all(keys, filter.as_deref(), options, &mut absent, &mut result);
+        let rebuilt = ask_all(keys, filter.as_ref(), options, &mut absent, &mut result);
         if let (Some(file), None) = (&file, &result.keys_error) {
-            result.rebuilt_identical = rebuilt.map(|rebuilt| file.is_exactly(rebuilt.as_ref()));
+            result.rebuilt_identical = rebuilt.map(|rebuilt| file.is_exactly(&rebuilt));
             if result.missing != Some(0) {
                 match family::that_have_all(file, keys, sstable.dialect, u64::MAX) {
                     Ok(names) => result.reads_as = names,
@@ -127,15 +129,15 @@ pub fn verify(sstable: &Sstable, options: Options) -> Verification {
     result
 }
 
-/// One pass over the keys: asks, and builds the filter anew beside it. The new one, if it has all keys.
+/// One pass over the keys: looks them up, and rebuilds the filter. Returns the new one if all keys were read.
 fn ask_all(
     keys: &Keys<'_>,
-    filter: Option<&dyn AnyFilter>,
+    filter: Option<&AnyFilter>,
     options: Options,
     absent: &mut AbsentKeys,
     result: &mut Verification,
-) -> Option<Box<dyn AnyFilter>> {
-    let mut anew = filter.and_then(same_geometry);
+) -> Option<AnyFilter> {
+    let mut rebuilt = filter.and_then(same_geometry);
     let (mut read, mut missing, mut answers) = (0, 0, Vec::new());
     let scanned = keys.visit(|batch| {
         read += batch.len() as u64;
@@ -150,20 +152,20 @@ fn ask_all(
             }
             batch.iter().for_each(|key| absent.exclude(key));
         }
-        if let Some(anew) = &mut anew {
-            anew.insert_batch(batch);
+        if let Some(rebuilt) = &mut rebuilt {
+            rebuilt.insert_batch(batch);
         }
         ControlFlow::Continue(())
     });
     result.keys = read;
     result.missing = filter.map(|_| missing);
     result.keys_error = scanned.err();
-    anew.filter(|_| result.keys_error.is_none()).and_then(|anew| anew.finish().ok())
+    rebuilt.filter(|_| result.keys_error.is_none()).and_then(|rebuilt| rebuilt.finish().ok())
 }
 
 /// An empty filter of the same family and geometry; `None` if there is no memory for it.
-fn same_geometry(filter: &dyn AnyFilter) -> Option<Box<dyn AnyBuilder>> {
+fn same_geometry(filter: &AnyFilter) -> Option<Builder> {
     let geometry = filter.geometry();
     let target = Target::Exact { bit_len: geometry.bit_len, probes: geometry.probes };
-    any::builder(filter.dialect(), &Request { expected_keys: 0, target }).ok()
+    Builder::new(filter.dialect(), &Request { expected_keys: 0, target }).ok()
 }

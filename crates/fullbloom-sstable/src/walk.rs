@@ -5,16 +5,17 @@ use fullbloom::FileError;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What is looked into.
+/// Which directories are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
     /// Also directories called `snapshots` and `backups`: they hold links to sstables of the past, which a node does
-    /// not load. A directory given by the caller is always looked into.
+    /// not load. A directory given by the caller is always searched.
     pub snapshots: bool,
 }
 
 /// The sstables of a directory, and what was left out.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Walk {
     /// By keyspace, table and generation.
     pub sstables: Vec<Sstable>,
@@ -22,28 +23,36 @@ pub struct Walk {
     pub skipped: Vec<Skipped>,
 }
 
-/// Something that was not looked into.
+impl Walk {
+    /// One sstable, and nothing left out.
+    pub fn of(sstable: Sstable) -> Walk {
+        Walk { sstables: vec![sstable], skipped: Vec::new() }
+    }
+}
+
+/// Something that was left out.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Skipped {
-    /// What.
+    /// Its path.
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub why: Why,
 }
 
-/// Why something was not looked into.
+/// Why something was left out.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Why {
     /// It could not be read.
     Unreadable(FileError),
-    /// It is a symbolic link to a directory: followed, it could lead anywhere, or round in circles.
+    /// It is a symbolic link to a directory: following it could lead anywhere, or in a circle.
     Link,
     /// It holds copies that a node does not load.
     Snapshots,
-    /// Its name has version letters that are not known here.
+    /// Its name has unknown version letters.
     UnknownVersion,
-    /// It was still being written (up to 2.2), or was left over when that was cut off.
+    /// It was still being written (up to 2.2), or is left over from an interrupted write.
     Temporary,
 }
 
@@ -93,8 +102,7 @@ fn look_into(
         } else if kind.is_symlink() && path.is_dir() {
             Why::Link
         } else {
-            // Whether it is a regular file is found out where it is opened, and said there. Names that are not text
-            // are not those of sstables.
+            // Opening it reports whether it is a regular file. Names that are not text are not those of sstables.
             names.extend(entry.file_name().into_string());
             continue;
         };

@@ -75,10 +75,14 @@ fn lookups(keys: &[[u8; 16]], rounds: usize) -> Result<(), Box<dyn Error>> {
     let absent: Vec<[u8; 16]> = (0..keys.len() as u64)
         .map(|i| key(2 * (i.wrapping_mul(7_368_787) % keys.len() as u64) + 1))
         .collect();
-    for (name, layout) in
-        [("full", Layout::Full), ("partitioned", Layout::Partitioned(Partitioning::default()))]
-    {
-        let filter = Some(FilterOptions { layout, ..FilterOptions::new(Policy::new(Name::RocksDb, 10.0)?) });
+    let partitions = Layout::Partitioned(Partitioning::default());
+    for (name, dialect, layout) in [
+        ("full", Name::RocksDb, Layout::Full),
+        ("partitioned", Name::RocksDb, partitions),
+        ("full native", Name::Native, Layout::Full),
+        ("partitioned native", Name::Native, partitions),
+    ] {
+        let filter = Some(FilterOptions { layout, ..FilterOptions::new(Policy::new(dialect, 10.0)?) });
         let index = IndexLayout::TwoLevel { target: 4096 };
         let options = WriterOptions { filter, index, ..WriterOptions::default() };
         let mut writer = TableWriter::new(Vec::new(), options)?;
@@ -103,7 +107,7 @@ fn lookups(keys: &[[u8; 16]], rounds: usize) -> Result<(), Box<dyn Error>> {
             Ok(())
         })?;
         // A full filter is one block; partitions are read one by one, under a top level that stays.
-        let keep = if name == "full" { Keep::Cache } else { Keep::Pinned };
+        let keep = if layout == Layout::Full { Keep::Cache } else { Keep::Pinned };
         cold(name, &open(&BlockCache::new(0), keep)?, &absent)?;
         cold(&format!("{name}, cache of 256 KiB"), &open(&BlockCache::new(256 << 10), keep)?, &absent)?;
     }

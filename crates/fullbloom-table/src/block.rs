@@ -110,7 +110,7 @@ impl<B: AsRef<[u8]>> Block<B> {
     /// Walks the entries from the first whose key is not less than the target; `order` compares a key with it.
     /// The walk stands on that entry already; `None` when there is none.
     pub fn seek(&self, order: impl Fn(&[u8]) -> Ordering) -> Result<Option<Entries<&[u8]>>, Problem> {
-        let start = self.last_restart_before(true, &order)?;
+        let start = self.last_restart_before(true, &RestartKeys::default(), &order)?;
         let mut entries = Entries { keys: Keys::new(self.as_slices(), start), value: 0..0 };
         while entries.advance()? {
             if order(entries.key()) != Ordering::Less {
@@ -136,8 +136,19 @@ impl<B: AsRef<[u8]>> Block<B> {
         format: IndexFormat,
         order: impl Fn(&[u8]) -> Ordering,
     ) -> Result<Option<IndexEntries<&[u8]>>, Problem> {
+        self.seek_index_with(format, &RestartKeys::default(), order)
+    }
+
+    /// As [`seek_index`](Block::seek_index), for a block that is searched often: `known` are its
+    /// [`restart_keys`](Block::restart_keys).
+    pub(crate) fn seek_index_with(
+        &self,
+        format: IndexFormat,
+        known: &RestartKeys,
+        order: impl Fn(&[u8]) -> Ordering,
+    ) -> Result<Option<IndexEntries<&[u8]>>, Problem> {
         let mut entries = self.index_entries(format);
-        entries.keys.next = self.last_restart_before(!format.delta_values, &order)?;
+        entries.keys.next = self.last_restart_before(!format.delta_values, known, &order)?;
         while entries.advance()? {
             if order(entries.key()) != Ordering::Less {
                 return Ok(Some(entries));
@@ -149,7 +160,8 @@ impl<B: AsRef<[u8]>> Block<B> {
     /// The last entry of an index block, searched from its last restart.
     pub fn last_index_entry(&self, format: IndexFormat) -> Result<Option<Handle>, Problem> {
         let mut entries = self.index_entries(format);
-        entries.keys.next = self.last_restart_before(!format.delta_values, &|_| Ordering::Less)?;
+        let known = RestartKeys::default();
+        entries.keys.next = self.last_restart_before(!format.delta_values, &known, &|_| Ordering::Less)?;
         let mut last = None;
         while entries.advance()? {
             last = Some(entries.handle());
@@ -161,6 +173,7 @@ impl<B: AsRef<[u8]>> Block<B> {
     fn last_restart_before(
         &self,
         value_lengths: bool,
+        known: &RestartKeys,
         order: &impl Fn(&[u8]) -> Ordering,
     ) -> Result<usize, Problem> {
         if self.restarts == 0 {
@@ -169,31 +182,67 @@ impl<B: AsRef<[u8]>> Block<B> {
         let (mut low, mut high) = (0, self.restarts - 1);
         while low < high {
             let middle = low + (high - low).div_ceil(2);
-            let start = self.restart(middle)?;
-            if start == self.entries_len {
-                high = middle - 1;
-                continue;
+            let key = match known.get(middle) {
+                Some(range) => Some(range),
+                None => self.restart_key(middle, value_lengths)?,
+            };
+            match key.map(|range| order(&self.bytes.as_ref()[range])) {
+                Some(Ordering::Less) => low = middle,
+                _ => high = middle - 1,
             }
-            let mut cursor = cursor_at(self.entry_bytes(), self.at, start);
-            let header = Header::read(&mut cursor, value_lengths)?;
-            if header.shared != 0 {
-                let at = At::inside(self.at, start);
-                let got = header.shared.into();
-                return Err(Problem::Value {
-                    field: "shared key length",
-                    at,
-                    got,
-                    allowed: "0 at a restart",
-                });
-            }
-            let key = cursor.slice("key", header.unshared.into())?;
-            if order(key) == Ordering::Less { low = middle } else { high = middle - 1 }
         }
         self.restart(low)
     }
 
+    /// Where the key at a restart is; `None` for a restart behind the last entry.
+    fn restart_key(&self, i: usize, value_lengths: bool) -> Result<Option<Range<usize>>, Problem> {
+        let start = self.restart(i)?;
+        if start == self.entries_len {
+            return Ok(None);
+        }
+        let mut cursor = cursor_at(self.entry_bytes(), self.at, start);
+        let header = Header::read(&mut cursor, value_lengths)?;
+        if header.shared != 0 {
+            let (field, at, got) = ("shared key length", At::inside(self.at, start), header.shared.into());
+            return Err(Problem::Value { field, at, got, allowed: "0 at a restart" });
+        }
+        cursor.take("key", header.unshared.into()).map(Some)
+    }
+
+    /// Finds the keys at all restarts of an index block, for [`seek_index_with`](Block::seek_index_with).
+    pub(crate) fn restart_keys(&self, format: IndexFormat) -> RestartKeys {
+        let place = |i| {
+            let range = self.restart_key(i, !format.delta_values).ok()??;
+            Some((u32::try_from(range.start).ok()?, u32::try_from(range.end).ok()?))
+        };
+        // A block of nothing but restarts is no index. It would cost three times its size.
+        let dense = self.restarts > self.bytes.as_ref().len() / RestartKeys::BYTES_EACH;
+        RestartKeys(if dense { Vec::new() } else { (0..self.restarts).map(place).collect() })
+    }
+
     fn entry_bytes(&self) -> &[u8] {
         &self.bytes.as_ref()[..self.entries_len]
+    }
+}
+
+/// Where the keys at a block's restarts are, so that a search compares keys and decodes no lengths.
+///
+/// A restart that cannot be read is left out; the search reads it again and reports what is wrong.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RestartKeys(Vec<Option<(u32, u32)>>);
+
+impl RestartKeys {
+    const BYTES_EACH: usize = size_of::<Option<(u32, u32)>>();
+
+    /// Bytes of memory.
+    pub(crate) fn byte_len(&self) -> usize {
+        self.0.len() * Self::BYTES_EACH
+    }
+
+    #[inline]
+    fn get(&self, i: usize) -> Option<Range<usize>> {
+        let (start, end) = (*self.0.get(i)?)?;
+        Some(start as usize..end as usize)
     }
 }
 

@@ -10,6 +10,7 @@
 //! history of what was evicted) rather than what was asked for last.
 
 use crate::handle::Handle;
+use crate::kept::KeptBlock;
 use crate::role::Role;
 use fullbloom::dialect::rocksdb::Reservation;
 use quick_cache::sync::Cache;
@@ -29,7 +30,7 @@ struct Key {
 
 #[derive(Debug, Clone)]
 struct Entry {
-    bytes: Arc<Vec<u8>>,
+    block: Arc<KeptBlock>,
     pinned: bool,
 }
 
@@ -39,7 +40,7 @@ struct Charge;
 impl Weighter<Key, Entry> for Charge {
     /// A weight of zero would never be evicted.
     fn weight(&self, _: &Key, entry: &Entry) -> u64 {
-        entry.bytes.len().max(1) as u64
+        entry.block.byte_len().max(1) as u64
     }
 }
 
@@ -176,15 +177,15 @@ impl BlockCache {
         self.high.retain(|_, entry| entry.pinned);
     }
 
-    fn get(&self, key: Key, role: Role) -> Option<Arc<Vec<u8>>> {
-        let found = self.high.get(&key).or_else(|| self.low.get(&key)).map(|entry| entry.bytes);
+    fn get(&self, key: Key, role: Role) -> Option<Arc<KeptBlock>> {
+        let found = self.high.get(&key).or_else(|| self.low.get(&key)).map(|entry| entry.block);
         let counts = if found.is_some() { &self.hits } else { &self.misses };
         counts.add(role, 1);
         found
     }
 
-    fn insert(&self, key: Key, bytes: Arc<Vec<u8>>, role: Role, pinned: bool) {
-        let entry = Entry { bytes, pinned };
+    fn insert(&self, key: Key, block: Arc<KeptBlock>, role: Role, pinned: bool) {
+        let entry = Entry { block, pinned };
         if pinned || is_high(role) {
             for (key, spilled) in self.high.insert_with_lifecycle(key, entry) {
                 self.low.insert(key, spilled);
@@ -257,15 +258,15 @@ impl Share {
         Key { table: self.table, offset: handle.offset }
     }
 
-    pub(crate) fn get(&self, handle: Handle, role: Role) -> Option<Arc<Vec<u8>>> {
+    pub(crate) fn get(&self, handle: Handle, role: Role) -> Option<Arc<KeptBlock>> {
         self.cache.get(self.key(handle), role)
     }
 
-    pub(crate) fn insert(&self, handle: Handle, bytes: Arc<Vec<u8>>, role: Role, pinned: bool) {
+    pub(crate) fn insert(&self, handle: Handle, block: Arc<KeptBlock>, role: Role, pinned: bool) {
         if pinned {
             self.pinned.lock().unwrap_or_else(|held| held.into_inner()).push(handle.offset);
         }
-        self.cache.insert(self.key(handle), bytes, role, pinned);
+        self.cache.insert(self.key(handle), block, role, pinned);
     }
 }
 
@@ -281,10 +282,11 @@ impl Drop for Share {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kept::Decoded;
     use fullbloom::dialect::rocksdb::BUCKET;
 
-    fn block(len: usize) -> Arc<Vec<u8>> {
-        Arc::new(vec![0; len])
+    fn block(len: usize) -> Arc<KeptBlock> {
+        KeptBlock::new(vec![0; len], |_| Decoded::Nothing)
     }
 
     fn at(offset: u64) -> Handle {

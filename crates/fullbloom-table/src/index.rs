@@ -85,6 +85,7 @@ impl<'k> Target<'k> {
     }
 
     /// How an index key compares with this target.
+    #[inline]
     pub(crate) fn order(&self, order: KeyOrder, key: &[u8], user_keys: bool) -> Ordering {
         let (user, packed) = match key.split_last_chunk::<8>() {
             Some((user, footer)) if !user_keys => (user, u64::from_le_bytes(*footer)),

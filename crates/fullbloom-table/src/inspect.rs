@@ -8,7 +8,7 @@ use crate::source::Source;
 use fullbloom::dialect::Name;
 use fullbloom::dialect::rocksdb::FullFilter;
 use fullbloom::sizing::Geometry;
-use fullbloom::{Filter, View};
+use fullbloom::Filter;
 use fullbloom::dialect::{LevelDb, RocksDbBlock};
 use fullbloom::filter::{Dialect, Format};
 
@@ -131,8 +131,7 @@ impl Sums {
             Content::RocksDb(FullFilter::Legacy(filter)) => self.add(&filter),
             Content::RocksDb(FullFilter::FastLocal(filter)) => self.add(&filter),
             Content::RocksDb(FullFilter::Ribbon(filter)) => self.add(&filter),
-            Content::Native(guarded) => {
-                let filter = guarded.filter();
+            Content::Native(filter) => {
                 let fpr = filter.expected_fpr();
                 self.sum(Name::Native, filter.geometry(), filter.count_ones(), filter.estimated_keys(), fpr);
             }

@@ -111,6 +111,7 @@ impl KeyOrder {
     }
 
     /// Compares user keys, timestamps included: those descend, newest first.
+    #[inline]
     pub(crate) fn user(&self, a: &[u8], b: &[u8]) -> Ordering {
         let (key_a, key_b) = (self.filter_key(a), self.filter_key(b));
         let by_key = if self.reverse { key_b.cmp(key_a) } else { key_a.cmp(key_b) };

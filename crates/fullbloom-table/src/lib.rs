@@ -10,7 +10,6 @@
 //! | a block cache that builders can borrow from | [`BlockCache`] |
 //! | the read path over many tables, counting what filters save | [`Tables`] |
 //! | the tables of a database by level | [`database`], [`manifest`] |
-//! | a memory budget split over levels | [`split`] |
 //!
 //! ```no_run
 //! use fullbloom_table::Table;
@@ -43,6 +42,7 @@ pub mod handle;
 pub mod index;
 mod inspect;
 pub mod internal_key;
+mod kept;
 mod keys;
 mod lookup;
 pub mod manifest;
@@ -56,7 +56,6 @@ mod refilter;
 mod role;
 mod separator;
 mod source;
-pub mod split;
 mod tables;
 mod verify;
 pub mod writer;

@@ -1,11 +1,14 @@
-//! An in-memory table: sorted, and written as it is.
+//! An in-memory table: entries sorted by key, written out as a table.
+//!
+//! [`Tables`](crate::Tables) reads it before all table files. An engine that has its own memory table asks that first and
+//! needs only the files.
 
 use crate::error::TableError;
 use crate::writer::{TableWriter, WriterOptions, Written};
 use std::collections::BTreeMap;
 use std::io::Write;
 
-/// Keys and values, or the note that a key was removed, in memory.
+/// Keys in memory, each with its value or the note that it was deleted.
 #[derive(Debug, Clone, Default)]
 pub struct MemTable {
     entries: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
@@ -18,7 +21,7 @@ impl MemTable {
         self.set(key, Some(value.to_vec()));
     }
 
-    /// Notes that a key was removed: older tables must not bring it back.
+    /// Notes that a key was deleted: older tables must not bring it back.
     pub fn delete(&mut self, key: &[u8]) {
         self.set(key, None);
     }
@@ -38,12 +41,12 @@ impl MemTable {
         }
     }
 
-    /// What is known of a key: nothing, that it was removed (`Some(None)`), or its value.
+    /// What is known of a key: nothing, that it was deleted (`Some(None)`), or its value.
     pub fn get(&self, key: &[u8]) -> Option<Option<&[u8]>> {
         self.entries.get(key).map(Option::as_deref)
     }
 
-    /// Keys, removed ones included.
+    /// Number of keys, deleted ones included.
     pub fn len(&self) -> usize {
         self.entries.len()
     }

@@ -11,12 +11,13 @@ use crate::cache::{BlockCache, Counts, Share};
 use crate::compression::{Expander, Limits};
 use crate::contents::Contents;
 use crate::error::{Problem, TableError};
-use crate::filter::{Family, Holds};
+use crate::filter::{Family, Front, Holds, KeptContent, PartitionedBlock};
 use crate::footer::{self, Footer};
 use crate::handle::{Handle, TRAILER_LEN};
 use crate::index::IndexShape;
 use crate::internal_key::KeyOrder;
-use crate::metaindex::Metaindex;
+use crate::kept::{Decoded, Fetched, KeptBlock};
+use crate::metaindex::{FilterLayout, Metaindex};
 use crate::prefix::PrefixExtractor;
 use crate::properties::Properties;
 use crate::role::Role;
@@ -87,7 +88,7 @@ pub struct Table<S> {
     filter_terms: (Family, Holds),
     share: Option<Share>,
     /// Index, filter, the filter's top level: kept here unless they live in the cache alone.
-    kept: [OnceLock<Arc<Vec<u8>>>; 3],
+    kept: [OnceLock<Arc<KeptBlock>>; 3],
     reads: Counts,
     bytes_read: Counts,
 }
@@ -215,38 +216,85 @@ impl<S: Source> Table<S> {
 
     /// A block from where it is kept, or else read and kept there.
     pub(crate) fn fetch(&self, handle: Handle, role: Role) -> Result<Contents<'_>, Problem> {
+        self.fetch_decoded(handle, role).map(Fetched::into_contents)
+    }
+
+    /// As [`fetch`](Table::fetch), with what was decoded when the block came in.
+    #[inline(always)] // a result of this size costs more to hand back than to find
+    pub(crate) fn fetch_decoded(&self, handle: Handle, role: Role) -> Result<Fetched<'_>, Problem> {
         let place = match role {
             Role::Index => Some(0),
             Role::Filter => Some(1),
             Role::FilterIndex => Some(2),
             _ => None,
         };
-        if let Some(i) = place.filter(|_| self.options.keep != Keep::Cache) {
-            return self.fetch_kept(handle, role, &self.kept[i]);
+        match place.filter(|_| self.options.keep != Keep::Cache) {
+            Some(i) => match self.kept[i].get() {
+                Some(block) => Ok(Fetched::InTable(block)),
+                None => self.read_into(handle, role, &self.kept[i]).map(Fetched::InTable),
+            },
+            None => self.fetch_cached(handle, role),
         }
-        let Some(share) = &self.share else { return self.read(handle, role) };
-        if let Some(bytes) = share.get(handle, role) {
-            return Ok(Contents::Shared(bytes));
-        }
-        let bytes = Arc::new(self.read(handle, role)?.into_vec());
-        share.insert(handle, Arc::clone(&bytes), role, false);
-        Ok(Contents::Shared(bytes))
     }
 
-    fn fetch_kept<'a>(
+    /// A block from the cache, or else read and kept there; read for this use alone without a cache.
+    fn fetch_cached(&self, handle: Handle, role: Role) -> Result<Fetched<'_>, Problem> {
+        let Some(share) = &self.share else { return self.read(handle, role).map(Fetched::Read) };
+        if let Some(block) = share.get(handle, role) {
+            return Ok(Fetched::InCache(block));
+        }
+        let block = self.read_to_keep(handle, role)?;
+        share.insert(handle, Arc::clone(&block), role, false);
+        Ok(Fetched::InCache(block))
+    }
+
+    /// Reads a block that the table keeps.
+    #[cold]
+    fn read_into<'a>(
         &'a self,
         handle: Handle,
         role: Role,
-        place: &'a OnceLock<Arc<Vec<u8>>>,
-    ) -> Result<Contents<'a>, Problem> {
-        if let Some(bytes) = place.get() {
-            return Ok(Contents::Borrowed(bytes));
-        }
-        let bytes = Arc::new(self.read(handle, role)?.into_vec());
+        place: &'a OnceLock<Arc<KeptBlock>>,
+    ) -> Result<&'a KeptBlock, Problem> {
+        let block = self.read_to_keep(handle, role)?;
         if let (Some(share), Keep::Pinned) = (&self.share, self.options.keep) {
-            share.insert(handle, Arc::clone(&bytes), role, true);
+            share.insert(handle, Arc::clone(&block), role, true);
         }
-        Ok(Contents::Borrowed(place.get_or_init(|| bytes)))
+        Ok(place.get_or_init(|| block))
+    }
+
+    fn read_to_keep(&self, handle: Handle, role: Role) -> Result<Arc<KeptBlock>, Problem> {
+        let bytes = self.read(handle, role)?.into_vec();
+        Ok(KeptBlock::new(bytes, |bytes| self.decode_filter(bytes, handle, role)))
+    }
+
+    /// Decodes a block that is to be kept, if it is a full filter, a partition, or the index over partitions.
+    fn decode_filter(&self, bytes: &Arc<Vec<u8>>, handle: Handle, role: Role) -> Decoded {
+        let layout = self.metaindex.filter.as_ref().map(|entry| entry.layout);
+        match (role, layout) {
+            (Role::Filter, Some(FilterLayout::Full)) | (Role::FilterPartition, _) => {
+                Decoded::Filter(KeptContent::keep(bytes, self.filter_terms.0))
+            }
+            (Role::FilterIndex, _) => match self.filter_index(Front::from(bytes), handle) {
+                Ok(index) => Decoded::FilterIndex(index),
+                Err(_) => Decoded::Nothing, // whoever asks for it reads it again and gets the error
+            },
+            _ => Decoded::Nothing,
+        }
+    }
+
+    /// The top-level index over the partitions of the filter, in these bytes.
+    pub(crate) fn filter_index<B: AsRef<[u8]>>(
+        &self,
+        bytes: B,
+        handle: Handle,
+    ) -> Result<PartitionedBlock<B>, Problem> {
+        let delta_values = self.index.format.delta_values;
+        let index = PartitionedBlock::new(bytes, handle.offset, self.index_user_keys(), delta_values)?;
+        Ok(match self.order {
+            Some(order) => index.with_order(order),
+            None => index,
+        })
     }
 
     pub(crate) fn fetch_block(&self, handle: Handle, role: Role) -> Result<Block<Contents<'_>>, Problem> {

@@ -228,7 +228,7 @@ impl Stored {
         let (probes, bits) = match Content::read(content, family) {
             Content::RocksDb(FullFilter::Legacy(filter)) => (Some(filter.geometry().probes), None),
             Content::RocksDb(FullFilter::FastLocal(filter)) => (Some(filter.geometry().probes), None),
-            Content::Native(guarded) => (None, Some(guarded.filter().geometry().bit_len)),
+            Content::Native(filter) => (None, Some(filter.geometry().bit_len)),
             Content::RocksDb(_) | Content::Unknown => (None, None),
         };
         Stored { len: content.len() as u64, probes, bits }

@@ -9,8 +9,11 @@
 //!                                                                      └─ not there (false positive)
 //! ```
 //!
-//! A store's writing side, its log and its compactions are its own; this is what a reader needs, and it counts what
-//! filters save the way engines report it.
+//! For authors of engines, in two cases. A read-only reader of a LevelDB or RocksDB database adds the database's tables by
+//! level ([`Tables::add_to_level`]) and looks keys up. An engine under development uses [`Tables`] as its read path until
+//! it has its own, and afterwards as the reference that its own is compared with: same answers, same
+//! [`ReadCounts`], which count what filters save the way RocksDB's tickers do. The log, flushing in the background and
+//! compaction are the engine's. `examples/read_path.rs` shows what each kind of filter saves.
 
 use crate::error::{Problem, TableError};
 use crate::filter::{Question, TableFilter};
@@ -23,27 +26,27 @@ use crate::role::Role;
 use crate::source::Source;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What lookups met on their way.
+/// What filters did for lookups, by count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReadCounts {
-    /// Lookups that came to the table.
+    /// Lookups that reached the table.
     pub lookups: u64,
-    /// Those that the filter ended: the key is surely absent.
+    /// Lookups that the filter answered with "no".
     pub useful: u64,
-    /// Those that the filter let pass. A table without a filter has none.
+    /// Lookups that the filter answered with "maybe". A table without a filter has none.
     pub positives: u64,
-    /// Of these, the ones that found the key.
+    /// Positives that found the key.
     pub true_positives: u64,
-    /// Data blocks looked into.
+    /// Data blocks searched.
     pub blocks_read: u64,
-    /// Data blocks not looked into because of the filter.
+    /// Data blocks not searched because of the filter.
     pub blocks_spared: u64,
     /// Their bytes, by the mean size of the table's data blocks.
     pub bytes_spared: u64,
 }
 
 impl ReadCounts {
-    /// Lookups that the filter let pass in vain.
+    /// Positives that did not find the key.
     pub fn false_positives(&self) -> u64 {
         self.positives - self.true_positives
     }
@@ -117,7 +120,7 @@ impl<S: Source> Member<S> {
         &self.table
     }
 
-    /// What lookups have met here.
+    /// What the filter of this table did for lookups.
     pub fn counts(&self) -> ReadCounts {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let (useful, positives) = (get(&self.useful), get(&self.positives));
@@ -146,7 +149,7 @@ impl<S: Source> Member<S> {
         let count = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
         count(&self.lookups);
         let filter = TableFilter::of(&self.table);
-        // A filter that cannot be read costs time, not answers.
+        // A filter that cannot be read costs time, but no answer becomes wrong.
         let maybe = filter.ask(Question::Get, key).unwrap_or(true);
         if !maybe {
             count(&self.useful);
@@ -259,7 +262,7 @@ impl<S: Source> Tables<S> {
         self.levels.iter().flatten()
     }
 
-    /// What lookups have met in all tables.
+    /// What the filters of all tables did for lookups.
     pub fn counts(&self) -> ReadCounts {
         self.members().fold(ReadCounts::default(), |mut sum, member| {
             sum.add(&member.counts());

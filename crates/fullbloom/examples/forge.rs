@@ -3,12 +3,12 @@
 //!
 //! `cargo run --release -p fullbloom --example forge`
 
-use fullbloom::hash::{fold64, murmur3_cassandra};
+use fullbloom::Filter;
 use fullbloom::NativeFilter;
+use fullbloom::dialect::Cassandra;
+use fullbloom::hash::{fold64, murmur3_cassandra};
 use fullbloom::native::{Hashing, Secret, Sizing};
 use fullbloom::sizing::{Request, Target};
-use fullbloom::Filter;
-use fullbloom::dialect::Cassandra;
 use fullbloom_testkit::forge;
 
 const KEYS: u64 = 100_000;

@@ -53,7 +53,7 @@ use crate::filter::{Doubt, Weakness};
 use crate::kernel::pipeline::Answers;
 use crate::native::{self as kinds, Secret, StoredFilter};
 use crate::sizing::{Geometry, Request};
-use crate::typed::KeyType;
+use crate::typed::{KeyType, TypeError, Value};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
@@ -187,6 +187,11 @@ impl AnyFilter {
         }
     }
 
+    /// The seed or the secret of a native filter; `None` for other dialects, and while the secret is not known.
+    pub fn hashing(&self) -> Option<&kinds::Hashing> {
+        self.inner.native().filter(|native| !native.is_locked()).map(native::Native::hashing)
+    }
+
     /// The secret of a keyed filter, if it is known and not in the encoded bytes.
     pub fn secret(&self) -> Option<&Secret> {
         let native = self.inner.native().filter(|native| !native.is_locked() && !native.stores_secret())?;
@@ -220,6 +225,11 @@ impl AnyFilter {
     /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate.
     pub fn may_contain(&self, key: &[u8]) -> bool {
         self.inner.may_contain(key)
+    }
+
+    /// As [`may_contain`](AnyFilter::may_contain), for a typed key, as the dialect's system hashes it.
+    pub fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError> {
+        self.inner.may_contain_value(value)
     }
 
     /// Answers many keys.
@@ -354,6 +364,12 @@ impl AnyFilter {
     /// The number of distinct keys, estimated from the bits; `None` when it cannot be estimated.
     pub fn estimated_keys(&self) -> Option<f64> {
         self.inner.estimated_keys()
+    }
+
+    /// Compares every byte of a native filter that is read where it is with its checksums: what [`open`](AnyFilter::open) left
+    /// out. Filters that own their bits were checked when they were read.
+    pub fn verify(&self) -> Result<(), DecodeError> {
+        self.inner.native().map_or(Ok(()), native::Native::verify)
     }
 
     /// What in the decoded numbers cannot be as the system wrote it, though the filter can answer.

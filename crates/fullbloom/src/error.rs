@@ -4,8 +4,11 @@
 //! Variants carry facts; `Display` makes the sentence. Nothing here allocates except where a path
 //! or a reason must be kept.
 
-use std::fmt;
+use alloc::string::{String, ToString};
+use core::fmt;
+#[cfg(feature = "std")]
 use std::io;
+#[cfg(feature = "std")]
 use std::path::{Path, PathBuf};
 
 /// The numbers asked for cannot become a filter of this dialect.
@@ -100,7 +103,7 @@ impl fmt::Display for SizeError {
     }
 }
 
-impl std::error::Error for SizeError {}
+impl core::error::Error for SizeError {}
 
 /// A number as people write it: not three hundred zeros.
 struct Number(f64);
@@ -242,7 +245,7 @@ impl fmt::Display for DecodeError {
     }
 }
 
-impl std::error::Error for DecodeError {}
+impl core::error::Error for DecodeError {}
 
 /// Two filters cannot be merged.
 #[derive(Debug, Clone, PartialEq)]
@@ -302,9 +305,10 @@ impl fmt::Display for MergeError {
     }
 }
 
-impl std::error::Error for MergeError {}
+impl core::error::Error for MergeError {}
 
 /// A file could not be read or written, or what it holds is not a filter.
+#[cfg(feature = "std")]
 #[derive(Debug)]
 pub struct FileError {
     path: PathBuf,
@@ -313,6 +317,7 @@ pub struct FileError {
 }
 
 /// Why a file operation failed.
+#[cfg(feature = "std")]
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FileCause {
@@ -324,6 +329,7 @@ pub enum FileCause {
     Decode(DecodeError),
 }
 
+#[cfg(feature = "std")]
 impl FileError {
     /// The system refused to do `action` (a verb: read, open, save) with this file.
     pub fn io(path: &Path, action: &'static str, cause: io::Error) -> FileError {
@@ -356,6 +362,7 @@ impl FileError {
     }
 }
 
+#[cfg(feature = "std")]
 impl fmt::Display for FileError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.cause {
@@ -371,8 +378,9 @@ impl fmt::Display for FileError {
     }
 }
 
-impl std::error::Error for FileError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+#[cfg(feature = "std")]
+impl core::error::Error for FileError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match &self.cause {
             FileCause::Io(e) | FileCause::Unflushed(e) => Some(e),
             FileCause::Decode(e) => Some(e),

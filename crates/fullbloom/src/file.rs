@@ -16,16 +16,18 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
+#[cfg(feature = "mmap")]
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A whole file mapped into memory, read-only.
+/// A whole file mapped into memory, read-only. A clone is the same mapping.
 ///
 /// The file must not be cut short by others while it is mapped: reading past its new end ends the process
 /// with a bus error, as the system decides. Replacing it by renaming another over it, as [`replace`] does, is
 /// safe: the mapping keeps the old file. [`read`] copies and has no such condition.
 #[cfg(feature = "mmap")]
-#[derive(Debug)]
-pub struct Mapped(Option<memmap2::Mmap>);
+#[derive(Debug, Clone)]
+pub struct Mapped(Option<Arc<memmap2::Mmap>>);
 
 #[cfg(feature = "mmap")]
 impl Mapped {
@@ -40,14 +42,14 @@ impl Mapped {
         // are plain integers that every reader bounds-checks, so changed bytes can change answers but not break
         // memory safety. Truncation raises SIGBUS, which the type's documentation names.
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(fail)?;
-        Ok(Mapped(Some(map)))
+        Ok(Mapped(Some(Arc::new(map))))
     }
 }
 
 #[cfg(feature = "mmap")]
 impl AsRef<[u8]> for Mapped {
     fn as_ref(&self) -> &[u8] {
-        self.0.as_deref().unwrap_or_default()
+        self.0.as_ref().map_or(&[], |map| map.as_ref().as_ref())
     }
 }
 

@@ -93,7 +93,11 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
     ///
     /// # Panics
     /// If `answers` has not one place for each key; see [`Answers`].
-    pub fn may_contain_batch<'a, K: Keys<D::Hasher> + ?Sized>(&self, keys: &K, answers: impl Into<Answers<'a>>) {
+    pub fn may_contain_batch<'a, K: Keys<D::Hasher> + ?Sized>(
+        &self,
+        keys: &K,
+        answers: impl Into<Answers<'a>>,
+    ) {
         let answers = answers.into();
         answers.check_len(keys.count());
         self.dialect.test_batch(self.bits.as_ref(), keys, answers);
@@ -210,7 +214,11 @@ impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
     ///
     /// # Panics
     /// If `new` has not one place for each key.
-    pub fn insert_batch_new<'a, K: Keys<D::Hasher> + ?Sized>(&mut self, keys: &K, new: impl Into<Answers<'a>>) {
+    pub fn insert_batch_new<'a, K: Keys<D::Hasher> + ?Sized>(
+        &mut self,
+        keys: &K,
+        new: impl Into<Answers<'a>>,
+    ) {
         let new = new.into();
         new.check_len(keys.count());
         self.dialect.set_batch_new(self.bits.as_mut(), keys, new);
@@ -345,7 +353,7 @@ impl<D: Format> Filter<D> {
     ///
     /// ```
     /// use fullbloom::{Filter, dialect::LevelDb};
-    /// use std::sync::Arc;
+    /// use alloc::sync::Arc;
     ///
     /// let mut filter = Filter::<LevelDb>::with_bits_per_key(100, 10.0)?;
     /// filter.insert(b"apple");

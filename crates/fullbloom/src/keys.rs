@@ -35,7 +35,7 @@ use alloc::vec::Vec;
 /// Keys that a filter whose hasher is `H` takes in one batch; see the [module](self) for the forms.
 ///
 /// The trait is sealed: it is implemented for the forms listed there.
-pub trait Keys<H: KeyHasher>: Sync + Sealed {
+pub trait Keys<H: KeyHasher>: Sealed {
     /// How many keys there are.
     fn count(&self) -> usize;
 
@@ -58,7 +58,7 @@ pub trait Keys<H: KeyHasher>: Sync + Sealed {
 
 impl<K> Sealed for [K] {}
 
-impl<K: AsRef<[u8]> + Sync, H: KeyHasher> Keys<H> for [K] {
+impl<K: AsRef<[u8]>, H: KeyHasher> Keys<H> for [K] {
     #[inline(always)]
     fn count(&self) -> usize {
         self.len()
@@ -77,7 +77,7 @@ impl<K: AsRef<[u8]> + Sync, H: KeyHasher> Keys<H> for [K] {
 
 impl<K, const N: usize> Sealed for [K; N] {}
 
-impl<K: AsRef<[u8]> + Sync, H: KeyHasher, const N: usize> Keys<H> for [K; N] {
+impl<K: AsRef<[u8]>, H: KeyHasher, const N: usize> Keys<H> for [K; N] {
     #[inline(always)]
     fn count(&self) -> usize {
         N
@@ -91,7 +91,7 @@ impl<K: AsRef<[u8]> + Sync, H: KeyHasher, const N: usize> Keys<H> for [K; N] {
 
 impl<K> Sealed for Vec<K> {}
 
-impl<K: AsRef<[u8]> + Sync, H: KeyHasher> Keys<H> for Vec<K> {
+impl<K: AsRef<[u8]>, H: KeyHasher> Keys<H> for Vec<K> {
     #[inline(always)]
     fn count(&self) -> usize {
         self.len()
@@ -113,7 +113,7 @@ impl<K: AsRef<[u8]> + Sync, H: KeyHasher> Keys<H> for Vec<K> {
 pub struct Column<'a, N>(pub &'a [N]);
 
 /// A number of fixed width.
-pub trait Number: Copy + Sync + Sealed {
+pub trait Number: Copy + Sealed {
     /// Its bytes.
     type Bytes: AsRef<[u8]>;
 

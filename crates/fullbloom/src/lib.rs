@@ -71,6 +71,7 @@ extern crate alloc;
 
 pub mod any;
 mod bits;
+mod checksum;
 pub mod dialect;
 pub mod error;
 #[cfg(feature = "std")]

@@ -140,7 +140,10 @@ fn by_length(bytes: &[u8]) -> Option<Name> {
         (Name::Guava, Guava::decode(bytes, Check::Front).is_ok()),
         (Name::Guava32, Guava32::decode(bytes, Check::Front).is_ok()),
         (Name::Spark, Spark::decode(bytes, Check::Front).is_ok()),
-        (Name::Spark2, Spark2::decode(bytes, Check::Front).is_ok() && Cassandra::decode(bytes, Check::Front).is_err()),
+        (
+            Name::Spark2,
+            Spark2::decode(bytes, Check::Front).is_ok() && Cassandra::decode(bytes, Check::Front).is_err(),
+        ),
         (Name::Orc, Orc::decode(bytes, Check::Front).is_ok()),
     ];
     matches.iter().find(|(_, yes)| *yes).map(|(name, _)| *name)

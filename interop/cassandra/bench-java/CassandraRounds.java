@@ -3,7 +3,7 @@ import org.apache.cassandra.utils.FilterFactory;
 import org.apache.cassandra.utils.IFilter;
 import org.apache.cassandra.utils.MurmurHash;
 
-/** Cassandra's off-heap BloomFilter; keys are hashed each time, or before if the argument is `hashed`. */
+/** Cassandra's off-heap BloomFilter. Keys are hashed each time, or in advance if the argument is `hashed`. */
 public final class CassandraRounds implements Rounds.Peer {
   private final boolean hashed;
   private IFilter filter;
@@ -17,7 +17,7 @@ public final class CassandraRounds implements Rounds.Peer {
     Rounds.serve(new CassandraRounds(args.length > 0 && args[0].equals("hashed")));
   }
 
-  /** A key of an sstable that was just read: only its bytes are known. */
+  /** A key that was just read from an sstable: only its bytes are known. */
   private record Raw(ByteBuffer bytes) implements IFilter.FilterKey {
     @Override
     public void filterHash(long[] dest) {
@@ -25,7 +25,7 @@ public final class CassandraRounds implements Rounds.Peer {
     }
   }
 
-  /** A key whose hash was made when its token was. */
+  /** A key whose hash was computed together with its token. */
   private record Hashed(long first, long second) implements IFilter.FilterKey {
     @Override
     public void filterHash(long[] dest) {

@@ -1,13 +1,13 @@
 import java.io.IOException;
 import org.apache.cassandra.utils.IFilter;
 
-/** What the driver needs of one release; the class Release of each release's directory does it. */
+/** What the driver needs from one release. The class Release in each release's directory implements it. */
 interface Cassandra {
   IFilter byRate(String dialect, long expectedKeys, double rate);
 
   IFilter byBuckets(String dialect, long expectedKeys, int buckets);
 
-  /** The file, or null if this release only reads the dialect. */
+  /** The bytes of the file, or null if this release only reads the dialect. */
   byte[] write(String dialect, IFilter filter) throws IOException;
 
   IFilter read(String dialect, byte[] file) throws IOException;

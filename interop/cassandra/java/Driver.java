@@ -12,10 +12,10 @@ import org.apache.cassandra.dht.Murmur3Partitioner;
 import org.apache.cassandra.utils.IFilter;
 
 /**
- * Builds with Cassandra's own classes the filters that fullbloom's example random_filters prints, and reads fullbloom's bytes.
+ * Builds the filters that fullbloom's example random_filters prints, with Cassandra's own classes, and reads fullbloom's bytes.
  *
- * <p>Arguments: the dialect, and "damaged" if the lines are of damaged files. Prints the number of cases and of differences,
- * or for damaged files who accepts what.
+ * <p>Arguments: the dialect, and "damaged" if the lines contain damaged files. Prints the number of cases and of differences;
+ * for damaged files, how many each program accepts.
  */
 public final class Driver {
   public static void main(String[] args) throws IOException {
@@ -37,7 +37,7 @@ public final class Driver {
     System.out.println(cases + "\t" + differences);
   }
 
-  /** What is different, or null. */
+  /** A description of the difference, or null. */
   private static String compare(Cassandra cassandra, String dialect, String[] parts) throws IOException {
     long expectedKeys = Long.parseLong(parts[2]);
     List<byte[]> keys = keys(parts[5]);
@@ -83,7 +83,7 @@ public final class Driver {
     return keys;
   }
 
-  /** One line for each kind of damage: how many of the files Cassandra and fullbloom accept. */
+  /** One line for each type of damage: how many of the files Cassandra and fullbloom accept. */
   private static void damaged(Cassandra cassandra, String dialect, BufferedReader in) throws IOException {
     Map<String, int[]> accepted = new TreeMap<>();
     Map<String, String> reasons = new TreeMap<>();

@@ -56,7 +56,7 @@ const WORK: [&str; 4] = ["build", "single_absent", "batch_absent", "batch_presen
 /// One dialect.
 struct Row {
     dialect: Name,
-    filter: Box<dyn AnyFilter>,
+    filter: AnyFilter,
     measured_fpr: f64,
     /// Seconds of each round, for each kind of work.
     seconds: [Vec<f64>; 4],
@@ -104,7 +104,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
 impl Row {
     fn new(
         dialect: Name,
-        filter: Box<dyn AnyFilter>,
+        filter: AnyFilter,
         present: &[&[u8]],
         absent: &[&[u8]],
     ) -> Result<Row, Failure> {
@@ -124,7 +124,7 @@ impl Row {
     }
 
     fn measure(&mut self, request: &Request, present: &[&[u8]], absent: &[&[u8]]) {
-        let filter = &*self.filter;
+        let filter = &self.filter;
         let mut answers = [false; BATCH];
         let mut batches = |keys: &[&[u8]]| {
             for some in keys.chunks(BATCH) {
@@ -211,8 +211,8 @@ fn build(
     dialect: Name,
     request: &Request,
     keys: &[&[u8]],
-) -> Result<Box<dyn AnyFilter>, fullbloom::SizeError> {
-    let mut builder = any::builder(dialect, request)?;
+) -> Result<AnyFilter, fullbloom::SizeError> {
+    let mut builder = any::Builder::new(dialect, request)?;
     for some in keys.chunks(BATCH) {
         builder.insert_batch(some);
     }

@@ -3,22 +3,24 @@
 mod forms;
 mod native;
 
+use super::made::Made;
 use crate::args::{self, KeyArgs, TypeArgs};
 use crate::destination::Destination;
 use crate::error::{Failure, Status};
-use crate::facts::{Facts, NativeFacts};
-use crate::input::{Keys, name_contradicts};
+use crate::input::Keys;
 use crate::numbers;
-use crate::output::{self, Output};
+use crate::output;
 use crate::progress::Progress;
 use crate::sizing::{self, GeometryArgs, TargetArgs};
 use fullbloom::SizeError;
-use fullbloom::any::{self, AnyFilter};
+use fullbloom::any::{self, AnyFilter, Builder};
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
+use fullbloom_ops::filter::{NativeRecord, name_contradicts};
+use fullbloom_ops::plan::check_target;
 use native::NativeArgs;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Make a filter of keys: a native one, or byte for byte that of another system
 ///
@@ -118,7 +120,7 @@ impl From<Failure> for Refusal {
 
 fn build(args: &Args) -> Result<(), Refusal> {
     let target = sizing::target(&args.target, &args.geometry);
-    sizing::check_target(args.dialect, target)?;
+    check_target(args.dialect, target)?;
     if args.dialect != Name::Native {
         args.native.refuse_for(args.dialect)?;
     }
@@ -139,8 +141,8 @@ fn build(args: &Args) -> Result<(), Refusal> {
         None if uncounted => 0,
         None => keys.count(&Progress::new("counting keys", keys.total()))?,
     };
-    let mut builder =
-        any::builder_for(args.types.key_type, args.dialect, &Request { expected_keys, target })?;
+    let builder = Builder::new(args.dialect, &Request { expected_keys, target })?;
+    let mut builder = builder.with_key_type(args.types.key_type);
     let mut inserted = 0;
     let progress = Progress::new("inserting keys", keys.total());
     keys.for_each_batch(&progress, |batch| {
@@ -151,9 +153,9 @@ fn build(args: &Args) -> Result<(), Refusal> {
     drop(progress);
     let filter = builder.finish()?;
 
-    destination.write_filter(&*filter)?;
+    destination.write_filter(&filter)?;
     warn_of_name(args);
-    if inserted == 0 && is_sized_by_its_keys(args.dialect) && filter.encoded_len() == 0 {
+    if inserted == 0 && filter.encoded_len() == 0 {
         output::warning(&format!(
             "{}: without keys the engine stores no filter block: what is written is empty, and check refuses it",
             args.dialect
@@ -164,12 +166,7 @@ fn build(args: &Args) -> Result<(), Refusal> {
             "{inserted} keys were inserted where {expected_keys} were expected: the rate is higher than asked"
         ));
     }
-    Ok(summarise(args, destination, &*filter, inserted, None)?)
-}
-
-/// RocksDB's full filters, which are made when all keys are known, and not at all when there are none.
-fn is_sized_by_its_keys(dialect: Name) -> bool {
-    matches!(dialect, Name::RocksDb | Name::RocksDbLegacy | Name::RocksDbRibbon)
+    Ok(summarise(args, destination, &filter, inserted, None)?)
 }
 
 fn warn_of_name(args: &Args) {
@@ -179,24 +176,16 @@ fn warn_of_name(args: &Args) {
     }
 }
 
-/// What was built; on standard output, unless the filter itself went there.
+/// What was built.
 fn summarise(
     args: &Args,
     destination: Destination<'_>,
-    filter: &dyn AnyFilter,
+    filter: &AnyFilter,
     keys: u64,
-    native: Option<NativeFacts>,
+    native: Option<NativeRecord>,
 ) -> Result<(), Failure> {
-    if args.quiet || args.output == Path::new("-") {
+    if args.quiet {
         return Ok(());
     }
-    let bytes = destination.byte_len().unwrap_or_else(|| filter.encoded_len());
-    let facts = Facts::of(&args.output, filter, bytes, Vec::new()).with_keys(keys).with_native(native);
-    let mut out = Output::stdout()?;
-    if args.json {
-        out.json(&facts.json())?;
-    } else {
-        out.bytes(facts.text().as_bytes())?;
-    }
-    out.finish()
+    Made { path: &args.output, destination, filter, keys: Some(keys), native }.print(args.json)
 }

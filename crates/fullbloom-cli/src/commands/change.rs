@@ -4,14 +4,16 @@ use crate::args::{KeyArgs, TypeArgs};
 use crate::claim::Claim;
 use crate::destination::Destination;
 use crate::error::{Failure, Status};
-use crate::facts::NativeFacts;
 use crate::input::{Keys, load_stored, threads};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::secret::SecretArgs;
 use crate::text;
+use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
-use fullbloom::native::{GuardedFilter, Hashes, RemovingFilter, StoredFilter};
+use fullbloom::keys::Hashes;
+use fullbloom::native::{RemovingFilter, StoredFilter};
+use fullbloom_ops::filter::NativeRecord;
 use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -129,17 +131,18 @@ const ROOM: &str = "build --growing makes a filter that takes any number of keys
 
 /// Inserts and saves.
 pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
-    let (mut keys, changed, stored) = args.common.open()?;
+    let (mut keys, changed, mut stored) = args.common.open()?;
     let path = args.common.filter.display();
-    let mut stored = match stored {
-        StoredFilter::Plain(filter) => match filter.into_filter() {
-            Ok(filter) => Form::Plain(filter),
-            Err(_) => return Err(Failure::new(&path, "the filter has exceptions and takes no more keys")),
-        },
-        other => Form::Other(other),
-    };
-    let hashing = stored.hashing();
-    let was_full = stored.room() == Some(0);
+    if let StoredFilter::Plain(filter) = &stored
+        && !filter.takes_keys()
+    {
+        return Err(Failure::new(&path, "the filter has exceptions and takes no more keys"));
+    }
+    let hashing = stored.first().hashing().clone();
+    let was_full = is_full(&stored);
+    if let StoredFilter::Rotating(filter) = &mut stored {
+        filter.advance(SystemTime::now());
+    }
     if was_full {
         output::warning(&format!(
             "{path}: has as many keys as it was made for: each one more raises its rate"
@@ -150,13 +153,13 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
     let progress = Progress::new("inserting keys", keys.total());
     keys.in_order_hashed(&progress, threads(), &hashing, |hashes| {
         inserted += hashes.len() as u64;
-        new += stored.insert(hashes).map_err(|e| Failure::size(Name::Native, &e))?;
+        new += stored.insert_batch(&Hashes(hashes)).map_err(|e| Failure::size(Name::Native, &e))?;
         Ok(ControlFlow::Continue(()))
     })?;
     drop(progress);
+    let overfull = NativeRecord::of(&stored.facts()).overfull_message();
+    let stored = AnyFilter::from(stored);
     let expected_fpr = stored.expected_fpr();
-    let stored = stored.stored();
-    let overfull = NativeFacts::of(&stored).warning();
     if let Some(warning) = overfull.as_ref().filter(|_| new > 0) {
         let now = text::rate(expected_fpr);
         output::warning(&format!("{path}: {warning}; by now {now} of absent keys are called present"));
@@ -179,62 +182,14 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
-/// A filter that takes keys.
-enum Form {
-    Plain(fullbloom::native::NativeFilter),
-    Other(StoredFilter),
-}
-
-impl Form {
-    fn hashing(&self) -> fullbloom::native::Hashing {
-        match self {
-            Form::Plain(filter) => filter.hashing().clone(),
-            Form::Other(stored) => stored.first().hashing().clone(),
-        }
-    }
-
-    /// How many keys more it was made for; `None` if that is not known, or if it grows.
-    fn room(&self) -> Option<u64> {
-        let filter = match self {
-            Form::Plain(filter) => filter,
-            Form::Other(StoredFilter::Removing(filter)) => filter.filter(),
-            Form::Other(_) => return None,
-        };
-        (filter.expected_keys() > 0).then(|| filter.expected_keys().saturating_sub(filter.keys()))
-    }
-
-    /// The rate to expect now.
-    fn expected_fpr(&self) -> f64 {
-        match self {
-            Form::Plain(filter) => filter.expected_fpr(),
-            Form::Other(StoredFilter::Growing(filter)) => filter.expected_fpr(),
-            Form::Other(StoredFilter::Removing(filter)) => filter.filter().expected_fpr(),
-            Form::Other(StoredFilter::Rotating(filter)) => filter.expected_fpr(),
-            Form::Other(stored) => stored.first().expected_fpr(),
-        }
-    }
-
-    /// How many were new.
-    fn insert(&mut self, hashes: &[u64]) -> Result<u64, fullbloom::SizeError> {
-        let keys = &Hashes(hashes);
-        match self {
-            Form::Plain(filter) => Ok(filter.insert_batch(keys)),
-            Form::Other(StoredFilter::Growing(filter)) => filter.insert_batch(keys),
-            Form::Other(StoredFilter::Removing(filter)) => Ok(filter.insert_batch(keys)),
-            Form::Other(StoredFilter::Rotating(filter)) => {
-                let mut new = vec![false; hashes.len()];
-                filter.insert_batch_new(keys, &mut new, SystemTime::now())
-            }
-            Form::Other(_) => Ok(0), // plain ones are the other variant
-        }
-    }
-
-    fn stored(self) -> StoredFilter {
-        match self {
-            Form::Plain(filter) => StoredFilter::Plain(GuardedFilter::from(filter)),
-            Form::Other(stored) => stored,
-        }
-    }
+/// Whether a filter of fixed size has as many keys as it was made for.
+fn is_full(stored: &StoredFilter) -> bool {
+    let filter = match stored {
+        StoredFilter::Plain(filter) => filter,
+        StoredFilter::Removing(filter) => filter.filter(),
+        _ => return false,
+    };
+    filter.expected_keys() > 0 && filter.keys() >= filter.expected_keys()
 }
 
 /// Removes and saves.

@@ -2,14 +2,17 @@
 
 use crate::args::{self, KeyArgs, TypeArgs};
 use crate::error::{Failure, Status};
-use crate::input::{BATCH, FilterFile, KeyFormat, Keys, open_table, threads};
+use crate::input::{BATCH, KeyFormat, Keys, threads};
 use crate::output::{self, Output};
-use crate::parquet::{self, Column};
 use crate::progress::Progress;
 use crate::secret::SecretArgs;
 use crate::sizing::GeometryArgs;
 use fullbloom::dialect::Name;
 use fullbloom::typed::KeyType;
+use fullbloom_ops::filter::{FilterFile, ReadOptions};
+#[cfg(feature = "parquet")]
+use fullbloom_ops::parquet::Column;
+use fullbloom_ops::{Place, PlaceKind, table};
 use fullbloom_table::PrefixExtractor;
 use fullbloom_table::filter::Question;
 use std::ops::ControlFlow;
@@ -115,7 +118,10 @@ impl From<Op> for Question {
 
 /// Answers all keys.
 pub fn run(args: &Args) -> Result<Status, Failure> {
-    if let Some(table) = open_table(&args.filter, args.dialect, args.prefix_extractor)? {
+    let place = Place::detect(&args.filter, args.dialect);
+    super::quiet_panics(&place);
+    if place.kind() == PlaceKind::Table {
+        let table = table::open(&args.filter, args.prefix_extractor)?;
         let filter = table.filter()?;
         if args.explain {
             let path = args.filter.display();
@@ -135,7 +141,8 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             Ok(())
         });
     }
-    if args.dialect.is_none() && parquet::is_parquet(&args.filter) {
+    #[cfg(feature = "parquet")]
+    if place.kind() == PlaceKind::Parquet {
         return check_column(args);
     }
     if args.column.is_some() {
@@ -145,8 +152,13 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::new("--op", "only tables can be asked for seeks"));
     }
     let read = if args.map { FilterFile::map } else { FilterFile::load };
-    let file = read(&args.filter, args.dialect, args.geometry.geometry())?;
-    let file = file.with_secret(args.secret.read()?).with_key_type(args.types.key_type);
+    let options = ReadOptions {
+        dialect: args.dialect,
+        geometry: args.geometry.geometry(),
+        secret: args.secret.read()?,
+        key_type: args.types.key_type,
+    };
+    let file = read(&args.filter, &options)?;
     let opened = file.open()?;
     if args.explain {
         let (path, dialect) = (args.filter.display(), opened.filter.dialect());
@@ -156,11 +168,12 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::locked(&args.filter));
     }
     if opened.may_lose_keys && !args.force {
-        let failure = Failure::new(args.filter.display(), opened.warnings.join("; "));
+        let messages: Vec<&str> = opened.problems.iter().map(|problem| problem.message.as_str()).collect();
+        let failure = Failure::new(args.filter.display(), messages.join("; "));
         return Err(failure.hint("its own keys may be called absent; --force asks it all the same"));
     }
-    for warning in &opened.warnings {
-        output::warning(&format!("{}: {warning}", args.filter.display()));
+    for problem in &opened.problems {
+        output::warning(&problem.to_string());
     }
     let format = args.types.apply(args.keys.format(), file.dialect())?;
     answer_all(args, format, |keys, answers| {
@@ -169,6 +182,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     })
 }
 
+#[cfg(feature = "parquet")]
 /// Asks the filters of a column in all row groups.
 fn check_column(args: &Args) -> Result<Status, Failure> {
     let column = Column::open(&args.filter, args.column.as_deref())?;
@@ -184,7 +198,7 @@ fn check_column(args: &Args) -> Result<Status, Failure> {
     };
     let format = TypeArgs { key_type }.apply(args.keys.format(), Name::Parquet)?;
     answer_all(args, format, |keys, answers| {
-        column.answer(keys, answers);
+        column.may_contain_batch(keys, answers);
         Ok(())
     })
 }

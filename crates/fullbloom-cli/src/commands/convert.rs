@@ -1,19 +1,20 @@
 //! `fullbloom convert FILTER --to D -o FILTER`: the same keys in other bytes, where no keys are needed for it.
 
+use super::made::Made;
 use crate::args;
 use crate::destination::Destination;
 use crate::error::{Failure, Status};
-use crate::facts::{Facts, NativeFacts};
-use crate::input::{FilterFile, name_contradicts};
 use crate::numbers;
-use crate::output::{self, Output};
+use crate::output;
 use crate::secret::SecretArgs;
 use crate::sizing::GeometryArgs;
 use crate::text;
 use fullbloom::any::{self, AnyFilter, ConvertError, MadeFor};
 use fullbloom::dialect::Name;
-use fullbloom::native::{GuardedFilter, NativeFilter, StoredFilter};
-use std::path::{Path, PathBuf};
+use fullbloom::NativeFilter;
+use fullbloom::native::StoredFilter;
+use fullbloom_ops::filter::{FilterFile, NativeRecord, ReadOptions, name_contradicts};
+use std::path::PathBuf;
 
 /// Put a filter into the bytes of another dialect, or a native one into fewer, without its keys
 ///
@@ -78,25 +79,27 @@ pub struct Args {
 /// Converts and saves.
 pub fn run(args: &Args) -> Result<Status, Failure> {
     let destination = Destination::new(&args.output)?;
-    let file = FilterFile::load(&args.filter, args.dialect, args.geometry.geometry())?;
+    let (dialect, geometry) = (args.dialect, args.geometry.geometry());
+    let mut options = ReadOptions { dialect, geometry, ..ReadOptions::default() };
+    let file = FilterFile::load(&args.filter, &options)?;
     let from = file.dialect();
     if (args.memory.is_some() || args.fold.is_some()) && (from, args.to) != (Name::Native, Name::Native) {
         return Err(Failure::new("--memory and --fold", "only native filters can be halved"));
     }
     if (from, args.to) == (Name::Native, Name::Native) {
-        let folded = folded(args, file.with_secret(args.secret.read()?))?;
-        let folded = StoredFilter::Plain(GuardedFilter::from(folded));
-        let facts = NativeFacts::of(&folded);
+        options.secret = args.secret.read()?;
+        let folded = folded(args, FilterFile::load(&args.filter, &options)?)?;
+        let folded = StoredFilter::Plain(folded);
+        let facts = NativeRecord::of(&folded.facts());
         destination.write(|out| folded.write_to(out))?;
-        if let Some(warning) = facts.warning() {
+        if let Some(warning) = facts.overfull_message() {
             output::warning(&format!("{}: {warning}", args.output.display()));
         }
-        let folded: Box<dyn AnyFilter> = folded.into();
-        return summarise(args, destination, &*folded, Some(facts));
+        return summarise(args, destination, &AnyFilter::from(folded), Some(facts));
     }
     let opened = file.open()?;
-    if let (Some(warning), true) = (opened.warnings.first(), opened.may_lose_keys) {
-        return Err(Failure::new(args.filter.display(), warning));
+    if let (Some(problem), true) = (opened.problems.first(), opened.may_lose_keys) {
+        return Err(problem.clone().into());
     }
     let made_for =
         args.expected_keys.zip(args.fpr).map(|(expected_keys, fpr)| MadeFor { expected_keys, fpr });
@@ -107,34 +110,33 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         let path = args.output.display();
         output::warning(&format!("{path}: {contradiction}: it will not find its keys there"));
     }
-    summarise(args, destination, &*made, None)
+    summarise(args, destination, &made, None)
 }
 
 /// The plain filter of the keys, in half its blocks as often as asked.
 fn folded(args: &Args, file: FilterFile) -> Result<NativeFilter, Failure> {
     let path = args.filter.display();
     let size = |e| Failure::size(Name::Native, &e);
-    let stored = file.stored()?;
-    if stored.is_locked() {
+    let opened = file.open()?;
+    if opened.is_locked {
         return Err(Failure::locked(&args.filter));
     }
+    let stored = opened.filter.try_clone().map_err(size)?.into_native();
+    let stored = stored.map_err(|_| Failure::new(&path, "is not a native filter"))?;
     let asked = args.fold.is_some() || args.memory.is_some();
     let mut filter = match stored {
         StoredFilter::Plain(_) if !asked => {
             return Err(Failure::new(&path, "it is native already")
                 .hint("--memory SIZE or --fold TIMES makes it smaller"));
         }
-        StoredFilter::Plain(filter) => filter
-            .into_filter()
-            .map_err(|_| {
-                Failure::new(&path, "the filter has exceptions, which hold only for its own size")
-                    .hint("build the smaller filter of the keys, with --except")
-            })?
-            .to_owned()
-            .map_err(size)?,
-        StoredFilter::Removing(filter) => filter.to_plain().map_err(size)?,
+        StoredFilter::Plain(filter) if !filter.takes_keys() => {
+            return Err(Failure::new(&path, "the filter has exceptions, which hold only for its own size")
+                .hint("build the smaller filter of the keys, with --except"));
+        }
+        StoredFilter::Plain(filter) => filter,
+        StoredFilter::Removing(filter) => filter.into_plain(),
         StoredFilter::Growing(filter) if filter.links().len() == 1 => {
-            filter.links()[0].to_owned().map_err(size)?
+            filter.links()[0].try_clone().map_err(size)?
         }
         StoredFilter::Growing(filter) => {
             let why = format!(
@@ -182,24 +184,15 @@ fn refused(args: &Args, from: Name, cause: &ConvertError) -> Failure {
     }
 }
 
-/// What was made; on standard output, unless the filter itself went there.
+/// What was made.
 fn summarise(
     args: &Args,
     destination: Destination<'_>,
-    filter: &dyn AnyFilter,
-    native: Option<NativeFacts>,
+    filter: &AnyFilter,
+    native: Option<NativeRecord>,
 ) -> Result<Status, Failure> {
-    if args.quiet || args.output == Path::new("-") {
-        return Ok(Status::Yes);
+    if !args.quiet {
+        Made { path: &args.output, destination, filter, keys: None, native }.print(args.json)?;
     }
-    let bytes = destination.byte_len().unwrap_or_else(|| filter.encoded_len());
-    let facts = Facts::of(&args.output, filter, bytes, Vec::new()).with_native(native);
-    let mut out = Output::stdout()?;
-    if args.json {
-        out.json(&facts.json())?;
-    } else {
-        out.bytes(facts.text().as_bytes())?;
-    }
-    out.finish()?;
     Ok(Status::Yes)
 }

@@ -1,19 +1,17 @@
 //! `fullbloom merge FILTER… -o FILTER`: one filter of the keys of several.
 
+use super::made::Made;
 use crate::args;
 use crate::destination::Destination;
 use crate::error::{Failure, Status};
-use crate::facts::{Facts, NativeFacts};
-use crate::input::FilterFile;
-use crate::output::{self, Output};
+use crate::output;
 use crate::secret::SecretArgs;
 use crate::sizing::GeometryArgs;
-use fullbloom::any::{self, AnyFilter};
+use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
-use fullbloom::native::{
-    self, GrowingFilter, GuardedFilter, Hashing, NativeFilter, RemovingFilter, StoredFilter,
-};
+use fullbloom::native::KindFacts;
 use fullbloom::{DecodeError, MergeError};
+use fullbloom_ops::filter::{FilterFile, NativeRecord, ReadOptions};
 use std::path::{Path, PathBuf};
 
 /// Make one filter of the keys of several, without the keys
@@ -59,140 +57,70 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Status, Failure> {
     let destination = Destination::new(&args.output)?;
     let (first, rest) = args.files.split_first().expect("clap requires one");
-    let opened = open(args, first)?;
-    let dialect = opened.dialect();
-    if dialect == Name::Native {
-        let mut merged = Merged::begin(first, &opened)?;
-        for path in rest {
-            let other = open(args, path)?;
-            same_dialect(first, dialect, path, &other)?;
-            merged.add(first, path, &other)?;
-        }
-        let merged = merged.stored();
-        destination.write(|out| merged.write_to(out))?;
-        let facts = NativeFacts::of(&merged);
-        if let Some(warning) = facts.warning() {
-            output::warning(&format!("{}: {warning}", args.output.display()));
-        }
-        let merged: Box<dyn AnyFilter> = merged.into();
-        return summarise(args, destination, &*merged, Some(facts));
-    }
-
-    let geometry = args.geometry.geometry();
-    sound(first, &opened)?;
-    let merged = any::decode(dialect, opened.bytes(), geometry);
-    let Some(mut merged) = merged.map_err(|e| Failure::new(first.display(), e))? else {
-        let why = format!("{dialect} filters cannot be merged: they are solved for all their keys at once");
-        return Err(Failure::new(first.display(), why).hint("build the filter of all keys anew"));
-    };
+    let file = open(args, first)?;
+    let mut merged = opened(first, &file)?.try_clone().map_err(|e| Failure::size(file.dialect(), &e))?;
+    mergeable(first, &merged)?;
     for path in rest {
         let other = open(args, path)?;
-        same_dialect(first, dialect, path, &other)?;
-        sound(path, &other)?;
-        merged.merge_encoded(other.bytes(), geometry).map_err(|e| refused(first, path, &e))?;
+        same_dialect(first, file.dialect(), path, &other)?;
+        let other = opened(path, &other)?;
+        mergeable(path, &other)?;
+        same_kind(first, &merged, path, &other)?;
+        merged.merge(&other).map_err(|e| refused(first, path, &e))?;
     }
-    destination.write_filter(&*merged)?;
-    summarise(args, destination, &*merged, None)
+    destination.write_filter(&merged)?;
+    let facts = merged.native_facts().map(|facts| NativeRecord::of(&facts));
+    if let Some(warning) = facts.as_ref().and_then(NativeRecord::overfull_message) {
+        output::warning(&format!("{}: {warning}", args.output.display()));
+    }
+    summarise(args, destination, &merged, facts)
 }
 
 /// Mapped, so that only the result takes memory.
 fn open(args: &Args, path: &Path) -> Result<FilterFile, Failure> {
-    let file = FilterFile::map(path, args.dialect, args.geometry.geometry())?;
-    Ok(file.with_secret(args.secret.read()?))
+    let (dialect, geometry, secret) = (args.dialect, args.geometry.geometry(), args.secret.read()?);
+    let options = ReadOptions { dialect, geometry, secret, ..ReadOptions::default() };
+    Ok(FilterFile::map(path, &options)?)
 }
 
-/// The native filter of all so far.
-enum Merged {
-    Plain(NativeFilter),
-    Growing(GrowingFilter),
-    Removing(RemovingFilter),
-}
-
-impl Merged {
-    /// A copy of the first, checked whole: what is damaged would spread.
-    fn begin(path: &Path, file: &FilterFile) -> Result<Merged, Failure> {
-        let size = |e| Failure::size(Name::Native, &e);
-        let failed = |e| Failure::new(path.display(), e);
-        Ok(match unlocked(path, file)? {
-            StoredFilter::Plain(filter) => Merged::Plain(plain(path, filter)?.to_owned().map_err(size)?),
-            stored @ (StoredFilter::Growing(_) | StoredFilter::Removing(_)) => {
-                let mut bytes = Vec::new();
-                stored.write_to(&mut bytes).map_err(|e| Failure::new(path.display(), e))?;
-                let copy = StoredFilter::decode(&bytes).map_err(failed)?;
-                let copy = match stored.first().hashing() {
-                    Hashing::Secret(secret) => copy.unlock(secret).map_err(failed)?,
-                    Hashing::Seed(_) => copy,
-                };
-                match copy {
-                    StoredFilter::Growing(filter) => Merged::Growing(filter),
-                    StoredFilter::Removing(filter) => Merged::Removing(filter),
-                    other => return Err(cannot(path, other.form())),
-                }
-            }
-            other => return Err(cannot(path, other.form())),
-        })
-    }
-
-    /// Adds the keys of another, of the same form.
-    fn add(&mut self, first: &Path, path: &Path, file: &FilterFile) -> Result<(), Failure> {
-        let merged = match (&mut *self, unlocked(path, file)?) {
-            (Merged::Plain(ours), StoredFilter::Plain(theirs)) => ours.union(&plain(path, theirs)?),
-            (Merged::Growing(ours), StoredFilter::Growing(theirs)) => ours.merge(&theirs),
-            (Merged::Removing(ours), StoredFilter::Removing(theirs)) => ours.merge(&theirs),
-            (ours, theirs) => {
-                let (theirs, ours) = (theirs.form(), ours.form());
-                let why = format!("is a {theirs} filter, {} is a {ours} one", first.display());
-                return Err(Failure::new(path.display(), why)
-                    .hint("fullbloom convert --to native makes plain filters of removing ones"));
-            }
-        };
-        merged.map_err(|e| refused(first, path, &e))
-    }
-
-    fn form(&self) -> &'static str {
-        match self {
-            Merged::Plain(_) => "plain",
-            Merged::Growing(_) => "growing",
-            Merged::Removing(_) => "removing",
-        }
-    }
-
-    fn stored(self) -> StoredFilter {
-        match self {
-            Merged::Plain(filter) => StoredFilter::Plain(GuardedFilter::from(filter)),
-            Merged::Growing(filter) => StoredFilter::Growing(filter),
-            Merged::Removing(filter) => StoredFilter::Removing(filter),
-        }
-    }
-}
-
-fn cannot(path: &Path, form: &str) -> Failure {
-    let why = format!("{form} filters cannot be merged: their generations do not begin at the same times");
-    Failure::new(path.display(), why)
-}
-
-/// The native filter in a file, checked whole.
-fn unlocked<'a>(path: &Path, file: &'a FilterFile) -> Result<StoredFilter<&'a [u8]>, Failure> {
-    native::verify(file.bytes()).map_err(|e| Failure::new(path.display(), e))?;
-    let stored = file.stored()?;
-    if stored.is_locked() {
+/// The filter in a file, checked whole: a damaged one, or one that may lose keys, would lose them for all.
+fn opened(path: &Path, file: &FilterFile) -> Result<AnyFilter, Failure> {
+    let opened = file.open_verified()?;
+    if opened.is_locked {
         return Err(Failure::locked(path));
     }
-    Ok(stored)
+    match opened.problems.into_iter().next() {
+        Some(problem) if opened.may_lose_keys => Err(problem.into()),
+        _ => Ok(opened.filter),
+    }
 }
 
-fn plain<'a>(path: &Path, filter: GuardedFilter<&'a [u8]>) -> Result<NativeFilter<&'a [u8]>, Failure> {
-    filter.into_filter().map_err(|_| {
-        Failure::new(path.display(), "the filter has exceptions, which hold only for its own keys")
-            .hint("build the filter of all keys anew, with --except")
-    })
+/// Refuses filters whose keys cannot be united with others'.
+fn mergeable(path: &Path, filter: &AnyFilter) -> Result<(), Failure> {
+    if filter.dialect() == Name::RocksDbRibbon {
+        let why = "rocksdb-ribbon filters cannot be merged: they are solved for all their keys at once";
+        return Err(Failure::new(path.display(), why).hint("build the filter of all keys anew"));
+    }
+    let Some(facts) = filter.native_facts() else { return Ok(()) };
+    if facts.exceptions.is_some() {
+        let why = "the filter has exceptions, which hold only for its own keys";
+        let hint = "build the filter of all keys anew, with --except";
+        return Err(Failure::new(path.display(), why).hint(hint));
+    }
+    if matches!(facts.kind, KindFacts::Rotating { .. }) {
+        let why = "rotating filters cannot be merged: their generations do not begin at the same times";
+        return Err(Failure::new(path.display(), why));
+    }
+    Ok(())
 }
 
-/// A filter that may lose keys would lose them for all.
-fn sound(path: &Path, file: &FilterFile) -> Result<(), Failure> {
-    let opened = file.open()?;
-    match opened.warnings.first() {
-        Some(warning) if opened.may_lose_keys => Err(Failure::new(path.display(), warning)),
+fn same_kind(first: &Path, ours: &AnyFilter, path: &Path, theirs: &AnyFilter) -> Result<(), Failure> {
+    match (ours.kind(), theirs.kind()) {
+        (Some(ours), Some(theirs)) if ours != theirs => {
+            let why = format!("is a {theirs} filter, {} is a {ours} one", first.display());
+            Err(Failure::new(path.display(), why)
+                .hint("fullbloom convert --to native makes plain filters of removing ones"))
+        }
         _ => Ok(()),
     }
 }
@@ -219,24 +147,15 @@ fn refused(first: &Path, path: &Path, cause: &MergeError) -> Failure {
     }
 }
 
-/// What was made; on standard output, unless the filter itself went there.
+/// What was made.
 fn summarise(
     args: &Args,
     destination: Destination<'_>,
-    filter: &dyn AnyFilter,
-    native: Option<NativeFacts>,
+    filter: &AnyFilter,
+    native: Option<NativeRecord>,
 ) -> Result<Status, Failure> {
-    if args.quiet || args.output == Path::new("-") {
-        return Ok(Status::Yes);
+    if !args.quiet {
+        Made { path: &args.output, destination, filter, keys: None, native }.print(args.json)?;
     }
-    let bytes = destination.byte_len().unwrap_or_else(|| filter.encoded_len());
-    let facts = Facts::of(&args.output, filter, bytes, Vec::new()).with_native(native);
-    let mut out = Output::stdout()?;
-    if args.json {
-        out.json(&facts.json())?;
-    } else {
-        out.bytes(facts.text().as_bytes())?;
-    }
-    out.finish()?;
     Ok(Status::Yes)
 }

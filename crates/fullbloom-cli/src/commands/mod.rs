@@ -7,10 +7,10 @@ pub mod check;
 pub mod completions;
 pub mod convert;
 pub mod inspect;
+mod made;
 pub mod man;
 pub mod merge;
 pub mod plan;
-pub mod plan_from;
 pub mod rebuild;
 pub mod table;
 pub mod unique;
@@ -21,6 +21,9 @@ use crate::error::{Failure, Status};
 use crate::output::{self, Output};
 use clap::{CommandFactory, FromArgMatches};
 use fullbloom::kernel::Kernel;
+use fullbloom_ops::{Place, PlaceKind};
+use serde::Serialize;
+use serde_json::Value;
 use std::ffi::OsString;
 use std::io;
 
@@ -82,4 +85,17 @@ fn explain(message: &clap::Error) -> Result<Status, Failure> {
     }
     out.finish()?;
     Ok(Status::Yes)
+}
+
+/// A report as JSON, for printing and for the page.
+fn value(report: &impl Serialize) -> Value {
+    // Only maps with keys that are not text cannot be written as JSON, and reports have none.
+    serde_json::to_value(report).unwrap_or_default()
+}
+
+/// The parquet crate panics on some damaged files. That is caught and reported, so it says nothing itself.
+fn quiet_panics(place: &Place) {
+    if place.kind() == PlaceKind::Parquet {
+        std::panic::set_hook(Box::new(|_| {}));
+    }
 }

@@ -14,7 +14,8 @@ use crate::secret::SecretArgs;
 use crate::text;
 use fullbloom::SizeError;
 use fullbloom::dialect::Name;
-use fullbloom::native::{GrowingFilter, Hashing, NativeFilter, Plan, RotatingFilter};
+use fullbloom::NativeFilter;
+use fullbloom::native::{GrowingFilter, Hashing, RotatingFilter, Sizing};
 use fullbloom::sizing::{Request, Target};
 use rotation::RotationArgs;
 use seen::Seen;
@@ -174,7 +175,7 @@ fn begin(args: &Args, state: Option<&State<'_>>, keys: &mut Keys) -> Result<Seen
     let hashing = args.secret.read()?.map_or(Hashing::default(), Hashing::Secret);
     let fixed = |expected_keys| {
         let request = Request { expected_keys, target: Target::Fpr(fpr) };
-        let filter = Plan::new(&request).and_then(|plan| NativeFilter::from_plan(&plan, hashing.clone()));
+        let filter = Sizing::new(&request).and_then(|plan| NativeFilter::with_sizing(&plan, hashing.clone()));
         filter.map(Seen::Fixed).map_err(size)
     };
     let growing = |first| GrowingFilter::new(first, fpr, hashing.clone()).map(Seen::Growing).map_err(size);

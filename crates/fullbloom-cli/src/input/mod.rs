@@ -1,4 +1,4 @@
-//! What a command reads: keys, in any of the ways they come, and filter files.
+//! What a command reads: keys, in any of the ways they come, and native filters that it changes.
 //!
 //! ```text
 //!   source (file, pipe; gzip, zstd) ─► blocks of whole records ─► batches of keys
@@ -7,25 +7,20 @@
 mod batches;
 mod blocks;
 mod ends;
-mod filter;
 #[cfg(fuzzing)]
 pub mod fuzz;
-mod gzip;
 mod hashes;
 mod hex;
 mod ordered;
 mod source;
 mod stored;
-mod table;
 
 pub use batches::BATCH;
 use batches::Batch;
-pub use filter::{FilterFile, Opened, name_contradicts};
 pub use hashes::{HashSpool, Records};
 pub use hex::decode as decode_hex;
 pub use ordered::threads;
 pub use stored::load_stored;
-pub use table::{TableFile, open_table};
 
 use crate::error::Failure;
 use crate::output;

@@ -57,7 +57,7 @@ impl Page {
         self.section(title, "", &html);
     }
 
-    /// A section with remarks, each with how grave it is.
+    /// A section with problems, each with its severity.
     pub fn remarks(&mut self, remarks: &[(String, String)]) {
         if remarks.is_empty() {
             return;
@@ -68,7 +68,7 @@ impl Page {
             let _ = write!(html, "<li><b class=\"{severity}\">{severity}</b> {text}</li>");
         }
         html += "</ul>";
-        self.section("Remarks", "", &html);
+        self.section("Problems", "", &html);
     }
 
     /// The whole document.
@@ -148,7 +148,7 @@ font-size:.9rem;font-variant-numeric:tabular-nums}
 .remarks li{padding:.3rem 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere}
 .remarks li:last-child{border:0}
 .remarks b{font-size:.8rem;margin-right:.4rem;color:var(--soft)}
-.remarks b.damage,.remarks b.error{color:var(--bad)}.remarks b.warning{color:var(--warn)}
+.remarks b.error{color:var(--bad)}.remarks b.warning{color:var(--warn)}
 footer{padding-bottom:2rem;font-size:.85rem;color:var(--soft)}
 @media (max-width:32rem){.bars,.strips{grid-template-columns:minmax(3rem,38%) 1fr max-content;gap:.3rem .5rem}
 section{padding:.75rem}svg text{font-size:18px}}
@@ -164,7 +164,7 @@ mod tests {
         let mut page = Page::new(evil, evil);
         page.figures(&[(evil.to_owned(), evil)]);
         page.table(evil, &[evil], &[], &[vec![evil.to_owned()]]);
-        page.remarks(&[("damage".to_owned(), evil.to_owned())]);
+        page.remarks(&[("error".to_owned(), evil.to_owned())]);
         let html = page.render();
         assert!(!html.contains("<script") && !html.contains('\u{1b}'), "{html}");
         assert!(!html.contains("http://") && !html.contains("https://") && !html.contains("src="));

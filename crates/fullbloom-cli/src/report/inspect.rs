@@ -2,12 +2,14 @@
 
 use super::draw::{self, Bar, Curve, Point};
 use super::html::Page;
-use super::strips;
 use crate::text;
 use fullbloom::any;
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
+use fullbloom_ops::filter::fill_along;
 use serde_json::Value;
+use std::collections::HashMap;
+use std::path::Path;
 
 /// More filters than this are not drawn one by one.
 const MOST_STRIPS: usize = 40;
@@ -23,30 +25,41 @@ struct Row<'a> {
     bits_per_key: Option<f64>,
     fpr: Option<f64>,
     bytes: u64,
+    /// What is wrong with it.
+    problems: Vec<&'a Value>,
 }
 
 /// The page of what `inspect --json` prints.
 pub fn of_inspection(seen: &Value) -> Page {
     let empty = Vec::new();
     let list = |name: &str| seen[name].as_array().unwrap_or(&empty);
-    let rows: Vec<Row<'_>> = list("filters").iter().map(Row::of).collect();
+    let mut problems: HashMap<&str, Vec<&Value>> = HashMap::new();
+    for problem in list("problems") {
+        problems.entry(problem["place"].as_str().unwrap_or_default()).or_default().push(problem);
+    }
+    let rows: Vec<Row<'_>> = list("places").iter().map(|entry| Row::of(entry, &mut problems)).collect();
+    let elsewhere =
+        list("problems").iter().filter(|p| problems.contains_key(p["place"].as_str().unwrap_or_default()));
+    let elsewhere: Vec<&Value> = elsewhere.collect();
+    let sums = [&seen["summary"]["tables"], &seen["summary"]["levels"]];
+    let sums: Vec<&Value> = sums.iter().filter_map(|sums| sums.as_array()).flatten().collect();
     let title = match rows.as_slice() {
         [row] => row.name.clone(),
         rows => format!("{} filters", rows.len()),
     };
     let mut page = Page::new(&title, &subtitle(&rows));
     page.figures(&figures(&rows));
-    page.remarks(&remarks(&rows, list("errors")));
+    page.remarks(&remarks(&rows, &elsewhere));
     draw_rates(&mut page, &rows);
     draw_fill(&mut page, &rows);
-    draw_sizes(&mut page, &rows, list("tables"));
-    totals(&mut page, list("tables"));
+    draw_sizes(&mut page, &rows, &sums);
+    totals(&mut page, &sums);
     filters(&mut page, &rows);
     page
 }
 
 impl<'a> Row<'a> {
-    fn of(entry: &'a Value) -> Row<'a> {
+    fn of(entry: &'a Value, problems: &mut HashMap<&str, Vec<&'a Value>>) -> Row<'a> {
         let path = entry["path"].as_str().unwrap_or("?");
         let file = path.rsplit('/').next().unwrap_or(path);
         let name = match (entry["table"].as_str(), entry["generation"].as_str()) {
@@ -62,6 +75,7 @@ impl<'a> Row<'a> {
             bits_per_key: told.or(estimated),
             fpr: entry["expected_fpr"].as_f64(),
             bytes: entry["bytes"].as_u64().unwrap_or(0),
+            problems: problems.remove(path).unwrap_or_default(),
         }
     }
 
@@ -73,20 +87,10 @@ impl<'a> Row<'a> {
         self.entry["keys"].as_u64().or_else(|| self.entry["estimated_keys"].as_u64())
     }
 
-    fn flags(&self) -> Vec<(String, String)> {
-        let flags = self.entry["flags"].as_array().into_iter().flatten();
-        let told = |flag: &Value| {
-            let part = |name: &str| flag[name].as_str().unwrap_or_default().to_owned();
-            (part("severity"), part("message"))
-        };
-        let mut all: Vec<_> = flags.map(told).collect();
-        let warnings = self.entry["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        for warning in warnings {
-            if all.iter().all(|(_, message)| message != warning) {
-                all.push(("warning".to_owned(), warning.to_owned()));
-            }
-        }
-        all
+    /// The share of set bits from the first to the last; `None` if there is no array to be read.
+    fn fill_along(&self) -> Option<Vec<f64>> {
+        let parts = fill_along(Path::new(self.entry["path"].as_str()?), self.dialect()?);
+        Some(parts).filter(|parts| !parts.is_empty())
     }
 }
 
@@ -132,8 +136,7 @@ fn figures(rows: &[Row<'_>]) -> Vec<(String, &'static str)> {
         }
         return figures;
     }
-    let wrong =
-        rows.iter().filter(|row| row.flags().iter().any(|(severity, _)| severity == "damage")).count();
+    let wrong = rows.iter().filter(|row| row.problems.iter().any(|p| p["severity"] == "error")).count();
     let keys = match keys {
         0 => {
             let estimated: u64 = rows.iter().filter_map(|row| row.entry["estimated_keys"].as_u64()).sum();
@@ -145,7 +148,7 @@ fn figures(rows: &[Row<'_>]) -> Vec<(String, &'static str)> {
         (grouped(rows.len() as u64), "filters"),
         keys,
         (text::bytes(bytes), "of filters"),
-        (grouped(wrong as u64), "damaged"),
+        (grouped(wrong as u64), "with errors"),
     ]
 }
 
@@ -162,17 +165,19 @@ pub fn grouped(number: u64) -> String {
     out
 }
 
-fn remarks(rows: &[Row<'_>], errors: &[Value]) -> Vec<(String, String)> {
-    let mut remarks: Vec<(String, String)> = errors
+/// The problems, the worst first; notes only of a single filter.
+fn remarks(rows: &[Row<'_>], elsewhere: &[&Value]) -> Vec<(String, String)> {
+    let part = |problem: &Value, name: &str| problem[name].as_str().unwrap_or_default().to_owned();
+    let mut remarks: Vec<(String, String)> = elsewhere
         .iter()
-        .map(|error| ("error".to_owned(), error["error"].as_str().unwrap_or_default().to_owned()))
+        .filter(|problem| problem["severity"] != "note")
+        .map(|p| (part(p, "severity"), format!("{}: {}", part(p, "place"), part(p, "message"))))
         .collect();
     for row in rows {
-        let told = row.flags().into_iter().filter(|(severity, _)| rows.len() == 1 || severity != "note");
-        remarks.extend(told.map(|(severity, message)| (severity, format!("{}: {message}", row.name))));
+        let shown = row.problems.iter().filter(|problem| rows.len() == 1 || problem["severity"] != "note");
+        remarks.extend(shown.map(|p| (part(p, "severity"), format!("{}: {}", row.name, part(p, "message")))));
     }
-    let rank =
-        |severity: &str| ["error", "damage", "warning"].iter().position(|s| *s == severity).unwrap_or(3);
+    let rank = |severity: &str| ["error", "warning"].iter().position(|s| *s == severity).unwrap_or(2);
     remarks.sort_by_key(|(severity, _)| rank(severity));
     remarks.truncate(MOST_ROWS);
     remarks
@@ -226,26 +231,26 @@ pub fn textbook() -> Curve {
 
 fn draw_fill(page: &mut Page, rows: &[Row<'_>]) {
     if let [row] = rows {
-        if let Some(parts) = strips::of(row.entry) {
+        if let Some(parts) = row.fill_along() {
             let said = "The share of set bits from the first to the last. With many keys in, a sound filter is level: a hole is damage.";
             page.section("Fill along the filter", said, &draw::fill(&parts));
         }
         return;
     }
-    // What there is something to say about first, then the largest.
+    // Those with problems first, then the largest.
     let mut order: Vec<&Row<'_>> = rows.iter().collect();
-    order.sort_by_key(|row| (row.flags().is_empty(), std::cmp::Reverse(row.bytes)));
+    order.sort_by_key(|row| (row.problems.is_empty(), std::cmp::Reverse(row.bytes)));
     let drawn: Vec<(String, Vec<f64>, f64)> = order
         .iter()
         .take(MOST_STRIPS)
-        .filter_map(|row| Some((row.name.clone(), strips::of(row.entry)?, row.entry["fill"].as_f64()?)))
+        .filter_map(|row| Some((row.name.clone(), row.fill_along()?, row.entry["fill"].as_f64()?)))
         .collect();
     if drawn.is_empty() {
         return;
     }
     let said = match drawn.len() < rows.len() {
         true => format!(
-            "{} of {}: those with remarks, then the largest. With many keys in, a sound filter is level: a hole is damage.",
+            "{} of {}: those with problems, then the largest. With many keys in, a sound filter is level: a hole is damage.",
             drawn.len(),
             rows.len()
         ),
@@ -258,12 +263,12 @@ fn draw_fill(page: &mut Page, rows: &[Row<'_>]) {
 }
 
 /// By table or level where there are sums, else by file.
-fn draw_sizes(page: &mut Page, rows: &[Row<'_>], tables: &[Value]) {
+fn draw_sizes(page: &mut Page, rows: &[Row<'_>], tables: &[&Value]) {
     if rows.len() < 2 {
         return;
     }
     let (title, mut bars): (&str, Vec<Bar>) = if tables.len() > 1 {
-        let each = |sum: &Value| {
+        let each = |sum: &&Value| {
             let bytes = sum["bytes"].as_u64().unwrap_or(0);
             Bar { name: group_name(sum), value: bytes as f64, said: text::bytes(bytes), colour: 0 }
         };
@@ -299,7 +304,7 @@ fn group_name(sum: &Value) -> String {
     }
 }
 
-fn totals(page: &mut Page, tables: &[Value]) {
+fn totals(page: &mut Page, tables: &[&Value]) {
     if tables.is_empty() {
         return;
     }
@@ -323,11 +328,10 @@ fn totals(page: &mut Page, tables: &[Value]) {
 
 fn filters(page: &mut Page, rows: &[Row<'_>]) {
     let titles =
-        ["filter", "dialect", "keys", "bits/key", "probes", "fill", "expected rate", "size", "flags"];
+        ["filter", "dialect", "keys", "bits/key", "probes", "fill", "expected rate", "size", "problems"];
     let none = || "-".to_owned();
     let cells = |row: &Row<'_>| {
-        let flags = row.entry["flags"].as_array().into_iter().flatten();
-        let flags: Vec<&str> = flags.filter_map(|flag| flag["flag"].as_str()).collect();
+        let codes: Vec<&str> = row.problems.iter().filter_map(|problem| problem["code"].as_str()).collect();
         vec![
             row.name.clone(),
             row.entry["dialect"].as_str().map_or_else(none, str::to_owned),
@@ -337,7 +341,7 @@ fn filters(page: &mut Page, rows: &[Row<'_>]) {
             row.entry["fill"].as_f64().map_or_else(none, text::rate),
             row.fpr.map_or_else(none, text::rate),
             text::bytes(row.bytes),
-            flags.join(", "),
+            codes.join(", "),
         ]
     };
     let shown: Vec<Vec<String>> = rows.iter().take(MOST_ROWS).map(cells).collect();
@@ -345,5 +349,5 @@ fn filters(page: &mut Page, rows: &[Row<'_>]) {
         true => format!("The first {MOST_ROWS} of {} filters", rows.len()),
         false => "Filters".to_owned(),
     };
-    page.table(&title, &titles, &["dialect", "flags"], &shown);
+    page.table(&title, &titles, &["dialect", "problems"], &shown);
 }

@@ -1,4 +1,4 @@
-//! `--report FILE.html`: what a command found as one page, with drawings, that needs nothing but a browser.
+//! `--report FILE.html`: a report as one page, with drawings, that needs nothing but a browser.
 //!
 //! ```text
 //!   the command's JSON ─► inspect | plan ─► Page ─► HTML with inline SVG, no script, nothing from elsewhere
@@ -8,7 +8,6 @@ mod draw;
 mod html;
 mod inspect;
 mod plan;
-mod strips;
 
 pub use inspect::of_inspection;
 pub use plan::of_plan;

@@ -9,15 +9,19 @@ use serde_json::Value;
 
 /// The page of what `plan --json` prints, in each of its three forms.
 pub fn of_plan(planned: &Value) -> Page {
-    match planned["engine"].as_str() {
+    match planned["summary"]["engine"].as_str() {
         Some("cassandra") => of_sstables(planned),
         Some(_) => of_levels(planned),
         None => of_dialects(planned),
     }
 }
 
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
 fn rows(planned: &Value) -> &[Value] {
-    planned["rows"].as_array().map_or(&[], Vec::as_slice)
+    list(&planned["rows"])
 }
 
 fn bytes(value: &Value) -> String {
@@ -38,10 +42,11 @@ fn bar(name: String, value: &Value, colour: usize) -> Bar {
 
 /// One filter in every dialect.
 fn of_dialects(planned: &Value) -> Page {
-    let keys = planned["expected_keys"].as_u64().unwrap_or(0);
+    let keys = planned["summary"]["expected_keys"].as_u64().unwrap_or(0);
     let mut page =
         Page::new(&format!("A filter of {} keys", grouped(keys)), "by the sizing rule of each dialect");
-    let possible: Vec<&Value> = rows(planned).iter().filter(|row| !row["bits"].is_null()).collect();
+    let possible: Vec<&Value> =
+        list(&planned["places"]).iter().filter(|row| !row["bits"].is_null()).collect();
     let points: Vec<Point> = possible
         .iter()
         .filter_map(|row| {
@@ -64,7 +69,7 @@ fn of_dialects(planned: &Value) -> Page {
         let bars: Vec<Bar> = possible.iter().map(|row| bar(name(row), &row["bytes"], 0)).collect();
         page.section("Size by dialect", "", &draw::bars(&bars));
     }
-    let cells: Vec<Vec<String>> = rows(planned)
+    let cells: Vec<Vec<String>> = list(&planned["places"])
         .iter()
         .map(|row| {
             vec![
@@ -73,7 +78,7 @@ fn of_dialects(planned: &Value) -> Page {
                 decimal(&row["bits_per_key"], 2),
                 row["probes"].as_u64().map_or("-".into(), |probes| probes.to_string()),
                 rate(&row["expected_fpr"]),
-                row["note"].as_str().unwrap_or_default().to_owned(),
+                note(planned, row),
             ]
         })
         .collect();
@@ -86,8 +91,16 @@ fn of_dialects(planned: &Value) -> Page {
     page
 }
 
+/// What is wrong with a dialect.
+fn note(planned: &Value, row: &Value) -> String {
+    let of_row = list(&planned["problems"]).iter().filter(|problem| problem["place"] == row["dialect"]);
+    let messages: Vec<&str> = of_row.filter_map(|problem| problem["message"].as_str()).collect();
+    messages.join("; ")
+}
+
 /// The tables of a data directory at several rates.
-fn of_sstables(planned: &Value) -> Page {
+fn of_sstables(report: &Value) -> Page {
+    let planned = &report["summary"];
     let title = format!("What other rates cost {}", planned["from"].as_str().unwrap_or("?"));
     let mut page = Page::new(&title, "filters of Cassandra, sized for the keys that are there");
     page.figures(&[
@@ -131,7 +144,7 @@ fn of_sstables(planned: &Value) -> Page {
             })
             .collect()
     };
-    let tables = planned["tables"].as_array().map_or(&[][..], Vec::as_slice);
+    let tables = list(&report["places"]);
     if tables.len() > 1 {
         page.table("All tables", &titles, &[], &cells(rows(planned)));
     }
@@ -144,7 +157,8 @@ fn of_sstables(planned: &Value) -> Page {
 }
 
 /// The levels of a database.
-fn of_levels(planned: &Value) -> Page {
+fn of_levels(report: &Value) -> Page {
+    let planned = &report["summary"];
     let title = format!("Filters for {}", planned["from"].as_str().unwrap_or("?"));
     let budget = planned["memory"].as_u64();
     let subtitle = match budget {
@@ -167,12 +181,14 @@ fn of_levels(planned: &Value) -> Page {
         .collect();
     page.section("Size by bits per key", "The same bits per key on all levels.", &draw::bars(&sizes));
     for family in planned["column_families"].as_array().into_iter().flatten() {
-        let levels = family["levels"].as_array().map_or(&[][..], Vec::as_slice);
+        let of_family =
+            list(&report["places"]).iter().filter(|level| level["column_family"] == family["name"]);
+        let levels: Vec<&Value> = of_family.collect();
         let of =
             |level: &Value| level["level"].as_u64().map_or("no level".to_owned(), |l| format!("level {l}"));
         let family = family["name"].as_str().filter(|name| !name.is_empty()).unwrap_or("tables");
         let mut bars = Vec::new();
-        for level in levels {
+        for level in &levels {
             bars.push(bar(format!("{}, now", of(level)), &level["now"]["bytes"], 1));
             if budget.is_some() {
                 bars.push(bar(format!("{}, equal", of(level)), &level["equal"]["bytes"], 0));
@@ -198,7 +214,7 @@ fn of_levels(planned: &Value) -> Page {
             }
             cells
         };
-        let rows: Vec<Vec<String>> = levels.iter().map(cells).collect();
+        let rows: Vec<Vec<String>> = levels.iter().map(|level| cells(level)).collect();
         page.table(&format!("Levels: {family}"), &titles, &[], &rows);
     }
     page

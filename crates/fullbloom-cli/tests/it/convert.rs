@@ -78,7 +78,7 @@ fn a_native_filter_is_halved_until_it_fits_and_keeps_its_keys() {
     let verified =
         run(&["verify", "--json", &small, "--keys", "-"], lines(20_000).as_bytes()).exits(0).json();
     assert_eq!(
-        (&verified["files"][0]["missing"], &verified["files"][0]["rebuilt_identical"]),
+        (&verified["places"][0]["missing"], &verified["places"][0]["rebuilt_identical"]),
         (&0.into(), &true.into())
     );
     run(&["convert", &large, "--to", "native", "-o", &small], b"").fails_with("it is native already");
@@ -103,12 +103,12 @@ fn verify_asks_any_filter_file_for_the_keys_given() {
     ] {
         let filter = built(&dir, "f", &["--dialect", dialect], &lines(3000));
         let args = ["verify", "--json", "--dialect", dialect, &filter, "--keys", &keys];
-        let found = &run(&args, b"").exits(0).json()["files"][0];
+        let found = &run(&args, b"").exits(0).json()["places"][0];
         assert_eq!((&found["keys"], &found["missing"]), (&3000.into(), &0.into()), "{found}");
         assert_eq!(found["rebuilt_identical"], true, "{found}");
         assert!(found["measured_fpr"].as_f64().unwrap() < 0.02, "{found}");
         let args = ["verify", "--json", "--dialect", dialect, &filter, "--keys", "-"];
-        let other = &run(&args, b"another\nkey0\n").exits(1).json()["files"][0];
+        let other = &run(&args, b"another\nkey0\n").exits(1).json()["places"][0];
         assert_eq!(
             (&other["missing"], &other["first_missing"]),
             (&1.into(), &"616e6f74686572".into()),
@@ -142,7 +142,7 @@ fn every_way_a_file_is_recognised_is_said_and_what_is_not_has_candidates() {
         let asked = run(&["check", "--explain", "-c", &filter], b"key1\n").exits(0);
         assert!(asked.err.contains(&format!("{dialect}, {how}")), "{asked:?}");
         let told = run(&["inspect", "--json", "--dialect", dialect, &filter], b"").exits(0).json();
-        assert_eq!(told["filters"][0]["recognised"], "as told by --dialect");
+        assert_eq!(told["places"][0]["recognised"], "given by --dialect");
     }
     let nameless = built(&dir, "nameless", &["--dialect", "cassandra"], &lines(50));
     for command in ["inspect", "check", "verify"] {

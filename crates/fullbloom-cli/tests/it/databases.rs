@@ -24,8 +24,11 @@ fn entry<'a>(list: &'a Value, name: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no {name} in {list}"))
 }
 
-fn flags(entry: &Value) -> Vec<&str> {
-    entry["flags"].as_array().unwrap().iter().map(|flag| flag["flag"].as_str().unwrap()).collect()
+/// The codes of the problems of the table of this name.
+fn codes<'a>(report: &'a Value, name: &str) -> Vec<&'a str> {
+    let problems = report["problems"].as_array().unwrap().iter();
+    let of_table = problems.filter(|problem| problem["place"].as_str().unwrap().ends_with(name));
+    of_table.map(|problem| problem["code"].as_str().unwrap()).collect()
 }
 
 #[test]
@@ -36,23 +39,23 @@ fn real_databases_are_listed_by_column_family_and_level() {
         let family = e["column_family"].as_str().unwrap().to_owned();
         (family, e["level"].as_u64().unwrap(), e["keys"].as_u64().unwrap())
     };
-    let places: Vec<_> = seen["filters"].as_array().unwrap().iter().map(place).collect();
+    let places: Vec<_> = seen["places"].as_array().unwrap().iter().map(place).collect();
     // Levels as `ldb manifest_dump` has them.
     let expected = [("default", 6, 3777), ("default", 6, 2223), ("users", 0, 1793), ("users", 0, 207)];
     assert_eq!(places, expected.map(|(family, level, keys)| (family.to_owned(), level, keys)));
-    for entry in seen["filters"].as_array().unwrap() {
+    for entry in seen["places"].as_array().unwrap() {
         assert_eq!((entry["dialect"].as_str(), entry["kind"].as_str()), (Some("rocksdb"), Some("full")));
         assert!(entry["bits_per_key"].as_f64().unwrap() >= 10.0, "{entry}");
     }
-    let level = &seen["tables"][0];
+    let level = &seen["summary"]["levels"][0];
     assert_eq!((&level["level"], &level["tables"], &level["keys"]), (&6.into(), &2.into(), &6000.into()));
     // Below level 0 a lookup asks one table at most; on level 0 each.
     assert!(level["useless_reads"].as_f64().unwrap() < 0.011, "{level}");
-    assert!(seen["tables"][1]["useless_reads"].as_f64().unwrap() > 0.0115, "{seen}");
+    assert!(seen["summary"]["levels"][1]["useless_reads"].as_f64().unwrap() > 0.0115, "{seen}");
 
     let leveldb = database("leveldb");
     let seen = run(&["inspect", "--json", &leveldb.arg("")], b"").exits(0).json();
-    let levels: Vec<_> = seen["filters"].as_array().unwrap().iter().map(|e| e["level"].as_u64()).collect();
+    let levels: Vec<_> = seen["places"].as_array().unwrap().iter().map(|e| e["level"].as_u64()).collect();
     assert_eq!(levels, [0, 0, 0, 0, 1, 2].map(Some));
     let text = run(&["inspect", &leveldb.arg("")], b"").exits(0);
     assert!(text.text().contains("6 tables, levels from MANIFEST-000014"), "{text:?}");
@@ -63,7 +66,7 @@ fn real_databases_verify_and_a_changed_byte_does_not_stop_the_rest() {
     for engine in ["rocksdb", "leveldb"] {
         let dir = database(engine);
         let found = run(&["verify", "--json", "--absent", "1000", &dir.arg("")], b"").exits(0).json();
-        for file in found["files"].as_array().unwrap() {
+        for file in found["places"].as_array().unwrap() {
             assert_eq!((&file["missing"], &file["rebuilt_identical"]), (&0.into(), &true.into()), "{file}");
         }
         let name = tables(&dir)[1].clone();
@@ -71,9 +74,9 @@ fn real_databases_verify_and_a_changed_byte_does_not_stop_the_rest() {
         bytes[300] ^= 1; // in a data block
         dir.file(&name, &bytes);
         let found = run(&["verify", "--json", "--absent", "1000", &dir.arg("")], b"").exits(1).json();
-        let damaged = entry(&found["files"], &name);
-        assert!(damaged["problems"][0].as_str().unwrap().contains("checksum"), "{damaged}");
-        assert_eq!(found["files"].as_array().unwrap().len(), tables(&dir).len());
+        assert_eq!(entry(&found["places"], &name)["keys"], Value::Null);
+        assert_eq!(codes(&found, &name), ["checksum"]);
+        assert_eq!(found["places"].as_array().unwrap().len(), tables(&dir).len());
     }
 }
 
@@ -86,12 +89,12 @@ fn tables_that_are_cut_gone_or_not_of_the_database_are_told() {
     fs::remove_file(dir.path(&names[1])).unwrap();
     dir.file("000099.sst", b"half a table");
     let seen = run(&["inspect", "--json", &dir.arg("")], b"").exits(1).json();
-    assert_eq!(flags(entry(&seen["filters"], &names[0])), ["length-differs", "unreadable"]);
-    assert_eq!(flags(entry(&seen["filters"], "000099.sst")), ["not-in-manifest", "unreadable"]);
-    assert!(seen["skipped"][0]["path"].as_str().unwrap().ends_with(&names[1]), "{seen}");
-    assert!(flags(entry(&seen["filters"], &names[2])).is_empty());
+    assert_eq!(codes(&seen, &names[0]), ["length-differs", "table-unreadable"]);
+    assert_eq!(codes(&seen, "000099.sst"), ["not-in-manifest"]);
+    assert_eq!(codes(&seen, &names[1]), ["table-missing"]);
+    assert!(codes(&seen, &names[2]).is_empty());
     let text = run(&["inspect", "--summary", &dir.arg("")], b"").exits(1);
-    assert!(text.text().contains("the MANIFEST has this table"), "{text:?}");
+    assert!(text.text().contains("the MANIFEST lists this table"), "{text:?}");
     run(&["verify", &dir.arg("")], b"").exits(1);
     run(&["plan", "--from", &dir.arg("")], b"").exits(1);
 
@@ -111,12 +114,12 @@ fn without_a_sound_manifest_the_tables_are_listed_by_file() {
     bytes[20] ^= 1;
     dir.file(&manifest, &bytes);
     let text = run(&["inspect", &dir.arg("")], b"").exits(1);
-    assert!(text.text().contains("levels unknown: ") && text.text().contains("checksum"), "{text:?}");
+    assert!(text.text().contains("levels are unknown: ") && text.text().contains("checksum"), "{text:?}");
     fs::remove_file(dir.path("CURRENT")).unwrap();
     fs::remove_file(dir.path(&manifest)).unwrap();
     let seen = run(&["inspect", "--json", &dir.arg("")], b"").exits(0).json();
-    assert_eq!(seen["filters"].as_array().unwrap().len(), 6);
-    assert_eq!(seen["tables"][0]["level"], Value::Null);
+    assert_eq!(seen["places"].as_array().unwrap().len(), 6);
+    assert_eq!(seen["summary"]["levels"][0]["level"], Value::Null);
     run(&["verify", &dir.arg("")], b"").exits(0);
 }
 
@@ -124,7 +127,7 @@ fn without_a_sound_manifest_the_tables_are_listed_by_file() {
 fn a_directory_of_all_kinds_of_tables_names_what_is_old_and_what_has_no_filter() {
     let path = vectors::root().join("rocksdb/tables");
     let seen = run(&["inspect", "--json", path.to_str().unwrap()], b"").exits(0).json();
-    let of = |name: &str| flags(entry(&seen["filters"], name));
+    let of = |name: &str| codes(&seen, name);
     assert_eq!(of("r783_nofilter.sst"), ["no-filter"]);
     assert_eq!(of("r629_blockbased_fv1_zlib.sst"), ["old-kind"]);
     assert_eq!(of("r783_full_fv4_lz4.sst"), ["old-kind"]);
@@ -138,6 +141,7 @@ fn a_budget_is_split_so_that_fewer_tables_are_read_in_vain() {
         let dir = database(engine);
         let planned =
             run(&["plan", "--from", &dir.arg(""), "--memory", "7KiB", "--json"], b"").exits(0).json();
+        let planned = &planned["summary"];
         for split in ["equal", "optimal"] {
             assert!(planned[split]["bytes"].as_u64().unwrap() <= 7 << 10, "{planned}");
         }

@@ -93,7 +93,7 @@ fn dcso_files_are_made_read_and_told_apart_compressed_or_not() {
         run(&["build", "-q", "--dialect", "dcso", "--fpr", "1e-4", "-o", file], text.as_bytes()).exits(0);
         assert_eq!(run(&["check", file], text.as_bytes()).exits(0).text(), text);
         let told = run(&["inspect", "--json", file], b"").exits(0).json();
-        assert_eq!(told["filters"][0]["dialect"], "dcso");
+        assert_eq!(told["places"][0]["dialect"], "dcso");
     }
     assert_eq!(dir.read("list.bloom.gz")[..2], [0x1f, 0x8b]);
     let both = dir.arg("both.bloom");
@@ -151,7 +151,12 @@ fn unpack(text: &str) -> Vec<u8> {
 fn formats_that_break_their_promise_say_so() {
     let plan = |dialect: &str, args: &[&str]| {
         let all = [&["plan", "--json", "--dialect", dialect], args].concat();
-        run(&all, b"").exits(0).json()["rows"][0].clone()
+        let planned = run(&all, b"").exits(0).json();
+        let messages: Vec<_> =
+            planned["problems"].as_array().unwrap().iter().filter_map(|p| p["message"].as_str()).collect();
+        let mut row = planned["places"][0].clone();
+        row["note"] = if messages.is_empty() { Value::Null } else { messages.join("; ").into() };
+        row
     };
     // 8192 bits for a thousand keys.
     let collapsed = plan("dcso", &["--expected-keys", "1000", "--fpr", "0.019525"]);
@@ -172,7 +177,8 @@ fn formats_that_break_their_promise_say_so() {
         ["build", "-q", "--dialect", "dcso", "--expected-keys", "1000", "--fpr", "0.019525", "-o", &file];
     run(&args, text.as_bytes()).exits(0);
     let told = run(&["inspect", "--json", &file], b"").exits(1).json();
-    assert!(told["filters"][0]["warnings"][0].as_str().unwrap().contains("one key more"), "{told}");
+    assert_eq!(told["problems"][0]["code"], "weak");
+    assert!(told["problems"][0]["message"].as_str().unwrap().contains("one key more"), "{told}");
 }
 
 #[test]
@@ -211,7 +217,7 @@ fn filters_of_numbers_are_verified_with_their_numbers() {
         run(&[&["build", "-q", "--fpr", "0.01", "-o", &file, &keys], &typed[..]].concat(), b"").exits(0);
         let verify = ["verify", "--json", &file, "--keys", &keys];
         let told = run(&[&verify, &typed[..]].concat(), b"").exits(0).json();
-        let told = &told["files"][0];
+        let told = &told["places"][0];
         assert_eq!((told["missing"].as_u64(), &told["rebuilt_identical"]), (Some(0), &true.into()), "{told}");
         let measured = told["measured_fpr"].as_f64().unwrap();
         assert!(measured > 0.0005 && measured < 0.05, "{dialect} {key_type}: {measured}");

@@ -10,9 +10,8 @@ fn json_has_every_promised_field_and_the_numbers_agree() {
     run(&["build", "--dialect", "cassandra", "--fpr", "0.01", "-q", "-o", &filter], lines(10_000).as_bytes())
         .exits(0);
     let report = run(&["inspect", "--json", &filter], b"").exits(0).json();
-    assert_eq!(report["filters"].as_array().unwrap().len(), 1);
-    assert_eq!(report["errors"], json!([]));
-    let facts = &report["filters"][0];
+    assert_eq!(report["places"].as_array().unwrap().len(), 1);
+    let facts = &report["places"][0];
     assert_eq!(facts["path"], filter);
     assert_eq!(facts["dialect"], "cassandra");
     assert_eq!(facts["bits"], 100_032, "10,000 · 10 + 20 bits, in words");
@@ -24,7 +23,8 @@ fn json_has_every_promised_field_and_the_numbers_agree() {
     assert!((fpr - fill.powi(5)).abs() < 1e-12, "{fpr}");
     let keys = facts["estimated_keys"].as_u64().expect("a whole number");
     assert!(keys.abs_diff(10_000) < 200, "{keys}");
-    assert_eq!(facts["warnings"], json!([]));
+    assert_eq!(report["problems"][0]["code"], "index-missing", "it lies alone");
+    assert_eq!(report["problems"].as_array().unwrap().len(), 1);
 }
 
 #[test]
@@ -32,11 +32,11 @@ fn a_full_filter_has_no_estimate_and_its_json_is_null() {
     let dir = Dir::new();
     let full = dir.file("full", [&[0xff; 64][..], &[6]].concat());
     let report = run(&["inspect", "--json", "--dialect", "leveldb", &full], b"").exits(0).json();
-    assert_eq!(report["filters"][0]["estimated_keys"], Value::Null);
-    assert_eq!(report["filters"][0]["fill"], 1.0);
-    assert_eq!(report["filters"][0]["expected_fpr"], 1.0);
+    assert_eq!(report["places"][0]["estimated_keys"], Value::Null);
+    assert_eq!(report["places"][0]["fill"], 1.0);
+    assert_eq!(report["places"][0]["expected_fpr"], 1.0);
     let text = run(&["inspect", "--dialect", "leveldb", &full], b"").exits(0);
-    assert!(text.text().contains("estimated keys  cannot be told"), "{text:?}");
+    assert!(text.text().contains("estimated keys  unknown: all bits are set"), "{text:?}");
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn an_empty_filter_holds_no_keys_and_lets_none_pass() {
     let dir = Dir::new();
     let filter = dir.arg("nb-1-big-Filter.db");
     run(&["build", "--dialect", "cassandra", "-q", "-o", &filter], b"").exits(0);
-    let facts = &run(&["inspect", "--json", &filter], b"").exits(0).json()["filters"][0];
+    let facts = &run(&["inspect", "--json", &filter], b"").exits(0).json()["places"][0];
     assert_eq!(
         (&facts["fill"], &facts["estimated_keys"], &facts["expected_fpr"]),
         (&json!(0.0), &json!(0), &json!(0.0))
@@ -78,20 +78,21 @@ fn one_bad_file_does_not_hide_the_others() {
     let missing = dir.arg("missing");
     let out = run(&["inspect", &first, &bad, &missing, &last], b"").exits(2);
     assert!(out.text().contains(&first) && out.text().contains(&last), "{out:?}");
-    assert_eq!(out.err.matches("error: ").count(), 2, "{out:?}");
+    assert!(out.text().contains("error           Filter.db is cut short"), "{out:?}");
+    assert_eq!(out.err.matches("error: ").count(), 1, "{out:?}");
 
     let out = run(&["inspect", "--json", &first, &bad, &missing, &last], b"").exits(2);
     let report = out.json();
     let paths: Vec<&Value> =
-        report["filters"].as_array().unwrap().iter().map(|facts| &facts["path"]).collect();
-    assert_eq!(paths, [&json!(first), &json!(last)]);
-    assert_eq!(report["errors"][0]["path"], bad);
-    assert!(report["errors"][0]["error"].as_str().unwrap().contains("bits at byte 8"), "{report}");
-    assert_eq!(report["errors"][1]["path"], missing);
+        report["places"].as_array().unwrap().iter().map(|facts| &facts["path"]).collect();
+    assert_eq!(paths, [&json!(first), &json!(bad), &json!(last)]);
+    assert_eq!(out.codes("nb-2-big-Filter.db"), ["filter-truncated", "index-missing"]);
+    assert_eq!(report["places"][1]["bits"], Value::Null);
+    assert_eq!(out.codes("missing"), ["unreadable"]);
 }
 
 #[test]
-fn trailing_bytes_are_reported_and_not_counted() {
+fn trailing_bytes_are_reported() {
     let dir = Dir::new();
     let filter = dir.arg("nb-1-big-Filter.db");
     run(&["build", "--dialect", "cassandra", "-q", "-o", &filter], lines(50).as_bytes()).exits(0);
@@ -99,12 +100,13 @@ fn trailing_bytes_are_reported_and_not_counted() {
     let sound = bytes.len();
     bytes.extend_from_slice(b"tail");
     dir.file("nb-1-big-Filter.db", &bytes);
-    let facts = &run(&["inspect", "--json", &filter], b"").exits(1).json()["filters"][0];
-    assert_eq!(facts["bytes"], sound);
-    let warning = facts["warnings"][0].as_str().unwrap();
-    assert!(warning.contains("4 bytes follow"), "{warning}");
+    let report = run(&["inspect", "--json", &filter], b"").exits(1).json();
+    assert_eq!(report["places"][0]["bits"], 8 * (sound - 8));
+    assert_eq!(report["places"][0]["bytes"], bytes.len());
+    assert_eq!(report["problems"][0]["code"], "trailing-bytes");
+    assert!(report["problems"][0]["message"].as_str().unwrap().contains("4 bytes follow"), "{report}");
     let out = run(&["inspect", &filter], b"").exits(1);
-    assert!(out.text().contains("warning         4 bytes follow"), "{out:?}");
+    assert!(out.text().contains("error           4 bytes follow"), "{out:?}");
 }
 
 #[test]
@@ -121,7 +123,7 @@ fn a_file_name_cannot_steer_the_terminal() {
     let out = run(&["inspect", "--dialect", "leveldb", &filter], b"").exits(0);
     assert!(out.text().contains("evil\\u{1b}[2J-name") && !out.text().contains('\x1b'), "{out:?}");
     let out = run(&["inspect", "--json", "--dialect", "leveldb", &filter], b"").exits(0);
-    assert_eq!(out.json()["filters"][0]["path"], filter);
+    assert_eq!(out.json()["places"][0]["path"], filter);
     let out = run(&["check", &dir.arg("gone\x1b[2J")], b"").fails_with("gone");
     assert!(!out.err.contains('\x1b'), "{out:?}");
 }

@@ -153,5 +153,5 @@ fn a_rate_is_measured_with_any_number_of_keys_in_the_same_memory() {
     run(&["build", "-q", "-o", &filter, &keys], b"").exits(0);
     let args = ["verify", "--json", "--absent", "4M", &filter, "--keys", &keys];
     let found = run_small(&args, b"").exits(0).json();
-    assert_eq!(found["files"][0]["absent_asked"], 4_000_000, "{found}");
+    assert_eq!(found["places"][0]["absent_asked"], 4_000_000, "{found}");
 }

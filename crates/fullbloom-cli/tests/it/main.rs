@@ -10,6 +10,7 @@ mod databases;
 mod formats;
 mod golden;
 mod inspect;
+mod json;
 mod keys;
 mod limits;
 mod manners;

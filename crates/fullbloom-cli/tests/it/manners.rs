@@ -349,8 +349,12 @@ mod full {
 fn a_file_that_claims_more_than_it_holds_is_refused_at_once() {
     let dir = Dir::new();
     let lying = dir.file("nb-1-big-Filter.db", b"\0\0\0\x05\x7f\xff\xff\xff\0\0\0\0");
-    for args in [&["check", &lying][..], &["inspect", &lying], &["check", &lying, "--map"]] {
+    for args in [&["check", &lying][..], &["check", &lying, "--map"]] {
         run(args, b"a\n").fails_with("bits at byte 8: needs 17179869176 bytes, 4 are there");
+    }
+    for command in ["inspect", "verify"] {
+        let out = run(&[command, &lying], b"").exits(1);
+        assert!(out.text().contains("12 of 17179869184 bytes"), "{out:?}");
     }
 }
 

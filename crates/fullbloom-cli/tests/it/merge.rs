@@ -64,7 +64,7 @@ fn native_filters_merge_to_the_bits_of_all_their_keys() {
     }
     let made = run(&["merge", &a, &b, "-o", &both, "--json"], b"").exits(0).json();
     assert_eq!((&made["label"], &made["new_keys_estimated"]), (&"kept".into(), &true.into()));
-    let bits = |path: &str| fullbloom::native::GuardedFilter::load(path).unwrap().filter().bits().to_vec();
+    let bits = |path: &str| fullbloom::NativeFilter::load(path).unwrap().bits().to_vec();
     assert!(bits(&both) == bits(&all));
     // Into one of its own sources, which is replaced.
     run(&["merge", &a, &b, "-q", "-o", &a], b"").exits(0);

@@ -1,7 +1,7 @@
 //! `build`, `check`, `inspect` and `plan` with the filter of our own.
 
 use crate::common::{Dir, lines, run};
-use fullbloom::native::GuardedFilter;
+use fullbloom::NativeFilter;
 use serde_json::Value;
 use std::io::Write;
 
@@ -36,8 +36,8 @@ fn a_pipe_and_a_file_and_a_packed_file_of_the_same_keys_give_the_same_bytes() {
     assert_eq!(run(&["build", "--fpr", "1e-4", "-o", "-", &packed], b"").exits(0).out, from_file);
     let said = run(&["build", "--fpr", "1e-4", "--expected-keys", "50k", "-o", "-"], text.as_bytes());
     assert_eq!(said.exits(0).out, from_file);
-    let filter = GuardedFilter::decode(&from_file).unwrap();
-    assert_eq!(filter.filter().expected_keys(), 50_000);
+    let filter = NativeFilter::decode(&from_file).unwrap();
+    assert_eq!(filter.expected_keys(), 50_000);
 }
 
 #[test]
@@ -47,8 +47,8 @@ fn more_keys_than_are_kept_in_memory_give_the_same_bytes_from_a_file_and_from_a_
     let text = ["\n".repeat((17 << 20) - 1), "last\n".to_owned()].concat();
     let keys = dir.file("keys", &text);
     let said = run(&["build", "--expected-keys", "17825792", "-o", "-", &keys], b"").exits(0).out;
-    let filter = GuardedFilter::decode(&said).unwrap();
-    assert_eq!((filter.filter().expected_keys(), filter.filter().keys()), (17 << 20, 2));
+    let filter = NativeFilter::decode(&said).unwrap();
+    assert_eq!((filter.expected_keys(), filter.keys()), (17 << 20, 2));
     assert!(run(&["build", "-o", "-", &keys], b"").exits(0).out == said, "counted, and read again");
     assert!(run(&["build", "-o", "-"], text.as_bytes()).exits(0).out == said, "kept in a temporary file");
 }
@@ -106,7 +106,7 @@ fn a_keyed_filter_is_asked_with_its_secret_only() {
     let keys = dir.file("keys", &text);
     let verify = ["verify", "--json", &filter, "--keys", &keys, "--secret", &secret];
     let verified = run(&verify, b"").exits(0).json();
-    assert_eq!(verified["files"][0]["rebuilt_identical"], true, "{verified}");
+    assert_eq!(verified["places"][0]["rebuilt_identical"], true, "{verified}");
     let locked =
         run(&["check", &filter], text.as_bytes()).fails_with("keyed, and its secret is not in the file");
     assert!(locked.err.contains("hint: ") && locked.err.contains("--secret FILE"), "{locked:?}");
@@ -118,7 +118,7 @@ fn a_keyed_filter_is_asked_with_its_secret_only() {
     run(&["check", &filter, "--secret", &dir.arg("none")], b"a\n").fails_with("cannot read the secret");
     // What can be told without the secret is told.
     let seen = run(&["inspect", "--json", &filter], b"").exits(0).json();
-    let seen = &seen["filters"][0];
+    let seen = &seen["places"][0];
     assert_eq!((&seen["keyed"], &seen["secret_stored"]), (&Value::from(true), &Value::from(false)));
     // The same secret and keys are the same filter; another secret is another.
     let first = dir.read("f");
@@ -146,7 +146,7 @@ fn a_secret_is_stored_only_when_asked_and_kept_from_others() {
     run(&["build", "-o", &secret, "--secret", &secret], b"a\n").fails_with("is the file of the secret");
     assert!(!dir.path("secret").exists());
     run(&["check", &filter, "--dialect", "leveldb", "--secret", &dir.file("s", "00".repeat(16))], b"")
-        .fails_with("--secret: a leveldb filter has none");
+        .fails_with("--secret: a leveldb filter has no secret");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -164,7 +164,7 @@ fn seed_and_label_are_kept_and_other_dialects_refuse_what_only_native_has() {
     run(&args, lines(10).as_bytes()).exits(0);
     let seen = run(&["inspect", "--json", &filter], b"").exits(0).json();
     assert_eq!(
-        (&seen["filters"][0]["seed"], &seen["filters"][0]["label"]),
+        (&seen["places"][0]["seed"], &seen["places"][0]["label"]),
         (&17.into(), &"bad \x1b[31mkeys".into())
     );
     let text = run(&["inspect", &filter], b"").exits(0);
@@ -187,7 +187,7 @@ fn an_overfull_filter_says_so_when_it_is_built_and_when_it_is_looked_at() {
     let out = run(&args, lines(3000).as_bytes()).exits(0);
     assert!(out.err.contains("more than the 1000 it was made for"), "{out:?}");
     let seen = run(&["inspect", "--json", &filter], b"").exits(1).json();
-    let seen = &seen["filters"][0];
+    let seen = &seen["places"][0];
     assert_eq!(seen["overfull"], true);
     assert!(seen["expected_fpr"].as_f64().unwrap() > 0.1 && seen["planned_fpr"].as_f64().unwrap() < 0.0101);
     // The same keys again and again are not more keys.
@@ -228,7 +228,7 @@ fn damage_anywhere_in_the_file_is_refused() {
 fn plan_tells_the_layouts_it_chose_among() {
     let plan = |args: &[&str]| {
         let args = [&["plan", "--dialect", "native", "--expected-keys", "1M", "--json"], args].concat();
-        run(&args, b"").exits(0).json()["rows"][0].clone()
+        run(&args, b"").exits(0).json()["places"][0].clone()
     };
     let chosen = |row: &Value| -> Value {
         let layouts = row["layouts"].as_array().unwrap();

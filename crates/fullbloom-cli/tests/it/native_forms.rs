@@ -16,10 +16,10 @@ fn a_growing_filter_is_built_grows_and_is_verified() {
     assert!(out.text().contains("3000 keys inserted, ") && out.err.is_empty(), "{out:?}");
     let out = run(&["verify", &filter, "--keys", &keys, "--json"], b"").exits(0).json();
     assert_eq!(
-        (out["files"][0]["missing"].as_u64(), out["files"][0]["keys"].as_u64()),
+        (out["places"][0]["missing"].as_u64(), out["places"][0]["keys"].as_u64()),
         (Some(0), Some(3_000))
     );
-    assert!(out["files"][0]["measured_fpr"].as_f64().unwrap() < 0.01);
+    assert!(out["places"][0]["measured_fpr"].as_f64().unwrap() < 0.01);
     let text = run(&["inspect", &filter], b"").exits(0);
     assert!(text.text().contains("growing: 3 links, the rate stays under 1 % at any size"), "{text:?}");
     run(&["build", "--growing", "--bits-per-key", "10", "-o", &filter], b"a\n").fails_with("give --fpr");
@@ -39,7 +39,7 @@ fn a_growing_filter_of_one_link_becomes_a_plain_one() {
     run(&["convert", "-q", &filter, "--to", "native", "-o", &plain], b"").exits(0);
     assert_eq!(run(&["check", "-c", &plain], lines(50).as_bytes()).exits(0).text(), "50\n");
     let told = run(&["inspect", "--json", &plain], b"").exits(0).json();
-    assert_eq!(told["filters"][0]["form"], "plain");
+    assert_eq!(told["places"][0]["form"], "plain");
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn a_filter_with_room_takes_keys_and_says_when_the_room_is_gone() {
         let told = run(&["insert", "--json", &filter], b"last\n").exits(0).json();
         assert_eq!(told["overfull"], true);
         let seen = run(&["inspect", "--json", &filter], b"").exits(1).json();
-        assert_eq!(told["expected_fpr"], seen["filters"][0]["expected_fpr"]);
+        assert_eq!(told["expected_fpr"], seen["places"][0]["expected_fpr"]);
     }
 }
 

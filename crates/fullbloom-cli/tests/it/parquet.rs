@@ -38,7 +38,7 @@ fn the_filters_of_every_column_chunk_are_listed_and_verified() {
     let dir = Dir::new();
     let file = write(&dir, "people.parquet", true);
     let told = run(&["inspect", "--json", &file], b"").exits(0).json();
-    let filters = told["filters"].as_array().unwrap();
+    let filters = told["places"].as_array().unwrap();
     assert_eq!(filters.len(), 6);
     for (i, filter) in filters.iter().enumerate() {
         assert_eq!(
@@ -55,7 +55,7 @@ fn the_filters_of_every_column_chunk_are_listed_and_verified() {
     }
     assert!(run(&["inspect", &file], b"").exits(0).text().contains("row group  column"));
     let verified = run(&["verify", "--json", &file], b"").exits(0).json();
-    for file in verified["files"].as_array().unwrap() {
+    for file in verified["places"].as_array().unwrap() {
         assert_eq!((file["keys"].as_u64(), file["missing"].as_u64()), (Some(2000), Some(0)));
         assert_eq!(file["rebuilt_identical"], true);
     }
@@ -97,5 +97,5 @@ fn files_without_filters_and_damaged_files_say_so() {
     bytes[at + header.len()..at + header.len() + 512].fill(0);
     std::fs::write(&filtered, &bytes).unwrap();
     let told = run(&["verify", &filtered], b"").exits(1);
-    assert!(told.text().contains("is called absent"), "{}", told.text());
+    assert!(told.text().contains("the filter says that "), "{}", told.text());
 }

@@ -4,10 +4,22 @@ use crate::common::run;
 use fullbloom::dialect::Name;
 use serde_json::Value;
 
+/// The rows, each with the messages of its problems.
+fn with_notes(report: &Value) -> Vec<Value> {
+    let note = |row: &Value| {
+        let problems = report["problems"].as_array().unwrap().iter().filter(|p| p["place"] == row["dialect"]);
+        let messages: Vec<&str> = problems.filter_map(|problem| problem["message"].as_str()).collect();
+        if messages.is_empty() { Value::Null } else { messages.join("; ").into() }
+    };
+    let mut rows = report["places"].as_array().expect("rows").clone();
+    rows.iter_mut().for_each(|row| row["note"] = note(row));
+    rows
+}
+
 #[track_caller]
 fn rows(args: &[&str]) -> Vec<Value> {
     let report = run(&[&["plan", "--json"], args].concat(), b"").exits(0).json();
-    report["rows"].as_array().expect("rows").clone()
+    with_notes(&report)
 }
 
 #[track_caller]
@@ -70,7 +82,7 @@ fn a_dialect_that_cannot_keep_the_rate_says_so() {
     assert!(plan["note"].as_str().unwrap().contains("cannot keep a rate of 1 %"), "{plan}");
     assert_eq!(row("cassandra", &["--expected-keys", "1M", "--fpr", "0.01"])["note"], Value::Null);
     let capped = row("cassandra", &["--expected-keys", "1M", "--bits-per-key", "30"]);
-    assert_eq!(capped["note"], "spends 20 bits per key of the 30 asked for");
+    assert_eq!(capped["note"], "uses 20 of the 30 bits per key asked for");
     let table = run(&["plan", "--expected-keys", "1M", "--fpr", "0.01"], b"").exits(0);
     assert!(table.text().contains("\njava-lsm: cannot keep a rate of 1 %: "), "{table:?}");
 }
@@ -113,7 +125,7 @@ fn two_to_the_63_keys_are_more_than_any_dialect_keeps_a_rate_for() {
     for keys in ["9223372036854775807", "9223372036854775808", "18446744073709551615"] {
         for target in [["--fpr", "0.01"], ["--bits-per-key", "10"], ["--memory", "1TiB"]] {
             let out = run(&["plan", "--json", "--expected-keys", keys, target[0], target[1]], b"");
-            for row in out.json()["rows"].as_array().unwrap() {
+            for row in with_notes(&out.json()) {
                 // RocksDB's filters stop growing; whatever fits 1 TiB is an answer.
                 assert!(row["note"].is_string() || target[0] == "--memory", "{row}");
             }
@@ -131,8 +143,8 @@ fn no_keys_have_no_bits_per_key() {
 fn memory_is_filled_as_far_as_each_dialect_can_and_never_exceeded() {
     for memory in ["100kB", "1MiB", "1250000", "1250001", "2MiB", "64MiB"] {
         let asked = run(&["plan", "--json", "--expected-keys", "1M", "--memory", memory], b"").json();
-        let limit = asked["memory"].as_u64().unwrap();
-        for row in asked["rows"].as_array().unwrap() {
+        let limit = asked["summary"]["memory"].as_u64().unwrap();
+        for row in with_notes(&asked) {
             match row["bytes"].as_u64() {
                 Some(bytes) => assert!(bytes <= limit, "{memory}: {row}"),
                 None => assert!(row["note"].as_str().unwrap().contains("fits"), "{memory}: {row}"),

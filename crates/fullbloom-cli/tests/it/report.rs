@@ -73,7 +73,7 @@ fn every_page_stands_alone_and_has_its_drawings() {
     let has =
         |i: usize, parts: &[&str]| parts.iter().for_each(|part| assert!(pages[i].contains(part), "{part}"));
     has(0, &["Rate against bits per key", "this filter: ", "Fill along the filter", "by the trailer"]);
-    has(1, &["Fill along the filters", "Size by filter", "their rows are invisible", "keys-missing"]);
+    has(1, &["Fill along the filters", "Size by filter", "their rows are invisible", "key-missing"]);
     has(2, &["Size by level", "users, level 0"]);
     has(3, &["Size by dialect", "rocksdb-ribbon"]);
     has(5, &["Memory by rate", "bloom_filter_fp_chance 0.01"]);

@@ -1,6 +1,6 @@
 //! Files written by the parquet crate: every filter is found, every value of its column is in it, and damage is told.
 
-use fullbloom::{Filter, View};
+use fullbloom::Filter;
 use fullbloom::dialect::Parquet;
 use fullbloom_parquet::{Error, File, Options, is_parquet};
 use parquet::basic::{Compression, ZstdLevel};

@@ -1,13 +1,13 @@
-"""Answers in the form that the library has from which the keys came."""
+"""Answers as the library of the keys represents them."""
 
 import sys
 
 
 def like(keys, answers):
-    """An Arrow array of booleans as the caller's library has it.
+    """The answers as an array of the library that ``keys`` comes from.
 
-    pyarrow arrays for pyarrow, a polars Series for polars, NumPy for pandas; for everything else that speaks Arrow pyarrow's
-    if it is there, else the answers as they are: a ``fullbloom.BooleanArray``, which every such library takes.
+    A pyarrow array for pyarrow, a Series for polars, a NumPy array for pandas. For other Arrow libraries a pyarrow array if
+    pyarrow is imported, else the answers themselves: a ``fullbloom.BooleanArray``, which every Arrow library can read.
     """
     library = type(keys).__module__.partition(".")[0]
     if library == "polars":

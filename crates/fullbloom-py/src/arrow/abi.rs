@@ -64,7 +64,8 @@ macro_rules! released_by_itself {
             impl Drop for $structure {
                 fn drop(&mut self) {
                     if let Some(release) = self.release {
-                        // SAFETY: it has not been released yet, or its callback would be null; nobody uses it any more.
+                        // SAFETY: it has not been released yet, or its callback would be null; nobody uses it
+                        // any more.
                         unsafe { release(self) }
                     }
                 }
@@ -137,7 +138,7 @@ impl Stream {
     }
 
     fn failed(&mut self, code: c_int) -> PyErr {
-        let told = match self.get_last_error {
+        let why = match self.get_last_error {
             // SAFETY: called right after a call that failed; the text stays until the next call.
             Some(get) => unsafe {
                 let text = get(self);
@@ -149,7 +150,7 @@ impl Stream {
             },
             None => String::new(),
         };
-        value(format_args!("the Arrow stream failed with code {code}: {told}"))
+        value(format_args!("the Arrow stream failed with code {code}: {why}"))
     }
 }
 
@@ -161,14 +162,17 @@ pub(super) trait Movable: Sized {
     const NAME: &'static CStr;
     const EMPTY: Self;
 
-    /// Takes the structure out of its capsule, which keeps an empty one, as the specification wants it.
+    /// Takes the structure out of its capsule, which keeps an empty one, as the specification demands.
     fn take(capsule: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let capsule =
-            capsule.cast::<PyCapsule>().map_err(|_| wrong_type("an Arrow method returned no capsule"))?;
+        let capsule = capsule
+            .cast::<PyCapsule>()
+            .map_err(|_| wrong_type("an Arrow method did not return a capsule"))?;
         let place = capsule.pointer_checked(Some(Self::NAME))?.cast::<Self>();
-        // Without the interpreter's lock two threads might take from one capsule; one of them gets an empty structure.
+        // Without the interpreter's lock two threads might take from one capsule; one of them gets an empty
+        // structure.
         let _alone = TAKING.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: a capsule of this name holds such a structure, by the PyCapsule interface, and nobody else takes it now.
+        // SAFETY: a capsule of this name holds such a structure, by the PyCapsule interface, and nobody else
+        // takes it now.
         Ok(unsafe { place.replace(Self::EMPTY) })
     }
 }

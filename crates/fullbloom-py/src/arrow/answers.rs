@@ -10,9 +10,9 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::Arc;
 
-/// Answers of a filter, as an Arrow array of booleans without nulls.
+/// The answers of a filter, as an Arrow array of booleans without nulls.
 ///
-/// Every library that takes Arrow's PyCapsule interface takes it, without a copy: ``pyarrow.array(answers)``,
+/// Every library with Arrow's PyCapsule interface reads it without a copy: ``pyarrow.array(answers)``,
 /// ``polars.Series(answers)``.
 #[pyclass(frozen, module = "fullbloom")]
 pub struct BooleanArray {
@@ -21,7 +21,7 @@ pub struct BooleanArray {
     len: usize,
 }
 
-/// Takes answers one after the other.
+/// Collects answers.
 #[derive(Default)]
 pub struct Answers {
     bits: Vec<u8>,
@@ -29,12 +29,12 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// Makes room for so many more, so that memory is asked for once.
+    /// Makes room for `count` more, so that memory is allocated once.
     pub fn reserve(&mut self, count: usize) {
         self.bits.reserve((self.len + count).div_ceil(8) - self.bits.len());
     }
 
-    /// Takes some.
+    /// Appends some.
     pub fn push(&mut self, mut answers: &[bool]) {
         while !self.len.is_multiple_of(8) {
             let Some((&answer, rest)) = answers.split_first() else { return };
@@ -84,14 +84,14 @@ impl BooleanArray {
         py.import("numpy")?.call_method1("frombuffer", (bools, "?"))
     }
 
-    /// The schema and the array, for libraries that speak Arrow.
+    /// The schema and the array, for Arrow libraries.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
-        drop(requested_schema); // there is but one form, which the specification lets us give
+        drop(requested_schema); // there is only one form, and the specification allows it
         let mut schema = Schema::EMPTY;
         schema.format = c_str!("b").as_ptr();
         schema.name = c_str!("").as_ptr();

@@ -1,10 +1,12 @@
-//! Arrow arrays and streams as keys, and answers as an Arrow array, through the PyCapsule interface: no library of Arrow is
-//! needed, and no value is copied.
+//! Arrow arrays and streams as keys, and answers as an Arrow array, through the PyCapsule interface: no Arrow
+//! library is needed, and no value is copied.
 
 mod abi;
 mod answers;
 mod chunk;
+mod part;
 mod types;
+mod validity;
 
 pub use answers::{Answers, BooleanArray};
 pub use chunk::Chunk;
@@ -25,7 +27,7 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// The chunks of an object; `None` if it does not speak Arrow.
+    /// The chunks of an object; `None` if it has no PyCapsule interface.
     pub fn of(object: &Bound<'_, PyAny>) -> PyResult<Option<Chunks>> {
         if let Some(method) = object.getattr_opt("__arrow_c_array__")? {
             let pair = method.call0()?;
@@ -42,7 +44,7 @@ impl Chunks {
                 called => called?,
             };
             let mut stream = Stream::take(&capsule)?;
-            // A stream may have to be worked on by other threads of Python.
+            // A stream may need other Python threads to run.
             let keys = object.py().detach(|| Type::of(&stream.schema()?))?;
             return Ok(Some(Chunks { keys: Arc::new(keys), waiting: Vec::new(), stream: Some(stream) }));
         }
@@ -69,7 +71,7 @@ impl Chunks {
         self.waiting.iter().rev()
     }
 
-    /// How many keys are not null: gets all chunks and keeps them.
+    /// How many keys are not null. Reads all chunks and keeps them.
     pub fn count(&mut self) -> PyResult<u64> {
         let (mut all, mut count) = (Vec::new(), 0);
         while let Some(chunk) = self.next()? {

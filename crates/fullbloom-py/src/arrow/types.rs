@@ -9,19 +9,19 @@ use std::ffi::CStr;
 /// A type of keys.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Type {
-    /// Integers of so many bytes.
+    /// Integers of `width` bytes.
     Int { width: usize, signed: bool },
     /// Text or bytes with 32-bit offsets.
     Narrow,
     /// Text or bytes with 64-bit offsets.
     Wide,
-    /// Text or bytes as views: short ones in place, long ones in other buffers.
+    /// Text or bytes as views: short values inside the view, long ones in other buffers.
     View,
-    /// Bytes, so many for each value.
+    /// Bytes, this many for each value.
     Fixed(usize),
-    /// Nothing but nulls.
+    /// Nulls only.
     Null,
-    /// Numbers of values in a list.
+    /// Indices into a list of values.
     Dictionary { width: usize, signed: bool, values: Box<Type> },
     /// A table of one column.
     Table(Box<Type>),
@@ -70,8 +70,10 @@ impl Type {
 
     fn of_table(schema: &Schema) -> PyResult<Type> {
         if schema.n_children != 1 || schema.children.is_null() {
-            let told = "keys are one column, and this table has";
-            return Err(wrong_type(format_args!("{told} {}: select one of them", schema.n_children)));
+            let columns = schema.n_children;
+            return Err(wrong_type(format_args!(
+                "keys must be one column, and the number of columns is {columns}: select one of them"
+            )));
         }
         // SAFETY: by the specification one child, which lives as long as this schema.
         match Type::of(unsafe { &**schema.children })? {

@@ -149,7 +149,7 @@ fn what_cannot_be_read_is_named() {
     let mut other = info.clone();
     other[2..15].copy_from_slice(b"XYZCompressor");
     table.put("da", 1, "CompressionInfo.db", &other);
-    assert_eq!(told(&table), "data compressed by \"XYZCompressor\" cannot be read here");
+    assert_eq!(told(&table), "unknown compressor \"XYZCompressor\"");
     // Lost, though listed: the data must not be taken for uncompressed ones.
     fs::remove_file(table.path("da", 1, "CompressionInfo.db")).unwrap();
     assert_eq!(told(&table), "CompressionInfo.db is missing");

@@ -3,7 +3,7 @@
 //! The directory holds sstables of Apache Cassandra's own tests and a `manifest.json` that says of each filter its
 //! family, the keys it must have and its answers for 300 absent keys.
 
-use fullbloom::any;
+use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
 use fullbloom_sstable::rebuild::{Rate, propose};
 use fullbloom_sstable::{Flag, Keys, Sstable, report, verify, walk};
@@ -72,7 +72,7 @@ fn every_real_index_gives_the_keys_of_the_manifest_and_every_filter_has_them() {
         let expected: Vec<_> = entry["keys"].as_array().unwrap().iter().map(hex).collect();
         assert_eq!(keys, expected, "{}", name.display());
         let bytes = fs::read(&name).unwrap();
-        let filter = any::view(family(&entry), &bytes, None).unwrap();
+        let filter = AnyFilter::decode(&bytes, &family(&entry).into()).unwrap();
         assert!(keys.iter().all(|key| filter.may_contain(key)), "{}", name.display());
         assert_eq!(filter.count_ones(), entry["bits_set"].as_u64().unwrap());
         let answers = entry["absent_answers"].as_str().unwrap().bytes().map(|answer| answer == b'1');
@@ -143,7 +143,7 @@ fn filters_made_anew_equal_the_originals_where_the_estimate_of_the_keys_was_righ
         };
         let rebuilt = propose(&sstable, rate).unwrap().build().unwrap();
         let bytes = rebuilt.encode().unwrap();
-        let filter = any::view(sstable.dialect, &bytes, None).unwrap();
+        let filter = AnyFilter::decode(&bytes, &sstable.dialect.into()).unwrap();
         assert!(entry["keys"].as_array().unwrap().iter().all(|key| filter.may_contain(&hex(key))));
         identical += usize::from(bytes == fs::read(sstable.path("Filter.db")).unwrap());
     }

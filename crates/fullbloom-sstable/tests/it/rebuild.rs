@@ -1,12 +1,11 @@
-//! Filters made anew: in the right family, at the right size, in the right place.
+//! Rebuilt filters: in the right family, at the right size, in the right place.
 
 use crate::support::{Table, VERSIONS, family, filter, index, keys};
-use fullbloom::any;
+use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
 use fullbloom::replace::Output;
-use fullbloom_sstable::opening::{Circumstance, Opening, WhenAbsent, WhenPresent, openings};
 use fullbloom_sstable::rebuild::{Before, Rate, first_clash, propose};
-use fullbloom_sstable::report::{Recorded, inspect};
+use fullbloom_sstable::report::inspect;
 use fullbloom_sstable::verify::{Options, verify};
 use fullbloom_sstable::{FilterProblem, RebuildError};
 use std::fs;
@@ -148,7 +147,7 @@ fn a_file_that_cannot_be_written_leaves_the_old_one() {
     let none = table.root.path().join("none");
     assert!(rebuilt.write(&Output::Into(none)).is_err());
     let before = fs::read(sstable.path("Filter.db")).unwrap();
-    assert!(any::view(Name::Cassandra, &before, None).is_ok());
+    assert!(AnyFilter::decode(&before, &Name::Cassandra.into()).is_ok());
     assert_eq!(before, filter(Name::Cassandra, 10, 0.01, &keys(10)));
 }
 
@@ -165,75 +164,6 @@ fn two_sstables_of_one_name_are_not_written_to_one_directory() {
     let sstables = table.sstables();
     assert_eq!(first_clash(&sstables, &into).unwrap().id, "2");
     assert!(first_clash(&sstables, &IN_PLACE).is_none());
-}
-
-fn opening_of(version: &str) -> Vec<Opening> {
-    let table = Table::new();
-    match version {
-        "da" => table.add_bti(1, &keys(3), 0.01, false),
-        _ => table.add(version, 1, &keys(3), 0.01),
-    }
-    let sstable = table.one();
-    let recorded = fullbloom_sstable::report::recorded(&sstable).unwrap();
-    openings(&sstable, &recorded)
-}
-
-#[test]
-fn each_release_does_with_the_file_what_its_rules_say() {
-    let of = |version: &str, releases: &str| {
-        let found = opening_of(version).into_iter().find(|opening| opening.releases == releases);
-        found.map(|opening| (opening.present, opening.absent))
-    };
-    let recorded = Some(0.01);
-    let (loaded, anew) = (WhenPresent::Loaded, WhenAbsent::MadeAnew);
-    for (version, releases, expected) in [
-        ("b", "0.7 - 1.1", Some((WhenPresent::MadeAnew, anew))),
-        ("b", "1.2", Some((WhenPresent::MadeAnew, anew))),
-        ("hf", "0.7 - 1.1", Some((loaded, anew))),
-        ("hf", "2.0 - 3.11.2", None),
-        ("ic", "1.2", Some((loaded, anew))),
-        ("ic", "3.11.3 - 3.11.x", None),
-        ("jb", "2.0 - 3.11.2", Some((WhenPresent::LoadedAtRecordedRate { recorded: None }, anew))),
-        ("lb", "4.0 - 4.1", None),
-        ("me", "2.0 - 3.11.2", Some((WhenPresent::LoadedAtRecordedRate { recorded }, anew))),
-        ("me", "3.11.3 - 3.11.x", Some((loaded, anew))),
-        ("me", "4.0 - 4.1", Some((loaded, WhenAbsent::MadeInWrongOrder))),
-        ("me", "5.0", Some((loaded, WhenAbsent::Refused))),
-        ("nb", "3.11.3 - 3.11.x", None),
-        ("nb", "4.0 - 4.1", Some((loaded, anew))),
-        ("nb", "5.0", Some((loaded, anew))),
-        ("oa", "4.0 - 4.1", None),
-        ("oa", "5.0", Some((loaded, anew))),
-        ("da", "5.0", Some((loaded, WhenAbsent::MadeForRows))),
-        ("da", "0.7 - 1.1", None),
-    ] {
-        assert_eq!(of(version, releases), expected, "{version} in {releases}");
-    }
-    for version in VERSIONS {
-        assert!(!opening_of(version).is_empty(), "{version} is opened by some release");
-    }
-}
-
-#[test]
-fn circumstances_that_keep_the_file_from_being_used_are_told() {
-    let table = Table::new();
-    table.add("nb", 1, &keys(3), 0.01);
-    let told = |rate: Rate| propose(&table.one(), rate).unwrap().circumstances;
-    assert!(!told(Rate::Recorded).iter().any(|c| matches!(c, Circumstance::RecordedRateStays { .. })));
-    assert!(told(Rate::Fpr(0.1)).contains(&Circumstance::RecordedRateStays { recorded: 0.01 }));
-    table.put("nb", 1, "TOC.txt", b"Index.db\n");
-    assert!(told(Rate::Fpr(0.1)).contains(&Circumstance::NotListed));
-    fs::remove_file(table.path("nb", 1, "Statistics.db")).unwrap();
-    let sstable = table.one();
-    let proposal = propose(&sstable, Rate::Fpr(0.1)).unwrap();
-    assert!(matches!(proposal.recorded, Recorded::Missing));
-    assert!(proposal.circumstances.contains(&Circumstance::NoValidation));
-    for line in proposal.circumstances.iter().map(ToString::to_string) {
-        assert!(line.len() > 20, "{line}");
-    }
-    for opening in &proposal.openings {
-        assert!(opening.to_string().starts_with("Cassandra "), "{opening}");
-    }
 }
 
 #[test]

@@ -4,7 +4,7 @@
 pub mod bti;
 
 use flate2::Crc;
-use fullbloom::any;
+use fullbloom::any::Builder;
 use fullbloom::dialect::cassandra::Descriptor;
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
@@ -43,13 +43,11 @@ pub fn keys(count: usize) -> Vec<Vec<u8>> {
 /// `Filter.db` of these keys, sized for `expected` of them.
 pub fn filter(dialect: Name, expected: u64, fpr: f64, keys: &[Vec<u8>]) -> Vec<u8> {
     let request = Request { expected_keys: expected, target: Target::Fpr(fpr) };
-    let mut builder = any::builder(dialect, &request).unwrap();
+    let mut builder = Builder::new(dialect, &request).unwrap();
     for key in keys {
         builder.insert(key);
     }
-    let mut bytes = Vec::new();
-    builder.finish().unwrap().write_to(&mut bytes).unwrap();
-    bytes
+    builder.finish().unwrap().encode()
 }
 
 /// Unsigned vint.

@@ -17,8 +17,8 @@ mod per_block;
 pub(crate) mod policy;
 mod table_filter;
 
-pub(crate) use full::Content;
 pub use full::FullBlock;
+pub(crate) use full::{Content, Front, KeptContent};
 pub use holds::{Holds, Question};
 pub use partitioned::PartitionedBlock;
 pub use per_block::PerBlock;

@@ -1,7 +1,7 @@
 //! Partitioned filters: an index over full filters, each for a range of keys.
 
 use super::holds::Question;
-use crate::block::{Block, IndexEntries, IndexFormat};
+use crate::block::{Block, IndexEntries, IndexFormat, RestartKeys};
 use crate::error::Problem;
 use crate::handle::Handle;
 use crate::index::Target;
@@ -15,6 +15,7 @@ use crate::internal_key::KeyOrder;
 #[derive(Debug, Clone)]
 pub struct PartitionedBlock<B> {
     top: Block<B>,
+    restarts: RestartKeys,
     format: IndexFormat,
     user_keys: bool,
     order: KeyOrder,
@@ -26,7 +27,8 @@ impl<B: AsRef<[u8]>> PartitionedBlock<B> {
     pub fn new(bytes: B, at: u64, user_keys: bool, delta_values: bool) -> Result<Self, Problem> {
         let format = IndexFormat { delta_values, first_keys: false };
         let top = Block::new(bytes, at)?;
-        Ok(PartitionedBlock { top, format, user_keys, order: KeyOrder::BYTEWISE })
+        let restarts = top.restart_keys(format);
+        Ok(PartitionedBlock { top, restarts, format, user_keys, order: KeyOrder::BYTEWISE })
     }
 
     /// For tables with another order of keys.
@@ -42,12 +44,16 @@ impl<B: AsRef<[u8]>> PartitionedBlock<B> {
             Question::Get | Question::Seek => Target::newest(key),
             Question::SeekBack => Target::oldest(key),
         };
-        let found =
-            self.top.seek_index(self.format, |entry| target.order(self.order, entry, self.user_keys))?;
-        match found {
+        let order = |entry: &[u8]| target.order(self.order, entry, self.user_keys);
+        match self.top.seek_index_with(self.format, &self.restarts, order)? {
             Some(entry) => Ok(Some(entry.handle())),
             None => self.top.last_index_entry(self.format),
         }
+    }
+
+    /// Bytes of memory besides those of the block.
+    pub(crate) fn extra_bytes(&self) -> usize {
+        self.restarts.byte_len()
     }
 
     /// Walks the partitions in order.

@@ -140,7 +140,7 @@ pub(crate) enum FullPolicy {
     Native { bits_per_key: f64 },
 }
 
-fn plan(keys: u64, bits_per_key: f64) -> Result<Plan, SizeError> {
+fn plan(keys: u64, bits_per_key: f64) -> Result<Sizing, SizeError> {
     Sizing::new(&Request { expected_keys: keys, target: Target::BitsPerKey(bits_per_key) })
 }
 

@@ -1,14 +1,16 @@
 //! A table's filter, asked as the engine that wrote the table asks it.
 
-use super::full::FullBlock;
+use super::full::Content;
 use super::holds::{Holds, Question};
 use super::partitioned::PartitionedBlock;
 use super::per_block::PerBlock;
 use super::policy::Family;
+use crate::contents::Contents;
 use crate::error::{Problem, TableError};
 use crate::handle::Handle;
 use crate::index::{Target, in_order};
 use crate::internal_key::FOOTER_LEN;
+use crate::kept::Decoded;
 use crate::metaindex::{FilterEntry, FilterLayout};
 use crate::reader::Table;
 use crate::role::Role;
@@ -87,40 +89,46 @@ impl<'t, S: Source> TableFilter<'t, S> {
             return Ok(true);
         }
         match entry.layout {
-            FilterLayout::Full => {
-                if self.holds.probe(question, key).is_none() {
-                    return Ok(true);
-                }
-                let bytes = self.table.fetch(entry.handle, Role::Filter)?;
-                Ok(FullBlock::new(&bytes, self.family, self.holds).may_match(question, key))
-            }
+            FilterLayout::Full => match self.holds.probe(question, key) {
+                Some(probe) => self.ask_full(entry.handle, Role::Filter, probe),
+                None => Ok(true),
+            },
             FilterLayout::Partitioned => self.ask_partition(entry.handle, question, key),
             FilterLayout::PerBlock => self.ask_per_block(entry.handle, question, key),
         }
     }
 
-    fn top(&self, handle: Handle) -> Result<PartitionedBlock<crate::Contents<'t>>, Problem> {
-        let shape = self.table.index_shape();
+    fn top(&self, handle: Handle) -> Result<PartitionedBlock<Contents<'t>>, Problem> {
         let bytes = self.table.fetch(handle, Role::FilterIndex)?;
-        let user_keys = self.table.index_user_keys();
-        let top = PartitionedBlock::new(bytes, handle.offset, user_keys, shape.format.delta_values)?;
-        Ok(match self.table.order() {
-            Some(order) => top.with_order(order),
-            None => top,
-        })
+        self.table.filter_index(bytes, handle)
     }
 
     fn ask_partition(&self, top: Handle, question: Question, key: &[u8]) -> Result<bool, Problem> {
+        let Some(probe) = self.holds.probe(question, key) else { return Ok(true) };
         // Without the table's order of keys nobody knows which partition a key belongs to.
-        if self.table.order().is_none() || self.holds.probe(question, key).is_none() {
+        if self.table.order().is_none() {
             return Ok(true);
         }
-        let Some(handle) = self.top(top)?.partition_for(question, key)? else { return Ok(true) };
-        if handle.size == 0 {
-            return Ok(false);
+        let index = self.table.fetch_decoded(top, Role::FilterIndex)?;
+        let partition = match index.decoded() {
+            Decoded::FilterIndex(index) => index.partition_for(question, key)?,
+            _ => self.table.filter_index(index.bytes(), top)?.partition_for(question, key)?,
+        };
+        match partition {
+            None => Ok(true),
+            Some(handle) if handle.size == 0 => Ok(false),
+            Some(handle) => self.ask_full(handle, Role::FilterPartition, probe),
         }
-        let bytes = self.table.fetch(handle, Role::FilterPartition)?;
-        Ok(FullBlock::new(&bytes, self.family, self.holds).may_match(question, key))
+    }
+
+    /// Asks a full filter, or one partition.
+    #[inline]
+    fn ask_full(&self, handle: Handle, role: Role, probe: &[u8]) -> Result<bool, Problem> {
+        let block = self.table.fetch_decoded(handle, role)?;
+        Ok(match block.decoded() {
+            Decoded::Filter(content) => content.may_contain(probe),
+            _ => Content::read(block.bytes(), self.family).may_contain(probe),
+        })
     }
 
     /// The index is searched first, because the filter goes by the place of the data block. Where it has no
@@ -185,12 +193,82 @@ impl<'t, S: Source> TableFilter<'t, S> {
     }
 
     /// The bytes of a full or per-block filter, or of the top-level index over partitions.
-    pub fn block(&self) -> Result<Option<crate::Contents<'t>>, TableError> {
+    pub fn block(&self) -> Result<Option<Contents<'t>>, TableError> {
         let Some(entry) = self.entry else { return Ok(None) };
         let role = match entry.layout {
             FilterLayout::Partitioned => Role::FilterIndex,
             FilterLayout::Full | FilterLayout::PerBlock => Role::Filter,
         };
         self.table.fetch(entry.handle, role).map(Some).map_err(|problem| self.table.error(problem))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::filter::Policy;
+    use crate::filter::build::{FilterOptions, Layout, Partitioning};
+    use crate::writer::{IndexLayout, TableWriter, WriterOptions};
+    use crate::{BlockCache, Keep, TableOptions};
+    use fullbloom::dialect::Name;
+    use std::sync::Arc;
+
+    fn key(i: u64) -> Vec<u8> {
+        format!("key{i:07}").into_bytes()
+    }
+
+    /// A table of the even numbers below 40,000.
+    fn file(dialect: Name, layout: Layout) -> Vec<u8> {
+        let filter =
+            Some(FilterOptions { layout, ..FilterOptions::new(Policy::new(dialect, 10.0).unwrap()) });
+        let index = IndexLayout::TwoLevel { target: 4096 };
+        let options = WriterOptions { filter, index, ..WriterOptions::default() };
+        let mut writer = TableWriter::new(Vec::new(), options).unwrap();
+        (0..20_000).for_each(|i| writer.put(&key(2 * i), b"").unwrap());
+        writer.finish().unwrap().into_inner()
+    }
+
+    #[test]
+    fn filters_decoded_once_answer_as_filters_decoded_for_every_key_do() {
+        for dialect in [Name::RocksDb, Name::RocksDbLegacy, Name::RocksDbRibbon, Name::Native] {
+            for layout in [Layout::Full, Layout::Partitioned(Partitioning::default())] {
+                let file = file(dialect, layout);
+                let uncached = TableOptions { keep: Keep::Cache, ..TableOptions::default() };
+                let plain = Table::new(&file[..], uncached).unwrap();
+                let expected = plain.filter().unwrap();
+                let expected: Vec<bool> =
+                    (0..40_200).map(|i| expected.may_contain(&key(i)).unwrap()).collect();
+                for keep in [Keep::Table, Keep::Cache, Keep::Pinned] {
+                    let cache = BlockCache::new(16 << 20);
+                    let options =
+                        TableOptions { cache: Some(Arc::clone(&cache)), keep, ..TableOptions::default() };
+                    let table = Table::new(&file[..], options).unwrap();
+                    let filter = table.filter().unwrap();
+                    for (i, expected) in expected.iter().enumerate() {
+                        let answer = filter.may_contain(&key(i as u64)).unwrap();
+                        assert_eq!(answer, *expected, "{dialect} {layout:?} {i}");
+                    }
+                    // Each block was read once, and then found where it is kept.
+                    let mut partitions = 0;
+                    filter
+                        .for_each_handle(|_, _| {
+                            partitions += 1;
+                            Ok(())
+                        })
+                        .unwrap();
+                    assert_eq!(table.reads(Role::FilterPartition).blocks, partitions);
+                    let counts = cache.counts(Role::FilterPartition);
+                    assert_eq!(
+                        (counts.hits + counts.misses, counts.misses),
+                        match layout {
+                            Layout::Partitioned(_) => (40_200, partitions),
+                            _ => (0, 0),
+                        }
+                    );
+                    let whole = if partitions > 0 { Role::FilterIndex } else { Role::Filter };
+                    assert_eq!(table.reads(whole).blocks, 1);
+                }
+            }
+        }
     }
 }

@@ -5,9 +5,9 @@ use super::erased::Erased;
 use super::plan::{self, Plan};
 use super::read::{Bytes, ReadOptions, read_dialect, read_native};
 use crate::dialect::{
-    Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, Dcso, Guava, Guava32, JavaLsm, LevelDb,
-    Libbloom, Libbloom1, Native, Orc, Parquet, Poppy, RocksDb, RocksDbBlock, RocksDbLegacy, RocksDbRibbon, Spark,
-    Spark2,
+    Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, Dcso, Guava, Guava32, JavaLsm,
+    LevelDb, Libbloom, Libbloom1, Native, Orc, Parquet, Poppy, RocksDb, RocksDbBlock, RocksDbLegacy,
+    RocksDbRibbon, Spark, Spark2,
 };
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Check, Dialect, Filter, Format, Size};

@@ -4,14 +4,15 @@ use super::memory::Memory;
 use super::native::Native;
 use super::{AnyKeys, ChangeError};
 use crate::dialect::{
-    Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, Dcso, Guava, Guava32, JavaLsm, LevelDb,
-    Libbloom, Libbloom1, Name, Orc, Parquet, Poppy, RocksDb, RocksDbBlock, RocksDbLegacy, RocksDbRibbon, Spark,
-    Spark2,
+    Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, Dcso, Guava, Guava32, JavaLsm,
+    LevelDb, Libbloom, Libbloom1, Name, Orc, Parquet, Poppy, RocksDb, RocksDbBlock, RocksDbLegacy,
+    RocksDbRibbon, Spark, Spark2,
 };
 use crate::error::{MergeError, SizeError};
 use crate::filter::{Dialect, Doubt, Filter, Format, Insert, Weakness};
 use crate::kernel::pipeline::Answers;
 use crate::sizing::Geometry;
+use crate::typed::{TypeError, Value};
 use crate::wire::{Output, Stop};
 use alloc::boxed::Box;
 use alloc::string::ToString;
@@ -24,6 +25,7 @@ pub(super) trait Erased: Send + Sync + Any {
     fn geometry(&self) -> Geometry;
     fn set_numbers(&mut self, numbers: bool);
     fn may_contain(&self, key: &[u8]) -> bool;
+    fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError>;
     fn may_contain_batch(&self, keys: &AnyKeys<'_>, answers: Answers<'_>);
     fn encoded_len(&self) -> u64;
     fn bits(&self) -> &[u8];
@@ -93,7 +95,10 @@ pub(super) trait Erased: Send + Sync + Any {
 
     fn merge(&mut self, other: &dyn Erased) -> Result<(), MergeError> {
         let _ = other;
-        Err(MergeError::Unsupported { dialect: self.name().as_str(), why: "it is built from all its keys at once" })
+        Err(MergeError::Unsupported {
+            dialect: self.name().as_str(),
+            why: "it is built from all its keys at once",
+        })
     }
 
     fn intersect(&mut self, other: &dyn Erased) -> Result<(), MergeError> {
@@ -130,6 +135,10 @@ macro_rules! common {
 
         fn may_contain(&self, key: &[u8]) -> bool {
             Filter::may_contain(self, key)
+        }
+
+        fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError> {
+            Filter::may_contain_value(self, value)
         }
 
         fn may_contain_batch(&self, keys: &AnyKeys<'_>, answers: Answers<'_>) {
@@ -305,6 +314,10 @@ impl Erased for Constant {
 
     fn may_contain(&self, _: &[u8]) -> bool {
         self.answer
+    }
+
+    fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError> {
+        value.key(self.name).map(|_| self.answer)
     }
 
     fn may_contain_batch(&self, keys: &AnyKeys<'_>, mut answers: Answers<'_>) {

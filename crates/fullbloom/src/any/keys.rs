@@ -74,6 +74,20 @@ impl<'a> AnyKeys<'a> {
         }
     }
 
+    /// Key number `i`; `None` if the keys are numbers, whose bytes are nowhere.
+    ///
+    /// # Panics
+    /// If there are not that many keys.
+    pub fn get(&self, i: usize) -> Option<&'a [u8]> {
+        match &self.form {
+            Form::Slices(slices) => Some(slices[i]),
+            Form::Narrow(offsets) => Some(offsets.get(i)),
+            Form::Wide(offsets) => Some(offsets.get(i)),
+            Form::Views(views) => Some(views.get(i)),
+            Form::Words(_) | Form::Halves(_) | Form::WordsBe(_) | Form::HalvesBe(_) => None,
+        }
+    }
+
     /// Whether they are numbers, which some dialects hash in another way.
     pub(super) fn are_numbers(&self) -> bool {
         self.numbers
@@ -118,9 +132,15 @@ impl<H: KeyHasher> Keys<H> for AnyKeys<'_> {
         match &self.form {
             Form::Slices(slices) => slices.hash_into(hasher, start, out, wide),
             Form::Words(values) => Column(values).hash_into(hasher, start, out, wide),
-            Form::Halves(values) => hasher.hash_iter(part(values, start, out.len()).map(|v| (v as u32).to_le_bytes()), out),
-            Form::WordsBe(values) => hasher.hash_iter(part(values, start, out.len()).map(u64::to_be_bytes), out),
-            Form::HalvesBe(values) => hasher.hash_iter(part(values, start, out.len()).map(|v| (v as u32).to_be_bytes()), out),
+            Form::Halves(values) => {
+                hasher.hash_iter(part(values, start, out.len()).map(|v| (v as u32).to_le_bytes()), out)
+            }
+            Form::WordsBe(values) => {
+                hasher.hash_iter(part(values, start, out.len()).map(u64::to_be_bytes), out)
+            }
+            Form::HalvesBe(values) => {
+                hasher.hash_iter(part(values, start, out.len()).map(|v| (v as u32).to_be_bytes()), out)
+            }
             Form::Narrow(offsets) => offsets.hash_into(hasher, start, out, wide),
             Form::Wide(offsets) => offsets.hash_into(hasher, start, out, wide),
             Form::Views(views) => views.hash_into(hasher, start, out, wide),

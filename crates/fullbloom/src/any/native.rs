@@ -9,6 +9,7 @@ use crate::filter::{Filter, Part};
 use crate::kernel::pipeline::Answers;
 use crate::native::{Facts, Hashing, NativeFilter, Secret, StoredFilter};
 use crate::sizing::Geometry;
+use crate::typed::{TypeError, Value};
 use crate::wire::{Output, Stop};
 use alloc::boxed::Box;
 use alloc::vec;
@@ -75,6 +76,14 @@ impl Native {
         stored!(self, stored => stored.first().stores_secret())
     }
 
+    /// Compares all bytes with their checksums, unless that was done when they were read.
+    pub(super) fn verify(&self) -> Result<(), DecodeError> {
+        match self {
+            Native::Owned(_) => Ok(()),
+            Native::Kept(stored) => crate::native::verify(stored.first().bits.storage().as_ref()),
+        }
+    }
+
     pub(super) fn form(&self) -> &'static str {
         stored!(self, stored => stored.form())
     }
@@ -115,7 +124,10 @@ impl Native {
     }
 
     /// Two filters of one kind, the first of which can be changed.
-    fn pair<'a>(&'a mut self, other: &'a dyn Erased) -> Result<(&'a mut StoredFilter, &'a Native), MergeError> {
+    fn pair<'a>(
+        &'a mut self,
+        other: &'a dyn Erased,
+    ) -> Result<(&'a mut StoredFilter, &'a Native), MergeError> {
         let theirs = of_one_type(self, other)?;
         MergeError::require_equal("kind", self.form(), theirs.form())?;
         match self {
@@ -156,6 +168,10 @@ impl Erased for Native {
             StoredFilter::Removing(filter) => filter.may_contain(key),
             StoredFilter::Rotating(filter) => filter.may_contain(key),
         })
+    }
+
+    fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError> {
+        value.key(Name::Native).map(|key| self.may_contain(key.as_ref()))
     }
 
     fn may_contain_batch(&self, keys: &AnyKeys<'_>, answers: Answers<'_>) {
@@ -236,20 +252,11 @@ impl Erased for Native {
         match self {
             _ if self.is_locked() => Err(ChangeError::Locked),
             Native::Kept(_) => Err(ChangeError::ReadOnly),
-            Native::Owned(StoredFilter::Plain(filter)) if !filter.takes_keys() => Err(ChangeError::Exceptions),
+            Native::Owned(StoredFilter::Plain(filter)) if !filter.takes_keys() => {
+                Err(ChangeError::Exceptions)
+            }
             Native::Owned(_) => Ok(()),
         }
-    }
-
-    fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
-        if let Native::Owned(StoredFilter::Plain(filter)) = self
-            && filter.takes_keys()
-        {
-            return Ok(filter.insert(key));
-        }
-        let mut new = [false];
-        self.insert_batch(&(&[key]).into(), Some((&mut new).into()))?;
-        Ok(new[0])
     }
 
     fn insert_batch(&mut self, keys: &AnyKeys<'_>, new: Option<Answers<'_>>) -> Result<(), ChangeError> {
@@ -283,6 +290,18 @@ impl Erased for Native {
         Ok(())
     }
 
+    fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
+        match self.changeable()? {
+            StoredFilter::Plain(filter) => Ok(filter.insert(key)),
+            StoredFilter::Growing(filter) => Ok(filter.insert(key)?),
+            StoredFilter::Removing(filter) => Ok(filter.insert(key)),
+            #[cfg(feature = "std")]
+            StoredFilter::Rotating(filter) => Ok(filter.insert(key, filter.time())?),
+            #[cfg(not(feature = "std"))]
+            StoredFilter::Rotating(_) => Err(ChangeError::Unsupported("a rotating filter needs a clock")),
+        }
+    }
+
     #[cfg(feature = "std")]
     fn insert_parallel(&mut self, keys: &AnyKeys<'_>, threads: usize) -> Result<(), ChangeError> {
         if let StoredFilter::Plain(filter) = self.changeable()? {
@@ -303,7 +322,11 @@ impl Erased for Native {
         match self.changeable()? {
             StoredFilter::Plain(filter) => filter.clear(),
             StoredFilter::Removing(filter) => filter.clear(),
-            _ => return Err(ChangeError::Unsupported("a filter that grows cannot be cleared: build a new one")),
+            _ => {
+                return Err(ChangeError::Unsupported(
+                    "a filter that grows cannot be cleared: build a new one",
+                ));
+            }
         }
         Ok(())
     }

@@ -102,8 +102,8 @@ impl AsRef<[u8]> for Bytes {
 impl AnyFilter {
     /// Reads encoded bytes strictly, checks all of them, and copies them.
     pub fn decode(bytes: &[u8], options: &ReadOptions) -> Result<AnyFilter, DecodeError> {
-        let mut copy =
-            Owned::zeroed(bytes.len() as u64).map_err(|_| DecodeError::Memory { bytes: bytes.len() as u64 })?;
+        let mut copy = Owned::zeroed(bytes.len() as u64)
+            .map_err(|_| DecodeError::Memory { bytes: bytes.len() as u64 })?;
         copy.as_mut().copy_from_slice(bytes);
         Self::decode_owned(copy, options)
     }

@@ -1,6 +1,7 @@
 use super::*;
 use crate::filter::Check;
-use crate::keys::{Offsets, Views};
+use crate::keys::{Column, Offsets, Views};
+use crate::native::Hashing;
 use crate::sizing::Target;
 use crate::typed::Value;
 
@@ -44,6 +45,9 @@ fn the_filter_of_keys_is_what_the_builder_makes_of_them_and_what_two_merged_halv
         builder.insert_batch(slices.as_slice());
         let built = builder.finish().unwrap();
         assert!(slices.iter().all(|key| whole.may_contain(key)), "{dialect}");
+        let mut single = AnyFilter::new(dialect, &REQUEST).unwrap();
+        let new = slices.iter().filter(|key| single.insert(key).unwrap()).count();
+        assert!(new > 450 && single.encode() == built.encode(), "{dialect}");
         if !matches!(dialect, Name::Native | Name::Poppy) {
             // These count their keys, and after a merge have an estimate.
             assert_eq!(whole.encode(), built.encode(), "{dialect}");
@@ -112,7 +116,11 @@ fn integers_of_both_widths_are_the_bytes_that_the_system_makes_of_them() {
             filter.insert_batch(integers).unwrap();
             let numbers = filter.try_clone().unwrap().with_key_type(key_type);
             for n in [-7, 7] {
-                assert!(numbers.may_contain(value(n).key(dialect).unwrap().as_ref()), "{dialect} {key_type} {n}");
+                assert!(
+                    numbers.may_contain(value(n).key(dialect).unwrap().as_ref()),
+                    "{dialect} {key_type} {n}"
+                );
+                assert_eq!(filter.may_contain_value(value(n)), Ok(true), "{dialect} {key_type} {n}");
             }
         }
     }
@@ -157,7 +165,10 @@ fn every_form_of_a_batch_gives_the_same_filter_and_the_same_answers() {
             let mut bits = vec![!0u64; slices.len().div_ceil(64)];
             filter.may_contain_batch(form, &mut bits);
             assert!(answers.iter().enumerate().all(|(i, yes)| (bits[i / 64] >> (i % 64) & 1 == 1) == *yes));
-            assert_eq!(bits.iter().map(|word| word.count_ones()).sum::<u32>(), answers.iter().map(|yes| u32::from(*yes)).sum::<u32>());
+            assert_eq!(
+                bits.iter().map(|word| word.count_ones()).sum::<u32>(),
+                answers.iter().map(|yes| u32::from(*yes)).sum::<u32>()
+            );
         }
     }
 }
@@ -225,4 +236,27 @@ fn what_is_saved_is_opened_and_loaded_again() {
             assert_eq!(read.encode(), filter.encode(), "{dialect}");
         }
     }
+}
+
+#[test]
+fn damage_of_a_native_file_that_only_its_front_was_read_of_is_found_by_verify() {
+    let mut filter = AnyFilter::new(Name::Native, &REQUEST).unwrap();
+    filter.insert(b"key-1").unwrap();
+    assert_eq!(filter.hashing(), Some(&Hashing::Seed(0)));
+    let mut file = filter.encode();
+    let sound = AnyFilter::over(file.clone(), &Name::Native.into(), Check::Front).unwrap();
+    assert_eq!((filter.verify(), sound.verify()), (Ok(()), Ok(())));
+    *file.last_mut().unwrap() ^= 1;
+    let damaged = AnyFilter::over(file, &Name::Native.into(), Check::Front).unwrap();
+    assert!(damaged.verify().is_err());
+}
+
+#[test]
+fn keys_of_a_batch_are_had_by_number_unless_they_are_integers() {
+    let slices: [&[u8]; 2] = [b"one", b"two"];
+    let offsets = Offsets::new(b"onetwo", &[0i32, 3, 6]).unwrap();
+    for keys in [AnyKeys::from(&slices), AnyKeys::from(offsets)] {
+        assert_eq!((keys.get(0), keys.get(1)), (Some(&b"one"[..]), Some(&b"two"[..])));
+    }
+    assert_eq!(AnyKeys::from(Column(&[1u64])).get(0), None);
 }

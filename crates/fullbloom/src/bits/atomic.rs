@@ -2,7 +2,7 @@
 //! Bits that many threads set at once.
 
 use super::Owned;
-use std::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
 /// An array of 64-bit words, each changed as a whole. In memory it is the same array as before.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl AtomicBits {
         // SAFETY: `Owned` memory is valid for `len` initialised bytes, and `new` saw that it is aligned. While it is in here, it is
         // reached through these atomics only: `into_inner` and `as_mut` need it exclusively. An `AtomicU64` has the
         // size and the valid values of a `u64`.
-        unsafe { std::slice::from_raw_parts(self.bits.as_ptr().as_ptr().cast(), self.bits.len() / 8) }
+        unsafe { core::slice::from_raw_parts(self.bits.as_ptr().as_ptr().cast(), self.bits.len() / 8) }
     }
 
     /// The array, when no other thread can reach it any more.

@@ -13,6 +13,7 @@ mod owned;
 pub(crate) mod prefetch;
 
 pub use owned::Owned;
+#[cfg(feature = "std")]
 pub(crate) use owned::Words;
 
 /// Xor this into a position to find it in an array of big-endian 64-bit words: it turns the byte index

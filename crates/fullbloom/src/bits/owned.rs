@@ -2,22 +2,24 @@
 //! Owned bit memory: 64-byte aligned, zeroed lazily by the system, allocated fallibly.
 
 use crate::error::SizeError;
-use std::alloc::{Layout, alloc_zeroed, dealloc};
-use std::fmt;
-use std::ops::Range;
-use std::ptr::NonNull;
-use std::sync::Arc;
+use alloc::alloc::{alloc_zeroed, dealloc};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::alloc::Layout;
+use core::fmt;
+use core::ops::Range;
+use core::ptr::NonNull;
 
 /// Alignment of the first byte: one cache line, so that a 512-bit block never straddles two.
 pub(crate) const ALIGN: usize = 64;
 
 /// From this size on, Linux is asked for huge pages. A random probe of an array beyond the reach of the small pages'
 /// address cache else waits for two memory accesses: 55 against 90 million lines per second at 256 MiB.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "huge-pages"))]
 const HUGE_FROM: usize = 4 << 20;
 
 /// A huge page, where there are such.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", feature = "huge-pages"))]
 const HUGE_PAGE: usize = 2 << 20;
 
 /// A zeroed, 64-byte aligned byte array of fixed length.
@@ -38,7 +40,7 @@ enum Memory {
     /// Of several parts of one array; see [`Owned::split`].
     Shared(#[expect(dead_code, reason = "held to be dropped")] Arc<Memory>),
     /// Gives itself back.
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "huge-pages"))]
     Mapped(#[expect(dead_code, reason = "held to be dropped")] memmap2::MmapMut),
 }
 
@@ -65,7 +67,7 @@ impl Owned {
         if size == 0 {
             return Ok(Owned { start: NonNull::dangling(), len: 0, memory: Memory::None });
         }
-        #[cfg(target_os = "linux")]
+        #[cfg(all(target_os = "linux", feature = "huge-pages"))]
         if size >= HUGE_FROM {
             return Owned::mapped(size).ok_or(refused);
         }
@@ -84,7 +86,7 @@ impl Owned {
         Some(Owned { start, len: size, memory: Memory::Allocated(Allocation(base, layout)) })
     }
 
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", feature = "huge-pages"))]
     fn mapped(size: usize) -> Option<Owned> {
         let mut map = memmap2::MmapOptions::new().len(size.checked_add(HUGE_PAGE)?).map_anon().ok()?;
         // A system without huge pages says no, which changes nothing.
@@ -102,7 +104,7 @@ impl Owned {
     /// # Panics
     /// If a range does not begin where or after the one before it ends, or is not inside the array.
     pub(crate) fn split(mut self, ranges: impl IntoIterator<Item = Range<usize>>) -> Vec<Owned> {
-        let memory = Arc::new(std::mem::replace(&mut self.memory, Memory::None));
+        let memory = Arc::new(core::mem::replace(&mut self.memory, Memory::None));
         let mut free = 0;
         let part = |range: Range<usize>| {
             assert!(range.start >= free, "parts in order, none over another");
@@ -127,14 +129,17 @@ impl Owned {
 }
 
 /// Zeroed 64-bit numbers in [`Owned`] memory: large ones in huge pages too.
+#[cfg(feature = "std")]
 pub(crate) struct Words(Owned);
 
+#[cfg(feature = "std")]
 impl Words {
     pub(crate) fn zeroed(len: usize) -> Result<Words, SizeError> {
         Owned::zeroed((len as u64).saturating_mul(8)).map(Words)
     }
 }
 
+#[cfg(feature = "std")]
 impl AsMut<[u64]> for Words {
     fn as_mut(&mut self) -> &mut [u64] {
         if self.0.len == 0 {
@@ -142,7 +147,7 @@ impl AsMut<[u64]> for Words {
         }
         // SAFETY: the memory is valid for `len` initialised bytes, aligned to 64, and ours alone; every eight bytes
         // are a `u64`.
-        unsafe { std::slice::from_raw_parts_mut(self.0.start.as_ptr().cast(), self.0.len / 8) }
+        unsafe { core::slice::from_raw_parts_mut(self.0.start.as_ptr().cast(), self.0.len / 8) }
     }
 }
 
@@ -150,7 +155,7 @@ impl AsRef<[u8]> for Owned {
     #[inline(always)]
     fn as_ref(&self) -> &[u8] {
         // SAFETY: `zeroed` made `start` valid for `len` initialised bytes, and we own them.
-        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+        unsafe { core::slice::from_raw_parts(self.start.as_ptr(), self.len) }
     }
 }
 
@@ -158,7 +163,7 @@ impl AsMut<[u8]> for Owned {
     #[inline(always)]
     fn as_mut(&mut self) -> &mut [u8] {
         // SAFETY: as in `as_ref`; `&mut self` makes the access exclusive.
-        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+        unsafe { core::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
     }
 }
 

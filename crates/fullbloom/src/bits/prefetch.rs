@@ -6,7 +6,7 @@
 #[inline(always)]
 pub(crate) fn read<T>(items: &[T], index: usize) {
     if let Some(item) = items.get(index) {
-        address(std::ptr::from_ref(item).cast());
+        address(core::ptr::from_ref(item).cast());
     }
 }
 
@@ -16,13 +16,13 @@ pub(crate) fn address(at: *const u8) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: prefetch reads nothing and never faults, at any address. SSE is part of x86-64.
     unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(at.cast());
     }
     #[cfg(target_arch = "aarch64")]
     // SAFETY: prfm never faults, at any address, and changes nothing but the cache.
     unsafe {
-        std::arch::asm!("prfm pldl1keep, [{0}]", in(reg) at, options(nostack, preserves_flags, readonly));
+        core::arch::asm!("prfm pldl1keep, [{0}]", in(reg) at, options(nostack, preserves_flags, readonly));
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = at;

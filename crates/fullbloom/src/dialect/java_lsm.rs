@@ -28,13 +28,15 @@
 
 use super::Name;
 use crate::error::{DecodeError, SizeError};
-use crate::keys::KeyHasher;
-use crate::sealed::Sealed;
-use crate::wire::{Output, Stop};
 use crate::filter::{Check, Dialect, Filter, Format, Insert, Size, View, Weakness};
 use crate::hash::{java_string_hash, utf16_units};
+use crate::keys::KeyHasher;
 use crate::probe::{self, Mod32};
+use crate::sealed::Sealed;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use crate::sizing::{self, Geometry, Request, Target};
+use crate::wire::{Output, Stop};
 use core::f64::consts::LN_2;
 use core::ops::Range;
 

@@ -15,6 +15,7 @@ pub mod rocksdb;
 pub mod spark;
 mod table;
 
+pub use crate::native::Native;
 pub use cassandra::{Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07};
 pub use dcso::Dcso;
 pub use guava::{Guava, Guava32};
@@ -26,6 +27,5 @@ pub use parquet::Parquet;
 pub use poppy::Poppy;
 pub use rocksdb::{RocksDb, RocksDbLegacy, RocksDbRibbon};
 pub use spark::{Spark, Spark2};
-pub use crate::native::Native;
-pub use table::{Name, UnknownName};
 pub(crate) use table::with_dialect;
+pub use table::{Name, UnknownName};

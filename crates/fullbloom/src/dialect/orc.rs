@@ -26,13 +26,17 @@
 
 use super::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::keys::KeyHasher;
-use crate::sealed::Sealed;
 use crate::filter::{Check, Dialect, Filter, Format, Insert, Size};
 use crate::hash::{murmur3_64_orc, wang64_orc};
+use crate::keys::KeyHasher;
 use crate::probe::{self, Mod32};
+use crate::sealed::Sealed;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use crate::sizing::{Geometry, Request, Target, classic_bits, collision_fpr, combine, modulo_fpr};
 use crate::wire::{Cursor, Output, Stop, put_varint};
+use alloc::vec;
+use alloc::vec::Vec;
 use core::f64::consts::LN_2;
 use core::ops::Range;
 

@@ -28,15 +28,19 @@
 use super::Name;
 use crate::bits::prefetch;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::keys::{KeyHasher, Keys};
-use crate::sealed::Sealed;
 use crate::filter::{Check, Dialect, Filter, Format, Insert, Size};
 use crate::hash::{xxh64, xxh64_chunk, xxh64_word};
 use crate::kernel::pipeline::{Answers, CHUNK, Source};
 use crate::kernel::split::{self, SplitBlock};
 use crate::kernel::{Cpu, blocks};
+use crate::keys::{KeyHasher, Keys};
+use crate::sealed::Sealed;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use crate::sizing::{Geometry, Request, Target, collision_fpr, combine, split_block_fpr};
 use crate::wire::{Cursor, Output, Stop, put_zigzag};
+use alloc::vec;
+use alloc::vec::Vec;
 use core::ops::Range;
 
 /// Bytes of a block.
@@ -295,6 +299,7 @@ fn write_header(bytes: u64) -> Vec<u8> {
 }
 
 /// Whether these bytes are a whole filter with its header.
+#[cfg(feature = "std")]
 pub(crate) fn sniff(bytes: &[u8]) -> bool {
     Parquet::decode(bytes, Check::Front).is_ok_and(|(dialect, _)| dialect.header)
 }

@@ -27,11 +27,13 @@
 use super::Name;
 use crate::bits::{BIG_ENDIAN_WORDS, count_ones};
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::keys::KeyHasher;
-use crate::sealed::Sealed;
 use crate::filter::{Check, Dialect, Format, Insert, Size, Weakness};
 use crate::hash::murmur3_32_spark;
+use crate::keys::KeyHasher;
 use crate::probe::{self, BitLen};
+use crate::sealed::Sealed;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use crate::sizing::{
     Geometry, Request, Target, classic_bits, collision_fpr, combine, estimated_keys, modulo_fill, modulo_fpr,
     stepped_fpr,

@@ -56,7 +56,11 @@ impl<D: Dialect, S: AsRef<[u8]>> Lenient<D, S> {
     ///
     /// # Panics
     /// If `answers` has not one place for each key.
-    pub fn may_contain_batch<'a, K: Keys<D::Hasher> + ?Sized>(&self, keys: &K, answers: impl Into<Answers<'a>>) {
+    pub fn may_contain_batch<'a, K: Keys<D::Hasher> + ?Sized>(
+        &self,
+        keys: &K,
+        answers: impl Into<Answers<'a>>,
+    ) {
         match &self.filter {
             Some(filter) => filter.may_contain_batch(keys, answers),
             None => {

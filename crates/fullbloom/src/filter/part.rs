@@ -15,6 +15,12 @@ impl<S: AsRef<[u8]>> Part<S> {
         Part { storage, range }
     }
 
+    /// This range of the bytes, if there are that many.
+    pub fn of(storage: S, range: Range<usize>) -> Option<Part<S>> {
+        storage.as_ref().get(range.clone())?;
+        Some(Part { storage, range })
+    }
+
     /// All bytes of the storage.
     pub fn storage(&self) -> &S {
         &self.storage

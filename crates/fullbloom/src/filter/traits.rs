@@ -7,6 +7,8 @@ use crate::kernel::each;
 use crate::kernel::pipeline::Answers;
 use crate::keys::{KeyHasher, Keys};
 use crate::sealed::Sealed;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use crate::sizing::{self, Geometry, Request};
 use crate::wire::{Output, Stop};
 use core::fmt;

@@ -38,7 +38,7 @@ type Words = [u64; 8];
 #[inline(always)]
 fn words(line: &[u8]) -> Words {
     let (words, _) = line.as_chunks();
-    std::array::from_fn(|i| u64::from_le_bytes(words[i]))
+    core::array::from_fn(|i| u64::from_le_bytes(words[i]))
 }
 
 #[inline(always)]
@@ -52,12 +52,12 @@ fn put(line: &mut [u8], words: Words) {
 #[inline(always)]
 fn bits(fields: u64, probes: Probes) -> Words {
     let used = probes.runs[first_word(fields) as usize & 7];
-    std::array::from_fn(|i| u64::from(used >> i & 1) << (fields >> (8 * i) & 63))
+    core::array::from_fn(|i| u64::from(used >> i & 1) << (fields >> (8 * i) & 63))
 }
 
 #[inline(always)]
 fn each(a: Words, b: Words, of: impl Fn(u64, u64) -> u64) -> Words {
-    std::array::from_fn(|i| of(a[i], b[i]))
+    core::array::from_fn(|i| of(a[i], b[i]))
 }
 
 #[inline(always)]
@@ -112,7 +112,7 @@ pub(super) fn add(line: &mut Line, counters: &mut Counters, fields: u64, probes:
 #[inline(never)]
 pub(super) fn add_high(counters: &mut Counters, carry: Words) {
     let (digits, _) = counters.as_chunks_mut::<{ lines::LINE }>();
-    let [digit_0, digit_1, digit_2, digit_3]: [Words; DIGITS] = std::array::from_fn(|i| words(&digits[i]));
+    let [digit_0, digit_1, digit_2, digit_3]: [Words; DIGITS] = core::array::from_fn(|i| words(&digits[i]));
     let full = and(and(digit_2, digit_3), carry);
     let carry_2 = without(carry, full);
     let carry_3 = and(digit_2, carry_2);
@@ -133,7 +133,7 @@ fn has(line: &Line, fields: u64, probes: Probes) -> bool {
 fn take(line: &mut Line, counters: &mut Counters, fields: u64, probes: Probes) {
     let key = bits(fields, probes);
     let (digits, _) = counters.as_chunks_mut::<{ lines::LINE }>();
-    let old: [Words; DIGITS] = std::array::from_fn(|digit| words(&digits[digit]));
+    let old: [Words; DIGITS] = core::array::from_fn(|digit| words(&digits[digit]));
     let single = without(key, or(or(old[0], old[1]), or(old[2], old[3])));
     let full = and(key, and(and(old[0], old[1]), and(old[2], old[3])));
     let rest = without(words(line), single);

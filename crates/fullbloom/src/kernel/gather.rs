@@ -8,14 +8,15 @@
 //! The scalar walks in [`probe`](crate::probe) are the definition; the tests compare every answer with theirs.
 
 use super::Kernel;
-use std::arch::asm;
-use std::arch::x86_64::{
+use crate::kernel::cpu_has;
+use core::arch::asm;
+use core::arch::x86_64::{
     __cpuid, __m256i, __m512i, _mm256_rorv_epi32, _mm256_set1_epi32, _mm256_testn_epi32_mask,
     _mm512_and_si512, _mm512_cvtepi64_epi32, _mm512_madd52hi_epu64, _mm512_madd52lo_epu64, _mm512_min_epu64,
     _mm512_set1_epi64, _mm512_setr_epi64, _mm512_setzero_si512, _mm512_slli_epi64, _mm512_srli_epi64,
     _mm512_sub_epi64,
 };
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// Proof that this CPU can, and should, gather; only [`Gather::get`] makes one.
 #[derive(Debug, Clone, Copy)]
@@ -57,11 +58,11 @@ impl Gather {
         let intel =
             [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).as_flattened() == b"GenuineIntel";
         let able = matches!(Kernel::in_use(), Kernel::Avx512 | Kernel::Avx512Bitalg)
-            && is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512ifma")
-            && is_x86_feature_detected!("bmi2");
-        (able && (!intel || is_x86_feature_detected!("avxvnni"))).then_some(Gather(()))
+            && cpu_has!(is_x86_feature_detected, "avx512f")
+            && cpu_has!(is_x86_feature_detected, "avx512vl")
+            && cpu_has!(is_x86_feature_detected, "avx512ifma")
+            && cpu_has!(is_x86_feature_detected, "bmi2");
+        (able && (!intel || cpu_has!(is_x86_feature_detected, "avxvnni"))).then_some(Gather(()))
     }
 }
 

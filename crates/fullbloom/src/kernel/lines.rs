@@ -147,6 +147,7 @@ impl Group {
     }
 
     /// Where each place's line begins, in bytes.
+    #[cfg(feature = "std")]
     pub(crate) fn offsets(&self) -> &[u64; GROUP] {
         &self.offsets
     }

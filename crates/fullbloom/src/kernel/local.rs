@@ -81,6 +81,7 @@ macro_rules! found_pipe {
         }
     };
 }
+#[cfg(target_arch = "x86_64")]
 pub(crate) use found_pipe;
 
 /// What most pipes keep of a chunk.

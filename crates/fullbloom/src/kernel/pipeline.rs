@@ -238,7 +238,6 @@ impl Answers<'_> {
             }
         }
     }
-
 }
 
 impl<'a> From<&'a mut [bool]> for Answers<'a> {

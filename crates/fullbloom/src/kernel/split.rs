@@ -205,10 +205,10 @@ pub(crate) fn fill<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
 
 #[cfg(test)]
 mod tests {
-    use crate::keys::Hashes;
-    use crate::kernel::Ready;
     use super::super::{Cpu, Kernel};
     use super::*;
+    use crate::kernel::Ready;
+    use crate::keys::Hashes;
     use fullbloom_testkit::keys::SplitMix;
 
     /// Blocks of every fill, all but one bit among them.

@@ -16,7 +16,7 @@ pub struct Offsets<'a, O> {
 }
 
 /// An offset: `i32` or `i64`.
-pub trait Offset: Copy + Sync + Into<i64> + Sealed {}
+pub trait Offset: Copy + Into<i64> + Sealed {}
 impl Offset for i32 {}
 impl Offset for i64 {}
 

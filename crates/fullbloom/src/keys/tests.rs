@@ -62,7 +62,8 @@ fn all_forms_of_the_same_keys_give_the_same_hashes() {
 
 #[test]
 fn views_of_short_and_long_keys_are_their_bytes() {
-    let keys: Vec<Vec<u8>> = (0..40u8).map(|len| (0..len).map(|i| i ^ len.wrapping_mul(37)).collect()).collect();
+    let keys: Vec<Vec<u8>> =
+        (0..40u8).map(|len| (0..len).map(|i| i ^ len.wrapping_mul(37)).collect()).collect();
     let slices: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
     let (low, high) = slices.split_at(25);
     let (low, high) = (low.concat(), high.concat());

@@ -73,7 +73,7 @@ impl Builder {
     }
 
     /// Adds many keys. Which of them are new shows later, in the number of [`keys`](NativeFilter::keys).
-    pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) {
+    pub fn insert_batch<K: Keys<Hasher> + Sync + ?Sized>(&mut self, keys: &K) {
         match &mut self.lanes {
             Some(lanes) => lanes.insert(&mut self.filter, keys),
             None => {
@@ -105,7 +105,7 @@ impl NativeFilter<Owned> {
     ///
     /// The result is that of [`insert_batch`](Self::insert_batch). A buffer of up to 270 MiB is used meanwhile; where it
     /// cannot be had, or the filter or the keys are few, the keys are inserted directly.
-    pub fn insert_parallel<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K, threads: usize) -> u64 {
+    pub fn insert_parallel<K: Keys<Hasher> + Sync + ?Sized>(&mut self, keys: &K, threads: usize) -> u64 {
         let before = self.dialect.head.keys;
         // With fewer keys than one for four lines, most lines are touched once in any order.
         let few = (keys.count() as u64) < self.dialect.shape.byte_len() / LINE as u64 / 4;
@@ -180,7 +180,7 @@ impl Lanes {
     }
 
     /// Puts keys into the lanes, and what is in full lanes into the filter.
-    fn insert<K: Keys<Hasher> + ?Sized>(&mut self, filter: &mut NativeFilter, keys: &K) {
+    fn insert<K: Keys<Hasher> + Sync + ?Sized>(&mut self, filter: &mut NativeFilter, keys: &K) {
         let mut start = 0;
         while start < keys.count() {
             let left = keys.count() - start;
@@ -276,7 +276,7 @@ impl Lane {
     }
 
     /// Hashes the keys from number `start` to `end` and puts each into the bucket of its part.
-    fn scatter<K: Keys<Hasher> + ?Sized>(
+    fn scatter<K: Keys<Hasher> + Sync + ?Sized>(
         &mut self,
         shape: &Shape,
         hasher: &Hasher,

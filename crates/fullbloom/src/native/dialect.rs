@@ -101,7 +101,9 @@ impl Native {
     pub(super) fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
         let Some(expected) = self.locked else { return Ok(()) };
         if secret.check() != expected {
-            return Err(DecodeError::Unknown { what: "this is not the secret that the filter was made with" });
+            return Err(DecodeError::Unknown {
+                what: "this is not the secret that the filter was made with",
+            });
         }
         self.head.hashing = Hashing::Secret(secret.clone());
         self.hasher = Hasher::new(&self.head.hashing);

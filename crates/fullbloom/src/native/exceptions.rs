@@ -37,6 +37,8 @@ use super::shape::Shape;
 use super::sizing::smallest_one_line;
 use crate::error::SizeError;
 use crate::kernel::lines::Line;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use alloc::vec::Vec;
 use core::ops::Range;
 

@@ -1,12 +1,16 @@
 //! What a `.bloom` file holds: one of the forms of the native filter.
 
-use super::format::{Decoded, DecodedForm, Encoder, decode};
 use super::dialect::Native;
+use super::format::{Decoded, DecodedForm, Encoder, decode};
 use super::rotating::Generation;
 use super::{GrowingFilter, NativeFilter, RemovingFilter, RotatingFilter, Secret};
 use crate::bits::Owned;
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Check, Filter};
+#[cfg(feature = "std")]
+use super::hashing::Hasher;
+#[cfg(feature = "std")]
+use crate::keys::Keys;
 use crate::wire::{Output, Stop};
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -47,6 +51,30 @@ impl<'a> StoredFilter<&'a [u8]> {
 }
 
 impl StoredFilter {
+    /// Adds many keys; how many were new. A filter that forgets keys by their age takes them at the latest time it was told.
+    ///
+    /// # Errors
+    /// When there is not enough memory to grow; some of the keys are in then.
+    ///
+    /// # Panics
+    /// If the filter is locked or has exceptions.
+    #[cfg(feature = "std")]
+    pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<u64, SizeError> {
+        match self {
+            StoredFilter::Plain(filter) => {
+                let before = filter.keys();
+                filter.insert_batch(keys);
+                Ok(filter.keys() - before)
+            }
+            StoredFilter::Growing(filter) => filter.insert_batch(keys),
+            StoredFilter::Removing(filter) => Ok(filter.insert_batch(keys)),
+            StoredFilter::Rotating(filter) => {
+                let (now, mut new) = (filter.time(), alloc::vec![false; keys.count()]);
+                filter.insert_batch_new(keys, &mut new, now)
+            }
+        }
+    }
+
     /// Puts a text of the owner's on the filter; it is kept in the file. At most 65,535 bytes are kept.
     pub fn set_label(&mut self, label: &str) {
         match self {
@@ -141,7 +169,11 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
                     rotation: filter.rotation,
                     growth: filter.growth,
                     clock: filter.clock,
-                    generations: filter.generations.iter().map(generation).collect::<Result<_, SizeError>>()?,
+                    generations: filter
+                        .generations
+                        .iter()
+                        .map(generation)
+                        .collect::<Result<_, SizeError>>()?,
                 })
             }
         })
@@ -157,10 +189,9 @@ impl<S> StoredFilter<S> {
     ) -> StoredFilter<S> {
         let Decoded { parts, form, exceptions, locked, .. } = decoded;
         let exceptions = exceptions.map(|stored| stored.read(file));
-        let mut parts = parts.into_iter().map(|part| Filter {
-            dialect: Native::from_parts(part.shape, part.head),
-            bits: bits(part.bits),
-        });
+        let mut parts = parts
+            .into_iter()
+            .map(|part| Filter { dialect: Native::from_parts(part.shape, part.head), bits: bits(part.bits) });
         match form {
             DecodedForm::Growing(growth) => {
                 StoredFilter::Growing(GrowingFilter { links: parts.collect(), growth, locked })
@@ -169,7 +200,8 @@ impl<S> StoredFilter<S> {
                 let fpr = growth.fpr / (f64::from(stored.rotation.generations) + 1.0);
                 let generation = |(opened, links)| {
                     let links: Vec<_> = parts.by_ref().take(links).collect();
-                    let growth = super::growing::Growth { fpr, first: links[0].dialect.head.expected_keys.max(1) };
+                    let growth =
+                        super::growing::Growth { fpr, first: links[0].dialect.head.expected_keys.max(1) };
                     Generation { opened, filter: GrowingFilter { links, growth, locked } }
                 };
                 let generations = stored.generations.into_iter().map(generation).collect();

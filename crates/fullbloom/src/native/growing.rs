@@ -19,6 +19,9 @@ use crate::bits::Owned;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::keys::{Hashes, Keys};
 use crate::sizing::{Request, Target};
+use alloc::borrow::ToOwned;
+use alloc::vec;
+use alloc::vec::Vec;
 
 /// Keys worked on at once.
 pub(super) const CHUNK: usize = 1024;

@@ -1,8 +1,8 @@
 //! Building the exceptions of a filter, in two passes.
 
 use super::NativeFilter;
-use super::exceptions::{Exceptions, next_level};
 use super::dialect::Native;
+use super::exceptions::{Exceptions, next_level};
 use super::hashing::Hasher;
 use super::shape::Shape;
 use crate::bits::Owned;
@@ -237,7 +237,9 @@ impl fmt::Display for ExceptError {
             ExceptError::NotMembers { count } => {
                 write!(f, "{count} of the keys given as members are not in the filter")
             }
-            ExceptError::Closed => f.write_str("the filter has exceptions already, or its secret is not known"),
+            ExceptError::Closed => {
+                f.write_str("the filter has exceptions already, or its secret is not known")
+            }
             ExceptError::Size(error) => error.fmt(f),
         }
     }

@@ -87,6 +87,7 @@ pub use dialect::Native;
 pub use facts::{Facts, GenerationFacts, HashFacts, KindFacts, LinkFacts};
 pub use filter::NativeFilter;
 pub use form::StoredFilter;
+#[cfg(feature = "std")]
 pub(crate) use format::MAGIC;
 pub use growing::GrowingFilter;
 pub use guard::{ExceptError, ExceptionFacts, GoodKeys, Members};

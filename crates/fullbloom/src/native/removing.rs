@@ -6,8 +6,8 @@ use super::sizing::Sizing;
 use super::{NativeFilter, Secret};
 use crate::bits::Owned;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::kernel::counters::{COUNTERS_LEN, Counted, Counters, full};
 use crate::filter::{Filter, Insert};
+use crate::kernel::counters::{COUNTERS_LEN, Counted, Counters, full};
 use crate::kernel::lines::GROUP;
 use crate::kernel::pipeline::{Answers, Source};
 use crate::keys::Keys;
@@ -141,7 +141,11 @@ impl RemovingFilter {
         self.remove_groups(keys, |i, was_there| removed[i] = was_there)
     }
 
-    fn remove_groups<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K, mut sink: impl FnMut(usize, bool)) -> u64 {
+    fn remove_groups<K: Keys<Hasher> + ?Sized>(
+        &mut self,
+        keys: &K,
+        mut sink: impl FnMut(usize, bool),
+    ) -> u64 {
         let mut count = 0;
         let mut hashes = [0; GROUP];
         for start in (0..keys.count()).step_by(GROUP) {

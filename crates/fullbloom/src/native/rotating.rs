@@ -17,7 +17,10 @@ use super::{NativeFilter, Secret};
 use crate::bits::Owned;
 use crate::error::{DecodeError, SizeError};
 use crate::keys::Keys;
-use std::time::{Duration, SystemTime};
+use alloc::vec::Vec;
+use core::time::Duration;
+#[cfg(feature = "std")]
+use std::time::SystemTime;
 
 /// The most generations in the asked time.
 const MAX_GENERATIONS: u32 = 1000;
@@ -126,6 +129,7 @@ pub struct Generation<S = Owned> {
 }
 
 impl<S> Generation<S> {
+    #[cfg(feature = "std")]
     /// When it began to take keys.
     pub fn opened(&self) -> SystemTime {
         at(self.opened)
@@ -137,12 +141,14 @@ impl<S> Generation<S> {
     }
 }
 
+#[cfg(feature = "std")]
 /// Times before the epoch are the epoch.
 fn millis(now: SystemTime) -> u64 {
     let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
+#[cfg(feature = "std")]
 /// Times that the system cannot express are the latest it surely can: in the year 2262.
 fn at(millis: u64) -> SystemTime {
     let latest = i64::MAX as u64 / 1_000_000;
@@ -150,12 +156,14 @@ fn at(millis: u64) -> SystemTime {
 }
 
 impl RotatingFilter {
+    #[cfg(feature = "std")]
     /// An empty filter whose rate stays under `fpr`. A generation begins with room for `first_keys` keys, or for as many as the
     /// one before it got if these were more; where generations end after a number of keys, with room for these.
     pub fn new(rotation: Rotation, first_keys: u64, fpr: f64, now: SystemTime) -> Result<Self, SizeError> {
         Self::with_hashing(rotation, first_keys, fpr, Hashing::default(), now)
     }
 
+    #[cfg(feature = "std")]
     /// As [`new`](Self::new), hashing with this seed or secret.
     pub fn with_hashing(
         rotation: Rotation,
@@ -173,6 +181,7 @@ impl RotatingFilter {
         Ok(filter)
     }
 
+    #[cfg(feature = "std")]
     fn open(&mut self, hashing: Hashing, first_keys: u64) -> Result<(), SizeError> {
         // Up to one more than the asked time is divided into are asked at once.
         let fpr = self.growth.fpr / (f64::from(self.rotation.generations) + 1.0);
@@ -181,10 +190,12 @@ impl RotatingFilter {
         Ok(())
     }
 
+    #[cfg(feature = "std")]
     fn current(&self) -> &Generation {
         self.generations.last().expect("there is always a generation")
     }
 
+    #[cfg(feature = "std")]
     /// How many new keys the current generation still takes.
     fn room(&self) -> u64 {
         let current = self.current();
@@ -195,6 +206,7 @@ impl RotatingFilter {
         }
     }
 
+    #[cfg(feature = "std")]
     /// Opens a generation if the last is over.
     fn make_room(&mut self) -> Result<(), SizeError> {
         if self.room() > 0 {
@@ -215,6 +227,7 @@ impl RotatingFilter {
         Ok(())
     }
 
+    #[cfg(feature = "std")]
     /// Adds a key; true if it was surely not there before, or has been forgotten.
     ///
     /// # Errors
@@ -234,6 +247,7 @@ impl RotatingFilter {
         Ok(!known)
     }
 
+    #[cfg(feature = "std")]
     /// Adds many keys in order, and tells of each whether it was new: the second of two equal ones is not.
     ///
     /// # Errors
@@ -280,6 +294,7 @@ impl RotatingFilter {
         Ok(count)
     }
 
+    #[cfg(feature = "std")]
     /// Adds hashes until the current generation is full; how many were looked at, and how many were new.
     fn insert_some(&mut self, hashes: &[u64], new: &mut [bool]) -> Result<(usize, u64), SizeError> {
         let room = self.room();
@@ -313,6 +328,7 @@ impl RotatingFilter {
 }
 
 impl<S: AsRef<[u8]>> RotatingFilter<S> {
+    #[cfg(feature = "std")]
     /// Says what time it is. What is too old by then is not found any more; the memory is given back when new keys come.
     pub fn advance(&mut self, now: SystemTime) {
         let now = millis(now);
@@ -327,6 +343,7 @@ impl<S: AsRef<[u8]>> RotatingFilter<S> {
         }
     }
 
+    #[cfg(feature = "std")]
     /// The latest time that was told.
     pub fn time(&self) -> SystemTime {
         at(self.clock)

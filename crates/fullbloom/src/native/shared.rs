@@ -153,11 +153,13 @@ impl SharedFilter {
     #[inline(always)]
     fn bits_of(&self, hash: u64) -> impl Iterator<Item = (usize, Mask)> {
         let probes = self.native.shape.layout.line_probes();
-        Lines::new(self.native.shape.layout, self.native.shape.blocks, hash).flat_map(move |(line, fields)| {
-            let first_word = line as usize * (LINE / 8);
-            bits_in_line(fields, probes)
-                .map(move |bit| (first_word + bit as usize / 64, Mask::of_bit(bit % 64)))
-        })
+        Lines::new(self.native.shape.layout, self.native.shape.blocks, hash).flat_map(
+            move |(line, fields)| {
+                let first_word = line as usize * (LINE / 8);
+                bits_in_line(fields, probes)
+                    .map(move |bit| (first_word + bit as usize / 64, Mask::of_bit(bit % 64)))
+            },
+        )
     }
 }
 

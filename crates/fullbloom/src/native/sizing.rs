@@ -1,7 +1,11 @@
 //! From a request to a layout and a number of blocks, and the reason for them.
 
 use crate::error::SizeError;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use crate::sizing::{Geometry, Layout, Request, Target, collision_fpr, combine};
+use alloc::vec;
+use alloc::vec::Vec;
 use core::f64::consts::LN_2;
 use core::fmt;
 
@@ -262,7 +266,7 @@ fn foldable(blocks: u64) -> u64 {
 
 /// Probes in a line worth trying when about this many in all would be best by the textbook. Uneven blocks move the
 /// best number down, never up by more than one.
-fn probes_near(lines: u32, total: f64) -> std::ops::RangeInclusive<u32> {
+fn probes_near(lines: u32, total: f64) -> core::ops::RangeInclusive<u32> {
     let each = (total / f64::from(lines)).clamp(1.0, 8.0);
     (each.floor() as u32).saturating_sub(2).max(1)..=(each.ceil() as u32 + 1).min(8)
 }

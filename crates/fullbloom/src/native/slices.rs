@@ -15,15 +15,17 @@
 use super::dialect::Head;
 use super::format::{Encoder, checksums, chunk_len};
 use super::hashing::{Hasher, Hashing};
-use super::sizing::{MAX_BITS, Sizing};
 use super::shape::Shape;
+use super::sizing::{MAX_BITS, Sizing};
 use crate::bits::Owned;
 use crate::error::SizeError;
 use crate::kernel::lines::GROUP;
 use crate::keys::Keys;
 use crate::probe::lines::block_of;
-use std::fmt;
-use std::ops::Range;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::Range;
 
 /// Hashes that a [`Scatter`] remembers, so that it does not send them again soon: 256 KiB, half of a small core's own cache.
 const RECENT: usize = 1 << 15;
@@ -238,7 +240,7 @@ impl Scatter {
     /// The hashes of each slice, first slice first, many of them perhaps empty. None waits after that.
     pub fn take(&mut self) -> Vec<Vec<u64>> {
         self.waiting = 0;
-        self.runs.iter_mut().map(std::mem::take).collect()
+        self.runs.iter_mut().map(core::mem::take).collect()
     }
 }
 
@@ -285,4 +287,4 @@ impl fmt::Display for SliceError {
     }
 }
 
-impl std::error::Error for SliceError {}
+impl core::error::Error for SliceError {}

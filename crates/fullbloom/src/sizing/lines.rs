@@ -18,7 +18,9 @@
 //! `g(J) = Σ_A (-1)^|A| · (1 - L/G · (1 - c_A))^J`. A key's lines come from `L` separate regions, chosen independently:
 //! the rate of the block is `g(J)^L`, and `J` is binomial with `n` trials of chance `1/B`.
 
-use std::sync::OnceLock;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
+use alloc::vec::Vec;
 
 /// How a native filter lays out a key's bits.
 ///
@@ -118,10 +120,17 @@ fn kept(miss: f64, keys: f64) -> f64 {
 }
 
 /// The terms of `P(m)`, grouped: signed number of subsets, and `1 - c_A`.
+#[cfg(feature = "std")]
 fn terms(probes: u32) -> &'static [(f64, f64)] {
-    static TERMS: OnceLock<[Vec<(f64, f64)>; 8]> = OnceLock::new();
-    let all = TERMS.get_or_init(|| std::array::from_fn(|i| make_terms(i as u32 + 1)));
+    static TERMS: std::sync::OnceLock<[Vec<(f64, f64)>; 8]> = std::sync::OnceLock::new();
+    let all = TERMS.get_or_init(|| core::array::from_fn(|i| make_terms(i as u32 + 1)));
     &all[probes as usize - 1]
+}
+
+/// As above, computed each time.
+#[cfg(not(feature = "std"))]
+fn terms(probes: u32) -> Vec<(f64, f64)> {
+    make_terms(probes)
 }
 
 fn make_terms(probes: u32) -> Vec<(f64, f64)> {

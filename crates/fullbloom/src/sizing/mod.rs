@@ -5,6 +5,8 @@
 
 mod bits_per_key;
 mod lines;
+#[cfg(not(feature = "std"))]
+pub(crate) mod math;
 mod rate;
 
 pub use bits_per_key::MillibitsPerKey;

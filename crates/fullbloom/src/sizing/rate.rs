@@ -1,6 +1,8 @@
 //! Rate formulas that several dialects share. Single letters as in the literature: `n` keys, `m` bits, `k` probes.
 
-use std::f64::consts::LN_2;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
+use core::f64::consts::LN_2;
 
 /// Bloom's rate for `keys` keys in `bit_len` bits with `probes` independent probes: `(1 - e^(-kn/m))^k`.
 ///

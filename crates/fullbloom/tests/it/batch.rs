@@ -1,9 +1,11 @@
 //! Batches of any dialect, by key and by hash, in bools and in bits, answer as single keys do.
 
-use fullbloom::keys::Hashes;
 use fullbloom::Filter;
-use fullbloom::dialect::{Cassandra, Cassandra1, Cassandra3, JavaLsm, LevelDb, Libbloom, RocksDb, RocksDbLegacy};
+use fullbloom::dialect::{
+    Cassandra, Cassandra1, Cassandra3, JavaLsm, LevelDb, Libbloom, RocksDb, RocksDbLegacy,
+};
 use fullbloom::filter::{Dialect, Insert, Size};
+use fullbloom::keys::Hashes;
 use fullbloom_testkit::keys::SplitMix;
 
 /// Keys of one length, of lengths that take one route through RocksDB's hash, and of any.

@@ -1,8 +1,11 @@
 //! The builder of full filters: what it charges, what it notices, and Ribbon filters of many keys.
 
-use fullbloom::dialect::rocksdb::{AltOrder, BUCKET, BuildError, Builder, FullFilter, Kind, MATCHES_EVERYTHING, MemoryBalance, Policy, Reservation, Warning};
 use fullbloom::SizeError;
 use fullbloom::dialect::Name;
+use fullbloom::dialect::rocksdb::{
+    AltOrder, BUCKET, BuildError, Builder, FullFilter, Kind, MATCHES_EVERYTHING, MemoryBalance, Policy,
+    Reservation, Warning,
+};
 use fullbloom_testkit::keys::SplitMix;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,9 +1,9 @@
 //! The Java object stream of Cassandra 0.x, damaged: every byte of the class descriptions counts, and no word count is
 //! believed before the words are there.
 
-use fullbloom::{DecodeError, Filter};
 use fullbloom::dialect::{Cassandra0, Cassandra07};
 use fullbloom::filter::{Format, Insert, Size};
+use fullbloom::{DecodeError, Filter};
 use fullbloom_testkit::alloc::peak_of;
 use fullbloom_testkit::damage::{byte_changes, patched, prefixes};
 use fullbloom_testkit::naive::{Family, Naive};

@@ -1,8 +1,8 @@
 //! java-lsm-tree's raw bits with numbers given from elsewhere: nothing in the bytes can be checked, so what is
 //! refused is what cannot be a `BitSet` of that size, and the rest is answered from the bits that are there.
 
-use fullbloom::{DecodeError, Filter};
 use fullbloom::dialect::JavaLsm;
+use fullbloom::{DecodeError, Filter};
 use fullbloom_testkit::alloc::peak_of;
 use fullbloom_testkit::damage::{byte_changes, prefixes};
 use fullbloom_testkit::naive::{Family, Naive};
@@ -56,7 +56,10 @@ fn numbers_that_cannot_be_are_refused() {
         }
     }
     for bits in [1 << 31, 1 << 32, u64::MAX] {
-        assert!(matches!(Filter::<JavaLsm>::view_exact(&bytes, bits, 6), Err(DecodeError::Geometry(_))), "{bits}");
+        assert!(
+            matches!(Filter::<JavaLsm>::view_exact(&bytes, bits, 6), Err(DecodeError::Geometry(_))),
+            "{bits}"
+        );
     }
     assert!(matches!(Filter::<JavaLsm>::view(&bytes), Err(DecodeError::Unknown { .. })));
     let longer = [&bytes[..], &[0; 3]].concat();

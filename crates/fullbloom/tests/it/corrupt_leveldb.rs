@@ -81,7 +81,10 @@ fn errors_name_the_field_and_where_it_is() {
 fn an_array_beyond_32_bit_positions_is_refused() {
     let mut bytes = vec![0u8; (1 << 29) + 1];
     *bytes.last_mut().unwrap() = 6;
-    assert!(matches!(Filter::<Policy<Unsigned>>::view(&bytes), Err(DecodeError::Value { field: "bits", .. })));
+    assert!(matches!(
+        Filter::<Policy<Unsigned>>::view(&bytes),
+        Err(DecodeError::Value { field: "bits", .. })
+    ));
     let view = Filter::<Policy<Unsigned>>::view(&bytes[1..]).unwrap();
     assert_eq!(view.geometry().bit_len, (1 << 32) - 8);
     assert!(!view.may_contain(b"k"));

@@ -1,9 +1,9 @@
 //! libbloom's save file and 1.6's raw bits, damaged or lied about: whatever the header says, nothing is read that is
 //! not there.
 
-use fullbloom::{DecodeError, Filter};
 use fullbloom::dialect::{Libbloom, Libbloom1};
 use fullbloom::filter::Format;
+use fullbloom::{DecodeError, Filter};
 use fullbloom_testkit::alloc::peak_of;
 use fullbloom_testkit::damage::{byte_changes, patched, prefixes};
 use fullbloom_testkit::naive::{Family, Naive};
@@ -24,7 +24,8 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 /// Sound is: magic, struct size 64, major 2, ready, bits where there are probes, room for them in the bytes, and
 /// exactly the bytes that are there. Everything else in the header may say what it likes.
 fn judge(bytes: &[u8]) {
-    let ((view, copy), peak) = peak_of(|| (Filter::<Libbloom>::view(bytes), Filter::<Libbloom>::decode(bytes)));
+    let ((view, copy), peak) =
+        peak_of(|| (Filter::<Libbloom>::view(bytes), Filter::<Libbloom>::decode(bytes)));
     assert!(peak <= 2 * bytes.len() as u64 + 65_536, "{peak} bytes for {}", bytes.len());
     let sound = bytes.len() >= HEADER && {
         let (bits, array, probes) = (u64_at(bytes, 19), u64_at(bytes, 27), bytes[35]);

@@ -1,11 +1,11 @@
 //! Damaged and lying full filters: the compatible reader answers as the model of RocksDB's does, strict
 //! decoding refuses, and neither panics.
 
-use fullbloom::hash::{bloom32_rocksdb, xxph3_rocksdb};
 use fullbloom::dialect::rocksdb::{Builder, FullFilter, Kind, MATCHES_EVERYTHING, Policy, sniff};
-use fullbloom::{DecodeError, Filter};
 use fullbloom::dialect::{LevelDb, Name, RocksDb, RocksDbLegacy, RocksDbRibbon};
 use fullbloom::filter::Format;
+use fullbloom::hash::{bloom32_rocksdb, xxph3_rocksdb};
+use fullbloom::{DecodeError, Filter};
 use fullbloom_testkit::keys::SplitMix;
 use fullbloom_testkit::rocksdb::may_match;
 
@@ -151,7 +151,11 @@ fn every_pair_of_length_and_block_count_gets_the_models_verdict() {
             content.extend([0xfe, 1, count, 0, 0]);
             let most = usize::from(count) * 512 * 4 / 3;
             let whole = data_len != 0 && data_len % 16 == 0 && count >= 2 && data_len <= most;
-            assert_eq!(Filter::<RocksDbRibbon>::view(&content).is_ok(), whole, "{data_len} bytes, {count} blocks");
+            assert_eq!(
+                Filter::<RocksDbRibbon>::view(&content).is_ok(),
+                whole,
+                "{data_len} bytes, {count} blocks"
+            );
             if data_len % 37 == 0 || whole {
                 check(&content, &probes);
             }
@@ -234,7 +238,10 @@ fn every_prefix_of_a_filter_is_refused_or_is_no_filter_with_other_answers() {
             let cut = &content[..len];
             check(cut, &probes);
             // The bytes that end up as trailer are bits; none of these happens to be a whole one.
-            assert!(Filter::<RocksDb>::view(cut).is_err() && Filter::<RocksDbRibbon>::view(cut).is_err(), "{kind:?} {len}");
+            assert!(
+                Filter::<RocksDb>::view(cut).is_err() && Filter::<RocksDbRibbon>::view(cut).is_err(),
+                "{kind:?} {len}"
+            );
             assert_eq!(sniff(cut), None, "{kind:?} {len}");
         }
     }
@@ -251,7 +258,8 @@ fn what_rocksdb_reads_but_never_writes_is_doubted() {
     assert!(lines(6).unwrap().contains("lines at byte 193: 6 is not allowed (expected an odd number"));
     // 3 lines of 64 bytes; 192 is no multiple of other odd numbers that leave a power of two.
     assert_eq!(lines(3), None);
-    let short = Filter::<RocksDbLegacy>::view(&filled_with(0, 32, [6, 1, 0, 0, 0])).unwrap().dialect().doubt();
+    let short =
+        Filter::<RocksDbLegacy>::view(&filled_with(0, 32, [6, 1, 0, 0, 0])).unwrap().dialect().doubt();
     assert!(short.unwrap().cause.to_string().contains("lines of 64, 128 or 256 bytes"));
 }
 
@@ -267,8 +275,7 @@ fn sniffing_tells_the_three_apart_and_from_per_block_filters() {
             // As a per-block filter it would have no probes, which matches everything.
             assert!(Filter::<LevelDb>::view(&content).is_err());
         }
-        let mut filter =
-            Filter::<LevelDb>::with_bits_per_key(keys.into(), 12.0).unwrap();
+        let mut filter = Filter::<LevelDb>::with_bits_per_key(keys.into(), 12.0).unwrap();
         (0..keys).for_each(|_| {
             filter.insert(&stream.bytes(12));
         });

@@ -3,10 +3,10 @@
 
 use fullbloom::any;
 use fullbloom::dialect::Name;
-use fullbloom::sizing::{Request, Target};
-use fullbloom::{Filter, SizeError};
 use fullbloom::dialect::{Cassandra, LevelDb, Libbloom, RocksDbBlock};
 use fullbloom::filter::{Dialect, Format, Size};
+use fullbloom::sizing::{Request, Target};
+use fullbloom::{Filter, SizeError};
 use fullbloom_testkit::keys::{Shape, SplitMix};
 use fullbloom_testkit::naive;
 

@@ -47,12 +47,25 @@ fn targets() -> Vec<Target> {
     targets
 }
 
+/// Whether this dialect is the one to plan the `i`th request. LevelDB's and RocksDB's block filters are planned by the same code,
+/// which fills filters to learn their rate and takes milliseconds: they take turns.
+fn has_the_turn(name: Name, i: usize) -> bool {
+    match name {
+        Name::LevelDb => i.is_multiple_of(2),
+        Name::RocksDbBlock => !i.is_multiple_of(2),
+        _ => true,
+    }
+}
+
 #[test]
 fn every_request_is_planned_or_refused_in_every_dialect() {
     let (counts, targets) = (counts(), targets());
     for name in Name::ALL {
-        for &expected_keys in &counts {
-            for &target in &targets {
+        for (i, &expected_keys) in counts.iter().enumerate() {
+            for (j, &target) in targets.iter().enumerate() {
+                if !has_the_turn(*name, i + j) {
+                    continue;
+                }
                 let Ok(plan) = any::plan(*name, &Request { expected_keys, target }) else { continue };
                 let rate = plan.expected_fpr;
                 assert!((0.0..=1.0).contains(&rate), "{name} {expected_keys} {target:?}: {rate}");
@@ -64,8 +77,12 @@ fn every_request_is_planned_or_refused_in_every_dialect() {
 #[test]
 fn a_budget_is_kept_or_refused_in_every_dialect() {
     for name in Name::ALL {
-        for expected_keys in counts() {
-            for bytes in [0, 1, 9, 100, 1 << 10, 1 << 20, 1 << 29, 1 << 32, u64::MAX] {
+        for (i, expected_keys) in counts().into_iter().enumerate() {
+            let budgets = [0, 1, 9, 100, 1 << 10, 1 << 20, 1 << 29, 1 << 32, u64::MAX];
+            for (j, bytes) in budgets.into_iter().enumerate() {
+                if !has_the_turn(*name, i + j) {
+                    continue;
+                }
                 let Ok(plan) = any::plan_within(*name, expected_keys, bytes) else { continue };
                 assert!(plan.encoded_len <= bytes, "{name} {expected_keys} {bytes}: {plan:?}");
             }
@@ -92,7 +109,11 @@ fn more_memory_is_never_planned_into_a_worse_filter() {
     for name in Name::ALL {
         // Their rate goes by the divisors of the number of bits, too.
         let slack = if matches!(name, Name::Libbloom | Name::Spark2) { 4.0 } else { 1.1 };
-        for expected_keys in [1, 10, 1000, 100_000, 100_000_000, 1_000_000_000, 4_000_000_000] {
+        let counts = [1, 10, 1000, 100_000, 100_000_000, 1_000_000_000, 4_000_000_000];
+        for (i, expected_keys) in counts.into_iter().enumerate() {
+            if !has_the_turn(*name, i) {
+                continue;
+            }
             let mut before = 1.0;
             for shift in 5..36 {
                 let Ok(plan) = any::plan_within(*name, expected_keys, 1 << shift) else { continue };

@@ -1,11 +1,11 @@
 //! Keys from untrusted people: forged ones fool every filter whose hash is public, and not the keyed one.
 
-use fullbloom::hash::{fold64, murmur3_cassandra};
+use fullbloom::Filter;
 use fullbloom::NativeFilter;
+use fullbloom::dialect::Cassandra;
+use fullbloom::hash::{fold64, murmur3_cassandra};
 use fullbloom::native::{Hashing, Secret, Sizing};
 use fullbloom::sizing::{Request, Target};
-use fullbloom::Filter;
-use fullbloom::dialect::Cassandra;
 use fullbloom_testkit::forge;
 use fullbloom_testkit::stats::Measured;
 

@@ -3,10 +3,10 @@
 
 use fullbloom::dialect::cassandra::sizing;
 use fullbloom::dialect::cassandra::sizing::{Counter, RATES, Spec};
-use fullbloom::sizing::{Request, Target};
-use fullbloom::{Filter, SizeError, View};
 use fullbloom::dialect::{Cassandra, Cassandra1, Cassandra2, Cassandra3};
 use fullbloom::filter::{Dialect, Format, Insert, Size};
+use fullbloom::sizing::{Request, Target};
+use fullbloom::{Filter, SizeError, View};
 use fullbloom_testkit::vectors::{self, Record, Value};
 use fullbloom_testkit::{sha256_hex, to_hex};
 

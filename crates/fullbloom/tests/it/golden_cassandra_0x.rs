@@ -2,10 +2,10 @@
 
 use fullbloom::dialect::cassandra::sizing;
 use fullbloom::dialect::cassandra::sizing::Vintage;
-use fullbloom::sizing::{Request, Target};
-use fullbloom::{Filter, SizeError};
 use fullbloom::dialect::{Cassandra0, Cassandra07};
 use fullbloom::filter::{Dialect, Format, Insert, Size};
+use fullbloom::sizing::{Request, Target};
+use fullbloom::{Filter, SizeError};
 use fullbloom_testkit::vectors::{self, Record, Value};
 use fullbloom_testkit::{from_hex, to_hex};
 

@@ -1,11 +1,11 @@
 //! `dcso` and `poppy`: sizes, hashes, positions, files, counts, merges and answers are those of the originals.
 
-use fullbloom::dialect::{dcso, poppy};
-use fullbloom::hash::{fnv1_64, wyhash_poppy};
+use fullbloom::Filter;
 use fullbloom::dialect::poppy::{Opt, TooManyKeys};
-use fullbloom::{Filter};
 use fullbloom::dialect::{Dcso, Poppy};
+use fullbloom::dialect::{dcso, poppy};
 use fullbloom::filter::Format;
+use fullbloom::hash::{fnv1_64, wyhash_poppy};
 use fullbloom_testkit::vectors::{self, Record, Value};
 use fullbloom_testkit::{from_hex, sha256_hex};
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! `java-lsm`: numbers, bytes and answers are those of java-lsm-tree, its wrong restore included.
 
-use fullbloom::dialect::java_lsm::params;
 use fullbloom::Filter;
 use fullbloom::dialect::JavaLsm;
+use fullbloom::dialect::java_lsm::params;
 use fullbloom::filter::Dialect;
 use fullbloom_testkit::vectors::{self, Record, Text};
 use fullbloom_testkit::{from_hex, to_hex};

@@ -1,14 +1,14 @@
 //! `guava`, `guava-32`, `spark`, `spark-2`, `parquet` and `orc`: sizes, hashes, results of insertion, bytes and answers
 //! are those of the Java classes.
 
-use fullbloom::hash::{murmur3_128, xxh64};
 use fullbloom::dialect::orc::Class;
 use fullbloom::dialect::parquet::{optimal_bits, rounded_bytes};
+use fullbloom::dialect::{Guava, Guava32, Orc, Parquet, Spark, Spark2, guava, orc, spark};
+use fullbloom::filter::{Dialect, Format, Insert, Size};
+use fullbloom::hash::{murmur3_128, xxh64};
 use fullbloom::sizing::{Request, Target, classic_bits};
 use fullbloom::typed::Value as Key;
 use fullbloom::{Filter, SizeError};
-use fullbloom::dialect::{Guava, Guava32, Orc, Parquet, Spark, Spark2, guava, orc, spark};
-use fullbloom::filter::{Dialect, Format, Insert, Size};
 use fullbloom_testkit::from_hex;
 use fullbloom_testkit::vectors::{self, Record, Value};
 

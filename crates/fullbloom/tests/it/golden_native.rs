@@ -2,9 +2,9 @@
 //! byte both ways.
 
 use crate::common;
+use fullbloom::NativeFilter;
 use fullbloom::dialect::Name;
 use fullbloom::hash::{fold64, siphash13};
-use fullbloom::NativeFilter;
 use fullbloom::native::{Hashing, Secret, Sizing, verify};
 use fullbloom::sizing::{Request, Target};
 use fullbloom::{DecodeError, sniff};
@@ -104,7 +104,9 @@ fn both_forms_of_exceptions_answer_as_the_second_implementation_meant() {
         let guarded = NativeFilter::decode(&golden).unwrap();
         assert_eq!(guarded.exceptions().unwrap().levels, levels, "{name}");
         let good: Vec<String> = (0..1000).map(|i| format!("good-{i}")).collect();
-        assert!(good.iter().filter(|key| guarded.without_exceptions().may_contain(key.as_bytes())).count() > 50);
+        assert!(
+            good.iter().filter(|key| guarded.without_exceptions().may_contain(key.as_bytes())).count() > 50
+        );
         assert!(good.iter().all(|key| !guarded.may_contain(key.as_bytes())), "{name}");
         assert!(keys().iter().all(|key| guarded.may_contain(key.as_bytes())), "{name}");
         assert_eq!(guarded.encode(), golden, "{name}, read and written again");

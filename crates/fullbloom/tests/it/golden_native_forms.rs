@@ -2,7 +2,9 @@
 
 use crate::common;
 use fullbloom::dialect::Name;
-use fullbloom::native::{GrowingFilter, Hashing, Keep, RemovingFilter, RotatingFilter, Rotation, Secret, Sizing, StoredFilter};
+use fullbloom::native::{
+    GrowingFilter, Hashing, Keep, RemovingFilter, RotatingFilter, Rotation, Secret, Sizing, StoredFilter,
+};
 use fullbloom::sizing::{Request, Target};
 use fullbloom::{DecodeError, sniff};
 use fullbloom_testkit::vectors::{self, Record};

@@ -1,11 +1,11 @@
 //! RocksDB's full filters, byte for byte and answer for answer, against what RocksDB itself printed.
 
-use fullbloom::hash::bloom32_rocksdb;
 use crate::common::view;
 use fullbloom::dialect::rocksdb::{Builder, FullFilter, Kind, MemoryBalance, Policy};
-use fullbloom::{Filter, SizeError, any, sizing};
 use fullbloom::dialect::{Name, RocksDb, RocksDbLegacy, RocksDbRibbon};
 use fullbloom::filter::Format;
+use fullbloom::hash::bloom32_rocksdb;
+use fullbloom::{Filter, SizeError, any, sizing};
 use fullbloom_testkit::vectors::{self, Record, Value};
 use fullbloom_testkit::{from_hex, keys, sha256_hex};
 

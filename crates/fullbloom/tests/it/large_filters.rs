@@ -3,11 +3,11 @@
 
 #![cfg(target_pointer_width = "64")]
 
+use fullbloom::Filter;
 use fullbloom::any::{self, AnyFilter};
 use fullbloom::dialect::Name;
-use fullbloom::sizing::{Request, Target};
-use fullbloom::Filter;
 use fullbloom::dialect::{RocksDb, RocksDbLegacy};
+use fullbloom::sizing::{Request, Target};
 use std::io::{self, Write};
 
 const LARGE: u64 = 1 << 32;

@@ -12,7 +12,8 @@ fn numbers(from: u64, count: u64) -> Vec<u64> {
 }
 
 fn filter_of(members: &[u64], fpr: f64, hashing: Hashing) -> NativeFilter {
-    let plan = Sizing::new(&Request { expected_keys: members.len() as u64, target: Target::Fpr(fpr) }).unwrap();
+    let plan =
+        Sizing::new(&Request { expected_keys: members.len() as u64, target: Target::Fpr(fpr) }).unwrap();
     let mut filter = NativeFilter::with_sizing(&plan, hashing).unwrap();
     filter.insert_batch(&Column(members));
     filter
@@ -75,8 +76,9 @@ fn sides_of_every_size_are_exact_with_and_without_a_secret() {
 #[test]
 fn few_exceptions_are_a_list() {
     let (members, good) = (numbers(0, 1000), numbers(1 << 40, 100));
-    let guarded =
-        filter_of(&members, 0.05, Hashing::Seed(0)).with_exceptions(&Column(&good), &Column(&members)).unwrap();
+    let guarded = filter_of(&members, 0.05, Hashing::Seed(0))
+        .with_exceptions(&Column(&good), &Column(&members))
+        .unwrap();
     let facts = guarded.exceptions().unwrap();
     assert_eq!((facts.levels, facts.bytes), (0, facts.listed * 8));
     assert!(facts.listed > 0);
@@ -110,8 +112,9 @@ fn passes_in_pieces_give_the_same_as_at_once() {
     let mut second = first.members().unwrap();
     members.chunks(1001).for_each(|some| second.add(&Column(some)).unwrap());
     let in_pieces = second.finish().unwrap();
-    let at_once =
-        filter_of(&members, 0.02, Hashing::Seed(1)).with_exceptions(&Column(&good), &Column(&members)).unwrap();
+    let at_once = filter_of(&members, 0.02, Hashing::Seed(1))
+        .with_exceptions(&Column(&good), &Column(&members))
+        .unwrap();
     assert_eq!(in_pieces.encode(), at_once.encode());
     assert_exact(&in_pieces, &members, &good);
 }
@@ -129,8 +132,9 @@ fn members_that_are_not_in_the_filter_are_refused() {
 #[test]
 fn a_filter_without_exceptions_takes_keys_again_and_one_with_them_does_not() {
     let (members, good) = (numbers(0, 1000), numbers(1 << 40, 1000));
-    let guarded =
-        filter_of(&members, 0.05, Hashing::Seed(0)).with_exceptions(&Column(&good), &Column(&members)).unwrap();
+    let guarded = filter_of(&members, 0.05, Hashing::Seed(0))
+        .with_exceptions(&Column(&good), &Column(&members))
+        .unwrap();
     assert!(!guarded.takes_keys());
     assert_exact(&guarded, &members, &good);
     assert!(matches!(guarded.except(), Err(ExceptError::Closed)));

@@ -75,7 +75,8 @@ fn hashing() -> impl Strategy<Value = Hashing> {
 }
 
 fn empty((bit_len, probes): (u64, u32), hashing: Hashing) -> NativeFilter {
-    let plan = Sizing::new(&Request { expected_keys: 100, target: Target::Exact { bit_len, probes } }).unwrap();
+    let plan =
+        Sizing::new(&Request { expected_keys: 100, target: Target::Exact { bit_len, probes } }).unwrap();
     NativeFilter::with_sizing(&plan, hashing).unwrap()
 }
 

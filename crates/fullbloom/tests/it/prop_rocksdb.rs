@@ -1,11 +1,11 @@
 //! RocksDB's full filters against a model that shares no code with them.
 
-use fullbloom::keys::Hashes;
-use fullbloom::hash::{bloom32_rocksdb, xxph3_rocksdb};
+use fullbloom::Filter;
 use fullbloom::dialect::rocksdb::{Builder, FullFilter, Kind, Policy};
-use fullbloom::sizing::{Request, Target};
-use fullbloom::{Filter};
 use fullbloom::dialect::{RocksDb, RocksDbLegacy};
+use fullbloom::hash::{bloom32_rocksdb, xxph3_rocksdb};
+use fullbloom::keys::Hashes;
+use fullbloom::sizing::{Request, Target};
 use fullbloom_testkit::keys::SplitMix;
 use fullbloom_testkit::rocksdb::{fast_local_positions, legacy_positions, may_match};
 use proptest::prelude::*;

@@ -4,10 +4,13 @@
 //! figure that is right once stays right; where a dialect's rate is *not* what the formula says, the figure measured
 //! is written down and pinned.
 
-use fullbloom::sizing::{Geometry, classic_fpr};
 use fullbloom::Filter;
-use fullbloom::dialect::{Cassandra, Cassandra0, Cassandra07, Cassandra1, Cassandra2, Cassandra3, JavaLsm, LevelDb, Libbloom, Libbloom1, RocksDbBlock};
+use fullbloom::dialect::{
+    Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, JavaLsm, LevelDb, Libbloom,
+    Libbloom1, RocksDbBlock,
+};
 use fullbloom::filter::{Dialect, Insert, Size};
+use fullbloom::sizing::{Geometry, classic_fpr};
 use fullbloom_testkit::keys::{Shape, mix};
 use fullbloom_testkit::stats::Measured;
 

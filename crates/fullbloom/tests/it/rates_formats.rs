@@ -1,10 +1,10 @@
 //! The formats of data systems keep the rate that is expected of them, by plan and by bits, where one can be kept.
 
+use fullbloom::Filter;
 use fullbloom::any;
 use fullbloom::dialect::Name;
-use fullbloom::sizing::{Request, Target};
-use fullbloom::Filter;
 use fullbloom::dialect::Poppy;
+use fullbloom::sizing::{Request, Target};
 use fullbloom_testkit::keys::SplitMix;
 use std::f64::consts::LN_2;
 

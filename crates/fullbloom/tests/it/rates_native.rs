@@ -1,7 +1,7 @@
 //! What the native filter promises is what is measured: 10^3 to 10^7 keys, 8 to 24 bits for each, three shapes of keys.
 
-use fullbloom::hash::Fold64;
 use fullbloom::NativeFilter;
+use fullbloom::hash::Fold64;
 use fullbloom::keys::Hashes;
 use fullbloom::native::{Hashing, Sizing};
 use fullbloom::sizing::{Request, Target, classic_fpr};
@@ -156,7 +156,8 @@ fn a_keyed_filter_makes_other_mistakes_for_every_secret() {
     let absent: Vec<u64> = (1 << 40..(1 << 40) + 200_000).collect();
     let fooled = |secret: u8| {
         let plan = plan(20_000, 10.0);
-        let mut filter = NativeFilter::with_sizing(&plan, Hashing::Secret(Secret::new([secret; 16]))).unwrap();
+        let mut filter =
+            NativeFilter::with_sizing(&plan, Hashing::Secret(Secret::new([secret; 16]))).unwrap();
         filter.insert_batch(&Column(&members));
         let mut answers = vec![false; absent.len()];
         filter.may_contain_batch(&Column(&absent), &mut answers);

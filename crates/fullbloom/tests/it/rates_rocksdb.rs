@@ -44,7 +44,8 @@ fn fast_local_has_the_rate_that_is_promised_before_it_is_built() {
 #[test]
 fn an_overfull_fast_local_filter_knows_its_rate() {
     let (expected, keys) = (10_000, 100_000);
-    let mut filter = fullbloom::Filter::<fullbloom::dialect::RocksDb>::with_bits_per_key(expected, 10.0).unwrap();
+    let mut filter =
+        fullbloom::Filter::<fullbloom::dialect::RocksDb>::with_bits_per_key(expected, 10.0).unwrap();
     let mut stream = SplitMix::new(1);
     (0..keys).for_each(|_| {
         filter.insert(&stream.next_u64().to_le_bytes());

@@ -8,9 +8,8 @@ use crate::output;
 use crate::progress::Progress;
 use fullbloom::SizeError;
 use fullbloom::dialect::Name;
-use fullbloom::native::{
-    Builder, GrowingFilter, GuardedFilter, Hashes, Hashing, NativeFilter, Plan, RemovingFilter, StoredFilter,
-};
+use fullbloom::keys::Hashes;
+use fullbloom::native::{Builder, GrowingFilter, Hashing, RemovingFilter, Sizing, StoredFilter};
 use fullbloom::sizing::{Request, Target};
 use std::ops::ControlFlow;
 
@@ -123,7 +122,7 @@ fn direct(
 ) -> Result<(StoredFilter, u64), Refusal> {
     if !args.native.removable {
         let (filter, inserted) = insert_keys(empty(args, request, hashing)?, keys, hashing)?;
-        return Ok((plain(filter), inserted));
+        return Ok((StoredFilter::Plain(filter), inserted));
     }
     let mut filter = removing(args, request, hashing)?;
     let mut inserted = 0;
@@ -152,15 +151,11 @@ fn from_spool(
     }
     let mut builder = Builder::new(empty(args, request, hashing)?, 1);
     spool.read(&progress, |hashes| builder.insert_batch(&Hashes(hashes)))?;
-    Ok(plain(builder.finish()))
-}
-
-fn plain(filter: NativeFilter) -> StoredFilter {
-    StoredFilter::Plain(GuardedFilter::from(filter))
+    Ok(StoredFilter::Plain(builder.finish()))
 }
 
 fn removing(args: &Args, request: &Request, hashing: &Hashing) -> Result<RemovingFilter, SizeError> {
-    let mut filter = RemovingFilter::from_plan(&Plan::new(request)?, hashing.clone())?;
+    let mut filter = RemovingFilter::with_sizing(&Sizing::new(request)?, hashing.clone())?;
     filter.set_label(args.native.label.as_deref().unwrap_or_default());
     filter.store_secret(args.native.store_secret);
     Ok(filter)

@@ -3,7 +3,6 @@
 use super::{Args, Refusal, forms, summarise, warn_of_name};
 use crate::destination::Destination;
 use crate::error::Failure;
-use crate::facts::NativeFacts;
 use crate::input::{Keys, threads};
 use crate::numbers;
 use crate::output;
@@ -11,10 +10,11 @@ use crate::progress::Progress;
 use crate::secret;
 use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
-use fullbloom::native::{
-    Builder, GuardError, GuardedFilter, Hashes, Hashing, NativeFilter, Plan, StoredFilter,
-};
+use fullbloom::NativeFilter;
+use fullbloom::keys::Hashes;
+use fullbloom::native::{Builder, ExceptError, Hashing, Sizing, StoredFilter};
 use fullbloom::sizing::{Request, Target};
+use fullbloom_ops::filter::NativeRecord;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -86,7 +86,7 @@ impl NativeArgs {
             Some(path) if secret::is_there(path) => Ok((Hashing::Secret(secret::read(path)?), None)),
             Some(path) => Ok((Hashing::Secret(secret::random()?), Some(path))),
             None if self.store_secret => Ok((Hashing::Secret(secret::random()?), None)),
-            None => Err(Failure::new("--keyed", "it is not said where the secret is kept")
+            None => Err(Failure::new("--keyed", "no path given for the secret")
                 .hint("--secret FILE keeps it in a file, --store-secret in the filter itself")),
         }
     }
@@ -130,12 +130,11 @@ pub fn build(
     }
     written?;
     warn_of_name(args);
-    let facts = NativeFacts::of(&stored);
-    if let Some(warning) = facts.warning() {
+    let facts = NativeRecord::of(&stored.facts());
+    if let Some(warning) = facts.overfull_message() {
         output::warning(&warning);
     }
-    let filter: Box<dyn AnyFilter> = stored.into();
-    Ok(summarise(args, destination, &*filter, inserted, Some(facts))?)
+    Ok(summarise(args, destination, &AnyFilter::from(stored), inserted, Some(facts))?)
 }
 
 /// Exceptions need every key twice, so what can be read only once is kept by counting it.
@@ -162,7 +161,7 @@ pub(super) fn count(keys: &mut Keys) -> Result<u64, Failure> {
 }
 
 pub(super) fn empty(args: &Args, request: &Request, hashing: &Hashing) -> Result<NativeFilter, Refusal> {
-    let mut filter = NativeFilter::from_plan(&Plan::new(request)?, hashing.clone())?;
+    let mut filter = NativeFilter::with_sizing(&Sizing::new(request)?, hashing.clone())?;
     filter.set_label(args.native.label.as_deref().unwrap_or_default());
     filter.store_secret(args.native.store_secret);
     Ok(filter)
@@ -198,16 +197,16 @@ fn known_good(files: &[PathBuf], keys: &Keys) -> Result<Keys, Failure> {
 }
 
 /// Makes the exceptions: the known-good keys once, the keys once more.
-fn except(filter: NativeFilter, good: &mut Keys, keys: &mut Keys) -> Result<GuardedFilter, Refusal> {
-    let refused = |e: GuardError| match e {
-        GuardError::Size(e) => Refusal::Size(e),
-        GuardError::NotMembers { .. } => {
+fn except(filter: NativeFilter, good: &mut Keys, keys: &mut Keys) -> Result<NativeFilter, Refusal> {
+    let refused = |e: ExceptError| match e {
+        ExceptError::Size(e) => Refusal::Size(e),
+        ExceptError::NotMembers { .. } => {
             Failure::new("--except", format_args!("{e}: the key files have changed meanwhile")).into()
         }
-        _ => Refusal::from(Failure::new("--except", e).hint("--seed N, with any other number N")),
+        _ => Failure::new("--except", e).into(),
     };
-    let failed = |e: GuardError| Failure::new("--except", e);
-    let mut first = filter.exceptions();
+    let failed = |e: ExceptError| Failure::new("--except", e);
+    let mut first = filter.except().map_err(refused)?;
     let progress = Progress::new("known-good keys", good.total());
     good.for_each_batch(&progress, |batch| {
         first.add(batch.keys).map_err(failed)?;

@@ -2,7 +2,9 @@
 //! they are to be forgotten.
 
 use fullbloom::SizeError;
-use fullbloom::native::{GrowingFilter, Hashes, Hashing, NativeFilter, RotatingFilter};
+use fullbloom::NativeFilter;
+use fullbloom::keys::Hashes;
+use fullbloom::native::{GrowingFilter, Hashing, RotatingFilter};
 use std::io::{self, Write};
 use std::time::SystemTime;
 
@@ -51,7 +53,11 @@ impl Seen {
     /// Puts keys in, in order, and tells of each whether it is new; how many are.
     pub fn insert(&mut self, hashes: &[u64], new: &mut [bool]) -> Result<u64, SizeError> {
         match self {
-            Seen::Fixed(filter) => Ok(filter.insert_batch_new(&Hashes(hashes), new)),
+            Seen::Fixed(filter) => {
+                let before = filter.keys();
+                filter.insert_batch_new(&Hashes(hashes), new);
+                Ok(filter.keys() - before)
+            }
             Seen::Growing(filter) => filter.insert_batch_new(&Hashes(hashes), new),
             Seen::Rotating(filter) => filter.insert_batch_new(&Hashes(hashes), new, SystemTime::now()),
         }

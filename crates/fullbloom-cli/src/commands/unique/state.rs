@@ -8,7 +8,8 @@ use crate::error::Failure;
 use crate::input::{Keys, load_stored};
 use crate::output;
 use crate::text;
-use fullbloom::native::{NativeFilter, RotatingFilter, StoredFilter};
+use fullbloom::NativeFilter;
+use fullbloom::native::{RotatingFilter, StoredFilter};
 use std::path::Path;
 
 /// The file of `--state`.
@@ -45,10 +46,10 @@ impl<'a> State<'a> {
                 .hint("--rotate is for a state that was begun with it: name another file"));
         }
         match stored {
-            StoredFilter::Plain(guarded) => {
-                let filter = guarded
-                    .into_filter()
-                    .map_err(|_| Failure::new(&path, "the filter has exceptions and takes no more keys"))?;
+            StoredFilter::Plain(filter) if !filter.takes_keys() => {
+                Err(Failure::new(&path, "the filter has exceptions and takes no more keys"))
+            }
+            StoredFilter::Plain(filter) => {
                 self.warn_of_size(args, &filter);
                 Ok(Seen::Fixed(filter))
             }

@@ -1,5 +1,7 @@
 //! Runs the built command and looks at what it says.
 
+pub mod schema;
+
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fmt;
@@ -36,10 +38,24 @@ impl Outcome {
         std::str::from_utf8(&self.out).expect("the output is text")
     }
 
-    /// Standard output as JSON.
+    /// Standard output as JSON. A report must fit the schema.
     #[track_caller]
     pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.out).unwrap_or_else(|e| panic!("{e}: {self:?}"))
+        let value: Value = serde_json::from_slice(&self.out).unwrap_or_else(|e| panic!("{e}: {self:?}"));
+        if value["version"].is_u64() {
+            schema::check(&value);
+        }
+        value
+    }
+
+    /// The codes of the problems of a place: of the one whose path ends with `name`.
+    #[track_caller]
+    pub fn codes(&self, name: &str) -> Vec<String> {
+        let report = self.json();
+        let problems = report["problems"].as_array().expect("problems").iter();
+        let of_place =
+            problems.filter(|problem| problem["place"].as_str().is_some_and(|place| place.ends_with(name)));
+        of_place.map(|problem| problem["code"].as_str().expect("a code").to_owned()).collect()
     }
 
     /// It ended with this code.

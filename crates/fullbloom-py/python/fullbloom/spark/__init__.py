@@ -1,4 +1,4 @@
-"""Filters on Spark: built on the executors, and asked there before a join.
+"""Filters on Spark: built on the executors, and used there before a join.
 
     >>> import fullbloom.spark as fs
     >>> wanted = fs.build(customers, "id", fpr=0.01)           # doctest: +SKIP

@@ -1,4 +1,4 @@
-"""Asking on the executors: a column of answers, and what is made of it."""
+"""Lookups on the executors: a column of answers, pruning and semi-joins."""
 
 import hashlib
 import os
@@ -41,8 +41,8 @@ def _held(name, make):
     return _ready[name]
 
 
-#: What was sent to the executors, by its bytes, so that the next expression with the same filter does not send it again. Broadcasts
-#: that are forgotten are freed by Spark when no expression has them any more; files stay as long as the session.
+#: Filters that were sent to the executors, by their bytes, so that the next expression with the same filter does not send it again.
+#: Spark frees dropped broadcasts when no expression uses them any more; files stay as long as the session.
 _broadcasts = OrderedDict()
 _files = {}
 
@@ -52,7 +52,7 @@ class _ByBroadcast:
 
     @classmethod
     def sent(cls, context, filter):
-        # Its pickled form, and not its bytes alone: the dialect and the secret make other answers of the same bytes.
+        # The pickled form, not the bytes alone: with another dialect or secret the same bytes answer differently.
         known = context.applicationId, hashlib.blake2b(pickle.dumps(filter)).digest()
         if known not in _broadcasts:
             _broadcasts[known] = cls(context, filter)
@@ -70,7 +70,7 @@ class _ByBroadcast:
 
 
 class _ByFile:
-    """A filter in a file that Spark has brought to every machine."""
+    """A filter in a file that Spark has copied to every machine."""
 
     @classmethod
     def sent(cls, context, filter):
@@ -78,7 +78,7 @@ class _ByFile:
         directory = tempfile.mkdtemp(prefix="fullbloom-")
         path = os.path.join(directory, name)
         try:
-            # Not in memory: these are the large ones.
+            # Through a file, not through memory: these filters are large.
             filter.save(path)
             with open(path, "rb") as file:
                 known = context.applicationId, hashlib.file_digest(file, "blake2b").digest()
@@ -120,7 +120,7 @@ def may_contain(filter: "Filter | SparkFilter", column: str | Column) -> Column:
     collation and ``char(n)``, which ``prune`` refuses, look like other text and can be answered a wrong no: prefer ``prune``.
     """
     wanted, filter, context = _kind_in(filter), _plain(filter), SparkSession.active().sparkContext
-    # A file says all that is needed to answer only if it is native, and its hash has no secret.
+    # Only a native file without a secret stores all that lookups need.
     mapped = filter.nbytes >= MAPPED_FROM and filter.dialect == "native" and not filter.is_keyed
     sent = (_ByFile if mapped else _ByBroadcast).sent(context, filter)
 
@@ -135,7 +135,7 @@ def may_contain(filter: "Filter | SparkFilter", column: str | Column) -> Column:
 def prune(filter: "Filter | SparkFilter", df: DataFrame, column: str | Column) -> DataFrame:
     """The rows whose key in ``column`` may be in the filter: all that have a partner in a join, and few others.
 
-    A filter of dialect ``spark-2`` or ``spark`` is asked about integers by Spark itself, in the JVM; others in Python.
+    For integers and a filter of dialect ``spark-2`` or ``spark`` the lookups run in the JVM, in Spark itself; else in Python.
     """
     keys = kind(df, column)
     same_kind(_kind_in(filter), keys)
@@ -144,10 +144,10 @@ def prune(filter: "Filter | SparkFilter", df: DataFrame, column: str | Column) -
 
 
 def _in_jvm(filter, column):
-    """The column of answers as an expression of Spark's own; ``None`` where it has none for this filter.
+    """The column of answers as an expression of Spark; ``None`` where Spark has none for this filter.
 
-    The expression is the one that Spark's optimiser puts before joins. It is not registered as a function, and the way to it may
-    be another in another release: then the filter is asked in Python.
+    It is the expression that Spark's optimiser puts before joins. It is not registered as a function, and other releases may hide it
+    elsewhere: then the lookups run in Python.
     """
     if filter.dialect not in ("spark", "spark-2") or filter.nbytes >= MAPPED_FROM:
         return None
@@ -176,8 +176,8 @@ def semi_join(
     """The rows of ``df`` that have a partner in ``dim``: those of ``df.join(dim, on, "left_semi")``, found with less shuffling.
 
     ``on`` names one column that both have. A filter of ``dim``'s keys (``fpr``, ``expected_keys`` and the rest as of ``build``)
-    prunes ``df`` before the join, which then decides exactly. If no ``dialect`` is given, it is one of ``spark-2``, asked in the JVM,
-    for integers whose filter has less than ``MAPPED_FROM`` bytes, and else native.
+    prunes ``df`` before the join, which then decides exactly. If no ``dialect`` is given, it is ``spark-2``, looked up in the JVM, for
+    integers whose filter has less than ``MAPPED_FROM`` bytes, else native.
 
     ``dim`` is read up to three times: to count its keys (not if ``expected_keys`` is given), to build the filter and to join. It must
     give the same keys each time; persist it where it would not, or where it is costly.
@@ -197,13 +197,13 @@ def semi_join(
 
 
 class SparkFilter:
-    """A filter that can be asked about columns, and otherwise is the ``Filter`` it holds, in ``filter``.
+    """A filter that can look up columns, and otherwise behaves as the ``Filter`` it holds in ``filter``.
 
-    Made by ``build`` and ``load``, or of any filter: ``SparkFilter(Filter.load("ids.bloom"))``. The name of a column means the
-    column here; to ask about one text key say ``"alice" in filter``.
+    Made by ``build`` and ``load``, or from any filter: ``SparkFilter(Filter.load("ids.bloom"))``. A text is the name of a column
+    here; to look up one text key use ``"alice" in filter``.
 
-    ``kind`` is what ``build`` made it of (``"integer"``, ``"string"``, ``"binary"``, ``"date"``, ``"timestamp"``, ``"timestamp_ntz"``),
-    and ``None`` where that is not known. Columns of another kind are refused.
+    ``kind`` is the kind of column that ``build`` used (``"integer"``, ``"string"``, ``"binary"``, ``"date"``, ``"timestamp"``, ``"timestamp_ntz"``),
+    or ``None`` if that is not known. Columns of another kind are refused. (The kind of a native filter is ``filter.filter.kind``.)
     """
 
     def __init__(self, filter: "Filter | SparkFilter", kind: str | None = None) -> None:
@@ -211,7 +211,7 @@ class SparkFilter:
         self.kind: str | None = _kind_in(filter) if kind is None else kind
 
     def may_contain(self, keys: Any) -> Any:
-        """A column of answers for a column or its name; for keys what ``Filter.may_contain`` gives."""
+        """For a column or its name, a column of answers; for keys, the result of ``Filter.may_contain``."""
         if isinstance(keys, (str, Column)):
             return may_contain(self, keys)
         return self.filter.may_contain(keys)

@@ -9,7 +9,7 @@ then, byte for byte, the one that ``Filter.build`` makes of the same rows, the n
     slices   each partition sorts its hashes by slice of the array; each slice is filled by one task; the file is put
              together from them, one after the other
 
-Filters in Spark's own format, which says nothing but bits, are merged as bits, also in a tree.
+Filters in Spark's own format, which stores only bits, are merged as bits, also in a tree.
 """
 
 import math
@@ -66,10 +66,10 @@ def build(
 ) -> SparkFilter:
     """A filter of the keys in a column, built on the executors. Nulls are not inserted.
 
-    ``fpr`` is the rate of false answers wanted (1 % if nothing is said), ``bits_per_key`` what to spend instead.
+    ``fpr`` is the false-positive rate (1 % by default); ``bits_per_key`` sets the memory instead.
     ``expected_keys`` is how many distinct keys there are; without it they are counted first, approximately, which reads the
     column once more. ``dialect`` is ``"native"``, or Spark's own format, ``"spark-2"`` (or ``"spark"``, its first version): such
-    a filter is asked about integers in the JVM (``prune``), but has a copy in every task that builds it. ``merge`` is
+    a filter looks up integers in the JVM (``prune``), but has a copy in every task that builds it. ``merge`` is
     ``"tree"``, ``"slices"``, or chosen by the size of the filter.
 
     The filter has the bytes that ``Filter.build`` gives for the same rows in the same order, ``expected_keys`` and rate.
@@ -80,8 +80,8 @@ def build(
 
 
 def made(df, column, fpr=None, expected_keys=None, *, bits_per_key=None, seed=0, dialect=None, merge="auto"):
-    """What ``build`` does, and for no dialect the choice of one: ``spark-2``, asked in the JVM, for integers whose filter is small
-    enough to have a copy in every task; else native."""
+    """As ``build``. Without a dialect it chooses ``spark-2``, looked up in the JVM, for integers whose filter is small enough to have
+    a copy in every task; else native."""
     if merge not in ("auto", "tree", "slices"):
         raise ValueError(f"merge is 'auto', 'tree' or 'slices', not {merge!r}")
     if dialect in ("spark-2", "spark") and (merge == "slices" or seed):
@@ -89,7 +89,7 @@ def made(df, column, fpr=None, expected_keys=None, *, bits_per_key=None, seed=0,
     keys_are = kind(df, column)
     keys = df.select(named(column).alias("key"))
     how = {"fpr": fpr, "bits_per_key": bits_per_key}
-    # Before any key is counted: numbers that cannot be are refused at once.
+    # Invalid numbers are refused before any key is counted.
     Slicing(1 if expected_keys is None else expected_keys, seed=seed, **how)
     counted = expected_keys is None
     if counted:
@@ -105,13 +105,13 @@ def made(df, column, fpr=None, expected_keys=None, *, bits_per_key=None, seed=0,
     else:
         # Spark has no filter for no keys.
         built = _united(keys, Filter.with_capacity(max(1, expected_keys), dialect=dialect, **how))
-    # Spark's format does not say how many keys are in, and its bits do not either when all are set.
+    # Spark's format does not store the number of keys, and it cannot be estimated when all bits are set.
     inserted = len(built) if dialect == "native" else built.estimated_keys
     if inserted is None or inserted > _too_many(expected_keys):
         many = "far more" if inserted is None else f"{inserted:.0f}"
         what = "were counted, approximately" if counted else "were expected"
-        told = f"{many} keys are in the filter where {expected_keys} {what}: its rate is now {built.expected_fpr:.3g}"
-        warnings.warn(told, RuntimeWarning, stacklevel=3)
+        message = f"{many} keys are in the filter where {expected_keys} {what}: its rate is now {built.expected_fpr:.3g}"
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
     return SparkFilter(built, keys_are)
 
 

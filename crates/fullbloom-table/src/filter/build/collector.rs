@@ -3,7 +3,6 @@
 use super::FilterOptions;
 use crate::error::Problem;
 use crate::filter::policy::FullPolicy;
-use fullbloom::NativeFilter;
 use fullbloom::dialect::rocksdb::{BUCKET, Builder, Kind, Reservation};
 use fullbloom::{NativeFilter, SizeError};
 use std::fmt;
@@ -146,7 +145,7 @@ impl NativeCollector {
         if self.detects_corruption {
             let view = NativeFilter::view(&content)
                 .map_err(|_| Problem::Construction { why: "its bytes cannot be decoded" })?;
-            if !hashes.iter().all(|&hash| view.filter().may_contain_hash(hash)) {
+            if !hashes.iter().all(|&hash| view.may_contain_hash(hash)) {
                 return Err(Problem::Construction { why: "it denies keys that went in" });
             }
         }

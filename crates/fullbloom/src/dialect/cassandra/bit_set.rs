@@ -8,13 +8,14 @@ use super::sizing;
 use crate::bits::BIG_ENDIAN_WORDS;
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
-use crate::keys::KeyHasher;
-use crate::sealed::Sealed;
 use crate::filter::{Check, Dialect, Format, Insert, Size};
 use crate::hash::{murmur2_32_cassandra, utf16_units};
+use crate::keys::KeyHasher;
 use crate::probe::{self, Mod32};
+use crate::sealed::Sealed;
 use crate::sizing::{self as rates, Geometry, Request, Target};
 use crate::wire::{Cursor, Output, Stop};
+use alloc::vec::Vec;
 use core::marker::PhantomData;
 use core::ops::Range;
 

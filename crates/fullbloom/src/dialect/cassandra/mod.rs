@@ -26,15 +26,19 @@
 //! ```
 
 mod bit_set;
+#[cfg(feature = "std")]
 mod descriptor;
 pub mod sizing;
 mod words;
 
 pub use bit_set::{BitSet, Cassandra0, Cassandra07, KeyForm, RawKeys, Utf16Keys};
+#[cfg(feature = "std")]
 pub use descriptor::{Descriptor, NotAnSstable, TableFormat};
 pub use words::{Cassandra, Cassandra1, Cassandra2, Cassandra3, Family, V1, V2, V3, V4, Words};
 
 use crate::error::SizeError;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 
 /// Bits per key as a target of whole buckets, which is how Cassandra takes them.
 fn whole_target(bits_per_key: f64) -> Result<u32, SizeError> {

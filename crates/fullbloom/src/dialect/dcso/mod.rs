@@ -33,11 +33,13 @@ mod rate;
 use super::Name;
 use crate::bits;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::keys::KeyHasher;
-use crate::sealed::Sealed;
 use crate::filter::{Check, Dialect, Doubt, Filter, Format, Insert, Size, Weakness};
 use crate::hash::fnv1_64;
+use crate::keys::KeyHasher;
 use crate::probe::{self, Mod64};
+use crate::sealed::Sealed;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use crate::sizing::{Geometry, Request, Target, estimated_keys};
 use crate::wire::{Cursor, Output, Stop};
 use core::f64::consts::LN_2;

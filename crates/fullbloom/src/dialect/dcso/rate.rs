@@ -5,7 +5,10 @@
 //! `2^e`, and only `odd` positions are left for each to differ in. If `odd` is 1, keys of one class have the same bits: a filter
 //! made for 0.004 % errs at 19 %.
 
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use crate::sizing::{classic_fpr, collision_fpr, combine};
+use alloc::vec;
 
 /// From this odd part on the classic rate is right to within a few percent.
 const ORDINARY: u64 = 4096;

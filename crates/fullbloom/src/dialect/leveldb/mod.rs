@@ -25,13 +25,15 @@ mod rate;
 
 use super::Name;
 use crate::error::{DecodeError, SizeError};
-use crate::keys::KeyHasher;
-use crate::sealed::Sealed;
-use crate::wire::{Output, Stop};
 use crate::filter::{Check, Dialect, Filter, Format, Insert, Size, View};
 use crate::hash::{bloom32_leveldb, bloom32_rocksdb};
+use crate::keys::KeyHasher;
 use crate::probe::{self, Mod32};
+use crate::sealed::Sealed;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use crate::sizing::{self, Geometry, MillibitsPerKey, Request, Target};
+use crate::wire::{Output, Stop};
 use core::marker::PhantomData;
 use core::ops::Range;
 

@@ -8,6 +8,8 @@
 use super::{Policy, Tail};
 use crate::bits::Owned;
 use crate::filter::{Dialect, Insert};
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use crate::sizing::{Geometry, collision_fpr, combine, modulo_fpr};
 
 /// Up to here filters are filled for the answer.

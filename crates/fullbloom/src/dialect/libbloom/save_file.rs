@@ -11,12 +11,12 @@ use super::{rate, sizing};
 use crate::bits::count_ones;
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::keys::KeyHasher;
-use crate::sealed::Sealed;
 use crate::filter::{Check, Dialect, Doubt, Format, Insert, Size};
 #[cfg(target_arch = "x86_64")]
 use crate::kernel::gather;
+use crate::keys::KeyHasher;
 use crate::probe::{self, Mod32};
+use crate::sealed::Sealed;
 use crate::sizing::{Geometry, Request, Target, estimated_keys};
 use crate::wire::{Cursor, Output, Stop};
 use core::ops::Range;

@@ -1,6 +1,8 @@
 //! libbloom's sizing: textbook formulas with 15-digit constants, and the widths of two ABIs.
 
 use crate::error::SizeError;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 
 /// `ln(2)^2` as libbloom writes it: 15 digits, not the nearest double.
 const LN_2_SQUARED: f64 = 0.480453013918201;

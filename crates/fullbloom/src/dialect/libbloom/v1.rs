@@ -3,14 +3,14 @@
 use super::sizing;
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
-use crate::keys::KeyHasher;
-use crate::sealed::Sealed;
-use crate::wire::{Output, Stop};
 use crate::filter::{Check, Dialect, Format, Insert, Size};
 #[cfg(target_arch = "x86_64")]
 use crate::kernel::gather;
+use crate::keys::KeyHasher;
 use crate::probe::{self, Mod32};
+use crate::sealed::Sealed;
 use crate::sizing::{Geometry, Request, Target, collision_fpr, combine, modulo_fpr};
+use crate::wire::{Output, Stop};
 use core::ops::Range;
 
 /// The most probes taken: what the smallest positive rate, 5e-324, comes to. A number given beside the bytes must not

@@ -19,8 +19,8 @@ use crate::hash::{bloom32_rocksdb, xxph3_rocksdb};
 use crate::kernel::Cpu;
 use crate::kernel::pipeline::hash_all;
 use crate::keys::Keys;
+use alloc::sync::Arc;
 use core::mem;
-use std::sync::Arc;
 
 /// Which of a key and its alternative (its prefix) is stored first, and which repeats are seen.
 ///

@@ -9,8 +9,8 @@ use super::sizing::{Policy, Space, probes_by_length};
 use super::{FullFilter, RocksDb, RocksDbLegacy, RocksDbRibbon};
 use crate::bits::Owned;
 use crate::error::SizeError;
-use crate::keys::Hashes as Hashed;
 use crate::filter::{Dialect, Filter, Format, Insert};
+use crate::keys::Hashes as Hashed;
 use core::fmt;
 
 /// No filter could be made, or it must not be used.
@@ -44,7 +44,7 @@ impl fmt::Display for BuildError {
 }
 
 impl core::error::Error for BuildError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             BuildError::Size(e) => Some(e),
             _ => None,

@@ -1,6 +1,7 @@
 //! The hashes of a filter under construction, in the order of their keys, without neighbouring repeats.
 
 use crate::error::SizeError;
+use alloc::vec::Vec;
 
 /// Hashes are kept in groups of this many: 256 KiB of 64-bit hashes. Growing never copies more than one
 /// group, and never asks for more than the hashes need plus one group.

@@ -12,15 +12,17 @@ use super::{Kind, Policy, TRAILER, require_marker, split};
 use crate::bits::{self, prefetch};
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
-use crate::keys::{KeyHasher, Keys};
-use crate::sealed::Sealed;
-use crate::wire::{Output, Stop};
 use crate::filter::{Check, Dialect, Format, Insert, Size};
 use crate::hash::{xxph3_chunk, xxph3_rocksdb};
 use crate::kernel::blocks::{Filter, FilterMut};
 use crate::kernel::pipeline::{Answers, CHUNK, Source};
 use crate::kernel::{Cpu, local, scalar};
+use crate::keys::{KeyHasher, Keys};
+use crate::sealed::Sealed;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 use crate::sizing::{Geometry, Request, Target};
+use crate::wire::{Output, Stop};
 use core::ops::Range;
 
 /// The trailer's first byte: a filter newer than the legacy one.

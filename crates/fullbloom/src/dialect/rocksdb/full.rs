@@ -5,9 +5,10 @@ use super::legacy::Bloom32;
 use super::{RocksDb, RocksDbLegacy, RocksDbRibbon, TRAILER, fast_local, ribbon, split};
 use crate::bits::Owned;
 use crate::dialect::Name;
+use crate::filter::{Check, Dialect, Filter, Format, View};
 use crate::kernel::pipeline::Answers;
 use crate::keys::Keys;
-use crate::filter::{Check, Dialect, Filter, Format, View};
+use alloc::vec::Vec;
 
 /// What RocksDB stores when it finds that it has built a filter from damaged hashes: matches every key.
 pub const MATCHES_EVERYTHING: [u8; TRAILER + 1] = [0; TRAILER + 1];

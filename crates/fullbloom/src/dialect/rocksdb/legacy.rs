@@ -12,13 +12,13 @@ use super::{Kind, Policy, TRAILER, rate, split};
 use crate::bits::prefetch;
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::keys::KeyHasher;
-use crate::sealed::Sealed;
-use crate::wire::{Output, Stop};
 use crate::filter::{Check, Dialect, Doubt, Format, Insert, Size};
 use crate::hash::bloom32_rocksdb;
+use crate::keys::KeyHasher;
 use crate::probe::{self, Mod32};
+use crate::sealed::Sealed;
 use crate::sizing::{Geometry, Request, Target};
+use crate::wire::{Output, Stop};
 use core::ops::{Range, RangeInclusive};
 
 /// Probes that RocksDB reads; it writes at most 30. As a signed byte the rest is negative: markers of newer

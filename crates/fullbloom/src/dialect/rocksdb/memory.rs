@@ -7,7 +7,7 @@
 use super::sizing::{Kind, MAX_FAST_LOCAL, Policy, Space};
 use super::{TRAILER, fast_local, ribbon};
 use crate::error::SizeError;
-use std::sync::atomic::{AtomicI64, Ordering};
+use core::sync::atomic::{AtomicI64, Ordering};
 
 /// The balance of rates of one policy, in units of 2^-32: negative when its filters were better than asked.
 #[derive(Debug, Default)]

@@ -5,6 +5,8 @@
 //! of the mean: at 10 bits per key that says 0.951 % where the sum over all crowds is 0.966 %.
 
 use crate::sizing::combine;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 
 /// Bits of a block, in the formulas and in FastLocalBloom.
 const BLOCK_BITS: f64 = 512.0;

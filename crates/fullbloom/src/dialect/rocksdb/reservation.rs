@@ -1,7 +1,7 @@
 //! Memory used while building, charged to somebody's budget: in RocksDB the block cache.
 
+use alloc::sync::Arc;
 use core::fmt;
-use std::sync::Arc;
 
 /// Memory is reserved in units of this many bytes.
 pub const BUCKET: u64 = 256 << 10;

@@ -5,6 +5,7 @@ use super::ribbon;
 use super::{TRAILER, rate};
 use crate::error::SizeError;
 use crate::sizing::{Geometry, MillibitsPerKey, blocked_fpr, collision_fpr, combine};
+use alloc::vec::Vec;
 
 /// The longest data of a FastLocalBloom filter: the last whole block below 2^32.
 pub(super) const MAX_FAST_LOCAL: u64 = 0xffff_ffc0;

@@ -2,7 +2,7 @@
 
 use super::super::Block;
 use super::super::scalar::multipliers;
-use std::arch::aarch64::*;
+use core::arch::aarch64::*;
 
 const MULTIPLIERS: [u32; 16] = multipliers();
 

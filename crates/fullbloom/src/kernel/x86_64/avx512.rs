@@ -2,7 +2,7 @@
 
 use super::super::Block;
 use super::super::scalar::multipliers;
-use std::arch::x86_64::*;
+use core::arch::x86_64::*;
 
 const MULTIPLIERS: [u32; 16] = multipliers();
 

@@ -3,7 +3,7 @@
 use crate::kernel::counters::{Counters, add_high};
 use crate::kernel::lines::{Line, Probes};
 use crate::probe::lines::LINE;
-use std::arch::x86_64::*;
+use core::arch::x86_64::*;
 
 /// As the definition in `kernel/counters.rs`, with one vector for a line.
 #[inline]

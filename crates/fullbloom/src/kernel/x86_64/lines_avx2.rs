@@ -11,8 +11,8 @@ use crate::kernel::lines::{
 };
 use crate::kernel::scalar::Scalar;
 use crate::probe::lines::{P, block_of, first_word};
-use std::arch::asm;
-use std::arch::x86_64::*;
+use core::arch::asm;
+use core::arch::x86_64::*;
 
 /// The low six bits of every byte.
 const LOW_SIX: u64 = 0x3f3f_3f3f_3f3f_3f3f;

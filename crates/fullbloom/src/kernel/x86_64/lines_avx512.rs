@@ -10,8 +10,8 @@ use super::prefetch;
 use crate::kernel::lines::{AHEAD, GROUP, Group, LINE_SHIFT, Line, Lines, Probes, distance, line_at};
 use crate::kernel::scalar::Scalar;
 use crate::probe::lines::P;
-use std::arch::asm;
-use std::arch::x86_64::*;
+use core::arch::asm;
+use core::arch::x86_64::*;
 
 /// A value for every word.
 static ONE: u64 = 1;
@@ -200,7 +200,7 @@ fn locate(blocks: u32, group: &mut Group) {
 #[target_feature(enable = "avx512f")]
 fn bits_of(fields: &u64) -> __m512i {
     // SAFETY: reads the eight bytes of the fields.
-    let bytes = unsafe { _mm_loadl_epi64(std::ptr::from_ref(fields).cast()) };
+    let bytes = unsafe { _mm_loadl_epi64(core::ptr::from_ref(fields).cast()) };
     _mm512_rolv_epi64(_mm512_set1_epi64(1), _mm512_cvtepu8_epi64(bytes))
 }
 

@@ -24,8 +24,8 @@ use super::split::{self as split_block, Split, SplitBlock};
 use super::{Block, Body, Task, cpu_has};
 use crate::keys::{KeyHasher, Keys};
 use bitalg::Bytes;
-use masks::Masks;
 use core::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
+use masks::Masks;
 
 /// Asks for this line, unless it is near. One outside the array does no harm.
 #[inline(always)]

@@ -7,7 +7,7 @@
 
 use super::super::Block;
 use super::{Avx512, Avx512Bitalg};
-use std::arch::x86_64::*;
+use core::arch::x86_64::*;
 
 #[inline]
 #[target_feature(enable = "avx512bw")]

@@ -1,10 +1,11 @@
 //! Reading a `.bloom` file: nothing it says is believed before it has been compared with what is there.
 
 use super::*;
+use crate::checksum::crc32c;
 use crate::error::DecodeError;
 use crate::kernel::counters::{self, COUNTERS_LEN};
-use crate::native::exceptions::{Exceptions, MAX_LEVELS};
 use crate::native::dialect::Head;
+use crate::native::exceptions::{Exceptions, MAX_LEVELS};
 use crate::native::filter::MAX_LABEL;
 use crate::native::growing::{Growth, MAX_LINKS};
 use crate::native::hashing::{Hashing, Secret};
@@ -15,8 +16,8 @@ use crate::sizing::Layout;
 use crate::wire::Cursor;
 use alloc::borrow::ToOwned;
 use alloc::string::String;
-use alloc::vec::Vec;
 use alloc::vec;
+use alloc::vec::Vec;
 use core::ops::Range;
 use core::time::Duration;
 
@@ -145,7 +146,7 @@ pub(in crate::native) fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
         return Err(DecodeError::Value { field: "front length", at: 16, got: front_len.into(), allowed });
     }
     // From here on damage cannot mislead us: the front is as it was written.
-    if crc32c::crc32c(&bytes[CHECKED_FROM..front_len as usize]) != checksum {
+    if crc32c(&bytes[CHECKED_FROM..front_len as usize]) != checksum {
         let len = front_len - CHECKED_FROM as u64;
         return Err(DecodeError::Checksum { field: "front", at: CHECKED_FROM as u64, len });
     }
@@ -542,7 +543,7 @@ impl Decoded {
         let chunks = bytes[self.data.clone()].chunks(self.chunk_len);
         let sums = bytes[self.sums.clone()].as_chunks().0;
         for (i, (chunk, sum)) in chunks.zip(sums).enumerate() {
-            if crc32c::crc32c(chunk) != u32::from_le_bytes(*sum) {
+            if crc32c(chunk) != u32::from_le_bytes(*sum) {
                 let at = (self.data.start + i * self.chunk_len) as u64;
                 return Err(DecodeError::Checksum { field: "data", at, len: chunk.len() as u64 });
             }

@@ -1,8 +1,9 @@
 //! Writing a `.bloom` file.
 
 use super::*;
-use crate::native::exceptions::Exceptions;
+use crate::checksum::{crc32c, crc32c_append};
 use crate::native::dialect::{Head, Native};
+use crate::native::exceptions::Exceptions;
 use crate::native::growing::Growth;
 use crate::native::hashing::Hashing;
 use crate::native::shape::Shape;
@@ -219,7 +220,7 @@ impl<'a> Encoder<'a> {
         for section in sections.iter().filter(|section| section.at < front_len) {
             front[section.at as usize..][..section.bytes.len()].copy_from_slice(section.bytes);
         }
-        let sum = crc32c::crc32c(&front[CHECKED_FROM..]);
+        let sum = crc32c(&front[CHECKED_FROM..]);
         front[8..CHECKED_FROM].copy_from_slice(&sum.to_le_bytes());
         front
     }
@@ -326,7 +327,7 @@ pub(in crate::native) fn checksums(parts: &[&[u8]], chunk_len: usize) -> Vec<u8>
         let mut rest = *part;
         while !rest.is_empty() {
             let (now, later) = rest.split_at(room.min(rest.len()));
-            sum = crc32c::crc32c_append(sum, now);
+            sum = crc32c_append(sum, now);
             room -= now.len();
             if room == 0 {
                 sums.extend_from_slice(&u32::to_le_bytes(sum));

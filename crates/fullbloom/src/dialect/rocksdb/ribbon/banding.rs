@@ -9,6 +9,7 @@ use super::query::{Equation, Seed};
 use super::sizing::BLOCK;
 use crate::bits::prefetch;
 use crate::error::SizeError;
+use alloc::vec::Vec;
 
 /// Memory for one slot while building: its coefficients and its result.
 const SLOT_BYTES: u64 = 16 + 4;

@@ -16,15 +16,15 @@ pub(super) mod solution;
 
 use super::{TRAILER, require_marker, split};
 use crate::dialect::Name;
-use crate::error::DecodeError;
 use crate::dialect::rocksdb::fast_local::Xxph3;
-use crate::sealed::Sealed;
-use crate::wire::{Output, Stop};
+use crate::error::DecodeError;
 use crate::filter::{Check, Dialect, Format};
+use crate::sealed::Sealed;
 use crate::sizing::Geometry;
+use crate::wire::{Output, Stop};
+use core::ops::Range;
 use query::Seed;
 use solution::{Layout, SEGMENT};
-use core::ops::Range;
 
 /// The trailer's first byte.
 pub(super) const MARKER: u8 = 0xfe;

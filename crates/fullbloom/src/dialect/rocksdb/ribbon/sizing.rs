@@ -5,6 +5,8 @@
 
 use super::solution::Layout;
 use crate::dialect::rocksdb::TRAILER;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 
 /// Slots of a block: one bit for each in a segment.
 pub(in super::super) const BLOCK: u32 = 128;

@@ -11,6 +11,8 @@
 
 use super::banding::Banding;
 use super::sizing::BLOCK;
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
 
 /// The widest result a key can have.
 const MAX_COLUMNS: u32 = 32;

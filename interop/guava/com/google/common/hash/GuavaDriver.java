@@ -3,7 +3,7 @@ package com.google.common.hash;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 
-/** In Guava's package, where a filter's strategy can be chosen. */
+/** This class is in Guava's package because only there a filter's strategy can be chosen. */
 public final class GuavaDriver {
   private GuavaDriver() {}
 
@@ -23,7 +23,7 @@ public final class GuavaDriver {
     return out.toByteArray();
   }
 
-  /** Zeros and ones: what Guava answers from these bytes. */
+  /** Guava's answers from these bytes, as zeros and ones. */
   public static String answers(byte[] bytes, Iterable<byte[]> keys) throws Exception {
     BloomFilter<byte[]> filter = BloomFilter.readFrom(new ByteArrayInputStream(bytes), Funnels.byteArrayFunnel());
     StringBuilder answers = new StringBuilder();

@@ -1,0 +1,45 @@
+//! What is printed about a filter that was written.
+
+use crate::destination::Destination;
+use crate::error::Failure;
+use crate::output::Output;
+use crate::render;
+use fullbloom::any::AnyFilter;
+use fullbloom_ops::Found;
+use fullbloom_ops::filter::{FilterRecord, NativeRecord};
+use std::path::Path;
+
+/// A filter that was written.
+pub struct Made<'a> {
+    /// Where.
+    pub path: &'a Path,
+    /// The same, as it was opened.
+    pub destination: Destination<'a>,
+    /// The filter.
+    pub filter: &'a AnyFilter,
+    /// Keys that were inserted, where the command inserted them.
+    pub keys: Option<u64>,
+    /// What only a native filter has.
+    pub native: Option<NativeRecord>,
+}
+
+impl Made<'_> {
+    /// Prints its record on standard output, unless the filter itself went there.
+    pub fn print(self, json: bool) -> Result<(), Failure> {
+        if self.path == Path::new("-") {
+            return Ok(());
+        }
+        let bytes = self.destination.byte_len().unwrap_or_else(|| self.filter.encoded_len());
+        let Found { record, problems } = FilterRecord::of(self.path, self.filter, bytes);
+        let record = FilterRecord { keys: self.keys, native: self.native, ..record };
+        let mut out = Output::stdout()?;
+        if json {
+            let mut object = super::value(&record);
+            object["problems"] = super::value(&problems);
+            out.json(&object)?;
+        } else {
+            out.bytes(render::filter(&record, &problems).as_bytes())?;
+        }
+        out.finish()
+    }
+}

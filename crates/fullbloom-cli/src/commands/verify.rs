@@ -1,0 +1,232 @@
+//! `fullbloom verify TABLE|FILTER|DIR…`: is a filter the one that its keys give?
+
+use crate::args::{self, TypeArgs};
+use crate::error::{Failure, Status};
+use crate::input::{KeyFormat, Keys};
+use crate::numbers;
+use crate::output::{self, Output};
+use crate::progress::{Places, Progress};
+use crate::render;
+use crate::secret::SecretArgs;
+use crate::sizing::GeometryArgs;
+use fullbloom::dialect::Name;
+#[cfg(feature = "parquet")]
+use fullbloom_ops::PlaceKind;
+use fullbloom_ops::filter::{FilterFile, ReadOptions, VerifiedFilter, verify_keys};
+use fullbloom_ops::{Code, Found, Place, Problem, Verified, VerifyOptions, VerifyReport, Watch, verify};
+use fullbloom_table::PrefixExtractor;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+/// Verify filters: look up every key, measure the rate, and rebuild the filter's bytes
+///
+/// Reads all of each table of LevelDB or RocksDB, checksums included; of each sstable of Cassandra the index
+/// (Index.db; of BTI sstables Partitions.db with Rows.db and Data.db), alone or all below a directory. Cassandra's filter
+/// has no checksum: a lost bit makes rows invisible, and this is how it shows. Of a Parquet file every column that has a
+/// filter is read. Other filter files are read completely, and with --keys looked up for every key. Exit status: 0 if all is
+/// well, 1 if a key is missing or a filter is not the one its keys give, 2 if a file could not be read.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fullbloom verify 000123.sst
+  fullbloom verify data/ks/table-*/
+  fullbloom verify nb-1-big-Filter.db
+  fullbloom verify people.parquet
+  fullbloom verify keys.bloom --keys keys.txt
+  fullbloom verify ids.sketch --keys ids.txt --key-type long
+  fullbloom verify --json db/*.sst")]
+#[command(mut_arg("key_type", |key_type| key_type.requires("keys")))]
+pub struct Args {
+    /// Tables, Filter.db of sstables, directories of them, and other filter files
+    #[arg(required = true, value_name = "TABLE|FILTER|DIR")]
+    files: Vec<PathBuf>,
+
+    /// How many absent keys to make up for measuring the rate
+    #[arg(long, value_name = "N", value_parser = numbers::count, default_value = "100000")]
+    absent: u64,
+
+    /// The prefix extractor of tables whose own is not known by name: fixed:N, capped:N or noop
+    #[arg(long, value_name = "E")]
+    prefix_extractor: Option<PrefixExtractor>,
+
+    /// Look up the keys in these files, plain, gzip or zstd; - for standard input
+    #[arg(long, value_name = "KEYS")]
+    keys: Vec<PathBuf>,
+
+    /// Each line of the key files is the hex of a key
+    #[arg(long, requires = "keys")]
+    hex: bool,
+
+    /// Keys in the key files end with a zero byte, not a newline
+    #[arg(short = '0', long, requires = "keys")]
+    null: bool,
+
+    #[command(flatten)]
+    types: TypeArgs,
+
+    /// The dialect of filter files, where their names and bytes do not tell
+    #[arg(long, value_name = "D", value_parser = args::dialect())]
+    dialect: Option<Name>,
+
+    #[command(flatten)]
+    geometry: GeometryArgs,
+
+    #[command(flatten)]
+    secret: SecretArgs,
+
+    /// In directories of Cassandra, also look into snapshots and backups
+    #[arg(long)]
+    snapshots: bool,
+
+    /// One JSON object: {"version": 1, "places": […], "problems": […], "summary": {…}}
+    #[arg(long)]
+    json: bool,
+}
+
+/// Verifies each file.
+pub fn run(args: &Args) -> Result<Status, Failure> {
+    if args.files.len() > 1 && args.keys.iter().any(|path| path == Path::new("-")) {
+        return Err(Failure::new(
+            "--keys -",
+            "standard input can be read once: give one filter, or a file of keys",
+        ));
+    }
+    let mut printer = Printer::new(args.json)?;
+    let mut all = VerifyReport::empty();
+    for path in &args.files {
+        let found = look(path, args, &mut printer);
+        if let Some(failure) = printer.failure.take() {
+            return Err(failure);
+        }
+        match found {
+            Ok(found) => {
+                printer.rest(path, &found)?;
+                all.append(found);
+            }
+            Err(Refused::Place(problem)) => {
+                output::problem(&problem);
+                all.fail(problem);
+            }
+            Err(Refused::Keys(failure)) => {
+                failure.report();
+                all.fail(Problem::at(path, Code::KeysUnreadable, failure));
+            }
+        }
+    }
+    if args.json {
+        printer.out.json(&super::value(&all))?;
+    }
+    printer.out.finish()?;
+    Ok(all.status.into())
+}
+
+/// Why a file could not be verified.
+enum Refused {
+    /// The file itself.
+    Place(Problem),
+    /// The caller's keys, or an option.
+    Keys(Failure),
+}
+
+impl From<Problem> for Refused {
+    fn from(problem: Problem) -> Refused {
+        Refused::Place(problem)
+    }
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Refused {
+        Refused::Keys(failure)
+    }
+}
+
+fn look(path: &Path, args: &Args, printer: &mut Printer) -> Result<VerifyReport, Refused> {
+    let place = Place::detect(path, args.dialect);
+    super::quiet_panics(&place);
+    let read = ReadOptions {
+        dialect: args.dialect,
+        geometry: args.geometry.geometry(),
+        secret: args.secret.read()?,
+        key_type: args.types.key_type,
+    };
+    if !args.keys.is_empty() && !path.is_dir() {
+        let found = with_keys(path, args, &read)?.map(Verified::Filter);
+        let _ = printer.found(&found); // a failure is kept
+        return Ok(VerifyReport::of(found));
+    }
+    let (absent, prefix_extractor, snapshots) = (args.absent, args.prefix_extractor, args.snapshots);
+    let options = VerifyOptions { read, absent, prefix_extractor, snapshots };
+    Ok(verify(&place, &options, printer)?)
+}
+
+/// Looks up the caller's keys.
+fn with_keys(path: &Path, args: &Args, read: &ReadOptions) -> Result<Found<VerifiedFilter>, Refused> {
+    let file = FilterFile::load(path, read)?;
+    let format = KeyFormat { end: if args.null { 0 } else { b'\n' }, hex: args.hex, typed: None };
+    let mut keys = Keys::new(&args.keys, args.types.apply(format, file.dialect())?)?;
+    let progress = Progress::new("looking up keys", keys.total());
+    verify_keys(&file, args.absent, |each| {
+        let looked_up = keys.for_each_batch(&progress, |batch| {
+            each(batch.keys);
+            Ok(ControlFlow::Continue(()))
+        });
+        Ok(looked_up?)
+    })
+}
+
+/// Prints what is found as it comes.
+struct Printer {
+    out: Output,
+    json: bool,
+    places: Places,
+    /// The output could not be written.
+    failure: Option<Failure>,
+}
+
+impl Printer {
+    fn new(json: bool) -> Result<Printer, Failure> {
+        Ok(Printer { out: Output::stdout()?, json, places: Places::new("verifying"), failure: None })
+    }
+
+    /// Prints what is not about one filter.
+    fn rest(&mut self, path: &Path, found: &VerifyReport) -> Result<(), Failure> {
+        found.problems.iter().filter(|problem| problem.code == Code::Unreadable).for_each(output::problem);
+        if self.json {
+            return Ok(());
+        }
+        #[cfg(feature = "parquet")]
+        if Place::detect(path, None).kind() == PlaceKind::Parquet {
+            return self.out.bytes(render::verified_columns(path, found).as_bytes());
+        }
+        #[cfg(not(feature = "parquet"))]
+        let _ = path;
+        self.out.bytes(render::elsewhere(&found.problems).as_bytes())
+    }
+}
+
+impl Watch<Verified> for Printer {
+    fn start(&mut self, places: u64) {
+        // On a terminal the results themselves show that the work goes on.
+        if self.json || !self.out.is_terminal() {
+            self.places.start(places);
+        }
+    }
+
+    fn step(&mut self) {
+        self.places.advance();
+    }
+
+    fn found(&mut self, found: &Found<Verified>) -> ControlFlow<()> {
+        if self.json {
+            return ControlFlow::Continue(());
+        }
+        let text = render::verified(found);
+        match self.out.bytes(text.as_bytes()).and_then(|()| self.out.pause()) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(failure) => {
+                self.failure = Some(failure);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}

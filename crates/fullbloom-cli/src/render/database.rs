@@ -1,0 +1,135 @@
+//! A database of LevelDB or RocksDB.
+
+use super::{codes, or_dash};
+use crate::table::Table;
+use crate::text;
+use fullbloom_ops::database::LevelTotals;
+use fullbloom_ops::table::TableRecord;
+use fullbloom_ops::{Code, InspectReport, Inspected, Problem};
+
+/// The tables, then the levels.
+pub fn database(report: &InspectReport, width: Option<usize>, summary: bool) -> String {
+    let Some(database) = report.summary.databases.first() else { return String::new() };
+    let levels = match &database.manifest {
+        Some(manifest) => format!("levels from {manifest}"),
+        None => {
+            let unknown =
+                |problem: &&Problem| matches!(problem.code, Code::ManifestUnreadable | Code::ManifestMissing);
+            report.problems.iter().find(unknown).map_or(String::new(), |problem| problem.message.clone())
+        }
+    };
+    let heading = format!("{}: {}, {levels}", database.path, text::counted(database.tables, "table"));
+    let mut text = text::printable(&heading).into_owned() + "\n";
+    let rows = report.found.iter().filter_map(|found| match &found.record {
+        Inspected::Table(record) => Some((record, found.problems.as_slice())),
+        _ => None,
+    });
+    let rows: Vec<_> = rows.filter(|(_, problems)| !summary || !problems.is_empty()).collect();
+    if !rows.is_empty() {
+        text += &rows_table(&rows, width);
+    }
+    let of_tables = rows.iter().flat_map(|(_, problems)| problems.iter());
+    let missing = report.problems.iter().filter(|problem| problem.code == Code::TableMissing);
+    for problem in of_tables.chain(missing) {
+        let message = text::printable(&problem.message);
+        text += &format!("  {}: {}: {message}\n", problem.severity, file_name(&problem.place));
+    }
+    text.push('\n');
+    text + &levels_table(&report.summary.levels, width)
+}
+
+/// The last part of a path.
+fn file_name(path: &str) -> String {
+    text::printable(path.rsplit(['/', '\\']).next().unwrap_or(path)).into_owned()
+}
+
+fn rows_table(rows: &[(&TableRecord, &[Problem])], width: Option<usize>) -> String {
+    let titles = [
+        "table",
+        "family",
+        "level",
+        "keys",
+        "kind",
+        "dialect",
+        "bits/key",
+        "probes",
+        "partitions",
+        "fill",
+        "expected rate",
+        "filter",
+        "problems",
+    ];
+    let mut table = Table::new(&titles)
+        .optional(&["probes", "partitions", "fill", "family", "problems", "kind", "dialect"])
+        .text(&["family", "kind", "dialect", "problems"])
+        .indent(2);
+    for (record, problems) in rows {
+        let has_bits = record.bits != Some(0);
+        let family = record.column_family.clone().flatten();
+        table.row(vec![
+            file_name(&record.path),
+            or_dash(family, |family| text::printable(&family).into_owned()),
+            or_dash(record.level.flatten(), |level| level.to_string()),
+            or_dash(record.keys, |keys| keys.to_string()),
+            or_dash(record.kind, str::to_owned),
+            or_dash(record.dialect, |dialect| dialect.to_string()),
+            or_dash(record.bits_per_key, |bits| text::decimal(bits, 1)),
+            or_dash(record.probes.filter(|_| has_bits), |probes| probes.to_string()),
+            or_dash(record.partitions.filter(|_| has_bits), |partitions| partitions.to_string()),
+            or_dash(record.fill.filter(|_| has_bits), text::rate),
+            or_dash(record.expected_fpr, text::rate),
+            or_dash(record.bytes, text::bytes),
+            codes(problems),
+        ]);
+    }
+    table.render_within(width)
+}
+
+fn levels_table(levels: &[LevelTotals], width: Option<usize>) -> String {
+    let titles = [
+        "level",
+        "family",
+        "tables",
+        "no filter",
+        "keys",
+        "bits/key",
+        "filters",
+        "expected rate",
+        "useless reads",
+    ];
+    let mut table = Table::new(&titles).optional(&["no filter", "family", "tables"]).text(&["family"]);
+    for level in levels {
+        table.row(vec![
+            level_name(level.level),
+            text::printable(&level.column_family).into_owned(),
+            level.tables.to_string(),
+            level.without_filter.to_string(),
+            level.keys.to_string(),
+            or_dash(level.bits_per_key, |bits| text::decimal(bits, 1)),
+            text::bytes(level.bytes),
+            text::rate(level.expected_fpr),
+            text::decimal(level.useless_reads, 4),
+        ]);
+    }
+    let sum = |of: fn(&LevelTotals) -> u64| levels.iter().map(of).sum::<u64>();
+    let reads: f64 = levels.iter().map(|level| level.useless_reads).sum();
+    let one_family = levels.iter().all(|level| level.column_family == levels[0].column_family);
+    table.row(vec![
+        "all".into(),
+        String::new(),
+        sum(|level| level.tables).to_string(),
+        sum(|level| level.without_filter).to_string(),
+        sum(|level| level.keys).to_string(),
+        String::new(),
+        text::bytes(sum(|level| level.bytes)),
+        String::new(),
+        // Lookups in different column families do not add up.
+        if one_family { text::decimal(reads, 4) } else { String::new() },
+    ]);
+    table.render_within(width)
+}
+
+/// A level as a cell has it.
+pub fn level_name(level: Option<u32>) -> String {
+    level.map_or("no level".to_owned(), |level| level.to_string())
+}

@@ -1,0 +1,148 @@
+//! A filter file.
+
+use super::Lines;
+use crate::text;
+use fullbloom_ops::Problem;
+use fullbloom_ops::filter::{ExceptionRecord, FilterRecord, FormRecord, LinkRecord, NativeRecord};
+use std::time::Duration;
+
+/// A few lines; the first is the path.
+pub fn filter(record: &FilterRecord, problems: &[Problem]) -> String {
+    let mut lines = Lines::new(&record.path);
+    lines.line("dialect", format!("{}, {}", record.dialect, record.dialect.about()));
+    if let Some(how) = &record.recognised {
+        lines.line("recognised", how);
+    }
+    lines.line("bits", record.bits.to_string());
+    lines.line("probes", record.probes.to_string());
+    lines.line("bytes", format!("{} ({})", record.bytes, text::bytes(record.bytes)));
+    if let Some(keys) = record.keys {
+        lines.line("keys", keys.to_string());
+    }
+    lines.line("fill", text::rate(record.fill));
+    lines.line("estimated keys", estimate(record.estimated_keys));
+    if let Some(bits) = record.bits_per_key() {
+        lines.line("bits per key", text::decimal(bits, 2));
+    }
+    lines.line("expected rate", text::rate(record.expected_fpr));
+    if let Some(record) = &record.native {
+        native(&mut lines, record);
+    }
+    lines.problems(problems);
+    lines.0
+}
+
+/// An estimated number of keys.
+pub fn estimate(keys: Option<f64>) -> String {
+    keys.filter(|keys| keys.is_finite())
+        .map_or("unknown: all bits are set".into(), |keys| format!("{keys:.0}"))
+}
+
+fn native(lines: &mut Lines, record: &NativeRecord) {
+    form(lines, record);
+    if let (Some(count), Some(block_lines)) = (record.lines, record.block_lines) {
+        lines.line("layout", layout(count, block_lines, record.line_probes));
+    }
+    let about = if record.new_keys_estimated { "about " } else { "" };
+    let planned = match record.planned_fpr {
+        Some(fpr) if record.expected_keys > 0 => {
+            format!(" of {} planned at {}", record.expected_keys, text::rate(fpr))
+        }
+        _ => String::new(),
+    };
+    let name = if matches!(record.form, FormRecord::Removing { .. }) { "keys in it" } else { "new keys" };
+    lines.line(name, format!("{about}{}{planned}", record.new_keys));
+    lines.line(
+        "hash",
+        match (record.seed, record.secret_stored) {
+            (Some(seed), _) => format!("fold64, seed {seed}"),
+            (None, Some(true)) => "keyed; the secret is in the file".to_owned(),
+            (None, _) => "keyed; the secret is not in the file".to_owned(),
+        },
+    );
+    if let Some(ExceptionRecord { levels, listed, bytes }) = record.exceptions {
+        let hashes = format!("{listed} {}", if listed == 1 { "hash" } else { "hashes" });
+        let how = match levels {
+            0 => hashes,
+            _ => format!("{} and {hashes}", text::counted(levels, "level")),
+        };
+        lines.line("exceptions", format!("{how} in {}", text::bytes(bytes)));
+    }
+    if !record.label.is_empty() {
+        lines.line("label", &record.label);
+    }
+}
+
+fn layout(lines: u32, block_lines: u64, line_probes: u32) -> String {
+    let bits = text::counted(line_probes.into(), "bit");
+    match lines {
+        1 => format!("1 line of 512 bits for each key, {bits} set in it"),
+        lines => {
+            format!(
+                "{lines} lines of 512 bits for each key among {block_lines} in a block, {bits} set in each"
+            )
+        }
+    }
+}
+
+fn form(lines: &mut Lines, record: &NativeRecord) {
+    let asked = record.planned_fpr.map_or(String::new(), text::rate);
+    match &record.form {
+        FormRecord::Plain => {}
+        FormRecord::Growing { links } => {
+            let count = text::counted(links.len() as u64, "link");
+            lines.line("form", format!("growing: {count}, the rate stays under {asked} at any size"));
+            links.iter().for_each(|one| lines.line("link", link(one)));
+        }
+        FormRecord::Removing { counter_bytes, full_counters } => {
+            let size = text::bytes(*counter_bytes);
+            lines.line(
+                "form",
+                format!("removing: counters of 4 bits in {size}, {full_counters} of them full"),
+            );
+        }
+        FormRecord::Rotating {
+            remember_ms,
+            remember_keys,
+            generations_planned,
+            refresh,
+            time,
+            generations,
+        } => {
+            let keep = match (remember_ms, remember_keys) {
+                (Some(millis), _) => text::duration(Duration::from_millis(*millis)),
+                (None, keys) => format!("{} new keys", keys.unwrap_or(0)),
+            };
+            let since = if *refresh { "since they last came" } else { "since they were new" };
+            let parts = text::counted((*generations_planned).into(), "generation");
+            lines.line(
+                "form",
+                format!("rotating: keys are remembered for {keep} {since}, in {parts}; the rate stays under {asked}"),
+            );
+            for one in generations {
+                let bits: u64 = one.links.iter().map(|link| link.bits).sum();
+                let value = format!(
+                    "since {}: {}, {} in {}, rate {}",
+                    one.opened,
+                    text::counted(one.keys, "key"),
+                    text::counted(one.links.len() as u64, "link"),
+                    text::bytes(bits / 8),
+                    text::rate(one.expected_fpr)
+                );
+                lines.line("generation", value);
+            }
+            lines.line("time", time);
+        }
+    }
+}
+
+fn link(link: &LinkRecord) -> String {
+    format!(
+        "{} of {} keys in {}, fill {}, rate {}",
+        link.keys,
+        link.expected_keys,
+        text::bytes(link.bits / 8),
+        text::rate(link.fill),
+        text::rate(link.expected_fpr)
+    )
+}

@@ -1,0 +1,73 @@
+//! Records as text for people. What a record means is decided in `fullbloom-ops`.
+
+#[cfg(feature = "parquet")]
+mod column;
+mod database;
+mod filter;
+mod plan;
+mod rebuilt;
+mod sstable;
+mod table;
+mod verified;
+
+#[cfg(feature = "parquet")]
+pub use column::{columns, verified_columns};
+pub use database::database;
+pub use filter::filter;
+pub use plan::{cassandra_plan, database_plan, dialect_plans};
+pub use rebuilt::{rebuild_summary, rebuilt};
+pub use sstable::{data_directory, sstable};
+pub use table::table;
+pub use verified::verified;
+
+use crate::text;
+use fullbloom_ops::{Code, Problem};
+use std::fmt::Write;
+
+/// Lines of a name and a value, below a path.
+struct Lines(String);
+
+impl Lines {
+    fn new(path: &str) -> Lines {
+        Lines(format!("{}\n", text::printable(path)))
+    }
+
+    fn line(&mut self, name: &str, value: impl AsRef<str>) {
+        let _ = writeln!(self.0, "  {name:<15} {}", text::printable(value.as_ref())); // a String takes everything
+    }
+
+    fn problems(&mut self, problems: &[Problem]) {
+        let mut hints: Vec<&str> = Vec::new();
+        for problem in problems {
+            self.line(problem.severity.as_str(), &problem.message);
+            hints.extend(problem.hint.as_deref());
+        }
+        hints.dedup(); // one rebuild cures them all
+        hints.iter().for_each(|hint| self.line("hint", hint));
+    }
+}
+
+/// What is wrong with a directory as a whole; what could not be read is an error on standard error.
+pub fn elsewhere(problems: &[Problem]) -> String {
+    let mut text = String::new();
+    let (copies, others): (Vec<_>, Vec<_>) =
+        problems.iter().partition(|problem| problem.code == Code::SnapshotsSkipped);
+    for problem in others.iter().filter(|problem| problem.code != Code::Unreadable) {
+        text += &format!("{}: {}\n", problem.severity, text::printable(&problem.to_string()));
+    }
+    if let Some(copy) = copies.first() {
+        let (count, hint) = (copies.len(), copy.hint.as_deref().unwrap_or_default());
+        text += &format!("{}: {} ({count} directories; {hint})\n", copy.severity, copy.message);
+    }
+    text
+}
+
+/// A number, or a dash.
+fn or_dash<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| "-".to_owned(), text)
+}
+
+/// The codes of problems, for a column of a table.
+fn codes(problems: &[Problem]) -> String {
+    problems.iter().map(|problem| problem.code.as_str()).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,212 @@
+//! What filters would cost.
+
+use super::database::level_name;
+use super::or_dash;
+use crate::output;
+use crate::table::Table;
+use crate::text;
+use fullbloom_ops::database::{DatabasePlanSummary, FamilyPlan, LevelPlan};
+use fullbloom_ops::plan::{DialectPlan, LayoutPlan};
+use fullbloom_ops::report::Report;
+use fullbloom_ops::sstable::rates::Row;
+use fullbloom_ops::sstable::{CassandraNow, CassandraPlanSummary, CassandraTablePlan};
+use fullbloom_ops::{Found, PlanReport};
+
+/// A row for each dialect, and what is wrong with some below.
+pub fn dialect_plans(report: &PlanReport) -> String {
+    let mut table = Table::new(&["dialect", "bits", "bytes", "bits/key", "probes", "expected rate"]);
+    for Found { record, .. } in &report.found {
+        table.row(vec![
+            record.dialect.to_string(),
+            or_dash(record.bits, |bits| bits.to_string()),
+            or_dash(record.bytes, text::bytes),
+            or_dash(record.bits_per_key, |bits| text::decimal(bits, 2)),
+            or_dash(record.probes, |probes| probes.to_string()),
+            or_dash(record.expected_fpr, text::rate),
+        ]);
+    }
+    table.render() + &notes(&report.found, report.summary.expected_keys)
+}
+
+/// The problems below the table; dialects with the same problems share a line.
+fn notes(found: &[Found<DialectPlan>], expected_keys: u64) -> String {
+    let note = |found: &Found<DialectPlan>| {
+        let messages: Vec<&str> = found.problems.iter().map(|problem| problem.message.as_str()).collect();
+        messages.join("; ")
+    };
+    let mut text = String::new();
+    let mut done: Vec<String> = Vec::new();
+    for note_of in found.iter().map(note).filter(|note| !note.is_empty()) {
+        if done.contains(&note_of) {
+            continue;
+        }
+        let of_it = found.iter().filter(|found| note(found) == note_of);
+        let names: Vec<&str> = of_it.map(|found| found.record.dialect.as_str()).collect();
+        text += &format!("\n{}: {note_of}", names.join(", "));
+        done.push(note_of);
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    for layouts in found.iter().map(|found| &found.record.layouts).filter(|layouts| !layouts.is_empty()) {
+        text += "\nnative: the layouts considered, * chosen; a further line for each key must save 6 % of the bits\n";
+        text.extend(layouts.iter().map(|layout| layout_line(layout, expected_keys)));
+    }
+    text
+}
+
+fn layout_line(layout: &LayoutPlan, expected_keys: u64) -> String {
+    format!(
+        "{} {} of 512 bits for each key, {}: {} bits per key, expected rate {}\n",
+        if layout.chosen { '*' } else { ' ' },
+        text::counted(layout.lines.into(), "line"),
+        text::counted(layout.probes.into(), "probe"),
+        text::decimal(layout.bits as f64 / expected_keys.max(1) as f64, 2),
+        text::rate(layout.expected_fpr)
+    )
+}
+
+/// The tables of a data directory at several rates.
+pub fn cassandra_plan(report: &Report<CassandraTablePlan, CassandraPlanSummary>) -> String {
+    let summary = &report.summary;
+    let mut text = String::new();
+    for Found { record, .. } in &report.found {
+        let part = |part: &Option<String>| part.clone().unwrap_or_else(|| "?".to_owned());
+        let name = format!("{}.{}", part(&record.keyspace), part(&record.table));
+        text += &rates(&name, (record.keys, record.sstables), &record.now, &record.rows, summary);
+        text.push('\n');
+    }
+    if report.found.len() > 1 {
+        text += &rates("all tables", (summary.keys, summary.sstables), &summary.now, &summary.rows, summary);
+        text.push('\n');
+    }
+    if let (Some(memory), Some(fpr)) = (summary.memory, summary.fitting_fpr) {
+        text += &format!("The lowest round rate whose filters fit {}: {fpr}\n", text::bytes(memory));
+    }
+    summary.advice.iter().for_each(|advice| text += &format!("{advice}\n"));
+    text
+}
+
+fn rates(
+    name: &str,
+    (keys, sstables): (u64, u64),
+    now: &CassandraNow,
+    rows: &[Row],
+    summary: &CassandraPlanSummary,
+) -> String {
+    let heading = format!("{name}: {} in {}", text::counted(keys, "key"), text::counted(sstables, "sstable"));
+    let mut table =
+        Table::new(&["rate", "bits/key", "probes", "in memory", "on disk", "expected rate", "useless reads"])
+            .optional(&["on disk", "probes"])
+            .indent(2);
+    table.row(vec![
+        "now".into(),
+        or_dash(now.bits_per_key, |bits| text::decimal(bits, 1)),
+        String::new(),
+        text::bytes(now.memory_bytes),
+        text::bytes(now.bytes),
+        String::new(),
+        text::decimal(now.useless_reads, 4),
+    ]);
+    for row in rows {
+        let chosen = if summary.fitting_fpr == Some(row.fpr) { " *" } else { "" };
+        table.row(vec![
+            format!("{}{chosen}", row.fpr),
+            row.bits_per_key.to_string(),
+            row.probes.to_string(),
+            text::bytes(row.memory_bytes),
+            text::bytes(row.bytes),
+            text::rate(row.expected_fpr),
+            text::decimal(row.useless_reads, 4),
+        ]);
+    }
+    text::printable(&heading).into_owned() + "\n" + &table.render_within(output::width())
+}
+
+/// The levels of a database.
+pub fn database_plan(report: &Report<LevelPlan, DatabasePlanSummary>) -> String {
+    let summary = &report.summary;
+    let mut text = String::new();
+    for family in &summary.column_families {
+        let levels: Vec<&LevelPlan> = report
+            .found
+            .iter()
+            .map(|found| &found.record)
+            .filter(|l| l.column_family == family.name)
+            .collect();
+        if summary.column_families.len() > 1 {
+            text += &format!("column family {}\n", text::printable(&family.name));
+        }
+        text += &usual(family, &levels);
+        text.push('\n');
+        if family.memory.is_some() {
+            text += &splits(family, &levels, summary.most_bits_per_key);
+            text.push('\n');
+        }
+    }
+    let dialect = summary.dialect;
+    text += &format!(
+        "Sized as {dialect} ({}). Useless reads: tables that a lookup of an absent key reads needlessly.\n",
+        dialect.about()
+    );
+    summary.advice.iter().for_each(|advice| text += &format!("{advice}\n"));
+    text
+}
+
+/// What the usual numbers of bits per key cost, beside the filters as they are.
+fn usual(family: &FamilyPlan, levels: &[&LevelPlan]) -> String {
+    let keys = levels.iter().map(|level| level.keys).sum();
+    let tables = levels.iter().map(|level| level.tables).sum();
+    let mut table = Table::new(&["bits/key", "filters", "useless reads"]).indent(2);
+    let bytes = levels.iter().map(|level| level.now.bytes).sum();
+    let reads: f64 = levels.iter().map(|level| level.now.useless_reads).sum();
+    table.row(vec!["now".into(), text::bytes(bytes), text::decimal(reads, 4)]);
+    for row in &family.rows {
+        let reads = text::decimal(row.costs.useless_reads, 4);
+        table.row(vec![row.bits_per_key.to_string(), text::bytes(row.costs.bytes), reads]);
+    }
+    let (tables, count) = (text::counted(tables, "table"), text::counted(levels.len() as u64, "level"));
+    format!("{} in {tables} on {count}\n", text::counted(keys, "key")) + &table.render_within(output::width())
+}
+
+fn splits(family: &FamilyPlan, levels: &[&LevelPlan], most_bits: u32) -> String {
+    let titles = [
+        "level",
+        "tables",
+        "keys",
+        "equal: bits/key",
+        "rate",
+        "filters",
+        "optimal: bits/key",
+        "rate",
+        "filters",
+    ];
+    let mut table = Table::new(&titles).indent(2);
+    for level in levels {
+        let mut cells = vec![level_name(level.level), level.tables.to_string(), level.keys.to_string()];
+        for share in [level.equal, level.optimal].into_iter().flatten() {
+            let bits = share.bits_per_key;
+            cells.push(if bits == 0.0 { "none".into() } else { text::decimal(bits, 1) });
+            cells.push(text::rate(share.expected_fpr));
+            cells.push(text::bytes(share.bytes));
+        }
+        table.row(cells);
+    }
+    let mut text = format!("{} split over the levels\n", text::bytes(family.memory.unwrap_or(0)));
+    text += &table.render_within(output::width());
+    if let (Some(equal), Some(optimal)) = (family.equal, family.optimal) {
+        text += &format!(
+            "  useless reads per lookup: equal {} in {}, optimal {} in {}\n",
+            text::decimal(equal.useless_reads, 4),
+            text::bytes(equal.bytes),
+            text::decimal(optimal.useless_reads, 4),
+            text::bytes(optimal.bytes),
+        );
+    }
+    if family.capped {
+        text += &format!(
+            "  no level gets more than {most_bits} bits per key: more save nothing worth their memory\n"
+        );
+    }
+    text
+}

@@ -1,0 +1,107 @@
+//! What `rebuild` did, or would do.
+
+use crate::text;
+use fullbloom_ops::rebuild::{OnOpen, RebuildSummary};
+use fullbloom_ops::sstable::{RebuiltSstable, SstableBefore};
+use fullbloom_ops::table::{RebuiltTable, TableBefore};
+use fullbloom_ops::{Found, Rebuilt};
+
+/// One line: the old filter and the new one; then where it is.
+pub fn rebuilt(found: &Found<Rebuilt>) -> String {
+    let text = match &found.record {
+        Rebuilt::Sstable(record) => sstable(record),
+        Rebuilt::Table(record) => table(record),
+        _ => String::new(),
+    };
+    let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    let old = found.problems.iter().map(|problem| format!("  the old one: {}\n", problem.message));
+    let text = format!("{first}\n{}{rest}", old.collect::<String>());
+    text.lines().map(|line| text::printable(line).into_owned() + "\n").collect()
+}
+
+fn sstable(record: &RebuiltSstable) -> String {
+    let before = match record.before {
+        None => "no filter".to_owned(),
+        Some(SstableBefore { bits: Some(bits), probes: Some(probes), bytes, .. }) => {
+            format!("{bits} bits, {probes} probes, {}", text::bytes(bytes))
+        }
+        Some(SstableBefore { bytes, .. }) => format!("a damaged filter, {}", text::bytes(bytes)),
+    };
+    let after = &record.after;
+    let mut text = format!(
+        "{}: {}: {before} -> {} bits, {} probes, {}, expected rate {}\n",
+        record.path,
+        text::counted(record.keys, "key"),
+        after.bits,
+        after.probes,
+        text::bytes(after.bytes),
+        text::rate(after.expected_fpr),
+    );
+    if let Some(written) = record.written.as_ref().filter(|written| **written != record.path) {
+        text += &format!("  written to {written}\n");
+    }
+    if let Some(backup) = &record.backup {
+        text += &format!("  the old one is kept as {backup}\n");
+    }
+    text
+}
+
+fn table(record: &RebuiltTable) -> String {
+    let before = match record.before {
+        None => "no filter".to_owned(),
+        Some(TableBefore { bytes, damaged: true, .. }) => format!("a damaged filter, {}", text::bytes(bytes)),
+        Some(TableBefore { bytes, bits_per_key: None, .. }) => text::bytes(bytes),
+        Some(TableBefore { bytes, bits_per_key: Some(bits), .. }) => {
+            format!("{}, {bits:.1} bits per key", text::bytes(bytes))
+        }
+    };
+    let bits = record.bits_per_key.map_or(String::new(), |bits| format!(", {bits} bits per key"));
+    let mut text = format!(
+        "{}: {}: {before} -> {} {}, {}{bits}\n",
+        record.path,
+        text::counted(record.keys, "key"),
+        record.dialect,
+        record.kind,
+        text::bytes(record.after.bytes),
+    );
+    match (&record.written, record.written_bytes) {
+        (Some(written), bytes) if *written != record.path => {
+            text += &format!("  written to {written}, {}\n", text::bytes(bytes.unwrap_or(0)));
+        }
+        (None, _) if !record.same_length => {
+            text += "  not as long as the old one: only into another directory (-o DIR)\n";
+        }
+        _ => {}
+    }
+    if let Some(backup) = &record.backup {
+        text += &format!("  the old table is kept as {backup}\n");
+    }
+    text
+}
+
+/// The sums, and what the engines do with the files.
+pub fn rebuild_summary(summary: &RebuildSummary) -> String {
+    if summary.filters == 0 {
+        return "nothing to rebuild\n".to_owned();
+    }
+    let mut text = format!(
+        "\n{}{}: {} before, {} after\n",
+        if summary.dry_run { "dry run: " } else { "" },
+        text::counted(summary.filters, "filter"),
+        text::bytes(summary.bytes_before),
+        text::bytes(summary.bytes_after),
+    );
+    for OnOpen { engine, files, versions, sentences } in &summary.on_open {
+        let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
+        text += &match *engine {
+            "cassandra" => format!(
+                "\nWhen Cassandra next opens the {} of version {}:\n",
+                text::counted(*files, "sstable"),
+                versions.join(", ")
+            ),
+            _ => format!("\nBefore RocksDB or LevelDB opens the {}:\n", text::counted(*files, "table")),
+        };
+        sentences.iter().for_each(|sentence| text += &format!("  - {sentence}\n"));
+    }
+    text
+}

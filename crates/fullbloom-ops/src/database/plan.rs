@@ -1,0 +1,261 @@
+//! What filters of other sizes would cost a database, and how a memory budget is best split over its levels.
+
+use super::levels::{self, Level};
+use super::split::{Curves, LevelKeys, MOST_BITS, Share};
+use super::{find, is_stray, look};
+use crate::pool;
+use crate::problem::{Code, Problem};
+use crate::report::{Found, Report, Status, Watch};
+use crate::{serialise, text};
+use fullbloom::dialect::Name;
+use serde::Serialize;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// Bits per key that people choose between.
+const USUAL: [f64; 7] = [5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0];
+
+/// One level of a column family: its filters now, and in each split of the memory.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename = "level")]
+pub struct LevelPlan {
+    /// Column family; empty where it is not known.
+    pub column_family: String,
+    /// Level; null where it is not known.
+    pub level: Option<u32>,
+    /// Tables.
+    pub tables: u64,
+    /// Their keys.
+    pub keys: u64,
+    /// The filters as they are.
+    pub now: LevelNow,
+    /// With the same bits per key on all levels; null without a budget.
+    pub equal: Option<Share>,
+    /// In the split with the fewest useless reads; null without a budget.
+    pub optimal: Option<Share>,
+}
+
+/// The filters of a level as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LevelNow {
+    /// Bits for each entry.
+    pub bits_per_key: Option<f64>,
+    /// Bytes of the filters.
+    pub bytes: u64,
+    /// The rate to expect.
+    pub expected_fpr: f64,
+    /// Tables that a lookup of an absent key reads needlessly, on average.
+    pub useless_reads: f64,
+}
+
+/// What a way to spend memory comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Spending {
+    /// Bytes of all filters.
+    pub bytes: u64,
+    /// Tables that a lookup of an absent key reads needlessly, on average.
+    pub useless_reads: f64,
+}
+
+/// What a number of bits per key comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct UsualRow {
+    /// Bits per key, on all levels.
+    pub bits_per_key: f64,
+    /// What they cost.
+    #[serde(flatten)]
+    pub costs: Spending,
+}
+
+/// One column family.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FamilyPlan {
+    /// Its name; empty where it is not known.
+    pub name: String,
+    /// Its part of the memory, by its keys.
+    pub memory: Option<u64>,
+    /// What usual numbers of bits per key come to.
+    pub rows: Vec<UsualRow>,
+    /// The same bits per key on all levels; null without a budget.
+    pub equal: Option<Spending>,
+    /// The best split; null without a budget.
+    pub optimal: Option<Spending>,
+    /// A level has as many bits per key as are of any use, so that memory is left over.
+    pub capped: bool,
+}
+
+/// All column families.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DatabasePlanSummary {
+    /// The database.
+    pub from: String,
+    /// `leveldb` or `rocksdb`.
+    pub engine: &'static str,
+    /// The dialect that filters are sized as.
+    #[serde(serialize_with = "serialise::name")]
+    pub dialect: Name,
+    /// The memory budget.
+    pub memory: Option<u64>,
+    /// The most bits per key that a level gets.
+    pub most_bits_per_key: u32,
+    /// What usual numbers of bits per key come to.
+    pub rows: Vec<UsualRow>,
+    /// The same bits per key on all levels; null without a budget.
+    pub equal: Option<Spending>,
+    /// The best split; null without a budget.
+    pub optimal: Option<Spending>,
+    /// Each column family.
+    pub column_families: Vec<FamilyPlan>,
+    /// How to get these filters.
+    pub advice: Vec<&'static str>,
+}
+
+/// Counts the keys of every table and sizes filters for them.
+pub(crate) fn plan(
+    path: &Path,
+    memory: Option<u64>,
+    watch: &mut dyn Watch<()>,
+) -> Result<Report<LevelPlan, DatabasePlanSummary>, Problem> {
+    let database = find(path)?;
+    let mut tables = Vec::new();
+    let _ = pool::each(
+        &database.tables,
+        |table| look(&database, table),
+        watch,
+        |found, _| {
+            tables.push(found);
+            ControlFlow::Continue(())
+        },
+    );
+    let levels = levels::of(&database, tables.iter().map(|found| &found.record));
+    if levels.is_empty() {
+        return Err(Problem::at(path, Code::TableUnreadable, "no table of the database can be read"));
+    }
+    let dialect = dialect(&levels);
+    let total: u64 = levels.iter().map(Level::total_keys).sum();
+    let (mut found, mut families) = (Vec::new(), Vec::new());
+    for levels in levels.chunk_by(|a, b| a.family == b.family) {
+        let keys: u64 = levels.iter().map(Level::total_keys).sum();
+        let sizes: Vec<LevelKeys> = levels.iter().map(level_keys).collect();
+        let curves = Curves::new(dialect, &sizes).map_err(|e| Problem::at(path, Code::SizeRefused, e))?;
+        // Families get their part of the memory by their keys.
+        let budget = memory.map(|memory| (memory as f64 * keys as f64 / total.max(1) as f64) as u64);
+        let equal = budget.map(|budget| curves.equal(budget));
+        let optimal = budget.map(|budget| curves.optimal(budget));
+        let at_most = |share: &Share| share.bits_per_key >= f64::from(MOST_BITS);
+        families.push(FamilyPlan {
+            name: levels[0].family.clone(),
+            memory: budget,
+            rows: USUAL.iter().map(|bits| usual(*bits, &curves.with(*bits))).collect(),
+            equal: equal.as_deref().map(spending),
+            optimal: optimal.as_deref().map(spending),
+            capped: equal.iter().chain(&optimal).flatten().any(at_most),
+        });
+        for (i, level) in levels.iter().enumerate() {
+            let at = |shares: &Option<Vec<Share>>| shares.as_ref().map(|shares| shares[i]);
+            found.push(Found { record: level_plan(level, at(&equal), at(&optimal)), problems: Vec::new() });
+        }
+    }
+    let unread = tables.iter().zip(&database.tables);
+    let unread =
+        unread.filter(|(found, table)| found.record.kind.is_none() && !is_stray(&database, table)).count();
+    let unread = unread + database.missing.len();
+    let problems: Vec<Problem> = (unread > 0)
+        .then(|| format!("{} left out: cannot be read", text::counted(unread as u64, "table")))
+        .map(|why| Problem::at(path, Code::Uncounted, why))
+        .into_iter()
+        .collect();
+    let status = if problems.is_empty() { Status::Well } else { Status::NotWell };
+    let summary = summary(path, dialect, memory, families);
+    Ok(Report { found, problems, summary, status })
+}
+
+fn summary(
+    path: &Path,
+    dialect: Name,
+    memory: Option<u64>,
+    families: Vec<FamilyPlan>,
+) -> DatabasePlanSummary {
+    let sum = |of: &dyn Fn(&FamilyPlan) -> Option<Spending>| {
+        families.iter().filter_map(of).fold(Spending::default(), |all, one| Spending {
+            bytes: all.bytes + one.bytes,
+            useless_reads: all.useless_reads + one.useless_reads,
+        })
+    };
+    let rows = USUAL.iter().enumerate();
+    let row = |(i, bits): (usize, &f64)| UsualRow {
+        bits_per_key: *bits,
+        costs: sum(&|family| Some(family.rows[i].costs)),
+    };
+    let mut advice = Vec::new();
+    if memory.is_some() {
+        advice.push(match dialect {
+            Name::LevelDb => "LevelDB has one number of bits per key for all levels.",
+            _ => {
+                "RocksDB takes bits per key by level from a FilterPolicy that looks at level_at_creation; \
+                 tables change when they are compacted."
+            }
+        });
+    }
+    DatabasePlanSummary {
+        from: path.display().to_string(),
+        engine: if dialect == Name::LevelDb { "leveldb" } else { "rocksdb" },
+        dialect,
+        memory,
+        most_bits_per_key: MOST_BITS,
+        rows: rows.map(row).collect(),
+        equal: memory.map(|_| sum(&|family| family.equal)),
+        optimal: memory.map(|_| sum(&|family| family.optimal)),
+        column_families: families,
+        advice,
+    }
+}
+
+fn level_keys(level: &Level) -> LevelKeys {
+    LevelKeys { keys: level.total_keys(), tables: level.keys.len() as u64, runs: level.runs() }
+}
+
+fn level_plan(level: &Level, equal: Option<Share>, optimal: Option<Share>) -> LevelPlan {
+    LevelPlan {
+        column_family: level.family.clone(),
+        level: level.level,
+        tables: level.keys.len() as u64,
+        keys: level.total_keys(),
+        now: LevelNow {
+            bits_per_key: level.bits_per_key(),
+            bytes: level.bytes,
+            expected_fpr: level.expected_fpr(),
+            useless_reads: level.useless_reads(),
+        },
+        equal,
+        optimal,
+    }
+}
+
+fn spending(shares: &[Share]) -> Spending {
+    Spending {
+        bytes: shares.iter().map(|share| share.bytes).sum(),
+        useless_reads: shares.iter().map(|share| share.useless_reads).sum(),
+    }
+}
+
+fn usual(bits_per_key: f64, shares: &[Share]) -> UsualRow {
+    UsualRow { bits_per_key, costs: spending(shares) }
+}
+
+/// What the engine would write today: LevelDB its own, RocksDB Ribbon where it is used, else the full Bloom filter.
+fn dialect(levels: &[Level]) -> Name {
+    let keys_of = |name: Name| -> u64 {
+        let all = levels.iter().flat_map(|level| &level.dialects);
+        all.filter(|(n, _)| *n == name).map(|(_, keys)| keys).sum()
+    };
+    let modern = [Name::RocksDb, Name::RocksDbLegacy, Name::RocksDbBlock].map(keys_of).iter().sum::<u64>();
+    let all = [
+        (modern, Name::RocksDb),
+        (keys_of(Name::LevelDb), Name::LevelDb),
+        (keys_of(Name::RocksDbRibbon), Name::RocksDbRibbon),
+    ];
+    // A database without any filter is most likely one of RocksDB, whose default that is.
+    let most = all.into_iter().rev().max_by_key(|(keys, _)| *keys).filter(|(keys, _)| *keys > 0);
+    most.map_or(Name::RocksDb, |(_, name)| name)
+}

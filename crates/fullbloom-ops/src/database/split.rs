@@ -1,0 +1,247 @@
+//! A memory budget for filters, split over the levels of a database.
+//!
+//! A lookup of a key that is in no table needlessly reads every table whose filter says "maybe": on level 0 each table may,
+//! below it at most one of each level. Two ways to spend the same memory on that:
+//!
+//! * **equal**: the same bits per key everywhere, as engines do it. Nearly all memory goes to the last level, which holds
+//!   nearly all keys but is only one of the reads to be saved;
+//! * **optimal**: fewer bits where a read saved costs many keys. With filters of the textbook, `p = e^(-b ln²2)`, the
+//!   least sum of reads has rates in proportion to the keys of each run (Dayan, Athanassoulis and Idreos, "Monkey", 2017).
+//!   Here the real rates of the dialect and its real sizes are used, found by one price for a byte on all levels.
+
+use fullbloom::SizeError;
+use fullbloom::any;
+use fullbloom::dialect::Name;
+use fullbloom::sizing::{Request, Target};
+use serde::Serialize;
+
+/// The most bits per key that a level gets, however much memory there is: more save nothing worth their memory.
+pub const MOST_BITS: u32 = 24;
+
+/// The keys of one level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LevelKeys {
+    /// Keys of all tables.
+    pub keys: u64,
+    /// Tables.
+    pub tables: u64,
+    /// How many of them a lookup may have to read: all of level 0, one of any other.
+    pub runs: u64,
+}
+
+/// What one level gets.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Share {
+    /// Bits per key; 0 is no filter.
+    pub bits_per_key: f64,
+    /// Bytes of all its filters.
+    pub bytes: u64,
+    /// The rate to expect.
+    pub expected_fpr: f64,
+    /// Tables of the level that a lookup of an absent key reads needlessly, on average.
+    pub useless_reads: f64,
+}
+
+/// What each level could get.
+#[derive(Debug)]
+pub struct Curves {
+    /// For each level the shares possible, from nothing on, by the same bits per key.
+    levels: Vec<Vec<Share>>,
+}
+
+impl Curves {
+    /// Sizes filters of a dialect for all levels and bits per key. LevelDB takes whole bits, RocksDB tenths and finer.
+    pub fn new(dialect: Name, levels: &[LevelKeys]) -> Result<Curves, SizeError> {
+        let steps = match dialect {
+            Name::LevelDb | Name::RocksDbBlock => 1,
+            _ => 10,
+        };
+        let curve = |level: &LevelKeys| {
+            let nothing =
+                Share { bits_per_key: 0.0, bytes: 0, expected_fpr: 1.0, useless_reads: level.runs as f64 };
+            let shares = (steps..=MOST_BITS * steps)
+                .map(|step| share(dialect, level, f64::from(step) / f64::from(steps)));
+            std::iter::once(Ok(nothing)).chain(shares).collect::<Result<Vec<_>, _>>()
+        };
+        Ok(Curves { levels: levels.iter().map(curve).collect::<Result<_, _>>()? })
+    }
+
+    /// The most bits per key that all levels can have within `bytes`.
+    pub fn equal(&self, bytes: u64) -> Vec<Share> {
+        let steps = self.levels.iter().map(Vec::len).min().unwrap_or(1);
+        let at = |step: usize| self.levels.iter().map(|curve| curve[step]).collect::<Vec<_>>();
+        // Step 0 takes no bytes.
+        (0..steps).rev().map(at).find(|shares| total(shares) <= bytes).unwrap_or_default()
+    }
+
+    /// The same bits per key everywhere, whatever they cost: the nearest number that was sized.
+    pub fn with(&self, bits_per_key: f64) -> Vec<Share> {
+        let distance = |share: &&Share| (share.bits_per_key - bits_per_key).abs();
+        let nearest =
+            |curve: &Vec<Share>| curve.iter().min_by(|a, b| distance(a).total_cmp(&distance(b))).copied();
+        self.levels.iter().filter_map(nearest).collect()
+    }
+
+    /// The split with the fewest useless reads within `bytes`.
+    pub fn optimal(&self, bytes: u64) -> Vec<Share> {
+        let at_price =
+            |price: f64| -> Vec<usize> { self.levels.iter().map(|curve| cheapest(curve, price)).collect() };
+        let size = |steps: &[usize]| total(&self.shares(steps));
+        // From a price at which nothing is bought to one at which everything is: a hundred halvings between 1 and 1e-30.
+        let (mut dear, mut cheap) = (1.0f64, 1e-30f64);
+        if size(&at_price(cheap)) <= bytes {
+            dear = cheap;
+        }
+        for _ in 0..100 {
+            let middle = (dear.ln() / 2.0 + cheap.ln() / 2.0).exp();
+            if size(&at_price(middle)) <= bytes {
+                dear = middle;
+            } else {
+                cheap = middle;
+            }
+        }
+        let mut steps = at_price(dear);
+        self.spend_rest(&mut steps, bytes);
+        let (best, equal) = (self.shares(&steps), self.equal(bytes));
+        let reads = |shares: &[Share]| shares.iter().map(|share| share.useless_reads).sum::<f64>();
+        // Where nothing is gained, the simpler of the two: the same bits everywhere.
+        let cost = |shares: &[Share]| (reads(shares), total(shares));
+        if cost(&best) < cost(&equal) { best } else { equal }
+    }
+
+    fn shares(&self, steps: &[usize]) -> Vec<Share> {
+        self.levels.iter().zip(steps).map(|(curve, step)| curve[*step]).collect()
+    }
+
+    /// Buys what saves most reads for its bytes until nothing more fits.
+    fn spend_rest(&self, steps: &mut [usize], bytes: u64) {
+        loop {
+            let left = bytes.saturating_sub(total(&self.shares(steps)));
+            let mut best: Option<(f64, usize, usize)> = None;
+            for (level, curve) in self.levels.iter().enumerate() {
+                let now = curve[steps[level]];
+                for (step, share) in curve.iter().enumerate().skip(steps[level] + 1) {
+                    let (saved, cost) =
+                        (now.useless_reads - share.useless_reads, share.bytes.saturating_sub(now.bytes));
+                    let gain = saved / (cost.max(1) as f64);
+                    if saved > 0.0 && cost <= left && best.is_none_or(|(most, _, _)| gain > most) {
+                        best = Some((gain, level, step));
+                    }
+                }
+            }
+            match best {
+                Some((_, level, step)) => steps[level] = step,
+                None => return,
+            }
+        }
+    }
+}
+
+fn total(shares: &[Share]) -> u64 {
+    shares.iter().map(|share| share.bytes).sum()
+}
+
+/// The step with the least sum of reads and price; of equal ones the first.
+fn cheapest(curve: &[Share], price: f64) -> usize {
+    let cost = |share: &Share| share.useless_reads + price * share.bytes as f64;
+    let best = curve.iter().enumerate().min_by(|(_, a), (_, b)| cost(a).total_cmp(&cost(b)));
+    best.map_or(0, |(step, _)| step)
+}
+
+/// What a level would get with so many bits per key, its tables taken as equally large.
+fn share(dialect: Name, level: &LevelKeys, bits_per_key: f64) -> Result<Share, SizeError> {
+    let expected_keys = level.keys.div_ceil(level.tables.max(1));
+    let plan = any::plan(dialect, &Request { expected_keys, target: Target::BitsPerKey(bits_per_key) })?;
+    Ok(Share {
+        bits_per_key,
+        bytes: plan.encoded_len.saturating_mul(level.tables),
+        expected_fpr: plan.expected_fpr,
+        useless_reads: level.runs as f64 * plan.expected_fpr,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn levels() -> Vec<LevelKeys> {
+        [(50_000, 4, 4), (500_000, 5, 1), (5_000_000, 20, 1), (50_000_000, 100, 1)]
+            .map(|(keys, tables, runs)| LevelKeys { keys, tables, runs })
+            .to_vec()
+    }
+
+    fn reads(shares: &[Share]) -> f64 {
+        shares.iter().map(|share| share.useless_reads).sum()
+    }
+
+    #[test]
+    fn both_splits_keep_the_budget_and_the_optimal_one_reads_least() {
+        for dialect in [Name::RocksDb, Name::RocksDbRibbon, Name::LevelDb] {
+            let curves = Curves::new(dialect, &levels()).unwrap();
+            for bytes in [0, 1000, 100_000, 10 << 20, 40 << 20, 70 << 20, 1 << 30] {
+                let (equal, optimal) = (curves.equal(bytes), curves.optimal(bytes));
+                assert!(total(&equal) <= bytes && total(&optimal) <= bytes, "{dialect} {bytes}");
+                assert!(reads(&optimal) <= reads(&equal), "{dialect} {bytes}");
+            }
+            let (equal, optimal) = (curves.equal(60 << 20), curves.optimal(60 << 20));
+            assert!(
+                reads(&optimal) < 0.8 * reads(&equal),
+                "{dialect}: {} {}",
+                reads(&optimal),
+                reads(&equal)
+            );
+        }
+    }
+
+    #[test]
+    fn rates_are_about_proportional_to_the_keys_of_a_run() {
+        let curves = Curves::new(Name::RocksDb, &levels()).unwrap();
+        let shares = curves.optimal(40 << 20);
+        // Levels of ten times the keys have about ten times the rate; the last one may have none at all.
+        for pair in shares[1..3].windows(2) {
+            let ratio = pair[1].expected_fpr / pair[0].expected_fpr;
+            assert!((5.0..20.0).contains(&ratio), "{ratio}: {shares:?}");
+        }
+    }
+
+    #[test]
+    fn no_split_found_by_trying_all_is_better_by_more_than_a_step() {
+        let levels = &levels()[..3];
+        let curves = Curves::new(Name::LevelDb, levels).unwrap();
+        for bytes in [2 << 20, 5 << 20, 8 << 20] {
+            let mut best = f64::INFINITY;
+            for a in &curves.levels[0] {
+                for b in &curves.levels[1] {
+                    for c in &curves.levels[2] {
+                        if a.bytes + b.bytes + c.bytes <= bytes {
+                            best = best.min(a.useless_reads + b.useless_reads + c.useless_reads);
+                        }
+                    }
+                }
+            }
+            let found = reads(&curves.optimal(bytes));
+            assert!(found <= best * 1.02, "{bytes}: {found} where {best} is possible");
+        }
+    }
+
+    #[test]
+    fn where_a_split_gains_nothing_it_is_the_equal_one() {
+        let curves = Curves::new(Name::RocksDb, &[LevelKeys { keys: 2_000, tables: 2, runs: 1 }]).unwrap();
+        for bytes in (500..8_000).step_by(100) {
+            let (equal, optimal) = (curves.equal(bytes), curves.optimal(bytes));
+            if (reads(&equal), total(&equal)) == (reads(&optimal), total(&optimal)) {
+                assert_eq!(equal[0].bits_per_key, optimal[0].bits_per_key, "{bytes}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_levels_and_no_memory_are_no_filters() {
+        let curves = Curves::new(Name::RocksDb, &[]).unwrap();
+        assert!(curves.equal(100).is_empty() && curves.optimal(100).is_empty());
+        let curves = Curves::new(Name::RocksDb, &levels()).unwrap();
+        assert!(curves.optimal(0).iter().all(|share| share.bits_per_key == 0.0));
+        let empty = [LevelKeys { keys: 0, tables: 1, runs: 1 }];
+        assert_eq!(Curves::new(Name::RocksDb, &empty).unwrap().equal(100).len(), 1);
+    }
+}

@@ -1,0 +1,162 @@
+//! A filter file: its bytes, and what they are.
+
+use super::gzip;
+use crate::problem::{Code, Problem};
+use fullbloom::dialect::Name;
+use fullbloom::file::{self, Mapped};
+use fullbloom::filter::Part;
+use fullbloom::native::Secret;
+use fullbloom::typed::KeyType;
+use fullbloom::{DecodeError, Owned, sniff};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What the caller knows about a filter file.
+#[derive(Debug, Clone)]
+pub struct ReadOptions {
+    /// Its dialect; else it is detected from its name and bytes.
+    pub dialect: Option<Name>,
+    /// Bits and probes, for raw bits without a header.
+    pub geometry: Option<(u64, u32)>,
+    /// The secret of a keyed filter.
+    pub secret: Option<Secret>,
+    /// The type of the keys that it will be looked up for.
+    pub key_type: KeyType,
+}
+
+impl Default for ReadOptions {
+    fn default() -> ReadOptions {
+        ReadOptions { dialect: None, geometry: None, secret: None, key_type: KeyType::Bytes }
+    }
+}
+
+/// The bytes of a filter, and what is known about them before they are decoded.
+#[derive(Debug)]
+pub struct FilterFile {
+    path: PathBuf,
+    bytes: Storage,
+    dialect: Name,
+    recognised: String,
+    pub(super) options: ReadOptions,
+}
+
+#[derive(Debug)]
+enum Bytes {
+    Loaded(Owned),
+    Mapped(Mapped),
+    /// Of a compressed file, or given by the caller.
+    InMemory(Vec<u8>),
+}
+
+/// Bytes that the file and the filters over them share.
+#[derive(Debug, Clone)]
+pub(super) struct Storage(Arc<Bytes>);
+
+impl AsRef<[u8]> for Storage {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_ref().as_ref()
+    }
+}
+
+impl AsRef<[u8]> for Bytes {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Bytes::Loaded(bytes) => bytes.as_ref(),
+            Bytes::Mapped(map) => map.as_ref(),
+            Bytes::InMemory(bytes) => bytes,
+        }
+    }
+}
+
+impl FilterFile {
+    /// Reads a file: it may change or disappear afterwards. The dialect is detected first, so that a large file which is not
+    /// a filter is not read.
+    pub fn load(path: &Path, options: &ReadOptions) -> Result<FilterFile, Problem> {
+        let mut file = Self::map(path, options)?;
+        if file.is_mapped() {
+            let bytes = file::read(path).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
+            file.bytes = Storage(Arc::new(Bytes::Loaded(bytes)));
+        }
+        Ok(file)
+    }
+
+    /// Maps a file: only the parts that are needed are read, but nobody may truncate it meanwhile.
+    pub fn map(path: &Path, options: &ReadOptions) -> Result<FilterFile, Problem> {
+        let map = Mapped::open(path).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
+        let bytes = match gzip::unpack(map.as_ref()) {
+            None => Bytes::Mapped(map),
+            Some(Ok(unpacked)) => Bytes::InMemory(unpacked),
+            Some(Err(e)) => return Err(Problem::at(path, Code::Unreadable, format_args!("gzip: {e}"))),
+        };
+        Self::detect(path, bytes, options)
+    }
+
+    /// Takes bytes from memory.
+    pub fn from_bytes(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<FilterFile, Problem> {
+        let bytes = match gzip::unpack(&bytes) {
+            None => bytes,
+            Some(Ok(unpacked)) => unpacked,
+            Some(Err(e)) => return Err(Problem::new(name, Code::Unreadable, format_args!("gzip: {e}"))),
+        };
+        Self::detect(Path::new(name), Bytes::InMemory(bytes), options)
+    }
+
+    fn detect(path: &Path, bytes: Bytes, options: &ReadOptions) -> Result<FilterFile, Problem> {
+        let (dialect, recognised) = match options.dialect {
+            Some(dialect) => (dialect, "given by --dialect".to_owned()),
+            None => {
+                let found = sniff::recognise(Some(path), bytes.as_ref());
+                let (dialect, how) = found.map_err(|e| unknown(path, bytes.as_ref(), &e))?;
+                (dialect, how.to_string())
+            }
+        };
+        let bytes = Storage(Arc::new(bytes));
+        Ok(FilterFile { path: path.to_owned(), bytes, dialect, recognised, options: options.clone() })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its dialect.
+    pub fn dialect(&self) -> Name {
+        self.dialect
+    }
+
+    /// How the dialect was detected.
+    pub fn recognised(&self) -> &str {
+        &self.recognised
+    }
+
+    /// All its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.as_ref()
+    }
+
+    /// Whether its bytes are read only where they are needed.
+    pub(super) fn is_mapped(&self) -> bool {
+        matches!(*self.bytes.0, Bytes::Mapped(_))
+    }
+
+    /// The first `len` bytes, shared.
+    pub(super) fn part(&self, len: usize) -> Part<Storage> {
+        let all = || Part::of(self.bytes.clone(), 0..self.bytes().len());
+        Part::of(self.bytes.clone(), 0..len).or_else(all).expect("all bytes are there")
+    }
+}
+
+/// Lists the dialects whose bytes these could be.
+fn unknown(path: &Path, bytes: &[u8], cause: &DecodeError) -> Problem {
+    let list = |names: &[Name]| names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+    let candidates = sniff::candidates(bytes);
+    let raw = "raw bits (libbloom-1, java-lsm) with --bits M --probes K";
+    let hint = match candidates.as_slice() {
+        [] => format!(
+            "give --dialect D, one of {}; the bytes fit none of them, unless they are {raw}",
+            list(Name::ALL)
+        ),
+        names => format!("give --dialect D; the bytes can be read as {}, or as {raw}", list(names)),
+    };
+    Problem::at(path, Code::UnknownDialect, cause).hint(hint)
+}

@@ -1,0 +1,71 @@
+//! How full a filter is from its first bit to its last.
+
+use super::{FilterFile, ReadOptions};
+use crate::place::{Place, PlaceKind};
+use crate::problem::Problem;
+use crate::table;
+use fullbloom::any::AnyFilter;
+use fullbloom::dialect::Name;
+use std::path::Path;
+
+/// Parts a filter is cut into.
+const PARTS: usize = 96;
+
+/// Bytes of a part at least: with fewer bits some part of a small sound filter is empty by chance. Of 64 bits, of which
+/// a third are set, none is in one part of 10^11.
+const PART_BYTES: usize = 8;
+
+/// The share of set bits in each part of the filter at `path`; empty if there is no array, or it cannot be read. With many
+/// keys a sound filter is level: a hole is damage.
+pub fn fill_along(path: &Path, dialect: Name) -> Vec<f64> {
+    let parts = match Place::detect(path, None).kind() {
+        PlaceKind::Table => of_table(path, dialect),
+        _ => of_file(path, dialect),
+    };
+    parts.unwrap_or_default()
+}
+
+fn of_file(path: &Path, dialect: Name) -> Result<Vec<f64>, Problem> {
+    let options = ReadOptions { dialect: Some(dialect), ..ReadOptions::default() };
+    let file = FilterFile::map(path, &options)?;
+    Ok(along(file.open()?.filter.bits()))
+}
+
+fn of_table(path: &Path, dialect: Name) -> Result<Vec<f64>, Problem> {
+    let table = table::open(path, None)?;
+    let failed = |e| table::problem(path, &e);
+    let filter = table.filter().map_err(failed)?;
+    let Some(block) = filter.block().map_err(failed)? else { return Ok(Vec::new()) };
+    // Each partition, and each filter of a block, is small; their mean fill is in the record.
+    let filter = AnyFilter::decode(&block, &dialect.into());
+    Ok(filter.map_or_else(|_| Vec::new(), |filter| along(filter.bits())))
+}
+
+fn along(bits: &[u8]) -> Vec<f64> {
+    let parts = PARTS.min(bits.len().div_ceil(PART_BYTES));
+    let cut = |i: usize| (bits.len() as u128 * i as u128 / parts as u128) as usize;
+    (0..parts)
+        .map(|i| {
+            let part = &bits[cut(i)..cut(i + 1)];
+            let set: u64 = part.iter().map(|byte| u64::from(byte.count_ones())).sum();
+            set as f64 / (8 * part.len()) as f64
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bit_is_in_one_part() {
+        assert!(along(&[]).is_empty());
+        assert_eq!(along(&[0xff, 0x0f, 0, 0x0f]), [0.5]);
+        let words = [[0xff; 8], [0x0f; 8], [0; 8]].concat();
+        assert_eq!(along(&words), [1.0, 0.5, 0.0]);
+        let bits: Vec<u8> = (0..1000).map(|i| if i < 500 { 0xff } else { 0 }).collect();
+        let parts = along(&bits);
+        assert_eq!((parts.len(), parts[0], parts[95]), (96, 1.0, 0.0));
+        assert!((parts.iter().sum::<f64>() - 48.0).abs() < 0.2);
+    }
+}

@@ -1,0 +1,52 @@
+//! Filter files: bytes ─► filter ─► [`FilterRecord`] and problems.
+//!
+//! ```text
+//!   path ─► file (load or map, unpack gzip) ─► open (the run-time filter) ─► record, native    what is in it
+//!                                                                        └─► verify            looked up for every key
+//! ```
+//!
+//! Only [`file`](self) reads from disk: [`FilterFile::from_bytes`] takes bytes that are in memory. Only `open` and `native`
+//! know the library's run-time filter.
+
+mod file;
+mod fill;
+mod gzip;
+mod native;
+mod open;
+mod record;
+mod verify;
+
+pub use file::{FilterFile, ReadOptions};
+pub use fill::fill_along;
+pub use native::{ExceptionRecord, FormRecord, GenerationRecord, LinkRecord, NativeRecord};
+pub use open::{Opened, name_contradicts};
+pub use record::FilterRecord;
+pub(crate) use verify::verify;
+pub use verify::{VerifiedFilter, verify_keys};
+
+use crate::problem::Problem;
+use crate::report::Found;
+use std::path::Path;
+
+/// Reads a filter file and says what is in it.
+pub fn inspect(path: &Path, options: &ReadOptions) -> Result<Found<FilterRecord>, Problem> {
+    inspect_file(&FilterFile::load(path, options)?)
+}
+
+/// The same for bytes in memory; a name of an sstable's `Filter.db` says its dialect.
+pub fn inspect_bytes(
+    name: &str,
+    bytes: Vec<u8>,
+    options: &ReadOptions,
+) -> Result<Found<FilterRecord>, Problem> {
+    inspect_file(&FilterFile::from_bytes(name, bytes, options)?)
+}
+
+fn inspect_file(file: &FilterFile) -> Result<Found<FilterRecord>, Problem> {
+    let opened = file.open()?;
+    let mut found = FilterRecord::of(file.path(), &opened.filter, opened.bytes);
+    found.record.native = opened.native;
+    found.record.recognised = Some(file.recognised().to_owned());
+    found.problems.splice(0..0, opened.problems);
+    Ok(found)
+}

@@ -1,0 +1,218 @@
+//! What only a native filter can say about itself: its plan, its hash, its exceptions, its form.
+
+use crate::text;
+use fullbloom::native::{Facts, GenerationFacts, HashFacts, Keep, KindFacts, LinkFacts};
+use serde::Serialize;
+use std::time::{Duration, SystemTime};
+
+/// The numbers of a native filter beyond its bits.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NativeRecord {
+    /// Lines of 512 bits that each key has; not for forms of several filters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<u32>,
+    /// Lines of a block.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub block_lines: Option<u64>,
+    /// Bits that a key sets in each of its lines.
+    #[serde(skip)]
+    pub line_probes: u32,
+    /// Keys it was made for; 0 if that is not known.
+    pub expected_keys: u64,
+    /// Keys that were new when they were inserted.
+    pub new_keys: u64,
+    /// The number is an estimate: filters were merged.
+    pub new_keys_estimated: bool,
+    /// The rate it was made for, where that is known.
+    pub planned_fpr: Option<f64>,
+    /// It holds more keys than it was made for.
+    pub overfull: bool,
+    /// Its hash is keyed with a secret.
+    pub keyed: bool,
+    /// The secret is in the file; null if it is not keyed.
+    pub secret_stored: Option<bool>,
+    /// The seed of its hash; null if it is keyed.
+    pub seed: Option<u64>,
+    /// Keys that are answered "no".
+    pub exceptions: Option<ExceptionRecord>,
+    /// The label in the file.
+    pub label: String,
+    /// The form.
+    #[serde(flatten)]
+    pub form: FormRecord,
+}
+
+/// The exceptions of a native filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct ExceptionRecord {
+    /// Filters of exceptions, each over the one before.
+    pub levels: u64,
+    /// Hashes listed one by one.
+    pub listed: u64,
+    /// Bytes they take.
+    pub bytes: u64,
+}
+
+/// The form of a native filter, and what only that form has.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "form", rename_all = "lowercase")]
+pub enum FormRecord {
+    /// One filter.
+    Plain,
+    /// A chain of filters that grows.
+    Growing {
+        /// The filters.
+        links: Vec<LinkRecord>,
+    },
+    /// One filter with counters, so that keys can be deleted.
+    Removing {
+        /// Bytes of the counters.
+        counter_bytes: u64,
+        /// Counters that stay as they are, because they are full.
+        full_counters: u64,
+    },
+    /// Filters for parts of the time, so that old keys expire.
+    Rotating {
+        /// How long keys are remembered, in milliseconds; null if that goes by keys.
+        remember_ms: Option<u64>,
+        /// For how many further keys they are remembered; null if that goes by time.
+        remember_keys: Option<u64>,
+        /// Parts that the time is cut into.
+        generations_planned: u32,
+        /// A key that comes again is remembered anew.
+        refresh: bool,
+        /// When the filter was last used.
+        time: String,
+        /// The parts, newest first.
+        generations: Vec<GenerationRecord>,
+    },
+}
+
+/// One filter of a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LinkRecord {
+    /// Keys in it.
+    pub keys: u64,
+    /// Keys it was made for.
+    pub expected_keys: u64,
+    /// Its bits.
+    pub bits: u64,
+    /// Its probes.
+    pub probes: u32,
+    /// Share of bits set.
+    pub fill: f64,
+    /// The rate to expect.
+    pub expected_fpr: f64,
+}
+
+/// The keys of one part of the time.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct GenerationRecord {
+    /// When it began.
+    pub opened: String,
+    /// Keys in it.
+    pub keys: u64,
+    /// The rate to expect.
+    pub expected_fpr: f64,
+    /// Its filters.
+    pub links: Vec<LinkRecord>,
+}
+
+impl NativeRecord {
+    /// Of a filter with these facts.
+    pub fn of(facts: &Facts) -> NativeRecord {
+        let form = FormRecord::of(&facts.kind);
+        let (keyed, seed, secret_stored) = match facts.hash {
+            HashFacts::Keyed { stored, .. } => (true, None, Some(stored)),
+            HashFacts::Seed(seed) => (false, Some(seed), None),
+        };
+        let is_planned = facts.expected_keys > 0 || form.has_links();
+        NativeRecord {
+            lines: (!form.has_links()).then(|| facts.layout.lines()),
+            block_lines: (!form.has_links()).then(|| facts.layout.block_lines()),
+            line_probes: facts.layout.line_probes(),
+            expected_keys: facts.expected_keys,
+            new_keys: facts.keys,
+            new_keys_estimated: facts.keys_are_estimated,
+            planned_fpr: is_planned.then_some(facts.planned_fpr),
+            overfull: facts.is_overfull(),
+            keyed,
+            secret_stored,
+            seed,
+            exceptions: facts.exceptions.map(|exceptions| ExceptionRecord {
+                levels: exceptions.levels as u64,
+                listed: exceptions.listed,
+                bytes: exceptions.bytes,
+            }),
+            label: facts.label.clone(),
+            form,
+        }
+    }
+
+    /// What to say if it holds more keys than it was made for.
+    pub fn overfull_message(&self) -> Option<String> {
+        let planned_fpr = self.planned_fpr.filter(|_| self.overfull)?;
+        Some(format!(
+            "holds {} new keys, more than the {} it was made for at a rate of {}",
+            self.new_keys,
+            self.expected_keys,
+            text::rate(planned_fpr),
+        ))
+    }
+}
+
+impl LinkRecord {
+    fn all(links: &[LinkFacts]) -> Vec<LinkRecord> {
+        let record = |link: &LinkFacts| LinkRecord {
+            keys: link.keys,
+            expected_keys: link.expected_keys,
+            bits: link.bits,
+            probes: link.probes,
+            fill: link.fill,
+            expected_fpr: link.expected_fpr,
+        };
+        links.iter().map(record).collect()
+    }
+}
+
+/// A time in milliseconds since the Unix epoch, as text.
+fn time(millis: u64) -> String {
+    text::time(SystemTime::UNIX_EPOCH + Duration::from_millis(millis.min(i64::MAX as u64 / 1_000_000)))
+}
+
+impl FormRecord {
+    fn of(kind: &KindFacts) -> FormRecord {
+        match kind {
+            KindFacts::Growing { links } => FormRecord::Growing { links: LinkRecord::all(links) },
+            KindFacts::Removing { counter_bytes, full_counters } => {
+                FormRecord::Removing { counter_bytes: *counter_bytes, full_counters: *full_counters }
+            }
+            KindFacts::Rotating { rotation, time: clock, generations } => {
+                let (remember_ms, remember_keys) = match rotation.keep {
+                    Keep::Time(time) => (Some(time.as_millis() as u64), None),
+                    Keep::Keys(keys) => (None, Some(keys)),
+                };
+                let generation = |one: &GenerationFacts| GenerationRecord {
+                    opened: time(one.opened),
+                    keys: one.keys,
+                    expected_fpr: one.expected_fpr,
+                    links: LinkRecord::all(&one.links),
+                };
+                FormRecord::Rotating {
+                    remember_ms,
+                    remember_keys,
+                    generations_planned: rotation.generations,
+                    refresh: rotation.refresh,
+                    time: time(*clock),
+                    generations: generations.iter().map(generation).collect(),
+                }
+            }
+            _ => FormRecord::Plain,
+        }
+    }
+
+    /// Whether it is several filters.
+    pub fn has_links(&self) -> bool {
+        matches!(self, FormRecord::Growing { .. } | FormRecord::Rotating { .. })
+    }
+}

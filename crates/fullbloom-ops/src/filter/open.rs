@@ -1,0 +1,239 @@
+//! The run-time filter: bytes ─► [`Opened`], and a filter rebuilt from keys beside it.
+//!
+//! What the library calls a filter of any dialect is known here and in `native` alone.
+
+use super::native::NativeRecord;
+use super::{FilterFile, FilterRecord};
+use crate::problem::{Code, Problem};
+use crate::report::Found;
+use fullbloom::DecodeError;
+use fullbloom::any::{self, AnyFilter};
+use fullbloom::dialect::Name;
+use fullbloom::dialect::cassandra::Descriptor;
+use fullbloom::dialect::rocksdb::{self, Kind, Policy};
+use fullbloom::filter::Check;
+use fullbloom::native::HashFacts;
+use fullbloom::sizing::{Request, Target};
+use std::path::Path;
+use std::time::SystemTime;
+
+/// A filter, and what is wrong with the file it is in.
+#[derive(Debug)]
+pub struct Opened {
+    /// The filter.
+    pub filter: AnyFilter,
+    /// Bytes of the file that are the filter.
+    pub bytes: u64,
+    /// What is wrong, though the filter can be used.
+    pub problems: Vec<Problem>,
+    /// One of the problems may make keys of the filter look absent.
+    pub may_lose_keys: bool,
+    /// What only a native filter has.
+    pub native: Option<NativeRecord>,
+    /// It is keyed, and its secret is not known: it cannot answer.
+    pub is_locked: bool,
+}
+
+impl FilterFile {
+    /// Decodes the filter. Bytes that follow it are a problem, but no failure, if the format says where it ends. A file in
+    /// memory is compared with its checksums; of a mapped one only the header, so that answers come at once. A filter that
+    /// forgets keys is as it is now.
+    pub fn open(&self) -> Result<Opened, Problem> {
+        self.open_with(if self.is_mapped() { Check::Front } else { Check::All })
+    }
+
+    /// As [`open`](FilterFile::open), and compares a mapped file with its checksums too.
+    pub fn open_verified(&self) -> Result<Opened, Problem> {
+        self.open_with(Check::All)
+    }
+
+    fn open_with(&self, check: Check) -> Result<Opened, Problem> {
+        let (path, dialect) = (self.path(), self.dialect());
+        if self.options.secret.is_some() && dialect != Name::Native {
+            let why = format!("--secret: a {dialect} filter has no secret");
+            return Err(Problem::at(path, Code::OptionRefused, why));
+        }
+        let mut problems: Vec<Problem> = mislabelled(path, dialect).into_iter().collect();
+        let mut len = self.bytes().len();
+        let mut read = self.read(len, check);
+        if let (Err(trailing @ DecodeError::Trailing { at, .. }), None) = (&read, self.options.geometry)
+            && dialect != Name::Native
+        {
+            problems.push(Problem::at(path, Code::TrailingBytes, trailing));
+            len = usize::try_from(*at).map_or(len, |at| at.min(len));
+            read = self.read(len, check);
+        }
+        let mut filter = read.map_err(|e| self.refused(&e))?;
+        self.unlock(&mut filter)?;
+        filter.advance(SystemTime::now());
+        let doubt = filter.doubt();
+        let may_lose_keys = doubt.as_ref().is_some_and(|doubt| doubt.may_lose_keys);
+        problems.extend(doubt.map(|doubt| Problem::at(path, Code::Doubtful, doubt)));
+        let native = filter.native_facts().map(|facts| NativeRecord::of(&facts));
+        let overfull = native.as_ref().and_then(NativeRecord::overfull_message);
+        problems.extend(overfull.map(|why| Problem::at(path, Code::Overfull, why)));
+        let is_locked = filter.is_locked();
+        Ok(Opened { filter, bytes: len as u64, problems, may_lose_keys, native, is_locked })
+    }
+
+    /// The filter in the first `len` bytes, read where they are.
+    fn read(&self, len: usize, check: Check) -> Result<AnyFilter, DecodeError> {
+        let options = any::ReadOptions::from(self.dialect()).key_type(self.options.key_type);
+        let options = match self.options.geometry {
+            Some((bit_len, probes)) => options.geometry(bit_len, probes),
+            None => options,
+        };
+        AnyFilter::over(self.part(len), &options, check)
+    }
+
+    fn unlock(&self, filter: &mut AnyFilter) -> Result<(), Problem> {
+        let Some(secret) = &self.options.secret else { return Ok(()) };
+        let refused = |why: String| Problem::at(self.path(), Code::OptionRefused, why);
+        if filter.native_facts().is_some_and(|facts| matches!(facts.hash, HashFacts::Seed(_))) {
+            return Err(refused("the filter is not keyed, it needs no --secret".to_owned()));
+        }
+        filter.unlock(secret).map_err(|e| refused(e.to_string()))
+    }
+
+    fn refused(&self, cause: &DecodeError) -> Problem {
+        let (path, dialect) = (self.path(), self.dialect());
+        let option = |why: String| Problem::at(path, Code::OptionRefused, why);
+        match cause {
+            DecodeError::Mismatch { field: "bits given", got, expected, .. } => {
+                option(format!("--bits {got}: the file says {expected}"))
+            }
+            DecodeError::Mismatch { field: "probes given", got, expected, .. } => {
+                option(format!("--probes {got}: the file says {expected}"))
+            }
+            DecodeError::Trailing { at, extra } if self.options.geometry.is_some() => {
+                option(format!("{} bytes, where --bits needs {at}", at.saturating_add(*extra)))
+                    .hint("give the --bits the filter was built with")
+            }
+            DecodeError::Unknown { .. } => Problem::at(path, Code::NotAFilter, not_a(dialect, cause))
+                .hint("give --bits M --probes K, as the filter was built with"),
+            // Damage of an sstable's filter has the codes that it has in a directory.
+            DecodeError::Truncated { .. } if is_filter_db(path) => {
+                Problem::at(path, Code::FilterTruncated, not_a(dialect, cause))
+            }
+            _ if is_filter_db(path) => Problem::at(path, Code::FilterMalformed, not_a(dialect, cause)),
+            _ => Problem::at(path, Code::NotAFilter, not_a(dialect, cause)),
+        }
+    }
+}
+
+fn not_a(dialect: Name, cause: &DecodeError) -> String {
+    format!("not a {dialect} filter: {cause}")
+}
+
+fn is_filter_db(path: &Path) -> bool {
+    Descriptor::parse(path).is_ok_and(|named| named.component == "Filter.db")
+}
+
+/// What to say when a file is named as a filter of another dialect than it is read or written as.
+pub fn name_contradicts(path: &Path, dialect: Name) -> Option<String> {
+    let named = Descriptor::parse(path).ok().filter(|named| named.component == "Filter.db")?;
+    (named.dialect != dialect).then(|| {
+        format!("the name says sstable version {}, which is {}, not {dialect}", named.version, named.dialect)
+    })
+}
+
+fn mislabelled(path: &Path, dialect: Name) -> Option<Problem> {
+    name_contradicts(path, dialect).map(|why| Problem::at(path, Code::Mislabelled, why))
+}
+
+impl FilterRecord {
+    /// Of a filter that occupies `bytes` bytes. Reads the whole array.
+    pub fn of(path: &Path, filter: &AnyFilter, bytes: u64) -> Found<FilterRecord> {
+        let geometry = filter.geometry();
+        let weakness = filter.weakness().map(|weakness| {
+            let code = if weakness.with_all_keys { Code::Weak } else { Code::WeakForSomeKeys };
+            Problem::at(path, code, weakness)
+        });
+        let record = FilterRecord {
+            path: path.display().to_string(),
+            dialect: filter.dialect(),
+            bits: geometry.bit_len,
+            probes: geometry.probes,
+            bytes,
+            keys: None,
+            fill: filter.fill(),
+            estimated_keys: filter.estimated_keys(),
+            expected_fpr: filter.expected_fpr(),
+            native: None,
+            recognised: None,
+        };
+        Found { record, problems: weakness.into_iter().collect() }
+    }
+}
+
+/// A filter of the same shape, filled with the caller's keys, to be compared with the one in the file.
+pub(super) enum Rebuild<'a> {
+    /// Keys are inserted into an empty copy.
+    Inserted(AnyFilter),
+    /// Built in the same shape when all keys are there.
+    Built(Box<any::Builder>),
+    /// Solved in the same length when all keys are there.
+    Solved { sound: &'a [u8], builder: Box<rocksdb::Builder> },
+    /// The dialect cannot be rebuilt in the same shape.
+    Impossible,
+}
+
+impl<'a> Rebuild<'a> {
+    /// An empty filter of the same shape.
+    pub(super) fn new(file: &'a FilterFile, opened: &Opened) -> Rebuild<'a> {
+        let made = match opened.filter.dialect() {
+            // The length is taken from the file; with the most bits for each key, small ones do not become Bloom filters
+            // sooner than they did.
+            Name::RocksDbRibbon => Policy::new(Kind::Ribbon, 100.0).ok().map(|policy| Rebuild::Solved {
+                sound: &file.bytes()[..opened.bytes as usize],
+                builder: Box::new(rocksdb::Builder::new(policy)),
+            }),
+            dialect @ (Name::RocksDb | Name::RocksDbLegacy) => {
+                let shape = opened.filter.geometry();
+                let target = Target::Exact { bit_len: shape.bit_len, probes: shape.probes };
+                let builder = any::Builder::new(dialect, &Request { expected_keys: 0, target });
+                builder.ok().map(|builder| Rebuild::Built(Box::new(builder)))
+            }
+            _ => opened.filter.try_clone().ok().and_then(|mut copy| {
+                copy.clear().ok()?;
+                Some(Rebuild::Inserted(copy))
+            }),
+        };
+        made.unwrap_or(Rebuild::Impossible)
+    }
+
+    /// Inserts some keys.
+    pub(super) fn insert(&mut self, keys: &[&[u8]]) {
+        match self {
+            Rebuild::Inserted(copy) => {
+                if copy.insert_batch(keys).is_err() {
+                    *self = Rebuild::Impossible;
+                }
+            }
+            Rebuild::Built(builder) => builder.insert_batch(keys),
+            Rebuild::Solved { builder, .. } => builder.insert_batch(keys),
+            Rebuild::Impossible => {}
+        }
+    }
+
+    /// Whether the file has the same bits; `None` if that cannot be said.
+    pub(super) fn compare(self, opened: &Opened, missing: u64) -> Option<bool> {
+        let mut rebuilt = match self {
+            Rebuild::Inserted(rebuilt) => rebuilt,
+            Rebuild::Built(builder) => builder.finish().ok()?,
+            Rebuild::Solved { sound, mut builder } => {
+                let rebuilt = builder.finish_with_len(sound.len() as u64);
+                return match rebuilt.is_ok_and(|rebuilt| rebuilt.encode() == sound) {
+                    true => Some(true),
+                    // The bytes depend on which key came first: others are no sign of damage while no key is missing.
+                    false => (missing > 0).then_some(false),
+                };
+            }
+            Rebuild::Impossible => return None,
+        };
+        // The same bits: as many, and no more of them when the old ones are added.
+        let bits = rebuilt.count_ones();
+        let merged = rebuilt.merge(&opened.filter);
+        merged.is_ok().then(|| bits == opened.filter.count_ones() && bits == rebuilt.count_ones())
+    }
+}

@@ -1,0 +1,52 @@
+//! What `inspect` says about a filter file.
+
+use super::native::NativeRecord;
+use crate::serialise;
+use fullbloom::dialect::Name;
+use serde::Serialize;
+
+/// The numbers of a filter.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FilterRecord {
+    /// Where it is.
+    pub path: String,
+    /// Its dialect.
+    #[serde(serialize_with = "serialise::name")]
+    pub dialect: Name,
+    /// Length of the array in bits.
+    pub bits: u64,
+    /// Probes for each key.
+    pub probes: u32,
+    /// Bytes of the file that are the filter.
+    pub bytes: u64,
+    /// Keys that were inserted, where the caller inserted them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keys: Option<u64>,
+    /// Share of bits set.
+    pub fill: f64,
+    /// How many keys the set bits speak for; null if all are set.
+    #[serde(serialize_with = "serialise::whole")]
+    pub estimated_keys: Option<f64>,
+    /// The rate to expect as it is.
+    pub expected_fpr: f64,
+    /// What only a native filter has.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub native: Option<NativeRecord>,
+    /// How the dialect was detected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recognised: Option<String>,
+}
+
+impl FilterRecord {
+    /// Bits for each key, by the estimate; `None` without keys.
+    pub fn bits_per_key(&self) -> Option<f64> {
+        let keys = self.estimated_keys.filter(|keys| keys.is_finite() && *keys >= 0.5)?;
+        Some(self.bits as f64 / keys.round())
+    }
+
+    /// Adds the number of keys inserted.
+    #[must_use]
+    pub fn with_keys(self, keys: u64) -> FilterRecord {
+        FilterRecord { keys: Some(keys), ..self }
+    }
+}

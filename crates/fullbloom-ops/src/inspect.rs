@@ -1,0 +1,167 @@
+//! `inspect`: what is in the filters of a place, and what is wrong with them.
+
+use crate::database::{self, DatabaseSummary, LevelTotals};
+use crate::filter::{self, FilterRecord, ReadOptions};
+#[cfg(feature = "parquet")]
+use crate::parquet::{self, ColumnRecord};
+use crate::place::{Place, PlaceKind};
+use crate::problem::Problem;
+use crate::report::{Counts, Found, Report, Status, Watch};
+use crate::sstable::{self, SstableRecord, TableTotals};
+use crate::table::{self, TableRecord};
+use serde::Serialize;
+
+/// What `inspect` says about one filter.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Inspected {
+    /// A filter file.
+    Filter(FilterRecord),
+    /// A table of LevelDB or RocksDB.
+    Table(TableRecord),
+    /// An sstable of Cassandra.
+    Sstable(SstableRecord),
+    /// A column chunk of a Parquet file.
+    #[cfg(feature = "parquet")]
+    Column(ColumnRecord),
+}
+
+/// What the caller knows, and wants.
+#[derive(Debug, Clone, Default)]
+pub struct InspectOptions {
+    /// What is known about filter files.
+    pub read: ReadOptions,
+    /// In data directories, also look into snapshots and backups.
+    pub snapshots: bool,
+}
+
+/// Sums over all places.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct InspectSummary {
+    /// Filters that were looked at.
+    pub filters: u64,
+    /// Keys, where they are counted.
+    pub keys: u64,
+    /// Bytes of the filters.
+    pub bytes: u64,
+    /// How many problems there are.
+    #[serde(flatten)]
+    pub problems: Counts,
+    /// By table of Cassandra.
+    pub tables: Vec<TableTotals>,
+    /// By level of a database.
+    pub levels: Vec<LevelTotals>,
+    /// The databases.
+    pub databases: Vec<DatabaseSummary>,
+}
+
+/// What `inspect` found.
+pub type InspectReport = Report<Inspected, InspectSummary>;
+
+/// Looks at the filters of a place. Fails if the place itself cannot be read; what is wrong below it is in the report.
+pub fn inspect(
+    place: &Place,
+    options: &InspectOptions,
+    watch: &mut dyn Watch<Inspected>,
+) -> Result<InspectReport, Problem> {
+    let path = place.path();
+    let one = |record, problems| {
+        InspectSummary::report(vec![Found { record, problems }], vec![], InspectSummary::default())
+    };
+    match place.kind() {
+        PlaceKind::Sstable => sstable::readable(sstable::inspect_all(path, options.snapshots, watch)?),
+        PlaceKind::DataDirectory => sstable::inspect_all(path, options.snapshots, watch),
+        PlaceKind::Database => database::inspect(path, watch),
+        PlaceKind::Table => {
+            let Found { record, problems } = table::inspect(path, &table::open(path, None)?)?;
+            Ok(one(Inspected::Table(record), problems))
+        }
+        PlaceKind::Filter => {
+            let Found { record, problems } = filter::inspect(path, &options.read)?;
+            Ok(one(Inspected::Filter(record), problems))
+        }
+        #[cfg(feature = "parquet")]
+        PlaceKind::Parquet => parquet::inspect(path),
+        #[cfg(not(feature = "parquet"))]
+        PlaceKind::Parquet => Err(place.unsupported("built without support for Parquet")),
+    }
+}
+
+impl InspectSummary {
+    /// The report of these filters, with its sums and status.
+    pub(crate) fn report(
+        found: Vec<Found<Inspected>>,
+        problems: Vec<Problem>,
+        summary: InspectSummary,
+    ) -> InspectReport {
+        let all = found.iter().flat_map(|found| &found.problems).chain(&problems);
+        let status = match all.clone().any(|problem| problem.code.fails_inspect()) {
+            true => Status::NotWell,
+            false => Status::Well,
+        };
+        let counts = Counts::of(all);
+        let (mut keys, mut bytes) = (0, 0);
+        for found in &found {
+            keys += found.record.keys().unwrap_or(0);
+            bytes += found.record.bytes().unwrap_or(0);
+        }
+        let summary =
+            InspectSummary { filters: found.len() as u64, keys, bytes, problems: counts, ..summary };
+        Report { found, problems, summary, status }
+    }
+}
+
+impl InspectReport {
+    /// An empty report.
+    pub fn empty() -> InspectReport {
+        InspectSummary::report(Vec::new(), Vec::new(), InspectSummary::default())
+    }
+
+    /// Adds what was found in another place.
+    pub fn append(&mut self, other: InspectReport) {
+        let status = self.status.max(other.status);
+        let empty = InspectReport::empty();
+        let Report { mut found, mut problems, mut summary, .. } = std::mem::replace(self, empty);
+        found.extend(other.found);
+        problems.extend(other.problems);
+        summary.tables.extend(other.summary.tables);
+        summary.levels.extend(other.summary.levels);
+        summary.databases.extend(other.summary.databases);
+        *self = InspectSummary::report(found, problems, summary);
+        self.status = self.status.max(status);
+    }
+}
+
+impl Inspected {
+    /// Where it is.
+    pub fn path(&self) -> &str {
+        match self {
+            Inspected::Filter(record) => &record.path,
+            Inspected::Table(record) => &record.path,
+            Inspected::Sstable(record) => &record.path,
+            #[cfg(feature = "parquet")]
+            Inspected::Column(record) => &record.path,
+        }
+    }
+
+    fn keys(&self) -> Option<u64> {
+        match self {
+            Inspected::Filter(record) => record.keys,
+            Inspected::Table(record) => record.keys,
+            Inspected::Sstable(record) => record.keys,
+            #[cfg(feature = "parquet")]
+            Inspected::Column(_) => None,
+        }
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        match self {
+            Inspected::Filter(record) => Some(record.bytes),
+            Inspected::Table(record) => record.bytes,
+            Inspected::Sstable(record) => record.bytes,
+            #[cfg(feature = "parquet")]
+            Inspected::Column(record) => Some(record.bytes),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! What operators do with Bloom filters, as a library: paths in, records out.
+//!
+//! ```text
+//!   path ─► Place ─┬─► inspect ─┐
+//!                  ├─► verify   ├─► Report { places: records, problems, summary } ─► text, JSON, HTML, Python
+//!                  ├─► rebuild  │
+//!                  └─► plan ────┘
+//! ```
+//!
+//! Records derive [`serde::Serialize`]; `docs/json.md` describes the JSON, and a schema is beside it. Nothing here prints:
+//! long work reports to the caller through [`Watch`].
+//!
+//! | module | what is there |
+//! |---|---|
+//! | [`place`] | path → [`Place`]: filter file, table, database, sstable, data directory, Parquet file |
+//! | [`problem`] | the one table of problem codes and severities |
+//! | [`report`] | the shape that all commands share, and how a command ends |
+//! | [`mod@inspect`], [`mod@verify`], [`mod@rebuild`], [`mod@plan`] | the four commands: each dispatches on the place |
+//! | [`filter`] | filter files: bytes → filter → record; lookups of the caller's keys |
+//! | [`table`], [`database`] | LevelDB's and RocksDB's tables, alone and by level; memory split over levels |
+//! | [`sstable`] | Cassandra's sstables: thresholds, what Cassandra does with a rebuilt filter, what a rate costs |
+//! | `parquet` | column chunks, with the feature `parquet` |
+//! | [`text`] | numbers and names as people read them |
+//!
+//! Functions that judge bytes take bytes: [`filter::inspect_bytes`], [`table::inspect`], [`table::verify`].
+//!
+//! ```
+//! use fullbloom_ops::{InspectOptions, Place, inspect};
+//!
+//! # let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors/databases/rocksdb");
+//! let place = Place::detect(root, None);
+//! let report = inspect(&place, &InspectOptions::default(), &mut ())?;
+//! assert_eq!(report.found.len(), 4);
+//! assert_eq!(report.problems().count(), 0);
+//! # Ok::<(), fullbloom_ops::Problem>(())
+//! ```
+
+pub mod database;
+pub mod filter;
+pub mod inspect;
+#[cfg(feature = "parquet")]
+pub mod parquet;
+pub mod place;
+pub mod plan;
+mod pool;
+pub mod problem;
+pub mod rebuild;
+pub mod report;
+mod serialise;
+pub mod sstable;
+pub mod table;
+pub mod text;
+pub mod verify;
+
+pub use inspect::{InspectOptions, InspectReport, Inspected, inspect};
+pub use place::{Place, PlaceKind};
+pub use plan::{PlacePlan, PlaceWish, PlanReport, Wish, plan, plan_from};
+pub use problem::{Code, Problem, Severity};
+pub use rebuild::{RebuildOptions, RebuildReport, Rebuilt, rebuild};
+pub use report::{Found, Report, Status, Watch};
+pub use verify::{Verified, VerifyOptions, VerifyReport, verify};

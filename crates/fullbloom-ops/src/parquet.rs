@@ -1,0 +1,232 @@
+//! Parquet files: the filters of their column chunks.
+
+use crate::inspect::{InspectSummary, Inspected};
+use crate::problem::{Code, Problem};
+use crate::report::{Found, Report, Watch};
+use crate::verify::{Verified, VerifySummary};
+use crate::{serialise, text};
+use fullbloom::dialect::Name;
+use fullbloom::typed::KeyType;
+use fullbloom::Filter;
+use fullbloom::dialect::Parquet;
+use fullbloom_parquet::{Chunk, Error, File, Options, Type};
+use serde::Serialize;
+use std::path::Path;
+
+/// The filter of one column chunk.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ColumnRecord {
+    /// The file.
+    pub path: String,
+    /// `parquet`.
+    #[serde(serialize_with = "serialise::name")]
+    pub dialect: Name,
+    /// Length of the array in bits.
+    pub bits: u64,
+    /// Probes for each key.
+    pub probes: u32,
+    /// Bytes of the filter with its header.
+    pub bytes: u64,
+    /// Share of bits set.
+    pub fill: f64,
+    /// How many keys the set bits speak for.
+    #[serde(serialize_with = "serialise::whole")]
+    pub estimated_keys: Option<f64>,
+    /// The rate to expect.
+    pub expected_fpr: f64,
+    /// The row group, from 0.
+    pub row_group: usize,
+    /// The column's name.
+    pub column: String,
+    /// The type of its values in the file.
+    pub physical_type: String,
+    /// Values that are not null.
+    pub values: u64,
+    /// Distinct values, where the file says so.
+    pub distinct: Option<u64>,
+    /// Bits for each distinct value, by the file or else by the estimate.
+    pub bits_per_distinct: Option<f64>,
+}
+
+/// A column chunk whose filter was looked up for every value.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VerifiedColumn {
+    /// The file.
+    pub path: String,
+    /// The row group, from 0.
+    pub row_group: usize,
+    /// The column's name.
+    pub column: String,
+    /// Values that were looked up.
+    pub keys: u64,
+    /// Distinct values, where the file says so.
+    pub distinct: Option<u64>,
+    /// Values that are not in the filter.
+    pub missing: u64,
+    /// The rate measured on absent values.
+    pub measured_fpr: f64,
+    /// The rate to expect.
+    pub expected_fpr: f64,
+    /// Whether a filter made from the values has the same bytes.
+    pub rebuilt_identical: bool,
+    /// The first missing value, in hex.
+    pub first_missing: Option<String>,
+}
+
+/// Opens a file. The parquet crate may panic on damaged bytes, which is caught.
+fn open(path: &Path) -> Result<File, Problem> {
+    File::open(path).map_err(|e| {
+        let code = if matches!(e, Error::Io(_)) { Code::Unreadable } else { Code::TableUnreadable };
+        Problem::at(path, code, e)
+    })
+}
+
+fn failed(path: &Path, chunk: &Chunk, cause: &Error) -> Problem {
+    let why = format!("row group {}, column {}: {cause}", chunk.row_group, chunk.name);
+    Problem::at(path, Code::TableUnreadable, why)
+}
+
+/// Values of a chunk that can be in its filter.
+fn values(chunk: &Chunk) -> u64 {
+    chunk.values.saturating_sub(chunk.nulls.unwrap_or(0))
+}
+
+fn no_filters(path: &Path, file: &File) -> Problem {
+    let why = format!("no Bloom filter in any of {} column chunks", file.chunks().len());
+    Problem::at(path, Code::NoColumnFilters, why)
+}
+
+/// Looks at the filters of all column chunks.
+pub(crate) fn inspect(path: &Path) -> Result<Report<Inspected, InspectSummary>, Problem> {
+    let file = open(path)?;
+    let (mut found, mut problems) = (Vec::new(), Vec::new());
+    for chunk in file.chunks() {
+        let Some(bytes) = file.filter_bytes(chunk).map_err(|e| failed(path, chunk, &e))? else { continue };
+        let view = Filter::<Parquet>::view(&bytes).map_err(|e| failed(path, chunk, &Error::Filter(e)))?;
+        let (geometry, estimated_keys) = (view.geometry(), view.estimated_keys());
+        let distinct = chunk.distinct.map(|n| n as f64).or(estimated_keys).filter(|n| *n >= 0.5);
+        let record = ColumnRecord {
+            path: path.display().to_string(),
+            dialect: Name::Parquet,
+            bits: geometry.bit_len,
+            probes: geometry.probes,
+            bytes: bytes.len() as u64,
+            fill: view.fill(),
+            estimated_keys,
+            expected_fpr: view.expected_fpr(),
+            row_group: chunk.row_group,
+            column: chunk.name.clone(),
+            physical_type: chunk.physical_type.to_string(),
+            values: values(chunk),
+            distinct: chunk.distinct,
+            bits_per_distinct: distinct.map(|n| geometry.bit_len as f64 / n),
+        };
+        found.push(Found { record: Inspected::Column(record), problems: Vec::new() });
+    }
+    if found.is_empty() {
+        problems.push(no_filters(path, &file));
+    }
+    Ok(InspectSummary::report(found, problems, InspectSummary::default()))
+}
+
+/// Looks up every value of every column that has a filter.
+pub(crate) fn verify(
+    path: &Path,
+    absent: u64,
+    watch: &mut dyn Watch<Verified>,
+) -> Result<Report<Verified, VerifySummary>, Problem> {
+    let file = open(path)?;
+    let mut all = Vec::new();
+    watch.start(file.chunks().len() as u64);
+    for chunk in file.chunks() {
+        let verified = file.verify(chunk, Options { absent }).map_err(|e| failed(path, chunk, &e))?;
+        let Some(verified) = verified else { continue };
+        let place = format!("row group {}, column {}", chunk.row_group, chunk.name);
+        let mut problems = Vec::new();
+        if let Some(key) = &verified.first_missing {
+            let (missing, key) = (text::counted(verified.missing, "value"), key.escape_ascii());
+            let why = format!("{place}: the filter says that {missing} are absent, the first is {key}");
+            problems.push(Problem::at(path, Code::KeyMissing, why));
+        }
+        if !verified.rebuilt_identical {
+            let why = format!("{place}: the filter's bytes are not the ones that its values give");
+            problems.push(Problem::at(path, Code::BytesDiffer, why));
+        }
+        let record = VerifiedColumn {
+            path: path.display().to_string(),
+            row_group: chunk.row_group,
+            column: chunk.name.clone(),
+            keys: verified.values,
+            distinct: chunk.distinct,
+            missing: verified.missing,
+            measured_fpr: verified.measured_fpr,
+            expected_fpr: verified.expected_fpr,
+            rebuilt_identical: verified.rebuilt_identical,
+            first_missing: verified.first_missing.as_deref().map(text::hex),
+        };
+        let found = Found { record: Verified::Column(record), problems };
+        let flow = watch.found(&found);
+        all.push(found);
+        if flow.is_break() {
+            break;
+        }
+    }
+    let none = all.is_empty().then(|| no_filters(path, &file));
+    Ok(VerifySummary::report(all, none.into_iter().collect()))
+}
+
+/// The filters of one column, row group by row group.
+#[derive(Debug)]
+pub struct Column {
+    /// The filter of each row group that has one.
+    filters: Vec<Vec<u8>>,
+    /// A row group has none: any key may be there.
+    pub is_partial: bool,
+    /// The type of its values.
+    pub key_type: KeyType,
+}
+
+impl Column {
+    /// The column of this name.
+    pub fn open(path: &Path, name: Option<&str>) -> Result<Column, Problem> {
+        let file = open(path)?;
+        let chunks: Vec<&Chunk> =
+            file.chunks().iter().filter(|chunk| Some(chunk.name.as_str()) == name).collect();
+        let Some(first) = chunks.first() else {
+            let mut names: Vec<&str> = file.chunks().iter().map(|chunk| chunk.name.as_str()).collect();
+            names.sort_unstable();
+            names.dedup();
+            let why = match name {
+                Some(name) => format!("has no column {name:?}"),
+                None => "is a Parquet file, whose columns have filters of their own".to_owned(),
+            };
+            let hint = format!("give --column, one of {}", names.join(", "));
+            return Err(Problem::at(path, Code::OptionRefused, why).hint(hint));
+        };
+        let key_type = match first.physical_type {
+            Type::INT32 => KeyType::Int,
+            Type::INT64 => KeyType::Long,
+            Type::FLOAT => KeyType::Float,
+            Type::DOUBLE => KeyType::Double,
+            _ => KeyType::Bytes,
+        };
+        let mut filters = Vec::new();
+        for chunk in &chunks {
+            let bytes = file.filter_bytes(chunk).map_err(|e| failed(path, chunk, &e))?;
+            let Some(bytes) = bytes else { continue };
+            Filter::<Parquet>::view(&bytes).map_err(|e| failed(path, chunk, &Error::Filter(e)))?;
+            filters.push(bytes);
+        }
+        Ok(Column { is_partial: filters.len() < chunks.len(), filters, key_type })
+    }
+
+    /// Which keys may be in a row group.
+    pub fn may_contain_batch(&self, keys: &[&[u8]], answers: &mut [bool]) {
+        answers.fill(self.is_partial);
+        let mut more = vec![false; keys.len()];
+        for view in self.filters.iter().filter_map(|bytes| Filter::<Parquet>::view(bytes).ok()) {
+            view.may_contain_batch(keys, &mut more);
+            answers.iter_mut().zip(&more).for_each(|(answer, more)| *answer |= more);
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Path ─► [`Place`]: what is there, by its name and its last bytes.
+
+use crate::problem::{Code, Problem};
+use fullbloom::dialect::cassandra::Descriptor;
+use fullbloom::dialect::Name;
+use fullbloom::sniff;
+use fullbloom_table::footer::is_table;
+use fullbloom_table::{PlainFile, Source};
+use serde::Serialize;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A path, and what is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    path: PathBuf,
+    kind: PlaceKind,
+}
+
+/// The kinds of places that filters are found in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PlaceKind {
+    /// A file that is a filter and nothing else. Whether it is one shows when it is read.
+    Filter,
+    /// A component of an sstable of Cassandra, mostly its `Filter.db`: it stands for the whole sstable.
+    Sstable,
+    /// A directory with sstables of Cassandra in it or anywhere below it.
+    DataDirectory,
+    /// A table of LevelDB or RocksDB.
+    Table,
+    /// A directory with tables of LevelDB or RocksDB, or a database that has none yet.
+    Database,
+    /// A Parquet file, whose column chunks have filters.
+    Parquet,
+}
+
+impl Place {
+    /// What is at this path. Files are told by how they end and by their names; a file that is nothing else is taken for a
+    /// filter, and so is every file if the caller knows its dialect.
+    ///
+    /// Never fails: a path that cannot be read is reported by whoever reads it.
+    pub fn detect(path: impl Into<PathBuf>, dialect: Option<Name>) -> Place {
+        let path = path.into();
+        let kind = match path.is_dir() {
+            true => directory(&path),
+            false if dialect.is_some() => PlaceKind::Filter,
+            false => file(&path),
+        };
+        Place { path, kind }
+    }
+
+    /// The path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is there.
+    pub fn kind(&self) -> PlaceKind {
+        self.kind
+    }
+
+    /// The command does not take places of this kind.
+    pub(crate) fn unsupported(&self, why: &str) -> Problem {
+        Problem::at(&self.path, Code::Unsupported, why)
+    }
+}
+
+fn file(path: &Path) -> PlaceKind {
+    #[cfg(feature = "parquet")]
+    if fullbloom_parquet::is_parquet(path) {
+        return PlaceKind::Parquet;
+    }
+    if ends_as_table(path) {
+        PlaceKind::Table
+    } else if Descriptor::parse(path).is_ok() && !has_magic(path) {
+        PlaceKind::Sstable
+    } else {
+        PlaceKind::Filter
+    }
+}
+
+/// Whether the file ends with the magic number of a table. One that cannot be opened does not.
+pub(crate) fn ends_as_table(path: &Path) -> bool {
+    let Ok(file) = PlainFile::open(path) else { return false };
+    let Some(offset) = file.byte_len().checked_sub(8) else { return false };
+    file.read(offset, 8).is_ok_and(|tail| is_table(&tail))
+}
+
+/// Whether the bytes say that the file is a filter, whatever its name is.
+fn has_magic(path: &Path) -> bool {
+    let Ok(file) = PlainFile::open(path) else { return false };
+    let len = file.byte_len().min(64) as usize;
+    file.read(0, len).is_ok_and(|head| matches!(sniff::recognise(None, &head), Ok((_, sniff::How::Magic))))
+}
+
+fn directory(path: &Path) -> PlaceKind {
+    let Ok(entries) = fs::read_dir(path) else { return PlaceKind::DataDirectory };
+    let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    match names.into_iter().any(|name| is_of_database(&name)) {
+        true => PlaceKind::Database,
+        false => PlaceKind::DataDirectory,
+    }
+}
+
+/// A table, or one of the files every database has: `CURRENT` and `MANIFEST-000001`. Databases number their tables; files
+/// made to be ingested have names of their own.
+fn is_of_database(name: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let is_table = name.ends_with(".sst") || name.ends_with(".ldb");
+    name == "CURRENT" || name.strip_prefix("MANIFEST-").is_some_and(number) || is_table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(path: &Path) -> PlaceKind {
+        Place::detect(path, None).kind()
+    }
+
+    #[test]
+    fn tables_and_manifests_make_a_database_and_nothing_else_does() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(kind(dir.path()), PlaceKind::DataDirectory);
+        fs::write(dir.path().join("nb-1-big-Data.db"), "").unwrap();
+        fs::write(dir.path().join("MANIFEST-old"), "").unwrap();
+        assert_eq!(kind(dir.path()), PlaceKind::DataDirectory);
+        for name in ["CURRENT", "MANIFEST-000004", "000012.sst", "000005.ldb", "bulk.sst"] {
+            let path = dir.path().join(name);
+            fs::write(&path, "").unwrap();
+            assert_eq!(kind(dir.path()), PlaceKind::Database, "{name}");
+            assert_eq!(kind(&path), PlaceKind::Filter, "an empty file is no table");
+            fs::remove_file(path).unwrap();
+        }
+    }
+
+    #[test]
+    fn files_are_told_by_their_names_and_ends_unless_the_dialect_is_given() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        let table = [&[0; 40][..], &0xdb47_7524_8b80_fb57_u64.to_le_bytes()].concat();
+        for (name, bytes, expected) in [
+            ("nb-1-big-Filter.db", &b"x"[..], PlaceKind::Sstable),
+            ("keys.bloom", b"x", PlaceKind::Filter),
+            ("nb-2-big-Filter.db", b"libbloom2 and more", PlaceKind::Filter),
+            ("any.name", &table, PlaceKind::Table),
+            #[cfg(feature = "parquet")]
+            ("people", b"PAR1....PAR1", PlaceKind::Parquet),
+        ] {
+            fs::write(at(name), bytes).unwrap();
+            assert_eq!(kind(&at(name)), expected, "{name}");
+            assert_eq!(Place::detect(at(name), Some(Name::LevelDb)).kind(), PlaceKind::Filter);
+        }
+        assert_eq!(kind(&at("missing")), PlaceKind::Filter);
+        assert_eq!(kind(&at("nb-9-big-Filter.db")), PlaceKind::Sstable);
+    }
+}

@@ -1,0 +1,262 @@
+//! `plan`: what a filter would cost in each dialect, and what other filters would cost the data of a place.
+
+use crate::database::{self, DatabasePlanSummary, LevelPlan};
+use crate::place::{Place, PlaceKind};
+use crate::problem::{Code, Problem};
+use crate::report::{Found, Report, Status, Watch};
+use crate::sstable::{self, CassandraPlanSummary, CassandraTablePlan};
+use crate::{serialise, text};
+use fullbloom::SizeError;
+use fullbloom::any::{self, Plan};
+use fullbloom::dialect::Name;
+use fullbloom::native;
+use fullbloom::sizing::{Request, Target};
+use serde::Serialize;
+
+/// An expected rate counts as kept up to this much above the requested one: sizing rules round, and the last percent of a
+/// rate cannot be measured with fewer than 10^6 false positives.
+const TOLERANCE: f64 = 1.01;
+
+/// What is asked for: a rate, bits per key or memory.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Wish {
+    /// A rate, or bits for each key.
+    Target(Target),
+    /// The largest filter that fits this many bytes.
+    Memory(u64),
+}
+
+/// One dialect. What it cannot do is null, and a problem says why.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename = "dialect")]
+pub struct DialectPlan {
+    /// The dialect.
+    #[serde(serialize_with = "serialise::name")]
+    pub dialect: Name,
+    /// Length of the array in bits.
+    pub bits: Option<u64>,
+    /// Bytes of the file.
+    pub bytes: Option<u64>,
+    /// Bits for each expected key; null without keys.
+    pub bits_per_key: Option<f64>,
+    /// Probes for each key.
+    pub probes: Option<u32>,
+    /// The rate to expect.
+    pub expected_fpr: Option<f64>,
+    /// Of the native dialect: the layouts that were considered.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub layouts: Vec<LayoutPlan>,
+}
+
+/// A layout of the native dialect.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LayoutPlan {
+    /// Lines of 512 bits for each key.
+    pub lines: u32,
+    /// Lines of a block.
+    pub block_lines: u64,
+    /// Probes for each key.
+    pub probes: u32,
+    /// Bits in all.
+    pub bits: u64,
+    /// The rate to expect.
+    pub expected_fpr: f64,
+    /// It was chosen.
+    pub chosen: bool,
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct DialectPlanSummary {
+    /// Keys that the filter will hold.
+    pub expected_keys: u64,
+    /// The requested rate.
+    pub fpr: Option<f64>,
+    /// The requested bits per key.
+    pub asked_bits_per_key: Option<f64>,
+    /// The memory budget.
+    pub memory: Option<u64>,
+}
+
+/// What `plan` found.
+pub type PlanReport = Report<DialectPlan, DialectPlanSummary>;
+
+/// Sizes a filter in each of the dialects, each by its own system's rule. Fails if the numbers are wrong for all of them.
+pub fn plan(dialects: &[Name], expected_keys: u64, wish: Wish) -> Result<PlanReport, Problem> {
+    if let Some(mistake) = mistake(dialects, wish) {
+        return Err(Problem::new("plan", Code::SizeRefused, mistake));
+    }
+    let found: Vec<Found<DialectPlan>> =
+        dialects.iter().map(|dialect| sized(*dialect, expected_keys, wish)).collect();
+    let possible = found.iter().any(|found| found.record.bits.is_some());
+    let mut summary = DialectPlanSummary { expected_keys, ..DialectPlanSummary::default() };
+    match wish {
+        Wish::Target(Target::Fpr(fpr)) => summary.fpr = Some(fpr),
+        Wish::Target(Target::BitsPerKey(bits)) => summary.asked_bits_per_key = Some(bits),
+        Wish::Target(_) => {}
+        Wish::Memory(memory) => summary.memory = Some(memory),
+    }
+    let status = if possible { Status::Well } else { Status::NotWell };
+    Ok(Report { found, problems: Vec::new(), summary, status })
+}
+
+/// What is asked for the data of a place.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct PlaceWish {
+    /// Of sstables: a rate to show besides the usual ones.
+    pub fpr: Option<f64>,
+    /// Memory that all filters shall fit.
+    pub memory: Option<u64>,
+    /// In data directories, also look into snapshots and backups.
+    pub snapshots: bool,
+}
+
+/// What other filters would cost the data of a place.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum PlacePlan {
+    /// The tables of Cassandra, at several rates.
+    Sstables(Report<CassandraTablePlan, CassandraPlanSummary>),
+    /// The levels of a database of LevelDB or RocksDB, with several numbers of bits per key.
+    Database(Report<LevelPlan, DatabasePlanSummary>),
+}
+
+/// Counts the keys of a directory, or of one sstable, and sizes filters for them.
+pub fn plan_from(place: &Place, wish: &PlaceWish, watch: &mut dyn Watch<()>) -> Result<PlacePlan, Problem> {
+    match place.kind() {
+        PlaceKind::Database if wish.fpr.is_some() => {
+            let why = "databases of LevelDB and RocksDB are planned by --memory";
+            Err(Problem::new("--fpr", Code::OptionRefused, why))
+        }
+        PlaceKind::Database => Ok(PlacePlan::Database(database::plan(place.path(), wish.memory, watch)?)),
+        _ => Ok(PlacePlan::Sstables(sstable::plan(place.path(), wish, watch)?)),
+    }
+}
+
+impl PlacePlan {
+    /// How the command ends.
+    pub fn status(&self) -> Status {
+        match self {
+            PlacePlan::Sstables(report) => report.status,
+            PlacePlan::Database(report) => report.status,
+        }
+    }
+
+    /// What is wrong.
+    pub fn problems(&self) -> &[Problem] {
+        match self {
+            PlacePlan::Sstables(report) => &report.problems,
+            PlacePlan::Database(report) => &report.problems,
+        }
+    }
+}
+
+fn sized(dialect: Name, expected_keys: u64, wish: Wish) -> Found<DialectPlan> {
+    let mut layouts = Vec::new();
+    let plan = match (dialect, wish) {
+        (Name::Native, wish) => {
+            let plan = match wish {
+                Wish::Target(target) => native::Sizing::new(&Request { expected_keys, target }),
+                Wish::Memory(memory) => native::Sizing::within(expected_keys, memory),
+            };
+            layouts = plan.as_ref().map(considered).unwrap_or_default();
+            plan.as_ref().map(Plan::from).map_err(Clone::clone)
+        }
+        (dialect, Wish::Target(target)) => any::plan(dialect, &Request { expected_keys, target }),
+        (dialect, Wish::Memory(memory)) => any::plan_within(dialect, expected_keys, memory),
+    };
+    let per_key = |plan: &Plan| {
+        let bits = plan.geometry.bit_len as f64 / expected_keys as f64;
+        Some(bits).filter(|bits| bits.is_finite())
+    };
+    let mut problems = Vec::new();
+    let mut add = |code, why: String| problems.push(Problem::new(dialect, code, why));
+    match &plan {
+        Ok(plan) => {
+            if let Some((code, why)) = shortfall(plan, per_key(plan), wish) {
+                add(code, why);
+            }
+            if let Some(weakness) = plan.weakness {
+                add(
+                    if weakness.with_all_keys { Code::Weak } else { Code::WeakForSomeKeys },
+                    weakness.to_string(),
+                );
+            }
+        }
+        Err(e) => add(Code::CannotSize, e.to_string()),
+    }
+    let plan = plan.as_ref().ok();
+    let record = DialectPlan {
+        dialect,
+        bits: plan.map(|plan| plan.geometry.bit_len),
+        bytes: plan.map(|plan| plan.encoded_len),
+        bits_per_key: plan.and_then(per_key),
+        probes: plan.map(|plan| plan.geometry.probes),
+        expected_fpr: plan.map(|plan| plan.expected_fpr),
+        layouts,
+    };
+    Found { record, problems }
+}
+
+fn considered(plan: &native::Sizing) -> Vec<LayoutPlan> {
+    let each = plan.considered.iter().map(|candidate| LayoutPlan {
+        lines: candidate.layout.lines(),
+        block_lines: candidate.layout.block_lines(),
+        probes: candidate.layout.probes(),
+        bits: candidate.blocks * candidate.layout.block_len(),
+        expected_fpr: candidate.expected_fpr,
+        chosen: candidate.layout == plan.layout,
+    });
+    each.collect()
+}
+
+/// What was asked for and is not kept.
+fn shortfall(plan: &Plan, bits_per_key: Option<f64>, wish: Wish) -> Option<(Code, String)> {
+    match wish {
+        Wish::Target(Target::Fpr(asked)) if plan.expected_fpr > asked * TOLERANCE => {
+            let (asked, expected) = (text::rate(asked), text::rate(plan.expected_fpr));
+            Some((
+                Code::RateNotKept,
+                format!("cannot keep a rate of {asked}: the expected rate is {expected}"),
+            ))
+        }
+        Wish::Target(Target::BitsPerKey(asked)) => {
+            let used = bits_per_key.filter(|used| *used < asked / TOLERANCE)?;
+            let used = text::decimal(used, 2);
+            Some((Code::BitsNotUsed, format!("uses {used} of the {asked} bits per key asked for")))
+        }
+        _ => None,
+    }
+}
+
+/// A number that no dialect takes is a mistake, not an answer.
+fn mistake(dialects: &[Name], wish: Wish) -> Option<SizeError> {
+    let Wish::Target(target) = wish else { return None };
+    let mut refusals = Vec::new();
+    for name in dialects {
+        match check_target(*name, target) {
+            Err(e @ (SizeError::Value { .. } | SizeError::Unreachable { .. })) => refusals.push(e),
+            _ => return None,
+        }
+    }
+    refusals.into_iter().min_by_key(|e| !matches!(e, SizeError::Value { .. })) // the plainest words
+}
+
+/// Refuses a target that is wrong however many keys there are, so that it is reported before any key is read.
+pub fn check_target(dialect: Name, target: Target) -> Result<(), SizeError> {
+    // No keys cost nothing to plan for; where they are refused, the fewest that every dialect takes.
+    let mut plan = any::plan(dialect, &Request { expected_keys: 0, target });
+    let mut fewer = false;
+    if matches!(plan, Err(SizeError::Count { what: "expected_keys", .. })) {
+        plan = any::plan(dialect, &Request { expected_keys: 1000, target });
+        fewer = true;
+    }
+    match plan {
+        Err(e @ (SizeError::Value { .. } | SizeError::NoFilter { .. } | SizeError::Unsupported { .. })) => {
+            Err(e)
+        }
+        // Fewer keys, where there are fewer, may reach a lower rate, but none reach zero.
+        Err(e @ SizeError::Unreachable { fpr, .. }) if fpr <= 0.0 || !fewer => Err(e),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,334 @@
+//! What can be wrong with a place: one table of codes, each with its severity.
+//!
+//! Codes and severities are part of the interface: scripts match on them, so they never change their meaning.
+//! `docs/json.md` lists the same table.
+
+use serde::{Serialize, Serializer};
+use std::fmt;
+use std::path::Path;
+
+/// How much a problem matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Severity {
+    /// Worth knowing; nothing is wrong.
+    Note,
+    /// It costs memory or reads, or something could not be checked.
+    Warning,
+    /// Lookups go wrong or may go wrong, or something could not be read.
+    Error,
+}
+
+impl Severity {
+    /// Its name in JSON and in text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// Which commands end with status 1 because of a problem.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fails {
+    /// None: the filter does its work.
+    Nothing,
+    /// `inspect` only.
+    Inspect,
+    /// `verify` only: it could not do what it was asked for.
+    Verify,
+    /// `inspect` and `verify`.
+    Both,
+}
+
+macro_rules! codes {
+    ($($(#[doc = $meaning:literal])+ $variant:ident = $name:literal, $severity:ident, $fails:ident;)+) => {
+        /// What is wrong, as a name that does not change.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Code {
+            $($(#[doc = $meaning])+ $variant,)+
+        }
+
+        impl Code {
+            /// Every code.
+            pub const ALL: &'static [Code] = &[$(Code::$variant),+];
+
+            /// Its name.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$variant => $name,)+ }
+            }
+
+            /// How much it matters.
+            pub fn severity(self) -> Severity {
+                match self { $(Code::$variant => Severity::$severity,)+ }
+            }
+
+            fn fails(self) -> Fails {
+                match self { $(Code::$variant => Fails::$fails,)+ }
+            }
+
+            /// What it means, in a sentence.
+            pub fn meaning(self) -> &'static str {
+                match self { $(Code::$variant => concat!($($meaning),+).trim_ascii(),)+ }
+            }
+        }
+    };
+}
+
+codes! {
+    // Files and directories that could not be looked at.
+    /// The file or directory cannot be read.
+    Unreadable = "unreadable", Error, Both;
+    /// Neither the name nor the bytes say which dialect the filter has.
+    UnknownDialect = "unknown-dialect", Error, Both;
+    /// The bytes are not a filter of the dialect that the name, the bytes or the caller says.
+    NotAFilter = "not-a-filter", Error, Both;
+    /// An option does not fit the file.
+    OptionRefused = "option-refused", Error, Both;
+    /// The filter is keyed, and its secret was not given.
+    SecretMissing = "secret-missing", Error, Both;
+    /// The directory has no sstables or tables.
+    NothingFound = "nothing-found", Error, Both;
+    /// The path is of a kind that the command does not take.
+    Unsupported = "unsupported", Error, Both;
+
+    // Filters.
+    /// The filter file should be there, and is not.
+    FilterMissing = "filter-missing", Error, Both;
+    /// The filter file has no bytes.
+    FilterEmpty = "filter-empty", Error, Both;
+    /// The system would not let us read the filter file.
+    FilterUnreadable = "filter-unreadable", Error, Both;
+    /// The filter ends too early.
+    FilterTruncated = "filter-truncated", Error, Both;
+    /// Bytes follow the end of the filter.
+    TrailingBytes = "trailing-bytes", Error, Both;
+    /// The filter's header holds numbers that its engine never writes.
+    FilterMalformed = "filter-malformed", Error, Both;
+    /// The file name says another dialect than the content has.
+    Mislabelled = "mislabelled", Error, Both;
+    /// Keys are not in the filter: lookups of them fail.
+    KeyMissing = "key-missing", Error, Both;
+    /// The filter's bytes are not the ones its keys give.
+    BytesDiffer = "bytes-differ", Error, Both;
+    /// The filter can be read, but its bytes are not exactly as its program writes them.
+    Doubtful = "doubtful", Error, Both;
+    /// The filter holds more keys than it was made for.
+    Overfull = "overfull", Warning, Both;
+    /// The filter's rate is worse than its size promises, whatever the keys are.
+    Weak = "weak", Warning, Inspect;
+    /// The filter's rate is worse than its size promises for some keys.
+    WeakForSomeKeys = "weak-for-some-keys", Note, Nothing;
+    /// The expected rate is worse than the recorded one.
+    TooFull = "too-full", Warning, Nothing;
+    /// The filter has far more bits than its keys need.
+    TooLarge = "too-large", Warning, Nothing;
+
+    // Sstables.
+    /// The sstable was written without a filter, as its table asks for.
+    WrittenWithoutFilter = "written-without-filter", Note, Nothing;
+    /// The keys of the sstable cannot be read to the end.
+    KeysUnreadable = "keys-unreadable", Error, Both;
+    /// The index with the keys is not beside the filter.
+    IndexMissing = "index-missing", Note, Verify;
+    /// The keys of sstables of this version cannot be had.
+    KeysNotRead = "keys-not-read", Note, Verify;
+    /// The data are compressed by a class that is not known here.
+    UnknownCompressor = "unknown-compressor", Warning, Verify;
+    /// Entries of the index are not in the order of their partitions.
+    IndexOutOfOrder = "index-out-of-order", Warning, Nothing;
+    /// `Statistics.db` cannot be read.
+    StatisticsUnreadable = "statistics-unreadable", Warning, Nothing;
+    /// `TOC.txt` cannot be read.
+    TocUnreadable = "toc-unreadable", Warning, Nothing;
+    /// `TOC.txt` lists components that are not there.
+    ComponentsMissing = "components-missing", Note, Nothing;
+    /// `TOC.txt` does not list the filter, so Cassandra does not load it.
+    NotListed = "not-listed", Warning, Nothing;
+
+    // What was left out of a directory.
+    /// Snapshots and backups were left out.
+    SnapshotsSkipped = "snapshots-skipped", Note, Nothing;
+    /// A link to a directory was not followed.
+    LinkSkipped = "link-skipped", Note, Nothing;
+    /// A file name has version letters that are not known here.
+    UnknownVersion = "unknown-version", Note, Nothing;
+    /// The sstable was still being written.
+    TemporarySkipped = "temporary-skipped", Note, Nothing;
+
+    // Tables and databases.
+    /// The table cannot be read.
+    TableUnreadable = "table-unreadable", Error, Both;
+    /// A checksum does not fit the bytes it covers.
+    Checksum = "checksum", Error, Both;
+    /// The MANIFEST lists a table that is not in the directory.
+    TableMissing = "table-missing", Error, Both;
+    /// The table's length is not the one the MANIFEST has.
+    LengthDiffers = "length-differs", Error, Both;
+    /// The table is not in the MANIFEST: left over, or not yet added.
+    NotInManifest = "not-in-manifest", Note, Nothing;
+    /// The MANIFEST cannot be read: levels are unknown.
+    ManifestUnreadable = "manifest-unreadable", Error, Inspect;
+    /// There is no MANIFEST: levels are unknown.
+    ManifestMissing = "manifest-missing", Note, Nothing;
+    /// The table has no filter: every lookup in its range reads it.
+    NoFilter = "no-filter", Warning, Nothing;
+    /// The filter's policy or bytes are not known here: it lets every key pass.
+    UnknownFilter = "unknown-filter", Error, Both;
+    /// The filter is of a kind that the engine has replaced by a better one.
+    OldKind = "old-kind", Warning, Nothing;
+    /// Ribbon was asked for, and the engine stored a Bloom filter.
+    RibbonFallback = "ribbon-fallback", Note, Nothing;
+
+    // Parquet files.
+    /// No column chunk of the file has a filter.
+    NoColumnFilters = "no-column-filters", Warning, Inspect;
+
+    // Rebuilding.
+    /// No rate is recorded to size the new filter for, and none was given.
+    RateUnknown = "rate-unknown", Error, Both;
+    /// The requested size is invalid.
+    SizeRefused = "size-refused", Error, Both;
+    /// At a rate of 1 the engine keeps no filter.
+    RateOne = "rate-one", Warning, Nothing;
+    /// Keys may be missing from the index, so a new filter might lack them.
+    KeysUncertain = "keys-uncertain", Error, Both;
+    /// The files changed while they were read.
+    Changed = "changed", Error, Both;
+    /// The new filter does not have the length of the old one and cannot replace it in place.
+    LengthChanges = "length-changes", Error, Both;
+    /// Two new files would have the same name.
+    NameClash = "name-clash", Error, Both;
+    /// The new file could not be written; the old one is as it was.
+    CannotSave = "cannot-save", Error, Both;
+    /// The new file is in place but may not survive a power failure.
+    NotFlushed = "not-flushed", Error, Both;
+
+    // Planning.
+    /// The dialect cannot make a filter of this size.
+    CannotSize = "cannot-size", Warning, Nothing;
+    /// The dialect cannot keep the requested rate.
+    RateNotKept = "rate-not-kept", Warning, Nothing;
+    /// The dialect does not use all of the requested bits per key.
+    BitsNotUsed = "bits-not-used", Warning, Nothing;
+    /// No filter fits the memory.
+    OverBudget = "over-budget", Warning, Nothing;
+    /// Part of the data was left out because its keys cannot be read.
+    Uncounted = "uncounted", Warning, Nothing;
+}
+
+impl Code {
+    /// Whether `inspect` ends with status 1 because of it.
+    pub fn fails_inspect(self) -> bool {
+        matches!(self.fails(), Fails::Inspect | Fails::Both)
+    }
+
+    /// Whether `verify` ends with status 1 because of it.
+    pub fn fails_verify(self) -> bool {
+        matches!(self.fails(), Fails::Verify | Fails::Both)
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// One thing that is wrong, or worth knowing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// The path it is about, as in the record of the same place; a dialect where no file is involved.
+    pub place: String,
+    /// What is wrong.
+    pub code: Code,
+    /// How much it matters.
+    pub severity: Severity,
+    /// What is wrong, for people, without the place.
+    pub message: String,
+    /// What to do about it, where we know.
+    pub hint: Option<String>,
+}
+
+impl Problem {
+    /// A problem of this place.
+    pub fn new(place: impl fmt::Display, code: Code, message: impl fmt::Display) -> Problem {
+        let (place, message) = (place.to_string(), message.to_string());
+        // Errors of files begin with the path, which the place says already.
+        let message = match message.strip_prefix(&place).and_then(|rest| rest.strip_prefix(": ")) {
+            Some(rest) => rest.to_owned(),
+            None => message,
+        };
+        Problem { place, code, severity: code.severity(), message, hint: None }
+    }
+
+    /// A problem of a file.
+    pub fn at(path: &Path, code: Code, message: impl fmt::Display) -> Problem {
+        Problem::new(path.display(), code, message)
+    }
+
+    /// Adds what to do about it.
+    #[must_use]
+    pub fn hint(self, hint: impl Into<String>) -> Problem {
+        Problem { hint: Some(hint.into()), ..self }
+    }
+}
+
+/// `<place>: <message>`
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn codes_are_kebab_case_and_each_is_there_once() {
+        let names: BTreeSet<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+        assert_eq!(names.len(), Code::ALL.len());
+        for code in Code::ALL {
+            let name = code.as_str();
+            assert!(name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{name}");
+            assert!(code.meaning().ends_with('.'), "{name}: {}", code.meaning());
+        }
+    }
+
+    #[test]
+    fn errors_fail_and_notes_fail_only_what_they_kept_from_being_done() {
+        for code in Code::ALL {
+            match code.severity() {
+                Severity::Error => assert!(code.fails_inspect(), "{code}"),
+                Severity::Warning => {}
+                Severity::Note => assert!(!code.fails_inspect(), "{code}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_message_does_not_repeat_its_place() {
+        let problem = Problem::new("dir/f", Code::Unreadable, "dir/f: cannot open: no such file");
+        assert_eq!(problem.message, "cannot open: no such file");
+        assert_eq!(problem.to_string(), "dir/f: cannot open: no such file");
+    }
+}

@@ -1,0 +1,257 @@
+//! `rebuild`: filters of sstables and tables made again from their keys.
+
+use crate::place::{Place, PlaceKind};
+use crate::problem::{Code, Problem};
+use crate::report::{Report, Status, Watch};
+use crate::sstable::{self, RebuiltSstable};
+use crate::table::{self, RebuiltTable};
+use fullbloom::FileError;
+use fullbloom::dialect::cassandra::Descriptor;
+use fullbloom::file::Mapped;
+use fullbloom::replace::Output;
+use fullbloom_sstable::rebuild::first_clash;
+use fullbloom_sstable::sstable::FILTER;
+use fullbloom_sstable::{Sstable, walk};
+use fullbloom_table::{PlainFile, PrefixExtractor, Table};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// How large the new filters are.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Size {
+    /// For the rate recorded in `Statistics.db`; tables keep their size.
+    #[default]
+    Recorded,
+    /// For this rate, by the engine's rule.
+    Fpr(f64),
+    /// With this many bits for each key; Cassandra takes whole ones.
+    BitsPerKey(f64),
+    /// As large as the old ones.
+    AsBefore,
+}
+
+/// What to rebuild, and where to put it.
+#[derive(Debug, Clone)]
+pub struct RebuildOptions {
+    /// How large the new filters are.
+    pub size: Size,
+    /// Where they go.
+    pub output: Output,
+    /// Only say what would be done.
+    pub dry_run: bool,
+    /// Only filters that are missing, damaged, or lack keys.
+    pub damaged: bool,
+    /// Also where keys may be missing from the index.
+    pub force: bool,
+    /// In data directories, also look into snapshots and backups.
+    pub snapshots: bool,
+    /// The prefix extractor of tables whose own is not known by name.
+    pub prefix_extractor: Option<PrefixExtractor>,
+}
+
+impl Default for RebuildOptions {
+    /// At the recorded rate, in place, with a backup.
+    fn default() -> RebuildOptions {
+        RebuildOptions {
+            size: Size::default(),
+            output: Output::InPlace { backup: true },
+            dry_run: false,
+            damaged: false,
+            force: false,
+            snapshots: false,
+            prefix_extractor: None,
+        }
+    }
+}
+
+/// What `rebuild` says about one filter.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Rebuilt {
+    /// An sstable of Cassandra.
+    Sstable(RebuiltSstable),
+    /// A table of LevelDB or RocksDB.
+    Table(RebuiltTable),
+}
+
+/// Sums over all filters that were rebuilt.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct RebuildSummary {
+    /// Nothing was written.
+    pub dry_run: bool,
+    /// Filters that were rebuilt, or would be.
+    pub filters: u64,
+    /// Bytes of the old filters.
+    pub bytes_before: u64,
+    /// Bytes of the new filters.
+    pub bytes_after: u64,
+    /// What the engines do with the files.
+    pub on_open: Vec<OnOpen>,
+}
+
+/// What an engine does with some of the files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OnOpen {
+    /// `cassandra`, or `rocksdb` for RocksDB and LevelDB.
+    pub engine: &'static str,
+    /// How many of the files.
+    pub files: u64,
+    /// The versions of the sstables.
+    pub versions: BTreeSet<String>,
+    /// What it does, in sentences.
+    pub sentences: Vec<String>,
+}
+
+/// What `rebuild` did.
+pub type RebuildReport = Report<Rebuilt, RebuildSummary>;
+
+/// Rebuilds the filters of places, one after the other. Fails, before anything is written, if two new files would have the
+/// same name; what goes wrong with one place is in the report and does not stop the others.
+pub fn rebuild(
+    places: &[Place],
+    options: &RebuildOptions,
+    watch: &mut dyn Watch<Rebuilt>,
+) -> Result<RebuildReport, Problem> {
+    let summary = RebuildSummary { dry_run: options.dry_run, ..RebuildSummary::default() };
+    let mut report = Report { found: Vec::new(), problems: Vec::new(), summary, status: Status::Well };
+    let (mut sstables, mut tables) = (Vec::new(), Vec::new());
+    for place in places {
+        match find(place, options, &mut report) {
+            Ok(Input::Sstables(found)) => sstables.extend(found),
+            Ok(Input::Table(table)) => tables.push((place.path(), table)),
+            Err(problem) => report.fail(problem),
+        }
+    }
+    check_names(&sstables, &tables, options)?;
+    if let (Output::Into(directory), false) = (&options.output, options.dry_run) {
+        fs::create_dir_all(directory).map_err(|e| {
+            Problem::at(directory, Code::CannotSave, format_args!("cannot make the directory: {e}"))
+        })?;
+    }
+    watch.start((sstables.len() + tables.len()) as u64);
+    let rebuilt = sstables.iter().map(|sstable| {
+        let rebuilt = sstable::rebuild(sstable, options);
+        rebuilt.map(|found| found.map(|found| found.map(Rebuilt::Sstable)))
+    });
+    let rebuilt = rebuilt.chain(tables.iter().map(|(path, table)| {
+        let rebuilt = table::rebuild(path, table, options);
+        rebuilt.map(|found| found.map(|found| found.map(Rebuilt::Table)))
+    }));
+    for rebuilt in rebuilt {
+        watch.step();
+        match rebuilt {
+            Ok(None) => {}
+            Ok(Some(found)) => {
+                report.summary.count(&found.record);
+                let flow = watch.found(&found);
+                report.found.push(found);
+                if flow.is_break() {
+                    break;
+                }
+            }
+            Err(problem) if problem.code == Code::RateOne => report.problems.push(problem),
+            Err(problem) => report.fail(problem),
+        }
+    }
+    if report.summary.filters == 0 && report.status == Status::Well {
+        report.status = Status::NotWell;
+    }
+    Ok(report)
+}
+
+enum Input {
+    Sstables(Vec<Sstable>),
+    Table(Box<Table<PlainFile>>),
+}
+
+fn find(place: &Place, options: &RebuildOptions, report: &mut RebuildReport) -> Result<Input, Problem> {
+    let path = place.path();
+    match place.kind() {
+        PlaceKind::Table => Ok(Input::Table(Box::new(table::open(path, options.prefix_extractor)?))),
+        PlaceKind::Sstable | PlaceKind::DataDirectory => {
+            let is_lost_filter =
+                Descriptor::parse(path).is_ok_and(|d| d.component == FILTER) && !path.exists();
+            let walk = match is_lost_filter {
+                // A filter that is gone is what this is for.
+                true => {
+                    let sstable =
+                        Sstable::of_file(path).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
+                    walk::Walk::of(sstable)
+                }
+                false => sstable::find(path, options.snapshots)?,
+            };
+            for problem in walk.skipped.iter().map(sstable::skipped) {
+                match problem.code {
+                    Code::Unreadable => report.fail(problem),
+                    _ => report.problems.push(problem),
+                }
+            }
+            Ok(Input::Sstables(walk.sstables))
+        }
+        PlaceKind::Database => Err(place
+            .unsupported("a database of LevelDB or RocksDB")
+            .hint("name its tables, *.sst or *.ldb; `fullbloom verify` says which are damaged")),
+        PlaceKind::Filter | PlaceKind::Parquet => {
+            Mapped::open(path).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
+            Err(place.unsupported(
+                "neither a component of an sstable of Cassandra nor a table of LevelDB or RocksDB",
+            ))
+        }
+    }
+}
+
+/// Refuses two new files of the same name.
+fn check_names(
+    sstables: &[Sstable],
+    tables: &[(&Path, Box<Table<PlainFile>>)],
+    options: &RebuildOptions,
+) -> Result<(), Problem> {
+    let hint = "give the tables one by one, each with a directory of its own";
+    if let Some(path) = table::first_clash(tables.iter().map(|(path, _)| *path), &options.output) {
+        let why = "another table would be written under the same name";
+        return Err(Problem::at(path, Code::NameClash, why).hint(hint));
+    }
+    if let Some(sstable) = first_clash(sstables, &options.output) {
+        let why = "another sstable's filter would be written under the same name";
+        return Err(Problem::at(&sstable.path(FILTER), Code::NameClash, why).hint(hint));
+    }
+    Ok(())
+}
+
+/// A new file could not be written.
+pub(crate) fn not_saved(path: &Path, error: &FileError) -> Problem {
+    let code = if error.is_in_place() { Code::NotFlushed } else { Code::CannotSave };
+    Problem::at(path, code, error)
+}
+
+impl RebuildSummary {
+    fn count(&mut self, rebuilt: &Rebuilt) {
+        self.filters += 1;
+        let (engine, version, sentences) = match rebuilt {
+            Rebuilt::Sstable(record) => {
+                self.bytes_before += record.before.map_or(0, |before| before.bytes);
+                self.bytes_after += record.after.bytes;
+                ("cassandra", Some(record.version.clone()), record.on_open.clone())
+            }
+            Rebuilt::Table(record) => {
+                self.bytes_before += record.before.map_or(0, |before| before.bytes);
+                self.bytes_after += record.after.bytes;
+                ("rocksdb", None, record.on_open.map(str::to_owned).to_vec())
+            }
+        };
+        let known = |known: &&mut OnOpen| known.engine == engine && known.sentences == sentences;
+        match self.on_open.iter_mut().find(known) {
+            Some(known) => {
+                known.files += 1;
+                known.versions.extend(version);
+            }
+            None => {
+                let versions = version.into_iter().collect();
+                self.on_open.push(OnOpen { engine, files: 1, versions, sentences });
+            }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! `inspect` of one sstable, or of a data directory.
+
+use super::judge::judge;
+use super::totals::totals;
+use super::{SstableName, find, problems, skipped};
+use crate::inspect::{InspectSummary, Inspected};
+use crate::pool;
+use crate::problem::{Code, Problem};
+use crate::report::{Found, Report, Status, Watch};
+use crate::serialise;
+use fullbloom_sstable::{Sstable, report};
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::ops::Deref;
+use std::path::Path;
+
+/// The numbers of an sstable's filter. What cannot be read is null.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SstableRecord {
+    /// Which sstable it is.
+    #[serde(flatten)]
+    pub name: SstableName,
+    /// Length of the array in bits.
+    pub bits: Option<u64>,
+    /// Probes for each key.
+    pub probes: Option<u32>,
+    /// Bytes of `Filter.db`.
+    pub bytes: Option<u64>,
+    /// Share of bits set.
+    pub fill: Option<f64>,
+    /// How many keys the set bits speak for; null if all are set.
+    #[serde(serialize_with = "serialise::whole")]
+    pub estimated_keys: Option<f64>,
+    /// The rate to expect as it is.
+    pub expected_fpr: Option<f64>,
+    /// Partition keys of the sstable.
+    pub keys: Option<u64>,
+    /// Bits for each key.
+    pub bits_per_key: Option<f64>,
+    /// Bytes the filter takes in a node's memory.
+    pub memory_bytes: Option<u64>,
+    /// The rate recorded in `Statistics.db`.
+    pub recorded_fpr: Option<f64>,
+    /// How the dialect was detected.
+    pub recognised: &'static str,
+}
+
+impl Deref for SstableRecord {
+    type Target = SstableName;
+
+    fn deref(&self) -> &SstableName {
+        &self.name
+    }
+}
+
+/// Looks at one sstable: its filter, all of its index, and a few of its keys in the filter. Never fails: what cannot be read
+/// is a problem.
+pub(crate) fn inspect(sstable: &Sstable) -> Found<SstableRecord> {
+    let seen = report::inspect(sstable);
+    let filter = seen.filter.as_ref();
+    let mut name = SstableName::of(sstable);
+    name.dialect = filter.map_or(name.dialect, |filter| filter.dialect);
+    let mut problems: Vec<Problem> = seen.flags.iter().map(|flag| problems::of_flag(sstable, flag)).collect();
+    if let (Some(filter), Some(keys)) = (filter, seen.keys) {
+        problems.extend(judge(sstable, filter, keys, seen.recorded.fpr()));
+    }
+    problems.sort_by_key(|problem| Reverse(problem.severity));
+    // A filter that was copied out of its directory is not a damaged sstable.
+    if sstable.components.len() == 1 {
+        problems.retain(|problem| problem.code != Code::ComponentsMissing);
+    }
+    let record = SstableRecord {
+        name,
+        bits: filter.map(|f| f.bits),
+        probes: filter.map(|f| f.probes),
+        bytes: seen.filter_bytes,
+        fill: filter.map(|f| f.fill),
+        estimated_keys: filter.and_then(|f| f.estimated_keys),
+        expected_fpr: filter.map(|f| f.expected_fpr),
+        keys: seen.keys,
+        bits_per_key: seen.bits_per_key(),
+        memory_bytes: filter.map(|f| f.memory_bytes),
+        recorded_fpr: seen.recorded.fpr(),
+        recognised: "by the sstable version in its name; the bytes do not tell",
+    };
+    Found { record, problems }
+}
+
+/// Looks at every sstable of a directory, several at once; or at the one that a file belongs to.
+pub(crate) fn inspect_all(
+    path: &Path,
+    snapshots: bool,
+    watch: &mut dyn Watch<Inspected>,
+) -> Result<Report<Inspected, InspectSummary>, Problem> {
+    let walk = find(path, snapshots)?;
+    let one = |sstable: &Sstable| inspect(sstable).map(Inspected::Sstable);
+    let mut found = Vec::new();
+    let _ = pool::each(&walk.sstables, one, watch, |one, watch| {
+        let flow = watch.found(&one);
+        found.push(one);
+        flow
+    });
+    let summary = InspectSummary { tables: totals(&found), ..InspectSummary::default() };
+    let problems: Vec<Problem> = walk.skipped.iter().map(skipped).collect();
+    let unread = problems.iter().any(|problem| problem.code == Code::Unreadable);
+    let mut report = InspectSummary::report(found, problems, summary);
+    if unread {
+        report.status = Status::Failed;
+    }
+    Ok(report)
+}

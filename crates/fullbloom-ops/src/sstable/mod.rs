@@ -1,0 +1,124 @@
+//! Sstables of Cassandra: one, or all of a data directory.
+
+mod inspect;
+mod judge;
+pub mod opening;
+mod plan;
+mod problems;
+pub mod rates;
+mod rebuild;
+mod totals;
+mod verify;
+
+pub use inspect::SstableRecord;
+pub(crate) use inspect::{inspect, inspect_all};
+pub(crate) use plan::plan;
+pub use plan::{CassandraNow, CassandraPlanSummary, CassandraTablePlan};
+pub(crate) use rebuild::rebuild;
+pub use rebuild::{RebuiltSstable, SstableAfter, SstableBefore};
+pub use totals::TableTotals;
+pub use verify::VerifiedSstable;
+pub(crate) use verify::verify_all;
+
+use crate::problem::{Code, Problem};
+use crate::report::Report;
+use crate::serialise;
+use fullbloom::dialect::cassandra::TableFormat;
+use fullbloom::dialect::Name;
+use fullbloom_sstable::Sstable;
+use fullbloom_sstable::sstable::{FILTER, INDEX, PARTITIONS};
+use fullbloom_sstable::walk::{self, Options, Skipped, Walk, Why};
+use serde::Serialize;
+use std::path::Path;
+
+/// Which sstable it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SstableName {
+    /// The path of its filter, whether it is there or not.
+    pub path: String,
+    /// The dialect of the filter: by the sstable's version, unless the bytes fit only another.
+    #[serde(serialize_with = "serialise::name")]
+    pub dialect: Name,
+    /// Keyspace, where it is known.
+    pub keyspace: Option<String>,
+    /// Table, where it is known.
+    pub table: Option<String>,
+    /// The table's id, where the directory has it.
+    pub table_id: Option<String>,
+    /// Generation.
+    pub generation: String,
+    /// Version letters.
+    pub version: String,
+    /// `big` or `bti`.
+    pub format: &'static str,
+}
+
+impl SstableName {
+    fn of(sstable: &Sstable) -> SstableName {
+        SstableName {
+            path: sstable.path(FILTER).display().to_string(),
+            dialect: sstable.dialect,
+            keyspace: sstable.keyspace.clone(),
+            table: sstable.table.clone(),
+            table_id: sstable.table_id.clone(),
+            generation: sstable.id.clone(),
+            version: sstable.version.clone(),
+            format: match sstable.format {
+                TableFormat::Big => "big",
+                TableFormat::Bti => "bti",
+            },
+        }
+    }
+
+    /// `keyspace.table`, as far as it is known.
+    pub fn table_name(&self) -> String {
+        let part = |part: &Option<String>| part.clone().unwrap_or_else(|| "?".to_owned());
+        format!("{}.{}", part(&self.keyspace), part(&self.table))
+    }
+}
+
+/// The sstables of a directory, or the one that a file belongs to. None at all is a problem: nobody asks for nothing.
+pub(crate) fn find(path: &Path, snapshots: bool) -> Result<Walk, Problem> {
+    let found =
+        walk::find(path, Options { snapshots }).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
+    if found.sstables.is_empty() {
+        let copies = found.skipped.iter().any(|skipped| matches!(skipped.why, Why::Snapshots));
+        let why = "cannot find sstables of Cassandra or tables of LevelDB or RocksDB in this directory";
+        let hint = match copies {
+            true => "there are snapshots or backups below it: --snapshots looks into them",
+            false => "filter files of other kinds are given by name",
+        };
+        return Err(Problem::at(path, Code::NothingFound, why).hint(hint));
+    }
+    Ok(found)
+}
+
+/// The report of one sstable that was given by name. If the system would not let us read its filter, the place itself could
+/// not be looked at.
+pub(crate) fn readable<R, S>(report: Report<R, S>) -> Result<Report<R, S>, Problem> {
+    let unreadable = report.problems().find(|problem| problem.code == Code::FilterUnreadable).cloned();
+    match unreadable {
+        Some(problem) => Err(problem),
+        None => Ok(report),
+    }
+}
+
+/// What was left out of a directory, or could not be read.
+pub(crate) fn skipped(skipped: &Skipped) -> Problem {
+    let at = |code, why: &str| Problem::at(&skipped.path, code, why);
+    match &skipped.why {
+        Why::Unreadable(e) => Problem::at(&skipped.path, Code::Unreadable, e),
+        Why::Link => at(Code::LinkSkipped, "a link to a directory is not followed"),
+        Why::Snapshots => at(Code::SnapshotsSkipped, "snapshots and backups are left out")
+            .hint("--snapshots looks into them"),
+        Why::Temporary => at(Code::TemporarySkipped, "it was still being written"),
+        _ => at(Code::UnknownVersion, "the version in its name is not known"),
+    }
+}
+
+/// How to rebuild a filter, if the keys are beside it.
+fn rebuild_hint(sstable: &Sstable) -> Option<String> {
+    let path = crate::text::quoted(&sstable.path(FILTER));
+    let has_keys = sstable.has(INDEX) || sstable.has(PARTITIONS);
+    has_keys.then(|| format!("rebuild it with: fullbloom rebuild {path}"))
+}

@@ -1,0 +1,191 @@
+//! `plan --from` a data directory: what other rates would cost its tables.
+
+use super::rates::{Part, RATES, Row, row};
+use super::{SstableRecord, find, inspect};
+use crate::plan::PlaceWish;
+use crate::pool;
+use crate::problem::{Code, Problem};
+use crate::report::{Found, Report, Status, Watch};
+use crate::text;
+use fullbloom_sstable::Sstable;
+use serde::Serialize;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// Round rates to try for a memory budget, from the lowest; Cassandra takes none below 6.71e-5.
+const ROUND: [f64; 17] = [
+    0.0001, 0.00015, 0.0002, 0.0003, 0.0005, 0.0007, 0.001, 0.0015, 0.002, 0.003, 0.005, 0.007, 0.01, 0.02,
+    0.03, 0.05, 0.1,
+];
+
+/// How to get the planned filters.
+const ADVICE: &str = "Set with ALTER TABLE … WITH bloom_filter_fp_chance = P; existing filters change by \
+                      `fullbloom rebuild --fpr P` or when Cassandra rewrites the sstables.";
+
+/// One table of Cassandra, or all of them: its filters now, and at each rate.
+#[derive(Debug, Clone, PartialEq, Serialize, Default)]
+#[serde(tag = "type", rename = "cassandra-table")]
+pub struct CassandraTablePlan {
+    /// Keyspace, where it is known.
+    pub keyspace: Option<String>,
+    /// Table, where it is known.
+    pub table: Option<String>,
+    /// Sstables whose keys are counted.
+    pub sstables: u64,
+    /// Sstables whose keys cannot be counted.
+    pub uncounted: u64,
+    /// Keys of all sstables.
+    pub keys: u64,
+    /// The filters as they are.
+    pub now: CassandraNow,
+    /// What each rate would cost.
+    pub rows: Vec<Row>,
+    #[serde(skip)]
+    parts: Vec<Part>,
+}
+
+/// What the filters cost as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Default)]
+pub struct CassandraNow {
+    /// Bytes of all `Filter.db`.
+    pub bytes: u64,
+    /// Bytes of the filters in a node's memory.
+    pub memory_bytes: u64,
+    /// Bits for each key, of the sstables whose keys and filters can both be read.
+    pub bits_per_key: Option<f64>,
+    /// Sstables that a lookup of an absent key reads needlessly, on average.
+    pub useless_reads: f64,
+    /// Keys and memory for the bits per key.
+    #[serde(skip)]
+    both: (u64, u64),
+}
+
+/// All tables together.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CassandraPlanSummary {
+    /// The directory.
+    pub from: String,
+    /// `cassandra`.
+    pub engine: &'static str,
+    /// Keys of all sstables.
+    pub keys: u64,
+    /// Sstables whose keys are counted.
+    pub sstables: u64,
+    /// The memory budget.
+    pub memory: Option<u64>,
+    /// The lowest round rate whose filters fit the memory.
+    pub fitting_fpr: Option<f64>,
+    /// The filters as they are.
+    pub now: CassandraNow,
+    /// What each rate would cost.
+    pub rows: Vec<Row>,
+    /// How to get these filters.
+    pub advice: Vec<&'static str>,
+}
+
+impl CassandraNow {
+    fn add(&mut self, other: &CassandraNow) {
+        self.bytes += other.bytes;
+        self.memory_bytes += other.memory_bytes;
+        self.useless_reads += other.useless_reads;
+        self.both = (self.both.0 + other.both.0, self.both.1 + other.both.1);
+        self.bits_per_key = (self.both.0 > 0).then(|| 8.0 * self.both.1 as f64 / self.both.0 as f64);
+    }
+}
+
+impl CassandraTablePlan {
+    fn add(&mut self, sstable: &Sstable, seen: &SstableRecord) {
+        match seen.keys {
+            Some(keys) => self.parts.push(Part { dialect: sstable.dialect, keys }),
+            None => self.uncounted += 1,
+        }
+        self.sstables = self.parts.len() as u64;
+        self.keys += seen.keys.unwrap_or(0);
+        self.now.add(&CassandraNow {
+            bytes: seen.bytes.unwrap_or(0),
+            memory_bytes: seen.memory_bytes.unwrap_or(0),
+            bits_per_key: None,
+            useless_reads: seen.expected_fpr.unwrap_or(1.0),
+            both: seen.keys.zip(seen.memory_bytes).unwrap_or((0, 0)),
+        });
+    }
+
+    fn rows(&self, rates: &[f64]) -> Vec<Row> {
+        // A rate that Cassandra's rule takes for one sstable it takes for all but astronomic ones.
+        rates.iter().filter_map(|fpr| row(&self.parts, *fpr).ok()).collect()
+    }
+}
+
+/// Counts the keys of every sstable and sizes filters for them.
+pub(crate) fn plan(
+    path: &Path,
+    options: &PlaceWish,
+    watch: &mut dyn Watch<()>,
+) -> Result<Report<CassandraTablePlan, CassandraPlanSummary>, Problem> {
+    let walk = find(path, options.snapshots)?;
+    let mut seen = Vec::new();
+    let _ = pool::each(
+        &walk.sstables,
+        |sstable| inspect(sstable).record,
+        watch,
+        |record, _| {
+            seen.push(record);
+            ControlFlow::Continue(())
+        },
+    );
+    let mut tables: Vec<CassandraTablePlan> = Vec::new();
+    for (sstable, seen) in walk.sstables.iter().zip(&seen) {
+        if !tables.last().is_some_and(|t| t.keyspace == sstable.keyspace && t.table == sstable.table) {
+            let (keyspace, table) = (sstable.keyspace.clone(), sstable.table.clone());
+            tables.push(CassandraTablePlan { keyspace, table, ..CassandraTablePlan::default() });
+        }
+        let last = tables.len() - 1;
+        tables[last].add(sstable, seen);
+    }
+    let mut all = CassandraTablePlan::default();
+    for table in &tables {
+        all.parts.extend_from_slice(&table.parts);
+        all.keys += table.keys;
+        all.sstables += table.sstables;
+        all.uncounted += table.uncounted;
+        all.now.add(&table.now);
+    }
+    let fits = |fpr: &f64| {
+        options.memory.is_some_and(|memory| row(&all.parts, *fpr).is_ok_and(|r| r.memory_bytes <= memory))
+    };
+    let fitting = ROUND.into_iter().find(fits);
+    if let Some(fpr) = options.fpr {
+        row(&all.parts, fpr).map_err(|e| Problem::new("--fpr", Code::SizeRefused, e))?;
+    }
+    let mut rates = RATES.to_vec();
+    rates.extend(options.fpr.into_iter().chain(fitting));
+    rates.sort_by(f64::total_cmp);
+    rates.dedup();
+    let rows = all.rows(&rates);
+    for table in &mut tables {
+        table.rows = table.rows(&rates);
+    }
+    let mut problems = Vec::new();
+    if all.uncounted > 0 {
+        let why = format!("{} left out: the keys cannot be read", text::counted(all.uncounted, "sstable"));
+        problems.push(Problem::at(path, Code::Uncounted, why));
+    }
+    if let (Some(memory), None) = (options.memory, fitting) {
+        let why = format!("no rate up to {} fits {}", ROUND[ROUND.len() - 1], text::bytes(memory));
+        problems.push(Problem::at(path, Code::OverBudget, why));
+    }
+    let summary = CassandraPlanSummary {
+        from: path.display().to_string(),
+        engine: "cassandra",
+        keys: all.keys,
+        sstables: all.sstables,
+        memory: options.memory,
+        fitting_fpr: fitting,
+        now: all.now,
+        rows,
+        advice: vec![ADVICE],
+    };
+    let status = if problems.is_empty() { Status::Well } else { Status::NotWell };
+    let found = tables.into_iter().map(|record| Found { record, problems: Vec::new() }).collect();
+    Ok(Report { found, problems, summary, status })
+}

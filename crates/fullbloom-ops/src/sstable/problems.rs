@@ -1,0 +1,59 @@
+//! What is wrong with an sstable, as problems with codes and hints.
+
+use super::rebuild_hint;
+use crate::problem::{Code, Problem};
+use fullbloom_sstable::sstable::FILTER;
+use fullbloom_sstable::{ComponentError, FilterProblem, Flag, Sstable};
+use std::fmt::Display;
+
+fn at(sstable: &Sstable, code: Code, message: impl Display) -> Problem {
+    Problem::at(&sstable.path(FILTER), code, message)
+}
+
+fn rebuildable(sstable: &Sstable, problem: Problem) -> Problem {
+    Problem { hint: rebuild_hint(sstable), ..problem }
+}
+
+/// Of the filter's file.
+pub(super) fn of_filter(sstable: &Sstable, problem: &FilterProblem) -> Problem {
+    let code = match problem {
+        FilterProblem::Missing { listed: Some(false) } => {
+            return at(sstable, Code::WrittenWithoutFilter, problem);
+        }
+        FilterProblem::Missing { .. } => Code::FilterMissing,
+        FilterProblem::Empty => Code::FilterEmpty,
+        FilterProblem::Unreadable(_) => return at(sstable, Code::FilterUnreadable, problem),
+        FilterProblem::Truncated { .. } => Code::FilterTruncated,
+        FilterProblem::Trailing { .. } => Code::TrailingBytes,
+        _ => Code::FilterMalformed,
+    };
+    rebuildable(sstable, at(sstable, code, problem))
+}
+
+/// Of the files that have the keys.
+pub(super) fn of_keys(sstable: &Sstable, error: &ComponentError) -> Problem {
+    match error {
+        ComponentError::Missing { component } => {
+            let why = format!("its keys are not here: there is no {component} beside it");
+            at(sstable, Code::IndexMissing, why).hint("verify --keys FILE looks up keys that you have")
+        }
+        ComponentError::Compressor { .. } => at(sstable, Code::UnknownCompressor, error),
+        ComponentError::Version { .. } => at(sstable, Code::KeysNotRead, error),
+        _ => at(sstable, Code::KeysUnreadable, format_args!("the keys cannot be read to the end: {error}")),
+    }
+}
+
+/// Of anything else that looking at the sstable has shown.
+pub(super) fn of_flag(sstable: &Sstable, flag: &Flag) -> Problem {
+    match flag {
+        Flag::Filter(problem) => of_filter(sstable, problem),
+        Flag::Keys(error) => of_keys(sstable, error),
+        Flag::Mislabelled { .. } => at(sstable, Code::Mislabelled, flag),
+        Flag::KeysMissing { .. } => rebuildable(sstable, at(sstable, Code::KeyMissing, flag)),
+        Flag::IndexOutOfOrder { .. } => at(sstable, Code::IndexOutOfOrder, flag),
+        Flag::Statistics(_) => at(sstable, Code::StatisticsUnreadable, flag),
+        Flag::Toc(_) => at(sstable, Code::TocUnreadable, flag),
+        Flag::ComponentsMissing(_) => at(sstable, Code::ComponentsMissing, flag),
+        _ => at(sstable, Code::NotListed, flag),
+    }
+}

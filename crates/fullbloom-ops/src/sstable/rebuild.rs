@@ -1,0 +1,175 @@
+//! `rebuild` of one sstable's filter.
+
+use super::opening;
+use super::{SstableName, problems};
+use crate::problem::{Code, Problem};
+use crate::rebuild::{RebuildOptions, Size, not_saved};
+use crate::report::Found;
+use fullbloom::any::Plan;
+use fullbloom::replace::Written;
+use fullbloom_sstable::rebuild::{Proposal, Rate, propose};
+use fullbloom_sstable::{FilterProblem, RebuildError, Sstable, sstable::FILTER, verify};
+use serde::Serialize;
+use std::ops::Deref;
+use std::path::PathBuf;
+
+/// An sstable whose filter was rebuilt, or would be.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RebuiltSstable {
+    /// Which sstable it is.
+    #[serde(flatten)]
+    pub name: SstableName,
+    /// Its partition keys.
+    pub keys: u64,
+    /// The old filter; null if there was none.
+    pub before: Option<SstableBefore>,
+    /// The new filter.
+    pub after: SstableAfter,
+    /// The rate that the new filter was sized for; null if it was sized by bits.
+    pub fpr: Option<f64>,
+    /// The rate recorded in `Statistics.db`.
+    pub recorded_fpr: Option<f64>,
+    /// The file that was written; null in a dry run.
+    pub written: Option<String>,
+    /// The copy of the old file.
+    pub backup: Option<String>,
+    /// What Cassandra does with the file, release by release.
+    pub on_open: Vec<String>,
+}
+
+impl Deref for RebuiltSstable {
+    type Target = SstableName;
+
+    fn deref(&self) -> &SstableName {
+        &self.name
+    }
+}
+
+/// The old filter of an sstable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct SstableBefore {
+    /// Its bits; null if it could not be read.
+    pub bits: Option<u64>,
+    /// Its probes; null if it could not be read.
+    pub probes: Option<u32>,
+    /// Bytes of its file.
+    pub bytes: u64,
+    /// It could not be read.
+    pub damaged: bool,
+}
+
+/// The new filter of an sstable.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SstableAfter {
+    /// Its bits.
+    pub bits: u64,
+    /// Its probes.
+    pub probes: u32,
+    /// Bytes of its file.
+    pub bytes: u64,
+    /// The rate to expect.
+    pub expected_fpr: f64,
+}
+
+/// Rebuilds the filter of one sstable; `None` where only damaged ones are wanted and this one is sound.
+pub(crate) fn rebuild(
+    sstable: &Sstable,
+    options: &RebuildOptions,
+) -> Result<Option<Found<RebuiltSstable>>, Problem> {
+    if options.damaged {
+        let quick = verify::Options { absent_keys: 0, examples: 0 };
+        if verify::verify(sstable, quick).is_well() {
+            return Ok(None);
+        }
+    }
+    let path = sstable.path(FILTER);
+    let rate = match options.size {
+        Size::Recorded => Rate::Recorded,
+        Size::Fpr(fpr) => Rate::Fpr(fpr),
+        Size::BitsPerKey(bits) => Rate::BitsPerKey(bits),
+        Size::AsBefore => Rate::Geometry,
+    };
+    let proposal = propose(sstable, rate).map_err(|e| refused(sstable, &e))?;
+    if proposal.out_of_order > 0 && !options.force {
+        let why = format!(
+            "{} entries of the index are not in order: keys may be missing from it",
+            proposal.out_of_order
+        );
+        let problem = Problem::at(&path, Code::KeysUncertain, why);
+        return Err(problem.hint("--force builds the filter from the keys that are there"));
+    }
+    let before = before(&proposal); // before the file is replaced
+    let written = match options.dry_run {
+        true => None,
+        false => {
+            let rebuilt = proposal.build().map_err(|e| refused(sstable, &e))?;
+            Some(rebuilt.write(&options.output).map_err(|e| not_saved(&path, &e))?)
+        }
+    };
+    let problems = proposal.problem.iter().map(|problem| problems::of_filter(sstable, problem)).collect();
+    Ok(Some(Found { record: record(&proposal, before, written.as_ref()), problems }))
+}
+
+fn record(
+    proposal: &Proposal<'_>,
+    before: Option<SstableBefore>,
+    written: Option<&Written>,
+) -> RebuiltSstable {
+    let Plan { dialect, geometry, encoded_len, expected_fpr, .. } = proposal.after;
+    let text = |path: &PathBuf| path.display().to_string();
+    RebuiltSstable {
+        name: SstableName { dialect, ..SstableName::of(proposal.sstable) },
+        keys: proposal.keys,
+        before,
+        after: SstableAfter {
+            bits: geometry.bit_len,
+            probes: geometry.probes,
+            bytes: encoded_len,
+            expected_fpr,
+        },
+        fpr: proposal.fpr,
+        recorded_fpr: proposal.recorded.fpr(),
+        written: written.map(|written| text(&written.path)),
+        backup: written.and_then(|written| written.backup.as_ref()).map(text),
+        on_open: on_open(proposal),
+    }
+}
+
+fn before(proposal: &Proposal<'_>) -> Option<SstableBefore> {
+    if let Some(before) = proposal.before {
+        return Some(SstableBefore {
+            bits: Some(before.geometry.bit_len),
+            probes: Some(before.geometry.probes),
+            bytes: before.file_bytes,
+            damaged: false,
+        });
+    }
+    match &proposal.problem {
+        Some(FilterProblem::Missing { .. }) | None => None,
+        Some(_) => {
+            let bytes = std::fs::metadata(proposal.sstable.path(FILTER)).map_or(0, |meta| meta.len());
+            Some(SstableBefore { bits: None, probes: None, bytes, damaged: true })
+        }
+    }
+}
+
+/// What Cassandra does with the file, in sentences.
+fn on_open(proposal: &Proposal<'_>) -> Vec<String> {
+    let (sstable, recorded) = (proposal.sstable, &proposal.recorded);
+    let openings = opening::openings(sstable, recorded);
+    let circumstances = opening::circumstances(sstable, recorded, proposal.fpr);
+    let openings = openings.iter().map(ToString::to_string);
+    openings.chain(circumstances.iter().map(ToString::to_string)).collect()
+}
+
+fn refused(sstable: &Sstable, cause: &RebuildError) -> Problem {
+    let path = sstable.path(FILTER);
+    match cause {
+        RebuildError::NoRate { .. } => Problem::at(&path, Code::RateUnknown, cause)
+            .hint("--fpr P gives the rate; --same-size takes the old size"),
+        RebuildError::NoFilter => Problem::at(&path, Code::RateOne, cause),
+        RebuildError::Size(_) => Problem::at(&path, Code::SizeRefused, cause),
+        RebuildError::Changed { .. } => Problem::at(&path, Code::Changed, cause),
+        _ => Problem::at(&path, Code::KeysUnreadable, cause),
+    }
+}

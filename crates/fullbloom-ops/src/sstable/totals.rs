@@ -1,0 +1,89 @@
+//! Sums over the sstables of each table.
+
+use super::SstableRecord;
+use crate::inspect::Inspected;
+use crate::problem::{Problem, Severity};
+use crate::report::Found;
+use serde::Serialize;
+
+/// The sums over the sstables of one table.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct TableTotals {
+    /// Keyspace, where it is known.
+    pub keyspace: Option<String>,
+    /// Table, where it is known.
+    pub table: Option<String>,
+    /// Number of sstables.
+    pub sstables: u64,
+    /// Those whose filter can be read.
+    pub filters: u64,
+    /// Keys of all sstables whose keys can be counted; a key that is in two counts twice.
+    pub keys: u64,
+    /// Sstables whose keys cannot be counted.
+    pub uncounted: u64,
+    /// Bits for each key, over all sstables where both are known.
+    pub bits_per_key: Option<f64>,
+    /// Bits of the filters of sstables whose keys are counted.
+    #[serde(skip)]
+    bits: u64,
+    /// The keys of the same sstables.
+    #[serde(skip)]
+    keys_with_bits: u64,
+    /// Bytes of all `Filter.db`.
+    pub bytes: u64,
+    /// Bytes of all filters in a node's memory.
+    pub memory_bytes: u64,
+    /// Sstables that a lookup of an absent key reads needlessly, on average: the sum of the expected rates. An sstable
+    /// without a filter is always read.
+    pub useless_reads: f64,
+    /// Sstables with a warning or an error.
+    pub flagged: u64,
+}
+
+impl TableTotals {
+    fn add(&mut self, record: &SstableRecord, problems: &[Problem]) {
+        self.sstables += 1;
+        self.keys += record.keys.unwrap_or(0);
+        self.uncounted += u64::from(record.keys.is_none());
+        self.bytes += record.bytes.unwrap_or(0);
+        self.flagged += u64::from(problems.iter().any(|problem| problem.severity > Severity::Note));
+        self.useless_reads += record.expected_fpr.unwrap_or(1.0);
+        self.filters += u64::from(record.bits.is_some());
+        self.memory_bytes += record.memory_bytes.unwrap_or(0);
+        if let (Some(bits), Some(keys)) = (record.bits, record.keys) {
+            self.bits += bits;
+            self.keys_with_bits += keys;
+        }
+        self.bits_per_key = (self.keys_with_bits > 0).then(|| self.bits as f64 / self.keys_with_bits as f64);
+    }
+
+    /// Adds the sums of another table. Useless reads of different tables do not add up, and are left alone.
+    pub fn add_table(&mut self, other: &TableTotals) {
+        self.sstables += other.sstables;
+        self.filters += other.filters;
+        self.keys += other.keys;
+        self.uncounted += other.uncounted;
+        self.bits += other.bits;
+        self.keys_with_bits += other.keys_with_bits;
+        self.bits_per_key = (self.keys_with_bits > 0).then(|| self.bits as f64 / self.keys_with_bits as f64);
+        self.bytes += other.bytes;
+        self.memory_bytes += other.memory_bytes;
+        self.flagged += other.flagged;
+    }
+}
+
+/// Sums up by table; the sstables in the order of [`walk`](fullbloom_sstable::walk::walk).
+pub(crate) fn totals(found: &[Found<Inspected>]) -> Vec<TableTotals> {
+    let mut tables: Vec<TableTotals> = Vec::new();
+    for Found { record, problems } in found {
+        let Inspected::Sstable(record) = record else { continue };
+        let (keyspace, table) = (&record.keyspace, &record.table);
+        if !tables.last().is_some_and(|last| last.keyspace == *keyspace && last.table == *table) {
+            let (keyspace, table) = (keyspace.clone(), table.clone());
+            tables.push(TableTotals { keyspace, table, ..TableTotals::default() });
+        }
+        let last = tables.len() - 1;
+        tables[last].add(record, problems);
+    }
+    tables
+}

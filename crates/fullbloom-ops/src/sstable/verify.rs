@@ -1,0 +1,131 @@
+//! `verify` of one sstable, or of a data directory.
+
+use super::{SstableName, find, problems, rebuild_hint, skipped};
+use crate::pool;
+use crate::problem::{Code, Problem};
+use crate::report::{Found, Report, Status, Watch};
+use crate::verify::{Verified, VerifyOptions, VerifySummary};
+use crate::{serialise, text};
+use fullbloom::dialect::Name;
+use fullbloom_sstable::verify::{self as sstable_verify, Verification};
+use fullbloom_sstable::{FilterProblem, Sstable, sstable::FILTER};
+use serde::Serialize;
+use std::ops::Deref;
+use std::path::Path;
+
+/// An sstable whose filter was looked up for every key. What could not be done is null.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VerifiedSstable {
+    /// Which sstable it is.
+    #[serde(flatten)]
+    pub name: SstableName,
+    /// Keys that were read.
+    pub keys: u64,
+    /// Keys that are not in the filter.
+    pub missing: Option<u64>,
+    /// Absent keys looked up.
+    pub absent_asked: Option<u64>,
+    /// Absent keys that were called present.
+    pub absent_passed: Option<u64>,
+    /// The rate measured on them.
+    pub measured_fpr: Option<f64>,
+    /// Whether a filter of the same geometry, made from the keys, has the same bytes.
+    pub rebuilt_identical: Option<bool>,
+    /// The first missing key, in hex.
+    pub first_missing: Option<String>,
+    /// The first few of them, in hex.
+    pub missing_keys: Vec<String>,
+    /// Where keys are missing: the other dialects that have them all.
+    #[serde(serialize_with = "serialise::names")]
+    pub reads_as: Vec<Name>,
+}
+
+impl Deref for VerifiedSstable {
+    type Target = SstableName;
+
+    fn deref(&self) -> &SstableName {
+        &self.name
+    }
+}
+
+/// Looks up every key of one sstable. Never fails: what could not be done is a problem.
+fn verify(sstable: &Sstable, absent: u64) -> Found<VerifiedSstable> {
+    let options = sstable_verify::Options { absent_keys: absent, ..sstable_verify::Options::default() };
+    let found = sstable_verify::verify(sstable, options);
+    let examples: Vec<String> = found.examples.iter().map(|key| text::hex(key)).collect();
+    let record = VerifiedSstable {
+        name: SstableName::of(sstable),
+        keys: found.keys,
+        missing: found.missing,
+        absent_asked: found.absent.map(|absent| absent.asked),
+        absent_passed: found.absent.map(|absent| absent.false_positives),
+        measured_fpr: found.measured_fpr(),
+        rebuilt_identical: found.rebuilt_identical,
+        first_missing: examples.first().cloned(),
+        missing_keys: examples,
+        reads_as: found.reads_as.clone(),
+    };
+    Found { record, problems: problems_of(sstable, &found) }
+}
+
+fn problems_of(sstable: &Sstable, found: &Verification) -> Vec<Problem> {
+    let mut all: Vec<Problem> = Vec::new();
+    all.extend(found.problem.iter().map(|problem| problems::of_filter(sstable, problem)));
+    // Without a filter there is nothing to look up.
+    let without = matches!(found.problem, Some(FilterProblem::Missing { listed: Some(false) }));
+    all.extend(found.keys_error.iter().filter(|_| !without).map(|e| problems::of_keys(sstable, e)));
+    let mut add = |code, why: String, hint| {
+        all.push(Problem { hint, ..Problem::at(&sstable.path(FILTER), code, why) });
+    };
+    match (found.missing.unwrap_or(0), found.reads_as.as_slice()) {
+        (0, _) => {}
+        (1, []) => {
+            add(
+                Code::KeyMissing,
+                "1 key is not in the filter: its row is invisible".into(),
+                rebuild_hint(sstable),
+            );
+        }
+        (missing, []) => {
+            let why = format!("{missing} keys are not in the filter: their rows are invisible");
+            add(Code::KeyMissing, why, rebuild_hint(sstable));
+        }
+        (missing, names) => {
+            let names = names.iter().map(|name| Name::as_str(*name)).collect::<Vec<_>>().join(" or ");
+            let missing = text::counted(missing, "key");
+            let why = format!(
+                "version and content disagree: {missing} missing when it is read as {}, none as {names}",
+                sstable.dialect
+            );
+            add(Code::Mislabelled, why, rebuild_hint(sstable));
+        }
+    }
+    if found.rebuilt_identical == Some(false) {
+        let why = "the filter's bytes are not the ones that its keys give".to_owned();
+        add(Code::BytesDiffer, why, rebuild_hint(sstable));
+    }
+    all
+}
+
+/// Looks up every key of every sstable of a directory, several at once; or of the one that a file belongs to.
+pub(crate) fn verify_all(
+    path: &Path,
+    options: &VerifyOptions,
+    watch: &mut dyn Watch<Verified>,
+) -> Result<Report<Verified, VerifySummary>, Problem> {
+    let walk = find(path, options.snapshots)?;
+    let one = |sstable: &Sstable| verify(sstable, options.absent).map(Verified::Sstable);
+    let mut all = Vec::new();
+    let _ = pool::each(&walk.sstables, one, watch, |found, watch| {
+        let flow = watch.found(&found);
+        all.push(found);
+        flow
+    });
+    let problems: Vec<Problem> = walk.skipped.iter().map(skipped).collect();
+    let unread = problems.iter().any(|problem| problem.code == Code::Unreadable);
+    let mut report = VerifySummary::report(all, problems);
+    if unread {
+        report.status = Status::Failed;
+    }
+    Ok(report)
+}

@@ -1,0 +1,159 @@
+//! What `inspect` says about a table, and what is remarkable about its filter.
+
+use super::problem;
+use crate::problem::{Code, Problem};
+use crate::report::Found;
+use crate::{serialise, text};
+use fullbloom::any;
+use fullbloom::dialect::Name;
+use fullbloom::sizing::{Request, Target};
+use fullbloom_table::metaindex::FilterLayout;
+use fullbloom_table::{Inspection, Source, Table};
+use serde::Serialize;
+use std::path::Path;
+
+/// How a table is told from other files.
+pub const RECOGNISED: &str = "a table of LevelDB or RocksDB, by the magic number at its end";
+
+/// The numbers of a table's filter. What cannot be read is null.
+#[derive(Debug, Clone, PartialEq, Serialize, Default)]
+pub struct TableRecord {
+    /// Where it is.
+    pub path: String,
+    /// The dialect of the filter; null without one, or if it is not known.
+    #[serde(serialize_with = "serialise::some_name")]
+    pub dialect: Option<Name>,
+    /// How the filter is laid out: `full`, `partitioned`, `block` or `none`.
+    pub kind: Option<&'static str>,
+    /// Keys in the table.
+    pub keys: Option<u64>,
+    /// Bits of the filter.
+    pub bits: Option<u64>,
+    /// Probes for each key.
+    pub probes: Option<u32>,
+    /// Bytes of the filter.
+    pub bytes: Option<u64>,
+    /// Share of bits set.
+    pub fill: Option<f64>,
+    /// How many entries the set bits speak for.
+    #[serde(serialize_with = "serialise::whole")]
+    pub estimated_keys: Option<f64>,
+    /// The rate to expect; 1 without a filter.
+    pub expected_fpr: Option<f64>,
+    /// Bits for each entry of the filter.
+    pub bits_per_key: Option<f64>,
+    /// Partitions of the filter.
+    pub partitions: Option<u64>,
+    /// Entries of the filter, where the table has noted them.
+    pub filter_entries: Option<u64>,
+    /// The filter policy, as the table names it.
+    pub policy: Option<String>,
+    /// The prefix extractor: our name for it where we know it, else the table's.
+    pub prefix_extractor: Option<String>,
+    /// Whether the filter holds whole keys.
+    pub whole_key: Option<bool>,
+    /// The format version in the footer.
+    pub format_version: Option<u32>,
+    /// The checksum that its blocks have.
+    pub checksum: Option<&'static str>,
+    /// How the file was recognised.
+    pub recognised: Option<&'static str>,
+    /// The column family, by the MANIFEST; only in databases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column_family: Option<Option<String>>,
+    /// The level, by the MANIFEST; only in databases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<Option<u32>>,
+    /// Bytes of the table; only in databases.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file_bytes: Option<u64>,
+}
+
+/// Looks at an open table. Reads its filter, and all keys if the table has not noted how many there are.
+pub fn inspect<S: Source>(path: &Path, table: &Table<S>) -> Result<Found<TableRecord>, Problem> {
+    let found = table.inspect().map_err(|e| problem(path, &e))?;
+    let footer = table.footer();
+    let extractor = found.holds.prefixes.map(|extractor| extractor.to_string());
+    let record = TableRecord {
+        path: path.display().to_string(),
+        dialect: found.dialect,
+        kind: Some(found.layout.map_or("none", |layout| layout.as_str())),
+        keys: Some(found.keys),
+        bits: Some(found.bits),
+        probes: Some(found.probes),
+        bytes: Some(found.bytes),
+        fill: Some(found.fill()),
+        estimated_keys: found.estimated_entries,
+        expected_fpr: Some(found.expected_fpr),
+        bits_per_key: found.bits_per_key(),
+        partitions: Some(found.partitions),
+        filter_entries: found.entries,
+        policy: found.policy_property.clone().or_else(|| found.policy.clone()),
+        prefix_extractor: extractor.or_else(|| found.prefix_extractor.clone()),
+        whole_key: Some(found.holds.whole_keys),
+        format_version: Some(footer.format_version),
+        checksum: Some(footer.checksum.as_str()),
+        recognised: Some(RECOGNISED),
+        ..TableRecord::default()
+    };
+    Ok(Found { record, problems: judge(path, &found) })
+}
+
+impl TableRecord {
+    /// Entries of the filter, or keys of the table where they are not noted.
+    pub(crate) fn entries(&self) -> u64 {
+        self.filter_entries.filter(|entries| *entries > 0).or(self.keys).unwrap_or(0)
+    }
+}
+
+/// What is remarkable about the filter.
+fn judge(path: &Path, found: &Inspection) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut add = |code, message: String| problems.push(Problem::at(path, code, message));
+    match (found.layout, found.dialect) {
+        (None, _) => {
+            let policy = found.policy_property.as_ref();
+            let named = policy
+                .map_or(String::new(), |policy| format!(", though the table names the policy {policy}"));
+            add(Code::NoFilter, format!("has no filter{named}: every lookup in its range reads the table"));
+        }
+        (Some(_), None) => {
+            add(
+                Code::UnknownFilter,
+                "the filter's policy or bytes are not known here: it lets every key pass".into(),
+            );
+        }
+        (Some(FilterLayout::PerBlock), Some(dialect))
+            if dialect == Name::RocksDbBlock || found.policy_property.is_some() =>
+        {
+            add(
+            Code::OldKind,
+            "a filter for each block, which RocksDB 7.4 and later ignore: compaction there writes a full one".into(),
+            );
+        }
+        (Some(_), Some(Name::RocksDbLegacy)) => add(Code::OldKind, improvement(found)),
+        _ => {}
+    }
+    if found.policy_property.as_deref() == Some("ribbonfilter") && found.dialect == Some(Name::RocksDb) {
+        add(
+            Code::RibbonFallback,
+            "Ribbon was asked for; RocksDB stores a Bloom filter where that is smaller, and in flushed tables".into(),
+        );
+    }
+    problems
+}
+
+/// What format_version 5 would make of the same bits.
+fn improvement(found: &Inspection) -> String {
+    let keys = found.entries.filter(|entries| *entries > 0).unwrap_or(found.keys);
+    let target = Target::BitsPerKey(found.bits_per_key().unwrap_or(10.0));
+    let newer = any::plan(Name::RocksDb, &Request { expected_keys: keys, target });
+    match newer {
+        Ok(plan) if plan.expected_fpr < found.expected_fpr => format!(
+            "the full filter of format_version below 5: with 5 or later the same bits give {} instead of {}",
+            text::rate(plan.expected_fpr),
+            text::rate(found.expected_fpr),
+        ),
+        _ => "the full filter of format_version below 5: later ones are faster".to_owned(),
+    }
+}

@@ -1,0 +1,135 @@
+//! The filter of a table rebuilt from its keys, in the table or in a copy of it.
+
+use super::problem;
+use crate::problem::{Code, Problem};
+use crate::rebuild::{self, RebuildOptions, Size};
+use crate::report::Found;
+use crate::serialise;
+use fullbloom::dialect::Name;
+use fullbloom::replace::{self, Output, Written};
+use fullbloom_table::{FilterSize, Inspection, NewFilter, PlainFile, Table};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What the engines do with a rebuilt table.
+const ON_OPEN: [&str; 2] = [
+    "RocksDB and LevelDB read a filter when they open its table: close the database before a table is replaced",
+    "a database knows the length of each of its tables, so one of another length cannot take the old one's place; RocksDB \
+     ingests it as a file of its own (IngestExternalFile; with allow_db_generated_files, if a database wrote it)",
+];
+
+/// A table whose filter was rebuilt, or would be.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RebuiltTable {
+    /// Where it is.
+    pub path: String,
+    /// The dialect of the new filter.
+    #[serde(serialize_with = "serialise::name")]
+    pub dialect: Name,
+    /// How the new filter is laid out.
+    pub kind: &'static str,
+    /// Entries of the new filter.
+    pub keys: u64,
+    /// Bits per key of the new filter; null if the length of the old one is kept, which the allocator chose.
+    pub bits_per_key: Option<f64>,
+    /// The old filter; null if there was none.
+    pub before: Option<TableBefore>,
+    /// The new filter.
+    pub after: TableAfter,
+    /// Whether the table keeps its length.
+    pub same_length: bool,
+    /// The file that was written; null in a dry run.
+    pub written: Option<String>,
+    /// Bytes of that file.
+    pub written_bytes: Option<u64>,
+    /// The copy of the old file.
+    pub backup: Option<String>,
+    /// What the engine does with the file.
+    pub on_open: [&'static str; 2],
+}
+
+/// The old filter of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TableBefore {
+    /// Its bytes.
+    pub bytes: u64,
+    /// It could not be read.
+    pub damaged: bool,
+    /// Its bits per key.
+    pub bits_per_key: Option<f64>,
+    /// The rate that was to be expected.
+    pub expected_fpr: Option<f64>,
+}
+
+/// The new filter of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TableAfter {
+    /// Its bytes.
+    pub bytes: u64,
+}
+
+/// The first table that would be written where another one is.
+pub(crate) fn first_clash<'a>(paths: impl Iterator<Item = &'a Path>, output: &Output) -> Option<&'a Path> {
+    let Output::Into(_) = output else { return None };
+    let mut names = BTreeSet::new();
+    paths.into_iter().find(|path| !names.insert(path.file_name()))
+}
+
+/// Rebuilds the filter of one table; `None` where only damaged ones are wanted and this one is sound.
+pub(crate) fn rebuild(
+    path: &Path,
+    table: &Table<PlainFile>,
+    options: &RebuildOptions,
+) -> Result<Option<Found<RebuiltTable>>, Problem> {
+    if options.damaged && table.verify(0).is_ok_and(|found| found.is_sound()) {
+        return Ok(None);
+    }
+    let old = table.inspect();
+    let size = match options.size {
+        Size::Fpr(fpr) => FilterSize::Fpr(fpr),
+        Size::BitsPerKey(bits) => FilterSize::BitsPerKey(bits),
+        Size::Recorded | Size::AsBefore => FilterSize::AsBefore,
+    };
+    let new = table.make_filter(size).map_err(|e| problem(path, &e))?;
+    let in_place = matches!(options.output, Output::InPlace { .. });
+    if in_place && !new.fits_in_place() && !options.dry_run {
+        let why =
+            "the new filter is not as long as the old one, and the database knows how long its table is";
+        let hint = "-o DIR writes the table there; without a size the old one is kept";
+        return Err(Problem::at(path, Code::LengthChanges, why).hint(hint));
+    }
+    let write = |out: &mut dyn io::Write| table.write_with(&new, out).map_err(io::Error::other);
+    let written = match options.dry_run {
+        true => None,
+        false => {
+            Some(replace::write(path, &options.output, write).map_err(|e| rebuild::not_saved(path, &e))?)
+        }
+    };
+    let problems = old.as_ref().err().map(|e| problem(path, e)).into_iter().collect();
+    Ok(Some(Found { record: record(path, old.ok().as_ref(), &new, written.as_ref()), problems }))
+}
+
+fn record(path: &Path, old: Option<&Inspection>, new: &NewFilter, written: Option<&Written>) -> RebuiltTable {
+    let text = |path: &PathBuf| path.display().to_string();
+    RebuiltTable {
+        path: path.display().to_string(),
+        dialect: new.dialect(),
+        kind: new.layout().as_str(),
+        keys: new.entries(),
+        bits_per_key: new.bits_per_key(),
+        before: new.old_byte_len().map(|bytes| TableBefore {
+            bytes,
+            damaged: old.is_none(),
+            bits_per_key: old.and_then(Inspection::bits_per_key),
+            expected_fpr: old.map(|old| old.expected_fpr),
+        }),
+        after: TableAfter { bytes: new.byte_len() },
+        same_length: new.fits_in_place(),
+        written: written.map(|written| text(&written.path)),
+        written_bytes: written.map(|written| written.bytes),
+        backup: written.and_then(|written| written.backup.as_ref()).map(text),
+        on_open: ON_OPEN,
+    }
+}

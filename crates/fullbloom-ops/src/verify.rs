@@ -1,0 +1,177 @@
+//! `verify`: is a filter the one that its keys give?
+
+use crate::database;
+use crate::filter::{self, FilterFile, ReadOptions, VerifiedFilter};
+#[cfg(feature = "parquet")]
+use crate::parquet::{self, VerifiedColumn};
+use crate::place::{Place, PlaceKind};
+use crate::problem::{Code, Problem};
+use crate::report::{Counts, Found, Report, Status, Watch};
+use crate::sstable::{self, VerifiedSstable};
+use crate::table::{self, VerifiedTable};
+use fullbloom_table::PrefixExtractor;
+use serde::Serialize;
+
+/// What `verify` says about one filter.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum Verified {
+    /// A filter file.
+    Filter(VerifiedFilter),
+    /// A table of LevelDB or RocksDB.
+    Table(VerifiedTable),
+    /// An sstable of Cassandra.
+    Sstable(VerifiedSstable),
+    /// A column chunk of a Parquet file.
+    #[cfg(feature = "parquet")]
+    Column(VerifiedColumn),
+}
+
+/// What the caller knows, and wants.
+#[derive(Debug, Clone)]
+pub struct VerifyOptions {
+    /// What is known about filter files.
+    pub read: ReadOptions,
+    /// Absent keys to measure the rate with.
+    pub absent: u64,
+    /// The prefix extractor of tables whose own is not known by name.
+    pub prefix_extractor: Option<PrefixExtractor>,
+    /// In data directories, also look into snapshots and backups.
+    pub snapshots: bool,
+}
+
+impl Default for VerifyOptions {
+    /// 100,000 absent keys: a rate of 0.01 is measured to 3 % of itself.
+    fn default() -> VerifyOptions {
+        VerifyOptions {
+            read: ReadOptions::default(),
+            absent: 100_000,
+            prefix_extractor: None,
+            snapshots: false,
+        }
+    }
+}
+
+/// Sums over all places.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct VerifySummary {
+    /// Filters that were looked up.
+    pub filters: u64,
+    /// Keys that were looked up.
+    pub keys: u64,
+    /// Keys that are missing.
+    pub missing: u64,
+    /// How many problems there are.
+    #[serde(flatten)]
+    pub problems: Counts,
+}
+
+/// What `verify` found.
+pub type VerifyReport = Report<Verified, VerifySummary>;
+
+/// Looks up every key of a place in its filters, and rebuilds them. Fails if the place itself cannot be read.
+///
+/// Filter files have no keys beside them: they are read completely, and nothing is looked up. For keys that the caller has,
+/// see [`filter::verify_keys`].
+pub fn verify(
+    place: &Place,
+    options: &VerifyOptions,
+    watch: &mut dyn Watch<Verified>,
+) -> Result<VerifyReport, Problem> {
+    let path = place.path();
+    let mut one = |record, problems| VerifySummary::one(Found { record, problems }, watch);
+    match place.kind() {
+        PlaceKind::Sstable => {
+            let report = sstable::readable(sstable::verify_all(path, options, &mut ())?)?;
+            let _ = report.found.iter().try_for_each(|found| watch.found(found)); // there is nothing more to do
+            Ok(report)
+        }
+        PlaceKind::DataDirectory => sstable::verify_all(path, options, watch),
+        PlaceKind::Database => database::verify(path, options, watch),
+        PlaceKind::Table => {
+            let table = table::open(path, options.prefix_extractor)?;
+            let Found { record, problems } = table::verify(path, &table, options.absent)?;
+            Ok(one(Verified::Table(record), problems))
+        }
+        PlaceKind::Filter => {
+            let verified = FilterFile::load(path, &options.read).and_then(|file| filter::verify(&file));
+            let Found { record, problems } = verified.map_err(|problem| match problem.code {
+                Code::UnknownDialect => {
+                    let message =
+                        format!("{}; it is not a table of LevelDB or RocksDB either", problem.message);
+                    Problem { message, ..problem }
+                }
+                _ => problem,
+            })?;
+            Ok(one(Verified::Filter(record), problems))
+        }
+        #[cfg(feature = "parquet")]
+        PlaceKind::Parquet => parquet::verify(path, options.absent, watch),
+        #[cfg(not(feature = "parquet"))]
+        PlaceKind::Parquet => Err(place.unsupported("built without support for Parquet")),
+    }
+}
+
+impl VerifySummary {
+    /// The report of one place.
+    pub(crate) fn one(found: Found<Verified>, watch: &mut dyn Watch<Verified>) -> VerifyReport {
+        let _ = watch.found(&found); // nothing more would come anyway
+        VerifySummary::report(vec![found], Vec::new())
+    }
+
+    /// The report of these filters, with its sums and status.
+    pub(crate) fn report(found: Vec<Found<Verified>>, problems: Vec<Problem>) -> VerifyReport {
+        let all = found.iter().flat_map(|found| &found.problems).chain(&problems);
+        let status = match all.clone().any(|problem| problem.code.fails_verify()) {
+            true => Status::NotWell,
+            false => Status::Well,
+        };
+        let mut summary = VerifySummary {
+            filters: found.len() as u64,
+            problems: Counts::of(all),
+            ..VerifySummary::default()
+        };
+        for found in &found {
+            let (keys, missing) = found.record.keys();
+            summary.keys += keys.unwrap_or(0);
+            summary.missing += missing.unwrap_or(0);
+        }
+        Report { found, problems, summary, status }
+    }
+}
+
+impl VerifyReport {
+    /// An empty report.
+    pub fn empty() -> VerifyReport {
+        VerifySummary::report(Vec::new(), Vec::new())
+    }
+
+    /// The report of one filter, which was looked up for the caller's keys.
+    pub fn of(found: Found<Verified>) -> VerifyReport {
+        VerifySummary::report(vec![found], Vec::new())
+    }
+
+    /// Adds what was found in another place.
+    pub fn append(&mut self, other: VerifyReport) {
+        let status = self.status.max(other.status);
+        let Report { mut found, mut problems, .. } = std::mem::replace(self, VerifyReport::empty());
+        found.extend(other.found);
+        problems.extend(other.problems);
+        *self = VerifySummary::report(found, problems);
+        self.status = self.status.max(status);
+    }
+}
+
+impl Verified {
+    /// Keys that were looked up, and those that are missing.
+    fn keys(&self) -> (Option<u64>, Option<u64>) {
+        match self {
+            Verified::Filter(record) => (record.keys, record.missing),
+            Verified::Table(record) => (record.keys, record.missing),
+            Verified::Sstable(record) => (Some(record.keys), record.missing),
+            #[cfg(feature = "parquet")]
+            Verified::Column(record) => (Some(record.keys), Some(record.missing)),
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Places of every kind: inspected, verified, rebuilt and planned for.
+
+mod databases;
+mod files;
+mod openings;
+mod sstables;
+#[path = "../../../fullbloom-sstable/tests/support/mod.rs"]
+mod support;

@@ -1,0 +1,76 @@
+//! What Cassandra does with a rebuilt filter.
+
+use crate::support::{Table, VERSIONS, keys};
+use fullbloom_ops::sstable::opening::{
+    Circumstance, Opening, WhenAbsent, WhenPresent, circumstances, openings,
+};
+use fullbloom_sstable::report::recorded;
+use std::fs;
+
+fn opening_of(version: &str) -> Vec<Opening> {
+    let table = Table::new();
+    match version {
+        "da" => table.add_bti(1, &keys(3), 0.01, false),
+        _ => table.add(version, 1, &keys(3), 0.01),
+    }
+    let sstable = table.one();
+    openings(&sstable, &recorded(&sstable).unwrap())
+}
+
+#[test]
+fn each_release_does_with_the_file_what_its_rules_say() {
+    let of = |version: &str, releases: &str| {
+        let found = opening_of(version).into_iter().find(|opening| opening.releases == releases);
+        found.map(|opening| (opening.present, opening.absent))
+    };
+    let recorded = Some(0.01);
+    let (loaded, rebuilt) = (WhenPresent::Loaded, WhenAbsent::Rebuilt);
+    for (version, releases, expected) in [
+        ("b", "0.7 - 1.1", Some((WhenPresent::Rebuilt, rebuilt))),
+        ("b", "1.2", Some((WhenPresent::Rebuilt, rebuilt))),
+        ("hf", "0.7 - 1.1", Some((loaded, rebuilt))),
+        ("hf", "2.0 - 3.11.2", None),
+        ("ic", "1.2", Some((loaded, rebuilt))),
+        ("ic", "3.11.3 - 3.11.x", None),
+        ("jb", "2.0 - 3.11.2", Some((WhenPresent::LoadedAtRecordedRate { recorded: None }, rebuilt))),
+        ("lb", "4.0 - 4.1", None),
+        ("me", "2.0 - 3.11.2", Some((WhenPresent::LoadedAtRecordedRate { recorded }, rebuilt))),
+        ("me", "3.11.3 - 3.11.x", Some((loaded, rebuilt))),
+        ("me", "4.0 - 4.1", Some((loaded, WhenAbsent::RebuiltInWrongOrder))),
+        ("me", "5.0", Some((loaded, WhenAbsent::Refused))),
+        ("nb", "3.11.3 - 3.11.x", None),
+        ("nb", "4.0 - 4.1", Some((loaded, rebuilt))),
+        ("nb", "5.0", Some((loaded, rebuilt))),
+        ("oa", "4.0 - 4.1", None),
+        ("oa", "5.0", Some((loaded, rebuilt))),
+        ("da", "5.0", Some((loaded, WhenAbsent::RebuiltForRows))),
+        ("da", "0.7 - 1.1", None),
+    ] {
+        assert_eq!(of(version, releases), expected, "{version} in {releases}");
+    }
+    for version in VERSIONS {
+        assert!(!opening_of(version).is_empty(), "{version} is opened by some release");
+    }
+}
+
+#[test]
+fn circumstances_that_keep_the_file_from_being_used_are_listed() {
+    let table = Table::new();
+    table.add("nb", 1, &keys(3), 0.01);
+    let of = |fpr: f64| {
+        let sstable = table.one();
+        circumstances(&sstable, &recorded(&sstable).unwrap(), Some(fpr))
+    };
+    assert!(!of(0.01).iter().any(|c| matches!(c, Circumstance::RecordedRateStays { .. })));
+    assert!(of(0.1).contains(&Circumstance::RecordedRateStays { recorded: 0.01 }));
+    table.put("nb", 1, "TOC.txt", b"Index.db\n");
+    assert!(of(0.1).contains(&Circumstance::NotListed));
+    fs::remove_file(table.path("nb", 1, "Statistics.db")).unwrap();
+    assert!(of(0.1).contains(&Circumstance::NoValidation));
+    for line in of(0.1).iter().map(ToString::to_string) {
+        assert!(line.len() > 20, "{line}");
+    }
+    for opening in opening_of("nb") {
+        assert!(opening.to_string().starts_with("Cassandra "), "{opening}");
+    }
+}

@@ -1,0 +1,202 @@
+//! Sstables made by hand: which problems they have, alone and in a directory.
+
+use crate::support::{Table, family, filter, index, keys};
+use fullbloom::dialect::Name;
+use fullbloom_ops::{
+    Code, InspectOptions, InspectReport, Inspected, Place, PlaceKind, Problem, Severity, Status,
+    VerifyOptions, inspect, verify,
+};
+use std::fs;
+use std::path::Path;
+
+fn look(path: &Path) -> InspectReport {
+    inspect(&Place::detect(path, None), &InspectOptions::default(), &mut ()).unwrap()
+}
+
+/// What is wrong with the one sstable of a table.
+fn problems(table: &Table) -> Vec<Problem> {
+    let report = look(&table.directory);
+    report.found[0].problems.clone()
+}
+
+fn codes(table: &Table) -> Vec<Code> {
+    problems(table).iter().map(|problem| problem.code).collect()
+}
+
+#[test]
+fn a_filter_that_is_not_there_matters_by_what_the_toc_says() {
+    for (toc, code) in [
+        (Some("Filter.db\nIndex.db\n"), Code::FilterMissing),
+        (Some("Index.db\n"), Code::WrittenWithoutFilter),
+        (None, Code::FilterMissing),
+    ] {
+        let table = Table::new();
+        table.add("nb", 1, &keys(20), 0.01);
+        fs::remove_file(table.path("nb", 1, "Filter.db")).unwrap();
+        fs::remove_file(table.path("nb", 1, "TOC.txt")).unwrap();
+        if let Some(toc) = toc {
+            table.put("nb", 1, "TOC.txt", toc.as_bytes());
+        }
+        assert_eq!(codes(&table), [code], "{toc:?}");
+        let place = Place::detect(&table.directory, None);
+        let verified = verify(&place, &VerifyOptions::default(), &mut ()).unwrap();
+        assert_eq!(verified.status == Status::Well, code == Code::WrittenWithoutFilter);
+    }
+}
+
+#[test]
+fn a_filter_with_too_many_keys_is_too_full_for_its_promise() {
+    let keys = keys(1000);
+    for (version, promise) in [("nb", "0.01 is recorded"), ("jb", "0.031 suits its 5 probes")] {
+        let table = Table::new();
+        table.add(version, 1, &keys, 0.01);
+        table.put(version, 1, "Filter.db", &filter(family(version), 400, 0.01, &keys));
+        let problems = problems(&table);
+        assert_eq!(problems.len(), 1, "{version}: {problems:?}");
+        assert_eq!((problems[0].code, problems[0].severity), (Code::TooFull, Severity::Warning));
+        assert!(problems[0].message.contains(promise), "{}", problems[0].message);
+        let report = look(&table.directory);
+        let Inspected::Sstable(record) = &report.found[0].record else { panic!("an sstable") };
+        assert!(record.expected_fpr > Some(0.1));
+        assert_eq!(report.status, Status::Well, "it costs reads, and nothing is wrong");
+    }
+}
+
+#[test]
+fn a_filter_for_many_more_keys_is_far_larger_than_needed_but_a_small_one_may_be() {
+    let keys = keys(100);
+    for (version, expected, flagged) in
+        [("nb", 10_000, true), ("jb", 10_000, true), ("nb", 128, false), ("nb", 190, false)]
+    {
+        let table = Table::new();
+        table.add(version, 1, &keys, 0.01);
+        table.put(version, 1, "Filter.db", &filter(family(version), expected, 0.01, &keys));
+        let found = codes(&table);
+        assert_eq!(found.contains(&Code::TooLarge), flagged, "{version} {expected}: {found:?}");
+    }
+}
+
+#[test]
+fn the_rate_that_gets_one_bit_for_each_key_does_not_keep_its_promise() {
+    let table = Table::new();
+    table.add("nb", 1, &keys(1000), 0.5);
+    let problems = problems(&table);
+    assert_eq!(problems.len(), 1);
+    assert_eq!(problems[0].code, Code::TooFull);
+    assert!(problems[0].message.contains("0.5 is recorded"), "{}", problems[0].message);
+}
+
+#[test]
+fn totals_add_up_over_damaged_sstables() {
+    let table = Table::new();
+    for generation in 1..=40 {
+        table.add("nb", generation, &keys(100), 0.01);
+    }
+    table.put("nb", 7, "Filter.db", b"\0\0\0\x05\0\0");
+    table.put("nb", 9, "Index.db", b"\xff\xff");
+    fs::remove_file(table.path("nb", 11, "Filter.db")).unwrap();
+    let report = look(table.root.path());
+    let bad =
+        report.found.iter().filter(|found| found.problems.iter().any(|p| p.severity == Severity::Error));
+    let bad: Vec<&str> = bad
+        .map(|found| match &found.record {
+            Inspected::Sstable(record) => record.generation.as_str(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(bad, ["7", "9", "11"]);
+    let [totals] = &report.summary.tables[..] else { panic!("one table") };
+    assert_eq!((totals.keyspace.as_deref(), totals.table.as_deref()), (Some("ks"), Some("table")));
+    assert_eq!((totals.sstables, totals.filters, totals.keys, totals.uncounted), (40, 38, 3900, 1));
+    assert_eq!((totals.memory_bytes, totals.flagged), (38 * 128, 3));
+    assert_eq!(totals.bytes, 38 * 136 + 6);
+    assert_eq!(totals.bits_per_key, Some(10.24));
+    assert!((2.0..2.5).contains(&totals.useless_reads), "{}", totals.useless_reads);
+    assert_eq!((report.summary.filters, report.summary.keys), (40, 3900));
+    assert_eq!(report.summary.problems.errors, 3);
+}
+
+/// Everything that can be wrong with a filter and its sstable.
+pub fn damaged() -> Table {
+    let table = Table::new();
+    for generation in 1..=12 {
+        table.add("nb", generation, &keys(1000), 0.01);
+    }
+    let sound = filter(Name::Cassandra, 1000, 0.01, &keys(1000));
+    table.put("nb", 2, "Filter.db", &sound[..500]);
+    table.put("nb", 3, "Filter.db", &[sound.as_slice(), b"more"].concat());
+    table.put("nb", 4, "Filter.db", &filter(Name::Cassandra3, 1000, 0.01, &keys(1000)));
+    table.put("nb", 5, "Filter.db", &filter(Name::Cassandra, 300, 0.01, &keys(1000)));
+    table.put("nb", 6, "Filter.db", &filter(Name::Cassandra, 20_000, 0.01, &keys(1000)));
+    table.put("nb", 7, "Filter.db", b"");
+    table.put("nb", 8, "Index.db", &index("nb", &keys(1000))[..5000]);
+    let mut holes = sound.clone();
+    holes[8..40].fill(0);
+    table.put("nb", 9, "Filter.db", &holes);
+    table.put("nb", 10, "Filter.db", &[&[0, 0, 0, 99], &sound[4..]].concat());
+    table.put("nb", 11, "Statistics.db", b"nonsense");
+    fs::remove_file(table.path("nb", 12, "Index.db")).unwrap();
+    table
+}
+
+#[test]
+fn a_file_and_its_directory_have_the_same_problems() {
+    let table = damaged();
+    let all = look(table.root.path());
+    assert_eq!(all.found.len(), 12);
+    let mut seen = Vec::new();
+    for found in &all.found {
+        let place = Place::detect(found.record.path(), None);
+        assert_eq!(place.kind(), PlaceKind::Sstable);
+        let alone = inspect(&place, &InspectOptions::default(), &mut ()).unwrap();
+        assert_eq!(alone.found, std::slice::from_ref(found), "{}", found.record.path());
+        seen.extend(found.problems.iter().map(|problem| problem.code));
+    }
+    for code in [
+        Code::FilterTruncated,
+        Code::TrailingBytes,
+        Code::Mislabelled,
+        Code::TooFull,
+        Code::TooLarge,
+        Code::FilterEmpty,
+        Code::KeysUnreadable,
+        Code::KeyMissing,
+        Code::FilterMalformed,
+        Code::StatisticsUnreadable,
+        Code::IndexMissing,
+    ] {
+        assert!(seen.contains(&code), "{code} is not in {seen:?}");
+    }
+    let options = VerifyOptions { absent: 100, ..VerifyOptions::default() };
+    let verified = verify(&Place::detect(table.root.path(), None), &options, &mut ()).unwrap();
+    for (found, seen) in verified.found.iter().zip(&all.found) {
+        let alone = verify(&Place::detect(seen.record.path(), None), &options, &mut ()).unwrap();
+        assert_eq!(alone.found, std::slice::from_ref(found));
+    }
+}
+
+#[test]
+fn hints_name_the_command_that_repairs_a_filter_if_its_keys_are_there() {
+    let table = damaged();
+    let hint = |generation: u32| {
+        let report = look(&table.path("nb", generation, "Filter.db"));
+        report.found[0].problems[0].hint.clone()
+    };
+    let path = table.path("nb", 2, "Filter.db");
+    assert_eq!(hint(2), Some(format!("rebuild it with: fullbloom rebuild {}", path.display())));
+    fs::remove_file(table.path("nb", 2, "Index.db")).unwrap();
+    assert_eq!(hint(2), None);
+}
+
+#[test]
+fn a_lone_filter_is_well_and_verify_says_that_its_keys_are_not_here() {
+    let table = Table::new();
+    table.put("nb", 1, "Filter.db", &filter(Name::Cassandra, 100, 0.01, &keys(100)));
+    let path = table.path("nb", 1, "Filter.db");
+    let report = look(&path);
+    assert_eq!(report.status, Status::Well);
+    assert!(report.problems().all(|problem| problem.severity == Severity::Note));
+    let verified = verify(&Place::detect(&path, None), &VerifyOptions::default(), &mut ()).unwrap();
+    assert_eq!(verified.status, Status::NotWell);
+    assert_eq!(verified.found[0].problems[0].code, Code::IndexMissing);
+}

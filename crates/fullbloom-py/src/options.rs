@@ -1,0 +1,150 @@
+//! The keyword arguments that describe a filter: one to be made, or one in bytes.
+
+use crate::errors;
+use fullbloom::any::{self, AnyFilter, Builder, ReadOptions};
+use fullbloom::dialect::Name;
+use fullbloom::native::{Hashing, NativeFilter, Secret, Sizing};
+use fullbloom::sizing::{Request, Target};
+use pyo3::prelude::*;
+
+/// The arguments that size a filter. At most one of the rate, the bits per key, and bits with probes may be
+/// given.
+pub struct Size {
+    pub fpr: Option<f64>,
+    pub bits_per_key: Option<f64>,
+    pub bits: Option<u64>,
+    pub probes: Option<u32>,
+}
+
+impl Size {
+    /// A rate of 1 % unless something else is given.
+    pub fn target(&self) -> PyResult<Target> {
+        match (self.fpr, self.bits_per_key, self.bits, self.probes) {
+            (None, None, None, None) => Ok(Target::Fpr(0.01)),
+            (Some(fpr), None, None, None) => Ok(Target::Fpr(fpr)),
+            (None, Some(bits_per_key), None, None) => Ok(Target::BitsPerKey(bits_per_key)),
+            (None, None, Some(bit_len), Some(probes)) => Ok(Target::Exact { bit_len, probes }),
+            _ => Err(errors::value("give one of fpr, bits_per_key, and bits with probes")),
+        }
+    }
+}
+
+/// The dialect of this name.
+pub fn dialect(name: &str) -> PyResult<Name> {
+    name.parse().map_err(errors::value)
+}
+
+fn secret_of(bytes: Option<&[u8]>) -> PyResult<Option<Secret>> {
+    let Some(bytes) = bytes else { return Ok(None) };
+    let bytes: [u8; 16] = bytes
+        .try_into()
+        .map_err(|_| errors::value(format_args!("a secret has 16 bytes, not {}", bytes.len())))?;
+    Ok(Some(Secret::new(bytes)))
+}
+
+/// A filter to be made.
+pub struct NewFilter {
+    pub dialect: Name,
+    pub target: Target,
+    hashing: Hashing,
+    store_secret: bool,
+    label: Option<String>,
+}
+
+/// A filter that takes its keys now.
+pub enum Building {
+    /// A native filter, which can have a seed, a secret and a label.
+    Native(AnyFilter),
+    /// A filter of another system.
+    Other(Builder, Name),
+}
+
+impl NewFilter {
+    /// Checks the arguments: seeds, secrets and labels are for native filters only.
+    pub fn new(
+        name: &str,
+        size: &Size,
+        seed: Option<u64>,
+        secret: Option<&[u8]>,
+        store_secret: bool,
+        label: Option<String>,
+    ) -> PyResult<NewFilter> {
+        let dialect = dialect(name)?;
+        let secret = secret_of(secret)?;
+        let given = [
+            ("seed", seed.is_some()),
+            ("secret", secret.is_some()),
+            ("store_secret", store_secret),
+            ("label", label.is_some()),
+        ];
+        if let Some((argument, _)) = given.iter().find(|(_, given)| *given) {
+            require_native(argument, dialect)?;
+        }
+        let hashing = match (secret, seed) {
+            (Some(_), Some(_)) => return Err(errors::value("give a seed or a secret, not both")),
+            (Some(secret), None) => Hashing::Secret(secret),
+            (None, _) if store_secret => {
+                return Err(errors::value("store_secret: there is no secret to store"));
+            }
+            (None, seed) => Hashing::Seed(seed.unwrap_or(0)),
+        };
+        Ok(NewFilter { dialect, target: size.target()?, hashing, store_secret, label })
+    }
+
+    fn request(&self, expected_keys: u64) -> Request {
+        Request { expected_keys, target: self.target }
+    }
+
+    fn native(&self, expected_keys: u64) -> PyResult<AnyFilter> {
+        let sizing = Sizing::new(&self.request(expected_keys)).map_err(errors::size)?;
+        let mut filter = NativeFilter::with_sizing(&sizing, self.hashing.clone()).map_err(errors::size)?;
+        filter.set_label(self.label.as_deref().unwrap_or_default());
+        filter.store_secret(self.store_secret);
+        Ok(filter.into())
+    }
+
+    /// An empty filter for this many keys, which takes keys at any time.
+    pub fn empty(&self, expected_keys: u64) -> PyResult<AnyFilter> {
+        match self.dialect {
+            Name::Native => self.native(expected_keys),
+            dialect if any::is_built_at_once(dialect) => Err(errors::value(format_args!(
+                "a {dialect} filter is built from all its keys at once: use Filter.build"
+            ))),
+            dialect => AnyFilter::new(dialect, &self.request(expected_keys)).map_err(errors::size),
+        }
+    }
+
+    /// Begins a filter for this many keys.
+    pub fn begin(&self, expected_keys: u64) -> PyResult<Building> {
+        match self.dialect {
+            Name::Native => self.native(expected_keys).map(Building::Native),
+            dialect => Builder::new(dialect, &self.request(expected_keys))
+                .map(|builder| Building::Other(builder, dialect))
+                .map_err(errors::size),
+        }
+    }
+}
+
+/// Refuses an argument that only native filters have.
+pub fn require_native(argument: &str, dialect: Name) -> PyResult<()> {
+    match dialect {
+        Name::Native => Ok(()),
+        _ => Err(errors::value(format_args!("{argument}: only native filters have this, not {dialect}"))),
+    }
+}
+
+/// The arguments that describe bytes.
+pub fn read_options(
+    dialect_name: Option<&str>,
+    bits: Option<u64>,
+    probes: Option<u32>,
+    secret: Option<&[u8]>,
+) -> PyResult<ReadOptions> {
+    let options =
+        ReadOptions::new().dialect(dialect_name.map(dialect).transpose()?).secret(secret_of(secret)?);
+    match (bits, probes) {
+        (Some(bits), Some(probes)) => Ok(options.geometry(bits, probes)),
+        (None, None) => Ok(options),
+        _ => Err(errors::value("give bits and probes, or neither")),
+    }
+}

@@ -1,0 +1,184 @@
+"""The native kinds that grow, that support deletion and that forget: read here and changed here."""
+
+import pickle
+import shutil
+
+import fullbloom
+import numpy as np
+import pytest
+from fullbloom import Filter, FormatError
+
+SECRET = bytes(range(100, 116))
+NEW = [f"new-{i}" for i in range(5000)]
+
+
+@pytest.fixture
+def native(vectors, tmp_path):
+    """A function that gives the path of a copy of a native file."""
+
+    def copied(name):
+        return shutil.copy(vectors / "native" / name, tmp_path / name)
+
+    return copied
+
+
+KINDS = {"growing.bloom": "growing", "removing.bloom": "removing", "rotating-keys.bloom": "rotating", "rotating-time.bloom": "rotating"}
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_kind_takes_keys_and_comes_back_whole(native, name):
+    path = native(name)
+    f = Filter.load(path)
+    assert f.kind == KINDS[name] and f.takes_keys and f"native, {f.kind}:" in repr(f)
+    before = len(f)
+    assert f.add("one key") and not f.add("one key") and "one key" in f
+    assert f.add(7) and 7 in f and (7).to_bytes(8, "little") in f
+    counted = {"growing": before + 2, "removing": before + 3}  # deletion needs every insertion; rotating filters forget meanwhile
+    assert len(f) == counted.get(f.kind, len(f))
+    f.label = "changed here"
+    f.save(path)
+    for again in (Filter.load(path), Filter.open(path), f.copy(), pickle.loads(pickle.dumps(f))):
+        assert again == f and again.to_bytes() == f.to_bytes() and again.kind == f.kind
+        assert "one key" in again and 7 in again and again.label == "changed here"
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_mapped_filter_of_every_kind_answers_and_takes_no_keys(native, name):
+    f = Filter.load(native(name))
+    with Filter.open(native(name)) as mapped:
+        mapped.verify()
+        assert not mapped.takes_keys and (mapped.may_contain(NEW) == f.may_contain(NEW)).all()
+        for change in (lambda: mapped.add("x"), lambda: mapped.update(["x"]), lambda: mapped.remove("x"), mapped.clear):
+            with pytest.raises(ValueError, match="mapped|do not support"):
+                change()
+        copy = mapped.copy()
+        assert copy.takes_keys and copy.add("surely a new key")
+
+
+def test_a_growing_filter_grows(native):
+    f = Filter.load(native("growing.bloom"))
+    bits, rate = f.bits, fullbloom.inspect(native("growing.bloom"))["expected_fpr"]
+    f.update(NEW)
+    f.update(np.arange(5000), threads=0)
+    assert f.may_contain(NEW).all() and f.may_contain(np.arange(5000)).all()
+    assert f.bits > 10 * bits and rate < f.expected_fpr < 0.01, "the rate of the whole stays under that of the file"
+    assert 9900 < len(f) - len(Filter.load(native("growing.bloom"))) <= 10_000
+    with pytest.raises(ValueError, match="cannot be cleared"):
+        f.clear()
+
+
+def test_keys_are_removed_one_by_one_and_in_batches(native):
+    f = Filter.load(native("removing.bloom"))
+    f.clear()
+    assert len(f) == 0
+    f.update(NEW[:30])
+    f.update([1, 2, 3])
+    assert f.remove("new-7") is True and "new-7" not in f
+    assert f.remove("new-7") is False
+    assert f.remove(2) is True and 2 not in f and 1 in f
+    assert f.remove([*NEW[:7], None, 1, "never added"]) == 8
+    assert f.remove(np.array([3])) == 1 and f.remove([]) == 0
+    assert f.may_contain(NEW[8:30]).all() and not f.may_contain(NEW[:8]).any()
+    assert len(f) == 22
+    for wrong in (1.5, None, [1.5]):
+        with pytest.raises(TypeError):
+            f.remove(wrong)
+
+
+def test_arrow_columns_are_removed_too(native):
+    pa = pytest.importorskip("pyarrow")
+    f = Filter.load(native("removing.bloom"))
+    f.clear()
+    column = pa.chunked_array([["a", None], ["b" * 20]], pa.string_view())
+    f.update(column)
+    assert len(f) == 2 and f.remove(column) == 2 and len(f) == 0 and f.fill == 0
+
+
+@pytest.mark.parametrize("make", [lambda: Filter.with_capacity(10), lambda: Filter.with_capacity(10, dialect="cassandra")])
+def test_other_filters_do_not_support_deletion(native, make):
+    for f in (make(), Filter.load(native("growing.bloom")), Filter.load(native("rotating-time.bloom"))):
+        f.add("x")
+        for keys in ("x", ["x"]):
+            with pytest.raises(ValueError, match="do not support deletion"):
+                f.remove(keys)
+        assert "x" in f
+
+
+def test_keys_are_forgotten_when_the_clock_advances(native):
+    f = Filter.load(native("rotating-time.bloom"))
+    f.advance(2000)
+    f.add("early")
+    f.advance(2004.5)
+    assert "early" in f and f.add("later")
+    f.advance(3000)
+    assert "early" not in f and "later" not in f
+    assert f.add("early"), "it is new again"
+    f.advance()
+    assert "early" not in f, "the current time is far later"
+    for wrong in (-1, float("nan"), 1e300):
+        with pytest.raises(ValueError):
+            f.advance(wrong)
+    Filter.with_capacity(10).advance(5)
+
+
+def test_filters_of_one_kind_are_merged_where_that_can_be(native):
+    for name in ("growing.bloom", "removing.bloom"):
+        f, g = Filter.load(native(name)), Filter.load(native(name))
+        f.update(NEW[:20])
+        g.update(NEW[20:40])
+        either = f | g
+        assert either.kind == f.kind and either.may_contain(NEW[:40]).all()
+        f |= Filter.open(native(name))
+        f |= g
+        assert f.may_contain(NEW[:40]).all()
+        with pytest.raises(ValueError, match="only plain filters can be intersected"):
+            f & g
+    f = Filter.load(native("rotating-time.bloom"))
+    with pytest.raises(ValueError, match="at different times"):
+        f | f.copy()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_filters_of_two_kinds_are_not_combined_and_only_plain_ones_are_folded(native, name):
+    plain = Filter.with_capacity(1000)
+    for f in (Filter.load(native(name)), Filter.open(native(name))):
+        for combine in (lambda: plain | f, lambda: plain.__ior__(f)):
+            with pytest.raises(ValueError, match=f"kind is plain in one and {f.kind}") as e:
+                combine()
+            assert not isinstance(e.value, FormatError), "the filter is sound"
+        with pytest.raises(ValueError, match=f"kind is {f.kind} in one and plain"):
+            f | plain
+        with pytest.raises(ValueError, match=f"of the kind {f.kind} cannot be folded") as e:
+            f.folded()
+        assert not isinstance(e.value, FormatError)
+
+
+def test_a_keyed_growing_filter_needs_its_secret(native):
+    path = native("growing-keyed.bloom")
+    locked = Filter.load(path)
+    assert locked.is_locked and locked.is_keyed and not locked.takes_keys and locked.kind == "growing"
+    for use in (lambda: "x" in locked, lambda: locked.may_contain(["x"]), lambda: locked.add("x")):
+        with pytest.raises(ValueError, match="give its secret"):
+            use()
+    f = Filter.load(path, secret=SECRET)
+    f.update(NEW)
+    again = pickle.loads(pickle.dumps(f))
+    assert again == f and again.may_contain(NEW).all() and not again.is_locked
+    with pytest.raises(FormatError, match="not the secret"):
+        Filter.open(path, secret=bytes(16))
+
+
+def test_damage_of_every_kind_is_seen_by_load_and_verify(native):
+    for name in KINDS:
+        path = native(name)
+        data = bytearray(path.read_bytes())
+        data[-1] ^= 1
+        path.write_bytes(data)
+        with pytest.raises(FormatError, match="checksum"):
+            Filter.load(path)
+        with pytest.raises(FormatError, match="checksum"):
+            Filter.open(path).verify()
+
+
+def test_other_dialects_have_no_kind():
+    assert Filter.with_capacity(10, dialect="cassandra").kind is None and Filter.with_capacity(10).kind == "plain"

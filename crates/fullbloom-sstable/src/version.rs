@@ -1,0 +1,94 @@
+//! How the components of an sstable are laid out, by its format token and version letters.
+//!
+//! The one place where a version is looked up. Letters alone order nothing: `da` (BTI) is newer than `oa` (BIG). The
+//! family of the filter is part of the file name's [`Descriptor`](fullbloom::dialect::cassandra::Descriptor), because a filter can
+//! be opened without its sstable.
+//!
+//! | token | letters | keys from | `Statistics.db` |
+//! |---|---|---|---|
+//! | big | `a` – `hf`, but not `c` and `d` | `Index.db`, positions | not read |
+//! | big | `ia` – `lb` | `Index.db`, promoted indexes | not read |
+//! | big | `ma` – `me` | `Index.db`, vints | plain |
+//! | big | `na` – `oa` | `Index.db`, vints | with checksums |
+//! | bti | `da` | `Partitions.db` | with checksums |
+
+use crate::{index, statistics};
+use fullbloom::dialect::cassandra::TableFormat;
+
+/// How the components of one version are laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Version {
+    /// Where the partition keys are.
+    pub(crate) keys: KeySource,
+    /// The layout of `Statistics.db`; `None` where it is not read.
+    pub(crate) statistics: Option<statistics::Layout>,
+}
+
+/// Where the partition keys of an sstable are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum KeySource {
+    /// In `Index.db`, with entries of this layout.
+    Index(index::Layout),
+    /// Reached through the trie of `Partitions.db`.
+    Trie,
+    /// They cannot be read, for this reason.
+    Unreadable(&'static str),
+}
+
+impl Version {
+    /// Looks a version up.
+    pub(crate) fn of(format: TableFormat, letters: &str) -> Version {
+        use index::Layout::{Position, Promoted, Vint};
+        use statistics::Layout::{Checked, Plain};
+        let version = |keys, statistics| Version { keys, statistics };
+        match (format, letters.as_bytes().first()) {
+            (TableFormat::Bti, Some(b'd')) => version(KeySource::Trie, Some(Checked)),
+            (TableFormat::Big, _) if matches!(letters, "c" | "d") => version(
+                KeySource::Unreadable(
+                    "the index holds tokens before the keys, and the filter was built from other bytes",
+                ),
+                None,
+            ),
+            (TableFormat::Big, Some(b'a'..=b'h')) => version(KeySource::Index(Position), None),
+            (TableFormat::Big, Some(b'i'..=b'l')) => version(KeySource::Index(Promoted), None),
+            (TableFormat::Big, Some(b'm')) => version(KeySource::Index(Vint), Some(Plain)),
+            (TableFormat::Big, Some(b'n' | b'o')) => version(KeySource::Index(Vint), Some(Checked)),
+            _ => version(KeySource::Unreadable("the layout of its index is unknown"), None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use index::Layout::{Position, Promoted, Vint};
+    use statistics::Layout::{Checked, Plain};
+
+    #[test]
+    fn token_and_letters_select_the_layouts() {
+        for (versions, layout, statistics) in [
+            (&["a", "b", "e", "f", "hf"][..], Position, None),
+            (&["ia", "ic", "jb", "ka", "lb"], Promoted, None),
+            (&["ma", "mc", "me"], Vint, Some(Plain)),
+            (&["na", "nb", "nc", "oa"], Vint, Some(Checked)),
+        ] {
+            for version in versions {
+                let expected = Version { keys: KeySource::Index(layout), statistics };
+                assert_eq!(Version::of(TableFormat::Big, version), expected, "{version}");
+            }
+        }
+        let expected = Version { keys: KeySource::Trie, statistics: Some(Checked) };
+        assert_eq!(Version::of(TableFormat::Bti, "da"), expected);
+        for (format, letters) in [
+            (TableFormat::Big, "c"),
+            (TableFormat::Big, "d"),
+            (TableFormat::Big, "pa"),
+            (TableFormat::Big, ""),
+            (TableFormat::Bti, "na"),
+        ] {
+            let version = Version::of(format, letters);
+            assert!(matches!(version.keys, KeySource::Unreadable(_)), "{letters}");
+            assert_eq!(version.statistics, None, "{letters}");
+        }
+    }
+}
