@@ -28,12 +28,19 @@ pub struct Filter {
 
 #[derive(Debug)]
 enum State {
-    /// Answers; takes keys if filters like it do.
-    Filter(AnyFilter),
+    /// Answers; takes keys if filters like it do. `locked` is a copy of what the filter says,
+    /// because asking it would show in the time of a lookup.
+    Filter { filter: AnyFilter, locked: bool },
     /// Takes keys, and does nothing else until it is finished.
     Building(Name, Builder),
     /// Could not be finished; its keys are gone.
     Lost(Name),
+}
+
+impl State {
+    fn of(filter: AnyFilter) -> State {
+        State::Filter { locked: filter.is_locked(), filter }
+    }
 }
 
 impl Filter {
@@ -48,11 +55,11 @@ impl Filter {
                 let why = format_args!("{dialect} filters cannot have a secret; native filters can");
                 return Err(Error::new(Status::Argument, why));
             }
-            Some(secret) => State::Filter(AnyFilter::native(&request, Hashing::Secret(secret))?),
+            Some(secret) => State::of(AnyFilter::native(&request, Hashing::Secret(secret))?),
             None if any::is_built_at_once(dialect) => {
                 State::Building(dialect, Builder::new(dialect, &request)?)
             }
-            None => State::Filter(AnyFilter::new(dialect, &request)?),
+            None => State::of(AnyFilter::new(dialect, &request)?),
         };
         Ok(Filter::new(state))
     }
@@ -61,7 +68,7 @@ impl Filter {
     /// interface has no functions for them yet.
     pub fn read(filter: AnyFilter) -> Result<Filter, DecodeError> {
         match filter.kind() {
-            None | Some("plain") => Ok(Filter::new(State::Filter(filter))),
+            None | Some("plain") => Ok(Filter::new(State::of(filter))),
             Some(found) => Err(DecodeError::Form { found, wanted: "plain" }),
         }
     }
@@ -87,7 +94,7 @@ impl Filter {
     /// The filter, if it has been finished.
     pub fn finished(&self) -> Result<&AnyFilter, Error> {
         match &self.state {
-            State::Filter(filter) => Ok(filter),
+            State::Filter { filter, .. } => Ok(filter),
             State::Building(name, _) => Err(not_finished(*name)),
             State::Lost(name) => Err(lost(*name)),
         }
@@ -95,7 +102,7 @@ impl Filter {
 
     fn finished_mut(&mut self) -> Result<&mut AnyFilter, Error> {
         match &mut self.state {
-            State::Filter(filter) => Ok(filter),
+            State::Filter { filter, .. } => Ok(filter),
             State::Building(name, _) => Err(not_finished(*name)),
             State::Lost(name) => Err(lost(*name)),
         }
@@ -103,18 +110,29 @@ impl Filter {
 
     /// As [`finished`](Filter::finished), and refused for a keyed filter whose secret is not known: it can
     /// only answer "maybe".
+    #[inline]
     pub fn answering(&self) -> Result<&AnyFilter, Error> {
-        let filter = self.finished()?;
-        if filter.is_locked() { Err(locked()) } else { Ok(filter) }
+        match &self.state {
+            State::Filter { filter, locked: false } => Ok(filter),
+            _ => Err(self.cannot_answer()),
+        }
+    }
+
+    #[cold]
+    fn cannot_answer(&self) -> Error {
+        self.finished().err().unwrap_or_else(locked)
     }
 
     /// Adds a key. A filter that is not finished cannot know whether the key was new, and returns true.
     pub fn insert(&mut self, key: &[u8]) -> Result<bool, Error> {
-        if let State::Building(_, builder) = &mut self.state {
-            builder.insert(key);
-            return Ok(true);
+        match &mut self.state {
+            State::Filter { filter, .. } => Ok(filter.insert(key)?),
+            State::Building(_, builder) => {
+                builder.insert(key);
+                Ok(true)
+            }
+            State::Lost(name) => Err(lost(*name)),
         }
-        Ok(self.finished_mut()?.insert(key)?)
     }
 
     /// Adds keys.
@@ -132,11 +150,11 @@ impl Filter {
     /// Builds the filter from the keys that came.
     pub fn finish(&mut self) -> Result<(), Error> {
         let name = match self.state {
-            State::Filter(_) => return Ok(()),
+            State::Filter { .. } => return Ok(()),
             State::Building(name, _) | State::Lost(name) => name,
         };
         match std::mem::replace(&mut self.state, State::Lost(name)) {
-            State::Building(_, builder) => self.state = State::Filter(builder.finish()?),
+            State::Building(_, builder) => self.state = State::of(builder.finish()?),
             _ => return Err(lost(name)),
         }
         Ok(())
@@ -162,10 +180,11 @@ impl Filter {
 
     /// Gives a keyed filter its secret. Filters that need none stay as they are.
     pub fn unlock(&mut self, secret: &Secret) -> Result<(), Error> {
-        match &mut self.state {
-            State::Filter(filter) if filter.is_locked() => Ok(filter.unlock(secret)?),
-            _ => Ok(()),
+        if let State::Filter { filter, locked: locked @ true } = &mut self.state {
+            filter.unlock(secret)?;
+            *locked = false;
         }
+        Ok(())
     }
 
     /// Frees a handle. Its tag is overwritten first, so that a stale pointer is likely to be noticed.

@@ -254,7 +254,6 @@ impl AnyFilter {
 
     /// Adds a key; true if it was surely not there before.
     pub fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
-        self.inner.takes_keys()?;
         self.inner.insert(key)
     }
 

@@ -65,8 +65,9 @@ pub(super) trait Erased: Send + Sync + Any {
         Err(ChangeError::BuiltAtOnce(self.name()))
     }
 
-    /// As `insert_batch`, of one key; implemented where the pipeline of a batch would cost more than the key.
+    /// As `insert_batch`, of one key, and called without asking `takes_keys` first: each step shows in the time of one key.
     fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
+        self.takes_keys()?;
         let mut new = [false];
         self.insert_batch(&(&[key]).into(), Some((&mut new).into()))?;
         Ok(new[0])
