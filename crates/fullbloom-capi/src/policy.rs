@@ -9,7 +9,7 @@ use crate::keys::{Keys, array, key};
 use crate::status::{Error, Status, call};
 use fullbloom::dialect::LevelDb;
 use fullbloom::dialect::Name;
-use fullbloom::dialect::leveldb::{Compatible, Unsigned};
+use fullbloom::dialect::leveldb::Compatible;
 use fullbloom::{Filter, NativeFilter, SizeError};
 use std::ffi::{c_char, c_int, c_void};
 use std::io;
@@ -107,7 +107,7 @@ impl Policy {
     /// Whether a key may be in the filter with these bytes.
     fn may_match(&self, filter: &[u8], key: &[u8]) -> bool {
         match self.kind {
-            Kind::LevelDb => Compatible::<Unsigned>::read(filter).may_contain(key),
+            Kind::LevelDb => Compatible::<LevelDb>::read(filter).may_contain(key),
             Kind::Native => NativeFilter::read(filter).may_contain(key),
         }
     }

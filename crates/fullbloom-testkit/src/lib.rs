@@ -12,7 +12,7 @@
 //! | [`alloc`] | an allocator that knows the peak and can fail |
 //! | [`process`] | tests that need a process of their own |
 //!
-//! Nothing here uses the `fullbloom` crate: an oracle that shares code with what it judges judges nothing.
+//! None of these modules uses the `fullbloom` crate: an oracle that shares code with what it judges judges nothing.
 
 pub mod alloc;
 pub mod damage;
@@ -26,6 +26,12 @@ pub mod stats;
 pub mod vectors;
 
 pub use hex::{from_hex, to_hex};
+
+/// The Rust code of `docs/tour.md` is run with the documentation tests. It is here, and not in `fullbloom`, because the
+/// published crate has no `docs/`.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/tour.md")]
+struct Tour;
 
 /// SHA-256 as lower-case hex.
 pub fn sha256_hex(bytes: &[u8]) -> String {

@@ -369,7 +369,9 @@ impl<D: Format> Filter<D> {
 
     /// As [`over`](Filter::over), for engines: never fails. Bytes that cannot be read answer "maybe" to every key.
     ///
-    /// RocksDB's own reader has further rules, which [`FullFilter::read`](crate::rocksdb::FullFilter::read) follows.
+    /// RocksDB's own reader has further rules, which [`FullFilter::read`] follows.
+    ///
+    /// [`FullFilter::read`]: crate::dialect::rocksdb::FullFilter::read
     pub fn read<S: AsRef<[u8]>>(storage: S) -> Lenient<D, S> {
         Lenient::new(Filter::<D>::over(storage).ok())
     }

@@ -110,11 +110,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// The code of the documents is run with the examples.
+/// The code of the examples is run with the documentation tests.
 #[cfg(doctest)]
-mod documents {
-    #[doc = include_str!("../../../docs/tour.md")]
-    struct Tour;
-    #[doc = include_str!("examples.md")]
-    struct Examples;
-}
+#[doc = include_str!("examples.md")]
+struct Examples;

@@ -29,6 +29,7 @@ pub enum Output {
 
 /// What was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Written {
     /// The new file.
     pub path: PathBuf,

@@ -173,6 +173,7 @@ pub enum Value<'a> {
 
 /// The bytes of a typed key.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Key<'a> {
     /// Those of the value itself.
     Borrowed(&'a [u8]),

@@ -17,7 +17,7 @@ use crate::error::DecodeError;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// Where encoded bytes go: a `Vec`, or, with `std`, any [`io::Write`](std::io::Write) by [`write_with`].
+/// Where encoded bytes go: a `Vec`, or, with `std`, any [`io::Write`](std::io::Write) by `write_with`.
 pub trait Output {
     /// Writes all bytes, or says that no more can be written.
     fn write_all(&mut self, bytes: &[u8]) -> Result<(), Stop>;

@@ -11,7 +11,8 @@
 use super::policy::Family;
 use crate::bytes::u32_at;
 use crate::error::{At, Problem};
-use fullbloom::dialect::leveldb::{Compatible, Signed, Unsigned};
+use fullbloom::dialect::leveldb::Compatible;
+use fullbloom::dialect::{LevelDb, RocksDbBlock};
 
 /// Offset array's own offset, and the range's logarithm.
 const TRAILER: usize = 5;
@@ -121,9 +122,9 @@ impl<'a> PerBlock<'a> {
             Part::Nothing => false,
             Part::Everything => true,
             Part::Filter(bytes) => match self.family {
-                Family::LevelDb => Compatible::<Unsigned>::read(bytes).may_contain(probe),
+                Family::LevelDb => Compatible::<LevelDb>::read(bytes).may_contain(probe),
                 Family::RocksDb | Family::LevelDbSigned => {
-                    Compatible::<Signed>::read(bytes).may_contain(probe)
+                    Compatible::<RocksDbBlock>::read(bytes).may_contain(probe)
                 }
                 Family::Native | Family::Unknown => true,
             },

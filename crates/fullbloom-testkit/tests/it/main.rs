@@ -2,3 +2,4 @@
 
 mod oracle;
 mod provenance;
+mod public_interface;

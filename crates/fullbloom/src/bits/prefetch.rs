@@ -13,18 +13,19 @@ pub(crate) fn read<T>(items: &[T], index: usize) {
 /// Asks the CPU to bring the cache line of this address closer, whatever the address is.
 #[inline(always)]
 pub(crate) fn address(at: *const u8) {
-    #[cfg(target_arch = "x86_64")]
+    // Miri knows neither instruction.
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     // SAFETY: prefetch reads nothing and never faults, at any address. SSE is part of x86-64.
     unsafe {
         use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(at.cast());
     }
-    #[cfg(target_arch = "aarch64")]
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
     // SAFETY: prfm never faults, at any address, and changes nothing but the cache.
     unsafe {
         core::arch::asm!("prfm pldl1keep, [{0}]", in(reg) at, options(nostack, preserves_flags, readonly));
     }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[cfg(any(miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
     let _ = at;
 }
 

@@ -49,7 +49,8 @@ const MAX_WORDS: u64 = i32::MAX as u64;
 const HEADER: u64 = 6;
 
 /// What separates the two strategies.
-pub trait Strategy: Copy + Send + Sync + 'static {
+#[doc(hidden)]
+pub trait Strategy: Copy + Send + Sync + Sealed + 'static {
     /// The dialect's name.
     const NAME: Name;
     /// The number in the first byte.
@@ -61,11 +62,16 @@ pub trait Strategy: Copy + Send + Sync + 'static {
 }
 
 /// Marks [`Guava`].
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mitz64;
 /// Marks [`Guava32`].
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mitz32;
+
+impl Sealed for Mitz64 {}
+impl Sealed for Mitz32 {}
 
 impl Strategy for Mitz64 {
     const NAME: Name = Name::Guava;

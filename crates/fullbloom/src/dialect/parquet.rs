@@ -143,10 +143,13 @@ pub fn rounded_bytes(bytes: u64) -> u64 {
 }
 
 /// Hashes keys by [`xxh64`].
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct Xxh64;
 
 impl Sealed for Parquet {}
+
+impl Sealed for Xxh64 {}
 
 impl KeyHasher for Xxh64 {
     type Hash = u64;

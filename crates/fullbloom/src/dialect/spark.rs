@@ -55,7 +55,8 @@ const MAX_WORDS: u64 = i32::MAX as u64;
 const MAX_PROBES: u32 = 1075;
 
 /// What separates the two versions.
-pub trait Version: Copy + Send + Sync + 'static {
+#[doc(hidden)]
+pub trait Version: Copy + Send + Sync + Sealed + 'static {
     /// The dialect's name.
     const NAME: Name;
     /// The first number of the file.
@@ -69,11 +70,16 @@ pub trait Version: Copy + Send + Sync + 'static {
 }
 
 /// Marks [`Spark`].
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct V1;
 /// Marks [`Spark2`].
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct V2;
+
+impl Sealed for V1 {}
+impl Sealed for V2 {}
 
 impl Version for V1 {
     const NAME: Name = Name::Spark;

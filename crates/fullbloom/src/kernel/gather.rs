@@ -54,16 +54,21 @@ impl Gather {
     /// Where the kernel in use is one of AVX-512. Intel's cores before AVX-VNNI are left out: microcode against
     /// Downfall made their gathers several times slower than the loads they replace.
     fn detect() -> Option<Gather> {
-        let vendor = __cpuid(0);
-        let intel =
-            [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).as_flattened() == b"GenuineIntel";
         let able = matches!(Kernel::in_use(), Kernel::Avx512 | Kernel::Avx512Bitalg)
             && cpu_has!(is_x86_feature_detected, "avx512f")
             && cpu_has!(is_x86_feature_detected, "avx512vl")
             && cpu_has!(is_x86_feature_detected, "avx512ifma")
             && cpu_has!(is_x86_feature_detected, "bmi2");
-        (able && (!intel || cpu_has!(is_x86_feature_detected, "avxvnni"))).then_some(Gather(()))
+        (able && (!is_intel() || cpu_has!(is_x86_feature_detected, "avxvnni"))).then_some(Gather(()))
     }
+}
+
+/// The vendor's name, which every x86-64 CPU gives.
+fn is_intel() -> bool {
+    // SAFETY: every x86-64 CPU has the instruction `cpuid`, and leaf 0 exists on all of them.
+    #[allow(unused_unsafe, reason = "unsafe in Rust 1.89, safe in later ones")]
+    let vendor = unsafe { __cpuid(0) };
+    [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).as_flattened() == b"GenuineIntel"
 }
 
 /// An array whose positions are reduced by multiplication with `inverse`, `floor((2^52 - 1) / bit_len)`.

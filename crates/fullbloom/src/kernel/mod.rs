@@ -15,7 +15,7 @@
 //! Which body runs is decided once, by what the CPU can do: the fastest of [`Kernel::available`]. All give
 //! the same answers. With the cargo feature `kernel-variable`, which is off by default, the environment variable
 //! `FULLBLOOM_KERNEL` (one of the names that [`Kernel::name`] gives) forces one, for tests and measurements. An unknown
-//! name, or one that this CPU cannot run, is reported by [`Kernel::forced`]; the fastest kernel is used then. Without
+//! name, or one that this CPU cannot run, is reported by `Kernel::forced`; the fastest kernel is used then. Without
 //! the feature `std` the CPU cannot be asked: the kernel follows from the target features of the build.
 //!
 //! A kernel is a value that only its `detect` can make: holding it is the proof that the CPU can run it. `Cpu`
@@ -232,6 +232,7 @@ impl Cpu {
     pub(crate) fn detect(kernel: Kernel) -> Option<Cpu> {
         match kernel {
             Kernel::Scalar => Some(Cpu::Scalar(scalar::Scalar)),
+            _ if cfg!(miri) => None, // it checks the scalar paths
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx2 => x86_64::Avx2::detect().map(Cpu::Avx2),
             #[cfg(target_arch = "x86_64")]
@@ -278,6 +279,9 @@ impl Cpu {
 /// For tests: keys that are hashes already.
 #[cfg(test)]
 pub(crate) struct Ready;
+
+#[cfg(test)]
+impl crate::sealed::Sealed for Ready {}
 
 #[cfg(test)]
 impl crate::keys::KeyHasher for Ready {

@@ -1,9 +1,11 @@
 //! From keys to hashes: what a dialect gives its batches.
 
+use crate::sealed::Sealed;
+
 /// The hash of one dialect, with its seed or secret if it has one.
 ///
 /// Most dialects are their own hasher. Implemented in this crate only.
-pub trait KeyHasher: Sync {
+pub trait KeyHasher: Sync + Sealed {
     /// What a key is hashed to, once; enough to look the key up in every filter with this hasher.
     type Hash: Copy + Default + Send + Sync;
 

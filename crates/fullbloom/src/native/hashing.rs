@@ -4,6 +4,7 @@ use crate::hash::{Fold64, siphash13};
 use crate::kernel::Cpu;
 use crate::kernel::lines::Lines as _;
 use crate::keys::{KeyHasher, Keys};
+use crate::sealed::Sealed;
 use core::fmt;
 
 /// What makes the hash of one filter differ from that of another.
@@ -101,6 +102,8 @@ impl Hasher {
         }
     }
 }
+
+impl Sealed for Hasher {}
 
 impl KeyHasher for Hasher {
     type Hash = u64;

@@ -37,6 +37,7 @@ const WORTHWHILE_BITS_PER_KEY: f64 = 100.0;
 /// # Ok::<(), fullbloom::SizeError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Sizing {
     /// How a key's bits are laid out.
     pub layout: Layout,
@@ -52,6 +53,7 @@ pub struct Sizing {
 
 /// One way to meet a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Candidate {
     /// The layout.
     pub layout: Layout,

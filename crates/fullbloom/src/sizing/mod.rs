@@ -45,6 +45,7 @@ pub enum Target {
 
 /// The shape of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Geometry {
     /// Length of the array in bits.
     pub bit_len: u64,

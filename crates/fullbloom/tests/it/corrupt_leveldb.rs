@@ -24,7 +24,7 @@ fn judge<T: Tail>(bytes: &[u8]) {
     let sound = bytes.len() >= 2 && matches!(probes, Some(1..=30));
     assert_eq!(decoded.is_ok(), sound, "{bytes:x?}");
     assert_eq!(view.is_ok(), sound, "{bytes:x?}");
-    let engine = Compatible::<T>::read(bytes);
+    let engine = Compatible::<Policy<T>>::read(bytes);
     for key in KEYS {
         let engine_says = engine.may_contain(key);
         match (&decoded, &view) {
@@ -62,7 +62,10 @@ fn every_probe_count_over_both_fills_has_the_engines_answer() {
             judge::<Unsigned>(&bytes);
             judge::<Signed>(&bytes);
             let reserved = probes == 0 || probes > 30;
-            assert_eq!(Compatible::<Unsigned>::read(&bytes).may_contain(b"k"), reserved || fill == 0xff);
+            assert_eq!(
+                Compatible::<Policy<Unsigned>>::read(&bytes).may_contain(b"k"),
+                reserved || fill == 0xff
+            );
         }
     }
 }

@@ -23,7 +23,7 @@ fn check<T: Tail>(record: &Value) {
     assert_eq!(filter.geometry().byte_len() + 1, bytes.len() as u64);
 
     let view = Filter::<Policy<T>>::view(&bytes).unwrap();
-    let engine = Compatible::<T>::read(&bytes);
+    let engine = Compatible::<Policy<T>>::read(&bytes);
     let probes = keys::of_rule(record.field("probes"));
     for (probe, answer) in probes.iter().zip(record.answers("probe_answers")) {
         assert_eq!(filter.may_contain(probe), answer, "{probe:?}");

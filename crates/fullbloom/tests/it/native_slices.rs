@@ -124,7 +124,8 @@ fn facts_that_are_not_of_all_slices_are_refused() {
 fn impossible_numbers_of_blocks_are_refused() {
     let sound = plan(1000, 0.01);
     for blocks in [0, 1 << 40, u64::MAX] {
-        let plan = Sizing { blocks, ..sound.clone() };
+        let mut plan = sound.clone();
+        plan.blocks = blocks;
         assert!(Slicing::new(&plan, Hashing::default(), 1).is_err(), "{blocks}");
     }
 }

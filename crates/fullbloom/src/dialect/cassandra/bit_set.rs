@@ -39,7 +39,7 @@ const MAX_PROBES: u32 = sizing::MAX_PROBES;
 const MAX_WORDS: u32 = i32::MAX as u32 / 64;
 
 /// How a key becomes the bytes that are hashed.
-pub trait KeyForm: Copy + Send + Sync + 'static {
+pub trait KeyForm: Copy + Send + Sync + Sealed + 'static {
     /// The dialect's name.
     const NAME: Name;
     /// `hash1` and `hash2` of a key.
@@ -57,6 +57,9 @@ pub struct Utf16Keys;
 /// Keys are bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RawKeys;
+
+impl Sealed for RawKeys {}
+impl Sealed for Utf16Keys {}
 
 impl KeyForm for RawKeys {
     const NAME: Name = Name::Cassandra07;

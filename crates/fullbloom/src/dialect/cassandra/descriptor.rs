@@ -22,6 +22,7 @@ pub enum TableFormat {
 
 /// The parts of an sstable file's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Descriptor {
     /// Keyspace, where the name carries it (1.1 to 2.1).
     pub keyspace: Option<String>,

@@ -31,10 +31,14 @@ mod descriptor;
 pub mod sizing;
 mod words;
 
-pub use bit_set::{BitSet, Cassandra0, Cassandra07, KeyForm, RawKeys, Utf16Keys};
+pub use bit_set::{BitSet, Cassandra0, Cassandra07};
+#[doc(hidden)]
+pub use bit_set::{KeyForm, RawKeys, Utf16Keys};
 #[cfg(feature = "std")]
 pub use descriptor::{Descriptor, NotAnSstable, TableFormat};
-pub use words::{Cassandra, Cassandra1, Cassandra2, Cassandra3, Family, V1, V2, V3, V4, Words};
+pub use words::{Cassandra, Cassandra1, Cassandra2, Cassandra3, Words};
+#[doc(hidden)]
+pub use words::{Family, V1, V2, V3, V4};
 
 use crate::error::SizeError;
 #[cfg(not(feature = "std"))]

@@ -28,7 +28,7 @@ pub type Cassandra2 = Words<V2>;
 pub type Cassandra1 = Words<V1>;
 
 /// What separates the four families.
-pub trait Family: Copy + Send + Sync + 'static {
+pub trait Family: Copy + Send + Sync + Sealed + 'static {
     /// The dialect's name.
     const NAME: Name;
     /// Xored into each position to find it in the array on disk.
@@ -51,6 +51,11 @@ pub struct V2;
 /// Marks [`Cassandra1`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct V1;
+
+impl Sealed for V4 {}
+impl Sealed for V3 {}
+impl Sealed for V2 {}
+impl Sealed for V1 {}
 
 impl Family for V4 {
     const NAME: Name = Name::Cassandra;

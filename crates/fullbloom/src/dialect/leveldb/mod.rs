@@ -50,7 +50,8 @@ const MIN_BITS: u64 = 64;
 const MAX_BITS: u64 = (1 << 32) - 8;
 
 /// What separates the two systems.
-pub trait Tail: Copy + Send + Sync + 'static {
+#[doc(hidden)]
+pub trait Tail: Copy + Send + Sync + Sealed + 'static {
     /// The dialect's name.
     const NAME: Name;
     /// Its hash.
@@ -60,10 +61,12 @@ pub trait Tail: Copy + Send + Sync + 'static {
 }
 
 /// Tail bytes are unsigned; bits per key is an integer option.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Unsigned;
 
 /// Tail bytes are signed; bits per key is rounded by RocksDB's rule.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Signed;
 
@@ -72,6 +75,9 @@ pub type LevelDb = Policy<Unsigned>;
 
 /// RocksDB's per-block policy filter, `rocksdb.BuiltinBloomFilter` in tables of 6.x and older.
 pub type RocksDbBlock = Policy<Signed>;
+
+impl Sealed for Unsigned {}
+impl Sealed for Signed {}
 
 impl Tail for Unsigned {
     const NAME: Name = Name::LevelDb;
@@ -288,17 +294,22 @@ impl<T: Tail> Format for Policy<T> {
 }
 
 /// What the engine's reader makes of bytes it finds in a filter block.
+///
+/// ```
+/// use fullbloom::dialect::{LevelDb, leveldb::Compatible};
+/// assert!(!Compatible::<LevelDb>::read(b"").may_contain(b"key")); // as LevelDB answers
+/// ```
 #[derive(Debug, Clone)]
-pub enum Compatible<'a, T: Tail> {
+pub enum Compatible<'a, D> {
     /// Fewer than two bytes: no key matches.
     Nothing,
     /// Reserved probe counts: every key matches.
     Everything,
     /// A filter.
-    Filter(View<'a, Policy<T>>),
+    Filter(View<'a, D>),
 }
 
-impl<'a, T: Tail> Compatible<'a, T> {
+impl<'a, T: Tail> Compatible<'a, Policy<T>> {
     /// Reads any bytes as the engine does; never fails. From 2^29 bytes on, where the engine's 32-bit numbers
     /// of bits wrap, every key matches.
     pub fn read(bytes: &'a [u8]) -> Self {

@@ -15,6 +15,7 @@ pub const MIN_ENTRIES: u32 = 1000;
 
 /// What `bloom_init2` of 2.0 computes.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Params {
     /// Length of the array in bits.
     pub bits: u64,
@@ -84,6 +85,7 @@ fn extended_product(entries: u32, bpe: f64) -> u64 {
 
 /// What `bloom_init` of 1.6 computes: the same in signed ints and a plain double product.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Params1 {
     /// Length of the array in bits; 0 or -1 for a rate at 1 or just above it.
     pub bits: i32,

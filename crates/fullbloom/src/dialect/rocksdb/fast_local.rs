@@ -101,6 +101,8 @@ pub struct Xxph3;
 
 impl Sealed for RocksDb {}
 
+impl Sealed for Xxph3 {}
+
 impl KeyHasher for Xxph3 {
     type Hash = u64;
 

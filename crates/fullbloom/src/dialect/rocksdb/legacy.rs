@@ -112,6 +112,8 @@ impl Sealed for RocksDbLegacy {}
 #[derive(Debug, Clone, Copy)]
 pub struct Bloom32;
 
+impl Sealed for Bloom32 {}
+
 impl KeyHasher for Bloom32 {
     type Hash = u32;
 
