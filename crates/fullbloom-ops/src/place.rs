@@ -1,8 +1,8 @@
 //! Path ─► [`Place`]: what is there, by its name and its last bytes.
 
 use crate::problem::{Code, Problem};
-use fullbloom::dialect::cassandra::Descriptor;
 use fullbloom::dialect::Name;
+use fullbloom::dialect::cassandra::Descriptor;
 use fullbloom::sniff;
 use fullbloom_table::footer::is_table;
 use fullbloom_table::{PlainFile, Source};

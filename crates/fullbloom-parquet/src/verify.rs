@@ -2,9 +2,9 @@
 
 use crate::error::Error;
 use crate::file::{Chunk, File};
-use fullbloom::hash::xxh64;
 use fullbloom::Filter;
 use fullbloom::dialect::Parquet;
+use fullbloom::hash::xxh64;
 
 /// How much is looked at.
 #[derive(Debug, Clone, Copy)]

@@ -2,10 +2,10 @@
 
 use crate::sstable::{FILTER, Sstable};
 use fullbloom::any::AnyFilter;
-use fullbloom::filter::{Check, Part};
 use fullbloom::dialect::Name;
 use fullbloom::error::FileCause;
 use fullbloom::file::Mapped;
+use fullbloom::filter::{Check, Part};
 use fullbloom::{DecodeError, FileError};
 use std::fmt;
 use std::io;
@@ -146,7 +146,8 @@ impl FilterFile {
 
 /// The filter in the first `len` bytes of a file, read where they are.
 fn view(map: &Mapped, dialect: Name, len: usize) -> Result<AnyFilter, DecodeError> {
-    let short = DecodeError::Truncated { field: "file", at: 0, need: len as u64, have: map.as_ref().len() as u64 };
+    let short =
+        DecodeError::Truncated { field: "file", at: 0, need: len as u64, have: map.as_ref().len() as u64 };
     let part = Part::of(map.clone(), 0..len).ok_or(short)?;
     AnyFilter::over(part, &dialect.into(), Check::Front)
 }

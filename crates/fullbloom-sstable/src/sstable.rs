@@ -1,8 +1,8 @@
 //! One sstable: the files whose names begin alike, and what that name and the directory say.
 
 use crate::{ComponentError, toc};
-use fullbloom::dialect::cassandra::{Descriptor, TableFormat};
 use fullbloom::dialect::Name;
+use fullbloom::dialect::cassandra::{Descriptor, TableFormat};
 use fullbloom::file::Mapped;
 use fullbloom::{DecodeError, FileError};
 use std::cmp::Ordering;

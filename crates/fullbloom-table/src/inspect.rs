@@ -5,12 +5,12 @@ use crate::filter::{Content, Family, Holds, PerBlock};
 use crate::metaindex::FilterLayout;
 use crate::reader::Table;
 use crate::source::Source;
+use fullbloom::Filter;
 use fullbloom::dialect::Name;
 use fullbloom::dialect::rocksdb::FullFilter;
-use fullbloom::sizing::Geometry;
-use fullbloom::Filter;
 use fullbloom::dialect::{LevelDb, RocksDbBlock};
 use fullbloom::filter::{Dialect, Format};
+use fullbloom::sizing::Geometry;
 
 /// A table's filter in numbers.
 #[derive(Debug, Clone, PartialEq)]

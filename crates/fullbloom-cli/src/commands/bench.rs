@@ -37,8 +37,8 @@ pub struct Args {
     #[arg(long, value_name = "B", default_value_t = 10.0)]
     bits_per_key: f64,
 
-    /// One dialect, or all
-    #[arg(long, value_name = "D", value_parser = args::dialects(), default_value = "all")]
+    /// One dialect, or all (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialects(), hide_possible_values = true, default_value = "all")]
     dialect: args::Dialects,
 
     /// Rounds to take the median of
@@ -102,12 +102,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
 }
 
 impl Row {
-    fn new(
-        dialect: Name,
-        filter: AnyFilter,
-        present: &[&[u8]],
-        absent: &[&[u8]],
-    ) -> Result<Row, Failure> {
+    fn new(dialect: Name, filter: AnyFilter, present: &[&[u8]], absent: &[&[u8]]) -> Result<Row, Failure> {
         let found = |keys: &[&[u8]]| {
             let mut answers = vec![false; keys.len()];
             filter.may_contain_batch(keys, &mut answers);
@@ -207,11 +202,7 @@ fn text(rows: &[Row], args: &Args) -> String {
     ) + &table.render_within(output::width())
 }
 
-fn build(
-    dialect: Name,
-    request: &Request,
-    keys: &[&[u8]],
-) -> Result<AnyFilter, fullbloom::SizeError> {
+fn build(dialect: Name, request: &Request, keys: &[&[u8]]) -> Result<AnyFilter, fullbloom::SizeError> {
     let mut builder = any::Builder::new(dialect, request)?;
     for some in keys.chunks(BATCH) {
         builder.insert_batch(some);

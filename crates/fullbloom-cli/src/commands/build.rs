@@ -53,8 +53,8 @@ pub struct Args {
     #[arg(short, long, value_name = "FILTER")]
     output: PathBuf,
 
-    /// The system whose filter it shall be
-    #[arg(long, value_name = "D", value_parser = args::dialect(), default_value = "native")]
+    /// The dialect of the filter (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true, default_value = "native")]
     dialect: Name,
 
     /// How many keys to size the filter for: 1000000, 1e6, 1M; counted if not given

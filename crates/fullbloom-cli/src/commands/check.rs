@@ -44,8 +44,8 @@ pub struct Args {
     #[command(flatten)]
     types: TypeArgs,
 
-    /// The filter's dialect, where its name and bytes do not tell
-    #[arg(long, value_name = "D", value_parser = args::dialect())]
+    /// The filter's dialect, if its name and bytes do not determine it (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
     dialect: Option<Name>,
 
     #[command(flatten)]

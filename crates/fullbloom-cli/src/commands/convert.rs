@@ -9,9 +9,9 @@ use crate::output;
 use crate::secret::SecretArgs;
 use crate::sizing::GeometryArgs;
 use crate::text;
+use fullbloom::NativeFilter;
 use fullbloom::any::{self, AnyFilter, ConvertError, MadeFor};
 use fullbloom::dialect::Name;
-use fullbloom::NativeFilter;
 use fullbloom::native::StoredFilter;
 use fullbloom_ops::filter::{FilterFile, NativeRecord, ReadOptions, name_contradicts};
 use std::path::PathBuf;
@@ -33,16 +33,16 @@ pub struct Args {
     /// The filter file
     filter: PathBuf,
 
-    /// The dialect it shall become
-    #[arg(long, value_name = "D", value_parser = args::dialect())]
+    /// The dialect to convert to (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
     to: Name,
 
     /// The filter file to write; - for standard output
     #[arg(short, long, value_name = "FILTER")]
     output: PathBuf,
 
-    /// The filter's dialect, where its name and bytes do not tell
-    #[arg(long, value_name = "D", value_parser = args::dialect())]
+    /// The filter's dialect, if its name and bytes do not determine it (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
     dialect: Option<Name>,
 
     #[command(flatten)]

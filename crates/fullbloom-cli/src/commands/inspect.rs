@@ -35,8 +35,8 @@ pub struct Args {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// The dialect of all files, where their names and bytes do not tell
-    #[arg(long, value_name = "D", value_parser = args::dialect())]
+    /// The dialect of all files, if names and bytes do not determine it (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
     dialect: Option<Name>,
 
     #[command(flatten)]

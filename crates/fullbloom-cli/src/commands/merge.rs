@@ -34,8 +34,8 @@ pub struct Args {
     #[arg(short, long, value_name = "FILTER")]
     output: PathBuf,
 
-    /// The dialect of all files, where their names and bytes do not tell
-    #[arg(long, value_name = "D", value_parser = args::dialect())]
+    /// The dialect of all files, if names and bytes do not determine it (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
     dialect: Option<Name>,
 
     #[command(flatten)]

@@ -6,6 +6,7 @@ pub mod change;
 pub mod check;
 pub mod completions;
 pub mod convert;
+pub mod dialects;
 pub mod inspect;
 mod made;
 pub mod man;
@@ -52,6 +53,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<Status, Failure>
         Command::Rebuild(args) => rebuild::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Convert(args) => convert::run(&args),
+        Command::Dialects(args) => dialects::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Table(args) => table::run(&args),
         Command::Completions(args) => completions::run(&args),

@@ -45,8 +45,8 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", value_parser = numbers::size, allow_negative_numbers = true, group = "target")]
     memory: Option<u64>,
 
-    /// One dialect, or all
-    #[arg(long, value_name = "D", value_parser = args::dialects(), default_value = "all")]
+    /// One dialect, or all (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialects(), hide_possible_values = true, default_value = "all")]
     dialect: args::Dialects,
 
     #[cfg(feature = "report")]

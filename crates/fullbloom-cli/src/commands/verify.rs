@@ -64,8 +64,8 @@ pub struct Args {
     #[command(flatten)]
     types: TypeArgs,
 
-    /// The dialect of filter files, where their names and bytes do not tell
-    #[arg(long, value_name = "D", value_parser = args::dialect())]
+    /// The dialect of filter files, if names and bytes do not determine it (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
     dialect: Option<Name>,
 
     #[command(flatten)]

@@ -4,8 +4,8 @@ use super::holds::{Holds, Question};
 use super::policy::Family;
 use fullbloom::NativeFilter;
 use fullbloom::dialect::rocksdb::FullFilter;
-use fullbloom::{Filter, Owned};
 use fullbloom::filter::Dialect;
+use fullbloom::{Filter, Owned};
 use std::sync::Arc;
 
 /// A full filter in borrowed bytes.

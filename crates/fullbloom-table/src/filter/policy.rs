@@ -1,12 +1,12 @@
 //! Filter policies: the names tables carry, and the dialects behind them.
 
 use fullbloom::dialect::Name;
-use fullbloom::native::Sizing;
 use fullbloom::dialect::rocksdb;
 use fullbloom::dialect::rocksdb::Kind;
+use fullbloom::dialect::{LevelDb, RocksDbBlock};
+use fullbloom::native::Sizing;
 use fullbloom::sizing::{Request, Target};
 use fullbloom::{Filter, SizeError};
-use fullbloom::dialect::{LevelDb, RocksDbBlock};
 
 /// Whose filters a policy's name stands for. The name does not tell the dialect: the bytes do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

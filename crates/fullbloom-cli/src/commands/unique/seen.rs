@@ -1,8 +1,8 @@
 //! The keys seen so far: in one filter where their number is planned, in a chain that grows where it is not, in generations where
 //! they are to be forgotten.
 
-use fullbloom::SizeError;
 use fullbloom::NativeFilter;
+use fullbloom::SizeError;
 use fullbloom::keys::Hashes;
 use fullbloom::native::{GrowingFilter, Hashing, RotatingFilter};
 use std::io::{self, Write};
