@@ -65,7 +65,7 @@ pub struct LayoutPlan {
     pub chosen: bool,
 }
 
-/// What was asked for.
+/// The request.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct DialectPlanSummary {
     /// Keys that the filter will hold.
@@ -103,9 +103,9 @@ pub fn plan(dialects: &[Name], expected_keys: u64, wish: Wish) -> Result<PlanRep
 /// What is asked for the data of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PlaceWish {
-    /// Of sstables: a rate to show besides the usual ones.
+    /// For sstables: a rate to show in addition to the usual ones.
     pub fpr: Option<f64>,
-    /// Memory that all filters shall fit.
+    /// The memory for all filters.
     pub memory: Option<u64>,
     /// In data directories, also look into snapshots and backups.
     pub snapshots: bool,
@@ -210,7 +210,7 @@ fn considered(plan: &native::Sizing) -> Vec<LayoutPlan> {
     each.collect()
 }
 
-/// What was asked for and is not kept.
+/// The part of the request that the filter does not meet.
 fn shortfall(plan: &Plan, bits_per_key: Option<f64>, wish: Wish) -> Option<(Code, String)> {
     match wish {
         Wish::Target(Target::Fpr(asked)) if plan.expected_fpr > asked * TOLERANCE => {
@@ -229,7 +229,7 @@ fn shortfall(plan: &Plan, bits_per_key: Option<f64>, wish: Wish) -> Option<(Code
     }
 }
 
-/// A number that no dialect takes is a mistake, not an answer.
+/// A number that no dialect takes is the caller's mistake and not a result.
 fn mistake(dialects: &[Name], wish: Wish) -> Option<SizeError> {
     let Wish::Target(target) = wish else { return None };
     let mut refusals = Vec::new();
@@ -239,12 +239,12 @@ fn mistake(dialects: &[Name], wish: Wish) -> Option<SizeError> {
             _ => return None,
         }
     }
-    refusals.into_iter().min_by_key(|e| !matches!(e, SizeError::Value { .. })) // the plainest words
+    refusals.into_iter().min_by_key(|e| !matches!(e, SizeError::Value { .. })) // the clearest message
 }
 
 /// Refuses a target that is wrong however many keys there are, so that it is reported before any key is read.
 pub fn check_target(dialect: Name, target: Target) -> Result<(), SizeError> {
-    // No keys cost nothing to plan for; where they are refused, the fewest that every dialect takes.
+    // Zero keys are cheap to plan for. Dialects that refuse them get the smallest number that all dialects take.
     let mut plan = any::plan(dialect, &Request { expected_keys: 0, target });
     let mut fewer = false;
     if matches!(plan, Err(SizeError::Count { what: "expected_keys", .. })) {
@@ -255,7 +255,7 @@ pub fn check_target(dialect: Name, target: Target) -> Result<(), SizeError> {
         Err(e @ (SizeError::Value { .. } | SizeError::NoFilter { .. } | SizeError::Unsupported { .. })) => {
             Err(e)
         }
-        // Fewer keys, where there are fewer, may reach a lower rate, but none reach zero.
+        // With fewer keys a lower rate may be possible, but never zero.
         Err(e @ SizeError::Unreachable { fpr, .. }) if fpr <= 0.0 || !fewer => Err(e),
         _ => Ok(()),
     }

@@ -12,7 +12,7 @@ fn threads() -> usize {
 }
 
 /// Works on every item on several threads, and hands out the results in the order of the items, a few at a time, so that a
-/// long job is seen to go on. Ends when `each` breaks off.
+/// long job shows progress. Ends when `each` breaks off.
 pub(crate) fn each<T: Sync, R, F: Send>(
     items: &[T],
     work: impl Fn(&T) -> F + Sync,

@@ -28,7 +28,7 @@ pub struct SstableRecord {
     pub bytes: Option<u64>,
     /// Share of bits set.
     pub fill: Option<f64>,
-    /// How many keys the set bits speak for; null if all are set.
+    /// The number of keys estimated from the set bits; null if all bits are set.
     #[serde(serialize_with = "serialise::whole")]
     pub estimated_keys: Option<f64>,
     /// The rate to expect as it is.
@@ -53,7 +53,7 @@ impl Deref for SstableRecord {
     }
 }
 
-/// Looks at one sstable: its filter, all of its index, and a few of its keys in the filter. Never fails: what cannot be read
+/// Inspects one sstable: its filter, all of its index, and a few of its keys in the filter. Never fails: what cannot be read
 /// is a problem.
 pub(crate) fn inspect(sstable: &Sstable) -> Found<SstableRecord> {
     let seen = report::inspect(sstable);
@@ -86,7 +86,7 @@ pub(crate) fn inspect(sstable: &Sstable) -> Found<SstableRecord> {
     Found { record, problems }
 }
 
-/// Looks at every sstable of a directory, several at once; or at the one that a file belongs to.
+/// Inspects every sstable of a directory, several at once, or the one that a file belongs to.
 pub(crate) fn inspect_all(
     path: &Path,
     snapshots: bool,
