@@ -223,7 +223,7 @@ fn shortfall(plan: &Plan, bits_per_key: Option<f64>, wish: Wish) -> Option<(Code
         Wish::Target(Target::BitsPerKey(asked)) => {
             let used = bits_per_key.filter(|used| *used < asked / TOLERANCE)?;
             let used = text::decimal(used, 2);
-            Some((Code::BitsNotUsed, format!("uses {used} of the {asked} bits per key asked for")))
+            Some((Code::BitsNotUsed, format!("uses {used} of the {asked} bits per key requested")))
         }
         _ => None,
     }

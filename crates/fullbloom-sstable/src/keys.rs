@@ -60,7 +60,7 @@ impl<'s> Keys<'s> {
             KeySource::Trie => {
                 let optional = |component| match sstable.open(component) {
                     Ok(map) => Ok(Some(map)),
-                    // Listed but missing is not the same as never written: compressed data look like any other.
+                    // Listed but missing differs from never written: compressed data cannot be detected by their bytes.
                     Err(ComponentError::Missing { .. }) if sstable.lists(component) != Some(true) => Ok(None),
                     Err(e) => Err(e),
                 };
@@ -219,7 +219,7 @@ fn visit_index(
     }
 }
 
-/// Keys that lie in a buffer about to be filled anew, copied until there are enough of them.
+/// Keys from a buffer that will be reused, copied until there are enough of them.
 #[derive(Debug, Default)]
 struct Gathered {
     bytes: Vec<u8>,
@@ -228,7 +228,7 @@ struct Gathered {
 
 impl Gathered {
     fn push(&mut self, key: &[u8], visit: &mut dyn FnMut(&[&[u8]]) -> ControlFlow<()>) -> ControlFlow<()> {
-        // Given out when the next key comes, so that the last one can still be looked at.
+        // Handed out when the next key arrives, so that the last one is still available.
         if self.ends.len() == BATCH || self.bytes.len() >= BATCH_BYTES {
             self.flush(visit)?;
         }

@@ -21,7 +21,7 @@
 //! (what is too full, what Cassandra does with a rebuilt filter, what another rate would cost) is in the crate
 //! `fullbloom-ops`.
 //!
-//! Files are mapped, so memory does not grow with them. Nobody may truncate them meanwhile; Cassandra never does that to
+//! Files are mapped, so memory does not grow with them. They must not be truncated meanwhile; Cassandra never truncates
 //! a finished sstable.
 //!
 //! ```no_run

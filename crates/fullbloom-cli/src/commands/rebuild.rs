@@ -1,4 +1,4 @@
-//! `fullbloom rebuild TABLE|FILTER.db|DIR…`: filters of sstables and of tables rebuilt from their keys.
+//! `fullbloom rebuild TABLE|FILTER.db|DIR…`: rebuilds the filters of sstables and tables from their keys.
 
 use crate::error::{Failure, Status};
 use crate::numbers;
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// Rebuild the filters of sstables and tables, offline, from their keys
 ///
 /// Sstables of Cassandra: without a rate, the one recorded in Statistics.db is used; each filter has the dialect of its
-/// sstable's version. What Cassandra will do with the file is said at the end. Stop the node first, or restart it afterwards: it
+/// sstable's version. What Cassandra will do with the file is printed at the end. Stop the node first, or restart it afterwards: it
 /// reads filters only when it opens sstables.
 ///
 /// Tables of LevelDB and RocksDB: without a size, the new filter is as long as the old one and takes its place, which repairs a
@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
 
-    /// Only say what would be done
+    /// Only print what would be done
     #[arg(long)]
     dry_run: bool,
 
@@ -139,7 +139,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     Ok(report.status.into())
 }
 
-/// Prints what is done as it is done.
+/// Prints each result as it comes.
 struct Printer {
     out: Output,
     json: bool,

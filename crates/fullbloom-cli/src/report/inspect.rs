@@ -13,12 +13,12 @@ use std::path::Path;
 
 /// More filters than this are not drawn one by one.
 const MOST_STRIPS: usize = 40;
-/// More bars than this are not read.
+/// More bars than this are unreadable.
 const MOST_BARS: usize = 40;
 /// More rows than this make no table for people; the JSON has all.
 const MOST_ROWS: usize = 2000;
 
-/// What one filter comes to.
+/// The numbers of one filter.
 struct Row<'a> {
     entry: &'a Value,
     name: String,
@@ -211,7 +211,7 @@ fn draw_rates(page: &mut Page, rows: &[Row<'_>]) {
     page.section("Rate against bits per key", said, &draw::rates(&curves, &points));
 }
 
-/// What a dialect's own rule makes of each number of bits, for as many keys.
+/// The rate at each number of bits by the dialect's own rule, for the same number of keys.
 pub fn own_curve(dialect: Name, keys: u64) -> Curve {
     let expected_keys = keys.clamp(1000, 100_000);
     let at = |bits: u32| {
