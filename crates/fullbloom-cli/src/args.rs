@@ -14,8 +14,9 @@ use std::path::PathBuf;
 
 /// Bloom filters of storage engines, bit for bit: plan, build, check and inspect them
 ///
-/// Keys are bytes, one per line; the answer to a lookup is "maybe" or "surely not". The exit status is like that of
-/// grep: 0 if a key was selected or all is well, 1 if no key was selected or a problem was found, 2 on errors.
+/// Keys are bytes, one per line; the answer to a lookup is "maybe" or "surely not". The exit status is like
+/// that of grep: 0 if a key was selected or all is well, 1 if no key was selected or a problem was found, 2
+/// on errors.
 #[derive(Debug, Parser)]
 #[command(name = "fullbloom", version, propagate_version = true, after_help = EXAMPLES)]
 pub struct Cli {

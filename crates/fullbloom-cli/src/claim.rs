@@ -1,5 +1,5 @@
-//! A file that is read, changed and replaced. Two processes doing that at once would silently undo each other's work, so they
-//! take turns.
+//! A file that is read, changed and replaced. Two processes doing that at once would silently undo each
+//! other's work, so they take turns.
 
 use crate::error::Failure;
 use crate::output;
@@ -7,11 +7,13 @@ use std::fs::{self, File, Metadata, TryLockError};
 use std::io;
 use std::path::Path;
 
-/// The right to replace a file, until it is dropped. Readers do not need it: they see the old file or the new one.
+/// The right to replace a file, until it is dropped. Readers do not need it: they see the old file or the new
+/// one.
 #[derive(Debug)]
 pub struct Claim<'a> {
     path: &'a Path,
-    /// The file as it was when it was claimed, locked where the file system has locks; `None` if there was none.
+    /// The file as it was when it was claimed, locked where the file system has locks; `None` if there was
+    /// none.
     held: Option<File>,
 }
 
@@ -44,7 +46,8 @@ impl<'a> Claim<'a> {
         self.held.is_some()
     }
 
-    /// Refuses if the file has been replaced since. That can happen if there was no file to lock, or no locks at all.
+    /// Refuses if the file has been replaced since. That can happen if there was no file to lock, or no locks
+    /// at all.
     pub fn check(&self) -> Result<(), Failure> {
         let unchanged = match &self.held {
             Some(file) => is_at(file, self.path),

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! The command translates between people and the libraries, and decides nothing: `fullbloom` has the filters
-//! and their sizes, `fullbloom-ops` everything about the files of engines. `render` shows its records as text, `report` as
-//! HTML. This is a library only so that fuzzing reaches the code that reads keys.
+//! and their sizes, `fullbloom-ops` everything about the files of engines. `render` shows its records as
+//! text, `report` as HTML. This is a library only so that fuzzing reaches the code that reads keys.
 
 mod args;
 mod claim;
@@ -48,8 +48,8 @@ fn warn_of_wrong_kernel() {
     }
 }
 
-/// A write beyond the limit of `ulimit -f` must fail with a message and leave no file behind. By default the signal
-/// ends the process.
+/// A write beyond the limit of `ulimit -f` must fail with a message and leave no file behind. By default the
+/// signal ends the process.
 fn survive_file_size_limit() {
     #[cfg(unix)]
     {

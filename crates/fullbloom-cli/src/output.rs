@@ -55,8 +55,8 @@ impl Output {
         self.bytes(format!("{value:#}\n").as_bytes())
     }
 
-    /// Writes what is buffered, because more input may take long: `tail -f log | fullbloom unique | …` prints its lines at
-    /// once. Called after each block that was read, not after each record.
+    /// Writes what is buffered, because more input may take long: `tail -f log | fullbloom unique | …` prints
+    /// its lines at once. Called after each block that was read, not after each record.
     pub fn pause(&mut self) -> Result<(), Failure> {
         self.write_out()
     }
@@ -101,7 +101,8 @@ pub fn duplicate(stream: &impl std::os::windows::io::AsHandle) -> io::Result<Fil
     Ok(File::from(stream.as_handle().try_clone_to_owned()?))
 }
 
-/// How many characters a line of standard output holds: what `COLUMNS` says, else the terminal; `None` for anything else.
+/// How many characters a line of standard output holds: what `COLUMNS` says, else the terminal; `None` for
+/// anything else.
 pub fn width() -> Option<usize> {
     let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     said.filter(|columns| *columns > 0)
@@ -141,8 +142,8 @@ pub fn warning(text: &str) {
     message("\x1b[1;33mwarning:\x1b[0m", text);
 }
 
-/// Uses colours on terminals only, and not if `NO_COLOR` is set. Control characters in file names and contents are
-/// escaped.
+/// Uses colours on terminals only, and not if `NO_COLOR` is set. Control characters in file names and
+/// contents are escaped.
 fn message(label: &str, text: &str) {
     let mut stderr = AutoStream::auto(io::stderr());
     let line = format!("{label} {}\n", text::printable(text));

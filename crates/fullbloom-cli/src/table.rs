@@ -51,8 +51,8 @@ impl Table {
         self.render_within(None)
     }
 
-    /// The same in lines of at most `width` characters, as far as possible: optional columns are left out, then the first
-    /// one is shortened. A line below names what was left out.
+    /// The same in lines of at most `width` characters, as far as possible: optional columns are left out,
+    /// then the first one is shortened. A line below names what was left out.
     pub fn render_within(&self, width: Option<usize>) -> String {
         let mut widths = self.widths();
         let mut shown: Vec<usize> = (0..widths.len()).collect();

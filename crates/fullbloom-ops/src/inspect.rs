@@ -59,7 +59,8 @@ pub struct InspectSummary {
 /// What `inspect` found.
 pub type InspectReport = Report<Inspected, InspectSummary>;
 
-/// Inspects the filters of a place. Fails if the place itself cannot be read; what is wrong below it is in the report.
+/// Inspects the filters of a place. Fails if the place itself cannot be read; what is wrong below it is in
+/// the report.
 pub fn inspect(
     place: &Place,
     options: &InspectOptions,

@@ -36,8 +36,8 @@ pub enum PlaceKind {
 }
 
 impl Place {
-    /// What is at this path. Files are detected by their last bytes and their names; any other file counts as a
-    /// filter, and so does every file if the caller gives its dialect.
+    /// What is at this path. Files are detected by their last bytes and their names; any other file counts as
+    /// a filter, and so does every file if the caller gives its dialect.
     ///
     /// Never fails: a path that cannot be read is reported by whoever reads it.
     pub fn detect(path: impl Into<PathBuf>, dialect: Option<Name>) -> Place {
@@ -103,8 +103,8 @@ fn directory(path: &Path) -> PlaceKind {
     }
 }
 
-/// A table, or one of the files every database has: `CURRENT` and `MANIFEST-000001`. Databases number their tables; files
-/// made to be ingested have names of their own.
+/// A table, or one of the files every database has: `CURRENT` and `MANIFEST-000001`. Databases number their
+/// tables; files made to be ingested have names of their own.
 fn is_of_database(name: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let is_table = name.ends_with(".sst") || name.ends_with(".ldb");

@@ -13,8 +13,8 @@ use fullbloom::native;
 use fullbloom::sizing::{Request, Target};
 use serde::Serialize;
 
-/// An expected rate counts as kept up to this much above the requested one: sizing rules round, and the last percent of a
-/// rate cannot be measured with fewer than 10^6 false positives.
+/// An expected rate counts as kept up to this much above the requested one: sizing rules round, and the last
+/// percent of a rate cannot be measured with fewer than 10^6 false positives.
 const TOLERANCE: f64 = 1.01;
 
 /// What is asked for: a rate, bits per key or memory.
@@ -81,7 +81,8 @@ pub struct DialectPlanSummary {
 /// What `plan` found.
 pub type PlanReport = Report<DialectPlan, DialectPlanSummary>;
 
-/// Sizes a filter in each of the dialects, each by its own system's rule. Fails if the numbers are wrong for all of them.
+/// Sizes a filter in each of the dialects, each by its own system's rule. Fails if the numbers are wrong for
+/// all of them.
 pub fn plan(dialects: &[Name], expected_keys: u64, wish: Wish) -> Result<PlanReport, Problem> {
     if let Some(mistake) = mistake(dialects, wish) {
         return Err(Problem::new("plan", Code::SizeRefused, mistake));
@@ -244,7 +245,8 @@ fn mistake(dialects: &[Name], wish: Wish) -> Option<SizeError> {
 
 /// Refuses a target that is wrong however many keys there are, so that it is reported before any key is read.
 pub fn check_target(dialect: Name, target: Target) -> Result<(), SizeError> {
-    // Zero keys are cheap to plan for. Dialects that refuse them get the smallest number that all dialects take.
+    // Zero keys are cheap to plan for. Dialects that refuse them get the smallest number that all dialects
+    // take.
     let mut plan = any::plan(dialect, &Request { expected_keys: 0, target });
     let mut fewer = false;
     if matches!(plan, Err(SizeError::Count { what: "expected_keys", .. })) {

@@ -108,8 +108,8 @@ pub struct OnOpen {
 /// What `rebuild` did.
 pub type RebuildReport = Report<Rebuilt, RebuildSummary>;
 
-/// Rebuilds the filters of places, one after the other. Fails, before anything is written, if two new files would have the
-/// same name; an error of one place is in the report and does not stop the others.
+/// Rebuilds the filters of places, one after the other. Fails, before anything is written, if two new files
+/// would have the same name; an error of one place is in the report and does not stop the others.
 pub fn rebuild(
     places: &[Place],
     options: &RebuildOptions,

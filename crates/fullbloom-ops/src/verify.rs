@@ -72,8 +72,8 @@ pub type VerifyReport = Report<Verified, VerifySummary>;
 
 /// Looks up every key of a place in its filters, and rebuilds them. Fails if the place itself cannot be read.
 ///
-/// Filter files have no keys beside them: they are read completely, and nothing is looked up. For keys that the caller has,
-/// see [`filter::verify_keys`].
+/// Filter files have no keys beside them: they are read completely, and nothing is looked up. For keys that
+/// the caller has, see [`filter::verify_keys`].
 pub fn verify(
     place: &Place,
     options: &VerifyOptions,

@@ -1,7 +1,7 @@
 //! Absent keys, to measure a filter's rate with. They are the same every time.
 
-/// The start of every such key; sixteen hexadecimal digits follow. It is text, because the oldest filters take
-/// text only.
+/// The start of every such key; sixteen hexadecimal digits follow. It is text, because the oldest filters
+/// take text only.
 const MARK: &[u8] = b"fullbloom absent ";
 
 /// Length of such a key.

@@ -1,17 +1,19 @@
-//! Partition keys of the BTI format (`da`): from the trie of `Partitions.db` to the keys in `Rows.db` and `Data.db`.
+//! Partition keys of the BTI format (`da`): from the trie of `Partitions.db` to the keys in `Rows.db` and
+//! `Data.db`.
 //!
-//! The trie stores only as much of each key as distinguishes it from its neighbours. The keys themselves are read where its
-//! payloads point: at the start of the partition's row index, or of the partition itself. Both begin with the u16 length
-//! of the key and the key; in the row index the partition's position in the data follows.
+//! The trie stores only as much of each key as distinguishes it from its neighbours. The keys themselves are
+//! read where its payloads point: at the start of the partition's row index, or of the partition itself. Both
+//! begin with the u16 length of the key and the key; in the row index the partition's position in the data
+//! follows.
 //!
 //! ```text
 //!   Partitions.db:  | nodes ... | smallest key | largest key | position of those: i64 | keys: i64 | root: i64 |
 //! ```
 //!
-//! Everything is checked. The smallest and the largest key and the number of keys must equal those at the end of the file,
-//! each partition must begin after the one before it, and each key must have the hash byte that the trie stores. So
-//! wrong pointers are detected. Compressed data also have checksums; of keys damaged in uncompressed data or in the rows,
-//! one in 256 is not detected.
+//! Everything is checked. The smallest and the largest key and the number of keys must equal those at the end
+//! of the file, each partition must begin after the one before it, and each key must have the hash byte that
+//! the trie stores. So wrong pointers are detected. Compressed data also have checksums; of keys damaged in
+//! uncompressed data or in the rows, one in 256 is not detected.
 
 use crate::trie::Payloads;
 use fullbloom::DecodeError;

@@ -1,21 +1,22 @@
 //! `Data.db` of the BTI format at any position, compressed or not.
 //!
-//! A compressed file is a sequence of chunks, each followed by the CRC of its bytes; `CompressionInfo.db` lists their
-//! offsets:
+//! A compressed file is a sequence of chunks, each followed by the CRC of its bytes; `CompressionInfo.db`
+//! lists their offsets:
 //!
 //! ```text
 //!   | compressor: u16 + text | options: i32 | options * (u16 + text, u16 + text) | chunk length: i32 |
 //!   | longest compressed chunk: i32 | data length: i64 | chunks: i32 | chunks * offset: i64 |
 //! ```
 //!
-//! A chunk that compression did not make shorter than "longest compressed chunk" is stored uncompressed, and padded
-//! with zeros if it is the last and short. Empty chunks may follow the last.
+//! A chunk that compression did not make shorter than "longest compressed chunk" is stored uncompressed, and
+//! padded with zeros if it is the last and short. Empty chunks may follow the last.
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 use fullbloom::DecodeError;
 use fullbloom::wire::Cursor;
 
-/// The most bytes one chunk may decompress to. Cassandra's default is 16 KiB, its documentation goes to 256 KiB.
+/// The most bytes one chunk may decompress to. Cassandra's default is 16 KiB, its documentation goes to 256
+/// KiB.
 const MAX_CHUNK_LEN: u32 = 64 << 20;
 
 /// Bytes of the checksum behind each chunk.

@@ -12,8 +12,9 @@ use std::fmt;
 pub enum Flag {
     /// The filter's file is damaged or missing.
     Filter(FilterProblem),
-    /// The keys of the index are missing when the filter is read as the version letters say, and all sampled keys are
-    /// found when it is read as another family. Cassandra follows the letters, so rows are invisible.
+    /// The keys of the index are missing when the filter is read as the version letters say, and all sampled
+    /// keys are found when it is read as another family. Cassandra follows the letters, so rows are
+    /// invisible.
     Mislabelled {
         /// What the version letters say.
         says: Name,

@@ -44,13 +44,14 @@ struct Bti {
 pub struct Scan {
     /// Keys read.
     pub keys: u64,
-    /// Entries of `Index.db` whose partition does not come after that of the entry before. Sstables are written front
-    /// to back, so such an index is not as Cassandra wrote it.
+    /// Entries of `Index.db` whose partition does not come after that of the entry before. Sstables are
+    /// written front to back, so such an index is not as Cassandra wrote it.
     pub out_of_order: u64,
 }
 
 impl<'s> Keys<'s> {
-    /// Opens what is needed: `Index.db`, or `Partitions.db` with `Rows.db`, `Data.db` and `CompressionInfo.db`.
+    /// Opens what is needed: `Index.db`, or `Partitions.db` with `Rows.db`, `Data.db` and
+    /// `CompressionInfo.db`.
     pub fn open(sstable: &'s Sstable) -> Result<Keys<'s>, ComponentError> {
         let files = match Version::of(sstable.format, &sstable.version).keys {
             KeySource::Unreadable(what) => {
@@ -60,7 +61,8 @@ impl<'s> Keys<'s> {
             KeySource::Trie => {
                 let optional = |component| match sstable.open(component) {
                     Ok(map) => Ok(Some(map)),
-                    // Listed but missing differs from never written: compressed data cannot be detected by their bytes.
+                    // Listed but missing differs from never written: compressed data cannot be detected by
+                    // their bytes.
                     Err(ComponentError::Missing { .. }) if sstable.lists(component) != Some(true) => Ok(None),
                     Err(e) => Err(e),
                 };

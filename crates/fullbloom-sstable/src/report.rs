@@ -14,8 +14,8 @@ use fullbloom::dialect::Name;
 use fullbloom::error::FileCause;
 use std::ops::ControlFlow;
 
-/// How many keys are looked up to see whether the filter contains them at all. In the wrong family 99 of 100 are
-/// missing; one damaged page of a filter of a megabyte loses about one key in fifty.
+/// How many keys are looked up to see whether the filter contains them at all. In the wrong family 99 of 100
+/// are missing; one damaged page of a filter of a megabyte loses about one key in fifty.
 const SAMPLE: u64 = 512;
 
 /// The inspection of one sstable.

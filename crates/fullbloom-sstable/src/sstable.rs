@@ -167,7 +167,8 @@ pub(crate) fn group(directory: &Path, names: impl Iterator<Item = String>) -> Gr
             Err(_) => {}
         }
     }
-    // A file called "notes-1-draft.txt" has the form of an old name. A real sstable has one of these components.
+    // A file called "notes-1-draft.txt" has the form of an old name. A real sstable has one of these
+    // components.
     let real = |components: &BTreeSet<String>| {
         [DATA, FILTER, INDEX, PARTITIONS].iter().any(|name| components.contains(*name))
     };
@@ -233,7 +234,8 @@ struct Place {
 }
 
 impl Place {
-    /// Parses `…/<keyspace>/<table>-<id>[/snapshots/<name> | /backups][/.<index>]`; links and `.` are resolved first.
+    /// Parses `…/<keyspace>/<table>-<id>[/snapshots/<name> | /backups][/.<index>]`; links and `.` are
+    /// resolved first.
     fn of(directory: &Path) -> Place {
         let whole = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
         let mut parts: Vec<&str> =

@@ -1,4 +1,5 @@
-//! `Statistics.db`, as far as filters need it: the partitioner and the rate that the sstable was written with.
+//! `Statistics.db`, as far as filters need it: the partitioner and the rate that the sstable was written
+//! with.
 //!
 //! ```text
 //!   m*            | count: i32 |                 count * | type: i32 | offset: i32 | components ...

@@ -27,8 +27,8 @@ pub(crate) struct Payload {
     pub(crate) position: i64,
 }
 
-/// The deepest a trie can be: a key of 65,535 bytes takes at most two bytes of path each, and the token before it and
-/// the ends of both take less than a hundred.
+/// The deepest a trie can be: a key of 65,535 bytes takes at most two bytes of path each, and the token
+/// before it and the ends of both take less than a hundred.
 const MAX_DEPTH: usize = 2 * 65_535 + 100;
 
 /// The encoding of a node's pointers.
@@ -180,8 +180,8 @@ impl<'a> Payloads<'a> {
     fn step(&mut self) -> Result<Option<Payload>, DecodeError> {
         loop {
             if let Some(at) = self.next.take() {
-                // Nodes that share a child could make a small file take exponential time. In a trie each node is
-                // visited once, and has at least one byte.
+                // Nodes that share a child could make a small file take exponential time. In a trie each node
+                // is visited once, and has at least one byte.
                 self.met += 1;
                 if self.met > self.trie.len() as u64 || self.above.len() >= MAX_DEPTH {
                     let allowed = "each node met once, and no deeper than a key";

@@ -19,9 +19,10 @@ const BATCH: usize = 1024;
 
 /// Measure the speed of each dialect on this machine
 ///
-/// Keys have 16 characters. Measures building, lookups of absent keys one by one and in batches, and lookups of present keys in
-/// batches, on one thread (native filters are built on all). The dialects take turns in each round, and the median of the
-/// rounds is printed. The first columns show the cost: bits per key and measured rate. Exit status: 0, or 2 on errors.
+/// Keys have 16 characters. Measures building, lookups of absent keys one by one and in batches, and lookups
+/// of present keys in batches, on one thread (native filters are built on all). The dialects take turns in
+/// each round, and the median of the rounds is printed. The first columns show the cost: bits per key and
+/// measured rate. Exit status: 0, or 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

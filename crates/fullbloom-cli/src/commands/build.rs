@@ -24,8 +24,9 @@ use std::path::PathBuf;
 
 /// Build a filter from keys: a native one, or byte for byte that of another system
 ///
-/// The filter is sized for --expected-keys; without it, the given keys are counted first. The rate is 0.01 unless
-/// --fpr, --bits-per-key or --bits is given. The file is replaced completely or not at all. Exit status: 0 if it was written, 1 if the engine would store no filter, 2 on errors.
+/// The filter is sized for --expected-keys; without it, the given keys are counted first. The rate is 0.01
+/// unless --fpr, --bits-per-key or --bits is given. The file is replaced completely or not at all. Exit
+/// status: 0 if it was written, 1 if the engine would store no filter, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(
     group = clap::ArgGroup::new("size").args(["fpr", "bits_per_key", "bits"]),

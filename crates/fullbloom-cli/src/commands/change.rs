@@ -1,4 +1,5 @@
-//! `fullbloom insert FILTER [KEYS…]` and `fullbloom remove FILTER [KEYS…]`: change a native filter in its file.
+//! `fullbloom insert FILTER [KEYS…]` and `fullbloom remove FILTER [KEYS…]`: change a native filter in its
+//! file.
 
 use crate::args::{KeyArgs, TypeArgs};
 use crate::claim::Claim;
@@ -22,11 +23,11 @@ use std::time::SystemTime;
 
 /// Insert more keys into a native filter
 ///
-/// The file is read, checked, and replaced completely or not at all. A growing filter grows and keeps its rate. A plain filter,
-/// or one made with build --removable, has room for the keys it was built for; it takes more keys with a warning, at a
-/// rising rate. A removing filter counts every key: a key inserted twice must be removed twice. A rotating filter remembers
-/// new keys from now on, and renews known ones only if it was made with --refresh. Exit status: 0 if the keys were inserted, 2
-/// on errors.
+/// The file is read, checked, and replaced completely or not at all. A growing filter grows and keeps its
+/// rate. A plain filter, or one made with build --removable, has room for the keys it was built for; it takes
+/// more keys with a warning, at a rising rate. A removing filter counts every key: a key inserted twice must
+/// be removed twice. A rotating filter remembers new keys from now on, and renews known ones only if it was
+/// made with --refresh. Exit status: 0 if the keys were inserted, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -41,10 +42,10 @@ pub struct InsertArgs {
 
 /// Remove keys from a native filter made with build --removable
 ///
-/// The file is read, checked, and replaced completely or not at all. Remove only keys that were inserted, each as often as it was
-/// inserted. A key that is surely absent is refused. But a key that was never inserted looks present at the filter's
-/// rate, and removing it may make other keys look absent. Exit status: 0 if all keys were removed, 1 if some were absent, 2
-/// on errors.
+/// The file is read, checked, and replaced completely or not at all. Remove only keys that were inserted,
+/// each as often as it was inserted. A key that is surely absent is refused. But a key that was never
+/// inserted looks present at the filter's rate, and removing it may make other keys look absent. Exit status:
+/// 0 if all keys were removed, 1 if some were absent, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

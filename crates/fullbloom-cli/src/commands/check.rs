@@ -20,8 +20,9 @@ use std::path::PathBuf;
 
 /// Look up keys in a filter or a table: print those that may be present
 ///
-/// A table of LevelDB or RocksDB answers like its engine's read path, with the same rules for partitions and prefixes. Keys are
-/// printed exactly as they were read; a key that is not printed is surely absent. Exit status: 0 if a key was selected, 1 if none was, 2 on errors.
+/// A table of LevelDB or RocksDB answers like its engine's read path, with the same rules for partitions and
+/// prefixes. Keys are printed exactly as they were read; a key that is not printed is surely absent. Exit
+/// status: 0 if a key was selected, 1 if none was, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

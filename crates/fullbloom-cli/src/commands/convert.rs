@@ -1,4 +1,5 @@
-//! `fullbloom convert FILTER --to D -o FILTER`: converts a filter to another dialect, where that needs no keys.
+//! `fullbloom convert FILTER --to D -o FILTER`: converts a filter to another dialect, where that needs no
+//! keys.
 
 use super::made::Made;
 use crate::args;
@@ -18,10 +19,11 @@ use std::path::PathBuf;
 
 /// Convert a filter to another dialect, or shrink a native one, without its keys
 ///
-/// A filter does not store its keys, so this is possible only where the positions of the keys stay the same: between cassandra-3
-/// and cassandra (the byte order of a word), between libbloom and libbloom-1 (with and without the header, if the number of
-/// bits is a power of two), and from native to native: halved once or several times, or from a removing filter to a plain
-/// one without counters. In other cases the error says what is needed. Exit status: 0 if it was written, 2 on errors.
+/// A filter does not store its keys, so this is possible only where the positions of the keys stay the same:
+/// between cassandra-3 and cassandra (the byte order of a word), between libbloom and libbloom-1 (with and
+/// without the header, if the number of bits is a power of two), and from native to native: halved once or
+/// several times, or from a removing filter to a plain one without counters. In other cases the error says
+/// what is needed. Exit status: 0 if it was written, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -15,12 +15,13 @@ use std::path::PathBuf;
 
 /// Show what is in filter files, tables, and directories of sstables or tables
 ///
-/// For a filter: dialect, size, fill, estimated keys (from the set bits) and expected rate. For a table of LevelDB or RocksDB also
-/// kind, policy, partitions and prefixes. For a directory of Cassandra, every sstable below it: version, keys, bits per key,
-/// the size of its filter, and problems (filter missing, truncated, mislabelled, too full, too large), with totals by table. For
-/// a database of LevelDB or RocksDB, every table, by level if the MANIFEST can be read, with the cost of a lookup of an
-/// absent key. If a file cannot be read, the others are still shown. Exit status: 0 if all is well, 1 if a filter is missing
-/// or has a problem, 2 if something could not be read.
+/// For a filter: dialect, size, fill, estimated keys (from the set bits) and expected rate. For a table of
+/// LevelDB or RocksDB also kind, policy, partitions and prefixes. For a directory of Cassandra, every sstable
+/// below it: version, keys, bits per key, the size of its filter, and problems (filter missing, truncated,
+/// mislabelled, too full, too large), with totals by table. For a database of LevelDB or RocksDB, every
+/// table, by level if the MANIFEST can be read, with the cost of a lookup of an absent key. If a file cannot
+/// be read, the others are still shown. Exit status: 0 if all is well, 1 if a filter is missing or has a
+/// problem, 2 if something could not be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

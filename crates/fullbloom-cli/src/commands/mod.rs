@@ -95,7 +95,8 @@ fn value(report: &impl Serialize) -> Value {
     serde_json::to_value(report).unwrap_or_default()
 }
 
-/// The parquet crate panics on some damaged files. That is caught and reported, so the panic itself prints nothing.
+/// The parquet crate panics on some damaged files. That is caught and reported, so the panic itself prints
+/// nothing.
 fn quiet_panics(place: &Place) {
     if place.kind() == PlaceKind::Parquet {
         std::panic::set_hook(Box::new(|_| {}));

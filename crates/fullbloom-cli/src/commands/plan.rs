@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 
 /// Compute what a filter costs in each dialect, and which dialects keep the rate
 ///
-/// Each dialect is sized by its own system's rule. Exit status: 0 if at least one dialect can do it, 1 if none
-/// can, 2 on errors.
+/// Each dialect is sized by its own system's rule. Exit status: 0 if at least one dialect can do it, 1 if
+/// none can, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "\

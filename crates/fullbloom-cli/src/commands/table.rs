@@ -39,9 +39,9 @@ enum Command {
 
 /// Build a table from keys and values, with a filter, that RocksDB ingests or LevelDB opens
 ///
-/// Each line is a key, a tab and a value; without a tab the value is empty. Lines are sorted in memory, and of several
-/// lines with the same key the last one is used; --sorted expects sorted lines and needs no memory. The file is replaced
-/// completely or not at all.
+/// Each line is a key, a tab and a value; without a tab the value is empty. Lines are sorted in memory, and
+/// of several lines with the same key the last one is used; --sorted expects sorted lines and needs no
+/// memory. The file is replaced completely or not at all.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

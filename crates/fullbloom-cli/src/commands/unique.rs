@@ -35,17 +35,19 @@ const FIRST_OF_GENERATION: u64 = 1 << 17;
 
 /// Print each key only the first time it appears, in order
 ///
-/// Memory holds a filter and not the keys: about 4 bytes for each key at the default rate. The price is that some new keys
-/// count as known and are not printed: one in a million, or the rate of --fpr. Without --expected-keys, keys in plain
-/// files are counted first; for other input the filter grows with the new keys.
+/// Memory holds a filter and not the keys: about 4 bytes for each key at the default rate. The price is that
+/// some new keys count as known and are not printed: one in a million, or the rate of --fpr. Without
+/// --expected-keys, keys in plain files are counted first; for other input the filter grows with the new
+/// keys.
 ///
-/// With --state the filter is kept in a file, and keys of earlier runs are known. Without --expected-keys it grows with the keys
-/// and keeps its rate. The file is replaced completely when all keys have been read and the new ones printed, and at every
-/// --save-every. If that fails, the file does not change, and a later run prints the keys again.
+/// With --state the filter is kept in a file, and keys of earlier runs are known. Without --expected-keys it
+/// grows with the keys and keeps its rate. The file is replaced completely when all keys have been read and
+/// the new ones printed, and at every --save-every. If that fails, the file does not change, and a later run
+/// prints the keys again.
 ///
-/// With --rotate keys expire some time after they were printed: a key is not printed again within that time, and is printed again
-/// after that time and one more step (a seventh of it, or as --generations says). Exit status: 0 if there was a new key, 1
-/// if there was none, 2 on errors.
+/// With --rotate keys expire some time after they were printed: a key is not printed again within that time,
+/// and is printed again after that time and one more step (a seventh of it, or as --generations says). Exit
+/// status: 0 if there was a new key, 1 if there was none, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -61,7 +63,8 @@ pub struct Args {
     #[command(flatten)]
     types: TypeArgs,
 
-    /// How many new keys to size the filter for: 1000000, 1e6, 1M; with --rotate, how many are remembered at once
+    /// How many new keys to size the filter for: 1000000, 1e6, 1M; with --rotate, how many are remembered at
+    /// once
     #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
     expected_keys: Option<u64>,
 

@@ -20,11 +20,12 @@ use std::path::{Path, PathBuf};
 
 /// Verify filters: look up every key, measure the rate, and rebuild the filter's bytes
 ///
-/// Reads all of each table of LevelDB or RocksDB and checks its checksums. For sstables of Cassandra, one or all below a
-/// directory, it reads the index (Index.db; for BTI sstables Partitions.db with Rows.db and Data.db). Cassandra's filter has no
-/// checksum, and a lost bit makes rows invisible: this command finds it. In a Parquet file it reads every column that has a
-/// filter. It reads other filter files completely, and looks up every key of --keys. Exit status: 0 if all is well, 1 if a
-/// key is missing or a filter differs from the one its keys give, 2 if a file could not be read.
+/// Reads all of each table of LevelDB or RocksDB and checks its checksums. For sstables of Cassandra, one or
+/// all below a directory, it reads the index (Index.db; for BTI sstables Partitions.db with Rows.db and
+/// Data.db). Cassandra's filter has no checksum, and a lost bit makes rows invisible: this command finds it.
+/// In a Parquet file it reads every column that has a filter. It reads other filter files completely, and
+/// looks up every key of --keys. Exit status: 0 if all is well, 1 if a key is missing or a filter differs
+/// from the one its keys give, 2 if a file could not be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -16,7 +16,8 @@ pub const BATCH: usize = 1024;
 pub struct Batch<'a> {
     /// The keys.
     pub keys: &'a [&'a [u8]],
-    /// The records they came in, without their ends; the same as the keys unless those are written in hex or as values.
+    /// The records they came in, without their ends; the same as the keys unless those are written in hex or
+    /// as values.
     pub records: &'a [&'a [u8]],
 }
 
@@ -108,7 +109,8 @@ impl Splitter {
         }
     }
 
-    /// Decodes until a record is not a valid key. Returns the keys before it, which are still handed out, and the error.
+    /// Decodes until a record is not a valid key. Returns the keys before it, which are still handed out, and
+    /// the error.
     fn decode<'r, 'k>(&mut self, records: &'r [&'k [u8]]) -> (&'r [&'k [u8]], Option<SplitError>) {
         self.decoded.clear();
         self.ends.clear();

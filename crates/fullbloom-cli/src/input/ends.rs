@@ -2,8 +2,9 @@
 
 /// The places of one byte, rising.
 ///
-/// Records are short, often shorter than the vector that a search for the next end begins with. So all ends in 64 bytes
-/// are found together, as bits of a word: a third of the time that one search for each of 39-byte lines takes.
+/// Records are short, often shorter than the vector that a search for the next end begins with. So all ends
+/// in 64 bytes are found together, as bits of a word: a third of the time that one search for each of 39-byte
+/// lines takes.
 #[derive(Debug)]
 pub struct Ends<'a> {
     chunks: std::slice::Iter<'a, [u8; CHUNK]>,

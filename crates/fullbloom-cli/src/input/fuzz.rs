@@ -22,8 +22,8 @@ impl Read for Pipe<'_> {
     }
 }
 
-/// Reads a key file whose format the first three bytes choose. Plain records must equal those of a simple split, at any read
-/// size.
+/// Reads a key file whose format the first three bytes choose. Plain records must equal those of a simple
+/// split, at any read size.
 pub fn read_keys(data: &[u8]) {
     let [form, step, typed, bytes @ ..] = data else { return };
     let types = KeyType::ALL.iter().flat_map(|kind| Name::ALL.iter().map(move |name| (*kind, *name)));

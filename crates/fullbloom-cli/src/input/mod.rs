@@ -86,8 +86,8 @@ impl Keys {
         self.sources.iter().all(Source::is_plain_file)
     }
 
-    /// Counts the keys. A stream that cannot be read twice is kept: up to 64 MiB in memory, the rest in a temporary
-    /// file without a name, which disappears with the process.
+    /// Counts the keys. A stream that cannot be read twice is kept: up to 64 MiB in memory, the rest in a
+    /// temporary file without a name, which disappears with the process.
     pub fn count(&mut self, progress: &Progress) -> Result<u64, Failure> {
         let end = self.format.end;
         let mut keys = 0;

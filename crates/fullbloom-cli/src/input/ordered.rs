@@ -4,7 +4,8 @@
 //!   read a block (one thread at a time) ─► work on its keys (all threads at once) ─► commit (one at a time, in order)
 //! ```
 //!
-//! A thread does all three for a block before it takes the next, so there are never more blocks in memory than threads.
+//! A thread does all three for a block before it takes the next, so there are never more blocks in memory
+//! than threads.
 
 use super::batches::{Batch, SplitError, Splitter};
 use super::blocks::{Block, Blocks};
@@ -27,8 +28,8 @@ pub fn threads() -> usize {
 impl Keys {
     /// Processes all keys on `threads` threads.
     ///
-    /// `work` gets the batches of a block and a `T` to collect in; `commit` gets every `T`, and the bytes of its block,
-    /// in order, and may break off. A `T` is used again, so `commit` must reset it.
+    /// `work` gets the batches of a block and a `T` to collect in; `commit` gets every `T`, and the bytes of
+    /// its block, in order, and may break off. A `T` is used again, so `commit` must reset it.
     pub fn in_order<T: Default + Send>(
         &mut self,
         progress: &Progress,

@@ -84,7 +84,8 @@ impl Source {
         }
     }
 
-    /// Whether it can be read again from the beginning as cheaply as the first time: a regular file that is not compressed.
+    /// Whether it can be read again from the beginning as cheaply as the first time: a regular file that is
+    /// not compressed.
     pub fn is_plain_file(&self) -> bool {
         let open = match &self.place {
             Place::File(file) => File::open(file),

@@ -35,8 +35,8 @@ fn load(path: &Path) -> Result<StoredFilter, Failure> {
     })
 }
 
-/// Warns of a filter that was last used in the future. If that is further ahead than keys are remembered, their ages are
-/// unknown and this is an error: the user must find out which clock is wrong.
+/// Warns of a filter that was last used in the future. If that is further ahead than keys are remembered,
+/// their ages are unknown and this is an error: the user must find out which clock is wrong.
 fn look_at_clock(path: &Path, filter: &RotatingFilter) -> Result<(), Failure> {
     let Ok(ahead) = filter.time().duration_since(SystemTime::now()) else { return Ok(()) };
     let (name, when) = (path.display(), text::time(filter.time()));

@@ -243,7 +243,8 @@ fn usual(bits_per_key: f64, shares: &[Share]) -> UsualRow {
     UsualRow { bits_per_key, costs: spending(shares) }
 }
 
-/// What the engine would write today: LevelDB its own, RocksDB Ribbon where it is used, else the full Bloom filter.
+/// What the engine would write today: LevelDB its own, RocksDB Ribbon where it is used, else the full Bloom
+/// filter.
 fn dialect(levels: &[Level]) -> Name {
     let keys_of = |name: Name| -> u64 {
         let all = levels.iter().flat_map(|level| &level.dialects);

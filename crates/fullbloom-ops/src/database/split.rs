@@ -1,7 +1,7 @@
 //! A memory budget for filters, split over the levels of a database.
 //!
-//! A lookup of a key that is in no table needlessly reads every table whose filter says "maybe": on level 0 each table may,
-//! below it at most one of each level. Two ways to spend the same memory on that:
+//! A lookup of a key that is in no table needlessly reads every table whose filter says "maybe": on level 0
+//! each table may, below it at most one of each level. Two ways to spend the same memory on that:
 //!
 //! * **equal**: the same bits per key everywhere, as engines do it. Nearly all memory goes to the last level, which holds
 //!   nearly all keys but is only one of the reads to be saved;
@@ -15,7 +15,8 @@ use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
 use serde::Serialize;
 
-/// The most bits per key that a level gets, however much memory there is: beyond it the reads saved are not worth the memory.
+/// The most bits per key that a level gets, however much memory there is: beyond it the reads saved are not
+/// worth the memory.
 pub const MOST_BITS: u32 = 24;
 
 /// The keys of one level.
@@ -45,12 +46,14 @@ pub struct Share {
 /// What each level could get.
 #[derive(Debug)]
 pub struct Curves {
-    /// For each level its possible shares, from no filter upwards; the same index means the same bits per key.
+    /// For each level its possible shares, from no filter upwards; the same index means the same bits per
+    /// key.
     levels: Vec<Vec<Share>>,
 }
 
 impl Curves {
-    /// Sizes filters of a dialect for all levels and bits per key. LevelDB takes whole bits, RocksDB tenths and finer.
+    /// Sizes filters of a dialect for all levels and bits per key. LevelDB takes whole bits, RocksDB tenths
+    /// and finer.
     pub fn new(dialect: Name, levels: &[LevelKeys]) -> Result<Curves, SizeError> {
         let steps = match dialect {
             Name::LevelDb | Name::RocksDbBlock => 1,
@@ -87,7 +90,8 @@ impl Curves {
         let at_price =
             |price: f64| -> Vec<usize> { self.levels.iter().map(|curve| cheapest(curve, price)).collect() };
         let size = |steps: &[usize]| total(&self.shares(steps));
-        // From a price at which nothing is bought to one at which everything is: a hundred halvings between 1 and 1e-30.
+        // From a price at which nothing is bought to one at which everything is: a hundred halvings between 1
+        // and 1e-30.
         let (mut dear, mut cheap) = (1.0f64, 1e-30f64);
         if size(&at_price(cheap)) <= bytes {
             dear = cheap;

@@ -69,8 +69,8 @@ impl AsRef<[u8]> for Bytes {
 }
 
 impl FilterFile {
-    /// Reads a file: it may change or disappear afterwards. The dialect is detected first, so that a large file which is not
-    /// a filter is not read.
+    /// Reads a file: it may change or disappear afterwards. The dialect is detected first, so that a large
+    /// file which is not a filter is not read.
     pub fn load(path: &Path, options: &ReadOptions) -> Result<FilterFile, Problem> {
         let mut file = Self::map(path, options)?;
         if file.is_mapped() {

@@ -5,8 +5,8 @@
 //!                                                                        └─► verify            looked up for every key
 //! ```
 //!
-//! Only [`file`](self) reads from disk: [`FilterFile::from_bytes`] takes bytes that are in memory. Only `open` and `native`
-//! know the library's run-time filter.
+//! Only [`file`](self) reads from disk: [`FilterFile::from_bytes`] takes bytes that are in memory. Only
+//! `open` and `native` know the library's run-time filter.
 
 mod file;
 mod fill;

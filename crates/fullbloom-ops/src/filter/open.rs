@@ -35,9 +35,9 @@ pub struct Opened {
 }
 
 impl FilterFile {
-    /// Decodes the filter. Bytes that follow it are a problem, but no failure, if the format says where it ends. A file in
-    /// memory is compared with its checksums; of a mapped one only the header, so that answers come at once. A filter that
-    /// forgets keys is brought up to the present time.
+    /// Decodes the filter. Bytes that follow it are a problem, but no failure, if the format says where it
+    /// ends. A file in memory is compared with its checksums; of a mapped one only the header, so that
+    /// answers come at once. A filter that forgets keys is brought up to the present time.
     pub fn open(&self) -> Result<Opened, Problem> {
         self.open_with(if self.is_mapped() { Check::Front } else { Check::All })
     }
@@ -182,8 +182,8 @@ impl<'a> Rebuild<'a> {
     /// An empty filter of the same shape.
     pub(super) fn new(file: &'a FilterFile, opened: &Opened) -> Rebuild<'a> {
         let made = match opened.filter.dialect() {
-            // The length is taken from the file; with the most bits for each key, small ones do not become Bloom filters
-            // sooner than they did.
+            // The length is taken from the file; with the most bits for each key, small ones do not become
+            // Bloom filters sooner than they did.
             Name::RocksDbRibbon => Policy::new(Kind::Ribbon, 100.0).ok().map(|policy| Rebuild::Solved {
                 sound: &file.bytes()[..opened.bytes as usize],
                 builder: Box::new(rocksdb::Builder::new(policy)),
@@ -225,7 +225,8 @@ impl<'a> Rebuild<'a> {
                 let rebuilt = builder.finish_with_len(sound.len() as u64);
                 return match rebuilt.is_ok_and(|rebuilt| rebuilt.encode() == sound) {
                     true => Some(true),
-                    // The bytes depend on the order of the keys: different bytes are no damage while no key is missing.
+                    // The bytes depend on the order of the keys: different bytes are no damage while no key
+                    // is missing.
                     false => (missing > 0).then_some(false),
                 };
             }

@@ -31,10 +31,12 @@ pub struct VerifiedFilter {
     pub absent_passed: Option<u64>,
     /// The rate measured on them.
     pub measured_fpr: Option<f64>,
-    /// Whether a filter of the same shape, made from the keys, has the same bits; null if that cannot be said.
+    /// Whether a filter of the same shape, made from the keys, has the same bits; null if that cannot be
+    /// said.
     pub rebuilt_identical: Option<bool>,
-    /// What came of rebuilding it: `identical`, `differs`, `order-dependent` (other keys, or these in another order, give other
-    /// bytes) or `impossible` (the dialect cannot be rebuilt in the same shape); null without keys.
+    /// What came of rebuilding it: `identical`, `differs`, `order-dependent` (other keys, or these in another
+    /// order, give other bytes) or `impossible` (the dialect cannot be rebuilt in the same shape); null
+    /// without keys.
     pub rebuilt: Option<&'static str>,
     /// The first missing key, in hex.
     pub first_missing: Option<String>,
@@ -147,8 +149,8 @@ impl<'a> Lookups<'a> {
             passed: HashMap::new(),
             answers: Vec::new(),
         };
-        // The caller may have any number, so they are looked up first, and those that pass are kept until the caller's keys
-        // are known. Texts are known by their mark, and are looked up last.
+        // The caller may have any number, so they are looked up first, and those that pass are kept until the
+        // caller's keys are known. Texts are known by their mark, and are looked up last.
         if lookups.key_type.is_number() {
             for key in (0..absent).map(|number| made_up(lookups.key_type, lookups.dialect, number)) {
                 lookups.asked.absent += 1;

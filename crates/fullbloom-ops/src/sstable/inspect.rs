@@ -53,8 +53,8 @@ impl Deref for SstableRecord {
     }
 }
 
-/// Inspects one sstable: its filter, all of its index, and a few of its keys in the filter. Never fails: what cannot be read
-/// is a problem.
+/// Inspects one sstable: its filter, all of its index, and a few of its keys in the filter. Never fails: what
+/// cannot be read is a problem.
 pub(crate) fn inspect(sstable: &Sstable) -> Found<SstableRecord> {
     let seen = report::inspect(sstable);
     let filter = seen.filter.as_ref();

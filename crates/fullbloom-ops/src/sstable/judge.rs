@@ -19,8 +19,8 @@ const TOO_LARGE: u64 = 2;
 /// if it wastes at least this many bytes: Cassandra makes small filters for 128 keys, however few there are.
 const TOO_LARGE_BYTES: u64 = 1024;
 
-/// The rate a filter should keep. Without a recorded rate: a filter with this many probes serves best when half of its bits
-/// are set, so Cassandra never sizes it for more.
+/// The rate a filter should keep. Without a recorded rate: a filter with this many probes serves best when
+/// half of its bits are set, so Cassandra never sizes it for more.
 fn promise(filter: &FilterFacts, recorded: Option<f64>) -> (f64, String) {
     match recorded {
         Some(fpr) => (fpr, format!("{fpr} is recorded")),

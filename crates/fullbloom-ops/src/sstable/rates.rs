@@ -31,8 +31,9 @@ pub struct Row {
     pub memory_bytes: u64,
     /// Bytes of all `Filter.db`.
     pub bytes: u64,
-    /// The rate to expect, over all keys. Whole bits make it better than the one asked for; where Cassandra's table of
-    /// rates fits exactly, its rounded figures can make it worse, by less than one part in two hundred.
+    /// The rate to expect, over all keys. Whole bits make it better than the one asked for; where Cassandra's
+    /// table of rates fits exactly, its rounded figures can make it worse, by less than one part in two
+    /// hundred.
     pub expected_fpr: f64,
     /// Sstables that a lookup of an absent key reads needlessly, on average: the sum over all of them.
     pub useless_reads: f64,

@@ -33,8 +33,8 @@ impl Default for Holds {
 impl Holds {
     /// The bytes to ask the filter for; `None` when it cannot tell, so that the answer is "maybe".
     ///
-    /// A lookup asks for the whole key if whole keys are in, else for the prefix. A seek can only be spared if
-    /// no key has the prefix, whatever the filter holds besides.
+    /// A lookup asks for the whole key if whole keys are in, else for the prefix. A seek can only be spared
+    /// if no key has the prefix, whatever the filter holds besides.
     #[inline]
     pub fn probe<'k>(&self, question: Question, key: &'k [u8]) -> Option<&'k [u8]> {
         match question {

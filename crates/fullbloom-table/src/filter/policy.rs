@@ -17,8 +17,8 @@ pub enum Family {
     LevelDb,
     /// LevelDB's before 1.18, whose tail bytes were signed on x86 as RocksDB's still are.
     LevelDbSigned,
-    /// fullbloom's own: a `native` filter with its whole file format, full or partitioned. Engines do not know it and
-    /// take such a table for one without a filter.
+    /// fullbloom's own: a `native` filter with its whole file format, full or partitioned. Engines do not
+    /// know it and take such a table for one without a filter.
     Native,
     /// A policy of somebody's own; nothing can be answered from its filters.
     Unknown,

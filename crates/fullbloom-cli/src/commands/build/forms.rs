@@ -31,7 +31,8 @@ pub fn build(
     if let Some(expected_keys) = known {
         return direct(args, &request(expected_keys), keys, hashing);
     }
-    // If the keys cannot be kept, only a chain works without their number; counters and other targets need it.
+    // If the keys cannot be kept, only a chain works without their number; counters and other targets need
+    // it.
     let grow = match target {
         Target::Fpr(fpr) if !args.native.removable => Some(fpr),
         _ => None,
@@ -58,9 +59,9 @@ enum Collected {
     Growing(GrowingFilter, u64),
 }
 
-/// Reads keys whose number is unknown once, and keeps eight bytes of each until the number is known. Keys of plain files, which
-/// can be read again, are kept in memory only. Keys that cannot be kept are inserted into the growing filter that `begin`
-/// makes, if it makes one.
+/// Reads keys whose number is unknown once, and keeps eight bytes of each until the number is known. Keys of
+/// plain files, which can be read again, are kept in memory only. Keys that cannot be kept are inserted into
+/// the growing filter that `begin` makes, if it makes one.
 fn collect(
     keys: &mut Keys,
     hashing: &Hashing,

@@ -26,11 +26,13 @@ pub struct NativeArgs {
     #[arg(long, value_name = "KEYS")]
     except: Vec<PathBuf>,
 
-    /// Hash with a secret, so that nobody without it can construct false positives; needs --secret or --store-secret
+    /// Hash with a secret, so that nobody without it can construct false positives; needs --secret or
+    /// --store-secret
     #[arg(long)]
     keyed: bool,
 
-    /// The file of the secret, 32 hex digits, created if it does not exist; check needs it too. Implies --keyed
+    /// The file of the secret, 32 hex digits, created if it does not exist; check needs it too. Implies
+    /// --keyed
     #[arg(long, value_name = "FILE")]
     secret: Option<PathBuf>,
 
@@ -38,7 +40,8 @@ pub struct NativeArgs {
     #[arg(long)]
     pub(super) store_secret: bool,
 
-    /// The seed of the hash, not secret: filters with different seeds have different false positives [default: 0]
+    /// The seed of the hash, not secret: filters with different seeds have different false positives
+    /// [default: 0]
     #[arg(long, value_name = "N", value_parser = numbers::count, conflicts_with_all = ["keyed", "secret", "store_secret"])]
     seed: Option<u64>,
 
@@ -166,8 +169,8 @@ pub(super) fn empty(args: &Args, request: &Request, hashing: &Hashing) -> Result
     Ok(filter)
 }
 
-/// One thread inserts, in the order of the keys, so that the file is the same on every machine; the others read and
-/// hash. Large filters are filled in parts by the builder.
+/// One thread inserts, in the order of the keys, so that the file is the same on every machine; the others
+/// read and hash. Large filters are filled in parts by the builder.
 pub(super) fn insert_keys(
     filter: NativeFilter,
     keys: &mut Keys,

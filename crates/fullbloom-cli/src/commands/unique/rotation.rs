@@ -21,7 +21,8 @@ pub struct RotationArgs {
     #[arg(long, value_name = "N", value_parser = numbers::count)]
     rotate_keys: Option<u64>,
 
-    /// Number of steps in which keys expire, 1 to 1000; keys are remembered for up to one step longer [default: 7]
+    /// Number of steps in which keys expire, 1 to 1000; keys are remembered for up to one step longer
+    /// [default: 7]
     #[arg(long, value_name = "N", value_parser = numbers::small_count)]
     generations: Option<u32>,
 

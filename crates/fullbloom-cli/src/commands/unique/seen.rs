@@ -1,5 +1,5 @@
-//! The keys seen so far: in one filter if their number is planned, in a growing chain if it is not, in generations if they
-//! expire.
+//! The keys seen so far: in one filter if their number is planned, in a growing chain if it is not, in
+//! generations if they expire.
 
 use fullbloom::NativeFilter;
 use fullbloom::SizeError;

@@ -36,7 +36,8 @@ impl<'a> State<'a> {
         self.claim.is_there()
     }
 
-    /// Loads the keys of earlier runs. The filter keeps its form and size; options that ask for others give a warning.
+    /// Loads the keys of earlier runs. The filter keeps its form and size; options that ask for others give a
+    /// warning.
     pub fn load(&self, args: &Args) -> Result<Seen, Failure> {
         let path = self.path.display();
         let stored = load_stored(self.path, args.secret.read()?)?;
