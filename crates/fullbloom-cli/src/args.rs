@@ -82,8 +82,10 @@ impl KeyArgs {
 /// The type of the keys.
 #[derive(Debug, Args)]
 pub struct TypeArgs {
-    /// The type of the keys; the dialect's system decides how such values are hashed
-    #[arg(long, value_name = "T", value_parser = key_type(), default_value = "bytes", conflicts_with = "hex")]
+    /// The type of the keys: bytes, text (UTF-8), utf16, int, long, float or double; the dialect's system
+    /// decides how such values are hashed
+    #[arg(long, value_name = "T", value_parser = key_type(), hide_possible_values = true, default_value = "bytes",
+          conflicts_with = "hex")]
     pub key_type: KeyType,
 }
 
@@ -99,7 +101,7 @@ impl TypeArgs {
     }
 }
 
-/// Reads a key type. Help and completions list them.
+/// Reads a key type. Completions list them with their meaning; help only with their names, to stay short.
 fn key_type() -> impl TypedValueParser<Value = KeyType> {
     let about = |known: KeyType| match known {
         KeyType::Bytes => "bytes as they are",

@@ -17,7 +17,7 @@ use serde::Serialize;
 /// percent of a rate cannot be measured with fewer than 10^6 false positives.
 const TOLERANCE: f64 = 1.01;
 
-/// What is asked for: a rate, bits per key or memory.
+/// The request: a rate, bits per key or memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Wish {
     /// A rate, or bits for each key.
@@ -101,7 +101,7 @@ pub fn plan(dialects: &[Name], expected_keys: u64, wish: Wish) -> Result<PlanRep
     Ok(Report { found, problems: Vec::new(), summary, status })
 }
 
-/// What is asked for the data of a place.
+/// The request for the data of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PlaceWish {
     /// For sstables: a rate to show in addition to the usual ones.

@@ -62,7 +62,7 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", value_parser = numbers::size, conflicts_with = "fold")]
     memory: Option<u64>,
 
-    /// Halve a native filter so many times
+    /// Halve a native filter this many times
     #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(1..=60))]
     fold: Option<u32>,
 
@@ -115,7 +115,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     summarise(args, destination, &made, None)
 }
 
-/// The plain filter of the keys, in half its blocks as often as asked.
+/// The plain filter, halved as often as requested.
 fn folded(args: &Args, file: FilterFile) -> Result<NativeFilter, Failure> {
     let path = args.filter.display();
     let size = |e| Failure::size(Name::Native, &e);

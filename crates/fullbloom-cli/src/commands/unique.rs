@@ -169,7 +169,7 @@ fn print(out: &mut Output, records: Records<'_>, new: &[bool], end: u8) -> Resul
 
 /// The filter to start with.
 fn begin(args: &Args, state: Option<&State<'_>>, keys: &mut Keys) -> Result<Seen, Failure> {
-    let rotation = args.rotation.asked()?;
+    let rotation = args.rotation.requested()?;
     if let Some(state) = state.filter(|state| state.exists()) {
         return state.load(args);
     }

@@ -122,7 +122,7 @@ impl Keys {
             let mut blocks = Blocks::new(source.open(progress)?, self.format.end);
             let mut splitter = Splitter::new(self.format);
             while blocks.next(&mut block).map_err(|e| name.failed(&e))? {
-                tell_of_carriage_returns(&mut self.line_ends_told, &name, block.bytes());
+                warn_of_carriage_returns(&mut self.line_ends_told, &name, block.bytes());
                 match splitter.split(block.bytes(), &mut each).map_err(|e| e.in_source(&name))? {
                     ControlFlow::Continue(()) => {}
                     ControlFlow::Break(()) => return Ok(()),
@@ -137,11 +137,11 @@ impl Keys {
 const FIRST_LINES: usize = 8;
 
 /// Warns once of Windows line ends, which are easily overlooked: the carriage return is part of each key.
-fn tell_of_carriage_returns(told: &mut bool, name: &Label, block: &[u8]) {
-    if *told {
+fn warn_of_carriage_returns(checked: &mut bool, name: &Label, block: &[u8]) {
+    if *checked {
         return;
     }
-    *told = true; // only the first block is checked
+    *checked = true; // only the first block is checked
     let mut lines = block.split_inclusive(|byte| *byte == b'\n').take(FIRST_LINES).peekable();
     if lines.peek().is_some() && lines.all(|line| line.ends_with(b"\r\n") || line.ends_with(b"\r")) {
         output::warning(&format!(

@@ -67,12 +67,12 @@ impl<'a> Row<'a> {
             _ => file.to_owned(),
         };
         let (bits, keys) = (entry["bits"].as_f64(), entry["estimated_keys"].as_f64());
-        let told = entry["bits_per_key"].as_f64();
+        let recorded = entry["bits_per_key"].as_f64();
         let estimated = bits.zip(keys).filter(|(_, keys)| *keys >= 0.5).map(|(bits, keys)| bits / keys);
         Row {
             entry,
             name,
-            bits_per_key: told.or(estimated),
+            bits_per_key: recorded.or(estimated),
             fpr: entry["expected_fpr"].as_f64(),
             bytes: entry["bytes"].as_u64().unwrap_or(0),
             problems: problems.remove(path).unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! How full a filter is from its first bit to its last.
+//! The fill of a filter along its bits.
 
 use super::{FilterFile, ReadOptions};
 use crate::place::{Place, PlaceKind};
@@ -8,7 +8,7 @@ use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
 use std::path::Path;
 
-/// Parts a filter is cut into.
+/// Number of parts.
 const PARTS: usize = 96;
 
 /// Bytes of a part at least: with fewer bits some part of a small sound filter is empty by chance. Of 64

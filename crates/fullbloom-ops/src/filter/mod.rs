@@ -28,7 +28,7 @@ use crate::problem::Problem;
 use crate::report::Found;
 use std::path::Path;
 
-/// Reads a filter file and says what is in it.
+/// Reads a filter file and reports what is in it.
 pub fn inspect(path: &Path, options: &ReadOptions) -> Result<Found<FilterRecord>, Problem> {
     inspect_file(&FilterFile::load(path, options)?)
 }

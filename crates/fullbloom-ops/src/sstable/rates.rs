@@ -31,7 +31,7 @@ pub struct Row {
     pub memory_bytes: u64,
     /// Bytes of all `Filter.db`.
     pub bytes: u64,
-    /// The rate to expect, over all keys. Whole bits make it better than the one asked for; where Cassandra's
+    /// The rate to expect, over all keys. Whole bits make it better than the requested one; where Cassandra's
     /// table of rates fits exactly, its rounded figures can make it worse, by less than one part in two
     /// hundred.
     pub expected_fpr: f64,

@@ -137,7 +137,7 @@ fn judge(path: &Path, found: &Inspection) -> Vec<Problem> {
     if found.policy_property.as_deref() == Some("ribbonfilter") && found.dialect == Some(Name::RocksDb) {
         add(
             Code::RibbonFallback,
-            "Ribbon was asked for; RocksDB stores a Bloom filter where that is smaller, and in flushed tables".into(),
+            "Ribbon was requested; RocksDB stores a Bloom filter where that is smaller, and in flushed tables".into(),
         );
     }
     problems

@@ -38,7 +38,7 @@ impl RotationArgs {
     }
 
     /// The requested rotation, if any.
-    pub fn asked(&self) -> Result<Option<Rotation>, Failure> {
+    pub fn requested(&self) -> Result<Option<Rotation>, Failure> {
         let keep = match (self.rotate, self.rotate_keys) {
             (Some(time), _) => Keep::Time(time),
             (None, Some(keys)) => Keep::Keys(keys),

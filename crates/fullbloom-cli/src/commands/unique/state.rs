@@ -111,7 +111,7 @@ impl<'a> State<'a> {
 
     fn warn_of_rotation(&self, args: &Args, filter: &RotatingFilter) -> Result<(), Failure> {
         let path = self.path.display();
-        if args.rotation.asked()?.is_some_and(|asked| asked != filter.rotation()) {
+        if args.rotation.requested()?.is_some_and(|asked| asked != filter.rotation()) {
             let why = "made for another rotation, which the options do not change; see fullbloom inspect";
             output::warning(&format!("{path}: {why}"));
         }
