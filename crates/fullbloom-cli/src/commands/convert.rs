@@ -133,7 +133,7 @@ fn folded(args: &Args, file: FilterFile) -> Result<NativeFilter, Failure> {
         }
         StoredFilter::Plain(filter) if !filter.takes_keys() => {
             return Err(Failure::new(&path, "the filter has exceptions, which hold only for its own size")
-                .hint("build the smaller filter from its keys with: fullbloom build, with --except"));
+                .hint("build the smaller filter from its keys, with --except"));
         }
         StoredFilter::Plain(filter) => filter,
         StoredFilter::Removing(filter) => filter.into_plain(),

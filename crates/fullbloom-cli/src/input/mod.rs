@@ -50,7 +50,7 @@ pub struct Keys {
     sources: Vec<Source>,
     format: KeyFormat,
     /// The line ends have been checked, or need no check.
-    line_ends_told: bool,
+    line_ends_checked: bool,
 }
 
 impl Keys {
@@ -58,7 +58,7 @@ impl Keys {
     pub fn new(files: &[PathBuf], format: KeyFormat) -> Result<Keys, Failure> {
         let files = if files.is_empty() { &[PathBuf::from("-")] } else { files };
         let sources = files.iter().map(|file| Source::new(file)).collect::<Result<_, _>>()?;
-        Ok(Keys { sources, format, line_ends_told: format.hex || format.end != b'\n' })
+        Ok(Keys { sources, format, line_ends_checked: format.hex || format.end != b'\n' })
     }
 
     /// Their format.
@@ -122,7 +122,7 @@ impl Keys {
             let mut blocks = Blocks::new(source.open(progress)?, self.format.end);
             let mut splitter = Splitter::new(self.format);
             while blocks.next(&mut block).map_err(|e| name.failed(&e))? {
-                warn_of_carriage_returns(&mut self.line_ends_told, &name, block.bytes());
+                warn_of_carriage_returns(&mut self.line_ends_checked, &name, block.bytes());
                 match splitter.split(block.bytes(), &mut each).map_err(|e| e.in_source(&name))? {
                     ControlFlow::Continue(()) => {}
                     ControlFlow::Break(()) => return Ok(()),

@@ -10,7 +10,7 @@
 use super::batches::{Batch, SplitError, Splitter};
 use super::blocks::{Block, Blocks};
 use super::source::{Label, Source};
-use super::{KeyFormat, Keys, tell_of_carriage_returns};
+use super::{KeyFormat, Keys, warn_of_carriage_returns};
 use crate::error::Failure;
 use crate::progress::Progress;
 use std::ops::ControlFlow;
@@ -38,9 +38,15 @@ impl Keys {
         commit: impl FnMut(&mut T, &[u8]) -> Result<ControlFlow<()>, Failure> + Send,
     ) -> Result<(), Failure> {
         let format = self.format;
-        let Keys { sources, line_ends_told, .. } = self;
-        let reader =
-            Reader { sources: sources.iter_mut(), current: None, progress, format, line_ends_told, next: 0 };
+        let Keys { sources, line_ends_checked, .. } = self;
+        let reader = Reader {
+            sources: sources.iter_mut(),
+            current: None,
+            progress,
+            format,
+            line_ends_checked,
+            next: 0,
+        };
         let turn = Turn { next: 0, commit, source: 0, records: 0, ended: None };
         let shared =
             Shared { format, reader: Mutex::new(reader), turn: Mutex::new(turn), changed: Condvar::new() };
@@ -64,7 +70,7 @@ struct Reader<'a> {
     current: Option<(Label, Blocks<'a>)>,
     progress: &'a Progress,
     format: KeyFormat,
-    line_ends_told: &'a mut bool,
+    line_ends_checked: &'a mut bool,
     /// Number of the next block.
     next: u64,
 }
@@ -92,7 +98,7 @@ impl<'a> Reader<'a> {
             };
             match blocks.next(block) {
                 Ok(true) => {
-                    tell_of_carriage_returns(self.line_ends_told, name, block.bytes());
+                    warn_of_carriage_returns(self.line_ends_checked, name, block.bytes());
                     break Ok(name.clone());
                 }
                 Ok(false) => self.current = None,
