@@ -34,7 +34,7 @@ impl<'a> Claim<'a> {
                 ));
                 file.lock().map_err(failed)?;
             }
-            // The previous owner has replaced the file by another one.
+            // If its previous owner has replaced the file, the new one is claimed instead.
             if is_at(&file, path).map_err(failed)? {
                 return Ok(Claim { path, held: Some(file) });
             }
