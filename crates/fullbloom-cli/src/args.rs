@@ -1,8 +1,8 @@
 //! The command line: its commands, and the options that several of them share.
 
 use crate::commands::{
-    bench, build, change, check, completions, convert, inspect, man, merge, plan, rebuild, table, unique,
-    verify,
+    bench, build, change, check, completions, convert, dialects, inspect, man, merge, plan, rebuild, table,
+    unique, verify,
 };
 use crate::error::Failure;
 use crate::input::KeyFormat;
@@ -14,8 +14,9 @@ use std::path::PathBuf;
 
 /// Bloom filters of storage engines, bit for bit: plan, build, check and inspect them
 ///
-/// Keys are bytes, one per line; answers are "maybe" or "surely not". Exit status, as grep's: 0 when a key was
-/// selected or all is well, 1 when none was or not all is well, 2 on errors.
+/// Keys are bytes, one per line; the answer to a lookup is "maybe" or "surely not". The exit status is like
+/// that of grep: 0 if a key was selected or all is well, 1 if no key was selected or a problem was found, 2
+/// on errors.
 #[derive(Debug, Parser)]
 #[command(name = "fullbloom", version, propagate_version = true, after_help = EXAMPLES)]
 pub struct Cli {
@@ -28,13 +29,13 @@ const EXAMPLES: &str = "\
 Examples:
   fullbloom plan --expected-keys 1M --fpr 1%
   fullbloom build keys.txt -o keys.bloom
-  fullbloom check keys.bloom < asked.txt
+  fullbloom check keys.bloom < lookups.txt
   fullbloom unique --state seen.bloom < keys.txt
   fullbloom inspect keys.bloom
   fullbloom inspect data/ks/table-*/
   fullbloom verify db/*.sst";
 
-/// The commands; what each does is said where its arguments are.
+/// The commands. The arguments of each one carry its help text.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Plan(plan::Args),
@@ -48,16 +49,17 @@ pub enum Command {
     Rebuild(rebuild::Args),
     Merge(merge::Args),
     Convert(convert::Args),
+    Dialects(dialects::Args),
     Bench(bench::Args),
     Table(table::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
 
-/// Where keys come from and how they are written.
+/// The key files and their format.
 #[derive(Debug, Args)]
 pub struct KeyArgs {
-    /// Key files, plain, gzip or zstd; - or none: standard input
+    /// Key files: plain, gzip or zstd. Without one, or with -, keys come from standard input
     #[arg(value_name = "KEYS")]
     pub files: Vec<PathBuf>,
 
@@ -65,28 +67,30 @@ pub struct KeyArgs {
     #[arg(long)]
     pub hex: bool,
 
-    /// Keys end with a zero byte, not a newline; so do the keys printed
+    /// Keys end with a zero byte instead of a newline, in input and output
     #[arg(short = '0', long)]
     pub null: bool,
 }
 
 impl KeyArgs {
-    /// How the keys are written.
+    /// The format of the keys.
     pub fn format(&self) -> KeyFormat {
         KeyFormat { end: if self.null { 0 } else { b'\n' }, hex: self.hex, typed: None }
     }
 }
 
-/// What the keys are.
+/// The type of the keys.
 #[derive(Debug, Args)]
 pub struct TypeArgs {
-    /// What the keys are, hashed as the dialect's system hashes such values
-    #[arg(long, value_name = "T", value_parser = key_type(), default_value = "bytes", conflicts_with = "hex")]
+    /// The type of the keys: bytes, text (UTF-8), utf16, int, long, float or double; the dialect's system
+    /// decides how such values are hashed
+    #[arg(long, value_name = "T", value_parser = key_type(), hide_possible_values = true, default_value = "bytes",
+          conflicts_with = "hex")]
     pub key_type: KeyType,
 }
 
 impl TypeArgs {
-    /// Keys of this dialect, written so.
+    /// The format of keys of this type in this dialect.
     pub fn apply(&self, format: KeyFormat, dialect: Name) -> Result<KeyFormat, Failure> {
         if self.key_type == KeyType::Bytes {
             return Ok(format);
@@ -97,7 +101,7 @@ impl TypeArgs {
     }
 }
 
-/// Reads a type of keys; help and completions list them.
+/// Reads a key type. Completions list them with their meaning; help only with their names, to stay short.
 fn key_type() -> impl TypedValueParser<Value = KeyType> {
     let about = |known: KeyType| match known {
         KeyType::Bytes => "bytes as they are",
@@ -112,17 +116,17 @@ fn key_type() -> impl TypedValueParser<Value = KeyType> {
     PossibleValuesParser::new(listed.collect::<Vec<_>>()).try_map(|name| name.parse::<KeyType>())
 }
 
-/// Reads the name of a dialect; help and completions list them.
+/// Reads the name of a dialect. Completions list the names; help refers to `fullbloom dialects`.
 pub fn dialect() -> impl TypedValueParser<Value = Name> {
     PossibleValuesParser::new(listed()).try_map(|name| name.parse::<Name>())
 }
 
-/// Some dialects.
+/// The dialects that an option selects.
 #[derive(Debug, Clone, Copy)]
 pub enum Dialects {
-    /// Every one.
+    /// All of them.
     All,
-    /// This one.
+    /// One dialect.
     One(Name),
 }
 

@@ -1,5 +1,5 @@
-//! A file that is read, changed and replaced. Two who do that at once would undo each other's work without a word, so they
-//! take turns.
+//! A file that is read, changed and replaced. Two processes doing that at once would silently undo each
+//! other's work, so they take turns.
 
 use crate::error::Failure;
 use crate::output;
@@ -7,29 +7,34 @@ use std::fs::{self, File, Metadata, TryLockError};
 use std::io;
 use std::path::Path;
 
-/// The right to replace a file, until it is dropped. Readers do not ask for it: they see the old file or the new one.
+/// The right to replace a file, until it is dropped. Readers do not need it: they see the old file or the new
+/// one.
 #[derive(Debug)]
 pub struct Claim<'a> {
     path: &'a Path,
-    /// The file as it was when it was claimed, locked where the file system has locks; `None` if there was none.
+    /// The file as it was when it was claimed, locked where the file system has locks; `None` if there was
+    /// none.
     held: Option<File>,
 }
 
 impl<'a> Claim<'a> {
-    /// Waits until nobody else has it.
+    /// Waits until no other process has it.
     pub fn new(path: &'a Path) -> Result<Claim<'a>, Failure> {
         let failed = |e: io::Error| Failure::new(path.display(), format_args!("cannot open: {e}"));
         loop {
             let file = match File::open(path) {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Claim { path, held: None }),
-                // What cannot be looked at is there: to begin anew would be to forget its keys.
+                // The file exists but cannot be opened. Starting with an empty filter would lose its keys.
                 other => other.map_err(failed)?,
             };
             if let Err(TryLockError::WouldBlock) = file.try_lock() {
-                output::warning(&format!("{}: waiting for another process that changes it", path.display()));
+                output::warning(&format!(
+                    "{}: waiting for another process that is changing it",
+                    path.display()
+                ));
                 file.lock().map_err(failed)?;
             }
-            // Whoever had it has put another file in its place.
+            // If its previous owner has replaced the file, the new one is claimed instead.
             if is_at(&file, path).map_err(failed)? {
                 return Ok(Claim { path, held: Some(file) });
             }
@@ -41,7 +46,8 @@ impl<'a> Claim<'a> {
         self.held.is_some()
     }
 
-    /// Refuses if the file has become another one: there was none to be locked, or the file system has no locks.
+    /// Refuses if the file has been replaced since. That can happen if there was no file to lock, or no locks
+    /// at all.
     pub fn check(&self) -> Result<(), Failure> {
         let unchanged = match &self.held {
             Some(file) => is_at(file, self.path),
@@ -51,7 +57,7 @@ impl<'a> Claim<'a> {
         match unchanged.map_err(failed)? {
             true => Ok(()),
             false => {
-                let why = "was changed by another process meanwhile, and is left as that made it";
+                let why = "was changed by another process meanwhile, and is not overwritten";
                 Err(Failure::new(self.path.display(), why).hint("run the command again"))
             }
         }

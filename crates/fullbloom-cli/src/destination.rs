@@ -21,7 +21,7 @@ pub enum Destination<'a> {
 }
 
 impl<'a> Destination<'a> {
-    /// Looks before the work is done whether the filter can be written at all.
+    /// Checks, before any work is done, that the filter can be written.
     pub fn new(path: &'a Path) -> Result<Destination<'a>, Failure> {
         if path == Path::new("-") {
             if io::stdout().is_terminal() {
@@ -54,13 +54,13 @@ impl<'a> Destination<'a> {
                     write(&mut out)?;
                     out.flush()
                 });
-                // A reader that went early has half a filter: not a quiet end.
+                // A reader that closed the pipe early has half a filter, so this is an error.
                 written.map_err(|e| Failure::new("standard output", format_args!("cannot write: {e}")))
             }
         }
     }
 
-    /// Writes a filter; in gzip, as DCSO's program does on demand, if the file is named `.gz` and the dialect is DCSO's.
+    /// Writes a filter; in gzip, as DCSO's program can, if the file is named `.gz` and the dialect is DCSO's.
     pub fn write_filter(&self, filter: &AnyFilter) -> Result<(), Failure> {
         let packed =
             matches!(self, Destination::File(path) if path.extension().is_some_and(|ext| ext == "gz"));
@@ -74,7 +74,7 @@ impl<'a> Destination<'a> {
         })
     }
 
-    /// Whether it is the file at `path`, which need not be there yet.
+    /// Whether it is the file at `path`, which need not exist yet.
     pub fn is(&self, path: &Path) -> bool {
         let Destination::File(own) = self else { return false };
         let place = |path: &Path| {

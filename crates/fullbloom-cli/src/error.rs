@@ -10,14 +10,14 @@ use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// The exit code of a command, as `grep` has it.
+/// The exit code of a command, like that of `grep`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// Something was selected, or all is well: 0.
     Yes,
-    /// Nothing was selected, or not all is well: 1.
+    /// Nothing was selected, or a problem was found: 1.
     No,
-    /// An error, already told: 2.
+    /// An error, already reported: 2.
     Failed,
 }
 
@@ -41,16 +41,16 @@ impl From<Status> for ExitCode {
 /// Why a command ended early.
 #[derive(Debug)]
 pub enum Failure {
-    /// Something to tell: `error: <what>: <why>`, and perhaps `hint: …`.
+    /// A message: `error: <what>: <why>`, and perhaps `hint: …`.
     Message {
         /// `<what>: <why>`.
         text: String,
-        /// The way out, where we know one.
+        /// What to do, where we know it.
         hint: Option<String>,
     },
-    /// A file was replaced, but may not survive a power failure: an error, and the new file counts.
+    /// A file was replaced, but may not survive a power failure: an error, though the new file is in place.
     Unflushed(String),
-    /// Whoever read our output has gone: a quiet end, and what was written counts.
+    /// The reader of our output has closed it: the command ends without a message.
     ClosedPipe,
 }
 
@@ -65,7 +65,7 @@ impl Failure {
         Failure::Message { text: text.into(), hint: None }
     }
 
-    /// Adds the way out.
+    /// Adds what to do.
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Failure {
         match self {
@@ -74,13 +74,13 @@ impl Failure {
         }
     }
 
-    /// The filter in this file is keyed, and nobody has said its secret.
+    /// The filter in this file is keyed, and its secret was not given.
     pub fn locked(path: &Path) -> Failure {
         Failure::new(path.display(), "the filter is keyed, and its secret is not in the file")
             .hint("give the file that build made or was given: --secret FILE")
     }
 
-    /// The numbers asked for cannot become a filter of this dialect.
+    /// The dialect cannot make a filter of the requested size.
     pub fn size(dialect: Name, cause: &SizeError) -> Failure {
         match cause {
             SizeError::Unsupported { .. } => Failure::text(cause.to_string()), // names its dialect itself
@@ -99,7 +99,7 @@ impl Failure {
         }
     }
 
-    /// Tells the failure on standard error; the status to end with.
+    /// Reports the failure on standard error; returns the exit status.
     pub fn report(&self) -> Status {
         match self {
             Failure::Message { text, hint } => {

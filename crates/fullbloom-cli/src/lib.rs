@@ -1,12 +1,12 @@
-//! The `fullbloom` command: Bloom filters of storage engines, planned, built, asked and inspected.
+//! The `fullbloom` command: Bloom filters of storage engines, planned, built, queried and inspected.
 //!
 //! ```text
 //!   args ─► commands/<name> ─► input (keys) ─► fullbloom (filters), fullbloom-ops (places) ─► render ─► output, exit code
 //! ```
 //!
-//! The command translates between people and the libraries, and decides nothing: filters and their sizes are `fullbloom`'s,
-//! everything about files of engines is in `fullbloom-ops`, whose records `render` shows as text and `report` as HTML. This is
-//! a library only so that fuzzing reaches the code that reads keys.
+//! The command translates between people and the libraries, and decides nothing: `fullbloom` has the filters
+//! and their sizes, `fullbloom-ops` everything about the files of engines. `render` shows its records as
+//! text, `report` as HTML. This is a library only so that fuzzing reaches the code that reads keys.
 
 mod args;
 mod claim;
@@ -27,24 +27,33 @@ mod table;
 #[cfg(fuzzing)]
 pub use input::fuzz::read_keys;
 
+use fullbloom::kernel::Kernel;
 use fullbloom_ops::text;
 use std::process::ExitCode;
 
-/// Does what the command line says.
+/// Runs the command line.
 pub fn main() -> ExitCode {
     survive_file_size_limit();
+    warn_of_wrong_kernel();
     match commands::run(std::env::args_os()) {
         Ok(status) => status.into(),
         Err(failure) => failure.report().into(),
     }
 }
 
-/// A file past the limit of `ulimit -f` shall be a write that fails, with a message and nothing left behind; by
-/// default the signal ends the process.
+/// The library ignores a wrong `FULLBLOOM_KERNEL` silently, so the command reports it.
+fn warn_of_wrong_kernel() {
+    if let Err(e) = Kernel::forced() {
+        output::warning(&format!("FULLBLOOM_KERNEL: {e}; using {}", Kernel::in_use()));
+    }
+}
+
+/// A write beyond the limit of `ulimit -f` must fail with a message and leave no file behind. By default the
+/// signal ends the process.
 fn survive_file_size_limit() {
     #[cfg(unix)]
     {
         let seen = std::sync::Arc::default();
-        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, seen); // else as it was
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, seen); // without the handler, the default applies
     }
 }

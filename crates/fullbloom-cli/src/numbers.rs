@@ -1,7 +1,7 @@
 //! Numbers as people type them: `1000000`, `1e6`, `1M`, `64MiB`, `0.01`, `1%`.
 //!
-//! Counts are exact: they are worked out in integers, so that 2^63 is 2^63 and 1.5M is 1,500,000, while
-//! what is no whole number is refused.
+//! Counts are exact: they are computed in integers, so that 2^63 is 2^63 and 1.5M is 1,500,000. Fractions are
+//! refused.
 
 use std::time::Duration;
 
@@ -68,7 +68,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_millis(number.times(unit).ok_or("more than 2^64 - 1 milliseconds")?.whole))
 }
 
-/// A rate: `0.01`, `1e-6` or `1%`. Whether it is a sensible one is for the dialect to say.
+/// A rate: `0.01`, `1e-6` or `1%`. The dialect decides whether it is valid.
 pub fn rate(text: &str) -> Result<f64, String> {
     let (number, scale) = match text.strip_suffix('%') {
         Some(number) => (number.trim_end(), 100.0),
@@ -80,7 +80,7 @@ pub fn rate(text: &str) -> Result<f64, String> {
     }
 }
 
-/// How many zeros a letter stands for.
+/// The power of ten that a letter stands for.
 fn decimal_unit(letter: char) -> Option<i32> {
     match letter {
         'k' | 'K' => Some(3),
@@ -119,7 +119,7 @@ impl Decimal {
         }
         let mut digits = 0u128;
         for c in whole.chars().chain(fraction.chars()).filter(|c| *c != '_') {
-            // Saturated, it is still too large for a u64; with a fraction that long it is no whole number.
+            // A saturated number is still too large for a u64; a fraction that long is not a whole number.
             digits = digits.saturating_mul(10).saturating_add(c.to_digit(10)?.into());
         }
         Some(Decimal { digits, exponent: exponent - i32::try_from(fraction.len()).ok()? })

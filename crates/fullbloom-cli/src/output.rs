@@ -1,7 +1,7 @@
 //! Standard output in blocks, and messages on standard error.
 //!
 //! Nothing here panics when a stream fails, which `println!` and `eprintln!` do: a closed pipe is a quiet
-//! end, a full disk is an error with a message, and a message that cannot be told is given up.
+//! end, a full disk is an error with a message, and a message that cannot be written is dropped.
 
 use crate::error::Failure;
 use crate::text;
@@ -30,12 +30,12 @@ impl Output {
         Ok(Output { target, buffer: Vec::with_capacity(2 * BLOCK), terminal: stdout.is_terminal() })
     }
 
-    /// Whether people are reading along.
+    /// Whether standard output is a terminal.
     pub fn is_terminal(&self) -> bool {
         self.terminal
     }
 
-    /// Writes a record and what ends it.
+    /// Writes a record and its end byte.
     #[inline]
     pub fn record(&mut self, record: &[u8], end: u8) -> Result<(), Failure> {
         self.buffer.extend_from_slice(record);
@@ -55,8 +55,8 @@ impl Output {
         self.bytes(format!("{value:#}\n").as_bytes())
     }
 
-    /// All that is known now has been given, and it may be long until more comes: `tail -f log | fullbloom unique | …` goes
-    /// on at once. Called after each block that was read, not after each record.
+    /// Writes what is buffered, because more input may take long: `tail -f log | fullbloom unique | …` prints
+    /// its lines at once. Called after each block that was read, not after each record.
     pub fn pause(&mut self) -> Result<(), Failure> {
         self.write_out()
     }
@@ -66,7 +66,7 @@ impl Output {
         self.write_out()
     }
 
-    /// Writes what is left. Dropping does the same but cannot tell of a failure.
+    /// Writes what is left. Dropping does the same but cannot report a failure.
     pub fn finish(mut self) -> Result<(), Failure> {
         self.write_out()
     }
@@ -78,30 +78,31 @@ impl Output {
 
     fn write_out(&mut self) -> Result<(), Failure> {
         let written = self.target.write_all(&self.buffer);
-        self.buffer.clear(); // also after a failure: it is told once
+        self.buffer.clear(); // also after a failure, which is reported once
         written.map_err(|e| Failure::writing("standard output", &e))
     }
 }
 
 impl Drop for Output {
     fn drop(&mut self) {
-        let _ = self.write_out(); // only reached on the way out of another failure
+        let _ = self.write_out(); // only reached after another failure
     }
 }
 
-/// A handle of our own to a standard stream.
+/// Our own handle to a standard stream.
 #[cfg(unix)]
 pub fn duplicate(stream: &impl std::os::fd::AsFd) -> io::Result<File> {
     Ok(File::from(stream.as_fd().try_clone_to_owned()?))
 }
 
-/// A handle of our own to a standard stream.
+/// Our own handle to a standard stream.
 #[cfg(windows)]
 pub fn duplicate(stream: &impl std::os::windows::io::AsHandle) -> io::Result<File> {
     Ok(File::from(stream.as_handle().try_clone_to_owned()?))
 }
 
-/// How many characters a line of standard output holds: what `COLUMNS` says, else the terminal; `None` for anything else.
+/// How many characters a line of standard output holds: what `COLUMNS` says, else the terminal; `None` for
+/// anything else.
 pub fn width() -> Option<usize> {
     let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     said.filter(|columns| *columns > 0)
@@ -121,7 +122,7 @@ pub fn error(text: &str, hint: Option<&str>) {
     }
 }
 
-/// A problem of a place that could not be looked at.
+/// The problem of a place that could not be read.
 pub fn problem(problem: &Problem) {
     error(&problem.to_string(), problem.hint.as_deref());
 }
@@ -141,10 +142,10 @@ pub fn warning(text: &str) {
     message("\x1b[1;33mwarning:\x1b[0m", text);
 }
 
-/// Colours reach terminals only, and not where `NO_COLOR` is set. Names of files and what they hold are
-/// shown without their control characters.
+/// Uses colours on terminals only, and not if `NO_COLOR` is set. Control characters in file names and
+/// contents are escaped.
 fn message(label: &str, text: &str) {
     let mut stderr = AutoStream::auto(io::stderr());
     let line = format!("{label} {}\n", text::printable(text));
-    let _ = stderr.write_all(line.as_bytes()); // nobody left to tell
+    let _ = stderr.write_all(line.as_bytes()); // there is no other place to report to
 }

@@ -1,4 +1,4 @@
-//! A progress bar for long readings, on standard error, for people only.
+//! A progress bar for long work, on standard error, for people only.
 
 use fullbloom_ops::Watch;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 /// Shorter work shows no bar: it would only flicker.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How far a reading has come.
+/// The progress of reading.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
@@ -43,7 +43,7 @@ impl Progress {
         Progress { bar: ProgressBar::hidden(), begun: Instant::now(), waiting: AtomicBool::new(false) }
     }
 
-    /// So many bytes more have been read.
+    /// Adds the number of bytes read.
     pub fn advance(&self, bytes: u64) {
         self.bar.inc(bytes);
         if self.waiting.load(Ordering::Relaxed) && self.begun.elapsed() >= PATIENCE {
@@ -53,7 +53,7 @@ impl Progress {
     }
 }
 
-/// How many places have been looked at.
+/// The progress over places.
 #[derive(Debug)]
 pub struct Places {
     what: &'static str,
@@ -67,7 +67,7 @@ impl Places {
         Places { what, bar: None, begun: Instant::now() }
     }
 
-    /// So many will be looked at.
+    /// Sets the number of places.
     pub fn start(&mut self, places: u64) {
         let bar = ProgressBar::with_draw_target(Some(places), ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {eta} left");
@@ -76,7 +76,7 @@ impl Places {
         self.bar = Some(bar);
     }
 
-    /// One more is done.
+    /// One more place is done.
     pub fn advance(&mut self) {
         let Some(bar) = &self.bar else { return };
         bar.inc(1);

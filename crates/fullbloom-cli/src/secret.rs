@@ -36,7 +36,7 @@ pub fn read(path: &Path) -> Result<Secret, Failure> {
     match (decoded, <[u8; 16]>::try_from(bytes)) {
         (Ok(()), Ok(bytes)) => Ok(Secret::new(bytes)),
         _ => Err(Failure::new(path.display(), "not a secret: 32 hex digits are expected")
-            .hint("openssl rand -hex 16 makes one, and so does build for a file that is not there")),
+            .hint("openssl rand -hex 16 makes one; build makes one too if the file does not exist")),
     }
 }
 
@@ -47,7 +47,7 @@ pub fn random() -> Result<Secret, Failure> {
     Ok(Secret::new(bytes))
 }
 
-/// Whether a secret is there to be read. An empty file is one that a killed process has made and not filled.
+/// Whether there is a secret to read. A killed process may have left an empty file, which counts as none.
 pub fn is_there(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|meta| !meta.is_file() || meta.len() > 0)
 }
@@ -56,16 +56,16 @@ pub fn is_there(path: &Path) -> bool {
 pub fn save(path: &Path, secret: &Secret) -> Result<(), Failure> {
     let text: String = secret.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
     let written = create(path).and_then(|mut file| {
-        // One write, so that the file is empty or whole; the lock, so that of two who fill it one is told.
+        // One write, so that the file is empty or whole; the lock, so that of two writers one fails.
         let written = file.write_all(format!("{text}\n").as_bytes()).and_then(|()| file.sync_all());
         written.and_then(|()| flush_directory(path)).inspect_err(|_| forget(path))
     });
     written.map_err(|e| Failure::new(path.display(), format_args!("cannot save the secret: {e}")))
 }
 
-/// Takes back a secret that no filter was made with.
+/// Removes a secret that no filter was made with.
 pub fn forget(path: &Path) {
-    let _ = fs::remove_file(path); // something else has failed and is told
+    let _ = fs::remove_file(path); // another failure is being reported
 }
 
 /// A new file, or an empty one, locked.
@@ -78,7 +78,7 @@ fn create(path: &Path) -> io::Result<File> {
         options.mode(0o600);
     }
     let file = options.open(path)?;
-    let _ = file.lock(); // file systems without locks have no second chance
+    let _ = file.lock(); // without locks the check below is all there is
     if file.metadata()?.len() > 0 {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
@@ -90,7 +90,7 @@ fn create(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// The filter is flushed with its directory; its secret must not be lost where it stays.
+/// Flushes the directory, as for the filter: a power failure must not lose the secret and keep the filter.
 fn flush_directory(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     {

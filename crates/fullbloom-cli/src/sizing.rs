@@ -1,26 +1,26 @@
-//! The options that say how large a filter shall be.
+//! The options for the size of a filter.
 
 use crate::numbers;
 use clap::Args;
 use fullbloom::sizing::Target;
 
-/// The rate when nothing is said: one absent key in a hundred is called present.
+/// The default rate: one absent key in a hundred is called present.
 const DEFAULT_FPR: f64 = 0.01;
 
 /// `--fpr` or `--bits-per-key`.
 #[derive(Debug, Args)]
 pub struct TargetArgs {
-    /// False-positive rate wanted: 0.01, 1e-6, 1%
+    /// False-positive rate: 0.01, 1e-6, 1%
     #[arg(long, value_name = "P", value_parser = numbers::rate, allow_negative_numbers = true, group = "target")]
     pub fpr: Option<f64>,
 
-    /// Bits to spend for each key
+    /// Bits for each key
     #[arg(long, value_name = "B", allow_negative_numbers = true, group = "target")]
     pub bits_per_key: Option<f64>,
 }
 
 impl TargetArgs {
-    /// The target asked for, if any.
+    /// The requested target, if any.
     pub fn target(&self) -> Option<Target> {
         self.fpr.map(Target::Fpr).or(self.bits_per_key.map(Target::BitsPerKey))
     }

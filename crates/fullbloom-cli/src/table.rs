@@ -11,7 +11,7 @@ pub struct Table {
     indent: usize,
 }
 
-/// What stands in for the middle of a cell that is too long.
+/// Replaces the middle of a cell that is too long.
 const CUT: &str = "…";
 
 /// The shortest a first column is cut to.
@@ -29,13 +29,13 @@ impl Table {
         Table { optional: owned(titles), ..self }
     }
 
-    /// Names columns of text: they stand to the left.
+    /// Names columns of text, which are aligned to the left.
     #[must_use]
     pub fn text(self, titles: &[&str]) -> Table {
         Table { text: owned(titles), ..self }
     }
 
-    /// Puts so many spaces before each line.
+    /// Indents each line by this many spaces.
     #[must_use]
     pub fn indent(self, indent: usize) -> Table {
         Table { indent, ..self }
@@ -51,8 +51,8 @@ impl Table {
         self.render_within(None)
     }
 
-    /// The same in lines of at most `width` characters, as far as that can be had: optional columns go, then the first
-    /// one is shortened. What was left out is said in a line below.
+    /// The same in lines of at most `width` characters, as far as possible: optional columns are left out,
+    /// then the first one is shortened. A line below names what was left out.
     pub fn render_within(&self, width: Option<usize>) -> String {
         let mut widths = self.widths();
         let mut shown: Vec<usize> = (0..widths.len()).collect();

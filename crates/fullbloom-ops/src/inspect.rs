@@ -11,7 +11,7 @@ use crate::sstable::{self, SstableRecord, TableTotals};
 use crate::table::{self, TableRecord};
 use serde::Serialize;
 
-/// What `inspect` says about one filter.
+/// What `inspect` reports about one filter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 #[non_exhaustive]
@@ -27,7 +27,7 @@ pub enum Inspected {
     Column(ColumnRecord),
 }
 
-/// What the caller knows, and wants.
+/// What the caller knows and wants.
 #[derive(Debug, Clone, Default)]
 pub struct InspectOptions {
     /// What is known about filter files.
@@ -39,7 +39,7 @@ pub struct InspectOptions {
 /// Sums over all places.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct InspectSummary {
-    /// Filters that were looked at.
+    /// Inspected filters.
     pub filters: u64,
     /// Keys, where they are counted.
     pub keys: u64,
@@ -59,7 +59,8 @@ pub struct InspectSummary {
 /// What `inspect` found.
 pub type InspectReport = Report<Inspected, InspectSummary>;
 
-/// Looks at the filters of a place. Fails if the place itself cannot be read; what is wrong below it is in the report.
+/// Inspects the filters of a place. Fails if the place itself cannot be read; what is wrong below it is in
+/// the report.
 pub fn inspect(
     place: &Place,
     options: &InspectOptions,

@@ -7,8 +7,8 @@
 //!                  └─► plan ────┘
 //! ```
 //!
-//! Records derive [`serde::Serialize`]; `docs/json.md` describes the JSON, and a schema is beside it. Nothing here prints:
-//! long work reports to the caller through [`Watch`].
+//! Records derive [`serde::Serialize`]; `docs/json.md` describes the JSON, and a schema is beside it. Nothing
+//! here prints: long work reports to the caller through [`Watch`].
 //!
 //! | module | what is there |
 //! |---|---|

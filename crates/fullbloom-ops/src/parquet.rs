@@ -29,7 +29,7 @@ pub struct ColumnRecord {
     pub bytes: u64,
     /// Share of bits set.
     pub fill: f64,
-    /// How many keys the set bits speak for.
+    /// The number of keys estimated from the set bits.
     #[serde(serialize_with = "serialise::whole")]
     pub estimated_keys: Option<f64>,
     /// The rate to expect.
@@ -96,7 +96,7 @@ fn no_filters(path: &Path, file: &File) -> Problem {
     Problem::at(path, Code::NoColumnFilters, why)
 }
 
-/// Looks at the filters of all column chunks.
+/// Inspects the filters of all column chunks.
 pub(crate) fn inspect(path: &Path) -> Result<Report<Inspected, InspectSummary>, Problem> {
     let file = open(path)?;
     let (mut found, mut problems) = (Vec::new(), Vec::new());
@@ -180,7 +180,7 @@ pub(crate) fn verify(
 pub struct Column {
     /// The filter of each row group that has one.
     filters: Vec<Vec<u8>>,
-    /// A row group has none: any key may be there.
+    /// A row group has no filter, so any key may be in it.
     pub is_partial: bool,
     /// The type of its values.
     pub key_type: KeyType,

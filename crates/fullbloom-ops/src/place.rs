@@ -21,7 +21,7 @@ pub struct Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlaceKind {
-    /// A file that is a filter and nothing else. Whether it is one shows when it is read.
+    /// A file that is a filter and nothing else. Whether it really is one is found out when it is read.
     Filter,
     /// A component of an sstable of Cassandra, mostly its `Filter.db`: it stands for the whole sstable.
     Sstable,
@@ -36,8 +36,8 @@ pub enum PlaceKind {
 }
 
 impl Place {
-    /// What is at this path. Files are told by how they end and by their names; a file that is nothing else is taken for a
-    /// filter, and so is every file if the caller knows its dialect.
+    /// What is at this path. Files are detected by their last bytes and their names; any other file counts as
+    /// a filter, and so does every file if the caller gives its dialect.
     ///
     /// Never fails: a path that cannot be read is reported by whoever reads it.
     pub fn detect(path: impl Into<PathBuf>, dialect: Option<Name>) -> Place {
@@ -87,7 +87,7 @@ pub(crate) fn ends_as_table(path: &Path) -> bool {
     file.read(offset, 8).is_ok_and(|tail| is_table(&tail))
 }
 
-/// Whether the bytes say that the file is a filter, whatever its name is.
+/// Whether the bytes identify the file as a filter, whatever its name is.
 fn has_magic(path: &Path) -> bool {
     let Ok(file) = PlainFile::open(path) else { return false };
     let len = file.byte_len().min(64) as usize;
@@ -103,8 +103,8 @@ fn directory(path: &Path) -> PlaceKind {
     }
 }
 
-/// A table, or one of the files every database has: `CURRENT` and `MANIFEST-000001`. Databases number their tables; files
-/// made to be ingested have names of their own.
+/// A table, or one of the files every database has: `CURRENT` and `MANIFEST-000001`. Databases number their
+/// tables; files made to be ingested have names of their own.
 fn is_of_database(name: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let is_table = name.ends_with(".sst") || name.ends_with(".ldb");

@@ -13,11 +13,11 @@ use fullbloom::native;
 use fullbloom::sizing::{Request, Target};
 use serde::Serialize;
 
-/// An expected rate counts as kept up to this much above the requested one: sizing rules round, and the last percent of a
-/// rate cannot be measured with fewer than 10^6 false positives.
+/// An expected rate counts as kept up to this much above the requested one: sizing rules round, and the last
+/// percent of a rate cannot be measured with fewer than 10^6 false positives.
 const TOLERANCE: f64 = 1.01;
 
-/// What is asked for: a rate, bits per key or memory.
+/// The request: a rate, bits per key or memory.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Wish {
     /// A rate, or bits for each key.
@@ -65,7 +65,7 @@ pub struct LayoutPlan {
     pub chosen: bool,
 }
 
-/// What was asked for.
+/// The request.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct DialectPlanSummary {
     /// Keys that the filter will hold.
@@ -81,7 +81,8 @@ pub struct DialectPlanSummary {
 /// What `plan` found.
 pub type PlanReport = Report<DialectPlan, DialectPlanSummary>;
 
-/// Sizes a filter in each of the dialects, each by its own system's rule. Fails if the numbers are wrong for all of them.
+/// Sizes a filter in each of the dialects, each by its own system's rule. Fails if the numbers are wrong for
+/// all of them.
 pub fn plan(dialects: &[Name], expected_keys: u64, wish: Wish) -> Result<PlanReport, Problem> {
     if let Some(mistake) = mistake(dialects, wish) {
         return Err(Problem::new("plan", Code::SizeRefused, mistake));
@@ -100,12 +101,12 @@ pub fn plan(dialects: &[Name], expected_keys: u64, wish: Wish) -> Result<PlanRep
     Ok(Report { found, problems: Vec::new(), summary, status })
 }
 
-/// What is asked for the data of a place.
+/// The request for the data of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PlaceWish {
-    /// Of sstables: a rate to show besides the usual ones.
+    /// For sstables: a rate to show in addition to the usual ones.
     pub fpr: Option<f64>,
-    /// Memory that all filters shall fit.
+    /// The memory for all filters.
     pub memory: Option<u64>,
     /// In data directories, also look into snapshots and backups.
     pub snapshots: bool,
@@ -210,7 +211,7 @@ fn considered(plan: &native::Sizing) -> Vec<LayoutPlan> {
     each.collect()
 }
 
-/// What was asked for and is not kept.
+/// The part of the request that the filter does not meet.
 fn shortfall(plan: &Plan, bits_per_key: Option<f64>, wish: Wish) -> Option<(Code, String)> {
     match wish {
         Wish::Target(Target::Fpr(asked)) if plan.expected_fpr > asked * TOLERANCE => {
@@ -223,13 +224,13 @@ fn shortfall(plan: &Plan, bits_per_key: Option<f64>, wish: Wish) -> Option<(Code
         Wish::Target(Target::BitsPerKey(asked)) => {
             let used = bits_per_key.filter(|used| *used < asked / TOLERANCE)?;
             let used = text::decimal(used, 2);
-            Some((Code::BitsNotUsed, format!("uses {used} of the {asked} bits per key asked for")))
+            Some((Code::BitsNotUsed, format!("uses {used} of the {asked} bits per key requested")))
         }
         _ => None,
     }
 }
 
-/// A number that no dialect takes is a mistake, not an answer.
+/// A number that no dialect takes is the caller's mistake and not a result.
 fn mistake(dialects: &[Name], wish: Wish) -> Option<SizeError> {
     let Wish::Target(target) = wish else { return None };
     let mut refusals = Vec::new();
@@ -239,12 +240,13 @@ fn mistake(dialects: &[Name], wish: Wish) -> Option<SizeError> {
             _ => return None,
         }
     }
-    refusals.into_iter().min_by_key(|e| !matches!(e, SizeError::Value { .. })) // the plainest words
+    refusals.into_iter().min_by_key(|e| !matches!(e, SizeError::Value { .. })) // the clearest message
 }
 
 /// Refuses a target that is wrong however many keys there are, so that it is reported before any key is read.
 pub fn check_target(dialect: Name, target: Target) -> Result<(), SizeError> {
-    // No keys cost nothing to plan for; where they are refused, the fewest that every dialect takes.
+    // Zero keys are cheap to plan for. Dialects that refuse them get the smallest number that all dialects
+    // take.
     let mut plan = any::plan(dialect, &Request { expected_keys: 0, target });
     let mut fewer = false;
     if matches!(plan, Err(SizeError::Count { what: "expected_keys", .. })) {
@@ -255,7 +257,7 @@ pub fn check_target(dialect: Name, target: Target) -> Result<(), SizeError> {
         Err(e @ (SizeError::Value { .. } | SizeError::NoFilter { .. } | SizeError::Unsupported { .. })) => {
             Err(e)
         }
-        // Fewer keys, where there are fewer, may reach a lower rate, but none reach zero.
+        // With fewer keys a lower rate may be possible, but never zero.
         Err(e @ SizeError::Unreachable { fpr, .. }) if fpr <= 0.0 || !fewer => Err(e),
         _ => Ok(()),
     }

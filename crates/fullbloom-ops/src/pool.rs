@@ -11,8 +11,8 @@ fn threads() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Works on every item on several threads, and hands out the results in the order of the items, a few at a time, so that a
-/// long job is seen to go on. Ends when `each` breaks off.
+/// Works on every item on several threads, and hands out the results in the order of the items, a few at a
+/// time, so that a long job shows progress. Ends when `each` breaks off.
 pub(crate) fn each<T: Sync, R, F: Send>(
     items: &[T],
     work: impl Fn(&T) -> F + Sync,

@@ -43,7 +43,7 @@ enum Fails {
     Nothing,
     /// `inspect` only.
     Inspect,
-    /// `verify` only: it could not do what it was asked for.
+    /// `verify` only: it could not do its work.
     Verify,
     /// `inspect` and `verify`.
     Both,
@@ -186,7 +186,7 @@ codes! {
     UnknownFilter = "unknown-filter", Error, Both;
     /// The filter is of a kind that the engine has replaced by a better one.
     OldKind = "old-kind", Warning, Nothing;
-    /// Ribbon was asked for, and the engine stored a Bloom filter.
+    /// Ribbon was requested, but the engine stored a Bloom filter.
     RibbonFallback = "ribbon-fallback", Note, Nothing;
 
     // Parquet files.

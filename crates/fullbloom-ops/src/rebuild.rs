@@ -1,4 +1,4 @@
-//! `rebuild`: filters of sstables and tables made again from their keys.
+//! `rebuild`: rebuilds the filters of sstables and tables from their keys.
 
 use crate::place::{Place, PlaceKind};
 use crate::problem::{Code, Problem};
@@ -21,12 +21,12 @@ use std::path::Path;
 /// How large the new filters are.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Size {
-    /// For the rate recorded in `Statistics.db`; tables keep their size.
+    /// The rate recorded in `Statistics.db`; tables keep their filter's size.
     #[default]
     Recorded,
-    /// For this rate, by the engine's rule.
+    /// This rate, by the engine's rule.
     Fpr(f64),
-    /// With this many bits for each key; Cassandra takes whole ones.
+    /// This many bits for each key; Cassandra takes whole numbers only.
     BitsPerKey(f64),
     /// As large as the old ones.
     AsBefore,
@@ -39,11 +39,11 @@ pub struct RebuildOptions {
     pub size: Size,
     /// Where they go.
     pub output: Output,
-    /// Only say what would be done.
+    /// Only report what would be done.
     pub dry_run: bool,
     /// Only filters that are missing, damaged, or lack keys.
     pub damaged: bool,
-    /// Also where keys may be missing from the index.
+    /// Rebuild even where keys may be missing from the index.
     pub force: bool,
     /// In data directories, also look into snapshots and backups.
     pub snapshots: bool,
@@ -66,7 +66,7 @@ impl Default for RebuildOptions {
     }
 }
 
-/// What `rebuild` says about one filter.
+/// What `rebuild` reports about one filter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 #[non_exhaustive]
@@ -97,7 +97,7 @@ pub struct RebuildSummary {
 pub struct OnOpen {
     /// `cassandra`, or `rocksdb` for RocksDB and LevelDB.
     pub engine: &'static str,
-    /// How many of the files.
+    /// Number of these files.
     pub files: u64,
     /// The versions of the sstables.
     pub versions: BTreeSet<String>,
@@ -108,8 +108,8 @@ pub struct OnOpen {
 /// What `rebuild` did.
 pub type RebuildReport = Report<Rebuilt, RebuildSummary>;
 
-/// Rebuilds the filters of places, one after the other. Fails, before anything is written, if two new files would have the
-/// same name; what goes wrong with one place is in the report and does not stop the others.
+/// Rebuilds the filters of places, one after the other. Fails, before anything is written, if two new files
+/// would have the same name; an error of one place is in the report and does not stop the others.
 pub fn rebuild(
     places: &[Place],
     options: &RebuildOptions,
@@ -175,7 +175,7 @@ fn find(place: &Place, options: &RebuildOptions, report: &mut RebuildReport) -> 
             let is_lost_filter =
                 Descriptor::parse(path).is_ok_and(|d| d.component == FILTER) && !path.exists();
             let walk = match is_lost_filter {
-                // A filter that is gone is what this is for.
+                // A missing filter is one of the cases to rebuild.
                 true => {
                     let sstable =
                         Sstable::of_file(path).map_err(|e| Problem::at(path, Code::Unreadable, e))?;

@@ -15,7 +15,7 @@ pub const VERSION: u32 = 1;
 /// One place, and what is wrong with it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found<R> {
-    /// What the command says about it.
+    /// What the command reports about it.
     pub record: R,
     /// What is wrong with it.
     pub problems: Vec<Problem>,
@@ -28,10 +28,10 @@ impl<R> Found<R> {
     }
 }
 
-/// All that a command found.
+/// Everything that a command found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report<R, S> {
-    /// The places, in the order in which they were looked at.
+    /// The places, in the order in which they were processed.
     pub found: Vec<Found<R>>,
     /// What is wrong elsewhere: with paths that have no record, and with directories.
     pub problems: Vec<Problem>,
@@ -49,7 +49,7 @@ pub enum Status {
     Well,
     /// Something is wrong, or there was nothing to do: exit status 1.
     NotWell,
-    /// Something could not be looked at: exit status 2.
+    /// Something could not be read: exit status 2.
     Failed,
 }
 
@@ -59,7 +59,7 @@ impl<R, S> Report<R, S> {
         self.found.iter().flat_map(|found| &found.problems).chain(&self.problems)
     }
 
-    /// Adds a problem of a path that could not be looked at.
+    /// Adds the problem of a path that could not be read.
     pub fn fail(&mut self, problem: Problem) {
         self.problems.push(problem);
         self.status = Status::Failed;
@@ -77,7 +77,7 @@ impl<R: Serialize, S: Serialize> Serialize for Report<R, S> {
     }
 }
 
-/// A list that is not collected first.
+/// A list that is serialised without collecting it first.
 struct Each<I>(I);
 
 impl<I: Iterator<Item: Serialize> + Clone> Serialize for Each<I> {
@@ -98,7 +98,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Of these problems.
+    /// Counts these problems.
     pub fn of<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> Counts {
         use crate::problem::Severity;
         let mut counts = Counts::default();
@@ -115,12 +115,12 @@ impl Counts {
 
 /// The caller's view of work in progress. Every method may be left out; `()` ignores everything.
 pub trait Watch<R> {
-    /// So many places will be looked at.
+    /// The work begins: `places` places will be processed.
     fn start(&mut self, places: u64) {
         let _ = places;
     }
 
-    /// One more place has been looked at.
+    /// One more place has been processed.
     fn step(&mut self) {}
 
     /// What was found there; places come in order. Breaking off ends the work, with what was found so far.

@@ -1,4 +1,4 @@
-//! Numbers and names as the JSON has them.
+//! How numbers and names are written as JSON.
 
 use fullbloom::dialect::Name;
 use serde::{Serialize, Serializer};
@@ -18,7 +18,7 @@ pub fn names<S: Serializer>(names: &[Name], serializer: S) -> Result<S::Ok, S::E
     serializer.collect_seq(names.iter().map(|name| name.as_str()))
 }
 
-/// The nearest whole number; null for none, and for what is no number.
+/// The nearest whole number; null for `None` and NaN.
 pub fn whole<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
     match number {
         Some(number) if (0.0..1e18).contains(number) => serializer.serialize_u64(number.round() as u64),

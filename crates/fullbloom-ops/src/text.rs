@@ -21,7 +21,7 @@ pub fn bytes(count: u64) -> String {
     format!("{size:.1} {}", UNITS[unit])
 }
 
-/// `0.97 %`, three digits of it; below a ten-thousandth of a percent `9.7e-7`. Unknown for what is not a number.
+/// `0.97 %`, three digits of it; below a ten-thousandth of a percent `9.7e-7`. `unknown` for NaN.
 pub fn rate(rate: f64) -> String {
     if !rate.is_finite() {
         return "unknown".to_owned();
@@ -38,7 +38,7 @@ pub fn rate(rate: f64) -> String {
     format!("{} %", trim_zeros(&digits))
 }
 
-/// How many keys one false positive is among: `100`, `1.2e7`.
+/// The number of absent keys for one false positive: `100`, `1.2e7`.
 pub fn one_in(rate: f64) -> String {
     match 1.0 / rate {
         keys if keys < 1e6 => format!("{keys:.0}"),
@@ -46,7 +46,7 @@ pub fn one_in(rate: f64) -> String {
     }
 }
 
-/// So many of something: `1 table`, `2 tables`.
+/// A count and its noun: `1 table`, `2 tables`.
 pub fn counted(count: u64, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
@@ -92,7 +92,7 @@ pub fn duration(duration: Duration) -> String {
     }
 }
 
-/// A path as a shell takes it.
+/// A path, quoted for a shell.
 pub fn quoted(path: &Path) -> String {
     let path = path.display().to_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);

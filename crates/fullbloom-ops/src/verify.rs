@@ -12,7 +12,7 @@ use crate::table::{self, VerifiedTable};
 use fullbloom_table::PrefixExtractor;
 use serde::Serialize;
 
-/// What `verify` says about one filter.
+/// What `verify` reports about one filter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 #[non_exhaustive]
@@ -28,7 +28,7 @@ pub enum Verified {
     Column(VerifiedColumn),
 }
 
-/// What the caller knows, and wants.
+/// What the caller knows and wants.
 #[derive(Debug, Clone)]
 pub struct VerifyOptions {
     /// What is known about filter files.
@@ -72,8 +72,8 @@ pub type VerifyReport = Report<Verified, VerifySummary>;
 
 /// Looks up every key of a place in its filters, and rebuilds them. Fails if the place itself cannot be read.
 ///
-/// Filter files have no keys beside them: they are read completely, and nothing is looked up. For keys that the caller has,
-/// see [`filter::verify_keys`].
+/// Filter files have no keys beside them: they are read completely, and nothing is looked up. For keys that
+/// the caller has, see [`filter::verify_keys`].
 pub fn verify(
     place: &Place,
     options: &VerifyOptions,
@@ -116,7 +116,7 @@ pub fn verify(
 impl VerifySummary {
     /// The report of one place.
     pub(crate) fn one(found: Found<Verified>, watch: &mut dyn Watch<Verified>) -> VerifyReport {
-        let _ = watch.found(&found); // nothing more would come anyway
+        let _ = watch.found(&found); // this is the only place
         VerifySummary::report(vec![found], Vec::new())
     }
 

@@ -10,22 +10,22 @@ use std::panic::{self, AssertUnwindSafe};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The system said no.
+    /// The system refused to read it.
     Io(io::Error),
     /// The parquet crate refuses the file.
     File(ParquetError),
     /// The parquet crate panicked on its bytes.
     Panicked,
-    /// A filter is said to be where the file is not.
+    /// The footer puts a filter outside the file.
     Place {
-        /// Where it is said to begin.
+        /// Its offset in the footer.
         offset: i64,
-        /// How long it is said to be, if it is said.
+        /// Its length in the footer, if any.
         len: Option<i32>,
         /// Bytes of the file.
         file_len: u64,
     },
-    /// The bytes there are no filter.
+    /// The bytes are not a filter.
     Filter(DecodeError),
     /// Columns of this type have no filters.
     Type,
@@ -35,8 +35,8 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Io(e) => e.fmt(f),
-            Error::File(e) => write!(f, "not a sound Parquet file: {e}"),
-            Error::Panicked => f.write_str("not a sound Parquet file: its pages contradict each other"),
+            Error::File(e) => write!(f, "damaged Parquet file: {e}"),
+            Error::Panicked => f.write_str("damaged Parquet file: its pages contradict each other"),
             Error::Place { offset, len: Some(len), file_len } => {
                 write!(f, "a filter of {len} bytes at byte {offset} is not inside the file of {file_len}")
             }
@@ -78,7 +78,7 @@ impl From<DecodeError> for Error {
     }
 }
 
-/// Runs code of the parquet crate: damaged pages have made it panic.
+/// Runs code of the parquet crate and catches its panics on damaged pages.
 pub(crate) fn guarded<T>(read: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     panic::catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(Error::Panicked))
 }

@@ -11,7 +11,7 @@ use std::path::Path;
 /// Longer than any header of a filter.
 const HEADER: u64 = 64;
 
-/// A Parquet file that is open.
+/// An open Parquet file.
 pub struct File {
     pub(crate) reader: SerializedFileReader<fs::File>,
     file: fs::File,
@@ -28,15 +28,15 @@ pub struct Chunk {
     pub column: usize,
     /// The column's name, with those of the groups it is in.
     pub name: String,
-    /// What its values are: `INT64`, `BYTE_ARRAY`, …
+    /// The type of its values: `INT64`, `BYTE_ARRAY`, …
     pub physical_type: Type,
     /// Values it holds, nulls included.
     pub values: u64,
-    /// Nulls among them, if the file says it.
+    /// Nulls among them, if the file records it.
     pub nulls: Option<u64>,
-    /// Distinct values, if the file says it.
+    /// Distinct values, if the file records it.
     pub distinct: Option<u64>,
-    /// Where its filter begins, and how long it is if that is said.
+    /// Where its filter begins, and its length if the file records it.
     filter: Option<(i64, Option<i32>)>,
 }
 
@@ -47,7 +47,7 @@ impl Chunk {
     }
 }
 
-/// Whether a file begins as Parquet files do. A file that cannot be read does not.
+/// Whether a file begins like a Parquet file; false if it cannot be read.
 pub fn is_parquet(path: &Path) -> bool {
     let mut magic = [0; 4];
     let is_file = fs::metadata(path).is_ok_and(|meta| meta.is_file());
@@ -114,7 +114,7 @@ impl File {
         let mut file = &self.file;
         file.seek(SeekFrom::Start(at))?;
         let mut bytes = Vec::new();
-        file.take(len).read_to_end(&mut bytes)?; // not more than the file holds
+        file.take(len).read_to_end(&mut bytes)?; // at most the length of the file
         Ok(bytes)
     }
 }

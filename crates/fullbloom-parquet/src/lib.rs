@@ -1,12 +1,13 @@
-//! The Bloom filters in Parquet files: where they are, what they hold, and whether every value of their column is found.
+//! The Bloom filters in Parquet files: finds them, reads them, and checks that every value of their column is
+//! found.
 //!
 //! ```text
 //!   file ─► footer (parquet crate) ─► column chunks ─► filter bytes ─► View<Parquet>     inspect
 //!                                                 └─► values of the column ─► all found?  verify
 //! ```
 //!
-//! Files are hostile: the place of a filter is compared with the file before it is read, and a panic of the parquet crate
-//! on damaged pages is an error here.
+//! Files are not trusted: the position of a filter is checked against the file before it is read, and a panic
+//! of the parquet crate on damaged pages becomes an error.
 
 mod error;
 mod file;

@@ -10,7 +10,7 @@ use parquet::file::reader::FileReader;
 const BATCH: usize = 4096;
 
 impl File {
-    /// Hands out all values of a chunk that are not null, some at a time.
+    /// Hands out all values of a chunk that are not null, in batches.
     pub fn for_each_values(&self, chunk: &Chunk, mut each: impl FnMut(&[Vec<u8>])) -> Result<(), Error> {
         guarded(|| {
             let group = self.reader.get_row_group(chunk.row_group)?;

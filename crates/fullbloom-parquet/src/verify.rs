@@ -1,4 +1,4 @@
-//! Is every value of a column in its filter?
+//! Checks that every value of a column is in its filter.
 
 use crate::error::Error;
 use crate::file::{Chunk, File};
@@ -6,10 +6,10 @@ use fullbloom::Filter;
 use fullbloom::dialect::Parquet;
 use fullbloom::hash::xxh64;
 
-/// How much is looked at.
+/// How thoroughly to verify.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
-    /// How many made-up hashes to ask for the rate.
+    /// Number of made-up hashes to measure the rate with.
     pub absent: u64,
 }
 
@@ -19,7 +19,7 @@ impl Default for Options {
     }
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verified {
     /// Values that are not null.
@@ -30,21 +30,21 @@ pub struct Verified {
     pub first_missing: Option<Vec<u8>>,
     /// The rate measured with made-up hashes.
     pub measured_fpr: f64,
-    /// The rate to expect of the bits.
+    /// The expected rate of the bits.
     pub expected_fpr: f64,
-    /// Whether the values alone make the same bits.
+    /// Whether a filter built from the values has the same bits.
     pub rebuilt_identical: bool,
 }
 
 impl Verified {
-    /// No value is missing, and the filter is that of the values.
+    /// Whether no value is missing, and the filter equals the one built from the values.
     pub fn is_well(&self) -> bool {
         self.missing == 0 && self.rebuilt_identical
     }
 }
 
 impl File {
-    /// Reads a chunk's column and asks its filter for every value; `None` if it has no filter.
+    /// Reads a chunk's column and looks up every value in its filter; `None` if it has no filter.
     pub fn verify(&self, chunk: &Chunk, options: Options) -> Result<Option<Verified>, Error> {
         let Some(bytes) = self.filter_bytes(chunk)? else { return Ok(None) };
         let filter = Filter::<Parquet>::view(&bytes)?;
@@ -62,7 +62,7 @@ impl File {
                 first_missing.get_or_insert_with(|| key.clone());
             }
         })?;
-        // Eight-byte numbers hashed once more: no value of a column has these hashes on purpose.
+        // Hashes of eight-byte numbers: no value of a column has one of these hashes except by chance.
         let made_up = |i: u64| xxh64(&xxh64(&i.to_le_bytes()).to_be_bytes());
         let yes = (0..options.absent).filter(|&i| filter.may_contain_hash(made_up(i))).count();
         Ok(Some(Verified {

@@ -129,7 +129,7 @@ impl NewFilter {
 pub fn require_native(argument: &str, dialect: Name) -> PyResult<()> {
     match dialect {
         Name::Native => Ok(()),
-        _ => Err(errors::value(format_args!("{argument}: only native filters have this, not {dialect}"))),
+        _ => Err(errors::value(format_args!("{argument}: only native filters support this, not {dialect}"))),
     }
 }
 

@@ -1,13 +1,13 @@
 //! Absent keys, to measure a filter's rate with. They are the same every time.
 
-/// What every such key begins with; sixteen hexadecimal digits follow. It is text, because the oldest filters take
-/// nothing else.
+/// The start of every such key; sixteen hexadecimal digits follow. It is text, because the oldest filters
+/// take text only.
 const MARK: &[u8] = b"fullbloom absent ";
 
 /// Length of such a key.
 const LEN: usize = MARK.len() + 16;
 
-/// The keys, and which of them are in the index after all.
+/// The keys, and which of them are in the index by chance.
 #[derive(Debug)]
 pub(crate) struct AbsentKeys {
     /// In ascending order.

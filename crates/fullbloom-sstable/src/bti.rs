@@ -1,17 +1,19 @@
-//! Partition keys of the BTI format (`da`): from the trie of `Partitions.db` to the keys in `Rows.db` and `Data.db`.
+//! Partition keys of the BTI format (`da`): from the trie of `Partitions.db` to the keys in `Rows.db` and
+//! `Data.db`.
 //!
-//! The trie keeps only as much of each key as tells it from its neighbours, so the keys themselves are read where
-//! its payloads point: at the head of the partition's row index, or of the partition itself. Both begin with the key
-//! behind a u16 of its length; in the row index the partition's position in the data follows.
+//! The trie stores only as much of each key as distinguishes it from its neighbours. The keys themselves are
+//! read where its payloads point: at the start of the partition's row index, or of the partition itself. Both
+//! begin with the u16 length of the key and the key; in the row index the partition's position in the data
+//! follows.
 //!
 //! ```text
-//!   Partitions.db:  | nodes ... | smallest key | largest key | where those stand: i64 | keys: i64 | root: i64 |
+//!   Partitions.db:  | nodes ... | smallest key | largest key | position of those: i64 | keys: i64 | root: i64 |
 //! ```
 //!
-//! Nothing is taken on trust. The smallest and the largest key and the number of keys must come out as the end of
-//! the file says, each partition must begin behind the one before it, and each key must have the byte of its hash
-//! that the trie has kept: a trie that leads astray is found out. Compressed data have checksums besides; of keys
-//! damaged in uncompressed data or in the rows, one in 256 passes.
+//! Everything is checked. The smallest and the largest key and the number of keys must equal those at the end
+//! of the file, each partition must begin after the one before it, and each key must have the hash byte that
+//! the trie stores. So wrong pointers are detected. Compressed data also have checksums; of keys damaged in
+//! uncompressed data or in the rows, one in 256 is not detected.
 
 use crate::trie::Payloads;
 use fullbloom::DecodeError;
@@ -20,7 +22,7 @@ use fullbloom::wire::Cursor;
 /// Three numbers at the end.
 const FOOTER_LEN: u64 = 24;
 
-/// What the end of `Partitions.db` says.
+/// The footer of `Partitions.db`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartitionIndex<'a> {
     /// Number of partitions.
@@ -33,7 +35,7 @@ pub struct PartitionIndex<'a> {
     root: u64,
 }
 
-/// Where a partition's key is to be read.
+/// Where to read a partition's key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyPlace {
     /// At this position of `Rows.db`.
@@ -49,7 +51,7 @@ pub struct Partition {
     pub key: KeyPlace,
     /// The low byte of the second half of the key's Murmur3 hash; Cassandra 5 always keeps it.
     pub hash: Option<u8>,
-    /// Where the trie's node stands.
+    /// The position of the trie's node.
     pub at: u64,
 }
 

@@ -1,21 +1,22 @@
 //! `Data.db` of the BTI format at any position, compressed or not.
 //!
-//! A compressed file is a row of chunks, each followed by the CRC of its bytes; `CompressionInfo.db` says where they
-//! begin:
+//! A compressed file is a sequence of chunks, each followed by the CRC of its bytes; `CompressionInfo.db`
+//! lists their offsets:
 //!
 //! ```text
 //!   | compressor: u16 + text | options: i32 | options * (u16 + text, u16 + text) | chunk length: i32 |
 //!   | longest compressed chunk: i32 | data length: i64 | chunks: i32 | chunks * offset: i64 |
 //! ```
 //!
-//! A chunk that compression did not make shorter than "longest compressed chunk" is stored as it is, and padded
-//! with zeros where it is the last and short. Empty chunks may follow the last.
+//! A chunk that compression did not make shorter than "longest compressed chunk" is stored uncompressed, and
+//! padded with zeros if it is the last and short. Empty chunks may follow the last.
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 use fullbloom::DecodeError;
 use fullbloom::wire::Cursor;
 
-/// The most bytes one chunk may decompress to. Cassandra's default is 16 KiB, its documentation goes to 256 KiB.
+/// The most bytes one chunk may decompress to. Cassandra's default is 16 KiB, its documentation goes to 256
+/// KiB.
 const MAX_CHUNK_LEN: u32 = 64 << 20;
 
 /// Bytes of the checksum behind each chunk.
@@ -43,7 +44,7 @@ impl Compressor {
         }
     }
 
-    /// Fills `out` exactly, or says no.
+    /// Fills `out` exactly, or returns false.
     fn decompress(self, bytes: &[u8], out: &mut [u8]) -> bool {
         let written = match self {
             Compressor::Lz4 => {
@@ -70,12 +71,12 @@ impl Compressor {
     }
 }
 
-/// What `CompressionInfo.db` says.
+/// The contents of `CompressionInfo.db`.
 #[derive(Debug, Clone)]
 pub(crate) struct CompressionInfo<'a> {
     compressor: Compressor,
     chunk_len: u32,
-    /// From this length on a chunk is stored as it is.
+    /// Chunks of this length and more are stored uncompressed.
     stored_from: u32,
     data_len: u64,
     /// Eight bytes for each chunk.
@@ -115,7 +116,7 @@ impl<'a> CompressionInfo<'a> {
         let data_len = cursor.long_count_be("data length")?;
         let at = cursor.at();
         let (chunks, expected) = (u64::from(cursor.count_be("chunks")?), data_len.div_ceil(chunk_len.into()));
-        // Cassandra's writer, flushed when nothing new had come, leaves empty chunks behind the last.
+        // Cassandra's writer, when flushed without new data, leaves empty chunks after the last.
         if chunks < expected {
             return Err(DecodeError::Mismatch { field: "chunks", at, got: chunks, expected }.into());
         }
@@ -123,7 +124,7 @@ impl<'a> CompressionInfo<'a> {
         if cursor.remaining() > 0 {
             return Err(DecodeError::Trailing { at: cursor.at(), extra: cursor.remaining() }.into());
         }
-        // Last, so that damage is called damage and not an unknown compressor.
+        // Checked last, so that damage is reported as damage and not as an unknown compressor.
         let Some(compressor) = Compressor::named(name) else {
             return Err(InfoError::Compressor(String::from_utf8_lossy(name).into_owned()));
         };
@@ -184,7 +185,7 @@ impl<'a> Data<'a> {
         Ok(())
     }
 
-    /// Makes the chunk of this position the loaded one; where in it the position is.
+    /// Loads the chunk of this position; returns the offset in it.
     fn load(&mut self, info: &CompressionInfo<'a>, position: u64) -> Result<usize, DecodeError> {
         if position >= info.data_len {
             let (field, have) = ("partition in the data", 0);

@@ -7,19 +7,19 @@ use std::fmt;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ComponentError {
-    /// It is not there.
+    /// It does not exist.
     Missing {
         /// Its name, e.g. `Index.db`.
         component: &'static str,
     },
-    /// It cannot be read, or its bytes are not sound.
+    /// It cannot be read, or its bytes are damaged.
     File(FileError),
     /// The data are compressed by an unknown method.
     Compressor {
         /// The compressor's class in `CompressionInfo.db`.
         name: String,
     },
-    /// Sstables of this version are not read for this.
+    /// This cannot be read from sstables of this version.
     Version {
         /// The version letters.
         version: String,

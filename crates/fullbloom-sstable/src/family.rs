@@ -1,7 +1,8 @@
 //! Detects the family of a filter: the one in which the sstable's keys are found.
 //!
-//! The bytes do not name it, and the version letters can be wrong: sstables written while a version was being developed
-//! carry letters that later meant another form, and Cassandra 4 writes the bytes of 4 when it rebuilds the filter of a
+//! The bytes do not name it, and the version letters can be wrong: sstables written while a version was being
+//! developed carry letters that later meant another form, and Cassandra 4 writes the bytes of 4 when it
+//! rebuilds the filter of a
 //! 3.x sstable. Read in the wrong family, a filter answers "no" to nearly every key, so the keys decide.
 
 use crate::ComponentError;

@@ -110,7 +110,8 @@ impl FilterFile {
             Err(DecodeError::Trailing { at, extra }) => {
                 (at as usize, Some(FilterProblem::Trailing { at, extra }))
             }
-            // The two forms, a Java object stream and plain words, can be distinguished: the other one may fit.
+            // The two forms, a Java object stream and plain words, can be distinguished: the other one may
+            // fit.
             Err(e) => match FAMILIES.into_iter().find(|other| view(*other, bytes.len()).is_ok()) {
                 Some(other) => {
                     dialect = other;

@@ -1,4 +1,4 @@
-//! What is wrong with an sstable, as far as its files show it. How much that matters is for others to say.
+//! What is wrong with an sstable, as far as its files show it. The severity is decided in `fullbloom-ops`.
 
 use crate::filter_db::FilterProblem;
 use crate::{ComponentError, sstable::FILTER};
@@ -12,8 +12,9 @@ use std::fmt;
 pub enum Flag {
     /// The filter's file is damaged or missing.
     Filter(FilterProblem),
-    /// The keys of the index are missing when the filter is read as the version letters say, and all sampled keys are
-    /// found when it is read as another family. Cassandra goes by the letters: rows are invisible.
+    /// The keys of the index are missing when the filter is read as the version letters say, and all sampled
+    /// keys are found when it is read as another family. Cassandra follows the letters, so rows are
+    /// invisible.
     Mislabelled {
         /// What the version letters say.
         says: Name,
@@ -42,7 +43,7 @@ pub enum Flag {
     Toc(String),
     /// `TOC.txt` lists other components that are missing.
     ComponentsMissing(Vec<String>),
-    /// The filter is there, but `TOC.txt` does not list it: Cassandra does not load it and rebuilds it.
+    /// The filter exists, but `TOC.txt` does not list it: Cassandra does not load it and rebuilds it.
     NotListed,
 }
 

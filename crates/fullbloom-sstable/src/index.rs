@@ -6,7 +6,8 @@
 //! | `ia` – `lb` | key length: u16, key, position: i64, length of the promoted index: i32, promoted index |
 //! | `ma` – `oa` | key length: u16, key, position: vint, length of the promoted index: vint, promoted index |
 //!
-//! All numbers are big-endian. There is no header and no checksum: entries follow each other to the end of the file.
+//! All numbers are big-endian. There is no header and no checksum: entries follow each other to the end of
+//! the file.
 //!
 //! ```
 //! use fullbloom_sstable::index::{Entries, Layout};

@@ -44,13 +44,14 @@ struct Bti {
 pub struct Scan {
     /// Keys read.
     pub keys: u64,
-    /// Entries of `Index.db` whose partition does not come after that of the entry before. Sstables are written front
-    /// to back, so such an index is not as Cassandra wrote it.
+    /// Entries of `Index.db` whose partition does not come after that of the entry before. Sstables are
+    /// written front to back, so such an index is not as Cassandra wrote it.
     pub out_of_order: u64,
 }
 
 impl<'s> Keys<'s> {
-    /// Opens what is needed: `Index.db`, or `Partitions.db` with `Rows.db`, `Data.db` and `CompressionInfo.db`.
+    /// Opens what is needed: `Index.db`, or `Partitions.db` with `Rows.db`, `Data.db` and
+    /// `CompressionInfo.db`.
     pub fn open(sstable: &'s Sstable) -> Result<Keys<'s>, ComponentError> {
         let files = match Version::of(sstable.format, &sstable.version).keys {
             KeySource::Unreadable(what) => {
@@ -60,7 +61,8 @@ impl<'s> Keys<'s> {
             KeySource::Trie => {
                 let optional = |component| match sstable.open(component) {
                     Ok(map) => Ok(Some(map)),
-                    // Listed but missing is not the same as never written: compressed data look like any other.
+                    // Listed but missing differs from never written: compressed data cannot be detected by
+                    // their bytes.
                     Err(ComponentError::Missing { .. }) if sstable.lists(component) != Some(true) => Ok(None),
                     Err(e) => Err(e),
                 };
@@ -219,7 +221,7 @@ fn visit_index(
     }
 }
 
-/// Keys that lie in a buffer about to be filled anew, copied until there are enough of them.
+/// Keys from a buffer that will be reused, copied until there are enough of them.
 #[derive(Debug, Default)]
 struct Gathered {
     bytes: Vec<u8>,
@@ -228,7 +230,7 @@ struct Gathered {
 
 impl Gathered {
     fn push(&mut self, key: &[u8], visit: &mut dyn FnMut(&[&[u8]]) -> ControlFlow<()>) -> ControlFlow<()> {
-        // Given out when the next key comes, so that the last one can still be looked at.
+        // Handed out when the next key arrives, so that the last one is still available.
         if self.ends.len() == BATCH || self.bytes.len() >= BATCH_BYTES {
             self.flush(visit)?;
         }

@@ -1,7 +1,7 @@
 //! Cassandra's sstables, as far as their filters are concerned: found, inspected, verified, rebuilt.
 //!
-//! An sstable is a set of files (components) whose names begin alike. Its filter is `Filter.db`. The keys that the
-//! filter must contain are in `Index.db` (BIG format) or are reached through `Partitions.db` (BTI).
+//! An sstable is a set of files (components) whose names begin alike. Its filter is `Filter.db`. The keys
+//! that the filter must contain are in `Index.db` (BIG format) or are reached through `Partitions.db` (BTI).
 //!
 //! ```text
 //!   directory ─► walk ─► Sstable ─┬─► report::inspect   the filter in numbers, and its problems
@@ -17,12 +17,12 @@
 //! | `Statistics.db` | the recorded rate | `ma` – `oa`, `da` | [`statistics`] |
 //! | `TOC.txt` | which components there should be | all | [`toc`] |
 //!
-//! Format token and version letters are looked up in one place, `version.rs`. What an operator needs to know beyond the files
-//! (what is too full, what Cassandra does with a rebuilt filter, what another rate would cost) is in the crate
-//! `fullbloom-ops`.
+//! Format token and version letters are looked up in one place, `version.rs`. What an operator needs to know
+//! beyond the files (what is too full, what Cassandra does with a rebuilt filter, what another rate would
+//! cost) is in the crate `fullbloom-ops`.
 //!
-//! Files are mapped, so memory does not grow with them. Nobody may truncate them meanwhile; Cassandra never does that to
-//! a finished sstable.
+//! Files are mapped, so memory does not grow with them. They must not be truncated meanwhile; Cassandra never
+//! truncates a finished sstable.
 //!
 //! ```no_run
 //! use fullbloom_sstable::{pool, report, walk};

@@ -35,8 +35,8 @@ pub struct Proposal<'s> {
     pub sstable: &'s Sstable,
     /// Its partition keys.
     pub keys: u64,
-    /// Entries of the index that are not in the order of their partitions. If there are any, the index is not as
-    /// Cassandra wrote it, and keys may be missing from it.
+    /// Entries of the index that are not in the order of their partitions. If there are any, the index is not
+    /// as Cassandra wrote it, and keys may be missing from it.
     pub out_of_order: u64,
     /// The old filter, where it can be read.
     pub before: Option<Before>,

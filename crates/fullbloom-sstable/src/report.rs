@@ -14,11 +14,11 @@ use fullbloom::dialect::Name;
 use fullbloom::error::FileCause;
 use std::ops::ControlFlow;
 
-/// How many keys are looked up to see whether the filter contains them at all. In the wrong family 99 of 100 are
-/// missing; one damaged page of a filter of a megabyte loses about one key in fifty.
+/// How many keys are looked up to see whether the filter contains them at all. In the wrong family 99 of 100
+/// are missing; one damaged page of a filter of a megabyte loses about one key in fifty.
 const SAMPLE: u64 = 512;
 
-/// What was found out about one sstable.
+/// The inspection of one sstable.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Inspection {
@@ -26,7 +26,7 @@ pub struct Inspection {
     pub keys: Option<u64>,
     /// The filter, where it can be read.
     pub filter: Option<FilterFacts>,
-    /// Bytes of `Filter.db`, where it is there.
+    /// Bytes of `Filter.db`, if it exists.
     pub filter_bytes: Option<u64>,
     /// The rate at which the sstable was written.
     pub recorded: Recorded,

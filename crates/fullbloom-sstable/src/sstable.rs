@@ -1,4 +1,4 @@
-//! One sstable: the files whose names begin alike, and what that name and the directory say.
+//! One sstable: the files whose names begin alike, and the facts in that name and the directory.
 
 use crate::{ComponentError, toc};
 use fullbloom::dialect::Name;
@@ -55,7 +55,7 @@ pub struct Sstable {
     pub toc: Toc,
 }
 
-/// What is known of `TOC.txt`.
+/// What is known about `TOC.txt`.
 #[derive(Debug)]
 pub enum Toc {
     /// It does not exist: Cassandra takes the components it finds.
@@ -167,7 +167,8 @@ pub(crate) fn group(directory: &Path, names: impl Iterator<Item = String>) -> Gr
             Err(_) => {}
         }
     }
-    // A file called "notes-1-draft.txt" has the form of an old name. A real sstable has one of these components.
+    // A file called "notes-1-draft.txt" has the form of an old name. A real sstable has one of these
+    // components.
     let real = |components: &BTreeSet<String>| {
         [DATA, FILTER, INDEX, PARTITIONS].iter().any(|name| components.contains(*name))
     };
@@ -220,7 +221,7 @@ fn prefix(path: &Path, descriptor: &Descriptor) -> String {
     name.strip_suffix(&descriptor.component).unwrap_or(name).to_owned()
 }
 
-/// What a directory's path says of the table in it.
+/// What a directory's path says about its table.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Place {
     keyspace: Option<String>,
@@ -233,7 +234,8 @@ struct Place {
 }
 
 impl Place {
-    /// Of `…/<keyspace>/<table>-<id>[/snapshots/<name> | /backups][/.<index>]`; links and `.` are resolved first.
+    /// Parses `…/<keyspace>/<table>-<id>[/snapshots/<name> | /backups][/.<index>]`; links and `.` are
+    /// resolved first.
     fn of(directory: &Path) -> Place {
         let whole = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
         let mut parts: Vec<&str> =

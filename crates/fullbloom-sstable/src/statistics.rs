@@ -1,4 +1,5 @@
-//! `Statistics.db`, as far as filters need it: under which partitioner and rate the sstable was written.
+//! `Statistics.db`, as far as filters need it: the partitioner and the rate that the sstable was written
+//! with.
 //!
 //! ```text
 //!   m*            | count: i32 |                 count * | type: i32 | offset: i32 | components ...
@@ -44,7 +45,7 @@ pub fn validation(statistics_db: &[u8], layout: Layout) -> Result<Option<Validat
     if layout == Layout::Checked {
         check(&mut cursor, "checksum of the component count", &[&statistics_db[..4]])?;
     }
-    // Before the loop, so that a count of two billion costs nothing.
+    // Checked before the loop, so that a false count of two billion costs nothing.
     let list = cursor.clone().slice("list of components", u64::from(count) * 8)?;
     let mut offset = None;
     for _ in 0..count {

@@ -1,4 +1,4 @@
-//! `TOC.txt`: the components of an sstable by name, one a line.
+//! `TOC.txt`: the components of an sstable by name, one per line.
 
 use fullbloom::DecodeError;
 use std::collections::HashSet;

@@ -1,7 +1,7 @@
 //! The trie of `Partitions.db`: every payload in key order, without knowing the keys.
 //!
-//! A node begins with four bits of type and four of payload. Its children stand before it in the file and are
-//! pointed to by how far before, so a walk always goes towards the start and cannot go round in circles.
+//! A node begins with four bits of type and four of payload. Its children are before it in the file, and its
+//! pointers are distances, so a walk always goes towards the start and cannot loop.
 //!
 //! | type | node | pointers |
 //! |---|---|---|
@@ -16,10 +16,10 @@
 
 use fullbloom::DecodeError;
 
-/// What the trie says of one partition.
+/// One partition in the trie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Payload {
-    /// Where the node stands.
+    /// The position of the node.
     pub(crate) at: u64,
     /// The low byte of the second half of the key's hash.
     pub(crate) hash: Option<u8>,
@@ -27,11 +27,11 @@ pub(crate) struct Payload {
     pub(crate) position: i64,
 }
 
-/// The deepest a trie can be: a key of 65,535 bytes takes at most two bytes of path each, and the token before it and
-/// the ends of both take less than a hundred.
+/// The deepest a trie can be: a key of 65,535 bytes takes at most two bytes of path each, and the token
+/// before it and the ends of both take less than a hundred.
 const MAX_DEPTH: usize = 2 * 65_535 + 100;
 
-/// How the pointers of a node are written.
+/// The encoding of a node's pointers.
 #[derive(Debug, Clone, Copy)]
 enum Pointers {
     /// In the lower bits of the node's first byte, or first two bytes.
@@ -55,14 +55,14 @@ impl Pointers {
     }
 }
 
-/// A node as it stands in the file; all of it, pointers and payload included, is known to be there.
+/// A node in the file. All of it, including pointers and payload, has been checked to be inside the file.
 #[derive(Debug, Clone, Copy)]
 struct Node<'a> {
     at: u64,
     pointers: Pointers,
     bytes: &'a [u8],
     children: usize,
-    /// Zero pointers are children that are not there.
+    /// Zero pointers are absent children.
     holes: bool,
     payload: Option<Payload>,
 }
@@ -120,7 +120,7 @@ impl<'a> Node<'a> {
         Ok(Node { at, pointers, bytes, children, holes: kind >= 10, payload })
     }
 
-    /// How far before this node a child stands; 0 for none.
+    /// The distance to a child before this node; 0 for none.
     fn distance(&self, child: usize) -> u64 {
         let word = |i: usize| u16::from_be_bytes([self.bytes[i], self.bytes[i + 1]]);
         match self.pointers {
@@ -135,7 +135,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The first child from `next` on that is there: its number and its place.
+    /// The first existing child from `next` on: its number and its position.
     fn child(&self, next: usize) -> Result<Option<(usize, u64)>, DecodeError> {
         for child in next..self.children {
             let distance = self.distance(child);
@@ -167,7 +167,7 @@ pub(crate) struct Payloads<'a> {
     above: Vec<(u64, u16)>,
     /// The node to go to next.
     next: Option<u64>,
-    /// Nodes met.
+    /// Nodes visited.
     met: u64,
 }
 
@@ -180,8 +180,8 @@ impl<'a> Payloads<'a> {
     fn step(&mut self) -> Result<Option<Payload>, DecodeError> {
         loop {
             if let Some(at) = self.next.take() {
-                // Nodes that share a child could make a small file take for ever; in a trie each is met once, and
-                // takes a byte at least.
+                // Nodes that share a child could make a small file take exponential time. In a trie each node
+                // is visited once, and has at least one byte.
                 self.met += 1;
                 if self.met > self.trie.len() as u64 || self.above.len() >= MAX_DEPTH {
                     let allowed = "each node met once, and no deeper than a key";
@@ -199,7 +199,7 @@ impl<'a> Payloads<'a> {
             let Some((at, next)) = self.above.pop() else { return Ok(None) };
             let node = Node::read(self.trie, at)?;
             if let Some((child, place)) = node.child(next.into())? {
-                // A node whose last child this is need not be come back to.
+                // After the last child there is no need to return to its parent.
                 if child + 1 < node.children {
                     self.above.push((at, child as u16 + 1));
                 }

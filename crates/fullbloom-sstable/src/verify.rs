@@ -1,7 +1,7 @@
 //! Looks every key of an sstable up in its filter.
 //!
-//! `Filter.db` has no checksum: a lost bit makes rows invisible, and nothing else shows it. Looking up all keys does, and
-//! rebuilding the filter with the same geometry shows every other difference.
+//! `Filter.db` has no checksum: a lost bit makes rows invisible, and nothing else shows it. Looking up all
+//! keys does, and rebuilding the filter with the same geometry shows every other difference.
 
 use crate::ComponentError;
 use crate::absent::AbsentKeys;
@@ -48,8 +48,8 @@ pub struct Verification {
     pub reads_as: Vec<Name>,
     /// The absent keys looked up, and how many were reported present.
     pub absent: Option<Absent>,
-    /// Whether a filter of the same geometry made from these keys has the same bytes; `None` if there is no filter, or
-    /// not all keys are known.
+    /// Whether a filter of the same geometry made from these keys has the same bytes; `None` if there is no
+    /// filter, or not all keys are known.
     pub rebuilt_identical: Option<bool>,
 }
 
@@ -70,8 +70,8 @@ impl Verification {
         (asked > 0).then(|| false_positives as f64 / asked as f64)
     }
 
-    /// No key is missing, no byte differs, and everything could be read. An sstable that was written without a filter
-    /// is well.
+    /// No key is missing, no byte differs, and everything could be read. An sstable that was written without
+    /// a filter is well.
     pub fn is_well(&self) -> bool {
         match &self.problem {
             Some(FilterProblem::Missing { listed: Some(false) }) => true,
@@ -85,8 +85,8 @@ impl Verification {
 
 /// Looks every key up in the filter.
 ///
-/// Never fails: the result reports what could not be read. Memory: one more filter, and nothing that grows with the
-/// number of keys.
+/// Never fails: the result reports what could not be read. Memory: one more filter, and nothing that grows
+/// with the number of keys.
 pub fn verify(sstable: &Sstable, options: Options) -> Verification {
     let mut result = Verification {
         keys: 0,

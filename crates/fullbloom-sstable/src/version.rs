@@ -1,8 +1,8 @@
-//! How the components of an sstable are laid out, by its format token and version letters.
+//! The layout of an sstable's components, by its format token and version letters.
 //!
-//! The one place where a version is looked up. Letters alone order nothing: `da` (BTI) is newer than `oa` (BIG). The
-//! family of the filter is part of the file name's [`Descriptor`](fullbloom::dialect::cassandra::Descriptor), because a filter can
-//! be opened without its sstable.
+//! Versions are looked up here only. Letters alone give no order: `da` (BTI) is newer than `oa` (BIG). The
+//! family of the filter is part of the file name's [`Descriptor`](fullbloom::dialect::cassandra::Descriptor),
+//! because a filter can be opened without its sstable.
 //!
 //! | token | letters | keys from | `Statistics.db` |
 //! |---|---|---|---|

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 /// Which directories are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
-    /// Also directories called `snapshots` and `backups`: they hold links to sstables of the past, which a node does
-    /// not load. A directory given by the caller is always searched.
+    /// Also directories called `snapshots` and `backups`: they hold links to sstables of the past, which a
+    /// node does not load. A directory given by the caller is always searched.
     pub snapshots: bool,
 }
 
@@ -65,8 +65,8 @@ pub fn find(path: &Path, options: Options) -> Result<Walk, FileError> {
     Ok(Walk { sstables: vec![Sstable::of_file(path)?], skipped: Vec::new() })
 }
 
-/// The sstables of a directory and all below it. Only the directory itself must be readable: what cannot be read below
-/// it is listed as skipped.
+/// The sstables of a directory and all below it. Only the directory itself must be readable: what cannot be
+/// read below it is listed as skipped.
 pub fn walk(root: &Path, options: Options) -> Result<Walk, FileError> {
     let mut found = Walk::default();
     let mut directories = vec![root.to_owned()];
@@ -102,7 +102,8 @@ fn look_into(
         } else if kind.is_symlink() && path.is_dir() {
             Why::Link
         } else {
-            // Opening it reports whether it is a regular file. Names that are not text are not those of sstables.
+            // Opening it reports whether it is a regular file. Names that are not text are not those of
+            // sstables.
             names.extend(entry.file_name().into_string());
             continue;
         };

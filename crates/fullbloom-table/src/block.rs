@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A key is the first `shared` bytes of the one before plus the suffix. At a restart nothing is shared, so a
-//! search can begin there. The hash index of data blocks is an addition that a reader may pass over.
+//! search can begin there. The hash index of data blocks is optional, and a reader may skip it.
 
 use crate::bytes::{Cursor, cursor_at, place, u32_at};
 use crate::error::{At, Problem};
@@ -21,7 +21,7 @@ const UNIFORM_KEYS: u32 = 1 << 29;
 const SEPARATED_VALUES: u32 = 1 << 28;
 const FLAGS: u32 = HASH_INDEX | RESERVED | UNIFORM_KEYS | SEPARATED_VALUES;
 
-/// The plain contents of a block, checked as far as its outline goes.
+/// The plain contents of a block; its restarts and hash index have been checked.
 #[derive(Debug, Clone)]
 pub struct Block<B> {
     bytes: B,
@@ -33,7 +33,7 @@ pub struct Block<B> {
 }
 
 impl<B: AsRef<[u8]>> Block<B> {
-    /// Checks the outline of a block that lies at byte `at` of a file.
+    /// Checks the structure of a block at byte `at` of a file.
     pub fn new(bytes: B, at: u64) -> Result<Block<B>, Problem> {
         let data = bytes.as_ref();
         let Some(count_at) = data.len().checked_sub(4) else {
@@ -77,7 +77,7 @@ impl<B: AsRef<[u8]>> Block<B> {
         self.at
     }
 
-    /// Whether there is no entry.
+    /// Whether the block has no entries.
     pub fn is_empty(&self) -> bool {
         self.entries_len == 0
     }
@@ -107,8 +107,8 @@ impl<B: AsRef<[u8]>> Block<B> {
         Entries { keys: Keys::new(self, 0), value: 0..0 }
     }
 
-    /// Walks the entries from the first whose key is not less than the target; `order` compares a key with it.
-    /// The walk stands on that entry already; `None` when there is none.
+    /// Walks the entries from the first whose key is not less than the target; `order` compares a key with
+    /// it. The walk is already at that entry; `None` when there is none.
     pub fn seek(&self, order: impl Fn(&[u8]) -> Ordering) -> Result<Option<Entries<&[u8]>>, Problem> {
         let start = self.last_restart_before(true, &RestartKeys::default(), &order)?;
         let mut entries = Entries { keys: Keys::new(self.as_slices(), start), value: 0..0 };
@@ -194,7 +194,7 @@ impl<B: AsRef<[u8]>> Block<B> {
         self.restart(low)
     }
 
-    /// Where the key at a restart is; `None` for a restart behind the last entry.
+    /// Where the key at a restart is; `None` for a restart after the last entry.
     fn restart_key(&self, i: usize, value_lengths: bool) -> Result<Option<Range<usize>>, Problem> {
         let start = self.restart(i)?;
         if start == self.entries_len {
@@ -215,7 +215,7 @@ impl<B: AsRef<[u8]>> Block<B> {
             let range = self.restart_key(i, !format.delta_values).ok()??;
             Some((u32::try_from(range.start).ok()?, u32::try_from(range.end).ok()?))
         };
-        // A block of nothing but restarts is no index. It would cost three times its size.
+        // A block with a restart at every entry is not a real index. It would cost three times its size.
         let dense = self.restarts > self.bytes.as_ref().len() / RestartKeys::BYTES_EACH;
         RestartKeys(if dense { Vec::new() } else { (0..self.restarts).map(place).collect() })
     }
@@ -290,14 +290,14 @@ struct Keys<B> {
     next: usize,
     /// Where the current entry begins.
     current: usize,
-    /// The current key, if it lies whole in the block: nothing is copied then.
+    /// The current key, if it is contiguous in the block and needs no copy.
     whole: Option<Range<usize>>,
-    /// The current key, if it was put together.
+    /// The current key, if it was assembled.
     spelled: Vec<u8>,
-    /// Bytes of the current key that are those of the one before.
+    /// Bytes that the current key shares with the one before.
     shared: usize,
-    /// The bytes of the key before that are not. Kept, if asked for, so that keys can be compared at the cost of
-    /// the bytes stored: a file of a mebibyte can spell out 2^36 bytes of keys.
+    /// The bytes of the key before that are not shared. Kept on request, so that comparing keys costs only
+    /// the stored bytes: a file of one MiB can encode 2^36 bytes of keys.
     replaced: Option<Vec<u8>>,
 }
 
@@ -313,7 +313,7 @@ impl<B: AsRef<[u8]>> Keys<B> {
         }
     }
 
-    /// Reads lengths and key of the next entry, and leaves the cursor behind the key; `None` at the end.
+    /// Reads lengths and key of the next entry, and leaves the cursor after the key; `None` at the end.
     #[inline]
     fn advance(&mut self, value_lengths: bool) -> Result<Option<(Header, Cursor<'_>)>, Problem> {
         if self.next == self.block.entries_len {
@@ -365,7 +365,7 @@ impl<B: AsRef<[u8]>> Keys<B> {
     }
 }
 
-/// A walk over a block's entries; it stands before the first until it is advanced.
+/// A walk over a block's entries; it starts before the first.
 #[derive(Debug, Clone)]
 pub struct Entries<B> {
     keys: Keys<B>,
@@ -386,7 +386,7 @@ impl<B: AsRef<[u8]>> Entries<B> {
         self.keys.key()
     }
 
-    /// How many bytes at the front of the key are those of the key before it.
+    /// The number of leading bytes that the key shares with the one before.
     pub(crate) fn shared(&self) -> usize {
         self.keys.shared
     }
@@ -413,7 +413,7 @@ impl<B: AsRef<[u8]>> Entries<B> {
     }
 }
 
-/// How the entries of an index block are written; properties of the table say it.
+/// The encoding of an index block's entries, recorded in the table's properties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IndexFormat {
     /// Values have no length, and after the first of a restart only the change of the block size is kept.

@@ -26,7 +26,7 @@ impl BlockBuilder {
         }
     }
 
-    /// Appends an entry. Keys must come in order; nothing here checks it.
+    /// Appends an entry. Keys must come in order; this is not checked here.
     pub fn add(&mut self, key: &[u8], value: &[u8]) {
         let shared = self.next_key(key);
         put_varint(&mut self.bytes, shared as u64);
@@ -36,7 +36,7 @@ impl BlockBuilder {
         self.bytes.extend_from_slice(value);
     }
 
-    /// How much of the key is that of the one before; a restart is noted where one is due.
+    /// The length of the prefix shared with the key before; records a restart where one is due.
     fn next_key(&mut self, key: &[u8]) -> usize {
         let shared = if self.since_restart >= self.restart_interval {
             self.restarts.push(self.bytes.len() as u32);
@@ -61,8 +61,8 @@ impl BlockBuilder {
         self.bytes.len() + 4 * self.restarts.len() + 4
     }
 
-    /// RocksDB's guess of the length after one more entry: it counts the whole key, and half of the value when
-    /// handles are delta-coded.
+    /// RocksDB's guess of the length after one more entry: it counts the whole key, and half of the value
+    /// when handles are delta-coded.
     pub(crate) fn guess_with(&self, key_len: usize, value_len: usize, delta_values: bool) -> usize {
         let varint_len = |n: usize| (1 + (n.max(1).ilog2() / 7)) as usize;
         let restart = self.since_restart >= self.restart_interval;
@@ -86,8 +86,8 @@ impl BlockBuilder {
     }
 }
 
-/// Collects the entries of an index block: of the index, of a partition of it, or of a partitioned filter's top
-/// level.
+/// Collects the entries of an index block: of the index, of a partition of it, or of a partitioned filter's
+/// top level.
 #[derive(Debug)]
 pub struct IndexBlockBuilder {
     block: BlockBuilder,
@@ -113,7 +113,7 @@ impl IndexBlockBuilder {
         }
         let shared = self.block.next_key(key);
         match self.last {
-            // A reader tells the two forms apart by whether a part of the key is shared.
+            // A reader distinguishes the two forms by whether part of the key is shared.
             Some(last) if shared != 0 => put_zigzag(&mut value, handle.size.wrapping_sub(last.size) as i64),
             _ => handle.encode(&mut value),
         }

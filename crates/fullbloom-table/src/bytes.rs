@@ -1,4 +1,5 @@
-//! Reads the fields of a block through the workspace's cursor, whose errors become [`Problem`]s that name the block.
+//! Reads the fields of a block through the workspace's cursor, whose errors become [`Problem`]s that name the
+//! block.
 
 use crate::error::{At, Problem};
 use fullbloom::DecodeError;
@@ -47,14 +48,14 @@ pub(crate) fn place(cursor: &Cursor<'_>) -> At {
     At::inside(cursor.origin().0, cursor.offset())
 }
 
-/// The little-endian word at `offset`; the caller has checked that it is there.
+/// The little-endian word at `offset`; the caller has checked that it exists.
 pub(crate) fn u32_at(bytes: &[u8], offset: usize) -> u32 {
     let mut word = [0; 4];
     word.copy_from_slice(&bytes[offset..offset + 4]);
     u32::from_le_bytes(word)
 }
 
-/// The little-endian word at `offset`; the caller has checked that it is there.
+/// The little-endian word at `offset`; the caller has checked that it exists.
 pub(crate) fn u64_at(bytes: &[u8], offset: usize) -> u64 {
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[offset..offset + 8]);

@@ -1,13 +1,13 @@
 //! A block cache: plain blocks of many tables in a fixed number of bytes.
 //!
 //! ```text
-//!   high pool   filters, top-level indexes, index blocks   ── what falls out goes to ──►  low pool   data blocks
+//!   high pool   filters, top-level indexes, index blocks   ── evicted blocks go to ────►  low pool   data blocks
 //!   pinned      entries of the high pool that stay until their table is dropped
 //!   reserved    bytes lent to filter builders: taken from the low pool, which makes room
 //! ```
 //!
-//! Underneath are two caches of the `quick_cache` crate, which keep what is asked for often (a clock with a
-//! history of what was evicted) rather than what was asked for last.
+//! Underneath are two caches of the `quick_cache` crate, which prefer frequently used blocks (a clock with a
+//! history of evicted keys) over recently used ones.
 
 use crate::handle::Handle;
 use crate::kept::KeptBlock;
@@ -44,7 +44,7 @@ impl Weighter<Key, Entry> for Charge {
     }
 }
 
-/// Collects what falls out of the high pool.
+/// Collects blocks evicted from the high pool.
 #[derive(Debug, Clone, Copy)]
 struct Spill;
 
@@ -64,8 +64,8 @@ impl Lifecycle<Key, Entry> for Spill {
     }
 }
 
-/// Hashes a block's place: two numbers, of which a file can choose one. The multiplier is secret, so that nobody can
-/// fill one bucket; a general hash would take as long as the rest of a lookup.
+/// Hashes a block's position: two numbers, of which a file can choose one. The multiplier is secret, so that
+/// nobody can force collisions; a general hash would take as long as the rest of a lookup.
 #[derive(Debug, Clone, Copy)]
 struct PlaceHash {
     state: u64,
@@ -111,10 +111,10 @@ pub struct BlockCache {
     misses: Counts,
 }
 
-/// What a cache has been asked for so far.
+/// Counts of a cache's lookups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CacheCounts {
-    /// Blocks that were there.
+    /// Blocks found in the cache.
     pub hits: u64,
     /// Blocks that had to be read.
     pub misses: u64,
@@ -166,12 +166,12 @@ impl BlockCache {
         self.reserved.load(Ordering::Relaxed)
     }
 
-    /// How often blocks with this role were there and were not.
+    /// Hits and misses of blocks with this role.
     pub fn counts(&self, role: Role) -> CacheCounts {
         CacheCounts { hits: self.hits.of(role), misses: self.misses.of(role) }
     }
 
-    /// Forgets all blocks that are not pinned.
+    /// Removes all blocks that are not pinned.
     pub fn clear(&self) {
         self.low.clear();
         self.high.retain(|_, entry| entry.pinned);
@@ -214,7 +214,7 @@ fn pool(capacity: u64) -> Pool {
     Cache::with_options(options, Charge, hash, Spill)
 }
 
-/// Builders borrow from the low pool, which evicts to make room; what is lent at once cannot exceed it.
+/// Builders borrow from the low pool, which evicts to make room; the total lent cannot exceed it.
 impl Reservation for BlockCache {
     fn reserve(&self, bytes: u64) -> bool {
         let room = |reserved: u64| reserved.checked_add(bytes).filter(|&sum| sum <= self.low_capacity);
@@ -240,7 +240,7 @@ impl fmt::Debug for BlockCache {
     }
 }
 
-/// One table's share of a cache; what it pinned leaves with it.
+/// One table's part of a cache; its pinned blocks are released with it.
 #[derive(Debug)]
 pub(crate) struct Share {
     cache: Arc<BlockCache>,

@@ -1,4 +1,4 @@
-//! Block checksums: five kinds, and since format_version 6 the place of the block enters them.
+//! Block checksums: five kinds, and since format_version 6 they include the position of the block.
 //!
 //! ```text
 //!   block:   | contents | compression type: u8 | checksum: u32 |
@@ -6,17 +6,18 @@
 //!            = kind(contents, type) + (base ^ lo(at) + hi(at))   format_version 6, 7: `base` is in the footer
 //! ```
 //!
-//! With the place in it, a block that was written to, or read from, the wrong offset is noticed.
+//! So a block that was written to, or read from, the wrong offset is detected.
 
 use crate::error::{At, Problem};
 use xxhash_rust::{xxh3::xxh3_64, xxh32::xxh32, xxh64::Xxh64};
 
-/// How blocks are checked.
+/// The kind of block checksum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Checksum {
-    /// Nothing is checked; since format_version 6 the place still is.
+    /// No checksum; since format_version 6 the position is still checked.
     None,
-    /// CRC-32C, rotated and offset so that a CRC of bytes with CRCs in them stays sound. LevelDB's only kind.
+    /// CRC-32C, rotated and offset so that a CRC over bytes that contain CRCs stays reliable. LevelDB's only
+    /// kind.
     Crc32c,
     /// XXH32.
     XxHash,
@@ -53,7 +54,7 @@ impl Checksum {
         }
     }
 
-    /// The checksum of `contents` followed by the byte `last`, before the place enters it.
+    /// The checksum of `contents` followed by the byte `last`, without the position.
     pub fn of(self, contents: &[u8], last: u8) -> u32 {
         match self {
             Checksum::None => 0,
@@ -75,7 +76,7 @@ impl Checksum {
     }
 }
 
-/// Multiplies the last byte into an XXH3 checksum, so that contents need not be copied behind it.
+/// Multiplies the last byte into an XXH3 checksum, so that contents need not be copied.
 const XXH3_LAST_BYTE: u32 = 0x6b90_83d9;
 
 /// LevelDB's mask.

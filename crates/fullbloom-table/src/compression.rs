@@ -1,4 +1,4 @@
-//! Compressed blocks: expanded within bounds, and made.
+//! Compression and bounded decompression of blocks.
 //!
 //! ```text
 //!   format_version 0, 1:  snappy | zlib, bzip2: nothing before | zstd: varint32 size | lz4: size in 8 bytes
@@ -6,7 +6,7 @@
 //!   LevelDB:              snappy | zstd under the number that means zlib in RocksDB, nothing before
 //! ```
 //!
-//! A block can claim any size. Memory is taken only after the claim has passed three tests: the absolute
+//! A block can claim any size. Memory is allocated only after the claim has passed three tests: the absolute
 //! limit, the best ratio its method can reach at all, and the ratio the caller allows. zlib here is raw
 //! deflate without header. Dictionaries serve data blocks only.
 
@@ -16,7 +16,7 @@ use flate2::{Compress, Decompress, FlushCompress, FlushDecompress, Status};
 use std::error::Error;
 use std::io::Read;
 
-/// How much memory bytes from outside may cause to be taken.
+/// Bounds on the memory that bytes from outside can make us allocate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// The most bytes one block may occupy, stored or expanded. 64 MiB unless changed.
@@ -89,7 +89,7 @@ impl Compression {
         }
     }
 
-    /// The most that one byte can become, by the construction of the method.
+    /// The highest possible expansion of one byte by this method.
     fn best_ratio(self) -> u64 {
         match self {
             Compression::None => 1,
@@ -111,7 +111,8 @@ pub(crate) struct Expander<'a> {
     pub(crate) limits: Limits,
 }
 
-/// zstd frames begin so. No deflate stream does: it would be a stored block whose length check fails.
+/// The first bytes of zstd frames. No deflate stream begins like this: it would be a stored block with a
+/// wrong length check.
 const ZSTD_FRAME: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 impl Expander<'_> {
@@ -157,7 +158,7 @@ impl Expander<'_> {
     /// The most plain bytes that `len` compressed ones may become.
     fn most(&self, method: Compression, len: u64) -> u64 {
         let ratio = self.limits.ratio.min(method.best_ratio());
-        // 64 more: a short stream has a fixed part that the ratio knows nothing of.
+        // 64 more: a short stream has a fixed part that the ratio does not cover.
         len.saturating_mul(ratio).saturating_add(64).min(self.limits.block_len)
     }
 
@@ -211,8 +212,8 @@ impl Expander<'_> {
         }
     }
 
-    /// Raw deflate. A dictionary is what a stored block of the same bytes, put before the stream, would be:
-    /// so it is fed to the decoder as one, and its bytes are dropped from the result.
+    /// Raw deflate. A dictionary has the same effect as a stored block of its bytes before the stream, so it
+    /// is fed to the decoder as such a block, and its bytes are dropped from the result.
     fn inflate(&self, body: &[u8], most: u64, at: u64) -> Result<Vec<u8>, Problem> {
         const WINDOW: usize = 1 << 15;
         let fail = |why: &dyn ToString| failed(Compression::Zlib, at, why);
@@ -292,7 +293,7 @@ fn read_bounded(stream: impl Read, most: u64, at: u64, method: Compression) -> R
     Ok(plain)
 }
 
-/// Compresses a block for a table of this version; `None` when the method is none or does not pay.
+/// Compresses a block for a table of this version; `None` if there is no method or it saves too little.
 ///
 /// The engines keep a block plain unless it shrinks by an eighth.
 pub(crate) fn compress(method: Compression, plain: &[u8], format_version: u32) -> Option<Vec<u8>> {
@@ -322,13 +323,13 @@ pub(crate) fn compress(method: Compression, plain: &[u8], format_version: u32) -
 }
 
 /// Raw deflate. Matches may reach back 32 KiB where RocksDB's own stay within 16: its reader expands a block
-/// into one buffer, where any distance resolves.
+/// into one buffer, where any distance works.
 fn deflate(plain: &[u8], out: &mut Vec<u8>) -> Option<()> {
     let mut encoder = Compress::new(flate2::Compression::default(), false);
     out.reserve(plain.len() + plain.len() / 1000 + 64);
     match encoder.compress_vec(plain, out, FlushCompress::Finish) {
         Ok(Status::StreamEnd) => Some(()),
-        _ => None, // it did not even fit into the plain size: not worth storing
+        _ => None, // not smaller than the plain block
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// The plain bytes of a block: borrowed from the table's source, owned, or shared with a cache.
 #[derive(Debug, Clone)]
 pub enum Contents<'a> {
-    /// As they lie in the source.
+    /// Borrowed from the source.
     Borrowed(&'a [u8]),
     /// Read or expanded for one use.
     Owned(Vec<u8>),

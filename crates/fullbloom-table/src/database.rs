@@ -19,9 +19,10 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Database {
-    /// The MANIFEST that `CURRENT` names, where it could be read; why not, where it is there.
+    /// The MANIFEST that `CURRENT` names, if it could be read; or why it could not be read.
     pub manifest: Option<Result<PathBuf, String>>,
-    /// Tables: those of the database by column family, level and number, then those that are not in its MANIFEST.
+    /// Tables: those of the database by column family, level and number, then those that are not in its
+    /// MANIFEST.
     pub tables: Vec<DatabaseTable>,
     /// Tables in the MANIFEST that are not in the directory.
     pub missing: Vec<MissingTable>,
@@ -50,12 +51,12 @@ pub struct Place {
     pub file_len: u64,
 }
 
-/// A table that is not there.
+/// A missing table.
 #[derive(Debug)]
 pub struct MissingTable {
     /// The column family's name.
     pub family: String,
-    /// What the MANIFEST says of it.
+    /// Its entry in the MANIFEST.
     pub file: ManifestFile,
 }
 
@@ -63,7 +64,7 @@ pub struct MissingTable {
 const LONGEST_CURRENT: u64 = 4096;
 
 impl Database {
-    /// Looks into a directory. Tables are not opened.
+    /// Lists a directory. Tables are not opened.
     pub fn open(directory: &Path) -> Result<Database, FileError> {
         let fail = |e| FileError::io(directory, "read", e);
         let mut found: BTreeMap<String, (PathBuf, u64)> = BTreeMap::new();
@@ -73,7 +74,7 @@ impl Database {
             if !(name.ends_with(".sst") || name.ends_with(".ldb")) {
                 continue;
             }
-            // What is no regular file is refused where it is opened, by name.
+            // A file that is not regular is refused when it is opened.
             let len = fs::metadata(entry.path()).map_or(0, |meta| meta.len());
             found.insert(name, (entry.path(), len));
         }
@@ -115,18 +116,14 @@ fn read_manifest(directory: &Path) -> Result<Option<(PathBuf, Manifest)>, String
     match fs::metadata(&current) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Ok(meta) if meta.len() > LONGEST_CURRENT => {
-            return Err(format!(
-                "{}: {} bytes, where a name of a file is expected",
-                current.display(),
-                meta.len()
-            ));
+            return Err(format!("{}: {} bytes, but a file name is expected", current.display(), meta.len()));
         }
         _ => {}
     }
     let bytes = Mapped::open(&current).map_err(|e| told(&e))?;
     let name = std::str::from_utf8(bytes.as_ref()).unwrap_or_default().trim_end_matches('\n');
     let number = name.strip_prefix("MANIFEST-").unwrap_or_default();
-    // Nothing but digits, so that the name cannot lead out of the directory.
+    // Digits only, so that the name cannot lead out of the directory.
     if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(format!("{}: does not name a MANIFEST", current.display()));
     }

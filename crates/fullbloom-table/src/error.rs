@@ -1,7 +1,7 @@
-//! What can be wrong with a table, said with the file and the place in it.
+//! What can be wrong with a table, with the file and the position in it.
 //!
-//! A [`Problem`] carries facts; `Display` makes the sentence. [`TableError`] adds the file's name where one is
-//! known. An engine that only wants the filter's advice treats every error as "maybe": see
+//! A [`Problem`] carries facts; `Display` makes the sentence. [`TableError`] adds the file's name where one
+//! is known. An engine that only wants the filter's answer treats every error as "maybe": see
 //! [`TableFilter`](crate::TableFilter).
 
 use fullbloom::{DecodeError, SizeError};
@@ -46,13 +46,13 @@ impl fmt::Display for At {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The system could not give or take the bytes.
+    /// The system could not read or write the bytes.
     Io {
         /// What was being done.
         action: &'static str,
         /// Where in the file.
         at: u64,
-        /// What the system said.
+        /// The system's error.
         cause: io::Error,
     },
     /// The bytes end inside a field.
@@ -63,7 +63,7 @@ pub enum Problem {
         at: At,
         /// Bytes it needs.
         need: u64,
-        /// Bytes that are there.
+        /// Bytes available.
         have: u64,
     },
     /// A field holds a number that is not allowed.
@@ -83,7 +83,7 @@ pub enum Problem {
         at: u64,
         /// What is there.
         got: u64,
-        /// What that number is known as, if it is.
+        /// What that number stands for, if known.
         known_as: Option<&'static str>,
     },
     /// A handle points outside the part of the file where blocks can be.
@@ -97,7 +97,7 @@ pub enum Problem {
         /// Where the last block must have ended.
         limit: u64,
     },
-    /// A block begins before the end of the one that must precede it, so the index runs in a circle or overlaps.
+    /// A block begins before the end of the one that must precede it, so the index loops or overlaps.
     Order {
         /// What was being walked.
         of: &'static str,
@@ -106,12 +106,12 @@ pub enum Problem {
         /// Where it may begin at the earliest.
         earliest: u64,
     },
-    /// Keys are not in the order the table's comparator gives them.
+    /// Keys are not in the order of the table's comparator.
     KeyOrder {
         /// Where the key is that is not greater than the one before.
         at: At,
     },
-    /// The stored checksum does not fit the bytes.
+    /// The stored checksum does not match the bytes.
     Checksum {
         /// What was read.
         of: &'static str,
@@ -128,21 +128,21 @@ pub enum Problem {
         method: &'static str,
         /// Where the block begins.
         at: u64,
-        /// What the decoder said.
+        /// The decoder's error.
         why: String,
     },
-    /// Something would take more memory than allowed: see [`Limits`](crate::Limits).
+    /// Something needs more memory than allowed: see [`Limits`](crate::Limits).
     TooLarge {
         /// What it is.
         what: &'static str,
         /// Where it begins.
         at: u64,
-        /// The bytes it declares or comes to.
+        /// The bytes it declares or has.
         size: u64,
         /// The most that is accepted.
         limit: u64,
     },
-    /// A format feature that is known by name only.
+    /// A format feature that is not supported.
     Unsupported {
         /// The feature.
         what: &'static str,
@@ -154,26 +154,26 @@ pub enum Problem {
         /// The part.
         what: &'static str,
     },
-    /// The memory could not be had.
+    /// The memory could not be allocated.
     Memory {
-        /// Bytes asked of the allocator.
+        /// Bytes requested.
         bytes: u64,
     },
-    /// The filter asked for cannot be built.
+    /// The requested filter cannot be built.
     Size(SizeError),
-    /// The bytes of a block are not sound.
+    /// The bytes of a block are damaged.
     Block {
         /// Where it begins.
         at: u64,
         /// What is wrong with it.
         cause: DecodeError,
     },
-    /// What the caller handed over cannot go into a table.
+    /// The caller's input cannot go into a table.
     Input {
         /// Why not.
         why: &'static str,
     },
-    /// A filter that was just built does not hold what went in: memory or processor is not to be trusted.
+    /// A filter that was just built does not hold its keys: memory or processor is faulty.
     Construction {
         /// Which check failed.
         why: &'static str,

@@ -7,7 +7,7 @@
 //!                    | metaindex size: u32 | 16 ignored | 8 zero | version: u32 | magic |
 //! ```
 //!
-//! From version 6 on the metaindex lies directly before the footer, and the index is found through it.
+//! From version 6 on the metaindex is directly before the footer, and the index is found through it.
 
 use crate::bytes::{cursor, u32_at, u64_at};
 use crate::checksum::{Checksum, modifier};
@@ -27,16 +27,16 @@ const OLD_LEN: usize = 48;
 const NEWEST_VERSION: u32 = 7;
 const EXTENDED_MAGIC: [u8; 4] = [0x3e, 0x00, 0x7a, 0x00];
 
-/// What the footer says.
+/// The contents of the footer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Footer {
     /// 0 for LevelDB and for RocksDB's oldest files.
     pub format_version: u32,
-    /// How blocks are checked.
+    /// The checksum of blocks.
     pub checksum: Checksum,
     /// Where the metaindex is.
     pub metaindex: Handle,
-    /// Where the index is; from version 6 on the metaindex says it.
+    /// Where the index is; from version 6 on it is in the metaindex.
     pub index: Option<Handle>,
     /// Mixed into every checksum from version 6 on; 0 before.
     pub base_context_checksum: u32,
@@ -138,7 +138,7 @@ impl Footer {
         Ok(Footer { format_version, checksum, metaindex, index: None, base_context_checksum: base, offset })
     }
 
-    /// Over the footer with its checksum field zero; the last byte plays the part of the type byte.
+    /// Over the footer with its checksum field zero; the last byte takes the role of the type byte.
     fn extended_checksum(footer: &[u8; MAX_LEN], checksum: Checksum, base: u32, offset: u64) -> u32 {
         let mut zeroed = *footer;
         zeroed[5..9].fill(0);
@@ -175,7 +175,7 @@ impl Footer {
     }
 }
 
-/// Whether these last bytes of a file end as a table of LevelDB or RocksDB does, of whatever format.
+/// Whether these last bytes of a file are the end of a table of LevelDB or RocksDB, of any format.
 pub fn is_table(tail: &[u8]) -> bool {
     tail.last_chunk::<8>().is_some_and(|magic| {
         let magic = u64::from_le_bytes(*magic);

@@ -1,4 +1,4 @@
-//! Block handles: where a block lies in the file.
+//! Block handles: where a block is in the file.
 
 use crate::bytes::{Cursor, put_varint};
 use crate::error::Problem;
@@ -16,7 +16,8 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Bytes after a handle in an index value are for features to come; the engines ignore them, and so does this.
+    /// Bytes after a handle in an index value are reserved for future features; the engines ignore them, and
+    /// so do we.
     pub(crate) fn decode(cursor: &mut Cursor<'_>) -> Result<Handle, Problem> {
         let offset = cursor.varint64("block offset")?;
         let size = cursor.varint64("block size")?;

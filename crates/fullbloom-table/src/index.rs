@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The hash index is an addition to the binary one and is not needed to find anything. Depth is two at most,
-//! and blocks must follow each other in the file, so no index can lead in a circle.
+//! and blocks must follow each other in the file, so no index can loop.
 
 use crate::block::{IndexEntries, IndexFormat};
 use crate::contents::Contents;
@@ -22,7 +22,7 @@ use std::cmp::Ordering;
 /// The kinds of index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum IndexKind {
-    /// One block, searched by halving.
+    /// One block, with binary search.
     #[default]
     Binary,
     /// The same, with a hash table of prefixes in blocks of its own.
@@ -33,14 +33,14 @@ pub enum IndexKind {
     FirstKey,
 }
 
-/// How a table's index is written.
+/// The format of a table's index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct IndexShape {
     /// The index, or its top level.
     pub handle: Handle,
     /// Its kind.
     pub kind: IndexKind,
-    /// How its entries are written.
+    /// The encoding of its entries.
     pub format: IndexFormat,
     /// Keys are user keys, without sequence numbers.
     pub user_keys: bool,
@@ -64,7 +64,7 @@ impl IndexShape {
     }
 }
 
-/// What is searched for in an index: the first entry not before it.
+/// The target of a search in an index: the first entry not before it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target<'k> {
     pub(crate) user_key: &'k [u8],
@@ -74,12 +74,12 @@ pub(crate) struct Target<'k> {
 
 impl<'k> Target<'k> {
     /// Any version of the key. A little under the greatest number: shortened index keys carry that one, and
-    /// an engine's own lookups, which begin at a real sequence number, sort behind those.
+    /// an engine's own lookups, which begin at a real sequence number, sort after those.
     pub(crate) fn newest(user_key: &'k [u8]) -> Target<'k> {
         Target { user_key, packed: (crate::internal_key::MAX_SEQUENCE - 1) << 8 | 0xff }
     }
 
-    /// Behind all versions of the key: where a backward seek begins.
+    /// After all versions of the key: where a backward seek begins.
     pub(crate) fn oldest(user_key: &'k [u8]) -> Target<'k> {
         Target { user_key, packed: 0 }
     }
@@ -125,7 +125,7 @@ impl<S: Source> Table<S> {
     }
 }
 
-/// A walk over a table's data blocks; it stands before the first until it is advanced.
+/// A walk over a table's data blocks; it starts before the first.
 #[derive(Debug)]
 pub struct DataBlocks<'t, S> {
     table: &'t Table<S>,
@@ -182,13 +182,13 @@ impl<'t, S: Source> DataBlocks<'t, S> {
         self.partition.as_ref().map_or(self.top.key(), IndexEntries::key)
     }
 
-    /// The first key of the current block, where the index keeps it.
+    /// The first key of the current block, if the index stores it.
     pub fn first_key(&self) -> Option<&[u8]> {
         self.partition.as_ref().map_or(self.top.first_key(), IndexEntries::first_key)
     }
 }
 
-/// Where the block ends, if it lies in the file and not before `earliest`.
+/// Where the block ends, if it is inside the file and not before `earliest`.
 pub(crate) fn in_order(handle: Handle, earliest: u64, role: Role, limit: u64) -> Result<u64, Problem> {
     let end = handle.end(role.as_str(), limit)?;
     if handle.offset < earliest {

@@ -1,4 +1,4 @@
-//! What can be said about a table's filter without asking it.
+//! The facts about a table's filter that need no lookups.
 
 use crate::error::TableError;
 use crate::filter::{Content, Family, Holds, PerBlock};
@@ -19,11 +19,11 @@ pub struct Inspection {
     pub keys: u64,
     /// How the filter is laid out; `None` without one.
     pub layout: Option<FilterLayout>,
-    /// The dialect of its bytes; that of most partitions where they differ. `None` where it is not known.
+    /// The dialect of its bytes, or of most partitions if they differ; `None` if unknown.
     pub dialect: Option<Name>,
     /// The policy's name in the metaindex.
     pub policy: Option<String>,
-    /// What the properties call the policy.
+    /// The policy's name in the properties.
     pub policy_property: Option<String>,
     /// Partitions, or filters of a per-block filter block that hold keys; 1 for a full filter.
     pub partitions: u64,
@@ -35,11 +35,11 @@ pub struct Inspection {
     pub set_bits: u64,
     /// Probes for a key, the most of any partition.
     pub probes: u32,
-    /// Entries that went in, where the properties say it.
+    /// Entries of the filter, if the properties record them.
     pub entries: Option<u64>,
     /// The rate to expect of an absent key, over the partitions by their bits.
     pub expected_fpr: f64,
-    /// How many entries the bits speak of.
+    /// The number of entries estimated from the bits.
     pub estimated_entries: Option<f64>,
     /// What the filter holds.
     pub holds: Holds,
@@ -53,15 +53,15 @@ impl Inspection {
         if self.bits == 0 { 0.0 } else { self.set_bits as f64 / self.bits as f64 }
     }
 
-    /// Bits of the filter for each entry, or for each key where entries are not known.
+    /// Bits of the filter for each entry, or for each key if the entries are unknown.
     pub fn bits_per_key(&self) -> Option<f64> {
         let keys = self.entries.filter(|&entries| entries > 0).unwrap_or(self.keys);
         (keys > 0 && self.bits > 0).then(|| self.bits as f64 / keys as f64)
     }
 }
 
-/// How many hashes all filters of a per-block filter block are asked for together. Under the fuzzer, where the number
-/// changes nothing but the time, few.
+/// Hashes looked up in all filters of a per-block filter block together. Fewer under the fuzzer, where the
+/// number only affects the time.
 const ASKED: u32 = if cfg!(fuzzing) { 1 << 10 } else { 1 << 20 };
 
 /// Sums over partitions.
@@ -101,8 +101,8 @@ impl Sums {
         }
     }
 
-    /// Filters of a per-block filter block are many and small: each is asked for a share of [`ASKED`] hashes instead of
-    /// what one filter alone would be asked for.
+    /// Filters of a per-block filter block are many and small: each gets a share of the [`ASKED`] lookups
+    /// instead of those of a single filter.
     fn add_per_block(&mut self, block: &PerBlock<'_>, family: Family) {
         let parts = || block.filters().filter(|part| !part.is_empty());
         let asked = (ASKED / parts().count().max(1) as u32).max(64);
@@ -115,7 +115,7 @@ impl Sums {
     }
 
     fn add_asked<D: Format + Dialect<Hash = u32>>(&mut self, part: &[u8], asked: u32) {
-        // What an engine cannot read it takes for "maybe".
+        // An engine treats a filter that it cannot read as "maybe".
         let Ok(view) = Filter::<D>::view(part) else {
             self.bits += 8 * part.len() as u64;
             self.weighted_fpr += 8.0 * part.len() as f64;
@@ -138,7 +138,7 @@ impl Sums {
             Content::RocksDb(FullFilter::Nothing) => self.partitions += 1,
             Content::RocksDb(FullFilter::Everything) | Content::Unknown => {
                 self.partitions += 1;
-                // Every key passes: it weighs as much as its bytes.
+                // Every key passes: its weight is its size.
                 self.bits += 8 * content.len() as u64;
                 self.weighted_fpr += 8.0 * content.len() as f64;
             }
@@ -147,7 +147,7 @@ impl Sums {
 }
 
 impl<S: Source> Table<S> {
-    /// Looks at the filter. Reads all of it, and the whole table only where the number of keys is not noted.
+    /// Inspects the filter. Reads all of it, and the whole table only if the number of keys is not recorded.
     pub fn inspect(&self) -> Result<Inspection, TableError> {
         let filter = self.filter()?;
         let mut sums = Sums::default();
@@ -190,7 +190,7 @@ impl<S: Source> Table<S> {
         })
     }
 
-    /// Distinct user keys. A filter of whole keys has noted them; else they are counted.
+    /// Distinct user keys. Recorded for a filter of whole keys; else they are counted.
     fn count_keys(&self) -> Result<u64, TableError> {
         let properties = self.properties();
         let full = matches!(

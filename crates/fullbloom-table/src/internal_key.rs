@@ -10,7 +10,7 @@ use crate::bytes::u64_at;
 use crate::error::{At, Problem};
 use std::cmp::Ordering;
 
-/// Bytes behind the user key.
+/// Bytes after the user key.
 pub(crate) const FOOTER_LEN: usize = 8;
 
 /// The greatest sequence number. No entry carries it; shortened index keys do.
@@ -27,11 +27,11 @@ impl Kind {
     pub const PUT: Kind = Kind(1);
     /// The value is an operand for the database's merge operator.
     pub const MERGE: Kind = Kind(2);
-    /// The key was removed, by a form that cancels exactly one put.
+    /// The key was removed by a deletion that cancels exactly one put.
     pub const SINGLE_DELETE: Kind = Kind(7);
-    /// All keys from the user key to the value, that excluded, were removed.
+    /// All keys from the user key to the value, which is excluded, were removed.
     pub const RANGE_DELETE: Kind = Kind(0x0f);
-    /// The value lies in a blob file.
+    /// The value is in a blob file.
     pub const BLOB_INDEX: Kind = Kind(0x11);
     /// The key was removed, in a database with timestamps.
     pub const DELETE_WITH_TIMESTAMP: Kind = Kind(0x14);
@@ -40,7 +40,7 @@ impl Kind {
     /// The value carries a sequence number to be used for deciding its tier.
     pub const PREFERRED_SEQUENCE: Kind = Kind(0x18);
 
-    /// Whether the entry says that the key is gone.
+    /// Whether the entry is a deletion.
     pub fn is_delete(self) -> bool {
         matches!(self, Kind::DELETE | Kind::SINGLE_DELETE | Kind::DELETE_WITH_TIMESTAMP | Kind::RANGE_DELETE)
     }
@@ -58,7 +58,7 @@ pub struct InternalKey<'a> {
 }
 
 impl<'a> InternalKey<'a> {
-    /// Takes an internal key apart.
+    /// Splits an internal key.
     pub fn decode(bytes: &'a [u8]) -> Option<InternalKey<'a>> {
         let (user_key, footer) = bytes.split_last_chunk::<FOOTER_LEN>()?;
         let packed = u64::from_le_bytes(*footer);
@@ -82,7 +82,7 @@ impl<'a> InternalKey<'a> {
     }
 }
 
-/// How a table's keys are made up and compared.
+/// How a table's keys are composed and compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KeyOrder {
     pub(crate) reverse: bool,
@@ -93,7 +93,7 @@ pub(crate) struct KeyOrder {
 impl KeyOrder {
     pub(crate) const BYTEWISE: KeyOrder = KeyOrder { reverse: false, timestamp: 0 };
 
-    /// The order a comparator of this name has, where its name is known.
+    /// The order a comparator of this name has, if its name is known.
     pub(crate) fn named(comparator: &str, timestamps_stored: bool) -> Option<KeyOrder> {
         let timestamp = if timestamps_stored { 8 } else { 0 };
         match comparator {

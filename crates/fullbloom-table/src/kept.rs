@@ -1,6 +1,6 @@
 //! Blocks that stay in memory: in the cache, or in the table itself.
 //!
-//! A filter is decoded once, when its block comes in, and not again for every key.
+//! A filter is decoded once, when its block is read, and not for every lookup.
 
 use crate::contents::Contents;
 use crate::filter::{Front, KeptContent, PartitionedBlock};
@@ -16,7 +16,7 @@ pub(crate) struct KeptBlock {
 /// What was decoded from a block.
 #[derive(Debug)]
 pub(crate) enum Decoded {
-    /// Nothing: the block is no filter, or not a sound one.
+    /// Nothing: the block is not a filter, or a damaged one.
     Nothing,
     /// A full filter, or a partition of one.
     Filter(KeptContent),
@@ -31,7 +31,7 @@ impl KeptBlock {
         Arc::new(KeptBlock { bytes, decoded })
     }
 
-    /// Bytes of memory it is charged with.
+    /// Bytes of memory it is charged for.
     pub(crate) fn byte_len(&self) -> usize {
         let extra = match &self.decoded {
             Decoded::Nothing => 0,
@@ -54,7 +54,7 @@ pub(crate) enum Fetched<'a> {
 }
 
 impl<'a> Fetched<'a> {
-    /// What was decoded when the block came in.
+    /// What was decoded when the block was read.
     pub(crate) fn decoded(&self) -> &Decoded {
         match self {
             Fetched::Read(_) => &Decoded::Nothing,

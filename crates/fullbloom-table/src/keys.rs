@@ -1,4 +1,4 @@
-//! The entries of a table in order, and the user keys in the sense of what its filter holds.
+//! The entries of a table in order, and its user keys as its filter holds them.
 //!
 //! A filter holds every user key of the table once, without sequence number, kind and timestamp: puts, merges
 //! and deletions alike, several versions as one. Deletions of ranges are not in it.
@@ -38,7 +38,7 @@ impl<S: Source> Table<S> {
         Ok(TableKeys { entries: self.entries()?, stamped, last: None })
     }
 
-    /// Whether the first data block's keys read as internal keys in their order, with kinds that LevelDB writes.
+    /// Whether the first data block's keys are ordered internal keys with kinds that LevelDB writes.
     ///
     /// Plain keys pass only by accident: the eighth byte from the end of each must be 0 or 1, and they must
     /// ascend by what is before it.
@@ -106,11 +106,11 @@ pub struct RangeDeletion {
     pub start: Vec<u8>,
     /// The first key after it that is not.
     pub end: Vec<u8>,
-    /// When it happened: older versions are gone.
+    /// Its sequence number: older versions are deleted.
     pub sequence: u64,
 }
 
-/// A walk over all entries of a table; it stands before the first until it is advanced.
+/// A walk over all entries of a table; it starts before the first.
 #[derive(Debug)]
 pub struct TableEntries<'t, S> {
     table: &'t Table<S>,
@@ -162,7 +162,7 @@ impl<S: Source> TableEntries<'_, S> {
             (_, false) => Step::of(entries, internal, order.reverse),
         };
         self.new_user_key = !step.same_user_key;
-        // A comparator that is not known here may have any order; timestamps descend inside a user key.
+        // An unknown comparator may have any order; timestamps descend inside a user key.
         let checked = self.table.order().is_some_and(|order| order.timestamp == 0);
         if checked && step.order != Ordering::Less {
             return Err(Problem::KeyOrder { at: entries.at() });
@@ -213,7 +213,7 @@ impl<S: Source> TableEntries<'_, S> {
 #[derive(Debug)]
 pub struct TableKeys<'t, S> {
     entries: TableEntries<'t, S>,
-    /// Keys carry timestamps, so that neighbours may differ in nothing else; the last key is kept for them.
+    /// The last key, kept if keys have timestamps: neighbours may then differ only in those.
     stamped: bool,
     last: Option<Vec<u8>>,
 }
@@ -222,7 +222,7 @@ impl<S: Source> TableKeys<'_, S> {
     /// The next user key, without timestamp; `None` at the end.
     #[expect(
         clippy::should_implement_trait,
-        reason = "the key is borrowed from the walk, which Iterator cannot say"
+        reason = "the key is borrowed from the walk, which Iterator cannot express"
     )]
     pub fn next(&mut self) -> Result<Option<&[u8]>, TableError> {
         while self.entries.advance()? {
@@ -239,7 +239,7 @@ impl<S: Source> TableKeys<'_, S> {
     }
 }
 
-/// How a key stands to the one before it.
+/// How a key compares with the one before it.
 struct Step {
     /// The one before, compared with this one.
     order: Ordering,
@@ -260,7 +260,7 @@ impl Step {
         let by_user = if len_before >= common.len() && len_after >= common.len() {
             before[..len_before - common.len()].cmp(&after[..len_after - common.len()])
         } else {
-            len_before.cmp(&len_after) // the shorter user key lies in the common part
+            len_before.cmp(&len_after) // the shorter user key is in the common part
         };
         let by_user = if reverse { by_user.reverse() } else { by_user };
         let order = by_user.then_with(|| packed(common, after, footer).cmp(&packed(common, before, footer)));

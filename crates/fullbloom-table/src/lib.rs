@@ -19,13 +19,14 @@
 //! if filter.may_contain(b"user:17")? {
 //!     println!("{:?}", table.get(b"user:17")?);
 //! }
-//! let verified = table.verify(10_000)?; // asks for every key, and for 10,000 absent ones
+//! let verified = table.verify(10_000)?; // looks up every key, and 10,000 absent ones
 //! assert_eq!(verified.missing, 0);
 //! # Ok::<(), fullbloom_table::TableError>(())
 //! ```
 //!
-//! Bytes from files are hostile: lengths are compared with what is there before memory is taken, compressed blocks
-//! cannot expand without bounds ([`Limits`]), and every error says where in which file.
+//! Bytes from files are not trusted: lengths are checked against the file before memory is allocated,
+//! compressed blocks cannot expand without bounds ([`Limits`]), and every error names the file and the
+//! position.
 
 pub mod block;
 pub mod block_builder;

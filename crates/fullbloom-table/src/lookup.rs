@@ -1,4 +1,4 @@
-//! Looking one key up in a table, without asking its filter.
+//! Looks up one key in a table, without its filter.
 
 use crate::error::{Problem, TableError};
 use crate::index::Target;
@@ -13,7 +13,7 @@ use std::cmp::Ordering;
 pub struct Found {
     /// The value as stored.
     pub value: Vec<u8>,
-    /// What the entry says: a put, a deletion, an operand …
+    /// The kind of the entry: a put, a deletion, an operand …
     pub kind: Kind,
     /// When it was written.
     pub sequence: u64,
@@ -23,13 +23,13 @@ pub struct Found {
 pub type KeyRange = (Vec<u8>, Vec<u8>);
 
 impl<S: Source> Table<S> {
-    /// The newest entry of a key; searches the index and reads one data block. Deletions are entries too; deletions of
-    /// ranges are not looked at.
+    /// The newest entry of a key; searches the index and reads one data block. Deletions are entries too;
+    /// deletions of ranges are not considered.
     pub fn get(&self, key: &[u8]) -> Result<Option<Found>, TableError> {
         self.find(key, || {}).map_err(|problem| self.error(problem))
     }
 
-    /// As [`get`](Table::get); `looking_into` is told of a data block before it is fetched.
+    /// As [`get`](Table::get); `looking_into` is called before a data block is fetched.
     pub(crate) fn find(&self, key: &[u8], looking_into: impl FnOnce()) -> Result<Option<Found>, Problem> {
         let order = self.order().ok_or(Problem::Missing { what: "comparator that is known here" })?;
         let target = Target::newest(key);

@@ -1,14 +1,14 @@
 //! An in-memory table: entries sorted by key, written out as a table.
 //!
-//! [`Tables`](crate::Tables) reads it before all table files. An engine that has its own memory table asks that first and
-//! needs only the files.
+//! [`Tables`](crate::Tables) reads it before all table files. An engine with its own memory table looks there first
+//! and needs only the files.
 
 use crate::error::TableError;
 use crate::writer::{TableWriter, WriterOptions, Written};
 use std::collections::BTreeMap;
 use std::io::Write;
 
-/// Keys in memory, each with its value or the note that it was deleted.
+/// Keys in memory, each with its value or a deletion mark.
 #[derive(Debug, Clone, Default)]
 pub struct MemTable {
     entries: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
@@ -21,7 +21,7 @@ impl MemTable {
         self.set(key, Some(value.to_vec()));
     }
 
-    /// Notes that a key was deleted: older tables must not bring it back.
+    /// Marks a key as deleted, so that older tables do not bring it back.
     pub fn delete(&mut self, key: &[u8]) {
         self.set(key, None);
     }
@@ -41,7 +41,7 @@ impl MemTable {
         }
     }
 
-    /// What is known of a key: nothing, that it was deleted (`Some(None)`), or its value.
+    /// The state of a key: unknown (`None`), deleted (`Some(None)`), or its value.
     pub fn get(&self, key: &[u8]) -> Option<Option<&[u8]>> {
         self.entries.get(key).map(Option::as_deref)
     }
@@ -51,7 +51,7 @@ impl MemTable {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

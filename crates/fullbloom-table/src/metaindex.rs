@@ -29,12 +29,12 @@ impl FilterLayout {
         Self::SEARCHED.into_iter().map(|(layout, _)| layout)
     }
 
-    /// What the metaindex writes before the policy's name.
+    /// The text before the policy's name in the metaindex.
     pub fn prefix(self) -> &'static str {
         Self::SEARCHED.iter().find(|(layout, _)| *layout == self).map_or("", |(_, prefix)| prefix)
     }
 
-    /// The layout's name, as reports have it.
+    /// The layout's name in reports.
     pub fn as_str(self) -> &'static str {
         match self {
             FilterLayout::Full => "full",
@@ -55,16 +55,16 @@ pub struct FilterEntry {
     pub handle: Handle,
 }
 
-/// What the metaindex says.
+/// The contents of the metaindex.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Metaindex {
     /// The filter.
     pub filter: Option<FilterEntry>,
     /// The properties; absent in LevelDB's tables.
     pub properties: Option<Handle>,
-    /// The index, where the footer does not say it (format_version 6 and later).
+    /// The index, if it is not in the footer (format_version 6 and later).
     pub index: Option<Handle>,
-    /// What data blocks are compressed against.
+    /// The compression dictionary of data blocks.
     pub dictionary: Option<Handle>,
     /// Deletions of ranges.
     pub range_deletions: Option<Handle>,

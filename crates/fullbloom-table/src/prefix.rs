@@ -1,4 +1,4 @@
-//! Prefix extractors: which part of a key a prefix filter holds.
+//! Prefix extractors: the part of a key that a prefix filter holds.
 
 use std::fmt;
 use std::str::FromStr;
@@ -45,7 +45,7 @@ impl fmt::Display for PrefixExtractor {
     }
 }
 
-/// The text names no prefix extractor.
+/// The text is not the name of a prefix extractor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownExtractor(String);
 

@@ -1,4 +1,4 @@
-//! What the writer noted about a table: counts, sizes, names, and how the index is written.
+//! What the writer recorded about a table: counts, sizes, names, and the format of the index.
 
 use crate::block::{Block, Entries};
 use crate::bytes::cursor;
@@ -6,8 +6,8 @@ use crate::error::Problem;
 
 /// A table's properties; all absent in LevelDB's tables.
 ///
-/// The block stays as it is: names in it share prefixes, so a copy of all of them could be far larger than
-/// the file.
+/// The block is kept encoded: names in it share prefixes, so decoding all of them could take far more memory
+/// than the file.
 #[derive(Debug, Clone)]
 pub struct Properties {
     block: Option<Block<Vec<u8>>>,
@@ -26,7 +26,7 @@ impl Properties {
         Ok(Properties { block: Some(block) })
     }
 
-    /// Whether the table has none.
+    /// Whether there are no properties.
     pub fn is_empty(&self) -> bool {
         self.block.as_ref().is_none_or(Block::is_empty)
     }
@@ -56,7 +56,7 @@ impl Properties {
         self.with(name, |value| Some(String::from_utf8_lossy(value).into_owned()))
     }
 
-    /// A property that is `1` or `0`; what is absent counts as `absent`.
+    /// A property that is `1` or `0`; `absent` if it does not exist.
     pub fn flag(&self, name: &str, absent: bool) -> bool {
         self.with(name, |value| Some(value == b"1")).unwrap_or(absent)
     }
@@ -66,12 +66,12 @@ impl Properties {
         self.number("rocksdb.num.entries")
     }
 
-    /// Entries that went into the filter (RocksDB 6.21 and later).
+    /// Entries of the filter (RocksDB 6.21 and later).
     pub fn filter_entries(&self) -> Option<u64> {
         self.number("rocksdb.num.filter_entries")
     }
 
-    /// The name of the filter policy; there even when the policy made no filter.
+    /// The name of the filter policy; present even if the policy made no filter.
     pub fn filter_policy(&self) -> Option<String> {
         self.text("rocksdb.filter.policy")
     }
@@ -81,22 +81,23 @@ impl Properties {
         self.text("rocksdb.prefix.extractor.name").filter(|name| !matches!(&name[..], "" | "nullptr"))
     }
 
-    /// The name of the order of the keys.
+    /// The name of the comparator.
     pub fn comparator(&self) -> Option<String> {
         self.text("rocksdb.comparator")
     }
 
-    /// Whether whole keys went into the filter; old files do not say and did.
+    /// Whether the filter holds whole keys. Old files do not record it, and theirs do.
     pub fn whole_key_filtering(&self) -> bool {
         self.flag("rocksdb.block.based.table.whole.key.filtering", true)
     }
 
-    /// Whether prefixes went into the filter; old files do not say and did if they had an extractor.
+    /// Whether the filter holds prefixes. Old files do not record it, and theirs do if they have an
+    /// extractor.
     pub fn prefix_filtering(&self) -> bool {
         self.flag("rocksdb.block.based.table.prefix.filtering", true)
     }
 
-    /// Whether filter partitions were cut without regard to the index's.
+    /// Whether filter partitions end independently of the index's.
     pub fn decoupled_filter(&self) -> bool {
         self.flag("rocksdb.block.based.table.decoupled.partitioned.filters", false)
     }

@@ -29,7 +29,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-/// What the keys in a table's blocks are.
+/// The kind of keys in a table's blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum KeyForm {
     /// Internal keys if the table has RocksDB's properties; else what the first data block looks like.
@@ -41,25 +41,25 @@ pub enum KeyForm {
     Plain,
 }
 
-/// How a table is opened.
+/// Options for opening a table.
 #[derive(Debug, Clone, Default)]
 pub struct TableOptions {
     /// Bounds on memory.
     pub limits: Limits,
-    /// Leaves checksums of blocks unchecked. Damage then shows as an error or not at all.
+    /// Skips the checksums of blocks. Damage may then go undetected.
     pub skip_checksums: bool,
     /// What the keys are.
     pub key_form: KeyForm,
-    /// The database's prefix extractor, for tables whose own has a name that is not known here.
+    /// The database's prefix extractor, for tables whose own extractor is not known by name.
     pub prefix_extractor: Option<PrefixExtractor>,
-    /// Where blocks are kept for the next time; without one each is read when it is needed.
+    /// The block cache; without one, each block is read when it is needed.
     pub cache: Option<Arc<BlockCache>>,
     /// Where the index and a whole filter, or the top levels over their partitions, are kept.
     pub keep: Keep,
 }
 
-/// Where a table keeps the blocks that nearly every lookup needs: its index and its whole filter, or the top levels
-/// over their partitions. Partitions and data blocks always live in the cache.
+/// Where a table keeps the blocks that nearly every lookup needs: its index and its whole filter, or the top
+/// levels over their partitions. Partitions and data blocks are always kept in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Keep {
     /// In the table itself, from the first use on. The default, as RocksDB's.
@@ -84,10 +84,10 @@ pub struct Table<S> {
     index: IndexShape,
     order: Option<KeyOrder>,
     internal_keys: bool,
-    /// Whose filter it is and what it holds.
+    /// The family of the filter and what it holds.
     filter_terms: (Family, Holds),
     share: Option<Share>,
-    /// Index, filter, the filter's top level: kept here unless they live in the cache alone.
+    /// Index, filter, the filter's top level: kept here unless they are only in the cache.
     kept: [OnceLock<Arc<KeptBlock>>; 3],
     reads: Counts,
     bytes_read: Counts,
@@ -117,7 +117,7 @@ impl Table<PlainFile> {
 }
 
 impl Table<Mapped> {
-    /// Maps a file; see [`Mapped`] for what must not happen to it.
+    /// Maps a file; see [`Mapped`] for what must not be done to it.
     pub fn map(path: impl AsRef<Path>, options: TableOptions) -> Result<Self, TableError> {
         let path = path.as_ref();
         let source = Mapped::open(path).map_err(|cause| match cause.cause() {
@@ -199,8 +199,8 @@ impl<S: Source> Table<S> {
         let family =
             self.metaindex.filter.as_ref().map_or(Family::Unknown, |entry| Family::named(&entry.policy));
         let name = self.properties.prefix_extractor();
-        // Prefixes are in if the table was written with an extractor. Its name is known here, or the caller says what
-        // it is.
+        // The filter holds prefixes if the table was written with an extractor. Its name is known here, or
+        // the caller gives the extractor.
         let prefixes = match name {
             Some(name) if self.properties.prefix_filtering() => {
                 name.parse().ok().or(self.options.prefix_extractor)
@@ -214,13 +214,13 @@ impl<S: Source> Table<S> {
         self.filter_terms
     }
 
-    /// A block from where it is kept, or else read and kept there.
+    /// A block from memory, or else read and kept there.
     pub(crate) fn fetch(&self, handle: Handle, role: Role) -> Result<Contents<'_>, Problem> {
         self.fetch_decoded(handle, role).map(Fetched::into_contents)
     }
 
-    /// As [`fetch`](Table::fetch), with what was decoded when the block came in.
-    #[inline(always)] // a result of this size costs more to hand back than to find
+    /// As [`fetch`](Table::fetch), with what was decoded when the block was read.
+    #[inline(always)] // returning a result of this size costs more than finding it
     pub(crate) fn fetch_decoded(&self, handle: Handle, role: Role) -> Result<Fetched<'_>, Problem> {
         let place = match role {
             Role::Index => Some(0),
@@ -277,7 +277,7 @@ impl<S: Source> Table<S> {
             }
             (Role::FilterIndex, _) => match self.filter_index(Front::from(bytes), handle) {
                 Ok(index) => Decoded::FilterIndex(index),
-                Err(_) => Decoded::Nothing, // whoever asks for it reads it again and gets the error
+                Err(_) => Decoded::Nothing, // the next use reads it again and gets the error
             },
             _ => Decoded::Nothing,
         }
@@ -333,7 +333,7 @@ impl<S: Source> Table<S> {
         }
     }
 
-    /// A block and its trailer as they are in the file; the checksum fits.
+    /// A block and its trailer as they are in the file; the checksum is right.
     fn read_stored(&self, handle: Handle, role: Role) -> Result<Cow<'_, [u8]>, Problem> {
         let stored = self.read_raw(handle, role)?;
         if !self.options.skip_checksums {
@@ -372,7 +372,7 @@ impl<S: Source> Table<S> {
         let Footer { checksum, base_context_checksum, .. } = self.footer;
         let modifier = crate::checksum::modifier(base_context_checksum, offset);
         let computed = checksum.of(&stored[..size], stored[size]).wrapping_add(modifier);
-        // Without checksums nothing is stored before version 6, and from then on only the place.
+        // Without checksums nothing is stored before version 6, and from then on only the position.
         let unchecked = checksum == crate::checksum::Checksum::None && base_context_checksum == 0;
         if expected == computed || unchecked {
             return Ok(());
@@ -413,7 +413,7 @@ impl<S: Source> Table<S> {
         &self.properties
     }
 
-    /// How the index is written.
+    /// The format of the index.
     pub fn index_shape(&self) -> &IndexShape {
         &self.index
     }

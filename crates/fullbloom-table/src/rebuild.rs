@@ -1,7 +1,7 @@
-//! A table's filter made again from the table's keys: the same bytes, where the rules allow only one.
+//! Rebuilds a table's filter from its keys and compares the bytes.
 //!
-//! A file does not say how many bits per key its filter was given, nor by which releases' rules its entries were
-//! chosen. Both show in lengths and probes: what they leave possible is tried.
+//! A file does not record the bits per key of its filter, nor which releases' rules chose its entries. Both
+//! are inferred from lengths and probes, and all remaining candidates are tried.
 
 use crate::error::{Problem, TableError};
 use crate::filter::build::{
@@ -21,7 +21,7 @@ use fullbloom::dialect::Name;
 use fullbloom::dialect::rocksdb::{FullFilter, Kind};
 use std::cmp::Ordering;
 
-/// What came of building a table's filter again.
+/// The result of rebuilding a table's filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rebuilt {
     /// There is no filter, or its policy is not known here.
@@ -55,13 +55,13 @@ impl Rebuilt {
 }
 
 impl<S: Source> Table<S> {
-    /// Builds the filter again from the keys and compares. Reads the whole table, up to four times; memory goes by
-    /// the filter, not by the table.
+    /// Rebuilds the filter from the keys and compares. Reads the whole table, up to four times; memory
+    /// depends on the size of the filter, not of the table.
     pub fn rebuild_filter(&self) -> Result<Rebuilt, TableError> {
         let filter = self.filter()?;
         match (filter.layout(), filter.family()) {
             (None, _) | (_, Family::Unknown) => Ok(Rebuilt::Nothing),
-            // The entries depend on an extractor that nobody here knows.
+            // The entries depend on an unknown extractor.
             _ if self.properties().prefix_extractor().is_some()
                 && self.properties().prefix_filtering()
                 && filter.holds().prefixes.is_none() =>
@@ -118,8 +118,8 @@ fn full<S: Source>(
     Ok(Rebuilt::Differs)
 }
 
-/// What may have been asked for. A Ribbon filter says so; a Bloom filter in a table of the Ribbon policy is a small
-/// Ribbon filter that became one, or what the policy gives a flushed table.
+/// The dialects that may have been requested. A Ribbon filter is marked as one; a Bloom filter in a table of
+/// the Ribbon policy replaced a small Ribbon filter, or was written by a flush.
 pub(crate) fn dialects_of<S: Source>(
     table: &Table<S>,
     family: Family,
@@ -150,7 +150,7 @@ pub(crate) struct Walked {
     pub(crate) counts: Vec<u64>,
 }
 
-/// Builds all filters of the table, cut where the stored ones are.
+/// Builds all filters of the table, with the same partition boundaries as the stored ones.
 pub(crate) fn walk_full<S: Source>(
     table: &Table<S>,
     filter: &TableFilter<'_, S>,
@@ -174,7 +174,7 @@ pub(crate) fn walk_full<S: Source>(
     let mut entries = table.entries()?;
     while entries.advance()? {
         let key = entries.filter_key();
-        // A key behind the open partition's own key belongs to the next; behind the last, still to the last.
+        // A key after the open partition's own key belongs to the next partition, or to the last one.
         while current + 1 < stored.len()
             && Target::newest(key).order(order, &stored[current].0, table.index_user_keys()) == Ordering::Less
         {
@@ -191,15 +191,16 @@ pub(crate) fn walk_full<S: Source>(
             counts: partitions.iter().map(|partition| partition.entries).collect(),
             contents: partitions.into_iter().map(|partition| partition.content).collect(),
         },
-        // A stored length that no filter of this kind can have: not identical, and no error of the caller's.
+        // The stored length is impossible for this kind of filter: the bytes differ, which is not the
+        // caller's error.
         Err(error) if matches!(error.problem(), Problem::Size(SizeError::Count { .. })) => Walked::default(),
         Err(error) => return Err(error),
     })
 }
 
-/// Bits per key that give these lengths and probes, one for each way they can be told apart; few.
+/// The few bits per key that give these lengths and probes, one for each distinguishable case.
 pub(crate) fn possible_bits(dialect: Name, family: Family, contents: &[&[u8]], counts: &[u64]) -> Vec<f64> {
-    // Ten, then whole numbers, then tenths, then hundredths, as people choose them.
+    // Ten, then whole numbers, tenths and hundredths: the most usual values first.
     let whole = [10].into_iter().chain((1..=100).filter(|n| *n != 10)).map(f64::from);
     let tenths = (10..=1000).filter(|n| n % 10 != 0).map(|n| f64::from(n) / 10.0);
     let hundredths = (100..=10_000).filter(|n| n % 10 != 0).map(|n| f64::from(n) / 100.0);
@@ -214,7 +215,7 @@ pub(crate) fn possible_bits(dialect: Name, family: Family, contents: &[&[u8]], c
     whole.chain(tenths).chain(hundredths).filter(fits).take(MOST).collect()
 }
 
-/// What a stored filter tells about the bits per key it was given.
+/// What a stored filter reveals about its bits per key.
 struct Stored {
     len: u64,
     /// Of a Bloom filter.
@@ -243,7 +244,7 @@ impl Stored {
             FullPolicy::RocksDb(policy) => {
                 same_len(0) && self.probes.is_none_or(|probes| policy.geometry(1).probes == probes)
             }
-            // A plan takes long, so only likely numbers become one.
+            // Planning is slow, so only likely numbers are tried.
             FullPolicy::Native { .. } => {
                 let near = |bits: u64| (bits as f64 - bits_per_key * count as f64).abs() <= 64.0 * 512.0;
                 self.bits.is_none_or(near) && same_len(0)
@@ -268,8 +269,8 @@ fn per_block<S: Source>(
     Ok(Rebuilt::Differs)
 }
 
-/// Bits per key that give the probes of a per-block filter block: bits per key times 0.69, cut off, so two settings at most give
-/// the same, until they stop at 30.
+/// Bits per key that give the probes of a per-block filter block: bits per key times 0.69, truncated, so at
+/// most two settings give the same number below the limit of 30.
 pub(crate) fn possible_bits_per_block(stored: &[u8], family: Family) -> impl Iterator<Item = u32> {
     let probes = PerBlock::new(stored, family).filters().find_map(|filter| filter.last().copied());
     (1..=100u32).filter(move |bits| {
@@ -278,7 +279,7 @@ pub(crate) fn possible_bits_per_block(stored: &[u8], family: Family) -> impl Ite
     })
 }
 
-/// Builds the per-block filter block of the table; empty without keys. And how many entries it has.
+/// Builds the per-block filter block of the table, empty without keys; returns it with its number of entries.
 pub(crate) fn walk_per_block<S: Source>(
     table: &Table<S>,
     filter: &TableFilter<'_, S>,

@@ -1,13 +1,13 @@
-//! A table with its filter made anew from its keys: at another size, after damage, or where there was none.
+//! Rebuilds a table's filter from its keys: at another size, after damage, or where there was none.
 //!
-//! Data, index and whatever else the table has stay where they are. A filter as long as the old one takes its place, and nothing
-//! else changes. Any other goes behind what is there:
+//! Data, index and whatever else the table has keep their positions. A filter as long as the old one takes
+//! its place, and nothing else changes. Any other filter is appended:
 //!
 //! ```text
 //!   | all that was before the footer | new filter, or its partitions and their index | properties | metaindex | footer |
 //! ```
 //!
-//! so that the old filter stays behind as bytes to which nothing leads.
+//! The old filter remains as unused bytes.
 
 use crate::block::IndexFormat;
 use crate::block_builder::{BlockBuilder, IndexBlockBuilder};
@@ -32,18 +32,18 @@ use fullbloom::sizing::{Request, Target};
 use std::collections::BTreeMap;
 use std::io::Write;
 
-/// How large a new filter is to be.
+/// The size of a new filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FilterSize {
-    /// As the old one, whose length and probes tell its bits per key, even where it is damaged.
+    /// That of the old one, whose length and probes give its bits per key, even if it is damaged.
     AsBefore,
-    /// So many bits for each key.
+    /// This many bits for each key.
     BitsPerKey(f64),
-    /// As few bits as have this rate.
+    /// The fewest bits that give this rate.
     Fpr(f64),
 }
 
-/// A filter that was made of a table's keys, and is not in the table yet.
+/// A filter built from a table's keys, and not yet in the table.
 #[derive(Debug)]
 pub struct NewFilter {
     layout: FilterLayout,
@@ -78,7 +78,7 @@ impl NewFilter {
         self.bits_per_key
     }
 
-    /// Entries that went in.
+    /// Entries of the filter.
     pub fn entries(&self) -> u64 {
         self.entries
     }
@@ -88,7 +88,7 @@ impl NewFilter {
         self.contents.iter().map(|content| content.len() as u64).sum()
     }
 
-    /// As many of the old one; `None` if there was none.
+    /// Bytes of the old one; `None` if there was none.
     pub fn old_byte_len(&self) -> Option<u64> {
         self.old_len
     }
@@ -108,7 +108,7 @@ struct Old {
     handles: Vec<Handle>,
 }
 
-/// A filter as the old one may have been.
+/// A candidate for the old filter.
 struct Guess {
     /// Bytes that differ from what is stored.
     apart: usize,
@@ -119,8 +119,8 @@ struct Guess {
 }
 
 impl<S: Source> Table<S> {
-    /// Makes the filter anew, in the layout and the dialect of the old one. A table that has none gets a full filter
-    /// (`rocksdb`), one of LevelDB's a per-block one (`leveldb`).
+    /// Rebuilds the filter in the layout and the dialect of the old one. A table that has none gets a full
+    /// filter (`rocksdb`), one of LevelDB's a per-block one (`leveldb`).
     ///
     /// Data blocks are checked as they are read; the old filter may be damaged.
     pub fn make_filter(&self, size: FilterSize) -> Result<NewFilter, TableError> {
@@ -232,7 +232,7 @@ impl<S: Source> Table<S> {
         let partitioned = layout == FilterLayout::Partitioned;
         let family = old.map_or(Family::RocksDb, |old| old.family);
         let dialects = match dialects_of(self, family, &contents) {
-            // Nothing that could be read: what the policy makes today.
+            // Nothing could be read: use what the policy makes today.
             [] if family == Family::Native => &[Name::Native],
             [] => &[Name::RocksDb],
             found => found,
@@ -257,7 +257,7 @@ impl<S: Source> Table<S> {
         }
         let same_lengths =
             |made: &[Vec<u8>]| made.iter().map(Vec::len).eq(contents.iter().map(|old| old.len()));
-        // The rules and bits whose bytes are nearest to what is there: damage changes few of them.
+        // The rules and bits whose bytes are closest to the stored ones: damage changes few bytes.
         let mut best: Option<Guess> = None;
         for &dialect in dialects {
             for &rules in candidates(filter) {
@@ -322,7 +322,7 @@ impl<S: Source> Table<S> {
         })
     }
 
-    /// Writes the table with this filter, which was made of it; returns the length of the file.
+    /// Writes the table with this filter, which was built from it; returns the length of the file.
     pub fn write_with(&self, filter: &NewFilter, out: &mut dyn Write) -> Result<u64, TableError> {
         let written = match &filter.places {
             Some(places) => self.write_in_place(filter, places, out),
@@ -394,8 +394,8 @@ impl<S: Source> Table<S> {
         Ok(out.offset())
     }
 
-    /// Everything that the metaindex leads to. Engines name a dozen blocks; a file that names thousands, or by long names that
-    /// share their beginnings, could take more memory than it has bytes.
+    /// All blocks that the metaindex names. Engines name a dozen blocks; a file that names thousands, or by
+    /// long names that share their beginnings, could take more memory than it has bytes.
     fn named_blocks(&self) -> Result<BTreeMap<Vec<u8>, Handle>, Problem> {
         const MOST: usize = 1000;
         let block = self.block(self.footer().metaindex, Role::Metaindex)?;
@@ -411,9 +411,10 @@ impl<S: Source> Table<S> {
         Ok(named)
     }
 
-    /// The properties with what they say of the filter; `None` where there are none.
+    /// The properties, updated for the new filter; `None` if there are none.
     ///
-    /// They are copied one by one: names share their beginnings, so that all of them could be far larger than the block.
+    /// They are copied one by one: names share their beginnings, so that all of them could be far larger than
+    /// the block.
     fn properties_with(&self, filter: &NewFilter, len: u64) -> Result<Option<Vec<u8>>, Problem> {
         let properties = self.properties();
         let Some(mut entries) = properties.entries() else { return Ok(None) };
@@ -460,12 +461,11 @@ impl<S: Source> Table<S> {
     }
 }
 
-const NO_FILTER: Problem = Problem::Input {
-    why: "the table has no filter: say how large it is to be, as bits per key or as a rate",
-};
+const NO_FILTER: Problem =
+    Problem::Input { why: "the table has no filter: give its size, as bits per key or as a rate" };
 
 const NO_SIZE: Problem = Problem::Input {
-    why: "the old filter does not tell its bits per key: say how large it is to be, as bits per key or as a rate",
+    why: "the old filter does not reveal its bits per key: give its size, as bits per key or as a rate",
 };
 
 fn differing_bytes(made: &[Vec<u8>], stored: &[&[u8]]) -> usize {
@@ -473,7 +473,7 @@ fn differing_bytes(made: &[Vec<u8>], stored: &[&[u8]]) -> usize {
     pairs.map(|(made, stored)| made.iter().zip(*stored).filter(|(a, b)| a != b).count()).sum()
 }
 
-/// The fewest bits per key that have the rate: in tenths, or whole ones where there are no others.
+/// The fewest bits per key that have the rate: in tenths, or whole bits for dialects that take no others.
 fn bits_for(fpr: f64, dialect: Name, entries: u64) -> Result<f64, Problem> {
     let expected_keys = entries.max(1);
     let plan = |target| any::plan(dialect, &Request { expected_keys, target }).map_err(Problem::from);

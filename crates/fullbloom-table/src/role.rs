@@ -1,6 +1,6 @@
-//! What a block is for.
+//! The roles of blocks.
 
-/// What a block is for: it names the block in errors, decides its place in the cache and what counts it.
+/// The role of a block: names it in errors, decides its pool in the cache, and selects its counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Keys and values.
@@ -17,9 +17,9 @@ pub enum Role {
     FilterPartition,
     /// The list of everything that is not data.
     Metaindex,
-    /// What the writer noted about the table.
+    /// What the writer recorded about the table.
     Properties,
-    /// What data blocks are compressed against.
+    /// The compression dictionary of data blocks.
     Dictionary,
     /// Deletions of whole ranges.
     RangeDeletions,

@@ -1,14 +1,14 @@
 //! Short keys for the index: between the last key of a block and the first of the next.
 //!
-//! Both engines do it, by rules that differ in corners; the index's bytes depend on which.
+//! Both engines do it, by rules that differ in details, which affect the bytes of the index.
 
 use crate::internal_key::{FOOTER_LEN, MAX_SEQUENCE};
 use std::cmp::Ordering;
 
-/// Whose rule shortens.
+/// The rule for shortening keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shortening {
-    /// `seek_kind` goes behind a shortened key: the greatest kind of entry the release knows.
+    /// `seek_kind` follows a shortened key: the greatest kind of entry the release knows.
     RocksDb {
         seek_kind: u8,
     },
@@ -18,7 +18,8 @@ pub(crate) enum Shortening {
 }
 
 impl Shortening {
-    /// Behind a shortened user key: the greatest sequence number, so that it sorts before all versions of that key.
+    /// Appended to a shortened user key: the greatest sequence number, so that it sorts before all versions
+    /// of that key.
     fn footer(self) -> [u8; FOOTER_LEN] {
         let kind = match self {
             Shortening::RocksDb { seek_kind } => seek_kind,
@@ -76,7 +77,7 @@ fn common_len(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// The key cut behind byte `at`, which is one greater.
+/// The key truncated after byte `at`, which is incremented.
 fn stepped(key: &[u8], at: usize) -> Vec<u8> {
     let mut short = key[..=at].to_vec();
     short[at] += 1;
@@ -92,7 +93,7 @@ fn rocksdb_separator(last: &[u8], next: &[u8]) -> Option<Vec<u8>> {
     if at < next.len() - 1 || a + 1 < b {
         return Some(stepped(last, at));
     }
-    // One more would be the next key itself: a later byte is stepped.
+    // Incrementing this byte would give the next key itself, so a later byte is incremented.
     let later = last[at + 1..].iter().position(|&byte| byte < 0xff)?;
     Some(stepped(last, at + 1 + later))
 }

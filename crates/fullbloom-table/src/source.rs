@@ -18,8 +18,8 @@ pub trait Source: Send + Sync {
     /// How many bytes there are.
     fn byte_len(&self) -> u64;
 
-    /// The bytes `offset .. offset + len`; the caller has compared them with [`byte_len`](Source::byte_len). A source
-    /// that has become shorter since then answers with an error.
+    /// The bytes `offset .. offset + len`; the caller has compared them with [`byte_len`](Source::byte_len).
+    /// A source that has become shorter since then answers with an error.
     fn read(&self, offset: u64, len: usize) -> io::Result<Cow<'_, [u8]>>;
 }
 
@@ -82,7 +82,7 @@ impl<S: Source + ?Sized> Source for Arc<S> {
     }
 }
 
-/// A file read piece by piece: an error, and nothing worse, when it is cut short by somebody else.
+/// A file read piece by piece. If another process truncates it, reads return an error.
 #[derive(Debug)]
 pub struct PlainFile {
     file: File,
@@ -90,9 +90,9 @@ pub struct PlainFile {
 }
 
 impl PlainFile {
-    /// Opens a file; refuses what is not a regular one, because a table needs random access.
+    /// Opens a regular file and refuses others, because a table needs random access.
     pub fn open(path: &Path) -> io::Result<PlainFile> {
-        // Before opening: to open a pipe is to wait for its writer.
+        // Checked before opening, because opening a pipe waits for its writer.
         if !std::fs::metadata(path)?.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }

@@ -9,11 +9,12 @@
 //!                                                                      └─ not there (false positive)
 //! ```
 //!
-//! For authors of engines, in two cases. A read-only reader of a LevelDB or RocksDB database adds the database's tables by
-//! level ([`Tables::add_to_level`]) and looks keys up. An engine under development uses [`Tables`] as its read path until
-//! it has its own, and afterwards as the reference that its own is compared with: same answers, same
-//! [`ReadCounts`], which count what filters save the way RocksDB's tickers do. The log, flushing in the background and
-//! compaction are the engine's. `examples/read_path.rs` shows what each kind of filter saves.
+//! For authors of engines, in two cases. A read-only reader of a LevelDB or RocksDB database adds the
+//! database's tables by level ([`Tables::add_to_level`]) and looks keys up. An engine under development uses
+//! [`Tables`] as its read path until it has its own, and afterwards as the reference that its own is compared
+//! with: same answers, same
+//! [`ReadCounts`], which count what filters save the way RocksDB's tickers do. The log, background flushing and
+//! compaction are left to the engine. `examples/read_path.rs` shows what each kind of filter saves.
 
 use crate::error::{Problem, TableError};
 use crate::filter::{Question, TableFilter};
@@ -51,7 +52,8 @@ impl ReadCounts {
         self.positives - self.true_positives
     }
 
-    /// The measured rate: of the lookups for absent keys, the share that passed. As RocksDB's tickers give it.
+    /// The measured rate: of the lookups for absent keys, the share that passed. As RocksDB's tickers give
+    /// it.
     pub fn measured_fpr(&self) -> Option<f64> {
         let absent = self.false_positives() + self.useful;
         (absent > 0).then(|| self.false_positives() as f64 / absent as f64)
@@ -68,7 +70,7 @@ impl ReadCounts {
     }
 }
 
-/// A table in its place.
+/// A table at its level.
 #[derive(Debug)]
 pub struct Member<S> {
     table: Table<S>,
@@ -149,7 +151,7 @@ impl<S: Source> Member<S> {
         let count = |counter: &AtomicU64| counter.fetch_add(1, Ordering::Relaxed);
         count(&self.lookups);
         let filter = TableFilter::of(&self.table);
-        // A filter that cannot be read costs time, but no answer becomes wrong.
+        // An unreadable filter costs time, but no answer becomes wrong.
         let maybe = filter.ask(Question::Get, key).unwrap_or(true);
         if !maybe {
             count(&self.useful);
@@ -188,7 +190,7 @@ pub struct Tables<S = Vec<u8>> {
     memory: MemTable,
     /// Newest first.
     immutable: Vec<MemTable>,
-    /// Level 0 newest first; from level 1 on by key, ranges apart.
+    /// Level 0 newest first; from level 1 on by key, without overlap.
     levels: Vec<Vec<Member<S>>>,
 }
 
@@ -199,7 +201,7 @@ impl<S: Source> Default for Tables<S> {
 }
 
 impl<S: Source> Tables<S> {
-    /// Nothing in it.
+    /// An empty store.
     pub fn new() -> Tables<S> {
         Tables { memory: MemTable::default(), immutable: Vec::new(), levels: vec![Vec::new()] }
     }
@@ -209,24 +211,25 @@ impl<S: Source> Tables<S> {
         self.memory.put(key, value);
     }
 
-    /// Removes a key, from memory on.
+    /// Marks a key as removed in memory.
     pub fn delete(&mut self, key: &[u8]) {
         self.memory.delete(key);
     }
 
-    /// Makes what is in memory immutable and goes on with an empty memory table.
+    /// Makes the memory table immutable and starts an empty one.
     pub fn freeze(&mut self) {
         if !self.memory.is_empty() {
             self.immutable.insert(0, std::mem::take(&mut self.memory));
         }
     }
 
-    /// The oldest immutable memory table, to be written to a file; it stays until [`drop_oldest`](Tables::drop_oldest).
+    /// The oldest immutable memory table, to be written to a file; it stays until
+    /// [`drop_oldest`](Tables::drop_oldest).
     pub fn oldest_immutable(&self) -> Option<&MemTable> {
         self.immutable.last()
     }
 
-    /// Forgets the oldest immutable memory table: its table has been added.
+    /// Drops the oldest immutable memory table, after its table has been added.
     pub fn drop_oldest(&mut self) {
         self.immutable.pop();
     }
@@ -239,7 +242,8 @@ impl<S: Source> Tables<S> {
         Ok(())
     }
 
-    /// Adds a table to a level from 1 on: older than all levels before, and apart from all others in it.
+    /// Adds a table to a level from 1 on: older than all lower-numbered levels, and not overlapping the
+    /// others in it.
     pub fn add_to_level(&mut self, level: usize, table: Table<S>) -> Result<(), TableError> {
         if level == 0 {
             return self.add_newest(table);
@@ -257,7 +261,7 @@ impl<S: Source> Tables<S> {
         Ok(())
     }
 
-    /// The tables, in the order in which they are asked.
+    /// The tables, in the order in which they are searched.
     pub fn members(&self) -> impl Iterator<Item = &Member<S>> {
         self.levels.iter().flatten()
     }
@@ -276,7 +280,7 @@ impl<S: Source> Tables<S> {
         roles.map(|role| self.members().map(|member| member.table.reads(role).bytes).sum::<u64>()).sum()
     }
 
-    /// The newest value of a key; `None` if it is not there or was removed.
+    /// The newest value of a key; `None` if it is absent or was removed.
     ///
     /// An entry that only its database understands (a merge operand, a blob index …) is an error.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, TableError> {

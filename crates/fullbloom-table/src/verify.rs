@@ -1,4 +1,4 @@
-//! Is a table's filter what it should be? Every key asked, absent keys asked, the bytes made again.
+//! Verifies a table's filter: looks up every key and absent keys, and rebuilds the bytes.
 
 use crate::error::{Problem, TableError};
 use crate::filter::{Question, TableFilter};
@@ -8,7 +8,7 @@ use crate::rebuild::Rebuilt;
 use crate::source::Source;
 use std::cmp::Ordering;
 
-/// What asking a table's filter has shown.
+/// The result of verifying a table's filter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verification {
     /// Distinct user keys in the table.
@@ -21,16 +21,16 @@ pub struct Verification {
     pub missing_in_seek_back: u64,
     /// The first key denied.
     pub first_missing: Option<Vec<u8>>,
-    /// Absent keys asked about, or absent prefixes where the filter holds nothing else.
+    /// Absent keys looked up, or absent prefixes if the filter holds prefixes only.
     pub absent_asked: u64,
-    /// Those that were called possible.
+    /// Those that the filter called present.
     pub absent_passed: u64,
-    /// What came of building the filter again.
+    /// The result of rebuilding the filter.
     pub rebuilt: Rebuilt,
 }
 
 impl Verification {
-    /// The rate measured on absent keys; `None` if none could be asked.
+    /// The rate measured on absent keys; `None` if none could be looked up.
     pub fn measured_fpr(&self) -> Option<f64> {
         (self.absent_asked > 0).then(|| self.absent_passed as f64 / self.absent_asked as f64)
     }
@@ -43,7 +43,7 @@ impl Verification {
 }
 
 impl<S: Source> Table<S> {
-    /// Asks the filter for every key of the table and for about `absent` keys between them, and builds it again.
+    /// Looks up every key of the table and about `absent` keys between them, and rebuilds the filter.
     pub fn verify(&self, absent: u64) -> Result<Verification, TableError> {
         let filter = self.filter()?;
         let mut asking = Asking::new(self, &filter, absent);
@@ -70,7 +70,7 @@ impl<S: Source> Table<S> {
 struct Asking<'a, 't, S> {
     filter: &'a TableFilter<'t, S>,
     order: Option<KeyOrder>,
-    /// Absent keys to make up in each gap between two keys.
+    /// Number of absent keys to make up between two keys.
     in_each_gap: u64,
     most_absent: u64,
     made: u64,
@@ -120,7 +120,7 @@ impl<'a, 't, S: Source> Asking<'a, 't, S> {
         Ok(())
     }
 
-    /// Makes up keys that would lie between two neighbours, so they are absent for certain, and asks for them.
+    /// Makes up keys between two neighbours, which are certainly absent, and looks them up.
     fn absent_between(&mut self, key: &[u8], next: &[u8]) -> Result<(), Problem> {
         let Some(order) = self.order.filter(|order| order.timestamp == 0) else { return Ok(()) };
         let holds = self.filter.holds();
@@ -132,7 +132,7 @@ impl<'a, 't, S: Source> Asking<'a, 't, S> {
             self.candidate.clear();
             let question = if holds.whole_keys {
                 self.candidate.extend_from_slice(key);
-                // Any bytes behind a key make a greater one; these look random.
+                // Appending any bytes to a key makes a greater one; these look random.
                 let suffix = self.made.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes();
                 self.candidate.extend_from_slice(&suffix[..6]);
                 Question::Get

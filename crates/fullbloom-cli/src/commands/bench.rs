@@ -14,14 +14,15 @@ use serde_json::{Value, json};
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Keys that are handed over at once.
+/// Keys in one batch.
 const BATCH: usize = 1024;
 
-/// How fast is each dialect on this machine?
+/// Measure the speed of each dialect on this machine
 ///
-/// Filters of keys of 16 characters, on one thread (native ones are built on all): built, asked for absent keys one by one
-/// and in groups, and for present keys in groups. All dialects take turns, and the median of the rounds counts. The first
-/// columns say what is paid for the speed: bits per key, and the rate as measured. Exit status: 0, or 2 on errors.
+/// Keys have 16 characters. Measures building, lookups of absent keys one by one and in batches, and lookups
+/// of present keys in batches, on one thread (native filters are built on all). The dialects take turns in
+/// each round, and the median of the rounds is printed. The first columns show the cost: bits per key and
+/// measured rate. Exit status: 0, or 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -29,16 +30,16 @@ Examples:
   fullbloom bench --keys 10M --dialect rocksdb
   FULLBLOOM_KERNEL=scalar fullbloom bench --json")]
 pub struct Args {
-    /// How many keys to build and ask for: 1000 to 100M
+    /// Number of keys to insert and look up: 1000 to 100M
     #[arg(long, value_name = "N", value_parser = numbers::count, default_value = "1M")]
     keys: u64,
 
-    /// Bits to spend for each key
+    /// Bits for each key
     #[arg(long, value_name = "B", default_value_t = 10.0)]
     bits_per_key: f64,
 
-    /// One dialect, or all
-    #[arg(long, value_name = "D", value_parser = args::dialects(), default_value = "all")]
+    /// One dialect, or all (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialects(), hide_possible_values = true, default_value = "all")]
     dialect: args::Dialects,
 
     /// Rounds to take the median of
@@ -78,7 +79,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             Err(e) => output::warning(&format!("{dialect} is left out: {e}")),
         }
     }
-    // Dialects take turns, so that what the machine does meanwhile meets all of them.
+    // Dialects take turns, so that other load on the machine affects all of them.
     for _ in 0..args.rounds {
         for row in &mut rows {
             row.measure(&request, &present, &absent);
@@ -111,7 +112,7 @@ impl Row {
         if found(present) != present.len() {
             return Err(Failure::new(
                 dialect,
-                "a key that was inserted is not found: this machine is not sound",
+                "a key that was inserted is not found: this machine is faulty",
             ));
         }
         let measured_fpr = found(absent) as f64 / absent.len() as f64;

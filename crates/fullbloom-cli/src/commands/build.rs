@@ -1,4 +1,4 @@
-//! `fullbloom build [KEYS…] -o FILTER`: a filter of keys, as the real program would write it.
+//! `fullbloom build [KEYS…] -o FILTER`: builds a filter from keys, as the real program would write it.
 
 mod forms;
 mod native;
@@ -22,11 +22,11 @@ use native::NativeArgs;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-/// Make a filter of keys: a native one, or byte for byte that of another system
+/// Build a filter from keys: a native one, or byte for byte that of another system
 ///
-/// The filter is sized for --expected-keys, and without it for the keys there are, which are then counted first;
-/// its rate is 0.01 unless --fpr, --bits-per-key or --bits says otherwise. The file is replaced whole or not at
-/// all. Exit status: 0 if it was written, 1 if the engine would store no filter, 2 on errors.
+/// The filter is sized for --expected-keys; without it, the given keys are counted first. The rate is 0.01
+/// unless --fpr, --bits-per-key or --bits is given. The file is replaced completely or not at all. Exit
+/// status: 0 if it was written, 1 if the engine would store no filter, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(
     group = clap::ArgGroup::new("size").args(["fpr", "bits_per_key", "bits"]),
@@ -53,8 +53,8 @@ pub struct Args {
     #[arg(short, long, value_name = "FILTER")]
     output: PathBuf,
 
-    /// The system whose filter it shall be
-    #[arg(long, value_name = "D", value_parser = args::dialect(), default_value = "native")]
+    /// The dialect of the filter (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true, default_value = "native")]
     dialect: Name,
 
     /// How many keys to size the filter for: 1000000, 1e6, 1M; counted if not given
@@ -100,7 +100,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     }
 }
 
-/// Why there is no filter.
+/// Why no filter was built.
 enum Refusal {
     Size(SizeError),
     Other(Failure),
@@ -157,13 +157,13 @@ fn build(args: &Args) -> Result<(), Refusal> {
     warn_of_name(args);
     if inserted == 0 && filter.encoded_len() == 0 {
         output::warning(&format!(
-            "{}: without keys the engine stores no filter block: what is written is empty, and check refuses it",
+            "{}: without keys the engine stores no filter block: the file is empty, and check refuses it",
             args.dialect
         ));
     }
     if inserted > expected_keys && !uncounted && target != Target::Fpr(1.0) {
         output::warning(&format!(
-            "{inserted} keys were inserted where {expected_keys} were expected: the rate is higher than asked"
+            "{inserted} keys were inserted where {expected_keys} were expected: the rate is higher than requested"
         ));
     }
     Ok(summarise(args, destination, &filter, inserted, None)?)
@@ -176,7 +176,7 @@ fn warn_of_name(args: &Args) {
     }
 }
 
-/// What was built.
+/// Prints what was built.
 fn summarise(
     args: &Args,
     destination: Destination<'_>,

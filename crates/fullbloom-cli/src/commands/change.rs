@@ -1,4 +1,5 @@
-//! `fullbloom insert FILTER [KEYS…]` and `fullbloom remove FILTER [KEYS…]`: a native filter changed in its file.
+//! `fullbloom insert FILTER [KEYS…]` and `fullbloom remove FILTER [KEYS…]`: change a native filter in its
+//! file.
 
 use crate::args::{KeyArgs, TypeArgs};
 use crate::claim::Claim;
@@ -20,13 +21,13 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-/// Put more keys into a native filter
+/// Insert more keys into a native filter
 ///
-/// The file is read, checked, and replaced whole or not at all. A growing filter grows and keeps its rate. A plain one, and one that
-/// build --removable made, has room for the keys it was built for (--expected-keys, or as many as there were); it takes more,
-/// at a rising rate, and says so. A removing filter counts every key, so that a key inserted twice must be removed twice; a
-/// rotating one remembers new keys from now on, and known ones only if it was begun with --refresh. Exit status: 0 if the keys
-/// are in, 2 on errors.
+/// The file is read, checked, and replaced completely or not at all. A growing filter grows and keeps its
+/// rate. A plain filter, or one made with build --removable, has room for the keys it was built for; it takes
+/// more keys with a warning, at a rising rate. A removing filter counts every key: a key inserted twice must
+/// be removed twice. A rotating filter remembers new keys from now on, and renews known ones only if it was
+/// made with --refresh. Exit status: 0 if the keys were inserted, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -39,12 +40,12 @@ pub struct InsertArgs {
     common: Common,
 }
 
-/// Take keys out of a native filter that build --removable made
+/// Remove keys from a native filter made with build --removable
 ///
-/// The file is read, checked, and replaced whole or not at all. Remove only keys that were inserted, and each as often: a key that
-/// was never inserted is refused if it is surely not in, but now and then, at the filter's rate, it looks present, and
-/// removing it may then make other keys look absent. Exit status: 0 if all keys were in and are removed, 1 if some were not in, 2
-/// on errors.
+/// The file is read, checked, and replaced completely or not at all. Remove only keys that were inserted,
+/// each as often as it was inserted. A key that is surely absent is refused. But a key that was never
+/// inserted looks present at the filter's rate, and removing it may make other keys look absent. Exit status:
+/// 0 if all keys were removed, 1 if some were absent, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -55,12 +56,12 @@ pub struct RemoveArgs {
     #[command(flatten)]
     common: Common,
 
-    /// Print the keys that were not in, instead of the numbers
+    /// Print the keys that were absent, instead of the numbers
     #[arg(short = 'v', long, conflicts_with_all = ["json", "quiet"])]
     absent: bool,
 }
 
-/// What both take.
+/// The arguments of both commands.
 #[derive(Debug, clap::Args)]
 struct Common {
     /// The filter file
@@ -98,8 +99,8 @@ impl Common {
         Ok((keys, changed, stored))
     }
 
-    /// Says what was done, for people or for machines.
-    fn tell(&self, text: &str, json: Value) -> Result<(), Failure> {
+    /// Prints what was done, as text or JSON.
+    fn report(&self, text: &str, json: Value) -> Result<(), Failure> {
         if self.quiet {
             return Ok(());
         }
@@ -126,8 +127,9 @@ impl Changed<'_> {
     }
 }
 
-/// The way out of a filter that has no room.
-const ROOM: &str = "build --growing makes a filter that takes any number of keys at its rate, build --expected-keys N one with room for N";
+/// The hint for a filter that is full.
+const ROOM: &str =
+    "build --growing makes a filter for any number of keys, build --expected-keys N one with room for N";
 
 /// Inserts and saves.
 pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
@@ -145,7 +147,7 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
     }
     if was_full {
         output::warning(&format!(
-            "{path}: has as many keys as it was made for: each one more raises its rate"
+            "{path}: has as many keys as it was made for: every further key raises its rate"
         ));
         output::hint(ROOM);
     }
@@ -178,7 +180,7 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
         "overfull": overfull.is_some(),
         "expected_fpr": expected_fpr,
     });
-    args.common.tell(&text, json)?;
+    args.common.report(&text, json)?;
     Ok(Status::Yes)
 }
 
@@ -199,7 +201,7 @@ pub fn remove(args: &RemoveArgs) -> Result<Status, Failure> {
     let form = stored.form();
     let StoredFilter::Removing(mut filter) = stored else {
         return Err(Failure::new(&path, format_args!("is a {form} filter: keys cannot be removed from it"))
-            .hint("fullbloom build --removable makes one that they can be removed from"));
+            .hint("fullbloom build --removable makes a filter that supports deletion"));
     };
     let (removed, absent) = take_out(args, &mut keys, &mut filter)?;
     if removed > 0 {
@@ -208,12 +210,12 @@ pub fn remove(args: &RemoveArgs) -> Result<Status, Failure> {
     if !args.absent {
         let text = format!("{} removed, {absent} not in the filter", text::counted(removed, "key"));
         let json = json!({ "path": path.to_string(), "removed": removed, "absent": absent });
-        args.common.tell(&text, json)?;
+        args.common.report(&text, json)?;
     }
     Ok(Status::selected(absent == 0))
 }
 
-/// Takes all keys out; how many were in, and how many were not.
+/// Removes all keys; returns how many were present, and how many were absent.
 fn take_out(args: &RemoveArgs, keys: &mut Keys, filter: &mut RemovingFilter) -> Result<(u64, u64), Failure> {
     let mut out = Output::stdout()?;
     let end = keys.format().end;
@@ -243,7 +245,7 @@ fn take_out(args: &RemoveArgs, keys: &mut Keys, filter: &mut RemovingFilter) -> 
     Ok((removed, absent))
 }
 
-/// Whether somebody still reads what is printed. If not, the keys are taken out all the same.
+/// Whether the output is still read. If not, the keys are removed anyway.
 fn goes_on(printed: Result<(), Failure>) -> Result<bool, Failure> {
     match printed {
         Ok(()) => Ok(true),

@@ -1,4 +1,4 @@
-//! `fullbloom check FILTER [KEYS…]`: which keys may be there, as `grep` would say it.
+//! `fullbloom check FILTER [KEYS…]`: prints the keys that may be in a filter, like `grep`.
 
 use crate::args::{self, KeyArgs, TypeArgs};
 use crate::error::{Failure, Status};
@@ -18,17 +18,17 @@ use fullbloom_table::filter::Question;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-/// Print the keys that may be in a filter, or in a table by its filter
+/// Look up keys in a filter or a table: print those that may be present
 ///
-/// A table of LevelDB or RocksDB answers as its engine's read path does: which partition is asked, and whether for the
-/// key or its prefix. Keys are printed exactly as they came in; a key that is not printed is surely absent. Exit status: 0 if a key
-/// was selected, 1 if none was, 2 on errors.
+/// A table of LevelDB or RocksDB answers like its engine's read path, with the same rules for partitions and
+/// prefixes. Keys are printed exactly as they were read; a key that is not printed is surely absent. Exit
+/// status: 0 if a key was selected, 1 if none was, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  fullbloom check keys.bloom asked.txt
+  fullbloom check keys.bloom lookups.txt
   zcat urls.gz | fullbloom check -c keys.bloom
-  fullbloom check keyed.bloom --secret keyed.secret asked.txt
+  fullbloom check keyed.bloom --secret keyed.secret lookups.txt
   fullbloom check ma-1-big-Filter.db --hex --answers < partition-keys.hex
   fullbloom check ids.sketch --key-type long -v < ids.txt
   fullbloom check people.parquet --column id < ids.txt
@@ -44,8 +44,8 @@ pub struct Args {
     #[command(flatten)]
     types: TypeArgs,
 
-    /// The filter's dialect, where its name and bytes do not tell
-    #[arg(long, value_name = "D", value_parser = args::dialect())]
+    /// The filter's dialect, if its name and bytes do not determine it (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
     dialect: Option<Name>,
 
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub struct Args {
     #[command(flatten)]
     secret: SecretArgs,
 
-    /// What a table is asked for: a lookup of the key, or a seek among the keys with its prefix
+    /// The operation on a table: look up the key, or seek among the keys with its prefix
     #[arg(long, value_name = "OP", value_enum, default_value_t = Op::Get)]
     op: Op,
 
@@ -62,19 +62,19 @@ pub struct Args {
     #[arg(long, value_name = "E")]
     prefix_extractor: Option<PrefixExtractor>,
 
-    /// The column of a Parquet file; keys are what its values are: decimal numbers, text
+    /// The column of a Parquet file; keys are written like its values: decimal numbers or text
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
 
-    /// Map the filter instead of reading it whole; the file must not be cut short meanwhile
+    /// Map the filter instead of reading it; the file must not be truncated meanwhile
     #[arg(long)]
     map: bool,
 
-    /// Ask a filter whose numbers contradict each other, though it may call its own keys absent
+    /// Use a filter whose numbers contradict each other, though it may call its own keys absent
     #[arg(long)]
     force: bool,
 
-    /// Say on standard error what the filter was taken for, and why
+    /// Report on standard error which dialect was detected, and how
     #[arg(long)]
     explain: bool,
 
@@ -86,16 +86,16 @@ pub struct Args {
     #[arg(short = 'c', long, conflicts_with = "quiet")]
     count: bool,
 
-    /// Print nothing and stop at the first selected key; the exit status tells
+    /// Print nothing and stop at the first selected key; only the exit status matters
     #[arg(short = 'q', long)]
     quiet: bool,
 
-    /// Print 1 or 0 for each key, in order: may be there, surely absent
+    /// Print one line for each key, in order: 1 if it may be present, 0 if it is absent
     #[arg(long, conflicts_with_all = ["invert", "count", "quiet"])]
     answers: bool,
 }
 
-/// What an engine is about to do with a key.
+/// The operations of an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Op {
     /// Look the key up
@@ -149,7 +149,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::new("--column", "only Parquet files have columns"));
     }
     if args.op != Op::Get {
-        return Err(Failure::new("--op", "only tables can be asked for seeks"));
+        return Err(Failure::new("--op", "only tables support seeks"));
     }
     let read = if args.map { FilterFile::map } else { FilterFile::load };
     let options = ReadOptions {
@@ -170,7 +170,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     if opened.may_lose_keys && !args.force {
         let messages: Vec<&str> = opened.problems.iter().map(|problem| problem.message.as_str()).collect();
         let failure = Failure::new(args.filter.display(), messages.join("; "));
-        return Err(failure.hint("its own keys may be called absent; --force asks it all the same"));
+        return Err(failure.hint("its own keys may be called absent; --force uses it anyway"));
     }
     for problem in &opened.problems {
         output::warning(&problem.to_string());
@@ -183,7 +183,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
 }
 
 #[cfg(feature = "parquet")]
-/// Asks the filters of a column in all row groups.
+/// Looks up keys in the filters of a column, in all row groups.
 fn check_column(args: &Args) -> Result<Status, Failure> {
     let column = Column::open(&args.filter, args.column.as_deref())?;
     if column.is_partial {
@@ -194,7 +194,7 @@ fn check_column(args: &Args) -> Result<Status, Failure> {
     }
     let key_type = match args.types.key_type {
         KeyType::Bytes if !args.keys.hex => column.key_type,
-        asked => asked,
+        given => given,
     };
     let format = TypeArgs { key_type }.apply(args.keys.format(), Name::Parquet)?;
     answer_all(args, format, |keys, answers| {
@@ -203,7 +203,7 @@ fn check_column(args: &Args) -> Result<Status, Failure> {
     })
 }
 
-/// Asks for all keys and prints what is wanted of the answers.
+/// Looks up all keys and prints the requested answers.
 fn answer_all(
     args: &Args,
     format: KeyFormat,
@@ -211,13 +211,13 @@ fn answer_all(
 ) -> Result<Status, Failure> {
     let mut keys = Keys::new(&args.keys.files, format)?;
     let mut out = Output::stdout()?;
-    // Keys printed on the terminal would run through the bar.
+    // Keys printed on the terminal would garble the bar.
     let progress =
         if out.is_terminal() { Progress::hidden() } else { Progress::new("checking", keys.total()) };
 
     let end = keys.format().end;
     let mut selected = 0;
-    // With one thread nobody waits for more input when the first selected key ends the search.
+    // A single thread does not wait for more input after the first selected key.
     let threads = if args.quiet { 1 } else { threads() };
     keys.in_order(
         &progress,
@@ -253,14 +253,14 @@ fn answer_all(
     Ok(Status::selected(selected > 0))
 }
 
-/// What was found in some keys.
+/// The results of one block.
 #[derive(Debug, Default)]
 struct Found {
     selected: u64,
     text: Vec<u8>,
 }
 
-/// Turns answers into marks of the selected keys; how many they are.
+/// Turns answers into marks of the selected keys; returns their number.
 fn select(invert: bool, answers: &mut [bool]) -> u64 {
     let mut count = 0;
     for answer in answers {

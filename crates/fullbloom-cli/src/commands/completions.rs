@@ -6,7 +6,7 @@ use crate::output::Output;
 use clap::CommandFactory;
 use clap_complete::Shell;
 
-/// Print the completions of a shell
+/// Print the completion script for a shell
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,5 @@
-//! `fullbloom convert FILTER --to D -o FILTER`: the same keys in other bytes, where no keys are needed for it.
+//! `fullbloom convert FILTER --to D -o FILTER`: converts a filter to another dialect, where that needs no
+//! keys.
 
 use super::made::Made;
 use crate::args;
@@ -16,12 +17,13 @@ use fullbloom::native::StoredFilter;
 use fullbloom_ops::filter::{FilterFile, NativeRecord, ReadOptions, name_contradicts};
 use std::path::PathBuf;
 
-/// Put a filter into the bytes of another dialect, or a native one into fewer, without its keys
+/// Convert a filter to another dialect, or shrink a native one, without its keys
 ///
-/// A filter does not hold its keys, so this can be done only where the keys' positions stay what they are: between
-/// cassandra-3 and cassandra (the order of bytes in a word), between libbloom and libbloom-1 (with and without its header,
-/// where the bits are a power of two), and from native to native: with half the blocks, once or several times, or from a
-/// removing filter to a plain one, without its counters. Elsewhere it is said what would be needed. Exit status: 0 if it was written, 2 on errors.
+/// A filter does not store its keys, so this is possible only where the positions of the keys stay the same:
+/// between cassandra-3 and cassandra (the byte order of a word), between libbloom and libbloom-1 (with and
+/// without the header, if the number of bits is a power of two), and from native to native: halved once or
+/// several times, or from a removing filter to a plain one without counters. In other cases the error says
+/// what is needed. Exit status: 0 if it was written, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -33,26 +35,26 @@ pub struct Args {
     /// The filter file
     filter: PathBuf,
 
-    /// The dialect it shall become
-    #[arg(long, value_name = "D", value_parser = args::dialect())]
+    /// The dialect to convert to (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
     to: Name,
 
     /// The filter file to write; - for standard output
     #[arg(short, long, value_name = "FILTER")]
     output: PathBuf,
 
-    /// The filter's dialect, where its name and bytes do not tell
-    #[arg(long, value_name = "D", value_parser = args::dialect())]
+    /// The filter's dialect, if its name and bytes do not determine it (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
     dialect: Option<Name>,
 
     #[command(flatten)]
     geometry: GeometryArgs,
 
-    /// The keys the filter was made for, which the file of libbloom stores
+    /// The keys the filter was made for, which a libbloom file stores
     #[arg(long, value_name = "N", value_parser = numbers::small_count, requires = "fpr")]
     expected_keys: Option<u32>,
 
-    /// The rate the filter was made for, which the file of libbloom stores
+    /// The rate the filter was made for, which a libbloom file stores
     #[arg(long, value_name = "P", value_parser = numbers::rate, requires = "expected_keys")]
     fpr: Option<f64>,
 
@@ -60,7 +62,7 @@ pub struct Args {
     #[arg(long, value_name = "SIZE", value_parser = numbers::size, conflicts_with = "fold")]
     memory: Option<u64>,
 
-    /// Halve a native filter so many times
+    /// Halve a native filter this many times
     #[arg(long, value_name = "TIMES", value_parser = clap::value_parser!(u32).range(1..=60))]
     fold: Option<u32>,
 
@@ -113,7 +115,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     summarise(args, destination, &made, None)
 }
 
-/// The plain filter of the keys, in half its blocks as often as asked.
+/// The plain filter, halved as often as requested.
 fn folded(args: &Args, file: FilterFile) -> Result<NativeFilter, Failure> {
     let path = args.filter.display();
     let size = |e| Failure::size(Name::Native, &e);
@@ -131,7 +133,7 @@ fn folded(args: &Args, file: FilterFile) -> Result<NativeFilter, Failure> {
         }
         StoredFilter::Plain(filter) if !filter.takes_keys() => {
             return Err(Failure::new(&path, "the filter has exceptions, which hold only for its own size")
-                .hint("build the smaller filter of the keys, with --except"));
+                .hint("build the smaller filter from its keys, with --except"));
         }
         StoredFilter::Plain(filter) => filter,
         StoredFilter::Removing(filter) => filter.into_plain(),
@@ -143,7 +145,9 @@ fn folded(args: &Args, file: FilterFile) -> Result<NativeFilter, Failure> {
                 "its {} links are filters of different sizes, which cannot become one",
                 filter.links().len()
             );
-            return Err(Failure::new(&path, why).hint("build the filter of the keys anew"));
+            return Err(
+                Failure::new(&path, why).hint("rebuild the filter from its keys with: fullbloom build")
+            );
         }
         other => {
             let why = format!("a {} filter cannot become a plain one, which forgets nothing", other.form());
@@ -161,7 +165,7 @@ fn folded(args: &Args, file: FilterFile) -> Result<NativeFilter, Failure> {
             let (blocks, size) = (filter.blocks(), text::bytes(filter.encoded_len()));
             let why =
                 format!("it cannot be halved any further: {blocks} blocks, in {size}, are an odd number");
-            Failure::new(&path, why).hint("build the smaller filter of the keys")
+            Failure::new(&path, why).hint("build the smaller filter from its keys with: fullbloom build")
         })?;
         times += 1;
     }
@@ -184,7 +188,7 @@ fn refused(args: &Args, from: Name, cause: &ConvertError) -> Failure {
     }
 }
 
-/// What was made.
+/// Prints what was made.
 fn summarise(
     args: &Args,
     destination: Destination<'_>,

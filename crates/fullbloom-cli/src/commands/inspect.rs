@@ -1,4 +1,4 @@
-//! `fullbloom inspect FILE|DIR…`: what a filter file, a table's filter, or all filters of a directory hold.
+//! `fullbloom inspect FILE|DIR…`: shows filter files, the filters of tables, or all filters of a directory.
 
 use crate::args;
 use crate::error::{Failure, Status};
@@ -15,12 +15,13 @@ use std::path::PathBuf;
 
 /// Show what is in filter files, tables, and directories of sstables or tables
 ///
-/// Of a filter: dialect, size, fill, estimated keys, expected rate. Estimates come from the bits that are set. Tables are
-/// LevelDB's and RocksDB's; of them kind, policy, partitions and prefixes too. Of a directory of Cassandra every sstable
-/// below it: version, keys, bits per key, what its filter costs, and what is wrong (filter missing, truncated, mislabelled,
-/// too full, too large), with totals by table. Of a database of LevelDB or RocksDB every table, by level where the MANIFEST can
-/// be read, with what a lookup of an absent key costs. A file that cannot be read does not hide the others. Exit status: 0
-/// if all is well, 1 if a filter is missing or not as it should be, 2 if something could not be read.
+/// For a filter: dialect, size, fill, estimated keys (from the set bits) and expected rate. For a table of
+/// LevelDB or RocksDB also kind, policy, partitions and prefixes. For a directory of Cassandra, every sstable
+/// below it: version, keys, bits per key, the size of its filter, and problems (filter missing, truncated,
+/// mislabelled, too full, too large), with totals by table. For a database of LevelDB or RocksDB, every
+/// table, by level if the MANIFEST can be read, with the cost of a lookup of an absent key. If a file cannot
+/// be read, the others are still shown. Exit status: 0 if all is well, 1 if a filter is missing or has a
+/// problem, 2 if something could not be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -35,14 +36,14 @@ pub struct Args {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// The dialect of all files, where their names and bytes do not tell
-    #[arg(long, value_name = "D", value_parser = args::dialect())]
+    /// The dialect of all files, if names and bytes do not determine it (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
     dialect: Option<Name>,
 
     #[command(flatten)]
     geometry: GeometryArgs,
 
-    /// Of directories, list only filters that something is wrong with, and the totals
+    /// In directories, list only filters with problems, and the totals
     #[arg(long)]
     summary: bool,
 

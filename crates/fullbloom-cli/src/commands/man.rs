@@ -51,8 +51,8 @@ fn write_all(command: &Command, directory: &Path) -> io::Result<()> {
     fs::write(directory.join(man.get_filename()), page(&man)?)
 }
 
-/// The page. The generator puts what follows the options under "EXTRA", in lines that are filled; these are examples, whose
-/// lines must stay as they are.
+/// The page. The generator puts the text after the options under "EXTRA" and fills its lines. These are
+/// examples, whose lines must not be joined.
 fn page(man: &Man) -> io::Result<Vec<u8>> {
     let mut page = Vec::new();
     man.render(&mut page)?;

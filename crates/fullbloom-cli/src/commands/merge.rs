@@ -1,4 +1,4 @@
-//! `fullbloom merge FILTER… -o FILTER`: one filter of the keys of several.
+//! `fullbloom merge FILTER… -o FILTER`: merges several filters into one.
 
 use super::made::Made;
 use crate::args;
@@ -14,11 +14,12 @@ use fullbloom::{DecodeError, MergeError};
 use fullbloom_ops::filter::{FilterFile, NativeRecord, ReadOptions};
 use std::path::{Path, PathBuf};
 
-/// Make one filter of the keys of several, without the keys
+/// Merge several filters into one, without their keys
 ///
-/// All must be of one dialect and geometry, with the same seed or secret. The rate of the result is that of a filter of
-/// their size with all the keys. Native filters that grow need not be of one size: the result has the links of all, and the
-/// sum of their rates; those with counters add them up; those that forget cannot be merged. Memory is that of one filter. Exit status: 0 if it was written, 2 on errors.
+/// All filters must have the same dialect, geometry, and seed or secret. The result has the rate of a filter
+/// of their size with all the keys. Growing native filters may have different sizes: the result has the links
+/// of all, and the sum of their rates. Counters of removing filters are added. Rotating filters cannot be
+/// merged. Uses the memory of one filter. Exit status: 0 if the result was written, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -34,8 +35,8 @@ pub struct Args {
     #[arg(short, long, value_name = "FILTER")]
     output: PathBuf,
 
-    /// The dialect of all files, where their names and bytes do not tell
-    #[arg(long, value_name = "D", value_parser = args::dialect())]
+    /// The dialect of all files, if names and bytes do not determine it (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
     dialect: Option<Name>,
 
     #[command(flatten)]
@@ -76,14 +77,14 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     summarise(args, destination, &merged, facts)
 }
 
-/// Mapped, so that only the result takes memory.
+/// Maps a file, so that only the result needs memory.
 fn open(args: &Args, path: &Path) -> Result<FilterFile, Failure> {
     let (dialect, geometry, secret) = (args.dialect, args.geometry.geometry(), args.secret.read()?);
     let options = ReadOptions { dialect, geometry, secret, ..ReadOptions::default() };
     Ok(FilterFile::map(path, &options)?)
 }
 
-/// The filter in a file, checked whole: a damaged one, or one that may lose keys, would lose them for all.
+/// The filter in a file, fully checked: a damaged filter, or one that may lose keys, would damage the result.
 fn opened(path: &Path, file: &FilterFile) -> Result<AnyFilter, Failure> {
     let opened = file.open_verified()?;
     if opened.is_locked {
@@ -95,16 +96,16 @@ fn opened(path: &Path, file: &FilterFile) -> Result<AnyFilter, Failure> {
     }
 }
 
-/// Refuses filters whose keys cannot be united with others'.
+/// Refuses filters that cannot be merged.
 fn mergeable(path: &Path, filter: &AnyFilter) -> Result<(), Failure> {
     if filter.dialect() == Name::RocksDbRibbon {
         let why = "rocksdb-ribbon filters cannot be merged: they are solved for all their keys at once";
-        return Err(Failure::new(path.display(), why).hint("build the filter of all keys anew"));
+        return Err(Failure::new(path.display(), why).hint("rebuild the filter from all keys"));
     }
     let Some(facts) = filter.native_facts() else { return Ok(()) };
     if facts.exceptions.is_some() {
         let why = "the filter has exceptions, which hold only for its own keys";
-        let hint = "build the filter of all keys anew, with --except";
+        let hint = "rebuild the filter from all keys, with --except";
         return Err(Failure::new(path.display(), why).hint(hint));
     }
     if matches!(facts.kind, KindFacts::Rotating { .. }) {
@@ -147,7 +148,7 @@ fn refused(first: &Path, path: &Path, cause: &MergeError) -> Failure {
     }
 }
 
-/// What was made.
+/// Prints what was made.
 fn summarise(
     args: &Args,
     destination: Destination<'_>,

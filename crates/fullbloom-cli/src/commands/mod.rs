@@ -6,6 +6,7 @@ pub mod change;
 pub mod check;
 pub mod completions;
 pub mod convert;
+pub mod dialects;
 pub mod inspect;
 mod made;
 pub mod man;
@@ -31,7 +32,7 @@ use std::io;
 pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<Status, Failure> {
     let arguments: Vec<OsString> = arguments.collect();
     let mut command = Cli::command();
-    // The CPU is looked at only for who asks.
+    // The CPU is examined only if the version is asked for.
     if arguments.iter().any(|argument| argument == "--version") {
         command = command.long_version(&*version().leak());
     }
@@ -52,6 +53,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<Status, Failure>
         Command::Rebuild(args) => rebuild::run(&args),
         Command::Merge(args) => merge::run(&args),
         Command::Convert(args) => convert::run(&args),
+        Command::Dialects(args) => dialects::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Table(args) => table::run(&args),
         Command::Completions(args) => completions::run(&args),
@@ -59,7 +61,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<Status, Failure>
     }
 }
 
-/// `-V` is the version; `--version` also says which kernel answers on this CPU.
+/// `-V` is the version; `--version` also names the kernel in use on this CPU.
 fn version() -> String {
     let others: Vec<&str> = Kernel::available().map(Kernel::name).collect();
     format!(
@@ -73,7 +75,7 @@ fn version() -> String {
 /// Help and version go to standard output, wrong usage to standard error.
 fn explain(message: &clap::Error) -> Result<Status, Failure> {
     if message.use_stderr() {
-        let _ = message.print(); // nobody left to tell
+        let _ = message.print(); // there is no other place to report to
         return Ok(Status::Failed);
     }
     let text = message.render();
@@ -93,7 +95,8 @@ fn value(report: &impl Serialize) -> Value {
     serde_json::to_value(report).unwrap_or_default()
 }
 
-/// The parquet crate panics on some damaged files. That is caught and reported, so it says nothing itself.
+/// The parquet crate panics on some damaged files. That is caught and reported, so the panic itself prints
+/// nothing.
 fn quiet_panics(place: &Place) {
     if place.kind() == PlaceKind::Parquet {
         std::panic::set_hook(Box::new(|_| {}));

@@ -1,4 +1,4 @@
-//! `fullbloom plan`: what a filter would cost in each dialect, and whether it would keep the rate.
+//! `fullbloom plan`: the cost of a filter in each dialect, and whether it keeps the rate.
 
 use crate::args;
 use crate::error::{Failure, Status};
@@ -13,10 +13,10 @@ use fullbloom_ops::{self as ops, Place, PlacePlan, PlaceWish, Wish, plan, plan_f
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-/// What would a filter cost, and which dialects can keep the rate?
+/// Compute what a filter costs in each dialect, and which dialects keep the rate
 ///
-/// Each dialect is sized by its own system's rule. Exit status: 0 if at least one dialect can do it, 1 if none
-/// can, 2 on errors.
+/// Each dialect is sized by its own system's rule. Exit status: 0 if at least one dialect can do it, 1 if
+/// none can, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "\
@@ -34,19 +34,19 @@ pub struct Args {
           hide_default_value = true, required_unless_present = "from")]
     expected_keys: u64,
 
-    /// Take the keys from the sstables or tables in this directory: what would other filters cost them?
+    /// Plan other filters for the keys of the sstables or tables in this directory
     #[arg(long, value_name = "DIR", conflicts_with_all = ["expected_keys", "bits_per_key", "dialect"])]
     from: Option<PathBuf>,
 
     #[command(flatten)]
     target: TargetArgs,
 
-    /// Memory to spend: 64MiB, 500MB; the largest filter that fits is planned
+    /// Memory budget: 64MiB, 500MB; the largest filter that fits is planned
     #[arg(long, value_name = "SIZE", value_parser = numbers::size, allow_negative_numbers = true, group = "target")]
     memory: Option<u64>,
 
-    /// One dialect, or all
-    #[arg(long, value_name = "D", value_parser = args::dialects(), default_value = "all")]
+    /// One dialect, or all (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialects(), hide_possible_values = true, default_value = "all")]
     dialect: args::Dialects,
 
     #[cfg(feature = "report")]
@@ -95,7 +95,7 @@ fn from_directory(args: &Args, directory: &Path) -> Result<Status, Failure> {
     Ok(planned.status().into())
 }
 
-/// As a page, and as JSON or text.
+/// Writes the page, then JSON or text.
 fn show(args: &Args, planned: &impl Serialize, text: impl Fn() -> String) -> Result<(), Failure> {
     #[cfg(feature = "report")]
     args.report.write(|| report::of_plan(&super::value(planned)))?;

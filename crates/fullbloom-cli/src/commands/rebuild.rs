@@ -1,4 +1,4 @@
-//! `fullbloom rebuild TABLE|FILTER.db|DIR…`: filters of sstables and of tables rebuilt from their keys.
+//! `fullbloom rebuild TABLE|FILTER.db|DIR…`: rebuilds the filters of sstables and tables from their keys.
 
 use crate::error::{Failure, Status};
 use crate::numbers;
@@ -13,15 +13,16 @@ use std::path::PathBuf;
 
 /// Rebuild the filters of sstables and tables, offline, from their keys
 ///
-/// Sstables of Cassandra: without a rate, the one recorded in Statistics.db is used; each filter has the dialect of its
-/// sstable's version. What Cassandra will do with the file is said at the end. Stop the node first, or restart it afterwards: it
-/// reads filters only when it opens sstables.
+/// Sstables of Cassandra: without a rate, the one recorded in Statistics.db is used; each filter has the
+/// dialect of its sstable's version. What Cassandra will do with the file is printed at the end. Stop the
+/// node first, or restart it afterwards: it reads filters only when it opens sstables.
 ///
-/// Tables of LevelDB and RocksDB: without a size, the new filter is as long as the old one and takes its place, which repairs a
-/// damaged one. A filter of another size, or of a table that has none, is written with the table into another directory.
+/// Tables of LevelDB and RocksDB: without a size, the new filter is as long as the old one and takes its
+/// place, which repairs a damaged one. A filter of another size, or of a table that has none, is written with
+/// the table into another directory.
 ///
-/// A new file replaces the old one completely or not at all, and the old one is kept beside it. Exit status: 0 if filters were
-/// rebuilt, 1 if there is nothing to rebuild, 2 on errors.
+/// A new file replaces the old one completely or not at all, and the old one is kept beside it. Exit status:
+/// 0 if filters were rebuilt, 1 if there is nothing to rebuild, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -44,7 +45,7 @@ pub struct Args {
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
 
-    /// Only say what would be done
+    /// Only print what would be done
     #[arg(long)]
     dry_run: bool,
 
@@ -139,7 +140,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     Ok(report.status.into())
 }
 
-/// Prints what is done as it is done.
+/// Prints each result as it comes.
 struct Printer {
     out: Output,
     json: bool,

@@ -21,7 +21,7 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-/// Make tables
+/// Build tables of LevelDB and RocksDB
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -37,11 +37,11 @@ enum Command {
     Build(BuildArgs),
 }
 
-/// Make a table of keys and values, with a filter, that RocksDB ingests or LevelDB opens
+/// Build a table from keys and values, with a filter, that RocksDB ingests or LevelDB opens
 ///
-/// Each line is a key, a tab and a value; without a tab the value is empty. Lines are sorted in memory, and of several
-/// with the same key the last counts; --sorted takes them as they come and needs no memory. The file is replaced whole
-/// or not at all.
+/// Each line is a key, a tab and a value; without a tab the value is empty. Lines are sorted in memory, and
+/// of several lines with the same key the last one is used; --sorted expects sorted lines and needs no
+/// memory. The file is replaced completely or not at all.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -62,7 +62,7 @@ struct BuildArgs {
     #[arg(long)]
     sorted: bool,
 
-    /// Whose table it shall be
+    /// The engine to write the table for
     #[arg(long, value_enum, default_value_t = Engine::Rocksdb)]
     engine: Engine,
 
@@ -82,7 +82,7 @@ struct BuildArgs {
     #[arg(long, value_name = "B", default_value_t = 10.0)]
     bits_per_key: f64,
 
-    /// Put prefixes into the filter too: fixed:N, capped:N or noop
+    /// Insert prefixes into the filter too: fixed:N, capped:N or noop
     #[arg(long, value_name = "E")]
     prefix_extractor: Option<PrefixExtractor>,
 
@@ -94,11 +94,11 @@ struct BuildArgs {
     #[arg(long, value_name = "SIZE", value_parser = numbers::size, default_value = "4KiB")]
     partition_size: u64,
 
-    /// How blocks are compressed
+    /// The compression of blocks
     #[arg(long, value_enum, default_value_t = Packing::None)]
     compression: Packing,
 
-    /// How blocks are checked
+    /// The checksum of blocks
     #[arg(long, value_enum, default_value_t = Sum::Xxh3)]
     checksum: Sum,
 
@@ -224,7 +224,7 @@ impl BuildArgs {
     }
 }
 
-/// What a table said while a file was being written, carried past the writer's own kind of error.
+/// An error of the table writer or the input, passed through the I/O error of the file writer.
 enum Trouble {
     Table(TableError),
     Input(Failure),
@@ -239,7 +239,7 @@ impl From<TableError> for Trouble {
 fn build(args: &BuildArgs) -> Result<Status, Failure> {
     if let Destination::Stdout = Destination::new(&args.output)? {
         let failure =
-            Failure::new("standard output", "cannot be a table, which is checked before it is kept");
+            Failure::new("standard output", "cannot take a table, which is checked before it is kept");
         return Err(failure.hint("name a file: -o TABLE, or ./- for a file called -"));
     }
     let options = args.options()?;
@@ -264,7 +264,7 @@ fn build(args: &BuildArgs) -> Result<Status, Failure> {
     let made = made.unwrap_or_default();
     if made.repeated > 0 {
         output::warning(&format!(
-            "{} came more than once; the last value counts",
+            "{} appeared more than once; the last value is used",
             text::counted(made.repeated, "key")
         ));
     }
@@ -318,7 +318,7 @@ fn write(
             ControlFlow::Continue(())
         };
         for_each_entry(args, keys, collect).map_err(Trouble::Input)?;
-        entries.sort_by(|(a, _), (b, _)| a.cmp(b)); // stable: of equal keys the last stays last
+        entries.sort_by(|(a, _), (b, _)| a.cmp(b)); // stable: the last of equal keys stays last
         for (i, (key, value)) in entries.iter().enumerate() {
             if entries.get(i + 1).is_some_and(|(next, _)| next == key) {
                 repeated += 1;

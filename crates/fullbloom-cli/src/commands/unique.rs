@@ -1,4 +1,4 @@
-//! `fullbloom unique [KEYS…]`: keys that were not there before, as they come.
+//! `fullbloom unique [KEYS…]`: prints each key the first time it appears.
 
 mod rotation;
 mod seen;
@@ -24,27 +24,29 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
-/// The rate when nothing is said: a false positive is a new key that is not printed, so it should be rare.
+/// The default rate: a false positive is a new key that is not printed, so it should be rare.
 const DEFAULT_FPR: f64 = 1e-6;
 
-/// Keys that a chain begins with when their number is not known; each further link takes twice as many.
+/// Keys of the first link of a chain if their number is unknown; each further link takes twice as many.
 const FIRST: u64 = 1 << 20;
 
-/// Keys that a generation begins with when nothing is said; later ones begin with what the one before got.
+/// Keys of the first generation by default; later ones start with the number of keys of the one before.
 const FIRST_OF_GENERATION: u64 = 1 << 17;
 
-/// Print every key the first time it comes, in order, and not again
+/// Print each key only the first time it appears, in order
 ///
-/// Memory is that of a filter, not of the keys: about 4 bytes for each at the usual rate. The price is that now and then a
-/// new key is taken for a known one and not printed: one in a million unless --fpr says otherwise. Without
-/// --expected-keys, keys in plain files are counted first; for others memory grows with the new keys.
+/// Memory holds a filter and not the keys: about 4 bytes for each key at the default rate. The price is that
+/// some new keys count as known and are not printed: one in a million, or the rate of --fpr. Without
+/// --expected-keys, keys in plain files are counted first; for other input the filter grows with the new
+/// keys.
 ///
-/// With --state the filter is kept: keys of earlier runs are known, too. Unless --expected-keys gives it a size, it grows with
-/// the keys, at the same rate. The file is replaced whole when all keys have been read and the new ones printed, and every
-/// --save-every in between; if that fails, it stays as it was, and a later run prints them again.
+/// With --state the filter is kept in a file, and keys of earlier runs are known. Without --expected-keys it
+/// grows with the keys and keeps its rate. The file is replaced completely when all keys have been read and
+/// the new ones printed, and at every --save-every. If that fails, the file does not change, and a later run
+/// prints the keys again.
 ///
-/// With --rotate keys are forgotten after a time, counted from when they were printed: a key is not printed again within that time,
-/// and is printed when it comes after that and one step more (a seventh, unless --generations says otherwise). Exit
+/// With --rotate keys expire some time after they were printed: a key is not printed again within that time,
+/// and is printed again after that time and one more step (a seventh of it, or as --generations says). Exit
 /// status: 0 if there was a new key, 1 if there was none, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -61,19 +63,20 @@ pub struct Args {
     #[command(flatten)]
     types: TypeArgs,
 
-    /// How many new keys to size the filter for: 1000000, 1e6, 1M; with --rotate, how many are remembered at once
+    /// How many new keys to size the filter for: 1000000, 1e6, 1M; with --rotate, how many are remembered at
+    /// once
     #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
     expected_keys: Option<u64>,
 
-    /// Rate of new keys taken for known ones: 0.01, 1e-6, 1% [default: 1e-6]
+    /// Rate of new keys that count as known: 0.01, 1e-6, 1% [default: 1e-6]
     #[arg(long, value_name = "P", value_parser = numbers::rate, allow_negative_numbers = true)]
     fpr: Option<f64>,
 
-    /// The filter of all keys so far: read if it is there, made if not, saved at the end
+    /// The filter of all keys so far: loaded if the file exists, and saved at the end
     #[arg(long, value_name = "FILTER")]
     state: Option<PathBuf>,
 
-    /// Save the state also every so often while keys come: 10m
+    /// Also save the state at this interval: 10m
     #[arg(long, value_name = "TIME", value_parser = numbers::duration, requires = "state")]
     save_every: Option<Duration>,
 
@@ -115,14 +118,14 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         if !warned && seen.is_overfull() {
             warned = true;
             output::warning(&format!(
-                "more than the {planned} new keys planned for: from here on the rate grows"
+                "more than the {planned} new keys planned for: from now on the rate rises"
             ));
         }
         if let (Some(state), Some(every)) = (&mut state, args.save_every)
             && unsaved
             && saved_at.elapsed() >= every
         {
-            out.flush()?; // what is not printed must not be known
+            out.flush()?; // a key that was not printed must not be saved as known
             state.save_for_now(&seen)?;
             (saved_at, unsaved) = (Instant::now(), false);
         }
@@ -135,10 +138,10 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     out.finish()?;
     if let Some((rate, keys)) = seen.overfull_rate() {
         output::warning(&format!(
-            "{keys} keys are in where {planned} were planned for: by now one new key in {} is taken for a known one",
+            "{keys} keys are in the filter, {planned} were planned for: now one new key in {} counts as known",
             text::one_in(rate)
         ));
-        output::hint("a --state begun without --expected-keys grows with its keys");
+        output::hint("a --state made without --expected-keys grows with its keys");
     }
     if let Some(state) = state
         && (unsaved || !state.exists())
@@ -148,7 +151,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     Ok(Status::selected(count > 0))
 }
 
-/// Prints the new records, neighbours at once.
+/// Prints the new records, adjacent ones together.
 fn print(out: &mut Output, records: Records<'_>, new: &[bool], end: u8) -> Result<(), Failure> {
     let mut at = 0;
     for run in new.chunk_by(|a, b| a == b) {
@@ -164,9 +167,9 @@ fn print(out: &mut Output, records: Records<'_>, new: &[bool], end: u8) -> Resul
     Ok(())
 }
 
-/// What to begin with.
+/// The filter to start with.
 fn begin(args: &Args, state: Option<&State<'_>>, keys: &mut Keys) -> Result<Seen, Failure> {
-    let rotation = args.rotation.asked()?;
+    let rotation = args.rotation.requested()?;
     if let Some(state) = state.filter(|state| state.exists()) {
         return state.load(args);
     }
@@ -188,11 +191,11 @@ fn begin(args: &Args, state: Option<&State<'_>>, keys: &mut Keys) -> Result<Seen
     if let Some(expected_keys) = args.expected_keys {
         return fixed(expected_keys);
     }
-    fixed(0)?; // a wrong rate is told before anything is read
+    fixed(0)?; // reports a wrong rate before anything is read
     if !keys.are_plain_files() {
         return growing(FIRST);
     }
     let counted = keys.count(&Progress::new("counting keys", keys.total()))?;
-    // A state will see more than the keys of today.
+    // A state will get more keys in later runs.
     if state.is_some() { growing(counted.max(1000)) } else { fixed(counted) }
 }

@@ -1,4 +1,4 @@
-//! `fullbloom verify TABLE|FILTER|DIR…`: is a filter the one that its keys give?
+//! `fullbloom verify TABLE|FILTER|DIR…`: checks filters against their keys.
 
 use crate::args::{self, TypeArgs};
 use crate::error::{Failure, Status};
@@ -20,11 +20,12 @@ use std::path::{Path, PathBuf};
 
 /// Verify filters: look up every key, measure the rate, and rebuild the filter's bytes
 ///
-/// Reads all of each table of LevelDB or RocksDB, checksums included; of each sstable of Cassandra the index
-/// (Index.db; of BTI sstables Partitions.db with Rows.db and Data.db), alone or all below a directory. Cassandra's filter
-/// has no checksum: a lost bit makes rows invisible, and this is how it shows. Of a Parquet file every column that has a
-/// filter is read. Other filter files are read completely, and with --keys looked up for every key. Exit status: 0 if all is
-/// well, 1 if a key is missing or a filter is not the one its keys give, 2 if a file could not be read.
+/// Reads all of each table of LevelDB or RocksDB and checks its checksums. For sstables of Cassandra, one or
+/// all below a directory, it reads the index (Index.db; for BTI sstables Partitions.db with Rows.db and
+/// Data.db). Cassandra's filter has no checksum, and a lost bit makes rows invisible: this command finds it.
+/// In a Parquet file it reads every column that has a filter. It reads other filter files completely, and
+/// looks up every key of --keys. Exit status: 0 if all is well, 1 if a key is missing or a filter differs
+/// from the one its keys give, 2 if a file could not be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -41,7 +42,7 @@ pub struct Args {
     #[arg(required = true, value_name = "TABLE|FILTER|DIR")]
     files: Vec<PathBuf>,
 
-    /// How many absent keys to make up for measuring the rate
+    /// Number of made-up absent keys for measuring the rate
     #[arg(long, value_name = "N", value_parser = numbers::count, default_value = "100000")]
     absent: u64,
 
@@ -64,8 +65,8 @@ pub struct Args {
     #[command(flatten)]
     types: TypeArgs,
 
-    /// The dialect of filter files, where their names and bytes do not tell
-    #[arg(long, value_name = "D", value_parser = args::dialect())]
+    /// The dialect of filter files, if names and bytes do not determine it (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
     dialect: Option<Name>,
 
     #[command(flatten)]
@@ -174,7 +175,7 @@ fn with_keys(path: &Path, args: &Args, read: &ReadOptions) -> Result<Found<Verif
     })
 }
 
-/// Prints what is found as it comes.
+/// Prints each result as it comes.
 struct Printer {
     out: Output,
     json: bool,
@@ -188,7 +189,7 @@ impl Printer {
         Ok(Printer { out: Output::stdout()?, json, places: Places::new("verifying"), failure: None })
     }
 
-    /// Prints what is not about one filter.
+    /// Prints the problems that belong to no single filter.
     fn rest(&mut self, path: &Path, found: &VerifyReport) -> Result<(), Failure> {
         found.problems.iter().filter(|problem| problem.code == Code::Unreadable).for_each(output::problem);
         if self.json {

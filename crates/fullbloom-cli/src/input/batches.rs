@@ -8,7 +8,7 @@ use fullbloom::dialect::Name;
 use fullbloom::typed::KeyType;
 use std::ops::ControlFlow;
 
-/// Keys asked or inserted at once: enough for the library to keep memory busy, few enough to stay in L1.
+/// Keys looked up or inserted at once: enough to overlap memory accesses, few enough to stay in L1.
 pub const BATCH: usize = 1024;
 
 /// Some keys, in order.
@@ -16,7 +16,8 @@ pub const BATCH: usize = 1024;
 pub struct Batch<'a> {
     /// The keys.
     pub keys: &'a [&'a [u8]],
-    /// The records they came in, without their ends; the same as the keys unless those are written in hex or as values.
+    /// The records they came in, without their ends; the same as the keys unless those are written in hex or
+    /// as values.
     pub records: &'a [&'a [u8]],
 }
 
@@ -35,13 +36,13 @@ pub struct Splitter {
 /// What ends a block early.
 #[derive(Debug)]
 pub enum SplitError {
-    /// A record does not stand for a key.
+    /// A record is not a valid key.
     Record {
         /// Its number, from 1.
         record: u64,
         /// What is wrong with it.
         why: String,
-        /// It is a line that ends as lines do elsewhere.
+        /// It is a line that ends with a carriage return.
         carriage_return: bool,
     },
     /// The receiver of the keys failed.
@@ -54,7 +55,7 @@ impl Splitter {
         Splitter { format, before: 0, decoded: Vec::new(), ends: Vec::new() }
     }
 
-    /// Records handed out since the beginning, or since this was last asked.
+    /// Records handed out since the beginning, or since the last call.
     pub fn take_count(&mut self) -> u64 {
         std::mem::take(&mut self.before)
     }
@@ -108,7 +109,8 @@ impl Splitter {
         }
     }
 
-    /// Decodes until a record does not stand for a key; those before it, which are still handed out, and what is wrong.
+    /// Decodes until a record is not a valid key. Returns the keys before it, which are still handed out, and
+    /// the error.
     fn decode<'r, 'k>(&mut self, records: &'r [&'k [u8]]) -> (&'r [&'k [u8]], Option<SplitError>) {
         self.decoded.clear();
         self.ends.clear();
@@ -128,7 +130,7 @@ impl Splitter {
     }
 }
 
-/// Appends the bytes that the dialect's system makes of a value, or says what is wrong with its text.
+/// Appends the bytes that the dialect's system hashes for a value, or reports what is wrong with its text.
 fn typed(key_type: KeyType, dialect: Name, record: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
     let key = key_type.parse(record).and_then(|value| value.key(dialect)).map_err(|e| e.to_string())?;
     out.extend_from_slice(key.as_ref());
@@ -136,7 +138,7 @@ fn typed(key_type: KeyType, dialect: Name, record: &[u8], out: &mut Vec<u8>) -> 
 }
 
 impl SplitError {
-    /// The error of a block that so many records of the source come before.
+    /// The error of a block, given the number of records before it in the source.
     pub fn after(self, records: u64) -> SplitError {
         match self {
             SplitError::Record { record, why, carriage_return } => {

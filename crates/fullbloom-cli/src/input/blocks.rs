@@ -2,10 +2,10 @@
 
 use std::io::{self, Read};
 
-/// Read at once. Two blocks and what is made of them stay in a 1 MiB second-level cache.
+/// Bytes read at once. Two blocks and their results stay in a 1 MiB second-level cache.
 const BLOCK: usize = 256 << 10;
 
-/// A record longer than this is taken for a mistake: a file that is no list of keys, or `/dev/zero`.
+/// A record longer than this is taken for a mistake: a file that is not a list of keys, or `/dev/zero`.
 const LONGEST: usize = 256 << 20;
 
 /// Some whole records with their ends, in memory that is used again.
@@ -36,11 +36,11 @@ impl Block {
     }
 }
 
-/// Gives out whole records as they arrive; memory is a part of a block, or of the longest record.
+/// Hands out whole records as they arrive; it buffers part of a block, or of the longest record.
 pub struct Blocks<'a> {
     source: Box<dyn Read + Send + 'a>,
     end: u8,
-    /// Read and not yet given out: the beginning of a record.
+    /// Read and not yet handed out: the beginning of a record.
     rest: Vec<u8>,
     at_end: bool,
 }

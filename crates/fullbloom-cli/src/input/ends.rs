@@ -2,14 +2,15 @@
 
 /// The places of one byte, rising.
 ///
-/// Records are short, often shorter than the vector that a search for the next end begins with. So all ends in 64 bytes
-/// are found together, as bits of a word: a third of the time that one search for each of 39-byte lines takes.
+/// Records are short, often shorter than the vector that a search for the next end begins with. So all ends
+/// in 64 bytes are found together, as bits of a word: a third of the time that one search for each of 39-byte
+/// lines takes.
 #[derive(Debug)]
 pub struct Ends<'a> {
     chunks: std::slice::Iter<'a, [u8; CHUNK]>,
     tail: &'a [u8],
     end: u8,
-    /// Ends that are found and not yet told, in the chunk that begins at `base`.
+    /// Ends found and not yet returned, in the chunk that begins at `base`.
     found: u64,
     base: usize,
     next: usize,
@@ -36,7 +37,7 @@ impl Iterator for Ends<'_> {
                 Some(chunk) => places(chunk, self.end),
                 None if self.tail.is_empty() => return None,
                 None => {
-                    // What is missing to a chunk is no end.
+                    // Fill the rest of the chunk with bytes that are not the end byte.
                     let mut chunk = [!self.end; CHUNK];
                     chunk[..self.tail.len()].copy_from_slice(self.tail);
                     self.tail = &[];

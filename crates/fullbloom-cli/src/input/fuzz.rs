@@ -9,7 +9,7 @@ use fullbloom::typed::KeyType;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
-/// A pipe that brings so many bytes at a time.
+/// A pipe that gives a fixed number of bytes at a time.
 struct Pipe<'a> {
     bytes: &'a [u8],
     step: usize,
@@ -22,8 +22,8 @@ impl Read for Pipe<'_> {
     }
 }
 
-/// Reads a key file whose form the first three bytes choose. Plain records come out as a simple splitting gives them, however the
-/// reads are cut.
+/// Reads a key file whose format the first three bytes choose. Plain records must equal those of a simple
+/// split, at any read size.
 pub fn read_keys(data: &[u8]) {
     let [form, step, typed, bytes @ ..] = data else { return };
     let types = KeyType::ALL.iter().flat_map(|kind| Name::ALL.iter().map(move |name| (*kind, *name)));
@@ -55,7 +55,7 @@ pub fn read_keys(data: &[u8]) {
             return;
         }
         if plain.len() > bytes.len() {
-            return; // packed: what comes out is longer
+            return; // compressed: the contents are longer
         }
     }
     assert_eq!(keys, counted);

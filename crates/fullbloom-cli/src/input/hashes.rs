@@ -1,4 +1,4 @@
-//! Keys by their hashes: made by several threads, and kept where the keys themselves come only once.
+//! Hashes of keys: computed by several threads, and kept if the keys can be read only once.
 
 use super::Keys;
 use super::batches::Batch;
@@ -10,7 +10,7 @@ use std::io::{self, Read, Seek, Write};
 use std::ops::{ControlFlow, Range};
 use std::path::PathBuf;
 
-/// Hashes kept in memory, 128 MiB of them. What is more goes to a temporary file that has no name.
+/// Hashes kept in memory, 128 MiB of them. The rest goes to a temporary file without a name.
 const IN_MEMORY: usize = 16 << 20;
 
 /// Hashes read back at once.
@@ -52,7 +52,7 @@ impl<'a> Records<'a> {
 }
 
 impl Keys {
-    /// Hashes all keys with so many threads; `commit` gets the hashes of a block of keys, in order.
+    /// Hashes all keys on `threads` threads; `commit` gets the hashes of a block of keys, in order.
     pub fn in_order_hashed(
         &mut self,
         progress: &Progress,
@@ -118,7 +118,7 @@ impl Hashed {
 #[derive(Debug)]
 pub struct HashSpool {
     memory: Vec<u64>,
-    /// How many are kept in memory.
+    /// The most hashes kept in memory.
     room: usize,
     /// Those that come after the ones in memory.
     file: Option<File>,
@@ -135,7 +135,7 @@ impl Default for HashSpool {
 }
 
 impl HashSpool {
-    /// An empty one with room for so many in memory, which keeps others in this directory.
+    /// An empty one that keeps `room` hashes in memory and the rest in a file in this directory.
     pub fn new(room: usize, directory: PathBuf) -> HashSpool {
         HashSpool { memory: Vec::new(), room, file: None, directory, bytes: Vec::new(), len: 0 }
     }
@@ -145,12 +145,12 @@ impl HashSpool {
         self.len
     }
 
-    /// Whether so many more still fit into memory.
+    /// Whether this many more still fit into memory.
     pub fn has_room_for(&self, more: usize) -> bool {
         self.file.is_none() && self.memory.len() + more <= self.room
     }
 
-    /// Keeps more of them; if that fails, those that were kept before still are.
+    /// Keeps more hashes. If that fails, those kept before remain.
     pub fn write(&mut self, hashes: &[u64]) -> Result<(), Failure> {
         if self.has_room_for(hashes.len()) && self.memory.try_reserve(hashes.len()).is_ok() {
             self.memory.extend_from_slice(hashes);
@@ -174,7 +174,7 @@ impl HashSpool {
         file.write_all(&self.bytes)
     }
 
-    /// Gives all of them out, in order.
+    /// Hands out all of them, in order.
     pub fn read(&mut self, progress: &Progress, mut each: impl FnMut(&[u64])) -> Result<(), Failure> {
         for piece in self.memory.chunks(PIECE) {
             each(piece);

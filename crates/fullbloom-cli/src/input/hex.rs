@@ -14,7 +14,7 @@ const VALUE: [u8; 256] = {
 
 const BAD: u8 = 0xff;
 
-/// Appends the bytes that `digits` spell, or says what is wrong with them.
+/// Appends the bytes that `digits` spell, or reports what is wrong with them.
 pub fn decode(digits: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
     let start = out.len();
     let mut seen = 0; // all values or-ed: above 15 exactly if one of them is BAD

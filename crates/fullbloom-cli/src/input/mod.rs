@@ -1,4 +1,4 @@
-//! What a command reads: keys, in any of the ways they come, and native filters that it changes.
+//! What a command reads: keys in all their formats, and native filters that it changes.
 //!
 //! ```text
 //!   source (file, pipe; gzip, zstd) ─► blocks of whole records ─► batches of keys
@@ -33,24 +33,24 @@ use source::{Label, Source};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// How keys are written.
+/// The format of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyFormat {
     /// The byte that ends a record: a newline, or zero.
     pub end: u8,
     /// Each record is the hex of a key.
     pub hex: bool,
-    /// Each record is a value of this type, and the key is what this dialect makes of it.
+    /// Each record is a value of this type, and the key is the bytes that this dialect hashes for it.
     pub typed: Option<(KeyType, Name)>,
 }
 
-/// All the keys a command is given.
+/// All keys given to a command.
 #[derive(Debug)]
 pub struct Keys {
     sources: Vec<Source>,
     format: KeyFormat,
-    /// Nothing is to be said about how lines end, or it has been.
-    line_ends_told: bool,
+    /// The line ends have been checked, or need no check.
+    line_ends_checked: bool,
 }
 
 impl Keys {
@@ -58,10 +58,10 @@ impl Keys {
     pub fn new(files: &[PathBuf], format: KeyFormat) -> Result<Keys, Failure> {
         let files = if files.is_empty() { &[PathBuf::from("-")] } else { files };
         let sources = files.iter().map(|file| Source::new(file)).collect::<Result<_, _>>()?;
-        Ok(Keys { sources, format, line_ends_told: format.hex || format.end != b'\n' })
+        Ok(Keys { sources, format, line_ends_checked: format.hex || format.end != b'\n' })
     }
 
-    /// How they are written.
+    /// Their format.
     pub fn format(&self) -> KeyFormat {
         self.format
     }
@@ -76,18 +76,18 @@ impl Keys {
         self.sources.iter().any(|source| matches!(source.name(), Label::Stdin))
     }
 
-    /// Bytes there are to read, as far as it is known.
+    /// The bytes to read, if known.
     pub fn total(&self) -> Option<u64> {
         self.sources.iter().map(Source::len).sum()
     }
 
-    /// Whether all of them can be read twice for little: regular files that are not packed.
+    /// Whether all of them can be read twice cheaply: regular files that are not compressed.
     pub fn are_plain_files(&self) -> bool {
         self.sources.iter().all(Source::is_plain_file)
     }
 
-    /// Counts the keys. What cannot be read twice is kept: up to 64 MiB in memory, more in a temporary file
-    /// that has no name and so goes with the process, however it ends.
+    /// Counts the keys. A stream that cannot be read twice is kept: up to 64 MiB in memory, the rest in a
+    /// temporary file without a name, which disappears with the process.
     pub fn count(&mut self, progress: &Progress) -> Result<u64, Failure> {
         let end = self.format.end;
         let mut keys = 0;
@@ -122,7 +122,7 @@ impl Keys {
             let mut blocks = Blocks::new(source.open(progress)?, self.format.end);
             let mut splitter = Splitter::new(self.format);
             while blocks.next(&mut block).map_err(|e| name.failed(&e))? {
-                tell_of_carriage_returns(&mut self.line_ends_told, &name, block.bytes());
+                warn_of_carriage_returns(&mut self.line_ends_checked, &name, block.bytes());
                 match splitter.split(block.bytes(), &mut each).map_err(|e| e.in_source(&name))? {
                     ControlFlow::Continue(()) => {}
                     ControlFlow::Break(()) => return Ok(()),
@@ -133,15 +133,15 @@ impl Keys {
     }
 }
 
-/// Lines looked at to tell how lines end.
+/// Lines examined to detect the line ends.
 const FIRST_LINES: usize = 8;
 
-/// Says once that lines end as on Windows, which is easily overlooked: the carriage return is part of each key.
-fn tell_of_carriage_returns(told: &mut bool, name: &Label, block: &[u8]) {
-    if *told {
+/// Warns once of Windows line ends, which are easily overlooked: the carriage return is part of each key.
+fn warn_of_carriage_returns(checked: &mut bool, name: &Label, block: &[u8]) {
+    if *checked {
         return;
     }
-    *told = true; // the first block tells
+    *checked = true; // only the first block is checked
     let mut lines = block.split_inclusive(|byte| *byte == b'\n').take(FIRST_LINES).peekable();
     if lines.peek().is_some() && lines.all(|line| line.ends_with(b"\r\n") || line.ends_with(b"\r")) {
         output::warning(&format!(

@@ -1,15 +1,16 @@
-//! Blocks of records worked on by several threads, and what comes of them taken in the order of the blocks.
+//! Blocks of records processed by several threads, and their results committed in the order of the blocks.
 //!
 //! ```text
 //!   read a block (one thread at a time) ─► work on its keys (all threads at once) ─► commit (one at a time, in order)
 //! ```
 //!
-//! A thread does all three for a block before it takes the next, so there are never more blocks in memory than threads.
+//! A thread does all three for a block before it takes the next, so there are never more blocks in memory
+//! than threads.
 
 use super::batches::{Batch, SplitError, Splitter};
 use super::blocks::{Block, Blocks};
 use super::source::{Label, Source};
-use super::{KeyFormat, Keys, tell_of_carriage_returns};
+use super::{KeyFormat, Keys, warn_of_carriage_returns};
 use crate::error::Failure;
 use crate::progress::Progress;
 use std::ops::ControlFlow;
@@ -19,16 +20,16 @@ use std::{slice, thread};
 /// More threads only wait for each other: one reads, and one commits.
 const MOST_THREADS: usize = 16;
 
-/// As many threads as there are cores for us.
+/// The number of threads: the cores available to us, up to a limit.
 pub fn threads() -> usize {
     thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS)
 }
 
 impl Keys {
-    /// Works on all keys, with so many threads.
+    /// Processes all keys on `threads` threads.
     ///
-    /// `work` gets the batches of a block and a `T` to collect in; `commit` gets every `T`, and the bytes of its block,
-    /// in order, and may break off. A `T` is used again, so `commit` must leave it as it wants to find it.
+    /// `work` gets the batches of a block and a `T` to collect in; `commit` gets every `T`, and the bytes of
+    /// its block, in order, and may break off. A `T` is used again, so `commit` must reset it.
     pub fn in_order<T: Default + Send>(
         &mut self,
         progress: &Progress,
@@ -37,9 +38,15 @@ impl Keys {
         commit: impl FnMut(&mut T, &[u8]) -> Result<ControlFlow<()>, Failure> + Send,
     ) -> Result<(), Failure> {
         let format = self.format;
-        let Keys { sources, line_ends_told, .. } = self;
-        let reader =
-            Reader { sources: sources.iter_mut(), current: None, progress, format, line_ends_told, next: 0 };
+        let Keys { sources, line_ends_checked, .. } = self;
+        let reader = Reader {
+            sources: sources.iter_mut(),
+            current: None,
+            progress,
+            format,
+            line_ends_checked,
+            next: 0,
+        };
         let turn = Turn { next: 0, commit, source: 0, records: 0, ended: None };
         let shared =
             Shared { format, reader: Mutex::new(reader), turn: Mutex::new(turn), changed: Condvar::new() };
@@ -63,7 +70,7 @@ struct Reader<'a> {
     current: Option<(Label, Blocks<'a>)>,
     progress: &'a Progress,
     format: KeyFormat,
-    line_ends_told: &'a mut bool,
+    line_ends_checked: &'a mut bool,
     /// Number of the next block.
     next: u64,
 }
@@ -72,7 +79,7 @@ struct Reader<'a> {
 struct Taken {
     number: u64,
     read: Result<Label, Failure>,
-    /// Sources begun so far: a new one begins to count its records anew.
+    /// Sources begun so far: records are numbered from 1 in each source.
     source: usize,
 }
 
@@ -91,7 +98,7 @@ impl<'a> Reader<'a> {
             };
             match blocks.next(block) {
                 Ok(true) => {
-                    tell_of_carriage_returns(self.line_ends_told, name, block.bytes());
+                    warn_of_carriage_returns(self.line_ends_checked, name, block.bytes());
                     break Ok(name.clone());
                 }
                 Ok(false) => self.current = None,
@@ -114,7 +121,7 @@ struct Turn<C> {
     /// The source of the last block, and how many of its records have been committed.
     source: usize,
     records: u64,
-    /// Nothing more is to be done, and why.
+    /// Why the work has ended, once it has.
     ended: Option<Result<(), Failure>>,
 }
 
@@ -125,13 +132,13 @@ struct Shared<'a, C> {
     changed: Condvar,
 }
 
-/// A lock that a panicking thread held says nothing new: the panic ends the command anyway.
+/// Ignores the poison of a lock: the panic of its holder ends the command anyway.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
 impl<C> Shared<'_, C> {
-    /// What each thread does.
+    /// The loop of each thread.
     fn run<T: Default>(&self, work: &impl Fn(&Batch<'_>, &mut T) -> Result<(), Failure>)
     where
         C: FnMut(&mut T, &[u8]) -> Result<ControlFlow<()>, Failure>,
@@ -174,7 +181,7 @@ impl<C> Shared<'_, C> {
 }
 
 impl<C> Turn<C> {
-    /// The records before one that is wrong are committed, too.
+    /// The records before an invalid one are committed, too.
     fn commit<T>(
         &mut self,
         result: &mut T,

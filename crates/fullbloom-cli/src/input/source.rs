@@ -1,4 +1,4 @@
-//! Where keys come from: files, standard input, and what was kept of it.
+//! Where keys come from: files, standard input, and the kept part of it.
 
 use crate::error::Failure;
 use crate::output;
@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Kept in memory of a stream that must be read twice; what is more goes to a temporary file.
+/// Bytes kept in memory of a stream that must be read twice; the rest goes to a temporary file.
 const SPOOL_IN_MEMORY: usize = 64 << 20;
 
 /// Compressed bytes read at once.
@@ -21,7 +21,7 @@ pub struct Source {
     place: Place,
 }
 
-/// How a source is called in messages.
+/// The name of a source in messages.
 #[derive(Debug, Clone)]
 pub enum Label {
     /// By its path.
@@ -32,7 +32,7 @@ pub enum Label {
 
 #[derive(Debug)]
 enum Place {
-    /// A regular file, read anew each time.
+    /// A regular file, read from its beginning each time.
     File(PathBuf),
     /// Standard input from a regular file, read from this offset each time.
     Redirected { start: u64 },
@@ -68,7 +68,7 @@ impl Source {
         Ok(Source { name, place })
     }
 
-    /// How it is called in messages.
+    /// Its name in messages.
     pub fn name(&self) -> Label {
         self.name.clone()
     }
@@ -84,7 +84,8 @@ impl Source {
         }
     }
 
-    /// Whether it can be read again from the beginning as cheaply as the first time: a regular file that is not packed.
+    /// Whether it can be read again from the beginning as cheaply as the first time: a regular file that is
+    /// not compressed.
     pub fn is_plain_file(&self) -> bool {
         let open = match &self.place {
             Place::File(file) => File::open(file),
@@ -127,12 +128,12 @@ impl Source {
         tracked.and_then(decompressed).map_err(|e| self.name.failed(&e))
     }
 
-    /// A place to keep the bytes in while they are read, if they can be read only once.
+    /// A buffer that keeps the bytes while they are read, if they can be read only once.
     pub fn spool(&self) -> Option<Spool> {
         matches!(self.place, Place::Stream(_) | Place::StdinStream).then(Spool::new)
     }
 
-    /// From now on the source is what was kept.
+    /// From now on the kept bytes are the source.
     pub fn keep(&mut self, spool: Spool) {
         self.place = Place::Kept(spool);
     }
@@ -162,7 +163,7 @@ fn is_same_file(file: &File, path: &Path) -> bool {
     file.metadata().ok().map(identity) == fs::metadata(path).ok().map(identity)
 }
 
-/// Whether an open file is the one at `path`: not told here.
+/// Whether an open file is the one at `path`: not known on this system.
 #[cfg(not(unix))]
 fn is_same_file(_: &File, _: &Path) -> bool {
     false
@@ -173,9 +174,9 @@ fn stdin() -> io::Result<File> {
     output::duplicate(&io::stdin())
 }
 
-/// The stream itself, or what is packed in it; told by its first bytes.
+/// The stream itself, or its decompressed contents; detected by its first bytes.
 pub fn decompressed<'a>(mut raw: impl Read + Send + 'a) -> io::Result<Box<dyn Read + Send + 'a>> {
-    // What one read gives, if it is enough to tell: a line that a slow pipe has brought is not held back for the next.
+    // One read, if its bytes are enough: a line from a slow pipe is not held back until the next one arrives.
     let mut front = vec![0; COMPRESSED_BLOCK];
     let mut filled = 0;
     while filled < 4 && Packing::may_begin(&front[..filled]) {
@@ -210,7 +211,7 @@ enum Packing {
 }
 
 impl Packing {
-    /// Whether something packed may begin so.
+    /// Whether compressed data may begin with these bytes.
     fn may_begin(front: &[u8]) -> bool {
         matches!(front.first(), None | Some(0x1f | 0x28 | 0x50..=0x5f))
     }

@@ -1,4 +1,4 @@
-//! Native filters that are going to be changed, whichever form they have.
+//! Native filters that a command changes, of any form.
 
 use crate::error::Failure;
 use crate::output;
@@ -9,7 +9,7 @@ use fullbloom::native::{Keep, RotatingFilter, Secret, StoredFilter};
 use std::path::Path;
 use std::time::SystemTime;
 
-/// The filter in this file, to be changed: with its secret if it is keyed, and of a time that can be.
+/// Loads the filter in this file, to be changed: with its secret if it is keyed, and with its clock checked.
 pub fn load_stored(path: &Path, secret: Option<Secret>) -> Result<StoredFilter, Failure> {
     let mut stored = load(path)?;
     if let Some(secret) = secret {
@@ -24,23 +24,23 @@ pub fn load_stored(path: &Path, secret: Option<Secret>) -> Result<StoredFilter, 
     Ok(stored)
 }
 
-/// What is no native filter is said to be none.
+/// The failure to load a file; a file that is not a native filter is reported as such.
 fn load(path: &Path) -> Result<StoredFilter, Failure> {
     StoredFilter::load(path).map_err(|e| match e.cause() {
         FileCause::Decode(DecodeError::Magic { at: 0, .. } | DecodeError::Truncated { at: 0, .. }) => {
             Failure::new(path.display(), "is not a native filter")
-                .hint("fullbloom inspect tells what it is; fullbloom build makes a native one")
+                .hint("fullbloom inspect shows what it is; fullbloom build makes a native filter")
         }
         _ => e.into(),
     })
 }
 
-/// Tells of a filter that was last used in the future. Ages cannot be known if that is longer ahead than keys are remembered:
-/// the clock that was wrong must be found out by people.
+/// Warns of a filter that was last used in the future. If that is further ahead than keys are remembered,
+/// their ages are unknown and this is an error: the user must find out which clock is wrong.
 fn look_at_clock(path: &Path, filter: &RotatingFilter) -> Result<(), Failure> {
     let Ok(ahead) = filter.time().duration_since(SystemTime::now()) else { return Ok(()) };
     let (name, when) = (path.display(), text::time(filter.time()));
-    let why = format!("was last used at {when}, which is yet to come: one of the two clocks is wrong");
+    let why = format!("was last used at {when}, which is in the future: one of the two clocks is wrong");
     match filter.rotation().keep {
         Keep::Time(keep) if ahead > keep => Err(Failure::new(name, why)
             .hint("set this machine's clock; if the other was wrong, begin a new state")),

@@ -113,7 +113,7 @@ fn form(lines: &mut Lines, record: &NativeRecord) {
                 (Some(millis), _) => text::duration(Duration::from_millis(*millis)),
                 (None, keys) => format!("{} new keys", keys.unwrap_or(0)),
             };
-            let since = if *refresh { "since they last came" } else { "since they were new" };
+            let since = if *refresh { "since they last appeared" } else { "since they were new" };
             let parts = text::counted((*generations_planned).into(), "generation");
             lines.line(
                 "form",

@@ -42,7 +42,7 @@ impl Lines {
             self.line(problem.severity.as_str(), &problem.message);
             hints.extend(problem.hint.as_deref());
         }
-        hints.dedup(); // one rebuild cures them all
+        hints.dedup(); // one rebuild fixes them all
         hints.iter().for_each(|hint| self.line("hint", hint));
     }
 }

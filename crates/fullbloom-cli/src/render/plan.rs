@@ -205,7 +205,7 @@ fn splits(family: &FamilyPlan, levels: &[&LevelPlan], most_bits: u32) -> String 
     }
     if family.capped {
         text += &format!(
-            "  no level gets more than {most_bits} bits per key: more save nothing worth their memory\n"
+            "  no level gets more than {most_bits} bits per key: more would not be worth the memory\n"
         );
     }
     text

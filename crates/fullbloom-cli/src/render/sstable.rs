@@ -36,7 +36,8 @@ fn bits_per_key(record: &SstableRecord) -> Option<f64> {
     record.bits_per_key.or(Some(record.bits? as f64 / estimated?.round()))
 }
 
-/// A data directory: each table with its sstables, then all tables. In short: only sstables with warnings or errors.
+/// A data directory: each table with its sstables, then all tables. In short: only sstables with warnings or
+/// errors.
 pub fn data_directory(report: &InspectReport, width: Option<usize>, summary: bool) -> String {
     let mut text = String::new();
     let mut rows = report.found.iter().filter_map(|found| match &found.record {

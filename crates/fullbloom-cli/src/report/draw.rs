@@ -13,7 +13,7 @@ const RIGHT: f64 = 14.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 46.0;
 
-/// Colours that differ in light and dark, and for most people who see colours otherwise.
+/// Colours that differ on light and dark pages, and for most colour-blind readers.
 const COLOURS: [&str; 4] = ["var(--one)", "var(--two)", "var(--three)", "var(--four)"];
 
 /// A curve of rates over bits per key.

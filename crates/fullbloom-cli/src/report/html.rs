@@ -1,11 +1,11 @@
-//! A page: sections of text, tables and drawings, in HTML that stands alone.
+//! A page: sections of text, tables and drawings, in self-contained HTML.
 
 use std::fmt::Write;
 
 /// What every page begins with.
 pub const BEGINNING: &str = "<!DOCTYPE html>";
 
-/// A page to be.
+/// A page under construction.
 #[derive(Debug)]
 pub struct Page {
     title: String,
@@ -20,7 +20,7 @@ impl Page {
         Page { title: title.to_owned(), subtitle: subtitle.to_owned(), body: String::new() }
     }
 
-    /// Numbers that matter most, large, each with what it is.
+    /// The most important numbers, in large type, each with a label.
     pub fn figures(&mut self, figures: &[(String, &str)]) {
         self.body += "<dl class=\"figures\">";
         for (value, what) in figures {
@@ -104,7 +104,7 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// Light and dark by the reader's wish; columns from 320 pixels on.
+/// Light or dark as the reader's system prefers; works from a width of 320 pixels.
 const STYLE: &str = "
 :root{--page:#fbfbfa;--card:#fff;--ink:#1c1e21;--soft:#5d636b;--line:#dfe2e5;--grid:#eceef0;
 --one:#1f6fb2;--two:#b4540a;--three:#2f7d4f;--four:#7a4fa3;--fill:#1f6fb233;--bad:#b3261e;--warn:#8a5a00}

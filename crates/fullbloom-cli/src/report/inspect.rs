@@ -13,12 +13,12 @@ use std::path::Path;
 
 /// More filters than this are not drawn one by one.
 const MOST_STRIPS: usize = 40;
-/// More bars than this are not read.
+/// More bars than this are unreadable.
 const MOST_BARS: usize = 40;
 /// More rows than this make no table for people; the JSON has all.
 const MOST_ROWS: usize = 2000;
 
-/// What one filter comes to.
+/// The numbers of one filter.
 struct Row<'a> {
     entry: &'a Value,
     name: String,
@@ -67,12 +67,12 @@ impl<'a> Row<'a> {
             _ => file.to_owned(),
         };
         let (bits, keys) = (entry["bits"].as_f64(), entry["estimated_keys"].as_f64());
-        let told = entry["bits_per_key"].as_f64();
+        let recorded = entry["bits_per_key"].as_f64();
         let estimated = bits.zip(keys).filter(|(_, keys)| *keys >= 0.5).map(|(bits, keys)| bits / keys);
         Row {
             entry,
             name,
-            bits_per_key: told.or(estimated),
+            bits_per_key: recorded.or(estimated),
             fpr: entry["expected_fpr"].as_f64(),
             bytes: entry["bytes"].as_u64().unwrap_or(0),
             problems: problems.remove(path).unwrap_or_default(),
@@ -211,7 +211,7 @@ fn draw_rates(page: &mut Page, rows: &[Row<'_>]) {
     page.section("Rate against bits per key", said, &draw::rates(&curves, &points));
 }
 
-/// What a dialect's own rule makes of each number of bits, for as many keys.
+/// The rate at each number of bits by the dialect's own rule, for the same number of keys.
 pub fn own_curve(dialect: Name, keys: u64) -> Curve {
     let expected_keys = keys.clamp(1000, 100_000);
     let at = |bits: u32| {

@@ -1,7 +1,7 @@
 //! `--report FILE.html`: a report as one page, with drawings, that needs nothing but a browser.
 //!
 //! ```text
-//!   the command's JSON ─► inspect | plan ─► Page ─► HTML with inline SVG, no script, nothing from elsewhere
+//!   the command's JSON ─► inspect | plan ─► Page ─► HTML with inline SVG, no script, no external files
 //! ```
 
 mod draw;
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 /// `--report`.
 #[derive(Debug, clap::Args)]
 pub struct ReportArgs {
-    /// Also write the numbers, with drawings, as one HTML page that needs nothing from elsewhere
+    /// Also write the numbers, with drawings, as one self-contained HTML page
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
 }
@@ -35,7 +35,7 @@ impl ReportArgs {
         Ok(file::replace(path, |out| out.write_all(text.as_bytes()))?)
     }
 
-    /// Refuses before the work is done what could not be written.
+    /// Checks, before any work is done, that the page can be written.
     pub fn check(&self) -> Result<(), Failure> {
         match &self.report {
             Some(path) if path == Path::new("-") => {
@@ -43,7 +43,7 @@ impl ReportArgs {
             }
             Some(path) if is_something_else(path) => Err(Failure::new(
                 path.display(),
-                "is there and is no HTML page: the report would overwrite it",
+                "exists and is not an HTML page: the report would overwrite it",
             )),
             Some(path) => crate::destination::Destination::new(path).map(drop),
             None => Ok(()),
@@ -51,7 +51,7 @@ impl ReportArgs {
     }
 }
 
-/// Whether there is a file that no report can be: a filter that was meant to be inspected, say.
+/// Whether a file exists that is not a report, such as a filter that was meant to be inspected.
 fn is_something_else(path: &Path) -> bool {
     let begins = |mut file: File| -> io::Result<bool> {
         let mut bytes = Vec::new();

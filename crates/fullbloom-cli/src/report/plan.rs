@@ -119,7 +119,7 @@ fn of_sstables(report: &Value) -> Page {
             })
         })
         .collect();
-    let said = "Each point is a rate that can be set; the expected rate is what comes of it, because bits are whole.";
+    let said = "Each point is a rate that can be set; the expected rate differs because the numbers of bits are whole.";
     page.section(
         "Rate against bits per key",
         said,

@@ -1,9 +1,10 @@
 //! Manners: exit codes, closed and full outputs, special files, help, completions, manual pages, colours.
 
 use crate::common::{self, Dir, command, finish, leveldb_filter, lines, run};
+use fullbloom::dialect::Name;
 use std::process::Stdio;
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "plan",
     "build",
     "check",
@@ -17,6 +18,7 @@ const COMMANDS: [&str; 15] = [
     "verify",
     "rebuild",
     "convert",
+    "dialects",
     "bench",
     "table",
 ];
@@ -50,6 +52,7 @@ fn help_of_every_command_is_on_standard_output_with_examples() {
             narrow.env("COLUMNS", "80");
             let help = finish(narrow, b"").exits(0);
             assert!(help.err.is_empty());
+            assert!(help.text().lines().count() <= 110, "{name}: longer than two screens");
             assert!(help.text().contains(&format!("Usage: fullbloom {name}")), "{help:?}");
             let (_, examples) = help.text().split_once("\nExamples:\n").expect("examples");
             let mut goes_on = false;
@@ -65,7 +68,41 @@ fn help_of_every_command_is_on_standard_output_with_examples() {
     let long = run(&["check", "--help"], b"").exits(0);
     let words: Vec<&str> = long.text().split_whitespace().collect();
     assert!(words.join(" ").contains("Exit status: 0 if a key was selected"), "{long:?}");
-    assert!(long.text().contains("- leveldb:"), "dialects are listed");
+}
+
+#[test]
+fn every_dialect_is_listed_once_and_only_by_the_command_for_it() {
+    let text = run(&["dialects"], b"").exits(0);
+    let json = run(&["dialects", "--json"], b"").exits(0);
+    let json: serde_json::Value = serde_json::from_str(json.text()).unwrap();
+    assert_eq!(json.as_array().unwrap().len(), Name::ALL.len());
+    assert_eq!(text.text().lines().count(), 1 + Name::ALL.len(), "{text:?}");
+    for (name, object) in Name::ALL.iter().zip(json.as_array().unwrap()) {
+        assert_eq!(*object, serde_json::json!({ "name": name.as_str(), "description": name.about() }));
+        let line = text.text().lines().find(|line| line.split(' ').next() == Some(name.as_str()));
+        assert!(line.is_some_and(|line| line.ends_with(name.about())), "{name}: {text:?}");
+    }
+    for name in ["plan", "build", "check", "inspect", "verify", "merge", "convert", "bench"] {
+        for option in ["-h", "--help"] {
+            let help = run(&[name, option], b"").exits(0);
+            assert!(help.text().contains("fullbloom dialects"), "{help:?}");
+            assert!(!help.text().contains("cassandra-0.7"), "{help:?}");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_kernel_is_one_warning_and_the_command_goes_on() {
+    for (value, warnings) in [("abacus", 1), ("scalar", 0), ("", 0)] {
+        let mut command = command(&["dialects"]);
+        command.env("FULLBLOOM_KERNEL", value);
+        let out = finish(command, b"").exits(0);
+        assert_eq!(out.err.lines().count(), warnings, "{out:?}");
+        if warnings > 0 {
+            let start = r#"warning: FULLBLOOM_KERNEL: no kernel is called "abacus" "#;
+            assert!(out.err.starts_with(start) && out.err.contains("; using "), "{out:?}");
+        }
+    }
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn files_without_filters_and_damaged_files_say_so() {
     let whole = dir.read("plain.parquet");
     let cut = dir.file("cut.parquet", &whole[..whole.len() - 20]);
     for command in ["inspect", "verify"] {
-        run(&[command, &cut], b"").fails_with("not a sound Parquet file");
+        run(&[command, &cut], b"").fails_with("damaged Parquet file");
     }
     let filtered = write(&dir, "people.parquet", true);
     let mut bytes = dir.read("people.parquet");

@@ -82,7 +82,7 @@ fn a_dialect_that_cannot_keep_the_rate_says_so() {
     assert!(plan["note"].as_str().unwrap().contains("cannot keep a rate of 1 %"), "{plan}");
     assert_eq!(row("cassandra", &["--expected-keys", "1M", "--fpr", "0.01"])["note"], Value::Null);
     let capped = row("cassandra", &["--expected-keys", "1M", "--bits-per-key", "30"]);
-    assert_eq!(capped["note"], "uses 20 of the 30 bits per key asked for");
+    assert_eq!(capped["note"], "uses 20 of the 30 bits per key requested");
     let table = run(&["plan", "--expected-keys", "1M", "--fpr", "0.01"], b"").exits(0);
     assert!(table.text().contains("\njava-lsm: cannot keep a rate of 1 %: "), "{table:?}");
 }

@@ -58,7 +58,7 @@ fn a_report_overwrites_a_page_and_nothing_else() {
     let (filter, report) = (dir.arg("f.bloom"), dir.arg("r.html"));
     run(&["build", "-q", "-o", &filter], lines(100).as_bytes()).exits(0);
     let before = dir.read("f.bloom");
-    run(&["inspect", &filter, "--report", &filter], b"").fails_with("no HTML page");
+    run(&["inspect", &filter, "--report", &filter], b"").fails_with("not an HTML page");
     assert!(dir.read("f.bloom") == before);
     for _ in 0..2 {
         run(&["inspect", &filter, "--report", &report], b"").exits(0);

@@ -9,7 +9,7 @@ use fullbloom_table::database::DatabaseTable;
 use serde::Serialize;
 use std::path::Path;
 
-/// A database that was looked at.
+/// An inspected database.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DatabaseSummary {
     /// Where it is.
@@ -20,7 +20,7 @@ pub struct DatabaseSummary {
     pub manifest: Option<String>,
 }
 
-/// Looks at every table, several at once.
+/// Inspects every table, several at once.
 pub(crate) fn inspect(
     path: &Path,
     watch: &mut dyn Watch<Inspected>,

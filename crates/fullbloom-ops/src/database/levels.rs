@@ -75,8 +75,8 @@ impl Level {
         (self.entries > 0).then(|| self.bits as f64 / self.entries as f64)
     }
 
-    /// Whether a lookup may read every table: on level 0 they overlap, below it at most one holds a key. Without levels
-    /// all may be read.
+    /// Whether a lookup may read every table: on level 0 they overlap, below it at most one holds a key.
+    /// Without levels all may be read.
     pub fn overlaps(&self) -> bool {
         self.level.is_none_or(|level| level == 0)
     }
@@ -139,8 +139,8 @@ pub struct LevelTotals {
     pub useless_reads: f64,
 }
 
-/// The levels of a database, of the tables that could be read. Where there are levels, tables without one do not belong
-/// to the database and are left out.
+/// The levels of a database, of the tables that could be read. Where there are levels, tables without one do
+/// not belong to the database and are left out.
 pub fn of<'a>(database: &Database, records: impl Iterator<Item = &'a TableRecord>) -> Vec<Level> {
     let mut levels: Vec<Level> = Vec::new();
     for (table, record) in database.tables.iter().zip(records) {

@@ -21,7 +21,7 @@ use fullbloom_table::database::{Database, DatabaseTable, MissingTable};
 use fullbloom_table::{PlainFile, PrefixExtractor, Table};
 use std::path::{Path, PathBuf};
 
-/// The tables of a directory. None at all is a problem: nobody asks for nothing.
+/// The tables of a directory. Having none is a problem: the caller expects some.
 fn find(path: &Path) -> Result<Database, Problem> {
     let database = Database::open(path).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
     if database.tables.is_empty() && database.missing.is_empty() {
@@ -35,7 +35,7 @@ fn find(path: &Path) -> Result<Database, Problem> {
 /// Opens a table of a database.
 fn open(table: &DatabaseTable, extractor: Option<PrefixExtractor>) -> Result<Table<PlainFile>, Problem> {
     if !crate::place::ends_as_table(&table.path) {
-        // A file that cannot be opened at all says so here.
+        // A file that cannot be opened fails here.
         let opened = PlainFile::open(&table.path);
         opened.map_err(|e| Problem::at(&table.path, Code::Unreadable, format_args!("cannot open: {e}")))?;
         let why = "does not end as a table of LevelDB or RocksDB does";
@@ -49,13 +49,13 @@ fn is_stray(database: &Database, table: &DatabaseTable) -> bool {
     table.place.is_none() && database.has_levels()
 }
 
-/// Says so.
+/// The problem of such a table.
 fn stray(table: &DatabaseTable) -> Problem {
     let why = "not in the MANIFEST: left over, or not yet part of the database";
     Problem::at(&table.path, Code::NotInManifest, why)
 }
 
-/// Looks at one table of a database.
+/// Inspects one table of a database.
 fn look(database: &Database, table: &DatabaseTable) -> Found<TableRecord> {
     let looked = open(table, None).and_then(|open| table::inspect(&table.path, &open));
     let mut found = looked.unwrap_or_else(|problem| {
@@ -67,7 +67,7 @@ fn look(database: &Database, table: &DatabaseTable) -> Found<TableRecord> {
     found.record.level = Some(place.map(|place| place.level));
     found.record.file_bytes = Some(table.file_len);
     if is_stray(database, table) {
-        // A compaction that was interrupted leaves half a table behind: that does no harm.
+        // An interrupted compaction leaves part of a table behind, which is harmless.
         let unreadable = found.problems.iter().find(|_| found.record.kind.is_none());
         let mut problem = stray(table);
         if let Some(unreadable) = unreadable {
@@ -77,7 +77,7 @@ fn look(database: &Database, table: &DatabaseTable) -> Found<TableRecord> {
         found.problems.insert(0, problem);
     }
     if let Some(place) = place.filter(|place| place.file_len != table.file_len) {
-        let why = format!("{} bytes, where the MANIFEST says {}", table.file_len, place.file_len);
+        let why = format!("{} bytes, but the MANIFEST says {}", table.file_len, place.file_len);
         found.problems.insert(0, Problem::at(&table.path, Code::LengthDiffers, why));
     }
     found

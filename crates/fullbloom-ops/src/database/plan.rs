@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-/// Bits per key that people choose between.
+/// Usual numbers of bits per key.
 const USUAL: [f64; 7] = [5.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0];
 
 /// One level of a column family: its filters now, and in each split of the memory.
@@ -48,7 +48,7 @@ pub struct LevelNow {
     pub useless_reads: f64,
 }
 
-/// What a way to spend memory comes to.
+/// The cost and effect of one split of the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Spending {
     /// Bytes of all filters.
@@ -57,7 +57,7 @@ pub struct Spending {
     pub useless_reads: f64,
 }
 
-/// What a number of bits per key comes to.
+/// The cost and effect of one number of bits per key.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct UsualRow {
     /// Bits per key, on all levels.
@@ -72,15 +72,15 @@ pub struct UsualRow {
 pub struct FamilyPlan {
     /// Its name; empty where it is not known.
     pub name: String,
-    /// Its part of the memory, by its keys.
+    /// Its part of the memory, in proportion to its keys.
     pub memory: Option<u64>,
-    /// What usual numbers of bits per key come to.
+    /// The cost and effect of the usual numbers of bits per key.
     pub rows: Vec<UsualRow>,
     /// The same bits per key on all levels; null without a budget.
     pub equal: Option<Spending>,
     /// The best split; null without a budget.
     pub optimal: Option<Spending>,
-    /// A level has as many bits per key as are of any use, so that memory is left over.
+    /// A level has reached the most useful bits per key, so memory is left over.
     pub capped: bool,
 }
 
@@ -98,7 +98,7 @@ pub struct DatabasePlanSummary {
     pub memory: Option<u64>,
     /// The most bits per key that a level gets.
     pub most_bits_per_key: u32,
-    /// What usual numbers of bits per key come to.
+    /// The cost and effect of the usual numbers of bits per key.
     pub rows: Vec<UsualRow>,
     /// The same bits per key on all levels; null without a budget.
     pub equal: Option<Spending>,
@@ -138,7 +138,7 @@ pub(crate) fn plan(
         let keys: u64 = levels.iter().map(Level::total_keys).sum();
         let sizes: Vec<LevelKeys> = levels.iter().map(level_keys).collect();
         let curves = Curves::new(dialect, &sizes).map_err(|e| Problem::at(path, Code::SizeRefused, e))?;
-        // Families get their part of the memory by their keys.
+        // The memory is divided among the families in proportion to their keys.
         let budget = memory.map(|memory| (memory as f64 * keys as f64 / total.max(1) as f64) as u64);
         let equal = budget.map(|budget| curves.equal(budget));
         let optimal = budget.map(|budget| curves.optimal(budget));
@@ -243,7 +243,8 @@ fn usual(bits_per_key: f64, shares: &[Share]) -> UsualRow {
     UsualRow { bits_per_key, costs: spending(shares) }
 }
 
-/// What the engine would write today: LevelDB its own, RocksDB Ribbon where it is used, else the full Bloom filter.
+/// What the engine would write today: LevelDB its own, RocksDB Ribbon where it is used, else the full Bloom
+/// filter.
 fn dialect(levels: &[Level]) -> Name {
     let keys_of = |name: Name| -> u64 {
         let all = levels.iter().flat_map(|level| &level.dialects);
@@ -255,7 +256,7 @@ fn dialect(levels: &[Level]) -> Name {
         (keys_of(Name::LevelDb), Name::LevelDb),
         (keys_of(Name::RocksDbRibbon), Name::RocksDbRibbon),
     ];
-    // A database without any filter is most likely one of RocksDB, whose default that is.
+    // A database without filters is most likely one of RocksDB, whose default is no filter.
     let most = all.into_iter().rev().max_by_key(|(keys, _)| *keys).filter(|(keys, _)| *keys > 0);
     most.map_or(Name::RocksDb, |(_, name)| name)
 }

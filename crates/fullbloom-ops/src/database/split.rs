@@ -1,11 +1,11 @@
 //! A memory budget for filters, split over the levels of a database.
 //!
-//! A lookup of a key that is in no table needlessly reads every table whose filter says "maybe": on level 0 each table may,
-//! below it at most one of each level. Two ways to spend the same memory on that:
+//! A lookup of a key that is in no table needlessly reads every table whose filter says "maybe": on level 0
+//! each table may, below it at most one of each level. Two ways to spend the same memory on that:
 //!
 //! * **equal**: the same bits per key everywhere, as engines do it. Nearly all memory goes to the last level, which holds
 //!   nearly all keys but is only one of the reads to be saved;
-//! * **optimal**: fewer bits where a read saved costs many keys. With filters of the textbook, `p = e^(-b ln²2)`, the
+//! * **optimal**: fewer bits where saving one read takes the bits of many keys. With textbook filters, `p = e^(-b ln²2)`, the
 //!   least sum of reads has rates in proportion to the keys of each run (Dayan, Athanassoulis and Idreos, "Monkey", 2017).
 //!   Here the real rates of the dialect and its real sizes are used, found by one price for a byte on all levels.
 
@@ -15,7 +15,8 @@ use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
 use serde::Serialize;
 
-/// The most bits per key that a level gets, however much memory there is: more save nothing worth their memory.
+/// The most bits per key that a level gets, however much memory there is: beyond it the reads saved are not
+/// worth the memory.
 pub const MOST_BITS: u32 = 24;
 
 /// The keys of one level.
@@ -45,12 +46,14 @@ pub struct Share {
 /// What each level could get.
 #[derive(Debug)]
 pub struct Curves {
-    /// For each level the shares possible, from nothing on, by the same bits per key.
+    /// For each level its possible shares, from no filter upwards; the same index means the same bits per
+    /// key.
     levels: Vec<Vec<Share>>,
 }
 
 impl Curves {
-    /// Sizes filters of a dialect for all levels and bits per key. LevelDB takes whole bits, RocksDB tenths and finer.
+    /// Sizes filters of a dialect for all levels and bits per key. LevelDB takes whole bits, RocksDB tenths
+    /// and finer.
     pub fn new(dialect: Name, levels: &[LevelKeys]) -> Result<Curves, SizeError> {
         let steps = match dialect {
             Name::LevelDb | Name::RocksDbBlock => 1,
@@ -87,7 +90,8 @@ impl Curves {
         let at_price =
             |price: f64| -> Vec<usize> { self.levels.iter().map(|curve| cheapest(curve, price)).collect() };
         let size = |steps: &[usize]| total(&self.shares(steps));
-        // From a price at which nothing is bought to one at which everything is: a hundred halvings between 1 and 1e-30.
+        // From a price at which nothing is bought to one at which everything is: a hundred halvings between 1
+        // and 1e-30.
         let (mut dear, mut cheap) = (1.0f64, 1e-30f64);
         if size(&at_price(cheap)) <= bytes {
             dear = cheap;
@@ -104,7 +108,7 @@ impl Curves {
         self.spend_rest(&mut steps, bytes);
         let (best, equal) = (self.shares(&steps), self.equal(bytes));
         let reads = |shares: &[Share]| shares.iter().map(|share| share.useless_reads).sum::<f64>();
-        // Where nothing is gained, the simpler of the two: the same bits everywhere.
+        // If the split gains nothing, use the simpler one: the same bits everywhere.
         let cost = |shares: &[Share]| (reads(shares), total(shares));
         if cost(&best) < cost(&equal) { best } else { equal }
     }
@@ -113,7 +117,7 @@ impl Curves {
         self.levels.iter().zip(steps).map(|(curve, step)| curve[*step]).collect()
     }
 
-    /// Buys what saves most reads for its bytes until nothing more fits.
+    /// Repeats the step that saves the most reads per byte until nothing more fits.
     fn spend_rest(&self, steps: &mut [usize], bytes: u64) {
         loop {
             let left = bytes.saturating_sub(total(&self.shares(steps)));
@@ -148,7 +152,7 @@ fn cheapest(curve: &[Share], price: f64) -> usize {
     best.map_or(0, |(step, _)| step)
 }
 
-/// What a level would get with so many bits per key, its tables taken as equally large.
+/// The share of a level at `bits_per_key`, assuming that its tables are equally large.
 fn share(dialect: Name, level: &LevelKeys, bits_per_key: f64) -> Result<Share, SizeError> {
     let expected_keys = level.keys.div_ceil(level.tables.max(1));
     let plan = any::plan(dialect, &Request { expected_keys, target: Target::BitsPerKey(bits_per_key) })?;

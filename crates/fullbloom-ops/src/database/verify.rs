@@ -9,7 +9,8 @@ use crate::verify::{Verified, VerifyOptions, VerifySummary};
 use fullbloom_table::database::DatabaseTable;
 use std::path::Path;
 
-/// Looks up every key of every table, several tables at once. One that cannot be read does not stop the others.
+/// Looks up every key of every table, several tables at once. One that cannot be read does not stop the
+/// others.
 pub(crate) fn verify(
     path: &Path,
     options: &VerifyOptions,

@@ -20,7 +20,7 @@ pub struct ReadOptions {
     pub geometry: Option<(u64, u32)>,
     /// The secret of a keyed filter.
     pub secret: Option<Secret>,
-    /// The type of the keys that it will be looked up for.
+    /// The type of the keys to look up.
     pub key_type: KeyType,
 }
 
@@ -69,8 +69,8 @@ impl AsRef<[u8]> for Bytes {
 }
 
 impl FilterFile {
-    /// Reads a file: it may change or disappear afterwards. The dialect is detected first, so that a large file which is not
-    /// a filter is not read.
+    /// Reads a file: it may change or disappear afterwards. The dialect is detected first, so that a large
+    /// file which is not a filter is not read.
     pub fn load(path: &Path, options: &ReadOptions) -> Result<FilterFile, Problem> {
         let mut file = Self::map(path, options)?;
         if file.is_mapped() {
@@ -80,7 +80,7 @@ impl FilterFile {
         Ok(file)
     }
 
-    /// Maps a file: only the parts that are needed are read, but nobody may truncate it meanwhile.
+    /// Maps a file: only the parts that are needed are read, but the file must not be truncated meanwhile.
     pub fn map(path: &Path, options: &ReadOptions) -> Result<FilterFile, Problem> {
         let map = Mapped::open(path).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
         let bytes = match gzip::unpack(map.as_ref()) {

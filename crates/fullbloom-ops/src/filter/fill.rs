@@ -1,4 +1,4 @@
-//! How full a filter is from its first bit to its last.
+//! The fill of a filter along its bits.
 
 use super::{FilterFile, ReadOptions};
 use crate::place::{Place, PlaceKind};
@@ -8,15 +8,15 @@ use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
 use std::path::Path;
 
-/// Parts a filter is cut into.
+/// Number of parts.
 const PARTS: usize = 96;
 
-/// Bytes of a part at least: with fewer bits some part of a small sound filter is empty by chance. Of 64 bits, of which
-/// a third are set, none is in one part of 10^11.
+/// Bytes of a part at least: with fewer bits some part of a small sound filter is empty by chance. Of 64
+/// bits, of which a third are set, none is in one part of 10^11.
 const PART_BYTES: usize = 8;
 
-/// The share of set bits in each part of the filter at `path`; empty if there is no array, or it cannot be read. With many
-/// keys a sound filter is level: a hole is damage.
+/// The share of set bits in each part of the filter at `path`; empty if there is no array, or it cannot be
+/// read. With many keys a sound filter is level: a hole is damage.
 pub fn fill_along(path: &Path, dialect: Name) -> Vec<f64> {
     let parts = match Place::detect(path, None).kind() {
         PlaceKind::Table => of_table(path, dialect),

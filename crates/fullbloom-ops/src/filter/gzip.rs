@@ -8,8 +8,8 @@ const MAGIC: &[u8] = &[0x1f, 0x8b, 8];
 /// A filter larger than this many times its file is refused: deflate reaches 1032.
 const RATIO: u64 = 1100;
 
-/// The contents of a compressed file; `None` if it is not one. Several members in a row are one stream; bytes after the last
-/// are an error. Memory grows with what is really unpacked.
+/// The contents of a compressed file; `None` if it is not one. Several members in a row are one stream; bytes
+/// after the last are an error. Memory grows with what is really unpacked.
 pub fn unpack(bytes: &[u8]) -> Option<io::Result<Vec<u8>>> {
     if !bytes.starts_with(MAGIC) {
         return None;

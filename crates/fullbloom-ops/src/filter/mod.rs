@@ -5,8 +5,8 @@
 //!                                                                        └─► verify            looked up for every key
 //! ```
 //!
-//! Only [`file`](self) reads from disk: [`FilterFile::from_bytes`] takes bytes that are in memory. Only `open` and `native`
-//! know the library's run-time filter.
+//! Only [`file`](self) reads from disk: [`FilterFile::from_bytes`] takes bytes that are in memory. Only
+//! `open` and `native` know the library's run-time filter.
 
 mod file;
 mod fill;
@@ -28,7 +28,7 @@ use crate::problem::Problem;
 use crate::report::Found;
 use std::path::Path;
 
-/// Reads a filter file and says what is in it.
+/// Reads a filter file and reports what is in it.
 pub fn inspect(path: &Path, options: &ReadOptions) -> Result<Found<FilterRecord>, Problem> {
     inspect_file(&FilterFile::load(path, options)?)
 }

@@ -1,4 +1,4 @@
-//! What only a native filter can say about itself: its plan, its hash, its exceptions, its form.
+//! What only native filters record: its plan, its hash, its exceptions, its form.
 
 use crate::text;
 use fullbloom::native::{Facts, GenerationFacts, HashFacts, Keep, KindFacts, LinkFacts};
@@ -33,7 +33,7 @@ pub struct NativeRecord {
     pub secret_stored: Option<bool>,
     /// The seed of its hash; null if it is keyed.
     pub seed: Option<u64>,
-    /// Keys that are answered "no".
+    /// The exceptions: keys that are always answered "no".
     pub exceptions: Option<ExceptionRecord>,
     /// The label in the file.
     pub label: String,
@@ -68,18 +68,18 @@ pub enum FormRecord {
     Removing {
         /// Bytes of the counters.
         counter_bytes: u64,
-        /// Counters that stay as they are, because they are full.
+        /// Counters that are full and no longer change.
         full_counters: u64,
     },
     /// Filters for parts of the time, so that old keys expire.
     Rotating {
-        /// How long keys are remembered, in milliseconds; null if that goes by keys.
+        /// How long keys are remembered, in milliseconds; null if expiry is by keys.
         remember_ms: Option<u64>,
-        /// For how many further keys they are remembered; null if that goes by time.
+        /// For how many further keys they are remembered; null if expiry is by time.
         remember_keys: Option<u64>,
-        /// Parts that the time is cut into.
+        /// Number of parts of the time.
         generations_planned: u32,
-        /// A key that comes again is remembered anew.
+        /// Inserting a known key again renews it.
         refresh: bool,
         /// When the filter was last used.
         time: String,
@@ -119,7 +119,7 @@ pub struct GenerationRecord {
 }
 
 impl NativeRecord {
-    /// Of a filter with these facts.
+    /// The record of a filter with these facts.
     pub fn of(facts: &Facts) -> NativeRecord {
         let form = FormRecord::of(&facts.kind);
         let (keyed, seed, secret_stored) = match facts.hash {
@@ -149,7 +149,7 @@ impl NativeRecord {
         }
     }
 
-    /// What to say if it holds more keys than it was made for.
+    /// The message if it holds more keys than it was made for.
     pub fn overfull_message(&self) -> Option<String> {
         let planned_fpr = self.planned_fpr.filter(|_| self.overfull)?;
         Some(format!(
@@ -211,7 +211,7 @@ impl FormRecord {
         }
     }
 
-    /// Whether it is several filters.
+    /// Whether it consists of several filters.
     pub fn has_links(&self) -> bool {
         matches!(self, FormRecord::Growing { .. } | FormRecord::Rotating { .. })
     }

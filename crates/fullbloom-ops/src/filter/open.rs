@@ -1,6 +1,6 @@
 //! The run-time filter: bytes ─► [`Opened`], and a filter rebuilt from keys beside it.
 //!
-//! What the library calls a filter of any dialect is known here and in `native` alone.
+//! Only this module and `native` use the library's filter of any dialect.
 
 use super::native::NativeRecord;
 use super::{FilterFile, FilterRecord};
@@ -35,9 +35,9 @@ pub struct Opened {
 }
 
 impl FilterFile {
-    /// Decodes the filter. Bytes that follow it are a problem, but no failure, if the format says where it ends. A file in
-    /// memory is compared with its checksums; of a mapped one only the header, so that answers come at once. A filter that
-    /// forgets keys is as it is now.
+    /// Decodes the filter. Bytes that follow it are a problem, but no failure, if the format says where it
+    /// ends. A file in memory is compared with its checksums; of a mapped one only the header, so that
+    /// answers come at once. A filter that forgets keys is brought up to the present time.
     pub fn open(&self) -> Result<Opened, Problem> {
         self.open_with(if self.is_mapped() { Check::Front } else { Check::All })
     }
@@ -106,7 +106,7 @@ impl FilterFile {
                 option(format!("--probes {got}: the file says {expected}"))
             }
             DecodeError::Trailing { at, extra } if self.options.geometry.is_some() => {
-                option(format!("{} bytes, where --bits needs {at}", at.saturating_add(*extra)))
+                option(format!("{} bytes, but --bits needs {at}", at.saturating_add(*extra)))
                     .hint("give the --bits the filter was built with")
             }
             DecodeError::Unknown { .. } => Problem::at(path, Code::NotAFilter, not_a(dialect, cause))
@@ -129,7 +129,7 @@ fn is_filter_db(path: &Path) -> bool {
     Descriptor::parse(path).is_ok_and(|named| named.component == "Filter.db")
 }
 
-/// What to say when a file is named as a filter of another dialect than it is read or written as.
+/// The message for a file whose name belongs to another dialect than the one it is read or written as.
 pub fn name_contradicts(path: &Path, dialect: Name) -> Option<String> {
     let named = Descriptor::parse(path).ok().filter(|named| named.component == "Filter.db")?;
     (named.dialect != dialect).then(|| {
@@ -142,7 +142,7 @@ fn mislabelled(path: &Path, dialect: Name) -> Option<Problem> {
 }
 
 impl FilterRecord {
-    /// Of a filter that occupies `bytes` bytes. Reads the whole array.
+    /// The record of a filter that occupies `bytes` bytes. Reads the whole array.
     pub fn of(path: &Path, filter: &AnyFilter, bytes: u64) -> Found<FilterRecord> {
         let geometry = filter.geometry();
         let weakness = filter.weakness().map(|weakness| {
@@ -182,8 +182,8 @@ impl<'a> Rebuild<'a> {
     /// An empty filter of the same shape.
     pub(super) fn new(file: &'a FilterFile, opened: &Opened) -> Rebuild<'a> {
         let made = match opened.filter.dialect() {
-            // The length is taken from the file; with the most bits for each key, small ones do not become Bloom filters
-            // sooner than they did.
+            // The length is taken from the file; with the most bits for each key, small ones do not become
+            // Bloom filters sooner than they did.
             Name::RocksDbRibbon => Policy::new(Kind::Ribbon, 100.0).ok().map(|policy| Rebuild::Solved {
                 sound: &file.bytes()[..opened.bytes as usize],
                 builder: Box::new(rocksdb::Builder::new(policy)),
@@ -216,7 +216,7 @@ impl<'a> Rebuild<'a> {
         }
     }
 
-    /// Whether the file has the same bits; `None` if that cannot be said.
+    /// Whether the file has the same bits; `None` if that cannot be decided.
     pub(super) fn compare(self, opened: &Opened, missing: u64) -> Option<bool> {
         let mut rebuilt = match self {
             Rebuild::Inserted(rebuilt) => rebuilt,
@@ -225,13 +225,14 @@ impl<'a> Rebuild<'a> {
                 let rebuilt = builder.finish_with_len(sound.len() as u64);
                 return match rebuilt.is_ok_and(|rebuilt| rebuilt.encode() == sound) {
                     true => Some(true),
-                    // The bytes depend on which key came first: others are no sign of damage while no key is missing.
+                    // The bytes depend on the order of the keys: different bytes are no damage while no key
+                    // is missing.
                     false => (missing > 0).then_some(false),
                 };
             }
             Rebuild::Impossible => return None,
         };
-        // The same bits: as many, and no more of them when the old ones are added.
+        // The bits are the same if both have as many, and merging the old ones adds none.
         let bits = rebuilt.count_ones();
         let merged = rebuilt.merge(&opened.filter);
         merged.is_ok().then(|| bits == opened.filter.count_ones() && bits == rebuilt.count_ones())

@@ -1,4 +1,4 @@
-//! What `inspect` says about a filter file.
+//! What `inspect` reports about a filter file.
 
 use super::native::NativeRecord;
 use crate::serialise;
@@ -24,10 +24,10 @@ pub struct FilterRecord {
     pub keys: Option<u64>,
     /// Share of bits set.
     pub fill: f64,
-    /// How many keys the set bits speak for; null if all are set.
+    /// The number of keys estimated from the set bits; null if all bits are set.
     #[serde(serialize_with = "serialise::whole")]
     pub estimated_keys: Option<f64>,
-    /// The rate to expect as it is.
+    /// The expected rate at this fill.
     pub expected_fpr: f64,
     /// What only a native filter has.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]

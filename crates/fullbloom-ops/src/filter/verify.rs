@@ -10,10 +10,10 @@ use fullbloom::typed::{KeyType, Value};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 
-/// The start of every made-up key that is not a number. It is text, because some dialects take nothing else.
+/// The start of every made-up key that is not a number. It is text, because some dialects take only text.
 const MARK: &[u8] = b"fullbloom absent ";
 
-/// What `verify` says about a filter file.
+/// What `verify` reports about a filter file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VerifiedFilter {
     /// Where it is.
@@ -31,10 +31,12 @@ pub struct VerifiedFilter {
     pub absent_passed: Option<u64>,
     /// The rate measured on them.
     pub measured_fpr: Option<f64>,
-    /// Whether a filter of the same shape, made from the keys, has the same bits; null if that cannot be said.
+    /// Whether a filter of the same shape, made from the keys, has the same bits; null if that cannot be
+    /// said.
     pub rebuilt_identical: Option<bool>,
-    /// What came of rebuilding it: `identical`, `differs`, `order-dependent` (other keys, or these in another order, give other
-    /// bytes) or `impossible` (the dialect cannot be rebuilt in the same shape); null without keys.
+    /// The result of rebuilding it: `identical`, `differs`, `order-dependent` (other keys, or these in
+    /// another order, give other bytes) or `impossible` (the dialect cannot be rebuilt in the same shape);
+    /// null without keys.
     pub rebuilt: Option<&'static str>,
     /// The first missing key, in hex.
     pub first_missing: Option<String>,
@@ -45,7 +47,7 @@ pub struct VerifiedFilter {
 }
 
 impl VerifiedFilter {
-    /// Of a filter that could not be decoded.
+    /// The record of a filter that could not be decoded.
     fn undecoded(path: String) -> VerifiedFilter {
         VerifiedFilter {
             path,
@@ -72,7 +74,7 @@ pub(crate) fn verify(file: &FilterFile) -> Result<Found<VerifiedFilter>, Problem
     }
 }
 
-/// Damage of an sstable's filter is what `verify` is to find, and no failure.
+/// Damage of an sstable's filter is a finding of `verify` and not a failure.
 fn damaged(file: &FilterFile, problem: Problem) -> Result<Found<VerifiedFilter>, Problem> {
     match problem.code {
         Code::FilterTruncated | Code::FilterMalformed => {
@@ -109,7 +111,7 @@ pub(crate) const LOCKED: &str = "the filter is keyed, and its secret is not in t
 /// What to do about it.
 pub(crate) const SECRET_HINT: &str = "give the file that build made or was given: --secret FILE";
 
-/// What the lookups have shown.
+/// The results of the lookups.
 #[derive(Default)]
 struct Asked {
     keys: u64,
@@ -147,8 +149,8 @@ impl<'a> Lookups<'a> {
             passed: HashMap::new(),
             answers: Vec::new(),
         };
-        // The caller may have any number, so they are looked up first, and those that pass are kept until the caller's keys
-        // are known. Texts are known by their mark, and are looked up last.
+        // The caller may have any number, so they are looked up first, and those that pass are kept until the
+        // caller's keys are known. Texts are known by their mark, and are looked up last.
         if lookups.key_type.is_number() {
             for key in (0..absent).map(|number| made_up(lookups.key_type, lookups.dialect, number)) {
                 lookups.asked.absent += 1;
@@ -192,7 +194,7 @@ impl<'a> Lookups<'a> {
     }
 }
 
-/// The bytes of a key that nobody has: a number where keys are numbers.
+/// The bytes of a made-up key: a number where keys are numbers.
 fn made_up(key_type: KeyType, dialect: Name, number: u64) -> Vec<u8> {
     let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let value = match key_type {

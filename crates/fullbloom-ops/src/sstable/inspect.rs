@@ -28,7 +28,7 @@ pub struct SstableRecord {
     pub bytes: Option<u64>,
     /// Share of bits set.
     pub fill: Option<f64>,
-    /// How many keys the set bits speak for; null if all are set.
+    /// The number of keys estimated from the set bits; null if all bits are set.
     #[serde(serialize_with = "serialise::whole")]
     pub estimated_keys: Option<f64>,
     /// The rate to expect as it is.
@@ -53,8 +53,8 @@ impl Deref for SstableRecord {
     }
 }
 
-/// Looks at one sstable: its filter, all of its index, and a few of its keys in the filter. Never fails: what cannot be read
-/// is a problem.
+/// Inspects one sstable: its filter, all of its index, and a few of its keys in the filter. Never fails: what
+/// cannot be read is a problem.
 pub(crate) fn inspect(sstable: &Sstable) -> Found<SstableRecord> {
     let seen = report::inspect(sstable);
     let filter = seen.filter.as_ref();
@@ -81,12 +81,12 @@ pub(crate) fn inspect(sstable: &Sstable) -> Found<SstableRecord> {
         bits_per_key: seen.bits_per_key(),
         memory_bytes: filter.map(|f| f.memory_bytes),
         recorded_fpr: seen.recorded.fpr(),
-        recognised: "by the sstable version in its name; the bytes do not tell",
+        recognised: "by the sstable version in its name; the bytes do not identify it",
     };
     Found { record, problems }
 }
 
-/// Looks at every sstable of a directory, several at once; or at the one that a file belongs to.
+/// Inspects every sstable of a directory, several at once, or the one that a file belongs to.
 pub(crate) fn inspect_all(
     path: &Path,
     snapshots: bool,

@@ -13,14 +13,14 @@ use fullbloom_sstable::sstable::FILTER;
 /// A rate worse than promised by this factor is reported; ScyllaDB rebuilds filters from there on.
 const TOO_FULL: f64 = 1.25;
 
-/// A filter with so many times the bits it needs is reported,
+/// A filter with this many times the bits it needs is reported,
 const TOO_LARGE: u64 = 2;
 
 /// if it wastes at least this many bytes: Cassandra makes small filters for 128 keys, however few there are.
 const TOO_LARGE_BYTES: u64 = 1024;
 
-/// The rate a filter should keep. Without a recorded rate: a filter with this many probes serves best when half of its bits
-/// are set, so Cassandra never sizes it for more.
+/// The rate a filter should keep. Without a recorded rate: a filter with this many probes serves best when
+/// half of its bits are set, so Cassandra never sizes it for more.
 fn promise(filter: &FilterFacts, recorded: Option<f64>) -> (f64, String) {
     match recorded {
         Some(fpr) => (fpr, format!("{fpr} is recorded")),
@@ -31,7 +31,7 @@ fn promise(filter: &FilterFacts, recorded: Option<f64>) -> (f64, String) {
     }
 }
 
-/// What is remarkable about a filter that holds so many keys.
+/// The problems of a filter that holds `keys` keys.
 pub(super) fn judge(
     sstable: &Sstable,
     filter: &FilterFacts,

@@ -77,7 +77,8 @@ impl SstableName {
     }
 }
 
-/// The sstables of a directory, or the one that a file belongs to. None at all is a problem: nobody asks for nothing.
+/// The sstables of a directory, or the one that a file belongs to. Having none is a problem: the caller
+/// expects some.
 pub(crate) fn find(path: &Path, snapshots: bool) -> Result<Walk, Problem> {
     let found =
         walk::find(path, Options { snapshots }).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
@@ -93,8 +94,8 @@ pub(crate) fn find(path: &Path, snapshots: bool) -> Result<Walk, Problem> {
     Ok(found)
 }
 
-/// The report of one sstable that was given by name. If the system would not let us read its filter, the place itself could
-/// not be looked at.
+/// The report of one sstable that was given by name. If the system does not let us read its filter, the place
+/// itself could not be read.
 pub(crate) fn readable<R, S>(report: Report<R, S>) -> Result<Report<R, S>, Problem> {
     let unreadable = report.problems().find(|problem| problem.code == Code::FilterUnreadable).cloned();
     match unreadable {

@@ -11,7 +11,8 @@
 //! | 4.0 – 4.1 | ma – nc | loaded | rebuilt, **in the wrong byte order for `m*`** |
 //! | 5.0 | ma – oa, da | loaded | rebuilt; refused for `m*` |
 //!
-//! A filter that `TOC.txt` does not list counts as missing. Only a node rebuilds filters; offline tools do without.
+//! A filter that `TOC.txt` does not list counts as missing. Only a node rebuilds filters; offline tools do
+//! without.
 
 use fullbloom::dialect::cassandra::TableFormat;
 use fullbloom_sstable::Sstable;
@@ -37,8 +38,8 @@ pub struct Opening {
 pub enum WhenPresent {
     /// It is loaded as it is.
     Loaded,
-    /// It is loaded only if the table's rate equals the recorded one; else Cassandra replaces it by its own at the table's
-    /// rate.
+    /// It is loaded only if the table's rate equals the recorded one; else Cassandra replaces it by its own
+    /// at the table's rate.
     LoadedAtRecordedRate {
         /// The recorded rate, where it is known.
         recorded: Option<f64>,
@@ -53,10 +54,11 @@ pub enum WhenPresent {
 pub enum WhenAbsent {
     /// The node rebuilds it from the index and saves it.
     Rebuilt,
-    /// The same, but sized for the number of rows, not of partitions: too large where partitions have many rows.
+    /// The same, but sized for the number of rows, not of partitions: too large where partitions have many
+    /// rows.
     RebuiltForRows,
-    /// The node rebuilds it in the byte order of 4.0, under version letters that mean the older one: the next start
-    /// misreads it, and rows are invisible.
+    /// The node rebuilds it in the byte order of 4.0, under version letters that mean the older one: the next
+    /// start misreads it, and rows are invisible.
     RebuiltInWrongOrder,
     /// The node cannot write the old format and stops with an assertion.
     Refused,

@@ -14,7 +14,7 @@ fn rebuildable(sstable: &Sstable, problem: Problem) -> Problem {
     Problem { hint: rebuild_hint(sstable), ..problem }
 }
 
-/// Of the filter's file.
+/// The problem of the filter's file.
 pub(super) fn of_filter(sstable: &Sstable, problem: &FilterProblem) -> Problem {
     let code = match problem {
         FilterProblem::Missing { listed: Some(false) } => {
@@ -30,7 +30,7 @@ pub(super) fn of_filter(sstable: &Sstable, problem: &FilterProblem) -> Problem {
     rebuildable(sstable, at(sstable, code, problem))
 }
 
-/// Of the files that have the keys.
+/// The problem of the files that have the keys.
 pub(super) fn of_keys(sstable: &Sstable, error: &ComponentError) -> Problem {
     match error {
         ComponentError::Missing { component } => {
@@ -43,7 +43,7 @@ pub(super) fn of_keys(sstable: &Sstable, error: &ComponentError) -> Problem {
     }
 }
 
-/// Of anything else that looking at the sstable has shown.
+/// Any other problem of the sstable.
 pub(super) fn of_flag(sstable: &Sstable, flag: &Flag) -> Problem {
     match flag {
         Flag::Filter(problem) => of_filter(sstable, problem),

@@ -6,7 +6,7 @@ use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
 use serde::Serialize;
 
-/// The rates people choose between, from the lowest.
+/// The usual rates, from the lowest.
 pub const RATES: [f64; 7] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1];
 
 /// The filter of one sstable, as far as planning needs it.
@@ -18,7 +18,7 @@ pub struct Part {
     pub keys: u64,
 }
 
-/// What one rate comes to.
+/// The cost and effect of one rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Row {
     /// The rate, as `bloom_filter_fp_chance`.
@@ -31,8 +31,9 @@ pub struct Row {
     pub memory_bytes: u64,
     /// Bytes of all `Filter.db`.
     pub bytes: u64,
-    /// The rate to expect, over all keys. Whole bits make it better than the one asked for; where Cassandra's table of
-    /// rates fits exactly, its rounded figures can make it worse, by less than one part in two hundred.
+    /// The rate to expect, over all keys. Whole bits make it better than the requested one; where Cassandra's
+    /// table of rates fits exactly, its rounded figures can make it worse, by less than one part in two
+    /// hundred.
     pub expected_fpr: f64,
     /// Sstables that a lookup of an absent key reads needlessly, on average: the sum over all of them.
     pub useless_reads: f64,

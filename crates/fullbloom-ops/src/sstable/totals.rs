@@ -33,8 +33,8 @@ pub struct TableTotals {
     pub bytes: u64,
     /// Bytes of all filters in a node's memory.
     pub memory_bytes: u64,
-    /// Sstables that a lookup of an absent key reads needlessly, on average: the sum of the expected rates. An sstable
-    /// without a filter is always read.
+    /// Sstables that a lookup of an absent key reads needlessly, on average: the sum of the expected rates.
+    /// An sstable without a filter is always read.
     pub useless_reads: f64,
     /// Sstables with a warning or an error.
     pub flagged: u64,

@@ -71,7 +71,7 @@ fn verify(sstable: &Sstable, absent: u64) -> Found<VerifiedSstable> {
 fn problems_of(sstable: &Sstable, found: &Verification) -> Vec<Problem> {
     let mut all: Vec<Problem> = Vec::new();
     all.extend(found.problem.iter().map(|problem| problems::of_filter(sstable, problem)));
-    // Without a filter there is nothing to look up.
+    // Without a filter there is nothing to look up in.
     let without = matches!(found.problem, Some(FilterProblem::Missing { listed: Some(false) }));
     all.extend(found.keys_error.iter().filter(|_| !without).map(|e| problems::of_keys(sstable, e)));
     let mut add = |code, why: String, hint| {

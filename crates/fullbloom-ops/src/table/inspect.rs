@@ -1,4 +1,4 @@
-//! What `inspect` says about a table, and what is remarkable about its filter.
+//! What `inspect` reports about a table, and the problems of its filter.
 
 use super::problem;
 use crate::problem::{Code, Problem};
@@ -12,7 +12,7 @@ use fullbloom_table::{Inspection, Source, Table};
 use serde::Serialize;
 use std::path::Path;
 
-/// How a table is told from other files.
+/// How a table was recognised.
 pub const RECOGNISED: &str = "a table of LevelDB or RocksDB, by the magic number at its end";
 
 /// The numbers of a table's filter. What cannot be read is null.
@@ -35,7 +35,7 @@ pub struct TableRecord {
     pub bytes: Option<u64>,
     /// Share of bits set.
     pub fill: Option<f64>,
-    /// How many entries the set bits speak for.
+    /// The number of entries estimated from the set bits.
     #[serde(serialize_with = "serialise::whole")]
     pub estimated_keys: Option<f64>,
     /// The rate to expect; 1 without a filter.
@@ -44,7 +44,7 @@ pub struct TableRecord {
     pub bits_per_key: Option<f64>,
     /// Partitions of the filter.
     pub partitions: Option<u64>,
-    /// Entries of the filter, where the table has noted them.
+    /// Entries of the filter, where the table records them.
     pub filter_entries: Option<u64>,
     /// The filter policy, as the table names it.
     pub policy: Option<String>,
@@ -69,7 +69,7 @@ pub struct TableRecord {
     pub file_bytes: Option<u64>,
 }
 
-/// Looks at an open table. Reads its filter, and all keys if the table has not noted how many there are.
+/// Inspects an open table. Reads its filter, and all keys if the table does not record their number.
 pub fn inspect<S: Source>(path: &Path, table: &Table<S>) -> Result<Found<TableRecord>, Problem> {
     let found = table.inspect().map_err(|e| problem(path, &e))?;
     let footer = table.footer();
@@ -100,13 +100,13 @@ pub fn inspect<S: Source>(path: &Path, table: &Table<S>) -> Result<Found<TableRe
 }
 
 impl TableRecord {
-    /// Entries of the filter, or keys of the table where they are not noted.
+    /// Entries of the filter, or keys of the table where they are not recorded.
     pub(crate) fn entries(&self) -> u64 {
         self.filter_entries.filter(|entries| *entries > 0).or(self.keys).unwrap_or(0)
     }
 }
 
-/// What is remarkable about the filter.
+/// The problems of the filter.
 fn judge(path: &Path, found: &Inspection) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut add = |code, message: String| problems.push(Problem::at(path, code, message));
@@ -137,13 +137,13 @@ fn judge(path: &Path, found: &Inspection) -> Vec<Problem> {
     if found.policy_property.as_deref() == Some("ribbonfilter") && found.dialect == Some(Name::RocksDb) {
         add(
             Code::RibbonFallback,
-            "Ribbon was asked for; RocksDB stores a Bloom filter where that is smaller, and in flushed tables".into(),
+            "Ribbon was requested; RocksDB stores a Bloom filter where that is smaller, and in flushed tables".into(),
         );
     }
     problems
 }
 
-/// What format_version 5 would make of the same bits.
+/// How format_version 5 would use the same bits.
 fn improvement(found: &Inspection) -> String {
     let keys = found.entries.filter(|entries| *entries > 0).unwrap_or(found.keys);
     let target = Target::BitsPerKey(found.bits_per_key().unwrap_or(10.0));

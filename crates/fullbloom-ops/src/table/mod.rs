@@ -15,7 +15,7 @@ use crate::problem::{Code, Problem};
 use fullbloom_table::{BlockCache, PlainFile, PrefixExtractor, Table, TableError, TableOptions};
 use std::path::Path;
 
-/// Filter partitions and data blocks that are kept, for keys that come in no order.
+/// Filter partitions and data blocks that are kept, for keys in random order.
 const CACHE: u64 = 64 << 20;
 
 /// Opens the table in a file. `prefix_extractor` is for tables whose own is not known by name.
@@ -25,7 +25,7 @@ pub fn open(path: &Path, prefix_extractor: Option<PrefixExtractor>) -> Result<Ta
     Table::open_with(path, options).map_err(|e| problem(path, &e))
 }
 
-/// What an error of a table is as a problem.
+/// Turns an error of a table into a problem.
 pub(crate) fn problem(path: &Path, error: &TableError) -> Problem {
     use fullbloom_table::Problem as Cause;
     let code = match error.problem() {

@@ -32,7 +32,7 @@ pub struct RebuiltTable {
     pub kind: &'static str,
     /// Entries of the new filter.
     pub keys: u64,
-    /// Bits per key of the new filter; null if the length of the old one is kept, which the allocator chose.
+    /// Bits per key of the new filter; null if the length of the old one is kept, chosen by the allocator.
     pub bits_per_key: Option<f64>,
     /// The old filter; null if there was none.
     pub before: Option<TableBefore>,
@@ -70,7 +70,7 @@ pub struct TableAfter {
     pub bytes: u64,
 }
 
-/// The first table that would be written where another one is.
+/// The first table that would be written over another one.
 pub(crate) fn first_clash<'a>(paths: impl Iterator<Item = &'a Path>, output: &Output) -> Option<&'a Path> {
     let Output::Into(_) = output else { return None };
     let mut names = BTreeSet::new();

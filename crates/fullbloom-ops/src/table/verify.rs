@@ -1,4 +1,4 @@
-//! What `verify` says about a table.
+//! What `verify` reports about a table.
 
 use super::problem;
 use crate::problem::{Code, Problem};
@@ -30,7 +30,7 @@ pub struct VerifiedTable {
     pub measured_fpr: Option<f64>,
     /// Whether a filter made from the keys has the same bytes; null without a filter.
     pub rebuilt_identical: Option<bool>,
-    /// What came of rebuilding it: `nothing`, `identical`, `identical-in-length` or `differs`.
+    /// The result of rebuilding it: `nothing`, `identical`, `identical-in-length` or `differs`.
     pub rebuilt: Option<&'static str>,
     /// The bits per key that give the same bytes; null if the allocator chose the length.
     pub rebuilt_bits_per_key: Option<f64>,

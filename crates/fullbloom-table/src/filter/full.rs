@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 /// A full filter in borrowed bytes.
 ///
-/// Any bytes are read as RocksDB reads them: bytes it does not know match every key, five bytes or fewer match none.
+/// Any bytes are read as RocksDB reads them: bytes it does not know match every key, five bytes or fewer
+/// match none.
 #[derive(Debug)]
 pub struct FullBlock<'a> {
     content: Content<&'a [u8]>,
@@ -23,7 +24,7 @@ impl<'a> FullBlock<'a> {
         FullBlock { content: Content::read(bytes, family), holds }
     }
 
-    /// Whether the engine must look into the table.
+    /// Whether the engine must read the table.
     #[inline]
     pub fn may_match(&self, question: Question, key: &[u8]) -> bool {
         let Some(probe) = self.holds.probe(question, key) else { return true };
@@ -31,19 +32,19 @@ impl<'a> FullBlock<'a> {
     }
 }
 
-/// A full filter of whichever dialect its family's bytes can be. `S` and `N` hold the bits.
+/// A full filter of any dialect of its family. `S` and `N` hold the bits.
 #[derive(Debug)]
 pub(crate) enum Content<S, N = S> {
     RocksDb(FullFilter<S>),
     Native(Box<NativeFilter<N>>),
-    /// Every key may be there.
+    /// Every key may be present.
     Unknown,
 }
 
 /// A filter that is kept together with its block. RocksDB's bits are those of the block, native ones a copy.
 pub(crate) type KeptContent = Content<Front, Owned>;
 
-/// The front of a block that others hold too.
+/// The first part of a shared block.
 #[derive(Debug, Clone)]
 pub(crate) struct Front {
     block: Arc<Vec<u8>>,
@@ -109,7 +110,7 @@ impl KeptContent {
     }
 }
 
-/// The same filter over the block, whose front its bits are.
+/// The same filter over the block, which begins with its bits.
 fn shared<D: Dialect + Clone>(view: &Filter<D, &[u8]>, block: &Arc<Vec<u8>>) -> Option<Filter<D, Front>> {
     let bits = Front { block: Arc::clone(block), len: view.bits().len() };
     Filter::from_parts(view.dialect().clone(), bits).ok()

@@ -1,4 +1,4 @@
-//! What a filter holds decides what it can be asked.
+//! What a filter holds, which decides the lookups it can answer.
 
 use crate::prefix::PrefixExtractor;
 
@@ -31,10 +31,10 @@ impl Default for Holds {
 }
 
 impl Holds {
-    /// The bytes to ask the filter for; `None` when it cannot tell, so that the answer is "maybe".
+    /// The bytes to look up in the filter; `None` if it cannot answer, which means "maybe".
     ///
-    /// A lookup asks for the whole key if whole keys are in, else for the prefix. A seek can only be spared if
-    /// no key has the prefix, whatever the filter holds besides.
+    /// A lookup asks for the whole key if whole keys are in, else for the prefix. A seek can only be spared
+    /// if no key has the prefix, whatever the filter holds besides.
     #[inline]
     pub fn probe<'k>(&self, question: Question, key: &'k [u8]) -> Option<&'k [u8]> {
         match question {

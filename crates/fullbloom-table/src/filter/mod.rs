@@ -1,4 +1,4 @@
-//! Filters in tables: where they are, what they hold, and how the engines ask them.
+//! Filters in tables: where they are, what they hold, and how the engines use them.
 //!
 //! ```text
 //!   full          key ─────────────────────────────► filter ─► maybe / no
@@ -6,8 +6,8 @@
 //!   per block     key ─► index ─► data block's offset / 2 KiB ─► filter ─► maybe / no
 //! ```
 //!
-//! The readers here ([`FullBlock`], [`PartitionedBlock`], [`PerBlock`]) answer from borrowed blocks and belong to
-//! nobody's table; [`TableFilter`] ties them to a [`Table`](crate::Table) and to its cache.
+//! The readers here ([`FullBlock`], [`PartitionedBlock`], [`PerBlock`]) answer from borrowed blocks and need
+//! no table; [`TableFilter`] connects them to a [`Table`](crate::Table) and to its cache.
 
 pub mod build;
 mod full;

@@ -9,9 +9,9 @@ use crate::internal_key::KeyOrder;
 
 /// The top-level index of a partitioned filter.
 ///
-/// A partition's key is not less than any key it holds. Partitions also hold the prefix of the first key after
-/// them, where a forward seek may end, and that of the last key before them, for a backward seek; so asking
-/// the one partition that the sought key leads to is enough in both directions.
+/// A partition's key is not less than any key it holds. Partitions also hold the prefix of the first key
+/// after them, where a forward seek may end, and that of the last key before them, for a backward seek; so
+/// one lookup in the partition of the key is enough in both directions.
 #[derive(Debug, Clone)]
 pub struct PartitionedBlock<B> {
     top: Block<B>,
@@ -22,7 +22,7 @@ pub struct PartitionedBlock<B> {
 }
 
 impl<B: AsRef<[u8]>> PartitionedBlock<B> {
-    /// Reads a top-level index that lies at byte `at` of its file. `user_keys` and `delta_values` follow the table's
+    /// Reads a top-level index at byte `at` of its file. `user_keys` and `delta_values` follow the table's
     /// index: keys without sequence numbers, handles delta-coded.
     pub fn new(bytes: B, at: u64, user_keys: bool, delta_values: bool) -> Result<Self, Problem> {
         let format = IndexFormat { delta_values, first_keys: false };
@@ -36,7 +36,7 @@ impl<B: AsRef<[u8]>> PartitionedBlock<B> {
         PartitionedBlock { order, ..self }
     }
 
-    /// The partition to ask about a key; `None` when there is none at all, and then the answer is "maybe".
+    /// The partition for a key; `None` if there are no partitions, and then the answer is "maybe".
     ///
     /// Past the last partition's key it is the last one: its keys are all smaller, but a prefix may be in it.
     pub fn partition_for(&self, question: Question, key: &[u8]) -> Result<Option<Handle>, Problem> {

@@ -4,9 +4,9 @@
 //!   | filter 0 | filter 1 | … | offset of each: u32 | offset of that array: u32 | lg of the range: u8 |
 //! ```
 //!
-//! Filter `i` holds the keys of the data blocks that begin in the `i`-th 2 KiB of the file. Several small blocks
-//! share a filter; a large block leaves empty filters behind it. The end of the last filter is the offset of
-//! the array.
+//! Filter `i` holds the keys of the data blocks that begin in the `i`-th 2 KiB of the file. Several small
+//! blocks share a filter; a large block leaves empty filters behind it. The end of the last filter is the
+//! offset of the array.
 
 use super::policy::Family;
 use crate::bytes::u32_at;

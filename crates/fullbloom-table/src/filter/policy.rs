@@ -8,7 +8,8 @@ use fullbloom::native::Sizing;
 use fullbloom::sizing::{Request, Target};
 use fullbloom::{Filter, SizeError};
 
-/// Whose filters a policy's name stands for. The name does not tell the dialect: the bytes do.
+/// The family of filters that a policy's name stands for. The dialect follows from the bytes, not from the
+/// name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Family {
     /// RocksDB's built-in policies: full filters of three dialects, or `rocksdb-block` per block.
@@ -17,8 +18,8 @@ pub enum Family {
     LevelDb,
     /// LevelDB's before 1.18, whose tail bytes were signed on x86 as RocksDB's still are.
     LevelDbSigned,
-    /// fullbloom's own: a `native` filter with its whole file format, full or partitioned. Engines do not know it and
-    /// take such a table for one without a filter.
+    /// fullbloom's own: a `native` filter with its whole file format, full or partitioned. Engines do not
+    /// know it and take such a table for one without a filter.
     Native,
     /// A policy of somebody's own; nothing can be answered from its filters.
     Unknown,
@@ -61,7 +62,7 @@ impl Policy {
         }
     }
 
-    /// The dialect asked for. A Ribbon filter of few keys is stored as `rocksdb`.
+    /// The requested dialect. A Ribbon filter of few keys is stored as `rocksdb`.
     pub fn dialect(&self) -> Name {
         self.dialect
     }
@@ -145,7 +146,7 @@ fn plan(keys: u64, bits_per_key: f64) -> Result<Sizing, SizeError> {
 }
 
 impl FullPolicy {
-    /// Length of the filter of so many keys; a Ribbon filter's may be 16 bytes off.
+    /// Length of a filter of this many keys; a Ribbon filter's may be 16 bytes off.
     pub(crate) fn content_len(&self, keys: u64) -> Result<u64, SizeError> {
         match self {
             FullPolicy::RocksDb(policy) => Ok(policy.content_len(keys)),

@@ -1,4 +1,4 @@
-//! A table's filter, asked as the engine that wrote the table asks it.
+//! A table's filter, with lookups like those of the engine that wrote the table.
 
 use super::full::Content;
 use super::holds::{Holds, Question};
@@ -18,8 +18,8 @@ use crate::source::Source;
 
 /// A table's filter.
 ///
-/// Answers are those of the engine's read path. An engine takes every error for "maybe":
-/// `filter.may_contain(key).unwrap_or(true)`; a tool wants to know.
+/// Answers are those of the engine's read path. An engine treats every error as "maybe":
+/// `filter.may_contain(key).unwrap_or(true)`; a tool reports it.
 #[derive(Debug)]
 pub struct TableFilter<'t, S> {
     table: &'t Table<S>,
@@ -29,9 +29,9 @@ pub struct TableFilter<'t, S> {
 }
 
 impl<S: Source> Table<S> {
-    /// The table's filter; one that says "maybe" to everything if there is none.
+    /// The table's filter; without one, it answers "maybe" to every lookup.
     ///
-    /// Reads the filter block, or the top-level index over its partitions, and checks its outline.
+    /// Reads the filter block, or the top-level index over its partitions, and checks its structure.
     pub fn filter(&self) -> Result<TableFilter<'_, S>, TableError> {
         let filter = TableFilter::of(self);
         filter.check().map_err(|problem| self.error(problem))?;
@@ -40,7 +40,7 @@ impl<S: Source> Table<S> {
 }
 
 impl<'t, S: Source> TableFilter<'t, S> {
-    /// The filter as it is; what is wrong with it shows when it is asked.
+    /// The filter, unchecked; damage is reported by lookups.
     pub(crate) fn of(table: &'t Table<S>) -> TableFilter<'t, S> {
         let (family, holds) = table.filter_terms();
         TableFilter { table, entry: table.metaindex().filter.as_ref(), family, holds }
@@ -63,7 +63,7 @@ impl<'t, S: Source> TableFilter<'t, S> {
         self.entry.map(|entry| entry.layout)
     }
 
-    /// Whose filter it is.
+    /// The family of the filter.
     pub fn family(&self) -> Family {
         self.family
     }
@@ -73,12 +73,12 @@ impl<'t, S: Source> TableFilter<'t, S> {
         self.holds
     }
 
-    /// Whether a lookup of this key must go into the table.
+    /// Whether a lookup of this key must read the table.
     pub fn may_contain(&self, key: &[u8]) -> Result<bool, TableError> {
         self.may_match(Question::Get, key)
     }
 
-    /// The answer to any question.
+    /// Whether this operation on a key must read the table.
     pub fn may_match(&self, question: Question, key: &[u8]) -> Result<bool, TableError> {
         self.ask(question, key).map_err(|problem| self.table.error(problem))
     }
@@ -105,7 +105,7 @@ impl<'t, S: Source> TableFilter<'t, S> {
 
     fn ask_partition(&self, top: Handle, question: Question, key: &[u8]) -> Result<bool, Problem> {
         let Some(probe) = self.holds.probe(question, key) else { return Ok(true) };
-        // Without the table's order of keys nobody knows which partition a key belongs to.
+        // Without the order of keys, the partition of a key is unknown.
         if self.table.order().is_none() {
             return Ok(true);
         }
@@ -121,7 +121,7 @@ impl<'t, S: Source> TableFilter<'t, S> {
         }
     }
 
-    /// Asks a full filter, or one partition.
+    /// Looks up in a full filter, or in one partition.
     #[inline]
     fn ask_full(&self, handle: Handle, role: Role, probe: &[u8]) -> Result<bool, Problem> {
         let block = self.table.fetch_decoded(handle, role)?;
@@ -131,8 +131,8 @@ impl<'t, S: Source> TableFilter<'t, S> {
         })
     }
 
-    /// The index is searched first, because the filter goes by the place of the data block. Where it has no
-    /// block for the key, the table surely does not hold it.
+    /// The index is searched first, because the filter is chosen by the position of the data block. If it has
+    /// no block for the key, the key is surely absent.
     fn ask_per_block(&self, block: Handle, question: Question, key: &[u8]) -> Result<bool, Problem> {
         if self.table.order().is_none() {
             return Ok(true);
@@ -140,7 +140,7 @@ impl<'t, S: Source> TableFilter<'t, S> {
         let probe = match question {
             Question::Get if self.holds.whole_keys => key,
             Question::Get => return Ok(true),
-            // The prefix is sought, not the key: any block that may begin with it counts.
+            // The search is for the prefix, not the key: any block that may begin with it counts.
             Question::Seek | Question::SeekBack => match self.holds.probe(question, key) {
                 Some(prefix) => prefix,
                 None => return Ok(true),
@@ -248,7 +248,7 @@ mod tests {
                         let answer = filter.may_contain(&key(i as u64)).unwrap();
                         assert_eq!(answer, *expected, "{dialect} {layout:?} {i}");
                     }
-                    // Each block was read once, and then found where it is kept.
+                    // Each block was read once, and then found in memory.
                     let mut partitions = 0;
                     filter
                         .for_each_handle(|_, _| {

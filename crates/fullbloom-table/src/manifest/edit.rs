@@ -1,6 +1,6 @@
 //! One record of a MANIFEST: what changed from one version of the database to the next.
 //!
-//! A record is a row of fields, each with a number in front that says what follows.
+//! A record is a sequence of fields, each preceded by a number that says what follows.
 //!
 //! | number | field | since |
 //! |---|---|---|
@@ -13,13 +13,13 @@
 //! | 400, 401 | blob files | RocksDB 6.14 |
 //! | 8192 + n | may be passed over by who does not know it; its length stands in front | RocksDB |
 //!
-//! Four numbers above 8192 were given out before their lengths were put in front: 8194 to 8197.
+//! Four numbers above 8192 have no length in front, because they are older than that rule: 8194 to 8197.
 
 use crate::bytes::{Cursor, cursor, place};
 use crate::error::Problem;
 use crate::internal_key::InternalKey;
 
-/// A table as the MANIFEST tells of it.
+/// A table in the MANIFEST.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ManifestFile {
@@ -37,7 +37,7 @@ pub struct ManifestFile {
     pub largest: Vec<u8>,
 }
 
-/// What a record says.
+/// The contents of a record.
 #[derive(Debug, Default)]
 pub(crate) struct Edit {
     pub(crate) comparator: Option<String>,
@@ -50,10 +50,10 @@ pub(crate) struct Edit {
     pub(crate) group: Option<u32>,
 }
 
-/// Fields that may be passed over have this bit.
+/// Fields that may be skipped have this bit.
 const MAY_BE_IGNORED: u32 = 1 << 13;
 
-/// Parts of a new file that must not be passed over have this bit.
+/// Parts of a new file that must not be skipped have this bit.
 const MUST_BE_KNOWN: u32 = 1 << 6;
 
 /// Ends the parts of a new file.
@@ -107,7 +107,7 @@ fn text(cursor: &mut Cursor<'_>, field: &'static str) -> Result<String, Problem>
     Ok(String::from_utf8_lossy(with_len(cursor, field)?).into_owned())
 }
 
-/// The user's part of a key with sequence number and type behind it.
+/// The user key of an internal key, which ends with sequence number and type.
 fn key(cursor: &mut Cursor<'_>, field: &'static str) -> Result<Vec<u8>, Problem> {
     let at = place(cursor);
     let bytes = with_len(cursor, field)?;
@@ -129,7 +129,7 @@ fn new_file(cursor: &mut Cursor<'_>, form: u32) -> Result<ManifestFile, Problem>
     Ok(ManifestFile { number, level, file_len, path_id, smallest, largest })
 }
 
-/// The parts behind a new file; of them only its directory matters here.
+/// The parts after a new file; only its directory is used here.
 fn file_parts(cursor: &mut Cursor<'_>) -> Result<u32, Problem> {
     let mut path_id = 0;
     loop {

@@ -6,8 +6,8 @@
 //!   type:      1 the whole record, 2 its first fragment, 3 one of its middle, 4 its last
 //! ```
 //!
-//! The checksum is the masked CRC-32C of type and bytes. A log that is being written, or whose writer was cut off, may end
-//! anywhere: what is unfinished at its end does not count. Anything else that is not as it should be is an error.
+//! The checksum is the masked CRC-32C of type and bytes. A log that is being written, or whose writer was cut
+//! off, may end anywhere: an unfinished record at its end is ignored. Any other damage is an error.
 
 use crate::bytes::u32_at;
 use crate::checksum::mask;
@@ -16,7 +16,7 @@ use crate::error::{At, Problem};
 /// Bytes of a block.
 const BLOCK: usize = 32 << 10;
 
-/// Bytes before a fragment's own.
+/// Bytes of a fragment's header.
 const HEADER: usize = 7;
 
 const FULL: u8 = 1;
@@ -50,7 +50,7 @@ impl<'a> Records<'a> {
         Records { log, offset: 0 }
     }
 
-    /// The next record; `None` at the end, also where that is in the middle of one.
+    /// The next record; `None` at the end, even in the middle of a record.
     pub(crate) fn next(&mut self) -> Result<Option<Record>, Problem> {
         let mut begun: Option<Record> = None;
         while let Some(Fragment { at, kind, bytes }) = self.fragment()? {
@@ -79,7 +79,7 @@ impl<'a> Records<'a> {
         loop {
             let left = BLOCK - self.offset % BLOCK;
             if left < HEADER {
-                self.offset += left; // too few for a header: nothing but filling
+                self.offset += left; // too few for a header: padding
             }
             let (at, rest) = (self.offset, self.log.get(self.offset..).unwrap_or_default());
             if rest.len() < HEADER {
@@ -88,7 +88,7 @@ impl<'a> Records<'a> {
             let len = usize::from(u16::from_le_bytes([rest[4], rest[5]]));
             let (stored, kind) = (u32_at(rest, 0), rest[6]);
             if kind == 0 && len == 0 {
-                self.offset += BLOCK - at % BLOCK; // written ahead and not used
+                self.offset += BLOCK - at % BLOCK; // preallocated and not used
                 continue;
             }
             if HEADER + len > BLOCK - at % BLOCK {

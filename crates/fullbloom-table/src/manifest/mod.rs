@@ -1,7 +1,7 @@
-//! The MANIFEST of a database of LevelDB or RocksDB: which tables it has, on which levels.
+//! The MANIFEST of a database of LevelDB or RocksDB: its tables and their levels.
 //!
-//! It is a log of changes; what they come to in the end is the database. Tables that no longer belong to it may still lie
-//! in its directory, and new ones may not be in the log yet.
+//! It is a log of changes; their sum is the state of the database. Tables that no longer belong to it may
+//! still be in its directory, and new ones may not be in the log yet.
 
 mod edit;
 mod log;
@@ -13,7 +13,7 @@ use edit::Edit;
 use log::Records;
 use std::collections::BTreeMap;
 
-/// What a MANIFEST comes to.
+/// The state that a MANIFEST describes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Manifest {
@@ -38,7 +38,7 @@ pub struct Family {
 }
 
 impl Manifest {
-    /// Reads the bytes of a MANIFEST. A record that is unfinished at the end does not count, as the engines do it.
+    /// Reads the bytes of a MANIFEST. An unfinished record at the end is ignored, as the engines do.
     ///
     /// ```
     /// use fullbloom_table::manifest::Manifest;
@@ -57,7 +57,7 @@ impl Manifest {
             let edit = Edit::decode(&record.bytes, record.at)?;
             match edit.group {
                 None => state.apply(edit),
-                // A group that is cut off by the end of the log does not count.
+                // A group that is cut off by the end of the log is ignored.
                 Some(left) => {
                     group.push(edit);
                     if left == 0 {
@@ -95,7 +95,7 @@ impl State {
         if edit.family_dropped {
             self.families.remove(&edit.family);
         }
-        // Changes of a family that was dropped mean nothing.
+        // Changes of a dropped family have no effect.
         let Some((_, files)) = self.families.get_mut(&edit.family) else { return };
         for (level, number) in edit.deleted {
             if files.get(&number).is_some_and(|file| file.level == level) {

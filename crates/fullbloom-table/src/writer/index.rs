@@ -20,7 +20,8 @@ pub(super) struct IndexBuilder {
     deviation: u32,
     shortening: Shortening,
     plain_keys: bool,
-    /// Keys keep their footers: old formats, or two neighbouring blocks end and begin with the same user key.
+    /// Keys keep sequence number and kind: in old formats, or if one block ends and the next begins with the
+    /// same user key.
     with_footers: bool,
     partitions: Vec<Vec<Entry>>,
     open: Vec<Entry>,
@@ -72,20 +73,22 @@ impl IndexBuilder {
         }
     }
 
-    /// Index keys are user keys. Settled when the last block is in.
+    /// Whether index keys are user keys. Known after the last block.
     pub(super) fn user_keys(&self) -> bool {
         !self.with_footers
     }
 
-    /// The filter has enough keys: the partition is to end with the next block.
+    /// The filter has enough keys: the partition ends with the next block.
     pub(super) fn request_cut(&mut self) {
         self.cut_requested = true;
     }
 
-    /// Adds a data block that ends with the internal key `last` and is followed by one that begins with `next`.
+    /// Adds a data block that ends with the internal key `last` and is followed by one that begins with
+    /// `next`.
     ///
-    /// Where this begins a new partition, or ends the last, returns the key that closes the filter's partition: that
-    /// of this block. The partition of the index that is closed ends one block before, as RocksDB has it.
+    /// Where this begins a new partition, or ends the last, returns the key that closes the filter's
+    /// partition: that of this block. The partition of the index that is closed ends one block before, as in
+    /// RocksDB.
     pub(super) fn add(
         &mut self,
         last: &[u8],
@@ -112,7 +115,7 @@ impl IndexBuilder {
         (cut || next.is_none()).then_some(&self.last_separator)
     }
 
-    /// The block's rule for the open partition, measured as it would be written if nothing changed any more.
+    /// The block's rule for the open partition, measured as if it were written now.
     fn is_full(&self, key_len: usize, handle: Handle) -> bool {
         let IndexLayout::TwoLevel { target } = self.layout else { return false };
         let mut value = Vec::new();

@@ -1,4 +1,4 @@
-//! Writing tables: sorted keys in, a file out that LevelDB or RocksDB opens and uses.
+//! Writes tables: sorted keys in, a file out that LevelDB or RocksDB opens and uses.
 //!
 //! ```text
 //!   RocksDB   | data blocks | filter, or its partitions and their index | index | range deletions | properties
@@ -6,8 +6,8 @@
 //!   LevelDB   | data blocks | filter | metaindex | index | footer |
 //! ```
 //!
-//! Blocks are cut, indexed and filtered by the engines' rules: from the same entries and options come the same data,
-//! index and filter blocks, byte for byte. Properties that name the writing process are left out.
+//! Blocks are cut, indexed and filtered by the engines' rules: the same entries and options give the same
+//! data, index and filter blocks, byte for byte. Properties that name the writing process are left out.
 
 mod index;
 mod options;
@@ -58,7 +58,7 @@ pub struct TableWriter<W> {
     last_key: Vec<u8>,
     key: Vec<u8>,
     any_key: bool,
-    /// A written block that waits for the next key to be indexed.
+    /// A written block that is indexed when the next key is known.
     pending: Option<Handle>,
     first_key_of_block: Vec<u8>,
     summary: Summary,
@@ -81,7 +81,7 @@ pub struct Written<W> {
 }
 
 impl<W> Written<W> {
-    /// What was written to.
+    /// The output.
     pub fn into_inner(self) -> W {
         self.out
     }
@@ -126,16 +126,16 @@ impl<W: Write> TableWriter<W> {
         self.add(InternalKey { user_key: key, sequence: 0, kind: Kind::PUT }, value)
     }
 
-    /// Adds the note that a key was removed.
+    /// Adds a deletion of a key.
     pub fn delete(&mut self, key: &[u8]) -> Result<(), TableError> {
         self.add(InternalKey { user_key: key, sequence: 0, kind: Kind::DELETE }, &[])
     }
 
-    /// Adds the note that all keys from `start` to `end`, that excluded, were removed. RocksDB only; starts must not
-    /// descend. Ranges do not enter the filter.
+    /// Adds a deletion of all keys from `start` to `end`, excluding `end`. RocksDB only; starts must not
+    /// descend. Ranges are not inserted into the filter.
     pub fn delete_range(&mut self, start: &[u8], end: &[u8], sequence: u64) -> Result<(), TableError> {
         if self.options.format == Format::LevelDb {
-            return Err(Problem::Input { why: "LevelDB's tables hold no deletions of ranges" }.into());
+            return Err(Problem::Input { why: "LevelDB's tables cannot hold deletions of ranges" }.into());
         }
         if start >= end || self.last_range_start.as_deref().is_some_and(|last| last > start) {
             return Err(Problem::Input {
@@ -203,8 +203,8 @@ impl<W: Write> TableWriter<W> {
         }
     }
 
-    /// RocksDB's rule, asked before an entry is added: the block has its size, or is nearly there and would pass it.
-    /// LevelDB looks after it has added.
+    /// RocksDB's rule, applied before an entry is added: the block has its size, or is close to it and would
+    /// exceed it. LevelDB checks after adding.
     fn is_full(&self, value_len: usize) -> bool {
         if self.data.is_empty() || self.options.format == Format::LevelDb {
             return false;
@@ -236,7 +236,7 @@ impl<W: Write> TableWriter<W> {
         }
     }
 
-    /// Writes everything behind the data blocks.
+    /// Writes everything after the data blocks.
     pub fn finish(mut self) -> Result<Written<W>, TableError> {
         if !self.data.is_empty() {
             self.write_data_block()?;
@@ -339,7 +339,7 @@ impl<W: Write> TableWriter<W> {
     }
 }
 
-/// What is known of the blocks behind the data.
+/// The blocks after the data.
 #[derive(Debug, Default)]
 struct Tail {
     metaindex: Vec<(String, Handle)>,
@@ -380,7 +380,7 @@ pub(crate) struct Output<W> {
 }
 
 impl<W: Write> Output<W> {
-    /// Goes on with a table that was written up to its footer, which comes in `out` again.
+    /// Continues a table whose bytes before the footer are in `out`.
     pub(crate) fn behind(footer: &Footer, out: W) -> Output<W> {
         let Footer { checksum, format_version: version, base_context_checksum: base, offset, .. } = *footer;
         Output { out, offset, checksum, base: (base != 0).then_some(base), version }
@@ -398,15 +398,15 @@ impl<W: Write> Output<W> {
         Ok(())
     }
 
-    /// A number that differs from table to table, and is the same for the same table: so that a block of another
-    /// file in place of one of this is noticed, and the same input gives the same file.
+    /// A number that differs from table to table, and is the same for the same table: so that a block from
+    /// another file is detected, and the same input gives the same file.
     fn choose_base(&mut self, first_block: &[u8]) {
         if self.version >= 6 && self.base.is_none() {
             self.base = Some(Checksum::Xxh3.of(first_block, 0).max(1));
         }
     }
 
-    /// Writes a block, compressed if that pays, and its trailer.
+    /// Writes a block, compressed if that saves enough, and its trailer.
     pub(crate) fn block(&mut self, plain: &[u8], compression: Compression) -> Result<Handle, Problem> {
         self.choose_base(plain);
         let packed = compress(compression, plain, self.version);
@@ -422,7 +422,7 @@ impl<W: Write> Output<W> {
     }
 }
 
-/// What follows a block at this place of a file.
+/// The trailer of a block at this position of a file.
 pub(crate) fn trailer(
     checksum: Checksum,
     base: u32,

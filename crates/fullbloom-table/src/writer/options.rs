@@ -1,4 +1,4 @@
-//! How a table is written.
+//! Options for writing a table.
 
 use crate::checksum::Checksum;
 use crate::compression::Compression;
@@ -8,14 +8,15 @@ use crate::filter::build::{FilterOptions, Layout, Rules};
 use crate::separator::Shortening;
 use fullbloom::dialect::Name;
 
-/// Whose tables to write.
+/// The engine to write tables for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// LevelDB's.
     LevelDb,
     /// RocksDB's, with this `format_version`, 0 to 6.
     RocksDb {
-        /// 5 is read by RocksDB 6.6 and later; 6, whose checksums cover the place of each block, by 8.6 and later.
+        /// 5 is read by RocksDB 6.6 and later; 6, whose checksums cover the position of each block, by 8.6
+        /// and later.
         version: u32,
     },
 }
@@ -44,29 +45,29 @@ pub enum IndexLayout {
     },
 }
 
-/// How a table is written. The defaults are RocksDB's, `format_version` 5.
+/// Options for writing a table. The defaults are RocksDB's, `format_version` 5.
 #[derive(Debug, Clone)]
 pub struct WriterOptions {
-    /// Whose tables.
+    /// The engine and its format.
     pub format: Format,
     /// The size of a data block before compression.
     pub block_size: u64,
-    /// By how many percent it may be smaller.
+    /// The percentage by which it may be smaller.
     pub deviation: u32,
     /// Keys between restarts in data blocks.
     pub restart_interval: u32,
     /// Keys between restarts in index blocks.
     pub index_restart_interval: u32,
-    /// How data and index blocks are compressed.
+    /// The compression of data and index blocks.
     pub compression: Compression,
-    /// How blocks are checked; LevelDB and version 0 have CRC-32C whatever this says.
+    /// The checksum of blocks; LevelDB and version 0 always use CRC-32C.
     pub checksum: Checksum,
     /// The index.
     pub index: IndexLayout,
-    /// The filter; none without.
+    /// The filter, if any.
     pub filter: Option<FilterOptions>,
-    /// Keys are written without sequence number and kind, as by LevelDB's table builder when it is used without a
-    /// database. LevelDB only.
+    /// Keys are written without sequence number and kind, as by LevelDB's table builder when it is used
+    /// without a database. LevelDB only.
     pub plain_keys: bool,
 }
 
@@ -116,7 +117,7 @@ impl WriterOptions {
         if self.format != Format::LevelDb {
             return match &self.filter {
                 Some(filter) if filter.policy.dialect() == Name::LevelDb => {
-                    refuse("RocksDB does not ask filters of the leveldb dialect")
+                    refuse("RocksDB does not use filters of the leveldb dialect")
                 }
                 _ if self.plain_keys => refuse("RocksDB's tables hold internal keys"),
                 _ => Ok(()),
@@ -151,7 +152,7 @@ impl WriterOptions {
     }
 }
 
-/// Whether a block of `len` bytes is to be closed before an entry that would bring it to about `guess`.
+/// Whether to close a block of `len` bytes before an entry that would grow it to about `guess`.
 pub(super) fn block_is_full(len: u64, guess: u64, size: u64, deviation: u32) -> bool {
     let nearly = size.saturating_mul(100u32.saturating_sub(deviation).into()).div_ceil(100);
     len >= size || nearly > 0 && deviation > 0 && guess > size && len > nearly

@@ -1,4 +1,4 @@
-//! What a table says about itself: the properties RocksDB reads when it opens or ingests it.
+//! The properties of a table: RocksDB reads when it opens or ingests it.
 
 use super::index::WrittenIndex;
 use super::options::{IndexLayout, WriterOptions};
@@ -46,8 +46,7 @@ impl Summary {
 
     /// The properties block: one run of sorted names without restarts in it.
     ///
-    /// `external_sst_file.*` make the table fit for `IngestExternalFile`; the sequence number there is for RocksDB to
-    /// fill in.
+    /// `external_sst_file.*` allow `IngestExternalFile`; RocksDB fills in the sequence number there.
     pub(super) fn encode(&self, options: &WriterOptions, index: &WrittenIndex) -> Vec<u8> {
         let number = |n: u64| {
             let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Building a native filter of one form or another, from keys whose number is known or not.
+//! Builds a native filter of any form, whether or not the number of keys is known.
 
 use super::native::{count, empty, insert_keys, is_exact};
 use super::{Args, Refusal};
@@ -13,10 +13,10 @@ use fullbloom::native::{Builder, GrowingFilter, Hashing, RemovingFilter, Sizing,
 use fullbloom::sizing::{Request, Target};
 use std::ops::ControlFlow;
 
-/// Keys that a growing filter begins with when their number is not known.
+/// Initial size of a growing filter if the number of keys is unknown.
 const FIRST: u64 = 1 << 20;
 
-/// The filter of the keys, and how many these were.
+/// The filter and its number of keys.
 pub fn build(
     args: &Args,
     target: Target,
@@ -31,7 +31,8 @@ pub fn build(
     if let Some(expected_keys) = known {
         return direct(args, &request(expected_keys), keys, hashing);
     }
-    // Where the keys cannot be kept, only a chain needs no number; counters and other targets do.
+    // If the keys cannot be kept, only a chain works without their number; counters and other targets need
+    // it.
     let grow = match target {
         Target::Fpr(fpr) if !args.native.removable => Some(fpr),
         _ => None,
@@ -48,19 +49,19 @@ pub fn build(
     }
 }
 
-/// What came of reading keys whose number was not known.
+/// The result of reading keys whose number was unknown.
 enum Collected {
     /// Their hashes.
     All(HashSpool),
-    /// More than fit into memory, of files that can be read again.
+    /// Too many for memory, but the files can be read again.
     TooMany,
-    /// They could not be kept: a filter that grew with them, and how many they were.
+    /// They could not be kept: a filter that grew with them, and their number.
     Growing(GrowingFilter, u64),
 }
 
-/// Keys whose number is not known are read once: eight bytes of each are kept until it is. Of plain files, which can
-/// be read again, no more than fits into memory. Where they cannot be kept, they go into what `begin` makes for a first number
-/// of keys, if it makes anything.
+/// Reads keys whose number is unknown once, and keeps eight bytes of each until the number is known. Keys of
+/// plain files, which can be read again, are kept in memory only. Keys that cannot be kept are inserted into
+/// the growing filter that `begin` makes, if it makes one.
 fn collect(
     keys: &mut Keys,
     hashing: &Hashing,
@@ -96,7 +97,7 @@ fn collect(
     Ok(collected)
 }
 
-/// Goes on with a chain: the keys kept so far, and those that could not be.
+/// Continues with a chain: inserts the keys kept so far, and those that could not be kept.
 fn grow(mut filter: GrowingFilter, spool: &mut HashSpool, last: &[u64]) -> Result<Collected, Failure> {
     let mut refused = Ok(());
     spool.read(&Progress::hidden(), |hashes| {
@@ -113,7 +114,7 @@ fn insert(filter: &mut GrowingFilter, hashes: &[u64]) -> Result<(), Failure> {
     filter.insert_batch(&Hashes(hashes)).map(|_| ()).map_err(|e| Failure::size(Name::Native, &e))
 }
 
-/// With the size known, keys go straight in.
+/// Inserts the keys directly, as the size is known.
 fn direct(
     args: &Args,
     request: &Request,
@@ -168,7 +169,7 @@ fn chain(args: &Args, first: u64, fpr: f64, hashing: &Hashing) -> Result<Growing
     Ok(filter)
 }
 
-/// A growing filter, as asked for: keys are read once.
+/// A growing filter, as requested: keys are read once.
 fn growing(
     args: &Args,
     target: Target,
@@ -176,7 +177,7 @@ fn growing(
     hashing: &Hashing,
 ) -> Result<(StoredFilter, u64), Refusal> {
     let Target::Fpr(fpr) = target else {
-        return Err(Failure::new("--growing", "the size follows from the keys that come: give --fpr").into());
+        return Err(Failure::new("--growing", "the size follows from the number of keys: give --fpr").into());
     };
     let first = match args.expected_keys {
         Some(expected_keys) => expected_keys,

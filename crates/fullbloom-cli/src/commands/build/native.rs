@@ -1,4 +1,4 @@
-//! Building a native filter: its options, its keys hashed by several threads, its exceptions.
+//! Builds a native filter: its options, its keys (hashed by several threads) and its exceptions.
 
 use super::{Args, Refusal, forms, summarise, warn_of_name};
 use crate::destination::Destination;
@@ -18,46 +18,48 @@ use fullbloom_ops::filter::NativeRecord;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-/// What only native filters can be given.
+/// The options of native filters only.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Native filters")]
 pub struct NativeArgs {
-    /// Known-good keys, in files as KEYS: always answered no, unless they are also among the KEYS
+    /// Files of known-good keys, in the format of KEYS: they are answered "no" unless they are also in KEYS
     #[arg(long, value_name = "KEYS")]
     except: Vec<PathBuf>,
 
-    /// Hash with a secret, so that nobody without it can make keys that the filter calls present; needs --secret or
+    /// Hash with a secret, so that nobody without it can construct false positives; needs --secret or
     /// --store-secret
     #[arg(long)]
     keyed: bool,
 
-    /// The secret, a file of 32 hex digits, made if it is not there; check needs it again. Implies --keyed
+    /// The file of the secret, 32 hex digits, created if it does not exist; check needs it too. Implies
+    /// --keyed
     #[arg(long, value_name = "FILE")]
     secret: Option<PathBuf>,
 
-    /// Put the secret into the filter, which then needs the same care as the secret. Implies --keyed
+    /// Store the secret in the filter file, which must then be protected like the secret. Implies --keyed
     #[arg(long)]
     pub(super) store_secret: bool,
 
-    /// Hash with this public number, 0 if not given: filters with different seeds do not fail for the same keys
+    /// The seed of the hash, not secret: filters with different seeds have different false positives
+    /// [default: 0]
     #[arg(long, value_name = "N", value_parser = numbers::count, conflicts_with_all = ["keyed", "secret", "store_secret"])]
     seed: Option<u64>,
 
-    /// A text to keep with the filter
+    /// A text to store with the filter
     #[arg(long, value_name = "TEXT")]
     pub(super) label: Option<String>,
 
-    /// Make a filter that grows with its keys, and takes more later; --expected-keys says what it begins with
+    /// Make a filter that grows with its keys, now and later; --expected-keys is its initial size
     #[arg(long, conflicts_with_all = ["removable", "except"])]
     pub(super) growing: bool,
 
-    /// Make a filter whose keys can be removed again: it has counters, and takes five times the space
+    /// Make a filter that supports deletion: it has counters and needs five times the space
     #[arg(long, conflicts_with = "except")]
     pub(super) removable: bool,
 }
 
 impl NativeArgs {
-    /// Says that another dialect cannot do what is asked.
+    /// Refuses these options for another dialect.
     pub fn refuse_for(&self, dialect: Name) -> Result<(), Failure> {
         let asked = [
             ("--except", !self.except.is_empty()),
@@ -71,13 +73,13 @@ impl NativeArgs {
         ];
         match asked.iter().find(|(_, given)| *given) {
             Some((option, _)) => {
-                Err(Failure::new(option, format_args!("only native filters have this, not {dialect}")))
+                Err(Failure::new(option, format_args!("only native filters support this, not {dialect}")))
             }
             None => Ok(()),
         }
     }
 
-    /// The hash, and where its secret is still to be saved.
+    /// The hash, and the file that its new secret must be saved to.
     fn hashing(&self) -> Result<(Hashing, Option<&Path>), Failure> {
         if !self.keyed && self.secret.is_none() && !self.store_secret {
             return Ok((Hashing::Seed(self.seed.unwrap_or(0)), None));
@@ -120,7 +122,7 @@ pub fn build(
         None => forms::build(args, target, keys, &hashing)?,
     };
 
-    // The secret first: a filter whose secret is lost is of no use to anybody.
+    // The secret is saved first: a filter without its secret is useless.
     if let (Some(path), Hashing::Secret(secret)) = (save_secret, stored.first().hashing()) {
         secret::save(path, secret)?;
     }
@@ -137,7 +139,7 @@ pub fn build(
     Ok(summarise(args, destination, &AnyFilter::from(stored), inserted, Some(facts))?)
 }
 
-/// Exceptions need every key twice, so what can be read only once is kept by counting it.
+/// Exceptions need every key twice. Counting the keys also keeps a stream that can be read only once.
 fn with_exceptions(
     args: &Args,
     target: Target,
@@ -167,8 +169,8 @@ pub(super) fn empty(args: &Args, request: &Request, hashing: &Hashing) -> Result
     Ok(filter)
 }
 
-/// One thread inserts, in the order of the keys, so that the file is the same on every machine; the others read and
-/// hash. Large filters are filled in parts by the builder.
+/// One thread inserts, in the order of the keys, so that the file is the same on every machine; the others
+/// read and hash. Large filters are filled in parts by the builder.
 pub(super) fn insert_keys(
     filter: NativeFilter,
     keys: &mut Keys,
@@ -185,7 +187,7 @@ pub(super) fn insert_keys(
     Ok((builder.finish(), inserted))
 }
 
-/// The known-good keys, written as the keys are; they cannot come from the same standard input.
+/// The known-good keys, in the format of the keys; both cannot come from standard input.
 fn known_good(files: &[PathBuf], keys: &Keys) -> Result<Keys, Failure> {
     if keys.use_stdin() && files.iter().any(|file| file == Path::new("-")) {
         return Err(Failure::new(
@@ -196,7 +198,7 @@ fn known_good(files: &[PathBuf], keys: &Keys) -> Result<Keys, Failure> {
     Keys::new(files, keys.format())
 }
 
-/// Makes the exceptions: the known-good keys once, the keys once more.
+/// Makes the exceptions: reads the known-good keys once, and the keys a second time.
 fn except(filter: NativeFilter, good: &mut Keys, keys: &mut Keys) -> Result<NativeFilter, Refusal> {
     let refused = |e: ExceptError| match e {
         ExceptError::Size(e) => Refusal::Size(e),

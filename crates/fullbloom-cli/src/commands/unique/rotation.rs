@@ -1,4 +1,4 @@
-//! When keys are forgotten.
+//! The options for the expiry of keys.
 
 use crate::error::Failure;
 use crate::numbers;
@@ -6,10 +6,10 @@ use fullbloom::dialect::Name;
 use fullbloom::native::{Keep, Rotation};
 use std::time::Duration;
 
-/// In how many steps keys are forgotten, when nothing is said.
+/// The default number of generations.
 const GENERATIONS: u32 = 7;
 
-/// The options of forgetting.
+/// The options for expiry.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Forgetting")]
 pub struct RotationArgs {
@@ -17,37 +17,36 @@ pub struct RotationArgs {
     #[arg(long, value_name = "TIME", value_parser = numbers::duration, conflicts_with = "rotate_keys")]
     rotate: Option<Duration>,
 
-    /// Forget keys after so many new ones: 10M
+    /// Forget keys after this many new ones: 10M
     #[arg(long, value_name = "N", value_parser = numbers::count)]
     rotate_keys: Option<u64>,
 
-    /// In how many steps keys are forgotten, 1 to 1000: they are remembered up to one step longer than asked [default: 7]
+    /// Number of steps in which keys expire, 1 to 1000; keys are remembered for up to one step longer
+    /// [default: 7]
     #[arg(long, value_name = "N", value_parser = numbers::small_count)]
     generations: Option<u32>,
 
-    /// Remember a known key anew when it comes again; it is then printed again only after it has not come for the whole time
+    /// Renew a known key when it appears again: it is printed again only if it was absent for the whole time
     #[arg(long)]
     refresh: bool,
 }
 
 impl RotationArgs {
-    /// Whether keys are to be forgotten.
+    /// Whether keys expire.
     pub fn is_given(&self) -> bool {
         self.rotate.is_some() || self.rotate_keys.is_some()
     }
 
-    /// What is asked for, if anything is.
-    pub fn asked(&self) -> Result<Option<Rotation>, Failure> {
+    /// The requested rotation, if any.
+    pub fn requested(&self) -> Result<Option<Rotation>, Failure> {
         let keep = match (self.rotate, self.rotate_keys) {
             (Some(time), _) => Keep::Time(time),
             (None, Some(keys)) => Keep::Keys(keys),
             (None, None) => {
                 let given = [("--generations", self.generations.is_some()), ("--refresh", self.refresh)];
                 return match given.iter().find(|(_, given)| *given) {
-                    Some((option, _)) => {
-                        Err(Failure::new(option, "says how keys are forgotten, but none are")
-                            .hint("give --rotate TIME or --rotate-keys N"))
-                    }
+                    Some((option, _)) => Err(Failure::new(option, "needs keys that expire")
+                        .hint("give --rotate TIME or --rotate-keys N")),
                     None => Ok(None),
                 };
             }

@@ -1,5 +1,5 @@
-//! The keys seen so far: in one filter where their number is planned, in a chain that grows where it is not, in generations where
-//! they are to be forgotten.
+//! The keys seen so far: in one filter if their number is planned, in a growing chain if it is not, in
+//! generations if they expire.
 
 use fullbloom::NativeFilter;
 use fullbloom::SizeError;
@@ -8,10 +8,10 @@ use fullbloom::native::{GrowingFilter, Hashing, RotatingFilter};
 use std::io::{self, Write};
 use std::time::SystemTime;
 
-/// What has been seen.
+/// The keys seen so far.
 #[derive(Debug)]
 pub enum Seen {
-    /// One filter, however many keys come.
+    /// One filter of fixed size.
     Fixed(NativeFilter),
     /// A chain that grows.
     Growing(GrowingFilter),
@@ -37,12 +37,12 @@ impl Seen {
         }
     }
 
-    /// Whether more keys are in than planned.
+    /// Whether it holds more keys than planned.
     pub fn is_overfull(&self) -> bool {
         matches!(self, Seen::Fixed(filter) if filter.is_overfull())
     }
 
-    /// The rate as it is now, and how many keys are in, if these are more than planned.
+    /// The present rate and the number of keys, if there are more than planned.
     pub fn overfull_rate(&self) -> Option<(f64, u64)> {
         match self {
             Seen::Fixed(filter) if filter.is_overfull() => Some((filter.expected_fpr(), filter.keys())),
@@ -50,7 +50,7 @@ impl Seen {
         }
     }
 
-    /// Puts keys in, in order, and tells of each whether it is new; how many are.
+    /// Inserts keys in order, and marks each one that is new; returns the number of new keys.
     pub fn insert(&mut self, hashes: &[u64], new: &mut [bool]) -> Result<u64, SizeError> {
         match self {
             Seen::Fixed(filter) => {
@@ -63,7 +63,7 @@ impl Seen {
         }
     }
 
-    /// Writes the filter to be kept.
+    /// Writes the filter to the state file.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Seen::Fixed(filter) => filter.write_to(out),

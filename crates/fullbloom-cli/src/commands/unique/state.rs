@@ -1,4 +1,4 @@
-//! Where what has been seen is kept between runs.
+//! The file that keeps the seen keys between runs.
 
 use super::Args;
 use super::seen::Seen;
@@ -36,14 +36,15 @@ impl<'a> State<'a> {
         self.claim.is_there()
     }
 
-    /// What earlier runs have seen; it keeps the form and the size it was made with, and a word is said where others are asked.
+    /// Loads the keys of earlier runs. The filter keeps its form and size; options that ask for others give a
+    /// warning.
     pub fn load(&self, args: &Args) -> Result<Seen, Failure> {
         let path = self.path.display();
         let stored = load_stored(self.path, args.secret.read()?)?;
         let form = stored.form();
         if args.rotation.is_given() && form != "rotating" {
             return Err(Failure::new(&path, format_args!("is a {form} filter, which forgets nothing"))
-                .hint("--rotate is for a state that was begun with it: name another file"));
+                .hint("--rotate needs a state that was made with it: name another file"));
         }
         match stored {
             StoredFilter::Plain(filter) if !filter.takes_keys() => {
@@ -62,18 +63,21 @@ impl<'a> State<'a> {
                 self.warn_of_rotation(args, &filter)?;
                 Ok(Seen::Rotating(filter))
             }
-            _ => Err(Failure::new(&path, format_args!("is a {form} filter, which is no state of unique"))
-                .hint("fullbloom insert and fullbloom remove change it")),
+            _ => Err(Failure::new(
+                &path,
+                format_args!("is a {form} filter, which unique cannot use as its state"),
+            )
+            .hint("fullbloom insert and fullbloom remove change it")),
         }
     }
 
-    /// Replaces the file, whole or not at all.
+    /// Replaces the file, completely or not at all.
     pub fn save(&self, seen: &Seen) -> Result<(), Failure> {
         self.claim.check()?;
         self.destination.write(|out| seen.write_to(out))
     }
 
-    /// As [`save`](State::save), and it will be saved again.
+    /// As [`save`](State::save), if it will be saved again.
     pub fn save_for_now(&mut self, seen: &Seen) -> Result<(), Failure> {
         self.save(seen)?;
         self.claim.renew()
@@ -107,7 +111,7 @@ impl<'a> State<'a> {
 
     fn warn_of_rotation(&self, args: &Args, filter: &RotatingFilter) -> Result<(), Failure> {
         let path = self.path.display();
-        if args.rotation.asked()?.is_some_and(|asked| asked != filter.rotation()) {
+        if args.rotation.requested()?.is_some_and(|asked| asked != filter.rotation()) {
             let why = "made for another rotation, which the options do not change; see fullbloom inspect";
             output::warning(&format!("{path}: {why}"));
         }

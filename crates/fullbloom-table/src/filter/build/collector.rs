@@ -8,7 +8,7 @@ use fullbloom::{NativeFilter, SizeError};
 use std::fmt;
 use std::sync::Arc;
 
-/// Collects what goes into one full filter or partition after the other.
+/// Collects the entries of full filters or partitions, one after the other.
 #[derive(Debug)]
 pub(super) enum Collector {
     RocksDb(Box<Builder>),
@@ -63,7 +63,7 @@ impl Collector {
         }
     }
 
-    /// The encoded filter, of this length if one is given, and nothing is collected any more.
+    /// The encoded filter, of this length if one is given; the collector is empty again.
     pub(super) fn finish(&mut self, len: Option<u64>) -> Result<Vec<u8>, Problem> {
         match self {
             Collector::RocksDb(builder) => {
@@ -98,7 +98,7 @@ pub(super) struct NativeCollector {
     bits_per_key: f64,
     detects_corruption: bool,
     hashes: Vec<u64>,
-    /// All hashes xored, from when they came.
+    /// XOR of all hashes, computed on insertion.
     checksum: u64,
     last_alt: Option<u64>,
     charge: Charge,

@@ -1,4 +1,4 @@
-//! Which entries of a full filter, or of a partition, a key becomes.
+//! The entries that a key adds to a full filter or a partition.
 
 use super::collector::Collector;
 use super::{FilterOptions, Rules};
@@ -20,16 +20,16 @@ pub(super) struct EntryBuilder {
     by_text: ByText,
     /// Entries of finished partitions.
     finished: u64,
-    /// Lengths of the filters to come, where they are given.
+    /// Lengths of the next filters, if given.
     lengths: VecDeque<u64>,
 }
 
 /// What the releases up to 9.5 remember to recognise repeats: the keys themselves.
 #[derive(Debug, Default)]
 struct ByText {
-    /// The last whole key put in, unless the partition is new.
+    /// The last whole key inserted, unless the partition is new.
     whole: Option<Vec<u8>>,
-    /// The last prefix put in. Kept across a cut, because the next partition begins with it.
+    /// The last prefix inserted. Kept across a cut, because the next partition begins with it.
     prefix: Vec<u8>,
     /// `prefix` is in this partition.
     prefix_is_in: bool,
@@ -77,7 +77,8 @@ impl EntryBuilder {
         self.builder.entries()
     }
 
-    /// What cuts partitions: entries in the open one, or calls in the releases that counted those.
+    /// The count that decides where partitions end: entries in the open one, or calls in the releases that
+    /// counted those.
     pub(super) fn open_count(&self) -> u64 {
         match self.rules {
             Rules::Since9_6 => self.builder.entries(),
@@ -104,8 +105,8 @@ impl EntryBuilder {
     }
 
     fn add_by_text(&mut self, key: &[u8], prefix: Option<&[u8]>) {
-        // A new partition begins with the last prefix of the one before, for backward seeks. The old rule runs in
-        // filters of prefixes alone too, where nothing was remembered: the empty prefix goes in.
+        // A new partition begins with the last prefix of the one before, for backward seeks. The old rule
+        // runs in filters of prefixes alone too, where nothing was remembered: it inserts the empty prefix.
         let first = self.by_text.in_domain && !self.by_text.prefix_is_in;
         if first && (self.rules == Rules::UpTo9_4 || self.remembers_prefix()) {
             let last = std::mem::take(&mut self.by_text.prefix);
@@ -145,8 +146,8 @@ impl EntryBuilder {
         }
     }
 
-    /// In a new partition: the prefix of the key before it, for backward seeks that end here. The older releases do
-    /// it when the next key comes.
+    /// In a new partition: the prefix of the key before it, for backward seeks that end here. The older
+    /// releases do it with the next key.
     pub(super) fn add_last_prefix(&mut self, prefix: &[u8]) {
         if self.rules == Rules::Since9_6 {
             self.builder.insert(prefix);

@@ -41,17 +41,17 @@ use per_block::PerBlockBuilder;
 use std::fmt;
 use std::sync::Arc;
 
-/// Which releases' rules say what becomes an entry of a filter. They matter to whoever wants the same bytes; every
+/// The releases whose rules choose the entries of a filter. They matter only for identical bytes: every
 /// release reads the filters of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Rules {
-    /// RocksDB 9.6 and later: repeats are recognised by hash, a prefix goes in before its key.
+    /// RocksDB 9.6 and later: repeats are recognised by hash, a prefix is inserted before its key.
     #[default]
     Since9_6,
     /// RocksDB 9.5.
     Of9_5,
-    /// RocksDB 9.4 and older: repeats are recognised by comparing keys, a key goes in before its prefix, and a
-    /// filter of prefixes alone also holds the empty prefix, by accident.
+    /// RocksDB 9.4 and older: repeats are recognised by comparing keys, a key is inserted before its prefix,
+    /// and a filter of prefixes alone also holds the empty prefix, by accident.
     UpTo9_4,
 }
 
@@ -60,7 +60,7 @@ pub enum Rules {
 pub struct Partitioning {
     /// The size a partition should have, RocksDB's `metadata_block_size`. 4096 unless changed.
     pub target: u64,
-    /// By how many percent it may be smaller. 10 unless changed.
+    /// The percentage by which it may be smaller. 10 unless changed.
     pub deviation: u32,
     /// Partitions end where the caller's index partitions end: see
     /// [`cut_before_next`](FilterBlockBuilder::cut_before_next). Otherwise each ends when it holds enough keys.
@@ -85,18 +85,18 @@ pub enum Layout {
     PerBlock,
 }
 
-/// What filter to build.
+/// The filter to build.
 #[derive(Clone)]
 pub struct FilterOptions {
     /// Dialect and bits per key.
     pub policy: Policy,
-    /// What of each key goes in.
+    /// The parts of each key to insert.
     pub holds: Holds,
     /// One filter, partitions, or one for each range of the file.
     pub layout: Layout,
-    /// Whose rules.
+    /// The releases' rules.
     pub rules: Rules,
-    /// Keeps all hashes until the finished filter was asked for every one of them, and compares their sum.
+    /// Keeps all hashes until every one has been looked up in the finished filter, and compares their sum.
     /// Finds failing memory and processors; the bytes of a good filter are the same. Full and partitioned.
     pub detect_corruption: bool,
     /// What the memory used is charged to, such as a [`BlockCache`](crate::BlockCache).
@@ -147,7 +147,7 @@ enum Builder {
 /// A finished filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Finished {
-    /// Nothing went in; engines then store no filter at all.
+    /// No keys were inserted; engines then store no filter.
     None,
     /// The filter block.
     Block(Vec<u8>),
@@ -168,9 +168,9 @@ impl FilterBlockBuilder {
         Ok(FilterBlockBuilder { kind })
     }
 
-    /// Tells where in the file the next data block begins. Per-block filters go by it; others need not be told.
+    /// Sets the position of the next data block in the file. Only per-block filters need it.
     ///
-    /// To be called before the first key and after each data block was written.
+    /// Call it before the first key and after each data block was written.
     pub fn start_block(&mut self, offset: u64) -> Result<(), TableError> {
         match &mut self.kind {
             Builder::PerBlock(builder) => Ok(builder.start_block(offset).map_err(Problem::from)?),
@@ -178,8 +178,8 @@ impl FilterBlockBuilder {
         }
     }
 
-    /// Adds a user key, without timestamp and sequence number. Keys come in the order of the table, every version of
-    /// one anew: repeats are dropped by the rules.
+    /// Adds a user key, without timestamp and sequence number. Keys are added in the order of the table, once
+    /// for every version; the rules drop repeats.
     pub fn add(&mut self, key: &[u8]) -> Result<(), TableError> {
         match &mut self.kind {
             Builder::Full(builder) => builder.add(key),
@@ -189,21 +189,22 @@ impl FilterBlockBuilder {
         Ok(())
     }
 
-    /// Whether the open partition asks for the caller's index to be cut, because it holds enough keys. To be looked at
-    /// before each key; an index that was asked cuts at the end of the data block.
+    /// Whether the open partition holds enough keys, so that the caller should end its index partition at the
+    /// end of the data block. Check it before each key.
     pub fn wants_cut(&self) -> bool {
         matches!(&self.kind, Builder::Partitioned(builder) if builder.wants_cut())
     }
 
-    /// Tells that the caller's index begins a new partition: the next key begins one here too. `separator` is the
-    /// index key, with its 8-byte footer, of the last data block: not less than any key so far, less than the next.
+    /// The caller's index begins a new partition: the next key begins one here too. `separator` is the index
+    /// key, with its 8-byte footer, of the last data block: not less than any key so far, less than the next.
     pub fn cut_before_next(&mut self, separator: &[u8]) {
         if let Builder::Partitioned(builder) = &mut self.kind {
             builder.cut_before_next(separator);
         }
     }
 
-    /// Builds filters of exactly these lengths, in this order, with the probes that fit them: an existing filter's.
+    /// Builds filters of exactly these lengths, in this order, with the probes that fit them: an existing
+    /// filter's.
     pub(crate) fn fix_lengths(&mut self, lengths: Vec<u64>) {
         match &mut self.kind {
             Builder::Full(builder) => builder.fix_lengths(lengths),

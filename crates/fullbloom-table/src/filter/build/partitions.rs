@@ -12,11 +12,12 @@ use fullbloom::SizeError;
 /// One partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Partition {
-    /// Its key in the top-level index, with an 8-byte footer: not less than any key in it, less than all after.
+    /// Its key in the top-level index, with an 8-byte footer: not less than any key in it, less than all
+    /// after.
     pub key: Vec<u8>,
     /// Its filter.
     pub content: Vec<u8>,
-    /// Entries that went in.
+    /// Its entries.
     pub entries: u64,
 }
 
@@ -30,8 +31,8 @@ pub struct Partitions {
 impl Partitions {
     /// The top-level index, once it is known where each partition was written.
     ///
-    /// `user_keys` leaves the footers out, and `delta_values` codes the handles; a table's properties say both for
-    /// its index and for this one alike.
+    /// `user_keys` leaves the footers out, and `delta_values` delta-codes the handles. A table's properties
+    /// set both for its index and for this one.
     ///
     /// # Panics
     /// If there is not one handle for each partition.
@@ -96,8 +97,8 @@ impl PartitionedBuilder {
         self.entries.entries()
     }
 
-    /// The releases that counted calls ask only while the count is exactly reached: where it grows by two, for a key
-    /// and its prefix, it can be jumped over, and then the index alone decides.
+    /// The releases that counted calls compare for equality with the limit. Where the count grows by two, for
+    /// a key and its prefix, it can skip the limit, and then the index alone decides.
     pub(super) fn wants_cut(&self) -> bool {
         let reached = match self.asks_once {
             true => self.entries.open_count() == self.keys_per_partition,
@@ -130,7 +131,7 @@ impl PartitionedBuilder {
         Ok(())
     }
 
-    /// Sequence number and kind zero: behind every version of the key.
+    /// Sequence number and kind zero: after every version of the key.
     fn last_key_with_footer(&self) -> Vec<u8> {
         let mut key = self.last_key.clone();
         key.extend_from_slice(&[0; FOOTER_LEN]);
@@ -164,7 +165,8 @@ impl PartitionedBuilder {
     }
 }
 
-/// RocksDB's rule: as many keys as fit into the target, or, where none does, into the next size that takes one.
+/// RocksDB's rule: as many keys as fit into the target, or, where none does, into the next size that takes
+/// one.
 fn keys_per_partition(partitioning: &Partitioning, approximate_keys: impl Fn(u64) -> u64) -> u64 {
     let share = u64::from(100u32.saturating_sub(partitioning.deviation));
     let target = partitioning.target.saturating_mul(share).div_ceil(100).max(1);

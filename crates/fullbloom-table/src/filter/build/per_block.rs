@@ -47,8 +47,8 @@ impl PerBlockBuilder {
         self.entries
     }
 
-    /// Makes filters until there is one for every range before the block: the first takes all pending entries,
-    /// the others are empty.
+    /// Makes filters until there is one for every range before the block: the first takes all pending
+    /// entries, the others are empty.
     pub(super) fn start_block(&mut self, offset: u64) -> Result<(), SizeError> {
         let needed = offset >> BASE_LG;
         while needed > self.offsets.len() as u64 {
