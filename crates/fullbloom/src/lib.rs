@@ -115,8 +115,6 @@ mod sealed {
 mod documents {
     #[doc = include_str!("../../../docs/tour.md")]
     struct Tour;
-    #[doc = include_str!("../../../docs/library.md")]
-    struct Library;
     #[doc = include_str!("examples.md")]
     struct Examples;
 }
