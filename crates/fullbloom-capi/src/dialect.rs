@@ -9,53 +9,27 @@ use std::sync::LazyLock;
 /// The dialect is detected by the bytes and the file's name.
 pub const UNKNOWN: c_int = 0;
 
-/// The number of each dialect, in the order of the header.
-pub const NUMBERS: &[(c_int, Name)] = &[
-    (1, Name::Native),
-    (2, Name::Cassandra),
-    (3, Name::Cassandra3),
-    (4, Name::Cassandra2),
-    (5, Name::Cassandra1),
-    (6, Name::Cassandra07),
-    (7, Name::Cassandra0),
-    (8, Name::Libbloom),
-    (9, Name::Libbloom1),
-    (10, Name::LevelDb),
-    (11, Name::RocksDbBlock),
-    (12, Name::RocksDbLegacy),
-    (13, Name::RocksDb),
-    (14, Name::RocksDbRibbon),
-    (15, Name::JavaLsm),
-    (16, Name::Parquet),
-    (17, Name::Guava),
-    (18, Name::Guava32),
-    (19, Name::Spark),
-    (20, Name::Spark2),
-    (21, Name::Orc),
-    (22, Name::Dcso),
-    (23, Name::Poppy),
-];
-
 /// The dialect of this number.
 pub fn named(number: c_int) -> Result<Name, Error> {
-    let found = NUMBERS.iter().find(|(n, _)| *n == number).map(|(_, name)| *name);
-    found.ok_or_else(|| Error::new(Status::Argument, format_args!("{number} is not the number of a dialect")))
+    let found = Name::ALL.iter().find(|name| self::number(**name) == number);
+    found
+        .copied()
+        .ok_or_else(|| Error::new(Status::Argument, format_args!("{number} is not the number of a dialect")))
 }
 
 /// The number of this dialect.
 pub fn number(name: Name) -> c_int {
-    NUMBERS.iter().find(|(_, n)| *n == name).map_or(UNKNOWN, |(number, _)| *number)
+    name.number().into()
 }
 
-/// The names as C strings, in the order of [`NUMBERS`]. Names have no zero byte.
-static NAMES: LazyLock<Vec<CString>> = LazyLock::new(|| {
-    NUMBERS.iter().map(|(_, name)| CString::new(name.as_str()).unwrap_or_default()).collect()
-});
+/// The names as C strings, in the order of [`Name::ALL`]. Names have no zero byte.
+static NAMES: LazyLock<Vec<CString>> =
+    LazyLock::new(|| Name::ALL.iter().map(|name| CString::new(name.as_str()).unwrap_or_default()).collect());
 
 /// The name of a dialect; null for a number that is not a dialect's.
 #[unsafe(no_mangle)]
 pub extern "C" fn fullbloom_dialect_name(dialect: c_int) -> *const c_char {
-    let place = NUMBERS.iter().position(|(number, _)| *number == dialect);
+    let place = Name::ALL.iter().position(|name| number(*name) == dialect);
     place.map_or(ptr::null(), |place| NAMES[place].as_ptr())
 }
 
@@ -87,7 +61,6 @@ mod tests {
 
     #[test]
     fn every_dialect_has_one_number_and_its_own_name() {
-        assert_eq!(NUMBERS.len(), Name::ALL.len());
         for &name in Name::ALL {
             assert_eq!(named(number(name)).unwrap(), name);
             // SAFETY: a static text.

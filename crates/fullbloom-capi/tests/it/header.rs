@@ -1,7 +1,7 @@
 //! The header, the list of symbols, the shared library and the Rust types agree.
 #![allow(unsafe_code)]
 
-use fullbloom_c::dialect::NUMBERS;
+use fullbloom::dialect::Name;
 use fullbloom_c::facts::Facts;
 use fullbloom_c::sizing::Sizing;
 use fullbloom_c::status::Status;
@@ -65,12 +65,14 @@ fn statuses_and_dialects_have_the_numbers_of_the_header() {
     assert_eq!(all[..statuses.len()], statuses);
     let dialects = &all[statuses.len()..];
     assert_eq!(dialects[0], ("FULLBLOOM_UNKNOWN".into(), 0));
-    let named: Vec<(String, i32)> = NUMBERS
+    let mut named: Vec<(String, i32)> = Name::ALL
         .iter()
-        .map(|(number, name)| {
-            (format!("FULLBLOOM_{}", name.as_str().replace(['-', '.'], "_").to_uppercase()), *number)
+        .map(|name| {
+            let text = name.as_str().replace(['-', '.'], "_").to_uppercase();
+            (format!("FULLBLOOM_{text}"), name.number().into())
         })
         .collect();
+    named.sort_by_key(|(_, number)| *number);
     assert_eq!(dialects[1..], named);
 }
 

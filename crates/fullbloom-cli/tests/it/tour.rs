@@ -1,5 +1,5 @@
-//! Every command of docs/tour.md, and of the README where it shows an output, is run and prints what the page shows; every other one
-//! of the README and of the help is understood.
+//! The commands of docs/tour.md, and those of the README with an output, are run and print what the page shows. Every
+//! other command of the README, of docs/command.md and of the help is accepted.
 //!
 //! `FULLBLOOM_TOUR=write cargo test -p fullbloom-cli --test it tour::` writes the outputs of the pages anew.
 
@@ -128,9 +128,10 @@ fn joined(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_command_that_the_readme_and_the_help_show_is_understood() {
-    let readme = fs::read_to_string(root().join("README.md")).unwrap();
-    let blocks = readme.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default());
+fn every_command_that_the_pages_and_the_help_show_is_understood() {
+    let pages = ["README.md", "docs/command.md"].map(|page| fs::read_to_string(root().join(page)).unwrap());
+    let blocks = pages.iter().flat_map(|page| page.split("```sh\n").skip(1));
+    let blocks = blocks.map(|rest| rest.split("```").next().unwrap_or_default());
     let mut lines: Vec<String> = blocks.flat_map(joined).collect();
     let help = |command: &str| {
         let args: Vec<&str> = command.split(' ').chain(["--help"]).collect();

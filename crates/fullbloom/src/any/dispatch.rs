@@ -4,11 +4,7 @@ use super::build::{self, BUILT_AT_ONCE, boxed, full_kind};
 use super::erased::Erased;
 use super::plan::{self, Plan};
 use super::read::{Bytes, ReadOptions, read_dialect, read_native};
-use crate::dialect::{
-    Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, Dcso, Guava, Guava32, JavaLsm,
-    LevelDb, Libbloom, Libbloom1, Native, Orc, Parquet, Poppy, RocksDb, RocksDbBlock, RocksDbLegacy,
-    RocksDbRibbon, Spark, Spark2,
-};
+use crate::dialect::{Native, each_dialect};
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Check, Dialect, Filter, Format, Size};
 use crate::native::{Hashing, Sizing};
@@ -33,11 +29,15 @@ pub(super) trait AtRunTime: Dialect {
     }
 }
 
-/// Dialects that are sized before their keys come.
-macro_rules! sized {
-    ($($D:ty)*) => {
-        $(impl AtRunTime for $D {
-            fn read(bytes: Bytes, options: &ReadOptions, check: Check) -> Result<Box<dyn Erased>, DecodeError> {
+/// For each dialect, by how its filters are made.
+macro_rules! at_run_time {
+    (sized $D:ty) => {
+        impl AtRunTime for $D {
+            fn read(
+                bytes: Bytes,
+                options: &ReadOptions,
+                check: Check,
+            ) -> Result<Box<dyn Erased>, DecodeError> {
                 read_dialect::<$D>(bytes, options, check)
             }
 
@@ -52,20 +52,15 @@ macro_rules! sized {
             fn planned_len(request: &Request) -> Result<u64, SizeError> {
                 Ok(<$D>::size(request)?.encoded_len())
             }
-        })*
+        }
     };
-}
-
-sized! {
-    Cassandra Cassandra3 Cassandra2 Cassandra1 Cassandra07 Cassandra0 Libbloom Libbloom1 LevelDb RocksDbBlock JavaLsm
-    Parquet Guava Guava32 Spark Spark2 Orc Dcso Poppy
-}
-
-/// RocksDB's full filters, which are sized by the keys that came.
-macro_rules! full {
-    ($($D:ty)*) => {
-        $(impl AtRunTime for $D {
-            fn read(bytes: Bytes, options: &ReadOptions, check: Check) -> Result<Box<dyn Erased>, DecodeError> {
+    (full $D:ty) => {
+        impl AtRunTime for $D {
+            fn read(
+                bytes: Bytes,
+                options: &ReadOptions,
+                check: Check,
+            ) -> Result<Box<dyn Erased>, DecodeError> {
                 read_dialect::<$D>(bytes, options, check)
             }
 
@@ -82,11 +77,15 @@ macro_rules! full {
                 let policy = build::policy(kind, request.expected_keys, request.target)?;
                 Ok(plan::content_len(&policy, request.expected_keys))
             }
-        })*
+        }
     };
+    (ribbon $D:ty) => {
+        at_run_time! { full $D }
+    };
+    (native $D:ty) => {};
 }
 
-full! { RocksDbLegacy RocksDb RocksDbRibbon }
+each_dialect!(at_run_time);
 
 impl AtRunTime for Native {
     fn read(bytes: Bytes, options: &ReadOptions, check: Check) -> Result<Box<dyn Erased>, DecodeError> {

@@ -3,11 +3,7 @@
 use super::memory::Memory;
 use super::native::Native;
 use super::{AnyKeys, ChangeError};
-use crate::dialect::{
-    Cassandra, Cassandra0, Cassandra1, Cassandra2, Cassandra3, Cassandra07, Dcso, Guava, Guava32, JavaLsm,
-    LevelDb, Libbloom, Libbloom1, Name, Orc, Parquet, Poppy, RocksDb, RocksDbBlock, RocksDbLegacy,
-    RocksDbRibbon, Spark, Spark2,
-};
+use crate::dialect::{Name, each_dialect};
 use crate::error::{MergeError, SizeError};
 use crate::filter::{Dialect, Doubt, Filter, Format, Insert, Weakness};
 use crate::kernel::pipeline::Answers;
@@ -214,10 +210,11 @@ macro_rules! mergeable {
     };
 }
 
-/// Dialects that take keys one by one.
-macro_rules! inserting {
-    ($($D:ty)*) => {
-        $(impl Erased for Filter<$D, Memory> {
+/// For each dialect, by how its filters are made.
+macro_rules! erased {
+    // Filters that take keys at any time.
+    (sized $D:ty) => {
+        impl Erased for Filter<$D, Memory> {
             common!();
             mergeable!();
 
@@ -231,7 +228,11 @@ macro_rules! inserting {
                 Ok(self.dialect.set(bits, hash))
             }
 
-            fn insert_batch(&mut self, keys: &AnyKeys<'_>, new: Option<Answers<'_>>) -> Result<(), ChangeError> {
+            fn insert_batch(
+                &mut self,
+                keys: &AnyKeys<'_>,
+                new: Option<Answers<'_>>,
+            ) -> Result<(), ChangeError> {
                 let Filter { dialect, bits } = self;
                 let bits = bits.as_mut().ok_or(ChangeError::ReadOnly)?;
                 // What is made of numbers goes into the same bits; these dialects keep nothing else.
@@ -250,19 +251,11 @@ macro_rules! inserting {
                 self.dialect.clear(bits);
                 Ok(())
             }
-        })*
+        }
     };
-}
-
-inserting! {
-    Cassandra Cassandra3 Cassandra2 Cassandra1 Cassandra07 Cassandra0 Libbloom Libbloom1 LevelDb RocksDbBlock JavaLsm
-    Parquet Guava Guava32 Spark Spark2 Orc Dcso Poppy
-}
-
-/// Full filters of RocksDB are sized by the keys that came, and take none afterwards. Bloom filters can be merged.
-macro_rules! full {
-    ($($D:ty)*) => {
-        $(impl Erased for Filter<$D, Memory> {
+    // Full filters of RocksDB are sized by their keys and take no more afterwards. Bloom filters can be merged.
+    (full $D:ty) => {
+        impl Erased for Filter<$D, Memory> {
             common!();
             mergeable!();
 
@@ -271,15 +264,17 @@ macro_rules! full {
                     self.dialect.set_batch(bits, keys);
                 }
             }
-        })*
+        }
     };
+    (ribbon $D:ty) => {
+        impl Erased for Filter<$D, Memory> {
+            common!();
+        }
+    };
+    (native $D:ty) => {};
 }
 
-full! { RocksDb RocksDbLegacy }
-
-impl Erased for Filter<RocksDbRibbon, Memory> {
-    common!();
-}
+each_dialect!(erased);
 
 fn name_of<D: Format>(_: &D) -> Name {
     D::NAME

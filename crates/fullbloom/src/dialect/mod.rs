@@ -27,5 +27,5 @@ pub use parquet::Parquet;
 pub use poppy::Poppy;
 pub use rocksdb::{RocksDb, RocksDbLegacy, RocksDbRibbon};
 pub use spark::{Spark, Spark2};
-pub(crate) use table::with_dialect;
 pub use table::{Name, UnknownName};
+pub(crate) use table::{each_dialect, with_dialect};

@@ -1,13 +1,25 @@
-//! The table of dialects: the one place that lists them. Names, parsing, help and the dispatch at run time follow from it.
+//! The table of dialects: the one place that lists them. Names, numbers, parsing, help and the dispatch at run time
+//! follow from it.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
 
-/// `Variant: "name", "description";` for each dialect. The type is `crate::dialect::Variant`.
+/// `Variant: number, made, "name", "description";` for each dialect. The type is `crate::dialect::Variant`. The
+/// number is the one in `fullbloom.h`; it never changes. `made` says how its filters are made:
+///
+/// | word | filters |
+/// |---|---|
+/// | `sized` | are sized first and take keys at any time: the usual one |
+/// | `full` | are built from all their keys at once; their bits can be merged |
+/// | `ribbon` | are built from all their keys at once, and cannot be merged |
+/// | `native` | are of several kinds, with code of their own in `any/native.rs` |
 macro_rules! dialects {
-    (($d:tt) $($(#[$doc:meta])* $Variant:ident: $name:literal, $about:literal;)*) => {
+    (($d:tt) $(
+        $(#[$doc:meta])*
+        $Variant:ident: $number:literal, $made:ident, $name:literal, $about:literal;
+    )*) => {
         /// The name of a dialect.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
@@ -23,6 +35,13 @@ macro_rules! dialects {
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Name::$Variant => $name,)*
+                }
+            }
+
+            /// The number of the dialect, for interfaces that have no names. It never changes; 0 is not a dialect.
+            pub const fn number(self) -> u16 {
+                match self {
+                    $(Name::$Variant => $number,)*
                 }
             }
 
@@ -45,58 +64,65 @@ macro_rules! dialects {
                 }
             };
         }
+
+        /// Calls the macro `$item` for each dialect with the word for how its filters are made, and its type.
+        macro_rules! each_dialect {
+            ($d item:ident) => {
+                $($d item! { $made $crate::dialect::$Variant })*
+            };
+        }
     };
 }
 
 dialects! { ($)
     /// Cassandra 4.0 – 5.x, sstable versions na to oa, and da: [`Cassandra`](super::Cassandra).
-    Cassandra: "cassandra", "Cassandra 4.0 – 5.x (sstable versions na – oa, da)";
+    Cassandra: 2, sized, "cassandra", "Cassandra 4.0 – 5.x (sstable versions na – oa, da)";
     /// Cassandra 3.0 – 3.11, versions ma to me: [`Cassandra3`](super::Cassandra3).
-    Cassandra3: "cassandra-3", "Cassandra 3.0 – 3.11 (ma – me)";
+    Cassandra3: 3, sized, "cassandra-3", "Cassandra 3.0 – 3.11 (ma – me)";
     /// Cassandra 1.2 – 2.2, versions ia to lb: [`Cassandra2`](super::Cassandra2).
-    Cassandra2: "cassandra-2", "Cassandra 1.2 – 2.2 (ia – lb)";
+    Cassandra2: 4, sized, "cassandra-2", "Cassandra 1.2 – 2.2 (ia – lb)";
     /// Cassandra 0.7.1 – 1.1, versions f to hf: [`Cassandra1`](super::Cassandra1).
-    Cassandra1: "cassandra-1", "Cassandra 0.7.1 – 1.1 (f – hf)";
+    Cassandra1: 5, sized, "cassandra-1", "Cassandra 0.7.1 – 1.1 (f – hf)";
     /// Cassandra 0.7.0, versions c to e: [`Cassandra07`](super::Cassandra07).
-    Cassandra07: "cassandra-0.7", "Cassandra 0.7.0 (c – e)";
+    Cassandra07: 6, sized, "cassandra-0.7", "Cassandra 0.7.0 (c – e)";
     /// Cassandra 0.3 to the 0.7 betas, versions a and b; keys are text: [`Cassandra0`](super::Cassandra0).
-    Cassandra0: "cassandra-0", "Cassandra 0.3 – 0.7 beta (a, b); keys are text";
+    Cassandra0: 7, sized, "cassandra-0", "Cassandra 0.3 – 0.7 beta (a, b); keys are text";
     /// libbloom 2.0 and its save file: [`Libbloom`](super::Libbloom).
-    Libbloom: "libbloom", "libbloom 2.0, save file";
+    Libbloom: 8, sized, "libbloom", "libbloom 2.0, save file";
     /// libbloom 1.6; raw bits: [`Libbloom1`](super::Libbloom1).
-    Libbloom1: "libbloom-1", "libbloom 1.6, raw bits";
+    Libbloom1: 9, sized, "libbloom-1", "libbloom 1.6, raw bits";
     /// LevelDB's policy filter (`leveldb.BuiltinBloomFilter2`): [`LevelDb`](super::LevelDb).
-    LevelDb: "leveldb", "LevelDB's policy filter (leveldb.BuiltinBloomFilter2)";
+    LevelDb: 10, sized, "leveldb", "LevelDB's policy filter (leveldb.BuiltinBloomFilter2)";
     /// RocksDB's per-block policy filter (6.x and older): [`RocksDbBlock`](super::RocksDbBlock).
-    RocksDbBlock: "rocksdb-block", "RocksDB's per-block policy filter (6.x and older)";
+    RocksDbBlock: 11, sized, "rocksdb-block", "RocksDB's per-block policy filter (6.x and older)";
     /// RocksDB's legacy full filter (`format_version` below 5): [`RocksDbLegacy`](super::RocksDbLegacy).
-    RocksDbLegacy: "rocksdb-legacy", "RocksDB's legacy full filter (format_version below 5)";
+    RocksDbLegacy: 12, full, "rocksdb-legacy", "RocksDB's legacy full filter (format_version below 5)";
     /// RocksDB's full filter, FastLocalBloom: [`RocksDb`](super::RocksDb).
-    RocksDb: "rocksdb", "RocksDB's full filter, FastLocalBloom (format_version 5 and later)";
+    RocksDb: 13, full, "rocksdb", "RocksDB's full filter, FastLocalBloom (format_version 5 and later)";
     /// RocksDB's Ribbon filter: [`RocksDbRibbon`](super::RocksDbRibbon).
-    RocksDbRibbon: "rocksdb-ribbon", "RocksDB's Ribbon filter (Standard128)";
+    RocksDbRibbon: 14, ribbon, "rocksdb-ribbon", "RocksDB's Ribbon filter (Standard128)";
     /// java-lsm-tree; raw bits, keys are text: [`JavaLsm`](super::JavaLsm).
-    JavaLsm: "java-lsm", "java-lsm-tree, raw bits; keys are text";
+    JavaLsm: 15, sized, "java-lsm", "java-lsm-tree, raw bits; keys are text";
     /// Parquet's split block filter, with or without its header: [`Parquet`](super::Parquet).
-    Parquet: "parquet", "Parquet's split block filter, with or without its header";
+    Parquet: 16, sized, "parquet", "Parquet's split block filter, with or without its header";
     /// Guava's BloomFilter, strategy MURMUR128_MITZ_64 (its default): [`Guava`](super::Guava).
-    Guava: "guava", "Guava's BloomFilter, strategy MURMUR128_MITZ_64 (its default)";
+    Guava: 17, sized, "guava", "Guava's BloomFilter, strategy MURMUR128_MITZ_64 (its default)";
     /// Guava's BloomFilter, strategy MURMUR128_MITZ_32: [`Guava32`](super::Guava32).
-    Guava32: "guava-32", "Guava's BloomFilter, strategy MURMUR128_MITZ_32";
+    Guava32: 18, sized, "guava-32", "Guava's BloomFilter, strategy MURMUR128_MITZ_32";
     /// Spark's sketch BloomFilter, version 1: [`Spark`](super::Spark).
-    Spark: "spark", "Spark's sketch BloomFilter, version 1";
+    Spark: 19, sized, "spark", "Spark's sketch BloomFilter, version 1";
     /// Spark's sketch BloomFilter, version 2 (Spark 4 and later): [`Spark2`](super::Spark2).
-    Spark2: "spark-2", "Spark's sketch BloomFilter, version 2 (Spark 4 and later)";
+    Spark2: 20, sized, "spark-2", "Spark's sketch BloomFilter, version 2 (Spark 4 and later)";
     /// ORC's BloomFilter and BloomFilterUtf8 messages: [`Orc`](super::Orc).
-    Orc: "orc", "ORC's BloomFilter and BloomFilterUtf8 messages";
+    Orc: 21, sized, "orc", "ORC's BloomFilter and BloomFilterUtf8 messages";
     /// DCSO's bloom, version 1 (.bloom files of hashlookup, Plaso): [`Dcso`](super::Dcso).
-    Dcso: "dcso", "DCSO's bloom, version 1 (.bloom files of hashlookup, Plaso)";
+    Dcso: 22, sized, "dcso", "DCSO's bloom, version 1 (.bloom files of hashlookup, Plaso)";
     /// poppy, version 2 (.pop files): [`Poppy`](super::Poppy).
-    Poppy: "poppy", "poppy, version 2 (.pop files)";
+    Poppy: 23, sized, "poppy", "poppy, version 2 (.pop files)";
     /// fullbloom's own filter and its `.bloom` file: [`Native`](super::Native).
-    Native: "native", "fullbloom's own, .bloom file";
+    Native: 1, native, "native", "fullbloom's own, .bloom file";
 }
-pub(crate) use with_dialect;
+pub(crate) use {each_dialect, with_dialect};
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
