@@ -1,7 +1,7 @@
 //! Bytes to integers: the key hashes of the dialects, each exactly as its system computes it.
 //!
-//! None of the engines' hashes resists an adversary: all are public and unseeded, and keys that collide are
-//! easy to make. The tail of a key is where the variants of one algorithm part:
+//! None of the engines' hashes resists an adversary: all are public and unseeded, and colliding keys are easy
+//! to construct. The variants of one algorithm differ in how they treat the tail of a key:
 //!
 //! | function | system | tail bytes |
 //! |---|---|---|
