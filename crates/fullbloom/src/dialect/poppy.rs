@@ -295,7 +295,7 @@ impl<S: AsRef<[u8]> + AsMut<[u8]>> Filter<Poppy, S> {
         self.try_insert_hash(self.hash(key))
     }
 
-    /// As [`try_insert`](Filter::try_insert), for a hash made before.
+    /// As [`try_insert`](Filter::try_insert), for a precomputed hash.
     pub fn try_insert_hash(&mut self, hash: u64) -> Result<bool, TooManyKeys> {
         let known = probe::all_set(self.bits(), self.dialect().positions(hash));
         if !known && self.count() == self.dialect().expected_keys {

@@ -42,7 +42,7 @@ pub(crate) fn local_set(block: &mut Block, hash: u32, probes: u32) -> bool {
 }
 
 /// The factors of the hash for probes 0, 1, 2 …
-#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(dead_code))] // only vector kernels need it
+#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(dead_code))] // for vector kernels
 pub(crate) const fn multipliers<const N: usize>() -> [u32; N] {
     let mut multipliers = [1; N];
     let mut i = 1;
