@@ -1,4 +1,5 @@
-//! The table of dialects: the one place that lists them. Names, parsing, help and the dispatch at run time follow from it.
+//! The table of dialects: the one place that lists them. Names, parsing, help and run-time dispatch are
+//! derived from it.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -16,7 +17,7 @@ macro_rules! dialects {
         }
 
         impl Name {
-            /// All dialects, in the order in which they are listed to people.
+            /// All dialects, in the order of listings.
             pub const ALL: &[Name] = &[$(Name::$Variant,)*];
 
             /// The name as typed on a command line.
@@ -26,7 +27,7 @@ macro_rules! dialects {
                 }
             }
 
-            /// What the dialect is, in a few words.
+            /// A short description of the dialect.
             pub const fn about(self) -> &'static str {
                 match self {
                     $(Name::$Variant => $about,)*

@@ -29,7 +29,7 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
     /// let good: Vec<String> = (0..100_000).map(|i| format!("good-{i}")).collect();
     /// let mut filter = NativeFilter::with_fpr(1000, 0.01)?;
     /// filter.insert_batch(&members);
-    /// assert!(good.iter().any(|key| filter.may_contain(key.as_bytes()))); // about a thousand false positives
+    /// assert!(good.iter().any(|key| filter.may_contain(key.as_bytes()))); // about 1,000 false positives
     ///
     /// let filter = filter.with_exceptions(&good, &members)?;
     /// assert!(good.iter().all(|key| !filter.may_contain(key.as_bytes())));

@@ -8,9 +8,9 @@
 //!                              Slice: bits, new keys, checksums ─► front, then the bits of all slices = the file
 //! ```
 //!
-//! All lines of a key are in one block, so in one slice: a slice knows by itself which keys are new. If its
-//! hashes come in the order of the keys, the file is, byte for byte, that of a filter into which the keys
-//! were inserted one after the other.
+//! All lines of a key are in one block, and so in one slice. A slice therefore knows by itself which keys are
+//! new. If its hashes arrive in the order of the keys, the file equals, byte for byte, that of a filter into
+//! which the keys were inserted one after the other.
 
 use super::dialect::Head;
 use super::format::{Encoder, checksums, chunk_len};
@@ -68,8 +68,8 @@ pub struct Slicing {
 }
 
 impl Slicing {
-    /// Slices of about this many bytes: a power of two, up to twice as many, and at least the range of one
-    /// checksum of the file (64 KiB in files below 16 GiB). The last slice may be shorter.
+    /// Slices of this many bytes, rounded up to a power of two, and at least the range of one checksum of the
+    /// file (64 KiB in files below 16 GiB). The last slice may be shorter.
     pub fn new(sizing: &Sizing, hashing: Hashing, slice_bytes: u64) -> Result<Slicing, SizeError> {
         if sizing.blocks == 0 || sizing.blocks > MAX_BITS / sizing.layout.block_len() {
             let allowed = "at least one, and at most 32 TiB of them";

@@ -1,4 +1,4 @@
-//! What the name of an sstable's file says: version, format, generation, component.
+//! The fields in the name of an sstable file: version, format, generation, component.
 //!
 //! | since | name | example |
 //! |---|---|---|
@@ -14,22 +14,22 @@ use std::path::Path;
 /// The sstable format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableFormat {
-    /// Index.db and Summary.db beside the data; the only one before 5.0.
+    /// Index.db and Summary.db beside the data; the only format before 5.0.
     Big,
-    /// Partitions.db and Rows.db, tries, since 5.0.
+    /// Partitions.db and Rows.db (tries), since 5.0.
     Bti,
 }
 
 /// The parts of an sstable file's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Descriptor {
-    /// Keyspace, where the name carries it (1.1 to 2.1).
+    /// Keyspace, where the name contains it (1.1 to 2.1).
     pub keyspace: Option<String>,
-    /// Table (column family), where the name carries it (before 2.2).
+    /// Table (column family), where the name contains it (before 2.2).
     pub table: Option<String>,
     /// Version letters; `a` where the name has none.
     pub version: String,
-    /// Generation: a number, or since 4.1 possibly a time-ordered text.
+    /// Generation: a number, or since 4.1 possibly a time-ordered identifier.
     pub id: String,
     /// BIG or BTI.
     pub format: TableFormat,
@@ -37,11 +37,12 @@ pub struct Descriptor {
     pub component: String,
     /// Marked `tmp` or `tmplink` (up to 2.2): the sstable was still being written.
     pub temporary: bool,
-    /// The dialect of this sstable's filter, by version *and* format: `da` sorts below `f` but is of today.
+    /// The dialect of this sstable's filter, by version *and* format: `da` sorts below `f` but is a current
+    /// version.
     pub dialect: Name,
 }
 
-/// The name is not that of an sstable component we know.
+/// The name is not that of a known sstable component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotAnSstable {
     what: &'static str,
@@ -53,7 +54,7 @@ impl NotAnSstable {
         self.what
     }
 
-    /// The name has the form of an sstable component's, but its version letters are not known here.
+    /// The name has the form of an sstable component, but its version letters are unknown.
     pub fn is_unknown_version(&self) -> bool {
         *self == NO_VERSION
     }
@@ -71,7 +72,7 @@ const NO_NAME: NotAnSstable = NotAnSstable { what: "the file name is not that of
 const NO_VERSION: NotAnSstable =
     NotAnSstable { what: "the file name has sstable version letters that are not known here" };
 
-/// Marks of sstables that are still being written.
+/// Markers of sstables that are still being written.
 const TEMPORARY: [&str; 2] = ["tmp", "tmplink"];
 
 impl Descriptor {
@@ -94,7 +95,7 @@ impl Descriptor {
         if !component.contains('.') || component.starts_with('.') {
             return Err(NO_NAME);
         }
-        // 2.2 put its mark before the version, where older names have it after the table.
+        // 2.2 puts its marker before the version; older names have it after the table.
         let (temporary, modern) = match parts {
             [mark, rest @ ..] if TEMPORARY.contains(mark) => (true, rest),
             _ => (false, parts),
@@ -164,13 +165,13 @@ fn is_version(letters: &str) -> bool {
     matches!(letters.len(), 1 | 2) && letters.bytes().all(|b| b.is_ascii_lowercase())
 }
 
-/// Versions of the BIG format that were released or stand in Cassandra's own fixtures.
+/// Versions of the BIG format that were released or appear in Cassandra's own test fixtures.
 const BIG_VERSIONS: [&str; 31] = [
     "a", "b", "c", "d", "e", "f", "g", "h", "ha", "hb", "hc", "hd", "he", "hf", "ia", "ib", "ic", "ja", "jb",
     "ka", "la", "lb", "ma", "mb", "mc", "md", "me", "na", "nb", "nc", "oa",
 ];
 
-/// The dialect of a version. Letters that are not known are not guessed at.
+/// The dialect of a version. Unknown letters are not guessed.
 fn family(version: &str, format: TableFormat) -> Option<Name> {
     let known = match format {
         TableFormat::Big => BIG_VERSIONS.contains(&version),

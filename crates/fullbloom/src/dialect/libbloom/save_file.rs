@@ -37,12 +37,12 @@ pub struct Libbloom {
     probes: u8,
     minor: u8,
     bits_per_key: f64,
-    /// Reduces by `bit_len` where that fits 32 bits.
+    /// Reduces by `bit_len` if that fits in 32 bits.
     narrow: Option<Mod32>,
 }
 
 impl Libbloom {
-    /// The filter `bloom_init2` makes.
+    /// The filter that `bloom_init2` creates.
     pub fn with_params(entries: u32, error: f64) -> Result<Self, SizeError> {
         let params = sizing::params_2_0(entries, error)?;
         if params.bits == 0 {
@@ -65,12 +65,12 @@ impl Libbloom {
         })
     }
 
-    /// The keys it was made for.
+    /// The number of keys it was sized for.
     pub fn expected_keys(&self) -> u32 {
         self.entries
     }
 
-    /// The rate it was made for.
+    /// The rate it was sized for.
     pub fn fpr(&self) -> f64 {
         self.error
     }
@@ -155,7 +155,7 @@ impl Insert for Libbloom {
         probe::set_all(bits, self.positions(hash))
     }
 
-    /// `bloom_merge`'s conditions, and the bits and probes it does not look at.
+    /// The conditions of `bloom_merge`, and in addition equal bits and probes, which it does not check.
     fn mergeable(&self, other: &Self) -> Result<(), MergeError> {
         MergeError::require_equal("expected_keys", self.entries, other.entries)?;
         MergeError::require_equal("fpr", self.error, other.error)?;
@@ -185,8 +185,8 @@ impl Size for Libbloom {
 }
 
 impl Format for Libbloom {
-    /// Takes what `bloom_load` takes and its functions can use: the stored numbers need not follow from each
-    /// other ([`doubt`](Format::doubt) tells), but the bits must be there.
+    /// Accepts what `bloom_load` accepts and libbloom's functions can use. The stored numbers may be
+    /// inconsistent with each other ([`doubt`](Format::doubt) reports that), but the bits must be present.
     fn decode(bytes: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         let mut cursor = Cursor::new(bytes);
         cursor.magic("magic", MAGIC)?;

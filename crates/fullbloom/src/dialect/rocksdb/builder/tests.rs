@@ -1,4 +1,4 @@
-//! Flips planted where failing memory would make them.
+//! Bit flips injected where failing memory would cause them.
 
 use super::*;
 
@@ -43,8 +43,8 @@ fn a_flip_goes_unseen_when_nobody_asked() {
     assert!(!filter.may_contain(&17u32.to_be_bytes()), "the key whose hash was flipped is lost");
 }
 
-/// A hash that is not in the filter is found missing, unless it is a false positive: a low bit hardly moves
-/// the block of FastLocalBloom, and the legacy filter is at its worst with numbers like these.
+/// A hash that is not in the filter is reported missing, unless it is a false positive. A low bit hardly
+/// changes the block of FastLocalBloom, and the legacy filter is at its worst with numbers like these.
 #[test]
 fn a_hash_flipped_after_the_build_is_found_by_the_requery() {
     for kind in KINDS {
