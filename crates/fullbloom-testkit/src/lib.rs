@@ -1,4 +1,4 @@
-//! What the tests of every fullbloom crate share.
+//! Helpers shared by the tests of every fullbloom crate.
 //!
 //! | module | what |
 //! |---|---|
@@ -12,7 +12,7 @@
 //! | [`alloc`] | an allocator that knows the peak and can fail |
 //! | [`process`] | tests that need a process of their own |
 //!
-//! Nothing here uses the `fullbloom` crate: an oracle that shares code with what it judges judges nothing.
+//! Nothing here uses the `fullbloom` crate: an oracle must not share code with what it checks.
 
 pub mod alloc;
 pub mod damage;

@@ -1,11 +1,11 @@
-//! Is a measured count of false positives what the promised rate predicts?
+//! Compares a measured count of false positives with the predicted rate.
 
-/// Yes-answers among keys that are not in the filter.
+/// Positive answers for keys that are not in the filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
-    /// Absent keys asked about.
+    /// Absent keys looked up.
     pub asked: u64,
-    /// How many were called present.
+    /// How many of them were reported present.
     pub hits: u64,
 }
 
@@ -18,13 +18,14 @@ impl Measured {
         })
     }
 
-    /// The share of hits; 0 when nothing was asked.
+    /// The share of hits; 0 when nothing was looked up.
     pub fn rate(&self) -> f64 {
         if self.asked == 0 { 0.0 } else { self.hits as f64 / self.asked as f64 }
     }
 
-    /// How many standard deviations the count lies from what the rate `expected` predicts, when each question
-    /// is an independent draw: `(hits - np) / sqrt(np(1 - p))`. Infinite when `expected` allows no other count.
+    /// How many standard deviations the count lies from what the rate `expected` predicts, when each lookup
+    /// is an independent trial: `(hits - np) / sqrt(np(1 - p))`. Infinite when `expected` allows no other
+    /// count.
     pub fn z_score(&self, expected: f64) -> f64 {
         let n = self.asked as f64;
         let away = self.hits as f64 - n * expected;
@@ -34,7 +35,7 @@ impl Measured {
     /// Fails unless the count lies within three standard deviations of `expected`.
     ///
     /// # Panics
-    /// That is its purpose; the message holds all figures.
+    /// Panicking is its purpose; the message holds all figures.
     #[track_caller]
     pub fn assert_within_3_sigma(&self, expected: f64, what: &str) {
         let z = self.z_score(expected);

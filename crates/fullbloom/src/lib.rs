@@ -6,16 +6,16 @@
 //!
 //! let mut filter = NativeFilter::with_fpr(1_000_000, 0.01)?; // a million keys, one false positive in a hundred
 //! filter.insert(b"alice");
-//! assert!(filter.may_contain(b"alice"));   // never a false "no"
+//! assert!(filter.may_contain(b"alice"));   // never a false negative
 //! assert!(!filter.may_contain(b"mallory"));
-//! filter.save(std::env::temp_dir().join("names.bloom"))?; // the file is replaced whole or not at all
+//! filter.save(std::env::temp_dir().join("names.bloom"))?; // the file is replaced atomically
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! A Bloom filter answers "is this key in the set?" with a certain *no* or a probable *yes*, in about ten bits per key at a
 //! false-positive rate of 1 %.
 //!
-//! # Which type for what
+//! # Which type to use
 //!
 //! | you have | use |
 //! |---|---|
@@ -42,12 +42,12 @@
 //! let mut filter = Filter::<RocksDb>::with_bits_per_key(keys.len() as u64, 10.0)?;
 //! filter.insert_batch(&keys);
 //! let block = filter.encode();                       // RocksDB's bytes
-//! let view = Filter::<RocksDb>::view(&block)?;       // answers from borrowed bytes, without a copy
+//! let view = Filter::<RocksDb>::view(&block)?;       // reads borrowed bytes in place, without a copy
 //! assert!(view.may_contain(b"pear"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Everything that reads bytes is strict and names the field that is wrong. Nothing here panics on bytes from outside.
+//! Every decoder is strict, and its error names the wrong field. Nothing here panics on bytes from outside.
 //! [`examples`] has one example for each dialect.
 //!
 //! # Features
@@ -63,8 +63,9 @@
 //!
 //! # Not for keys from untrusted people
 //!
-//! The hashes of the other systems' dialects are public and unseeded: whoever may choose keys can make ones that the filter
-//! reports present, or fill it. That is a property of their bytes. The native filter has secrets against it.
+//! The hashes of the other systems' dialects are public and unseeded: anyone who may choose keys can
+//! construct keys that the filter reports present, or fill it. This is a property of their formats. The
+//! native filter can use a secret instead.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
@@ -104,13 +105,13 @@ pub use native::NativeFilter;
 #[doc = include_str!("examples.md")]
 pub mod examples {}
 
-/// Keeps traits from being implemented elsewhere.
+/// Prevents other crates from implementing the traits.
 mod sealed {
-    /// Implemented by what this crate knows.
+    /// Implemented only in this crate.
     pub trait Sealed {}
 }
 
-/// The code of the documents is run with the examples.
+/// The code in the documents runs with the doc tests.
 #[cfg(doctest)]
 mod documents {
     #[doc = include_str!("../../../docs/tour.md")]

@@ -1,16 +1,16 @@
-//! From keys to hashes: what a dialect gives its batches.
+//! From keys to hashes: the hasher of a dialect's batches.
 
 /// The hash of one dialect, with its seed or secret if it has one.
 ///
-/// Most dialects are their own hasher. Implemented in this crate only.
+/// Most dialects are their own hasher. Implemented only in this crate.
 pub trait KeyHasher: Sync {
-    /// What a key is hashed to, once; enough to look the key up in every filter with this hasher.
+    /// The hash of a key, computed once. It is enough to look the key up in every filter with this hasher.
     type Hash: Copy + Default + Send + Sync;
 
     /// Hashes a key.
     fn hash(&self, key: &[u8]) -> Self::Hash;
 
-    /// Hashes as many keys as there are places in `out`.
+    /// Hashes one key for each place in `out`.
     #[doc(hidden)]
     #[inline(always)]
     fn hash_keys<K: AsRef<[u8]>>(&self, keys: &[K], out: &mut [Self::Hash], wide: bool) {
@@ -18,7 +18,7 @@ pub trait KeyHasher: Sync {
         self.hash_iter(keys.iter(), out);
     }
 
-    /// Hashes keys from an iterator that has one for each place in `out`.
+    /// Hashes keys from an iterator that yields one key for each place in `out`.
     #[doc(hidden)]
     #[inline(always)]
     fn hash_iter<K: AsRef<[u8]>>(&self, keys: impl Iterator<Item = K>, out: &mut [Self::Hash]) {

@@ -1,4 +1,4 @@
-//! Keys from untrusted people: forged ones fool every filter whose hash is public, and not the keyed one.
+//! Keys chosen by an adversary: forged keys fool every filter whose hash is public, and not the keyed one.
 
 use fullbloom::Filter;
 use fullbloom::NativeFilter;
@@ -23,14 +23,14 @@ fn native(hashing: Hashing) -> NativeFilter {
     filter
 }
 
-/// How often the filter calls these keys, none of which is in it, present.
+/// How often the filter reports these keys, none of which is in it, present.
 fn asked(filter: &NativeFilter, keys: &[[u8; 32]]) -> Measured {
     let mut answers = vec![false; keys.len()];
     filter.may_contain_batch(keys, &mut answers);
     Measured::of(answers)
 }
 
-/// Keys that nobody chose.
+/// Keys that were not forged.
 fn chance() -> Vec<[u8; 32]> {
     (0..FORGED).map(|i| forge::fold64(!0, fold64(&i.to_le_bytes(), 7), i)).collect()
 }
@@ -42,7 +42,7 @@ fn keys_forged_from_one_known_key_and_the_public_seed_all_pass_an_unkeyed_filter
         let target = fold64(b"user-17", seed);
         let forged: Vec<[u8; 32]> = (0..FORGED).map(|number| forge::fold64(seed, target, number)).collect();
         assert_eq!(asked(&filter, &forged), Measured { asked: FORGED, hits: FORGED }, "seed {seed}");
-        // Which is not the filter being full.
+        // The reason is not that the filter is full.
         asked(&filter, &chance()).assert_within_3_sigma(filter.expected_fpr(), "keys that nobody chose");
     }
 }

@@ -16,7 +16,7 @@ fn rate(record: &Value) -> f64 {
     f64::from_bits(record.hex_int("p_bits"))
 }
 
-/// A list of keys, which may be another record's.
+/// A list of keys, which may refer to another record's list.
 fn keys(file: &Value, record: &Value, list: &str) -> Vec<Vec<u8>> {
     let field = record.field(list);
     if let Some(reference) = field.as_str() {
@@ -54,7 +54,7 @@ fn dcso_files_counts_and_answers_are_the_originals() {
                 filter = Filter::decode(&by_name["join-left"]).unwrap();
                 filter.merge(&Filter::<Dcso>::view(&by_name["join-right"]).unwrap()).unwrap();
             }
-            // What poppy alone does with version 1: it estimates the count of a union, and refuses keys.
+            // Behaviour of poppy alone with version 1: it estimates the count of a union, and refuses keys.
             "joined-by-poppy" | "over-capacity-poppy" => continue,
             _ => {
                 for key in keys(&file, record, "keys_hex") {
@@ -152,7 +152,7 @@ fn poppy_sizes_and_headers_are_the_originals() {
     }
 }
 
-/// One typed value of the vectors as poppy's `insert` hashes it.
+/// One typed value of the vectors, as poppy's `insert` hashes it.
 fn typed_hash(filter: &Filter<Poppy>, kind: &str, text: &str) -> u64 {
     let number = |bytes: &[u8]| filter.as_view().for_numbers().hash(bytes);
     match kind {
@@ -251,7 +251,7 @@ fn unpack(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// What an original answers we answer alike or refuse; what it refuses, or dies of, we refuse.
+/// Where an original answers, we give the same answer or refuse; where it refuses or crashes, we refuse.
 fn check_malformed<D: Format>(path: &str, original: &str) -> (u32, Vec<String>) {
     let file = vectors::json(path);
     let probes = file.hex_list("probes_hex");
@@ -300,7 +300,7 @@ fn numbers_that_do_not_follow_from_each_other_are_doubted() {
     let mut bytes = vectors::bytes("dcso/v1_sha1.bloom");
     bytes[32] ^= 1; // bits
     let view = Filter::<Dcso>::view(&bytes).unwrap();
-    // One more or less may be another machine's logarithm.
+    // A difference of one may come from another machine's logarithm.
     assert_eq!(view.dialect().doubt(), None);
     bytes[32] ^= 6;
     let doubt = Filter::<Dcso>::view(&bytes).unwrap().dialect().doubt().unwrap();

@@ -43,7 +43,7 @@ fn hashes_are_those_of_the_second_implementation() {
     }
 }
 
-/// Our file of the same filter is the golden file, and the golden file gives our filter.
+/// Our file of the same filter equals the golden file, and the golden file decodes to our filter.
 #[track_caller]
 fn same(name: &str, ours: &NativeFilter) {
     let golden = vectors::bytes(name);

@@ -1,5 +1,5 @@
-//! The environment variable that forces a kernel. The choice is made once in a process, so each case runs `child` in a
-//! process of its own.
+//! The environment variable that forces a kernel. The choice is made once per process, so each case runs
+//! `child` in a separate process.
 
 use fullbloom::Filter;
 use fullbloom::dialect::RocksDb;
@@ -7,7 +7,7 @@ use fullbloom::kernel::{Kernel, VARIABLE};
 use fullbloom_testkit::process;
 use std::process::Output;
 
-/// What a process does that finds this in the variable: asks a filter, and says which kernel it used.
+/// A process that finds this value in the variable: it queries a filter and prints which kernel it used.
 fn with_variable(value: Option<&str>) -> Output {
     process::alone("kernel::child", |child| {
         child.env_remove(VARIABLE).envs(value.map(|value| (VARIABLE, value)));
@@ -54,7 +54,7 @@ fn without_the_variable_or_with_an_empty_one_the_fastest_kernel_is_used() {
     }
 }
 
-/// The library prints nothing; `Kernel::forced` is for the program that wants to say it.
+/// The library prints nothing; a program that wants to print it uses `Kernel::forced`.
 #[test]
 fn a_kernel_that_is_not_available_is_reported_to_the_caller_and_the_fastest_is_used() {
     let fastest = Kernel::available().last().unwrap();

@@ -1,4 +1,4 @@
-//! Growing filters: what is new over all links, the rate at any size, merging, folding.
+//! Growing filters: new keys across all links, the rate at any size, merging, folding.
 
 use fullbloom::NativeFilter;
 use fullbloom::keys::{Column, Hashes};
@@ -10,7 +10,7 @@ use fullbloom_testkit::stats::Measured;
 use proptest::prelude::*;
 use std::collections::HashSet;
 
-/// Absent keys, in pieces; how many the filter calls present.
+/// Looks up absent keys in pieces. Returns how many the filter reports present.
 fn measure(filter: &GrowingFilter, asked: u64) -> Measured {
     let mut hits = 0;
     for start in (0..asked).step_by(100_000) {
@@ -29,7 +29,7 @@ fn grow(filter: &mut GrowingFilter, from: u64, to: u64) -> u64 {
     new
 }
 
-/// Grows a filter from a thousand keys and looks at its rate at every power of ten.
+/// Grows a filter from a thousand keys and checks its rate at every power of ten.
 fn rates_while_growing(to: u64, asked: u64) {
     for fpr in [0.01, 1e-4] {
         let mut filter = GrowingFilter::with_fpr(1_000, fpr).unwrap();
@@ -50,7 +50,8 @@ fn rates_while_growing(to: u64, asked: u64) {
                 measured.rate()
             );
         }
-        // Keys that were called known when they came are false positives, no more than at the asked rate.
+        // Keys that were reported as known when they were inserted are false positives, no more than the
+        // requested rate allows.
         assert_eq!(new, filter.keys());
         let lost = keys - new;
         assert!((lost as f64) < fpr * keys as f64, "{lost} of {keys}");
@@ -77,7 +78,7 @@ fn new_is_told_over_all_links_and_known_never_called_new() {
     let mut filter = GrowingFilter::with_fpr(1_000, 1e-6).unwrap();
     let (mut exact, mut lost) = (HashSet::new(), 0);
     for start in (0..400_000).step_by(10_000) {
-        // Every key comes twice, the second time 10,000 keys later.
+        // Every key is inserted twice, the second time 10,000 keys later.
         let hashes: Vec<u64> = (start..start + 20_000u64).map(mix).collect();
         let mut new = vec![false; hashes.len()];
         let count = filter.insert_batch_new(&Hashes(&hashes), &mut new).unwrap();

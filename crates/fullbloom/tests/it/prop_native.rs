@@ -1,4 +1,5 @@
-//! The native filter against a set of bit numbers: every way in, every way to ask, and the laws of its operations.
+//! The native filter against a set of bit numbers: every method of insertion and lookup, and the laws of its
+//! operations.
 
 use fullbloom::NativeFilter;
 use fullbloom::keys::{Column, Hashes, Offsets};
@@ -8,7 +9,7 @@ use fullbloom::{MergeError, SizeError};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// The layout's bits of a hash, written from the format's page: no shortcuts.
+/// The layout's bits of a hash, written from the format's page without shortcuts.
 fn naive_bits(layout: Layout, blocks: u64, hash: u64) -> Vec<u64> {
     const P: u64 = 0x9e37_79b9_7f4a_7c15;
     const Q: u64 = 0xbf58_476d_1ce4_e5b9;
@@ -58,7 +59,7 @@ impl Naive {
     }
 }
 
-/// Bits and probes of every kind of layout, small enough to be crowded.
+/// Bits and probes of every kind of layout, small enough to be densely filled.
 fn geometries() -> impl Strategy<Value = (u64, u32)> {
     let one = (1..40u64, 1..=8u32).prop_map(|(lines, probes)| (lines * 512, probes));
     let two = (1..20u64, 5..=8u32).prop_map(|(pairs, probes)| (pairs * 1024, probes * 2));

@@ -1,4 +1,4 @@
-//! The formats of data systems keep the rate that is expected of them, by plan and by bits, where one can be kept.
+//! The formats of data systems reach their expected rate, by plan and by bits, where it is reachable.
 
 use fullbloom::Filter;
 use fullbloom::any;
@@ -10,7 +10,7 @@ use std::f64::consts::LN_2;
 
 const ASKED: u64 = 2_000_000;
 
-/// Measured, by plan, by the bits.
+/// Rates: measured, by plan, by the bits.
 fn rates(name: Name, keys: u64, target: Target) -> (f64, f64, f64) {
     let request = Request { expected_keys: keys, target };
     let mut builder = any::Builder::new(name, &request).unwrap();
@@ -59,7 +59,7 @@ fn measured_rates_are_the_expected_ones() {
             let (measured, planned, of_bits) = rates(name, keys, target);
             // The bits of this one filter differ from the average: a little for many keys, more for few.
             let sigma = (of_bits / ASKED as f64).sqrt();
-            // Walks of two hashes are not quite independent probes: a few percent in small arrays.
+            // Walks of two hashes are not quite independent probes: a few percent difference in small arrays.
             let slack = 0.03 * of_bits + 4.0 * sigma;
             assert!((measured - of_bits).abs() < slack, "{name}, {keys}: {measured}, by the bits {of_bits}");
             let spread = 0.04 + 4.0 / (keys as f64).sqrt();
@@ -83,7 +83,8 @@ fn sizes_at_which_dcso_collapses_err_as_it_is_told() {
     }
 }
 
-/// Short keys are not hashed there; the second hash alone, fifteen bits of it, tells keys with the same beginning apart.
+/// poppy does not hash short keys; only fifteen bits of the second hash distinguish keys with the same
+/// beginning.
 #[test]
 fn short_keys_with_one_beginning_exceed_the_rate_of_poppy_as_its_page_says() {
     let count = 10_000u64;

@@ -1,4 +1,5 @@
-//! What the native filter promises is what is measured: 10^3 to 10^7 keys, 8 to 24 bits for each, three shapes of keys.
+//! The native filter's promised rate is the measured rate: 10^3 to 10^7 keys, 8 to 24 bits each, three shapes
+//! of keys.
 
 use fullbloom::NativeFilter;
 use fullbloom::hash::Fold64;
@@ -54,8 +55,8 @@ fn ten_million_keys_of_every_shape_keep_the_planned_rate() {
     }
 }
 
-/// Small filters differ from each other, by how unevenly their keys fell: many are averaged, and the deviation is that
-/// of the average.
+/// Small filters differ from each other, because keys are distributed unevenly: many are averaged, and the
+/// deviation is that of the average.
 #[test]
 fn a_thousand_to_a_million_keys_of_every_shape_keep_the_planned_rate() {
     for shape in Shape::ALL {
@@ -85,7 +86,7 @@ fn a_thousand_to_a_million_keys_of_every_shape_keep_the_planned_rate() {
                     z.abs() <= 3.0,
                     "{shape:?}, {keys} keys, {bits_per_key} bits: {z:+.2} sigma from {expected}"
                 );
-                // The rate that each filter tells of itself is right, too.
+                // The rate that each filter reports is right, too.
                 Measured { asked, hits }
                     .assert_within_3_sigma(mean, &format!("{shape:?}, {keys}, {bits_per_key}, own"));
             }
@@ -93,9 +94,9 @@ fn a_thousand_to_a_million_keys_of_every_shape_keep_the_planned_rate() {
     }
 }
 
-/// One multiplication does not scatter a few numbers that count up: the rate of a tiny filter of them depends on the seed, as
-/// docs/formats/native.md says. The average over seeds is the planned one, and from some thousands of keys on every seed's is
-/// at most a little above it.
+/// One multiplication does not scatter a few sequential numbers well: the rate of a tiny filter of them
+/// depends on the seed, as docs/formats/native.md states. The average over seeds is the planned rate, and
+/// from some thousands of keys on every seed's rate is at most slightly above it.
 #[test]
 fn keys_that_count_up_have_the_seeds_rate_in_tiny_filters_and_the_planned_one_in_others() {
     for (keys, most) in [(100u64, 2.2), (1_000, 1.2), (10_000, 1.1)] {
@@ -164,7 +165,8 @@ fn a_keyed_filter_makes_other_mistakes_for_every_secret() {
         Measured::of(answers.iter().copied()).assert_within_3_sigma(filter.expected_fpr(), "keyed");
         answers
     };
-    // Keys found by asking a filter of one secret are no better than any others against another's.
+    // Keys found by querying a filter with one secret are no better than any others against a filter with
+    // another secret.
     let (ours, theirs) = (fooled(1), fooled(2));
     let chosen: Vec<bool> =
         ours.iter().zip(&theirs).filter(|(ours, _)| **ours).map(|(_, theirs)| *theirs).collect();
