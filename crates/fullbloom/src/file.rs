@@ -157,7 +157,7 @@ fn take_over(file: &File, old: &fs::Metadata) -> io::Result<()> {
         use std::os::unix::fs::{MetadataExt, fchown};
         let own = file.metadata()?;
         if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
-            let _ = fchown(file, Some(old.uid()), Some(old.gid())); // only root may change the owner of a file
+            let _ = fchown(file, Some(old.uid()), Some(old.gid())); // only root may change the owner
         }
     }
     file.set_permissions(old.permissions())

@@ -152,7 +152,7 @@ proptest! {
                 prop_assert!(rate(Policy::new(kind, f64::from(tenths) / 10.0).unwrap()) > fpr);
             }
         } else {
-            prop_assert_eq!(kind, Kind::Legacy); // its loss is a lower bound that more bits per key cannot reduce
+            prop_assert_eq!(kind, Kind::Legacy); // more bits per key cannot reduce its loss
         }
     }
 
