@@ -98,7 +98,7 @@ pub fn of_rule(rule: &Value) -> Vec<Vec<u8>> {
             let (seed, min, max) = (rule.count("seed"), rule.count("min"), rule.count("max"));
             numbers.map(|i| scattered(seed, i, min, max)).collect()
         }
-        other => panic!("no key rule is called {other:?}"),
+        other => panic!("there is no key rule {other:?}"),
     }
 }
 

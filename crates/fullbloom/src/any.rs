@@ -98,7 +98,7 @@ pub enum ChangeError {
 impl fmt::Display for ChangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ChangeError::ReadOnly => f.write_str("the filter is a view of bytes that are not its own"),
+            ChangeError::ReadOnly => f.write_str("the filter is read-only: it does not own its bytes"),
             ChangeError::Locked => f.write_str("the filter is keyed and its secret is not known"),
             ChangeError::Exceptions => f.write_str("a filter with exceptions takes no more keys"),
             ChangeError::BuiltAtOnce(name) => {
@@ -392,7 +392,7 @@ impl AnyFilter {
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(usize::try_from(self.encoded_len()).unwrap_or(0));
         let written = self.inner.encode(&mut bytes);
-        debug_assert!(written.is_ok(), "a Vec takes everything");
+        debug_assert!(written.is_ok(), "writing to a Vec cannot fail");
         bytes
     }
 

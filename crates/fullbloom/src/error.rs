@@ -91,7 +91,7 @@ impl fmt::Display for SizeError {
                 write!(f, "{bit_len} bits are more than the {limit} this dialect can hold")
             }
             SizeError::OverBudget { bytes } => {
-                write!(f, "no filter for this many keys fits {bytes} bytes")
+                write!(f, "no filter for this many keys fits in {bytes} bytes")
             }
             SizeError::NoFilter { bits_per_key } => {
                 let bits = Number(bits_per_key);
@@ -227,12 +227,12 @@ impl fmt::Display for DecodeError {
                 write!(f, "{extra} {bytes} the end of the filter at byte {at}")
             }
             DecodeError::Checksum { field, at, len } => {
-                write!(f, "{field}: the {len} bytes at byte {at} do not have the checksum stored for them")
+                write!(f, "{field}: the {len} bytes at byte {at} do not match their checksum")
             }
             DecodeError::Newer { field, at, got } => {
                 write!(
                     f,
-                    "{field} at byte {at}: {got} is not known to this version, which is too old for the file"
+                    "{field} at byte {at}: {got} is unknown to this version: the file needs a newer one"
                 )
             }
             DecodeError::Form { found, wanted } => {

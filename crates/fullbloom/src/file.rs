@@ -183,7 +183,7 @@ impl Temporary {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let name = target
             .file_name()
-            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"))?;
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path does not name a file"))?;
         let prefix = prefix(name);
         remove_abandoned(directory, &prefix);
         let mut options = OpenOptions::new();

@@ -289,7 +289,7 @@ impl<D: Format, S: AsRef<[u8]>> Filter<D, S> {
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.bits.as_ref().len() + 128);
         let written = self.dialect.encode(self.bits.as_ref(), &mut bytes);
-        debug_assert!(written.is_ok(), "a Vec takes everything");
+        debug_assert!(written.is_ok(), "writing to a Vec cannot fail");
         bytes
     }
 

@@ -50,7 +50,7 @@ impl fmt::Display for How {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             How::Magic => "by the magic its bytes begin with",
-            How::FileName => "by the sstable version in its name; the bytes do not tell",
+            How::FileName => "by the sstable version in its name; the bytes do not show it",
             How::Header => "by a header whose numbers fit the length of the file",
             How::Trailer => "by the trailer of a RocksDB full filter, whose numbers fit its length",
         })

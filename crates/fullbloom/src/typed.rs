@@ -134,7 +134,7 @@ pub struct UnknownType(String);
 
 impl fmt::Display for UnknownType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is not a type of keys; known are ", self.0)?;
+        write!(f, "{:?} is not a key type; known types: ", self.0)?;
         for (i, known) in KeyType::ALL.iter().enumerate() {
             write!(f, "{}{known}", if i == 0 { "" } else { ", " })?;
         }
@@ -306,9 +306,9 @@ impl fmt::Display for TypeError {
                 write!(f, "{dialect} has no keys of type {what}")
             }
             TypeError::Text { what: KeyType::Text | KeyType::Utf16 } => {
-                f.write_str("the key is not text in UTF-8")
+                f.write_str("the key is not UTF-8 text")
             }
-            TypeError::Text { what } => write!(f, "the key is no number of type {what}"),
+            TypeError::Text { what } => write!(f, "the key is not a number of type {what}"),
         }
     }
 }

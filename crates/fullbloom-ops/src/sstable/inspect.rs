@@ -81,7 +81,7 @@ pub(crate) fn inspect(sstable: &Sstable) -> Found<SstableRecord> {
         bits_per_key: seen.bits_per_key(),
         memory_bytes: filter.map(|f| f.memory_bytes),
         recorded_fpr: seen.recorded.fpr(),
-        recognised: "by the sstable version in its name; the bytes do not tell",
+        recognised: "by the sstable version in its name; the bytes do not show it",
     };
     Found { record, problems }
 }

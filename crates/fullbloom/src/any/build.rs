@@ -45,7 +45,7 @@ pub(super) fn policy(kind: Kind, keys: u64, target: Target) -> Result<Policy, Si
         Target::Fpr(fpr) => Policy::for_fpr(kind, keys, fpr),
         Target::Exact { .. } => Err(SizeError::Unsupported {
             dialect: "rocksdb-ribbon",
-            what: "a Ribbon filter has no bits and probes to ask for; give bits per key or a rate",
+            what: "a Ribbon filter cannot be sized by bits and probes; give bits per key or a rate",
         }),
     }
 }
@@ -167,7 +167,7 @@ impl Builder {
                     Ok(FullFilter::Ribbon(filter)) => boxed(filter),
                     Err(BuildError::Size(e)) => return Err(e),
                     Err(e @ (BuildError::HashesChanged | BuildError::KeysLost { .. })) => {
-                        unreachable!("{e}: corruption is not looked for")
+                        unreachable!("{e}: corruption detection is off")
                     }
                 }
             }

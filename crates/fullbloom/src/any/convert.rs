@@ -61,9 +61,9 @@ impl fmt::Display for ConvertError {
             ConvertError::Decode(e) => e.fmt(f),
             ConvertError::Size(e) => e.fmt(f),
             ConvertError::NeedsKeys { why } => write!(f, "the keys are needed: {why}"),
-            ConvertError::Same => f.write_str("the filter has this dialect already"),
+            ConvertError::Same => f.write_str("the filter already has this dialect"),
             ConvertError::NeedsNumbers => {
-                f.write_str("the file of libbloom 2.0 stores the keys and the rate a filter was made for")
+                f.write_str("the file of libbloom 2.0 stores the number of keys and the rate: give both")
             }
             ConvertError::OtherNumbers { has, given } => write!(
                 f,
@@ -193,7 +193,7 @@ fn why(from: Name, to: Name) -> &'static str {
     let words = |name| matches!(name, Cassandra | Cassandra3 | Cassandra2);
     match (from, to) {
         (LevelDb, RocksDbBlock) | (RocksDbBlock, LevelDb) => {
-            "the two hash keys alike only while no byte above 0x7f is among their last three"
+            "the two hash a key alike only if none of its last three bytes is above 0x7f"
         }
         (Cassandra0, Cassandra07) | (Cassandra07, Cassandra0) => {
             "versions a and b hash text in UTF-16, later ones the key's bytes"
@@ -201,7 +201,7 @@ fn why(from: Name, to: Name) -> &'static str {
         _ if words(from) && words(to) => {
             "up to 2.2 Cassandra began at the first hash and stepped by the second, since 3.0 it is the other way round"
         }
-        _ => "the two dialects hash them differently, so they are at other positions",
+        _ => "the two dialects hash keys differently, so the bits are at other positions",
     }
 }
 

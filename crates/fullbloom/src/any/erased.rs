@@ -116,7 +116,7 @@ pub(super) fn of_one_type<'a, F: Erased>(ours: &F, other: &'a dyn Erased) -> Res
 }
 
 /// Nothing can be merged into a filter that does not own its bytes.
-pub(super) const READ_ONLY: &str = "the filter is a view of bytes that are not its own";
+pub(super) const READ_ONLY: &str = "the filter is read-only: it does not own its bytes";
 
 /// Methods that are the same for every dialect.
 macro_rules! common {

@@ -17,7 +17,7 @@ impl AtomicBits {
     /// from a native file, because sections begin at multiples of 64.
     pub(crate) fn new(bits: Owned) -> AtomicBits {
         debug_assert_eq!(bits.len() % 8, 0);
-        assert!(bits.len() == 0 || bits.as_ptr().cast::<AtomicU64>().is_aligned(), "an array of words");
+        assert!(bits.len() == 0 || bits.as_ptr().cast::<AtomicU64>().is_aligned(), "the array is not aligned to words");
         AtomicBits { bits }
     }
 
@@ -155,7 +155,7 @@ mod model {
             let (here, elsewhere) = keys.split_first().unwrap();
             let threads: Vec<_> = elsewhere.iter().map(spawn).collect();
             let mut new = vec![insert(&array, here)];
-            assert!(contains(&array, here.iter().copied()), "a key is not found by who inserted it");
+            assert!(contains(&array, here.iter().copied()), "a thread does not find the key it inserted");
             new.extend(threads.into_iter().map(|thread| thread.join().unwrap()));
             for key in &keys {
                 assert!(contains(&array, key.iter().copied()), "a bit was lost");
@@ -191,7 +191,7 @@ mod model {
         let (apple, pear) = (key(&[(0, 1), (1, 1)]), key(&[(0, 2), (1, 1)]));
         interleaved(Some(2), vec![], vec![apple.clone(), apple, pear], |new| {
             assert!(!(new[0] && new[1]), "new twice: {new:?}");
-            assert!(new.contains(&true), "nobody is new: {new:?}");
+            assert!(new.contains(&true), "no insertion is new: {new:?}");
         });
     }
 }

@@ -107,7 +107,7 @@ impl Owned {
         let memory = Arc::new(core::mem::replace(&mut self.memory, Memory::None));
         let mut free = 0;
         let part = |range: Range<usize>| {
-            assert!(range.start >= free, "parts in order, none over another");
+            assert!(range.start >= free, "parts must be in order and must not overlap");
             let len = self.as_ref()[range.clone()].len();
             free = range.end;
             // SAFETY: slicing has just shown that the range lies inside the array.
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "none over another")]
+    #[should_panic(expected = "must not overlap")]
     fn parts_that_overlap_are_refused() {
         Owned::zeroed(10).unwrap().split([0..6, 5..10]);
     }

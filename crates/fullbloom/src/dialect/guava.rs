@@ -177,7 +177,7 @@ impl<T: Strategy> Dialect for Funnelled<T> {
 
     fn weakness(&self) -> Option<Weakness> {
         let why =
-            "positions from 2^31 on are never reached: a filter of more bits errs more than it was made for";
+            "positions from 2^31 on are never reached: a filter of more bits has a higher rate than it was sized for";
         let reached = T::RANGE.is_none_or(|range| self.geometry().bit_len <= range);
         (!reached).then_some(Weakness { why, with_all_keys: true })
     }
@@ -228,7 +228,7 @@ impl<T: Strategy> Size for Funnelled<T> {
         }
         Self::with_geometry(64 * words, optimal_probes(fpr)).map_err(|error| match error {
             SizeError::Count { what: "probes", .. } => {
-                SizeError::Value { what, got, allowed: "what 255 probes can reach" }
+                SizeError::Value { what, got, allowed: "a rate reachable with 255 probes" }
             }
             error => error,
         })

@@ -144,7 +144,7 @@ impl Dialect for JavaLsm {
 
     fn weakness(&self) -> Option<Weakness> {
         let why =
-            "keys that count up (key1, key2, …) are not spread: the rate may be 12 times the expected one";
+            "sequential keys (key1, key2, …) are not spread evenly: the rate may be 12 times the expected one";
         Some(Weakness { why, with_all_keys: false })
     }
 
@@ -191,7 +191,7 @@ impl Size for JavaLsm {
 impl Format for JavaLsm {
     fn decode(_: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         Err(DecodeError::Unknown {
-            what: "java-lsm-tree stores bits alone: the number of bits and of probes must be given",
+            what: "java-lsm-tree stores only bits: the numbers of bits and probes must be given",
         })
     }
 

@@ -143,7 +143,7 @@ pub struct TooManyKeys;
 
 impl fmt::Display for TooManyKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the filter holds as many keys as it was made for")
+        f.write_str("the filter holds all the keys it was sized for")
     }
 }
 
@@ -381,7 +381,7 @@ impl Dialect for Poppy {
 
     fn weakness(&self) -> Option<Weakness> {
         let why = "keys of at most 8 bytes are not hashed: where they begin with the same two characters, up to \
-            one absent key in ten is called present; the expected rate is that of longer keys";
+            one absent key in ten is reported present; the expected rate is that of longer keys";
         Some(Weakness { why, with_all_keys: false })
     }
 
@@ -457,7 +457,7 @@ impl Size for Poppy {
                 Self::with_params(request.expected_keys, fpr, Opt::None)
             }
             Target::Exact { .. } => {
-                let what = "bits and probes follow from the keys and the rate, which its file stores too";
+                let what = "its file also stores the keys and the rate, which determine bits and probes";
                 Err(SizeError::Unsupported { dialect: Name::Poppy.as_str(), what })
             }
         }
@@ -486,7 +486,7 @@ impl Format for Poppy {
         cursor.take("count", 8)?;
         let cache_bits = cursor.u64_le("cache bits")?;
         if expected_keys == 0 {
-            return Err(value("expected keys", 8, 0, "1 or more: this filter would take no key"));
+            return Err(value("expected keys", 8, 0, "1 or more: this filter would accept no key"));
         }
         if !(f64::MIN_POSITIVE..=1.0).contains(&fpr) {
             let allowed = "the bits of a number in 2.2250738585072014e-308..=1";

@@ -111,7 +111,7 @@ pub struct UnknownName(String);
 
 impl fmt::Display for UnknownName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is not a dialect; known are ", self.0)?;
+        write!(f, "{:?} is not a dialect; known dialects: ", self.0)?;
         for (i, name) in Name::ALL.iter().enumerate() {
             write!(f, "{}{name}", if i == 0 { "" } else { ", " })?;
         }

@@ -372,7 +372,7 @@ mod tests {
                         held.swap_remove(at);
                         let mut taken = false;
                         counted.take(cpu, layout, 1, &[hash], |_, was_there| taken = was_there);
-                        assert!(taken, "an inserted key is taken out");
+                        assert!(taken, "an inserted key is removed");
                         own.iter().for_each(|bit| exact[*bit] -= u32::from(exact[*bit] < 16));
                     } else {
                         let before = (*counted.lines)[0];
@@ -380,12 +380,12 @@ mod tests {
                         let there = own.iter().all(|bit| exact[*bit] > 0);
                         if !there {
                             counted.take(cpu, layout, 1, &[hash], |_, was_there| taken = was_there);
-                            assert!(!taken && line[0] == before, "what was never there is refused");
+                            assert!(!taken && line[0] == before, "removing an absent key is refused");
                         }
                     }
                     assert_eq!(model(&line[0], &counters[0]), exact);
                 }
-                assert!(full(&counters) > 0, "no counter was filled to the brim");
+                assert!(full(&counters) > 0, "no counter became full");
                 assert_eq!(full(&counters), exact.iter().filter(|count| **count == 16).count() as u64);
                 assert_eq!(contradiction(&line, &counters), None);
                 line[0] = [0; 64];

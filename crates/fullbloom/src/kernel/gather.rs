@@ -259,14 +259,14 @@ mod tests {
     }
 
     fn agree<const WRAPS: bool>(bits: &[u8], bit_len: u64, hash: [u32; 2], probes: u32) {
-        let answer = test::<WRAPS>(bits, bit_len, hash, probes).expect("the CPU was asked before");
+        let answer = test::<WRAPS>(bits, bit_len, hash, probes).expect("the CPU was checked before");
         assert_eq!(answer, defined::<WRAPS>(bits, bit_len, hash, probes), "{bit_len} {hash:?} {probes}");
     }
 
     #[test]
     fn every_probe_of_every_length_is_looked_at_in_its_own_place() {
         if Gather::get().is_none() {
-            println!("skipped: this CPU is one that fullbloom does not gather on");
+            println!("skipped: fullbloom does not use gathers on this CPU");
             return;
         }
         // All bits are set but one, so the answer is no exactly when some probe hits that bit. Lengths lie
@@ -298,7 +298,7 @@ mod tests {
     #[test]
     fn positions_beyond_32_bits_are_reached() {
         if Gather::get().is_none() {
-            println!("skipped: this CPU is one that fullbloom does not gather on");
+            println!("skipped: fullbloom does not use gathers on this CPU");
             return;
         }
         let mut owned = crate::Owned::zeroed(1 << 30).unwrap(); // 2^33 bits, of which a few pages are touched

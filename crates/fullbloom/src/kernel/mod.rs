@@ -149,7 +149,7 @@ pub enum KernelError {
 impl fmt::Display for KernelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            KernelError::Unknown { name } => write!(f, "no kernel is called {name:?}")?,
+            KernelError::Unknown { name } => write!(f, "there is no kernel named {name:?}")?,
             KernelError::Unavailable { kernel } => write!(f, "this CPU cannot run the kernel {kernel}")?,
         }
         f.write_str(" (it can run:")?;

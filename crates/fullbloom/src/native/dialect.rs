@@ -103,7 +103,7 @@ impl Native {
         let Some(expected) = self.locked else { return Ok(()) };
         if secret.check() != expected {
             return Err(DecodeError::Unknown {
-                what: "this is not the secret that the filter was made with",
+                what: "this is not the filter's secret",
             });
         }
         self.head.hashing = Hashing::Secret(secret.clone());

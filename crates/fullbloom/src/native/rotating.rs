@@ -81,7 +81,7 @@ impl Rotation {
         }
         if self.amount() == 0 {
             let what = if self.is_by_keys() { "keys to remember" } else { "time to remember" };
-            return Err(SizeError::Count { what, got: 0, allowed: "more than none" });
+            return Err(SizeError::Count { what, got: 0, allowed: "1 or more" });
         }
         Ok(())
     }

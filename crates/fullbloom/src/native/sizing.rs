@@ -243,7 +243,7 @@ impl fmt::Display for Sizing {
                 candidate.layout.probes(),
                 candidate.bit_len() as f64 / keys,
                 candidate.expected_fpr,
-                if chosen && i > 0 { "; worth the further lines" } else { "" },
+                if chosen && i > 0 { "; worth the additional lines" } else { "" },
             )?;
         }
         Ok(())
@@ -343,7 +343,7 @@ fn exact(bit_len: u64, probes: u32) -> Result<(Layout, u64), SizeError> {
         9..=16 if probes.is_multiple_of(2) => (2, probes / 2),
         17..=32 if probes.is_multiple_of(4) => (4, probes / 4),
         _ => {
-            let allowed = "1 to 8, even to 16, a multiple of 4 to 32";
+            let allowed = "1 to 8, even up to 16, a multiple of 4 up to 32";
             return Err(SizeError::Count { what: "probes", got: probes.into(), allowed });
         }
     };
@@ -353,7 +353,7 @@ fn exact(bit_len: u64, probes: u32) -> Result<(Layout, u64), SizeError> {
     };
     let layout =
         Layout::new(lines, block_lines, line_probes).filter(|_| bit_len > 0 && bit_len.is_multiple_of(512));
-    let allowed = "whole lines of 512 bits, as many as a key has lines or a multiple";
+    let allowed = "whole lines of 512 bits; their number a multiple of the lines per key";
     let refused = SizeError::Count { what: "bits", got: bit_len, allowed };
     let layout = layout.ok_or(refused)?;
     Ok((layout, bit_len / layout.block_len()))

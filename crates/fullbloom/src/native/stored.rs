@@ -27,7 +27,7 @@ pub(super) fn unlock<'a>(
 ) -> Result<(), DecodeError> {
     let Some(expected) = *locked else { return Ok(()) };
     if secret.check() != expected {
-        return Err(DecodeError::Unknown { what: "this is not the secret that the filter was made with" });
+        return Err(DecodeError::Unknown { what: "this is not the filter's secret" });
     }
     let hashing = Hashing::Secret(secret.clone());
     for part in parts {
@@ -57,7 +57,7 @@ macro_rules! written {
             pub fn encode(&self) -> Vec<u8> {
                 let mut bytes = Vec::with_capacity(self.encoded_len() as usize);
                 let written = Encoder::$encoder(self).write_to(&mut bytes);
-                debug_assert!(written.is_ok(), "a Vec takes everything");
+                debug_assert!(written.is_ok(), "writing to a Vec cannot fail");
                 bytes
             }
 

@@ -261,7 +261,7 @@ fn a_reader_that_does_not_know_a_form_names_its_section() {
                 DecodeError::Newer { field: "section kind", at: entry as u64, got: unknown.into() };
             assert_eq!(refused, expected);
             let told = refused.to_string();
-            assert!(told.contains("is not known to this version, which is too old for the file"), "{told}");
+            assert!(told.contains("is unknown to this version: the file needs a newer one"), "{told}");
         }
         // A reader of plain filters reports which form it found.
         let told = NativeFilter::view(&file).unwrap_err().to_string();

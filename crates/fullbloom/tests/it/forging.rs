@@ -43,7 +43,7 @@ fn keys_forged_from_one_known_key_and_the_public_seed_all_pass_an_unkeyed_filter
         let forged: Vec<[u8; 32]> = (0..FORGED).map(|number| forge::fold64(seed, target, number)).collect();
         assert_eq!(asked(&filter, &forged), Measured { asked: FORGED, hits: FORGED }, "seed {seed}");
         // The reason is not that the filter is full.
-        asked(&filter, &chance()).assert_within_3_sigma(filter.expected_fpr(), "keys that nobody chose");
+        asked(&filter, &chance()).assert_within_3_sigma(filter.expected_fpr(), "keys that were not forged");
     }
 }
 

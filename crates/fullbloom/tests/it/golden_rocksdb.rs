@@ -14,7 +14,7 @@ fn kind(record: &Value) -> Kind {
         "legacy" => Kind::Legacy,
         "fastlocal" => Kind::FastLocal,
         "ribbon" => Kind::Ribbon,
-        other => panic!("no kind is called {other}"),
+        other => panic!("there is no kind {other}"),
     }
 }
 

@@ -40,11 +40,11 @@ fn rates_while_growing(to: u64, asked: u64) {
             keys = next;
             let measured = measure(&filter, asked);
             let expected = filter.expected_fpr();
-            assert!(expected < fpr, "{keys} keys: {expected} is expected where {fpr} was asked");
-            assert!(measured.rate() < fpr, "{keys} keys: {measured:?} where {fpr} was asked");
+            assert!(expected < fpr, "{keys} keys: {expected} is expected where {fpr} was requested");
+            assert!(measured.rate() < fpr, "{keys} keys: {measured:?} where {fpr} was requested");
             measured.assert_within_3_sigma(expected, &format!("{keys} keys"));
             println!(
-                "{keys} keys, {} links, {:.1} bits per key: asked {fpr:e}, expected {expected:.3e}, measured {:.3e}",
+                "{keys} keys, {} links, {:.1} bits per key: requested {fpr:e}, expected {expected:.3e}, measured {:.3e}",
                 filter.links().len(),
                 8.0 * filter.encoded_len() as f64 / keys as f64,
                 measured.rate()

@@ -70,7 +70,7 @@ impl core::error::Error for NotAnSstable {}
 
 const NO_NAME: NotAnSstable = NotAnSstable { what: "the file name is not that of an sstable component" };
 const NO_VERSION: NotAnSstable =
-    NotAnSstable { what: "the file name has sstable version letters that are not known here" };
+    NotAnSstable { what: "the file name has unknown sstable version letters" };
 
 /// Markers of sstables that are still being written.
 const TEMPORARY: [&str; 2] = ["tmp", "tmplink"];

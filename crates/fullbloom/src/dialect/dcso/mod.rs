@@ -270,7 +270,7 @@ impl Insert for Dcso {
     /// Counts are added, which gives an upper bound. Our data are kept and theirs dropped.
     fn merge(&mut self, ours: &mut [u8], _: &Self, theirs: &[u8]) -> Result<(), MergeError> {
         let Some(count) = count_of(ours).checked_add(count_of(theirs)) else {
-            let why = "their counts come to more than 64 bits hold";
+            let why = "the sum of their counts exceeds 64 bits";
             return Err(MergeError::Unsupported { dialect: Name::Dcso.as_str(), why });
         };
         let words = COUNT..self.array_len();
@@ -309,7 +309,7 @@ impl Size for Dcso {
                 Self::with_params(request.expected_keys, fpr)
             }
             Target::Exact { .. } => {
-                let what = "bits and probes follow from the keys and the rate, which its file stores too";
+                let what = "its file also stores the keys and the rate, which determine bits and probes";
                 Err(SizeError::Unsupported { dialect: Name::Dcso.as_str(), what })
             }
         }

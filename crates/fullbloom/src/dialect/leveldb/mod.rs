@@ -88,7 +88,7 @@ impl Tail for Unsigned {
         Err(SizeError::Value {
             what: "bits_per_key",
             got: asked,
-            allowed: "a whole number, as LevelDB's option",
+            allowed: "a whole number, as in LevelDB's option",
         })
     }
 }

@@ -177,7 +177,7 @@ impl Size for Libbloom {
             Target::BitsPerKey(bits) => Self::with_params(entries, sizing::fpr_for_bits_per_key(bits)?)
                 .map_err(|e| sizing::in_bits_per_key(bits, e)),
             Target::Exact { .. } => {
-                let what = "bits and probes follow from the keys and the rate, which its file stores too";
+                let what = "its file also stores the keys and the rate, which determine bits and probes";
                 Err(SizeError::Unsupported { dialect: "libbloom", what })
             }
         }
@@ -218,7 +218,7 @@ impl Format for Libbloom {
                 field: "ready",
                 at: 51,
                 got: 0,
-                allowed: "not 0: the filter was never made",
+                allowed: "not 0: the filter was never initialised",
             });
         }
         if bit_len == 0 {
@@ -266,7 +266,7 @@ impl Format for Libbloom {
             Some(Doubt { cause: DecodeError::Mismatch { field, at, got, expected }, may_lose_keys })
         };
         if self.entries < sizing::MIN_ENTRIES {
-            return value("expected keys", 11, self.entries.into(), "1000 or more, as bloom_init2 takes");
+            return value("expected keys", 11, self.entries.into(), "1000 or more, as bloom_init2 requires");
         }
         let Ok(params) = sizing::params_2_0(self.entries, self.error) else {
             return value("rate", 43, self.error.to_bits(), "the bits of a number between 0 and 1");

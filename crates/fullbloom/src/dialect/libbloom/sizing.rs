@@ -138,7 +138,7 @@ pub fn in_bits_per_key(bits_per_key: f64, refusal: SizeError) -> SizeError {
         SizeError::Value { what: "fpr", .. } => SizeError::Value {
             what: "bits_per_key",
             got: bits_per_key,
-            allowed: "enough to come to one bit for all keys, and below 1550",
+            allowed: "enough for one bit in total, and below 1550",
         },
         other => other,
     }

@@ -148,7 +148,7 @@ impl Size for Libbloom1 {
 impl Format for Libbloom1 {
     fn decode(_: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         Err(DecodeError::Unknown {
-            what: "libbloom 1.6 stores bits alone: the number of bits and of probes must be given",
+            what: "libbloom 1.6 stores only bits: the numbers of bits and probes must be given",
         })
     }
 

@@ -37,7 +37,7 @@ impl fmt::Display for BuildError {
             BuildError::Size(e) => e.fmt(f),
             BuildError::HashesChanged => f.write_str("the hashes changed while the filter was built"),
             BuildError::KeysLost { missing, of } => {
-                write!(f, "the filter denies {missing} of the {of} hashes it was built from")
+                write!(f, "the filter reports {missing} of the {of} hashes it was built from as absent")
             }
         }
     }

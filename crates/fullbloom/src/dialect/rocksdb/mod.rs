@@ -92,7 +92,7 @@ fn require_marker(data: &[u8], trailer: [u8; TRAILER], marker: u8) -> Result<(),
 /// A filter that accepts keys needs at least one block.
 fn require_keys(keys: u64) -> Result<(), SizeError> {
     if keys == 0 {
-        let allowed = "1 or more; RocksDB stores no byte for no keys";
+        let allowed = "1 or more; RocksDB stores zero bytes for zero keys";
         return Err(SizeError::Count { what: "expected_keys", got: 0, allowed });
     }
     Ok(())

@@ -264,7 +264,7 @@ fn check_link(head: &Head, shape: &Shape, at: u64) -> Result<(), DecodeError> {
         return Err(DecodeError::Value { field, at, got: expected.into(), allowed });
     }
     if keys > expected {
-        let (field, at, allowed) = ("keys of a link", at + 32, "at most those it was made for");
+        let (field, at, allowed) = ("keys of a link", at + 32, "at most its expected keys");
         return Err(DecodeError::Value { field, at, got: keys.into(), allowed });
     }
     Ok(())
@@ -333,7 +333,7 @@ fn read_rotating(section: Section, parts: usize, bytes: &[u8]) -> Result<Decoded
     let at = cursor.at();
     let count = cursor.u64_le("stored generations")?;
     if count == 0 || count > parts as u64 || ROTATING_LEN + count * GENERATION_LEN != section.len {
-        let allowed = "at least 1, with a link each, and as many as are told of";
+        let allowed = "at least 1, with at least one link each, all of them stored";
         return Err(DecodeError::Value { field: "stored generations", at, got: count.into(), allowed });
     }
     let (mut stored, mut earlier, mut left) = (Vec::with_capacity(count as usize), 0, parts as u64);
@@ -342,12 +342,12 @@ fn read_rotating(section: Section, parts: usize, bytes: &[u8]) -> Result<Decoded
         let opened = cursor.u64_le("beginning of a generation")?;
         let links = cursor.u64_le("links of a generation")?;
         if opened < earlier || opened > clock {
-            let allowed = "not before the generation before, not after the time";
+            let allowed = "not before the previous generation, not after the current time";
             let field = "beginning of a generation";
             return Err(DecodeError::Value { field, at, got: opened.into(), allowed });
         }
         if links == 0 || links > left {
-            let allowed = "at least 1, at most those that are there";
+            let allowed = "at least 1, at most the stored links";
             let (field, at) = ("links of a generation", at + 8);
             return Err(DecodeError::Value { field, at, got: links.into(), allowed });
         }
@@ -381,7 +381,7 @@ fn read_table(bytes: &[u8], count: u16, front_len: u64) -> Result<Table, DecodeE
         let at = cursor.u64_le("section offset")?;
         let len = cursor.u64_le("section length")?;
         cursor.u64_le("section reserve")?;
-        let allowed = "after the section before, inside the file";
+        let allowed = "after the previous section, inside the file";
         if at < free || at > bytes.len() as u64 || len > bytes.len() as u64 - at {
             return Err(DecodeError::Value {
                 field: "section offset",
@@ -398,7 +398,7 @@ fn read_table(bytes: &[u8], count: u16, front_len: u64) -> Result<Table, DecodeE
                     if is_data { at >= front_len && at % ALIGN == 0 } else { free <= front_len };
                 if slot.is_some() || !well_placed {
                     let allowed =
-                        "one section of a kind; bits after the front at a multiple of 64, others in it";
+                        "one section of each kind; bits after the front at a multiple of 64, others inside it";
                     return Err(DecodeError::Value {
                         field: "section kind",
                         at: entry,
@@ -431,7 +431,7 @@ fn read_filter(section: Section, bytes: &[u8]) -> Result<(Head, Shape, Option<u6
     let line_probes = cursor.u8("probes in a line")?;
     let Some(layout) = Layout::new(lines.into(), block_lines.into(), line_probes.into()) else {
         let got = i128::from(u32::from_be_bytes([0, lines, block_lines, line_probes]));
-        let allowed = "1, 2 or 4 lines, a block of a power of two of them up to 64, 1 to 8 probes";
+        let allowed = "1, 2 or 4 lines; blocks of a power of two up to 64 lines; 1 to 8 probes";
         return Err(DecodeError::Value { field: "layout's numbers", at: at + 2, got, allowed });
     };
     let flags = cursor.u8("flags")?;
@@ -535,7 +535,7 @@ fn read_exceptions(table: &Table, bytes: &[u8]) -> Result<Option<StoredException
     let hash = |i: usize| u64::from_le_bytes(list[i]);
     if let Some(i) = (1..list.len()).find(|&i| hash(i - 1) >= hash(i)) {
         let (at, got) = ((middle + 8 * i) as u64, hash(i).into());
-        return Err(DecodeError::Value { field: "listed hash", at, got, allowed: "hashes that rise" });
+        return Err(DecodeError::Value { field: "listed hash", at, got, allowed: "ascending hashes" });
     }
     Ok(Some(StoredExceptions { shapes, lines: start..middle, list: middle..end }))
 }
@@ -556,7 +556,7 @@ impl Decoded {
             let counted = bytes[counters.clone()].as_chunks().0;
             if let Some(line) = counters::contradiction(lines, counted) {
                 let at = (counters.start + line * COUNTERS_LEN) as u64;
-                let allowed = "counters of set bits only; this is the number of their line";
+                let allowed = "counters of set bits only (the value is the line number)";
                 return Err(DecodeError::Value { field: "counters", at, got: line as i128, allowed });
             }
         }

@@ -53,7 +53,7 @@ fn a_hash_flipped_after_the_build_is_found_by_the_requery() {
             let content = builder.finish().unwrap().encode();
             flip(builder.unverified.as_mut().unwrap(), 700, bit);
             let verdict = builder.verify(&content);
-            assert_eq!(builder.verify(&content), Ok(()), "asked once, forgotten");
+            assert_eq!(builder.verify(&content), Ok(()), "verified once, then forgotten");
             verdict == Err(BuildError::KeysLost { missing: 1, of: 1200 })
         });
         assert!(found.count() >= 32, "{kind:?}");
