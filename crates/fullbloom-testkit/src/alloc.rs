@@ -49,9 +49,9 @@ fn change(by: isize) {
 
 /// Counts a request before it is granted, and subtracts it if it fails. Refuses it when this thread's
 /// countdown ends.
-fn counted(by: isize, ask: impl FnOnce() -> *mut u8) -> *mut u8 {
+fn counted(by: isize, allocate: impl FnOnce() -> *mut u8) -> *mut u8 {
     change(by);
-    let ptr = if fails() { std::ptr::null_mut() } else { ask() };
+    let ptr = if fails() { std::ptr::null_mut() } else { allocate() };
     if ptr.is_null() {
         change(-by);
     }

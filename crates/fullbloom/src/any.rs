@@ -18,16 +18,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `any.rs` | [`AnyFilter`]: the verbs of [`Filter`](crate::Filter) |
 //! | `any/erased.rs` | the filter of one dialect behind it |
 //! | `any/native.rs` | the native kinds behind it |
-//! | `any/read.rs` | bytes and files to filters: [`ReadOptions`] |
-//! | `any/build.rs` | [`Builder`]: keys to filters |
+//! | `any/read.rs` | filters from bytes and files: [`ReadOptions`] |
+//! | `any/build.rs` | [`Builder`]: filters from keys |
 //! | `any/keys.rs` | [`AnyKeys`]: a batch whose form is known at run time |
-//! | `any/plan.rs` | [`plan`], [`plan_within`]: what a request comes to |
-//! | `any/convert.rs` | [`convert`]: one dialect's bytes in another's, without keys |
+//! | `any/plan.rs` | [`plan`], [`plan_within`]: the filter that a request leads to |
+//! | `any/convert.rs` | [`convert`]: conversion between dialects, without keys |
 
 mod build;
 mod convert;

@@ -6,7 +6,7 @@
 //! | numbers, each a key of its little-endian bytes | [`Column`] |
 //! | one buffer and the offset of each key, as in Arrow's `String` and `Binary` | [`Offsets`] |
 //! | views of 16 bytes over several buffers, as in Arrow's `StringView` | [`Views`] |
-//! | hashes made before | [`Hashes`] |
+//! | precomputed hashes | [`Hashes`] |
 //!
 //! ```
 //! use fullbloom::NativeFilter;

@@ -19,14 +19,14 @@
 //!
 //! | you have | use |
 //! |---|---|
-//! | a set of keys, and no other program to please | [`NativeFilter`]: one cache line for each lookup |
+//! | a set of keys, and no other system's format to follow | [`NativeFilter`]: one cache line per lookup |
 //! | many keys at once: slices, numbers, Arrow columns, hashes | [`Filter::may_contain_batch`], [`Filter::insert_batch`] with [`keys`] |
 //! | many threads that insert | [`native::SharedFilter`] |
 //! | 10⁸ keys and more to build from | [`native::Builder`]: in parts, on several threads |
 //! | bytes in a block cache, in `Bytes`, in a mapping | [`Filter::over`]; for engines [`Filter::read`], which never fails |
 //! | the filter of another system | [`Filter`]`<D>` with a type of [`dialect`], such as `Filter<Cassandra>` |
 //! | a dialect known only at run time | [`any::AnyFilter`] |
-//! | keys from untrusted people | a native filter with a [secret](native::Hashing::Secret) |
+//! | keys from untrusted sources | a native filter with a [secret](native::Hashing::Secret) |
 //! | known-good keys that must never match | [`Filter::with_exceptions`] |
 //!
 //! # Other systems' filters
@@ -52,16 +52,16 @@
 //!
 //! # Features
 //!
-//! | feature | default | what |
+//! | feature | default | adds |
 //! |---|---|---|
-//! | `std` | yes | files, detection of the dialect by a file's name, building on several threads, kernels chosen by the CPU |
+//! | `std` | yes | files, detection of the dialect by a file's name, building on several threads, kernels chosen by CPU features |
 //! | `mmap` | yes | files mapped into memory |
 //! | `huge-pages` | no | large arrays in huge pages, by `madvise` on Linux |
 //! | `kernel-variable` | no | the environment variable `FULLBLOOM_KERNEL` forces a [`kernel`] |
 //!
 //! Without `std` the crate needs `alloc` only.
 //!
-//! # Not for keys from untrusted people
+//! # Not for keys from untrusted sources
 //!
 //! The hashes of the other systems' dialects are public and unseeded: anyone who may choose keys can
 //! construct keys that the filter reports present, or fill it. This is a property of their formats. The

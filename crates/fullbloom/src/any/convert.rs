@@ -5,9 +5,9 @@
 //!
 //! | from | to | what changes |
 //! |---|---|---|
-//! | `cassandra-3` | `cassandra`, and back | the order of bytes in each word |
-//! | `libbloom` | `libbloom-1` | the header goes; only where the bits are a power of two, so that a sum that wraps at 2^32 does not matter |
-//! | `libbloom-1` | `libbloom` | the header comes; likewise, and keys and rate must lead to the same bits and probes |
+//! | `cassandra-3` | `cassandra`, and back | the byte order of each word |
+//! | `libbloom` | `libbloom-1` | the header is removed; only if the number of bits is a power of two, so that wrapping at 2^32 does not matter |
+//! | `libbloom-1` | `libbloom` | a header is added; the same condition, and keys and rate must give the same bits and probes |
 
 use super::build::boxed;
 use super::erased::Erased;

@@ -17,7 +17,10 @@ impl AtomicBits {
     /// from a native file, because sections begin at multiples of 64.
     pub(crate) fn new(bits: Owned) -> AtomicBits {
         debug_assert_eq!(bits.len() % 8, 0);
-        assert!(bits.len() == 0 || bits.as_ptr().cast::<AtomicU64>().is_aligned(), "the array is not aligned to words");
+        assert!(
+            bits.len() == 0 || bits.as_ptr().cast::<AtomicU64>().is_aligned(),
+            "the array is not aligned to words"
+        );
         AtomicBits { bits }
     }
 

@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn set_tells_new_from_known_and_get_agrees() {
+    fn set_reports_new_bits_and_get_agrees() {
         let mut bits = [0u8; 16];
         for position in [0, 7, 8, 63, 64, 127] {
             assert_eq!(get(&bits, position), 0);

@@ -176,8 +176,7 @@ impl<T: Strategy> Dialect for Funnelled<T> {
     }
 
     fn weakness(&self) -> Option<Weakness> {
-        let why =
-            "positions from 2^31 on are never reached: a filter of more bits has a higher rate than it was sized for";
+        let why = "positions from 2^31 on are never reached: a filter of more bits has a higher rate than it was sized for";
         let reached = T::RANGE.is_none_or(|range| self.geometry().bit_len <= range);
         (!reached).then_some(Weakness { why, with_all_keys: true })
     }

@@ -143,8 +143,7 @@ impl Dialect for JavaLsm {
     }
 
     fn weakness(&self) -> Option<Weakness> {
-        let why =
-            "sequential keys (key1, key2, …) are not spread evenly: the rate may be 12 times the expected one";
+        let why = "sequential keys (key1, key2, …) are not spread evenly: the rate may be 12 times the expected one";
         Some(Weakness { why, with_all_keys: false })
     }
 

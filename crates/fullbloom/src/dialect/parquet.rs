@@ -344,10 +344,10 @@ impl Format for Parquet {
         check: Check,
     ) -> Result<(Self, Range<usize>), DecodeError> {
         let request = Request { expected_keys: 0, target: Target::Exact { bit_len, probes } };
-        let asked = Self::size(&request).map_err(DecodeError::Geometry)?;
+        let requested = Self::size(&request).map_err(DecodeError::Geometry)?;
         let (dialect, range) = Self::decode(bytes, check)?;
         let (got, expected) = (bit_len, dialect.geometry().bit_len);
-        if dialect.blocks != asked.blocks {
+        if dialect.blocks != requested.blocks {
             return Err(DecodeError::Mismatch { field: "bits given", at: 0, got, expected });
         }
         Ok((dialect, range))

@@ -216,8 +216,7 @@ impl<V: Version> Dialect for Sketch<V> {
     }
 
     fn weakness(&self) -> Option<Weakness> {
-        let why =
-            "positions from 2^31 on are never reached: a filter of more bits has a higher rate than it was sized for";
+        let why = "positions from 2^31 on are never reached: a filter of more bits has a higher rate than it was sized for";
         let reached = V::RANGE.is_none_or(|range| self.geometry().bit_len <= range);
         (!reached).then_some(Weakness { why, with_all_keys: true })
     }

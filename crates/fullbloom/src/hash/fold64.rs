@@ -161,7 +161,7 @@ mod tests {
         // The upper half of the hash after `spread` chooses the block.
         let hash = Fold64::new(0);
         for len in [1usize, 3, 4, 7, 8, 12, 16, 17, 24, 32, 33, 64, 80] {
-            let (mut flipped, mut asked) = (0u64, 0u64);
+            let (mut flipped, mut total) = (0u64, 0u64);
             for sample in 0..200u64 {
                 let mut key: Vec<u8> = (0..len as u64).map(|i| splitmix64(sample, i + 1) as u8).collect();
                 let before = crate::probe::lines::spread(hash.hash(&key)) >> 32;
@@ -169,11 +169,11 @@ mod tests {
                     key[bit / 8] ^= 1 << (bit % 8);
                     let after = crate::probe::lines::spread(hash.hash(&key)) >> 32;
                     flipped += u64::from((before ^ after).count_ones());
-                    asked += 32;
+                    total += 32;
                     key[bit / 8] ^= 1 << (bit % 8);
                 }
             }
-            let share = flipped as f64 / asked as f64;
+            let share = flipped as f64 / total as f64;
             assert!((share - 0.5).abs() < 0.02, "{len} bytes: {share}");
         }
     }

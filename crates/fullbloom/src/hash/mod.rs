@@ -20,7 +20,7 @@
 //! | [`wyhash_poppy`] | poppy | groups of 4, 2 and 1 |
 //! | [`java_string_hash`] | java-lsm-tree | none; UTF-16 code units |
 //! | [`fold64`] | native | overlapping words |
-//! | [`siphash13`] | native, keyed: the one that resists | zero-extended |
+//! | [`siphash13`] | native, keyed; resists an adversary | zero-extended |
 
 mod bloom32;
 mod fnv1;

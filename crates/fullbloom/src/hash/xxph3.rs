@@ -5,7 +5,7 @@
 //! words to the lane they were read for, split into blocks without holding one byte back, and skip the last
 //! stripe when it would be empty. The hash of the empty key is RocksDB's own.
 //!
-//! | length | route |
+//! | length | path |
 //! |---|---|
 //! | 0 | a constant of the seed |
 //! | 1 – 3, 4 – 8, 9 – 16 | two overlapping reads, one or two multiplications |

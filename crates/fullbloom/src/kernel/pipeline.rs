@@ -10,8 +10,8 @@
 //!
 //! | pipe | chunk | steps | why |
 //! |---|---|---|---|
-//! | blocks ([`local`](super::local), [`split`](super::split)) | 16 | 4 turns | all steps in every turn spread the requests to memory: hashing 64 keys and then fetching 64 blocks left memory idle while hashing, which cost 20 % at 256 MiB. What was stored a moment ago cannot be read in another width without waiting, so each step comes a turn after the one before |
-//! | any other dialect ([`each`](super::each)) | 16 | 1 turn | a key has several lines: more keys ahead would push each other's lines out |
+//! | blocks ([`local`](super::local), [`split`](super::split)) | 16 | 4 turns | performing all steps in every turn spreads the memory requests: hashing 64 keys and then fetching 64 blocks left memory idle while hashing, which cost 20 % at 256 MiB. A value that was just stored cannot be loaded in another width without a stall, so each step runs one turn after the previous one |
+//! | any other dialect ([`each`](super::each)) | 16 | 1 turn | a key has several lines: more keys ahead would evict each other's lines |
 //! | native lines ([`native`](crate::native)) | 64 | 1 turn | the kernels answer 64 keys at once and prefetch the next chunk between them |
 
 use super::{Body, Cpu, Task};

@@ -76,14 +76,14 @@ fn bitmap_of(bools: &[bool]) -> Vec<u64> {
 fn compare(pairs: usize) {
     let mut random = SplitMix::new(1);
     let of_each = pairs.div_ceil(30);
-    let (mut yes, mut asked) = (0, 0);
+    let (mut yes, mut total) = (0, 0);
     for probes in 1..=30 {
         for _ in 0..of_each.div_ceil(1 << 20) {
             let blocks = blocks(&mut random, 1000);
             let hashes = hashes(&mut random, of_each.min(1 << 20));
             let expected = defined(&blocks, probes, &hashes);
             yes += expected.iter().filter(|&&yes| yes).count();
-            asked += expected.len();
+            total += expected.len();
             for (kernel, cpu) in cpus() {
                 assert_eq!(bools(cpu, &blocks, probes, &hashes), expected, "{kernel}, {probes} probes");
                 for (&hash, &expected) in hashes.iter().zip(&expected) {
@@ -94,7 +94,7 @@ fn compare(pairs: usize) {
             }
         }
     }
-    assert!(asked >= pairs && yes > asked / 5 && yes < asked * 4 / 5, "{yes} of {asked} say yes");
+    assert!(total >= pairs && yes > total / 5 && yes < total * 4 / 5, "{yes} of {total} say yes");
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn a_set_says_whether_a_bit_changed() {
 }
 
 #[test]
-fn no_blocks_are_no_filter() {
+fn zero_blocks_are_refused() {
     assert!(Filter::<Block>::new(&[], 6).is_none());
     assert!(FilterMut::<Block>::new(&mut [], 6).is_none());
 }

@@ -102,9 +102,7 @@ impl Native {
     pub(super) fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
         let Some(expected) = self.locked else { return Ok(()) };
         if secret.check() != expected {
-            return Err(DecodeError::Unknown {
-                what: "this is not the filter's secret",
-            });
+            return Err(DecodeError::Unknown { what: "this is not the filter's secret" });
         }
         self.head.hashing = Hashing::Secret(secret.clone());
         self.hasher = Hasher::new(&self.head.hashing);

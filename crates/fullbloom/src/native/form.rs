@@ -2,13 +2,13 @@
 
 use super::dialect::Native;
 use super::format::{Decoded, DecodedForm, Encoder, decode};
+#[cfg(feature = "std")]
+use super::hashing::Hasher;
 use super::rotating::Generation;
 use super::{GrowingFilter, NativeFilter, RemovingFilter, RotatingFilter, Secret};
 use crate::bits::Owned;
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Check, Filter};
-#[cfg(feature = "std")]
-use super::hashing::Hasher;
 #[cfg(feature = "std")]
 use crate::keys::Keys;
 use crate::wire::{Output, Stop};

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   link 0       link 1            link 2                        …
-//!   | 1,000 |    |  2,000   |      |        4,000        |          keys it takes
+//!   | 1,000 |    |  2,000   |      |        4,000        |          capacity in keys
 //!   fpr / 2      fpr / 6           fpr / 12                         its rate: fpr / ((i + 1) · (i + 2))
 //! ```
 //!
@@ -396,7 +396,7 @@ impl<S: AsRef<[u8]>> GrowingFilter<S> {
 
     /// The rate of the filter in its current state. Reads all arrays.
     pub fn expected_fpr(&self) -> f64 {
-        all_told(self.links.iter().map(NativeFilter::expected_fpr))
+        combined_rate(self.links.iter().map(NativeFilter::expected_fpr))
     }
 
     /// The seed or secret of its hash.
@@ -426,7 +426,7 @@ impl<S: AsRef<[u8]>> GrowingFilter<S> {
 }
 
 /// The rate of several filters that are all queried: a "yes" from any of them is a yes.
-pub(super) fn all_told(rates: impl Iterator<Item = f64>) -> f64 {
+pub(super) fn combined_rate(rates: impl Iterator<Item = f64>) -> f64 {
     1.0 - rates.map(|rate| 1.0 - rate).product::<f64>()
 }
 

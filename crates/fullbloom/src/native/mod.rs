@@ -34,7 +34,7 @@
 //! the first. [`Sizing`] computes the cost of each choice, from the exact distribution of keys over lines,
 //! and reports its choice. The measured rate is the rate it promises.
 //!
-//! | bits per key | lines, probes | rate | against the textbook |
+//! | bits per key | lines, probes | rate | relative to the textbook |
 //! |---|---|---|---|
 //! | 8 | 1, 5 | 2.34 % | x 1.09 |
 //! | 10 | 1, 6 | 0.973 % | x 1.19 |
@@ -45,19 +45,19 @@
 //!
 //! # Types
 //!
-//! | type | what |
+//! | type | use |
 //! |---|---|
-//! | [`NativeFilter`] | takes keys and answers, one by one or in batches; merged, folded, saved; with or without exceptions |
-//! | [`SharedFilter`] | the same, inserted into by many threads at once |
+//! | [`NativeFilter`] | insertion and lookup, single or in batches; merge, fold, save; exceptions |
+//! | [`SharedFilter`] | the same, with concurrent insertion by many threads |
 //! | [`Builder`] | builds large filters in parts, on several threads |
 //! | [`Slicing`], [`Slice`] | builds one filter on several machines, in slices of its array |
-//! | [`GrowingFilter`] | for an unknown number of keys: a chain of filters whose rate stays under the asked one |
-//! | [`RemovingFilter`] | supports deletion: a counter of four bits for each bit |
-//! | [`RotatingFilter`] | forgets keys after a time, or after a number of other keys |
-//! | [`StoredFilter`] | what a file holds, whichever of these it is |
+//! | [`GrowingFilter`] | for an unknown number of keys: a chain of filters whose rate stays below the requested one |
+//! | [`RemovingFilter`] | supports deletion: a four-bit counter for each bit |
+//! | [`RotatingFilter`] | keys expire after a time, or after a number of other keys |
+//! | [`StoredFilter`] | the contents of a file: any of these |
 //! | [`Sizing`] | the layout and size for a request, and why |
 //!
-//! # Keys from untrusted people
+//! # Keys from untrusted sources
 //!
 //! The default hash has a public seed: anyone who knows it can construct keys that collide. With
 //! [`Hashing::Secret`] that requires the secret, which is stored in the file only on request.

@@ -1,7 +1,7 @@
 //! A filter with expiry: generations of keys, the oldest dropped as a whole.
 //!
 //! ```text
-//!   asked: 7 days, in 7 generations          | day 1 | day 2 | … | day 7 | day 8 |
+//!   retention: 7 days, in 7 generations      | day 1 | day 2 | … | day 7 | day 8 |
 //!                                              oldest                      keys go here
 //!                                              ▼ dropped when day 8 is over: its last key is then 7 days old, its first 8
 //! ```
@@ -12,7 +12,7 @@
 //! Every generation is a [`GrowingFilter`], since the number of keys per day is unknown; each has a share of
 //! the requested rate.
 
-use super::growing::{CHUNK, GrowingFilter, Growth, Left, all_told};
+use super::growing::{CHUNK, GrowingFilter, Growth, Left, combined_rate};
 use super::hashing::{Hasher, Hashing};
 use super::{NativeFilter, Secret};
 use crate::bits::Owned;
@@ -423,7 +423,7 @@ impl<S: AsRef<[u8]>> RotatingFilter<S> {
 
     /// The rate of the filter in its current state. Reads all arrays.
     pub fn expected_fpr(&self) -> f64 {
-        all_told(self.generations().map(|one| one.filter.expected_fpr()))
+        combined_rate(self.generations().map(|one| one.filter.expected_fpr()))
     }
 
     /// The seed or secret of its hash.

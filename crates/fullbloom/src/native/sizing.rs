@@ -102,9 +102,9 @@ impl Sizing {
                     let allowed = "0 < bits_per_key <= 512";
                     return Err(SizeError::Value { what: "bits_per_key", got: bits, allowed });
                 }
-                let asked = bits * keys as f64;
-                let too_large = SizeError::TooLarge { bit_len: asked as u64, limit: MAX_BITS };
-                if asked > MAX_BITS as f64 {
+                let requested = bits * keys as f64;
+                let too_large = SizeError::TooLarge { bit_len: requested as u64, limit: MAX_BITS };
+                if requested > MAX_BITS as f64 {
                     return Err(too_large);
                 }
                 // A rate falls by the factor e^(-ln² 2) with each bit per key; this converts a better rate
@@ -113,7 +113,7 @@ impl Sizing {
                 let textbook = (-LN_2 * LN_2 * bits).exp();
                 Sizing::choose(
                     keys,
-                    |lines| Some(best(lines, keys, asked)),
+                    |lines| Some(best(lines, keys, requested)),
                     |best| worth(best.expected_fpr, textbook),
                     |fewer, more| worth(fewer.expected_fpr, more.expected_fpr),
                 )

@@ -10,5 +10,6 @@ mod walk;
 pub use reduce::{BitLen, Mod32, Mod63, Mod64};
 pub(crate) use walk::{all_set, prefetch_all, set_all};
 pub use walk::{
-    complement32, complement64, int32, long64, masked64, stepping_reduced, stepping64, wrapping32, wrapping32_by,
+    complement32, complement64, int32, long64, masked64, stepping_reduced, stepping64, wrapping32,
+    wrapping32_by,
 };

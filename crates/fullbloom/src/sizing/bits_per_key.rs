@@ -23,14 +23,14 @@ pub struct MillibitsPerKey {
 impl MillibitsPerKey {
     /// Below one half no filter is built (RocksDB 7.0 and later; 6.x raised it to 1). Values up to 1 count as
     /// 1. Values of 100 and more, and NaN, count as 100.
-    pub fn new(asked: f64) -> Result<Self, SizeError> {
-        if asked < 0.5 {
-            return Err(SizeError::NoFilter { bits_per_key: asked });
+    pub fn new(requested: f64) -> Result<Self, SizeError> {
+        if requested < 0.5 {
+            return Err(SizeError::NoFilter { bits_per_key: requested });
         }
-        let sane = if asked < 1.0 {
+        let sane = if requested < 1.0 {
             1.0
-        } else if asked < 100.0 {
-            asked
+        } else if requested < 100.0 {
+            requested
         } else {
             100.0
         };

@@ -92,7 +92,7 @@ impl Layout {
     /// ```
     /// use fullbloom::sizing::Layout;
     /// let one_line = Layout::new(1, 1, 6).unwrap();
-    /// // 10 bits for each of a million keys: 0.973 %, where the textbook says 0.82 %.
+    /// // 10 bits for each of a million keys: 0.973 %, where the textbook gives 0.82 %.
     /// assert!((one_line.expected_fpr(1e6, 19_532) - 0.00973).abs() < 1e-5);
     /// ```
     pub fn expected_fpr(self, keys: f64, blocks: u64) -> f64 {

@@ -271,11 +271,12 @@ fn ribbon_filters_of_up_to_a_million_keys_lose_none_and_keep_their_rate() {
         builder.verify(&filter.encode()).unwrap();
         let FullFilter::Ribbon(filter) = filter else { panic!("no Ribbon for {keys}") };
         assert!(present.iter().all(|key| filter.may_contain(&key.to_le_bytes())));
-        let asked = 500_000;
-        let hits = (0..asked).filter(|_| filter.may_contain(&stream.next_u64().to_le_bytes())).count() as f64;
+        let lookups = 500_000;
+        let hits =
+            (0..lookups).filter(|_| filter.may_contain(&stream.next_u64().to_le_bytes())).count() as f64;
         let expected = filter.expected_fpr();
-        let sigma = (f64::from(asked) * expected * (1.0 - expected)).sqrt();
-        assert!((hits - f64::from(asked) * expected).abs() <= 3.0 * sigma.max(1.0), "{keys}: {hits} hits");
+        let sigma = (f64::from(lookups) * expected * (1.0 - expected)).sqrt();
+        assert!((hits - f64::from(lookups) * expected).abs() <= 3.0 * sigma.max(1.0), "{keys}: {hits} hits");
         let estimated = filter.estimated_keys().unwrap();
         assert!((estimated - keys as f64).abs() < 130.0 + keys as f64 * 0.001, "{keys}: {estimated}");
     }
@@ -319,10 +320,10 @@ fn ribbon_takes_any_number_of_whole_segments() {
 fn the_balance_keeps_the_mean_rate_near_the_promise() {
     for kind in [Kind::FastLocal, Kind::Ribbon] {
         let policy = Policy::new(kind, 10.0).unwrap();
-        let (balance, asked) = (MemoryBalance::default(), Mutex::new(0));
+        let (balance, calls) = (MemoryBalance::default(), Mutex::new(0));
         // An allocator with size classes a quarter apart.
         let usable = |request: u64| {
-            *asked.lock().unwrap() += 1;
+            *calls.lock().unwrap() += 1;
             let class = 1u64 << request.ilog2();
             (0..=4).map(|quarter| class + class / 4 * quarter).find(|&size| size >= request).unwrap()
         };
@@ -336,7 +337,7 @@ fn the_balance_keeps_the_mean_rate_near_the_promise() {
             shorter += u32::from(filter.encoded_len() + 16 < policy.content_len(keys));
             assert!((0..keys).all(|i| filter.may_contain(&i.to_be_bytes())));
         }
-        assert_eq!(*asked.lock().unwrap(), lens.len());
+        assert_eq!(*calls.lock().unwrap(), lens.len());
         assert!(longer > 5 && shorter > 5, "{kind:?}: {longer} longer, {shorter} shorter");
         // In units of 2^-32: less than one filter's whole rate (0.95 % is 41 million) is left over.
         assert!(balance.get().abs() < 41_000_000, "{kind:?}: {}", balance.get());

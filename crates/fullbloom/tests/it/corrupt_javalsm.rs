@@ -48,7 +48,7 @@ fn every_cut_and_change_is_answered_from_the_bits_that_are_there() {
 }
 
 #[test]
-fn numbers_that_cannot_be_are_refused() {
+fn invalid_numbers_are_refused() {
     let bytes = small();
     for bits in [0, 1, 8, 88, 89, 95, 96, 97, 1000] {
         for probes in [0, 1, 6, 30] {

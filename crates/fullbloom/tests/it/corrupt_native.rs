@@ -260,12 +260,12 @@ fn a_reader_that_does_not_know_a_form_names_its_section() {
             let expected =
                 DecodeError::Newer { field: "section kind", at: entry as u64, got: unknown.into() };
             assert_eq!(refused, expected);
-            let told = refused.to_string();
-            assert!(told.contains("is unknown to this version: the file needs a newer one"), "{told}");
+            let message = refused.to_string();
+            assert!(message.contains("is unknown to this version: the file needs a newer one"), "{message}");
         }
         // A reader of plain filters reports which form it found.
-        let told = NativeFilter::view(&file).unwrap_err().to_string();
-        assert!(told.contains(name.split('-').next().unwrap()) && told.contains("plain"), "{told}");
+        let message = NativeFilter::view(&file).unwrap_err().to_string();
+        assert!(message.contains(name.split('-').next().unwrap()) && message.contains("plain"), "{message}");
         assert!(matches!(NativeFilter::decode(&file), Err(DecodeError::Form { wanted: "plain", .. })));
     }
 }

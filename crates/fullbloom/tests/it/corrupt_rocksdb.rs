@@ -179,7 +179,7 @@ fn a_ribbon_filter_may_be_a_third_longer_than_its_columns_and_no_more() {
 /// RocksDB reads past the end in both cases: less than a block of data, and a number of lines whose product
 /// with 64 wraps to the length.
 #[test]
-fn what_sends_rocksdb_out_of_bounds_matches_everything() {
+fn bytes_that_send_rocksdb_out_of_bounds_match_every_key() {
     for data_len in 1..64 {
         let content = filled_with(0, data_len, [0xff, 0, 6, 0, 0]);
         assert!(matches!(FullFilter::read(&content), FullFilter::Everything));
@@ -264,7 +264,7 @@ fn what_rocksdb_reads_but_never_writes_is_doubted() {
 }
 
 #[test]
-fn sniffing_tells_the_three_apart_and_from_per_block_filters() {
+fn sniffing_distinguishes_the_three_kinds_and_per_block_filters() {
     let mut stream = SplitMix::new(15);
     for keys in [1u32, 10, 100, 1000, 5000] {
         for (kind, name) in [(Kind::Legacy, Name::RocksDbLegacy), (Kind::FastLocal, Name::RocksDb)] {

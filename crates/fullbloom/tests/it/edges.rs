@@ -247,15 +247,15 @@ fn no_request_panics_or_wraps() {
             sized += 1;
         }
         if let Ok(filter) = Cassandra::size(&whole) {
-            let Target::BitsPerKey(asked) = whole.target else { unreachable!() };
-            let bits = u128::from(keys) * u128::from((asked as u64).min(20)) + 20;
+            let Target::BitsPerKey(requested) = whole.target else { unreachable!() };
+            let bits = u128::from(keys) * u128::from((requested as u64).min(20)) + 20;
             assert_eq!(u128::from(filter.geometry().bit_len), bits.div_ceil(64) * 64, "{whole:?}");
             assert_eq!(filter.encoded_len(), filter.geometry().bit_len / 8 + 8);
             sized += 1;
         }
         if let Ok(filter) = LevelDb::size(&whole) {
-            let Target::BitsPerKey(asked) = whole.target else { unreachable!() };
-            let bits = (u128::from(keys) * asked as u128).max(64).div_ceil(8) * 8;
+            let Target::BitsPerKey(requested) = whole.target else { unreachable!() };
+            let bits = (u128::from(keys) * requested as u128).max(64).div_ceil(8) * 8;
             assert_eq!(u128::from(filter.geometry().bit_len), bits, "{whole:?}");
             sized += 1;
         }

@@ -217,11 +217,11 @@ fn poppy_files_counts_merges_and_answers_are_the_originals() {
             if let Some(start) = record.get("start") {
                 filter = decoded(&by_file[start.as_str().unwrap()]);
             }
-            let told = record.get("inserted").and_then(Value::as_array);
+            let reported = record.get("inserted").and_then(Value::as_array);
             for (i, key) in keys(&file, record, "keys_hex").iter().enumerate() {
                 let got = filter.try_insert(key);
-                if let Some(told) = told {
-                    let expected = told[i].as_bool().ok_or(TooManyKeys);
+                if let Some(reported) = reported {
+                    let expected = reported[i].as_bool().ok_or(TooManyKeys);
                     assert_eq!(got, expected, "{key:x?} in {name}");
                 }
             }
@@ -258,8 +258,8 @@ fn check_malformed<D: Format>(path: &str, original: &str) -> (u32, Vec<String>) 
     let (mut answered, mut stricter) = (0, Vec::new());
     for case in file.list("cases").iter().filter(|case| case.get("gzip") != Some(&Value::Bool(true))) {
         let bytes = unpack(case.text("bytes"));
-        let said = case.field(original).get("answers").and_then(Value::as_str);
-        match (Filter::<D>::view(&bytes), said) {
+        let original_answers = case.field(original).get("answers").and_then(Value::as_str);
+        match (Filter::<D>::view(&bytes), original_answers) {
             (Ok(view), Some(answers)) => {
                 for (key, answer) in probes.iter().zip(answers.chars()) {
                     assert_eq!(view.may_contain(key), answer == '1', "{}", case.text("name"));

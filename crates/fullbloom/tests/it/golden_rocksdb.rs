@@ -111,11 +111,11 @@ fn the_named_builders_write_the_same_bytes_and_the_named_views_read_them() {
     let file = vectors::json("rocksdb/raw_filters.json");
     let plain = |(record, _): &(&Value, Policy)| !flag(record, "optimize_filters_for_memory");
     for (record, policy) in built_cases(&file).filter(plain) {
-        let asked = name(policy.kind());
+        let requested = name(policy.kind());
         let target = sizing::Target::BitsPerKey(record.real("bits_per_key"));
         // The expected number of keys does not matter: RocksDB counts them.
         let request = sizing::Request { expected_keys: 1_000_000, target };
-        let mut builder = any::Builder::new(asked, &request).expect("a builder");
+        let mut builder = any::Builder::new(requested, &request).expect("a builder");
         let keys = keys_of(record);
         let refs: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
         builder.insert_batch(refs.as_slice());
@@ -123,19 +123,19 @@ fn the_named_builders_write_the_same_bytes_and_the_named_views_read_them() {
         let bytes = filter.encode();
         assert_eq!(bytes.len() as u64, filter.encoded_len());
         if keys.is_empty() {
-            assert!(bytes.is_empty() && !filter.may_contain(b"") && filter.dialect() == asked);
+            assert!(bytes.is_empty() && !filter.may_contain(b"") && filter.dialect() == requested);
             continue;
         }
         assert_bytes(record, &bytes);
-        let read = view(asked, &bytes, None).expect("its own bytes");
+        let read = view(requested, &bytes, None).expect("its own bytes");
         assert_eq!(read.dialect(), filter.dialect());
         assert_eq!(read.dialect() == Name::RocksDb, record.text("stored_kind") == "fl", "{record}");
         let probes = keys::of_rule(record.field("probes"));
         let answers: Vec<bool> = probes.iter().map(|key| read.may_contain(key)).collect();
         assert_eq!(answers, record.answers("probe_answers"), "{record}");
         let geometry = read.geometry();
-        assert!(view(asked, &bytes, Some((geometry.bit_len, geometry.probes))).is_ok());
-        assert!(view(asked, &bytes, Some((geometry.bit_len, geometry.probes + 1))).is_err());
+        assert!(view(requested, &bytes, Some((geometry.bit_len, geometry.probes))).is_ok());
+        assert!(view(requested, &bytes, Some((geometry.bit_len, geometry.probes + 1))).is_err());
     }
 }
 

@@ -134,7 +134,7 @@ fn rocksdbs_full_filter_is_large_and_its_legacy_one_is_not() {
 }
 
 #[test]
-fn what_a_dialect_cannot_hold_is_refused_and_not_cut() {
+fn sizes_a_dialect_cannot_hold_are_refused_and_not_truncated() {
     for &name in Name::ALL.iter().filter(|name| !SIZED_BY_KEYS.contains(name)) {
         for expected_keys in [1 << 40, 1 << 62, 1 << 63, u64::MAX] {
             for target in [Target::Fpr(0.01), Target::BitsPerKey(10.0)] {

@@ -26,7 +26,7 @@ proptest! {
     /// Time advances in small and large steps, and the state is saved and read at random. Every answer lies
     /// between what the contract requires and what it allows.
     #[test]
-    fn keys_are_remembered_the_asked_time_and_forgotten_a_generation_later(
+    fn keys_are_remembered_for_the_retention_time_and_expire_a_generation_later(
         seed: u64, keep in 1u64..5_000, generations in 1u32..12, refresh: bool, largest in 1u64..3_000
     ) {
         let mut random = SplitMix::new(seed);
@@ -77,7 +77,7 @@ proptest! {
         let whole = part * u64::from(generations);
         let keys: Vec<u64> = (0..4_000).map(|_| random.below(3 * keep)).collect();
         let (mut count, mut since) = (0u64, HashMap::new());
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for key in &keys {
             let new = alone.insert(&key.to_le_bytes(), at(5)).unwrap();
             match since.get(key).map(|at| count - at) {
@@ -90,13 +90,13 @@ proptest! {
                 count += 1;
                 since.insert(*key, count);
             }
-            told.push(new);
+            reported.push(new);
         }
         let mut new = vec![false; keys.len()];
         for (keys, new) in keys.chunks(777).zip(new.chunks_mut(777)) {
             together.insert_batch_new(&Column(keys), new, at(5)).unwrap();
         }
-        prop_assert!(told == new, "other answers in batches");
+        prop_assert!(reported == new, "other answers in batches");
         prop_assert!(alone.encode() == together.encode(), "other bytes in batches");
     }
 }
@@ -154,7 +154,7 @@ fn after_a_long_pause_all_is_forgotten_and_the_memory_given_back() {
 }
 
 #[test]
-fn the_rate_of_all_generations_together_stays_under_the_asked_one() {
+fn the_rate_of_all_generations_together_stays_below_the_requested_one() {
     let rotation = by_time(1_000, 4, false);
     let mut filter = RotatingFilter::new(rotation, 100, 0.01, at(0)).unwrap();
     let mut next = 0u64;
@@ -176,7 +176,7 @@ fn the_rate_of_all_generations_together_stays_under_the_asked_one() {
 }
 
 #[test]
-fn rotations_that_are_none_are_refused() {
+fn invalid_rotations_are_refused() {
     for rotation in [
         by_time(0, 5, false),
         by_time(5, 0, false),

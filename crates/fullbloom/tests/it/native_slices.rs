@@ -131,7 +131,7 @@ fn impossible_numbers_of_blocks_are_refused() {
 }
 
 #[test]
-fn what_comes_again_soon_is_not_sent_again() {
+fn a_key_that_repeats_soon_is_not_sent_again() {
     let slicing = Slicing::new(&plan(1000, 0.01), Hashing::default(), 1).unwrap();
     let mut scatter = Scatter::new(&slicing);
     scatter.insert_batch(&Hashes(&[5; 10_000]));

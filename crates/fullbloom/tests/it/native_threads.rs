@@ -172,7 +172,7 @@ fn in_a_crowded_filter_no_key_is_new_twice() {
 }
 
 #[test]
-fn building_in_parts_is_building() {
+fn building_in_parts_gives_the_same_filter() {
     // 8 MiB and more are built in parts by several threads; 1e-3 has two lines per key.
     for (keys, fpr, threads) in [(8_000_000u64, 0.01, 2), (8_000_000, 0.01, 1), (5_000_000, 1e-3, 3)] {
         let numbers: Vec<u64> = (0..keys).map(mix).collect();

@@ -29,40 +29,40 @@ fn lost(filter: &AnyFilter, keys: &[&[u8]]) -> usize {
 }
 
 /// Makes four lookups for each key of each filter. Returns the number of lookups.
-fn ask_all(sizes: &[u64]) -> u64 {
-    let mut questions = 0;
+fn look_up_all(sizes: &[u64]) -> u64 {
+    let mut lookups = 0;
     for shape in Shape::ALL {
         for &size in sizes {
             let owned: Vec<Vec<u8>> = (0..size).map(|i| shape.key(i)).collect();
             let keys: Vec<&[u8]> = owned.iter().map(Vec::as_slice).collect();
             // Looked up in another order than they were inserted.
-            let asked: Vec<&[u8]> = keys.iter().rev().copied().collect();
+            let queried: Vec<&[u8]> = keys.iter().rev().copied().collect();
             for &name in Name::ALL {
                 let filter = built(name, &keys);
-                assert_eq!(lost(&filter, &asked), 0, "{name}, {size} keys, {shape:?}");
+                assert_eq!(lost(&filter, &queried), 0, "{name}, {size} keys, {shape:?}");
                 let bytes = filter.encode();
                 let shape_of = filter.geometry();
                 let geometry = matches!(name, Name::Libbloom1 | Name::JavaLsm)
                     .then_some((shape_of.bit_len, shape_of.probes));
                 let read = view(name, &bytes, geometry).unwrap();
-                assert_eq!(lost(&read, &asked), 0, "{name}, {size} keys, {shape:?}, written and read");
-                questions += 4 * size;
+                assert_eq!(lost(&read, &queried), 0, "{name}, {size} keys, {shape:?}, written and read");
+                lookups += 4 * size;
             }
         }
     }
-    questions
+    lookups
 }
 
 #[test]
-fn every_key_that_went_in_is_found() {
-    assert_eq!(ask_all(&[1, 7, 100, 3_000]), 4 * 3_108 * (Name::ALL.len() * Shape::ALL.len()) as u64);
+fn every_inserted_key_is_found() {
+    assert_eq!(look_up_all(&[1, 7, 100, 3_000]), 4 * 3_108 * (Name::ALL.len() * Shape::ALL.len()) as u64);
 }
 
 /// Half a billion lookups; `FULLBLOOM_KERNEL` selects the kernel.
 #[test]
 #[ignore = "a minute: cargo test --release -p fullbloom --test it no_key_lost:: -- --ignored --nocapture"]
-fn half_a_billion_questions_for_keys_that_went_in_find_them_all() {
-    let questions = ask_all(&[1_000, 100_000, 2_000_000]);
-    println!("{questions} questions, kernel {}, no key lost", fullbloom::kernel::Kernel::in_use());
-    assert!(questions >= 500_000_000);
+fn half_a_billion_lookups_of_inserted_keys_find_them_all() {
+    let lookups = look_up_all(&[1_000, 100_000, 2_000_000]);
+    println!("{lookups} lookups, kernel {}, no key lost", fullbloom::kernel::Kernel::in_use());
+    assert!(lookups >= 500_000_000);
 }

@@ -57,16 +57,16 @@ fn check<D: Insert + Format>(
     assert_eq!(filter.count_ones(), expected.iter().filter(|set| **set).count() as u64);
 
     // More lookups than a batch keeps in flight.
-    let asked = present.iter().chain(&absent).collect::<Vec<_>>().repeat(3);
+    let queried = present.iter().chain(&absent).collect::<Vec<_>>().repeat(3);
     let answer = |key: &&Vec<u8>| of(key).iter().all(|&at| expected[at as usize]);
-    let answers = asked[..count + 8].iter().map(answer).collect::<Vec<bool>>().repeat(3);
-    let mut batch = vec![false; asked.len()];
-    filter.may_contain_batch(&asked, &mut batch);
+    let answers = queried[..count + 8].iter().map(answer).collect::<Vec<bool>>().repeat(3);
+    let mut batch = vec![false; queried.len()];
+    filter.may_contain_batch(&queried, &mut batch);
     assert_eq!(batch, answers);
     let file = filter.encode();
     assert_eq!(file.len() as u64, filter.dialect().encoded_len());
     let view = Filter::<D>::view(&file).unwrap();
-    for (key, answer) in asked.iter().zip(&answers) {
+    for (key, answer) in queried.iter().zip(&answers) {
         assert_eq!(filter.may_contain(key), *answer);
         if fixed.is_none() {
             assert_eq!(view.may_contain(key), *answer);
@@ -177,7 +177,7 @@ fn a_plain_orc_message_is_refused_when_cut_inside_a_word() {
 }
 
 #[test]
-fn numbers_that_cannot_be_are_refused_by_field() {
+fn invalid_numbers_are_refused_by_field() {
     let refused = |bytes: &[u8], read: fn(&[u8]) -> Option<String>, part: &str| {
         let why = read(bytes).unwrap_or_else(|| panic!("accepted: {bytes:x?}"));
         assert!(why.contains(part), "{why}");
@@ -223,8 +223,8 @@ fn typed_keys_are_the_bytes_that_the_table_says() {
         (Value::Long(1), Name::LevelDb),
         (Value::Int(1), Name::Dcso),
     ] {
-        let told = of(value, name).unwrap_err().to_string();
-        assert!(told.starts_with(name.as_str()), "{told}");
+        let message = of(value, name).unwrap_err().to_string();
+        assert!(message.starts_with(name.as_str()), "{message}");
     }
     // poppy hashes a number of eight bytes, but not a key of eight bytes.
     let filter = Filter::<Poppy>::with_fpr(10, 0.01).unwrap();

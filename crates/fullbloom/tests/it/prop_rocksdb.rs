@@ -138,7 +138,7 @@ proptest! {
     }
 
     #[test]
-    fn a_rate_asked_for_is_kept_with_the_fewest_tenths_of_bits(
+    fn a_requested_rate_is_kept_with_the_fewest_tenths_of_bits(
         kind in kinds(),
         keys in 1u64..3_000_000,
         exponent in -4.0f64..-0.5,

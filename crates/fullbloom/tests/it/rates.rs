@@ -77,7 +77,7 @@ fn libbloom_keeps_its_rates_for_every_shape_of_keys() {
 /// A rate of 0.393 and more gives one bit per key and two probes in Cassandra: a rate of about 0.75, not the
 /// requested one.
 #[test]
-fn cassandras_quirk_at_high_rates_is_what_the_model_says_and_worse_than_asked() {
+fn cassandras_quirk_at_high_rates_follows_the_model_and_exceeds_the_requested_rate() {
     let keys = 100_000;
     let filter = filled(Filter::<Cassandra>::with_fpr(keys, 0.5).unwrap(), keys, |i| Shape::Random.key(i));
     let measured = measured(&filter, keys, ABSENT, |i| Shape::Random.key(i));

@@ -84,11 +84,11 @@ fn the_legacy_filter_knows_its_rate_for_keys_that_its_hash_scatters() {
     for bits_per_key in BITS_PER_KEY {
         let keys = 100_000;
         let filter = built(Kind::Legacy, bits_per_key, Shape::Random, keys);
-        let asked = 1 << 20;
-        let rate = measured(&filter, Shape::Random, keys, asked).rate();
+        let lookups = 1 << 20;
+        let rate = measured(&filter, Shape::Random, keys, lookups).rate();
         let FullFilter::Legacy(filter) = filter else { panic!() };
         let expected = filter.expected_fpr();
-        let sigma = (2.0 * expected * (1.0 - expected) / asked as f64).sqrt();
+        let sigma = (2.0 * expected * (1.0 - expected) / lookups as f64).sqrt();
         assert!((rate - expected).abs() < 3.0 * sigma, "{bits_per_key}: {rate} {expected}");
         // RocksDB's estimate errs on the safe side.
         let estimated = Policy::new(Kind::Legacy, bits_per_key).unwrap().expected_fpr(keys);

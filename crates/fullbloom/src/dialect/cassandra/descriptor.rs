@@ -69,8 +69,7 @@ impl fmt::Display for NotAnSstable {
 impl core::error::Error for NotAnSstable {}
 
 const NO_NAME: NotAnSstable = NotAnSstable { what: "the file name is not that of an sstable component" };
-const NO_VERSION: NotAnSstable =
-    NotAnSstable { what: "the file name has unknown sstable version letters" };
+const NO_VERSION: NotAnSstable = NotAnSstable { what: "the file name has unknown sstable version letters" };
 
 /// Markers of sstables that are still being written.
 const TEMPORARY: [&str; 2] = ["tmp", "tmplink"];
@@ -219,14 +218,14 @@ mod tests {
     }
 
     #[test]
-    fn da_is_of_today_only_as_bti() {
+    fn da_is_a_current_version_only_as_bti() {
         assert_eq!(dialect("da-1-bti-Filter.db"), Some(Name::Cassandra));
         assert_eq!(dialect("da-1-big-Filter.db"), None);
         assert_eq!(dialect("na-1-bti-Filter.db"), None);
     }
 
     #[test]
-    fn old_names_give_up_their_parts() {
+    fn old_file_names_are_parsed() {
         let d = Descriptor::parse(Path::new("/x/Keyspace1-Standard1.idx-tmp-jb-12-Filter.db")).unwrap();
         assert_eq!(d.keyspace.as_deref(), Some("Keyspace1"));
         assert_eq!(d.table.as_deref(), Some("Standard1.idx"));
@@ -238,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn unfinished_sstables_are_told_from_finished_ones() {
+    fn unfinished_sstables_are_distinguished_from_finished_ones() {
         let temporary = |name: &str| Descriptor::parse(Path::new(name)).unwrap().temporary;
         for name in [
             "ks-t-tmp-ka-1-Data.db",
@@ -254,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_letters_are_told_from_names_of_other_files() {
+    fn unknown_letters_are_distinguished_from_names_of_other_files() {
         let unknown = |name: &str| Descriptor::parse(Path::new(name)).unwrap_err().is_unknown_version();
         assert!(unknown("zz-1-big-Filter.db"));
         assert!(unknown("na-1-bti-Filter.db"));

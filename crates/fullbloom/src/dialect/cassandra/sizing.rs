@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_that_are_none_are_refused() {
+    fn invalid_rates_are_refused() {
         for fpr in [f64::NAN, 1.0000001, f64::INFINITY, 0.0, -0.0, -0.1, f64::NEG_INFINITY, 6.7e-5, 5e-324] {
             assert!(spec_by_fpr(10, fpr).is_err(), "{fpr}");
             assert!(spec_by_fpr_0_6(10, fpr).is_err(), "{fpr}");

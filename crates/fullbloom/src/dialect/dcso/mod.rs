@@ -220,14 +220,14 @@ impl Dialect for Dcso {
 
     /// Where the size collapses, 65,536 hashes are looked up.
     fn fpr_of(&self, bits: &[u8]) -> f64 {
-        const ASKED: u32 = 1 << 16;
+        const LOOKUPS: u32 = 1 << 16;
         if self.probes == 0 {
             return 1.0;
         }
         if self.collapses() {
             let mut random = rate::Random(1);
-            let yes = (0..ASKED).filter(|_| self.test(bits, below_modulus(random.next()))).count();
-            return yes as f64 / f64::from(ASKED);
+            let yes = (0..LOOKUPS).filter(|_| self.test(bits, below_modulus(random.next()))).count();
+            return yes as f64 / f64::from(LOOKUPS);
         }
         let fill = self.count_ones(bits) as f64 / self.bits.max(1) as f64;
         fill.powf(self.probes.into())

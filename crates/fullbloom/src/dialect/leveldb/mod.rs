@@ -56,7 +56,7 @@ pub trait Tail: Copy + Send + Sync + 'static {
     /// Its hash.
     fn hash(key: &[u8]) -> u32;
     /// Bits per key, rounded by its policy.
-    fn whole_bits_per_key(asked: f64) -> Result<u32, SizeError>;
+    fn whole_bits_per_key(requested: f64) -> Result<u32, SizeError>;
 }
 
 /// Tail bytes are unsigned; bits per key is an integer option.
@@ -81,13 +81,13 @@ impl Tail for Unsigned {
         bloom32_leveldb(key)
     }
 
-    fn whole_bits_per_key(asked: f64) -> Result<u32, SizeError> {
-        if asked >= 0.0 && asked <= f64::from(i32::MAX) && asked.fract() == 0.0 {
-            return Ok(asked as u32);
+    fn whole_bits_per_key(requested: f64) -> Result<u32, SizeError> {
+        if requested >= 0.0 && requested <= f64::from(i32::MAX) && requested.fract() == 0.0 {
+            return Ok(requested as u32);
         }
         Err(SizeError::Value {
             what: "bits_per_key",
-            got: asked,
+            got: requested,
             allowed: "a whole number, as in LevelDB's option",
         })
     }
@@ -101,8 +101,8 @@ impl Tail for Signed {
         bloom32_rocksdb(key)
     }
 
-    fn whole_bits_per_key(asked: f64) -> Result<u32, SizeError> {
-        MillibitsPerKey::new(asked).map(MillibitsPerKey::whole_bits)
+    fn whole_bits_per_key(requested: f64) -> Result<u32, SizeError> {
+        MillibitsPerKey::new(requested).map(MillibitsPerKey::whole_bits)
     }
 }
 
@@ -200,8 +200,8 @@ impl<T: Tail> Size for Policy<T> {
     fn size(request: &Request) -> Result<Self, SizeError> {
         let keys = request.expected_keys;
         match request.target {
-            Target::BitsPerKey(asked) => {
-                let bits_per_key = T::whole_bits_per_key(asked)?;
+            Target::BitsPerKey(requested) => {
+                let bits_per_key = T::whole_bits_per_key(requested)?;
                 let bit_len = keys.saturating_mul(bits_per_key.into()).max(MIN_BITS);
                 if bit_len > MAX_BITS {
                     return Err(SizeError::TooLarge { bit_len, limit: MAX_BITS });

@@ -20,7 +20,7 @@ const INSERTED: u32 = 1 << 17;
 /// is correct.
 const CLEARED: u64 = 64 << 20;
 /// Hashes looked up per round, and in total while there are few hits.
-const ASKED: u32 = 1 << 17;
+const LOOKUPS: u32 = 1 << 17;
 const MOST_ASKED: u32 = 1 << 22;
 /// This many hits give the rate to within some 6 %.
 const ENOUGH: u32 = 256;
@@ -43,11 +43,11 @@ pub(super) fn expected_fpr<T: Tail>(policy: &Policy<T>, keys: f64) -> f64 {
         for i in 0..keys {
             policy.set(bits.as_mut(), drawn(filter, i));
         }
-        tally.ask(
+        tally.look_up(
             &policy,
             bits.as_ref(),
             !filter,
-            ASKED / filters,
+            LOOKUPS / filters,
             ENOUGH.div_ceil(filters),
             MOST_ASKED / filters,
         );
@@ -70,7 +70,7 @@ pub(super) fn fpr_of<T: Tail>(policy: &Policy<T>, bits: &[u8]) -> f64 {
     // A filter of few bits has few distinct answers: 64 hashes per bit are enough.
     let most = bit_len.saturating_mul(64).clamp(1 << 12, MOST_ASKED.into()) as u32;
     let mut tally = Tally::default();
-    tally.ask(policy, bits, u32::MAX, ASKED.min(most), ENOUGH, most);
+    tally.look_up(policy, bits, u32::MAX, LOOKUPS.min(most), ENOUGH, most);
     let fill = || crate::bits::count_ones(bits, bit_len) as f64 / bit_len as f64;
     tally.rate().unwrap_or_else(|| fill().powf(f64::from(probes)))
 }
@@ -78,14 +78,14 @@ pub(super) fn fpr_of<T: Tail>(policy: &Policy<T>, bits: &[u8]) -> f64 {
 /// Hashes looked up and hit.
 #[derive(Default)]
 struct Tally {
-    asked: u64,
+    lookups: u64,
     hits: u64,
 }
 
 impl Tally {
     /// Looks up `at_once` hashes of a stream, and as many again until there are `enough` hits or `most`
     /// hashes were looked up.
-    fn ask<T: Tail>(
+    fn look_up<T: Tail>(
         &mut self,
         policy: &Policy<T>,
         bits: &[u8],
@@ -94,19 +94,20 @@ impl Tally {
         enough: u32,
         most: u32,
     ) {
-        let (mut asked, mut hits) = (0, 0);
-        while asked < most && hits < enough {
-            hits +=
-                (asked..asked + at_once).map(|i| u32::from(policy.test(bits, drawn(stream, i)))).sum::<u32>();
-            asked += at_once;
+        let (mut lookups, mut hits) = (0, 0);
+        while lookups < most && hits < enough {
+            hits += (lookups..lookups + at_once)
+                .map(|i| u32::from(policy.test(bits, drawn(stream, i))))
+                .sum::<u32>();
+            lookups += at_once;
         }
-        self.asked += u64::from(asked);
+        self.lookups += u64::from(lookups);
         self.hits += u64::from(hits);
     }
 
     /// The rate, if there were enough hits to estimate it.
     fn rate(&self) -> Option<f64> {
-        (self.hits >= u64::from(ENOUGH) / 4).then(|| self.hits as f64 / self.asked as f64)
+        (self.hits >= u64::from(ENOUGH) / 4).then(|| self.hits as f64 / self.lookups as f64)
     }
 }
 
@@ -127,7 +128,7 @@ mod tests {
     fn the_expected_rate_is_that_of_filters_filled_with_real_keys() {
         for (keys, bits_per_key) in [(10u64, 16.0), (100, 10.0), (100, 16.0), (1_000, 10.0), (100_000, 10.0)]
         {
-            let (mut hits, mut asked) = (0u64, 0u64);
+            let (mut hits, mut lookups) = (0u64, 0u64);
             for round in 0..(200_000 / keys).clamp(1, 400) {
                 let mut filter = Filter::<LevelDb>::with_bits_per_key(keys, bits_per_key).unwrap();
                 let key = |i: u64| format!("{:016x}", (round << 32 | i).wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -136,10 +137,10 @@ mod tests {
                 });
                 for i in keys..keys + 5_000 {
                     hits += u64::from(filter.may_contain(key(i).as_bytes()));
-                    asked += 1;
+                    lookups += 1;
                 }
             }
-            let measured = hits as f64 / asked as f64;
+            let measured = hits as f64 / lookups as f64;
             let sized = Filter::<LevelDb>::with_bits_per_key(keys, bits_per_key).unwrap();
             let expected = sized.dialect().expected_fpr(keys as f64);
             assert!(

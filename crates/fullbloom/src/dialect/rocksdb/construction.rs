@@ -227,8 +227,8 @@ where
 }
 
 /// Compares the hashes with their checksum after use: this detects a flip before or during the use.
-fn check<H: Copy + PartialEq + Into<u64>>(entries: &Entries<H>, asked: bool) -> Result<(), BuildError> {
-    if asked && !entries.unchanged() { Err(BuildError::HashesChanged) } else { Ok(()) }
+fn check<H: Copy + PartialEq + Into<u64>>(entries: &Entries<H>, detect: bool) -> Result<(), BuildError> {
+    if detect && !entries.unchanged() { Err(BuildError::HashesChanged) } else { Ok(()) }
 }
 
 fn with_data<D: Dialect>(dialect: D, data: Owned) -> Filter<D> {

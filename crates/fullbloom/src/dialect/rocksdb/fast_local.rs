@@ -199,7 +199,7 @@ impl Size for RocksDb {
             Target::Exact { bit_len, .. } => {
                 return Err(SizeError::Count { what: "bits", got: bit_len, allowed: WHOLE_BLOCKS });
             }
-            Target::BitsPerKey(asked) => Policy::new(Kind::FastLocal, asked)?,
+            Target::BitsPerKey(requested) => Policy::new(Kind::FastLocal, requested)?,
             Target::Fpr(fpr) => Policy::for_fpr(Kind::FastLocal, keys, fpr)?,
         };
         super::require_keys(keys)?;

@@ -165,9 +165,9 @@ impl Dialect for RocksDbLegacy {
     /// line, 2^14 to 2^20 in total, give the rate to within 1 % from 1,000 lines on, at 10 bits per key.
     fn fpr_of(&self, bits: &[u8]) -> f64 {
         const GOLDEN: u32 = 0x9e37_79b9;
-        let asked = self.lines().saturating_mul(1024).clamp(1 << 14, 1 << 20);
-        let hit = (0..asked).filter(|i| self.test(bits, i.wrapping_mul(GOLDEN))).count();
-        hit as f64 / f64::from(asked)
+        let lookups = self.lines().saturating_mul(1024).clamp(1 << 14, 1 << 20);
+        let hit = (0..lookups).filter(|i| self.test(bits, i.wrapping_mul(GOLDEN))).count();
+        hit as f64 / f64::from(lookups)
     }
 }
 
@@ -198,7 +198,7 @@ impl Size for RocksDbLegacy {
                 }
                 return RocksDbLegacy::with_lines(lines, 64, probes);
             }
-            Target::BitsPerKey(asked) => Policy::new(Kind::Legacy, asked)?,
+            Target::BitsPerKey(requested) => Policy::new(Kind::Legacy, requested)?,
             Target::Fpr(fpr) => Policy::for_fpr(Kind::Legacy, keys, fpr)?,
         };
         super::require_keys(keys)?;

@@ -3,13 +3,13 @@
 //! | name | type | written by |
 //! |---|---|---|
 //! | `rocksdb-legacy` | [`RocksDbLegacy`] | `NewBloomFilterPolicy` below `format_version` 5 |
-//! | `rocksdb` | [`RocksDb`] (FastLocalBloom) | `NewBloomFilterPolicy` since |
+//! | `rocksdb` | [`RocksDb`] (FastLocalBloom) | `NewBloomFilterPolicy` from `format_version` 5 on |
 //! | `rocksdb-ribbon` | [`RocksDbRibbon`] | `NewRibbonFilterPolicy` |
 //!
 //! ```text
-//!   | data | 5-byte trailer |        the trailer's first byte, as a signed number, tells the kind:
+//!   | data | 5-byte trailer |        the trailer's first byte, as a signed number, gives the kind:
 //!
-//!    1 … 127   legacy: so many probes         -1 (FF)  FastLocalBloom      -2 (FE)  Ribbon
+//!    1 … 127   legacy: number of probes       -1 (FF)  FastLocalBloom      -2 (FE)  Ribbon
 //!    0         matches every key              -128 … -3  reserved: matches every key
 //!    (five bytes or fewer in all: matches no key)
 //! ```

@@ -397,8 +397,7 @@ fn read_table(bytes: &[u8], count: u16, front_len: u64) -> Result<Table, DecodeE
                 let well_placed =
                     if is_data { at >= front_len && at % ALIGN == 0 } else { free <= front_len };
                 if slot.is_some() || !well_placed {
-                    let allowed =
-                        "one section of each kind; bits after the front at a multiple of 64, others inside it";
+                    let allowed = "one section of each kind; bits after the front at a multiple of 64, others inside it";
                     return Err(DecodeError::Value {
                         field: "section kind",
                         at: entry,

@@ -35,7 +35,7 @@ fn a_flipped_bit_in_any_kept_hash_is_found_before_the_filter_is_given_out() {
 }
 
 #[test]
-fn a_flip_goes_unseen_when_nobody_asked() {
+fn a_flip_goes_undetected_without_corruption_detection() {
     let mut builder = Builder::new(Policy::new(Kind::FastLocal, 10.0).unwrap());
     (0..100u32).for_each(|i| builder.insert(&i.to_be_bytes()));
     flip(&mut builder.open, 17, 40);

@@ -56,17 +56,17 @@ impl Banding {
     /// Adds the equations of these hashes. Returns false if one contradicts an earlier one.
     fn add(&mut self, seed: Seed, hashes: &[u64]) -> bool {
         let starts = (self.coefficients.len() - BLOCK as usize + 1) as u64;
-        let ask = |banding: &Banding, hash| {
+        let prefetch_slot = |banding: &Banding, hash| {
             let start = seed.start(hash, starts);
             prefetch::read(&banding.coefficients, start);
             prefetch::read(&banding.results, start);
         };
         for &hash in hashes.iter().take(AHEAD) {
-            ask(self, hash);
+            prefetch_slot(self, hash);
         }
         hashes.iter().enumerate().all(|(i, &hash)| {
             if let Some(&later) = hashes.get(i + AHEAD) {
-                ask(self, later);
+                prefetch_slot(self, later);
             }
             self.add_equation(seed.equation(hash, starts))
         })
