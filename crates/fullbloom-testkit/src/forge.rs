@@ -26,7 +26,8 @@ fn splitmix64(mut z: u64) -> u64 {
     z ^ z >> 31
 }
 
-/// A 32-byte key whose Murmur3 hash, as Cassandra's filters use it, is `target`; another one for every `number`.
+/// A 32-byte key whose Murmur3 hash, as Cassandra's filters use it, is `target`; another one for every
+/// `number`.
 ///
 /// Every step of the hash is invertible, so the second half of the key follows from the hash and the state
 /// after the first half.

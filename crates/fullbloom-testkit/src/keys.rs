@@ -27,7 +27,8 @@ impl SplitMix {
         out
     }
 
-    /// The next number below `bound`, which must not be zero. Slightly uneven; good enough to choose test cases.
+    /// The next number below `bound`, which must not be zero. Slightly uneven; good enough to choose test
+    /// cases.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.next_u64() % bound
     }

@@ -128,7 +128,8 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
         Ok(self.may_contain_hash(self.hash_value(value)?))
     }
 
-    /// The hash of a key, for lookups in several filters of this dialect (of `native`: with the same seed or secret).
+    /// The hash of a key, for lookups in several filters of this dialect (of `native`: with the same seed or
+    /// secret).
     #[inline(always)]
     pub fn hash(&self, key: &[u8]) -> D::Hash {
         self.dialect.hasher().hash(key)
@@ -377,7 +378,8 @@ impl<D: Format> Filter<D> {
     /// As [`over`](Filter::over), for engines: never fails. Bytes that cannot be decoded answer "maybe" to
     /// every key.
     ///
-    /// RocksDB's own reader has further rules, which [`FullFilter::read`](crate::rocksdb::FullFilter::read) follows.
+    /// RocksDB's own reader has further rules, which
+    /// [`FullFilter::read`](crate::dialect::rocksdb::FullFilter::read) follows.
     pub fn read<S: AsRef<[u8]>>(storage: S) -> Lenient<D, S> {
         Lenient::new(Filter::<D>::over(storage).ok())
     }

@@ -1,5 +1,5 @@
-//! Bloom filters for storage engines: a fast native filter, and the filters of Cassandra, RocksDB, LevelDB, libbloom and
-//! others, bit for bit.
+//! Bloom filters for storage engines: a fast native filter, and the filters of Cassandra, RocksDB, LevelDB,
+//! libbloom and others, bit for bit.
 //!
 //! ```
 //! use fullbloom::NativeFilter;
@@ -12,8 +12,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A Bloom filter answers "is this key in the set?" with a certain *no* or a probable *yes*, in about ten bits per key at a
-//! false-positive rate of 1 %.
+//! A Bloom filter answers "is this key in the set?" with a certain *no* or a probable *yes*, in about ten
+//! bits per key at a false-positive rate of 1 %.
 //!
 //! # Which type to use
 //!
@@ -31,9 +31,9 @@
 //!
 //! # Other systems' filters
 //!
-//! Every engine has its own filter: its own sizing rule, key hash, probe positions and bytes. This crate implements them
-//! exactly, quirks included; each is a [`dialect`]. Bytes written here are the bytes the system itself writes, and answers are
-//! its answers.
+//! Every engine has its own filter: its own sizing rule, key hash, probe positions and bytes. This crate
+//! implements them exactly, quirks included; each is a [`dialect`]. Bytes written here are the bytes the
+//! system itself writes, and answers are its answers.
 //!
 //! ```
 //! use fullbloom::{Filter, dialect::RocksDb};

@@ -2,8 +2,8 @@
 //!
 //! A crash at any moment leaves the old or the new file, never none:
 //!
-//! 1. the old file gets a second name (a hard link; a copy where the file system has no links), and the directory is
-//!    flushed;
+//! 1. the old file gets a second name (a hard link; a copy where the file system has no links), and the
+//!    directory is flushed;
 //! 2. the new file is written beside it and flushed;
 //! 3. the new file is renamed over the old name, and the directory is flushed.
 //!

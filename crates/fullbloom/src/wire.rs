@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 /// The destination of encoded bytes: a `Vec`, or, with `std`, any [`io::Write`](std::io::Write) through
-/// [`write_with`].
+/// `write_with`.
 pub trait Output {
     /// Writes all bytes, or reports that no more can be written.
     fn write_all(&mut self, bytes: &[u8]) -> Result<(), Stop>;

@@ -145,8 +145,8 @@ impl AsMut<[u64]> for Words {
         if self.0.len == 0 {
             return &mut []; // nothing is allocated, and the pointer is not aligned
         }
-        // SAFETY: the memory is valid for `len` initialised bytes, aligned to 64, and ours alone; every eight bytes
-        // are a `u64`.
+        // SAFETY: the memory is valid for `len` initialised bytes, aligned to 64, and ours alone; every eight
+        // bytes are a `u64`.
         unsafe { core::slice::from_raw_parts_mut(self.0.start.as_ptr().cast(), self.0.len / 8) }
     }
 }

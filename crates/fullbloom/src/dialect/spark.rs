@@ -1,4 +1,5 @@
-//! Spark's `org.apache.spark.util.sketch.BloomFilter`, as `writeTo` writes it: `spark` (V1) and `spark-2` (V2).
+//! Spark's `org.apache.spark.util.sketch.BloomFilter`, as `writeTo` writes it: `spark` (V1) and `spark-2`
+//! (V2).
 //!
 //! ```text
 //!   V1  | 1: i32 | probes: i32 | words: i32 | 8 * words bytes: i64 each |               all big-endian

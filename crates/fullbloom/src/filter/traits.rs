@@ -58,7 +58,8 @@ pub trait Dialect: Clone + Send + Sync + Sealed {
         fill.powf(f64::from(probes))
     }
 
-    /// The number of distinct keys, estimated from these bits; `None` when it cannot be estimated. Reads the whole array.
+    /// The number of distinct keys, estimated from these bits; `None` when it cannot be estimated. Reads the
+    /// whole array.
     fn keys_of(&self, bits: &[u8]) -> Option<f64> {
         let Geometry { bit_len, probes, .. } = self.geometry();
         sizing::estimated_keys(self.count_ones(bits), bit_len, probes)

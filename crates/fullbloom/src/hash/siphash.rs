@@ -80,7 +80,8 @@ mod tests {
 
     #[test]
     fn the_published_parameters_give_the_published_output() {
-        // SipHash-2-4 of the bytes 0 to len - 1 with the key 00 .. 0f, from the paper and its reference vectors.
+        // SipHash-2-4 of the bytes 0 to len - 1 with the key 00 .. 0f, from the paper and its reference
+        // vectors.
         let (k0, k1) = (0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908);
         let message: Vec<u8> = (0..15).collect();
         assert_eq!(siphash::<2, 4>(&message, k0, k1), 0xa129_ca61_49be_45e5);

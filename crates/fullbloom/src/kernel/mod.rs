@@ -15,7 +15,7 @@
 //! The kernel is chosen once, by CPU features: the fastest of [`Kernel::available`]. All kernels give the
 //! same answers. With the cargo feature `kernel-variable`, which is off by default, the environment variable
 //! `FULLBLOOM_KERNEL` (one of the names that [`Kernel::name`] returns) forces a kernel, for tests and
-//! measurements. If the name is unknown or this CPU cannot run the kernel, [`Kernel::forced`] reports it and
+//! measurements. If the name is unknown or this CPU cannot run the kernel, `Kernel::forced` reports it and
 //! the fastest kernel is used. Without the feature `std`, CPU features cannot be detected: the kernel follows
 //! from the target features of the build.
 //!

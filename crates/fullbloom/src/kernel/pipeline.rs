@@ -19,7 +19,8 @@ use crate::keys::{KeyHasher, Keys};
 use alloc::vec::Vec;
 use core::mem;
 
-/// Arrays up to this many bytes are expected in the second-level cache: prefetching them costs more than it saves.
+/// Arrays up to this many bytes are expected in the second-level cache: prefetching them costs more than it
+/// saves.
 pub(crate) const NEAR: usize = 512 << 10;
 
 /// Keys in a chunk of most pipes.

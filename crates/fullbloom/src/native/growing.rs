@@ -290,7 +290,8 @@ impl GrowingFilter {
         self.links[0].set_label(label);
     }
 
-    /// Whether the secret of a keyed filter goes into its file; see [`Filter::store_secret`](crate::Filter::store_secret).
+    /// Whether the secret of a keyed filter goes into its file; see
+    /// [`Filter::store_secret`](crate::Filter::store_secret).
     pub fn store_secret(&mut self, store: bool) {
         self.links[0].store_secret(store);
     }

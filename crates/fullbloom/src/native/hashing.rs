@@ -57,7 +57,8 @@ impl Hashing {
 pub struct Secret([u8; 16]);
 
 impl Secret {
-    /// A secret from bytes that are hard to guess: from the system's random source, or a key-derivation function.
+    /// A secret from bytes that are hard to guess: from the system's random source, or a key-derivation
+    /// function.
     pub fn new(bytes: [u8; 16]) -> Secret {
         Secret(bytes)
     }

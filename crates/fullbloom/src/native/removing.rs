@@ -218,7 +218,8 @@ impl RemovingFilter {
         self.filter.set_label(label);
     }
 
-    /// Whether the secret of a keyed filter goes into its file; see [`Filter::store_secret`](crate::Filter::store_secret).
+    /// Whether the secret of a keyed filter goes into its file; see
+    /// [`Filter::store_secret`](crate::Filter::store_secret).
     pub fn store_secret(&mut self, store: bool) {
         self.filter.store_secret(store);
     }

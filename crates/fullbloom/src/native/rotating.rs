@@ -110,8 +110,8 @@ impl Rotation {
 /// ages of all keys continue from their current values. A clock that jumps ahead looks like a long pause, and
 /// keys expire.
 ///
-/// One thread inserts at a time, as with a [`GrowingFilter`]. Two rotating filters cannot be merged: their generations do not
-/// begin at the same times.
+/// One thread inserts at a time, as with a [`GrowingFilter`]. Two rotating filters cannot be merged: their
+/// generations do not begin at the same times.
 #[derive(Debug)]
 pub struct RotatingFilter<S = Owned> {
     pub(super) rotation: Rotation,
@@ -327,7 +327,8 @@ impl RotatingFilter {
         self.generations.iter_mut().for_each(|one| one.filter.set_label(label));
     }
 
-    /// Whether the secret of a keyed filter goes into its file; see [`Filter::store_secret`](crate::Filter::store_secret).
+    /// Whether the secret of a keyed filter goes into its file; see
+    /// [`Filter::store_secret`](crate::Filter::store_secret).
     pub fn store_secret(&mut self, store: bool) {
         self.generations.iter_mut().for_each(|one| one.filter.store_secret(store));
     }

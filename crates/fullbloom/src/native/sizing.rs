@@ -250,7 +250,8 @@ impl fmt::Display for Sizing {
     }
 }
 
-/// Lines in a block for an array of about this many bits: a page, or less where a page would be too coarse a step.
+/// Lines in a block for an array of about this many bits: a page, or less where a page would be too coarse a
+/// step.
 fn block_lines(lines: u32, bits: f64) -> u32 {
     if lines == 1 {
         return 1;

@@ -67,8 +67,8 @@ impl Mod63 {
     }
 }
 
-/// `n % divisor` for all 64-bit dividends, by Granlund and Montgomery's method with a multiplier of 65 bits, whose top
-/// bit is implied.
+/// `n % divisor` for all 64-bit dividends, by Granlund and Montgomery's method with a multiplier of 65 bits,
+/// whose top bit is implied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mod64 {
     divisor: u64,

@@ -93,8 +93,8 @@ pub fn complement32(base: u32, step: u32, probes: u32, narrow: Option<Mod32>) ->
     })
 }
 
-/// Guava's second strategy: `base + i * step` from `i = 0` in wrapping 64-bit arithmetic, the sign bit dropped, then
-/// modulo `bit_len`.
+/// Guava's second strategy: `base + i * step` from `i = 0` in wrapping 64-bit arithmetic, the sign bit
+/// dropped, then modulo `bit_len`.
 #[inline(always)]
 pub fn masked64(base: u64, step: u64, probes: u32, bit_len: Mod63) -> impl Iterator<Item = u64> {
     let mut at = base;

@@ -1,4 +1,5 @@
-//! Rate formulas that several dialects share. Single letters as in the literature: `n` keys, `m` bits, `k` probes.
+//! Rate formulas that several dialects share. Single letters as in the literature: `n` keys, `m` bits, `k`
+//! probes.
 
 #[cfg(not(feature = "std"))]
 use crate::sizing::math::Float as _;

@@ -81,7 +81,8 @@ fn every_rate_has_its_outcome() {
         (f64::INFINITY, none),
         (2.0, none),
         (1e300, none),
-        // 1 is "always present" in Cassandra since 1.2, one bit per key before, no bits in libbloom 1.6 and in Java.
+        // 1 is "always present" in Cassandra since 1.2, one bit per key before, no bits in libbloom 1.6 and
+        // in Java.
         (1.0, ["0/0", "1024/2", REFUSED, "0/0", REFUSED, REFUSED, "0/0"]),
         // libbloom 1.6 treats a rate just above 1 as 1.
         (1.0 + EPSILON, [REFUSED, REFUSED, REFUSED, "0/0", REFUSED, REFUSED, REFUSED]),

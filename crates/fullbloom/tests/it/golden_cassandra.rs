@@ -1,5 +1,5 @@
-//! `cassandra`, `cassandra-3`, `cassandra-2` and `cassandra-1`: sizes, bytes and answers are those of Cassandra 5.0.2,
-//! 3.11.17 and 1.2.19.
+//! `cassandra`, `cassandra-3`, `cassandra-2` and `cassandra-1`: sizes, bytes and answers are those of
+//! Cassandra 5.0.2, 3.11.17 and 1.2.19.
 
 use fullbloom::dialect::cassandra::sizing;
 use fullbloom::dialect::cassandra::sizing::{Counter, RATES, Spec};

@@ -1,4 +1,5 @@
-//! `dcso` and `poppy`: sizes, hashes, positions, files, counts, merges and answers are those of the originals.
+//! `dcso` and `poppy`: sizes, hashes, positions, files, counts, merges and answers are those of the
+//! originals.
 
 use fullbloom::Filter;
 use fullbloom::dialect::poppy::{Opt, TooManyKeys};

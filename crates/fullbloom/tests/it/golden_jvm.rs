@@ -1,5 +1,5 @@
-//! `guava`, `guava-32`, `spark`, `spark-2`, `parquet` and `orc`: sizes, hashes, results of insertion, bytes and answers
-//! are those of the Java classes.
+//! `guava`, `guava-32`, `spark`, `spark-2`, `parquet` and `orc`: sizes, hashes, results of insertion, bytes
+//! and answers are those of the Java classes.
 
 use fullbloom::dialect::orc::Class;
 use fullbloom::dialect::parquet::{optimal_bits, rounded_bytes};

@@ -1,4 +1,5 @@
-//! `libbloom` and `libbloom-1`: parameters, positions, bits, return codes and files are those of libbloom 2.0 and 1.6.
+//! `libbloom` and `libbloom-1`: parameters, positions, bits, return codes and files are those of libbloom 2.0
+//! and 1.6.
 
 use fullbloom::dialect::libbloom::sizing::{params_1_6, params_2_0};
 use fullbloom::dialect::{Libbloom, Libbloom1};
@@ -247,7 +248,8 @@ fn files_are_refused_where_bloom_load_refuses_them_and_where_they_cannot_be_used
     assert_eq!(accepted, 5);
 }
 
-/// `bloom_merge` of equal filters; it also merges filters whose bits or probes differ, which loses keys and is refused.
+/// `bloom_merge` of equal filters; it also merges filters whose bits or probes differ, which loses keys and
+/// is refused.
 #[test]
 fn merging_is_the_union_and_needs_equal_numbers() {
     let mut left = Filter::<Libbloom>::with_fpr(1000, 0.1).unwrap();

@@ -1,5 +1,5 @@
-//! The native dialect against a second implementation, written from `docs/formats/native.md`: hashes, and files byte for
-//! byte both ways.
+//! The native dialect against a second implementation, written from `docs/formats/native.md`: hashes, and
+//! files byte for byte both ways.
 
 use crate::common;
 use fullbloom::NativeFilter;

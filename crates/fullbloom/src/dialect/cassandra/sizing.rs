@@ -174,7 +174,8 @@ pub fn spec_by_target(keys: i64, target: u32, counter: Counter) -> Result<Spec, 
     spec_for_bits_per_key(target.min(max_bits_per_key(keys, counter)?.max(1)))
 }
 
-/// 64-bit words for this many keys: `keys * bits_per_key + 20` bits, rounded up; at most 2^31 - 1 words (16 GB).
+/// 64-bit words for this many keys: `keys * bits_per_key + 20` bits, rounded up; at most 2^31 - 1 words (16
+/// GB).
 ///
 /// The arithmetic is Java's: a negative number of keys (-1 means unknown there) fails unless the product plus
 /// 20 is still positive.

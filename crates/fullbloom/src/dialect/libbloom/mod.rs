@@ -1,7 +1,7 @@
 //! libbloom: `libbloom` (2.0, with its save file) and `libbloom-1` (1.6, raw bits).
 //!
-//! Both hash a key twice with MurmurHash2 and step from the first hash by the second. 1.6 lets the sum wrap at
-//! 2^32 and 2.0 does not, so the same keys give different bits, and a filter cannot move between the two.
+//! Both hash a key twice with MurmurHash2 and step from the first hash by the second. 1.6 lets the sum wrap
+//! at 2^32 and 2.0 does not, so the same keys give different bits, and a filter cannot move between the two.
 //!
 //! ```
 //! use fullbloom::Filter;

@@ -255,8 +255,8 @@ impl Format for Libbloom {
         HEADER_LEN as u64 + self.byte_len
     }
 
-    /// Whether bits and probes are those that `bloom_init2` computes from the stored keys and rate. A file that
-    /// libbloom wrote never differs; one flipped bit in these fields moves every position.
+    /// Whether bits and probes are those that `bloom_init2` computes from the stored keys and rate. A file
+    /// that libbloom wrote never differs; one flipped bit in these fields moves every position.
     fn doubt(&self) -> Option<Doubt> {
         let value = |field, at, got: u64, allowed| {
             let cause = DecodeError::Value { field, at, got: got.into(), allowed };

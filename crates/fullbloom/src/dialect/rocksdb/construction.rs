@@ -209,8 +209,8 @@ impl Construction<'_> {
 
 /// A Bloom filter of these hashes. Their blocks are prefetched (the dialect's batch).
 ///
-/// Sorting the hashes by block first was tried for filters beyond the cache: with vector kernels it gains 6 % at
-/// 256 MiB, loses as much at 512 MiB, and takes a buffer.
+/// Sorting the hashes by block first was tried for filters beyond the cache: with vector kernels it gains 6 %
+/// at 256 MiB, loses as much at 512 MiB, and takes a buffer.
 fn filled<D: Insert>(
     dialect: D,
     entries: &Entries<D::Hash>,

@@ -105,8 +105,9 @@ impl<'a, const WORDS: usize, const PRODUCTS: usize> Bytes<'a, WORDS, PRODUCTS> {
     fn spread(&self, hash: __m512i) -> [__m512i; 2] {
         let (v, w) = (self.kernel.0, self.kernel);
         let product = |i: usize| w.product_16(hash, v.load_16(&(const { &Self::MULTIPLIERS })[i]));
-        // Bit numbers in a 64-bit lane where the fields of its byte lanes begin. In each 32-bit half the first
-        // product's bits are lowest; byte lanes 2 p and 2 p + 1 take product p of the lower and the upper half.
+        // Bit numbers in a 64-bit lane where the fields of its byte lanes begin. In each 32-bit half the
+        // first product's bits are lowest; byte lanes 2 p and 2 p + 1 take product p of the lower and the
+        // upper half.
         let begin = if PRODUCTS <= 3 { 0x0000_3212_2909_2000 } else { 0x2909_2000_2909_2000 };
         let begin_bits = v.all_8(begin);
         let begin_index = v.all_8(begin + 0x0303_0303_0303_0303);

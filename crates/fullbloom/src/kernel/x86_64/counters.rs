@@ -14,8 +14,8 @@ pub(super) fn add_512(line: &mut Line, counters: &mut Counters, fields: u64, pro
     let places = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(fields as i64));
     let key = _mm512_maskz_rolv_epi64(used, _mm512_set1_epi64(1), places);
     let digits = counters.as_mut_ptr();
-    // SAFETY: a line is 64 bytes, and counters are four times that, of which the first half is read and written. Both are borrowed
-    // exclusively.
+    // SAFETY: a line is 64 bytes, and counters are four times that, of which the first half is read and
+    // written. Both are borrowed exclusively.
     unsafe {
         let second = digits.add(LINE).cast();
         let old = _mm512_loadu_si512(line.as_ptr().cast());
@@ -58,8 +58,8 @@ pub(super) fn add_256(line: &mut Line, counters: &mut Counters, fields: u64, pro
     let mut carry_2 = [_mm256_setzero_si256(); 2];
     for (i, key) in keys.into_iter().enumerate() {
         let digits = counters.as_mut_ptr();
-        // SAFETY: halves of a line of 64 bytes, and of the first two lines of the counters, which have four. Both are borrowed
-        // exclusively.
+        // SAFETY: halves of a line of 64 bytes, and of the first two lines of the counters, which have four.
+        // Both are borrowed exclusively.
         unsafe {
             let line: *mut __m256i = line.as_mut_ptr().add(32 * i).cast();
             let zeroth: *mut __m256i = digits.add(32 * i).cast();

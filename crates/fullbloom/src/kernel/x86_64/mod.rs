@@ -151,7 +151,8 @@ impl Local for Avx512 {
         source: Source<'_, K, H>,
         answers: Answers<'_>,
     ) {
-        // SAFETY: an `Avx512` exists only if `detect` saw AVX-512 F and VL, and BMI2, on this CPU; also below.
+        // SAFETY: an `Avx512` exists only if `detect` saw AVX-512 F and VL, and BMI2, on this CPU; also
+        // below.
         let lanes = unsafe { avx512::lanes(filter.probes) };
         if filter.probes <= 8 {
             // SAFETY: see above.
