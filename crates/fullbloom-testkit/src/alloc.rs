@@ -1,7 +1,7 @@
 #![allow(unsafe_code)]
-//! An allocator that knows the most memory a piece of code held at one time, and that can be told to fail.
+//! An allocator that records the peak memory of a piece of code, and that can be made to fail.
 //!
-//! A test binary that wants figures installs it:
+//! A test binary that wants these figures installs it:
 //!
 //! ```
 //! use fullbloom_testkit::alloc::{Counting, peak_of};
@@ -14,12 +14,12 @@
 //! assert!((5000..6000).contains(&peak), "{peak}");
 //! ```
 //!
-//! Counts are per thread, so tests that run side by side do not see each other.
+//! Counts are per thread, so concurrent tests do not affect each other.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-/// The system's allocator, counting.
+/// The system's allocator, with counters.
 #[derive(Debug)]
 pub struct Counting;
 
@@ -27,7 +27,7 @@ thread_local! {
     // Const-initialised and without a destructor: reading them never allocates.
     static HELD: Cell<isize> = const { Cell::new(0) };
     static PEAK: Cell<isize> = const { Cell::new(0) };
-    /// Allocations until the one that fails; zero: none will.
+    /// Allocations until the one that fails; zero: none fails.
     static COUNTDOWN: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -40,26 +40,26 @@ fn fails() -> bool {
 }
 
 fn change(by: isize) {
-    // While a thread ends its cells may be gone; nobody measures then.
+    // While a thread ends, its cells may be gone; nothing is measured then.
     let _ = HELD.try_with(|held| {
         held.set(held.get() + by);
         let _ = PEAK.try_with(|peak| peak.set(peak.get().max(held.get())));
     });
 }
 
-/// Counts what is asked for before it is known whether it is granted, and takes it back if it was not. Refuses it when
-/// this thread's countdown ends.
-fn counted(by: isize, ask: impl FnOnce() -> *mut u8) -> *mut u8 {
+/// Counts a request before it is granted, and subtracts it if it fails. Refuses it when this thread's
+/// countdown ends.
+fn counted(by: isize, allocate: impl FnOnce() -> *mut u8) -> *mut u8 {
     change(by);
-    let ptr = if fails() { std::ptr::null_mut() } else { ask() };
+    let ptr = if fails() { std::ptr::null_mut() } else { allocate() };
     if ptr.is_null() {
         change(-by);
     }
     ptr
 }
 
-// SAFETY: every method hands its arguments to `System` unchanged and returns what that returns, or null, which means
-// failure, so its contract is System's; the counting touches no memory of the allocation.
+// SAFETY: every method passes its arguments to `System` unchanged and returns its result, or null, which
+// means failure. So its contract is that of `System`. The counting does not touch the allocation's memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller keeps `GlobalAlloc::alloc`'s contract.
@@ -84,8 +84,8 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Runs `body` and tells how many bytes more than before this thread held at its worst moment. A refused
-/// allocation counts in the peak as if it had been granted: asking is what is measured.
+/// Runs `body` and returns by how many bytes this thread's peak memory exceeded the memory it held before. A
+/// refused allocation counts in the peak as if it had been granted: requests are what is measured.
 ///
 /// Zero unless [`Counting`] is the binary's allocator.
 pub fn peak_of<T>(body: impl FnOnce() -> T) -> (T, u64) {
@@ -95,10 +95,10 @@ pub fn peak_of<T>(body: impl FnOnce() -> T) -> (T, u64) {
     (result, (PEAK.get() - before) as u64)
 }
 
-/// Runs `body` with this thread's `nth` allocation, counted from one, failing. Returns what `body` returns, and whether
-/// it made that many.
+/// Runs `body` with this thread's `nth` allocation, counted from one, failing. Returns the result of `body`,
+/// and whether it made that many allocations.
 ///
-/// None fails unless [`Counting`] is the binary's allocator.
+/// No allocation fails unless [`Counting`] is the binary's allocator.
 pub fn failing_at<T>(nth: u32, body: impl FnOnce() -> T) -> (T, bool) {
     COUNTDOWN.set(nth);
     let result = body();

@@ -1,14 +1,14 @@
-//! Ways to damage a small file: every cut, every changed byte.
+//! Ways to damage a small file: every truncation, every changed byte.
 
 use std::ops::Range;
 
-/// Every proper prefix, the empty one included.
+/// Every proper prefix, including the empty one.
 pub fn prefixes(file: &[u8]) -> impl Iterator<Item = &[u8]> {
     (0..file.len()).map(|len| &file[..len])
 }
 
-/// Every file that differs in one byte, with the place of that byte: all 255 other values inside `header`, each bit
-/// flipped alone elsewhere.
+/// Every file that differs in one byte, with the offset of that byte: all 255 other values inside `header`,
+/// each bit flipped alone elsewhere.
 pub fn byte_changes(file: &[u8], header: Range<usize>) -> impl Iterator<Item = (usize, Vec<u8>)> {
     (0..file.len()).flat_map(move |at| {
         let masks: Vec<u8> =
@@ -21,7 +21,7 @@ pub fn byte_changes(file: &[u8], header: Range<usize>) -> impl Iterator<Item = (
     })
 }
 
-/// The file with these bytes put over what was at `at`.
+/// The file with these bytes written at offset `at`.
 pub fn patched(file: &[u8], at: usize, bytes: &[u8]) -> Vec<u8> {
     let mut changed = file.to_vec();
     changed[at..at + bytes.len()].copy_from_slice(bytes);

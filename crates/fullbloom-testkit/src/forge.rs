@@ -1,15 +1,15 @@
-//! Keys made to order: for a public hash, any number of keys that have the hash of a key known to be in a filter.
+//! Forged keys: for a public hash, any number of keys with the same hash as a key known to be in a filter.
 //!
-//! What an adversary does, from the public descriptions of the hashes alone. The first 16 bytes of a forged key are free,
-//! the last 16 are computed.
+//! This is what an adversary can do from the public descriptions of the hashes alone. The first 16 bytes of a
+//! forged key are free, the last 16 are computed.
 
-/// The odd number that splitmix64 counts by, and that the length is multiplied with.
+/// The increment of splitmix64, which is also the factor of the length.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A 32-byte key whose fold64 hash with this public seed is `target`; another one for every `number`.
 ///
-/// The last step multiplies two words that the key decides. With a power of two as the second word the product,
-/// folded, is the first word rotated: so the first word is the target, rotated back.
+/// The last step multiplies two words that the key determines. If the second word is a power of two, the
+/// folded product is the first word rotated. So the first word is the target, rotated back.
 pub fn fold64(seed: u64, target: u64, number: u64) -> [u8; 32] {
     let [a, b, c, d] = [1, 2, 3, 4].map(|i: u64| splitmix64(seed.wrapping_add(i.wrapping_mul(GOLDEN))));
     let free = [number, splitmix64(number)];
@@ -26,10 +26,11 @@ fn splitmix64(mut z: u64) -> u64 {
     z ^ z >> 31
 }
 
-/// A 32-byte key whose Murmur3 hash, as Cassandra's filters use it, is `target`; another one for every `number`.
+/// A 32-byte key whose Murmur3 hash, as Cassandra's filters use it, is `target`; another one for every
+/// `number`.
 ///
-/// Every step of the hash can be undone, so from the hash and the state after the first half of the key the second
-/// half follows.
+/// Every step of the hash is invertible, so the second half of the key follows from the hash and the state
+/// after the first half.
 pub fn murmur3(target: [u64; 2], number: u64) -> [u8; 32] {
     const C1: u64 = 0x87c3_7b91_1142_53d5;
     const C2: u64 = 0x4cf5_ad43_2745_937f;
@@ -56,16 +57,17 @@ pub fn murmur3(target: [u64; 2], number: u64) -> [u8; 32] {
     key(free, [first, second])
 }
 
-/// Undoes Murmur3's last mixing.
+/// Inverts Murmur3's final mixing.
 fn unmix(mut k: u64) -> u64 {
-    k ^= k >> 33; // undoes itself: 33 is more than half of 64
+    k ^= k >> 33; // its own inverse: 33 is more than half of 64
     k = k.wrapping_mul(inverse(0xc4ce_b9fe_1a85_ec53));
     k ^= k >> 33;
     k = k.wrapping_mul(inverse(0xff51_afd7_ed55_8ccd));
     k ^ k >> 33
 }
 
-/// The number that undoes a multiplication by an odd one, modulo 2^64: each of Newton's steps doubles the correct bits.
+/// The multiplicative inverse of an odd number modulo 2^64: each Newton step doubles the number of correct
+/// bits.
 fn inverse(odd: u64) -> u64 {
     (0..6).fold(odd, |guess, _| guess.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(guess))))
 }

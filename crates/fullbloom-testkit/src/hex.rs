@@ -1,9 +1,9 @@
-//! Lower-case hex, as the vectors write bytes.
+//! Lower-case hex, the notation for bytes in the vectors.
 
-/// The bytes behind an even number of hex digits.
+/// Decodes an even number of hex digits.
 ///
 /// # Panics
-/// If the text is anything else: vectors are ours, so a bad one is a bug in the test.
+/// If the text is anything else: the vectors are ours, so a bad one is a bug in the test.
 pub fn from_hex(text: &str) -> Vec<u8> {
     let digits: Vec<u8> = text
         .chars()

@@ -1,4 +1,4 @@
-//! Keys from fixed seeds, so that every run of a test asks the same questions.
+//! Keys from fixed seeds, so that every run of a test uses the same keys.
 
 use crate::vectors::{Record, Value};
 
@@ -27,7 +27,8 @@ impl SplitMix {
         out
     }
 
-    /// The next number below `bound`, which must not be zero. Slightly uneven; good enough to choose test cases.
+    /// The next number below `bound`, which must not be zero. Slightly uneven; good enough to choose test
+    /// cases.
     pub fn below(&mut self, bound: u64) -> u64 {
         self.next_u64() % bound
     }
@@ -39,14 +40,14 @@ impl SplitMix {
     }
 }
 
-/// What keys look like.
+/// Typical forms of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// 16 random bytes, as a uuid.
+    /// 16 random bytes, like a UUID.
     Random,
-    /// Eight bytes, a counter in big-endian order, as the row ids of many tables.
+    /// Eight bytes, a big-endian counter, like the row ids of many tables.
     Sequential,
-    /// A long text that all keys share, then a counter in decimal, as the paths of a site.
+    /// A long text that all keys share, then a decimal counter, like the paths of a web site.
     CommonPrefix,
 }
 
@@ -61,12 +62,12 @@ impl Shape {
         key
     }
 
-    /// As [`key`](Shape::key), into memory that is there already.
+    /// As [`key`](Shape::key), into an existing buffer.
     pub fn key_into(self, i: u64, key: &mut Vec<u8>) {
         use std::io::Write;
         key.clear();
         match self {
-            // `mix` is a bijection: the first half alone tells keys apart.
+            // `mix` is a bijection: the first half alone makes keys distinct.
             Shape::Random => {
                 key.extend_from_slice(&mix(i ^ 0x5eed).to_le_bytes());
                 key.extend_from_slice(&mix(!i).to_le_bytes());
@@ -83,7 +84,7 @@ impl Shape {
 /// pseudo-random lengths and bytes. Numbers are `start + j * step` for `j` below `n`.
 ///
 /// # Panics
-/// If the rule is none of these.
+/// If the rule is unknown.
 pub fn of_rule(rule: &Value) -> Vec<Vec<u8>> {
     let or = |name: &str, default: u64| rule.get(name).map_or(default, |_| rule.count(name));
     let (start, step) = (or("start", 0), or("step", 1));
@@ -98,7 +99,7 @@ pub fn of_rule(rule: &Value) -> Vec<Vec<u8>> {
             let (seed, min, max) = (rule.count("seed"), rule.count("min"), rule.count("max"));
             numbers.map(|i| scattered(seed, i, min, max)).collect()
         }
-        other => panic!("no key rule is called {other:?}"),
+        other => panic!("there is no key rule {other:?}"),
     }
 }
 
@@ -109,7 +110,8 @@ fn scattered(seed: u64, i: u64, min: u64, max: u64) -> Vec<u8> {
     words.take(len as usize).collect()
 }
 
-/// SHA-256 over keys in order, each as a little-endian 32-bit length and its bytes, as the vectors state it.
+/// SHA-256 over keys in order, each as a little-endian 32-bit length and its bytes, as documented with the
+/// vectors.
 pub fn sha256_of(keys: &[Vec<u8>]) -> String {
     let mut all = Vec::new();
     for key in keys {

@@ -1,16 +1,16 @@
-//! What the tests of every fullbloom crate share.
+//! Helpers shared by the tests of every fullbloom crate.
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
 //! | [`vectors`] | the golden files under `vectors/` and how to read them |
 //! | [`keys`] | keys from fixed seeds: random, sequential, common prefix, and the vectors' own key rules |
 //! | [`naive`] | a filter of each classic family, written to be obvious rather than fast |
-//! | [`rocksdb`] | RocksDB's reader of full filters, likewise |
-//! | [`stats`] | is a measured count what the promised rate predicts? |
-//! | [`damage`] | every cut and every changed byte of a small file |
-//! | [`forge`] | keys with a wanted hash, as an adversary makes them |
-//! | [`alloc`] | an allocator that knows the peak and can fail |
-//! | [`process`] | tests that need a process of their own |
+//! | [`rocksdb`] | RocksDB's reader of full filters, in the same style |
+//! | [`stats`] | compares a measured count with the predicted rate |
+//! | [`damage`] | every truncation and every changed byte of a small file |
+//! | [`forge`] | forged keys with a given hash |
+//! | [`alloc`] | an allocator that records the peak and can fail |
+//! | [`process`] | tests that need a separate process |
 //!
 //! None of these modules uses the `fullbloom` crate: an oracle that shares code with what it judges judges nothing.
 

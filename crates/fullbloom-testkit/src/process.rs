@@ -1,8 +1,10 @@
-//! Tests that need a process of their own: they change the environment, or depend on what is chosen once in a process.
+//! Tests that need a separate process: they change the environment, or depend on a choice made once per
+//! process.
 
 use std::process::{Command, Output};
 
-/// Runs one ignored test of this test program in a new process, and returns what it printed. The test has passed.
+/// Runs one ignored test of this test program in a new process, checks that it passed, and returns its
+/// output.
 ///
 /// `test` is the test's name with its modules; `prepare` may set the environment.
 pub fn alone(test: &str, prepare: impl FnOnce(&mut Command)) -> Output {

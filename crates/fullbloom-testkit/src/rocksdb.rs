@@ -1,7 +1,7 @@
 //! RocksDB's reader of full filters, written to be obvious: the decision table, then one bit after the other.
 //!
-//! It takes hashes rather than keys, so that it shares nothing with what it judges; the hashes have vectors
-//! of their own. Where RocksDB itself would read out of bounds it answers "maybe".
+//! It takes hashes rather than keys, so that it shares nothing with the code it checks; the hashes have their
+//! own vectors. Where RocksDB itself would read out of bounds it answers "maybe".
 
 /// The bit at this position, least significant first.
 fn bit(bytes: &[u8], position: u64) -> bool {
@@ -9,7 +9,7 @@ fn bit(bytes: &[u8], position: u64) -> bool {
     byte & (1 << (position % 8)) != 0
 }
 
-/// Bits of FastLocalBloom with so many blocks that a hash probes, in order.
+/// The bits of FastLocalBloom with this many blocks that a hash probes, in order.
 pub fn fast_local_positions(hash64: u64, blocks: u64, probes: u32) -> Vec<u64> {
     let (low, mut high) = (hash64 & 0xffff_ffff, (hash64 >> 32) as u32);
     let block = ((u128::from(low) * u128::from(blocks)) >> 32) as u64;
@@ -22,7 +22,7 @@ pub fn fast_local_positions(hash64: u64, blocks: u64, probes: u32) -> Vec<u64> {
         .collect()
 }
 
-/// Bits of the legacy filter that a hash probes, in order.
+/// The bits of the legacy filter that a hash probes, in order.
 pub fn legacy_positions(hash32: u32, lines: u64, line_len: u64, probes: u32) -> Vec<u64> {
     let line = u64::from(hash32) % lines;
     let step = hash32.rotate_right(17);
@@ -34,7 +34,7 @@ pub fn legacy_positions(hash32: u32, lines: u64, line_len: u64, probes: u32) -> 
         .collect()
 }
 
-/// Whether RocksDB's reader says "maybe" for a key with these two hashes.
+/// Whether RocksDB's reader answers "maybe" for a key with these two hashes.
 pub fn may_match(content: &[u8], hash32: u32, hash64: u64) -> bool {
     let Some((data, trailer)) = content.split_last_chunk::<5>() else { return false };
     if data.is_empty() {
@@ -46,7 +46,7 @@ pub fn may_match(content: &[u8], hash32: u32, hash64: u64) -> bool {
         -1 => {
             let (probes, reserved) = (trailer[2], [trailer[1], trailer[3], trailer[4]]);
             if !(1..=30).contains(&probes) || reserved != [0; 3] || len < 64 {
-                return true; // the upper bits of `probes`, the block size, make it larger than 30
+                return true; // the upper bits of `probes` are the block size and make it larger than 30
             }
             fast_local_positions(hash64, len / 64, probes.into()).into_iter().all(|at| bit(data, at))
         }

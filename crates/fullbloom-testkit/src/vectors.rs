@@ -1,6 +1,6 @@
 //! The golden files under `vectors/`: where they are and how their JSON is read.
 //!
-//! Accessors panic with the record they were asked of: a vector that lacks a field is a bug in the test.
+//! Accessors panic and print the record: a vector that lacks a field is a bug in the test.
 
 use crate::from_hex;
 use serde::de::{DeserializeOwned, Deserializer, Error, Visitor};
@@ -24,24 +24,24 @@ pub fn json(name: &str) -> Value {
     typed(name)
 }
 
-/// One vector file as a type of the test's own.
+/// One vector file as a type of the test.
 pub fn typed<T: DeserializeOwned>(name: &str) -> T {
     serde_json::from_slice(&bytes(name)).unwrap_or_else(|e| panic!("vectors/{name}: {e}"))
 }
 
 /// Reading the fields of a record.
 pub trait Record {
-    /// The field, which must be there.
+    /// The field, which must exist.
     fn field(&self, name: &str) -> &Value;
     /// A list.
     fn list(&self, name: &str) -> &[Value];
     /// A text.
     fn text(&self, name: &str) -> &str;
-    /// A number that is not negative.
+    /// A non-negative integer.
     fn count(&self, name: &str) -> u64;
-    /// A whole number.
+    /// An integer.
     fn int(&self, name: &str) -> i64;
-    /// A number written as JSON number, or as text that Rust and the original parse alike.
+    /// A number written as a JSON number, or as text that Rust and the original parse to the same value.
     fn real(&self, name: &str) -> f64;
     /// Bytes written as hex.
     fn hex(&self, name: &str) -> Vec<u8>;
@@ -105,10 +105,10 @@ impl Record for Value {
     }
 }
 
-/// A JSON string whose `\u` escapes may be unpaired surrogates, which no `String` can hold.
+/// A JSON string whose `\u` escapes may be unpaired surrogates, which a `String` cannot hold.
 ///
-/// Kept as UTF-8 in which a lone surrogate takes three bytes like any other unit below U+10000.
-/// `serde_json` decodes so when it is asked for bytes.
+/// Kept as UTF-8 in which an unpaired surrogate takes three bytes like any other unit below U+10000.
+/// `serde_json` decodes it this way when bytes are requested.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text(pub Vec<u8>);
 

@@ -18,16 +18,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `any.rs` | [`AnyFilter`]: the verbs of [`Filter`](crate::Filter) |
 //! | `any/erased.rs` | the filter of one dialect behind it |
 //! | `any/native.rs` | the native kinds behind it |
-//! | `any/read.rs` | bytes and files to filters: [`ReadOptions`] |
-//! | `any/build.rs` | [`Builder`]: keys to filters |
+//! | `any/read.rs` | filters from bytes and files: [`ReadOptions`] |
+//! | `any/build.rs` | [`Builder`]: filters from keys |
 //! | `any/keys.rs` | [`AnyKeys`]: a batch whose form is known at run time |
-//! | `any/plan.rs` | [`plan`], [`plan_within`]: what a request comes to |
-//! | `any/convert.rs` | [`convert`]: one dialect's bytes in another's, without keys |
+//! | `any/plan.rs` | [`plan`], [`plan_within`]: the filter that a request leads to |
+//! | `any/convert.rs` | [`convert`]: conversion between dialects, without keys |
 
 mod build;
 mod convert;
@@ -61,7 +61,7 @@ use erased::Erased;
 
 /// A filter of any dialect or native kind, with its memory, its secret and the type of its keys.
 ///
-/// It is what a command, a C library or a Python package holds. Programs that know their dialect use
+/// A command, a C library or a Python package holds this type. Programs that know their dialect use
 /// [`Filter`](crate::Filter), which is the same without the dispatch.
 pub struct AnyFilter {
     inner: Box<dyn Erased>,
@@ -77,15 +77,15 @@ impl fmt::Debug for AnyFilter {
     }
 }
 
-/// Why a filter does not take, lose or give up keys.
+/// Why the keys of a filter cannot be changed.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ChangeError {
-    /// Its bytes are not its own: a mapped file, or the caller's memory.
+    /// It does not own its bytes: they are a mapped file or the caller's memory.
     ReadOnly,
     /// A keyed filter whose secret is not known.
     Locked,
-    /// It has exceptions, which hold only for the keys it has.
+    /// It has exceptions, which are valid only for its current keys.
     Exceptions,
     /// Filters of this dialect are built from all their keys at once.
     BuiltAtOnce(Name),
@@ -98,7 +98,7 @@ pub enum ChangeError {
 impl fmt::Display for ChangeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ChangeError::ReadOnly => f.write_str("the filter is a view of bytes that are not its own"),
+            ChangeError::ReadOnly => f.write_str("the filter is read-only: it does not own its bytes"),
             ChangeError::Locked => f.write_str("the filter is keyed and its secret is not known"),
             ChangeError::Exceptions => f.write_str("a filter with exceptions takes no more keys"),
             ChangeError::BuiltAtOnce(name) => {
@@ -123,11 +123,11 @@ impl AnyFilter {
         AnyFilter { inner, key_type: KeyType::Bytes }
     }
 
-    /// An empty filter for this request that takes keys at any time.
+    /// An empty filter for this request that accepts keys at any time.
     ///
     /// # Errors
-    /// When the size is refused; and for RocksDB's full filters, which are built from all their keys at once by a [`Builder`]:
-    /// [`SizeError::Unsupported`].
+    /// When the size is refused; and [`SizeError::Unsupported`] for RocksDB's full filters, which a
+    /// [`Builder`] builds from all their keys at once.
     ///
     /// ```
     /// use fullbloom::{any::AnyFilter, dialect::Name, sizing::{Request, Target}};
@@ -145,7 +145,7 @@ impl AnyFilter {
         build::empty(dialect, request).map(AnyFilter::from_inner)
     }
 
-    /// The same filter for keys of this type: batches and single keys are given as their bytes
+    /// The same filter for keys of this type. Batches and single keys are given as their bytes
     /// ([`Value::key`](crate::typed::Value::key)), and hashed as numbers where the system does so.
     #[must_use]
     pub fn with_key_type(mut self, key_type: KeyType) -> AnyFilter {
@@ -154,7 +154,7 @@ impl AnyFilter {
         self
     }
 
-    /// The type of its keys; bytes unless [given](AnyFilter::with_key_type).
+    /// The type of its keys: bytes, unless [set](AnyFilter::with_key_type).
     pub fn key_type(&self) -> KeyType {
         self.key_type
     }
@@ -164,7 +164,7 @@ impl AnyFilter {
         self.inner.name()
     }
 
-    /// The facts of a native filter, of whichever kind; `None` for other dialects.
+    /// The facts of a native filter of any kind; `None` for other dialects.
     pub fn native_facts(&self) -> Option<kinds::Facts> {
         self.inner.native().map(native::Native::facts)
     }
@@ -174,7 +174,7 @@ impl AnyFilter {
         self.inner.native().map(native::Native::form)
     }
 
-    /// The native filter itself, if its memory is its own; the whole back otherwise.
+    /// The native filter itself, if it owns its memory; otherwise this filter is returned.
     pub fn into_native(self) -> Result<StoredFilter, AnyFilter> {
         let AnyFilter { inner, key_type } = self;
         if inner.native().is_none() {
@@ -187,12 +187,12 @@ impl AnyFilter {
         }
     }
 
-    /// The seed or the secret of a native filter; `None` for other dialects, and while the secret is not known.
+    /// The seed or the secret of a native filter; `None` for other dialects, and while the secret is unknown.
     pub fn hashing(&self) -> Option<&kinds::Hashing> {
         self.inner.native().filter(|native| !native.is_locked()).map(native::Native::hashing)
     }
 
-    /// The secret of a keyed filter, if it is known and not in the encoded bytes.
+    /// The secret of a keyed filter, if it is known and not part of the encoded bytes.
     pub fn secret(&self) -> Option<&Secret> {
         let native = self.inner.native().filter(|native| !native.is_locked() && !native.stores_secret())?;
         match native.hashing() {
@@ -201,7 +201,7 @@ impl AnyFilter {
         }
     }
 
-    /// Sets the clock of a filter that forgets keys by their age; others stay as they are.
+    /// Sets the clock of a filter with expiry by age; other filters are unchanged.
     #[cfg(feature = "std")]
     pub fn advance(&mut self, now: std::time::SystemTime) {
         if let Some(native) = self.inner.native_mut() {
@@ -209,7 +209,7 @@ impl AnyFilter {
         }
     }
 
-    /// Puts a text of the owner's on a native filter.
+    /// Sets the label of a native filter, a text chosen by its owner.
     pub fn set_label(&mut self, label: &str) -> Result<(), ChangeError> {
         match self.inner.native_mut() {
             Some(native) => native.set_label(label),
@@ -232,27 +232,28 @@ impl AnyFilter {
         self.inner.may_contain_value(value)
     }
 
-    /// Answers many keys.
+    /// Looks up many keys.
     ///
     /// # Panics
-    /// If `answers` has not one place for each key.
+    /// If the number of places in `answers` is not the number of keys.
     pub fn may_contain_batch<'k, 'a>(&self, keys: impl Into<AnyKeys<'k>>, answers: impl Into<Answers<'a>>) {
         let (keys, answers) = (keys.into(), answers.into());
         answers.check_len(keys.count());
         self.inner.may_contain_batch(&keys, answers);
     }
 
-    /// Whether its memory is its own; if not, it answers from a mapped file or from the caller's bytes and cannot be changed.
+    /// Whether it owns its memory. If not, it reads a mapped file or the caller's bytes and cannot be
+    /// changed.
     pub fn is_owned(&self) -> bool {
         self.inner.is_owned()
     }
 
-    /// Whether keys can be inserted; if not, why.
+    /// Checks that keys can be inserted; the error says why not.
     pub fn takes_keys(&self) -> Result<(), ChangeError> {
         self.inner.takes_keys()
     }
 
-    /// Adds a key; true if it was surely not there before.
+    /// Adds a key. Returns true if it was certainly not present before.
     pub fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
         self.inner.insert(key)
     }
@@ -263,10 +264,11 @@ impl AnyFilter {
         self.inner.insert_batch(&keys.into(), None)
     }
 
-    /// Adds many keys in order and reports of each whether it was new: the second of two equal keys is not.
+    /// Adds many keys in order and reports for each whether it was new. The second of two equal keys is not
+    /// new.
     ///
     /// # Panics
-    /// If `new` has not one place for each key.
+    /// If the number of places in `new` is not the number of keys.
     pub fn insert_batch_new<'k, 'a>(
         &mut self,
         keys: impl Into<AnyKeys<'k>>,
@@ -278,7 +280,8 @@ impl AnyFilter {
         self.inner.insert_batch(&keys, Some(new))
     }
 
-    /// As [`insert_batch`](AnyFilter::insert_batch), on this many threads where that helps; 0 means one for each core.
+    /// As [`insert_batch`](AnyFilter::insert_batch), on `threads` threads where that helps; 0 means one per
+    /// core.
     #[cfg(feature = "std")]
     pub fn insert_parallel<'k>(
         &mut self,
@@ -289,11 +292,11 @@ impl AnyFilter {
         self.inner.insert_parallel(&keys.into(), threads)
     }
 
-    /// Takes many keys out again, in order, and reports of each whether it was there. Only filters that support deletion do
-    /// so; removing a key that was never inserted may make others disappear.
+    /// Removes many keys, in order, and reports for each whether it was present. Only filters that support
+    /// deletion do so. Removing a key that was never inserted may remove other keys with it.
     ///
     /// # Panics
-    /// If `removed` has not one place for each key.
+    /// If the number of places in `removed` is not the number of keys.
     pub fn remove_batch<'k>(
         &mut self,
         keys: impl Into<AnyKeys<'k>>,
@@ -304,7 +307,7 @@ impl AnyFilter {
         self.inner.remove_batch(&keys, removed)
     }
 
-    /// Forgets all keys.
+    /// Removes all keys.
     pub fn clear(&mut self) -> Result<(), ChangeError> {
         self.inner.takes_keys()?;
         self.inner.clear()
@@ -315,17 +318,18 @@ impl AnyFilter {
         self.inner.merge(&*other.inner)
     }
 
-    /// Keeps only what another filter of the same dialect and shape may contain too.
+    /// Keeps only the keys that another filter of the same dialect and shape may contain too.
     pub fn intersect(&mut self, other: &AnyFilter) -> Result<(), MergeError> {
         self.inner.intersect(&*other.inner)
     }
 
-    /// Whether it is keyed and its secret is not known: it answers "maybe" to every key.
+    /// Whether it is keyed and its secret is unknown: it answers "maybe" to every key.
     pub fn is_locked(&self) -> bool {
         self.inner.native().is_some_and(native::Native::is_locked)
     }
 
-    /// Gives a keyed filter its secret; refused when it is another filter's. A filter that is not locked stays as it is.
+    /// Gives a keyed filter its secret. Fails when it is the secret of another filter. A filter that is not
+    /// locked is unchanged.
     pub fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
         match self.inner.native_mut() {
             Some(native) => native.unlock(secret),
@@ -333,17 +337,17 @@ impl AnyFilter {
         }
     }
 
-    /// Length of the encoded filter in bytes; of `java-lsm`, which drops zeros at the end, the most it can be.
+    /// Length of the encoded filter in bytes. For `java-lsm`, which drops trailing zeros, the maximum length.
     pub fn encoded_len(&self) -> u64 {
         self.inner.encoded_len()
     }
 
-    /// The bytes of the array, where it is one; empty for filters of several arrays.
+    /// The bytes of the array; empty for filters of several arrays.
     pub fn bits(&self) -> &[u8] {
         self.inner.bits()
     }
 
-    /// Number of set bits. Reads the whole array, as the next three do.
+    /// Number of set bits. Reads the whole array, as do the next three methods.
     pub fn count_ones(&self) -> u64 {
         self.inner.count_ones()
     }
@@ -356,7 +360,7 @@ impl AnyFilter {
         }
     }
 
-    /// The expected rate of the filter as it is now.
+    /// The expected rate of the filter in its current state.
     pub fn expected_fpr(&self) -> f64 {
         self.inner.expected_fpr()
     }
@@ -366,43 +370,44 @@ impl AnyFilter {
         self.inner.estimated_keys()
     }
 
-    /// Compares every byte of a native filter that is read where it is with its checksums: what [`open`](AnyFilter::open) left
-    /// out. Filters that own their bits were checked when they were read.
+    /// Checks every byte of a native filter against its checksums, for filters that [`open`](AnyFilter::open)
+    /// read in place without checking. Filters that own their bits were checked when they were read.
     pub fn verify(&self) -> Result<(), DecodeError> {
         self.inner.native().map_or(Ok(()), native::Native::verify)
     }
 
-    /// What in the decoded numbers cannot be as the system wrote it, though the filter can answer.
+    /// An inconsistency in the decoded fields that the system would not have written, although the filter can
+    /// answer.
     pub fn doubt(&self) -> Option<Doubt> {
         self.inner.doubt()
     }
 
-    /// Where the format does not keep what it promises.
+    /// A known case in which the format misses the rate it promises.
     pub fn weakness(&self) -> Option<Weakness> {
         self.inner.weakness()
     }
 
-    /// The encoded filter, as its system writes it.
+    /// The encoded filter, in the bytes its system writes.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(usize::try_from(self.encoded_len()).unwrap_or(0));
         let written = self.inner.encode(&mut bytes);
-        debug_assert!(written.is_ok(), "a Vec takes everything");
+        debug_assert!(written.is_ok(), "writing to a Vec cannot fail");
         bytes
     }
 
-    /// Writes the encoded filter without making a copy of it first.
+    /// Writes the encoded filter without copying it first.
     #[cfg(feature = "std")]
     pub fn write_to(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
         crate::wire::write_with(out, |out| self.inner.encode(out))
     }
 
-    /// Saves the encoded filter: the file is replaced whole or not at all.
+    /// Saves the encoded filter. The file is replaced atomically.
     #[cfg(feature = "std")]
     pub fn save(&self, path: impl AsRef<std::path::Path>) -> Result<(), crate::error::FileError> {
         crate::file::replace(path.as_ref(), |out| self.write_to(out))
     }
 
-    /// A copy that owns its bits and takes keys if filters like this do.
+    /// A copy that owns its bits, and accepts keys if filters of this kind do.
     pub fn try_clone(&self) -> Result<AnyFilter, SizeError> {
         Ok(AnyFilter { inner: self.inner.try_clone()?, key_type: self.key_type })
     }

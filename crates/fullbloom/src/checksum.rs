@@ -3,7 +3,7 @@
 #[cfg(feature = "std")]
 pub(crate) use crc32c::{crc32c, crc32c_append};
 
-/// The remainder of each byte, by the reversed polynomial of CRC-32C.
+/// The remainder for each byte value, with the reversed polynomial of CRC-32C.
 #[cfg(any(test, not(feature = "std")))]
 const REMAINDERS: [u32; 256] = {
     let mut table = [0; 256];
@@ -20,8 +20,8 @@ const REMAINDERS: [u32; 256] = {
     table
 };
 
-/// The checksum of bytes that follow others, whose checksum is `before`. A byte at a time: the crate that uses the CPU's
-/// instruction needs `std`.
+/// The checksum of bytes that follow others with the checksum `before`. Byte by byte: the crate that uses the
+/// CPU's instruction needs `std`.
 #[cfg(any(test, not(feature = "std")))]
 fn append(before: u32, bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!before, |sum, byte| sum >> 8 ^ REMAINDERS[usize::from(sum as u8 ^ byte)])

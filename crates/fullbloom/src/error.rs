@@ -1,8 +1,8 @@
-//! What can go wrong, in three families by who can act: [`SizeError`] (the caller's numbers),
-//! [`DecodeError`] (the bytes) and [`FileError`] (the system).
+//! Errors, in three families by who can act: [`SizeError`] (the caller's numbers), [`DecodeError`] (the
+//! bytes) and [`FileError`] (the system).
 //!
-//! Variants carry facts; `Display` makes the sentence. Nothing here allocates except where a path
-//! or a reason must be kept.
+//! Variants carry facts; `Display` writes the sentence. Nothing here allocates except where a path or a
+//! reason must be kept.
 
 use alloc::string::{String, ToString};
 use core::fmt;
@@ -11,62 +11,62 @@ use std::io;
 #[cfg(feature = "std")]
 use std::path::{Path, PathBuf};
 
-/// The numbers asked for cannot become a filter of this dialect.
+/// The requested numbers do not give a filter of this dialect.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum SizeError {
-    /// One number lies outside what the dialect takes.
+    /// A number is outside the range that the dialect accepts.
     Value {
         /// The glossary name of the number, e.g. `fpr`.
         what: &'static str,
-        /// What was given.
+        /// The given value.
         got: f64,
-        /// What is accepted, in words.
+        /// The accepted values, in words.
         allowed: &'static str,
     },
-    /// A count lies outside what the dialect takes.
+    /// A count is outside the range that the dialect accepts.
     Count {
         /// The glossary name of the count, e.g. `expected_keys`.
         what: &'static str,
-        /// What was given.
+        /// The given value.
         got: u64,
-        /// What is accepted, in words.
+        /// The accepted values, in words.
         allowed: &'static str,
     },
-    /// The rate cannot be reached with the bits per key this dialect may spend.
+    /// The rate cannot be reached with the maximum bits per key of this dialect.
     Unreachable {
-        /// The asked rate.
+        /// The requested rate.
         fpr: f64,
-        /// The most bits per key the dialect may use here.
+        /// The maximum bits per key of the dialect in this case.
         max_bits_per_key: f64,
     },
     /// The filter would be larger than the dialect can express.
     TooLarge {
-        /// Bits the request comes to, saturated.
+        /// Bits that the request needs, saturated.
         bit_len: u64,
         /// The dialect's limit in bits.
         limit: u64,
     },
-    /// Even the smallest filter for these keys is larger than the memory it may take.
+    /// Even the smallest filter for these keys exceeds the memory limit.
     OverBudget {
-        /// Bytes it may take.
+        /// The limit in bytes.
         bytes: u64,
     },
     /// The engine stores no filter at all for this request (bits per key below one half).
     NoFilter {
-        /// The asked bits per key.
+        /// The requested bits per key.
         bits_per_key: f64,
     },
-    /// The dialect has no such way of being sized.
+    /// The dialect cannot be sized in this way.
     Unsupported {
         /// The dialect's name.
         dialect: &'static str,
-        /// What it cannot do, and what it takes instead.
+        /// What it cannot do, and what to use instead.
         what: &'static str,
     },
-    /// The memory for the bits could not be had.
+    /// The memory for the bits could not be allocated.
     Memory {
-        /// Bytes asked of the allocator.
+        /// Bytes requested from the allocator.
         bytes: u64,
     },
 }
@@ -91,7 +91,7 @@ impl fmt::Display for SizeError {
                 write!(f, "{bit_len} bits are more than the {limit} this dialect can hold")
             }
             SizeError::OverBudget { bytes } => {
-                write!(f, "no filter for this many keys fits {bytes} bytes")
+                write!(f, "no filter for this many keys fits in {bytes} bytes")
             }
             SizeError::NoFilter { bits_per_key } => {
                 let bits = Number(bits_per_key);
@@ -105,7 +105,7 @@ impl fmt::Display for SizeError {
 
 impl core::error::Error for SizeError {}
 
-/// A number as people write it: not three hundred zeros.
+/// A number in readable form: not three hundred zeros.
 struct Number(f64);
 
 impl fmt::Display for Number {
@@ -117,92 +117,92 @@ impl fmt::Display for Number {
     }
 }
 
-/// The bytes are not a whole, sound filter of this dialect.
+/// The bytes are not a complete, valid filter of this dialect.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum DecodeError {
     /// The bytes end inside a field.
     Truncated {
-        /// Field being read.
+        /// The field being read.
         field: &'static str,
-        /// Where it begins.
+        /// Its offset.
         at: u64,
         /// Bytes it needs.
         need: u64,
-        /// Bytes that are there.
+        /// Bytes available.
         have: u64,
     },
     /// A field holds a number that is not allowed.
     Value {
         /// The field.
         field: &'static str,
-        /// Where it begins.
+        /// Its offset.
         at: u64,
-        /// What it holds.
+        /// Its value.
         got: i128,
-        /// What is accepted, in words.
+        /// The accepted values, in words.
         allowed: &'static str,
     },
-    /// Fixed bytes (a magic, a class description) are not what the format says.
+    /// Fixed bytes (a magic, a class description) differ from the format.
     Magic {
         /// The field.
         field: &'static str,
-        /// Where the first different byte is.
+        /// The offset of the first different byte.
         at: u64,
     },
     /// Two fields, or a field and the length, contradict each other.
     Mismatch {
-        /// The field that cannot be believed.
+        /// The inconsistent field.
         field: &'static str,
-        /// Where it begins.
+        /// Its offset.
         at: u64,
-        /// What it holds.
+        /// Its value.
         got: u64,
-        /// What it would have to be.
+        /// The value that would be consistent.
         expected: u64,
     },
-    /// Bytes follow where the filter has ended.
+    /// Bytes follow after the end of the filter.
     Trailing {
         /// Where the filter ends.
         at: u64,
-        /// How many bytes follow.
+        /// The number of bytes that follow.
         extra: u64,
     },
-    /// Bytes do not have the checksum that was stored for them: they are damaged.
+    /// Bytes do not match their stored checksum: they are damaged.
     Checksum {
-        /// What they are.
+        /// The damaged part.
         field: &'static str,
-        /// Where they begin.
+        /// Its offset.
         at: u64,
-        /// How many they are.
+        /// Its length.
         len: u64,
     },
-    /// The bytes need a reader that knows more than this one.
+    /// The bytes need a newer reader.
     Newer {
-        /// What this reader does not know.
+        /// The feature that this reader does not know.
         field: &'static str,
-        /// Where it is said.
+        /// The offset of the field that requires it.
         at: u64,
-        /// What stands there.
+        /// The value of that field.
         got: u64,
     },
-    /// The file holds another form of filter than the one it is read as.
+    /// The file holds another form of filter than the one requested.
     Form {
-        /// What it holds: plain, growing, removing, rotating.
+        /// The form it holds: plain, growing, removing, rotating.
         found: &'static str,
-        /// What was to be read.
+        /// The requested form.
         wanted: &'static str,
     },
-    /// The bytes alone do not say what they are.
+    /// The bytes alone do not identify the filter.
     Unknown {
         /// What is missing, and how to supply it.
         what: &'static str,
     },
-    /// The geometry given for bytes without a header cannot be one.
+    /// The geometry given for bytes without a header is invalid.
     Geometry(SizeError),
-    /// The memory for the bits could not be had.
+    /// The memory for the bits could not be allocated.
     Memory {
-        /// Bytes asked of the allocator.
+        /// Bytes requested from the allocator.
         bytes: u64,
     },
 }
@@ -227,12 +227,12 @@ impl fmt::Display for DecodeError {
                 write!(f, "{extra} {bytes} the end of the filter at byte {at}")
             }
             DecodeError::Checksum { field, at, len } => {
-                write!(f, "{field}: the {len} bytes at byte {at} do not have the checksum stored for them")
+                write!(f, "{field}: the {len} bytes at byte {at} do not match their checksum")
             }
             DecodeError::Newer { field, at, got } => {
                 write!(
                     f,
-                    "{field} at byte {at}: {got} is not known to this version, which is too old for the file"
+                    "{field} at byte {at}: {got} is unknown to this version: the file needs a newer one"
                 )
             }
             DecodeError::Form { found, wanted } => {
@@ -267,7 +267,7 @@ pub enum MergeError {
         /// Why not.
         why: &'static str,
     },
-    /// One of them is not a sound filter.
+    /// One of them is not a valid filter.
     Decode(DecodeError),
 }
 
@@ -278,7 +278,7 @@ impl From<DecodeError> for MergeError {
 }
 
 impl MergeError {
-    /// `Ok` when the two values are equal, else the error that shows both.
+    /// `Ok` when the two values are equal; otherwise the error that shows both.
     pub(crate) fn require_equal<T: PartialEq + fmt::Display>(
         what: &'static str,
         ours: T,
@@ -307,7 +307,7 @@ impl fmt::Display for MergeError {
 
 impl core::error::Error for MergeError {}
 
-/// A file could not be read or written, or what it holds is not a filter.
+/// A file could not be read or written, or its contents are not a filter.
 #[cfg(feature = "std")]
 #[derive(Debug)]
 pub struct FileError {
@@ -321,17 +321,17 @@ pub struct FileError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum FileCause {
-    /// The system said no.
+    /// The operating system reported an error.
     Io(io::Error),
-    /// The new file is in place and the old one gone, but the directory could not be flushed.
+    /// The new file is in place, but the directory could not be flushed.
     Unflushed(io::Error),
-    /// The bytes are not a sound filter.
+    /// The bytes are not a valid filter.
     Decode(DecodeError),
 }
 
 #[cfg(feature = "std")]
 impl FileError {
-    /// The system refused to do `action` (a verb: read, open, save) with this file.
+    /// The operating system refused `action` (a verb: read, open, save) for this file.
     pub fn io(path: &Path, action: &'static str, cause: io::Error) -> FileError {
         FileError { path: path.to_owned(), action, cause: FileCause::Io(cause) }
     }
@@ -341,7 +341,7 @@ impl FileError {
         FileError { path: path.to_owned(), action: "save", cause: FileCause::Unflushed(cause) }
     }
 
-    /// What this file holds is not sound.
+    /// The contents of this file are not valid.
     pub fn decode(path: &Path, cause: DecodeError) -> FileError {
         FileError { path: path.to_owned(), action: "read", cause: FileCause::Decode(cause) }
     }
@@ -351,12 +351,12 @@ impl FileError {
         &self.path
     }
 
-    /// Whether the file was replaced all the same: the old one is gone.
+    /// Whether the file was replaced despite the error.
     pub fn is_in_place(&self) -> bool {
         matches!(self.cause, FileCause::Unflushed(_))
     }
 
-    /// What the system or the decoder said.
+    /// The error of the operating system or the decoder.
     pub fn cause(&self) -> &FileCause {
         &self.cause
     }

@@ -2,9 +2,9 @@
 //! Filters in files: load (copy), open (map), save (atomically).
 //!
 //! A save writes a temporary file beside the target, flushes it to the disk, renames it over the target and
-//! flushes the directory: after a crash at any moment the old file or the new one is there, whole. The
-//! temporary file is removed when anything fails; one that a killed process left behind, by the next save of the
-//! same file.
+//! flushes the directory: after a crash at any moment, either the old file or the new one is there, complete.
+//! The temporary file is removed when anything fails. If a killed process left one behind, the next save of
+//! the same file removes it.
 
 use crate::bits::Owned;
 use crate::error::FileError;
@@ -22,9 +22,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A whole file mapped into memory, read-only. A clone is the same mapping.
 ///
-/// The file must not be cut short by others while it is mapped: reading past its new end ends the process
-/// with a bus error, as the system decides. Replacing it by renaming another over it, as [`replace`] does, is
-/// safe: the mapping keeps the old file. [`read`] copies and has no such condition.
+/// The file must not be truncated by others while it is mapped: reading past its new end ends the process
+/// with a bus error. Replacing it by renaming another file over it, as [`replace`] does, is safe: the mapping
+/// keeps the old file. [`read`] copies and has no such condition.
 #[cfg(feature = "mmap")]
 #[derive(Debug, Clone)]
 pub struct Mapped(Option<Arc<memmap2::Mmap>>);
@@ -38,9 +38,9 @@ impl Mapped {
         if len == 0 {
             return Ok(Mapped(None)); // an empty mapping is an error on some systems
         }
-        // SAFETY: the mapping is read-only and private to us. Another process may write to the file; the bytes
-        // are plain integers that every reader bounds-checks, so changed bytes can change answers but not break
-        // memory safety. Truncation raises SIGBUS, which the type's documentation names.
+        // SAFETY: the mapping is read-only and private to us. Another process may write to the file; the
+        // bytes are plain integers that every reader bounds-checks, so changed bytes can change answers but
+        // not break memory safety. Truncation raises SIGBUS, as the type's documentation states.
         let map = unsafe { memmap2::Mmap::map(&file) }.map_err(fail)?;
         Ok(Mapped(Some(Arc::new(map))))
     }
@@ -53,13 +53,13 @@ impl AsRef<[u8]> for Mapped {
     }
 }
 
-/// Opens a regular file and tells its length; directories, pipes and devices are refused.
+/// Opens a regular file and returns its length too; directories, pipes and devices are refused.
 fn regular(path: &Path) -> io::Result<(File, u64)> {
     let check = |meta: fs::Metadata| match meta.is_file() {
         true => Ok(meta.len()),
         false => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
     };
-    check(fs::metadata(path)?)?; // before opening: to open a pipe is to wait for its writer
+    check(fs::metadata(path)?)?; // before opening: opening a pipe would wait for its writer
     let file = File::open(path)?;
     let len = check(file.metadata()?)?;
     Ok((file, len))
@@ -75,14 +75,15 @@ pub fn read(path: &Path) -> Result<Owned, FileError> {
 }
 
 impl<D: Format> Filter<D> {
-    /// Reads a filter from a file, strictly, and checks all of it; the file may change or go afterwards.
+    /// Reads a filter from a file strictly and checks all of it. The file may be changed or deleted
+    /// afterwards.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let bytes = read(path.as_ref())?;
         Filter::decode(bytes.as_ref()).map_err(|e| FileError::decode(path.as_ref(), e))
     }
 
-    /// Maps a filter's file and answers from it without reading it first; see [`Mapped`] for the condition. Checksums of the
-    /// bits are not looked at: [`verify`](Filter::verify) does that.
+    /// Maps a filter's file and uses it in place, without reading it first; see [`Mapped`] for the condition.
+    /// Checksums of the bits are not checked: [`verify`](Filter::verify) does that.
     #[cfg(feature = "mmap")]
     pub fn open(path: impl AsRef<Path>) -> Result<Filter<D, Part<Mapped>>, FileError> {
         let map = Mapped::open(path.as_ref())?;
@@ -91,26 +92,26 @@ impl<D: Format> Filter<D> {
 }
 
 impl<D: Format, S: AsRef<[u8]>> Filter<D, S> {
-    /// Saves the encoded filter: the file is replaced whole or not at all.
+    /// Saves the encoded filter. The file is replaced atomically.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         replace(path.as_ref(), |out| self.write_to(out))
     }
 }
 
-/// Replaces a file by what `write` writes, or leaves it as it was.
+/// Replaces a file by the output of `write`, or leaves it unchanged.
 ///
 /// The new file has the permissions of the old one, or the usual ones for a new file. A symbolic link is
 /// followed: the file it names is replaced, the link stays.
 pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), FileError> {
     let directory = try_replace(path, write).map_err(|e| FileError::io(path, "save", e))?;
-    // Elsewhere directories have no flush.
+    // Other systems cannot flush a directory.
     match directory.filter(|_| cfg!(unix)) {
         Some(directory) => directory.sync_all().map_err(|e| FileError::unflushed(path, e)),
         None => Ok(()),
     }
 }
 
-/// Writes and renames; the directory, which is still to be flushed, where it can be opened.
+/// Writes and renames. Returns the directory, which is still to be flushed, if it can be opened.
 fn try_replace(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -141,31 +142,31 @@ fn try_replace(
         take_over(&temporary.file, old)?;
     }
     temporary.file.sync_all()?;
-    // Opened before the rename: after it nothing may fail that could be known before. A directory that may be
-    // written but not read cannot be opened, and its flush is then left to the system.
+    // Opened before the rename, so that every error that can be found early is found before it. A directory
+    // that is writable but not readable cannot be opened; its flush is then left to the system.
     let opened = File::open(directory);
     fs::rename(&temporary.path, &target)?;
     temporary.renamed = true;
     Ok(opened.ok())
 }
 
-/// Gives the new file the owner, as far as we may, and the permissions of the old one.
+/// Gives the new file the owner (where permitted) and the permissions of the old one.
 fn take_over(file: &File, old: &fs::Metadata) -> io::Result<()> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{MetadataExt, fchown};
         let own = file.metadata()?;
         if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
-            let _ = fchown(file, Some(old.uid()), Some(old.gid())); // only root may give files away
+            let _ = fchown(file, Some(old.uid()), Some(old.gid())); // only root may change the owner
         }
     }
     file.set_permissions(old.permissions())
 }
 
-/// A file that is removed again unless it has been renamed.
+/// A file that is removed on drop unless it has been renamed.
 ///
-/// It is locked while it is being written, so that a later save can tell what a killed process has left
-/// behind (nobody holds the lock) from what another is writing now.
+/// It is locked while it is being written. So a later save can distinguish a file left behind by a killed
+/// process (nobody holds the lock) from one that another process is writing now.
 struct Temporary {
     path: PathBuf,
     file: File,
@@ -175,13 +176,14 @@ struct Temporary {
 const SUFFIX: &str = ".tmp";
 
 impl Temporary {
-    /// Creates `.fullbloom-<target>-<process>-<number>.tmp` beside the target, where `<target>` is a number made
-    /// from its name; never an existing file or a link. Nobody can read it who could not read the old file.
+    /// Creates `.fullbloom-<target>-<process>-<number>.tmp` beside the target, where `<target>` is a number
+    /// derived from its name; never an existing file or a link. It is readable only by those who could read
+    /// the old file.
     fn create(directory: &Path, target: &Path, old: Option<&fs::Metadata>) -> io::Result<Temporary> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let name = target
             .file_name()
-            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path names no file"))?;
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path does not name a file"))?;
         let prefix = prefix(name);
         remove_abandoned(directory, &prefix);
         let mut options = OpenOptions::new();
@@ -197,7 +199,8 @@ impl Temporary {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let path = directory.join(format!("{prefix}{}-{number}{SUFFIX}", std::process::id()));
             match options.open(&path) {
-                // Another save may have taken it for abandoned before it was locked: then it is gone, or soon will be.
+                // Another save may have removed it as abandoned before it was locked: then it is gone, or
+                // soon will be.
                 Ok(file) if !locked_by_other(&file) => {
                     let temporary = Temporary { path, file, renamed: false };
                     if temporary.path.try_exists()? {
@@ -212,20 +215,20 @@ impl Temporary {
     }
 }
 
-/// How temporary files for a target of this name begin: of the same length for every name.
+/// The common prefix of temporary files for a target of this name; its length is the same for every name.
 fn prefix(name: &OsStr) -> String {
     let mut hasher = DefaultHasher::new();
     hasher.write(name.as_encoded_bytes());
     format!(".fullbloom-{:016x}-", hasher.finish())
 }
 
-/// Takes the lock, or says that somebody else has it. File systems without locks count as locked by us.
+/// Takes the lock, or reports that somebody else holds it. On file systems without locks it counts as taken.
 fn locked_by_other(file: &File) -> bool {
     matches!(file.try_lock(), Err(TryLockError::WouldBlock))
 }
 
-/// Removes temporary files of the same target whose writers are gone. Best effort: what cannot be looked at
-/// stays, and does no harm.
+/// Removes temporary files of the same target whose writers are gone. Best effort: files that cannot be
+/// examined stay, and do no harm.
 fn remove_abandoned(directory: &Path, prefix: &str) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     for entry in entries.flatten() {
@@ -238,14 +241,14 @@ fn remove_abandoned(directory: &Path, prefix: &str) {
         if file.try_lock().is_ok() {
             let _ = fs::remove_file(entry.path());
         }
-        drop(file); // and only now the lock: its creator must not find the file unlocked and already gone
+        drop(file); // release the lock only now: its creator must not find the file unlocked and already gone
     }
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
         if !self.renamed {
-            let _ = fs::remove_file(&self.path); // already failing; there is nobody to tell
+            let _ = fs::remove_file(&self.path); // already failing; nowhere to report it
         }
     }
 }
@@ -348,7 +351,7 @@ mod tests {
         assert!(read(&dir.path().join("missing")).is_err());
     }
 
-    /// A mapped one would end the process.
+    /// With a mapping this would end the process.
     #[test]
     fn what_was_read_stays_when_the_file_is_cut_short() {
         let dir = tempfile::tempdir().unwrap();

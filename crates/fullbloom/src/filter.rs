@@ -1,4 +1,5 @@
-//! The filter every dialect shares: a [`Dialect`] that knows how to probe, over storage that holds the bits.
+//! The filter type of every dialect: a [`Dialect`] that computes the probes, over storage that holds the
+//! bits.
 //!
 //! ```text
 //!   Filter<D, S>  =  D: geometry, hash, probes   over   S: bytes
@@ -30,11 +31,11 @@ pub struct Filter<D, S = Owned> {
     pub(crate) bits: S,
 }
 
-/// A filter over borrowed bits: it answers without copying them.
+/// A filter over borrowed bits, without a copy.
 pub type View<'a, D> = Filter<D, &'a [u8]>;
 
 impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
-    /// A filter over these bits; refused when they are fewer or more than the dialect's geometry says.
+    /// A filter over these bits. Fails when their number differs from the dialect's geometry.
     pub fn from_parts(dialect: D, bits: S) -> Result<Self, DecodeError> {
         let (need, have) = (dialect.byte_len(), bits.as_ref().len() as u64);
         if have < need {
@@ -67,14 +68,15 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
         self.dialect.test(self.bits.as_ref(), self.hash(key))
     }
 
-    /// As [`may_contain`](Filter::may_contain), for a hash made before.
+    /// As [`may_contain`](Filter::may_contain), for a precomputed hash.
     #[inline(always)]
     pub fn may_contain_hash(&self, hash: D::Hash) -> bool {
         self.dialect.test(self.bits.as_ref(), hash)
     }
 
-    /// Answers many keys, in any of the forms of [`Keys`]. Faster than one by one, most of all when the filter is larger
-    /// than the cache: the cache lines of later keys are prefetched while earlier keys are tested.
+    /// Looks up many keys, in any of the forms of [`Keys`]. Faster than single lookups, most of all when the
+    /// filter is larger than the cache: the cache lines of later keys are prefetched while earlier keys are
+    /// tested.
     ///
     /// ```
     /// use fullbloom::NativeFilter;
@@ -85,14 +87,14 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
     /// let mut answers = [false; 2];
     /// filter.may_contain_batch(&["pear", "plum"], &mut answers);
     /// assert_eq!(answers, [true, false]);
-    /// let mut bitmap = vec![0u64; 2]; // a bit for each of 100 keys
+    /// let mut bitmap = vec![0u64; 2]; // one bit for each of 100 keys
     /// filter.may_contain_batch(&Column(&[7u64; 100]), &mut bitmap);
     /// assert_eq!(bitmap, [0, 0]);
     /// # Ok::<(), fullbloom::SizeError>(())
     /// ```
     ///
     /// # Panics
-    /// If `answers` has not one place for each key; see [`Answers`].
+    /// If the number of places in `answers` is not the number of keys; see [`Answers`].
     pub fn may_contain_batch<'a, K: Keys<D::Hasher> + ?Sized>(
         &self,
         keys: &K,
@@ -126,13 +128,14 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
         Ok(self.may_contain_hash(self.hash_value(value)?))
     }
 
-    /// The hash of a key, for lookups in several filters of this dialect (of `native`: with the same seed or secret).
+    /// The hash of a key, for lookups in several filters of this dialect (of `native`: with the same seed or
+    /// secret).
     #[inline(always)]
     pub fn hash(&self, key: &[u8]) -> D::Hash {
         self.dialect.hasher().hash(key)
     }
 
-    /// The dialect with its numbers.
+    /// The dialect with its parameters.
     pub fn dialect(&self) -> &D {
         &self.dialect
     }
@@ -160,13 +163,13 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
         }
     }
 
-    /// The expected rate of the filter as it is now. Reads the whole array.
+    /// The expected rate of the filter in its current state. Reads the whole array.
     pub fn expected_fpr(&self) -> f64 {
         self.dialect.fpr_of(self.bits.as_ref())
     }
 
-    /// The number of distinct keys, estimated from the bits; `None` when it cannot be estimated, as of a full filter.
-    /// Reads the whole array.
+    /// The number of distinct keys, estimated from the bits; `None` when it cannot be estimated, for example
+    /// for a full filter. Reads the whole array.
     pub fn estimated_keys(&self) -> Option<f64> {
         self.dialect.keys_of(self.bits.as_ref())
     }
@@ -176,7 +179,7 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
         Filter { dialect: self.dialect.clone(), bits: self.bits.as_ref() }
     }
 
-    /// A copy that owns its bits; an error when there is not enough memory.
+    /// A copy that owns its bits. Fails when there is not enough memory.
     pub fn try_clone(&self) -> Result<Filter<D>, SizeError> {
         let bits = self.bits.as_ref();
         let mut owned = Owned::zeroed(self.dialect.byte_len().max(bits.len() as u64))?;
@@ -186,14 +189,14 @@ impl<D: Dialect, S: AsRef<[u8]>> Filter<D, S> {
 }
 
 impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
-    /// Adds a key; true if at least one bit changed, so the key was surely not there before.
+    /// Adds a key. Returns true if at least one bit changed, so the key was certainly not present before.
     #[inline(always)]
     pub fn insert(&mut self, key: &[u8]) -> bool {
         let hash = self.hash(key);
         self.dialect.set(self.bits.as_mut(), hash)
     }
 
-    /// As [`insert`](Filter::insert), for a hash made before.
+    /// As [`insert`](Filter::insert), for a precomputed hash.
     #[inline(always)]
     pub fn insert_hash(&mut self, hash: D::Hash) -> bool {
         self.dialect.set(self.bits.as_mut(), hash)
@@ -210,10 +213,11 @@ impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
         self.dialect.set_batch(self.bits.as_mut(), keys);
     }
 
-    /// Adds many keys in order and reports of each whether it was new: the second of two equal keys is not.
+    /// Adds many keys in order and reports for each whether it was new. The second of two equal keys is not
+    /// new.
     ///
     /// # Panics
-    /// If `new` has not one place for each key.
+    /// If the number of places in `new` is not the number of keys.
     pub fn insert_batch_new<'a, K: Keys<D::Hasher> + ?Sized>(
         &mut self,
         keys: &K,
@@ -224,7 +228,7 @@ impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
         self.dialect.set_batch_new(self.bits.as_mut(), keys, new);
     }
 
-    /// Forgets all keys.
+    /// Removes all keys.
     pub fn clear(&mut self) {
         self.dialect.clear(self.bits.as_mut());
     }
@@ -235,10 +239,10 @@ impl<D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Filter<D, S> {
         self.dialect.merge(self.bits.as_mut(), &other.dialect, other.bits.as_ref())
     }
 
-    /// Keeps only what both filters may contain.
+    /// Keeps only the keys that both filters may contain.
     ///
-    /// Every key that is in both is still found. The rate is at most the lower of the two, but above that of a filter
-    /// of the common keys alone: bits that different keys set in each stay.
+    /// Every key that is in both is still found. The rate is at most the lower of the two, but above that of
+    /// a filter of the common keys alone, because bits that different keys set in each filter remain.
     pub fn intersect<T: AsRef<[u8]>>(&mut self, other: &Filter<D, T>) -> Result<(), MergeError> {
         self.dialect.mergeable(&other.dialect)?;
         self.dialect.intersect(self.bits.as_mut(), &other.dialect, other.bits.as_ref());
@@ -255,7 +259,7 @@ impl<K: AsRef<[u8]>, D: Insert, S: AsRef<[u8]> + AsMut<[u8]>> Extend<K> for Filt
 }
 
 impl<D: Insert> Filter<D> {
-    /// An empty filter of a dialect whose numbers are known.
+    /// An empty filter of a dialect whose parameters are known.
     pub fn from_dialect(dialect: D) -> Result<Self, SizeError> {
         let bits = Owned::zeroed(dialect.byte_len())?;
         Ok(Filter { dialect, bits })
@@ -275,22 +279,22 @@ impl<D: Size> Filter<D> {
         Self::new(&Request { expected_keys, target: Target::Fpr(fpr) })
     }
 
-    /// An empty filter that spends this many bits on each of `expected_keys` keys.
+    /// An empty filter with this many bits for each of `expected_keys` keys.
     pub fn with_bits_per_key(expected_keys: u64, bits_per_key: f64) -> Result<Self, SizeError> {
         Self::new(&Request { expected_keys, target: Target::BitsPerKey(bits_per_key) })
     }
 }
 
 impl<D: Format, S: AsRef<[u8]>> Filter<D, S> {
-    /// The encoded filter, as its system writes it.
+    /// The encoded filter, in the bytes its system writes.
     pub fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.bits.as_ref().len() + 128);
         let written = self.dialect.encode(self.bits.as_ref(), &mut bytes);
-        debug_assert!(written.is_ok(), "a Vec takes everything");
+        debug_assert!(written.is_ok(), "writing to a Vec cannot fail");
         bytes
     }
 
-    /// Writes the encoded filter without making a copy of it first.
+    /// Writes the encoded filter without copying it first.
     #[cfg(feature = "std")]
     pub fn write_to(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
         crate::wire::write_with(out, |out| self.dialect.encode(self.bits.as_ref(), out))
@@ -301,7 +305,7 @@ impl<D: Format, S: AsRef<[u8]>> Filter<D, S> {
         self.dialect.encoded_len()
     }
 
-    /// A filter over bits that [`Format::decode`] found: some formats drop zeros at the end.
+    /// A filter over bits located by [`Format::decode`]: some formats drop trailing zeros.
     pub(crate) fn from_decoded(dialect: D, bits: S) -> Result<Self, DecodeError> {
         let have = bits.as_ref().len() as u64;
         if have >= dialect.least_len() && have < dialect.byte_len() {
@@ -312,7 +316,8 @@ impl<D: Format, S: AsRef<[u8]>> Filter<D, S> {
 }
 
 impl<D: Format, S: AsRef<[u8]>> Filter<D, Part<S>> {
-    /// Reads the whole storage again and compares every byte with its checksums, in the formats that have them.
+    /// Reads the whole storage again and checks every byte against its checksums, in the formats that have
+    /// them.
     pub fn verify(&self) -> Result<(), DecodeError> {
         D::decode(self.bits.storage().as_ref(), Check::All).map(|_| ())
     }
@@ -325,7 +330,8 @@ impl<D: Format> Filter<D> {
         Self::copied(dialect, &bytes[range])
     }
 
-    /// As [`decode`](Filter::decode), for bytes that hold the array alone: with the number of bits and probes.
+    /// As [`decode`](Filter::decode), for bytes that hold only the array: the caller gives the numbers of
+    /// bits and probes.
     pub fn decode_exact(bytes: &[u8], bit_len: u64, probes: u32) -> Result<Self, DecodeError> {
         let (dialect, range) = D::decode_exact(bytes, bit_len, probes, Check::All)?;
         Self::copied(dialect, &bytes[range])
@@ -336,20 +342,22 @@ impl<D: Format> Filter<D> {
         view.try_clone().map_err(|_| DecodeError::Memory { bytes: bits.len() as u64 })
     }
 
-    /// Reads an encoded filter strictly and answers from the bytes where they are. The bits are not compared with
+    /// Reads an encoded filter strictly and uses the bytes in place. The bits are not compared with
     /// checksums.
     pub fn view(bytes: &[u8]) -> Result<View<'_, D>, DecodeError> {
         let (dialect, range) = D::decode(bytes, Check::Front)?;
         Filter::from_decoded(dialect, &bytes[range])
     }
 
-    /// As [`view`](Filter::view), for bytes that hold the array alone: with the number of bits and probes.
+    /// As [`view`](Filter::view), for bytes that hold only the array: the caller gives the numbers of bits
+    /// and probes.
     pub fn view_exact(bytes: &[u8], bit_len: u64, probes: u32) -> Result<View<'_, D>, DecodeError> {
         let (dialect, range) = D::decode_exact(bytes, bit_len, probes, Check::Front)?;
         Filter::from_decoded(dialect, &bytes[range])
     }
 
-    /// As [`view`](Filter::view), keeping whatever holds the bytes: a mapping, `Bytes`, an `Arc<[u8]>`, a `Vec<u8>`.
+    /// As [`view`](Filter::view), over any owner of the bytes: a mapping, `Bytes`, an `Arc<[u8]>`, a
+    /// `Vec<u8>`.
     ///
     /// ```
     /// use fullbloom::{Filter, dialect::LevelDb};
@@ -357,7 +365,7 @@ impl<D: Format> Filter<D> {
     ///
     /// let mut filter = Filter::<LevelDb>::with_bits_per_key(100, 10.0)?;
     /// filter.insert(b"apple");
-    /// let block: Arc<[u8]> = filter.encode().into(); // as it lies in a block cache
+    /// let block: Arc<[u8]> = filter.encode().into(); // as held in a block cache
     /// let cached = Filter::<LevelDb>::over(block)?;
     /// assert!(cached.may_contain(b"apple"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -367,7 +375,8 @@ impl<D: Format> Filter<D> {
         Filter::from_decoded(dialect, Part::new(storage, range))
     }
 
-    /// As [`over`](Filter::over), for engines: never fails. Bytes that cannot be read answer "maybe" to every key.
+    /// As [`over`](Filter::over), for engines: never fails. Bytes that cannot be decoded answer "maybe" to
+    /// every key.
     ///
     /// RocksDB's own reader has further rules, which [`FullFilter::read`] follows.
     ///

@@ -6,7 +6,7 @@
 //! | numbers, each a key of its little-endian bytes | [`Column`] |
 //! | one buffer and the offset of each key, as in Arrow's `String` and `Binary` | [`Offsets`] |
 //! | views of 16 bytes over several buffers, as in Arrow's `StringView` | [`Views`] |
-//! | hashes made before | [`Hashes`] |
+//! | precomputed hashes | [`Hashes`] |
 //!
 //! ```
 //! use fullbloom::NativeFilter;
@@ -32,23 +32,23 @@ use crate::bits::prefetch;
 use crate::sealed::Sealed;
 use alloc::vec::Vec;
 
-/// Keys that a filter whose hasher is `H` takes in one batch; see the [module](self) for the forms.
+/// Keys that a filter with the hasher `H` accepts in one batch; see the [module](self) for the forms.
 ///
 /// The trait is sealed: it is implemented for the forms listed there.
 pub trait Keys<H: KeyHasher>: Sealed {
     /// How many keys there are.
     fn count(&self) -> usize;
 
-    /// Hashes the keys from number `start` on, one for each place in `out`.
+    /// Hashes the keys from index `start` on, one for each place in `out`.
     ///
-    /// `wide` says that the caller is compiled for a CPU that multiplies 64-bit words in vectors.
+    /// `wide`: the caller is compiled for a CPU that multiplies 64-bit words in vectors.
     ///
     /// # Panics
     /// If there are fewer keys than places.
     #[doc(hidden)]
     fn hash_into(&self, hasher: &H, start: usize, out: &mut [H::Hash], wide: bool);
 
-    /// Prefetches the keys from number `start` on, as far as they exist.
+    /// Prefetches the keys from index `start` on, as far as they exist.
     #[doc(hidden)]
     #[inline(always)]
     fn prefetch(&self, start: usize, count: usize) {
@@ -120,7 +120,7 @@ pub trait Number: Copy + Sealed {
     /// Its bytes, least significant first.
     fn bytes(self) -> Self::Bytes;
 
-    /// The numbers themselves, if they are 64 bits wide: these are hashed several at a time.
+    /// The numbers themselves, if they are 64 bits wide: those are hashed several at a time.
     #[doc(hidden)]
     #[inline(always)]
     fn words(numbers: &[Self]) -> Option<&[u64]> {
@@ -185,8 +185,8 @@ impl<N: Number, H: KeyHasher> Keys<H> for Column<'_, N> {
     }
 }
 
-/// Hashes made before, by [`Filter::hash`](crate::Filter::hash) of a filter of the same dialect (of `native`: with the same
-/// seed or secret).
+/// Hashes computed before, by [`Filter::hash`](crate::Filter::hash) of a filter of the same dialect (of
+/// `native`: with the same seed or secret).
 #[derive(Debug, Clone, Copy)]
 pub struct Hashes<'a, H>(pub &'a [H]);
 

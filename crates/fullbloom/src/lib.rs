@@ -1,39 +1,39 @@
-//! Bloom filters for storage engines: a fast native filter, and the filters of Cassandra, RocksDB, LevelDB, libbloom and
-//! others, bit for bit.
+//! Bloom filters for storage engines: a fast native filter, and the filters of Cassandra, RocksDB, LevelDB,
+//! libbloom and others, bit for bit.
 //!
 //! ```
 //! use fullbloom::NativeFilter;
 //!
 //! let mut filter = NativeFilter::with_fpr(1_000_000, 0.01)?; // a million keys, one false positive in a hundred
 //! filter.insert(b"alice");
-//! assert!(filter.may_contain(b"alice"));   // never a false "no"
+//! assert!(filter.may_contain(b"alice"));   // never a false negative
 //! assert!(!filter.may_contain(b"mallory"));
-//! filter.save(std::env::temp_dir().join("names.bloom"))?; // the file is replaced whole or not at all
+//! filter.save(std::env::temp_dir().join("names.bloom"))?; // the file is replaced atomically
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A Bloom filter answers "is this key in the set?" with a certain *no* or a probable *yes*, in about ten bits per key at a
-//! false-positive rate of 1 %.
+//! A Bloom filter answers "is this key in the set?" with a certain *no* or a probable *yes*, in about ten
+//! bits per key at a false-positive rate of 1 %.
 //!
-//! # Which type for what
+//! # Which type to use
 //!
 //! | you have | use |
 //! |---|---|
-//! | a set of keys, and no other program to please | [`NativeFilter`]: one cache line for each lookup |
+//! | a set of keys, and no other system's format to follow | [`NativeFilter`]: one cache line per lookup |
 //! | many keys at once: slices, numbers, Arrow columns, hashes | [`Filter::may_contain_batch`], [`Filter::insert_batch`] with [`keys`] |
 //! | many threads that insert | [`native::SharedFilter`] |
 //! | 10⁸ keys and more to build from | [`native::Builder`]: in parts, on several threads |
 //! | bytes in a block cache, in `Bytes`, in a mapping | [`Filter::over`]; for engines [`Filter::read`], which never fails |
 //! | the filter of another system | [`Filter`]`<D>` with a type of [`dialect`], such as `Filter<Cassandra>` |
 //! | a dialect known only at run time | [`any::AnyFilter`] |
-//! | keys from untrusted people | a native filter with a [secret](native::Hashing::Secret) |
+//! | keys from untrusted sources | a native filter with a [secret](native::Hashing::Secret) |
 //! | known-good keys that must never match | [`Filter::with_exceptions`] |
 //!
 //! # Other systems' filters
 //!
-//! Every engine has its own filter: its own sizing rule, key hash, probe positions and bytes. This crate implements them
-//! exactly, quirks included; each is a [`dialect`]. Bytes written here are the bytes the system itself writes, and answers are
-//! its answers.
+//! Every engine has its own filter: its own sizing rule, key hash, probe positions and bytes. This crate
+//! implements them exactly, quirks included; each is a [`dialect`]. Bytes written here are the bytes the
+//! system itself writes, and answers are its answers.
 //!
 //! ```
 //! use fullbloom::{Filter, dialect::RocksDb};
@@ -42,29 +42,30 @@
 //! let mut filter = Filter::<RocksDb>::with_bits_per_key(keys.len() as u64, 10.0)?;
 //! filter.insert_batch(&keys);
 //! let block = filter.encode();                       // RocksDB's bytes
-//! let view = Filter::<RocksDb>::view(&block)?;       // answers from borrowed bytes, without a copy
+//! let view = Filter::<RocksDb>::view(&block)?;       // reads borrowed bytes in place, without a copy
 //! assert!(view.may_contain(b"pear"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Everything that reads bytes is strict and names the field that is wrong. Nothing here panics on bytes from outside.
+//! Every decoder is strict, and its error names the wrong field. Nothing here panics on bytes from outside.
 //! [`examples`] has one example for each dialect.
 //!
 //! # Features
 //!
-//! | feature | default | what |
+//! | feature | default | adds |
 //! |---|---|---|
-//! | `std` | yes | files, detection of the dialect by a file's name, building on several threads, kernels chosen by the CPU |
+//! | `std` | yes | files, detection of the dialect by a file's name, building on several threads, kernels chosen by CPU features |
 //! | `mmap` | yes | files mapped into memory |
 //! | `huge-pages` | no | large arrays in huge pages, by `madvise` on Linux |
 //! | `kernel-variable` | no | the environment variable `FULLBLOOM_KERNEL` forces a [`kernel`] |
 //!
 //! Without `std` the crate needs `alloc` only.
 //!
-//! # Not for keys from untrusted people
+//! # Not for keys from untrusted sources
 //!
-//! The hashes of the other systems' dialects are public and unseeded: whoever may choose keys can make ones that the filter
-//! reports present, or fill it. That is a property of their bytes. The native filter has secrets against it.
+//! The hashes of the other systems' dialects are public and unseeded: anyone who may choose keys can
+//! construct keys that the filter reports present, or fill it. This is a property of their formats. The
+//! native filter can use a secret instead.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
@@ -104,9 +105,9 @@ pub use native::NativeFilter;
 #[doc = include_str!("examples.md")]
 pub mod examples {}
 
-/// Keeps traits from being implemented elsewhere.
+/// Prevents other crates from implementing the traits.
 mod sealed {
-    /// Implemented by what this crate knows.
+    /// Implemented only in this crate.
     pub trait Sealed {}
 }
 

@@ -1,9 +1,9 @@
-//! Replaces an engine's file (a `Filter.db`, a table) by a new one, whole or not at all, and keeps the old one.
+//! Replaces an engine's file (a `Filter.db`, a table) atomically by a new one, and keeps the old one.
 //!
-//! A crash at any moment leaves the old or the new file, and there is no moment without one:
+//! A crash at any moment leaves the old or the new file, never none:
 //!
-//! 1. the old file gets a second name (a hard link; a copy where the file system has no links), and the directory is
-//!    flushed;
+//! 1. the old file gets a second name (a hard link; a copy where the file system has no links), and the
+//!    directory is flushed;
 //! 2. the new file is written beside it and flushed;
 //! 3. the new file is renamed over the old name, and the directory is flushed.
 //!
@@ -27,7 +27,7 @@ pub enum Output {
     Into(PathBuf),
 }
 
-/// What was written.
+/// The result of a replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Written {
@@ -39,8 +39,8 @@ pub struct Written {
     pub bytes: u64,
 }
 
-/// Writes a file to the place that `output` names. `write` produces the bytes and returns how many they are. `old` is
-/// the path of the old file, which need not exist.
+/// Writes a file to the place that `output` names. `write` produces the bytes and returns their number. `old`
+/// is the path of the old file, which may not exist.
 pub fn write(
     old: &Path,
     output: &Output,
@@ -49,7 +49,8 @@ pub fn write(
     let (path, backup) = match output {
         Output::Into(directory) => (into(directory, old)?, None),
         Output::InPlace { backup } => {
-            // Symbolic links are followed first: the file that is replaced is the one to back up.
+            // Symbolic links are followed first: the file they point to is replaced, so that file is backed
+            // up.
             let target = fs::canonicalize(old).unwrap_or_else(|_| old.to_owned());
             let kept = if *backup { keep(&target)? } else { None };
             (old.to_owned(), kept)
@@ -62,7 +63,7 @@ pub fn write(
     });
     if let Err(e) = replaced {
         if let (Some(backup), false) = (&backup, e.is_in_place()) {
-            let _ = fs::remove_file(backup); // a second name for a file that is still in its place
+            let _ = fs::remove_file(backup); // a second name for a file that is still in place
         }
         return Err(e);
     }
@@ -89,7 +90,7 @@ fn keep(target: &Path) -> Result<Option<PathBuf>, FileError> {
         let name = backup_name(target, number);
         match link_or_copy(target, &name) {
             Ok(()) => return Ok(Some(name)),
-            // An earlier run was interrupted after this step: the second name exists already.
+            // An earlier run was interrupted after this step: the second name already exists.
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists && same_file(target, &name) => {
                 return Ok(Some(name));
             }
@@ -103,15 +104,15 @@ fn keep(target: &Path) -> Result<Option<PathBuf>, FileError> {
 
 /// `nb-1-big-Filter.db` becomes `nb+1+big+Filter.db.backup`, then `….backup.2`.
 ///
-/// Cassandra takes every name with the right number of dashes for a component of an sstable, whatever the last part
-/// says. No release takes a name without dashes for one.
+/// Cassandra takes every name with the right number of dashes for an sstable component, whatever its last
+/// part. No release takes a name without dashes for one.
 fn backup_name(target: &Path, number: u32) -> PathBuf {
     let name = target.file_name().unwrap_or_default().to_string_lossy().replace('-', "+");
     let suffix = if number == 1 { String::new() } else { format!(".{number}") };
     target.with_file_name(format!("{name}.backup{suffix}"))
 }
 
-/// Makes a second name for the same bytes and flushes it to the disk; never overwrites a file.
+/// Creates a second name for the same bytes and flushes it to the disk; never overwrites a file.
 fn link_or_copy(target: &Path, name: &Path) -> io::Result<()> {
     match fs::hard_link(target, name) {
         Ok(()) => {}
@@ -126,7 +127,7 @@ fn link_or_copy(target: &Path, name: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether two names are names of the same file.
+/// Whether two paths name the same file.
 #[cfg(unix)]
 fn same_file(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -144,7 +145,7 @@ fn copy(target: &Path, name: &Path) -> io::Result<()> {
     let mut to = OpenOptions::new().write(true).create_new(true).open(name)?;
     let copied = io::copy(&mut from, &mut to).and_then(|_| to.sync_all());
     if copied.is_err() {
-        let _ = fs::remove_file(name); // half a copy is of no use
+        let _ = fs::remove_file(name); // half a copy is useless
     }
     copied
 }

@@ -1,4 +1,4 @@
-//! Which dialect a file is of, as far as its name and its bytes can tell.
+//! Detects the dialect of a file from its name and its bytes.
 
 use crate::any;
 use crate::dialect::Name;
@@ -9,15 +9,16 @@ use crate::filter::{Check, Format};
 use core::fmt;
 use std::path::Path;
 
-/// Where a Java object stream begins in the filters of Cassandra 0.x.
+/// The offset of the Java object stream in the filters of Cassandra 0.x.
 const JAVA_STREAM_AT: usize = 4;
 const JAVA_STREAM: &[u8] = b"\xac\xed\x00\x05";
 
 /// The dialect of these bytes.
 ///
-/// A magic decides; else the name, when it is that of an sstable's component; else a header (of Guava, Spark, ORC) that
-/// announces exactly the bytes that follow it; else the trailer of RocksDB's full filters, when everything about it fits. Where two contradict each other, and where nothing says
-/// anything, the dialect must be given.
+/// A magic decides. Otherwise the name decides, if it is that of an sstable component; otherwise a header (of
+/// Guava, Spark, ORC) that announces exactly the bytes that follow it; otherwise the trailer of RocksDB's
+/// full filters, if all its fields are consistent. If two of these contradict each other, or none applies,
+/// the dialect must be given.
 ///
 /// ```
 /// use fullbloom::{dialect::Name, sniff};
@@ -31,7 +32,7 @@ pub fn dialect(path: Option<&Path>, bytes: &[u8]) -> Result<Name, DecodeError> {
     recognise(path, bytes).map(|(name, _)| name)
 }
 
-/// How the dialect of a file was told.
+/// How the dialect of a file was detected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum How {
@@ -39,9 +40,9 @@ pub enum How {
     Magic,
     /// By the version in the name of an sstable's component.
     FileName,
-    /// By a header whose numbers fit each other and the length of the file.
+    /// By a header whose numbers are consistent with each other and with the length of the file.
     Header,
-    /// By the trailer of RocksDB's full filters: kind, length and probes fit each other.
+    /// By the trailer of RocksDB's full filters: kind, length and probes are consistent.
     Trailer,
 }
 
@@ -56,7 +57,8 @@ impl fmt::Display for How {
     }
 }
 
-/// The dialects whose bytes these can be, strictly read. Dialects of raw bits are not among them: they can be anything.
+/// The dialects that can decode these bytes strictly. Dialects of raw bits are excluded: they can decode any
+/// bytes.
 ///
 /// ```
 /// use fullbloom::{dialect::Name, sniff};
@@ -74,7 +76,7 @@ pub fn candidates(bytes: &[u8]) -> Vec<Name> {
     Name::ALL.iter().copied().filter(fits).collect()
 }
 
-/// The dialect of these bytes, and how it was told; see [`dialect`].
+/// The dialect of these bytes, and how it was detected; see [`dialect`].
 pub fn recognise(path: Option<&Path>, bytes: &[u8]) -> Result<(Name, How), DecodeError> {
     if bytes.starts_with(b"libbloom2") {
         return Ok((Name::Libbloom, How::Magic));
@@ -131,10 +133,11 @@ fn by_trailer(bytes: &[u8]) -> Result<Name, DecodeError> {
     }
 }
 
-/// The dialects without a magic whose headers announce the length of what follows, and it is there exactly.
+/// The dialects without a magic whose headers announce exactly the length that follows.
 ///
-/// Their headers are of different lengths modulo 8, or begin with different numbers: no bytes are of two of them. A
-/// Cassandra filter that has lost its name can look like one of Spark 4, if its words are one more than its probes.
+/// Their headers have different lengths modulo 8, or begin with different numbers, so no bytes match two of
+/// them. A Cassandra filter that has lost its name can look like one of Spark 4, if its number of words is
+/// one more than its number of probes.
 fn by_length(bytes: &[u8]) -> Option<Name> {
     let matches: [(Name, bool); 5] = [
         (Name::Guava, Guava::decode(bytes, Check::Front).is_ok()),
@@ -165,7 +168,7 @@ mod tests {
         assert_eq!(dialect(None, &with_trailer(192, [6, 3, 0, 0, 0])), Ok(Name::RocksDbLegacy));
         assert_eq!(dialect(None, &with_trailer(448, [0xfe, 1, 4, 0, 0])), Ok(Name::RocksDbRibbon));
         assert!(dialect(None, &with_trailer(128, [6, 2, 0, 0, 0])).is_err(), "RocksDB writes odd lines");
-        // 65,538 blocks of one column: the last byte also is one probe of a per-block filter.
+        // 65,538 blocks of one column: the last byte is also a valid probe count of a per-block filter.
         let large = with_trailer(65_538 * 16, [0xfe, 1, 2, 0, 1]);
         let refused = dialect(None, &large).unwrap_err().to_string();
         assert!(refused.contains("rocksdb-ribbon") && refused.contains("leveldb"), "{refused}");

@@ -1,6 +1,7 @@
-//! Typed keys: how each system makes the bytes of a key from a number or a text.
+//! Typed keys: how each system turns a number or a text into the bytes of a key.
 //!
-//! A filter takes bytes. Systems with typed columns hash values, and each has its own way from a value to bytes:
+//! A filter takes bytes. Systems with typed columns hash values, and each has its own rule from a value to
+//! bytes:
 //!
 //! | dialect | int | long | float | double | text | UTF-16 text |
 //! |---|---|---|---|---|---|---|
@@ -13,14 +14,15 @@
 //! | `cassandra` … | 4 BE | 8 BE | 4 BE | 8 BE | UTF-8 | – |
 //! | all others | – | – | – | – | UTF-8 | – |
 //!
-//! LE and BE are little- and big-endian bytes; floats are their IEEE 754 bits. "As a number" means that the system does not
-//! hash such a key as it hashes bytes ([`Dialect::set_numbers`](crate::filter::Dialect::set_numbers)).
+//! LE and BE are little- and big-endian bytes; floats are their IEEE 754 bits. "As a number" means that the
+//! system hashes such a key differently from bytes
+//! ([`Dialect::set_numbers`](crate::filter::Dialect::set_numbers)).
 //!
 //! ```
 //! use fullbloom::{Filter, dialect::{Orc, Spark}, typed::Value};
 //!
 //! let mut spark = Filter::<Spark>::with_fpr(100, 0.01)?;
-//! spark.insert_value(Value::Int(7))?; // Spark makes a long of it
+//! spark.insert_value(Value::Int(7))?; // Spark converts it to a long
 //! assert!(spark.may_contain(&[7, 0, 0, 0, 0, 0, 0, 0]));
 //!
 //! let mut orc = Filter::<Orc>::with_fpr(100, 0.01)?;
@@ -36,11 +38,11 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::str::{self, FromStr};
 
-/// What the keys of a filter are.
+/// The type of a filter's keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum KeyType {
-    /// Bytes as they are.
+    /// Raw bytes.
     Bytes,
     /// Text in UTF-8.
     Text,
@@ -92,8 +94,8 @@ impl KeyType {
         matches!(self, KeyType::Int | KeyType::Long | KeyType::Float | KeyType::Double)
     }
 
-    /// The value that a key written as text stands for: decimal digits for numbers, for floating-point ones also `nan`, `inf`
-    /// and exponents.
+    /// Parses a key written as text: decimal digits for numbers; floating-point numbers may also be `nan`,
+    /// `inf` or have exponents.
     ///
     /// ```
     /// use fullbloom::typed::{KeyType, Value};
@@ -132,7 +134,7 @@ pub struct UnknownType(String);
 
 impl fmt::Display for UnknownType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is not a type of keys; known are ", self.0)?;
+        write!(f, "{:?} is not a key type; known types: ", self.0)?;
         for (i, known) in KeyType::ALL.iter().enumerate() {
             write!(f, "{}{known}", if i == 0 { "" } else { ", " })?;
         }
@@ -155,7 +157,7 @@ impl FromStr for KeyType {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Value<'a> {
-    /// Bytes as they are.
+    /// Raw bytes.
     Bytes(&'a [u8]),
     /// Text in UTF-8.
     Text(&'a str),
@@ -175,7 +177,7 @@ pub enum Value<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Key<'a> {
-    /// Those of the value itself.
+    /// The bytes of the value itself.
     Borrowed(&'a [u8]),
     /// Four bytes of a number.
     Four([u8; 4]),
@@ -196,7 +198,7 @@ impl AsRef<[u8]> for Key<'_> {
     }
 }
 
-/// How a system writes numbers.
+/// How a system encodes numbers.
 enum Form {
     LittleEndian,
     BigEndian,
@@ -223,7 +225,7 @@ fn form(dialect: Name) -> Form {
 }
 
 impl<'a> Value<'a> {
-    /// What it is.
+    /// Its type.
     pub fn key_type(&self) -> KeyType {
         match self {
             Value::Bytes(_) => KeyType::Bytes,
@@ -241,7 +243,7 @@ impl<'a> Value<'a> {
         self.key_type().is_number()
     }
 
-    /// The bytes that this dialect's system makes of it.
+    /// The bytes that this dialect's system hashes for it.
     pub fn key(self, dialect: Name) -> Result<Key<'a>, TypeError> {
         use Form::{BigEndian, LittleEndian, LittleIntegers, LittleLongs, LittleWide};
         Ok(match (self, form(dialect)) {
@@ -267,7 +269,8 @@ impl<'a> Value<'a> {
     }
 }
 
-/// How this dialect's system writes an integer of this type: how many bytes, and whether the most significant comes first.
+/// How this dialect's system encodes an integer of this type: the number of bytes, and whether the most
+/// significant comes first.
 pub(crate) fn integer_bytes(key_type: KeyType, dialect: Name) -> Result<(usize, bool), TypeError> {
     let value = match key_type {
         KeyType::Int => Value::Int(1),
@@ -279,7 +282,7 @@ pub(crate) fn integer_bytes(key_type: KeyType, dialect: Name) -> Result<(usize, 
     Ok((bytes.len(), bytes[0] == 0))
 }
 
-/// A typed key cannot be made.
+/// A typed key is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TypeError {
@@ -290,7 +293,7 @@ pub enum TypeError {
         /// The type.
         what: KeyType,
     },
-    /// The text of a key does not stand for a value of this type.
+    /// The text of a key is not a value of this type.
     Text {
         /// The type.
         what: KeyType,
@@ -304,9 +307,9 @@ impl fmt::Display for TypeError {
                 write!(f, "{dialect} has no keys of type {what}")
             }
             TypeError::Text { what: KeyType::Text | KeyType::Utf16 } => {
-                f.write_str("the key is not text in UTF-8")
+                f.write_str("the key is not UTF-8 text")
             }
-            TypeError::Text { what } => write!(f, "the key is no number of type {what}"),
+            TypeError::Text { what } => write!(f, "the key is not a number of type {what}"),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The bounded reading cursor of this workspace's crates: every decoder reads through it, so no length is believed
-//! before the bytes it counts are known to be there. Not part of the public interface.
+//! The bounded reading cursor of this workspace's crates: every decoder reads through it, so no length is
+//! trusted before the bytes it counts are known to exist. Not part of the public interface.
 //!
 //! ```text
 //!   bytes:  | header field | header field |  array ...............  | (trailing?)
@@ -19,11 +19,11 @@ use core::ops::Range;
 
 /// Where encoded bytes go: a `Vec`, or, with `std`, any [`io::Write`](std::io::Write) by `write_with`.
 pub trait Output {
-    /// Writes all bytes, or says that no more can be written.
+    /// Writes all bytes, or reports that no more can be written.
     fn write_all(&mut self, bytes: &[u8]) -> Result<(), Stop>;
 }
 
-/// The output takes no more bytes; whoever made it knows why.
+/// The output accepts no more bytes; its creator knows why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stop;
 
@@ -34,7 +34,7 @@ impl Output for Vec<u8> {
     }
 }
 
-/// Writes to `out` what `encode` writes, and keeps the error that stopped it.
+/// Writes the output of `encode` to `out`, and keeps the error that stopped it.
 #[cfg(feature = "std")]
 pub(crate) fn write_with(
     out: &mut dyn std::io::Write,
@@ -54,15 +54,15 @@ pub(crate) fn write_with(
     }
 }
 
-/// Where a cursor's bytes come from, which decides the error it reports.
+/// The source of a cursor's bytes, which determines the error it reports.
 ///
-/// `()` stands for a whole file or filter, whose errors are [`DecodeError`]s. A crate that reads blocks of a larger
-/// file adds the block's place and returns its own error.
+/// `()` stands for a whole file or filter, whose errors are [`DecodeError`]s. A crate that reads blocks of a
+/// larger file adds the block's position and returns its own error.
 pub trait Origin: Clone {
     /// The error of the caller.
     type Error;
 
-    /// Turns the cursor's error, whose offsets count from the front of the bytes, into the caller's.
+    /// Converts the cursor's error, whose offsets count from the beginning of the bytes, into the caller's.
     fn error(&self, cause: DecodeError) -> Self::Error;
 }
 
@@ -74,7 +74,7 @@ impl Origin for () {
     }
 }
 
-/// Reads fields from the front of a slice and keeps its position. Every read names its field, for the error.
+/// Reads fields from a slice in order and keeps its position. Every read names its field, for the error.
 #[derive(Debug, Clone)]
 pub struct Cursor<'a, O = ()> {
     bytes: &'a [u8],
@@ -83,13 +83,14 @@ pub struct Cursor<'a, O = ()> {
 }
 
 impl<'a> Cursor<'a> {
-    /// Begins at the front.
+    /// Begins at the first byte.
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Self {
         Cursor { bytes, at: 0, origin: () }
     }
 
-    /// Begins in the middle, at an offset that is not beyond the end; errors count offsets from the front.
+    /// Begins in the middle, at an offset that is not beyond the end; offsets in errors count from the first
+    /// byte.
     #[inline]
     pub fn at_offset(bytes: &'a [u8], at: usize) -> Self {
         Cursor::within(bytes, at, ())
@@ -106,7 +107,7 @@ impl<'a> Cursor<'a> {
 }
 
 impl<'a, O: Origin> Cursor<'a, O> {
-    /// Begins at an offset, not beyond the end, of bytes that are a part of something larger.
+    /// Begins at an offset, not beyond the end, of bytes that are part of something larger.
     #[inline]
     pub fn within(bytes: &'a [u8], at: usize, origin: O) -> Self {
         debug_assert!(at <= bytes.len());
@@ -119,13 +120,13 @@ impl<'a, O: Origin> Cursor<'a, O> {
         self.at as u64
     }
 
-    /// Offset of the next byte, to slice with.
+    /// Offset of the next byte, as a `usize`.
     #[inline]
     pub fn offset(&self) -> usize {
         self.at
     }
 
-    /// Where the bytes come from.
+    /// The source of the bytes.
     #[inline]
     pub fn origin(&self) -> &O {
         &self.origin
@@ -169,7 +170,7 @@ impl<'a, O: Origin> Cursor<'a, O> {
         Ok(())
     }
 
-    /// Skips `len` bytes; the range they occupy.
+    /// Skips `len` bytes. Returns their range.
     #[inline]
     pub fn take(&mut self, field: &'static str, len: u64) -> Result<Range<usize>, O::Error> {
         if len > self.remaining() {
@@ -194,7 +195,7 @@ impl<'a, O: Origin> Cursor<'a, O> {
         self.slice(field, len.into())
     }
 
-    /// A cursor over the next `len` bytes, which are skipped here. Offsets count from the same front.
+    /// A cursor over the next `len` bytes, which are skipped here. Offsets count from the same beginning.
     #[inline]
     pub fn part(&mut self, field: &'static str, len: u64) -> Result<Self, O::Error> {
         let range = self.take(field, len)?;
@@ -257,7 +258,8 @@ impl<O: Origin> Cursor<'_, O> {
         u64::try_from(value).map_err(|_| self.refused(field, at, value.into(), NOT_NEGATIVE))
     }
 
-    /// Cassandra's unsigned vint: as many further bytes as the first has leading ones, highest bits first.
+    /// Cassandra's unsigned vint: the leading ones of the first byte count the further bytes; highest bits
+    /// first.
     #[inline]
     pub fn vint(&mut self, field: &'static str) -> Result<u64, O::Error> {
         let Some((&first, rest)) = self.bytes[self.at..].split_first() else {
@@ -275,7 +277,7 @@ impl<O: Origin> Cursor<'_, O> {
         Ok(value)
     }
 
-    /// Cassandra's unsigned vint that holds a position in a file: a Java `long`, so below 2^63.
+    /// Cassandra's unsigned vint for a position in a file: a Java `long`, so below 2^63.
     #[inline]
     pub fn vint_position(&mut self, field: &'static str) -> Result<u64, O::Error> {
         let at = self.at();
@@ -286,10 +288,10 @@ impl<O: Origin> Cursor<'_, O> {
         }
     }
 
-    /// A varint of at most ten bytes; the tenth may only carry the topmost bit.
+    /// A varint of at most ten bytes; the tenth may hold only the topmost bit.
     #[inline]
     pub fn varint64(&mut self, field: &'static str) -> Result<u64, O::Error> {
-        // Nearly all are one byte: lengths of keys, and of what they share.
+        // Nearly all are one byte: the lengths of keys and of shared prefixes.
         match self.bytes.get(self.at) {
             Some(&byte) if byte < 0x80 => {
                 self.at += 1;
@@ -334,7 +336,7 @@ impl<O: Origin> Cursor<'_, O> {
     }
 
     /// A varint of at most five bytes in its shortest form, for formats where one filter has one encoding.
-    /// `allowed` says in words what else the caller accepts of it.
+    /// `allowed` describes in words what the caller accepts.
     pub fn shortest_varint(&mut self, field: &'static str, allowed: &'static str) -> Result<u64, O::Error> {
         let mut value = 0u64;
         for i in 0..5 {

@@ -192,7 +192,7 @@ fn key_types_that_a_dialect_does_not_have_are_refused() {
         run(&args, b"1\n").fails_with(&format!("{dialect} has no keys of type {key_type}"));
     }
     let args = ["build", "--dialect", "parquet", "--key-type", "int", "--fpr", "0.01", "-o", &file];
-    run(&args, b"1\n2\nthree\n").fails_with("line 3, the key is no number of type int");
+    run(&args, b"1\n2\nthree\n").fails_with("line 3, the key is not a number of type int");
     run(&args, b"1\n2\n").exits(0);
     assert_eq!(run(&["check", &file, "--key-type", "int"], b"1\n5000000\n2\n").exits(0).text(), "1\n2\n");
 }

@@ -73,7 +73,7 @@ fn keys_are_asked_of_a_column_in_all_row_groups() {
     assert_eq!(names.text(), "1\n1\n");
     run(&["check", &file], b"1\n").fails_with("give --column, one of id, name");
     run(&["check", &file, "--column", "nmae"], b"1\n").fails_with("has no column \"nmae\"");
-    run(&["check", &file, "--column", "id"], b"one\n").fails_with("no number of type long");
+    run(&["check", &file, "--column", "id"], b"one\n").fails_with("not a number of type long");
     let plain = write(&dir, "plain.parquet", false);
     assert_eq!(run(&["check", "-c", &plain, "--column", "id"], b"1\n").exits(0).text(), "1\n");
 }

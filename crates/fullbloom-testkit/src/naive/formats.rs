@@ -1,4 +1,4 @@
-//! The positions of a key in the formats of data systems, straight from their definitions, in wide integers.
+//! The positions of a key in the formats of data systems, directly from their definitions, in wide integers.
 
 use super::hash;
 use xxhash_rust::xxh64::xxh64;
@@ -27,13 +27,13 @@ pub enum Format {
 const SALTS: [u32; 8] =
     [0x47b6137b, 0x44974d91, 0x8824ad5b, 0xa2b7289d, 0x705495c7, 0x2df1424b, 0x9efc4947, 0x5c6bfb31];
 
-/// What is left of a number in a signed integer of this many bits; a negative rest with all its bits turned over.
+/// The value of a number in a signed integer of this many bits, complemented if negative.
 fn folded(number: i128, bits: u32) -> i128 {
     let rest = number.rem_euclid(1 << bits);
     if rest < 1 << (bits - 1) { rest } else { (1 << bits) - 1 - rest }
 }
 
-/// Where the probes of a key fall, in order.
+/// The positions of a key's probes, in order.
 pub fn positions(format: Format, key: &[u8], bits: u64, probes: u32) -> Vec<u64> {
     let bits = i128::from(bits);
     let walk = |at: &dyn Fn(i128) -> i128| -> Vec<u64> {

@@ -1,9 +1,9 @@
-//! The key hashes once more, byte by byte and in wide integers, straight from their definitions.
+//! The key hashes again, byte by byte and in wide integers, directly from their definitions.
 
 const M32: u128 = 1 << 32;
 const M64: u128 = 1 << 64;
 
-/// A byte as signed C or Java sees it, shifted to its place, modulo 2^64.
+/// A signed byte, as in C or Java, shifted to its place, modulo 2^64.
 fn signed_at(byte: u8, place: usize) -> u64 {
     (i128::from(byte as i8) << (8 * place)).rem_euclid(M64 as i128) as u64
 }
@@ -84,7 +84,7 @@ fn murmur3(key: &[u8], at_place: fn(u8, usize) -> u64) -> (u64, u64) {
     (h1, add64(h2, h1))
 }
 
-/// Cassandra's Murmur2 64; only the low 32 bits of the seed count.
+/// Cassandra's Murmur2 64; it uses only the low 32 bits of the seed.
 pub fn murmur2_64_cassandra(key: &[u8], seed: u64) -> u64 {
     const M: u64 = 0xc6a4_a793_5bd1_e995;
     let mut h = (seed % (1 << 32)) ^ mul64(M, key.len() as u64);
@@ -137,7 +137,7 @@ pub fn murmur2_32_cassandra(key: &[u8], seed: u32) -> u32 {
     murmur2_32(key, seed, true)
 }
 
-/// libbloom's Murmur2, the public one.
+/// libbloom's Murmur2, the public algorithm.
 pub fn murmur2_libbloom(key: &[u8], seed: u32) -> u32 {
     murmur2_32(key, seed, false)
 }
@@ -197,7 +197,7 @@ pub fn murmur3_64_orc(key: &[u8]) -> u64 {
     h ^ h >> 33
 }
 
-/// ORC's hash of numbers: shifts to the right keep the sign.
+/// ORC's hash of numbers, with arithmetic right shifts.
 pub fn wang64_orc(number: i64) -> u64 {
     let wrap = |n: i128| n.rem_euclid(M64 as i128) as u64 as i64;
     let mut k = i128::from(number);

@@ -1,5 +1,5 @@
-//! A filter of each classic family, written to be obvious: one `bool` for each bit, positions in 128-bit
-//! arithmetic, bytes made bit by bit. The oracle of the property tests.
+//! A filter of each classic family, written to be obvious: one `bool` per bit, positions in 128-bit
+//! arithmetic, bytes assembled bit by bit. The oracle of the property tests.
 
 pub mod formats;
 pub mod hash;
@@ -21,7 +21,7 @@ pub enum Family {
     Cassandra0,
     /// libbloom 2.0: positions do not wrap at 2^32.
     Libbloom,
-    /// libbloom 1.6: they do.
+    /// libbloom 1.6: positions wrap at 2^32.
     Libbloom1,
     /// LevelDB.
     LevelDb,
@@ -47,7 +47,7 @@ impl Family {
         Family::JavaLsm,
     ];
 
-    /// Whether keys are text, so that bytes which are no UTF-8 have no meaning of their own.
+    /// Whether keys are text, so that bytes that are not UTF-8 have no meaning.
     pub fn text_keys(self) -> bool {
         matches!(self, Family::Cassandra0 | Family::JavaLsm)
     }
@@ -73,7 +73,7 @@ impl Naive {
         Naive { family, probes, bits: vec![false; bit_len] }
     }
 
-    /// The filter whose array, as the family's file holds it, is these bytes; what is missing at the end is zero.
+    /// The filter with this array, in the form of the family's file; missing bytes at the end are zero.
     pub fn from_array(family: Family, bit_len: usize, probes: u32, array: &[u8]) -> Naive {
         let mut filter = Naive::new(family, bit_len, probes);
         for (i, bit) in filter.bits.iter_mut().enumerate() {
@@ -83,18 +83,18 @@ impl Naive {
         filter
     }
 
-    /// Where the key's probes fall, in order.
+    /// The positions of the key's probes, in order.
     ///
     /// # Panics
-    /// If the key is no UTF-8 where the family's keys are text.
+    /// If the key is not UTF-8 where the family's keys are text.
     pub fn positions(&self, key: &[u8]) -> Vec<usize> {
         let at = walk(self.family, key);
         let bit_len = self.bits.len() as i128;
-        // The remainder keeps the sign of what is divided, and the absolute value comes after it.
+        // The remainder keeps the sign of the dividend, and the absolute value is taken after it.
         (0..i128::from(self.probes)).map(|i| (at(i) % bit_len).unsigned_abs() as usize).collect()
     }
 
-    /// Sets the key's bits; true if at least one was clear.
+    /// Sets the key's bits. Returns true if at least one was clear.
     pub fn insert(&mut self, key: &[u8]) -> bool {
         let mut changed = false;
         for position in self.positions(key) {
@@ -135,7 +135,7 @@ impl Naive {
         bytes
     }
 
-    /// The whole file. libbloom's header has more in it than a geometry, so there it is the array alone.
+    /// The whole file. libbloom's header holds more than a geometry, so for libbloom it is the array alone.
     pub fn encode(&self) -> Vec<u8> {
         let mut file = Vec::new();
         let words = (self.bits.len() / 64) as u32;
@@ -171,7 +171,7 @@ impl Naive {
     }
 }
 
-/// Probe number to the number that is then reduced modulo the length.
+/// From a probe number to the number that is then reduced modulo the length.
 fn walk(family: Family, key: &[u8]) -> impl Fn(i128) -> i128 {
     let units = || -> Vec<u16> { std::str::from_utf8(key).expect("a text key").encode_utf16().collect() };
     let (base, step) = match family {
@@ -227,7 +227,7 @@ fn twice(key: &[u8], seed: u32, hash: fn(&[u8], u32) -> u32) -> (i128, i128) {
     (i128::from(first), i128::from(hash(key, first)))
 }
 
-/// What is left of a sum in a signed integer of this many bits.
+/// The value of a sum in a signed integer of this many bits.
 fn signed(sum: i128, bits: u32) -> i128 {
     let low = sum.rem_euclid(1 << bits);
     if low < 1 << (bits - 1) { low } else { low - (1 << bits) }

@@ -1,4 +1,4 @@
-//! Keys to run-time filters.
+//! Run-time filters from keys.
 
 use super::dispatch::AtRunTime;
 use super::erased::Erased;
@@ -26,25 +26,26 @@ pub(super) fn full_kind(dialect: Name) -> Option<Kind> {
     }
 }
 
-/// Whether filters of this dialect are built from all their keys at once, by a [`Builder`], and take none afterwards.
+/// Whether filters of this dialect are built from all their keys at once, by a [`Builder`], and accept none
+/// afterwards.
 pub fn is_built_at_once(dialect: Name) -> bool {
     full_kind(dialect).is_some()
 }
 
-/// Whether a [`Builder`] does not use the number of expected keys: the geometry is given, or the filter is sized by the keys
-/// that come.
+/// Whether a [`Builder`] ignores the number of expected keys, because the geometry is given or the filter is
+/// sized by the actual number of keys.
 pub fn ignores_expected_keys(dialect: Name, target: Target) -> bool {
     matches!(target, Target::Exact { .. }) || is_built_at_once(dialect)
 }
 
-/// The policy that the target means for this many keys.
+/// The policy that the target means for this number of keys.
 pub(super) fn policy(kind: Kind, keys: u64, target: Target) -> Result<Policy, SizeError> {
     match target {
         Target::BitsPerKey(bits_per_key) => Policy::new(kind, bits_per_key),
         Target::Fpr(fpr) => Policy::for_fpr(kind, keys, fpr),
         Target::Exact { .. } => Err(SizeError::Unsupported {
             dialect: "rocksdb-ribbon",
-            what: "a Ribbon filter has no bits and probes to ask for; give bits per key or a rate",
+            what: "a Ribbon filter cannot be sized by bits and probes; give bits per key or a rate",
         }),
     }
 }
@@ -61,7 +62,7 @@ pub(super) const BUILT_AT_ONCE: SizeError = SizeError::Unsupported {
     what: "RocksDB's full filters are built from all their keys at once",
 };
 
-/// An empty filter that takes keys at any time.
+/// An empty filter that accepts keys at any time.
 pub(super) fn empty(dialect: Name, request: &Request) -> Result<Box<dyn Erased>, SizeError> {
     match full_kind(dialect) {
         Some(_) => Err(BUILT_AT_ONCE),
@@ -74,21 +75,21 @@ pub(super) fn native(request: &Request, hashing: Hashing) -> Result<Box<dyn Eras
     Ok(Box::new(Native::Owned(StoredFilter::Plain(filter))))
 }
 
-/// Takes keys, then becomes a filter: the way to a filter of any dialect.
+/// Collects keys, then becomes a filter. It can build filters of any dialect.
 ///
-/// RocksDB's full filters are sized by the keys that come, not by those expected, as there.
+/// RocksDB's full filters are sized by the actual number of keys, not by the expected one, as in RocksDB.
 pub struct Builder {
     inner: Inner,
     key_type: KeyType,
 }
 
 enum Inner {
-    /// A filter that takes keys.
+    /// A filter that accepts keys.
     Filter(Box<dyn Erased>),
     /// A large native filter, built in parts on several threads.
     #[cfg(feature = "std")]
     Native(Box<crate::native::Builder>),
-    /// Hashes are kept until all keys have come.
+    /// Hashes are kept until all keys have been added.
     Full { name: Name, kind: Kind, target: Target, builder: Box<rocksdb::Builder> },
 }
 
@@ -109,7 +110,8 @@ impl Builder {
                 Inner::Filter(Filter::<RocksDb>::new(request).map(boxed)?)
             }
             (Some(kind), target) => {
-                // For a rate, the policy of no keys: it refuses an invalid rate, and is replaced at the end.
+                // For a rate, the policy for zero keys: it refuses an invalid rate, and is replaced at the
+                // end.
                 let builder = Box::new(rocksdb::Builder::new(policy(kind, 0, target)?));
                 Inner::Full { name: dialect, kind, target, builder }
             }
@@ -123,7 +125,7 @@ impl Builder {
         Ok(Builder { inner, key_type: KeyType::Bytes })
     }
 
-    /// The keys will be of this type, given as their bytes ([`Value::key`](crate::typed::Value::key)).
+    /// Sets the type of the keys, which are given as their bytes ([`Value::key`](crate::typed::Value::key)).
     #[must_use]
     pub fn with_key_type(mut self, key_type: KeyType) -> Builder {
         if let Inner::Filter(filter) = &mut self.inner {
@@ -165,7 +167,7 @@ impl Builder {
                     Ok(FullFilter::Ribbon(filter)) => boxed(filter),
                     Err(BuildError::Size(e)) => return Err(e),
                     Err(e @ (BuildError::HashesChanged | BuildError::KeysLost { .. })) => {
-                        unreachable!("{e}: corruption is not looked for")
+                        unreachable!("{e}: corruption detection is off")
                     }
                 }
             }

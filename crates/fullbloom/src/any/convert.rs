@@ -1,13 +1,13 @@
-//! Filters of one dialect in the bytes of another, without their keys.
+//! Conversion of a filter into the bytes of another dialect, without its keys.
 //!
-//! A filter is bits at positions that its dialect's hash gave; the keys are gone. So only dialects that put the same keys at
-//! the same positions can be converted into each other, and these are few:
+//! A filter holds bits at positions that its dialect's hash gave; the keys are gone. So only dialects that
+//! put the same keys at the same positions can be converted into each other. There are few such pairs:
 //!
 //! | from | to | what changes |
 //! |---|---|---|
-//! | `cassandra-3` | `cassandra`, and back | the order of bytes in each word |
-//! | `libbloom` | `libbloom-1` | the header goes; only where the bits are a power of two, so that a sum that wraps at 2^32 does not matter |
-//! | `libbloom-1` | `libbloom` | the header comes; likewise, and keys and rate must lead to the same bits and probes |
+//! | `cassandra-3` | `cassandra`, and back | the byte order of each word |
+//! | `libbloom` | `libbloom-1` | the header is removed; only if the number of bits is a power of two, so that wrapping at 2^32 does not matter |
+//! | `libbloom-1` | `libbloom` | a header is added; the same condition, and keys and rate must give the same bits and probes |
 
 use super::build::boxed;
 use super::erased::Erased;
@@ -20,7 +20,7 @@ use crate::filter::{Check, Dialect, Filter, Format};
 use core::error::Error;
 use core::fmt;
 
-/// What one format stores and another does not: what a filter was made for.
+/// The sizing numbers of a filter, which some formats store and others do not.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MadeFor {
     /// Number of keys.
@@ -37,20 +37,20 @@ pub enum ConvertError {
     Decode(DecodeError),
     /// The requested size is invalid.
     Size(SizeError),
-    /// The keys would be at other positions: they are needed again.
+    /// The keys would be at other positions, so the original keys are needed.
     NeedsKeys {
         /// The reason.
         why: &'static str,
     },
-    /// It has this dialect already.
+    /// It already has this dialect.
     Same,
-    /// The new format stores what the filter was made for, which must be given.
+    /// The new format stores the number of keys and the rate, which must be given.
     NeedsNumbers,
-    /// The given keys and rate lead to another size.
+    /// The given number of keys and rate give another size.
     OtherNumbers {
-        /// Bits and probes it has.
+        /// Bits and probes of the filter.
         has: (u64, u32),
-        /// Bits and probes that the given numbers lead to.
+        /// Bits and probes that follow from the given numbers.
         given: (u64, u32),
     },
 }
@@ -61,9 +61,9 @@ impl fmt::Display for ConvertError {
             ConvertError::Decode(e) => e.fmt(f),
             ConvertError::Size(e) => e.fmt(f),
             ConvertError::NeedsKeys { why } => write!(f, "the keys are needed: {why}"),
-            ConvertError::Same => f.write_str("the filter has this dialect already"),
+            ConvertError::Same => f.write_str("the filter already has this dialect"),
             ConvertError::NeedsNumbers => {
-                f.write_str("the file of libbloom 2.0 stores the keys and the rate a filter was made for")
+                f.write_str("the file of libbloom 2.0 stores the number of keys and the rate: give both")
             }
             ConvertError::OtherNumbers { has, given } => write!(
                 f,
@@ -124,7 +124,7 @@ pub fn convert(
     }
 }
 
-/// Words in the other order of bytes; probes and their number stay in front.
+/// The words in the other byte order; the header with the number of probes stays in front.
 fn swapped<A: Format, B: Format>(bytes: &[u8]) -> Result<AnyFilter, ConvertError>
 where
     Filter<B, Memory>: Erased,
@@ -143,7 +143,8 @@ fn copied(bytes: &[u8]) -> Result<Owned, SizeError> {
     Ok(copy)
 }
 
-/// 1.6 lets the sum of its hashes wrap at 2^32, 2.0 does not. Taken by a power of two both leave the same rest.
+/// Version 1.6 lets the sum of its hashes wrap at 2^32; version 2.0 does not. Modulo a power of two both
+/// leave the same remainder.
 fn same_rest(bit_len: u64) -> Result<(), ConvertError> {
     const WHY: &str = "libbloom 1.6 lets the sum of hashes wrap at 2^32 and 2.0 does not, so that keys are at other \
                        positions unless the number of bits is a power of two";
@@ -192,7 +193,7 @@ fn why(from: Name, to: Name) -> &'static str {
     let words = |name| matches!(name, Cassandra | Cassandra3 | Cassandra2);
     match (from, to) {
         (LevelDb, RocksDbBlock) | (RocksDbBlock, LevelDb) => {
-            "the two hash keys alike only while no byte above 0x7f is among their last three"
+            "the two hash a key alike only if none of its last three bytes is above 0x7f"
         }
         (Cassandra0, Cassandra07) | (Cassandra07, Cassandra0) => {
             "versions a and b hash text in UTF-16, later ones the key's bytes"
@@ -200,7 +201,7 @@ fn why(from: Name, to: Name) -> &'static str {
         _ if words(from) && words(to) => {
             "up to 2.2 Cassandra began at the first hash and stepped by the second, since 3.0 it is the other way round"
         }
-        _ => "the two dialects hash them differently, so they are at other positions",
+        _ => "the two dialects hash keys differently, so the bits are at other positions",
     }
 }
 
@@ -231,7 +232,7 @@ mod tests {
 
     #[test]
     fn libbloom_loses_and_gains_its_header_where_a_wrapped_sum_does_not_matter() {
-        // 2^20 bits with 7 probes: what 1.6 would write, and what 2.0 makes of these numbers.
+        // 2^20 bits with 7 probes, as 1.6 would write it, and the 2.0 form of these numbers.
         let (bits, probes) = (1u64 << 20, 7);
         let raw = built(Name::Libbloom1, Target::Exact { bit_len: bits, probes });
         let numbers = (1000..200_000u32).find_map(|expected_keys| {

@@ -1,4 +1,4 @@
-//! What the dispatch by name needs of every dialect.
+//! The operations that dispatch by name needs of every dialect.
 
 use super::build::{self, BUILT_AT_ONCE, boxed, full_kind};
 use super::erased::Erased;
@@ -11,19 +11,19 @@ use crate::native::{Hashing, Sizing};
 use crate::sizing::Request;
 use alloc::boxed::Box;
 
-/// A dialect that is known by name at run time.
+/// A dialect that is selected by name at run time.
 pub(super) trait AtRunTime: Dialect {
     /// Reads its bytes.
     fn read(bytes: Bytes, options: &ReadOptions, check: Check) -> Result<Box<dyn Erased>, DecodeError>;
 
-    /// An empty filter that takes keys at any time.
+    /// An empty filter that accepts keys at any time.
     fn empty(request: &Request) -> Result<Box<dyn Erased>, SizeError>;
 
-    /// What a request comes to.
+    /// The plan for a request.
     fn plan(request: &Request) -> Result<Plan, SizeError>;
 
-    /// How long the encoded filter of a request is. Cheaper than the whole plan: some dialects find their rate by filling
-    /// filters.
+    /// The length of the encoded filter for a request. Cheaper than the whole plan: some dialects compute
+    /// their rate by filling filters.
     fn planned_len(request: &Request) -> Result<u64, SizeError> {
         Self::plan(request).map(|plan| plan.encoded_len)
     }

@@ -14,8 +14,8 @@ use alloc::boxed::Box;
 use alloc::string::ToString;
 use core::any::Any;
 
-/// What an `AnyFilter` needs of the filter in it. The methods that change keys are called after
-/// [`takes_keys`](Erased::takes_keys) has agreed.
+/// The operations an `AnyFilter` needs of its inner filter. Methods that change keys are called only after
+/// [`takes_keys`](Erased::takes_keys) returned `Ok`.
 pub(super) trait Erased: Send + Sync + Any {
     fn name(&self) -> Name;
     fn geometry(&self) -> Geometry;
@@ -51,7 +51,7 @@ pub(super) trait Erased: Send + Sync + Any {
         None
     }
 
-    /// Adds keys to a filter that is being built, whether or not it takes keys later.
+    /// Adds keys to a filter that is being built, even if it accepts none later.
     fn build_batch(&mut self, keys: &AnyKeys<'_>) {
         let taken = self.insert_batch(keys, None);
         debug_assert!(taken.is_ok(), "a filter that is being built takes keys");
@@ -102,7 +102,7 @@ pub(super) trait Erased: Send + Sync + Any {
     }
 }
 
-/// `other` as the type of `ours`.
+/// Downcasts `other` to the type of `ours`.
 pub(super) fn of_one_type<'a, F: Erased>(ours: &F, other: &'a dyn Erased) -> Result<&'a F, MergeError> {
     other.as_any().downcast_ref().ok_or_else(|| MergeError::Differs {
         what: "dialect",
@@ -111,10 +111,10 @@ pub(super) fn of_one_type<'a, F: Erased>(ours: &F, other: &'a dyn Erased) -> Res
     })
 }
 
-/// A filter over bytes that are not its own cannot be merged into.
-pub(super) const READ_ONLY: &str = "the filter is a view of bytes that are not its own";
+/// Nothing can be merged into a filter that does not own its bytes.
+pub(super) const READ_ONLY: &str = "the filter is read-only: it does not own its bytes";
 
-/// What every dialect has.
+/// Methods that are the same for every dialect.
 macro_rules! common {
     () => {
         fn name(&self) -> Name {
@@ -195,7 +195,7 @@ macro_rules! common {
     };
 }
 
-/// Dialects whose bits can be united and intersected.
+/// Dialects whose bits can be merged and intersected.
 macro_rules! mergeable {
     () => {
         fn merge(&mut self, other: &dyn Erased) -> Result<(), MergeError> {
@@ -235,7 +235,7 @@ macro_rules! erased {
             ) -> Result<(), ChangeError> {
                 let Filter { dialect, bits } = self;
                 let bits = bits.as_mut().ok_or(ChangeError::ReadOnly)?;
-                // What is made of numbers goes into the same bits; these dialects keep nothing else.
+                // Numeric keys go into the same bits; these dialects store nothing else.
                 let mut numbers = dialect.clone();
                 numbers.set_numbers(true);
                 let dialect = if keys.are_numbers() { &mut numbers } else { dialect };
@@ -280,7 +280,7 @@ fn name_of<D: Format>(_: &D) -> Name {
     D::NAME
 }
 
-/// The same filter over bits that can be changed: its dialect must not keep anything that changes with keys.
+/// The same filter over mutable bits. Its dialect must not store anything that changes with keys.
 impl<D: Insert> Filter<D, Memory> {
     fn as_changeable(&mut self) -> Result<Filter<D, &mut [u8]>, MergeError> {
         let unsupported = MergeError::Unsupported { dialect: D::NAME.as_str(), why: READ_ONLY };
@@ -289,7 +289,7 @@ impl<D: Insert> Filter<D, Memory> {
     }
 }
 
-/// The filter without bits: of no keys, or of bytes that match every key.
+/// The filter without bits: for no keys, or for bytes that match every key.
 pub(super) struct Constant {
     pub(super) name: Name,
     pub(super) answer: bool,

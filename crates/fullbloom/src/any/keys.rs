@@ -19,7 +19,7 @@ use core::ops::Range;
 /// let keys: &[&[u8]] = &[b"apple", b"pear"];
 /// filter.insert_batch(keys)?;
 /// filter.insert_batch(AnyKeys::integers(&[7], KeyType::Long, Name::Cassandra)?)?;
-/// assert!(filter.may_contain(&7u64.to_be_bytes())); // Cassandra's bytes of a bigint
+/// assert!(filter.may_contain(&7u64.to_be_bytes())); // the bytes of a Cassandra bigint
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +49,7 @@ impl<'a> AnyKeys<'a> {
         AnyKeys { form, numbers: false }
     }
 
-    /// Integers as keys, negative ones in two's complement, in the bytes that this dialect's system makes of an
+    /// Integers as keys, negative ones in two's complement, encoded the way this dialect's system encodes an
     /// [`Int`](KeyType::Int) (the lower 32 bits) or a [`Long`](KeyType::Long).
     pub fn integers(values: &'a [u64], key_type: KeyType, dialect: Name) -> Result<Self, TypeError> {
         let form = match typed::integer_bytes(key_type, dialect)? {
@@ -74,10 +74,10 @@ impl<'a> AnyKeys<'a> {
         }
     }
 
-    /// Key number `i`; `None` if the keys are numbers, whose bytes are nowhere.
+    /// Key number `i`; `None` if the keys are numbers, which have no bytes in memory.
     ///
     /// # Panics
-    /// If there are not that many keys.
+    /// If `i` is not below the number of keys.
     pub fn get(&self, i: usize) -> Option<&'a [u8]> {
         match &self.form {
             Form::Slices(slices) => Some(slices[i]),
@@ -88,15 +88,15 @@ impl<'a> AnyKeys<'a> {
         }
     }
 
-    /// Whether they are numbers, which some dialects hash in another way.
+    /// Whether the keys are numbers, which some dialects hash in another way.
     pub(super) fn are_numbers(&self) -> bool {
         self.numbers
     }
 
-    /// The keys with these numbers.
+    /// The keys at these indices.
     ///
     /// # Panics
-    /// If there are not that many keys.
+    /// If an index is not below the number of keys.
     #[must_use]
     pub fn part(&self, keys: Range<usize>) -> AnyKeys<'a> {
         let form = match &self.form {

@@ -1,4 +1,4 @@
-//! Where the bits of a run-time filter are.
+//! The memory of a run-time filter.
 
 use crate::bits::Owned;
 use crate::filter::Part;
@@ -6,15 +6,15 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::ops::Range;
 
-/// The bits of a run-time filter: its own, or a part of something that is kept with it.
+/// The bits of a run-time filter: owned, or part of a larger owner that is kept alive with it.
 pub(super) enum Memory {
-    /// Memory of its own, which can be changed.
+    /// Owned memory, which can be changed.
     Owned(Owned),
     /// A part of a mapping, of shared bytes, or of memory that the caller keeps: read only.
     Kept(Part<Keeper>),
 }
 
-/// What keeps the bytes of a filter that is read where it is.
+/// Keeps the bytes of a filter alive that is read in place.
 #[derive(Clone)]
 pub(super) struct Keeper(Arc<dyn AsRef<[u8]> + Send + Sync>);
 
@@ -36,7 +36,7 @@ impl Memory {
         Memory::Kept(Part::new(keeper, range))
     }
 
-    /// The bits, if they can be changed.
+    /// The bits, if they are mutable.
     pub(super) fn as_mut(&mut self) -> Option<&mut [u8]> {
         match self {
             Memory::Owned(bits) => Some(bits.as_mut()),
@@ -44,7 +44,7 @@ impl Memory {
         }
     }
 
-    /// Whether the bits can be changed.
+    /// Whether the bits are mutable.
     pub(super) fn is_owned(&self) -> bool {
         matches!(self, Memory::Owned(_))
     }

@@ -15,15 +15,15 @@ use alloc::boxed::Box;
 use alloc::vec;
 use core::any::Any;
 
-/// A native filter of any kind, over memory of its own or over bytes that are kept with it.
+/// A native filter of any kind, over owned memory or over bytes that are kept alive with it.
 pub(super) enum Native {
-    /// Can be changed.
+    /// Mutable.
     Owned(StoredFilter),
     /// Read only.
     Kept(StoredFilter<Part<Keeper>>),
 }
 
-/// The same expression over either memory.
+/// Evaluates the same expression over either memory.
 macro_rules! stored {
     ($native:expr, $stored:ident => $body:expr) => {
         match $native {
@@ -33,7 +33,7 @@ macro_rules! stored {
     };
 }
 
-/// The filters that a stored filter is made of, those that count in lookups.
+/// The filters that make up a stored filter, limited to those that lookups read.
 fn links<S: AsRef<[u8]>>(stored: &StoredFilter<S>) -> Box<dyn Iterator<Item = &NativeFilter<S>> + '_> {
     match stored {
         StoredFilter::Plain(filter) => Box::new(core::iter::once(filter)),
@@ -43,7 +43,7 @@ fn links<S: AsRef<[u8]>>(stored: &StoredFilter<S>) -> Box<dyn Iterator<Item = &N
     }
 }
 
-/// For kinds whose answers are bools: as whatever the caller wants.
+/// For kinds that answer with bools: converts to the form the caller wants.
 fn with_bools<T>(keys: &AnyKeys<'_>, answers: Answers<'_>, answer: impl FnOnce(&mut [bool]) -> T) -> T {
     match answers {
         Answers::Bools(bools) => answer(bools),
@@ -76,7 +76,7 @@ impl Native {
         stored!(self, stored => stored.first().stores_secret())
     }
 
-    /// Compares all bytes with their checksums, unless that was done when they were read.
+    /// Checks all bytes against their checksums, unless that was done when they were read.
     pub(super) fn verify(&self) -> Result<(), DecodeError> {
         match self {
             Native::Owned(_) => Ok(()),
@@ -107,7 +107,7 @@ impl Native {
         }
     }
 
-    /// The filter itself, if its memory is its own.
+    /// The filter itself, if it owns its memory.
     pub(super) fn owned(self) -> Result<StoredFilter, Native> {
         match self {
             Native::Owned(stored) => Ok(stored),
@@ -123,7 +123,7 @@ impl Native {
         }
     }
 
-    /// Two filters of one kind, the first of which can be changed.
+    /// Two filters of one kind, the first of them mutable.
     fn pair<'a>(
         &'a mut self,
         other: &'a dyn Erased,
@@ -139,7 +139,7 @@ impl Native {
     }
 }
 
-/// Merging and intersecting what cannot be.
+/// The error for filters that cannot be merged or intersected.
 fn unsupported(why: &'static str) -> MergeError {
     MergeError::Unsupported { dialect: Name::Native.as_str(), why }
 }
@@ -149,7 +149,7 @@ impl Erased for Native {
         Name::Native
     }
 
-    /// The bits of all filters; blocks and probes of the last, which has most keys.
+    /// The bits of all filters; blocks and probes of the last one, which has the most keys.
     fn geometry(&self) -> Geometry {
         let sum = |sum: Geometry, next: Geometry| {
             let bit_len = sum.bit_len.saturating_add(next.bit_len);
@@ -220,7 +220,7 @@ impl Erased for Native {
 
     fn estimated_keys(&self) -> Option<f64> {
         let sum: Option<f64> = stored!(self, stored => links(stored).map(Filter::estimated_keys).sum());
-        sum.map(|keys| keys + 0.0) // the sum of nothing is -0
+        sum.map(|keys| keys + 0.0) // an empty sum is -0
     }
 
     fn encode(&self, out: &mut dyn Output) -> Result<(), Stop> {

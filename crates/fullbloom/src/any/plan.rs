@@ -1,4 +1,4 @@
-//! What a request comes to in each dialect.
+//! The plan for a request in each dialect.
 
 use super::build::{full_kind, policy};
 use super::dispatch::AtRunTime;
@@ -9,19 +9,19 @@ use crate::filter::{Format, Size, Weakness};
 use crate::native::Sizing;
 use crate::sizing::{Geometry, Request, Target};
 
-/// What a request comes to in one dialect.
+/// The filter that a request leads to in one dialect.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Plan {
     /// The dialect.
     pub dialect: Name,
-    /// The shape its rule gives.
+    /// The shape given by the dialect's sizing rule.
     pub geometry: Geometry,
     /// Length of the encoded filter in bytes.
     pub encoded_len: u64,
-    /// The rate to expect once the expected keys are in, by the dialect's model.
+    /// The expected rate with the expected number of keys, by the dialect's model.
     pub expected_fpr: f64,
-    /// Where the format does not keep what it promises.
+    /// A known case in which the format misses the rate it promises.
     pub weakness: Option<Weakness>,
 }
 
@@ -37,7 +37,7 @@ impl From<&Sizing> for Plan {
     }
 }
 
-/// What this request comes to, without allocating the filter.
+/// The plan for this request, without allocating the filter.
 pub fn plan(dialect: Name, request: &Request) -> Result<Plan, SizeError> {
     with_dialect!(dialect, D => D::plan(request))
 }
@@ -58,7 +58,7 @@ pub(super) fn sized<D: Size + Format>(request: &Request) -> Result<Plan, SizeErr
     })
 }
 
-/// Of RocksDB's full filters.
+/// The same for RocksDB's full filters.
 pub(super) fn full(dialect: Name, request: &Request) -> Result<Plan, SizeError> {
     let keys = request.expected_keys;
     let kind = full_kind(dialect).unwrap_or(Kind::FastLocal);
@@ -77,18 +77,18 @@ pub(super) fn full(dialect: Name, request: &Request) -> Result<Plan, SizeError> 
     })
 }
 
-/// RocksDB stores no bytes for no keys.
+/// RocksDB stores zero bytes for zero keys.
 pub(super) fn content_len(policy: &Policy, keys: u64) -> u64 {
     if keys == 0 { 0 } else { policy.content_len(keys) }
 }
 
-/// More bits per key than this buy nothing that could be measured, whatever memory there is.
+/// More bits per key than this bring no measurable gain, however much memory there is.
 const MOST_BITS_PER_KEY: u32 = 100;
 
-/// The largest filter for `expected_keys` keys whose encoded form fits `bytes`, up to 100 bits per key; a smaller one where that
-/// has the lower rate.
+/// The largest filter for `expected_keys` keys whose encoded form fits in `bytes`, up to 100 bits per key; a
+/// smaller one if that has a lower rate.
 ///
-/// Bits per key are tried whole, then in thousandths, where the dialect takes those.
+/// Tries whole bits per key first, then thousandths, where the dialect supports them.
 ///
 /// ```
 /// use fullbloom::{any, dialect::Name};
@@ -127,17 +127,19 @@ pub fn plan_within(dialect: Name, expected_keys: u64, bytes: u64) -> Result<Plan
     }
 }
 
-/// RocksDB's filters stop growing at a size, but their probes go by the bits per key that were asked for; the positions of Guava's
-/// old strategy and of Spark's first version stop at 2^31, so that further bits only bring further probes.
+/// RocksDB's filters stop growing at some size, but their number of probes follows the requested bits per
+/// key. The positions of Guava's old strategy and of Spark's first version stop at 2^31, so that further bits
+/// only add probes.
 fn more_can_be_worse(dialect: Name) -> bool {
     use Name::{Guava32, RocksDb, RocksDbLegacy, RocksDbRibbon, Spark};
     matches!(dialect, RocksDb | RocksDbLegacy | RocksDbRibbon | Guava32 | Spark)
 }
 
-/// The plan of lowest rate among those with so many thousandths of a bit for each key and fewer.
+/// The plan with the lowest rate among those with at most this many thousandths of a bit per key.
 fn best_up_to(dialect: Name, most: u32, request: impl Fn(u32) -> Request) -> Result<Plan, SizeError> {
     let mut best = plan(dialect, &request(most))?;
-    // The fewest bits per key that come to the same length: what the filter has, where it could not grow further.
+    // The fewest bits per key that give the same length: the real figure, where the filter could not grow
+    // further.
     let (mut low, mut high) = (1, most);
     while low < high {
         let middle = low.midpoint(high);

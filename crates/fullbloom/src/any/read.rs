@@ -1,4 +1,4 @@
-//! Bytes and files to run-time filters: detected once, decoded once, checksummed once.
+//! Run-time filters from bytes and files: detected once, decoded once, checksummed once.
 
 use super::AnyFilter;
 use super::dispatch::AtRunTime;
@@ -16,14 +16,14 @@ use core::ops::Range;
 #[cfg(feature = "std")]
 use {crate::error::FileError, crate::file, crate::sniff, std::path::Path};
 
-/// What is known about bytes besides themselves.
+/// What the caller knows about the bytes.
 ///
 /// ```
 /// use fullbloom::{any::ReadOptions, dialect::Name};
 ///
 /// let detected = ReadOptions::new();                          // the dialect is detected
 /// let leveldb = ReadOptions::from(Name::LevelDb);             // or given
-/// let raw = ReadOptions::from(Name::JavaLsm).geometry(9586, 4); // raw bits say nothing about themselves
+/// let raw = ReadOptions::from(Name::JavaLsm).geometry(9586, 4); // raw bits have no header
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
@@ -40,7 +40,7 @@ impl From<Name> for ReadOptions {
 }
 
 impl ReadOptions {
-    /// Nothing is known: the dialect is detected by the file's name and bytes.
+    /// No options: the dialect is detected from the file name and the bytes.
     pub fn new() -> Self {
         ReadOptions::default()
     }
@@ -51,8 +51,8 @@ impl ReadOptions {
         ReadOptions { dialect, ..self }
     }
 
-    /// Bits and probes: needed by the dialects whose bytes hold nothing but bits. For others they must agree with what the
-    /// bytes say.
+    /// Bits and probes: required for dialects whose bytes hold nothing but bits. For other dialects they must
+    /// agree with the bytes.
     #[must_use]
     pub fn geometry(self, bit_len: u64, probes: u32) -> Self {
         ReadOptions { geometry: Some((bit_len, probes)), ..self }
@@ -70,7 +70,7 @@ impl ReadOptions {
         ReadOptions { key_type: Some(key_type), ..self }
     }
 
-    /// The dialect: the given one, or the one detected.
+    /// The given dialect, or the detected one.
     #[cfg(feature = "std")]
     fn detect(&self, path: Option<&Path>, bytes: &[u8]) -> Result<Name, DecodeError> {
         self.dialect.map_or_else(|| sniff::dialect(path, bytes), Ok)
@@ -82,11 +82,11 @@ impl ReadOptions {
     }
 }
 
-/// Where the bytes of a filter are.
+/// The source of a filter's bytes.
 pub(super) enum Bytes {
-    /// Memory that becomes the filter's own.
+    /// Memory that the filter takes over.
     Owned(Owned),
-    /// Memory that is kept with the filter.
+    /// Memory that is kept alive with the filter.
     Kept(Keeper),
 }
 
@@ -100,7 +100,7 @@ impl AsRef<[u8]> for Bytes {
 }
 
 impl AnyFilter {
-    /// Reads encoded bytes strictly, checks all of them, and copies them.
+    /// Decodes encoded bytes strictly, checks all of them, and copies them.
     pub fn decode(bytes: &[u8], options: &ReadOptions) -> Result<AnyFilter, DecodeError> {
         let mut copy = Owned::zeroed(bytes.len() as u64)
             .map_err(|_| DecodeError::Memory { bytes: bytes.len() as u64 })?;
@@ -108,14 +108,14 @@ impl AnyFilter {
         Self::decode_owned(copy, options)
     }
 
-    /// As [`decode`](AnyFilter::decode), taking the bytes: nothing is copied.
+    /// As [`decode`](AnyFilter::decode), but takes over the bytes: nothing is copied.
     pub fn decode_owned(bytes: Owned, options: &ReadOptions) -> Result<AnyFilter, DecodeError> {
         let dialect = options.detect(None, bytes.as_ref())?;
         read(dialect, Bytes::Owned(bytes), options, Check::All)
     }
 
-    /// Reads encoded bytes strictly and answers from where they are. The bits are compared with their checksums, where the
-    /// format has them, if `check` says so.
+    /// Decodes encoded bytes strictly and reads them in place. With `check`, the bits are compared with their
+    /// checksums, where the format has them.
     pub fn over(
         storage: impl AsRef<[u8]> + Send + Sync + 'static,
         options: &ReadOptions,
@@ -126,7 +126,7 @@ impl AnyFilter {
         read(dialect, Bytes::Kept(keeper), options, check)
     }
 
-    /// Reads a filter's file and checks all of it; the file may change or go afterwards.
+    /// Reads a filter's file and checks all of it. The file may be changed or deleted afterwards.
     #[cfg(feature = "std")]
     pub fn load(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyFilter, FileError> {
         let path = path.as_ref();
@@ -136,8 +136,8 @@ impl AnyFilter {
         read(dialect, Bytes::Owned(bytes), options, Check::All).map_err(fail)
     }
 
-    /// Maps a filter's file and answers from it; see [`Mapped`](file::Mapped) for the condition. The bits of a native filter
-    /// are compared with their checksums, which reads the whole file, if `check` says so.
+    /// Maps a filter's file and reads it in place; see [`Mapped`](file::Mapped) for the condition. With
+    /// `check`, the bits of a native filter are compared with their checksums, which reads the whole file.
     #[cfg(feature = "mmap")]
     pub fn open(path: impl AsRef<Path>, options: &ReadOptions, check: Check) -> Result<AnyFilter, FileError> {
         let path = path.as_ref();
@@ -153,7 +153,7 @@ fn read(dialect: Name, bytes: Bytes, options: &ReadOptions, check: Check) -> Res
         _ if options.secret.is_some() && dialect != Name::Native => {
             return Err(DecodeError::Unknown { what: "only native filters have a secret" });
         }
-        // RocksDB writes a Bloom filter where a Ribbon filter would not pay.
+        // RocksDB writes a Bloom filter where a Ribbon filter would not pay off.
         Name::RocksDbRibbon if rocksdb::sniff(bytes.as_ref()) == Some(Name::RocksDb) => {
             read_dialect::<RocksDb>(bytes, options, check)?
         }
@@ -183,7 +183,7 @@ where
     let bits = match bytes {
         Bytes::Kept(keeper) => Memory::kept(keeper, range),
         Bytes::Owned(bytes) if is_whole => Memory::Owned(part_of(bytes, range)),
-        // The file drops zero bytes at its end; the filter must have room for keys there.
+        // The file drops trailing zero bytes; the filter needs them as room for keys.
         Bytes::Owned(bytes) => {
             let view = Filter::from_decoded(dialect, &bytes.as_ref()[range])?;
             let Filter { dialect, bits } =
@@ -194,7 +194,7 @@ where
     Ok(Box::new(Filter::from_decoded(dialect, bits)?))
 }
 
-/// A part of memory, all of which stays allocated.
+/// A part of a buffer; the whole buffer stays allocated.
 fn part_of(bytes: Owned, range: Range<usize>) -> Owned {
     bytes.split([range]).pop().expect("one part for one range")
 }
@@ -228,13 +228,13 @@ pub(super) fn read_native(
     Ok(Box::new(native))
 }
 
-/// What RocksDB stores for no keys, and for keys it could not make a filter of.
+/// The bytes that RocksDB stores for zero keys, and for keys for which it could not build a filter.
 pub(super) fn constant(name: Name, answer: bool) -> Box<dyn Erased> {
     let bytes: &'static [u8] = if answer { &rocksdb::MATCHES_EVERYTHING } else { &[] };
     Box::new(Constant { name, answer, bytes })
 }
 
-/// Whether these bytes can be read as this dialect.
+/// Whether these bytes can be decoded as this dialect.
 #[cfg(feature = "std")]
 pub(crate) fn reads(dialect: Name, bytes: &[u8]) -> bool {
     match dialect {

@@ -15,13 +15,13 @@ fn slices(keys: &[String]) -> Vec<&[u8]> {
     keys.iter().map(|key| key.as_bytes()).collect()
 }
 
-/// How the bytes of this filter are read again.
+/// The options for reading the bytes of this filter.
 fn options(filter: &AnyFilter) -> ReadOptions {
     let geometry = filter.geometry();
     ReadOptions::from(filter.dialect()).geometry(geometry.bit_len, geometry.probes)
 }
 
-/// Dialects whose filters take keys at any time.
+/// Dialects whose filters accept keys at any time.
 fn inserting() -> impl Iterator<Item = (Name, AnyFilter)> {
     Name::ALL.iter().filter_map(|name| Some((*name, AnyFilter::new(*name, &REQUEST).ok()?)))
 }
@@ -49,7 +49,7 @@ fn the_filter_of_keys_is_what_the_builder_makes_of_them_and_what_two_merged_halv
         let new = slices.iter().filter(|key| single.insert(key).unwrap()).count();
         assert!(new > 450 && single.encode() == built.encode(), "{dialect}");
         if !matches!(dialect, Name::Native | Name::Poppy) {
-            // These count their keys, and after a merge have an estimate.
+            // These dialects count their keys, and hold an estimate after a merge.
             assert_eq!(whole.encode(), built.encode(), "{dialect}");
         }
         let mut copy = AnyFilter::decode(&whole.encode(), &options).unwrap();

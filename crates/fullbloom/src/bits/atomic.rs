@@ -4,41 +4,44 @@
 use super::Owned;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-/// An array of 64-bit words, each changed as a whole. In memory it is the same array as before.
+/// An array of 64-bit words, each updated atomically. The memory layout is that of the plain array.
 #[derive(Debug)]
 pub(crate) struct AtomicBits {
     bits: Owned,
 }
 
 impl AtomicBits {
-    /// Takes an array of whole words; a rest of fewer than eight bytes would be out of reach.
+    /// Takes an array of whole 64-bit words. A remainder of fewer than eight bytes could not be accessed.
     ///
-    /// Panics unless it begins where a word may: [`Owned`] memory does, and so does a part of it that a native file
-    /// gives out, whose sections are at multiples of 64.
+    /// Panics unless the array is aligned to a word. [`Owned`] memory is aligned, and so is a section of it
+    /// from a native file, because sections begin at multiples of 64.
     pub(crate) fn new(bits: Owned) -> AtomicBits {
         debug_assert_eq!(bits.len() % 8, 0);
-        assert!(bits.len() == 0 || bits.as_ptr().cast::<AtomicU64>().is_aligned(), "an array of words");
+        assert!(
+            bits.len() == 0 || bits.as_ptr().cast::<AtomicU64>().is_aligned(),
+            "the array is not aligned to words"
+        );
         AtomicBits { bits }
     }
 
-    /// The words, least significant byte first whatever the machine: see [`Mask`].
+    /// The words, least significant byte first on every machine: see [`Mask`].
     #[inline(always)]
     pub(crate) fn words(&self) -> &[AtomicU64] {
         if self.bits.len() == 0 {
-            return &[]; // nothing is allocated, and the pointer not aligned
+            return &[]; // nothing is allocated, and the pointer is not aligned
         }
-        // SAFETY: `Owned` memory is valid for `len` initialised bytes, and `new` saw that it is aligned. While it is in here, it is
-        // reached through these atomics only: `into_inner` and `as_mut` need it exclusively. An `AtomicU64` has the
-        // size and the valid values of a `u64`.
+        // SAFETY: `Owned` memory is valid for `len` initialised bytes, and `new` checked its alignment. While
+        // it is held here, it is accessed through these atomics only: `into_inner` and `as_mut` need it
+        // exclusively. An `AtomicU64` has the size and the valid values of a `u64`.
         unsafe { core::slice::from_raw_parts(self.bits.as_ptr().as_ptr().cast(), self.bits.len() / 8) }
     }
 
-    /// The array, when no other thread can reach it any more.
+    /// The array, once no other thread can access it.
     pub(crate) fn into_inner(self) -> Owned {
         self.bits
     }
 
-    /// The array, while no other thread can reach it.
+    /// The array, while no other thread can access it.
     pub(crate) fn as_mut(&mut self) -> &mut [u8] {
         self.bits.as_mut()
     }
@@ -55,12 +58,12 @@ impl Mask {
     }
 }
 
-/// What is asked of a word; a trait, so that a model checker can put its own in the place of the real one.
+/// The operations on a word. This is a trait so that a model checker can substitute its own word type.
 pub(crate) trait Word {
-    /// Whether the bit is set; whoever sees it set sees what its setter did before.
+    /// Whether the bit is set. A thread that sees it set also sees everything its setter wrote before.
     fn sees(&self, mask: Mask) -> bool;
 
-    /// Sets the bit; true if this call did.
+    /// Sets the bit. Returns true if this call changed it.
     fn set(&self, mask: Mask) -> bool;
 }
 
@@ -76,26 +79,27 @@ impl Word for AtomicU64 {
     }
 }
 
-/// Sets all bits of one key, given as (word, bit) in an order that is the same for every insertion of that key. True
-/// for at most one of any number of insertions of the key, concurrent or not.
+/// Sets all bits of one key, given as (word, bit) pairs in an order that is the same for every insertion of
+/// that key. Returns true for at most one of any number of insertions of the key, concurrent or not.
 ///
-/// One bit decides: the last one, in the order, that was still clear. Bits are read from the last to the first, which
-/// finds the decider; they are set from the first to the last, so the decider is set after all others; who sets the
-/// decider is told "new".
+/// One bit decides: the last bit, in this order, that was still clear. Bits are read from the last to the
+/// first to find the deciding bit. They are set from the first to the last, so the deciding bit is set after
+/// all earlier ones. The insertion that sets the deciding bit returns "new".
 ///
-/// **At most one.** Two insertions with the same decider cannot both set it. Suppose insertions `S` and `T` had
-/// deciders `s < t` and both set theirs. `S` read bit `t` as set, because its decider is the last clear bit it saw;
-/// it was `T` who set it, so this read comes after that, and `T` had by then set, or seen set, every bit before `t`.
-/// `S` reads bit `s` after bit `t`, and so sees it set (acquire and release on `t`): it cannot be its decider.
+/// **At most one.** Two insertions with the same decider cannot both set it. Suppose insertions `S` and `T`
+/// had deciders `s < t` and both set theirs. `S` read bit `t` as set, because its decider is the last clear
+/// bit it saw. `T` set that bit, so this read comes after that write, and `T` had by then set, or seen set,
+/// every bit before `t`. `S` reads bit `s` after bit `t`, and so sees it set (acquire and release on `t`):
+/// `s` cannot be its decider.
 ///
-/// **At least one**, if the key was not there, unless the decider was set between reading and setting by the insertion
-/// of a *different* key that shares that bit: then that key took part in making this one look known, which is what a
-/// false positive is. Otherwise take the last clear bit `d` in the order: only insertions of this key that
-/// have `d` as decider set it, and the first to do so is told "new".
+/// **At least one**, if the key was not there, unless the insertion of a *different* key that shares the
+/// deciding bit set it between the read and the write. In that case the other key contributed to this key's
+/// bits, which is an ordinary false positive. Otherwise take the last clear bit `d` in the order: only
+/// insertions of this key that have `d` as decider set it, and the first of them returns "new".
 ///
-/// Every step is one atomic instruction, or on CPUs without a fetching "or" a loop that fails only when the word has
-/// changed; bits are never cleared while others can see the array, so a word changes at most 64 times and no
-/// loop is longer: the insertion is wait-free.
+/// Every step is one atomic instruction, or a compare-and-swap loop on CPUs without an atomic fetch-or. The
+/// loop retries only when the word has changed. Bits are never cleared while other threads can see the array,
+/// so a word changes at most 64 times and bounds the loop: the insertion is wait-free.
 #[inline(always)]
 pub(crate) fn insert<W: Word>(words: &[W], bits: &[(usize, Mask)]) -> bool {
     let Some(decider) = bits.iter().rposition(|&(word, mask)| !words[word].sees(mask)) else { return false };
@@ -114,8 +118,8 @@ pub(crate) fn contains<W: Word>(words: &[W], bits: impl IntoIterator<Item = (usi
     bits.into_iter().all(|(word, mask)| words[word].sees(mask))
 }
 
-/// The model: every order of a few insertions.
-#[cfg(all(test, target_pointer_width = "64"))] // loom has no 64-bit words elsewhere
+/// Model checking: every interleaving of a few insertions.
+#[cfg(all(test, target_pointer_width = "64"))] // loom has 64-bit atomics only on 64-bit targets
 mod model {
     use super::tests::key;
     use super::*;
@@ -131,8 +135,8 @@ mod model {
         }
     }
 
-    /// Runs these insertions, one thread each, in every order the memory model allows; with at most `preemptions`
-    /// involuntary switches where every order would be too many.
+    /// Runs these insertions, one thread each, in every order the memory model allows. `preemptions` limits
+    /// the involuntary switches where every order would be too many.
     fn interleaved(
         preemptions: Option<usize>,
         preset: Vec<(usize, Mask)>,
@@ -154,7 +158,7 @@ mod model {
             let (here, elsewhere) = keys.split_first().unwrap();
             let threads: Vec<_> = elsewhere.iter().map(spawn).collect();
             let mut new = vec![insert(&array, here)];
-            assert!(contains(&array, here.iter().copied()), "a key is not found by who inserted it");
+            assert!(contains(&array, here.iter().copied()), "a thread does not find the key it inserted");
             new.extend(threads.into_iter().map(|thread| thread.join().unwrap()));
             for key in &keys {
                 assert!(contains(&array, key.iter().copied()), "a bit was lost");
@@ -186,11 +190,11 @@ mod model {
 
     #[test]
     fn another_key_may_make_a_key_look_known_but_never_new_twice() {
-        // The pear shares the apple's last bit.
+        // The key "pear" shares the last bit of "apple".
         let (apple, pear) = (key(&[(0, 1), (1, 1)]), key(&[(0, 2), (1, 1)]));
         interleaved(Some(2), vec![], vec![apple.clone(), apple, pear], |new| {
             assert!(!(new[0] && new[1]), "new twice: {new:?}");
-            assert!(new.contains(&true), "nobody is new: {new:?}");
+            assert!(new.contains(&true), "no insertion is new: {new:?}");
         });
     }
 }

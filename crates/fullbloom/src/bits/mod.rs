@@ -1,12 +1,12 @@
 //! Words in memory: the bit array under every filter.
 //!
-//! Position `p` is bit `p & 7` of byte `p >> 3`, least significant bit first. Every dialect here
-//! agrees on that, or differs only by the order of bytes inside 64-bit words, which is a constant
-//! xor on the position ([`BIG_ENDIAN_WORDS`]). So an array stays in the byte order of its file: it is
-//! saved as it is, and a view over mapped bytes answers without a conversion.
+//! Position `p` is bit `p & 7` of byte `p >> 3`, least significant bit first. Every dialect here agrees on
+//! that, or differs only by the order of bytes inside 64-bit words, which is a constant xor on the position
+//! ([`BIG_ENDIAN_WORDS`]). So an array stays in the byte order of its file: it is saved unchanged, and a view
+//! over mapped bytes needs no conversion.
 //!
-//! Storage is anything that gives bytes (`AsRef<[u8]>`): [`Owned`] memory, a borrowed `&[u8]`, a mapped
-//! file. What gives mutable bytes (`AsMut<[u8]>`) can be inserted into.
+//! Storage is anything that gives bytes (`AsRef<[u8]>`): [`Owned`] memory, a borrowed `&[u8]`, a mapped file.
+//! Storage that gives mutable bytes (`AsMut<[u8]>`) also supports insertion.
 
 pub(crate) mod atomic;
 mod owned;
@@ -16,21 +16,21 @@ pub use owned::Owned;
 #[cfg(feature = "std")]
 pub(crate) use owned::Words;
 
-/// Xor this into a position to find it in an array of big-endian 64-bit words: it turns the byte index
-/// inside its group of eight around and leaves the bit index alone.
+/// XOR this into a position to find it in an array of big-endian 64-bit words: it reverses the byte index
+/// within the group of eight and keeps the bit index.
 pub(crate) const BIG_ENDIAN_WORDS: u64 = 0b11_1000;
 
 /// One if the bit at `position` is set, else zero.
 ///
 /// # Panics
-/// If the position lies outside the array. Dialects reduce positions modulo the length that
-/// [`Filter`](crate::Filter) has compared with the storage, so they cannot get here with such a position.
+/// If the position lies outside the array. Dialects reduce positions modulo a length that
+/// [`Filter`](crate::Filter) has checked against the storage, so their positions are always inside.
 #[inline(always)]
 pub(crate) fn get(bits: &[u8], position: u64) -> u8 {
     (bits[(position >> 3) as usize] >> (position & 7)) & 1
 }
 
-/// Sets the bit at `position`; one if it was clear before.
+/// Sets the bit at `position`. Returns one if it was clear before.
 ///
 /// # Panics
 /// As [`get`].
@@ -53,14 +53,14 @@ pub(crate) fn count_ones(bits: &[u8], bit_len: u64) -> u64 {
     in_words + in_rest + u64::from(last.count_ones())
 }
 
-/// Ors `theirs` into `ours`; both have the same length.
+/// ORs `theirs` into `ours`. Both have the same length.
 pub(crate) fn or_into(ours: &mut [u8], theirs: &[u8]) {
     for (a, b) in ours.iter_mut().zip(theirs) {
         *a |= b;
     }
 }
 
-/// Keeps in `ours` only what `theirs` has too; both have the same length.
+/// ANDs `theirs` into `ours`. Both have the same length.
 pub(crate) fn and_into(ours: &mut [u8], theirs: &[u8]) {
     for (a, b) in ours.iter_mut().zip(theirs) {
         *a &= b;
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn set_tells_new_from_known_and_get_agrees() {
+    fn set_reports_new_bits_and_get_agrees() {
         let mut bits = [0u8; 16];
         for position in [0, 7, 8, 63, 64, 127] {
             assert_eq!(get(&bits, position), 0);

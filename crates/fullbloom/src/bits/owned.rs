@@ -1,5 +1,5 @@
 #![allow(unsafe_code)]
-//! Owned bit memory: 64-byte aligned, zeroed lazily by the system, allocated fallibly.
+//! Owned bit memory: 64-byte aligned, zeroed lazily by the operating system, allocated fallibly.
 
 use crate::error::SizeError;
 use alloc::alloc::{alloc_zeroed, dealloc};
@@ -13,19 +13,19 @@ use core::ptr::NonNull;
 /// Alignment of the first byte: one cache line, so that a 512-bit block never straddles two.
 pub(crate) const ALIGN: usize = 64;
 
-/// From this size on, Linux is asked for huge pages. A random probe of an array beyond the reach of the small pages'
-/// address cache else waits for two memory accesses: 55 against 90 million lines per second at 256 MiB.
+/// From this size on, huge pages are requested from Linux. Otherwise a random probe beyond the reach of the
+/// TLB for small pages waits for two memory accesses: 55 against 90 million lines per second at 256 MiB.
 #[cfg(all(target_os = "linux", feature = "huge-pages"))]
 const HUGE_FROM: usize = 4 << 20;
 
-/// A huge page, where there are such.
+/// The size of a huge page on common systems.
 #[cfg(all(target_os = "linux", feature = "huge-pages"))]
 const HUGE_PAGE: usize = 2 << 20;
 
 /// A zeroed, 64-byte aligned byte array of fixed length.
 ///
-/// Memory is taken as the system gives it, zeroed on first touch, so the pages of a large array cost nothing
-/// until they are written: a 5 GB filter that holds a few keys occupies a few pages.
+/// The operating system zeroes pages on first touch, so the pages of a large array cost nothing until they
+/// are written: a 5 GB filter that holds a few keys occupies a few pages.
 pub struct Owned {
     /// First aligned byte; dangling when `len` is 0.
     start: NonNull<u8>,
@@ -33,23 +33,23 @@ pub struct Owned {
     memory: Memory,
 }
 
-/// What is given back when the array is dropped.
+/// Frees the memory when the array is dropped.
 enum Memory {
     None,
     Allocated(#[expect(dead_code, reason = "held to be dropped")] Allocation),
-    /// Of several parts of one array; see [`Owned::split`].
+    /// One of several parts of one array; see [`Owned::split`].
     Shared(#[expect(dead_code, reason = "held to be dropped")] Arc<Memory>),
-    /// Gives itself back.
+    /// Unmaps itself when dropped.
     #[cfg(all(target_os = "linux", feature = "huge-pages"))]
     Mapped(#[expect(dead_code, reason = "held to be dropped")] memmap2::MmapMut),
 }
 
-/// Memory of the allocator.
+/// Memory from the global allocator.
 struct Allocation(NonNull<u8>, Layout);
 
-// SAFETY: it is a block of the allocator that nobody else frees; nothing in it is tied to a thread.
+// SAFETY: it is an allocator block that nobody else frees; nothing in it is tied to a thread.
 unsafe impl Send for Allocation {}
-// SAFETY: `&Allocation` gives nothing out.
+// SAFETY: `&Allocation` gives no access to the memory.
 unsafe impl Sync for Allocation {}
 
 impl Drop for Allocation {
@@ -60,7 +60,7 @@ impl Drop for Allocation {
 }
 
 impl Owned {
-    /// `len` zero bytes, or [`SizeError::Memory`] when the system refuses.
+    /// `len` zero bytes, or [`SizeError::Memory`] when the allocation fails.
     pub fn zeroed(len: u64) -> Result<Owned, SizeError> {
         let refused = SizeError::Memory { bytes: len };
         let Ok(size) = usize::try_from(len) else { return Err(refused) };
@@ -75,8 +75,8 @@ impl Owned {
     }
 
     fn allocated(size: usize) -> Option<Owned> {
-        // Over-aligned `alloc_zeroed` is posix_memalign plus memset, which touches every page. Asking for
-        // the system's natural alignment keeps it a calloc; the slack makes room to align by hand.
+        // Over-aligned `alloc_zeroed` is posix_memalign plus memset, which touches every page. Requesting the
+        // natural alignment keeps it a calloc; the slack makes room to align by hand.
         let layout = Layout::from_size_align(size.checked_add(ALIGN)?, 1).ok()?;
         // SAFETY: `layout` has a non-zero size, because it is at least ALIGN.
         let base = NonNull::new(unsafe { alloc_zeroed(layout) })?;
@@ -89,7 +89,7 @@ impl Owned {
     #[cfg(all(target_os = "linux", feature = "huge-pages"))]
     fn mapped(size: usize) -> Option<Owned> {
         let mut map = memmap2::MmapOptions::new().len(size.checked_add(HUGE_PAGE)?).map_anon().ok()?;
-        // A system without huge pages says no, which changes nothing.
+        // A system without huge pages refuses, which changes nothing.
         let _ = map.advise(memmap2::Advice::HugePage);
         let base = NonNull::new(map.as_mut_ptr())?;
         let slack = base.addr().get().wrapping_neg() % HUGE_PAGE;
@@ -98,16 +98,16 @@ impl Owned {
         Some(Owned { start, len: size, memory: Memory::Mapped(map) })
     }
 
-    /// These parts of the array, which do not overlap; the rest is kept in memory but out of reach, all of it until the last
-    /// part is dropped.
+    /// Splits the array into these parts, which do not overlap. Bytes outside them become inaccessible. The
+    /// whole array stays in memory until the last part is dropped.
     ///
     /// # Panics
-    /// If a range does not begin where or after the one before it ends, or is not inside the array.
+    /// If a range begins before the end of the previous one, or is not inside the array.
     pub(crate) fn split(mut self, ranges: impl IntoIterator<Item = Range<usize>>) -> Vec<Owned> {
         let memory = Arc::new(core::mem::replace(&mut self.memory, Memory::None));
         let mut free = 0;
         let part = |range: Range<usize>| {
-            assert!(range.start >= free, "parts in order, none over another");
+            assert!(range.start >= free, "parts must be in order and must not overlap");
             let len = self.as_ref()[range.clone()].len();
             free = range.end;
             // SAFETY: slicing has just shown that the range lies inside the array.
@@ -128,7 +128,7 @@ impl Owned {
     }
 }
 
-/// Zeroed 64-bit numbers in [`Owned`] memory: large ones in huge pages too.
+/// Zeroed 64-bit integers in [`Owned`] memory; large arrays use huge pages too.
 #[cfg(feature = "std")]
 pub(crate) struct Words(Owned);
 
@@ -143,10 +143,10 @@ impl Words {
 impl AsMut<[u64]> for Words {
     fn as_mut(&mut self) -> &mut [u64] {
         if self.0.len == 0 {
-            return &mut []; // nothing is allocated, and the pointer not aligned
+            return &mut []; // nothing is allocated, and the pointer is not aligned
         }
-        // SAFETY: the memory is valid for `len` initialised bytes, aligned to 64, and ours alone; every eight bytes
-        // are a `u64`.
+        // SAFETY: the memory is valid for `len` initialised bytes, aligned to 64, and ours alone; every eight
+        // bytes are a `u64`.
         unsafe { core::slice::from_raw_parts_mut(self.0.start.as_ptr().cast(), self.0.len / 8) }
     }
 }
@@ -167,10 +167,11 @@ impl AsMut<[u8]> for Owned {
     }
 }
 
-// SAFETY: `Owned` is a uniquely owned byte buffer, like `Box<[u8]>`; nothing in it is tied to a thread. Parts of one array have
-// ranges of their own, and share only what gives the memory back, by an `Arc`.
+// SAFETY: `Owned` is a uniquely owned byte buffer, like `Box<[u8]>`; nothing in it is tied to a thread. Parts
+// of one array have separate ranges, and share only the owner that frees the memory, through an `Arc`.
 unsafe impl Send for Owned {}
-// SAFETY: `&Owned` gives out `&[u8]`, and a pointer for `AtomicBits`, which owns its array and writes to it by atomics.
+// SAFETY: `&Owned` gives out `&[u8]`, and a pointer for `AtomicBits`, which owns its array and writes to it
+// with atomics.
 unsafe impl Sync for Owned {}
 
 impl fmt::Debug for Owned {
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "none over another")]
+    #[should_panic(expected = "must not overlap")]
     fn parts_that_overlap_are_refused() {
         Owned::zeroed(10).unwrap().split([0..6, 5..10]);
     }
@@ -248,7 +249,7 @@ mod tests {
         *owned.as_mut().last_mut().unwrap() = 2;
         assert_eq!(owned.as_ref()[0], 1);
         assert_eq!(owned.as_ref()[1 << 30], 0);
-        // Other tests run beside this one; none of them needs a gigabyte.
+        // Other tests run at the same time; none of them needs a gigabyte.
         assert!(resident() < before + (1 << 30));
     }
 }

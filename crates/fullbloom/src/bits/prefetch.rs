@@ -1,8 +1,8 @@
 #![allow(unsafe_code)]
-//! A hint that memory will be read soon. Never a fault, never an answer.
+//! Prefetch hints: memory that will be read soon. They never fault and never change an answer.
 
-/// Asks the CPU to bring the cache line where `items[index]` begins closer. Does nothing outside the slice
-/// and on CPUs without such an instruction.
+/// Prefetches the cache line where `items[index]` begins. Does nothing outside the slice and on CPUs without
+/// such an instruction.
 #[inline(always)]
 pub(crate) fn read<T>(items: &[T], index: usize) {
     if let Some(item) = items.get(index) {
@@ -10,7 +10,7 @@ pub(crate) fn read<T>(items: &[T], index: usize) {
     }
 }
 
-/// Asks the CPU to bring the cache line of this address closer, whatever the address is.
+/// Prefetches the cache line at this address, valid or not.
 #[inline(always)]
 pub(crate) fn address(at: *const u8) {
     // Miri knows neither instruction.
@@ -29,7 +29,7 @@ pub(crate) fn address(at: *const u8) {
     let _ = at;
 }
 
-/// Asks for the memory of `count` items from number `start` on, as far as there are any.
+/// Prefetches the memory of up to `count` items, from index `start` on.
 #[inline(always)]
 pub(crate) fn ahead<T>(items: &[T], start: usize, count: usize) {
     const LINE: usize = 64;

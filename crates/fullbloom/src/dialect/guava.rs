@@ -4,11 +4,12 @@
 //!   | strategy: u8 | probes: u8 | words: i32 BE | 8 * words bytes: i64 BE each |
 //! ```
 //!
-//! Both hash a key by Murmur3 x64 128. [`Guava`] (MURMUR128_MITZ_64, ordinal 1, the default since Guava 12) walks with
-//! both halves in 64 bits; [`Guava32`] (MURMUR128_MITZ_32, ordinal 0) takes two 32-bit halves of the first and reaches no
-//! position from 2^31 on. Positions are reduced by the whole words, not by the bits asked for.
+//! Both hash a key by Murmur3 x64 128. [`Guava`] (MURMUR128_MITZ_64, ordinal 1, the default since Guava 12)
+//! walks with both halves in 64 bits; [`Guava32`] (MURMUR128_MITZ_32, ordinal 0) uses the two 32-bit halves
+//! of the first and reaches no position from 2^31 on. Positions are reduced by the length in whole words, not
+//! by the requested bits.
 //!
-//! Keys are the bytes that the funnel gives: UTF-8 for `stringFunnel(UTF_8)`, UTF-16 little-endian for
+//! Keys are the bytes that the funnel produces: UTF-8 for `stringFunnel(UTF_8)`, UTF-16 little-endian for
 //! `unencodedCharsFunnel`, 4 or 8 little-endian bytes for `integerFunnel` and `longFunnel`.
 //!
 //! ```
@@ -17,7 +18,7 @@
 //!
 //! let mut filter = Filter::<Guava>::with_fpr(100, 0.01)?;
 //! filter.insert("straße".as_bytes());
-//! let bytes = filter.encode(); // what writeTo gives
+//! let bytes = filter.encode(); // the bytes of writeTo
 //! assert_eq!(bytes[..6], [1, 7, 0, 0, 0, 15]);
 //! assert!(Filter::<Guava>::view(&bytes)?.may_contain("straße".as_bytes()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -44,7 +45,7 @@ pub type Guava = Funnelled<Mitz64>;
 /// MURMUR128_MITZ_32.
 pub type Guava32 = Funnelled<Mitz32>;
 
-/// A Java array holds no more.
+/// The maximum length of a Java array.
 const MAX_WORDS: u64 = i32::MAX as u64;
 const HEADER: u64 = 6;
 
@@ -55,7 +56,7 @@ pub trait Strategy: Copy + Send + Sync + Sealed + 'static {
     const NAME: Name;
     /// The number in the first byte.
     const ORDINAL: u8;
-    /// How many values a position is reduced from; `None` for so many that it does not show.
+    /// The number of values that a position is reduced from; `None` if it is too large to matter.
     const RANGE: Option<u64>;
     /// The positions of a key in an array of `bit_len` bits.
     fn positions(hash: [u64; 2], probes: u32, bit_len: BitLen) -> impl Iterator<Item = u64>;
@@ -105,7 +106,7 @@ pub struct Funnelled<T> {
 }
 
 impl<T: Strategy> Funnelled<T> {
-    /// The filter with this many bits, whole words of 64, and 1 to 255 probes.
+    /// The filter with this many bits (whole 64-bit words) and 1 to 255 probes.
     pub fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
         if bit_len == 0 || !bit_len.is_multiple_of(64) || bit_len / 64 > MAX_WORDS {
             let allowed = "a multiple of 64, at most 64 * (2^31 - 1)";
@@ -125,10 +126,10 @@ impl<T: Strategy> Funnelled<T> {
     }
 }
 
-/// `optimalNumOfHashFunctions` of current releases: from the rate alone.
+/// `optimalNumOfHashFunctions` of current releases: it depends on the rate alone.
 ///
-/// Older ones computed it from the rounded number of bits, which differs for a handful of keys; a reader takes the
-/// number from the file.
+/// Older releases computed it from the rounded number of bits, which differs for very few keys. A reader
+/// takes the number from the file.
 pub fn optimal_probes(fpr: f64) -> u32 {
     (-fpr.ln() / LN_2 + 0.5).floor().max(1.0) as u32
 }
@@ -181,8 +182,7 @@ impl<T: Strategy> Dialect for Funnelled<T> {
     }
 
     fn weakness(&self) -> Option<Weakness> {
-        let why =
-            "positions from 2^31 on are never reached: a filter of more bits errs more than it was made for";
+        let why = "positions from 2^31 on are never reached: a filter of more bits has a higher rate than it was sized for";
         let reached = T::RANGE.is_none_or(|range| self.geometry().bit_len <= range);
         (!reached).then_some(Weakness { why, with_all_keys: true })
     }
@@ -190,7 +190,7 @@ impl<T: Strategy> Dialect for Funnelled<T> {
     fn expected_fpr(&self, keys: f64) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
         match T::RANGE {
-            // The old strategy takes 64 bits of the hash.
+            // The old strategy uses 64 bits of the hash.
             Some(range) => {
                 sizing::combine(modulo_fpr(keys, range, bit_len, probes), sizing::collision_fpr(keys, 64))
             }
@@ -233,7 +233,7 @@ impl<T: Strategy> Size for Funnelled<T> {
         }
         Self::with_geometry(64 * words, optimal_probes(fpr)).map_err(|error| match error {
             SizeError::Count { what: "probes", .. } => {
-                SizeError::Value { what, got, allowed: "what 255 probes can reach" }
+                SizeError::Value { what, got, allowed: "a rate reachable with 255 probes" }
             }
             error => error,
         })

@@ -1,12 +1,13 @@
 //! java-lsm-tree's filter: `java-lsm`.
 //!
-//! The bytes are those of `java.util.BitSet.toByteArray`: bits alone, least significant first, zero bytes at
-//! the end dropped. The number of bits and of probes is kept nowhere; the original guesses 9585 and 6 when it
-//! restores a filter, and loses most members of every filter that was made for anything but 1000 keys at 0.01
-//! ([`JavaLsm::as_restored_by_original`]). Here both are given, and the filter is whole.
+//! The bytes are those of `java.util.BitSet.toByteArray`: bits alone, least significant first, without
+//! trailing zero bytes. The numbers of bits and probes are not stored. The original assumes 9585 and 6 when
+//! it restores a filter, and loses most members of every filter that was not sized for 1000 keys at 0.01
+//! ([`JavaLsm::as_restored_by_original`]). Here the caller gives both, and no member is lost.
 //!
-//! Not for keys that count up. The hash is `String.hashCode`, whose values for `key1`, `key2`, … lie in a few narrow
-//! bands, and the step between probes is its upper half. Made for a rate of 0.01, members `key0` …:
+//! Not suitable for sequential keys. The hash is `String.hashCode`, whose values for `key1`, `key2`, … lie in
+//! a few narrow bands, and the step between probes is its upper half. Sized for a rate of 0.01, with members
+//! `key0` …:
 //!
 //! | keys | 1,000 | 10,000 | 100,000 | 1,000,000 |
 //! |---|---|---|---|---|
@@ -49,14 +50,14 @@ pub struct JavaLsm {
     probes: u32,
 }
 
-/// The most probes taken: what the smallest positive rate, 5e-324, comes to. A number given beside the bytes must not
-/// keep a lookup busy for seconds.
+/// The maximum number of probes: that of the smallest positive rate, 5e-324. A number given with the bytes
+/// must not keep a lookup busy for seconds.
 const MAX_PROBES: u32 = 1075;
 
 /// `size` and `hashFunctions` as the constructor computes them, with Java's truncations.
 ///
-/// Both are truncated, so a rate of 0.01 gets 6 probes instead of 7, and rates of 0.5 and more get none: every
-/// key is "present". A size below zero throws there and is refused here.
+/// Both are truncated, so a rate of 0.01 gets 6 probes instead of 7, and rates of 0.5 and more get none:
+/// every key is reported present. A negative size throws in the original and is refused here.
 pub fn params(keys: i32, fpr: f64) -> Result<(u32, u32), SizeError> {
     // `as` converts like Java: towards zero, saturating, NaN to 0.
     let size = (f64::from(keys.wrapping_neg()) * fpr.ln() / (LN_2 * LN_2)) as i32;
@@ -68,7 +69,7 @@ pub fn params(keys: i32, fpr: f64) -> Result<(u32, u32), SizeError> {
 }
 
 impl JavaLsm {
-    /// The filter with these two numbers. Without bits there can be no probes.
+    /// The filter with these two numbers. Without bits, probes must be zero.
     pub fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
         let refused =
             SizeError::Count { what: "bits", got: bit_len, allowed: "1 to 2147483647, or 0 with 0 probes" };
@@ -85,7 +86,7 @@ impl JavaLsm {
         }
     }
 
-    /// What the original makes of a filter's bytes after a restart: always 9585 bits and 6 probes.
+    /// The filter that the original restores from these bytes: always 9585 bits and 6 probes.
     pub fn as_restored_by_original(bytes: &[u8]) -> View<'_, JavaLsm> {
         let (bit_len, probes) = params(1000, 0.01).expect("the original's own numbers");
         let dialect = Self::with_geometry(bit_len.into(), probes).expect("not zero bits");
@@ -129,7 +130,7 @@ impl Dialect for JavaLsm {
         Geometry::whole(self.bit_len.into(), self.probes)
     }
 
-    /// Bits past the end of the bytes are zero: that is why they are not there.
+    /// Bits past the end of the bytes are zero and therefore not stored.
     #[inline]
     fn test(&self, bits: &[u8], hash: i32) -> bool {
         self.positions(hash)
@@ -142,12 +143,11 @@ impl Dialect for JavaLsm {
     }
 
     fn weakness(&self) -> Option<Weakness> {
-        let why =
-            "keys that count up (key1, key2, …) are not spread: the rate may be 12 times the expected one";
+        let why = "sequential keys (key1, key2, …) are not spread evenly: the rate may be 12 times the expected one";
         Some(Weakness { why, with_all_keys: false })
     }
 
-    /// Of keys whose hashes are spread evenly; keys that count up are far off it, see the module's table.
+    /// For keys whose hashes are spread evenly; sequential keys are far off, see the module's table.
     fn expected_fpr(&self, keys: f64) -> f64 {
         let spread = sizing::modulo_fpr(keys, 1 << 31, self.bit_len.into(), self.probes);
         sizing::combine(spread, sizing::collision_fpr(keys, 32))
@@ -190,7 +190,7 @@ impl Size for JavaLsm {
 impl Format for JavaLsm {
     fn decode(_: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         Err(DecodeError::Unknown {
-            what: "java-lsm-tree stores bits alone: the number of bits and of probes must be given",
+            what: "java-lsm-tree stores only bits: the numbers of bits and probes must be given",
         })
     }
 

@@ -1,6 +1,6 @@
-//! The dialects: one system's sizing rule, key hash, probe plan and byte format each, quirks included.
+//! The dialects. Each is one system's sizing rule, key hash, probe plan and byte format, quirks included.
 //!
-//! [`Name`] lists them with their names and types. `docs/formats/` has every byte of each.
+//! [`Name`] lists them with their names and types. `docs/formats/` describes every byte of each.
 
 pub mod cassandra;
 pub mod dcso;

@@ -1,12 +1,13 @@
-//! ORC's `BloomFilter` and `BloomFilterUtf8` as messages of Protocol Buffers: `orc`.
+//! ORC's `BloomFilter` and `BloomFilterUtf8` as Protocol Buffers messages: `orc`.
 //!
 //! ```text
 //!   BloomFilterUtf8   | 08 | probes: varint | 1a | bytes: varint | words: u64 LE each |
 //!   BloomFilter       | 08 | probes: varint | 11 word | 11 word | …                  |
 //! ```
 //!
-//! The plain class is the older one; it hashed texts in the platform's character set, which is why the other exists. Both hold the
-//! same bits for the same bytes; what is decoded from one form is encoded in it again, and what is new in the later one.
+//! The plain class is the older one. It hashed texts in the platform's character set, which is why the other
+//! class exists. Both hold the same bits for the same bytes. A decoded filter is encoded in the class it came
+//! from; a new filter is encoded in the later class.
 //!
 //! Bytes and texts are hashed by [`murmur3_64_orc`], numbers by [`wang64_orc`]: see [`typed`](crate::typed).
 //!
@@ -43,7 +44,8 @@ use core::ops::Range;
 /// Bits are counted in an `int`.
 const MAX_WORDS: u64 = i32::MAX as u64 / 64;
 
-/// What the smallest positive rate comes to for one key. A number in a file must not keep a lookup busy for seconds.
+/// The number of probes for one key at the smallest positive rate. A number in a file must not keep a lookup
+/// busy for seconds.
 const MAX_PROBES: u32 = 1109;
 
 /// Field 1, a varint: the probes.
@@ -53,12 +55,12 @@ const WORD_FIELD: u8 = 0x11;
 /// Field 3, bytes: all words.
 const BYTES_FIELD: u8 = 0x1a;
 
-/// Which class wrote the message.
+/// The class that wrote the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Class {
-    /// `BloomFilter`: each word is a field of its own.
+    /// `BloomFilter`: each word is a separate field.
     Plain,
-    /// `BloomFilterUtf8`: the words are one field.
+    /// `BloomFilterUtf8`: all words are one field.
     Utf8,
 }
 
@@ -74,7 +76,8 @@ impl Class {
 
 /// A filter of ORC.
 ///
-/// Its array is kept as the message has it; in the plain class a tag, which says nothing, stands before each word.
+/// Its array is stored as in the message; in the plain class a tag byte, which carries no information,
+/// precedes each word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Orc {
     bit_len: Mod32,
@@ -108,7 +111,7 @@ impl Orc {
         u64::from(self.bit_len.divisor()) / 64
     }
 
-    /// Positions in the array as it is kept.
+    /// Positions in the stored array.
     #[inline(always)]
     fn positions(&self, hash: u64) -> impl Iterator<Item = u64> {
         let tags = u64::from(self.class == Class::Plain);
@@ -142,7 +145,7 @@ fn words<'a>(dialect: &Orc, bits: &'a [u8]) -> impl Iterator<Item = &'a [u8; 8]>
     bits.chunks_exact(dialect.class.stride() as usize).filter_map(|chunk| chunk.last_chunk())
 }
 
-/// `optimalNumOfBits` and then whole words; one word more than needed when the bits fill theirs exactly.
+/// `optimalNumOfBits`, then whole words; one word more than needed when the bits fill their words exactly.
 ///
 /// ```
 /// assert_eq!(fullbloom::dialect::orc::rounded_bits(958), Some(960));
@@ -153,7 +156,7 @@ pub fn rounded_bits(bits: u64) -> Option<u64> {
     (rounded / 64 <= MAX_WORDS).then_some(rounded)
 }
 
-/// `optimalNumOfHashFunctions`: from the rounded bits, so a single key gets dozens.
+/// `optimalNumOfHashFunctions`: computed from the rounded bits, so a single key gets dozens.
 pub fn optimal_probes(keys: u64, bits: u64) -> u32 {
     (bits as f64 / keys as f64 * LN_2 + 0.5).floor().max(1.0) as u32
 }
@@ -163,7 +166,7 @@ impl Sealed for Orc {}
 impl KeyHasher for Orc {
     type Hash = u64;
 
-    /// A number that is not eight bytes long is hashed as bytes.
+    /// A number whose length is not eight bytes is hashed as bytes.
     #[inline(always)]
     fn hash(&self, key: &[u8]) -> u64 {
         match <[u8; 8]>::try_from(key) {
@@ -250,7 +253,7 @@ impl Size for Orc {
     }
 }
 
-/// Reads a number as protobuf writes it.
+/// Reads a protobuf varint.
 fn varint(cursor: &mut Cursor<'_>, field: &'static str) -> Result<u64, DecodeError> {
     cursor.shortest_varint(field, "a number below 2^32 in its shortest form")
 }

@@ -4,13 +4,13 @@
 //!   | 15 | 2 * bytes: varint | 1c1c0000 block | 1c1c0000 xxHash | 1c1c0000 uncompressed | 00 | blocks of 32 bytes … |
 //! ```
 //!
-//! The header is a Thrift structure; what lies beside a column chunk has it, some systems keep the blocks alone. Both are
-//! read: bytes that begin with the header have one, and bytes in whole blocks of 32 that do not are blocks. The length tells
-//! them apart, because no header is a multiple of 32 long.
+//! The header is a Thrift structure. A filter beside a column chunk has it; some systems store the blocks
+//! alone. Both are read: bytes that begin with the header have one, and other bytes in whole blocks of 32 are
+//! blocks. The length distinguishes them, because no header has a length that is a multiple of 32.
 //!
-//! A key is the value's plain encoding without a length: 4 or 8 little-endian bytes of a number, the bytes of a text.
-//! The upper half of its xxHash64 chooses a block, the lower half one bit in each of the block's eight words: half a
-//! cache line per question.
+//! A key is the value's plain encoding without a length: 4 or 8 little-endian bytes of a number, the bytes of
+//! a text. The upper half of its xxHash64 chooses a block, the lower half one bit in each of the block's
+//! eight words: half a cache line per lookup.
 //!
 //! ```
 //! use fullbloom::{Filter, View};
@@ -49,18 +49,18 @@ const BLOCK: u64 = size_of::<SplitBlock>() as u64;
 /// One bit in each word of a block.
 const PROBES: u32 = 8;
 
-/// parquet-java makes no larger filter than 128 MiB, and other readers refuse larger ones.
+/// parquet-java builds no filter larger than 128 MiB, and other readers refuse larger ones.
 const MAX_WRITTEN: u64 = 128 << 20;
 
 const MAX_BITS: u64 = 8 * MAX_WRITTEN;
 
-/// The most blocks whose bytes the header's `i32` can count.
+/// The maximum number of blocks whose bytes the header's `i32` can count.
 const MAX_BLOCKS: u64 = i32::MAX as u64 / BLOCK;
 
 /// Field 1, an i32: the number of bytes.
 const LENGTH_FIELD: u8 = 0x15;
 
-/// Three unions, each with its field 1 an empty structure, and the end of the header.
+/// Three unions, each with an empty structure as field 1, and the end of the header.
 const UNIONS: [(&str, [u8; 4]); 3] =
     [("algorithm", [0x1c, 0x1c, 0, 0]), ("hash", [0x1c, 0x1c, 0, 0]), ("compression", [0x1c, 0x1c, 0, 0])];
 
@@ -72,7 +72,7 @@ pub struct Parquet {
 }
 
 impl Parquet {
-    /// This many blocks, at least one, to be encoded with the header.
+    /// A filter of this many blocks, at least one, to be encoded with the header.
     pub fn with_blocks(blocks: u64) -> Result<Self, SizeError> {
         if blocks == 0 || blocks > MAX_BLOCKS {
             let allowed = "whole blocks of 256, up to 2^34 - 256";
@@ -113,13 +113,13 @@ impl<S: AsRef<[u8]>> Filter<Parquet, S> {
 
 /// Bits for `keys` distinct values at this rate by `BlockSplitBloomFilter.optimalNumOfBits`, quirks included.
 ///
-/// The last step was evidently meant to round to a multiple of 256 and clears bit 8 instead. It does no harm: bytes are
-/// rounded up to a power of two afterwards.
+/// The last step was evidently meant to round to a multiple of 256 but clears bit 8 instead. This does no
+/// harm: bytes are rounded up to a power of two afterwards.
 ///
 /// ```
 /// use fullbloom::dialect::parquet::optimal_bits;
 /// assert_eq!(optimal_bits(100, 0.01), 1223);
-/// assert_eq!(optimal_bits(100_000_000, 0.001), 1_073_742_079); // 255 over the cap
+/// assert_eq!(optimal_bits(100_000_000, 0.001), 1_073_742_079); // 255 above the cap
 /// ```
 pub fn optimal_bits(keys: u64, fpr: f64) -> u64 {
     let bits = needed_bits(keys, fpr);
@@ -127,12 +127,12 @@ pub fn optimal_bits(keys: u64, fpr: f64) -> u64 {
     ((bits + 255) & !256).max(256)
 }
 
-/// What the rate takes, without a cap.
+/// The bits that the rate needs, without a cap.
 fn needed_bits(keys: u64, fpr: f64) -> f64 {
     -8.0 * keys as f64 / (1.0 - fpr.powf(1.0 / 8.0)).ln()
 }
 
-/// What the constructor makes of a number of bytes: a power of two from 32 bytes to 128 MiB.
+/// The constructor's rounding of a number of bytes: a power of two from 32 bytes to 128 MiB.
 ///
 /// ```
 /// use fullbloom::dialect::parquet::rounded_bytes;
@@ -238,13 +238,13 @@ impl Insert for Parquet {
 }
 
 impl Size for Parquet {
-    /// By parquet-java's rule: a power of two of bytes. What needs more than 128 MiB is refused; there it gets 128 MiB and a worse
-    /// rate.
+    /// By parquet-java's rule: a power of two of bytes. Filters that need more than 128 MiB are refused;
+    /// parquet-java limits them to 128 MiB, at a worse rate.
     fn size(request: &Request) -> Result<Self, SizeError> {
         let keys = request.expected_keys;
         let limited = |bits: f64| match bits {
             bits if (0.0..=MAX_BITS as f64).contains(&bits) => Ok(()),
-            // Below about 1e-128 the root of the rate is lost beside 1, and the quotient is minus infinity.
+            // Below about 1e-128 the root of the rate vanishes next to 1, and the quotient is minus infinity.
             bits => Err(SizeError::TooLarge { bit_len: bits.abs() as u64, limit: MAX_BITS }),
         };
         let bytes = match request.target {
@@ -275,7 +275,7 @@ impl Size for Parquet {
     }
 }
 
-/// Reads the header; the number of bytes it announces.
+/// Reads the header. Returns the number of bytes it announces.
 fn read_header(cursor: &mut Cursor<'_>) -> Result<u64, DecodeError> {
     cursor.magic("header", &[LENGTH_FIELD])?;
     let zigzag = cursor.shortest_varint("bytes", "a 32-bit number in its shortest form")?;
@@ -307,9 +307,10 @@ pub(crate) fn sniff(bytes: &[u8]) -> bool {
     Parquet::decode(bytes, Check::Front).is_ok_and(|(dialect, _)| dialect.header)
 }
 
-/// The header that these bytes begin with, if they do: its own length, and the bytes of blocks that follow.
+/// The header at the beginning of these bytes, if there is one: its own length, and the length of the blocks
+/// that follow.
 ///
-/// For reading a filter out of a larger file, where its end is not known before.
+/// For reading a filter out of a larger file, where its end is not yet known.
 ///
 /// ```
 /// use fullbloom::dialect::parquet::header;
@@ -346,10 +347,10 @@ impl Format for Parquet {
         check: Check,
     ) -> Result<(Self, Range<usize>), DecodeError> {
         let request = Request { expected_keys: 0, target: Target::Exact { bit_len, probes } };
-        let asked = Self::size(&request).map_err(DecodeError::Geometry)?;
+        let requested = Self::size(&request).map_err(DecodeError::Geometry)?;
         let (dialect, range) = Self::decode(bytes, check)?;
         let (got, expected) = (bit_len, dialect.geometry().bit_len);
-        if dialect.blocks != asked.blocks {
+        if dialect.blocks != requested.blocks {
             return Err(DecodeError::Mismatch { field: "bits given", at: 0, got, expected });
         }
         Ok((dialect, range))

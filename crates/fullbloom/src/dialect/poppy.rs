@@ -7,17 +7,19 @@
 //!                            32  count: u64            all little-endian
 //! ```
 //!
-//! CIRCL's successor of DCSO's format ([`dcso`](super::dcso), which poppy calls version 1). All probes of a key stay in one bucket of
-//! 32,768 bits; with `opt` 2 and 3 a cache of one bit per key is asked first.
+//! CIRCL's successor of DCSO's format ([`dcso`](super::dcso), which poppy calls version 1). All probes of a
+//! key stay in one bucket of 32,768 bits; with `opt` 2 and 3 a cache of one bit per key is looked up first.
 //!
-//! **Keys of at most eight bytes are not hashed** but padded with zeros, so `a` and `a\0` are one key, and whoever chooses such keys
-//! chooses their bits. The first bit is then the first fifteen bits of the key itself, so among keys that begin with the same two
-//! characters all bits of a bucket follow from fifteen bits of a second hash: an absent one has all of them in common with a present
-//! one with a chance of a 32,768th for each key in its bucket, which comes to 10 % where 1 % was asked. Decimal numbers as text (a hundred
-//! beginnings) get to about 0.1 % more than the promised rate, counting numbers as eight bytes to half as much again as promised. The expected rate is that of longer keys.
+//! **Keys of at most eight bytes are not hashed** but padded with zeros, so `a` and `a\0` are one key, and
+//! anyone who chooses such keys chooses their bits. The first bit is then given by the first fifteen bits of
+//! the key itself. So among keys that begin with the same two characters, all bits of a bucket follow from
+//! fifteen bits of a second hash. An absent key shares all its bits with a present one with probability
+//! 1/32,768 for each key in its bucket. This raises a requested rate of 1 % to 10 %. Decimal numbers as text
+//! (a hundred beginnings) have a rate about 0.1 % above the promised one; sequential numbers as eight bytes
+//! have one and a half times the promised rate. The expected rate is that of longer keys.
 //!
-//! poppy refuses a new key once `count` has reached the expected keys ([`Filter::try_insert`] does the same). The other ways to
-//! insert go on: the filter answers for all its keys, at a worse rate.
+//! poppy refuses a new key once `count` has reached the expected keys ([`Filter::try_insert`] does the same).
+//! The other insertion methods continue: the filter holds all its keys, at a worse rate.
 //!
 //! ```
 //! use fullbloom::{Filter, View};
@@ -55,15 +57,16 @@ const VERSION: u8 = 2;
 const BUCKET: u64 = 32_768;
 const BUCKET_BYTES: u64 = BUCKET / 8;
 
-/// Where the count begins: from here on the file changes with the keys, and is kept as it is.
+/// The offset of the count. From here on the file changes with the keys, and is stored unchanged.
 const COUNT_AT: usize = 32;
-/// Where the cache begins, counted from there: after count and cache bits.
+/// The offset of the cache relative to that: after the count and the number of cache bits.
 const CACHE_AT: usize = 16;
 
-/// More than the smallest rate allowed comes to. A number in a file must not keep a lookup busy for seconds.
+/// More probes than the smallest allowed rate needs. A number in a file must not keep a lookup busy for
+/// seconds.
 const MAX_PROBES: u64 = 1075;
 
-/// How probes, cache and buckets were chosen. Answers do not depend on it.
+/// How probes, cache and buckets were chosen. It does not affect lookups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Opt {
@@ -83,7 +86,7 @@ impl Opt {
 
 /// A filter of poppy.
 ///
-/// Its array is kept as the file has it from the count on: count, cache, buckets, data.
+/// Its array is stored as in the file, from the count on: count, cache, buckets, data.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Poppy {
     opt: Opt,
@@ -97,18 +100,18 @@ pub struct Poppy {
     numbers: bool,
 }
 
-/// What a filter is made of.
+/// The numbers that define a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Params {
     /// Probes per key.
     pub probes: u64,
     /// Buckets of 32,768 bits.
     pub buckets: u64,
-    /// Bits of the cache: none, or whole bytes.
+    /// Bits of the cache: zero, or whole bytes.
     pub cache_bits: u64,
 }
 
-/// What poppy makes of these numbers.
+/// The numbers that poppy computes for this request.
 ///
 /// ```
 /// use fullbloom::dialect::poppy::{Opt, Params, params};
@@ -134,13 +137,13 @@ pub fn params(expected_keys: u64, fpr: f64, opt: Opt) -> Params {
     Params { probes, buckets, cache_bits }
 }
 
-/// poppy takes no more keys: their number has reached the expected one.
+/// poppy accepts no more keys: their number has reached the expected one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyKeys;
 
 impl fmt::Display for TooManyKeys {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the filter holds as many keys as it was made for")
+        f.write_str("the filter holds all the keys it was sized for")
     }
 }
 
@@ -150,7 +153,7 @@ impl Poppy {
     /// The filter for this many keys, at least one, at this rate.
     pub fn with_params(expected_keys: u64, fpr: f64, opt: Opt) -> Result<Self, SizeError> {
         if expected_keys == 0 {
-            // poppy makes a filter that takes no key.
+            // poppy builds a filter that accepts no key.
             return Err(SizeError::Count { what: "expected_keys", got: 0, allowed: "1 or more" });
         }
         if !(f64::MIN_POSITIVE..=1.0).contains(&fpr) {
@@ -181,12 +184,12 @@ impl Poppy {
         Ok(Poppy { opt, expected_keys, fpr, probes, cache_len, buckets, data_len: 0, numbers: false })
     }
 
-    /// The keys it was made for.
+    /// The number of keys it was sized for.
     pub fn expected_keys(&self) -> u64 {
         self.expected_keys
     }
 
-    /// The rate it was made for.
+    /// The rate it was sized for.
     pub fn fpr(&self) -> f64 {
         self.fpr
     }
@@ -215,14 +218,14 @@ impl Poppy {
         b.wrapping_mul(2_685_821_657_736_338_717)
     }
 
-    /// Where the key's bit of the cache is, in the array as it is kept.
+    /// The position of the key's cache bit in the stored array.
     #[inline(always)]
     fn cache_position(&self, hash: u64) -> Option<u64> {
         let mask = (8 * self.cache_len).checked_sub(1)?;
         Some(8 * CACHE_AT as u64 + (Self::spread(hash) & mask))
     }
 
-    /// Where the key's bits in its bucket are, in the array as it is kept.
+    /// The positions of the key's bits in its bucket, in the stored array.
     #[inline(always)]
     fn positions(&self, hash: u64) -> impl Iterator<Item = u64> {
         let bucket = self.buckets.reduce(Self::spread(hash));
@@ -240,7 +243,8 @@ impl Poppy {
         })
     }
 
-    /// Keys that the bits of each bucket speak of, each truncated, as poppy counts after a merge.
+    /// The number of keys estimated from the bits of each bucket, each truncated, as poppy counts after a
+    /// merge.
     fn counted(&self, bits: &[u8]) -> u64 {
         let of_bucket = |bucket: &[u8]| {
             let ones = bits::count_ones(bucket, BUCKET) as f64;
@@ -261,7 +265,7 @@ fn put_count(bits: &mut [u8], count: u64) {
 }
 
 impl<S: AsRef<[u8]>> Filter<Poppy, S> {
-    /// How many insertions have changed a bucket; after a merge an estimate.
+    /// The number of insertions that changed a bucket; after a merge, an estimate.
     pub fn count(&self) -> u64 {
         count_of(self.bits())
     }
@@ -290,12 +294,13 @@ impl<S: AsRef<[u8]>> Filter<Poppy, S> {
 }
 
 impl<S: AsRef<[u8]> + AsMut<[u8]>> Filter<Poppy, S> {
-    /// As poppy inserts: true if the key changed its bucket; refused if it would, and `count` has reached the expected keys.
+    /// Inserts as poppy does. Returns true if the key changed its bucket. Refused if it would change it and
+    /// `count` has reached the expected keys.
     pub fn try_insert(&mut self, key: &[u8]) -> Result<bool, TooManyKeys> {
         self.try_insert_hash(self.hash(key))
     }
 
-    /// As [`try_insert`](Filter::try_insert), for a hash made before.
+    /// As [`try_insert`](Filter::try_insert), for a precomputed hash.
     pub fn try_insert_hash(&mut self, hash: u64) -> Result<bool, TooManyKeys> {
         let known = probe::all_set(self.bits(), self.dialect().positions(hash));
         if !known && self.count() == self.dialect().expected_keys {
@@ -349,7 +354,7 @@ impl Dialect for Poppy {
         probe::prefetch_all(bits, self.positions(hash));
     }
 
-    /// The mean over the buckets, of the keys that the cache lets pass.
+    /// The mean over the buckets, for the keys that pass the cache.
     fn fpr_of(&self, bits: &[u8]) -> f64 {
         let buckets = bits[self.buckets()].chunks_exact(BUCKET_BYTES as usize);
         let fill = |bucket| bits::count_ones(bucket, BUCKET) as f64 / BUCKET as f64;
@@ -376,7 +381,7 @@ impl Dialect for Poppy {
 
     fn weakness(&self) -> Option<Weakness> {
         let why = "keys of at most 8 bytes are not hashed: where they begin with the same two characters, up to \
-            one absent key in ten is called present; the expected rate is that of longer keys";
+            one absent key in ten is reported present; the expected rate is that of longer keys";
         Some(Weakness { why, with_all_keys: false })
     }
 
@@ -394,7 +399,8 @@ impl Dialect for Poppy {
 }
 
 impl Insert for Poppy {
-    /// Also true when only the cache's bit was clear: then the key was not there either. poppy does not count such a key.
+    /// Also true when only the cache's bit was clear: the key was not present then either. poppy does not
+    /// count such a key.
     #[inline(always)]
     fn set(&mut self, bits: &mut [u8], hash: u64) -> bool {
         let changed = probe::set_all(bits, self.positions(hash));
@@ -404,13 +410,13 @@ impl Insert for Poppy {
         self.cache_position(hash).is_some_and(|at| bits::set(bits, at) == 1) || changed
     }
 
-    /// As poppy does: the cache keeps its bits, and the data stay.
+    /// As in poppy: the cache keeps its bits, and the data are kept.
     fn clear(&mut self, bits: &mut [u8]) {
         put_count(bits, 0);
         bits[self.buckets()].fill(0);
     }
 
-    /// The count becomes an estimate; our data stay and theirs are dropped.
+    /// The count becomes an estimate. Our data are kept and theirs dropped.
     fn merge(&mut self, ours: &mut [u8], _: &Self, theirs: &[u8]) -> Result<(), MergeError> {
         for part in [self.cache(), self.buckets()] {
             bits::or_into(&mut ours[part.clone()], &theirs[part]);
@@ -419,7 +425,7 @@ impl Insert for Poppy {
         Ok(())
     }
 
-    /// The count becomes an estimate; our data stay and theirs are dropped.
+    /// The count becomes an estimate. Our data are kept and theirs dropped.
     fn intersect(&mut self, ours: &mut [u8], _: &Self, theirs: &[u8]) {
         for part in [self.cache(), self.buckets()] {
             bits::and_into(&mut ours[part.clone()], &theirs[part]);
@@ -438,7 +444,7 @@ impl Insert for Poppy {
 }
 
 impl Size for Poppy {
-    /// Without a cache, as poppy's own default is.
+    /// Without a cache, as by poppy's own default.
     fn size(request: &Request) -> Result<Self, SizeError> {
         match request.target {
             Target::Fpr(fpr) => Self::with_params(request.expected_keys, fpr, Opt::None),
@@ -451,7 +457,7 @@ impl Size for Poppy {
                 Self::with_params(request.expected_keys, fpr, Opt::None)
             }
             Target::Exact { .. } => {
-                let what = "bits and probes follow from the keys and the rate, which its file stores too";
+                let what = "its file also stores the keys and the rate, which determine bits and probes";
                 Err(SizeError::Unsupported { dialect: Name::Poppy.as_str(), what })
             }
         }
@@ -459,8 +465,9 @@ impl Size for Poppy {
 }
 
 impl Format for Poppy {
-    /// Refuses, beyond what poppy refuses, reserved bytes that are not zero, a cache that is no power of two of bytes, no buckets
-    /// (at which it panics), no expected keys, and more probes than any rate asks for.
+    /// Refuses everything poppy refuses. In addition, refuses reserved bytes that are not zero, a cache whose
+    /// length is not a power of two of bytes, zero buckets (at which poppy panics), zero expected keys, and
+    /// more probes than any rate needs.
     fn decode(bytes: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         let value = |field, at, got: u64, allowed| DecodeError::Value { field, at, got: got.into(), allowed };
         let mut cursor = Cursor::new(bytes);
@@ -479,7 +486,7 @@ impl Format for Poppy {
         cursor.take("count", 8)?;
         let cache_bits = cursor.u64_le("cache bits")?;
         if expected_keys == 0 {
-            return Err(value("expected keys", 8, 0, "1 or more: this filter would take no key"));
+            return Err(value("expected keys", 8, 0, "1 or more: this filter would accept no key"));
         }
         if !(f64::MIN_POSITIVE..=1.0).contains(&fpr) {
             let allowed = "the bits of a number in 2.2250738585072014e-308..=1";
@@ -519,7 +526,7 @@ impl Format for Poppy {
         COUNT_AT as u64 + self.byte_len()
     }
 
-    /// Whether probes, cache and buckets are those that the stored keys, rate and `opt` come to.
+    /// Whether probes, cache and buckets follow from the stored keys, rate and `opt`.
     fn doubt(&self) -> Option<Doubt> {
         let expected = params(self.expected_keys, self.fpr, self.opt);
         let found = [self.probes.into(), 8 * self.cache_len, self.buckets.divisor()];

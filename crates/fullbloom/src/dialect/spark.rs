@@ -1,15 +1,17 @@
-//! Spark's `org.apache.spark.util.sketch.BloomFilter`, as `writeTo` writes it: `spark` (V1) and `spark-2` (V2).
+//! Spark's `org.apache.spark.util.sketch.BloomFilter`, as `writeTo` writes it: `spark` (V1) and `spark-2`
+//! (V2).
 //!
 //! ```text
 //!   V1  | 1: i32 | probes: i32 | words: i32 | 8 * words bytes: i64 each |               all big-endian
 //!   V2  | 2: i32 | probes: i32 | seed: i32 | words: i32 | 8 * words bytes: i64 each |
 //! ```
 //!
-//! Both hash a key twice by [`murmur3_32_spark`], the second time with the first hash as seed. V1 walks in 32 bits and
-//! reaches no position from 2^31 on, so its rate decays once the array is longer than that (2.2·10^8 keys at 0.01); V2 (Spark 4) walks in 64 bits. Releases
-//! before 4 refuse V2.
+//! Both hash a key twice by [`murmur3_32_spark`], the second time with the first hash as seed. V1 walks in 32
+//! bits and reaches no position from 2^31 on, so its rate rises once the array is longer than that (2.2·10^8
+//! keys at 0.01); V2 (Spark 4) walks in 64 bits. Releases before 4 refuse V2.
 //!
-//! Keys are bytes and UTF-8 texts. Spark hashes integers of every width as longs: give it their eight little-endian bytes.
+//! Keys are bytes and UTF-8 texts. Spark hashes integers of every width as longs: pass their eight
+//! little-endian bytes.
 //!
 //! ```
 //! use fullbloom::{Filter, View};
@@ -48,10 +50,11 @@ pub type Spark = Sketch<V1>;
 /// Version 2: Spark 4 and later.
 pub type Spark2 = Sketch<V2>;
 
-/// A Java array holds no more.
+/// The maximum length of a Java array.
 const MAX_WORDS: u64 = i32::MAX as u64;
 
-/// More probes than the smallest positive rate asks for; a number in a file must not keep a lookup busy for seconds.
+/// More probes than the smallest positive rate needs. A number in a file must not keep a lookup busy for
+/// seconds.
 const MAX_PROBES: u32 = 1075;
 
 /// What separates the two versions.
@@ -61,9 +64,9 @@ pub trait Version: Copy + Send + Sync + Sealed + 'static {
     const NAME: Name;
     /// The first number of the file.
     const NUMBER: i32;
-    /// How many values a position is reduced from; `None` for so many that it does not show.
+    /// The number of values that a position is reduced from; `None` if it is too large to matter.
     const RANGE: Option<u64>;
-    /// Whether the file holds a seed. Without one it is 0, whatever Spark was given.
+    /// Whether the file stores a seed. Without one, the seed is 0, whatever Spark was given.
     const SEEDED: bool;
     /// The positions of a key in an array of `bit_len` bits.
     fn positions(hash: [u32; 2], probes: u32, bit_len: BitLen) -> impl Iterator<Item = u64>;
@@ -150,7 +153,7 @@ impl<V: Version> Sketch<V> {
 }
 
 impl Spark2 {
-    /// The filter with this many bits and probes whose hashes begin with this seed.
+    /// The filter with this many bits and probes, whose hashes start from this seed.
     pub fn with_seed(bit_len: u64, probes: u32, seed: i32) -> Result<Self, SizeError> {
         Ok(Sketch { seed, ..Self::with_geometry(bit_len, probes)? })
     }
@@ -209,7 +212,7 @@ impl<V: Version> Dialect for Sketch<V> {
             return modulo_fill(range, bit_len, |n| count_ones(bits, n)).powf(probes.into());
         }
         let set = count_ones(bits, bit_len);
-        let keys = estimated_keys(set, bit_len, probes).unwrap_or(0.0); // of a full filter, where it is all one
+        let keys = estimated_keys(set, bit_len, probes).unwrap_or(0.0); // a full filter: any number
         stepped_fpr(set as f64 / bit_len as f64, keys, bit_len, probes)
     }
 
@@ -220,8 +223,7 @@ impl<V: Version> Dialect for Sketch<V> {
     }
 
     fn weakness(&self) -> Option<Weakness> {
-        let why =
-            "positions from 2^31 on are never reached: a filter of more bits errs more than it was made for";
+        let why = "positions from 2^31 on are never reached: a filter of more bits has a higher rate than it was sized for";
         let reached = V::RANGE.is_none_or(|range| self.geometry().bit_len <= range);
         (!reached).then_some(Weakness { why, with_all_keys: true })
     }
@@ -230,7 +232,7 @@ impl<V: Version> Dialect for Sketch<V> {
         let Geometry { bit_len, probes, .. } = self.geometry();
         let spread = match V::RANGE {
             Some(range) => modulo_fpr(keys, range, bit_len, probes),
-            // Without wrapping, positions are even steps.
+            // Without wrapping, positions are equally spaced.
             None => {
                 let fill = -(-f64::from(probes) * keys / bit_len as f64).exp_m1();
                 stepped_fpr(fill, keys, bit_len, probes)

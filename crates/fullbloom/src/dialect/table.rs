@@ -28,7 +28,7 @@ macro_rules! dialects {
         }
 
         impl Name {
-            /// All dialects, in the order in which they are listed to people.
+            /// All dialects, in the order of listings.
             pub const ALL: &[Name] = &[$(Name::$Variant,)*];
 
             /// The name as typed on a command line.
@@ -136,7 +136,7 @@ pub struct UnknownName(String);
 
 impl fmt::Display for UnknownName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is not a dialect; known are ", self.0)?;
+        write!(f, "{:?} is not a dialect; known dialects: ", self.0)?;
         for (i, name) in Name::ALL.iter().enumerate() {
             write!(f, "{}{name}", if i == 0 { "" } else { ", " })?;
         }

@@ -4,7 +4,7 @@ use super::{Dialect, Filter, Part};
 use crate::kernel::pipeline::Answers;
 use crate::keys::Keys;
 
-/// A filter, or bytes that could not be read as one: those answer "maybe" to every key.
+/// A filter, or bytes that could not be decoded: those answer "maybe" to every key.
 ///
 /// Made by [`Filter::read`].
 ///
@@ -30,12 +30,12 @@ impl<D: Dialect, S: AsRef<[u8]>> Lenient<D, S> {
         Lenient { filter }
     }
 
-    /// Whether the bytes could be read.
+    /// Whether the bytes could be decoded.
     pub fn is_known(&self) -> bool {
         self.filter.is_some()
     }
 
-    /// The filter, if the bytes could be read.
+    /// The filter, if the bytes could be decoded.
     pub fn filter(&self) -> Option<&Filter<D, Part<S>>> {
         self.filter.as_ref()
     }
@@ -46,16 +46,16 @@ impl<D: Dialect, S: AsRef<[u8]>> Lenient<D, S> {
         self.filter.as_ref().is_none_or(|filter| filter.may_contain(key))
     }
 
-    /// As [`may_contain`](Lenient::may_contain), for a hash made before.
+    /// As [`may_contain`](Lenient::may_contain), for a precomputed hash.
     #[inline]
     pub fn may_contain_hash(&self, hash: D::Hash) -> bool {
         self.filter.as_ref().is_none_or(|filter| filter.may_contain_hash(hash))
     }
 
-    /// Answers many keys; see [`Filter::may_contain_batch`].
+    /// Looks up many keys; see [`Filter::may_contain_batch`].
     ///
     /// # Panics
-    /// If `answers` has not one place for each key.
+    /// If the number of places in `answers` is not the number of keys.
     pub fn may_contain_batch<'a, K: Keys<D::Hasher> + ?Sized>(
         &self,
         keys: &K,

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-/// A range of the bytes of `S`, which is kept with it.
+/// A range of the bytes of `S`, together with `S`.
 #[derive(Debug, Clone)]
 pub struct Part<S> {
     storage: S,
@@ -10,12 +10,12 @@ pub struct Part<S> {
 }
 
 impl<S: AsRef<[u8]>> Part<S> {
-    /// This range of the bytes. Storage whose bytes become fewer afterwards has no part left.
+    /// This range of the bytes; empty if the storage has become shorter since.
     pub(crate) fn new(storage: S, range: Range<usize>) -> Part<S> {
         Part { storage, range }
     }
 
-    /// This range of the bytes, if there are that many.
+    /// This range of the bytes, if it lies inside.
     pub fn of(storage: S, range: Range<usize>) -> Option<Part<S>> {
         storage.as_ref().get(range.clone())?;
         Some(Part { storage, range })

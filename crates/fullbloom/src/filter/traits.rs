@@ -1,4 +1,4 @@
-//! What a dialect is to a filter. Implemented by the types in [`dialect`](crate::dialect), and sealed.
+//! The traits of a dialect. Implemented by the types in [`dialect`](crate::dialect), and sealed.
 
 use crate::bits;
 use crate::dialect::Name;
@@ -14,21 +14,21 @@ use crate::wire::{Output, Stop};
 use core::fmt;
 use core::ops::Range;
 
-/// One system's way from a key to an answer, exactly; a value of it is bound to one geometry.
+/// One system's exact rule from a key to an answer. A value of it is bound to one geometry.
 ///
-/// The methods that take `bits` may rely on what [`Filter`](crate::Filter) has checked: there are
+/// Methods that take `bits` may rely on a check by [`Filter`](crate::Filter): there are
 /// [`byte_len`](Dialect::byte_len) bytes.
 pub trait Dialect: Clone + Send + Sync + Sealed {
     /// The dialect's name.
     const NAME: Name;
 
-    /// What a key is hashed to, once; enough to look the key up in every filter of this dialect.
+    /// The hash of a key, computed once. It is enough to look the key up in every filter of this dialect.
     type Hash: Copy + Default + Send + Sync;
 
-    /// What hashes keys; most dialects do it themselves.
+    /// The type that hashes keys; for most dialects, the dialect itself.
     type Hasher: KeyHasher<Hash = Self::Hash> + Clone;
 
-    /// What hashes keys.
+    /// The value that hashes keys.
     fn hasher(&self) -> &Self::Hasher;
 
     /// The shape of the filter.
@@ -40,14 +40,14 @@ pub trait Dialect: Clone + Send + Sync + Sealed {
     /// Prefetches the cache lines that [`test`](Dialect::test) will read.
     fn prefetch(&self, bits: &[u8], hash: Self::Hash);
 
-    /// Tests many keys. There is one place in `answers` for each key.
+    /// Tests many keys. `answers` has one place per key.
     #[doc(hidden)]
     #[inline]
     fn test_batch<K: Keys<Self::Hasher> + ?Sized>(&self, bits: &[u8], keys: &K, answers: Answers<'_>) {
         each::test(self, bits, keys, answers);
     }
 
-    /// The expected rate of these bits: every probe of an absent key hits a set bit with the chance `fill`.
+    /// The expected rate of these bits: every probe of an absent key hits a set bit with probability `fill`.
     /// Reads the whole array.
     fn fpr_of(&self, bits: &[u8]) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
@@ -58,7 +58,8 @@ pub trait Dialect: Clone + Send + Sync + Sealed {
         fill.powf(f64::from(probes))
     }
 
-    /// The number of distinct keys, estimated from these bits; `None` when it cannot be estimated. Reads the whole array.
+    /// The number of distinct keys, estimated from these bits; `None` when it cannot be estimated. Reads the
+    /// whole array.
     fn keys_of(&self, bits: &[u8]) -> Option<f64> {
         let Geometry { bit_len, probes, .. } = self.geometry();
         sizing::estimated_keys(self.count_ones(bits), bit_len, probes)
@@ -70,8 +71,8 @@ pub trait Dialect: Clone + Send + Sync + Sealed {
         sizing::classic_fpr(keys, bit_len, probes)
     }
 
-    /// Hashes keys as numbers, or as bytes again, in the systems that have another hash for numbers. Numbers are given as
-    /// their bytes ([`Value::key`](crate::typed::Value::key)).
+    /// Selects whether keys are hashed as numbers or as bytes, in the systems that have a separate hash for
+    /// numbers. Numbers are given as their bytes ([`Value::key`](crate::typed::Value::key)).
     fn set_numbers(&mut self, numbers: bool) {
         let _ = numbers;
     }
@@ -81,7 +82,7 @@ pub trait Dialect: Clone + Send + Sync + Sealed {
         bits::count_ones(bits, self.geometry().bit_len)
     }
 
-    /// Where the format does not keep what it promises; `None` when nothing is known.
+    /// A known case in which the format misses the rate it promises.
     fn weakness(&self) -> Option<Weakness> {
         None
     }
@@ -92,9 +93,9 @@ pub trait Dialect: Clone + Send + Sync + Sealed {
     }
 }
 
-/// A dialect whose filters take keys one by one, in any order.
+/// A dialect whose filters accept keys one by one, in any order.
 pub trait Insert: Dialect {
-    /// Sets the bits of this hash; true if at least one was clear.
+    /// Sets the bits of this hash. Returns true if at least one was clear.
     fn set(&mut self, bits: &mut [u8], hash: Self::Hash) -> bool;
 
     /// Sets the bits of many keys.
@@ -104,27 +105,28 @@ pub trait Insert: Dialect {
         each::set(self, bits, keys, None);
     }
 
-    /// Sets the bits of many keys in order; `new` says of each whether it changed a bit, and has one place for each.
+    /// Sets the bits of many keys in order. `new` has one place per key and receives whether the key changed
+    /// a bit.
     #[doc(hidden)]
     #[inline]
     fn set_batch_new<K: Keys<Self::Hasher> + ?Sized>(&mut self, bits: &mut [u8], keys: &K, new: Answers<'_>) {
         each::set(self, bits, keys, Some(new));
     }
 
-    /// Forgets all keys.
+    /// Removes all keys.
     fn clear(&mut self, bits: &mut [u8]) {
         bits.fill(0);
     }
 
-    /// Adds the keys of another filter's bits, after [`mergeable`](Insert::mergeable) has agreed. On an error nothing
-    /// has changed.
+    /// Adds the keys of another filter's bits, after [`mergeable`](Insert::mergeable) returned `Ok`. On an
+    /// error nothing has changed.
     fn merge(&mut self, ours: &mut [u8], other: &Self, theirs: &[u8]) -> Result<(), MergeError> {
         let _ = other;
         bits::or_into(ours, theirs);
         Ok(())
     }
 
-    /// Keeps only what another filter's bits have too, after [`mergeable`](Insert::mergeable) has agreed.
+    /// Keeps only the bits that another filter has too, after [`mergeable`](Insert::mergeable) returned `Ok`.
     fn intersect(&mut self, ours: &mut [u8], other: &Self, theirs: &[u8]) {
         let _ = other;
         bits::and_into(ours, theirs);
@@ -144,26 +146,26 @@ pub trait Size: Dialect {
     fn size(request: &Request) -> Result<Self, SizeError>;
 }
 
-/// How much of a file is compared with its checksums, in the formats that have them.
+/// How much of a file is checked against its checksums, in the formats that have them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
-    /// What is read to find the bits. The bits themselves are taken as they are.
+    /// Only the parts that are read to locate the bits. The bits themselves are not checked.
     Front,
     /// Every byte.
     All,
 }
 
-/// A dialect whose bytes hold all that is needed to answer from them.
+/// A dialect whose bytes contain everything that lookups need.
 pub trait Format: Dialect {
-    /// Reads and checks everything but the bits, and these too as `check` says: the dialect, and where in `bytes` the
-    /// array is.
+    /// Decodes and checks everything but the bits, and the bits too if `check` says so. Returns the dialect,
+    /// and the range of the array in `bytes`.
     ///
-    /// Strict: what is damaged, truncated or followed by other bytes is refused. A dialect whose bytes are the array and
-    /// nothing else always refuses; it has [`decode_exact`](Format::decode_exact).
+    /// Strict: damaged or truncated bytes, and bytes after the filter, are refused. A dialect whose bytes are
+    /// only the array always refuses; it has [`decode_exact`](Format::decode_exact).
     fn decode(bytes: &[u8], check: Check) -> Result<(Self, Range<usize>), DecodeError>;
 
-    /// As [`decode`](Format::decode), with the number of bits and probes given from elsewhere. Where the bytes say it too,
-    /// both must agree.
+    /// As [`decode`](Format::decode), with the numbers of bits and probes given by the caller. Where the
+    /// bytes contain them too, both must agree.
     fn decode_exact(
         bytes: &[u8],
         bit_len: u64,
@@ -187,26 +189,27 @@ pub trait Format: Dialect {
     /// Length of the encoded filter in bytes; an upper bound where it depends on the bits.
     fn encoded_len(&self) -> u64;
 
-    /// What in the decoded numbers cannot be as the system wrote it, though the filter can answer.
+    /// An inconsistency in the decoded fields that the system would not have written, although the filter can
+    /// answer.
     fn doubt(&self) -> Option<Doubt> {
         None
     }
 
-    /// The fewest bytes that may hold the array. A format that drops zero bytes at its end has fewer than
-    /// [`byte_len`](Dialect::byte_len).
+    /// The minimum number of bytes that may hold the array. A format that drops trailing zero bytes has fewer
+    /// than [`byte_len`](Dialect::byte_len).
     #[doc(hidden)]
     fn least_len(&self) -> u64 {
         self.byte_len()
     }
 }
 
-/// Something in a filter's numbers is not as its system writes it.
+/// An inconsistency in a filter's fields, which its system would not write.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Doubt {
-    /// The field, and what it would have to be.
+    /// The field, and its expected value.
     pub cause: DecodeError,
-    /// If that field is the damaged one, keys that are in the filter are reported absent.
+    /// Whether keys of the filter are reported absent if that field is the damaged one.
     pub may_lose_keys: bool,
 }
 
@@ -216,13 +219,13 @@ impl fmt::Display for Doubt {
     }
 }
 
-/// A format does not keep what it promises.
+/// A format misses the rate it promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Weakness {
     /// Why, and what to do about it.
     pub why: &'static str,
-    /// True: with any keys. False: with some keys only.
+    /// True: with all keys. False: only with some keys.
     pub with_all_keys: bool,
 }
 

@@ -1,8 +1,8 @@
 //! The hash of the native dialect: 64 bits, seeded, by folded multiplication.
 //!
 //! One step multiplies two 64-bit words into 128 bits and xors the halves. Keys of up to 16 bytes take one
-//! step, of up to 32 bytes two, longer ones a step for each 16 bytes in two independent lanes. The output is
-//! fixed for ever: filters in files depend on it.
+//! step and keys of up to 32 bytes take two. Longer keys take one step for each 16 bytes, in two independent
+//! lanes. The output will never change: filters in files depend on it.
 //!
 //! ```text
 //!   A, B, C, D       the first four numbers of splitmix64 from the seed
@@ -16,14 +16,14 @@
 //!   longer           as 17 ..= 32 over the last 32 bytes, with w replaced by the two lanes' xor
 //! ```
 //!
-//! Not for keys that an adversary chooses: who knows the seed can make keys that collide. [`siphash13`] with a
-//! secret is for those.
+//! Not for keys that an adversary chooses: anyone who knows the seed can construct colliding keys. Use
+//! [`siphash13`] with a secret for such keys.
 //!
 //! [`siphash13`]: super::siphash13
 
 const LENGTH_STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A seed, made ready.
+/// A seed, expanded once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fold64 {
     a: u64,
@@ -32,7 +32,7 @@ pub struct Fold64 {
     d: u64,
 }
 
-/// The hash of a key: [`Fold64::hash`] with a seed that is made ready for one call.
+/// The hash of a key: [`Fold64::hash`] with a seed that is expanded for this one call.
 ///
 /// ```
 /// use fullbloom::hash::fold64;
@@ -44,7 +44,7 @@ pub fn fold64(key: &[u8], seed: u64) -> u64 {
 }
 
 impl Fold64 {
-    /// The hash with this seed.
+    /// Expands this seed.
     pub fn new(seed: u64) -> Fold64 {
         let word = |i| splitmix64(seed, i);
         Fold64 { a: word(1), b: word(2), c: word(3), d: word(4) }
@@ -63,7 +63,7 @@ impl Fold64 {
         }
     }
 
-    /// The two numbers `x` and `y` that make the hash of eight bytes `fold(key ^ x, y)`.
+    /// The two numbers `x` and `y` for which the hash of an eight-byte key is `fold(key ^ x, y)`.
     #[inline(always)]
     pub(crate) fn of_eight_bytes(&self) -> (u64, u64) {
         (self.a, self.b ^ LENGTH_STEP.wrapping_mul(8))
@@ -76,10 +76,10 @@ impl Fold64 {
         fold(le64(key, end - 16) ^ self.c, le64(key, end - 8) ^ self.d ^ t)
     }
 
-    /// Over 32 bytes. Apart from the short lengths, which are worth inlining.
+    /// Keys over 32 bytes. A separate function, so that the short lengths can be inlined.
     fn long(&self, key: &[u8], w: u64) -> u64 {
         let (mut u, mut v) = (w, self.d);
-        // The last 32 bytes, or fewer, are left to `last_32`, which reads 32 whatever is left.
+        // The last 32 bytes or fewer are left to `last_32`, which always reads the last 32 bytes of the key.
         for stripe in key[..key.len() - 1].as_chunks::<32>().0 {
             u = fold(le64(stripe, 0) ^ self.a, le64(stripe, 8) ^ u);
             v = fold(le64(stripe, 16) ^ self.c, le64(stripe, 24) ^ v);
@@ -96,7 +96,7 @@ fn short(key: &[u8]) -> u64 {
         [a] => u64::from(a) | u64::from(a) << 8 | u64::from(a) << 16,
         [a, b] => u64::from(a) | u64::from(b) << 8 | u64::from(b) << 16,
         [a, b, c] => u64::from(a) | u64::from(b) << 8 | u64::from(c) << 16,
-        // Overlapping halves: all of it for eight bytes, some bytes twice for fewer.
+        // Overlapping halves: exactly eight bytes are covered once; with fewer, some bytes are read twice.
         _ => le32(key, 0) | le32(key, key.len() - 4) << 32,
     }
 }
@@ -118,7 +118,7 @@ fn le32(key: &[u8], at: usize) -> u64 {
     u32::from_le_bytes(*key[at..].first_chunk().expect("the caller knows the length")).into()
 }
 
-/// Number `i` (from 1) of splitmix64 started at `seed`.
+/// Output `i` (from 1) of splitmix64 seeded with `seed`.
 fn splitmix64(seed: u64, i: u64) -> u64 {
     let mut z = seed.wrapping_add(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -158,10 +158,10 @@ mod tests {
 
     #[test]
     fn a_flipped_bit_flips_half_of_the_block_word_on_average() {
-        // What chooses the block is the hash after `spread`; its upper half decides.
+        // The upper half of the hash after `spread` chooses the block.
         let hash = Fold64::new(0);
         for len in [1usize, 3, 4, 7, 8, 12, 16, 17, 24, 32, 33, 64, 80] {
-            let (mut flipped, mut asked) = (0u64, 0u64);
+            let (mut flipped, mut total) = (0u64, 0u64);
             for sample in 0..200u64 {
                 let mut key: Vec<u8> = (0..len as u64).map(|i| splitmix64(sample, i + 1) as u8).collect();
                 let before = crate::probe::lines::spread(hash.hash(&key)) >> 32;
@@ -169,11 +169,11 @@ mod tests {
                     key[bit / 8] ^= 1 << (bit % 8);
                     let after = crate::probe::lines::spread(hash.hash(&key)) >> 32;
                     flipped += u64::from((before ^ after).count_ones());
-                    asked += 32;
+                    total += 32;
                     key[bit / 8] ^= 1 << (bit % 8);
                 }
             }
-            let share = flipped as f64 / asked as f64;
+            let share = flipped as f64 / total as f64;
             assert!((share - 0.5).abs() < 0.02, "{len} bytes: {share}");
         }
     }

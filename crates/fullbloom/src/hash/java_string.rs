@@ -13,9 +13,9 @@ pub fn java_string_hash(units: impl IntoIterator<Item = u16>) -> i32 {
 
 /// The UTF-16 code units of a text key.
 ///
-/// Keys are UTF-8. Beyond it, what Java itself writes is understood: a surrogate as three bytes of
-/// its own (so unpaired ones can be expressed) and NUL as `C0 80`, as in the modified UTF-8 of
-/// `writeUTF`. Each maximal ill-formed piece becomes U+FFFD, as in Java's decoder.
+/// Keys are UTF-8. Java's own extensions are accepted too: a surrogate as three bytes of its own (so unpaired
+/// surrogates can be expressed), and NUL as `C0 80`, as in the modified UTF-8 of `writeUTF`. Each maximal
+/// ill-formed sequence becomes U+FFFD, as in Java's decoder.
 ///
 /// ```
 /// use fullbloom::hash::utf16_units;
@@ -29,7 +29,7 @@ pub fn utf16_units(key: &[u8]) -> impl Iterator<Item = u16> + '_ {
 
 struct Units<'a> {
     rest: &'a [u8],
-    /// The second half of a surrogate pair whose first half was just given out.
+    /// The second half of a surrogate pair whose first half was just returned.
     low: Option<u16>,
 }
 
@@ -59,7 +59,7 @@ impl Iterator for Units<'_> {
 
 const REPLACEMENT: u32 = 0xfffd;
 
-/// One non-ASCII code point and the bytes it took; ill-formed pieces give the replacement character.
+/// One non-ASCII code point and its length in bytes; ill-formed sequences give the replacement character.
 fn decode(bytes: &[u8]) -> (u32, usize) {
     let first = bytes[0];
     if let [0xc0, 0x80, ..] = bytes {

@@ -1,7 +1,7 @@
 //! Bytes to integers: the key hashes of the dialects, each exactly as its system computes it.
 //!
-//! None of the engines' hashes resists an adversary: all are public and unseeded, and keys that collide are
-//! easy to make. The tail of a key is where the variants of one algorithm part:
+//! None of the engines' hashes resists an adversary: all are public and unseeded, and colliding keys are easy
+//! to construct. The variants of one algorithm differ in how they treat the tail of a key:
 //!
 //! | function | system | tail bytes |
 //! |---|---|---|
@@ -20,7 +20,7 @@
 //! | [`wyhash_poppy`] | poppy | groups of 4, 2 and 1 |
 //! | [`java_string_hash`] | java-lsm-tree | none; UTF-16 code units |
 //! | [`fold64`] | native | overlapping words |
-//! | [`siphash13`] | native, keyed: the one that resists | zero-extended |
+//! | [`siphash13`] | native, keyed; resists an adversary | zero-extended |
 
 mod bloom32;
 mod fnv1;

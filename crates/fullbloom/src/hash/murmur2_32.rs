@@ -15,10 +15,11 @@ pub fn murmur2_libbloom(key: &[u8], seed: u32) -> u32 {
     murmur2_libbloom_from(seed ^ key.len() as u32, key)
 }
 
-/// As [`murmur2_libbloom`], from the state that seed and length are mixed into, `seed ^ length`.
+/// As [`murmur2_libbloom`], starting from the state `seed ^ length`, into which seed and length are already
+/// mixed.
 ///
-/// For C callers, whose length is a signed number of its own: where it is negative no byte is read, but it is
-/// mixed in all the same.
+/// For C callers, whose length is a separate signed number. If it is negative, no byte is read, but the
+/// length is mixed in all the same.
 #[inline(always)]
 pub fn murmur2_libbloom_from(start: u32, key: &[u8]) -> u32 {
     let (h, tail) = body(key, start);
@@ -45,7 +46,8 @@ pub fn murmur2_32_cassandra(key: &[u8], seed: u32) -> u32 {
     finish(h)
 }
 
-/// All whole words, from `seed ^ length`; the originals' lengths are 32-bit, longer ones wrap.
+/// Mixes all whole words, starting from `seed ^ length`. The originals use 32-bit lengths, so longer lengths
+/// wrap.
 #[inline(always)]
 fn body(key: &[u8], start: u32) -> (u32, &[u8]) {
     let mut h = start;

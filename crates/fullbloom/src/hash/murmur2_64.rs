@@ -1,11 +1,11 @@
-//! Murmur2 64-bit in Cassandra's flavour (sstable versions `f` to `hf`).
+//! Murmur2 64-bit in Cassandra's variant (sstable versions `f` to `hf`).
 
 use super::sign_extended;
 
 const M: u64 = 0xc6a4_a793_5bd1_e995;
 
-/// Cassandra's 64-bit Murmur2. Only the low 32 bits of `seed` count, as in the original, which is
-/// handed a full 64-bit hash as seed for its second run.
+/// Cassandra's 64-bit Murmur2. Only the low 32 bits of `seed` are used. The original does the same, and
+/// passes a full 64-bit hash as the seed of its second run.
 #[inline]
 pub fn murmur2_64_cassandra(key: &[u8], seed: u64) -> u64 {
     let mut h = (seed & 0xffff_ffff) ^ M.wrapping_mul(key.len() as u64);

@@ -1,4 +1,5 @@
-//! Murmur3 x64 128 with seed 0: the public one, and Cassandra's flavour (sstable versions `ia` and later).
+//! Murmur3 x64 128 with seed 0: the public algorithm, and Cassandra's variant (sstable versions `ia` and
+//! later).
 
 use super::sign_extended;
 
@@ -22,7 +23,7 @@ pub fn murmur3_cassandra(key: &[u8]) -> [u64; 2] {
     murmur3(key, signed_lane)
 }
 
-/// The two halves `[h1, h2]` of the public Murmur3 x64 128, as Guava has it.
+/// The two halves `[h1, h2]` of the public Murmur3 x64 128, as Guava uses it.
 ///
 /// ```
 /// use fullbloom::hash::{murmur3_128, murmur3_cassandra};

@@ -1,11 +1,11 @@
-//! Murmur3 x86 32 in Spark's flavour.
+//! Murmur3 x86 32 in Spark's variant.
 
 use super::sign_extended;
 
 /// Spark's 32-bit Murmur3 of a key (`Murmur3_x86_32.hashUnsafeBytes`).
 ///
-/// Not the public one: each byte of the tail (the last `len % 4` bytes) is sign-extended and mixed in like a whole
-/// word. Spark hashes an integer of any width as the eight little-endian bytes of a long.
+/// Not the public algorithm: each byte of the tail (the last `len % 4` bytes) is sign-extended and mixed in
+/// like a whole word. Spark hashes an integer of any width as the eight little-endian bytes of a long.
 ///
 /// ```
 /// use fullbloom::hash::murmur3_32_spark;

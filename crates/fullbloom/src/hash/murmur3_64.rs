@@ -6,7 +6,7 @@ const SEED: u64 = 104_729;
 ///
 /// ```
 /// use fullbloom::hash::murmur3_64_orc;
-/// assert_ne!(murmur3_64_orc(b""), murmur3_64_orc(&[0])); // the length counts
+/// assert_ne!(murmur3_64_orc(b""), murmur3_64_orc(&[0])); // the length is mixed in
 /// ```
 #[inline]
 pub fn murmur3_64_orc(key: &[u8]) -> u64 {
@@ -32,7 +32,7 @@ fn mix(k: u64) -> u64 {
     k.wrapping_mul(0x87c3_7b91_1142_53d5).rotate_left(31).wrapping_mul(0x4cf5_ad43_2745_937f)
 }
 
-/// ORC's hash of integers, and of the bits of doubles: Thomas Wang's mix, but with right shifts that keep the sign.
+/// ORC's hash of integers, and of the bits of doubles: Thomas Wang's mix, but with arithmetic right shifts.
 ///
 /// ```
 /// use fullbloom::hash::wang64_orc;

@@ -14,8 +14,8 @@ pub fn siphash13(key: &[u8], secret: &[u8; 16]) -> u64 {
     siphash::<1, 3>(key, secret as u64, (secret >> 64) as u64)
 }
 
-/// The general function: `C` compression rounds for each word, `D` at the end. Our own parameters are tested
-/// through those of published vectors.
+/// The general function: `C` compression rounds for each word, `D` at the end. Published vectors exist for
+/// other parameters than ours, so the tests run this function with theirs.
 #[inline(always)]
 fn siphash<const C: usize, const D: usize>(key: &[u8], k0: u64, k1: u64) -> u64 {
     let mut state = [
@@ -30,7 +30,7 @@ fn siphash<const C: usize, const D: usize>(key: &[u8], k0: u64, k1: u64) -> u64 
     }
     let mut last = [0; 8];
     last[..tail.len()].copy_from_slice(tail);
-    last[7] = key.len() as u8; // modulo 256, as the function is defined
+    last[7] = key.len() as u8; // modulo 256, by definition
     compress::<C>(&mut state, u64::from_le_bytes(last));
     state[2] ^= 0xff;
     for _ in 0..D {
@@ -80,7 +80,8 @@ mod tests {
 
     #[test]
     fn the_published_parameters_give_the_published_output() {
-        // SipHash-2-4 of the bytes 0 to len - 1 with the key 00 .. 0f, from the paper and its reference vectors.
+        // SipHash-2-4 of the bytes 0 to len - 1 with the key 00 .. 0f, from the paper and its reference
+        // vectors.
         let (k0, k1) = (0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908);
         let message: Vec<u8> = (0..15).collect();
         assert_eq!(siphash::<2, 4>(&message, k0, k1), 0xa129_ca61_49be_45e5);

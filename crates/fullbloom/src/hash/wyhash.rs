@@ -37,7 +37,7 @@ pub fn wyhash_poppy(key: &[u8], seed: u64) -> u64 {
     mum(s, key.len() as u64 ^ P5)
 }
 
-/// Both halves of the product, xored.
+/// Low half xor high half of the product.
 #[inline(always)]
 fn mum(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
@@ -50,13 +50,14 @@ fn little(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// Eight bytes at `at`: two little-endian halves, the first one on top.
+/// Eight bytes at `at`: two little-endian halves, the first one more significant.
 #[inline(always)]
 fn swapped(bytes: &[u8], at: usize) -> u64 {
     little(&bytes[at..at + 4]) << 32 | little(&bytes[at + 4..at + 8])
 }
 
-/// One to eight bytes: groups of four, two and one as the length demands, each little-endian, earlier ones on top.
+/// One to eight bytes: groups of four, two and one, depending on the length, each little-endian; earlier
+/// groups are more significant.
 #[inline(always)]
 fn last(mut bytes: &[u8]) -> u64 {
     let mut number = 0;

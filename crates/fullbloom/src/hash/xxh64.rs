@@ -78,8 +78,8 @@ pub(crate) fn xxh64_word(word: u64) -> u64 {
     finish(mixed.rotate_left(27).wrapping_mul(P1).wrapping_add(P4))
 }
 
-/// The hashes of a chunk. Keys of eight bytes each, Parquet's longs and doubles, go through code without a branch, of which LLVM
-/// makes vector code where 64-bit words can be multiplied.
+/// The hashes of a chunk. Eight-byte keys (Parquet's longs and doubles) take a path without branches, which
+/// LLVM vectorises where the CPU can multiply 64-bit words.
 #[inline(always)]
 pub(crate) fn xxh64_chunk<K: AsRef<[u8]>, const N: usize>(keys: &[K; N], hashes: &mut [u64; N]) {
     let mut words = [0; N];

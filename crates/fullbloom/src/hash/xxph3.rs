@@ -1,11 +1,11 @@
 //! RocksDB's 64-bit key hash: the XXH3 *preview* of xxHash 0.7.2, frozen there under the name XXPH3.
 //!
-//! It shares its secret and its structure with today's XXH3 and equals it for no length at all: the
-//! avalanche multiplies by another constant, keys of 1 to 16 bytes take other routes, and long keys add
-//! their words to the lane they were read for, cut their blocks without holding one byte back, and skip the
-//! last stripe when nothing is left for it. The hash of the empty key is RocksDB's own.
+//! It shares its secret and its structure with today's XXH3, but gives different hashes for every length: the
+//! avalanche multiplies by another constant, keys of 1 to 16 bytes take other paths, and long keys add their
+//! words to the lane they were read for, split into blocks without holding one byte back, and skip the last
+//! stripe when it would be empty. The hash of the empty key is RocksDB's own.
 //!
-//! | length | route |
+//! | length | path |
 //! |---|---|
 //! | 0 | a constant of the seed |
 //! | 1 – 3, 4 – 8, 9 – 16 | two overlapping reads, one or two multiplications |
@@ -128,7 +128,7 @@ fn up_to_240(key: &[u8], seed: u64) -> u64 {
     avalanche(sum.wrapping_add(mix16(key, n - 16, 136 - 17, seed)))
 }
 
-/// Stripes of 64 bytes in a block: the secret moves on by eight bytes with each.
+/// Stripes of 64 bytes in a block: the secret advances by eight bytes per stripe.
 const STRIPES: usize = 16;
 
 #[inline(never)]
@@ -157,8 +157,8 @@ fn long(key: &[u8], seed: u64) -> u64 {
     avalanche(sum)
 }
 
-/// Lane `i` takes word `i` itself and the product of its halves once they are keyed. Today's XXH3 gives
-/// the word to lane `i ^ 1`.
+/// Lane `i` adds word `i` itself and the product of the halves of the keyed word. Today's XXH3 adds the word
+/// to lane `i ^ 1`.
 #[inline(always)]
 fn add_stripe(lanes: &mut [u64; 8], stripe: &[u8; 64], secret: &Secret, at: usize) {
     let (words, _) = stripe.as_chunks::<8>();
@@ -171,7 +171,7 @@ fn add_stripe(lanes: &mut [u64; 8], stripe: &[u8; 64], secret: &Secret, at: usiz
     }
 }
 
-/// The secret for long keys under a seed: its words alternately plus and minus the seed.
+/// The secret for long keys under a seed: the seed is alternately added to and subtracted from its words.
 fn seeded(seed: u64) -> Secret {
     let mut secret = SECRET;
     for (i, bytes) in secret.as_chunks_mut::<8>().0.iter_mut().enumerate() {
@@ -190,7 +190,7 @@ fn mix16(key: &[u8], at: usize, secret: usize, seed: u64) -> u64 {
     )
 }
 
-/// Both halves of the 128-bit product, xored.
+/// Low half xor high half of the 128-bit product.
 #[inline(always)]
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
@@ -218,7 +218,7 @@ fn half_word(bytes: &[u8], at: usize) -> u32 {
 mod tests {
     use super::*;
 
-    /// The lengths at which the route changes, and their neighbours: keys of zeros differ by length alone.
+    /// The lengths at which the path changes, and their neighbours: keys of zeros differ only in length.
     #[test]
     fn neighbouring_lengths_of_one_content_never_share_a_hash() {
         let zeros = vec![0u8; 5000];

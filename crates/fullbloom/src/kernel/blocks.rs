@@ -1,24 +1,24 @@
 #![allow(unsafe_code)]
-//! The blocks of a filter, and which of them a key falls into.
+//! The blocks of a filter, and the block that a key falls into.
 
 use super::Block;
 use super::pipeline::{CHUNK, NEAR};
 use crate::bits::prefetch;
 use core::marker::PhantomData;
 
-/// Where the blocks `B` of a filter are; for finding and prefetching them, not for reading.
+/// The addresses of a filter's blocks `B`, for finding and prefetching them, not for reading.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Places<B = Block> {
     base: *const u8,
     count: u32,
-    /// Worth a prefetch.
+    /// Whether prefetching pays off.
     far: bool,
-    /// Blocks lie across two cache lines.
+    /// Whether blocks straddle two cache lines.
     straddling: bool,
     block: PhantomData<B>,
 }
 
-/// A block of bits, and which halves of a hash choose it and the bits in it.
+/// A block of bits, and the halves of a hash that choose the block and the bits in it.
 pub(crate) trait Halves: Copy {
     /// The half that chooses the block.
     fn place(hash: u64) -> u32;
@@ -39,7 +39,7 @@ impl Halves for Block {
 }
 
 impl<B: Halves> Places<B> {
-    /// `None` for no blocks, and for 2^32 and more.
+    /// `None` for zero blocks, and for 2^32 or more.
     #[inline(always)]
     fn of(blocks: &[B]) -> Option<Places<B>> {
         let base = blocks.as_ptr().cast::<u8>();
@@ -48,14 +48,14 @@ impl<B: Halves> Places<B> {
         Some(Places { base, count, far: size_of_val(blocks) > NEAR, straddling, block: PhantomData })
     }
 
-    /// Where the block of this hash begins, in bytes; always inside the array.
+    /// The byte offset of this hash's block; always inside the array.
     #[inline(always)]
     fn offset(&self, hash: u64) -> u64 {
         let number = (u64::from(B::place(hash)) * u64::from(self.count)) >> 32;
         number * size_of::<B>() as u64
     }
 
-    /// Prefetches the blocks of a chunk, if that helps.
+    /// Prefetches the blocks of a chunk, if that pays off.
     #[inline(always)]
     pub(crate) fn prefetch(&self, offsets: &Offsets) {
         if !self.far {
@@ -66,7 +66,8 @@ impl<B: Halves> Places<B> {
         }
         if self.straddling {
             let last = self.base.wrapping_add(size_of::<B>() - 1);
-            // Opaque, or the loop above keeps all addresses for this one, which is hardly ever run.
+            // Opaque to the optimiser; otherwise the loop above keeps all addresses for this one, which
+            // hardly ever runs.
             for offset in core::hint::black_box(offsets).0 {
                 prefetch::address(last.wrapping_add(offset as usize));
             }
@@ -74,7 +75,7 @@ impl<B: Halves> Places<B> {
     }
 }
 
-/// Where the blocks of a chunk of keys begin.
+/// The offsets of the blocks of a chunk of keys.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(64))]
 pub(crate) struct Offsets([u64; CHUNK]);
@@ -82,7 +83,7 @@ pub(crate) struct Offsets([u64; CHUNK]);
 impl Offsets {
     pub(crate) const EMPTY: Offsets = Offsets([0; CHUNK]);
 
-    /// Those of the keys with these hashes.
+    /// The offsets for the keys with these hashes.
     #[inline(always)]
     pub(crate) fn find<B: Halves>(&mut self, places: Places<B>, hashes: &[u64; CHUNK]) {
         for (offset, hash) in self.0.iter_mut().zip(hashes) {
@@ -90,14 +91,14 @@ impl Offsets {
         }
     }
 
-    /// The number of key `i`'s block.
+    /// The number of the block of key `i`.
     #[inline(always)]
     pub(crate) fn index<B>(&self, i: usize) -> usize {
         self.0[i] as usize / size_of::<B>()
     }
 }
 
-/// A filter to be tested.
+/// A filter to test.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Filter<'a, B = Block> {
     pub(crate) places: Places<B>,
@@ -106,7 +107,7 @@ pub(crate) struct Filter<'a, B = Block> {
 }
 
 impl<'a, B: Halves> Filter<'a, B> {
-    /// `None` for no blocks, and for 2^32 and more.
+    /// `None` for zero blocks, and for 2^32 or more.
     #[inline(always)]
     pub(crate) fn new(blocks: &'a [B], probes: u32) -> Option<Self> {
         Places::of(blocks).map(|places| Filter { places, blocks, probes })
@@ -115,16 +116,16 @@ impl<'a, B: Halves> Filter<'a, B> {
     /// The block of key `i` of a chunk.
     ///
     /// # Safety
-    /// The offsets were found with this filter's places.
+    /// The offsets must have been computed with this filter's places.
     #[inline(always)]
     pub(crate) unsafe fn block(&self, offsets: &Offsets, i: usize) -> &'a B {
         let block = self.blocks.as_ptr().wrapping_byte_add(offsets.0[i] as usize);
-        // SAFETY: `Places::offset` gives the size of a block times a number below the number of blocks.
+        // SAFETY: `Places::offset` returns the block size times a number below the number of blocks.
         unsafe { &*block }
     }
 }
 
-/// A filter to be filled.
+/// A filter to fill.
 #[derive(Debug)]
 pub(crate) struct FilterMut<'a, B = Block> {
     pub(crate) places: Places<B>,
@@ -133,7 +134,7 @@ pub(crate) struct FilterMut<'a, B = Block> {
 }
 
 impl<'a, B: Halves> FilterMut<'a, B> {
-    /// `None` for no blocks, and for 2^32 and more.
+    /// `None` for zero blocks, and for 2^32 or more.
     #[inline(always)]
     pub(crate) fn new(blocks: &'a mut [B], probes: u32) -> Option<Self> {
         Places::of(blocks).map(|places| FilterMut { places, blocks, probes })

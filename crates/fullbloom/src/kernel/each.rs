@@ -1,11 +1,11 @@
-//! Batches of a dialect without a kernel of its own: key by key, each one's lines prefetched beforehand.
+//! Batches for dialects without their own kernel: key by key, with the cache lines of each key prefetched.
 
 use super::pipeline::{self, Answers, CHUNK, NEAR, Pipe, Source};
 use crate::filter::{Dialect, Insert};
 use crate::keys::Keys;
 use core::array;
 
-/// Chunks in the pipeline: one is hashed and prefetched while the one before is worked on.
+/// Chunks in the pipeline: one is hashed and prefetched while the previous one is processed.
 const SLOTS: usize = 2;
 
 /// Tests key by key.
@@ -104,7 +104,7 @@ pub(crate) fn test<D: Dialect, K: Keys<D::Hasher> + ?Sized>(
     pipeline::collect(Test { dialect, bits }, Source::new(keys, dialect.hasher()), answers);
 }
 
-/// Sets the bits of all keys in order; `new` says of each whether it changed a bit.
+/// Sets the bits of all keys in order; `new` receives, for each key, whether it changed a bit.
 #[inline(always)]
 pub(crate) fn set<D: Insert, K: Keys<D::Hasher> + ?Sized>(
     dialect: &mut D,

@@ -1,11 +1,12 @@
 #![allow(unsafe_code)]
 //! The probes of one key tested at once, on x86-64 with AVX-512 IFMA.
 //!
-//! Reducing and testing a position is some ten instructions, and eight positions are more of them than an out-of-order
-//! core looks ahead: the next key's memory is not asked for before this key is answered. Here eight lanes sum and reduce,
-//! one gather fetches eight words, one instruction tests them; the whole key costs about as much as two probes did.
+//! Reducing and testing a position takes some ten instructions. For eight positions that is more than an
+//! out-of-order core looks ahead, so the loads of the next key do not start before this key is finished. Here
+//! eight lanes sum and reduce, one gather fetches eight words, and one instruction tests them. The whole key
+//! costs about as much as two probes did.
 //!
-//! The scalar walks in [`probe`](crate::probe) are the definition; the tests compare every answer with theirs.
+//! The scalar walks in [`probe`](crate::probe) are the definition; the tests compare every answer with them.
 
 use super::Kernel;
 use crate::kernel::cpu_has;
@@ -18,7 +19,7 @@ use core::arch::x86_64::{
 };
 use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
-/// Proof that this CPU can, and should, gather; only [`Gather::get`] makes one.
+/// Proof that this CPU supports gathers and that they pay off; only [`Gather::get`] makes one.
 #[derive(Debug, Clone, Copy)]
 pub struct Gather(());
 
@@ -28,7 +29,7 @@ const NO: u8 = 2;
 static CHOICE: AtomicU8 = AtomicU8::new(UNKNOWN);
 
 impl Gather {
-    /// Whether to gather; the CPU is asked once.
+    /// Whether to gather; the CPU is checked once.
     #[inline(always)]
     pub fn get() -> Option<Gather> {
         match CHOICE.load(Relaxed) {
@@ -38,7 +39,7 @@ impl Gather {
         }
     }
 
-    /// As [`get`](Gather::get), but `None` as long as nobody has called that: one load and no call.
+    /// As [`get`](Gather::get), but `None` until that has been called once: one load and no call.
     #[inline(always)]
     pub fn known() -> Option<Gather> {
         (CHOICE.load(Relaxed) == YES).then_some(Gather(()))
@@ -51,8 +52,8 @@ impl Gather {
         found
     }
 
-    /// Where the kernel in use is one of AVX-512. Intel's cores before AVX-VNNI are left out: microcode against
-    /// Downfall made their gathers several times slower than the loads they replace.
+    /// Available where the kernel in use is an AVX-512 kernel. Intel's cores before AVX-VNNI are excluded:
+    /// microcode against Downfall made their gathers several times slower than the loads they replace.
     fn detect() -> Option<Gather> {
         let able = matches!(Kernel::in_use(), Kernel::Avx512 | Kernel::Avx512Bitalg)
             && cpu_has!(is_x86_feature_detected, "avx512f")
@@ -73,10 +74,11 @@ fn is_intel() -> bool {
 
 /// An array whose positions are reduced by multiplication with `inverse`, `floor((2^52 - 1) / bit_len)`.
 ///
-/// The high half of a sum's product with it, 52 bits each, is the quotient or one less: it is too small by less than
+/// The high half of the 52-bit product of a sum and `inverse` is the quotient or one less: the error is below
 /// `sum / 2^52`, and sums stay below 2^52. One conditional subtraction finishes the remainder.
 ///
-/// Whoever has one may read `len` bytes from `bits` on: only the two unsafe constructors make it.
+/// Holding an `Array` means that `len` bytes from `bits` on may be read: only the two unsafe constructors
+/// make one.
 #[derive(Debug, Clone, Copy)]
 pub struct Array {
     bits: *const u8,
@@ -86,24 +88,26 @@ pub struct Array {
 }
 
 impl Array {
-    /// Every length that [`Array::new`] takes is below this, so that positions fit 52 bits.
+    /// Every length that [`Array::new`] accepts is below this, so that positions fit in 52 bits.
     const MAX_LEN: usize = 1 << 49;
 
-    /// An array of `bit_len` bits in `len` bytes; `None` if it is too short to load words from, or unbelievably long.
+    /// An array of `bit_len` bits in `len` bytes; `None` if it is too short to load words from, or too long
+    /// for 52-bit positions.
     ///
     /// # Safety
-    /// `bits` is valid for reads of `len` bytes as long as the value is used; other threads may be setting bits.
+    /// `bits` must be valid for reads of `len` bytes as long as the value is used; other threads may be
+    /// setting bits.
     #[inline(always)]
     pub(crate) unsafe fn new(bits: *const u8, len: usize, bit_len: u64) -> Option<Array> {
-        // SAFETY: handed on.
+        // SAFETY: the caller's promise is passed on.
         let array = || unsafe { Self::compared(bits, len, bit_len) };
         (bit_len.wrapping_sub(1) >> 3 < len as u64).then(array).flatten()
     }
 
-    /// As [`new`](Array::new), for a `bit_len` that has been compared with `len` before.
+    /// As [`new`](Array::new), for a `bit_len` that has already been checked against `len`.
     ///
     /// # Safety
-    /// As there, and `bit_len` is 1 to eight times `len`.
+    /// As for `new`, and `bit_len` must be 1 to eight times `len`.
     #[inline(always)]
     pub unsafe fn compared(bits: *const u8, len: usize, bit_len: u64) -> Option<Array> {
         let suits = (4..Self::MAX_LEN).contains(&len);
@@ -111,7 +115,8 @@ impl Array {
     }
 }
 
-/// As [`all_set`] over bits that nobody changes; `None` where the CPU cannot gather or the array does not suit.
+/// As [`all_set`], over bits that nobody changes; `None` where the CPU cannot gather or the array does not
+/// qualify.
 #[inline(always)]
 pub(crate) fn test<const WRAPS: bool>(
     bits: &[u8],
@@ -122,15 +127,15 @@ pub(crate) fn test<const WRAPS: bool>(
     Gather::get()?;
     // SAFETY: pointer and length are those of a live slice.
     let array = unsafe { Array::new(bits.as_ptr(), bits.len(), bit_len)? };
-    // SAFETY: the CPU can.
+    // SAFETY: a `Gather` proves that the CPU can gather.
     Some(unsafe { all_set::<WRAPS>(array, hash, probes) })
 }
 
-/// Whether the bits at `(base + i * step) mod bit_len` are set for all `i < probes`. With `WRAPS` the sums are taken
-/// modulo 2^32 first; without it `probes` is at most 2^20, so that they stay below 2^52.
+/// Whether the bits at `(base + i * step) mod bit_len` are set for all `i < probes`. With `WRAPS`, the sums
+/// are first taken modulo 2^32. Without it, `probes` must be at most 2^20, so that the sums stay below 2^52.
 ///
 /// # Safety
-/// The CPU can gather: there is a [`Gather`].
+/// The CPU must be able to gather: the caller holds a [`Gather`].
 #[target_feature(enable = "avx512f,avx512vl,avx512ifma,bmi2")]
 #[inline]
 pub fn all_set<const WRAPS: bool>(array: Array, [base, step]: [u32; 2], probes: u32) -> bool {
@@ -142,10 +147,10 @@ pub fn all_set<const WRAPS: bool>(array: Array, [base, step]: [u32; 2], probes: 
     unsafe { many_set::<WRAPS>(bits, len, bit_len, inverse, u64::from(step) << 32 | u64::from(base), probes) }
 }
 
-/// Apart, and with all arguments in registers, so that the common case needs no stack frame.
+/// A separate function with all arguments in registers, so that the common case needs no stack frame.
 ///
 /// # Safety
-/// The first four arguments are the parts of one [`Array`].
+/// The first four arguments must be the parts of one [`Array`].
 #[target_feature(enable = "avx512f,avx512vl,avx512ifma,bmi2")]
 #[inline(never)]
 unsafe fn many_set<const WRAPS: bool>(
@@ -173,7 +178,7 @@ unsafe fn many_set<const WRAPS: bool>(
     eight_set::<WRAPS>(constants, base, step, left)
 }
 
-/// What all probes share.
+/// The values shared by all probes.
 #[derive(Clone, Copy)]
 struct Constants {
     bits: *const u8,
@@ -211,26 +216,27 @@ fn eight_set<const WRAPS: bool>(constants: Constants, base: u64, step: u32, prob
     let quotients = _mm512_madd52hi_epu64(zero, sums, inverse);
     let rests = _mm512_sub_epi64(sums, _mm512_madd52lo_epu64(zero, quotients, bit_len));
     let positions = _mm512_min_epu64(rests, _mm512_sub_epi64(rests, bit_len));
-    // A word begins at its bit's byte, except where it would reach past the end.
+    // A word begins at the byte of its bit, except where it would reach past the end.
     let offsets = _mm512_min_epu64(_mm512_srli_epi64::<3>(positions), last);
     let shifts = _mm512_cvtepi64_epi32(_mm512_sub_epi64(positions, _mm512_slli_epi64::<3>(offsets)));
-    // SAFETY: no offset is above `last`, so each word's four bytes lie inside the array that `Array::new` was promised.
+    // SAFETY: no offset is above `last`, so each word's four bytes lie inside the array, by the contract of
+    // `Array::new`.
     let words = unsafe { gather(bits, offsets, probes) };
     _mm256_testn_epi32_mask(_mm256_rorv_epi32(words, shifts), _mm256_set1_epi32(1)) == 0
 }
 
-/// The 32-bit words at `bits + offset` for the first `count` offsets; words of ones for the rest.
+/// The 32-bit words at `bits + offset` for the first `count` offsets; all ones for the rest.
 ///
-/// The instruction itself rather than its intrinsic, because other threads may be setting bits: it stands for relaxed
-/// loads of single bytes, each of which is the old or the new one.
+/// Inline assembly rather than the intrinsic, because other threads may be setting bits: the instruction acts
+/// as relaxed loads of single bytes, each of which is the old or the new one.
 ///
 /// # Safety
-/// The four bytes from each of these offsets on are readable.
+/// The four bytes at each of these offsets must be readable.
 #[target_feature(enable = "avx512f,avx512vl,bmi2")]
 #[inline]
 unsafe fn gather(bits: *const u8, offsets: __m512i, count: u32) -> __m256i {
     let mut words = _mm256_set1_epi32(-1);
-    // SAFETY: reads what the caller vouches for and writes registers alone.
+    // SAFETY: reads only bytes that the caller vouches for, and writes only registers.
     unsafe {
         asm!(
             "vpgatherqd ({bits}, {offsets}), {words} {{{lanes}}}",
@@ -249,7 +255,7 @@ mod tests {
     use super::*;
     use crate::bits;
 
-    /// The definition: position by position, with a division each.
+    /// The definition: position by position, with one division each.
     fn defined<const WRAPS: bool>(bits: &[u8], bit_len: u64, [base, step]: [u32; 2], probes: u32) -> bool {
         (0..u64::from(probes)).all(|i| {
             let sum = u64::from(base) + i * u64::from(step);
@@ -258,18 +264,19 @@ mod tests {
     }
 
     fn agree<const WRAPS: bool>(bits: &[u8], bit_len: u64, hash: [u32; 2], probes: u32) {
-        let answer = test::<WRAPS>(bits, bit_len, hash, probes).expect("the CPU was asked before");
+        let answer = test::<WRAPS>(bits, bit_len, hash, probes).expect("the CPU was checked before");
         assert_eq!(answer, defined::<WRAPS>(bits, bit_len, hash, probes), "{bit_len} {hash:?} {probes}");
     }
 
     #[test]
     fn every_probe_of_every_length_is_looked_at_in_its_own_place() {
         if Gather::get().is_none() {
-            println!("skipped: this CPU is one that fullbloom does not gather on");
+            println!("skipped: fullbloom does not use gathers on this CPU");
             return;
         }
-        // All bits set but one: the answer is no exactly when some probe falls there. Lengths around the end of a word, around
-        // powers of two and of every remainder; the array ends where the bits do.
+        // All bits are set but one, so the answer is no exactly when some probe hits that bit. Lengths lie
+        // around the end of a word, around powers of two, and cover every remainder; the array ends where the
+        // bits do.
         let lengths = (25..=130).chain([1 << 12, (1 << 12) + 1, 4792, 9585, 65_521]);
         for (round, bit_len) in lengths.enumerate() {
             let len = usize::try_from(u64::div_ceil(bit_len, 8)).unwrap();
@@ -296,10 +303,10 @@ mod tests {
     #[test]
     fn positions_beyond_32_bits_are_reached() {
         if Gather::get().is_none() {
-            println!("skipped: this CPU is one that fullbloom does not gather on");
+            println!("skipped: fullbloom does not use gathers on this CPU");
             return;
         }
-        let mut owned = crate::Owned::zeroed(1 << 30).unwrap(); // 2^33 bits, a few pages of them touched
+        let mut owned = crate::Owned::zeroed(1 << 30).unwrap(); // 2^33 bits, of which a few pages are touched
         let bits = owned.as_mut();
         let bit_len = (1 << 33) - 5;
         let hash = [u32::MAX, u32::MAX];
@@ -313,7 +320,7 @@ mod tests {
     #[test]
     fn arrays_too_short_for_a_word_are_left_to_the_walks() {
         for len in 0..4 {
-            // SAFETY: the array is longer than what is claimed of it.
+            // SAFETY: the array is longer than the length passed.
             assert!(unsafe { Array::new([0u8; 4].as_ptr(), len, 8) }.is_none());
         }
         // SAFETY: nothing is read.

@@ -1,8 +1,9 @@
 #![allow(unsafe_code)]
 //! Lines of the native layout: one key's bits in one line, and the lines of 64 keys at once.
 //!
-//! A batch is a pipeline of two groups of 64 keys. While the lines of the first are tested, those 32 keys further on
-//! are asked of memory, the last of them from the second group, whose hashes are ready:
+//! A batch is a pipeline of two groups of 64 keys. While the lines of the first group are tested, the lines
+//! of the keys 32 places further on are prefetched. The last of those are in the second group, whose hashes
+//! are ready:
 //!
 //! ```text
 //!   now    |.........test.........|.........test.........|
@@ -20,29 +21,32 @@ use crate::probe::lines::{self, first_word};
 /// 512 bits.
 pub(crate) type Line = [u8; lines::LINE];
 
-/// From a line's number to where it begins, in bytes.
+/// Shift from a line's number to its byte offset.
 pub(crate) const LINE_SHIFT: u32 = lines::LINE.ilog2();
 
 /// Keys in a group.
 pub(crate) const GROUP: usize = 64;
 
-/// How many keys ahead of its test a key's line is asked for, when the array is near.
+/// How many keys ahead of its test a key's line is prefetched, when the array is small enough to be near.
 pub(crate) const AHEAD: usize = 32;
 
-/// How an array's lines are asked for ahead, by where they are expected: a parameter of the kernels' loops.
+/// How the lines of an array are prefetched, by the cache level they are expected in. A parameter of the
+/// kernels' loops.
 #[cfg(target_arch = "x86_64")]
 pub(super) mod distance {
     use super::{AHEAD, Group, Line};
 
-    /// Up to 512 KiB, in the second cache: not at all. The CPU itself looks further ahead than these lines take.
+    /// Up to 512 KiB, in the second-level cache: no prefetch. Out-of-order execution already hides the
+    /// latency of these lines.
     pub(in crate::kernel) const NEAR: u8 = 0;
     /// In between: [`AHEAD`] keys ahead.
     pub(in crate::kernel) const MIDDLE: u8 = 1;
-    /// From 32 MiB, which no cache is expected to hold: a whole group ahead, and only as near as the second cache,
-    /// which waits for more lines at once than the first. 15 % faster at 256 MiB, 10 % slower at 8 MiB.
+    /// From 32 MiB, which no cache is expected to hold: a whole group ahead, and only into the second-level
+    /// cache, which supports more outstanding misses than the first. 15 % faster at 256 MiB, 10 % slower at 8
+    /// MiB.
     pub(in crate::kernel) const FAR: u8 = 2;
 
-    /// The distance of this array.
+    /// The distance for this array.
     #[inline(always)]
     pub(in crate::kernel) fn of(lines: &[Line]) -> u8 {
         match size_of_val(lines) {
@@ -52,7 +56,7 @@ pub(super) mod distance {
         }
     }
 
-    /// Where the lines are that should be asked for while half 0 or 1 of a group is worked on.
+    /// The offsets to prefetch while half 0 or 1 of a group is processed.
     #[inline(always)]
     pub(in crate::kernel) fn ahead<'a, const DISTANCE: u8>(
         now: &'a Group,
@@ -68,12 +72,12 @@ pub(super) mod distance {
     }
 }
 
-/// How many words of a line a key uses, made ready.
+/// The number of words of a line that a key uses, with precomputed masks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Probes {
-    /// Byte `i` has the bits of the words of the run that begins at word `i`.
+    /// Byte `i` is the mask of the words of the run that begins at word `i`.
     pub(super) runs: &'static [u8; 8],
-    /// The same with the words in the order in which AVX2 collects their signs: 0, 1, 4, 5, 2, 3, 6, 7.
+    /// The same with the words in the order in which AVX2 collects their sign bits: 0, 1, 4, 5, 2, 3, 6, 7.
     pub(super) signs: &'static [u8; 8],
     pub(super) count: u32,
 }
@@ -122,8 +126,8 @@ impl Probes {
 pub(crate) struct Group {
     /// The fields of each key's bits; the hash itself for a key's first line.
     pub(crate) fields: [u64; GROUP],
-    /// Where in the array each key's line begins, in bytes: whole lines, all of them among the first `bound`.
-    /// Only this module and the kernels write these.
+    /// The byte offset of each key's line: a multiple of the line size, among the first `bound` lines. Only
+    /// this module and the kernels write these.
     pub(super) offsets: [u64; GROUP],
     pub(super) bound: u64,
     len: usize,
@@ -133,7 +137,7 @@ impl Group {
     /// No keys; all lines are line 0, which every array has.
     pub(crate) const EMPTY: Group = Group { fields: [0; GROUP], offsets: [0; GROUP], bound: 1, len: 0 };
 
-    /// 64 keys of hash 0, to be replaced.
+    /// 64 keys of hash 0, to be overwritten.
     pub(crate) const WHOLE: Group = Group { len: GROUP, ..Group::EMPTY };
 
     /// The first `len` keys.
@@ -146,7 +150,7 @@ impl Group {
         self.len
     }
 
-    /// Where each place's line begins, in bytes.
+    /// The byte offset of each key's line.
     #[cfg(feature = "std")]
     pub(crate) fn offsets(&self) -> &[u64; GROUP] {
         &self.offsets
@@ -160,7 +164,7 @@ impl Group {
         self.len += 1;
     }
 
-    /// Replaces the line of each place by what `line` makes of its fields.
+    /// Replaces the line of each key by the result of `line` for its fields.
     pub(crate) fn locate_with(&mut self, line: impl Fn(u64) -> u64) {
         for (offset, &fields) in self.offsets.iter_mut().zip(&self.fields) {
             let line = line(fields);
@@ -169,7 +173,7 @@ impl Group {
         }
     }
 
-    /// Panics unless all lines are those of this array.
+    /// Panics unless all lines are inside this array.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn check(&self, lines: &[Line]) {
@@ -188,23 +192,23 @@ pub(crate) trait Lines: Copy {
     /// Whether all bits of these fields are set.
     fn test(self, line: &Line, fields: u64, probes: Probes) -> bool;
 
-    /// Sets all bits of these fields; true if at least one was clear.
+    /// Sets all bits of these fields. Returns true if at least one was clear.
     fn set(self, line: &mut Line, fields: u64, probes: Probes) -> bool;
 
-    /// For each key `k`: low half xor high half of the 128-bit product of `k ^ x` and `y`. The slices are equally long;
-    /// through [`Cpu`], the longer one is cut.
+    /// For each key `k`: low half xor high half of the 128-bit product of `k ^ x` and `y`. The slices have
+    /// the same length; [`Cpu`] shortens the longer one.
     fn fold(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]);
 
-    /// The line of every place of a group whose `fields` are hashes, for layouts whose blocks are one line.
+    /// The line of every key of a group whose `fields` are hashes, for layouts whose blocks are one line.
     fn locate(self, blocks: u64, group: &mut Group);
 
-    /// Bit `i` says whether all bits of key `i` are set.
+    /// Bit `i` of the result: whether all bits of key `i` are set.
     ///
     /// # Panics
     /// If a line of `now` is outside the array.
     fn test_group(self, lines: &[Line], now: &Group, next: &Group, probes: Probes) -> u64;
 
-    /// A bool for each bit.
+    /// One bool per bit.
     #[inline(always)]
     fn spread(self, bits: u64, out: &mut [bool; GROUP]) {
         for (eight, byte) in out.as_chunks_mut().0.iter_mut().zip(bits.to_le_bytes()) {
@@ -212,14 +216,15 @@ pub(crate) trait Lines: Copy {
         }
     }
 
-    /// Sets the bits of all keys in order; bit `i` says whether key `i` changed any.
+    /// Sets the bits of all keys in order. Bit `i` of the result: whether key `i` changed any.
     ///
     /// # Panics
     /// If a line of `now` is outside the array.
     fn set_group(self, lines: &mut [Line], now: &Group, next: &Group, probes: Probes) -> u64;
 
-    /// Sets the bits of all these hashes, for layouts whose blocks are one line, in an array of `blocks` blocks of which
-    /// `lines` are those from number `first` on; how many hashes changed a bit.
+    /// Sets the bits of all these hashes, for layouts whose blocks are one line. The array has `blocks`
+    /// blocks; `lines` is the part of it that begins with block `first`. Returns how many hashes changed a
+    /// bit.
     ///
     /// # Panics
     /// If a hash belongs to another part of the array.
@@ -234,7 +239,7 @@ pub(crate) trait Lines: Copy {
     }
 }
 
-/// The kernels whose `test` and `set` of one line are few enough instructions to be inlined anywhere.
+/// The kernels whose `test` and `set` of one line are few enough instructions to be inlined everywhere.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Inlined {
     #[cfg(target_arch = "x86_64")]
@@ -351,21 +356,21 @@ impl Lines for Cpu {
     }
 }
 
-/// The line at this offset, wherever that is.
+/// The address of the line at this offset, inside the array or not.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn line_at(lines: &[Line], offset: u64) -> *const Line {
     lines.as_flattened().as_ptr().wrapping_add(offset as usize).cast()
 }
 
-/// Asks for the line that is `AHEAD` keys after key `i`.
+/// Prefetches the line `AHEAD` keys after key `i`.
 #[inline(always)]
 pub(super) fn prefetch_after(lines: &[Line], now: &Group, next: &Group, i: usize) {
     let offset = if i + AHEAD < GROUP { now.offsets[i + AHEAD] } else { next.offsets[i + AHEAD - GROUP] };
     prefetch::read(lines.as_flattened(), offset as usize);
 }
 
-/// Asks for the first lines of a pipeline.
+/// Prefetches the first lines of a pipeline.
 pub(crate) fn prefetch_first(lines: &[Line], group: &Group) {
     for &offset in &group.offsets[..AHEAD] {
         prefetch::read(lines.as_flattened(), offset as usize);
@@ -383,7 +388,7 @@ impl Lines for Scalar {
     #[inline(always)]
     fn test(self, line: &Line, fields: u64, probes: Probes) -> bool {
         let first = first_word(fields);
-        // The fields in the order of the run: one variable shift for the key, not one for each probe.
+        // Rotates the fields to the start of the run: one variable shift per key, not one per probe.
         let mut bits = fields.rotate_right(8 * first);
         let mut all = 1;
         for i in 0..probes.count {

@@ -1,5 +1,5 @@
 #![allow(unsafe_code)]
-//! FastLocalBloom over many blocks, on any kernel: one key, batches of keys, filling.
+//! FastLocalBloom over many blocks, on any kernel: single lookups, batches and insertion.
 //!
 //! ```text
 //!   64-bit hash = upper | lower        block = lower * blocks >> 32        probes inside it from upper
@@ -12,8 +12,8 @@ use crate::keys::{KeyHasher, Keys};
 use core::mem;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// What a kernel must be able to do. The results are those of [`scalar::local_test`] and
-/// [`scalar::local_set`], always.
+/// The operations of a kernel. The results always equal those of [`scalar::local_test`] and
+/// [`scalar::local_set`].
 pub(crate) trait Local: Copy {
     /// [`scalar::local_test`].
     const TEST: TestFn;
@@ -48,10 +48,10 @@ pub(crate) trait Local: Copy {
     }
 }
 
-/// A kernel's [`scalar::local_test`]. To be called only on a CPU that can run the kernel.
+/// A kernel's [`scalar::local_test`]. Call it only on a CPU that can run the kernel.
 pub(crate) type TestFn = unsafe fn(&Block, u32, u32) -> bool;
 
-/// What a pipe has whose slots are [`Found`], and whose `filter` finds them.
+/// The common parts of a pipe whose slots are [`Found`] and whose `filter` finds the blocks.
 macro_rules! found_pipe {
     () => {
         type Hash = u64;
@@ -84,7 +84,7 @@ macro_rules! found_pipe {
 #[cfg(target_arch = "x86_64")]
 pub(crate) use found_pipe;
 
-/// What most pipes keep of a chunk.
+/// The state of a chunk in most pipes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found {
     pub(crate) offsets: Offsets,
@@ -125,7 +125,8 @@ impl<B: Halves, T: Fn(&B, u32) -> bool> Pipe<CHUNK, RING> for EachTest<'_, T, B>
 /// Sets key by key.
 pub(crate) struct EachSet<'a, S, B = Block> {
     pub(crate) filter: FilterMut<'a, B>,
-    /// Sets the bits of one block with the half of a hash that chooses them; true if at least one was clear.
+    /// Sets the bits of one block with the half of a hash that chooses them; returns true if at least one was
+    /// clear.
     pub(crate) set: S,
 }
 
@@ -150,8 +151,8 @@ pub(crate) fn each_set(filter: FilterMut<'_>) -> EachSet<'_, impl Fn(&mut Block,
     EachSet { filter, set: move |block: &mut Block, upper| scalar::local_set(block, upper, probes) }
 }
 
-/// The test of the kernel in use, once it is chosen. One load and one call: a single lookup costs mostly
-/// what stands around the test.
+/// The test function of the kernel in use, once it is chosen. One load and one call: most of the cost of a
+/// single lookup is outside the test.
 static TEST: AtomicPtr<()> = AtomicPtr::new(first_test as TestFn as *mut ());
 
 /// [`scalar::local_test`] on the kernel in use.

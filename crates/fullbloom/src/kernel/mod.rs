@@ -18,9 +18,9 @@
 //! name, or one that this CPU cannot run, is reported by `Kernel::forced`; the fastest kernel is used then. Without
 //! the feature `std` the CPU cannot be asked: the kernel follows from the target features of the build.
 //!
-//! A kernel is a value that only its `detect` can make: holding it is the proof that the CPU can run it. `Cpu`
-//! is the choice among those values, and a `Task` is what runs on any of them. A layout other than
-//! FastLocalBloom adds a trait beside `local::Local`, implements it for the same values, and names it in `Body`.
+//! A kernel is a value that only its `detect` can make: holding it is the proof that the CPU can run it.
+//! `Cpu` is an enum of those values, and a `Task` runs on any of them. A layout other than FastLocalBloom
+//! adds a trait beside `local::Local`, implements it for the same values, and names it in `Body`.
 
 pub(crate) mod blocks;
 pub(crate) mod counters;
@@ -54,7 +54,7 @@ macro_rules! cpu_has {
 }
 pub(crate) use cpu_has;
 
-/// 512 bits that one key's probes stay in; one cache line.
+/// 512 bits that hold all probes of one key; one cache line.
 pub(crate) type Block = [u8; 64];
 
 /// The environment variable that forces a kernel, with the cargo feature `kernel-variable`.
@@ -65,7 +65,7 @@ pub const VARIABLE: &str = "FULLBLOOM_KERNEL";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kernel {
-    /// One probe after the other; runs everywhere and defines the answers.
+    /// One probe after the other. Runs everywhere and defines the answers.
     Scalar,
     /// x86-64 with AVX2: eight probes at once.
     Avx2,
@@ -78,11 +78,11 @@ pub enum Kernel {
 }
 
 impl Kernel {
-    /// Every kernel, slowest first; those of other architectures included.
+    /// Every kernel, slowest first, including those of other architectures.
     pub const ALL: [Kernel; 5] =
         [Kernel::Scalar, Kernel::Neon, Kernel::Avx2, Kernel::Avx512, Kernel::Avx512Bitalg];
 
-    /// The name that `FULLBLOOM_KERNEL` takes.
+    /// The name used in `FULLBLOOM_KERNEL`.
     pub const fn name(self) -> &'static str {
         match self {
             Kernel::Scalar => "scalar",
@@ -98,12 +98,13 @@ impl Kernel {
         Kernel::ALL.into_iter().filter(|kernel| Cpu::detect(*kernel).is_some())
     }
 
-    /// The kernel in use, chosen at the first call and the same ever after.
+    /// The kernel in use, chosen at the first call and fixed from then on.
     pub fn in_use() -> Kernel {
         Cpu::in_use().kernel()
     }
 
-    /// What `FULLBLOOM_KERNEL` asks for; `None` when it is not set or empty. Needs the cargo feature `kernel-variable`.
+    /// The kernel that `FULLBLOOM_KERNEL` requests; `None` when the variable is unset or empty. Needs the
+    /// cargo feature `kernel-variable`.
     #[cfg(feature = "kernel-variable")]
     pub fn forced() -> Result<Option<Kernel>, KernelError> {
         match std::env::var_os(VARIABLE) {
@@ -128,18 +129,18 @@ impl fmt::Display for Kernel {
     }
 }
 
-/// A kernel that was asked for by name cannot be had.
+/// A kernel requested by name is not available.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KernelError {
     /// No kernel has this name.
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
     },
     /// This CPU cannot run it.
     Unavailable {
-        /// What was asked for.
+        /// The requested kernel.
         kernel: Kernel,
     },
 }
@@ -147,7 +148,7 @@ pub enum KernelError {
 impl fmt::Display for KernelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            KernelError::Unknown { name } => write!(f, "no kernel is called {name:?}")?,
+            KernelError::Unknown { name } => write!(f, "there is no kernel named {name:?}")?,
             KernelError::Unavailable { kernel } => write!(f, "this CPU cannot run the kernel {kernel}")?,
         }
         f.write_str(" (it can run:")?;
@@ -160,12 +161,13 @@ impl fmt::Display for KernelError {
 
 impl core::error::Error for KernelError {}
 
-/// What a kernel is, whatever the layout, and every layout's operations on it.
+/// The capabilities of a kernel that no layout depends on, and every layout's operations.
 pub(crate) trait Body: local::Local + split::Split {
-    /// It multiplies eight 64-bit words at once.
+    /// Whether it multiplies eight 64-bit words at once.
     const WIDE: bool = false;
 
-    /// Sets the bits of a key in a line and counts it; true if it changed a bit. See [`counters`].
+    /// Sets the bits of a key in a line and raises their counters. Returns true if it changed a bit. See
+    /// [`counters`].
     #[inline(always)]
     fn count(
         self,
@@ -178,16 +180,16 @@ pub(crate) trait Body: local::Local + split::Split {
     }
 }
 
-/// Something to be done on whichever kernel is in use.
+/// A piece of work that runs on whichever kernel is in use.
 ///
-/// `run` must be `#[inline(always)]`, and so must what it calls with the kernel: it is inlined into a function
-/// that is compiled for the kernel's CPU, and so compiled for it too. That goes for key hashes as well: LLVM
-/// turns the hash of keys of one fixed length into vector code there.
+/// `run` must be `#[inline(always)]`, and so must everything it calls with the kernel. It is inlined into a
+/// function that is compiled for the kernel's CPU features, and so is compiled for them too. This includes
+/// key hashes: LLVM vectorises the hash of keys of one fixed length there.
 pub(crate) trait Task {
-    /// What it results in.
+    /// The result.
     type Output;
 
-    /// Does it.
+    /// Runs it.
     fn run<K: Body>(self, kernel: K) -> Self::Output;
 }
 
@@ -206,7 +208,7 @@ pub(crate) enum Cpu {
 }
 
 impl Cpu {
-    /// The choice of this process.
+    /// The kernel chosen for this process.
     #[inline(always)]
     pub(crate) fn in_use() -> Cpu {
         #[cfg(feature = "std")]
@@ -257,7 +259,7 @@ impl Cpu {
             #[cfg(target_arch = "x86_64")]
             Cpu::Avx512Bitalg(kernel) => kernel.run(task),
             #[cfg(target_arch = "aarch64")]
-            Cpu::Neon(kernel) => task.run(kernel), // part of the baseline
+            Cpu::Neon(kernel) => task.run(kernel), // in the baseline of the target
         }
     }
 
@@ -276,7 +278,7 @@ impl Cpu {
     }
 }
 
-/// For tests: keys that are hashes already.
+/// For tests: keys that are already hashes.
 #[cfg(test)]
 pub(crate) struct Ready;
 

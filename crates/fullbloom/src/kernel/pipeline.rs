@@ -1,17 +1,17 @@
-//! The pipeline of every batch: while the cache lines of some keys are on their way from memory, keys whose lines have
-//! arrived are worked on, and further keys are hashed.
+//! The pipeline of every batch: while the cache lines of some keys are being fetched, keys whose lines have
+//! arrived are processed, and further keys are hashed.
 //!
 //! ```text
 //!   one turn of blocked filters:   hash chunk i+4    prepare chunk i+3    prefetch chunk i+2    finish chunk i
 //! ```
 //!
-//! There is one driver, [`run`]; what is done to a chunk of keys is a [`Pipe`]. A pipe says how many keys make a chunk and
-//! how many turns lie between the steps:
+//! There is one driver, [`run`]; the work on a chunk of keys is a [`Pipe`]. A pipe sets the number of keys in
+//! a chunk and the number of turns between the steps:
 //!
 //! | pipe | chunk | steps | why |
 //! |---|---|---|---|
-//! | blocks ([`local`](super::local), [`split`](super::split)) | 16 | 4 turns | all steps in every turn spread the requests to memory: hashing 64 keys and then fetching 64 blocks left memory idle while hashing, which cost 20 % at 256 MiB. What was stored a moment ago cannot be read in another width without waiting, so each step comes a turn after the one before |
-//! | any other dialect ([`each`](super::each)) | 16 | 1 turn | a key has several lines: more keys ahead would push each other's lines out |
+//! | blocks ([`local`](super::local), [`split`](super::split)) | 16 | 4 turns | performing all steps in every turn spreads the memory requests: hashing 64 keys and then fetching 64 blocks left memory idle while hashing, which cost 20 % at 256 MiB. A value that was just stored cannot be loaded in another width without a stall, so each step runs one turn after the previous one |
+//! | any other dialect ([`each`](super::each)) | 16 | 1 turn | a key has several lines: more keys ahead would evict each other's lines |
 //! | native lines ([`native`](crate::native)) | 64 | 1 turn | the kernels answer 64 keys at once and prefetch the next chunk between them |
 
 use super::{Body, Cpu, Task};
@@ -19,7 +19,8 @@ use crate::keys::{KeyHasher, Keys};
 use alloc::vec::Vec;
 use core::mem;
 
-/// Arrays up to this many bytes are expected in the second-level cache: prefetching them costs more than it saves.
+/// Arrays up to this many bytes are expected in the second-level cache: prefetching them costs more than it
+/// saves.
 pub(crate) const NEAR: usize = 512 << 10;
 
 /// Keys in a chunk of most pipes.
@@ -28,13 +29,13 @@ pub(crate) const CHUNK: usize = 16;
 /// Slots of most pipes.
 pub(crate) const RING: usize = 8;
 
-/// The work on chunks of `N` keys, bound to one filter. `SLOTS`, a power of two above [`FINISH`](Pipe::FINISH), chunks are
-/// in the pipeline at once.
+/// The work on chunks of `N` keys, bound to one filter. The pipeline holds `SLOTS` chunks, a power of two
+/// above [`FINISH`](Pipe::FINISH).
 pub(crate) trait Pipe<const N: usize, const SLOTS: usize> {
-    /// What a key is hashed to.
+    /// The hash of a key.
     type Hash: Copy;
 
-    /// The hashes of a chunk and what is known about them.
+    /// The hashes of a chunk and what has been computed from them.
     type Slot: Copy;
 
     /// Turns from hashing a chunk to preparing it.
@@ -52,14 +53,14 @@ pub(crate) trait Pipe<const N: usize, const SLOTS: usize> {
     /// Where the hashes of a chunk go.
     fn hashes(slot: &mut Self::Slot) -> &mut [Self::Hash; N];
 
-    /// Finds the blocks and whatever else follows from the hashes alone.
+    /// Finds the blocks, and computes everything else that follows from the hashes alone.
     fn prepare(&self, slot: &mut Self::Slot);
 
     /// Prefetches the blocks.
     fn prefetch(&mut self, slot: &Self::Slot);
 
-    /// Does the work on the first `count` keys; `next` is the chunk after this one. Bit `i` of the result is the answer for
-    /// key `i`; bits from `count` on mean nothing.
+    /// Processes the first `count` keys; `next` is the following chunk. Bit `i` of the result is the answer
+    /// for key `i`; bits from `count` on are undefined.
     fn finish(&mut self, slot: &Self::Slot, next: &Self::Slot, count: usize) -> u64;
 
     /// The bits as bools.
@@ -73,7 +74,7 @@ pub(crate) trait Pipe<const N: usize, const SLOTS: usize> {
     }
 }
 
-/// A few instructions on one word, where LLVM would make eight shifts.
+/// A few operations on one word; LLVM would emit eight shifts.
 #[inline(always)]
 pub(super) fn eight_bools(bits: u8) -> [bool; 8] {
     let copies = u64::from(bits).wrapping_mul(0x0101_0101_0101_0101);
@@ -86,7 +87,7 @@ pub(super) fn eight_bools(bits: u8) -> [bool; 8] {
 pub(crate) struct Source<'a, K: ?Sized, H> {
     pub(crate) keys: &'a K,
     pub(crate) hasher: &'a H,
-    /// The code is compiled for a CPU that multiplies 64-bit words in vectors.
+    /// Whether the code is compiled for a CPU that multiplies 64-bit words in vectors.
     pub(crate) wide: bool,
 }
 
@@ -100,13 +101,13 @@ impl<K: ?Sized, H> Clone for Source<'_, K, H> {
 impl<K: ?Sized, H> Copy for Source<'_, K, H> {}
 
 impl<'a, K: Keys<H> + ?Sized, H: KeyHasher> Source<'a, K, H> {
-    /// For code that is compiled for any CPU.
+    /// For code compiled for any CPU.
     #[inline(always)]
     pub(crate) fn new(keys: &'a K, hasher: &'a H) -> Self {
         Source { keys, hasher, wide: false }
     }
 
-    /// For code that is compiled for a CPU that is wide, or not.
+    /// For code compiled for a CPU with (`true`) or without wide multiplication.
     #[inline(always)]
     pub(crate) fn wide(self, wide: bool) -> Self {
         Source { wide, ..self }
@@ -118,7 +119,7 @@ impl<'a, K: Keys<H> + ?Sized, H: KeyHasher> Source<'a, K, H> {
     }
 }
 
-/// Hashes the keys from number `start` on, compiled for this CPU.
+/// Hashes the keys from index `start` on, compiled for this CPU.
 #[inline(always)]
 pub(crate) fn hash_all<K, H>(cpu: Cpu, keys: &K, hasher: &H, start: usize, out: &mut [H::Hash])
 where
@@ -144,8 +145,8 @@ where
     cpu.run(Hash(Source::new(keys, hasher), start, out));
 }
 
-/// Passes all keys through the pipe. `put` gets the number of the first key, the answers of 64 keys at a time (fewer
-/// the last time, and zeros after them), and how many they are.
+/// Passes all keys through the pipe. `put` receives the index of the first key, the answers of 64 keys at a
+/// time (fewer at the end, padded with zeros), and their number.
 #[inline(always)]
 pub(crate) fn run<P, K, H, const N: usize, const SLOTS: usize>(
     pipe: &mut P,
@@ -162,8 +163,8 @@ pub(crate) fn run<P, K, H, const N: usize, const SLOTS: usize>(
     }
     let count = source.keys.count();
     let (chunks, rest) = (count / N, count % N);
-    // The last, short chunk is hashed before the loop and finished after it: code for a number of keys that is not
-    // known, and calls, would make the loop keep its constants in memory.
+    // The last, short chunk is hashed before the loop and finished after it. Code for a variable number of
+    // keys, and calls, would make the loop keep its constants in memory.
     let mut last = pipe.empty();
     source.hash_into(chunks * N, &mut P::hashes(&mut last)[..rest]);
     let mut slots = [pipe.empty(); SLOTS];
@@ -176,7 +177,7 @@ pub(crate) fn run<P, K, H, const N: usize, const SLOTS: usize>(
             }
             source.hash_into(turn * N, P::hashes(slot));
         } else {
-            *slot = last; // harmless in the places after it, which are never finished
+            *slot = last; // harmless: the slots after it are never finished
         }
         if let Some(i) = turn.checked_sub(P::PREPARE) {
             pipe.prepare(&mut slots[i % SLOTS]);
@@ -204,21 +205,21 @@ pub(crate) fn run<P, K, H, const N: usize, const SLOTS: usize>(
     }
 }
 
-/// Where the answers of a batch go: one for each key.
+/// Where the answers of a batch are written: one answer per key.
 ///
-/// Made from `&mut [bool]`, `&mut Vec<bool>`, arrays of bools, and `&mut [u64]`.
+/// Converts from `&mut [bool]`, `&mut Vec<bool>`, arrays of bools, and `&mut [u64]`.
 #[derive(Debug)]
 pub enum Answers<'a> {
-    /// One bool for each key.
+    /// One bool per key.
     Bools(&'a mut [bool]),
-    /// Bit `i % 64` of word `i / 64` for key `i`. There is one word for every 64 keys or part of them; bits after the last
-    /// key become zero.
+    /// Bit `i % 64` of word `i / 64` for key `i`. There is one word for every 64 keys, rounded up; bits after
+    /// the last key become zero.
     Bits(&'a mut [u64]),
 }
 
 impl Answers<'_> {
     /// # Panics
-    /// If there is not one place for each key.
+    /// If the number of places is not the number of keys.
     pub(crate) fn check_len(&self, keys: usize) {
         match self {
             Answers::Bools(bools) => assert_eq!(keys, bools.len(), "one answer for each key"),
@@ -270,7 +271,7 @@ impl<'a> From<&'a mut Vec<u64>> for Answers<'a> {
     }
 }
 
-/// Passes all keys through the pipe and keeps the answers, which are as many as the keys.
+/// Passes all keys through the pipe and stores the answers, one per key.
 #[inline(always)]
 pub(crate) fn collect<P, K, H, const N: usize, const SLOTS: usize>(
     mut pipe: P,

@@ -1,4 +1,5 @@
-//! FastLocalBloom inside one block, one probe after the other: the definition every other kernel must equal.
+//! FastLocalBloom inside one block, one probe after the other: the definition that every other kernel must
+//! match.
 //!
 //! ```text
 //!   repeat probes times:   bit = hash >> 23  (top nine bits: one of 512);   hash *= 0x9e3779b9
@@ -24,7 +25,7 @@ pub(crate) fn local_test(block: &Block, hash: u32, probes: u32) -> bool {
     true
 }
 
-/// Sets the bits of all probes of `hash`; true if at least one was clear.
+/// Sets the bits of all probes of `hash`. Returns true if at least one was clear.
 #[inline(always)]
 pub(crate) fn local_set(block: &mut Block, hash: u32, probes: u32) -> bool {
     let mut hash = hash;
@@ -40,8 +41,8 @@ pub(crate) fn local_set(block: &mut Block, hash: u32, probes: u32) -> bool {
     changed != 0
 }
 
-/// What the hash is multiplied by for probe 0, 1, 2 …
-#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(dead_code))] // only vectors need it
+/// The factors of the hash for probes 0, 1, 2 …
+#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(dead_code))] // for vector kernels
 pub(crate) const fn multipliers<const N: usize>() -> [u32; N] {
     let mut multipliers = [1; N];
     let mut i = 1;

@@ -13,7 +13,7 @@ use crate::keys::{KeyHasher, Keys};
 use core::mem;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// 256 bits that one key's probes stay in, one in each little-endian word of 32 bits.
+/// 256 bits that hold all probes of one key, one in each little-endian 32-bit word.
 pub(crate) type SplitBlock = [u8; 32];
 
 impl Halves for SplitBlock {
@@ -47,7 +47,7 @@ pub(crate) fn test(block: &SplitBlock, lower: u32) -> bool {
     missing == 0
 }
 
-/// Sets all eight bits; true if at least one was clear: the definition.
+/// Sets all eight bits. Returns true if at least one was clear: the definition.
 #[inline(always)]
 pub(crate) fn set(block: &mut SplitBlock, lower: u32) -> bool {
     let mut missing = 0;
@@ -59,7 +59,7 @@ pub(crate) fn set(block: &mut SplitBlock, lower: u32) -> bool {
     missing != 0
 }
 
-/// What a kernel must be able to do. The results are those of [`test`] and [`set`], always.
+/// The operations of a kernel. The results always equal those of [`test`] and [`set`].
 pub(crate) trait Split: Copy {
     /// [`test`].
     const SPLIT_TEST: TestFn;
@@ -92,9 +92,9 @@ pub(crate) trait Split: Copy {
     }
 }
 
-/// A kernel's [`test`]. To be called only on a CPU that can run the kernel.
+/// A kernel's [`test`]. Call it only on a CPU that can run the kernel.
 pub(crate) type TestFn = unsafe fn(&SplitBlock, u32) -> bool;
-/// A kernel's [`set`]. To be called only on a CPU that can run the kernel.
+/// A kernel's [`set`]. Call it only on a CPU that can run the kernel.
 pub(crate) type SetFn = unsafe fn(&mut SplitBlock, u32) -> bool;
 
 impl Split for super::scalar::Scalar {
@@ -211,7 +211,7 @@ mod tests {
     use crate::keys::Hashes;
     use fullbloom_testkit::keys::SplitMix;
 
-    /// Blocks of every fill, all but one bit among them.
+    /// Blocks of every fill, including blocks with all bits set but one.
     fn blocks(random: &mut SplitMix, count: usize) -> Vec<SplitBlock> {
         let block = |i: usize| {
             let mut block = [0u8; 32];
@@ -241,7 +241,7 @@ mod tests {
     #[test]
     fn every_kernel_answers_a_million_random_pairs_as_the_definition_does() {
         let mut random = SplitMix::new(11);
-        let (mut yes, mut asked) = (0, 0);
+        let (mut yes, mut total) = (0, 0);
         for count in [1, 2, 7, 1000, 10_000] {
             let blocks = blocks(&mut random, count);
             for len in [0, 1, 15, 16, 17, 63, 64, 65, 1000, 200_000] {
@@ -249,7 +249,7 @@ mod tests {
                 let expected: Vec<bool> =
                     hashes.iter().map(|&h| test(&blocks[block_of(h, count)], h as u32)).collect();
                 yes += expected.iter().filter(|&&yes| yes).count();
-                asked += len;
+                total += len;
                 for kernel in Kernel::available() {
                     let cpu = Cpu::detect(kernel).unwrap();
                     let filter = Filter::new(&blocks, 8).unwrap();
@@ -277,7 +277,7 @@ mod tests {
                 }
             }
         }
-        assert!(asked > 1_000_000 && yes > asked / 5 && yes < asked * 4 / 5, "{yes} of {asked} say yes");
+        assert!(total > 1_000_000 && yes > total / 5 && yes < total * 4 / 5, "{yes} of {total} say yes");
     }
 
     #[test]

@@ -11,7 +11,7 @@ fn cpus() -> impl Iterator<Item = (Kernel, Cpu)> {
     Kernel::available().map(|kernel| (kernel, Cpu::detect(kernel).unwrap()))
 }
 
-/// Blocks of every fill: half the bits set, three quarters, … nearly all, all but one bit, and none.
+/// Blocks of every fill: half the bits set, three quarters, … nearly all, all but one, and none.
 fn blocks(random: &mut SplitMix, count: usize) -> Vec<Block> {
     let block = |i| {
         let mut block = [0; 64];
@@ -46,7 +46,7 @@ fn block_of(hash: u64, blocks: usize) -> usize {
     (((hash & 0xffff_ffff) * blocks as u64) >> 32) as usize
 }
 
-/// What the definition answers, key by key.
+/// The answers of the definition, key by key.
 fn defined(blocks: &[Block], probes: u32, hashes: &[u64]) -> Vec<bool> {
     hashes.iter().map(|&h| local_test(&blocks[block_of(h, blocks.len())], upper(h), probes)).collect()
 }
@@ -76,14 +76,14 @@ fn bitmap_of(bools: &[bool]) -> Vec<u64> {
 fn compare(pairs: usize) {
     let mut random = SplitMix::new(1);
     let of_each = pairs.div_ceil(30);
-    let (mut yes, mut asked) = (0, 0);
+    let (mut yes, mut total) = (0, 0);
     for probes in 1..=30 {
         for _ in 0..of_each.div_ceil(1 << 20) {
             let blocks = blocks(&mut random, 1000);
             let hashes = hashes(&mut random, of_each.min(1 << 20));
             let expected = defined(&blocks, probes, &hashes);
             yes += expected.iter().filter(|&&yes| yes).count();
-            asked += expected.len();
+            total += expected.len();
             for (kernel, cpu) in cpus() {
                 assert_eq!(bools(cpu, &blocks, probes, &hashes), expected, "{kernel}, {probes} probes");
                 for (&hash, &expected) in hashes.iter().zip(&expected) {
@@ -94,7 +94,7 @@ fn compare(pairs: usize) {
             }
         }
     }
-    assert!(asked >= pairs && yes > asked / 5 && yes < asked * 4 / 5, "{yes} of {asked} say yes");
+    assert!(total >= pairs && yes > total / 5 && yes < total * 4 / 5, "{yes} of {total} say yes");
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn every_kernel_answers_a_hundred_million_random_pairs_as_scalar_does() {
     compare(100_000_000);
 }
 
-/// Counts that no reader passes: none, and more than the format allows.
+/// Probe counts that no decoder accepts: zero, and more than the format allows.
 #[test]
 fn every_kernel_agrees_at_probe_counts_outside_the_format() {
     let mut random = SplitMix::new(2);
@@ -125,8 +125,8 @@ fn every_kernel_agrees_at_probe_counts_outside_the_format() {
     }
 }
 
-/// A block with one clear bit denies a key exactly if a probe hits that bit; one with only the key's own bits
-/// set holds it, and no longer when any of them is cleared.
+/// A block with one clear bit rejects a key exactly if a probe hits that bit. A block with only the key's own
+/// bits set accepts it, until any of them is cleared.
 #[test]
 fn every_bit_position_counts_on_every_kernel_with_every_number_of_probes() {
     let mut random = SplitMix::new(3);
@@ -156,7 +156,7 @@ fn every_bit_position_counts_on_every_kernel_with_every_number_of_probes() {
     }
 }
 
-/// Fewer and more blocks than are prefetched, at and off cache lines.
+/// Fewer and more blocks than are prefetched, aligned to cache lines and not.
 #[test]
 fn batches_of_every_length_answer_as_single_keys_do_in_bools_and_in_bits() {
     let mut random = SplitMix::new(4);
@@ -215,12 +215,12 @@ fn a_set_says_whether_a_bit_changed() {
 }
 
 #[test]
-fn no_blocks_are_no_filter() {
+fn zero_blocks_are_refused() {
     assert!(Filter::<Block>::new(&[], 6).is_none());
     assert!(FilterMut::<Block>::new(&mut [], 6).is_none());
 }
 
-/// A wrong or unavailable name in the variable must not go unseen: then this fails.
+/// A wrong or unavailable name in the variable must not go unnoticed: this test then fails.
 #[test]
 fn the_kernel_in_use_is_the_forced_one_or_else_the_fastest() {
     let forced = Kernel::forced().unwrap();

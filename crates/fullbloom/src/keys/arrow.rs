@@ -1,4 +1,4 @@
-//! The two layouts of Arrow's string and binary columns, read where they are.
+//! The two layouts of Arrow's string and binary columns, read in place.
 
 use super::{KeyHasher, Keys};
 use crate::sealed::Sealed;
@@ -7,8 +7,8 @@ use core::ops::Range;
 
 /// Keys one after the other in one buffer: key `i` is `data[offsets[i]..offsets[i + 1]]`.
 ///
-/// This is how Arrow holds `Utf8`, `Binary` and their large forms, with 32-bit or 64-bit offsets. Null values have
-/// offsets too; they are keys of their bytes, usually none.
+/// This is how Arrow holds `Utf8`, `Binary` and their large forms, with 32-bit or 64-bit offsets. Null values
+/// have offsets too. They count as keys with those bytes, usually the empty key.
 #[derive(Debug, Clone, Copy)]
 pub struct Offsets<'a, O> {
     data: &'a [u8],
@@ -40,7 +40,7 @@ impl fmt::Display for OffsetError {
 impl core::error::Error for OffsetError {}
 
 impl<'a, O: Offset> Offsets<'a, O> {
-    /// Checks all offsets. There is one more offset than there are keys; no offset at all means no keys.
+    /// Checks all offsets. There is one more offset than there are keys; an empty slice means no keys.
     pub fn new(data: &'a [u8], offsets: &'a [O]) -> Result<Self, OffsetError> {
         let mut least = 0;
         for (at, &offset) in offsets.iter().enumerate() {
@@ -66,15 +66,15 @@ impl<'a, O: Offset> Offsets<'a, O> {
     /// Key number `i`.
     ///
     /// # Panics
-    /// If there are not that many keys.
+    /// If `i` is not below the number of keys.
     pub fn get(&self, i: usize) -> &'a [u8] {
         self.key(&self.offsets[i..i + 2])
     }
 
-    /// The keys with these numbers.
+    /// The keys at these indices.
     ///
     /// # Panics
-    /// If there are not that many keys.
+    /// If an index is not below the number of keys.
     pub fn part(&self, keys: Range<usize>) -> Offsets<'a, O> {
         Offsets { data: self.data, offsets: &self.offsets[keys.start..keys.end + 1] }
     }
@@ -104,7 +104,7 @@ impl<O: Offset, H: KeyHasher> Keys<H> for Offsets<'_, O> {
 /// The longest value that is stored inside its view.
 const INLINE: usize = 12;
 
-/// Keys as Arrow's `Utf8View` and `BinaryView` hold them: a view of 16 bytes each, over several buffers.
+/// Keys in the layout of Arrow's `Utf8View` and `BinaryView`: a view of 16 bytes each, over several buffers.
 ///
 /// ```text
 ///   up to 12 bytes   | length: i32 | the bytes, padded with zeros          |
@@ -116,7 +116,7 @@ pub struct Views<'a> {
     buffers: &'a [&'a [u8]],
 }
 
-/// Invalid views: one refers to bytes that are not there.
+/// Invalid views: one refers to bytes outside its buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ViewError {
@@ -132,7 +132,7 @@ impl fmt::Display for ViewError {
 
 impl core::error::Error for ViewError {}
 
-/// The length of a view's value, and where its bytes are if they are not inside the view.
+/// The length of a view's value, and the location of its bytes if they are not inside the view.
 #[inline(always)]
 fn parts(view: &[u8; 16]) -> (usize, usize, usize) {
     let number = |i: usize| u32::from_le_bytes([view[i], view[i + 1], view[i + 2], view[i + 3]]) as usize;
@@ -165,15 +165,15 @@ impl<'a> Views<'a> {
     /// Key number `i`.
     ///
     /// # Panics
-    /// If there are not that many keys.
+    /// If `i` is not below the number of keys.
     pub fn get(&self, i: usize) -> &'a [u8] {
         self.key(&self.views[i])
     }
 
-    /// The keys with these numbers.
+    /// The keys at these indices.
     ///
     /// # Panics
-    /// If there are not that many keys.
+    /// If an index is not below the number of keys.
     pub fn part(&self, keys: Range<usize>) -> Views<'a> {
         Views { views: &self.views[keys], buffers: self.buffers }
     }

@@ -1,4 +1,4 @@
-//! From keys to hashes: what a dialect gives its batches.
+//! From keys to hashes: the hasher of a dialect's batches.
 
 use crate::sealed::Sealed;
 
@@ -12,7 +12,7 @@ pub trait KeyHasher: Sync + Sealed {
     /// Hashes a key.
     fn hash(&self, key: &[u8]) -> Self::Hash;
 
-    /// Hashes as many keys as there are places in `out`.
+    /// Hashes one key for each place in `out`.
     #[doc(hidden)]
     #[inline(always)]
     fn hash_keys<K: AsRef<[u8]>>(&self, keys: &[K], out: &mut [Self::Hash], wide: bool) {
@@ -20,7 +20,7 @@ pub trait KeyHasher: Sync + Sealed {
         self.hash_iter(keys.iter(), out);
     }
 
-    /// Hashes keys from an iterator that has one for each place in `out`.
+    /// Hashes keys from an iterator that yields one key for each place in `out`.
     #[doc(hidden)]
     #[inline(always)]
     fn hash_iter<K: AsRef<[u8]>>(&self, keys: impl Iterator<Item = K>, out: &mut [Self::Hash]) {

@@ -1,5 +1,5 @@
-//! Building large filters: keys sorted by the part of the array they fall into, parts filled one by one in the cache,
-//! on several threads.
+//! Building large filters: keys are sorted by part of the array, and parts are filled one by one in the
+//! cache, on several threads.
 //!
 //! ```text
 //!   keys ─► hash ─► lane of each thread: a bucket for every part
@@ -8,8 +8,9 @@
 //!                   threads take parts in turn, and fill each from its buckets in all lanes
 //! ```
 //!
-//! A key inserted directly waits for its line from memory. Sorted by parts of half a megabyte, the lines of a part are
-//! fetched once, in order, for many keys. The price is a buffer: a word for each key that waits.
+//! A key inserted directly waits for its line from memory. If keys are sorted into parts of half a megabyte,
+//! the lines of a part are fetched once, in order, for many keys. The price is a buffer: one word per waiting
+//! key.
 
 use super::NativeFilter;
 use super::hashing::Hasher;
@@ -21,23 +22,24 @@ use crate::probe::lines::LINE;
 use std::sync::Mutex;
 use std::thread;
 
-/// Bytes of array that one part covers: it must stay in a core's own cache while it is filled.
+/// Bytes of the array that one part covers: it must stay in a core's private cache while it is filled.
 const PART_BYTES: usize = 512 << 10;
 
 /// Smaller arrays are filled directly: they are in the cache anyway.
 const PARTED_FROM: u64 = 8 << 20;
 
-/// And smaller ones than this when there is but one thread: with lines asked for ahead, filling directly is as fast
-/// up to here (at 256 MiB 108 against 99 million keys a second of CPU time, at 1 GiB 78 against 85).
+/// With one thread, arrays smaller than this are also filled directly: with prefetching, direct insertion is
+/// as fast up to here (at 256 MiB 108 against 99 million keys per second of CPU time, at 1 GiB 78 against
+/// 85).
 const PARTED_ALONE_FROM: u64 = 512 << 20;
 
-/// Keys that wait at a time, at most, in all lanes: 256 MiB of them, and some room in the buckets.
+/// The maximum number of waiting keys in all lanes: 256 MiB of them, plus some room in the buckets.
 const AT_A_TIME: u64 = 32 << 20;
 
-/// Keys that wait for each line of the array: more would take memory, and time to get it, and gain little.
+/// Waiting keys per line of the array. More would cost memory, and time to allocate it, and gain little.
 const KEYS_PER_LINE: u64 = 4;
 
-/// Fewer keys at a time than this for each lane are not worth a thread.
+/// A thread is not worth starting for fewer keys per lane than this.
 const WORTH_A_THREAD: usize = 1 << 14;
 
 /// Collects keys for a large filter and inserts them in parts, in parallel.
@@ -50,7 +52,7 @@ const WORTH_A_THREAD: usize = 1 << 14;
 /// use fullbloom::native::Builder;
 ///
 /// let filter = NativeFilter::with_fpr(8_000_000, 0.01)?;
-/// let mut builder = Builder::new(filter, 0); // as many threads as there are cores
+/// let mut builder = Builder::new(filter, 0); // one thread per core
 /// for start in (0..3_000_000u64).step_by(10_000) {
 ///     let some: Vec<u64> = (start..start + 10_000).collect();
 ///     builder.insert_batch(&Column(&some));
@@ -66,13 +68,14 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Builds into this filter, with this many threads; 0 means one for each core.
+    /// Builds into this filter, on `threads` threads; 0 means one per core.
     pub fn new(filter: NativeFilter, threads: usize) -> Builder {
         let keys = filter.expected_keys().max(filter.dialect.shape.byte_len() / LINE as u64);
         Builder { lanes: Lanes::new(&filter.dialect.shape, threads, keys), filter }
     }
 
-    /// Adds many keys. Which of them are new shows later, in the number of [`keys`](NativeFilter::keys).
+    /// Adds many keys. How many of them were new shows in [`keys`](NativeFilter::keys) of the finished
+    /// filter.
     pub fn insert_batch<K: Keys<Hasher> + Sync + ?Sized>(&mut self, keys: &K) {
         match &mut self.lanes {
             Some(lanes) => lanes.insert(&mut self.filter, keys),
@@ -82,7 +85,8 @@ impl Builder {
         }
     }
 
-    /// The filter of all keys. What has become a filter takes no more through its builder, and nobody asks a half-filled one:
+    /// The filter of all keys. A finished builder accepts no more keys, and a half-filled filter cannot be
+    /// queried:
     ///
     /// ```compile_fail,E0382
     /// # use fullbloom::NativeFilter;
@@ -101,13 +105,15 @@ impl Builder {
 }
 
 impl NativeFilter<Owned> {
-    /// Adds many keys, sorted by parts of the array, on this many threads (0: one for each core); how many were new.
+    /// Adds many keys, sorted by parts of the array, on `threads` threads (0: one per core). Returns how many
+    /// were new.
     ///
-    /// The result is that of [`insert_batch`](Self::insert_batch). A buffer of up to 270 MiB is used meanwhile; where it
-    /// cannot be had, or the filter or the keys are few, the keys are inserted directly.
+    /// The result equals that of [`insert_batch`](Self::insert_batch). A buffer of up to 270 MiB is used
+    /// meanwhile. If it cannot be allocated, or the filter or the batch is small, the keys are inserted
+    /// directly.
     pub fn insert_parallel<K: Keys<Hasher> + Sync + ?Sized>(&mut self, keys: &K, threads: usize) -> u64 {
         let before = self.dialect.head.keys;
-        // With fewer keys than one for four lines, most lines are touched once in any order.
+        // With fewer than one key per four lines, most lines are touched at most once in any order.
         let few = (keys.count() as u64) < self.dialect.shape.byte_len() / LINE as u64 / 4;
         let lanes = if few { None } else { Lanes::new(&self.dialect.shape, threads, keys.count() as u64) };
         match lanes {
@@ -121,14 +127,14 @@ impl NativeFilter<Owned> {
     }
 }
 
-/// Waiting hashes, and how the array is divided.
+/// Waiting hashes, and the division of the array.
 #[derive(Debug)]
 struct Lanes {
     parts: Parts,
     lanes: Vec<Lane>,
 }
 
-/// How an array is divided: a part is a run of blocks whose number is a power of two.
+/// The division of an array: a part is a run of blocks, and their number is a power of two.
 #[derive(Debug, Clone, Copy)]
 struct Parts {
     count: usize,
@@ -147,22 +153,22 @@ impl Parts {
     }
 }
 
-/// Buckets that one thread fills.
+/// The buckets that one thread fills.
 struct Lane {
     /// Bucket after bucket, each with room for `room` hashes.
     hashes: Words,
     room: usize,
     /// How many hashes each bucket holds.
     filled: Vec<usize>,
-    /// Hashes of full buckets: few, unless the same keys come again and again.
+    /// Hashes of full buckets: few, unless the same keys repeat often.
     overflow: Vec<u64>,
-    /// Hashes in all.
+    /// Total number of hashes.
     len: usize,
     capacity: usize,
 }
 
 impl Lanes {
-    /// Lanes for about so many keys; `None` when the array is small or the memory cannot be had.
+    /// Lanes for about this many keys; `None` when the array is small or the memory cannot be allocated.
     fn new(shape: &Shape, threads: usize, keys: u64) -> Option<Lanes> {
         let threads = match threads {
             0 => thread::available_parallelism().map_or(1, usize::from),
@@ -179,14 +185,14 @@ impl Lanes {
         Some(Lanes { parts, lanes })
     }
 
-    /// Puts keys into the lanes, and what is in full lanes into the filter.
+    /// Puts keys into the lanes, and the contents of full lanes into the filter.
     fn insert<K: Keys<Hasher> + Sync + ?Sized>(&mut self, filter: &mut NativeFilter, keys: &K) {
         let mut start = 0;
         while start < keys.count() {
             let left = keys.count() - start;
             let each = left.div_ceil(self.lanes.len()).max(WORTH_A_THREAD);
             let (shape, hasher, parts) = (filter.dialect.shape, &filter.dialect.hasher, self.parts);
-            // The emptiest lanes first: batches for one thread then fill all lanes evenly.
+            // The emptiest lanes first: small batches for one thread then fill all lanes evenly.
             self.lanes.sort_by_key(|lane| lane.len);
             let mut work = Vec::new();
             for lane in &mut self.lanes {
@@ -210,7 +216,7 @@ impl Lanes {
         }
     }
 
-    /// Inserts all that waits.
+    /// Inserts all waiting keys.
     fn flush(&mut self, filter: &mut NativeFilter) {
         let (shape, parts, lanes) = (filter.dialect.shape, self.parts, self.lanes.as_mut_slice());
         let threads = lanes.len().min(parts.count);
@@ -240,19 +246,19 @@ impl Lanes {
     }
 }
 
-/// What a lane holds, to be read by several threads.
+/// The contents of a lane, for reading by several threads.
 struct Buckets<'a> {
     hashes: &'a [u64],
     room: usize,
     filled: &'a [usize],
 }
 
-/// Fills one part; how many keys were new.
+/// Fills one part. Returns how many keys were new.
 fn fill(shape: &Shape, parts: Parts, part: usize, lines: &mut [Line], buckets: &[Buckets<'_>]) -> u64 {
     if buckets.iter().all(|lane| lane.filled[part] == 0) {
         return 0;
     }
-    // In order, before the keys want them in none.
+    // Prefetches the lines in order; the keys then access them in random order.
     prefetch::ahead(lines, 0, lines.len());
     let first = (part as u64) << parts.blocks_shift;
     let hashes = |lane: &Buckets<'_>| {
@@ -264,7 +270,7 @@ fn fill(shape: &Shape, parts: Parts, part: usize, lines: &mut [Line], buckets: &
 impl Lane {
     fn new(parts: &Parts, capacity: usize) -> Option<Lane> {
         let even = capacity.div_ceil(parts.count);
-        // Six standard deviations above the mean: of random keys, hardly one ever overflows.
+        // Six standard deviations above the mean: with random keys a bucket hardly ever overflows.
         let room = even + 6 * even.isqrt() + 16;
         let hashes = Words::zeroed(room.checked_mul(parts.count)?).ok()?;
         let filled = vec![0; parts.count];
@@ -275,7 +281,7 @@ impl Lane {
         Buckets { hashes: self.hashes.as_mut(), room: self.room, filled: &self.filled }
     }
 
-    /// Hashes the keys from number `start` to `end` and puts each into the bucket of its part.
+    /// Hashes the keys from index `start` to `end` and puts each into the bucket of its part.
     fn scatter<K: Keys<Hasher> + Sync + ?Sized>(
         &mut self,
         shape: &Shape,

@@ -1,4 +1,4 @@
-//! The native dialect: what a filter knows about itself besides its bits.
+//! The native dialect: the facts a filter stores besides its bits.
 
 use super::exceptions::Exceptions;
 use super::format::{self, DecodedForm, Encoder};
@@ -30,43 +30,43 @@ pub struct Native {
     pub(super) hasher: Hasher,
     pub(super) head: Head,
     pub(super) exceptions: Option<Arc<Exceptions>>,
-    /// Keyed, and the secret is not known: the check value of the right one.
+    /// Keyed, with an unknown secret: the check value of the right secret.
     pub(super) locked: Option<u64>,
 }
 
-/// The facts that a file keeps beside the shape.
+/// The facts that a file stores besides the shape.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Head {
     pub(super) hashing: Hashing,
     pub(super) expected_keys: u64,
     pub(super) keys: u64,
-    /// `keys` is not a count of insertions but an estimate, after a merge or an intersection.
+    /// `keys` is an estimate, not a count of insertions, after a merge or an intersection.
     pub(super) estimated: bool,
     pub(super) store_secret: bool,
     pub(super) label: String,
 }
 
 impl Head {
-    /// Of an empty filter.
+    /// The facts of an empty filter.
     pub(super) fn new(hashing: Hashing, expected_keys: u64) -> Head {
         Head { hashing, expected_keys, keys: 0, estimated: false, store_secret: false, label: String::new() }
     }
 }
 
-/// The array as lines. `bits` is as long as the shape says, as [`Filter`](crate::Filter) has checked.
+/// The array as lines. `bits` has the length given by the shape, as [`Filter`](crate::Filter) has checked.
 #[inline(always)]
 pub(super) fn lines(bits: &[u8]) -> &[Line] {
     bits.as_chunks().0
 }
 
-/// As [`lines`], to be changed.
+/// As [`lines`], mutable.
 #[inline(always)]
 pub(super) fn lines_mut(bits: &mut [u8]) -> &mut [Line] {
     bits.as_chunks_mut().0
 }
 
 impl Native {
-    /// Of an empty filter of this size.
+    /// The dialect value of an empty filter of this size.
     pub(super) fn new(sizing: &Sizing, hashing: Hashing) -> Native {
         let head = Head::new(hashing, sizing.expected_keys);
         Native::from_parts(Shape::new(sizing.layout, sizing.blocks), head)
@@ -76,7 +76,7 @@ impl Native {
         Native { shape, hasher: Hasher::new(&head.hashing), head, exceptions: None, locked: None }
     }
 
-    /// Adds exceptions, and the check value of a secret that is not known. Lookups then take the longer way.
+    /// Adds exceptions, and the check value of an unknown secret. Lookups then take the slower path.
     pub(super) fn closed(mut self, exceptions: Option<Exceptions>, locked: Option<u64>) -> Native {
         self.exceptions = exceptions.map(Arc::new);
         self.locked = locked;
@@ -86,24 +86,23 @@ impl Native {
         self
     }
 
-    /// Whether keys can be inserted: it has no exceptions, and its secret is known if it is keyed.
+    /// Whether keys can be inserted: it has no exceptions, and if it is keyed, its secret is known.
     pub(super) fn takes_keys(&self) -> bool {
         self.exceptions.is_none() && self.locked.is_none()
     }
 
-    /// What is put in under another hash than the filter's own would be lost, and so might a key among the exceptions.
+    /// A key inserted under another hash than the filter's own would be lost, and so might a key among the
+    /// exceptions.
     pub(super) fn assert_takes_keys(&self) {
         assert!(self.locked.is_none(), "the filter is locked: its secret is not known");
         assert!(self.exceptions.is_none(), "a filter with exceptions takes no more keys");
     }
 
-    /// Gives a locked filter its secret; refused when it is another filter's.
+    /// Gives a locked filter its secret. Fails when it is the secret of another filter.
     pub(super) fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
         let Some(expected) = self.locked else { return Ok(()) };
         if secret.check() != expected {
-            return Err(DecodeError::Unknown {
-                what: "this is not the secret that the filter was made with",
-            });
+            return Err(DecodeError::Unknown { what: "this is not the filter's secret" });
         }
         self.head.hashing = Hashing::Secret(secret.clone());
         self.hasher = Hasher::new(&self.head.hashing);
@@ -131,7 +130,7 @@ impl Native {
         self.shape.set_any(lines_mut(bits), hash)
     }
 
-    /// `Ok` when both hash keys alike.
+    /// `Ok` when both hash keys in the same way.
     pub(super) fn same_hash(&self, other: &Native) -> Result<(), MergeError> {
         match (&self.head.hashing, &other.head.hashing) {
             (Hashing::Seed(ours), Hashing::Seed(theirs)) => {
@@ -190,7 +189,8 @@ impl Dialect for Native {
         }
     }
 
-    /// The exact chance, over all hashes, that one is reported present; exceptions, which only lower it, not counted.
+    /// The exact probability, over all hashes, that one is reported present. Exceptions, which only lower it,
+    /// are not counted.
     fn fpr_of(&self, bits: &[u8]) -> f64 {
         self.shape.fpr_now(lines(bits))
     }
@@ -232,7 +232,8 @@ impl Insert for Native {
         self.head.estimated = false;
     }
 
-    /// How many keys the two share cannot be known: the count becomes an estimate, unless one was empty.
+    /// The number of keys that the two share is unknown: the count becomes an estimate, unless one of them
+    /// was empty.
     fn merge(&mut self, ours: &mut [u8], other: &Self, theirs: &[u8]) -> Result<(), MergeError> {
         let (our_keys, their_keys) = (self.head.keys, other.head.keys);
         bits::or_into(ours, theirs);
@@ -268,7 +269,7 @@ impl Insert for Native {
 }
 
 impl Native {
-    /// The number of keys, estimated from the bits; the largest number when all are set.
+    /// The number of keys, estimated from the bits; `u64::MAX` when all bits are set.
     fn estimate(&self, bits: &[u8]) -> u64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
         let keys = estimated_keys(self.count_ones(bits), bit_len, probes);
@@ -277,7 +278,7 @@ impl Native {
 }
 
 impl Size for Native {
-    /// Hashing with seed 0.
+    /// The default hashing: seed 0.
     fn size(request: &Request) -> Result<Self, SizeError> {
         Ok(Native::new(&Sizing::new(request)?, Hashing::default()))
     }

@@ -1,11 +1,12 @@
-//! Exceptions: known-good keys that are false positives of the filter, and what makes the filter answer "no" to them.
+//! Exceptions: known-good keys that are false positives of the filter, and the structure that makes the
+//! filter answer "no" to them.
 //!
-//! Only what is needed is stored: something about the false positives among the known-good keys, nothing about the others.
-//! It must never refuse a member, so building it reads the members once more.
+//! Only the necessary information is stored: about the false positives among the known-good keys, and nothing
+//! about the others. Exceptions must never reject a member, so building them reads the members once more.
 //!
-//! A key that the bits report present is looked up in a chain of levels. Levels are small filters; they hold keys of the two
-//! sides in turn. A level holds every key of its side that came so far; a key that is not in a level is surely not of that
-//! side, and the other side wins:
+//! A key that the bits report present is looked up in a chain of levels. Levels are small filters that hold
+//! keys of the two sides in turn. A level holds every key of its side that has passed all earlier levels. A
+//! key that is not in a level is certainly not of that side, so the other side wins:
 //!
 //! ```text
 //!   filter: maybe ─► level 0, holds the known-good ──no──► present
@@ -20,18 +21,20 @@
 //!                    the last level is a list of hashes: exact, no false positives
 //! ```
 //!
-//! **Why it is exact.** Take a member `m`. At a level of the known-good it may pass or not; if not, it is reported present.
-//! If it passes, it is by construction one of the keys that the next level holds, and that level has no false negatives:
-//! `m` passes it too. So it can leave the chain only at a level of the known-good by "no", or at the end, where the list
-//! holds exactly the keys of one side that came so far: present either way. The same argument with the sides exchanged shows
-//! that a known-good key among the false positives is always reported absent.
+//! **Why it is exact.** Take a member `m`. At a level of the known-good it may pass or not; if not, it is
+//! reported present. If it does, it is by construction one of the keys that the next level holds, and that
+//! level has no false negatives: `m` passes it too. So it can leave the chain only at a level of the
+//! known-good by "no", or at the end, where the list holds exactly the keys of one side that have passed all
+//! levels: present either way. The same argument with the sides exchanged shows that a known-good key among
+//! the false positives is always reported absent.
 //!
-//! All of it works on the filter's own 64-bit hash of a key, so a hash made once is enough for a lookup. A known-good key with
-//! the same hash as a member is a member as far as anybody can see; building reports such keys.
+//! All of this works on the filter's own 64-bit hash of a key, so one hash per lookup is enough. A known-good
+//! key with the same hash as a member cannot be told apart from it and stays a member; building reports such
+//! keys.
 //!
-//! **Why it is small.** Each level keeps about half of the keys of the other side and costs a bit and a half for each of
-//! its own. A list costs 64 bits for each key. The choice is made by computing both; with few keys the list wins, and then
-//! it is the only level.
+//! **Why it is small.** Each level passes about half of the keys of the other side and costs a bit and a half
+//! for each of its own keys. A list costs 64 bits per key. The choice is made by computing both costs. With
+//! few keys the list wins, and then it is the only level.
 
 use super::shape::Shape;
 use super::sizing::smallest_one_line;
@@ -42,11 +45,11 @@ use crate::sizing::math::Float as _;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-/// The levels and the list, ready for lookups.
+/// The levels and the list, in the form that lookups use.
 #[derive(Debug, Default)]
 pub(super) struct Exceptions {
     levels: Vec<Level>,
-    /// The levels' lines, one level after the other.
+    /// The lines of all levels, one level after the other.
     lines: Vec<Line>,
     /// The last level: sorted.
     list: Vec<u64>,
@@ -59,13 +62,13 @@ pub(super) struct Level {
     lines: Range<usize>,
 }
 
-/// More levels than any sizes need; a chain that reaches this ends in a list.
+/// More levels than any realistic size needs; a chain that reaches this limit ends in a list.
 pub(super) const MAX_LEVELS: usize = 64;
 
-/// Bits of one key in a list.
+/// Bits per key in a list.
 const LIST_BITS: f64 = 64.0;
 
-/// The hash of a key for one level: levels must not make the same mistakes.
+/// The hash of a key for one level: levels must make independent errors.
 #[inline(always)]
 fn level_hash(hash: u64, level: usize) -> u64 {
     let mut x = hash.wrapping_add((level as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -89,8 +92,8 @@ impl Exceptions {
         Exceptions { levels, lines, list }
     }
 
-    /// Whether a key that the filter reports present is one of the exceptions. Known-good keys are the even levels' side; a
-    /// key that is not in a level is of the other side.
+    /// Whether a key that the filter reports present is one of the exceptions. Even levels hold known-good
+    /// keys. A key that is not in a level belongs to the other side.
     pub(super) fn excepts(&self, hash: u64) -> bool {
         let left_at = self.levels.iter().enumerate().position(|(i, level)| !self.passes(level, i, hash));
         match left_at {
@@ -120,7 +123,7 @@ impl Exceptions {
         (size_of_val(self.lines.as_slice()) + size_of_val(self.list.as_slice())) as u64
     }
 
-    /// Adds a level that holds these keys, and passes others at about this rate.
+    /// Adds a level that holds these keys and passes other keys at about this rate.
     pub(super) fn push_level(&mut self, hashes: &[u64], fpr: f64) -> Result<(), SizeError> {
         let (layout, blocks) = smallest_one_line(hashes.len() as u64, fpr);
         let shape = Shape::new(layout, blocks);
@@ -149,7 +152,8 @@ impl Exceptions {
         self.levels.last().is_none_or(|level| self.passes(level, self.levels.len() - 1, hash))
     }
 
-    /// Ends a chain whose levels so far let these keys of the next level's side (`own`) and these of the other pass.
+    /// Ends a chain. `own` are the keys of the next level's side that all levels so far let pass; `other` are
+    /// those of the other side.
     pub(super) fn finish(&mut self, mut own: Vec<u64>, mut other: Vec<u64>) -> Result<(), SizeError> {
         own.sort_unstable();
         own.dedup();
@@ -164,18 +168,19 @@ impl Exceptions {
     }
 }
 
-/// The rate of the level that should come next, or `None` when a list costs no more than any chain.
+/// The rate of the next level, or `None` when a list costs no more than any chain.
 pub(super) fn next_level(own: f64, other: f64) -> Option<f64> {
     (own > 0.0 && chain_bits(own, other, 0) < own * LIST_BITS).then(|| level_fpr(own, other))
 }
 
-/// So that about as many keys of the other side pass as this level has, times the root of one half: the sizes of the
-/// levels then fall evenly. Never better than a coin for levels that meet fewer.
+/// Chosen so that the number of keys of the other side that pass is this level's number of keys, times the
+/// root of one half: the sizes of the levels then fall evenly. At most one half, which applies when the other
+/// side has few keys.
 fn level_fpr(own: f64, other: f64) -> f64 {
     (own / other.max(1.0) * 0.5f64.sqrt()).clamp(1e-9, 0.5)
 }
 
-/// What a chain for `own` keys against `other` keys costs in bits, beginning with a filter.
+/// The cost in bits of a chain for `own` keys against `other` keys that begins with a filter.
 fn chain_bits(own: f64, other: f64, depth: usize) -> f64 {
     let fpr = level_fpr(own, other);
     let (_, blocks) = smallest_one_line(own.ceil() as u64, fpr);

@@ -1,4 +1,4 @@
-//! What a native filter knows about itself, of whichever kind it is.
+//! The facts that a native filter of any kind reports about itself.
 
 use super::{ExceptionFacts, GrowingFilter, Hashing, NativeFilter, Rotation, StoredFilter};
 use crate::sizing::Layout;
@@ -10,23 +10,23 @@ use alloc::vec::Vec;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Facts {
-    /// How a key's bits are laid out; of several filters, in the first.
+    /// How a key's bits are laid out; of the first filter, if there are several.
     pub layout: Layout,
     /// How keys are hashed.
     pub hash: HashFacts,
-    /// The number of keys it was made for; 0 when that is not known or the filter grows.
+    /// The number of keys it was sized for; 0 when that is unknown or the filter grows.
     pub expected_keys: u64,
-    /// Insertions that were new; of a filter that supports deletion, insertions less deletions.
+    /// Insertions of new keys; for a filter that supports deletion, insertions minus deletions.
     pub keys: u64,
     /// Whether `keys` is an estimate.
     pub keys_are_estimated: bool,
-    /// The rate with the expected keys; of a filter that grows, the rate it stays under.
+    /// The rate with the expected keys; for a filter that grows, the rate it stays below.
     pub planned_fpr: f64,
-    /// What its exceptions are made of.
+    /// The composition of its exceptions.
     pub exceptions: Option<ExceptionFacts>,
-    /// The owner's text.
+    /// The label set by the owner.
     pub label: String,
-    /// What only its kind has.
+    /// Facts specific to its kind.
     pub kind: KindFacts,
 }
 
@@ -39,12 +39,12 @@ pub enum HashFacts {
     Keyed {
         /// Whether the secret is in the file.
         stored: bool,
-        /// Whether the secret is not known.
+        /// Whether the secret is unknown.
         locked: bool,
     },
 }
 
-/// What only one kind of filter has.
+/// Facts specific to one kind of filter.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum KindFacts {
@@ -59,16 +59,16 @@ pub enum KindFacts {
     Removing {
         /// Bytes of the counters.
         counter_bytes: u64,
-        /// Counters that are at their end and stay there.
+        /// Saturated counters, which are never lowered.
         full_counters: u64,
     },
     /// Generations of keys.
     Rotating {
-        /// When it forgets.
+        /// When keys expire.
         rotation: Rotation,
-        /// The latest time it was told, in milliseconds since the Unix epoch.
+        /// The latest time set, in milliseconds since the Unix epoch.
         time: u64,
-        /// The generations that are remembered, newest first.
+        /// The generations that have not expired, newest first.
         generations: Vec<GenerationFacts>,
     },
 }
@@ -77,21 +77,21 @@ pub enum KindFacts {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct LinkFacts {
-    /// Insertions that were new.
+    /// Insertions of new keys.
     pub keys: u64,
-    /// The number of keys it takes.
+    /// The number of keys it accepts.
     pub expected_keys: u64,
     /// Length of its array in bits.
     pub bits: u64,
-    /// Probes of a key.
+    /// Probes per key.
     pub probes: u32,
     /// Share of bits set.
     pub fill: f64,
-    /// Its rate as it is now.
+    /// Its rate in its current state.
     pub expected_fpr: f64,
 }
 
-/// The keys of one part of the time.
+/// The keys of one period of time.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct GenerationFacts {
@@ -99,14 +99,14 @@ pub struct GenerationFacts {
     pub opened: u64,
     /// Its keys.
     pub keys: u64,
-    /// Its rate as it is now.
+    /// Its rate in its current state.
     pub expected_fpr: f64,
     /// Its filters, oldest first.
     pub links: Vec<LinkFacts>,
 }
 
 impl Facts {
-    /// Whether it has more keys than it was made for.
+    /// Whether it holds more keys than it was sized for.
     pub fn is_overfull(&self) -> bool {
         self.expected_keys > 0 && self.keys > self.expected_keys
     }
@@ -131,7 +131,7 @@ impl LinkFacts {
 }
 
 impl<S: AsRef<[u8]>> StoredFilter<S> {
-    /// What it knows about itself. Reads the arrays, unless it is a plain filter.
+    /// The facts of this filter. Reads the arrays, unless it is a plain filter.
     pub fn facts(&self) -> Facts {
         let first = self.first();
         let (expected_keys, keys, planned_fpr) = match self {

@@ -1,4 +1,4 @@
-//! What only a native filter has: facts, folding, secrets.
+//! Methods that only native filters have: facts, folding, secrets.
 
 use super::dialect::{Head, Native};
 use super::hashing::{Hasher, Hashing, Secret};
@@ -12,7 +12,7 @@ use crate::sizing::Layout;
 use alloc::borrow::ToOwned;
 use alloc::vec::Vec;
 
-/// A native filter of kind `fast`: takes keys and answers, one by one or in batches; merged, folded, saved.
+/// A native filter of kind `fast`: insertion and lookup, single or in batches; merge, fold, save.
 ///
 /// ```
 /// use fullbloom::NativeFilter;
@@ -20,7 +20,7 @@ use alloc::vec::Vec;
 /// let mut filter = NativeFilter::with_fpr(1_000, 0.01)?;
 /// assert!(filter.insert(b"alice"));       // new
 /// assert!(!filter.insert(b"alice"));      // known
-/// assert!(filter.may_contain(b"alice"));  // never a false "no"
+/// assert!(filter.may_contain(b"alice"));  // never a false negative
 /// assert_eq!(filter.keys(), 1);
 /// # Ok::<(), fullbloom::SizeError>(())
 /// ```
@@ -51,18 +51,19 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
         &self.dialect.head.hashing
     }
 
-    /// Whether the secret of a keyed filter is, or will be, in its file.
+    /// Whether the secret of a keyed filter is, or will be, stored in its file.
     pub fn stores_secret(&self) -> bool {
         self.dialect.head.store_secret
     }
 
-    /// The number of keys it was made for; 0 when that is not known.
+    /// The number of keys it was sized for; 0 when that is unknown.
     pub fn expected_keys(&self) -> u64 {
         self.dialect.head.expected_keys
     }
 
-    /// How many insertions changed a bit. Keys whose bits were all set already (known keys, false positives) do not count.
-    /// After a merge or an intersection it is an estimate; see [`keys_are_estimated`](Self::keys_are_estimated).
+    /// The number of insertions that changed a bit. Keys whose bits were all set already (known keys, false
+    /// positives) do not count. After a merge or an intersection this is an estimate; see
+    /// [`keys_are_estimated`](Self::keys_are_estimated).
     pub fn keys(&self) -> u64 {
         self.dialect.head.keys
     }
@@ -72,12 +73,13 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
         self.dialect.head.estimated
     }
 
-    /// Whether it has more keys than it was made for: the rate is then above the planned one, and grows.
+    /// Whether it holds more keys than it was sized for. The rate is then above the planned one, and rises
+    /// further.
     pub fn is_overfull(&self) -> bool {
         self.expected_keys() > 0 && self.keys() > self.expected_keys()
     }
 
-    /// A text of the owner's, kept with the filter.
+    /// The label: a text set by the owner and stored with the filter.
     pub fn label(&self) -> &str {
         &self.dialect.head.label
     }
@@ -98,13 +100,13 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
         self.dialect.takes_keys()
     }
 
-    /// Whether it is keyed and its secret is not known: it answers "maybe" to every key until it is
+    /// Whether it is keyed and its secret is unknown: it answers "maybe" to every key until it is
     /// [unlocked](Self::unlock).
     pub fn is_locked(&self) -> bool {
         self.dialect.locked.is_some()
     }
 
-    /// Gives a keyed filter its secret, after which it answers; refused when it is another filter's.
+    /// Gives a keyed filter its secret, so that it can answer. Fails when it is the secret of another filter.
     ///
     /// ```
     /// use fullbloom::NativeFilter;
@@ -125,10 +127,11 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
         Ok(self)
     }
 
-    /// The filter with half as many blocks: each holds the keys of two. The same keys are found, at the rate of a
-    /// filter of that size.
+    /// The filter with half as many blocks; each holds the keys of two old blocks. The same keys are found,
+    /// at the rate of a filter of that size.
     ///
-    /// Refused when the number of blocks is odd. Planned filters of 4096 blocks and more can be folded four times.
+    /// Fails when the number of blocks is odd. Planned filters of 4096 blocks and more can be folded four
+    /// times.
     pub fn folded(&self) -> Result<NativeFilter, SizeError> {
         let Native { shape, head, .. } = &self.dialect;
         if !shape.blocks.is_multiple_of(2) || !self.takes_keys() {
@@ -148,8 +151,9 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
         Ok(Filter { dialect: Native::from_parts(half, head), bits })
     }
 
-    /// The filter folded as often as its keys allow: the smallest of its sizes whose rate, with its keys, is at most `fpr`.
-    /// For keys whose number is not known beforehand but bounded: build large, and shrink to the right size.
+    /// The filter folded as often as its keys allow: the smallest of its sizes whose rate, with its keys, is
+    /// at most `fpr`. For keys whose number has an upper bound but is unknown: build large, then shrink to
+    /// the right size.
     ///
     /// A filter can be halved while its number of blocks is even; [`Sizing::foldable`] makes sure of that.
     ///
@@ -159,7 +163,7 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
     /// use fullbloom::native::{Hashing, Sizing};
     /// use fullbloom::sizing::{Request, Target};
     ///
-    /// // A million keys at most; it turns out that there are 50,000.
+    /// // sized for a million keys; only 50,000 come
     /// let request = Request { expected_keys: 1_000_000, target: Target::Fpr(0.01) };
     /// let mut filter = NativeFilter::with_sizing(&Sizing::new(&request)?.foldable(8)?, Hashing::default())?;
     /// let keys: Vec<u64> = (0..50_000).collect();
@@ -185,14 +189,14 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
 }
 
 impl<S> NativeFilter<S> {
-    /// Puts a text of the owner's on the filter; it is kept in the file. At most 65,535 bytes are kept.
+    /// Sets the label of the filter, which is stored in the file. At most 65,535 bytes are kept.
     pub fn set_label(&mut self, label: &str) {
         let end = (0..=label.len().min(MAX_LABEL)).rev().find(|&end| label.is_char_boundary(end));
         self.dialect.head.label = label[..end.unwrap_or(0)].to_owned();
     }
 
-    /// Whether the secret of a keyed filter goes into its file, which then needs the same care as the secret. Off
-    /// unless asked for; a filter hashed with a seed has none.
+    /// Whether to store the secret of a keyed filter in its file, which then needs the same protection as the
+    /// secret. Off by default. A filter hashed with a seed has no secret.
     pub fn store_secret(&mut self, store: bool) {
         self.dialect.head.store_secret = store;
     }
@@ -201,10 +205,10 @@ impl<S> NativeFilter<S> {
 /// Longest label in bytes.
 pub(super) const MAX_LABEL: usize = 65_535;
 
-/// A filter of just these keys, at a rate of 1 %.
+/// A filter of exactly these keys, at a rate of 1 %.
 ///
 /// # Panics
-/// If there is not enough memory; size a filter yourself where that matters.
+/// If there is not enough memory. Size the filter yourself where that matters.
 impl<K: AsRef<[u8]>> FromIterator<K> for NativeFilter {
     fn from_iter<I: IntoIterator<Item = K>>(keys: I) -> Self {
         let hasher = Hasher::new(&Hashing::default());

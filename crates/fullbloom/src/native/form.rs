@@ -1,4 +1,4 @@
-//! What a `.bloom` file holds: one of the forms of the native filter.
+//! The contents of a `.bloom` file: one of the forms of the native filter.
 
 use super::dialect::Native;
 use super::format::{Decoded, DecodedForm, Encoder, decode};
@@ -17,7 +17,7 @@ use core::ops::Range;
 #[cfg(feature = "std")]
 use {crate::error::FileError, crate::file, std::path::Path};
 
-/// A filter out of a file, whose form shows when it is read.
+/// A filter from a file, whose form is detected when it is read.
 ///
 /// ```
 /// use fullbloom::native::{GrowingFilter, StoredFilter};
@@ -43,18 +43,19 @@ pub enum StoredFilter<S = Owned> {
 }
 
 impl<'a> StoredFilter<&'a [u8]> {
-    /// Reads the front of a `.bloom` file and answers from the bits where they are, unchecked; [`verify`](super::verify) checks
-    /// them.
+    /// Reads the front of a `.bloom` file and uses the bits in place, unchecked; [`verify`](super::verify)
+    /// checks them.
     pub fn view(file: &'a [u8]) -> Result<Self, DecodeError> {
         Ok(Self::assemble(decode(file)?, file, |range| &file[range]))
     }
 }
 
 impl StoredFilter {
-    /// Adds many keys; how many were new. A filter that forgets keys by their age takes them at the latest time it was told.
+    /// Adds many keys. Returns how many were new. A filter with expiry by age inserts them at the latest time
+    /// set.
     ///
     /// # Errors
-    /// When there is not enough memory to grow; some of the keys are in then.
+    /// When there is not enough memory to grow; some of the keys have then been inserted.
     ///
     /// # Panics
     /// If the filter is locked or has exceptions.
@@ -75,7 +76,7 @@ impl StoredFilter {
         }
     }
 
-    /// Puts a text of the owner's on the filter; it is kept in the file. At most 65,535 bytes are kept.
+    /// Sets the label of the filter, which is stored in the file. At most 65,535 bytes are kept.
     pub fn set_label(&mut self, label: &str) {
         match self {
             StoredFilter::Plain(filter) => filter.set_label(label),
@@ -102,12 +103,12 @@ impl StoredFilter {
         };
         let ranges: Vec<_> = decoded.parts.iter().map(|part| part.bits.clone()).chain(counters).collect();
         let stored = StoredFilter::assemble(decoded, file.as_ref(), |range| range);
-        // In the order in which `assemble` asked for them.
+        // In the order in which `assemble` requested them.
         let mut parts = file.split(ranges).into_iter();
         Ok(stored.map(|_| parts.next().expect("a part for each range")))
     }
 
-    /// Reads a filter's file and checks all of it; the file may change or go afterwards.
+    /// Reads a filter's file and checks all of it. The file may be changed or deleted afterwards.
     #[cfg(feature = "std")]
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let bytes = file::read(path.as_ref())?;
@@ -129,7 +130,8 @@ impl<S> GrowingFilter<S> {
 }
 
 impl<S: AsRef<[u8]>> StoredFilter<S> {
-    /// Reads the front of a `.bloom` file, and the rest as `check` says; `bits` makes the storage of each range of the file.
+    /// Reads the front of a `.bloom` file, and checks the rest depending on `check`; `bits` creates the
+    /// storage for each range of the file.
     pub(crate) fn read(
         file: &[u8],
         check: Check,
@@ -181,7 +183,8 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
 }
 
 impl<S> StoredFilter<S> {
-    /// The filter over what `bits` makes of the ranges of the file: of each filter's bits in order, then of the counters.
+    /// The filter over the storage that `bits` creates for ranges of the file: for each filter's bits in
+    /// order, then for the counters.
     pub(super) fn assemble(
         decoded: Decoded,
         file: &[u8],
@@ -238,7 +241,7 @@ impl<S> StoredFilter<S> {
         }
     }
 
-    /// Which form it is: `plain`, `growing`, `removing` or `rotating`.
+    /// The name of its form: `plain`, `growing`, `removing` or `rotating`.
     pub fn form(&self) -> &'static str {
         match self {
             StoredFilter::Plain(_) => "plain",
@@ -248,7 +251,7 @@ impl<S> StoredFilter<S> {
         }
     }
 
-    /// The plain filter; refused if it is of another form.
+    /// The plain filter. Fails for other forms.
     pub fn into_plain(self) -> Result<NativeFilter<S>, DecodeError> {
         match self {
             StoredFilter::Plain(filter) => Ok(filter),
@@ -258,7 +261,7 @@ impl<S> StoredFilter<S> {
 }
 
 impl<S: AsRef<[u8]>> StoredFilter<S> {
-    /// Whether it is keyed and its secret is not known.
+    /// Whether it is keyed and its secret is unknown.
     pub fn is_locked(&self) -> bool {
         match self {
             StoredFilter::Plain(filter) => filter.is_locked(),
@@ -268,7 +271,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
         }
     }
 
-    /// Gives a keyed filter its secret, after which it answers; refused when it is another filter's.
+    /// Gives a keyed filter its secret, so that it can answer. Fails when it is the secret of another filter.
     pub fn unlock(mut self, secret: &Secret) -> Result<Self, DecodeError> {
         self.unlock_in_place(secret)?;
         Ok(self)
@@ -283,7 +286,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
         }
     }
 
-    /// One of its filters, for what all share: the hash and the label.
+    /// One of its filters, for the properties all share: the hash and the label.
     pub fn first(&self) -> &NativeFilter<S> {
         match self {
             StoredFilter::Plain(filter) => filter,

@@ -1,16 +1,18 @@
-//! A filter for a number of keys that nobody knows: a chain of filters, each for twice as many keys as the one before.
+//! A filter for an unknown number of keys: a chain of filters, each for twice as many keys as the previous
+//! one.
 //!
 //! ```text
 //!   link 0       link 1            link 2                        …
-//!   | 1,000 |    |  2,000   |      |        4,000        |          keys it takes
+//!   | 1,000 |    |  2,000   |      |        4,000        |          capacity in keys
 //!   fpr / 2      fpr / 6           fpr / 12                         its rate: fpr / ((i + 1) · (i + 2))
 //! ```
 //!
-//! A key is asked of all links, so their rates add up. `1/2 + 1/6 + 1/12 + …` is less than one however many there are
-//! (the first `n` sum to `n / (n + 1)`), so the whole stays under the asked rate at any size. That is cheaper than rates which
-//! halve: the eighteenth link, which takes a chain from a thousand to a hundred million keys, needs 12 bits for each key
-//! more than one filter would, not 26. A full link takes no more keys, to the key: no batch overruns it, and the chain is the
-//! same however the keys are cut into batches.
+//! A lookup queries all links, so their rates add up. `1/2 + 1/6 + 1/12 + …` is less than one for any number
+//! of links (the first `n` terms sum to `n / (n + 1)`), so the whole filter stays below the requested rate at
+//! any size. That is cheaper than rates which halve: the eighteenth link, which takes a chain from a thousand
+//! to a hundred million keys, needs 12 bits per key more than a single filter would, not 26. A link accepts
+//! exactly its planned number of keys: no batch overfills it, and the chain does not depend on how the keys
+//! are divided into batches.
 
 use super::hashing::{Hasher, Hashing};
 use super::sizing::Sizing;
@@ -23,24 +25,26 @@ use alloc::borrow::ToOwned;
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// Keys worked on at once.
+/// Keys processed at once.
 pub(super) const CHUNK: usize = 1024;
 
-/// Room for fewer keys than this is filled one by one: a batch for each new key would cost more.
+/// If the link has room for fewer keys than this, keys are inserted one by one: a batch for each new key
+/// would cost more.
 const WORTH_A_BATCH: u64 = 64;
 
-/// The most links, of all generations together, that are written and read. Links double, so a generation has 64 at most, and
-/// there are up to 1001 of these.
+/// The maximum number of links, of all generations together, that are written and read. Links double, so a
+/// generation has at most 64, and there are up to 1001 generations.
 pub(super) const MAX_LINKS: usize = 65_536;
 
-/// A native filter that grows: a chain of [`NativeFilter`]s whose rates add up to less than the asked one.
+/// A native filter that grows: a chain of [`NativeFilter`]s whose rates add up to less than the requested
+/// rate.
 ///
-/// For keys whose number is not known before they come. It costs: a key is asked of every link, and the memory is that of
-/// a filter at a lower rate. Where the number can be known, or a bound of it, a [`NativeFilter`] of that size, folded at the
-/// end ([`folded_to`](crate::Filter::folded_to)), is faster and smaller.
+/// For a number of keys that is not known in advance. It has a cost: a lookup queries every link, and the
+/// memory is that of a filter at a lower rate. If the number, or an upper bound, is known, a [`NativeFilter`]
+/// of that size, folded at the end ([`folded_to`](crate::Filter::folded_to)), is faster and smaller.
 ///
-/// One thread inserts at a time: what is new depends on all links, so there is no form that takes keys through `&self`. For
-/// many threads there is [`SharedFilter`](super::SharedFilter), which has a fixed size.
+/// One thread inserts at a time: whether a key is new depends on all links, so no method inserts through
+/// `&self`. For many threads use [`SharedFilter`](super::SharedFilter), which has a fixed size.
 ///
 /// ```
 /// use fullbloom::{keys::Column, native::GrowingFilter};
@@ -49,23 +53,23 @@ pub(super) const MAX_LINKS: usize = 65_536;
 /// let keys: Vec<u64> = (0..100_000).collect();
 /// filter.insert_batch(&Column(&keys))?;
 /// assert_eq!(filter.links().len(), 7);                      // 1,000 + 2,000 + … + 64,000
-/// assert_eq!(filter.count_batch(&Column(&keys)), 100_000);  // never a false no
+/// assert_eq!(filter.count_batch(&Column(&keys)), 100_000);  // never a false negative
 /// assert!(filter.expected_fpr() < 0.001);                   // at any size
 /// # Ok::<(), fullbloom::SizeError>(())
 /// ```
 #[derive(Debug)]
 pub struct GrowingFilter<S = Owned> {
-    /// At least one; keys go into the last.
+    /// At least one link; keys go into the last.
     pub(super) links: Vec<NativeFilter<S>>,
     pub(super) growth: Growth,
-    /// Keyed, and the secret is not known: the check value of the right one.
+    /// Keyed, with an unknown secret: the check value of the right secret.
     pub(super) locked: Option<u64>,
 }
 
 /// How a chain grows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Growth {
-    /// The rate that the whole stays under.
+    /// The rate that the whole filter stays below.
     pub(super) fpr: f64,
     /// Keys of the first link.
     pub(super) first: u64,
@@ -79,15 +83,15 @@ impl Growth {
         Ok(Growth { fpr, first: first_keys.max(1) })
     }
 
-    /// An empty link that follows these.
+    /// An empty link that follows the existing links.
     fn link(&self, links: &[NativeFilter], hashing: &Hashing) -> Result<NativeFilter, SizeError> {
         let last = links.last().map_or(0, NativeFilter::expected_keys);
         let expected_keys = last.saturating_mul(2).max(self.first);
         let i = links.len() as f64;
         let plan = |fpr| Sizing::new(&Request { expected_keys, target: Target::Fpr(fpr) });
         let planned = plan(self.fpr / ((i + 1.0) * (i + 2.0))).or_else(|refused| match refused {
-            // Hashes of 64 bits collide: with very many keys at a very low rate a link's own share may be out of reach, but
-            // what the others have left is not.
+            // 64-bit hashes collide. With very many keys at a very low rate a link's own share may be
+            // unreachable, but the share left over by the others is reachable.
             SizeError::Unreachable { .. } if !links.is_empty() => {
                 let left = self.fpr - links.iter().map(NativeFilter::planned_fpr).sum::<f64>();
                 if left > 0.0 { plan(left / 2.0).map_err(|_| refused) } else { Err(refused) }
@@ -99,8 +103,8 @@ impl Growth {
 }
 
 impl GrowingFilter {
-    /// An empty filter whose rate stays under `fpr`, and whose first link takes `first_keys` keys: best about as many as
-    /// are likely to come, for then there is one link. At least 1 is taken.
+    /// An empty filter whose rate stays below `fpr`. Its first link accepts `first_keys` keys, at least 1.
+    /// Best set it to the likely number of keys, so that there is one link.
     pub fn with_fpr(first_keys: u64, fpr: f64) -> Result<Self, SizeError> {
         Self::new(first_keys, fpr, Hashing::default())
     }
@@ -111,18 +115,18 @@ impl GrowingFilter {
         Ok(GrowingFilter { links: vec![growth.link(&[], &hashing)?], growth, locked: None })
     }
 
-    /// Adds a key; true if it was surely not there before.
+    /// Adds a key. Returns true if it was certainly not present before.
     ///
     /// # Errors
-    /// When the memory for a further link cannot be had; the key is then not in.
+    /// When the memory for another link cannot be allocated; the key is then not inserted.
     ///
     /// # Panics
-    /// If the filter is [locked](Self::is_locked): without its secret the key's bits are not known.
+    /// If the filter is [locked](Self::is_locked): without its secret the key's bits are unknown.
     pub fn insert(&mut self, key: &[u8]) -> Result<bool, SizeError> {
         self.insert_hash(self.hash(key))
     }
 
-    /// As [`insert`](Self::insert), for a hash made before.
+    /// As [`insert`](Self::insert), for a precomputed hash.
     pub fn insert_hash(&mut self, hash: u64) -> Result<bool, SizeError> {
         super::stored::assert_unlocked(self.locked);
         if self.links.iter().rev().any(|link| link.may_contain_hash(hash)) {
@@ -132,10 +136,10 @@ impl GrowingFilter {
         Ok(self.links.last_mut().expect("a chain has a link").insert_hash(hash))
     }
 
-    /// Adds many keys; how many were new.
+    /// Adds many keys. Returns how many were new.
     ///
     /// # Errors
-    /// When the memory for a further link cannot be had; some of the keys are then in.
+    /// When the memory for another link cannot be allocated; some of the keys have then been inserted.
     pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<u64, SizeError> {
         let mut new = [false; CHUNK];
         self.insert_chunks(keys, |filter, _, hashes| {
@@ -143,13 +147,14 @@ impl GrowingFilter {
         })
     }
 
-    /// Adds many keys in order, and tells of each whether it was new: the second of two equal ones is not.
+    /// Adds many keys in order, and reports for each whether it was new. The second of two equal keys is not
+    /// new.
     ///
     /// # Errors
     /// As [`insert_batch`](Self::insert_batch).
     ///
     /// # Panics
-    /// If `new` is not as long as there are keys.
+    /// If the length of `new` is not the number of keys.
     pub fn insert_batch_new<K: Keys<Hasher> + ?Sized>(
         &mut self,
         keys: &K,
@@ -178,7 +183,8 @@ impl GrowingFilter {
         Ok(count)
     }
 
-    /// Adds hashes in order until `most` of them were new; how many were looked at, and how many new.
+    /// Adds hashes in order until `most` of them were new. Returns how many were processed, and how many were
+    /// new.
     pub(super) fn insert_until(
         &mut self,
         hashes: &[u64],
@@ -191,7 +197,7 @@ impl GrowingFilter {
             let len = CHUNK.min(hashes.len() - done);
             let (hashes, new) = (&hashes[done..][..len], &mut new[done..][..len]);
             if self.is_full() {
-                // Known keys make no link; the first that is new does.
+                // Known keys never create a link; the first new key does.
                 let mut left = Left::all(hashes);
                 self.drop_known(&mut left);
                 let known = left.places().next().unwrap_or(len);
@@ -213,7 +219,7 @@ impl GrowingFilter {
                 let (used, added) = last.insert_until(left.hashes(), &mut answers[..left.len], room);
                 new.fill(false);
                 left.places().zip(&answers[..used]).for_each(|(at, answer)| new[at] = *answer);
-                // The rest must also be asked of the link that has just become full.
+                // The rest must also be looked up in the link that has just become full.
                 (left.places().nth(used).unwrap_or(len), added)
             };
             done += looked_at;
@@ -226,7 +232,7 @@ impl GrowingFilter {
         self.links.last().is_none_or(|last| last.keys() >= last.expected_keys())
     }
 
-    /// A link that takes a key.
+    /// A link with room for a key.
     fn make_room(&mut self) -> Result<(), SizeError> {
         if self.is_full() {
             let next = self.growth.link(&self.links, self.hashing())?;
@@ -235,8 +241,8 @@ impl GrowingFilter {
         Ok(())
     }
 
-    /// Adds all keys of another chain with the same hash, by taking its links: the rate asked for becomes the sum of both,
-    /// and the number of keys an estimate, since the two may share some.
+    /// Adds all keys of another chain with the same hash, by taking over its links. The requested rate
+    /// becomes the sum of both, and the number of keys an estimate, since the two may share some.
     pub fn merge<T: AsRef<[u8]>>(&mut self, other: &GrowingFilter<T>) -> Result<(), MergeError> {
         if self.is_locked() || other.is_locked() {
             return Err(MergeError::Unsupported {
@@ -257,8 +263,9 @@ impl GrowingFilter {
         })?;
         let (label, store) = (self.label().to_owned(), self.links[0].stores_secret());
         self.links.extend(theirs);
-        // Each link's rate is what it was planned for, and the next is planned by the number of links: so the sum still stays
-        // under the sum of both. The largest must be the last, for the next shall be larger.
+        // Each link keeps its planned rate, and the next one is planned by the number of links, so the total
+        // still stays below the sum of both. The largest link must be the last, because the next one must be
+        // larger.
         self.links.sort_by_key(NativeFilter::expected_keys);
         for link in &mut self.links {
             link.dialect.head.estimated |= is_estimate;
@@ -270,7 +277,7 @@ impl GrowingFilter {
         Ok(())
     }
 
-    /// The chain as one plain filter, if it has one link and is not locked; else the chain back.
+    /// The chain as one plain filter, if it has one link and is not locked; otherwise returns the chain.
     pub fn into_plain(mut self) -> Result<NativeFilter, GrowingFilter> {
         match self.links.len() {
             1 if self.locked.is_none() => Ok(self.links.remove(0)),
@@ -278,19 +285,21 @@ impl GrowingFilter {
         }
     }
 
-    /// Puts a text of the owner's on the filter; it is kept in the file. At most 65,535 bytes are kept.
+    /// Sets the label of the filter, which is stored in the file. At most 65,535 bytes are kept.
     pub fn set_label(&mut self, label: &str) {
         self.links[0].set_label(label);
     }
 
-    /// Whether the secret of a keyed filter goes into its file; see [`Filter::store_secret`](crate::Filter::store_secret).
+    /// Whether the secret of a keyed filter goes into its file; see
+    /// [`Filter::store_secret`](crate::Filter::store_secret).
     pub fn store_secret(&mut self, store: bool) {
         self.links[0].store_secret(store);
     }
 }
 
 impl NativeFilter {
-    /// Adds hashes in order until `most` of them were new; how many were looked at, and how many new.
+    /// Adds hashes in order until `most` of them were new. Returns how many were processed, and how many were
+    /// new.
     fn insert_until(&mut self, hashes: &[u64], new: &mut [bool], most: u64) -> (usize, u64) {
         let (mut done, mut count) = (0, 0);
         while done < hashes.len() && count < most {
@@ -312,27 +321,27 @@ impl NativeFilter {
 }
 
 impl<S: AsRef<[u8]>> GrowingFilter<S> {
-    /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate. A locked filter says "maybe" to
-    /// all.
+    /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate. A locked filter
+    /// answers "maybe" to every key.
     pub fn may_contain(&self, key: &[u8]) -> bool {
         self.may_contain_hash(self.hash(key))
     }
 
-    /// As [`may_contain`](Self::may_contain), for a hash made before.
+    /// As [`may_contain`](Self::may_contain), for a precomputed hash.
     pub fn may_contain_hash(&self, hash: u64) -> bool {
-        // The last has half of all keys.
+        // The last link has half of all keys.
         self.locked.is_some() || self.links.iter().rev().any(|link| link.may_contain_hash(hash))
     }
 
-    /// The hash of a key, to be asked of several filters with the same seed or secret.
+    /// The hash of a key, for lookups in several filters with the same seed or secret.
     pub fn hash(&self, key: &[u8]) -> u64 {
         self.links[0].hash(key)
     }
 
-    /// Answers many keys, a `bool` each.
+    /// Looks up many keys, one `bool` each.
     ///
     /// # Panics
-    /// If `answers` is not as long as there are keys.
+    /// If the length of `answers` is not the number of keys.
     pub fn may_contain_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K, answers: &mut [bool]) {
         assert_eq!(keys.count(), answers.len(), "one answer for each key");
         let mut hashes = [0; CHUNK];
@@ -353,7 +362,7 @@ impl<S: AsRef<[u8]>> GrowingFilter<S> {
         answers.iter().filter(|answer| **answer).count() as u64
     }
 
-    /// Takes out the hashes that may be present.
+    /// Drops the hashes that may be present.
     pub(super) fn drop_known(&self, left: &mut Left) {
         if self.locked.is_some() {
             left.len = 0;
@@ -366,7 +375,7 @@ impl<S: AsRef<[u8]>> GrowingFilter<S> {
         &self.links
     }
 
-    /// How many insertions were told "new".
+    /// The number of insertions reported as new.
     pub fn keys(&self) -> u64 {
         self.links.iter().map(NativeFilter::keys).fold(0, u64::saturating_add)
     }
@@ -376,7 +385,7 @@ impl<S: AsRef<[u8]>> GrowingFilter<S> {
         self.links.iter().any(NativeFilter::keys_are_estimated)
     }
 
-    /// The rate asked for, which the filter stays under at any size.
+    /// The requested rate, which the filter stays below at any size.
     pub fn planned_fpr(&self) -> f64 {
         self.growth.fpr
     }
@@ -386,9 +395,9 @@ impl<S: AsRef<[u8]>> GrowingFilter<S> {
         self.growth.first
     }
 
-    /// The rate of the filter as it is. Reads all arrays.
+    /// The rate of the filter in its current state. Reads all arrays.
     pub fn expected_fpr(&self) -> f64 {
-        all_told(self.links.iter().map(NativeFilter::expected_fpr))
+        combined_rate(self.links.iter().map(NativeFilter::expected_fpr))
     }
 
     /// The seed or secret of its hash.
@@ -396,17 +405,17 @@ impl<S: AsRef<[u8]>> GrowingFilter<S> {
         self.links[0].hashing()
     }
 
-    /// A text of the owner's, kept with the filter.
+    /// The label: a text set by the owner and stored with the filter.
     pub fn label(&self) -> &str {
         self.links[0].label()
     }
 
-    /// Whether it is keyed and its secret is not known; see [`unlock`](Self::unlock).
+    /// Whether it is keyed and its secret is unknown; see [`unlock`](Self::unlock).
     pub fn is_locked(&self) -> bool {
         self.locked.is_some()
     }
 
-    /// Gives a keyed filter its secret, after which it answers; refused when it is another filter's.
+    /// Gives a keyed filter its secret, so that it can answer. Fails when it is the secret of another filter.
     pub fn unlock(mut self, secret: &Secret) -> Result<Self, DecodeError> {
         self.unlock_in_place(secret)?;
         Ok(self)
@@ -417,12 +426,12 @@ impl<S: AsRef<[u8]>> GrowingFilter<S> {
     }
 }
 
-/// The rate of filters that are all asked: a "yes" of any is a yes.
-pub(super) fn all_told(rates: impl Iterator<Item = f64>) -> f64 {
+/// The rate of several filters that are all queried: a "yes" from any of them is a yes.
+pub(super) fn combined_rate(rates: impl Iterator<Item = f64>) -> f64 {
     1.0 - rates.map(|rate| 1.0 - rate).product::<f64>()
 }
 
-/// Hashes that no filter has known so far, and their places in a batch.
+/// Hashes that no filter has reported present so far, and their indices in a batch.
 pub(super) struct Left {
     hashes: [u64; CHUNK],
     places: [u16; CHUNK],
@@ -430,7 +439,7 @@ pub(super) struct Left {
 }
 
 impl Left {
-    /// All of them, at most [`CHUNK`].
+    /// All hashes of a batch, at most [`CHUNK`].
     pub(super) fn all(hashes: &[u64]) -> Left {
         let mut left = Left { hashes: [0; CHUNK], places: [0; CHUNK], len: hashes.len() };
         left.hashes[..hashes.len()].copy_from_slice(hashes);
@@ -438,14 +447,15 @@ impl Left {
         left
     }
 
-    /// Takes out those that the filter knows.
+    /// Drops the hashes that the filter reports present.
     fn drop_known<S: AsRef<[u8]>>(&mut self, filter: &NativeFilter<S>) {
         let mut known = [false; CHUNK];
         let known = &mut known[..self.len];
         filter.may_contain_batch(&Hashes(&self.hashes[..self.len]), &mut *known);
         let mut kept = 0;
         for (i, known) in known.iter().enumerate() {
-            // Written in any case: which are known is anybody's guess, the CPU's too.
+            // Written unconditionally, because neither we nor the branch predictor can know which are
+            // present.
             (self.hashes[kept], self.places[kept]) = (self.hashes[i], self.places[i]);
             kept += usize::from(!known);
         }
@@ -456,7 +466,7 @@ impl Left {
         &self.hashes[..self.len]
     }
 
-    /// Where they are in the batch, rising.
+    /// Their indices in the batch, ascending.
     pub(super) fn places(&self) -> impl Iterator<Item = usize> {
         self.places[..self.len].iter().map(|place| usize::from(*place))
     }

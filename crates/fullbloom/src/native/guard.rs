@@ -13,14 +13,14 @@ use crate::keys::{Hashes, Keys};
 use alloc::vec::Vec;
 use core::fmt;
 
-/// Keys worked on at once.
+/// Keys processed at once.
 const CHUNK: usize = 1024;
 
 impl<S: AsRef<[u8]>> NativeFilter<S> {
-    /// The filter with exceptions: `good` keys are answered "no" unless they are members. `members` must be all keys that
-    /// are in the filter. The filter takes no more keys afterwards.
+    /// The filter with exceptions: `good` keys are answered "no" unless they are members. `members` must be
+    /// all keys of the filter. The filter accepts no more keys afterwards.
     ///
-    /// For keys that do not fit into memory there is [`except`](Self::except).
+    /// For keys that do not fit in memory use [`except`](Self::except).
     ///
     /// ```
     /// use fullbloom::NativeFilter;
@@ -29,7 +29,7 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
     /// let good: Vec<String> = (0..100_000).map(|i| format!("good-{i}")).collect();
     /// let mut filter = NativeFilter::with_fpr(1000, 0.01)?;
     /// filter.insert_batch(&members);
-    /// assert!(good.iter().any(|key| filter.may_contain(key.as_bytes()))); // about a thousand of them
+    /// assert!(good.iter().any(|key| filter.may_contain(key.as_bytes()))); // about 1,000 false positives
     ///
     /// let filter = filter.with_exceptions(&good, &members)?;
     /// assert!(good.iter().all(|key| !filter.may_contain(key.as_bytes())));
@@ -48,7 +48,7 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
         second.finish()
     }
 
-    /// Begins to build exceptions, in two passes: the known-good keys, then all members once more.
+    /// Begins to build exceptions, in two passes: first the known-good keys, then all members again.
     ///
     /// # Errors
     /// If the filter has exceptions already, or is locked.
@@ -67,7 +67,7 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
         Filter { dialect, bits: self.bits.as_ref() }
     }
 
-    /// What the exceptions are made of; `None` when there are none.
+    /// The composition of the exceptions; `None` when there are none.
     pub fn exceptions(&self) -> Option<ExceptionFacts> {
         self.dialect.exceptions.as_ref().map(|exceptions| ExceptionFacts {
             levels: exceptions.levels().len(),
@@ -76,8 +76,8 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
         })
     }
 
-    /// Calls `each` with the hashes of up to 1,024 keys at a time, and a bit for each that says whether the filter's bits
-    /// report it present.
+    /// Calls `each` with the hashes of up to 1,024 keys at a time, and one bit for each: whether the filter's
+    /// bits report it present.
     fn for_each_chunk<K: Keys<Hasher> + ?Sized>(
         &self,
         keys: &K,
@@ -96,7 +96,7 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
     }
 }
 
-/// What the exceptions of a filter are made of.
+/// The composition of a filter's exceptions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ExceptionFacts {
@@ -104,7 +104,7 @@ pub struct ExceptionFacts {
     pub levels: usize,
     /// Hashes in the list at its end.
     pub listed: u64,
-    /// Bytes of all of it.
+    /// Total size in bytes.
     pub bytes: u64,
 }
 
@@ -115,21 +115,22 @@ pub struct GoodKeys<S = Owned> {
     found: Vec<u64>,
 }
 
-/// Second pass: takes every member again, so that none is refused.
+/// Second pass: takes every member again, so that none is rejected.
 #[derive(Debug)]
 pub struct Members<S = Owned> {
     filter: NativeFilter<S>,
     exceptions: Exceptions,
     /// The false positives among the known-good keys, sorted. One that turns out to be a member is marked.
     candidates: Vec<(u64, bool)>,
-    /// Whether the candidates' own filter is the first level, or only here to make the pass fast.
+    /// Whether the candidates' own filter is the first level, or only speeds up this pass.
     keep_level: bool,
     passed: Vec<u64>,
     strangers: u64,
 }
 
 impl<S: AsRef<[u8]>> GoodKeys<S> {
-    /// Takes known-good keys, any number of times. Memory is used for the false positives among them.
+    /// Takes known-good keys; may be called any number of times. Memory is used only for the false positives
+    /// among them.
     pub fn add<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<(), ExceptError> {
         let GoodKeys { filter, found } = self;
         filter.for_each_chunk(keys, |hashes, present| {
@@ -145,12 +146,13 @@ impl<S: AsRef<[u8]>> GoodKeys<S> {
         self.found.len()
     }
 
-    /// Goes on to the second pass.
+    /// Proceeds to the second pass.
     pub fn members(mut self) -> Result<Members<S>, ExceptError> {
         self.found.sort_unstable();
         self.found.dedup();
         let next = next_level(self.found.len() as f64, self.filter.keys().max(1) as f64);
-        // Without a first level to keep, one that passes few members still saves most of the lookups.
+        // Even if it is not kept as the first level, a filter that passes few members saves most of the
+        // lookups.
         let mut exceptions = Exceptions::default();
         exceptions.push_level(&self.found, next.unwrap_or(1e-4))?;
         Ok(Members {
@@ -165,7 +167,7 @@ impl<S: AsRef<[u8]>> GoodKeys<S> {
 }
 
 impl<S: AsRef<[u8]>> Members<S> {
-    /// Takes members, any number of times, in any order.
+    /// Takes members, in any order; may be called any number of times.
     pub fn add<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<(), ExceptError> {
         let Members { filter, exceptions, candidates, passed, strangers, .. } = self;
         filter.for_each_chunk(keys, |hashes, present| {
@@ -182,7 +184,7 @@ impl<S: AsRef<[u8]>> Members<S> {
         })
     }
 
-    /// How many known-good keys turned out to be members so far. They stay members: the filter reports them present.
+    /// How many known-good keys have turned out to be members so far.
     pub fn good_members(&self) -> u64 {
         self.candidates.iter().filter(|(_, member)| *member).count() as u64
     }
@@ -214,7 +216,7 @@ fn reserve(hashes: &mut Vec<u64>, more: usize) -> Result<(), ExceptError> {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum ExceptError {
-    /// Keys that were given as members are not in the filter.
+    /// Some keys given as members are not in the filter.
     NotMembers {
         /// How many.
         count: u64,

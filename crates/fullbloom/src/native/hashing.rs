@@ -7,10 +7,11 @@ use crate::keys::{KeyHasher, Keys};
 use crate::sealed::Sealed;
 use core::fmt;
 
-/// What makes the hash of one filter differ from that of another.
+/// The seed or secret that makes the hash of one filter differ from that of another.
 ///
-/// A seed is written into the file and protects against chance, not against people: whoever knows it can make keys that
-/// the filter reports present. A [`Secret`] protects against people too, for about five times the hashing time.
+/// A seed is written into the file. It protects against chance, not against an adversary: anyone who knows it
+/// can construct keys that the filter reports present. A [`Secret`] protects against adversaries too, at
+/// about five times the hashing time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hashing {
     /// [`fold64`](crate::hash::fold64) with this seed.
@@ -26,8 +27,8 @@ impl Default for Hashing {
 }
 
 impl Hashing {
-    /// The hashes of many keys, as a filter with this seed or secret makes them: for keys that are hashed before there
-    /// is a filter, because their number is not yet known.
+    /// The hashes of many keys, as a filter with this seed or secret computes them. For keys that are hashed
+    /// before the filter exists, because their number is not yet known.
     ///
     /// ```
     /// use fullbloom::{NativeFilter, keys::Hashes, native::Hashing};
@@ -42,21 +43,23 @@ impl Hashing {
     /// ```
     ///
     /// # Panics
-    /// If `hashes` is not as long as there are keys.
+    /// If the length of `hashes` is not the number of keys.
     pub fn hash_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K, hashes: &mut [u64]) {
         assert_eq!(keys.count(), hashes.len(), "one hash for each key");
         keys.hash_into(&Hasher::new(self), 0, hashes, false);
     }
 }
 
-/// 128 bits that nobody else may know, for filters that must not be fooled by chosen keys.
+/// A secret of 128 bits, for filters that must not be fooled by chosen keys.
 ///
-/// Not written into the filter's file unless asked for; see [`Filter::store_secret`](crate::Filter::store_secret).
+/// It is written into the filter's file only on request; see
+/// [`Filter::store_secret`](crate::Filter::store_secret).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret([u8; 16]);
 
 impl Secret {
-    /// A secret from bytes that are hard to guess: from the system's random source, or a key-derivation function.
+    /// A secret from bytes that are hard to guess: from the system's random source, or a key-derivation
+    /// function.
     pub fn new(bytes: [u8; 16]) -> Secret {
         Secret(bytes)
     }
@@ -66,9 +69,10 @@ impl Secret {
         &self.0
     }
 
-    /// A number that shows whether a secret is the one a filter was made with, and nothing else about it.
+    /// A number that shows whether a secret is the one a filter was built with, and nothing else about it.
     pub(super) fn check(&self) -> u64 {
-        // With a key of its own, derived from the secret: the number shows nothing about the hashes of keys.
+        // It uses a separate key, derived from the secret, so the number reveals nothing about the hashes of
+        // keys.
         let mut derived = [0; 16];
         let (low, high) = derived.split_at_mut(8);
         low.copy_from_slice(&siphash13(&[1, 0], &self.0).to_le_bytes());
@@ -84,7 +88,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// The hash of a native filter, made ready.
+/// The hash function of a native filter, ready to use.
 #[derive(Clone)]
 pub struct Hasher(Keyed);
 
@@ -129,7 +133,7 @@ impl KeyHasher for Hasher {
         }
     }
 
-    /// Several at a time where the CPU can.
+    /// Several at a time where the CPU supports it.
     #[inline(always)]
     fn hash_words(&self, words: &[u64], out: &mut [u64]) {
         match &self.0 {
@@ -142,7 +146,7 @@ impl KeyHasher for Hasher {
     }
 }
 
-/// Out of line, so that the other hash can be inlined where it is used.
+/// Out of line, so that the other hash can be inlined into its callers.
 #[inline(never)]
 fn sip(key: &[u8], secret: &[u8; 16]) -> u64 {
     siphash13(key, secret)

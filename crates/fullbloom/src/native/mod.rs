@@ -1,16 +1,16 @@
-//! The filter of our own, for everybody who is not bound to an engine's bytes.
+//! The native filter, for programs that are not bound to an engine's bytes.
 //!
 //! ```
 //! use fullbloom::NativeFilter;
 //! use fullbloom::keys::Column;
 //!
 //! let mut filter = NativeFilter::with_fpr(1_000_000, 0.01)?;
-//! filter.insert_batch(&Column(&[1u64, 2, 3]));  // numbers; slices and Arrow's buffers go the same way
+//! filter.insert_batch(&Column(&[1u64, 2, 3]));  // numbers; slices and Arrow buffers work the same way
 //! assert!(filter.insert(b"four"));              // true: it was new
 //! let path = std::env::temp_dir().join("example.bloom");
-//! filter.save(&path)?;                          // replaced whole or not at all, every byte under a checksum
+//! filter.save(&path)?;                          // replaced atomically, every byte under a checksum
 //!
-//! let opened = NativeFilter::open(&path)?;      // mapped: answers at once, whatever its size
+//! let opened = NativeFilter::open(&path)?;      // mapped: ready at once, at any size
 //! assert!(opened.may_contain(b"four"));
 //! assert!(!opened.may_contain(b"five"));
 //! # std::fs::remove_file(path)?;
@@ -19,21 +19,22 @@
 //!
 //! # How keys become bits
 //!
-//! The array is lines of 64 bytes, each a cache line, each eight words of 64 bits. A key has one line, chosen by its
-//! hash, and sets one bit in each of some of the line's words: six of eight at 10 bits per key. So an answer costs
-//! one cache miss, and all its bits are tested by one vector instruction. `docs/formats/native.md` has every step.
+//! The array consists of lines. A line is 64 bytes: one cache line, eight words of 64 bits. A key has one
+//! line, chosen by its hash, and sets one bit in each of some of the line's words: six of eight at 10 bits
+//! per key. So a lookup costs one cache miss, and one vector instruction tests all its bits.
+//! `docs/formats/native.md` describes every step.
 //!
 //! ```text
 //!   one line for each key        | line | line | line | ...            about 1 % and above
 //!   two or four lines            |  page of 64 lines  |  page  | ...   below: the lines of a key are in one page
 //! ```
 //!
-//! Some lines get more keys than others, which costs more false positives the lower the rate is. At low rates a key
-//! therefore has two or four lines in one page of 4 KiB: most absent keys still end at the first. [`Sizing`] computes what
-//! each choice costs, from the true distribution of keys over lines, and reports what it chose; the rate it promises is
-//! the rate that is measured.
+//! Some lines get more keys than others. The lower the rate, the more false positives this causes. At low
+//! rates a key therefore has two or four lines in one page of 4 KiB: most absent keys are still rejected by
+//! the first. [`Sizing`] computes the cost of each choice, from the exact distribution of keys over lines,
+//! and reports its choice. The measured rate is the rate it promises.
 //!
-//! | bits per key | lines, probes | rate | against the textbook |
+//! | bits per key | lines, probes | rate | relative to the textbook |
 //! |---|---|---|---|
 //! | 8 | 1, 5 | 2.34 % | x 1.09 |
 //! | 10 | 1, 6 | 0.973 % | x 1.19 |
@@ -42,24 +43,24 @@
 //! | 24 | 2, 14 | 1.79·10⁻⁵ | x 1.82 |
 //! | 32 | 4, 20 | 3.2·10⁻⁷ | x 1.53 |
 //!
-//! # What there is
+//! # Types
 //!
-//! | type | what |
+//! | type | use |
 //! |---|---|
-//! | [`NativeFilter`] | takes keys and answers, one by one or in batches; merged, folded, saved; with or without exceptions |
-//! | [`SharedFilter`] | the same, inserted into by many threads at once |
+//! | [`NativeFilter`] | insertion and lookup, single or in batches; merge, fold, save; exceptions |
+//! | [`SharedFilter`] | the same, with concurrent insertion by many threads |
 //! | [`Builder`] | builds large filters in parts, on several threads |
 //! | [`Slicing`], [`Slice`] | builds one filter on several machines, in slices of its array |
-//! | [`GrowingFilter`] | for an unknown number of keys: a chain of filters whose rate stays under the asked one |
-//! | [`RemovingFilter`] | supports deletion: a counter of four bits for each bit |
-//! | [`RotatingFilter`] | forgets keys after a time, or after a number of other keys |
-//! | [`StoredFilter`] | what a file holds, whichever of these it is |
+//! | [`GrowingFilter`] | for an unknown number of keys: a chain of filters whose rate stays below the requested one |
+//! | [`RemovingFilter`] | supports deletion: a four-bit counter for each bit |
+//! | [`RotatingFilter`] | keys expire after a time, or after a number of other keys |
+//! | [`StoredFilter`] | the contents of a file: any of these |
 //! | [`Sizing`] | the layout and size for a request, and why |
 //!
-//! # Keys from untrusted people
+//! # Keys from untrusted sources
 //!
-//! The default hash has a public seed: whoever knows it can make keys that collide. With [`Hashing::Secret`] that needs
-//! the secret, which stays out of the file unless asked for.
+//! The default hash has a public seed: anyone who knows it can construct keys that collide. With
+//! [`Hashing::Secret`] that requires the secret, which is stored in the file only on request.
 
 #[cfg(feature = "std")]
 mod build;

@@ -1,4 +1,4 @@
-//! Batches of native filters: groups of 64 keys, of which the next is hashed and prefetched while one is tested.
+//! Batches of native filters: groups of 64 keys; the next group is hashed and prefetched while one is tested.
 
 use super::dialect::{Native, lines, lines_mut};
 use super::hashing::Hasher;
@@ -12,7 +12,7 @@ use crate::probe::lines::Lines;
 /// Groups in the pipeline.
 const SLOTS: usize = 2;
 
-/// The numbers of the set bits.
+/// The indices of the set bits.
 pub(super) fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
         let next = bits.trailing_zeros();
@@ -21,7 +21,8 @@ pub(super) fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-/// What the pipes of a shape share: `$shape` is an expression of `self`, `$lines` gives the lines to prefetch.
+/// The parts that the pipes of a shape share: `$shape` is an expression of `self`, `$lines` gives the lines
+/// to prefetch.
 macro_rules! group_pipe {
     ($self:ident, $shape:expr) => {
         type Hash = u64;
@@ -59,7 +60,7 @@ macro_rules! group_pipe {
 struct Test<'a> {
     native: &'a Native,
     lines: &'a [Line],
-    /// The first group's lines are prefetched by themselves, further ones while others are tested.
+    /// The lines of the first group are prefetched separately, those of later groups while others are tested.
     first: bool,
 }
 
@@ -125,7 +126,7 @@ impl Pipe<GROUP, SLOTS> for Set<'_> {
     }
 }
 
-/// Inserts all keys in order; `new` says which of them changed a bit.
+/// Inserts all keys in order; `new` receives which of them changed a bit.
 pub(super) fn set<K: Keys<Hasher> + ?Sized>(
     native: &mut Native,
     bits: &mut [u8],
@@ -138,7 +139,7 @@ pub(super) fn set<K: Keys<Hasher> + ?Sized>(
     head.keys = head.keys.saturating_add(count);
 }
 
-/// Passes keys through a pipe that inserts them; how many were new.
+/// Passes keys through a pipe that inserts them. Returns how many were new.
 fn insert<P: Pipe<GROUP, SLOTS, Hash = u64>, K: Keys<Hasher> + ?Sized>(
     mut pipe: P,
     source: Source<'_, K, Hasher>,
@@ -159,7 +160,7 @@ fn insert<P: Pipe<GROUP, SLOTS, Hash = u64>, K: Keys<Hasher> + ?Sized>(
     count
 }
 
-/// Sets the bits of keys and counts the keys of each bit.
+/// Sets the bits of keys and counts the keys per bit.
 struct Count<'a> {
     shape: &'a Shape,
     lines: &'a mut [Line],
@@ -186,7 +187,7 @@ impl Pipe<GROUP, SLOTS> for Count<'_> {
 }
 
 impl Shape {
-    /// As [`set`], counting the keys of each bit; how many were new.
+    /// As [`set`], counting the keys per bit. Returns how many were new.
     pub(super) fn count_batch<K: Keys<Hasher> + ?Sized>(
         &self,
         lines: &mut [Line],
@@ -197,7 +198,7 @@ impl Shape {
         insert(Count { shape: self, lines, counters }, source, new)
     }
 
-    /// Finds the first line of every place of a group whose fields are hashes.
+    /// Finds the first line of every key of a group whose fields are hashes.
     #[inline(always)]
     pub(super) fn locate(&self, group: &mut Group) {
         if self.layout.lines() == 1 {
@@ -209,7 +210,7 @@ impl Shape {
         });
     }
 
-    /// The further lines of the keys that their first line did not report absent: few, unless the keys are present.
+    /// The further lines of the keys that their first line did not reject: few, unless the keys are present.
     fn test_further(&self, lines: &[Line], now: &Group, first: u64) -> u64 {
         let mut left = first;
         for number in 1..self.layout.lines() as usize {
@@ -232,8 +233,8 @@ impl Shape {
         left
     }
 
-    /// The second lines of all keys, the third, and so on. They lie in regions of their own, so one region can be filled
-    /// after the other.
+    /// The second lines of all keys, then the third, and so on. They lie in separate regions, so one region
+    /// can be filled after the other.
     fn further<'a>(&'a self, now: &'a Group) -> impl Iterator<Item = Group> + 'a {
         (1..self.layout.lines() as usize).map(|number| {
             let mut group = Group::EMPTY;

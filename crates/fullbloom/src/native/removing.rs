@@ -1,4 +1,4 @@
-//! A filter that keys can be taken out of: the plain filter, and a counter of four bits for each of its bits.
+//! A filter that supports deletion: the plain filter, and a four-bit counter for each of its bits.
 
 use super::dialect::{Head, Native, lines};
 use super::hashing::{Hasher, Hashing};
@@ -15,8 +15,9 @@ use crate::probe::lines::{LINE, Lines};
 
 /// A native filter whose keys can be removed.
 ///
-/// It is a [`NativeFilter`], which answers, and counters beside it: five times the memory in all. Answers, in batches too, are
-/// those of the plain filter, and as fast, and [`into_plain`](Self::into_plain) makes it one without copying a bit.
+/// It consists of a [`NativeFilter`], which answers lookups, and counters beside it: five times the memory in
+/// total. Lookups, single or in batches, are those of the plain filter and as fast.
+/// [`into_plain`](Self::into_plain) converts it into one without copying a bit.
 ///
 /// ```
 /// use fullbloom::native::RemovingFilter;
@@ -26,25 +27,27 @@ use crate::probe::lines::{LINE, Lines};
 /// filter.insert(b"bob");
 /// assert!(filter.remove(b"alice"));       // taken out
 /// assert!(!filter.may_contain(b"alice"));
-/// assert!(!filter.remove(b"carol"));      // surely never inserted: refused
-/// assert!(filter.may_contain(b"bob"));    // never a false no, as long as only inserted keys are removed
+/// assert!(!filter.remove(b"carol"));      // certainly never inserted: refused
+/// assert!(filter.may_contain(b"bob"));    // no false negatives, as long as only inserted keys are removed
 /// # Ok::<(), fullbloom::SizeError>(())
 /// ```
 ///
 /// # Limits
 ///
-/// - **Remove only what was inserted.** A key that was never inserted is refused unless the filter takes it for present, which
-///   happens at the filter's rate. Then bits of other keys may be cleared with it, and these be called absent.
-/// - **Insertions count.** A key inserted twice is there until it has been removed twice.
-/// - **Counters end at 15**, that is after the sixteenth key on one bit; such a bit is never cleared again, so nothing is lost, but
-///   keys that use it leave it behind. Chance does not lead there (with the keys it was made for, less than one bit in 10^14);
-///   the same key inserted many times does. [`full_counters`](Self::full_counters) tells how many there are.
+/// - **Remove only what was inserted.** Removing a key that was never inserted is refused, unless the filter
+///   reports it present, which happens at the filter's rate. In that case bits of other keys may be cleared,
+///   and those keys may be reported absent.
+/// - **Insertions count.** A key inserted twice stays present until it has been removed twice.
+/// - **Counters saturate at 15**, that is after the sixteenth key on one bit. Such a bit is never cleared
+///   again, so no key is lost, but removed keys that use it leave it set. Random keys do not cause this (at
+///   the planned number of keys, less than one bit in 10^14); inserting the same key many times does.
+///   [`full_counters`](Self::full_counters) reports how many there are.
 #[derive(Debug)]
 pub struct RemovingFilter<S = Owned> {
     pub(super) filter: NativeFilter<S>,
-    /// Of each line its [`Counters`].
+    /// The [`Counters`] of each line.
     pub(super) counters: S,
-    /// Keyed, and the secret is not known: the check value of the right one.
+    /// Keyed, with an unknown secret: the check value of the right secret.
     pub(super) locked: Option<u64>,
 }
 
@@ -61,14 +64,16 @@ impl RemovingFilter {
         Self::with_sizing(&Sizing::new(&request)?, Hashing::default())
     }
 
-    /// An empty filter of this size, which is that of the bits alone; counters take four times as much.
+    /// An empty filter of this size, which counts the bits alone; counters take four times as much in
+    /// addition.
     pub fn with_sizing(sizing: &Sizing, hashing: Hashing) -> Result<Self, SizeError> {
         let filter = NativeFilter::with_sizing(sizing, hashing)?;
         let counters = Owned::zeroed(counters_len(filter.dialect.shape.byte_len()))?;
         Ok(RemovingFilter { filter, counters, locked: None })
     }
 
-    /// What is changed, which a locked filter cannot be: under another hash other keys' bits would be counted.
+    /// The parts to change. A locked filter cannot be changed: under another hash other keys' bits would be
+    /// counted.
     fn parts(&mut self) -> (Counted<'_>, &mut Head) {
         super::stored::assert_unlocked(self.locked);
         let Filter { dialect: Native { shape, head, .. }, bits } = &mut self.filter;
@@ -77,15 +82,16 @@ impl RemovingFilter {
         (Counted { lines, counters, probes: shape.probes }, head)
     }
 
-    /// Adds a key; true if it was surely not there before. Either way it has to be removed once more.
+    /// Adds a key. Returns true if it was certainly not present before. In either case one more removal is
+    /// needed.
     ///
     /// # Panics
-    /// If the filter is [locked](Self::is_locked), as all methods that change its keys.
+    /// If the filter is [locked](Self::is_locked), as for all methods that change its keys.
     pub fn insert(&mut self, key: &[u8]) -> bool {
         self.insert_hash(self.filter.hash(key))
     }
 
-    /// As [`insert`](Self::insert), for a hash made before.
+    /// As [`insert`](Self::insert), for a precomputed hash.
     pub fn insert_hash(&mut self, hash: u64) -> bool {
         let shape = self.filter.dialect.shape;
         let (counted, head) = self.parts();
@@ -93,15 +99,16 @@ impl RemovingFilter {
         counted.add(shape.cpu, Lines::new(shape.layout, shape.blocks, hash))
     }
 
-    /// Adds many keys; how many were new.
+    /// Adds many keys. Returns how many were new.
     pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> u64 {
         self.insert_keys(keys, None)
     }
 
-    /// Adds many keys in order, and tells of each whether it was new: the second of two equal ones is not.
+    /// Adds many keys in order, and reports for each whether it was new. The second of two equal keys is not
+    /// new.
     ///
     /// # Panics
-    /// If `new` is not as long as there are keys.
+    /// If the length of `new` is not the number of keys.
     pub fn insert_batch_new<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K, new: &mut [bool]) -> u64 {
         assert_eq!(keys.count(), new.len(), "one answer for each key");
         self.insert_keys(keys, Some(new.into()))
@@ -115,27 +122,28 @@ impl RemovingFilter {
         new
     }
 
-    /// Takes a key out again, once; false, and nothing is changed, if it is surely not in.
+    /// Removes one insertion of a key. Returns false, and changes nothing, if the key is certainly not
+    /// present.
     pub fn remove(&mut self, key: &[u8]) -> bool {
         self.remove_hash(self.filter.hash(key))
     }
 
-    /// As [`remove`](Self::remove), for a hash made before.
+    /// As [`remove`](Self::remove), for a precomputed hash.
     pub fn remove_hash(&mut self, hash: u64) -> bool {
         let mut removed = false;
         self.remove_hashes(&[hash], |_, was_there| removed = was_there);
         removed
     }
 
-    /// Takes out many keys in order; how many were in.
+    /// Removes many keys in order. Returns how many were present.
     pub fn remove_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> u64 {
         self.remove_groups(keys, |_, _| {})
     }
 
-    /// Takes out many keys in order, and tells of each whether it was in.
+    /// Removes many keys in order, and reports for each whether it was present.
     ///
     /// # Panics
-    /// If `removed` is not as long as there are keys.
+    /// If the length of `removed` is not the number of keys.
     pub fn remove_batch_told<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K, removed: &mut [bool]) -> u64 {
         assert_eq!(keys.count(), removed.len(), "one answer for each key");
         self.remove_groups(keys, |i, was_there| removed[i] = was_there)
@@ -168,24 +176,25 @@ impl RemovingFilter {
         });
     }
 
-    /// Forgets all keys.
+    /// Removes all keys.
     pub fn clear(&mut self) {
         self.filter.clear();
         self.counters.as_mut().fill(0);
     }
 
-    /// The plain filter of the same keys. No bit is copied; the counters are given up. Its number of keys is an estimate: the
-    /// insertions less the removals.
+    /// The plain filter of the same keys. No bit is copied; the counters are freed. Its number of keys is an
+    /// estimate: the insertions minus the removals.
     ///
     /// # Panics
-    /// If the filter is [locked](Self::is_locked): a plain filter without its hash would call every key absent.
+    /// If the filter is [locked](Self::is_locked): a plain filter without its hash would report every key
+    /// absent.
     pub fn into_plain(mut self) -> NativeFilter {
         super::stored::assert_unlocked(self.locked);
         self.filter.dialect.head.estimated = true;
         self.filter
     }
 
-    /// Adds all keys of another filter of the same shape and hash: counters are added up.
+    /// Adds all keys of another filter of the same shape and hash: the counters are added.
     pub fn merge<T: AsRef<[u8]>>(&mut self, other: &RemovingFilter<T>) -> Result<(), MergeError> {
         if self.is_locked() || other.is_locked() {
             return Err(MergeError::Unsupported {
@@ -204,12 +213,13 @@ impl RemovingFilter {
         Ok(())
     }
 
-    /// Puts a text of the owner's on the filter; it is kept in the file. At most 65,535 bytes are kept.
+    /// Sets the label of the filter, which is stored in the file. At most 65,535 bytes are kept.
     pub fn set_label(&mut self, label: &str) {
         self.filter.set_label(label);
     }
 
-    /// Whether the secret of a keyed filter goes into its file; see [`Filter::store_secret`](crate::Filter::store_secret).
+    /// Whether the secret of a keyed filter goes into its file; see
+    /// [`Filter::store_secret`](crate::Filter::store_secret).
     pub fn store_secret(&mut self, store: bool) {
         self.filter.store_secret(store);
     }
@@ -220,15 +230,15 @@ impl<S: AsRef<[u8]>> RemovingFilter<S> {
         self.counters.as_ref().as_chunks().0
     }
 
-    /// Whether the key may be present. A locked filter says "maybe" to all.
+    /// Whether the key may be present. A locked filter answers "maybe" to every key.
     pub fn may_contain(&self, key: &[u8]) -> bool {
         self.locked.is_some() || self.filter.may_contain(key)
     }
 
-    /// Answers many keys, a `bool` each.
+    /// Looks up many keys, one `bool` each.
     ///
     /// # Panics
-    /// If `answers` is not as long as there are keys.
+    /// If the length of `answers` is not the number of keys.
     pub fn may_contain_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K, answers: &mut [bool]) {
         self.filter.may_contain_batch(keys, &mut *answers);
         if self.locked.is_some() {
@@ -236,13 +246,13 @@ impl<S: AsRef<[u8]>> RemovingFilter<S> {
         }
     }
 
-    /// The plain filter of the same keys, to be asked (unless the filter is [locked](Self::is_locked)) and looked at. Its number of [keys](crate::Filter::keys) is that of the
-    /// insertions less the removals.
+    /// The plain filter of the same keys, for lookups (unless the filter is [locked](Self::is_locked)) and
+    /// inspection. Its number of [keys](crate::Filter::keys) is the insertions minus the removals.
     pub fn filter(&self) -> &NativeFilter<S> {
         &self.filter
     }
 
-    /// Insertions less removals.
+    /// Insertions minus removals.
     pub fn keys(&self) -> u64 {
         self.filter.keys()
     }
@@ -258,17 +268,17 @@ impl<S: AsRef<[u8]>> RemovingFilter<S> {
         Ok(plain)
     }
 
-    /// How many counters are at 15 and stay there. Reads all of them.
+    /// The number of counters that are saturated at 15. Reads all of them.
     pub fn full_counters(&self) -> u64 {
         full(self.counter_lines())
     }
 
-    /// Whether it is keyed and its secret is not known; see [`unlock`](Self::unlock).
+    /// Whether it is keyed and its secret is unknown; see [`unlock`](Self::unlock).
     pub fn is_locked(&self) -> bool {
         self.locked.is_some()
     }
 
-    /// Gives a keyed filter its secret, after which it answers; refused when it is another filter's.
+    /// Gives a keyed filter its secret, so that it can answer. Fails when it is the secret of another filter.
     pub fn unlock(mut self, secret: &Secret) -> Result<Self, DecodeError> {
         self.unlock_in_place(secret)?;
         Ok(self)

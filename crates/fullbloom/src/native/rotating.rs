@@ -1,17 +1,18 @@
-//! A filter that forgets: generations of keys, the oldest dropped as a whole.
+//! A filter with expiry: generations of keys, the oldest dropped as a whole.
 //!
 //! ```text
-//!   asked: 7 days, in 7 generations          | day 1 | day 2 | … | day 7 | day 8 |
+//!   retention: 7 days, in 7 generations      | day 1 | day 2 | … | day 7 | day 8 |
 //!                                              oldest                      keys go here
 //!                                              ▼ dropped when day 8 is over: its last key is then 7 days old, its first 8
 //! ```
 //!
-//! A generation takes keys for one part of the asked time, or for one part of the asked number of keys, and is kept until its
-//! *last* key is old enough. So with `n` generations in the asked time there are up to `n + 1` at once, a key is remembered
-//! at least the asked time, and forgotten after at most that and one part more. Every generation is a [`GrowingFilter`],
-//! since nobody knows how many keys a day brings; each has a share of the asked rate.
+//! A generation accepts keys for one part of the retention time, or for one part of the retained number of
+//! keys, and is kept until its *last* key has expired. So with `n` generations per retention time there are
+//! up to `n + 1` at once. A key is remembered for at least the retention time, and for at most one part more.
+//! Every generation is a [`GrowingFilter`], since the number of keys per day is unknown; each has a share of
+//! the requested rate.
 
-use super::growing::{CHUNK, GrowingFilter, Growth, Left, all_told};
+use super::growing::{CHUNK, GrowingFilter, Growth, Left, combined_rate};
 use super::hashing::{Hasher, Hashing};
 use super::{NativeFilter, Secret};
 use crate::bits::Owned;
@@ -22,34 +23,35 @@ use core::time::Duration;
 #[cfg(feature = "std")]
 use std::time::SystemTime;
 
-/// The most generations in the asked time.
+/// The maximum number of generations per retention time.
 const MAX_GENERATIONS: u32 = 1000;
 
 /// How long keys are remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
-    /// At least this time, which is taken to whole milliseconds, up.
+    /// At least this time, rounded up to whole milliseconds.
     Time(Duration),
-    /// While fewer than this many new keys have come since. With [`refresh`](Rotation::refresh), known keys that come again count
-    /// too, once in each generation.
+    /// While fewer than this many new keys have been inserted since. With [`refresh`](Rotation::refresh),
+    /// known keys that are inserted again count too, once per generation.
     Keys(u64),
 }
 
-/// When a filter forgets.
+/// When keys expire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rotation {
-    /// How long keys are remembered, at least.
+    /// The minimum time or number of keys for which keys are remembered.
     pub keep: Keep,
-    /// In how many steps they are forgotten, 1 to 1000: with more, what is kept beyond the asked time is less, and a question
-    /// takes longer.
+    /// The number of steps in which they expire, 1 to 1000. With more steps, keys are kept less long beyond
+    /// the retention time, and a lookup takes longer.
     pub generations: u32,
-    /// A key that comes again while it is known is remembered from then on. Without this, from when it was new; and a new key that
-    /// is taken for a known one, which happens at the filter's rate, is not put in and goes with that one.
+    /// Whether inserting a known key again restarts its time. Otherwise its time counts from when it was new,
+    /// and a new key that is taken for a known one (which happens at the filter's rate) is not inserted and
+    /// expires with that one.
     pub refresh: bool,
 }
 
 impl Rotation {
-    /// Keys are remembered this long since they were new, in seven generations.
+    /// Keys are remembered this long after they were new, in seven generations.
     pub fn of(keep: Keep) -> Rotation {
         Rotation { keep, generations: 7, refresh: false }
     }
@@ -71,7 +73,7 @@ impl Rotation {
         matches!(self.keep, Keep::Keys(_))
     }
 
-    /// Refuses what cannot be.
+    /// Refuses invalid values.
     pub fn check(&self) -> Result<(), SizeError> {
         let generations = u64::from(self.generations);
         if !(1..=MAX_GENERATIONS).contains(&self.generations) {
@@ -79,15 +81,15 @@ impl Rotation {
         }
         if self.amount() == 0 {
             let what = if self.is_by_keys() { "keys to remember" } else { "time to remember" };
-            return Err(SizeError::Count { what, got: 0, allowed: "more than none" });
+            return Err(SizeError::Count { what, got: 0, allowed: "1 or more" });
         }
         Ok(())
     }
 }
 
-/// A native filter that forgets keys after a time, or after a number of other keys.
+/// A native filter whose keys expire after a time, or after a number of other keys.
 ///
-/// The caller says what time it is; the filter never looks at a clock.
+/// The caller sets the time; the filter never reads a clock.
 ///
 /// ```
 /// use fullbloom::native::{Keep, RotatingFilter, Rotation};
@@ -103,34 +105,35 @@ impl Rotation {
 /// # Ok::<(), fullbloom::SizeError>(())
 /// ```
 ///
-/// **A clock that goes back** by no more than the asked time stands still until it has caught up: keys are remembered a little
-/// longer. If it goes back further, it was wrong before: the ages of all keys count on from what they were. A clock that
-/// jumps ahead looks like a long pause, and keys are forgotten.
+/// **A clock that goes back** by no more than the retention time is treated as standing still until it has
+/// caught up: keys are remembered a little longer. If it goes back further, the earlier time was wrong: the
+/// ages of all keys continue from their current values. A clock that jumps ahead looks like a long pause, and
+/// keys expire.
 ///
-/// One thread inserts at a time, as with a [`GrowingFilter`]. Two rotating filters cannot be merged: their generations do not
-/// begin at the same times.
+/// One thread inserts at a time, as with a [`GrowingFilter`]. Two rotating filters cannot be merged: their
+/// generations do not begin at the same times.
 #[derive(Debug)]
 pub struct RotatingFilter<S = Owned> {
     pub(super) rotation: Rotation,
     /// Of all generations together, and of the first link of each.
     pub(super) growth: Growth,
-    /// The latest time that was told, in milliseconds of the Unix epoch.
+    /// The latest time set, in milliseconds since the Unix epoch.
     pub(super) clock: u64,
     /// Oldest first, at least one; keys go into the last.
     pub(super) generations: Vec<Generation<S>>,
 }
 
-/// The keys of one part of the time.
+/// The keys of one period of time.
 #[derive(Debug)]
 pub struct Generation<S = Owned> {
-    /// When it began to take keys, in milliseconds of the Unix epoch.
+    /// When it began to accept keys, in milliseconds since the Unix epoch.
     pub(super) opened: u64,
     pub(super) filter: GrowingFilter<S>,
 }
 
 impl<S> Generation<S> {
     #[cfg(feature = "std")]
-    /// When it began to take keys.
+    /// When it began to accept keys.
     pub fn opened(&self) -> SystemTime {
         at(self.opened)
     }
@@ -142,14 +145,14 @@ impl<S> Generation<S> {
 }
 
 #[cfg(feature = "std")]
-/// Times before the epoch are the epoch.
+/// Times before the epoch count as the epoch.
 fn millis(now: SystemTime) -> u64 {
     let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 #[cfg(feature = "std")]
-/// Times that the system cannot express are the latest it surely can: in the year 2262.
+/// Times that the system cannot express become the latest one that it certainly can, in the year 2262.
 fn at(millis: u64) -> SystemTime {
     let latest = i64::MAX as u64 / 1_000_000;
     SystemTime::UNIX_EPOCH + Duration::from_millis(millis.min(latest))
@@ -157,8 +160,9 @@ fn at(millis: u64) -> SystemTime {
 
 impl RotatingFilter {
     #[cfg(feature = "std")]
-    /// An empty filter whose rate stays under `fpr`. A generation begins with room for `first_keys` keys, or for as many as the
-    /// one before it got if these were more; where generations end after a number of keys, with room for these.
+    /// An empty filter whose rate stays below `fpr`. A generation begins with room for `first_keys` keys, or
+    /// for the number of keys in the previous generation if that is larger. Where generations end after a
+    /// number of keys, it has room for that number.
     pub fn new(rotation: Rotation, first_keys: u64, fpr: f64, now: SystemTime) -> Result<Self, SizeError> {
         Self::with_hashing(rotation, first_keys, fpr, Hashing::default(), now)
     }
@@ -183,7 +187,7 @@ impl RotatingFilter {
 
     #[cfg(feature = "std")]
     fn open(&mut self, hashing: Hashing, first_keys: u64) -> Result<(), SizeError> {
-        // Up to one more than the asked time is divided into are asked at once.
+        // A lookup queries up to one generation more than the retention time is divided into.
         let fpr = self.growth.fpr / (f64::from(self.rotation.generations) + 1.0);
         let filter = GrowingFilter::new(first_keys, fpr, hashing)?;
         self.generations.push(Generation { opened: self.clock, filter });
@@ -196,7 +200,7 @@ impl RotatingFilter {
     }
 
     #[cfg(feature = "std")]
-    /// How many new keys the current generation still takes.
+    /// How many new keys the current generation still accepts.
     fn room(&self) -> u64 {
         let current = self.current();
         match self.rotation.keep {
@@ -207,7 +211,7 @@ impl RotatingFilter {
     }
 
     #[cfg(feature = "std")]
-    /// Opens a generation if the last is over.
+    /// Opens a generation if the last one has ended.
     fn make_room(&mut self) -> Result<(), SizeError> {
         if self.room() > 0 {
             return Ok(());
@@ -228,10 +232,10 @@ impl RotatingFilter {
     }
 
     #[cfg(feature = "std")]
-    /// Adds a key; true if it was surely not there before, or has been forgotten.
+    /// Adds a key. Returns true if it was certainly not present before, or has expired.
     ///
     /// # Errors
-    /// When the memory for more keys cannot be had; the key is then not in.
+    /// When the memory for more keys cannot be allocated; the key is then not inserted.
     pub fn insert(&mut self, key: &[u8], now: SystemTime) -> Result<bool, SizeError> {
         let hash = self.hash(key);
         self.advance(now);
@@ -248,13 +252,14 @@ impl RotatingFilter {
     }
 
     #[cfg(feature = "std")]
-    /// Adds many keys in order, and tells of each whether it was new: the second of two equal ones is not.
+    /// Adds many keys in order, and reports for each whether it was new. The second of two equal keys is not
+    /// new.
     ///
     /// # Errors
-    /// When the memory for more keys cannot be had; some of the keys are then in.
+    /// When the memory for more keys cannot be allocated; some of the keys have then been inserted.
     ///
     /// # Panics
-    /// If `new` is not as long as there are keys.
+    /// If the length of `new` is not the number of keys.
     pub fn insert_batch_new<K: Keys<Hasher> + ?Sized>(
         &mut self,
         keys: &K,
@@ -273,7 +278,7 @@ impl RotatingFilter {
             while done < hashes.len() {
                 let (hashes, new) = (&hashes[done..], &mut new[done..]);
                 if !self.rotation.refresh && self.room() == 0 {
-                    // Known keys open no generation; the first that is new does.
+                    // Known keys never open a generation; the first new key does.
                     let mut left = Left::all(hashes);
                     self.generations().for_each(|one| one.filter.drop_known(&mut left));
                     let known = left.places().next().unwrap_or(hashes.len());
@@ -295,7 +300,8 @@ impl RotatingFilter {
     }
 
     #[cfg(feature = "std")]
-    /// Adds hashes until the current generation is full; how many were looked at, and how many were new.
+    /// Adds hashes until the current generation is full. Returns how many were processed, and how many were
+    /// new.
     fn insert_some(&mut self, hashes: &[u64], new: &mut [bool]) -> Result<(usize, u64), SizeError> {
         let room = self.room();
         let mut left = Left::all(hashes);
@@ -316,12 +322,13 @@ impl RotatingFilter {
         Ok((left.places().nth(used).unwrap_or(hashes.len()), added))
     }
 
-    /// Puts a text of the owner's on the filter; it is kept in the file. At most 65,535 bytes are kept.
+    /// Sets the label of the filter, which is stored in the file. At most 65,535 bytes are kept.
     pub fn set_label(&mut self, label: &str) {
         self.generations.iter_mut().for_each(|one| one.filter.set_label(label));
     }
 
-    /// Whether the secret of a keyed filter goes into its file; see [`Filter::store_secret`](crate::Filter::store_secret).
+    /// Whether the secret of a keyed filter goes into its file; see
+    /// [`Filter::store_secret`](crate::Filter::store_secret).
     pub fn store_secret(&mut self, store: bool) {
         self.generations.iter_mut().for_each(|one| one.filter.store_secret(store));
     }
@@ -329,7 +336,8 @@ impl RotatingFilter {
 
 impl<S: AsRef<[u8]>> RotatingFilter<S> {
     #[cfg(feature = "std")]
-    /// Says what time it is. What is too old by then is not found any more; the memory is given back when new keys come.
+    /// Sets the time. Keys that have expired by then are no longer found; their memory is freed when new keys
+    /// are inserted.
     pub fn advance(&mut self, now: SystemTime) {
         let now = millis(now);
         if now >= self.clock {
@@ -344,18 +352,19 @@ impl<S: AsRef<[u8]>> RotatingFilter<S> {
     }
 
     #[cfg(feature = "std")]
-    /// The latest time that was told.
+    /// The latest time set.
     pub fn time(&self) -> SystemTime {
         at(self.clock)
     }
 
-    /// Whether keys of this generation are still remembered.
+    /// Whether the keys of this generation have not expired.
     fn is_live(&self, generation: &Generation<S>) -> bool {
         let kept = self.rotation.span().saturating_add(self.rotation.amount());
         self.rotation.is_by_keys() || self.age(generation) < kept
     }
 
-    /// Milliseconds since it began to take keys. One that has just begun is never too old, whatever the clock says.
+    /// Milliseconds since it began to accept keys. A generation that has just begun never counts as expired,
+    /// whatever the clock says.
     fn age(&self, generation: &Generation<S>) -> u64 {
         self.clock.saturating_sub(generation.opened)
     }
@@ -364,22 +373,22 @@ impl<S: AsRef<[u8]>> RotatingFilter<S> {
         &self.generations[0].filter.links[0]
     }
 
-    /// Whether the key may be present, by the latest time that was told. "No" is certain for keys that were told to be new and are
-    /// not yet to be forgotten; with [`refresh`](Rotation::refresh), for all that were inserted.
+    /// Whether the key may be present, at the latest time set. "No" is certain for keys that were reported as
+    /// new and have not expired; with [`refresh`](Rotation::refresh), for all inserted keys.
     pub fn may_contain(&self, key: &[u8]) -> bool {
         let hash = self.hash(key);
         self.generations().any(|one| one.filter.may_contain_hash(hash))
     }
 
-    /// The hash of a key, to be asked of several filters with the same seed or secret.
+    /// The hash of a key, for lookups in several filters with the same seed or secret.
     pub fn hash(&self, key: &[u8]) -> u64 {
         self.link().hash(key)
     }
 
-    /// Answers many keys, a `bool` each.
+    /// Looks up many keys, one `bool` each.
     ///
     /// # Panics
-    /// If `answers` is not as long as there are keys.
+    /// If the length of `answers` is not the number of keys.
     pub fn may_contain_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K, answers: &mut [bool]) {
         assert_eq!(keys.count(), answers.len(), "one answer for each key");
         let mut hashes = [0; CHUNK];
@@ -393,29 +402,29 @@ impl<S: AsRef<[u8]>> RotatingFilter<S> {
         }
     }
 
-    /// When it forgets.
+    /// When keys expire.
     pub fn rotation(&self) -> Rotation {
         self.rotation
     }
 
-    /// The generations whose keys are remembered, newest first.
+    /// The generations that have not expired, newest first.
     pub fn generations(&self) -> impl Iterator<Item = &Generation<S>> {
         self.generations.iter().rev().filter(|one| self.is_live(one))
     }
 
-    /// Keys that are remembered; those of several generations count once for each.
+    /// The number of remembered keys; a key in several generations counts once for each.
     pub fn keys(&self) -> u64 {
         self.generations().map(|one| one.filter.keys()).fold(0, u64::saturating_add)
     }
 
-    /// The rate asked for, which the filter stays under.
+    /// The requested rate, which the filter stays below.
     pub fn planned_fpr(&self) -> f64 {
         self.growth.fpr
     }
 
-    /// The rate of the filter as it is. Reads all arrays.
+    /// The rate of the filter in its current state. Reads all arrays.
     pub fn expected_fpr(&self) -> f64 {
-        all_told(self.generations().map(|one| one.filter.expected_fpr()))
+        combined_rate(self.generations().map(|one| one.filter.expected_fpr()))
     }
 
     /// The seed or secret of its hash.
@@ -423,17 +432,17 @@ impl<S: AsRef<[u8]>> RotatingFilter<S> {
         self.link().hashing()
     }
 
-    /// A text of the owner's, kept with the filter.
+    /// The label: a text set by the owner and stored with the filter.
     pub fn label(&self) -> &str {
         self.link().label()
     }
 
-    /// Whether it is keyed and its secret is not known; see [`unlock`](Self::unlock).
+    /// Whether it is keyed and its secret is unknown; see [`unlock`](Self::unlock).
     pub fn is_locked(&self) -> bool {
         self.generations[0].filter.is_locked()
     }
 
-    /// Gives a keyed filter its secret, after which it answers; refused when it is another filter's.
+    /// Gives a keyed filter its secret, so that it can answer. Fails when it is the secret of another filter.
     pub fn unlock(mut self, secret: &Secret) -> Result<Self, DecodeError> {
         self.unlock_in_place(secret)?;
         Ok(self)

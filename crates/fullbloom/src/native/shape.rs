@@ -1,4 +1,4 @@
-//! The numbers of a native filter, and what they do to an array of lines.
+//! The layout numbers of a native filter, and the operations on an array of lines.
 
 use super::sizing::geometry;
 use crate::kernel::Cpu;
@@ -13,8 +13,8 @@ pub(super) struct Shape {
     pub(super) blocks: u64,
     pub(super) probes: Probes,
     pub(super) cpu: Cpu,
-    /// The kernel whose few instructions for one line are put into every caller, when it is in use and a key has one
-    /// line: a third faster in L2 than a call.
+    /// The kernel whose few instructions for one line are inlined into every caller, if it is in use and a
+    /// key has one line: a third faster in L2 than a call.
     pub(super) inlined: Option<Inlined>,
 }
 
@@ -25,7 +25,7 @@ impl Shape {
         Shape { layout, blocks, probes: Probes::new(layout.line_probes()), cpu, inlined }
     }
 
-    /// The same without the inlined kernel, for filters that have more to look at than their lines.
+    /// The same without the inlined kernel, for filters whose lookups need more than their lines.
     pub(super) fn not_inlined(self) -> Shape {
         Shape { inlined: None, ..self }
     }
@@ -47,7 +47,7 @@ impl Shape {
         }
     }
 
-    /// Line by line: the first shows most absent keys.
+    /// Line by line: the first rejects most absent keys.
     #[inline(never)]
     pub(super) fn test_any(&self, lines: &[Line], hash: u64) -> bool {
         if self.layout.lines() == 1 {
@@ -62,7 +62,7 @@ impl Shape {
         }
     }
 
-    /// Sets all bits of this hash; true if at least one was clear.
+    /// Sets all bits of this hash. Returns true if at least one was clear.
     #[inline(always)]
     pub(super) fn set(&self, lines: &mut [Line], hash: u64) -> bool {
         match self.inlined {
@@ -83,7 +83,8 @@ impl Shape {
         changed
     }
 
-    /// Sets the bits of these hashes in the part of the array that begins with block `first`; how many changed any.
+    /// Sets the bits of these hashes in the part of the array that begins with block `first`. Returns how
+    /// many changed a bit.
     ///
     /// # Panics
     /// If a hash belongs to another part.
@@ -104,8 +105,8 @@ impl Shape {
         new
     }
 
-    /// The chance that an absent key is reported present, given these very bits: the average over all blocks, lines
-    /// and runs of words of the product of the words' fills.
+    /// The probability that an absent key is reported present, given exactly these bits: the average over all
+    /// blocks, lines and runs of words of the product of the words' fills.
     pub(super) fn fpr_now(&self, lines: &[Line]) -> f64 {
         let region = self.layout.region_lines() as usize;
         let blocks = lines.chunks_exact(self.layout.block_lines() as usize);

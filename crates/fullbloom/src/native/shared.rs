@@ -1,4 +1,4 @@
-//! A filter that many threads insert into and ask at once.
+//! A filter for concurrent insertions and lookups by many threads.
 
 use super::NativeFilter;
 use super::dialect::Native;
@@ -18,8 +18,8 @@ use core::sync::atomic::{AtomicU64, Ordering};
 /// A native filter whose `insert` takes `&self`.
 ///
 /// Inserting is wait-free and never loses a bit: a key inserted by one thread is found by every thread that
-/// knows of the insertion. Of several insertions of one key, at the same time or not, at most one is told "new", and
-/// exactly one unless the key looked known already, as false positives do.
+/// synchronises with the insertion. Of several insertions of one key, concurrent or not, at most one returns
+/// "new". Exactly one does, unless the key was already reported present as a false positive.
 ///
 /// ```
 /// use fullbloom::native::SharedFilter;
@@ -30,7 +30,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 ///     threads.into_iter().map(|thread| thread.join().unwrap()).sum()
 /// });
 /// assert_eq!(new, 1);
-/// let filter = filter.into_filter(); // to save it, merge it, ask it in batches
+/// let filter = filter.into_filter(); // to save it, merge it, look up batches
 /// assert!(filter.may_contain(b"once"));
 /// # Ok::<(), fullbloom::SizeError>(())
 /// ```
@@ -41,7 +41,7 @@ pub struct SharedFilter {
     keys: Counter,
 }
 
-/// The most bits a key can have.
+/// The maximum number of bits of a key.
 const MAX_PROBES: usize = 32;
 
 impl SharedFilter {
@@ -60,13 +60,13 @@ impl SharedFilter {
         NativeFilter::with_sizing(sizing, hashing).map(Self::from)
     }
 
-    /// Adds a key; true if it was surely not there before.
+    /// Adds a key. Returns true if it was certainly not present before.
     #[inline]
     pub fn insert(&self, key: &[u8]) -> bool {
         self.insert_hash(self.native.hasher.hash(key))
     }
 
-    /// As [`insert`](Self::insert), for a hash made before.
+    /// As [`insert`](Self::insert), for a precomputed hash.
     pub fn insert_hash(&self, hash: u64) -> bool {
         let mut bits = [(0, Mask::of_bit(0)); MAX_PROBES];
         let mut count = 0;
@@ -81,7 +81,7 @@ impl SharedFilter {
         new
     }
 
-    /// Adds many keys; how many were new.
+    /// Adds many keys. Returns how many were new.
     pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K) -> u64 {
         let mut new = 0;
         let mut pipe = Together { filter: self, work: |hash| self.insert_hash(hash) };
@@ -96,15 +96,15 @@ impl SharedFilter {
         self.may_contain_hash(self.native.hasher.hash(key))
     }
 
-    /// As [`may_contain`](Self::may_contain), for a hash made before.
+    /// As [`may_contain`](Self::may_contain), for a precomputed hash.
     pub fn may_contain_hash(&self, hash: u64) -> bool {
         atomic::contains(self.bits.words(), self.bits_of(hash))
     }
 
-    /// Answers many keys.
+    /// Looks up many keys.
     ///
     /// # Panics
-    /// If `answers` has not one place for each key.
+    /// If the number of places in `answers` is not the number of keys.
     pub fn may_contain_batch<'a, K: Keys<Hasher> + ?Sized>(&self, keys: &K, answers: impl Into<Answers<'a>>) {
         let answers = answers.into();
         answers.check_len(keys.count());
@@ -112,7 +112,7 @@ impl SharedFilter {
         pipeline::collect(pipe, Source::new(keys, &self.native.hasher), answers);
     }
 
-    /// The hash of a key, to be asked of several filters with the same seed or secret.
+    /// The hash of a key, for lookups in several filters with the same seed or secret.
     #[inline]
     pub fn hash(&self, key: &[u8]) -> u64 {
         self.native.hasher.hash(key)
@@ -123,17 +123,18 @@ impl SharedFilter {
         self.native.shape.geometry()
     }
 
-    /// How many insertions were told "new" so far.
+    /// The number of insertions reported as new so far.
     pub fn keys(&self) -> u64 {
         self.native.head.keys.saturating_add(self.keys.sum())
     }
 
-    /// Whether more keys are in than it was made for: the rate is then above the planned one, and grows.
+    /// Whether it holds more keys than it was sized for. The rate is then above the planned one, and rises
+    /// further.
     pub fn is_overfull(&self) -> bool {
         self.native.head.expected_keys > 0 && self.keys() > self.native.head.expected_keys
     }
 
-    /// Forgets all keys.
+    /// Removes all keys.
     pub fn clear(&mut self) {
         self.bits.as_mut().fill(0);
         self.native.head.keys = 0;
@@ -141,7 +142,7 @@ impl SharedFilter {
         self.keys = Counter::default();
     }
 
-    /// The filter, when no other thread uses it any more. No bit is copied.
+    /// The filter, once no other thread uses it. No bit is copied.
     pub fn into_filter(self) -> NativeFilter {
         let keys = self.keys();
         let mut dialect = self.native;
@@ -149,7 +150,7 @@ impl SharedFilter {
         Filter { dialect, bits: self.bits.into_inner() }
     }
 
-    /// The bits of a hash as (word, bit): always in the same order.
+    /// The bits of a hash as (word, bit) pairs, always in the same order.
     #[inline(always)]
     fn bits_of(&self, hash: u64) -> impl Iterator<Item = (usize, Mask)> {
         let probes = self.native.shape.layout.line_probes();
@@ -166,7 +167,7 @@ impl SharedFilter {
 /// Keys whose lines are prefetched together in a batch.
 const TOGETHER: usize = 32;
 
-/// Works on the keys of a batch one by one, their lines prefetched.
+/// Processes the keys of a batch one by one, with their lines prefetched.
 struct Together<'a, W> {
     filter: &'a SharedFilter,
     /// Whether the key of this hash is new, or present.
@@ -205,10 +206,10 @@ impl<W: Fn(u64) -> bool> Pipe<TOGETHER, 2> for Together<'_, W> {
 }
 
 impl From<NativeFilter<Owned>> for SharedFilter {
-    /// The same filter with the same keys, to be shared. No bit is copied.
+    /// Converts the filter into a shared one with the same keys. No bit is copied.
     ///
     /// # Panics
-    /// If the filter takes no keys: it has exceptions, or is locked.
+    /// If the filter accepts no keys because it has exceptions or is locked.
     fn from(filter: NativeFilter<Owned>) -> Self {
         let Filter { dialect, bits } = filter;
         dialect.assert_takes_keys();
@@ -216,7 +217,7 @@ impl From<NativeFilter<Owned>> for SharedFilter {
     }
 }
 
-/// A count kept in several places, so that threads do not queue for one.
+/// A count kept in several places, so that threads do not contend for one.
 #[derive(Debug, Default)]
 struct Counter([Stripe; 16]);
 

@@ -9,19 +9,20 @@ use alloc::vec::Vec;
 use core::f64::consts::LN_2;
 use core::fmt;
 
-/// A further line for each key must save this share of the bits, because every "yes" then waits for it too.
+/// An additional line per key must save this share of the bits, because every positive lookup then waits for
+/// it too.
 const WORTH_A_LINE: f64 = 0.06;
 
 /// The largest array, in bits: 32 TiB.
 pub(super) const MAX_BITS: u64 = 1 << 48;
 
-/// The most bits a key may be given; more than twice what the smallest rate we can reach needs.
+/// The maximum bits per key; more than twice what the smallest reachable rate needs.
 const MAX_BITS_PER_KEY: f64 = 512.0;
 
-/// The most bits a key is given where only the memory is a limit.
+/// The maximum bits per key where memory is the only limit.
 const WORTHWHILE_BITS_PER_KEY: f64 = 100.0;
 
-/// What a request comes to in the native dialect.
+/// The native filter that a request leads to.
 ///
 /// ```
 /// use fullbloom::native::Sizing;
@@ -33,7 +34,7 @@ const WORTHWHILE_BITS_PER_KEY: f64 = 100.0;
 ///
 /// let low = Sizing::new(&Request { expected_keys: 1_000_000, target: Target::Fpr(1e-6) })?;
 /// assert_eq!(low.layout.lines(), 4);
-/// println!("{low}"); // says what was chosen, and what the other layouts would have cost
+/// println!("{low}"); // reports the choice, and what the other layouts would have cost
 /// # Ok::<(), fullbloom::SizeError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
@@ -43,11 +44,13 @@ pub struct Sizing {
     pub layout: Layout,
     /// Number of blocks.
     pub blocks: u64,
-    /// The keys it was made for.
+    /// The number of keys it was sized for.
     pub expected_keys: u64,
-    /// The rate to expect once they are in: an average over the true distribution of keys over blocks.
+    /// The expected rate with that number of keys: an average over the exact distribution of keys over
+    /// blocks.
     pub expected_fpr: f64,
-    /// The best of each number of lines that could be worth it, the chosen one included, fewest lines first.
+    /// The best candidate for each number of lines that could pay off, including the chosen one, fewest lines
+    /// first.
     pub considered: Vec<Candidate>,
 }
 
@@ -59,7 +62,7 @@ pub struct Candidate {
     pub layout: Layout,
     /// Its number of blocks.
     pub blocks: u64,
-    /// The rate to expect of it.
+    /// Its expected rate.
     pub expected_fpr: f64,
 }
 
@@ -77,8 +80,8 @@ impl Candidate {
 impl Sizing {
     /// The layout and size for a request.
     ///
-    /// One line for each key unless two save at least 6 % of the bits, or four 6 % more (12 % of what one needs):
-    /// few lines are fast, many waste less space at low rates.
+    /// One line per key, unless two save at least 6 % of the bits, or four save 6 % more (12 % of what one
+    /// needs): few lines are fast, many waste less space at low rates.
     pub fn new(request: &Request) -> Result<Sizing, SizeError> {
         let keys = request.expected_keys;
         match request.target {
@@ -101,17 +104,18 @@ impl Sizing {
                     let allowed = "0 < bits_per_key <= 512";
                     return Err(SizeError::Value { what: "bits_per_key", got: bits, allowed });
                 }
-                let asked = bits * keys as f64;
-                let too_large = SizeError::TooLarge { bit_len: asked as u64, limit: MAX_BITS };
-                if asked > MAX_BITS as f64 {
+                let requested = bits * keys as f64;
+                let too_large = SizeError::TooLarge { bit_len: requested as u64, limit: MAX_BITS };
+                if requested > MAX_BITS as f64 {
                     return Err(too_large);
                 }
-                // A rate falls by ln² 2 with each bit per key: what a better rate is worth in bits.
+                // A rate falls by the factor e^(-ln² 2) with each bit per key; this converts a better rate
+                // into bits.
                 let worth = |from: f64, to: f64| (from / to).ln() / (LN_2 * LN_2 * bits);
                 let textbook = (-LN_2 * LN_2 * bits).exp();
                 Sizing::choose(
                     keys,
-                    |lines| Some(best(lines, keys, asked)),
+                    |lines| Some(best(lines, keys, requested)),
                     |best| worth(best.expected_fpr, textbook),
                     |fewer, more| worth(fewer.expected_fpr, more.expected_fpr),
                 )
@@ -126,15 +130,16 @@ impl Sizing {
         }
     }
 
-    /// The largest filter for `expected_keys` keys whose file fits `bytes`, up to 100 bits for each key: more would buy
-    /// nothing that could be measured.
+    /// The largest filter for `expected_keys` keys whose file fits in `bytes`, up to 100 bits per key: more
+    /// would bring no measurable gain.
     pub fn within(expected_keys: u64, bytes: u64) -> Result<Sizing, SizeError> {
         let plan = |bits| {
             let target = Target::BitsPerKey(bits);
             Sizing::new(&Request { expected_keys, target })
                 .map(|plan| (plan.encoded_len() <= bytes).then_some(plan))
         };
-        // Blocks are rounded up, and the front takes its part: down in steps of half a percent, and a little up again.
+        // Blocks are rounded up, and the front takes some space: go down in steps of half a percent, then a
+        // little up again.
         let mut bits = (8.0 * bytes as f64 / expected_keys.max(1) as f64).min(WORTHWHILE_BITS_PER_KEY);
         for _ in 0..1000 {
             let Some(mut best) = plan(bits)? else {
@@ -154,8 +159,8 @@ impl Sizing {
         Err(SizeError::OverBudget { bytes })
     }
 
-    /// Takes more lines while that saves enough: `saved` says which share of the bits. `possible` is what even the
-    /// textbook filter would save; where that is not enough, nothing further need be computed.
+    /// Uses more lines while that saves enough; `saved` gives the share of the bits. `possible` is what even
+    /// the textbook filter would save; where that is not enough, nothing further is computed.
     fn choose(
         keys: u64,
         candidate: impl Fn(u32) -> Option<Candidate>,
@@ -193,7 +198,7 @@ impl Sizing {
         }
     }
 
-    /// The plan with so many more blocks that the filter can be halved this many times; see
+    /// The plan with the number of blocks rounded up so that the filter can be halved this many times; see
     /// [`NativeFilter::folded_to`](super::NativeFilter::folded_to).
     pub fn foldable(mut self, times: u32) -> Result<Sizing, SizeError> {
         let unit = 1u64.checked_shl(times).filter(|unit| *unit <= MAX_BITS);
@@ -240,14 +245,15 @@ impl fmt::Display for Sizing {
                 candidate.layout.probes(),
                 candidate.bit_len() as f64 / keys,
                 candidate.expected_fpr,
-                if chosen && i > 0 { "; worth the further lines" } else { "" },
+                if chosen && i > 0 { "; worth the additional lines" } else { "" },
             )?;
         }
         Ok(())
     }
 }
 
-/// Lines in a block for an array of about this many bits: a page, or less where a page would be too coarse a step.
+/// Lines in a block for an array of about this many bits: a page, or less where a page would be too coarse a
+/// step.
 fn block_lines(lines: u32, bits: f64) -> u32 {
     if lines == 1 {
         return 1;
@@ -266,8 +272,8 @@ fn foldable(blocks: u64) -> u64 {
     blocks.div_ceil(unit) * unit
 }
 
-/// Probes in a line worth trying when about this many in all would be best by the textbook. Uneven blocks move the
-/// best number down, never up by more than one.
+/// Probes per line worth trying when about this many in total would be best by the textbook. Uneven blocks
+/// lower the best number and never raise it by more than one.
 fn probes_near(lines: u32, total: f64) -> core::ops::RangeInclusive<u32> {
     let each = (total / f64::from(lines)).clamp(1.0, 8.0);
     (each.floor() as u32).saturating_sub(2).max(1)..=(each.ceil() as u32 + 1).min(8)
@@ -285,7 +291,7 @@ fn best(lines: u32, keys: u64, bits: f64) -> Candidate {
         .expect("every number of probes in the range makes a layout")
 }
 
-/// The fewest blocks that keep the rate; `None` when no number does.
+/// The fewest blocks that keep the rate; `None` when no number of blocks does.
 fn smallest(lines: u32, keys: u64, fpr: f64) -> Option<Candidate> {
     let total = -fpr.log2();
     let textbook = keys.max(1) as f64 * total / LN_2;
@@ -300,7 +306,7 @@ fn smallest(lines: u32, keys: u64, fpr: f64) -> Option<Candidate> {
         })
 }
 
-/// One line for each key: the fewest blocks for a rate that is not too small, and the best we can do below.
+/// One line per key: the fewest blocks for a rate that is not too small, and the best possible below that.
 pub(super) fn smallest_one_line(keys: u64, fpr: f64) -> (Layout, u64) {
     let found = smallest(1, keys, fpr);
     let Candidate { layout, blocks, .. } =
@@ -308,12 +314,12 @@ pub(super) fn smallest_one_line(keys: u64, fpr: f64) -> (Layout, u64) {
     (layout, blocks)
 }
 
-/// By bisection, to a two-thousandth: the rate falls with every further block.
+/// By bisection, to one part in two thousand: the rate falls with every additional block.
 fn blocks_for(layout: Layout, keys: u64, fpr: f64) -> Option<u64> {
     let enough = |blocks: f64| Candidate::new(layout, blocks as u64, keys).expected_fpr <= fpr;
     let bits = keys.max(1) as f64;
     let most = ((bits * MAX_BITS_PER_KEY).min(MAX_BITS as f64) / layout.block_len() as f64).ceil();
-    // What even the textbook filter needs, less a tenth, is too few; four times that is nearly always enough.
+    // A tenth less than the textbook filter needs is too few; four times that is nearly always enough.
     let textbook = bits * -fpr.log2() / LN_2 / layout.block_len() as f64;
     let (mut low, mut high) = ((0.9 * textbook).floor(), (4.0 * textbook).ceil().clamp(1.0, most));
     if !enough(high) {
@@ -333,14 +339,14 @@ fn blocks_for(layout: Layout, keys: u64, fpr: f64) -> Option<u64> {
     Some(foldable(high as u64))
 }
 
-/// The layout that these two numbers mean.
+/// The layout given by these two numbers.
 fn exact(bit_len: u64, probes: u32) -> Result<(Layout, u64), SizeError> {
     let (lines, line_probes) = match probes {
         1..=8 => (1, probes),
         9..=16 if probes.is_multiple_of(2) => (2, probes / 2),
         17..=32 if probes.is_multiple_of(4) => (4, probes / 4),
         _ => {
-            let allowed = "1 to 8, even to 16, a multiple of 4 to 32";
+            let allowed = "1 to 8, even up to 16, a multiple of 4 up to 32";
             return Err(SizeError::Count { what: "probes", got: probes.into(), allowed });
         }
     };
@@ -350,7 +356,7 @@ fn exact(bit_len: u64, probes: u32) -> Result<(Layout, u64), SizeError> {
     };
     let layout =
         Layout::new(lines, block_lines, line_probes).filter(|_| bit_len > 0 && bit_len.is_multiple_of(512));
-    let allowed = "whole lines of 512 bits, as many as a key has lines or a multiple";
+    let allowed = "whole lines of 512 bits; their number a multiple of the lines per key";
     let refused = SizeError::Count { what: "bits", got: bit_len, allowed };
     let layout = layout.ok_or(refused)?;
     Ok((layout, bit_len / layout.block_len()))

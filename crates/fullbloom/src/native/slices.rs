@@ -1,5 +1,5 @@
-//! Building one filter on many machines: the array is cut into slices, each filled where there is room for it, and the
-//! file is put together from them.
+//! Building one filter on many machines: the array is divided into slices, each slice is filled on any
+//! machine, and the file is assembled from them.
 //!
 //! ```text
 //!   keys of one machine ─► Scatter: hashes, by slice ──┐ sent to
@@ -8,9 +8,9 @@
 //!                              Slice: bits, new keys, checksums ─► front, then the bits of all slices = the file
 //! ```
 //!
-//! All lines of a key are in one block, so in one slice: a slice knows by itself which keys are new. If its hashes come
-//! in the order of the keys, the file is, byte for byte, that of a filter into which the keys were inserted one after the
-//! other.
+//! All lines of a key are in one block, and so in one slice. A slice therefore knows by itself which keys are
+//! new. If its hashes arrive in the order of the keys, the file equals, byte for byte, that of a filter into
+//! which the keys were inserted one after the other.
 
 use super::dialect::Head;
 use super::format::{Encoder, checksums, chunk_len};
@@ -27,10 +27,11 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::Range;
 
-/// Hashes that a [`Scatter`] remembers, so that it does not send them again soon: 256 KiB, half of a small core's own cache.
+/// The number of hashes a [`Scatter`] remembers, so that it does not send them again soon: 256 KiB, half of a
+/// small core's private cache.
 const RECENT: usize = 1 << 15;
 
-/// How the array of a filter is cut into slices.
+/// The division of a filter's array into slices.
 ///
 /// ```
 /// use fullbloom::{NativeFilter, keys::Column};
@@ -67,8 +68,8 @@ pub struct Slicing {
 }
 
 impl Slicing {
-    /// Slices of about this many bytes: a power of two of them, up to twice as many, and at least what is under one
-    /// checksum of the file (64 KiB in files below 16 GiB). The last slice may be shorter.
+    /// Slices of this many bytes, rounded up to a power of two, and at least the range of one checksum of the
+    /// file (64 KiB in files below 16 GiB). The last slice may be shorter.
     pub fn new(sizing: &Sizing, hashing: Hashing, slice_bytes: u64) -> Result<Slicing, SizeError> {
         if sizing.blocks == 0 || sizing.blocks > MAX_BITS / sizing.layout.block_len() {
             let allowed = "at least one, and at most 32 TiB of them";
@@ -98,10 +99,10 @@ impl Slicing {
         block_of(hash, self.shape.blocks) >> self.blocks_shift
     }
 
-    /// The hashes of many keys, as they are put into slices.
+    /// The hashes of many keys, in the form that slices accept.
     ///
     /// # Panics
-    /// If `hashes` is not as long as there are keys.
+    /// If the length of `hashes` is not the number of keys.
     pub fn hash_batch<K: Keys<Hasher> + ?Sized>(&self, keys: &K, hashes: &mut [u64]) {
         assert_eq!(keys.count(), hashes.len(), "one hash for each key");
         keys.hash_into(&self.hasher, 0, hashes, false);
@@ -124,7 +125,7 @@ impl Slicing {
         first..(first + (1 << self.blocks_shift)).min(self.shape.blocks)
     }
 
-    /// The beginning of the file whose slices have these facts, in order; the bits of the slices follow it.
+    /// The front of the file of slices with these facts, in order; the bits of the slices follow it.
     pub fn front(&self, facts: &[SliceFacts]) -> Result<Vec<u8>, SliceError> {
         if facts.len() as u64 != self.count() {
             return Err(SliceError::Count { got: facts.len() as u64, expected: self.count() });
@@ -156,7 +157,8 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// Adds the keys of these hashes, in this order; how many were new. None is added if one belongs to another slice.
+    /// Adds the keys of these hashes, in this order. Returns how many were new. If one belongs to another
+    /// slice, none is added.
     pub fn insert_hashes(&mut self, hashes: &[u64]) -> Result<u64, SliceError> {
         let strays = |hash: &u64| !self.blocks.contains(&block_of(*hash, self.shape.blocks));
         if let Some(at) = hashes.iter().position(strays) {
@@ -173,19 +175,19 @@ impl Slice {
         self.keys
     }
 
-    /// The bits, as they are in the file.
+    /// The bits, as in the file.
     pub fn bits(&self) -> &[u8] {
         self.bits.as_ref()
     }
 
-    /// What the front of the file says of the slice. Reads all its bits.
+    /// The facts of the slice for the front of the file. Reads all its bits.
     pub fn facts(&self) -> SliceFacts {
         let chunk = chunk_len(self.shape.byte_len());
         SliceFacts { keys: self.keys, sums: checksums(&[self.bits()], chunk as usize) }
     }
 }
 
-/// What the front of a file needs to know of a slice.
+/// The facts of a slice that the front of a file needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SliceFacts {
     /// How many keys were new.
@@ -194,23 +196,23 @@ pub struct SliceFacts {
     pub sums: Vec<u8>,
 }
 
-/// Keys of one machine, hashed and sorted by slice, in the order in which they came.
+/// The keys of one machine, hashed and sorted by slice, in order of arrival.
 ///
-/// A key that comes again soon is left out, which changes nothing: it would not be new.
+/// A key that repeats soon is left out, which changes nothing: it would not be new.
 #[derive(Debug)]
 pub struct Scatter {
     slicing: Slicing,
     runs: Vec<Vec<u64>>,
-    /// The last hash with each value of the low bits.
+    /// The last hash for each value of the low bits.
     recent: Vec<u64>,
     waiting: usize,
 }
 
 impl Scatter {
-    /// With no key yet.
+    /// A `Scatter` without keys.
     pub fn new(slicing: &Slicing) -> Scatter {
         let runs = vec![Vec::new(); slicing.count() as usize];
-        // The complement of its own number is no hash that could be looked for in a place.
+        // The complement of a slot's own number is never a hash that is looked up in that slot.
         let recent = (0..RECENT as u64).map(|place| !place).collect();
         Scatter { slicing: slicing.clone(), runs, recent, waiting: 0 }
     }
@@ -232,12 +234,12 @@ impl Scatter {
         }
     }
 
-    /// Hashes that wait to be taken, eight bytes each.
+    /// Hashes waiting to be taken, eight bytes each.
     pub fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// The hashes of each slice, first slice first, many of them perhaps empty. None waits after that.
+    /// Takes the hashes of each slice, first slice first; many may be empty. No hashes wait afterwards.
     pub fn take(&mut self) -> Vec<Vec<u64>> {
         self.waiting = 0;
         self.runs.iter_mut().map(core::mem::take).collect()
@@ -248,25 +250,25 @@ impl Scatter {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SliceError {
-    /// There are more or fewer than the array was cut into.
+    /// The number of slices is wrong.
     Count {
         /// Slices given.
         got: u64,
-        /// Slices there must be.
+        /// Slices expected.
         expected: u64,
     },
-    /// The checksums of a slice are more or fewer than its chunks.
+    /// The number of checksums of a slice does not match its number of chunks.
     Sums {
         /// Number of the slice.
         slice: u64,
         /// Bytes of checksums given.
         got: u64,
-        /// Bytes of checksums there must be.
+        /// Bytes of checksums expected.
         expected: u64,
     },
-    /// A hash falls into another slice.
+    /// A hash belongs to another slice.
     Stray {
-        /// Its place among those given.
+        /// Its index among those given.
         at: usize,
         /// The hash.
         hash: u64,

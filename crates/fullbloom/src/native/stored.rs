@@ -9,17 +9,17 @@ use alloc::vec::Vec;
 #[cfg(feature = "std")]
 use {crate::error::FileError, crate::file, std::path::Path};
 
-/// Checks every byte of a `.bloom` file, of whatever form, against its checksums. Reads all of it.
+/// Checks every byte of a `.bloom` file, of any form, against its checksums. Reads the whole file.
 pub fn verify(file: &[u8]) -> Result<(), DecodeError> {
     decode(file)?.verify(file)
 }
 
-/// What is put in or taken out under another hash than its own would lose keys.
+/// Inserting or removing under another hash than its own would lose keys.
 pub(super) fn assert_unlocked(locked: Option<u64>) {
     assert!(locked.is_none(), "the filter is locked: its secret is not known");
 }
 
-/// Gives the parts of a locked filter their secret; refused when it is another filter's.
+/// Gives the parts of a locked filter their secret. Fails when it is the secret of another filter.
 pub(super) fn unlock<'a>(
     locked: &mut Option<u64>,
     parts: impl Iterator<Item = &'a mut Native>,
@@ -27,7 +27,7 @@ pub(super) fn unlock<'a>(
 ) -> Result<(), DecodeError> {
     let Some(expected) = *locked else { return Ok(()) };
     if secret.check() != expected {
-        return Err(DecodeError::Unknown { what: "this is not the secret that the filter was made with" });
+        return Err(DecodeError::Unknown { what: "this is not the filter's secret" });
     }
     let hashing = Hashing::Secret(secret.clone());
     for part in parts {
@@ -38,7 +38,7 @@ pub(super) fn unlock<'a>(
     Ok(())
 }
 
-/// What every filter that can be written has, and every form that can be read as itself.
+/// The methods of every filter that can be written, and of every form that can be read directly.
 macro_rules! written {
     ($filter:ident, $encoder:ident, $form:ident) => {
         impl<S: AsRef<[u8]>> $filter<S> {
@@ -57,11 +57,11 @@ macro_rules! written {
             pub fn encode(&self) -> Vec<u8> {
                 let mut bytes = Vec::with_capacity(self.encoded_len() as usize);
                 let written = Encoder::$encoder(self).write_to(&mut bytes);
-                debug_assert!(written.is_ok(), "a Vec takes everything");
+                debug_assert!(written.is_ok(), "writing to a Vec cannot fail");
                 bytes
             }
 
-            /// Saves the filter: the file is replaced whole or not at all.
+            /// Saves the filter. The file is replaced atomically.
             #[cfg(feature = "std")]
             pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
                 file::replace(path.as_ref(), |out| self.write_to(out))
@@ -79,7 +79,8 @@ macro_rules! written {
                 Self::of_stored(StoredFilter::decode(file)?, Some(secret))
             }
 
-            /// Reads the file of such a filter and checks all of it; the file may change or go afterwards.
+            /// Reads the file of such a filter and checks all of it. The file may be changed or deleted
+            /// afterwards.
             #[cfg(feature = "std")]
             pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
                 let path = path.as_ref();

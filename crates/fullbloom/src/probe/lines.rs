@@ -1,4 +1,4 @@
-//! The native walk: which lines a hash chooses, and which bits in them.
+//! The native walk: which lines a hash chooses, and which bits in those lines.
 //!
 //! ```text
 //!   hash h ──► s = (h ^ h >> 32) · P        block = high half of s · blocks
@@ -7,54 +7,54 @@
 //!   u = (t ^ t >> 32) · P                    the bits in the key's second line; and so on with P
 //! ```
 //!
-//! A line is 64 bytes, eight little-endian words. One key sets at most one bit in each word of a line: byte `j`
-//! of its 64 bits of fields holds, in its low six bits, the bit number in word `j`. Spare high bits of the
-//! fields choose where the run of words begins that the key uses (`probes` of the eight, cyclically).
+//! A line is 64 bytes, eight little-endian words. One key sets at most one bit in each word of a line: byte
+//! `j` of its 64 bits of fields holds, in its low six bits, the bit number in word `j`. A key uses a cyclic
+//! run of `probes` of the eight words. Spare high bits of the fields choose the first word of the run.
 //!
-//! Every step from `h` is a bijection, so no entropy is lost on the way, and nothing but the block depends on
-//! the number of blocks: halving that number merges neighbouring blocks (`block / 2`) and changes no bit in them.
+//! Every step from `h` is a bijection, so no entropy is lost. Only the block depends on the number of blocks:
+//! halving that number merges neighbouring blocks (`block / 2`) and changes no bit in them.
 
 use crate::sizing::Layout;
 
-/// Bytes in a line.
+/// Bytes per line.
 pub(crate) const LINE: usize = 64;
 
-/// The golden ratio in 64 bits, odd.
+/// The golden ratio as a 64-bit odd number.
 pub(crate) const P: u64 = 0x9e37_79b9_7f4a_7c15;
 /// A second odd multiplier, from splitmix64.
 const Q: u64 = 0xbf58_476d_1ce4_e5b9;
 
-/// What chooses the block: the hash, mixed once more, so that its upper bits depend on all of it.
+/// The value that chooses the block: the hash, mixed once more, so that its upper bits depend on all of it.
 #[inline(always)]
 pub(crate) fn spread(hash: u64) -> u64 {
     (hash ^ hash >> 32).wrapping_mul(P)
 }
 
-/// What chooses the lines in a block of several lines.
+/// The value that chooses the lines in a block of several lines.
 #[inline(always)]
 fn spread_again(spread: u64) -> u64 {
     (spread ^ spread >> 32).wrapping_mul(Q)
 }
 
-/// The first of the words a key uses, from the fields' spare bits: 55, 62 and 63, lowest first.
+/// The first word a key uses, from the fields' spare bits: 55, 62 and 63, lowest first.
 #[inline(always)]
 pub(crate) fn first_word(fields: u64) -> u32 {
     (fields >> 55 & 1 | fields >> 61 & 6) as u32
 }
 
-/// `hash · blocks / 2^64`, after spreading: an even choice of all `blocks`, whatever their number.
+/// `hash · blocks / 2^64`, after spreading: an even choice among `blocks` blocks, for any number of blocks.
 #[inline(always)]
 pub(crate) fn block_of(hash: u64, blocks: u64) -> u64 {
     ((u128::from(spread(hash)) * u128::from(blocks)) >> 64) as u64
 }
 
-/// The lines of one key, first to last: line number in the whole array, and the fields of its bits.
+/// The lines of one key, in order: the line number in the whole array, and the fields of the key's bits.
 #[derive(Debug, Clone)]
 pub(crate) struct Lines {
     /// Number of the first line of the block's current region.
     region: u64,
     region_lines: u64,
-    /// The choice of the line in each region, six bits each from the top.
+    /// The line chosen in each region, six bits each from the top.
     choice: u64,
     next_fields: u64,
     mixed: u64,

@@ -1,7 +1,7 @@
-//! Hash to positions: each family's walk over one whole bit array, with its own integer widths.
+//! Hash to positions: each family's walk over a whole bit array, with its own integer widths.
 //!
-//! A walk never divides: [`Mod32`], [`Mod63`] and [`Mod64`] reduce exactly by multiplication with a constant
-//! made once per filter.
+//! A walk never divides: [`Mod32`], [`Mod63`] and [`Mod64`] compute exact remainders by multiplying with a
+//! constant computed once per filter.
 
 pub(crate) mod lines;
 mod reduce;

@@ -1,7 +1,7 @@
 //! Exact remainders by multiplication, for a divisor that is known long before the dividends.
 
-/// `n % divisor` for 32-bit numbers: the fraction of the quotient is kept in 64 bits and multiplied
-/// back (Lemire, Kaser, Kurz 2019), which is exact for every pair of 32-bit numbers.
+/// `n % divisor` for 32-bit numbers: the fraction of the quotient is kept in 64 bits and multiplied by the
+/// divisor (Lemire, Kaser, Kurz 2019). This is exact for every pair of 32-bit numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mod32 {
     divisor: u32,
@@ -67,8 +67,8 @@ impl Mod63 {
     }
 }
 
-/// `n % divisor` for all 64-bit dividends, by Granlund and Montgomery's method with a multiplier of 65 bits, whose top
-/// bit is implied.
+/// `n % divisor` for all 64-bit dividends, by Granlund and Montgomery's method with a multiplier of 65 bits,
+/// whose top bit is implied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mod64 {
     divisor: u64,
@@ -105,7 +105,7 @@ impl Mod64 {
 pub struct BitLen {
     /// For 64-bit walks.
     pub wide: Mod63,
-    /// For 32-bit walks; `None` when the length is over 32 bits, and nothing is left to reduce.
+    /// For 32-bit walks. `None` when the length exceeds 32 bits, so that no reduction is needed.
     pub narrow: Option<Mod32>,
 }
 
@@ -126,7 +126,7 @@ impl BitLen {
 mod tests {
     use super::*;
 
-    /// Numbers around every power of two, where reciprocal methods go wrong first.
+    /// Numbers around every power of two, where reciprocal methods fail first.
     fn edges() -> impl Iterator<Item = u64> + Clone {
         (0..64).flat_map(|bit| {
             let p = 1u64 << bit;

@@ -3,8 +3,8 @@
 use super::reduce::{Mod32, Mod63};
 use crate::bits;
 
-/// Cassandra 0.7.1 and later: `|(base + i * step) rem bit_len|` in wrapping 64-bit arithmetic, truncating
-/// remainder first and absolute value after, which is `|base + i * step| mod bit_len`.
+/// Cassandra 0.7.1 and later: `|(base + i * step) rem bit_len|` in wrapping 64-bit arithmetic: first the
+/// truncating remainder, then the absolute value. This equals `|base + i * step| mod bit_len`.
 #[inline(always)]
 pub fn long64(base: u64, step: u64, probes: u32, bit_len: Mod63) -> impl Iterator<Item = u64> {
     let mut at = base as i64;
@@ -32,7 +32,8 @@ pub fn wrapping32(base: u32, step: u32, probes: u32, bit_len: Mod32) -> impl Ite
     wrapping32_by(base, step, probes, move |sum| u64::from(bit_len.reduce(sum)))
 }
 
-/// As [`wrapping32`], with any way to reduce a sum: a length that is used for one key only is not worth a [`Mod32`].
+/// As [`wrapping32`], with any reduction function: a [`Mod32`] does not pay off for a length that is used for
+/// one key only.
 #[inline(always)]
 pub fn wrapping32_by(
     base: u32,
@@ -48,10 +49,10 @@ pub fn wrapping32_by(
     })
 }
 
-/// libbloom 2.0: `(base + i * step) mod bit_len` without a 32-bit wrap. Since nothing wraps, the remainder
-/// can be carried along by one conditional subtraction per probe.
+/// libbloom 2.0: `(base + i * step) mod bit_len` without a 32-bit wrap. Since nothing wraps, each remainder
+/// follows from the previous one by one conditional subtraction.
 ///
-/// `narrow` reduces by the same `bit_len` and is `None` exactly when that is over 32 bits, where 32-bit
+/// `narrow` reduces by the same `bit_len`. It is `None` exactly when `bit_len` exceeds 32 bits, where 32-bit
 /// hashes need no reduction.
 #[inline(always)]
 pub fn stepping64(
@@ -66,7 +67,7 @@ pub fn stepping64(
     stepping_reduced(reduce(base), reduce(step), probes, bit_len)
 }
 
-/// As [`stepping64`], for a base and a step that are below `bit_len` already.
+/// As [`stepping64`], for a base and a step that are already below `bit_len`.
 #[inline(always)]
 pub fn stepping_reduced(base: u64, step: u64, probes: u32, bit_len: u64) -> impl Iterator<Item = u64> {
     let mut at = base;
@@ -78,10 +79,10 @@ pub fn stepping_reduced(base: u64, step: u64, probes: u32, bit_len: u64) -> impl
     })
 }
 
-/// Guava's first strategy, Spark V1 and ORC: `base + i * step` for `i = 1..=probes` in wrapping 32-bit arithmetic, every
-/// bit of a negative sum turned over, then modulo `bit_len`.
+/// Guava's first strategy, Spark V1 and ORC: `base + i * step` for `i = 1..=probes` in wrapping 32-bit
+/// arithmetic, negative sums complemented (`!sum`), then modulo `bit_len`.
 ///
-/// `narrow` reduces by `bit_len` and is `None` when that is over 32 bits, where nothing is left to reduce.
+/// `narrow` reduces by `bit_len`. It is `None` when `bit_len` exceeds 32 bits, where no reduction is needed.
 #[inline(always)]
 pub fn complement32(base: u32, step: u32, probes: u32, narrow: Option<Mod32>) -> impl Iterator<Item = u64> {
     let mut at = base as i32;
@@ -92,8 +93,8 @@ pub fn complement32(base: u32, step: u32, probes: u32, narrow: Option<Mod32>) ->
     })
 }
 
-/// Guava's second strategy: `base + i * step` from `i = 0` in wrapping 64-bit arithmetic, the sign bit dropped, then
-/// modulo `bit_len`.
+/// Guava's second strategy: `base + i * step` from `i = 0` in wrapping 64-bit arithmetic, the sign bit
+/// dropped, then modulo `bit_len`.
 #[inline(always)]
 pub fn masked64(base: u64, step: u64, probes: u32, bit_len: Mod63) -> impl Iterator<Item = u64> {
     let mut at = base;
@@ -104,8 +105,8 @@ pub fn masked64(base: u64, step: u64, probes: u32, bit_len: Mod63) -> impl Itera
     })
 }
 
-/// Spark V2: `base + i * step` for `i = 1..=probes` in wrapping 64-bit arithmetic, every bit of a negative sum turned
-/// over, then modulo `bit_len`.
+/// Spark V2: `base + i * step` for `i = 1..=probes` in wrapping 64-bit arithmetic, negative sums complemented
+/// (`!sum`), then modulo `bit_len`.
 #[inline(always)]
 pub fn complement64(base: i64, step: i64, probes: u32, bit_len: Mod63) -> impl Iterator<Item = u64> {
     let mut at = base;
@@ -117,9 +118,9 @@ pub fn complement64(base: i64, step: i64, probes: u32, bit_len: Mod63) -> impl I
 
 /// Whether the bits at all positions are set.
 ///
-/// Branch-free over four probes, then over all others: in a filter half full one absent key in sixteen gets past
-/// the first four, so a stream of absent keys predicts well and reads four lines each, and a stream of present
-/// keys predicts well too and has all its loads in flight.
+/// Branch-free over four probes, then over all others. In a half-full filter one absent key in sixteen passes
+/// the first four probes, so a stream of absent keys predicts well and reads four lines per key. A stream of
+/// present keys predicts well too and has all its loads in flight.
 #[inline(always)]
 pub(crate) fn all_set(bits: &[u8], mut positions: impl Iterator<Item = u64>) -> bool {
     let mut all = 1;
@@ -140,13 +141,13 @@ pub(crate) fn all_set(bits: &[u8], mut positions: impl Iterator<Item = u64>) -> 
 
 const FIRST: usize = 4;
 
-/// Sets the bits at all positions; true if at least one was clear.
+/// Sets the bits at all positions. Returns true if at least one was clear.
 #[inline(always)]
 pub(crate) fn set_all(bits: &mut [u8], positions: impl Iterator<Item = u64>) -> bool {
     positions.fold(0, |changed, position| changed | bits::set(bits, position)) != 0
 }
 
-/// Asks for the cache lines of all positions.
+/// Prefetches the cache lines of all positions.
 #[inline(always)]
 pub(crate) fn prefetch_all(bits: &[u8], positions: impl Iterator<Item = u64>) {
     for position in positions {

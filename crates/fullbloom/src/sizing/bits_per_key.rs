@@ -1,5 +1,5 @@
-//! RocksDB's reading of the option `bits_per_key`, which its per-block, legacy, FastLocalBloom and Ribbon
-//! filters share.
+//! How RocksDB interprets the option `bits_per_key`, shared by its per-block, legacy, FastLocalBloom and
+//! Ribbon filters.
 
 use crate::error::SizeError;
 
@@ -8,7 +8,7 @@ use crate::error::SizeError;
 /// ```
 /// use fullbloom::sizing::MillibitsPerKey;
 /// let bits = MillibitsPerKey::new(7.4999)?;
-/// assert_eq!((bits.millibits(), bits.whole_bits()), (7500, 8)); // rounded up twice, as there
+/// assert_eq!((bits.millibits(), bits.whole_bits()), (7500, 8)); // rounded up twice, as in RocksDB
 /// assert_eq!(MillibitsPerKey::new(0.7)?.millibits(), 1000);
 /// assert_eq!(MillibitsPerKey::new(f64::NAN)?.millibits(), 100_000);
 /// assert!(MillibitsPerKey::new(0.4).is_err()); // no filter
@@ -21,24 +21,24 @@ pub struct MillibitsPerKey {
 }
 
 impl MillibitsPerKey {
-    /// Below one half no filter is made (RocksDB 7.0 and later; 6.x made it 1); up to 1 counts as 1, and 100
-    /// and more, or what is not a number, as 100.
-    pub fn new(asked: f64) -> Result<Self, SizeError> {
-        if asked < 0.5 {
-            return Err(SizeError::NoFilter { bits_per_key: asked });
+    /// Below one half no filter is built (RocksDB 7.0 and later; 6.x raised it to 1). Values up to 1 count as
+    /// 1. Values of 100 and more, and NaN, count as 100.
+    pub fn new(requested: f64) -> Result<Self, SizeError> {
+        if requested < 0.5 {
+            return Err(SizeError::NoFilter { bits_per_key: requested });
         }
-        let sane = if asked < 1.0 {
+        let sane = if requested < 1.0 {
             1.0
-        } else if asked < 100.0 {
-            asked
+        } else if requested < 100.0 {
+            requested
         } else {
             100.0
         };
-        // A little more than one half, so that three decimals are read as they were written.
+        // A little more than one half, so that three decimals are read exactly as written.
         Ok(MillibitsPerKey { sane, millibits: (sane * 1000.0 + 0.500001) as u32 })
     }
 
-    /// The number inside its bounds, not rounded.
+    /// The number clamped to its bounds, not rounded.
     pub fn bits_per_key(self) -> f64 {
         self.sane
     }

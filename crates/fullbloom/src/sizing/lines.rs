@@ -1,22 +1,25 @@
-//! The native layout and its rate, from the true distribution of keys over blocks.
+//! The native layout and its false-positive rate, from the exact distribution of keys over blocks.
 //!
-//! Keys fall into blocks at random, so some blocks hold more keys than others, and the fullest ones give most of
-//! the false answers. The textbook formula knows nothing of that; at 10 bits per key it is 19 % too low for one
-//! line, at 16 bits it is half the truth. Here the expectation is taken exactly.
+//! Keys fall into blocks at random, so some blocks hold more keys than others, and the fullest ones cause
+//! most of the false positives. The textbook formula ignores that: at 10 bits per key it is 19 % too low for
+//! one line, and at 16 bits it gives half the true rate. Here the expectation is computed exactly.
 //!
-//! Letters: `n` keys, `B` blocks, `G` lines in a block, `L` lines of a key, `k` probes in each, `q = 63/64`.
+//! Letters: `n` keys, `B` blocks, `G` lines in a block, `L` lines per key, `k` probes in each line, `q =
+//! 63/64`.
 //!
-//! In one line that holds `m` keys, a key uses a run of `k` of the eight words, begun at one of eight places with
-//! equal chance, and sets one of 64 bits in each. An absent key is called present when its `k` words all have its
-//! bits. By inclusion and exclusion over the subsets `A` of those words, and because keys are independent,
+//! In a line that holds `m` keys, each key uses a run of `k` of the eight words. The run begins at any of the
+//! eight words with equal probability, and the key sets one of 64 bits in each. An absent key is reported
+//! present when its `k` words all have its bits. By inclusion and exclusion over the subsets `A` of those
+//! words, and because keys are independent,
 //!
 //! ```text
 //!   P(m) = Σ_A (-1)^|A| · c_A^m         c_A = mean over the eight runs R of q^|A ∩ R|
 //! ```
 //!
-//! which is exact. With `J` keys in a block, each line of it gets each key with chance `L/G`, so a line's factor is
-//! `g(J) = Σ_A (-1)^|A| · (1 - L/G · (1 - c_A))^J`. A key's lines come from `L` separate regions, chosen independently:
-//! the rate of the block is `g(J)^L`, and `J` is binomial with `n` trials of chance `1/B`.
+//! which is exact. With `J` keys in a block, each line gets each key with probability `L/G`, so a line's
+//! factor is `g(J) = Σ_A (-1)^|A| · (1 - L/G · (1 - c_A))^J`. A key's lines come from `L` separate regions,
+//! chosen independently: the rate of the block is `g(J)^L`, and `J` is binomial with `n` trials of
+//! probability `1/B`.
 
 #[cfg(not(feature = "std"))]
 use crate::sizing::math::Float as _;
@@ -24,8 +27,8 @@ use alloc::vec::Vec;
 
 /// How a native filter lays out a key's bits.
 ///
-/// The array is `blocks` blocks of `block_lines` lines of 512 bits. A block is divided into as many equal regions
-/// as a key has lines; the key has one line in each, and `line_probes` bits in each of its lines.
+/// The array is `blocks` blocks of `block_lines` lines of 512 bits. A block is divided into equal regions,
+/// one per line of a key. The key has one line in each region, and `line_probes` bits in each of its lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Layout {
     lines: u8,
@@ -34,8 +37,9 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// A layout with these numbers; `None` unless `lines` is 1, 2 or 4, `block_lines` is a power of two up to 64 that
-    /// gives each line its own region (and 1 when a key has one line), and `line_probes` is 1 to 8.
+    /// A layout with these numbers. `None` unless `lines` is 1, 2 or 4, `line_probes` is 1 to 8, and
+    /// `block_lines` is a power of two up to 64 that gives each of a key's lines its own region. With one
+    /// line per key, `block_lines` must be 1.
     pub fn new(lines: u32, block_lines: u32, line_probes: u32) -> Option<Layout> {
         let blocks_ok = match lines {
             1 => block_lines == 1,
@@ -49,13 +53,13 @@ impl Layout {
         })
     }
 
-    /// Lines that one key's bits lie in: the cache misses of a "yes".
+    /// Lines that hold one key's bits: the number of cache misses of a positive lookup.
     #[inline(always)]
     pub fn lines(self) -> u32 {
         self.lines.into()
     }
 
-    /// Lines in a block; 64 of them are a page of 4 KiB.
+    /// Lines in a block; 64 lines are a page of 4 KiB.
     #[inline(always)]
     pub fn block_lines(self) -> u64 {
         self.block_lines.into()
@@ -67,7 +71,7 @@ impl Layout {
         self.line_probes.into()
     }
 
-    /// Lines among which each of a key's lines is chosen.
+    /// Lines in a region: the candidates for each of a key's lines.
     #[inline(always)]
     pub(crate) fn region_lines(self) -> u64 {
         u64::from(self.block_lines / self.lines)
@@ -83,12 +87,12 @@ impl Layout {
         self.block_lines() * 512
     }
 
-    /// The rate to expect when `keys` distinct keys are in `blocks` blocks.
+    /// The expected rate with `keys` distinct keys in `blocks` blocks.
     ///
     /// ```
     /// use fullbloom::sizing::Layout;
     /// let one_line = Layout::new(1, 1, 6).unwrap();
-    /// // 10 bits for each of a million keys: 0.973 %, where the textbook says 0.82 %.
+    /// // 10 bits for each of a million keys: 0.973 %, where the textbook gives 0.82 %.
     /// assert!((one_line.expected_fpr(1e6, 19_532) - 0.00973).abs() < 1e-5);
     /// ```
     pub fn expected_fpr(self, keys: f64, blocks: u64) -> f64 {
@@ -114,7 +118,7 @@ impl Layout {
     }
 }
 
-/// `(1 - miss)^keys`, exact also where `miss` is tiny and `keys` are many.
+/// `(1 - miss)^keys`, accurate also where `miss` is tiny and `keys` is large.
 fn kept(miss: f64, keys: f64) -> f64 {
     (keys * (-miss).ln_1p()).exp()
 }
@@ -127,7 +131,7 @@ fn terms(probes: u32) -> &'static [(f64, f64)] {
     &all[probes as usize - 1]
 }
 
-/// As above, computed each time.
+/// As above, computed on every call.
 #[cfg(not(feature = "std"))]
 fn terms(probes: u32) -> Vec<(f64, f64)> {
     make_terms(probes)
@@ -150,20 +154,22 @@ fn make_terms(probes: u32) -> Vec<(f64, f64)> {
     terms
 }
 
-/// The mean of `rate` over the number of keys in a block: binomial, `keys` trials of this `chance`.
+/// The mean of `rate` over the number of keys in a block, which is binomial: `keys` trials of probability
+/// `chance`.
 ///
-/// Taken at some 200 loads within ten standard deviations; `rate` is smooth on that scale.
+/// Evaluated at some 200 loads within ten standard deviations; `rate` is smooth on that scale.
 fn over_block_loads(keys: f64, chance: f64, rate: impl Fn(f64) -> f64) -> f64 {
     let mean = keys * chance;
     let deviation = (mean * (1.0 - chance)).sqrt();
     if deviation < 1e-3 * mean || keys < 1.0 {
-        return rate(mean); // one block, or so many keys that all blocks are alike
+        return rate(mean); // one block, or so many keys that all blocks are equally full
     }
     let mode = mean.floor();
     let steps = (10.0 * deviation + 10.0) as u64;
     let stride = (deviation / 10.0).max(1.0) as u64;
     let (mut total, mut weights) = (rate(mode), 1.0);
-    // Outwards from the mode both ways, each weight from the one before; every `stride`th load counts.
+    // From the mode in both directions; each weight follows from the previous one. Every `stride`th load
+    // counts.
     let (mut load, mut weight) = (mode, 1.0);
     for step in 1..=steps.min((keys - mode) as u64) {
         weight *= (keys - load) / (load + 1.0) * (chance / (1.0 - chance));
@@ -194,9 +200,9 @@ mod tests {
         Layout::new(lines, block_lines, line_probes).unwrap()
     }
 
-    /// `P(m)` by playing every possible history of a line's words for `m` keys, for few keys.
+    /// `P(m)` by enumerating every possible state of a line's words after `m` keys, for small `m`.
     fn line_rate_by_enumeration(probes: u32, keys: u32) -> f64 {
-        // The chance depends only on how often each word was used; enumerate the runs of all keys.
+        // The probability depends only on how often each word was used; enumerate the runs of all keys.
         let run = |first: u32| (0..probes).map(move |i| ((first + i) % 8) as usize);
         let histories = 8u32.pow(keys);
         let mut sum = 0.0;

@@ -1,6 +1,6 @@
 //! The functions of `f64` that need `std`, for builds without it.
 
-/// The methods that `std` gives to `f64`, by `libm`.
+/// The methods that `std` gives to `f64`, implemented with `libm`.
 pub(crate) trait Float {
     fn powf(self, exponent: f64) -> f64;
     fn powi(self, exponent: i32) -> f64;

@@ -1,7 +1,7 @@
-//! Arithmetic of filters, without any bits: what is asked for, what it comes to, and the rates to expect.
+//! Sizing arithmetic, without any bits: requests, geometries and expected rates.
 //!
-//! Each dialect has its own way from a [`Request`] to a [`Geometry`], in its own module, because that rule
-//! is part of its bytes. What all share is here.
+//! Each dialect has its own rule from a [`Request`] to a [`Geometry`], in its own module, because that rule
+//! determines its bytes. The shared parts are here.
 
 mod bits_per_key;
 mod lines;
@@ -17,12 +17,12 @@ pub use rate::{
 };
 pub(crate) use rate::{modulo_fill, stepped_fpr};
 
-/// What a filter is asked to be.
+/// The requested size of a filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Request {
     /// How many keys will be inserted.
     pub expected_keys: u64,
-    /// What they may cost, or how often an absent key may be called present.
+    /// The cost per key, or the rate at which absent keys may be reported present.
     pub target: Target,
 }
 
@@ -51,7 +51,7 @@ pub struct Geometry {
     pub bit_len: u64,
     /// Length in bits of the aligned group one key's probes stay in; `bit_len` when they may fall anywhere.
     pub block_len: u64,
-    /// Positions tested for each key. With zero probes every key "may be" present.
+    /// Positions tested for each key. With zero probes every key is reported present.
     pub probes: u32,
 }
 
@@ -61,7 +61,7 @@ impl Geometry {
         Geometry { bit_len, block_len: bit_len, probes }
     }
 
-    /// Whole bytes that hold `bit_len` bits.
+    /// Whole bytes needed for `bit_len` bits.
     pub fn byte_len(&self) -> u64 {
         self.bit_len.div_ceil(8)
     }

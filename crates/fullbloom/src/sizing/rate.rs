@@ -1,4 +1,5 @@
-//! Rate formulas that several dialects share. Single letters as in the literature: `n` keys, `m` bits, `k` probes.
+//! Rate formulas that several dialects share. Single letters as in the literature: `n` keys, `m` bits, `k`
+//! probes.
 
 #[cfg(not(feature = "std"))]
 use crate::sizing::math::Float as _;
@@ -6,7 +7,7 @@ use core::f64::consts::LN_2;
 
 /// Bloom's rate for `keys` keys in `bit_len` bits with `probes` independent probes: `(1 - e^(-kn/m))^k`.
 ///
-/// Zero probes, and an array without bits, answer "maybe" to everything: rate 1.
+/// Zero probes, or an array without bits, answer "maybe" to every key: rate 1.
 ///
 /// ```
 /// use fullbloom::sizing::classic_fpr;
@@ -25,9 +26,9 @@ pub fn classic_fpr(keys: f64, bit_len: u64, probes: u32) -> f64 {
 /// The rate of `keys` keys in `blocks` blocks of `block_len` bits when all probes of a key stay in one block:
 /// the mean over how many keys share the absent key's block, which is binomial.
 ///
-/// The bits set in a block vary too, around what its keys set on average; the second term of that is counted.
-/// Against the exact alternating sum (which has no digits left past 12 probes) it is low by 0.002 % at 10 bits
-/// per key and 6 probes, and by 0.03 % at 20 and 11.
+/// The number of bits set in a block varies too, around the mean for its number of keys; the second-order
+/// term of that is included. Compared with the exact alternating sum (which has no digits left past 12
+/// probes) the result is low by 0.002 % at 10 bits per key and 6 probes, and by 0.03 % at 20 and 11.
 ///
 /// ```
 /// use fullbloom::sizing::{blocked_fpr, classic_fpr};
@@ -50,8 +51,8 @@ pub fn blocked_fpr(keys: f64, blocks: u64, block_len: u32, probes: u32) -> f64 {
         let variance = (clear / m + (1.0 - 1.0 / m) * two_clear - clear * clear).max(0.0);
         (set.powf(k) * (1.0 + k * (k - 1.0) / 2.0 * variance / (set * set))).min(1.0)
     };
-    // Each bit was met 64 times over: all are set. Also keeps the sum below short: its length grows with the
-    // square root of the keys in a block.
+    // With 64 probes for each bit, all bits are set. This also keeps the sum below short: its length grows
+    // with the square root of the keys in a block.
     if n / blocks as f64 * k / m > 64.0 {
         return 1.0;
     }
@@ -61,8 +62,8 @@ pub fn blocked_fpr(keys: f64, blocks: u64, block_len: u32, probes: u32) -> f64 {
     mean_over_blocks(n, blocks, rate_of_block)
 }
 
-/// The rate of `keys` keys in `blocks` split blocks as Parquet has them: 256 bits in eight words, one bit of each word
-/// for every key.
+/// The rate of `keys` keys in `blocks` split blocks as in Parquet: 256 bits in eight words, one bit of each
+/// word for every key.
 ///
 /// ```
 /// use fullbloom::sizing::split_block_fpr;
@@ -78,7 +79,7 @@ pub fn split_block_fpr(keys: f64, blocks: u64) -> f64 {
 
 /// The mean rate of blocks whose number of keys is binomial.
 fn mean_over_blocks(n: f64, blocks: u64, rate_of_block: impl Fn(f64) -> f64) -> f64 {
-    // Weights relative to the most likely number, upwards and downwards until they no longer count.
+    // Weights relative to the most likely number, upwards and downwards until they become negligible.
     const NEGLIGIBLE: f64 = 1e-30;
     let others = blocks as f64 - 1.0;
     let middle = (n / blocks as f64).floor();
@@ -87,7 +88,7 @@ fn mean_over_blocks(n: f64, blocks: u64, rate_of_block: impl Fn(f64) -> f64) -> 
     while weight > NEGLIGIBLE {
         weights += weight;
         rates += weight * rate_of_block(in_block);
-        // One block takes all keys; there is no more likely number than all of them.
+        // One block takes all keys, so the most likely number is all of them.
         weight *= if others > 0.0 { (n - in_block).max(0.0) / ((in_block + 1.0) * others) } else { 0.0 };
         in_block += 1.0;
     }
@@ -104,11 +105,11 @@ fn mean_over_blocks(n: f64, blocks: u64, rate_of_block: impl Fn(f64) -> f64) -> 
     rates / weights
 }
 
-/// Bloom's rate when each probe is an even choice of `range` hash values, reduced modulo `bit_len`.
+/// Bloom's rate when each probe is one of `range` equally likely hash values, reduced modulo `bit_len`.
 ///
-/// The first `range mod bit_len` positions are met once more often than the others, and positions from `range`
-/// on are never met: nothing to speak of while the array is small, 13 % more false positives at 1.7·10^9 bits of
-/// 2^32. Equal to [`classic_fpr`] where `bit_len` divides `range`.
+/// The first `range mod bit_len` positions are hit more often than the others, and positions from `range` on
+/// are never hit. The effect is negligible while the array is small, and 13 % more false positives at
+/// 1.7·10^9 bits of 2^32. Equal to [`classic_fpr`] where `bit_len` divides `range`.
 pub fn modulo_fpr(keys: f64, range: u64, bit_len: u64, probes: u32) -> f64 {
     if probes == 0 || bit_len == 0 {
         return 1.0;
@@ -120,12 +121,14 @@ pub fn modulo_fpr(keys: f64, range: u64, bit_len: u64, probes: u32) -> f64 {
     (on_favoured * fill(rounds + 1.0) + (1.0 - on_favoured) * fill(rounds)).powf(k)
 }
 
-/// The rate when the probes of a key are `a + i·b` modulo `bit_len`, and each meets a set bit with the chance `fill`.
+/// The rate when the probes of a key are `a + i·b` modulo `bit_len`, and each hits a set bit with probability
+/// `fill`.
 ///
-/// Two things make it more than `fill^k`, and they count where the array is short and the rate low: a step `b` that comes
-/// back to where it was after `d < k` probes, which is one in `bit_len / φ(d)` for every divisor `d` of `bit_len`; and an absent key
-/// with the step of one of the `keys`, or its negative, that begins `s` steps off, so that `k - s` of its bits are set for
-/// certain. For 1,000 keys made for 10^-6 both together are 40 times the rest, as measured.
+/// Two effects raise it above `fill^k`; they matter where the array is short and the rate low. First, a step
+/// `b` may return to its start after `d < k` probes: one in `bit_len / φ(d)` steps does, for every divisor
+/// `d` of `bit_len`. Second, an absent key may have the step of one of the `keys`, or its negative, and begin
+/// `s` steps off, so that `k - s` of its bits are certainly set. For 1,000 keys sized for 10^-6 both together
+/// are 40 times the rest, as measured.
 pub(crate) fn stepped_fpr(fill: f64, keys: f64, bit_len: u64, probes: u32) -> f64 {
     if probes == 0 || bit_len == 0 {
         return 1.0;
@@ -133,7 +136,7 @@ pub(crate) fn stepped_fpr(fill: f64, keys: f64, bit_len: u64, probes: u32) -> f6
     let m = bit_len as f64;
     let all = fill.powf(probes.into());
     let beyond = |set: u32| fill.powf(set.into()) - all;
-    // Some sizes ask for a billion probes; what the later ones add is nothing.
+    // Some sizes request a billion probes; the later ones add nothing.
     let probes = probes.min(1024);
     let short: f64 =
         (1..probes).filter(|d| bit_len.is_multiple_of((*d).into())).map(|d| totient(d) / m * beyond(d)).sum();
@@ -141,7 +144,7 @@ pub(crate) fn stepped_fpr(fill: f64, keys: f64, bit_len: u64, probes: u32) -> f6
     (all + short + 2.0 * keys / m / m * shifted).min(1.0)
 }
 
-/// How many numbers up to `n` have no divisor in common with it.
+/// How many numbers up to `n` are coprime to it.
 fn totient(n: u32) -> f64 {
     let (mut rest, mut count) = (n, n);
     for p in 2..=n {
@@ -155,8 +158,8 @@ fn totient(n: u32) -> f64 {
     f64::from(count)
 }
 
-/// Bits for `keys` keys at this rate with the best number of probes: `-n·ln(p) / ln(2)^2`, truncated as the JVM
-/// converts a double, saturated.
+/// Bits for `keys` keys at this rate with the best number of probes: `-n·ln(p) / ln(2)^2`, truncated and
+/// saturated like a JVM double-to-integer conversion.
 ///
 /// ```
 /// assert_eq!(fullbloom::sizing::classic_bits(1000, 0.01), 9585);
@@ -165,8 +168,8 @@ pub fn classic_bits(keys: u64, fpr: f64) -> u64 {
     (-(keys as f64) * fpr.ln() / (LN_2 * LN_2)) as u64
 }
 
-/// The share of probes that meet a set bit, when each is an even choice of `range` hash values reduced modulo `bit_len`.
-/// `set_bits(n)` counts the set ones among the first `n` bits.
+/// The share of probes that hit a set bit, when each is one of `range` equally likely hash values, reduced
+/// modulo `bit_len`. `set_bits(n)` counts the set bits among the first `n`.
 pub(crate) fn modulo_fill(range: u64, bit_len: u64, set_bits: impl Fn(u64) -> u64) -> f64 {
     if bit_len == 0 {
         return 1.0;
@@ -176,18 +179,19 @@ pub(crate) fn modulo_fill(range: u64, bit_len: u64, set_bits: impl Fn(u64) -> u6
     hits / range as f64
 }
 
-/// The chance that an absent key has exactly the hash of one of `keys` present ones, for a hash of `bits` bits.
+/// The probability that an absent key has exactly the hash of one of `keys` present keys, for a hash of
+/// `bits` bits.
 pub fn collision_fpr(keys: f64, bits: u32) -> f64 {
     -(-keys * 0.5f64.powi(bits as i32)).exp_m1()
 }
 
-/// The chance of at least one of two independent events.
+/// The probability of at least one of two independent events.
 pub fn combine(a: f64, b: f64) -> f64 {
     a + b - a * b
 }
 
-/// How many distinct keys leave `set_bits` of `bit_len` bits set, on average: `-m/k · ln(1 - X/m)`
-/// (Swamidass and Baldi 2007). `None` when every bit is set, or when there is nothing to tell from.
+/// How many distinct keys leave `set_bits` of `bit_len` bits set, on average: `-m/k · ln(1 - X/m)` (Swamidass
+/// and Baldi 2007). `None` when every bit is set, or when there are no bits or no probes.
 pub fn estimated_keys(set_bits: u64, bit_len: u64, probes: u32) -> Option<f64> {
     if probes == 0 || set_bits >= bit_len {
         return None;
@@ -266,10 +270,10 @@ mod tests {
         }
     }
 
-    /// Inclusion and exclusion over the distinct positions of the absent key, with a Poisson crowd.
+    /// Inclusion and exclusion over the distinct positions of the absent key, with a Poisson number of keys.
     fn exact_blocked_fpr(in_block: f64, block_len: u32, probes: u32) -> f64 {
         let m = f64::from(block_len);
-        // distinct[d]: the chance that the probes made so far fall on d positions
+        // distinct[d]: the probability that the probes so far cover d positions
         let mut distinct = vec![0.0; probes as usize + 1];
         distinct[0] = 1.0;
         for _ in 0..probes {
@@ -295,7 +299,7 @@ mod tests {
         for (bits_per_key, probes) in
             [(1.0, 1), (3.0, 2), (8.0, 5), (10.0, 6), (12.0, 8), (16.0, 9), (20.0, 11)]
         {
-            let blocks = 1 << 24; // so many that the crowd is Poisson's
+            let blocks = 1 << 24; // enough blocks for a Poisson distribution of keys
             let keys = f64::from(blocks) * 512.0 / bits_per_key;
             let ours = blocked_fpr(keys, blocks as u64, 512, probes);
             let exact = exact_blocked_fpr(512.0 / bits_per_key, 512, probes);

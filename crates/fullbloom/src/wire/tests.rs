@@ -98,7 +98,7 @@ fn a_varint_that_never_ends_or_overflows_is_refused_where_it_begins() {
 }
 
 #[test]
-fn only_the_shortest_form_of_a_varint_is_accepted_where_it_is_asked_for() {
+fn only_the_shortest_form_of_a_varint_is_accepted_where_required() {
     let shortest = |bytes: &[u8]| Cursor::new(bytes).shortest_varint("len", "its shortest form");
     assert_eq!(shortest(&[0]), Ok(0));
     assert_eq!(shortest(&[0xff, 0xff, 0xff, 0xff, 0x0f]), Ok(u32::MAX.into()));

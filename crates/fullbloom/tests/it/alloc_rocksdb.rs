@@ -1,4 +1,4 @@
-//! Whatever allocation fails while a full filter is built, the answer is an error or a filter.
+//! Whichever allocation fails while a full filter is built, the result is an error or a filter.
 
 use fullbloom::SizeError;
 use fullbloom::dialect::rocksdb::{BuildError, Builder, Kind, Policy};
@@ -23,7 +23,7 @@ fn no_failed_allocation_ends_the_process_or_loses_a_key() {
                 }
             }
             if !failed {
-                break; // the build made fewer allocations than that
+                break; // the build made fewer allocations
             }
             nth += 1;
         }

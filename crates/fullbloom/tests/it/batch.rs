@@ -1,4 +1,4 @@
-//! Batches of any dialect, by key and by hash, in bools and in bits, answer as single keys do.
+//! Batches of any dialect, by key and by hash, as bools and as bits, answer as single lookups do.
 
 use fullbloom::Filter;
 use fullbloom::dialect::{
@@ -8,7 +8,7 @@ use fullbloom::filter::{Dialect, Insert, Size};
 use fullbloom::keys::Hashes;
 use fullbloom_testkit::keys::SplitMix;
 
-/// Keys of one length, of lengths that take one route through RocksDB's hash, and of any.
+/// Keys of one length, of lengths that take one path through RocksDB's hash, and of any length.
 fn key_sets(random: &mut SplitMix, count: usize) -> Vec<Vec<Vec<u8>>> {
     let mut ascii = |least: u64, most: u64| -> Vec<Vec<u8>> {
         let mut key = || {
@@ -20,7 +20,7 @@ fn key_sets(random: &mut SplitMix, count: usize) -> Vec<Vec<Vec<u8>>> {
     vec![ascii(8, 8), ascii(16, 16), ascii(4, 8), ascii(9, 16), ascii(17, 32), ascii(33, 128), ascii(0, 300)]
 }
 
-/// A filter that is in the cache, where batches are plain loops, and one that is taken to be out of it.
+/// A filter that fits in the cache, where batches are plain loops, and one that is treated as larger.
 const SIZES: [u64; 2] = [1_000, 1_000_000];
 
 fn sized<D: Size>(expected_keys: u64) -> Filter<D> {

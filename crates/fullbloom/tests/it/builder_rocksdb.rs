@@ -1,4 +1,4 @@
-//! The builder of full filters: what it charges, what it notices, and Ribbon filters of many keys.
+//! The builder of full filters: memory charges, corruption detection, and Ribbon filters of many keys.
 
 use fullbloom::SizeError;
 use fullbloom::dialect::Name;
@@ -10,7 +10,7 @@ use fullbloom_testkit::keys::SplitMix;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// A budget that remembers the most it was asked to hold.
+/// A budget that records the peak of its reservations.
 #[derive(Default)]
 struct Budget {
     limit: Option<u64>,
@@ -73,9 +73,9 @@ fn hashes_are_charged_by_the_bucket_when_it_is_half_full() {
         insert(&mut builder, from..upto);
         assert_eq!(budget.buckets(), buckets, "{upto} keys");
     }
-    insert(&mut builder, 81_919..81_920); // a repeat is no entry
+    insert(&mut builder, 81_919..81_920); // a repeat is not an entry
     assert_eq!(builder.entries(), 81_920);
-    // 102,405 bytes of filter: the hashes' three buckets are given back, the filter's one is kept.
+    // 102,405 bytes of filter: the three buckets of the hashes are released, the one of the filter is kept.
     let filter = builder.finish().unwrap();
     assert_eq!(filter.encoded_len(), 102_405);
     assert_eq!((budget.buckets(), budget.peak_buckets()), (1, 4));
@@ -119,7 +119,7 @@ fn hashes_kept_for_verification_stay_charged_until_it_is_done() {
     insert(&mut builder, 0..81_920);
     builder.finish().unwrap();
     assert_eq!(budget.buckets(), 4);
-    builder.finish().unwrap(); // nobody verified: the hashes are let go with the next filter
+    builder.finish().unwrap(); // not verified: the hashes are released with the next filter
     assert_eq!(budget.buckets(), 1);
 }
 
@@ -151,7 +151,7 @@ fn refused_rows_turn_ribbon_into_bloom_and_other_refusals_into_nothing() {
     insert(&mut bloom, 0..100_000);
     assert_eq!(bloom.finish().unwrap().encode(), filter.encode());
 
-    // No room at all: only the charge is missing.
+    // No room at all: nothing is charged, and nothing else changes.
     let nothing = Budget::limited(0);
     let mut bloom = builder(Kind::FastLocal).with_reservation(nothing.clone());
     insert(&mut bloom, 0..100_000);
@@ -168,7 +168,7 @@ fn the_legacy_builder_charges_nothing() {
     assert_eq!(budget.peak_buckets(), 0);
 }
 
-/// Every set bit of a Bloom filter is some key's: wherever one is lost, the key is missed.
+/// Every set bit of a Bloom filter belongs to some key: if a bit is lost, the key is reported missing.
 #[test]
 fn every_lost_bit_of_a_finished_bloom_filter_is_found() {
     for kind in [Kind::Legacy, Kind::FastLocal] {
@@ -245,7 +245,7 @@ fn the_order_of_key_and_alternative_changes_which_hash_is_first() {
     assert!(tries(built(AltOrder::KeyFirst), first_seed(&[0; 8])) < 4);
 }
 
-/// Before 9.6 the bits builder saw only neighbours: a prefix after each key is stored each time.
+/// Before 9.6 the bits builder compared only neighbours: a prefix after each key is stored each time.
 #[test]
 fn key_first_drops_only_repeats_of_the_hash_before() {
     let mut builder = builder(Kind::FastLocal).with_alt_order(AltOrder::KeyFirst);
@@ -271,11 +271,12 @@ fn ribbon_filters_of_up_to_a_million_keys_lose_none_and_keep_their_rate() {
         builder.verify(&filter.encode()).unwrap();
         let FullFilter::Ribbon(filter) = filter else { panic!("no Ribbon for {keys}") };
         assert!(present.iter().all(|key| filter.may_contain(&key.to_le_bytes())));
-        let asked = 500_000;
-        let hits = (0..asked).filter(|_| filter.may_contain(&stream.next_u64().to_le_bytes())).count() as f64;
+        let lookups = 500_000;
+        let hits =
+            (0..lookups).filter(|_| filter.may_contain(&stream.next_u64().to_le_bytes())).count() as f64;
         let expected = filter.expected_fpr();
-        let sigma = (f64::from(asked) * expected * (1.0 - expected)).sqrt();
-        assert!((hits - f64::from(asked) * expected).abs() <= 3.0 * sigma.max(1.0), "{keys}: {hits} hits");
+        let sigma = (f64::from(lookups) * expected * (1.0 - expected)).sqrt();
+        assert!((hits - f64::from(lookups) * expected).abs() <= 3.0 * sigma.max(1.0), "{keys}: {hits} hits");
         let estimated = filter.estimated_keys().unwrap();
         assert!((estimated - keys as f64).abs() < 130.0 + keys as f64 * 0.001, "{keys}: {estimated}");
     }
@@ -286,7 +287,7 @@ fn a_length_that_no_filter_can_have_is_refused() {
     for (kind, wrong) in [
         (Kind::FastLocal, vec![0, 5, 64, 70, 1284, 1286, 0x1_0000_0005]),
         (Kind::Ribbon, vec![0, 5, 16, 22, 884, 886]),
-        (Kind::Legacy, vec![0, 5, 69, 1285, 1413]), // the rule says 1349, and only that will do
+        (Kind::Legacy, vec![0, 5, 69, 1285, 1413]), // the rule gives 1349, and no other length works
     ] {
         for len in wrong {
             let mut builder = builder(kind);
@@ -314,15 +315,15 @@ fn ribbon_takes_any_number_of_whole_segments() {
     }
 }
 
-/// Filters that came out larger pay for smaller ones: the sum of rates stays what was asked for.
+/// Larger filters compensate for smaller ones: the average rate stays the requested one.
 #[test]
 fn the_balance_keeps_the_mean_rate_near_the_promise() {
     for kind in [Kind::FastLocal, Kind::Ribbon] {
         let policy = Policy::new(kind, 10.0).unwrap();
-        let (balance, asked) = (MemoryBalance::default(), Mutex::new(0));
+        let (balance, calls) = (MemoryBalance::default(), Mutex::new(0));
         // An allocator with size classes a quarter apart.
         let usable = |request: u64| {
-            *asked.lock().unwrap() += 1;
+            *calls.lock().unwrap() += 1;
             let class = 1u64 << request.ilog2();
             (0..=4).map(|quarter| class + class / 4 * quarter).find(|&size| size >= request).unwrap()
         };
@@ -336,7 +337,7 @@ fn the_balance_keeps_the_mean_rate_near_the_promise() {
             shorter += u32::from(filter.encoded_len() + 16 < policy.content_len(keys));
             assert!((0..keys).all(|i| filter.may_contain(&i.to_be_bytes())));
         }
-        assert_eq!(*asked.lock().unwrap(), lens.len());
+        assert_eq!(*calls.lock().unwrap(), lens.len());
         assert!(longer > 5 && shorter > 5, "{kind:?}: {longer} longer, {shorter} shorter");
         // In units of 2^-32: less than one filter's whole rate (0.95 % is 41 million) is left over.
         assert!(balance.get().abs() < 41_000_000, "{kind:?}: {}", balance.get());
@@ -374,8 +375,8 @@ fn more_keys_than_any_filter_can_hold_get_the_rate_that_is_left() {
     }
 }
 
-/// Neighbouring repeats inside a batch, across batches and across the 16 keys hashed together; keys of lengths
-/// that take different routes through the hash.
+/// Neighbouring repeats inside a batch, across batches and across the 16 keys hashed together; key lengths
+/// that take different paths through the hash.
 #[test]
 fn a_batch_builds_and_charges_what_its_keys_do_one_by_one() {
     let mut random = SplitMix::new(1);

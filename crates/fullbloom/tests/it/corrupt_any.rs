@@ -1,4 +1,5 @@
-//! Bytes of any kind given to every dialect, by name: an error or a filter that answers, within the bytes' own memory.
+//! Arbitrary bytes decoded as every dialect, by name: an error or a filter that answers, within memory
+//! proportional to the bytes.
 
 use crate::common::options;
 use fullbloom::any::{AnyFilter, Builder};
@@ -11,7 +12,8 @@ use std::sync::Arc;
 
 const KEYS: [&[u8]; 5] = [b"", b"a", b"key-7", b"\xff\xfe\xfd", "grün 😀".as_bytes()];
 
-/// A small file of the dialect, for damaging. LevelDB tells its rate by asking 64 hashes for each bit, so few bits are quick.
+/// A small file of the dialect, for damaging. LevelDB measures its rate with 64 lookups per bit, so few bits
+/// are quick.
 fn seed_file(name: Name) -> Vec<u8> {
     let requests = [(100, Target::Fpr(0.3)), (1000, Target::Fpr(0.3)), (1000, Target::BitsPerKey(10.0))];
     let made = requests.map(|(expected_keys, target)| Builder::new(name, &Request { expected_keys, target }));
@@ -20,7 +22,8 @@ fn seed_file(name: Name) -> Vec<u8> {
     builder.finish().unwrap().encode()
 }
 
-/// One to four edits: a byte set to anything or to an extreme, a piece cut out, a piece doubled, the end cut off.
+/// One to four edits: a byte set to a random or extreme value, a piece removed, a piece duplicated, the end
+/// removed.
 fn damaged(file: &[u8], random: &mut SplitMix) -> Vec<u8> {
     let mut bytes = file.to_vec();
     for _ in 0..=random.below(4) {

@@ -1,5 +1,5 @@
-//! `Filter.db` of the four plain families, damaged: refused, or answered from what is there; never a panic, a read
-//! past the end, or memory for words that do not exist.
+//! `Filter.db` of the four plain families, damaged: refused, or answered from the existing bytes; never a
+//! panic, a read past the end, or memory for words that do not exist.
 
 use fullbloom::dialect::cassandra::{Family, V1, V2, V3, V4, Words};
 use fullbloom::{DecodeError, Filter, View};
@@ -17,14 +17,15 @@ fn small<F: Family>() -> Vec<u8> {
     filter.encode()
 }
 
-/// The two numbers of the header, if they are there.
+/// The two numbers of the header, if they exist.
 fn header(bytes: &[u8]) -> Option<(i32, i32)> {
     let number = |at: usize| bytes.get(at..at + 4).map(|b| i32::from_be_bytes(b.try_into().unwrap()));
     Some((number(0)?, number(4)?))
 }
 
-/// Compares verdict and answers with the rules, written once more: strict takes 1 to 21 probes and exactly the
-/// words that are there; Cassandra ignores what follows them, and matches everything at no probes or fewer.
+/// Compares verdict and answers with the rules, restated here: strict decoding accepts 1 to 21 probes and
+/// exactly the existing words. Cassandra ignores what follows them, and matches every key with zero or fewer
+/// probes.
 fn judge<F: Family>(bytes: &[u8], family: naive::Family) {
     let ((strict, copy, engine), peak) = peak_of(|| {
         (
@@ -110,7 +111,7 @@ fn twelve_bytes_that_claim_16_gb_are_refused_without_memory_for_them() {
     assert_eq!((error, peak), (claimed, 0));
 }
 
-/// The file has no checksum: a bit that falls from one to zero loses the keys that own it, and nothing shows.
+/// The file has no checksum: a bit that flips from one to zero loses the keys that use it, undetected.
 #[test]
 fn a_lost_bit_loses_its_keys_and_cannot_be_seen() {
     let file = small::<V4>();

@@ -1,5 +1,5 @@
-//! The Java object stream of Cassandra 0.x, damaged: every byte of the class descriptions counts, and no word count is
-//! believed before the words are there.
+//! The Java object stream of Cassandra 0.x, damaged: every byte of the class descriptions is checked, and no
+//! word count is trusted before the words exist.
 
 use fullbloom::dialect::{Cassandra0, Cassandra07};
 use fullbloom::filter::{Format, Insert, Size};
@@ -22,7 +22,8 @@ fn small<D: Size + Insert + Format>() -> Vec<u8> {
     filter.encode()
 }
 
-/// Sound is: 1 to 21 probes, the stream of a good file, exactly the words that are there, and the end mark.
+/// Valid means: 1 to 21 probes, the stream header of a good file, exactly the existing words, and the end
+/// marker.
 fn judge<D: Format>(bytes: &[u8], good: &[u8], family: Family) {
     let ((view, copy), peak) = peak_of(|| (Filter::<D>::view(bytes), Filter::<D>::decode(bytes)));
     assert!(peak <= 2 * bytes.len() as u64 + 65_536, "{peak} bytes for {}", bytes.len());

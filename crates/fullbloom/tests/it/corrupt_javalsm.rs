@@ -1,5 +1,5 @@
-//! java-lsm-tree's raw bits with numbers given from elsewhere: nothing in the bytes can be checked, so what is
-//! refused is what cannot be a `BitSet` of that size, and the rest is answered from the bits that are there.
+//! java-lsm-tree's raw bits with numbers given by the caller: nothing in the bytes can be checked. Bytes that
+//! cannot be a `BitSet` of that size are refused; all others are answered from the existing bits.
 
 use fullbloom::dialect::JavaLsm;
 use fullbloom::{DecodeError, Filter};
@@ -35,11 +35,11 @@ fn judge(bytes: &[u8], bits: u64, probes: u32) {
 fn every_cut_and_change_is_answered_from_the_bits_that_are_there() {
     let bytes = small();
     judge(&bytes, 95, 6);
-    prefixes(&bytes).for_each(|cut| judge(cut, 95, 6)); // missing bytes are zero: BitSet drops them itself
+    prefixes(&bytes).for_each(|cut| judge(cut, 95, 6)); // missing bytes are zero: BitSet itself drops them
     for (_, changed) in byte_changes(&bytes, 0..bytes.len()) {
         judge(&changed, 95, 6);
     }
-    // In the original's manner any bytes are 9585 bits, those past them unseen.
+    // As the original reads them, any bytes are 9585 bits; further bytes are ignored.
     for restored in [&bytes[..], &[0xff; 2000], &[]] {
         let oracle = Naive::from_array(Family::JavaLsm, 9585, 6, restored);
         let view = JavaLsm::as_restored_by_original(restored);
@@ -48,7 +48,7 @@ fn every_cut_and_change_is_answered_from_the_bits_that_are_there() {
 }
 
 #[test]
-fn numbers_that_cannot_be_are_refused() {
+fn invalid_numbers_are_refused() {
     let bytes = small();
     for bits in [0, 1, 8, 88, 89, 95, 96, 97, 1000] {
         for probes in [0, 1, 6, 30] {
@@ -67,7 +67,7 @@ fn numbers_that_cannot_be_are_refused() {
     assert_eq!(error, DecodeError::Trailing { at: 12, extra: longer.len() as u64 - 12 });
 }
 
-/// Two numbers that come from elsewhere may ask for 256 MiB; a view takes none of it.
+/// Two numbers given by the caller may describe 256 MiB; a view allocates none of it.
 #[test]
 fn a_view_of_few_bytes_as_many_bits_takes_no_memory() {
     let bytes = small();

@@ -1,5 +1,6 @@
-//! `leveldb` and `rocksdb-block` bytes from outside: strict decode refuses what is not a filter, the compatible
-//! reader answers as the engine does, and neither panics or takes more memory than the bytes explain.
+//! `leveldb` and `rocksdb-block` bytes from outside: strict decode refuses everything that is not a filter,
+//! the compatible reader answers as the engine does, and neither panics or takes more memory than the bytes
+//! justify.
 
 use fullbloom::dialect::leveldb::{Compatible, Policy, Signed, Tail, Unsigned};
 use fullbloom::{DecodeError, Filter};
@@ -14,8 +15,8 @@ fn small<T: Tail>() -> Vec<u8> {
     filter.encode()
 }
 
-/// Decodes in every way and compares verdict and answers with the rules, written once more from the format's page:
-/// under two bytes nothing matches, a last byte of 0 or over 30 matches all.
+/// Decodes in every way and compares verdict and answers with the rules, restated from the format's page:
+/// with fewer than two bytes nothing matches; a last byte of 0 or over 30 matches every key.
 fn judge<T: Tail>(bytes: &[u8]) {
     let (decoded, peak) = peak_of(|| Filter::<Policy<T>>::decode(bytes));
     assert!(peak <= 2 * bytes.len() as u64 + 65_536, "{peak} bytes for {}", bytes.len());
@@ -79,7 +80,7 @@ fn errors_name_the_field_and_where_it_is() {
     assert!(matches!(error, DecodeError::Value { field: "probes", at: 3, got: 31, .. }), "{error:?}");
 }
 
-/// 2^29 bytes are 2^32 bits, one more than 32-bit positions can tell apart. Zero pages cost nothing.
+/// 2^29 bytes are 2^32 bits, one more than 32-bit positions can address. Zero pages cost nothing.
 #[test]
 fn an_array_beyond_32_bit_positions_is_refused() {
     let mut bytes = vec![0u8; (1 << 29) + 1];

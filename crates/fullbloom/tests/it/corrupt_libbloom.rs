@@ -1,5 +1,5 @@
-//! libbloom's save file and 1.6's raw bits, damaged or lied about: whatever the header says, nothing is read that is
-//! not there.
+//! libbloom's save file and 1.6's raw bits, damaged or with false numbers: whatever the header says, nothing
+//! outside the bytes is read.
 
 use fullbloom::dialect::{Libbloom, Libbloom1};
 use fullbloom::filter::Format;
@@ -12,7 +12,7 @@ use fullbloom_testkit::vectors;
 const KEYS: [&[u8]; 4] = [b"", b"a", b"key1", b"hello"];
 const HEADER: usize = 75;
 
-/// A file of libbloom's own: 1442 bits, two probes.
+/// A file written by libbloom: 1442 bits, two probes.
 fn small() -> Vec<u8> {
     vectors::bytes("libbloom/v2_e.bloom")
 }
@@ -21,8 +21,8 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
 }
 
-/// Sound is: magic, struct size 64, major 2, ready, bits where there are probes, room for them in the bytes, and
-/// exactly the bytes that are there. Everything else in the header may say what it likes.
+/// Valid means: magic, struct size 64, major 2, ready, bits if there are probes, room for them in the bytes,
+/// and exactly the existing bytes. All other header fields may have any value.
 fn judge(bytes: &[u8]) {
     let ((view, copy), peak) =
         peak_of(|| (Filter::<Libbloom>::view(bytes), Filter::<Libbloom>::decode(bytes)));
@@ -45,7 +45,7 @@ fn judge(bytes: &[u8]) {
         assert_eq!(view.may_contain(key), oracle.may_contain(key), "{:x?}", &bytes[..HEADER]);
         assert_eq!(copy.may_contain(key), oracle.may_contain(key), "{:x?}", &bytes[..HEADER]);
     }
-    // What the numbers do not explain is doubted: nothing but this speaks of a flipped bit in them.
+    // Numbers that are inconsistent are reported as doubtful: nothing else detects a flipped bit in them.
     let same_numbers = bytes[11..15] == small()[11..15] && bytes[19..36] == small()[19..36];
     let same_rate = bytes[43..51] == small()[43..51];
     if same_numbers && same_rate {
@@ -90,7 +90,7 @@ fn lengths_that_lie_are_refused_without_memory_for_them() {
     }
     let error = decode(&patched(&file, 19, &[0; 8]));
     assert!(matches!(error, DecodeError::Value { field: "bits", at: 19, got: 0, .. }), "{error:?}");
-    // Both at once: as many bits as a u64 can count, in bytes that would hold them.
+    // Both at once: the largest bit count of a u64, with a byte count that would hold it.
     let both = patched(&patched(&file, 19, &u64::MAX.to_le_bytes()), 27, &(1u64 << 61).to_le_bytes());
     assert!(matches!(decode(&both), DecodeError::Truncated { field: "bit array", .. }));
 }
@@ -114,7 +114,7 @@ fn other_magics_sizes_and_versions_are_refused_where_they_stand() {
     }
 }
 
-/// A rate that is no number makes the stored rate unequal to itself; it must not break anything.
+/// A NaN rate makes the stored rate unequal to itself; this must not break anything.
 #[test]
 fn a_rate_that_is_nan_is_doubted_and_never_merged() {
     let changed = patched(&small(), 43, &f64::NAN.to_le_bytes());

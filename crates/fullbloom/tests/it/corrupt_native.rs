@@ -1,5 +1,5 @@
-//! Damaged and hostile `.bloom` files: every flipped bit is seen, nothing panics, nothing is allocated that the bytes
-//! do not explain.
+//! Damaged and hostile `.bloom` files: every flipped bit is detected, nothing panics, and no memory is
+//! allocated that the bytes do not justify.
 
 use fullbloom::DecodeError;
 use fullbloom::NativeFilter;
@@ -30,7 +30,7 @@ const GOLDEN: [&str; 13] = [
     "native/rotating-keys.bloom",
 ];
 
-/// Reads the bytes in every way; the strict verdict.
+/// Reads the bytes in every way. Returns the strict verdict.
 fn read(bytes: &[u8]) -> Result<(), DecodeError> {
     let (decoded, peak) = peak_of(|| StoredFilter::decode(bytes));
     assert!(peak <= 2 * bytes.len() as u64 + 65_536, "{peak} bytes for {}", bytes.len());
@@ -43,7 +43,7 @@ fn read(bytes: &[u8]) -> Result<(), DecodeError> {
         }
         let view = AnyFilter::over(bytes.to_vec(), &Name::Native.into(), Check::Front).unwrap();
         assert_eq!(view.encoded_len(), again.len() as u64);
-        // Unchecked bits give some answer; the point is that they give one.
+        // Unchecked bits give arbitrary answers; the point is that they give one.
         for key in [&b""[..], b"key-1", b"good-1", &[0xff; 100]] {
             let one = view.may_contain(key);
             let mut many = [!one];
@@ -57,13 +57,13 @@ fn read(bytes: &[u8]) -> Result<(), DecodeError> {
     Ok(())
 }
 
-/// Whatever was accepted takes keys, if it takes any, and has them then.
+/// An accepted filter that supports insertion accepts keys, and then contains them.
 fn takes_keys(stored: StoredFilter) {
     match stored {
         StoredFilter::Plain(_) => {}
         StoredFilter::Growing(filter) if filter.is_locked() => {}
         StoredFilter::Growing(mut filter) => {
-            // A rate so low that no further link can have its part of it is a rate all the same.
+            // A rate so low that no further link can have its share is still a valid rate.
             if filter.insert(b"new").is_ok() {
                 assert!(filter.may_contain(b"new"));
             }
@@ -85,7 +85,7 @@ fn takes_keys(stored: StoredFilter) {
     }
 }
 
-/// Puts right checksums on changed bytes: front, and every chunk that the front's section table leads to.
+/// Puts correct checksums on changed bytes: for the front, and for every chunk in the front's section table.
 fn resealed(mut file: Vec<u8>) -> Vec<u8> {
     let word = |file: &[u8], at: usize| -> usize {
         file.get(at..at + 8).map_or(0, |b| u64::from_le_bytes(b.try_into().unwrap()) as usize)
@@ -130,7 +130,7 @@ fn every_flipped_bit_is_detected() {
 
 #[test]
 fn every_flipped_bit_of_several_chunks_is_detected() {
-    // A file of three chunks; bits near the borders, and some of the rest.
+    // A file of three chunks; bits near the chunk borders, and some others.
     let mut filter = NativeFilter::with_bits_per_key(10_000, 120.0).unwrap();
     filter.insert_batch((0..1000).map(|i| format!("key-{i}")).collect::<Vec<_>>().as_slice());
     let mut file = filter.encode();
@@ -212,7 +212,7 @@ fn noise_behind_a_right_magic_and_checksum_never_panics() {
     }
 }
 
-/// The field a refusal names.
+/// The field that an error names.
 fn refused_field(changed: Vec<u8>) -> &'static str {
     match read(&resealed(changed)).unwrap_err() {
         DecodeError::Newer { field, .. }
@@ -236,19 +236,19 @@ fn what_a_reader_does_not_know_is_named() {
     assert_eq!(refused_field(patched(&file, section + 5, &[2])), "flags");
     assert_eq!(refused_field(patched(&file, section + 8, &[0])), "blocks");
     assert_eq!(refused_field(patched(&file, section + 8, &[3])), "bits' length");
-    // An unknown kind: refused when required, passed over when not. The checksums' entry stands in for it.
+    // An unknown kind: refused when required, skipped when not. The entry of the checksums is used for this.
     let unknown = patched(&file, 64 + 32, &[200]);
     assert_eq!(refused_field(unknown.clone()), "section kind");
     assert_eq!(refused_field(patched(&unknown, 64 + 36, &[0])), "checksums");
 }
 
-/// Where the section of this kind is told of, and where it is.
+/// The offset of the table entry of this kind's section, and of the section.
 fn section(file: &[u8], kind: u8) -> (usize, usize) {
     let entry = (64..).step_by(32).find(|&at| file[at] == kind).unwrap();
     (entry, u64::from_le_bytes(file[entry + 8..entry + 16].try_into().unwrap()) as usize)
 }
 
-/// What a reader does that does not know a kind's section, which is marked as required.
+/// A reader that does not know the section of a kind, which is marked as required.
 #[test]
 fn a_reader_that_does_not_know_a_form_names_its_section() {
     for (name, kind) in [("growing", 8), ("rotating-time", 8), ("removing", 10)] {
@@ -260,12 +260,12 @@ fn a_reader_that_does_not_know_a_form_names_its_section() {
             let expected =
                 DecodeError::Newer { field: "section kind", at: entry as u64, got: unknown.into() };
             assert_eq!(refused, expected);
-            let told = refused.to_string();
-            assert!(told.contains("is not known to this version, which is too old for the file"), "{told}");
+            let message = refused.to_string();
+            assert!(message.contains("is unknown to this version: the file needs a newer one"), "{message}");
         }
-        // A reader of plain filters says what it found.
-        let told = NativeFilter::view(&file).unwrap_err().to_string();
-        assert!(told.contains(name.split('-').next().unwrap()) && told.contains("plain"), "{told}");
+        // A reader of plain filters reports which form it found.
+        let message = NativeFilter::view(&file).unwrap_err().to_string();
+        assert!(message.contains(name.split('-').next().unwrap()) && message.contains("plain"), "{message}");
         assert!(matches!(NativeFilter::decode(&file), Err(DecodeError::Form { wanted: "plain", .. })));
     }
 }
@@ -297,7 +297,7 @@ fn what_is_wrong_with_a_form_is_named() {
     let (entry, counters) = section(&removing, 10);
     let len = u64::from_le_bytes(removing[entry + 16..entry + 24].try_into().unwrap());
     assert_eq!(refused_field(patched(&removing, entry + 16, &(len - 64).to_le_bytes())), "counters' length");
-    // A counter of a bit that is not set.
+    // A counter of a bit that is clear.
     let (_, bits) = section(&removing, 2);
     let clear = (0..64).find(|byte| removing[bits + byte] & 1 == 0).unwrap();
     let lying = patched(&removing, counters + clear, &[removing[counters + clear] | 1]);
@@ -328,7 +328,7 @@ fn an_unknown_section_that_is_not_required_is_passed_over() {
     let label = (64..).step_by(32).find(|&at| file[at] == 3).unwrap();
     let read = NativeFilter::decode(&resealed(patched(&file, label, &[99]))).unwrap();
     assert_eq!((read.label(), read.may_contain(b"key")), ("", true));
-    // Reserved and optional words are not looked at.
+    // Reserved and optional words are ignored.
     for at in [40, 48, label + 24] {
         assert!(NativeFilter::decode(&resealed(patched(&file, at, &[7]))).is_ok(), "{at}");
     }

@@ -1,5 +1,5 @@
-//! Damaged and lying full filters: the compatible reader answers as the model of RocksDB's does, strict
-//! decoding refuses, and neither panics.
+//! Damaged and forged full filters: the compatible reader answers as the model of RocksDB's reader does,
+//! strict decoding refuses, and neither panics.
 
 use fullbloom::dialect::rocksdb::{Builder, FullFilter, Kind, MATCHES_EVERYTHING, Policy, sniff};
 use fullbloom::dialect::{LevelDb, Name, RocksDb, RocksDbLegacy, RocksDbRibbon};
@@ -9,14 +9,14 @@ use fullbloom::{DecodeError, Filter};
 use fullbloom_testkit::keys::SplitMix;
 use fullbloom_testkit::rocksdb::may_match;
 
-/// Keys of several lengths, the empty one among them.
+/// Keys of several lengths, including the empty key.
 fn probes() -> Vec<Vec<u8>> {
     let mut stream = SplitMix::new(3);
     (0..24).map(|i| stream.bytes(i * i / 8)).collect()
 }
 
-/// The answers of the compatible reader, compared with the model's; then what strict decoding says of each
-/// dialect may only be a filter with the same answers.
+/// The answers of the compatible reader, compared with the model's. If strict decoding accepts the bytes for
+/// a dialect, the filter must give the same answers.
 fn check(content: &[u8], probes: &[Vec<u8>]) {
     let filter = FullFilter::read(content);
     let answers: Vec<bool> = probes.iter().map(|key| filter.may_contain(key)).collect();
@@ -109,7 +109,7 @@ fn every_length_up_to_200_is_answered_as_the_model_answers() {
     }
 }
 
-/// What strict decoding must say of `data_len` bytes and a count of lines or blocks.
+/// The expected result of strict decoding for `data_len` bytes and a count of lines or blocks.
 fn legacy_is_whole(data_len: usize, lines: u32) -> bool {
     lines != 0 && data_len != 0 && (0..32).any(|log2| u64::from(lines) << log2 == data_len as u64)
 }
@@ -138,7 +138,7 @@ fn every_pair_of_length_and_block_count_gets_the_models_verdict() {
     let data = SplitMix::new(14).bytes(1024);
     for data_len in 0..=1024usize {
         for count in 0..=64u8 {
-            // FastLocalBloom stores no count: the same number is tried as its probes.
+            // FastLocalBloom stores no count: the same number is used as its probes.
             let mut content = data[..data_len].to_vec();
             content.extend([0xff, 0, count, 0, 0]);
             let whole = data_len != 0 && data_len % 64 == 0 && (1..=30).contains(&count);
@@ -176,10 +176,10 @@ fn a_ribbon_filter_may_be_a_third_longer_than_its_columns_and_no_more() {
     );
 }
 
-/// RocksDB reads past the end of both: less than a block of data, and a number of lines whose product with
-/// 64 wraps to the length.
+/// RocksDB reads past the end in both cases: less than a block of data, and a number of lines whose product
+/// with 64 wraps to the length.
 #[test]
-fn what_sends_rocksdb_out_of_bounds_matches_everything() {
+fn bytes_that_send_rocksdb_out_of_bounds_match_every_key() {
     for data_len in 1..64 {
         let content = filled_with(0, data_len, [0xff, 0, 6, 0, 0]);
         assert!(matches!(FullFilter::read(&content), FullFilter::Everything));
@@ -237,7 +237,7 @@ fn every_prefix_of_a_filter_is_refused_or_is_no_filter_with_other_answers() {
         for len in 0..content.len() {
             let cut = &content[..len];
             check(cut, &probes);
-            // The bytes that end up as trailer are bits; none of these happens to be a whole one.
+            // The bytes that become the trailer are bits; none of these happens to be a valid trailer.
             assert!(
                 Filter::<RocksDb>::view(cut).is_err() && Filter::<RocksDbRibbon>::view(cut).is_err(),
                 "{kind:?} {len}"
@@ -256,7 +256,7 @@ fn what_rocksdb_reads_but_never_writes_is_doubted() {
     assert_eq!(probes, "probes at byte 192: 31 is not allowed (expected 1..=30, as RocksDB writes)");
     let lines = |lines: u8| doubt([6, lines, 0, 0, 0]).map(|doubt| doubt.cause.to_string());
     assert!(lines(6).unwrap().contains("lines at byte 193: 6 is not allowed (expected an odd number"));
-    // 3 lines of 64 bytes; 192 is no multiple of other odd numbers that leave a power of two.
+    // 3 lines of 64 bytes; 192 is not a multiple of other odd numbers with a power of two as quotient.
     assert_eq!(lines(3), None);
     let short =
         Filter::<RocksDbLegacy>::view(&filled_with(0, 32, [6, 1, 0, 0, 0])).unwrap().dialect().doubt();
@@ -264,7 +264,7 @@ fn what_rocksdb_reads_but_never_writes_is_doubted() {
 }
 
 #[test]
-fn sniffing_tells_the_three_apart_and_from_per_block_filters() {
+fn sniffing_distinguishes_the_three_kinds_and_per_block_filters() {
     let mut stream = SplitMix::new(15);
     for keys in [1u32, 10, 100, 1000, 5000] {
         for (kind, name) in [(Kind::Legacy, Name::RocksDbLegacy), (Kind::FastLocal, Name::RocksDb)] {
@@ -272,7 +272,7 @@ fn sniffing_tells_the_three_apart_and_from_per_block_filters() {
             (0..keys).for_each(|_| builder.insert(&stream.bytes(12)));
             let content = builder.finish().unwrap().encode();
             assert_eq!(sniff(&content), Some(name));
-            // As a per-block filter it would have no probes, which matches everything.
+            // As a per-block filter it would have zero probes, which matches every key.
             assert!(Filter::<LevelDb>::view(&content).is_err());
         }
         let mut filter = Filter::<LevelDb>::with_bits_per_key(keys.into(), 12.0).unwrap();

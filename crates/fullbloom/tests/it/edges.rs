@@ -1,5 +1,5 @@
-//! Requests at the edges of their numbers: each has one known outcome in each dialect, and none is a panic or a size
-//! that has wrapped.
+//! Requests with extreme numbers: each has one known outcome in each dialect, and none is a panic or a
+//! wrapped size.
 
 use fullbloom::any;
 use fullbloom::dialect::Name;
@@ -13,7 +13,7 @@ use fullbloom_testkit::naive;
 const EPSILON: f64 = f64::EPSILON;
 const DENORMAL: f64 = 5e-324;
 
-/// `bits/probes`, or which number is refused and why.
+/// `bits/probes`, or the refused number and the reason.
 fn outcome(name: Name, expected_keys: u64, target: Target) -> String {
     match any::plan(name, &Request { expected_keys, target }) {
         Ok(plan) => {
@@ -35,7 +35,7 @@ fn outcome(name: Name, expected_keys: u64, target: Target) -> String {
     }
 }
 
-/// The dialects of a table's columns; those that size alike share one.
+/// The dialects of a table's columns; dialects with the same sizing share one.
 const COLUMNS: [&[Name]; 7] = [
     &[Name::Cassandra, Name::Cassandra3, Name::Cassandra2, Name::Cassandra1],
     &[Name::Cassandra07, Name::Cassandra0],
@@ -59,13 +59,13 @@ fn assert_row(expected_keys: u64, target: Target, row: [&str; 7]) {
     }
 }
 
-/// A thousand keys at rates that are none, nearly none, or nearly one.
+/// A thousand keys at rates that are invalid, nearly zero, or nearly one.
 #[test]
 fn every_rate_has_its_outcome() {
     const REFUSED: &str = "fpr";
     const NOT_REACHED: &str = "unreachable";
     let none = [REFUSED; 7];
-    // Cassandra's test is "is the smallest cell of the table small enough": it says so for 0 and below, too.
+    // Cassandra tests whether the smallest cell of the table is small enough; for 0 and below it is not.
     let zero = [NOT_REACHED, NOT_REACHED, REFUSED, REFUSED, REFUSED, REFUSED, REFUSED];
     let tiny = |libbloom, libbloom_1, java| {
         [NOT_REACHED, NOT_REACHED, libbloom, libbloom_1, NOT_REACHED, NOT_REACHED, java]
@@ -81,13 +81,14 @@ fn every_rate_has_its_outcome() {
         (f64::INFINITY, none),
         (2.0, none),
         (1e300, none),
-        // 1 is "always present" in Cassandra since 1.2, one bit per key before, no bits in libbloom 1.6 and in Java.
+        // 1 is "always present" in Cassandra since 1.2, one bit per key before, no bits in libbloom 1.6 and
+        // in Java.
         (1.0, ["0/0", "1024/2", REFUSED, "0/0", REFUSED, REFUSED, "0/0"]),
-        // libbloom 1.6 takes a rate just above 1 for 1.
+        // libbloom 1.6 treats a rate just above 1 as 1.
         (1.0 + EPSILON, [REFUSED, REFUSED, REFUSED, "0/0", REFUSED, REFUSED, REFUSED]),
-        // No bits but a probe: libbloom divides by zero, we refuse.
+        // Zero bits but one probe: libbloom divides by zero, we refuse.
         (1.0 - EPSILON / 2.0, ["1024/2", "1024/2", REFUSED, REFUSED, "1000/1", "1000/1", "0/0"]),
-        // Java's truncation leaves no probe at 0.5: its filter is always true.
+        // Java's truncation gives zero probes at 0.5: its filter always answers true.
         (0.5, ["1024/2", "1024/2", "1442/2", "1442/2", "2000/1", "2000/1", "1442/0"]),
         (0.393, ["1024/2", "1024/2", "1943/2", "1943/2", "3000/2", "3000/2", "1943/1"]),
         (6.71e-5, ["20032/14", "20032/14", "20000/14", "20000/14", "21000/14", "21000/14", "20000/13"]),
@@ -95,7 +96,7 @@ fn every_rate_has_its_outcome() {
             6.709_999e-5,
             [NOT_REACHED, NOT_REACHED, "20000/14", "20000/14", "21000/14", "21000/14", "20000/13"],
         ),
-        // 997 probes are 229 in eight bits.
+        // 997 probes become 229 in eight bits.
         (1e-300, tiny("1437758/229", "1437758/997", "1437758/996")),
         (f64::MIN_POSITIVE, tiny("1474434/255", "1474434/1023", "1474434/1021")),
         (DENORMAL, tiny("1549454/51", "1549454/1075", "1549454/1073")),
@@ -110,13 +111,13 @@ fn every_number_of_bits_per_key_has_its_outcome() {
     const REFUSED: &str = "bits_per_key";
     let most_refuse = |leveldb, rocksdb| [REFUSED, REFUSED, REFUSED, REFUSED, leveldb, rocksdb, REFUSED];
     let rows: [(f64, [&str; 7]); 16] = [
-        // RocksDB clamps what is not below 100, NaN included, to 100.
+        // RocksDB clamps everything that is not below 100, including NaN, to 100.
         (f64::NAN, most_refuse(REFUSED, "100000/30")),
         (f64::INFINITY, most_refuse(REFUSED, "100000/30")),
         (1e300, most_refuse(REFUSED, "100000/30")),
         (f64::NEG_INFINITY, most_refuse(REFUSED, "no filter")),
         (-1.0, most_refuse(REFUSED, "no filter")),
-        // LevelDB makes 64 bits and one probe of nothing.
+        // LevelDB builds 64 bits and one probe for zero keys.
         (0.0, most_refuse("64/1", "no filter")),
         (-0.0, most_refuse("64/1", "no filter")),
         (DENORMAL, most_refuse(REFUSED, "no filter")),
@@ -137,7 +138,8 @@ fn every_number_of_bits_per_key_has_its_outcome() {
     }
 }
 
-/// No keys, one, and the neighbours of every power of two at which an integer ends, at a rate of 0.01.
+/// Zero keys, one key, and the neighbours of every power of two at which an integer type ends, at a rate of
+/// 0.01.
 #[test]
 fn every_number_of_keys_has_its_outcome() {
     const KEYS: &str = "expected_keys";
@@ -149,7 +151,7 @@ fn every_number_of_keys_has_its_outcome() {
         (0, small("64/5", "64/1", "0/0")),
         (1, small("64/5", "64/2", "9/6")),
         (999, small("10048/5", "9992/6", "9575/6")),
-        // Java's bits end at 2^31 - 1, and so few for each key leave no probe.
+        // Java's bits end at 2^31 - 1, and so few bits per key give zero probes.
         ((1 << 31) - 1, ["21474836544/5", KEYS, "20583756120/7", LARGE, LARGE, LARGE, "2147483647/0"]),
         (1 << 31, at_2_31("21474836544/5", "20583756130/7")),
         ((1 << 31) + 1, at_2_31("21474836544/5", "20583756140/7")),
@@ -159,7 +161,7 @@ fn every_number_of_keys_has_its_outcome() {
         ((1 << 53) - 1, beyond(LARGE)),
         (1 << 53, beyond(LARGE)),
         ((1 << 53) + 1, beyond(LARGE)),
-        // One bit per key is all that Java's long has room for, and no rate but 1 is reached with that.
+        // Java's long has room for only one bit per key, and only rate 1 is reachable with that.
         ((1 << 63) - 1, beyond("unreachable")),
         (1 << 63, beyond(KEYS)),
         ((1 << 63) + 1, beyond(KEYS)),
@@ -168,11 +170,11 @@ fn every_number_of_keys_has_its_outcome() {
     for (keys, row) in rows {
         assert_row(keys, Target::Fpr(0.01), row);
     }
-    // By bits per key the same numbers of keys are refused.
+    // With bits per key, the same numbers of keys are refused.
     for (keys, cassandra) in [((1 << 63) - 1, LARGE), (1 << 63, KEYS), (u64::MAX, KEYS)] {
         assert_row(keys, Target::BitsPerKey(10.0), beyond(cassandra));
     }
-    // The last numbers of keys for which there is a filter, and the first for which there is none.
+    // The last numbers of keys for which a filter exists, and the first for which none does.
     let at = |name, keys, target| outcome(name, keys, target);
     assert_eq!(at(Name::Cassandra, 13_743_895_338, Target::Fpr(0.01)), "137438953408/5");
     assert_eq!(at(Name::Cassandra, 13_743_895_339, Target::Fpr(0.01)), LARGE);
@@ -188,7 +190,7 @@ fn every_number_of_keys_has_its_outcome() {
 fn every_exact_geometry_has_its_outcome() {
     const BITS: &str = "bits";
     const PROBES: &str = "probes";
-    let no = "unsupported"; // libbloom 2.0 stores keys and rate, so it cannot be made without them
+    let no = "unsupported"; // libbloom 2.0 stores keys and rate, so it cannot be built without them
     let rows: [(u64, u32, [&str; 7]); 13] = [
         (0, 0, [BITS, PROBES, no, "0/0", PROBES, PROBES, "0/0"]),
         (0, 1, [BITS, BITS, no, BITS, BITS, BITS, BITS]),
@@ -218,7 +220,7 @@ fn any_count(random: &mut SplitMix) -> u64 {
     }
 }
 
-/// Any float at all, half of the time; else a plausible one.
+/// Half of the time any float at all; otherwise a plausible one.
 fn any_float(random: &mut SplitMix, plausible: f64) -> f64 {
     match random.below(2) {
         0 => f64::from_bits(random.next_u64()),
@@ -226,7 +228,7 @@ fn any_float(random: &mut SplitMix, plausible: f64) -> f64 {
     }
 }
 
-/// Over a million requests at random: a size that is what wide integers say, or an error.
+/// Over a million random requests: the size computed with wide integers, or an error.
 #[test]
 fn no_request_panics_or_wraps() {
     let mut random = SplitMix::new(2026);
@@ -246,15 +248,15 @@ fn no_request_panics_or_wraps() {
             sized += 1;
         }
         if let Ok(filter) = Cassandra::size(&whole) {
-            let Target::BitsPerKey(asked) = whole.target else { unreachable!() };
-            let bits = u128::from(keys) * u128::from((asked as u64).min(20)) + 20;
+            let Target::BitsPerKey(requested) = whole.target else { unreachable!() };
+            let bits = u128::from(keys) * u128::from((requested as u64).min(20)) + 20;
             assert_eq!(u128::from(filter.geometry().bit_len), bits.div_ceil(64) * 64, "{whole:?}");
             assert_eq!(filter.encoded_len(), filter.geometry().bit_len / 8 + 8);
             sized += 1;
         }
         if let Ok(filter) = LevelDb::size(&whole) {
-            let Target::BitsPerKey(asked) = whole.target else { unreachable!() };
-            let bits = (u128::from(keys) * asked as u128).max(64).div_ceil(8) * 8;
+            let Target::BitsPerKey(requested) = whole.target else { unreachable!() };
+            let bits = (u128::from(keys) * requested as u128).max(64).div_ceil(8) * 8;
             assert_eq!(u128::from(filter.geometry().bit_len), bits, "{whole:?}");
             sized += 1;
         }
@@ -266,8 +268,8 @@ fn no_request_panics_or_wraps() {
             assert_eq!(filter.byte_len(), filter.geometry().bit_len.div_ceil(8));
             sized += 1;
         }
-        // The others are only asked not to panic. What the policies of LevelDB's kind do with a rate is found by
-        // filling filters, so they are asked that seldom.
+        // The others must only not panic. The policies of LevelDB's kind measure their rate by filling
+        // filters, so rates are tried less often with them.
         for name in [Name::Cassandra0, Name::Libbloom1, Name::JavaLsm] {
             let target = if random.below(2) == 0 { by_rate } else { whole };
             sized += u32::from(any::plan(name, &target).is_ok());
@@ -280,7 +282,8 @@ fn no_request_panics_or_wraps() {
     assert!(sized > 100_000, "only {sized} of the requests came to a filter");
 }
 
-/// A gigabyte of bits, of which a hundred keys touch few pages: positions past 2^32 are where the formula says.
+/// A gigabyte of bits, of which a hundred keys touch few pages: positions past 2^32 are where the formula
+/// puts them.
 #[test]
 fn arrays_beyond_32_bits_lose_no_key() {
     const BITS: u64 = (1 << 33) + 64;
@@ -308,7 +311,8 @@ fn arrays_beyond_32_bits_lose_no_key() {
     }
 }
 
-/// What would be larger than any memory is an error of the sizing or of the allocator, not the end of the process.
+/// A filter larger than any memory gives an error from the sizing or the allocator, and does not end the
+/// process.
 #[test]
 fn filters_larger_than_memory_are_refused() {
     assert!(matches!(Filter::<Cassandra>::with_fpr(1 << 40, 0.01), Err(SizeError::TooLarge { .. })));

@@ -1,4 +1,4 @@
-//! Sizing with numbers from the edges of their types: a plan or a refusal, never a panic or a wrapped size.
+//! Sizing with extreme numbers: a plan or a refusal, never a panic or a wrapped size.
 
 use fullbloom::any;
 use fullbloom::dialect::Name;
@@ -47,8 +47,8 @@ fn targets() -> Vec<Target> {
     targets
 }
 
-/// Whether this dialect is the one to plan the `i`th request. LevelDB's and RocksDB's block filters are planned by the same code,
-/// which fills filters to learn their rate and takes milliseconds: they take turns.
+/// Whether this dialect plans the `i`th request. LevelDB's and RocksDB's block filters are planned by the
+/// same code, which fills filters to measure their rate and takes milliseconds: they take turns.
 fn has_the_turn(name: Name, i: usize) -> bool {
     match name {
         Name::LevelDb => i.is_multiple_of(2),
@@ -107,7 +107,7 @@ fn leveldb_refuses_what_its_32_bit_positions_cannot_reach() {
 #[test]
 fn more_memory_is_never_planned_into_a_worse_filter() {
     for name in Name::ALL {
-        // Their rate goes by the divisors of the number of bits, too.
+        // Their rate also depends on the divisors of the number of bits.
         let slack = if matches!(name, Name::Libbloom | Name::Spark2) { 4.0 } else { 1.1 };
         let counts = [1, 10, 1000, 100_000, 100_000_000, 1_000_000_000, 4_000_000_000];
         for (i, expected_keys) in counts.into_iter().enumerate() {

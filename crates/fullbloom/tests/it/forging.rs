@@ -1,4 +1,4 @@
-//! Keys from untrusted people: forged ones fool every filter whose hash is public, and not the keyed one.
+//! Keys chosen by an adversary: forged keys fool every filter whose hash is public, and not the keyed one.
 
 use fullbloom::Filter;
 use fullbloom::NativeFilter;
@@ -23,14 +23,14 @@ fn native(hashing: Hashing) -> NativeFilter {
     filter
 }
 
-/// How often the filter calls these keys, none of which is in it, present.
-fn asked(filter: &NativeFilter, keys: &[[u8; 32]]) -> Measured {
+/// How often the filter reports these keys, none of which is in it, present.
+fn measure(filter: &NativeFilter, keys: &[[u8; 32]]) -> Measured {
     let mut answers = vec![false; keys.len()];
     filter.may_contain_batch(keys, &mut answers);
     Measured::of(answers)
 }
 
-/// Keys that nobody chose.
+/// Keys that were not forged.
 fn chance() -> Vec<[u8; 32]> {
     (0..FORGED).map(|i| forge::fold64(!0, fold64(&i.to_le_bytes(), 7), i)).collect()
 }
@@ -41,9 +41,9 @@ fn keys_forged_from_one_known_key_and_the_public_seed_all_pass_an_unkeyed_filter
         let filter = native(Hashing::Seed(seed));
         let target = fold64(b"user-17", seed);
         let forged: Vec<[u8; 32]> = (0..FORGED).map(|number| forge::fold64(seed, target, number)).collect();
-        assert_eq!(asked(&filter, &forged), Measured { asked: FORGED, hits: FORGED }, "seed {seed}");
-        // Which is not the filter being full.
-        asked(&filter, &chance()).assert_within_3_sigma(filter.expected_fpr(), "keys that nobody chose");
+        assert_eq!(measure(&filter, &forged), Measured { lookups: FORGED, hits: FORGED }, "seed {seed}");
+        // The reason is not that the filter is full.
+        measure(&filter, &chance()).assert_within_3_sigma(filter.expected_fpr(), "keys that were not forged");
     }
 }
 
@@ -65,18 +65,18 @@ fn the_same_forged_keys_pass_a_keyed_filter_no_more_often_than_others() {
     for seed in [0, 17] {
         let target = fold64(b"user-17", seed);
         let forged: Vec<[u8; 32]> = (0..FORGED).map(|number| forge::fold64(seed, target, number)).collect();
-        asked(&filter, &forged).assert_within_3_sigma(filter.expected_fpr(), "forged for fold64");
+        measure(&filter, &forged).assert_within_3_sigma(filter.expected_fpr(), "forged for fold64");
     }
     let target = murmur3_cassandra(b"user-17");
     let forged: Vec<[u8; 32]> = (0..FORGED).map(|number| forge::murmur3(target, number)).collect();
-    asked(&filter, &forged).assert_within_3_sigma(filter.expected_fpr(), "forged for Murmur3");
+    measure(&filter, &forged).assert_within_3_sigma(filter.expected_fpr(), "forged for Murmur3");
 }
 
 #[test]
-fn what_was_learnt_by_asking_one_keyed_filter_does_not_help_against_another() {
+fn keys_found_by_querying_one_keyed_filter_do_not_help_against_another() {
     let one = native(Hashing::Secret(Secret::new([1; 16])));
     let other = native(Hashing::Secret(Secret::new([2; 16])));
     let learnt: Vec<[u8; 32]> = chance().into_iter().filter(|key| one.may_contain(key)).collect();
     assert!(learnt.len() > 9000, "about one in a hundred");
-    asked(&other, &learnt).assert_within_3_sigma(other.expected_fpr(), "keys that passed another secret");
+    measure(&other, &learnt).assert_within_3_sigma(other.expected_fpr(), "keys that passed another secret");
 }

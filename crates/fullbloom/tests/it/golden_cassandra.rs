@@ -1,5 +1,5 @@
-//! `cassandra`, `cassandra-3`, `cassandra-2` and `cassandra-1`: sizes, bytes and answers are those of Cassandra 5.0.2,
-//! 3.11.17 and 1.2.19.
+//! `cassandra`, `cassandra-3`, `cassandra-2` and `cassandra-1`: sizes, bytes and answers are those of
+//! Cassandra 5.0.2, 3.11.17 and 1.2.19.
 
 use fullbloom::dialect::cassandra::sizing;
 use fullbloom::dialect::cassandra::sizing::{Counter, RATES, Spec};
@@ -18,7 +18,7 @@ fn spec_of(record: &Value) -> Spec {
     Spec { probes: record.count("k") as u32, bits_per_key: record.count("buckets") as u32 }
 }
 
-/// Whether our refusal says what Cassandra's exception says.
+/// Whether our error corresponds to Cassandra's exception.
 #[track_caller]
 fn assert_same_refusal(error: &SizeError, record: &Value) {
     let message = record.field("message").as_str().unwrap_or("");
@@ -113,7 +113,7 @@ fn filters_for_a_rate_have_cassandras_sizes() {
         assert_eq!(u64::from(geometry.probes), record.count("k"), "{record}");
         assert_eq!(geometry.bit_len, record.count("capacity_bits"), "{record}");
         assert_eq!(sized.byte_len(), record.count("offheap_bytes"), "{record}");
-        // serializedSize() adds up in an int, so filters over 2 GiB report a wrapped number there.
+        // serializedSize() adds up in an int, so filters over 2 GiB report a wrapped number in Cassandra.
         assert_eq!(i64::from(sized.encoded_len() as i32), record.int("reported_serialized_size"), "{record}");
         let spec = sizing::spec_by_fpr(record.int("n"), record.real("fp")).unwrap();
         assert_eq!(spec, Some(spec_of(record)), "{record}");
@@ -222,7 +222,7 @@ fn larger_filters_have_cassandras_digest_and_its_false_positives() {
     }
 }
 
-/// What 5.0.2 makes of odd files, and what we make of them: strictly, and in its manner.
+/// How 5.0.2 reads odd files, and how we read them: strictly, and in its manner.
 fn malformed<F: fullbloom::dialect::cassandra::Family>(case: &Value) {
     use fullbloom::dialect::cassandra::Words;
     let bytes = case.hex("file");

@@ -52,7 +52,7 @@ fn text_keys_are_hashed_as_utf_16_as_in_0_3_and_0_6() {
     for record in records {
         let inserted = texts(record, "inserted_strings");
         check::<Cassandra0>(record, &inserted, &texts(record, "probe_strings_not_inserted"));
-        // The same filter, told the bytes that 0.6 hashed.
+        // The same filter, given the bytes that 0.6 hashed.
         let mut raw = Filter::<Cassandra07>::with_fpr(record.count("n"), record.real("fp")).unwrap();
         raw.extend(record.hex_list("hashed_bytes_of_inserted"));
         assert_eq!(to_hex(&raw.encode()), record.text("serialized"));
@@ -73,7 +73,7 @@ fn sizes_for_a_rate_are_those_of_0_6_13_up_to_its_overflow() {
                 let geometry = sized.unwrap().geometry();
                 assert_eq!((geometry.bit_len as i64, u64::from(geometry.probes)), (bits, record.count("k")));
             }
-            // BitSet.size() is negative there and every lookup fails.
+            // BitSet.size() is negative in the original and every lookup fails.
             Some(_) => {
                 assert!(matches!(sized, Err(SizeError::TooLarge { .. })), "{record}");
                 overflows += 1;

@@ -1,4 +1,5 @@
-//! `dcso` and `poppy`: sizes, hashes, positions, files, counts, merges and answers are those of the originals.
+//! `dcso` and `poppy`: sizes, hashes, positions, files, counts, merges and answers are those of the
+//! originals.
 
 use fullbloom::Filter;
 use fullbloom::dialect::poppy::{Opt, TooManyKeys};
@@ -16,7 +17,7 @@ fn rate(record: &Value) -> f64 {
     f64::from_bits(record.hex_int("p_bits"))
 }
 
-/// A list of keys, which may be another record's.
+/// A list of keys, which may refer to another record's list.
 fn keys(file: &Value, record: &Value, list: &str) -> Vec<Vec<u8>> {
     let field = record.field(list);
     if let Some(reference) = field.as_str() {
@@ -54,7 +55,7 @@ fn dcso_files_counts_and_answers_are_the_originals() {
                 filter = Filter::decode(&by_name["join-left"]).unwrap();
                 filter.merge(&Filter::<Dcso>::view(&by_name["join-right"]).unwrap()).unwrap();
             }
-            // What poppy alone does with version 1: it estimates the count of a union, and refuses keys.
+            // Behaviour of poppy alone with version 1: it estimates the count of a union, and refuses keys.
             "joined-by-poppy" | "over-capacity-poppy" => continue,
             _ => {
                 for key in keys(&file, record, "keys_hex") {
@@ -152,7 +153,7 @@ fn poppy_sizes_and_headers_are_the_originals() {
     }
 }
 
-/// One typed value of the vectors as poppy's `insert` hashes it.
+/// One typed value of the vectors, as poppy's `insert` hashes it.
 fn typed_hash(filter: &Filter<Poppy>, kind: &str, text: &str) -> u64 {
     let number = |bytes: &[u8]| filter.as_view().for_numbers().hash(bytes);
     match kind {
@@ -217,11 +218,11 @@ fn poppy_files_counts_merges_and_answers_are_the_originals() {
             if let Some(start) = record.get("start") {
                 filter = decoded(&by_file[start.as_str().unwrap()]);
             }
-            let told = record.get("inserted").and_then(Value::as_array);
+            let reported = record.get("inserted").and_then(Value::as_array);
             for (i, key) in keys(&file, record, "keys_hex").iter().enumerate() {
                 let got = filter.try_insert(key);
-                if let Some(told) = told {
-                    let expected = told[i].as_bool().ok_or(TooManyKeys);
+                if let Some(reported) = reported {
+                    let expected = reported[i].as_bool().ok_or(TooManyKeys);
                     assert_eq!(got, expected, "{key:x?} in {name}");
                 }
             }
@@ -251,15 +252,15 @@ fn unpack(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// What an original answers we answer alike or refuse; what it refuses, or dies of, we refuse.
+/// Where an original answers, we give the same answer or refuse; where it refuses or crashes, we refuse.
 fn check_malformed<D: Format>(path: &str, original: &str) -> (u32, Vec<String>) {
     let file = vectors::json(path);
     let probes = file.hex_list("probes_hex");
     let (mut answered, mut stricter) = (0, Vec::new());
     for case in file.list("cases").iter().filter(|case| case.get("gzip") != Some(&Value::Bool(true))) {
         let bytes = unpack(case.text("bytes"));
-        let said = case.field(original).get("answers").and_then(Value::as_str);
-        match (Filter::<D>::view(&bytes), said) {
+        let original_answers = case.field(original).get("answers").and_then(Value::as_str);
+        match (Filter::<D>::view(&bytes), original_answers) {
             (Ok(view), Some(answers)) => {
                 for (key, answer) in probes.iter().zip(answers.chars()) {
                     assert_eq!(view.may_contain(key), answer == '1', "{}", case.text("name"));
@@ -300,7 +301,7 @@ fn numbers_that_do_not_follow_from_each_other_are_doubted() {
     let mut bytes = vectors::bytes("dcso/v1_sha1.bloom");
     bytes[32] ^= 1; // bits
     let view = Filter::<Dcso>::view(&bytes).unwrap();
-    // One more or less may be another machine's logarithm.
+    // A difference of one may come from another machine's logarithm.
     assert_eq!(view.dialect().doubt(), None);
     bytes[32] ^= 6;
     let doubt = Filter::<Dcso>::view(&bytes).unwrap().dialect().doubt().unwrap();

@@ -80,8 +80,8 @@ fn murmur2_of_32_bits_and_its_walk_are_cassandra_0s() {
     }
 }
 
-/// The C function takes a signed length and reads nothing when it is negative; a slice has no such length, so
-/// those records belong to the C border.
+/// The C function takes a signed length and reads nothing when it is negative. A slice has no such length, so
+/// those records belong to the tests of the C interface.
 #[test]
 fn murmur2_is_libblooms() {
     let file = vectors::json("libbloom/murmur2.json");

@@ -1,4 +1,4 @@
-//! `java-lsm`: numbers, bytes and answers are those of java-lsm-tree, its wrong restore included.
+//! `java-lsm`: numbers, bytes and answers are those of java-lsm-tree, including its incorrect restore.
 
 use fullbloom::Filter;
 use fullbloom::dialect::JavaLsm;

@@ -1,5 +1,5 @@
-//! `guava`, `guava-32`, `spark`, `spark-2`, `parquet` and `orc`: sizes, hashes, results of insertion, bytes and answers
-//! are those of the Java classes.
+//! `guava`, `guava-32`, `spark`, `spark-2`, `parquet` and `orc`: sizes, hashes, results of insertion, bytes
+//! and answers are those of the Java classes.
 
 use fullbloom::dialect::orc::Class;
 use fullbloom::dialect::parquet::{optimal_bits, rounded_bytes};
@@ -12,7 +12,7 @@ use fullbloom::{Filter, SizeError};
 use fullbloom_testkit::from_hex;
 use fullbloom_testkit::vectors::{self, Record, Value};
 
-/// Calls `use_key` with the key as the system was given it.
+/// Calls `use_key` with the key in the form the system received it.
 fn with_key<T>(kind: &str, funnel: &str, text: &str, use_key: impl FnOnce(Key<'_>) -> T) -> T {
     if let Some(hex) = text.strip_prefix("hex:") {
         return use_key(Key::Bytes(&from_hex(hex)));
@@ -31,7 +31,7 @@ fn with_key<T>(kind: &str, funnel: &str, text: &str, use_key: impl FnOnce(Key<'_
     }
 }
 
-/// Inserts the record's keys, compares everything there is, and reads the file back.
+/// Inserts the record's keys, compares all results, and reads the file back.
 fn check<D: Insert + Format>(record: &Value, mut filter: Filter<D>, file: &[u8]) {
     let kind = record.text("kind");
     let funnel = record.get("funnel").and_then(Value::as_str).unwrap_or("");

@@ -52,7 +52,7 @@ fn rocksdb_6_reads_what_we_write_and_answers_alike() {
     cases.iter().for_each(check::<Signed>);
 }
 
-/// The keys of the records are ASCII; here one tail byte is 0x80 or more, where the two part.
+/// The keys of the records are ASCII; here one tail byte is 0x80 or more, where the two dialects differ.
 #[test]
 fn a_tail_byte_above_7f_separates_the_two_dialects() {
     let key = from_hex("6162ff");
@@ -64,8 +64,8 @@ fn a_tail_byte_above_7f_separates_the_two_dialects() {
     assert!(!Filter::<Policy<Signed>>::view(&leveldb.encode()).unwrap().may_contain(&key));
 }
 
-/// What `NewBloomFilterPolicy(b)->CreateFilter` of LevelDB 1.23 put into the last byte for one key and b from 0 to 44; from there on it
-/// is 30. With ln 2 in place of 0.69 it would be one more at 13, 26, 39 and 42.
+/// The last byte that `NewBloomFilterPolicy(b)->CreateFilter` of LevelDB 1.23 wrote for one key and b from 0
+/// to 44; from there on it is 30. With ln 2 instead of 0.69 it would be one more at 13, 26, 39 and 42.
 #[test]
 fn every_number_of_bits_per_key_has_leveldbs_probes() {
     const PROBES: [u8; 45] = [

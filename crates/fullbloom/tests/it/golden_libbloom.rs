@@ -1,4 +1,5 @@
-//! `libbloom` and `libbloom-1`: parameters, positions, bits, return codes and files are those of libbloom 2.0 and 1.6.
+//! `libbloom` and `libbloom-1`: parameters, positions, bits, return codes and files are those of libbloom 2.0
+//! and 1.6.
 
 use fullbloom::dialect::libbloom::sizing::{params_1_6, params_2_0};
 use fullbloom::dialect::{Libbloom, Libbloom1};
@@ -7,7 +8,7 @@ use fullbloom::{DecodeError, Filter};
 use fullbloom_testkit::from_hex;
 use fullbloom_testkit::vectors::{self, Record, Value};
 
-/// Where a save file holds the address of its writer's array.
+/// The offset at which a save file holds the address of its writer's array.
 const POINTER: std::ops::Range<usize> = 67..75;
 
 fn f64_be(record: &Value, name: &str) -> f64 {
@@ -33,7 +34,7 @@ fn parameters_and_refusals_are_those_of_1_6() {
         let got = (i64::from(params.bits), i64::from(params.bytes), i64::from(params.hashes));
         assert_eq!(got, (row.int("bits"), row.int("bytes"), row.int("hashes")), "{row}");
         assert_eq!(params.bpe.to_bits(), f64_be(row, "bpe_f64be").to_bits(), "{row}");
-        // Probes without bits: the original makes the filter and dies with SIGFPE at the first key.
+        // Probes without bits: the original creates the filter and dies with SIGFPE at the first key.
         let deadly = params.bits == 0 && params.hashes != 0;
         match Libbloom1::with_params(entries, error) {
             Ok(sized) => {
@@ -55,7 +56,7 @@ fn parameters_and_refusals_are_those_of_2_0() {
     assert_eq!(rows.len(), 442);
     let mut refused = 0;
     for row in rows {
-        // `bloom_init` of 2.0 takes its int as unsigned.
+        // `bloom_init` of 2.0 reads its int as unsigned.
         let (entries, error) = (row.int("entries") as u32, row.real("error"));
         let params = params_2_0(entries, error);
         if row.int("rv") != 0 {
@@ -114,7 +115,7 @@ fn one_key_sets_exactly_the_bits_the_original_sets() {
     assert_eq!(checked, 120);
 }
 
-/// Filters of 1.2, 5.1 and 5.4 GB, which cost only the pages that are touched.
+/// Filters of 1.2, 5.1 and 5.4 GB, of which only the touched pages cost memory.
 #[test]
 #[cfg(target_pointer_width = "64")] // elsewhere such an array is refused
 fn arrays_beyond_32_bits_are_probed_where_the_original_probes_them() {
@@ -201,8 +202,9 @@ fn save_files_are_those_of_2_0_but_for_the_savers_pointer() {
     }
 }
 
-/// What `bloom_load` says of each file, and what we say: every refusal of the original is one of ours, at the same
-/// field. Beyond it we refuse what it cannot use safely (`ready` 0, an array too short for its bits) and bytes after the end.
+/// The result of `bloom_load` for each file, compared with ours: every refusal of the original is a refusal
+/// here, at the same field. In addition we refuse files that it cannot use safely (`ready` 0, an array too
+/// short for its bits) and bytes after the end.
 #[test]
 fn files_are_refused_where_bloom_load_refuses_them_and_where_they_cannot_be_used() {
     let file = vectors::json("libbloom/load_codes.json");
@@ -246,7 +248,8 @@ fn files_are_refused_where_bloom_load_refuses_them_and_where_they_cannot_be_used
     assert_eq!(accepted, 5);
 }
 
-/// `bloom_merge` of equal filters; it also merges filters whose bits or probes differ, which loses keys and is refused.
+/// `bloom_merge` of equal filters; it also merges filters whose bits or probes differ, which loses keys and
+/// is refused.
 #[test]
 fn merging_is_the_union_and_needs_equal_numbers() {
     let mut left = Filter::<Libbloom>::with_fpr(1000, 0.1).unwrap();

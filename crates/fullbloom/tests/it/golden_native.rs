@@ -1,5 +1,5 @@
-//! The native dialect against a second implementation, written from `docs/formats/native.md`: hashes, and files byte for
-//! byte both ways.
+//! The native dialect against a second implementation, written from `docs/formats/native.md`: hashes, and
+//! files byte for byte both ways.
 
 use crate::common;
 use fullbloom::NativeFilter;
@@ -43,7 +43,7 @@ fn hashes_are_those_of_the_second_implementation() {
     }
 }
 
-/// Our file of the same filter is the golden file, and the golden file gives our filter.
+/// Our file of the same filter equals the golden file, and the golden file decodes to our filter.
 #[track_caller]
 fn same(name: &str, ours: &NativeFilter) {
     let golden = vectors::bytes(name);

@@ -22,7 +22,7 @@ fn at(millis: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(millis)
 }
 
-/// What holds for every form: it is recognised, read and written again as it was.
+/// Checks that hold for every form: it is detected, read, and written again unchanged.
 #[track_caller]
 fn the_same_again(golden: &[u8], ours: &[u8], form: &str) {
     assert!(ours == golden, "other bytes than the second implementation's");

@@ -1,4 +1,4 @@
-//! RocksDB's full filters, byte for byte and answer for answer, against what RocksDB itself printed.
+//! RocksDB's full filters, byte for byte and answer for answer, against the output of RocksDB itself.
 
 use crate::common::view;
 use fullbloom::dialect::rocksdb::{Builder, FullFilter, Kind, MemoryBalance, Policy};
@@ -14,7 +14,7 @@ fn kind(record: &Value) -> Kind {
         "legacy" => Kind::Legacy,
         "fastlocal" => Kind::FastLocal,
         "ribbon" => Kind::Ribbon,
-        other => panic!("no kind is called {other}"),
+        other => panic!("there is no kind {other}"),
     }
 }
 
@@ -78,7 +78,7 @@ fn every_filter_is_built_byte_for_byte_and_answers_as_rocksdbs_reader() {
         let bytes = built.encode();
         assert_eq!(bytes.len() as u64, built.encoded_len());
         if keys.is_empty() {
-            // 7.8.3 printed a bare trailer; since 9.6 there are no bytes.
+            // 7.8.3 printed a bare trailer; since 9.6 there are zero bytes.
             assert!(bytes.is_empty() && matches!(built, FullFilter::Nothing), "{record}");
             assert!(record.count("filter_len") <= 5);
             continue;
@@ -111,11 +111,11 @@ fn the_named_builders_write_the_same_bytes_and_the_named_views_read_them() {
     let file = vectors::json("rocksdb/raw_filters.json");
     let plain = |(record, _): &(&Value, Policy)| !flag(record, "optimize_filters_for_memory");
     for (record, policy) in built_cases(&file).filter(plain) {
-        let asked = name(policy.kind());
+        let requested = name(policy.kind());
         let target = sizing::Target::BitsPerKey(record.real("bits_per_key"));
-        // The number of keys expected does not matter: RocksDB counts.
+        // The expected number of keys does not matter: RocksDB counts them.
         let request = sizing::Request { expected_keys: 1_000_000, target };
-        let mut builder = any::Builder::new(asked, &request).expect("a builder");
+        let mut builder = any::Builder::new(requested, &request).expect("a builder");
         let keys = keys_of(record);
         let refs: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
         builder.insert_batch(refs.as_slice());
@@ -123,19 +123,19 @@ fn the_named_builders_write_the_same_bytes_and_the_named_views_read_them() {
         let bytes = filter.encode();
         assert_eq!(bytes.len() as u64, filter.encoded_len());
         if keys.is_empty() {
-            assert!(bytes.is_empty() && !filter.may_contain(b"") && filter.dialect() == asked);
+            assert!(bytes.is_empty() && !filter.may_contain(b"") && filter.dialect() == requested);
             continue;
         }
         assert_bytes(record, &bytes);
-        let read = view(asked, &bytes, None).expect("its own bytes");
+        let read = view(requested, &bytes, None).expect("its own bytes");
         assert_eq!(read.dialect(), filter.dialect());
         assert_eq!(read.dialect() == Name::RocksDb, record.text("stored_kind") == "fl", "{record}");
         let probes = keys::of_rule(record.field("probes"));
         let answers: Vec<bool> = probes.iter().map(|key| read.may_contain(key)).collect();
         assert_eq!(answers, record.answers("probe_answers"), "{record}");
         let geometry = read.geometry();
-        assert!(view(asked, &bytes, Some((geometry.bit_len, geometry.probes))).is_ok());
-        assert!(view(asked, &bytes, Some((geometry.bit_len, geometry.probes + 1))).is_err());
+        assert!(view(requested, &bytes, Some((geometry.bit_len, geometry.probes))).is_ok());
+        assert!(view(requested, &bytes, Some((geometry.bit_len, geometry.probes + 1))).is_err());
     }
 }
 
@@ -193,7 +193,7 @@ fn contents_made_by_hand_are_answered_as_rocksdbs_reader_does() {
             FullFilter::FastLocal(_) => "fl",
             FullFilter::Ribbon(_) => "ribbon",
         };
-        // A Ribbon filter without a segment matches everything; the vectors name it by its marker.
+        // A Ribbon filter without a segment matches every key; the vectors name it by its marker.
         if record.text("name") != "ribbon_b2_len10_s3" {
             assert_eq!(kind, record.text("kind"), "{record}");
         }
@@ -264,8 +264,8 @@ fn the_numbers_that_rocksdb_publishes_for_its_own_formats_hold() {
     assert_eq!(compared, 79);
 }
 
-/// What glibc 2.36 gave: the first request was mapped and fills its pages, the later ones came from the heap,
-/// because the first one's end raised the threshold.
+/// The usable sizes reported by glibc 2.36: the first request was mapped and fills its pages; the later ones
+/// came from the heap, because freeing the first one raised the threshold.
 #[test]
 fn lengths_for_memory_follow_the_allocator_and_the_balance() {
     let file = vectors::json("rocksdb/optimize_for_memory_large.json");
@@ -288,7 +288,7 @@ fn lengths_for_memory_follow_the_allocator_and_the_balance() {
         assert_eq!(bytes.len() as u64, record.count("filter_len"), "{record}");
         assert_eq!(u64::from(bytes[bytes.len() - 3]), record.count("num_probes"), "{record}");
         assert_eq!(sha256_hex(&bytes), record.text("filter_sha256"), "{record}");
-        // Given the recorded length, the bytes are the same.
+        // With the recorded length, the bytes are the same.
         keys.iter().for_each(|key| builder.insert(key));
         assert_eq!(builder.finish_with_len(record.count("filter_len")).expect("a filter").encode(), bytes);
     }

@@ -1,5 +1,5 @@
-//! The environment variable that forces a kernel. The choice is made once in a process, so each case runs `child` in a
-//! process of its own.
+//! The environment variable that forces a kernel. The choice is made once per process, so each case runs
+//! `child` in a separate process.
 
 use fullbloom::Filter;
 use fullbloom::dialect::RocksDb;
@@ -7,7 +7,7 @@ use fullbloom::kernel::{Kernel, VARIABLE};
 use fullbloom_testkit::process;
 use std::process::Output;
 
-/// What a process does that finds this in the variable: asks a filter, and says which kernel it used.
+/// A process that finds this value in the variable: it queries a filter and prints which kernel it used.
 fn with_variable(value: Option<&str>) -> Output {
     process::alone("kernel::child", |child| {
         child.env_remove(VARIABLE).envs(value.map(|value| (VARIABLE, value)));
@@ -30,7 +30,7 @@ fn child() {
     }
 }
 
-fn said(output: &Output) -> (String, String) {
+fn texts(output: &Output) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     (text(&output.stdout), text(&output.stderr))
 }
@@ -38,7 +38,7 @@ fn said(output: &Output) -> (String, String) {
 #[test]
 fn every_available_kernel_can_be_forced() {
     for kernel in Kernel::available() {
-        let (out, err) = said(&with_variable(Some(kernel.name())));
+        let (out, err) = texts(&with_variable(Some(kernel.name())));
         assert!(out.contains(&format!("used {kernel}.")), "{out}");
         assert!(!err.contains(VARIABLE), "{err}");
     }
@@ -48,19 +48,19 @@ fn every_available_kernel_can_be_forced() {
 fn without_the_variable_or_with_an_empty_one_the_fastest_kernel_is_used() {
     let fastest = Kernel::available().last().unwrap();
     for value in [None, Some("")] {
-        let (out, err) = said(&with_variable(value));
+        let (out, err) = texts(&with_variable(value));
         assert!(out.contains(&format!("used {fastest}.")), "{out}");
         assert!(!err.contains(VARIABLE), "{err}");
     }
 }
 
-/// The library prints nothing; `Kernel::forced` is for the program that wants to say it.
+/// The library prints nothing; a program that wants to print it uses `Kernel::forced`.
 #[test]
 fn a_kernel_that_is_not_available_is_reported_to_the_caller_and_the_fastest_is_used() {
     let fastest = Kernel::available().last().unwrap();
     let missing = Kernel::ALL.into_iter().find(|kernel| Kernel::by_name(kernel.name()).is_err()).unwrap();
     for value in [missing.name(), "fastest"] {
-        let (out, err) = said(&with_variable(Some(value)));
+        let (out, err) = texts(&with_variable(Some(value)));
         assert!(out.contains(&format!("used {fastest}.")), "{out}");
         let report = out.lines().find(|line| line.starts_with("refused")).expect("a report");
         assert!(report.contains(value) && report.contains(fastest.name()), "{report}");

@@ -1,5 +1,5 @@
-//! Filters of more than 2^32 bits, in every dialect that has them: keys are found, and their bits lie where only 64-bit
-//! positions reach. Memory that nothing is written to costs nothing, and the keys are few.
+//! Filters of more than 2^32 bits, in every dialect that supports them: keys are found, and their bits lie
+//! where only 64-bit positions reach. Untouched memory costs nothing, and the keys are few.
 
 #![cfg(target_pointer_width = "64")]
 
@@ -12,7 +12,7 @@ use std::io::{self, Write};
 
 const LARGE: u64 = 1 << 32;
 
-/// What each dialect can be asked for to be that large.
+/// A request that makes each dialect that large.
 const REQUESTS: [Request; 4] = [
     Request { expected_keys: 500_000_000, target: Target::Fpr(0.01) },
     Request { expected_keys: 500_000_000, target: Target::BitsPerKey(10.0) },
@@ -20,7 +20,7 @@ const REQUESTS: [Request; 4] = [
     Request { expected_keys: 900_000_000, target: Target::Fpr(0.03) },
 ];
 
-/// Dialects that end at 2^32 bits or below: by the width of their positions, or of the length in their bytes.
+/// Dialects limited to 2^32 bits or fewer, by the width of their positions or of the length in their bytes.
 const SMALL: [Name; 8] = [
     Name::Cassandra07,
     Name::Cassandra0,
@@ -32,17 +32,17 @@ const SMALL: [Name; 8] = [
     Name::Orc,
 ];
 
-/// Dialects whose arrays may be larger than their 31-bit positions reach, which they warn of.
+/// Dialects whose arrays may be larger than their 31-bit positions reach, which they report as a weakness.
 const SHORT_OF_BITS: [Name; 2] = [Name::Guava32, Name::Spark];
 
-/// Made when all keys are known, and sized by them.
+/// Built when all keys are known, and sized by their number.
 const SIZED_BY_KEYS: [Name; 3] = [Name::RocksDbLegacy, Name::RocksDb, Name::RocksDbRibbon];
 
 fn keys(of: &str) -> Vec<String> {
     (0..12).map(|i| format!("{of} {i}")).collect()
 }
 
-/// Takes an encoded filter of any size, and remembers where its last set bit was.
+/// Accepts an encoded filter of any size, and records the position of its last set bit.
 #[derive(Default)]
 struct Sink {
     len: u64,
@@ -134,7 +134,7 @@ fn rocksdbs_full_filter_is_large_and_its_legacy_one_is_not() {
 }
 
 #[test]
-fn what_a_dialect_cannot_hold_is_refused_and_not_cut() {
+fn sizes_a_dialect_cannot_hold_are_refused_and_not_truncated() {
     for &name in Name::ALL.iter().filter(|name| !SIZED_BY_KEYS.contains(name)) {
         for expected_keys in [1 << 40, 1 << 62, 1 << 63, u64::MAX] {
             for target in [Target::Fpr(0.01), Target::BitsPerKey(10.0)] {

@@ -1,4 +1,5 @@
-//! The library's tests, in one program: `cargo test -p fullbloom --test it golden_` runs the modules whose names hold that.
+//! The library's tests, in one program: `cargo test -p fullbloom --test it golden_` runs the modules whose
+//! names contain `golden_`.
 
 mod alloc_rocksdb;
 mod batch;
@@ -46,6 +47,7 @@ mod rates_rocksdb;
 
 use fullbloom_testkit::alloc::Counting;
 
-/// Tests of malformed files hold decoders to the memory they may ask for, and builders meet allocations that fail.
+/// Tests of malformed files limit the memory that decoders may request, and builders are run with failing
+/// allocations.
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

@@ -1,4 +1,4 @@
-//! Known-good keys are answered "no", members never are.
+//! Known-good keys are answered "no"; members never are.
 
 use fullbloom::NativeFilter;
 use fullbloom::keys::Column;
@@ -6,7 +6,7 @@ use fullbloom::native::{ExceptError, Hashing, Secret, Sizing};
 use fullbloom::sizing::{Request, Target};
 use fullbloom_testkit::keys::mix;
 
-/// Different keys for different numbers, on either side of a border.
+/// Different keys for different numbers, on either side of a boundary.
 fn numbers(from: u64, count: u64) -> Vec<u64> {
     (from..from + count).map(mix).collect()
 }
@@ -44,7 +44,7 @@ fn a_million_known_good_keys_are_all_answered_no() {
         // A list alone would take 64 bits for each false positive.
         assert!(facts.levels > 0, "{facts:?}");
         assert!(facts.bytes * 8 < bits_each * false_positives, "{facts:?} for {false_positives}");
-        // Other keys are called present no more often than before.
+        // Other keys are reported present no more often than before.
         let others = numbers(1 << 50, 200_000);
         let mut answers = vec![false; others.len()];
         guarded.may_contain_batch(&Column(&others), &mut answers);

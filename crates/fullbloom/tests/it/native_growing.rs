@@ -1,4 +1,4 @@
-//! Growing filters: what is new over all links, the rate at any size, merging, folding.
+//! Growing filters: new keys across all links, the rate at any size, merging, folding.
 
 use fullbloom::NativeFilter;
 use fullbloom::keys::{Column, Hashes};
@@ -10,14 +10,14 @@ use fullbloom_testkit::stats::Measured;
 use proptest::prelude::*;
 use std::collections::HashSet;
 
-/// Absent keys, in pieces; how many the filter calls present.
-fn measure(filter: &GrowingFilter, asked: u64) -> Measured {
+/// Looks up absent keys in pieces. Returns how many the filter reports present.
+fn measure(filter: &GrowingFilter, lookups: u64) -> Measured {
     let mut hits = 0;
-    for start in (0..asked).step_by(100_000) {
-        let keys: Vec<u64> = (start..(start + 100_000).min(asked)).map(|i| (1 << 60) + i).collect();
+    for start in (0..lookups).step_by(100_000) {
+        let keys: Vec<u64> = (start..(start + 100_000).min(lookups)).map(|i| (1 << 60) + i).collect();
         hits += filter.count_batch(&Column(&keys));
     }
-    Measured { asked, hits }
+    Measured { lookups, hits }
 }
 
 fn grow(filter: &mut GrowingFilter, from: u64, to: u64) -> u64 {
@@ -29,8 +29,8 @@ fn grow(filter: &mut GrowingFilter, from: u64, to: u64) -> u64 {
     new
 }
 
-/// Grows a filter from a thousand keys and looks at its rate at every power of ten.
-fn rates_while_growing(to: u64, asked: u64) {
+/// Grows a filter from a thousand keys and checks its rate at every power of ten.
+fn rates_while_growing(to: u64, lookups: u64) {
     for fpr in [0.01, 1e-4] {
         let mut filter = GrowingFilter::with_fpr(1_000, fpr).unwrap();
         let (mut keys, mut new) = (0, 0);
@@ -38,19 +38,20 @@ fn rates_while_growing(to: u64, asked: u64) {
             let next = (keys * 10).max(1_000);
             new += grow(&mut filter, keys, next);
             keys = next;
-            let measured = measure(&filter, asked);
+            let measured = measure(&filter, lookups);
             let expected = filter.expected_fpr();
-            assert!(expected < fpr, "{keys} keys: {expected} is expected where {fpr} was asked");
-            assert!(measured.rate() < fpr, "{keys} keys: {measured:?} where {fpr} was asked");
+            assert!(expected < fpr, "{keys} keys: {expected} is expected where {fpr} was requested");
+            assert!(measured.rate() < fpr, "{keys} keys: {measured:?} where {fpr} was requested");
             measured.assert_within_3_sigma(expected, &format!("{keys} keys"));
             println!(
-                "{keys} keys, {} links, {:.1} bits per key: asked {fpr:e}, expected {expected:.3e}, measured {:.3e}",
+                "{keys} keys, {} links, {:.1} bits per key: requested {fpr:e}, expected {expected:.3e}, measured {:.3e}",
                 filter.links().len(),
                 8.0 * filter.encoded_len() as f64 / keys as f64,
                 measured.rate()
             );
         }
-        // Keys that were called known when they came are false positives, no more than at the asked rate.
+        // Keys that were reported as known when they were inserted are false positives, no more than the
+        // requested rate allows.
         assert_eq!(new, filter.keys());
         let lost = keys - new;
         assert!((lost as f64) < fpr * keys as f64, "{lost} of {keys}");
@@ -62,22 +63,22 @@ fn rates_while_growing(to: u64, asked: u64) {
 }
 
 #[test]
-fn the_rate_stays_under_the_asked_one_up_to_a_million_keys() {
+fn the_rate_stays_below_the_requested_one_up_to_a_million_keys() {
     rates_while_growing(1_000_000, 1_000_000);
 }
 
 #[test]
 #[ignore = "a minute: cargo test --release -p fullbloom --test it native_growing:: -- --ignored --nocapture"]
-fn the_rate_stays_under_the_asked_one_up_to_a_hundred_million_keys() {
+fn the_rate_stays_below_the_requested_one_up_to_a_hundred_million_keys() {
     rates_while_growing(100_000_000, 10_000_000);
 }
 
 #[test]
-fn new_is_told_over_all_links_and_known_never_called_new() {
+fn new_is_reported_across_all_links_and_known_keys_are_never_new() {
     let mut filter = GrowingFilter::with_fpr(1_000, 1e-6).unwrap();
     let (mut exact, mut lost) = (HashSet::new(), 0);
     for start in (0..400_000).step_by(10_000) {
-        // Every key comes twice, the second time 10,000 keys later.
+        // Every key is inserted twice, the second time 10,000 keys later.
         let hashes: Vec<u64> = (start..start + 20_000u64).map(mix).collect();
         let mut new = vec![false; hashes.len()];
         let count = filter.insert_batch_new(&Hashes(&hashes), &mut new).unwrap();
@@ -102,7 +103,7 @@ proptest! {
         let mut random = SplitMix::new(seed);
         let hashes: Vec<u64> = (0..keys).map(|_| mix(random.below(distinct))).collect();
         let mut alone = GrowingFilter::with_fpr(first, 0.01).unwrap();
-        let told: Vec<bool> = hashes.iter().map(|&hash| alone.insert_hash(hash).unwrap()).collect();
+        let reported: Vec<bool> = hashes.iter().map(|&hash| alone.insert_hash(hash).unwrap()).collect();
         let mut together = GrowingFilter::with_fpr(first, 0.01).unwrap();
         let mut new = Vec::new();
         let mut rest = hashes.as_slice();
@@ -113,7 +114,7 @@ proptest! {
             new.extend(answers);
             rest = later;
         }
-        prop_assert!(told == new, "other answers in batches");
+        prop_assert!(reported == new, "other answers in batches");
         prop_assert!(alone.encode() == together.encode(), "other bytes in batches");
         let mut answers = vec![false; hashes.len()];
         together.may_contain_batch(&Hashes(&hashes), &mut answers);
@@ -154,7 +155,7 @@ fn one_link_is_a_plain_filter_and_several_are_not() {
 }
 
 #[test]
-fn rates_that_are_none_are_refused_and_very_low_ones_end_where_hashes_collide() {
+fn invalid_rates_are_refused_and_very_low_ones_end_where_hashes_collide() {
     for fpr in [0.0, 1.0, -1.0, f64::NAN, f64::INFINITY] {
         assert!(
             matches!(GrowingFilter::with_fpr(10, fpr), Err(SizeError::Value { what: "fpr", .. })),

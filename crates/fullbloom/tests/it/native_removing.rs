@@ -1,4 +1,4 @@
-//! Removing filters against an exact model: no present key is ever called absent.
+//! Removing filters against an exact model: no present key is ever reported absent.
 
 use fullbloom::NativeFilter;
 use fullbloom::keys::{Column, Hashes};
@@ -12,7 +12,7 @@ fn empty(expected_keys: u64, target: Target) -> RemovingFilter {
     RemovingFilter::with_sizing(&plan, Hashing::default()).unwrap()
 }
 
-/// Random insertions and removals of keys that are in; every so often all present keys are asked.
+/// Random insertions, and removals of present keys; at intervals all present keys are looked up.
 fn against_the_model(mut filter: RemovingFilter, operations: u64, universe: u64, seed: u64) {
     let mut random = SplitMix::new(seed);
     let mut exact: HashMap<u64, u32> = HashMap::new();
@@ -35,7 +35,7 @@ fn against_the_model(mut filter: RemovingFilter, operations: u64, universe: u64,
                 exact.remove(&hash);
             }
         }
-        // A key that is surely absent is refused, and nothing changes.
+        // Removing a key that is certainly absent is refused, and nothing changes.
         if step % 100 == 0 {
             let absent = mix((1 << 50) + step);
             if !filter.filter().may_contain_hash(absent) {
@@ -48,7 +48,7 @@ fn against_the_model(mut filter: RemovingFilter, operations: u64, universe: u64,
             assert_eq!(filter.keys(), held.len() as u64);
         }
     }
-    // With all keys removed, the filter is empty again, unless counters were full.
+    // With all keys removed the filter is empty again, unless counters were full.
     for hash in held {
         assert!(filter.remove_hash(hash));
     }
@@ -66,7 +66,7 @@ fn a_million_random_operations_lose_no_present_key() {
 
 #[test]
 fn crowded_filters_and_repeated_keys_lose_none_either() {
-    // Few keys again and again, in filters far too small: counters fill up.
+    // Few keys inserted repeatedly, in filters far too small: counters become full.
     against_the_model(empty(500, Target::Fpr(0.01)), 100_000, 300, 2);
     against_the_model(empty(2_000, Target::Exact { bit_len: 64 * 512, probes: 14 }), 100_000, 50_000, 3);
     against_the_model(empty(2_000, Target::Exact { bit_len: 4 * 512, probes: 32 }), 60_000, 5_000, 4);
@@ -87,7 +87,7 @@ fn batches_do_what_keys_one_by_one_do() {
                 assert_eq!(alone.insert(&key.to_le_bytes()), new);
             }
             assert!(alone.encode() == together.encode());
-            // Some that are in, some that are not, some twice.
+            // Some present, some absent, some twice.
             let gone: Vec<u64> = (0..len / 2).map(|_| random.below(1000)).collect();
             let mut removed = vec![false; gone.len()];
             let count = together.remove_batch_told(&Column(&gone), &mut removed);
@@ -118,7 +118,7 @@ fn merged_counters_are_those_of_all_insertions() {
     let (mut ours, mut theirs, mut both) = (empty(500, target), empty(500, target), empty(500, target));
     let mut random = SplitMix::new(5);
     for i in 0..4_000u64 {
-        let key = random.below(300).to_le_bytes(); // often, so that counters fill up
+        let key = random.below(300).to_le_bytes(); // often, so that counters become full
         if i % 3 == 0 {
             ours.insert(&key)
         } else {

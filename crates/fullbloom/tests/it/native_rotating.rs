@@ -1,4 +1,4 @@
-//! Rotating filters under a simulated clock: remembered at least the asked time, forgotten soon after.
+//! Rotating filters under a simulated clock: remembered for at least the retention time, expired soon after.
 
 use fullbloom::SizeError;
 use fullbloom::keys::Column;
@@ -23,10 +23,10 @@ fn filter(rotation: Rotation, now: u64) -> RotatingFilter {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Time passes in steps small and large, the state is saved and read at random; every answer is between what the promise
-    /// demands and what it allows.
+    /// Time advances in small and large steps, and the state is saved and read at random. Every answer lies
+    /// between what the contract requires and what it allows.
     #[test]
-    fn keys_are_remembered_the_asked_time_and_forgotten_a_generation_later(
+    fn keys_are_remembered_for_the_retention_time_and_expire_a_generation_later(
         seed: u64, keep in 1u64..5_000, generations in 1u32..12, refresh: bool, largest in 1u64..3_000
     ) {
         let mut random = SplitMix::new(seed);
@@ -77,7 +77,7 @@ proptest! {
         let whole = part * u64::from(generations);
         let keys: Vec<u64> = (0..4_000).map(|_| random.below(3 * keep)).collect();
         let (mut count, mut since) = (0u64, HashMap::new());
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for key in &keys {
             let new = alone.insert(&key.to_le_bytes(), at(5)).unwrap();
             match since.get(key).map(|at| count - at) {
@@ -90,13 +90,13 @@ proptest! {
                 count += 1;
                 since.insert(*key, count);
             }
-            told.push(new);
+            reported.push(new);
         }
         let mut new = vec![false; keys.len()];
         for (keys, new) in keys.chunks(777).zip(new.chunks_mut(777)) {
             together.insert_batch_new(&Column(keys), new, at(5)).unwrap();
         }
-        prop_assert!(told == new, "other answers in batches");
+        prop_assert!(reported == new, "other answers in batches");
         prop_assert!(alone.encode() == together.encode(), "other bytes in batches");
     }
 }
@@ -108,7 +108,7 @@ fn a_clock_that_goes_back_a_little_stands_still_and_forgets_nothing_early() {
     filter.insert(b"late", at(10_900)).unwrap();
     assert!(!filter.insert(b"early", at(10_100)).unwrap());
     assert_eq!(filter.time(), at(10_900));
-    // Two machines whose clocks differ by 800 ms take turns: time passes once, not with every turn.
+    // Two machines whose clocks differ by 800 ms take turns: time advances once, not with every turn.
     for turn in 0..50 {
         filter.insert(&[turn], at(if turn % 2 == 0 { 10_100 } else { 10_900 } + u64::from(turn))).unwrap();
     }
@@ -121,7 +121,7 @@ fn a_clock_that_goes_back_a_little_stands_still_and_forgets_nothing_early() {
 fn a_clock_that_was_far_ahead_is_put_right_without_forgetting() {
     let mut filter = filter(by_time(1_000, 4, false), 5_000_000);
     filter.insert(b"from the future", at(5_000_000)).unwrap();
-    // The clock is set back by more than an hour: ages go on from what they were.
+    // The clock is set back by more than an hour: ages continue from their current values.
     assert!(!filter.insert(b"from the future", at(1_000_000)).unwrap());
     filter.insert(b"now", at(1_000_500)).unwrap();
     filter.advance(at(1_000_999));
@@ -143,23 +143,23 @@ fn after_a_long_pause_all_is_forgotten_and_the_memory_given_back() {
     filter.advance(at(1 << 40));
     assert_eq!((filter.generations().count(), filter.keys()), (0, 0));
     assert!(!filter.may_contain(&7u64.to_le_bytes()));
-    // The state of then can be read and used.
+    // The state of that time can be read and used.
     let mut read = RotatingFilter::decode(&filter.encode()).unwrap();
     assert!(read.insert(&7u64.to_le_bytes(), at((1 << 40) + 1)).unwrap());
     assert!(read.encoded_len() < full / 3, "{} of {full}", read.encoded_len());
-    // Times before 1970 and far beyond do no harm.
+    // Times before 1970 and in the far future do no harm.
     read.advance(UNIX_EPOCH - Duration::from_secs(1));
     read.advance(UNIX_EPOCH + Duration::from_secs(1 << 40));
     assert!(read.insert(b"x", UNIX_EPOCH).unwrap());
 }
 
 #[test]
-fn the_rate_of_all_generations_together_stays_under_the_asked_one() {
+fn the_rate_of_all_generations_together_stays_below_the_requested_one() {
     let rotation = by_time(1_000, 4, false);
     let mut filter = RotatingFilter::new(rotation, 100, 0.01, at(0)).unwrap();
     let mut next = 0u64;
     for step in 0..40 {
-        // The load changes: generations that get more keys than the first grow.
+        // The load changes: generations that get more keys than the first one grow.
         let some: Vec<u64> = (next..next + 200 * (1 + step % 7)).collect();
         next += some.len() as u64;
         let mut new = vec![false; some.len()];
@@ -171,12 +171,12 @@ fn the_rate_of_all_generations_together_stays_under_the_asked_one() {
     filter.may_contain_batch(&Column(&absent), &mut answers);
     let rate = answers.iter().filter(|answer| **answer).count() as f64 / absent.len() as f64;
     assert!(rate < 0.01 && rate > 0.0, "{rate}");
-    // Later generations begin with room for what earlier ones got.
+    // Later generations begin with room for the number of keys in earlier ones.
     assert!(filter.generations().all(|one| one.filter().links().len() <= 4));
 }
 
 #[test]
-fn rotations_that_are_none_are_refused() {
+fn invalid_rotations_are_refused() {
     for rotation in [
         by_time(0, 5, false),
         by_time(5, 0, false),
@@ -208,7 +208,8 @@ fn at_the_end_of_time_keys_are_still_taken_and_found() {
 
 #[test]
 fn a_state_of_very_many_links_is_read_again() {
-    // A long and a short generation in turn: each begins small after a short one and has many links after a long one.
+    // Long and short generations alternate: each one begins small after a short one and has many links after
+    // a long one.
     let mut filter = RotatingFilter::new(by_time(1_000_000, 1_000, false), 1, 0.5, at(0)).unwrap();
     let mut key = 0u64;
     for generation in 0..1_001u64 {

@@ -1,4 +1,4 @@
-//! A file put together from slices is the file of the filter built in one place.
+//! A file assembled from slices equals the file of the filter built in one place.
 
 use fullbloom::NativeFilter;
 use fullbloom::keys::{Column, Hashes};
@@ -10,7 +10,7 @@ fn plan(expected_keys: u64, fpr: f64) -> Sizing {
     Sizing::new(&Request { expected_keys, target: Target::Fpr(fpr) }).unwrap()
 }
 
-/// Keys of which about every third has been there before, near or far.
+/// Keys of which about every third is a repeat, of a recent or an old key.
 fn keys(count: usize, seed: u64) -> Vec<u64> {
     let mut random = SplitMix::new(seed);
     let mut keys: Vec<u64> = Vec::with_capacity(count);
@@ -25,7 +25,8 @@ fn keys(count: usize, seed: u64) -> Vec<u64> {
     keys
 }
 
-/// The file from slices: the keys come in parts, each from a machine of its own, which sends what waits after every batch.
+/// The file from slices: the keys come in parts, each from a separate machine, which sends its waiting hashes
+/// after every batch.
 fn sliced(slicing: &Slicing, parts: &[&[u64]]) -> Vec<u8> {
     let mut slices: Vec<_> = (0..slicing.count()).map(|number| slicing.slice(number).unwrap()).collect();
     for part in parts {
@@ -79,7 +80,7 @@ fn few_keys_and_none_give_the_file_of_the_whole_filter() {
 
 #[test]
 fn the_number_of_new_keys_follows_the_order_of_the_hashes() {
-    // An overfull filter: whether a key is new depends on those before it.
+    // An overfull filter: whether a key is new depends on the earlier keys.
     let keys = keys(60_000, 3);
     let plan = plan(10_000, 0.01);
     let slicing = Slicing::new(&plan, Hashing::default(), 1).unwrap();
@@ -131,12 +132,12 @@ fn impossible_numbers_of_blocks_are_refused() {
 }
 
 #[test]
-fn what_comes_again_soon_is_not_sent_again() {
+fn a_key_that_repeats_soon_is_not_sent_again() {
     let slicing = Slicing::new(&plan(1000, 0.01), Hashing::default(), 1).unwrap();
     let mut scatter = Scatter::new(&slicing);
     scatter.insert_batch(&Hashes(&[5; 10_000]));
     assert_eq!(scatter.waiting(), 1);
-    // What looks like the table's own first values is sent as any other.
+    // Hashes that equal the initial values of the table are sent like any other.
     scatter.insert_batch(&Hashes(&[!0, !1, 0, u64::MAX]));
     assert_eq!(scatter.waiting(), 4);
     assert_eq!(scatter.take().concat(), [5, !0, !1, 0]);

@@ -1,4 +1,5 @@
-//! Many threads at one filter: no bit is lost, no key is new twice; and building in parts is building.
+//! Many threads on one filter: no bit is lost, and no key is new twice. Building in parts gives the same
+//! filter.
 
 use fullbloom::NativeFilter;
 use fullbloom::keys::{Column, Hashes};
@@ -15,7 +16,7 @@ fn eight_threads_lose_no_bit_of_different_keys() {
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let reader = scope.spawn(|| {
-                // What was found once is found ever after.
+                // A key found once is found from then on.
                 let mut found = 0;
                 while !done.load(Ordering::Relaxed) {
                     for i in 0..1000 {
@@ -39,7 +40,7 @@ fn eight_threads_lose_no_bit_of_different_keys() {
                 })
                 .collect();
             let ended: Vec<_> = writers.into_iter().map(|writer| writer.join()).collect();
-            done.store(true, Ordering::Relaxed); // before anything is judged: the reader would never end
+            done.store(true, Ordering::Relaxed); // before any assertion: otherwise the reader would never end
             ended.into_iter().for_each(|ended| ended.unwrap());
             reader.join().unwrap();
         });
@@ -48,7 +49,7 @@ fn eight_threads_lose_no_bit_of_different_keys() {
         let counted = shared.keys();
         let filter = shared.into_filter();
         assert!(filter.bits() == alone.bits(), "bits differ from those of one thread");
-        // Which keys look known depends on the order; how many hardly does.
+        // Which keys are reported as known depends on the order; their number hardly does.
         assert!(
             filter.keys() == counted && counted.abs_diff(alone.keys()) <= keys / 1000,
             "{counted} {}",
@@ -57,8 +58,8 @@ fn eight_threads_lose_no_bit_of_different_keys() {
     }
 }
 
-/// Few words and threads that begin each filter together: where one word were read and written in two steps, a bit
-/// would soon be lost. Larger filters hide that, because threads seldom meet in them.
+/// Few words, and threads that begin each filter together: if a word were read and written in two steps, a
+/// bit would soon be lost. Larger filters hide that, because threads seldom access the same word.
 #[test]
 fn threads_that_meet_in_few_words_lose_no_bit() {
     const FILTERS: usize = 2000;
@@ -100,7 +101,7 @@ fn threads_that_meet_in_few_words_lose_no_bit() {
 #[test]
 fn every_key_that_eight_threads_insert_at_once_is_new_exactly_once() {
     const KEYS: u64 = 200_000;
-    // Roomy, so that no key looks known by chance: about one in 10^9 would.
+    // Large enough that no key is a false positive: about one in 10^9 would be.
     let shared = SharedFilter::with_bits_per_key(KEYS, 64.0).unwrap();
     let new: Vec<AtomicU8> = (0..KEYS).map(|_| AtomicU8::new(0)).collect();
     let start = std::sync::Barrier::new(THREADS as usize);
@@ -120,12 +121,12 @@ fn every_key_that_eight_threads_insert_at_once_is_new_exactly_once() {
     assert_eq!(shared.keys(), KEYS);
 }
 
-/// For the tool that watches every access to memory.
+/// For ThreadSanitizer, which checks every memory access.
 #[test]
 #[ignore = "minutes, and meant for ThreadSanitizer: proofs/tsan/run"]
 fn eight_threads_of_ten_million_operations_each_lose_no_key() {
     const EACH: u64 = 10_000_000;
-    // 2.5 MiB: threads meet in its lines all the time. Half of what a thread does are insertions.
+    // 2.5 MiB: threads access the same lines all the time. Half of a thread's operations are insertions.
     const KEYS: u64 = 2_000_000;
     let shared = SharedFilter::with_fpr(KEYS, 0.01).unwrap();
     std::thread::scope(|scope| {
@@ -155,7 +156,7 @@ fn in_a_crowded_filter_no_key_is_new_twice() {
             for thread in 0..THREADS {
                 let (shared, new) = (&shared, &new);
                 scope.spawn(move || {
-                    // Half of the threads run the other way.
+                    // Half of the threads run in the opposite order.
                     for i in 0..KEYS {
                         let i = if thread % 2 == 0 { i } else { KEYS - 1 - i };
                         if shared.insert(&mix(i).to_le_bytes()) {
@@ -171,8 +172,8 @@ fn in_a_crowded_filter_no_key_is_new_twice() {
 }
 
 #[test]
-fn building_in_parts_is_building() {
-    // 8 MiB and more are built in parts by several threads; 1e-3 has two lines for each key.
+fn building_in_parts_gives_the_same_filter() {
+    // 8 MiB and more are built in parts by several threads; 1e-3 has two lines per key.
     for (keys, fpr, threads) in [(8_000_000u64, 0.01, 2), (8_000_000, 0.01, 1), (5_000_000, 1e-3, 3)] {
         let numbers: Vec<u64> = (0..keys).map(mix).collect();
         let mut direct = NativeFilter::with_fpr(keys, fpr).unwrap();
@@ -196,7 +197,7 @@ fn building_in_parts_is_building() {
         }
         let built = builder.finish();
         assert!(built.bits() == direct.bits());
-        // All keys again, and one key very often: buckets overflow, nothing is lost, nothing is new.
+        // All keys again, and one key very often: buckets overflow, no key is lost, and none is new.
         let again = built.keys();
         let mut builder = Builder::new(built, threads);
         builder.insert_batch(&Column(&numbers));

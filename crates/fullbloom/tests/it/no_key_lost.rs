@@ -1,5 +1,5 @@
-//! A key that went in is found: in every dialect, for keys of every shape, in filters that fit the caches and in ones that do
-//! not, asked one by one and in batches, of the filter that was built and of the bytes that it wrote.
+//! An inserted key is found: in every dialect, for keys of every shape, in filters that fit in the caches and
+//! in larger ones, looked up singly and in batches, in the built filter and in its encoded bytes.
 
 use crate::common::view;
 use fullbloom::any::{AnyFilter, Builder};
@@ -8,19 +8,19 @@ use fullbloom::sizing::{Request, Target};
 use fullbloom_testkit::keys::Shape;
 
 fn built(name: Name, keys: &[&[u8]]) -> AnyFilter {
-    // LevelDB's bits for a rate are found by filling filters, which takes a while.
+    // LevelDB's bits for a rate are found by filling filters, which is slow.
     let target = match name {
         Name::LevelDb | Name::RocksDbBlock => Target::BitsPerKey(10.0),
         _ => Target::Fpr(0.01),
     };
-    // libbloom takes no fewer than 1,000.
+    // libbloom accepts no fewer than 1,000 keys.
     let request = Request { expected_keys: keys.len().max(1000) as u64, target };
     let mut builder = Builder::new(name, &request).unwrap();
     keys.chunks(10_007).for_each(|some| builder.insert_batch(some));
     builder.finish().unwrap()
 }
 
-/// How many of these keys the filter does not know, by either way to ask.
+/// How many of these keys the filter reports absent, with single lookups and in batches.
 fn lost(filter: &AnyFilter, keys: &[&[u8]]) -> usize {
     let mut answers = vec![false; keys.len()];
     filter.may_contain_batch(keys, &mut answers);
@@ -28,41 +28,41 @@ fn lost(filter: &AnyFilter, keys: &[&[u8]]) -> usize {
         + keys.iter().filter(|key| !filter.may_contain(key)).count()
 }
 
-/// Asks four questions for each key of each filter; returns how many that were.
-fn ask_all(sizes: &[u64]) -> u64 {
-    let mut questions = 0;
+/// Makes four lookups for each key of each filter. Returns the number of lookups.
+fn look_up_all(sizes: &[u64]) -> u64 {
+    let mut lookups = 0;
     for shape in Shape::ALL {
         for &size in sizes {
             let owned: Vec<Vec<u8>> = (0..size).map(|i| shape.key(i)).collect();
             let keys: Vec<&[u8]> = owned.iter().map(Vec::as_slice).collect();
-            // Asked in another order than they went in.
-            let asked: Vec<&[u8]> = keys.iter().rev().copied().collect();
+            // Looked up in another order than they were inserted.
+            let queried: Vec<&[u8]> = keys.iter().rev().copied().collect();
             for &name in Name::ALL {
                 let filter = built(name, &keys);
-                assert_eq!(lost(&filter, &asked), 0, "{name}, {size} keys, {shape:?}");
+                assert_eq!(lost(&filter, &queried), 0, "{name}, {size} keys, {shape:?}");
                 let bytes = filter.encode();
                 let shape_of = filter.geometry();
                 let geometry = matches!(name, Name::Libbloom1 | Name::JavaLsm)
                     .then_some((shape_of.bit_len, shape_of.probes));
                 let read = view(name, &bytes, geometry).unwrap();
-                assert_eq!(lost(&read, &asked), 0, "{name}, {size} keys, {shape:?}, written and read");
-                questions += 4 * size;
+                assert_eq!(lost(&read, &queried), 0, "{name}, {size} keys, {shape:?}, written and read");
+                lookups += 4 * size;
             }
         }
     }
-    questions
+    lookups
 }
 
 #[test]
-fn every_key_that_went_in_is_found() {
-    assert_eq!(ask_all(&[1, 7, 100, 3_000]), 4 * 3_108 * (Name::ALL.len() * Shape::ALL.len()) as u64);
+fn every_inserted_key_is_found() {
+    assert_eq!(look_up_all(&[1, 7, 100, 3_000]), 4 * 3_108 * (Name::ALL.len() * Shape::ALL.len()) as u64);
 }
 
-/// Half a billion questions; `FULLBLOOM_KERNEL` says by which kernel.
+/// Half a billion lookups; `FULLBLOOM_KERNEL` selects the kernel.
 #[test]
 #[ignore = "a minute: cargo test --release -p fullbloom --test it no_key_lost:: -- --ignored --nocapture"]
-fn half_a_billion_questions_for_keys_that_went_in_find_them_all() {
-    let questions = ask_all(&[1_000, 100_000, 2_000_000]);
-    println!("{questions} questions, kernel {}, no key lost", fullbloom::kernel::Kernel::in_use());
-    assert!(questions >= 500_000_000);
+fn half_a_billion_lookups_of_inserted_keys_find_them_all() {
+    let lookups = look_up_all(&[1_000, 100_000, 2_000_000]);
+    println!("{lookups} lookups, kernel {}, no key lost", fullbloom::kernel::Kernel::in_use());
+    assert!(lookups >= 500_000_000);
 }

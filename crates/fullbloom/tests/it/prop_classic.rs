@@ -1,5 +1,5 @@
-//! Every classic dialect against a filter written to be obvious: same bits, same answers, same bytes, for arrays of
-//! one word and up, odd lengths included, and keys of 0 to 70 bytes.
+//! Every classic dialect against a filter written to be obvious: same bits, same answers, same bytes, for
+//! arrays of one word and more, including odd lengths, and keys of 0 to 70 bytes.
 
 use fullbloom::Filter;
 use fullbloom::dialect::{
@@ -13,8 +13,7 @@ use fullbloom_testkit::keys::SplitMix;
 use fullbloom_testkit::naive::{Family, Naive};
 use proptest::prelude::*;
 
-/// Cases for each dialect; each case looks at a dozen keys in every way there is. All of this file takes some
-/// 20 s on two cores.
+/// Cases per dialect; each case checks a dozen keys in every way. This file takes some 20 s on two cores.
 const CASES: u32 = 100_000;
 
 fn config() -> ProptestConfig {
@@ -40,21 +39,21 @@ fn keys(seed: u64, count: usize, family: Family) -> Vec<Vec<u8>> {
     (0..count).map(|_| key(&mut random, family.text_keys())).collect()
 }
 
-/// Everything that must hold for one geometry and some keys. `empty` makes the filter.
+/// All properties for one geometry and some keys. `empty` creates the filter.
 fn check<D: Insert + Format>(family: Family, empty: impl Fn() -> Filter<D>, seed: u64, count: usize) {
     let mut filter = empty();
     let geometry = filter.geometry();
     let mut naive = Naive::new(family, geometry.bit_len as usize, geometry.probes);
     let (present, absent) = (keys(seed, count, family), keys(!seed, 8, family));
 
-    // Insert's result, and the bits.
+    // The result of insert, and the bits.
     for key in &present {
         assert_eq!(filter.insert(key), naive.insert(key), "insert of {key:x?}");
     }
     assert_eq!(filter.bits(), naive.array());
     assert_eq!(filter.count_ones(), naive.set_bits() as u64);
 
-    // Answers: one by one, in a batch, by hash. More questions than a batch keeps in flight.
+    // Answers: singly, in a batch, by hash. More lookups than a batch keeps in flight.
     let once: Vec<&Vec<u8>> = present.iter().chain(&absent).collect();
     let questions = once.repeat(2);
     let expected = once.iter().map(|key| naive.may_contain(key)).collect::<Vec<bool>>().repeat(2);
@@ -79,7 +78,7 @@ fn check<D: Insert + Format>(family: Family, empty: impl Fn() -> Filter<D>, seed
     }
     assert_eq!(hashed.bits(), filter.bits());
 
-    // The file, and what is read from it.
+    // The file, and the filter read from it.
     let file = filter.encode();
     if family == Family::Libbloom {
         assert_eq!(file[75..], naive.encode());
@@ -103,7 +102,7 @@ fn check<D: Insert + Format>(family: Family, empty: impl Fn() -> Filter<D>, seed
         assert_eq!(decoded.bits(), filter.bits());
     }
 
-    // The union of two halves is the whole.
+    // Merging two halves gives the whole.
     let (mut left, mut right) = (empty(), empty());
     let (one, other) = present.split_at(count / 2);
     left.extend(one);
@@ -161,7 +160,7 @@ equals_the_naive_filter! {
 proptest! {
     #![proptest_config(config())]
 
-    /// 2.0 is always made from keys and a rate: 2 to 9600 bits here, odd lengths included.
+    /// 2.0 is always built from keys and a rate: 2 to 9600 bits here, including odd lengths.
     #[test]
     fn libbloom_equals_the_naive_filter(
         expected_keys in 1000u64..1100,
@@ -172,7 +171,7 @@ proptest! {
         check::<Libbloom>(Family::Libbloom, || Filter::with_fpr(expected_keys, fpr).unwrap(), seed, count);
     }
 
-    /// Whatever the units, paired or not, written as UTF-8 or surrogate by surrogate as Java's `writeUTF` does.
+    /// Any units, paired or not, written as UTF-8 or surrogate by surrogate as Java's `writeUTF` does.
     #[test]
     fn utf_16_units_survive_both_of_javas_encodings(units in prop::collection::vec(unit(), 0..40)) {
         use fullbloom::hash::utf16_units;
@@ -201,7 +200,7 @@ fn unit() -> impl Strategy<Value = u16> {
     prop_oneof![0u16..0x80, any::<u16>(), 0xd800u16..0xe000]
 }
 
-/// UTF-8 of a number below 2^16, surrogates not excepted.
+/// UTF-8 of a number below 2^16, including surrogates.
 fn three_bytes_at_most(unit: u32, out: &mut Vec<u8>) {
     match unit {
         0..0x80 => out.push(unit as u8),

@@ -1,5 +1,5 @@
-//! The formats of data systems against positions written to be obvious: same bits, same answers, same results of insertion, by
-//! every way to insert and to ask; and every cut of a file refused.
+//! The formats of data systems against positions written to be obvious: same bits, same answers, same results
+//! of insertion, with every method of insertion and lookup; and every truncated file is refused.
 
 use fullbloom::Filter;
 use fullbloom::dialect::orc::Class;
@@ -26,13 +26,13 @@ fn keys(seed: u64, count: usize, fixed: Option<usize>) -> Vec<Vec<u8>> {
     (0..count).map(|_| key()).collect()
 }
 
-/// For each position whether it is set, wherever the filter's array keeps it.
+/// For each position whether it is set; `place` locates it in the filter's array.
 fn set_positions<D: Dialect>(filter: &Filter<D>, place: impl Fn(u64) -> usize) -> Vec<bool> {
     let set = |at: u64| filter.bits()[place(at)] >> (at % 8) & 1 == 1;
     (0..filter.geometry().bit_len).map(set).collect()
 }
 
-/// Everything that must hold. `place` is the byte of a position in the array.
+/// All properties. `place` is the byte of a position in the array.
 fn check<D: Insert + Format>(
     format: formats::Format,
     empty: impl Fn() -> Filter<D>,
@@ -56,17 +56,17 @@ fn check<D: Insert + Format>(
     assert_eq!(set_positions(&filter, &place), expected);
     assert_eq!(filter.count_ones(), expected.iter().filter(|set| **set).count() as u64);
 
-    // More questions than a batch keeps in flight.
-    let asked = present.iter().chain(&absent).collect::<Vec<_>>().repeat(3);
+    // More lookups than a batch keeps in flight.
+    let queried = present.iter().chain(&absent).collect::<Vec<_>>().repeat(3);
     let answer = |key: &&Vec<u8>| of(key).iter().all(|&at| expected[at as usize]);
-    let answers = asked[..count + 8].iter().map(answer).collect::<Vec<bool>>().repeat(3);
-    let mut batch = vec![false; asked.len()];
-    filter.may_contain_batch(&asked, &mut batch);
+    let answers = queried[..count + 8].iter().map(answer).collect::<Vec<bool>>().repeat(3);
+    let mut batch = vec![false; queried.len()];
+    filter.may_contain_batch(&queried, &mut batch);
     assert_eq!(batch, answers);
     let file = filter.encode();
     assert_eq!(file.len() as u64, filter.dialect().encoded_len());
     let view = Filter::<D>::view(&file).unwrap();
-    for (key, answer) in asked.iter().zip(&answers) {
+    for (key, answer) in queried.iter().zip(&answers) {
         assert_eq!(filter.may_contain(key), *answer);
         if fixed.is_none() {
             assert_eq!(view.may_contain(key), *answer);
@@ -140,7 +140,7 @@ proptest! {
     }
 }
 
-/// Every cut of a small file of each format is refused; bytes behind it too, unless they are data.
+/// Every truncation of a small file of each format is refused; so are bytes after it, unless they are data.
 #[test]
 fn cut_files_are_refused() {
     fn one<D: Insert + Format + Size>(has_data: bool) {
@@ -163,7 +163,8 @@ fn cut_files_are_refused() {
     one::<Poppy>(true);
 }
 
-/// Protocol Buffers have no length of a message: cut between words, a plain one is a whole, shorter one.
+/// Protocol Buffers have no message length: truncated between words, a plain message is a complete, shorter
+/// one.
 #[test]
 fn a_plain_orc_message_is_refused_when_cut_inside_a_word() {
     let mut filter = Filter::<Orc>::with_fpr(40, 0.05).unwrap().with_class(Class::Plain).unwrap();
@@ -176,7 +177,7 @@ fn a_plain_orc_message_is_refused_when_cut_inside_a_word() {
 }
 
 #[test]
-fn numbers_that_cannot_be_are_refused_by_field() {
+fn invalid_numbers_are_refused_by_field() {
     let refused = |bytes: &[u8], read: fn(&[u8]) -> Option<String>, part: &str| {
         let why = read(bytes).unwrap_or_else(|| panic!("accepted: {bytes:x?}"));
         assert!(why.contains(part), "{why}");
@@ -222,10 +223,10 @@ fn typed_keys_are_the_bytes_that_the_table_says() {
         (Value::Long(1), Name::LevelDb),
         (Value::Int(1), Name::Dcso),
     ] {
-        let told = of(value, name).unwrap_err().to_string();
-        assert!(told.starts_with(name.as_str()), "{told}");
+        let message = of(value, name).unwrap_err().to_string();
+        assert!(message.starts_with(name.as_str()), "{message}");
     }
-    // poppy hashes a number that is eight bytes long, and eight bytes not.
+    // poppy hashes a number of eight bytes, but not a key of eight bytes.
     let filter = Filter::<Poppy>::with_fpr(10, 0.01).unwrap();
     assert_eq!(filter.hash(&7i64.to_le_bytes()), 7);
     assert_ne!(filter.hash_value(Value::Long(7)).unwrap(), 7);

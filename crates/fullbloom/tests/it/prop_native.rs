@@ -1,4 +1,5 @@
-//! The native filter against a set of bit numbers: every way in, every way to ask, and the laws of its operations.
+//! The native filter against a set of bit numbers: every method of insertion and lookup, and the laws of its
+//! operations.
 
 use fullbloom::NativeFilter;
 use fullbloom::keys::{Column, Hashes, Offsets};
@@ -8,7 +9,7 @@ use fullbloom::{MergeError, SizeError};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-/// The layout's bits of a hash, written from the format's page: no shortcuts.
+/// The layout's bits of a hash, written from the format's page without shortcuts.
 fn naive_bits(layout: Layout, blocks: u64, hash: u64) -> Vec<u64> {
     const P: u64 = 0x9e37_79b9_7f4a_7c15;
     const Q: u64 = 0xbf58_476d_1ce4_e5b9;
@@ -58,7 +59,7 @@ impl Naive {
     }
 }
 
-/// Bits and probes of every kind of layout, small enough to be crowded.
+/// Bits and probes of every kind of layout, small enough to be densely filled.
 fn geometries() -> impl Strategy<Value = (u64, u32)> {
     let one = (1..40u64, 1..=8u32).prop_map(|(lines, probes)| (lines * 512, probes));
     let two = (1..20u64, 5..=8u32).prop_map(|(pairs, probes)| (pairs * 1024, probes * 2));
@@ -109,7 +110,7 @@ proptest! {
     }
 
     #[test]
-    fn every_way_in_gives_the_same_filter_and_every_way_to_ask_the_same_answers(
+    fn every_way_to_insert_gives_the_same_filter_and_every_lookup_the_same_answers(
         geometry in geometries(), hashing in hashing(), numbers in prop::collection::vec(any::<u64>(), 0..300)
     ) {
         let bytes: Vec<[u8; 8]> = numbers.iter().map(|n| n.to_le_bytes()).collect();
@@ -144,25 +145,25 @@ proptest! {
             prop_assert_eq!(batch.bits(), one_by_one.bits());
             prop_assert_eq!(batch.keys(), new);
         }
-        let mut told = vec![false; numbers.len()];
+        let mut reported = vec![false; numbers.len()];
         let mut filter = empty(geometry, hashing);
-        filter.insert_batch_new(&Column(&numbers), &mut told);
+        filter.insert_batch_new(&Column(&numbers), &mut reported);
         prop_assert_eq!(filter.keys(), new);
-        prop_assert_eq!(told, expected);
+        prop_assert_eq!(reported, expected);
 
-        let asked: Vec<u64> = numbers.iter().flat_map(|&n| [n, n.wrapping_add(1), n ^ 0xff]).collect();
-        let expected: Vec<bool> = asked.iter().map(|n| one_by_one.may_contain(&n.to_le_bytes())).collect();
-        let mut answers = vec![false; asked.len()];
-        one_by_one.may_contain_batch(&Column(&asked), &mut answers);
+        let queried: Vec<u64> = numbers.iter().flat_map(|&n| [n, n.wrapping_add(1), n ^ 0xff]).collect();
+        let expected: Vec<bool> = queried.iter().map(|n| one_by_one.may_contain(&n.to_le_bytes())).collect();
+        let mut answers = vec![false; queried.len()];
+        one_by_one.may_contain_batch(&Column(&queried), &mut answers);
         prop_assert_eq!(&answers, &expected);
-        let mut bitmap = vec![u64::MAX; asked.len().div_ceil(64)];
-        one_by_one.may_contain_batch(&Column(&asked), &mut bitmap);
+        let mut bitmap = vec![u64::MAX; queried.len().div_ceil(64)];
+        one_by_one.may_contain_batch(&Column(&queried), &mut bitmap);
         let bit = |i: usize| bitmap[i / 64] >> (i % 64) & 1 == 1;
-        prop_assert!((0..asked.len()).map(bit).eq(expected.iter().copied()));
-        prop_assert!((asked.len()..bitmap.len() * 64).all(|i| !bit(i)));
-        prop_assert_eq!(one_by_one.count_batch(&Column(&asked)), expected.iter().filter(|yes| **yes).count() as u64);
+        prop_assert!((0..queried.len()).map(bit).eq(expected.iter().copied()));
+        prop_assert!((queried.len()..bitmap.len() * 64).all(|i| !bit(i)));
+        prop_assert_eq!(one_by_one.count_batch(&Column(&queried)), expected.iter().filter(|yes| **yes).count() as u64);
         let shared = SharedFilter::from(one_by_one);
-        shared.may_contain_batch(&Column(&asked), &mut answers);
+        shared.may_contain_batch(&Column(&queried), &mut answers);
         prop_assert_eq!(answers, expected);
     }
 
@@ -250,7 +251,7 @@ fn filters_that_differ_cannot_be_merged_and_say_why() {
         let mut ours = a;
         let before = ours.bits().to_vec();
         match ours.merge(&b) {
-            Err(MergeError::Differs { what: said, .. }) => assert_eq!(said, what),
+            Err(MergeError::Differs { what: field, .. }) => assert_eq!(field, what),
             other => panic!("{other:?}"),
         }
         assert!(ours.intersect(&b).is_err());

@@ -18,7 +18,7 @@ fn keys() -> impl Strategy<Value = Vec<Vec<u8>>> {
     prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 1..300)
 }
 
-/// As many pseudo-random keys as asked for: enough for Ribbon to be Ribbon.
+/// This many pseudo-random keys: enough for Ribbon not to fall back to FastLocalBloom.
 fn many_keys() -> impl Strategy<Value = Vec<Vec<u8>>> {
     (any::<u64>(), 1usize..4000).prop_map(|(seed, n)| {
         let mut stream = SplitMix::new(seed);
@@ -126,18 +126,19 @@ proptest! {
         prop_assert!(policy.content_len(keys.saturating_mul(2)) >= len || kind == Kind::Ribbon);
         let rate = policy.estimated_fpr(keys, len);
         prop_assert!((0.0..=1.5).contains(&rate), "{rate}"); // the legacy formula adds its loss to 1
-        // From nearly 2^29 bytes the legacy rule gives no more.
+        // From nearly 2^29 bytes on, the legacy rule gives no more.
         if kind != Kind::Ribbon && len < 1 << 28 {
-            // What a length holds needs no more than that length, and the keys it was made for fit.
+            // The keys that a length holds need no more than that length, and the keys it was computed for
+            // fit.
             prop_assert!(policy.approximate_keys(len) >= keys);
             prop_assert!(policy.content_len(policy.approximate_keys(len)) <= len);
         }
-        // The other way round, for any length: no kind spends less than half a bit on a key.
+        // The inverse, for any length: no kind spends less than half a bit per key.
         prop_assert!(policy.approximate_keys(keys) <= keys.saturating_mul(16).saturating_add(300));
     }
 
     #[test]
-    fn a_rate_asked_for_is_kept_with_the_fewest_tenths_of_bits(
+    fn a_requested_rate_is_kept_with_the_fewest_tenths_of_bits(
         kind in kinds(),
         keys in 1u64..3_000_000,
         exponent in -4.0f64..-0.5,
@@ -151,7 +152,7 @@ proptest! {
                 prop_assert!(rate(Policy::new(kind, f64::from(tenths) / 10.0).unwrap()) > fpr);
             }
         } else {
-            prop_assert_eq!(kind, Kind::Legacy); // its loss is a floor that bits per key cannot go under
+            prop_assert_eq!(kind, Kind::Legacy); // more bits per key cannot reduce its loss
         }
     }
 

@@ -1,8 +1,9 @@
-//! Measured false-positive rates beside the expected ones, on random, sequential and common-prefix keys.
+//! Measured false-positive rates compared with the expected ones, on random, sequential and common-prefix
+//! keys.
 //!
-//! Present keys are numbers 0 to n - 1 of a shape, absent ones the million after them. Everything is fixed, so a
-//! figure that is right once stays right; where a dialect's rate is *not* what the formula says, the figure measured
-//! is written down and pinned.
+//! Present keys are numbers 0 to n - 1 of a shape, absent keys the million after them. Everything is fixed,
+//! so a figure that is right once stays right. Where a dialect's rate is *not* the formula's, the measured
+//! figure is recorded and pinned.
 
 use fullbloom::Filter;
 use fullbloom::dialect::{
@@ -35,7 +36,8 @@ fn measured<D: Insert>(filter: &Filter<D>, keys: u64, absent: u64, key: impl Fn(
     Measured::of((keys..keys + absent).map(|i| filter.may_contain(&key(i))))
 }
 
-/// Both predictions, the one made before any key was in and the one read from the bits, hold within three sigma.
+/// Both predictions, the one made before any key was inserted and the one read from the bits, hold within
+/// three sigma.
 fn keeps_its_promise<D: Size + Insert>(keys: u64, fpr: f64, text: bool) {
     for shape in Shape::ALL {
         let filter = filled(Filter::<D>::with_fpr(keys, fpr).unwrap(), keys, |i| key(shape, text, i));
@@ -72,9 +74,10 @@ fn libbloom_keeps_its_rates_for_every_shape_of_keys() {
     }
 }
 
-/// A rate of 0.393 and more gives one bit per key and two probes in Cassandra: about 0.75, not what was asked.
+/// A rate of 0.393 and more gives one bit per key and two probes in Cassandra: a rate of about 0.75, not the
+/// requested one.
 #[test]
-fn cassandras_quirk_at_high_rates_is_what_the_model_says_and_worse_than_asked() {
+fn cassandras_quirk_at_high_rates_follows_the_model_and_exceeds_the_requested_rate() {
     let keys = 100_000;
     let filter = filled(Filter::<Cassandra>::with_fpr(keys, 0.5).unwrap(), keys, |i| Shape::Random.key(i));
     let measured = measured(&filter, keys, ABSENT, |i| Shape::Random.key(i));
@@ -84,7 +87,7 @@ fn cassandras_quirk_at_high_rates_is_what_the_model_says_and_worse_than_asked() 
     assert!((0.74..0.76).contains(&measured.rate()), "{}", measured.rate());
 }
 
-/// Ten times the keys it was made for: the rate it reports of itself stays the measured one.
+/// Ten times the keys it was sized for: the rate it reports still equals the measured one.
 #[test]
 fn an_overfull_filter_knows_its_rate() {
     fn check<D: Size + Insert>() {
@@ -99,7 +102,7 @@ fn an_overfull_filter_knows_its_rate() {
             filter.expected_fpr(),
             measured.rate()
         );
-        // Some 60 clear bits are left to count from in libbloom: 1.7 % of scatter.
+        // In libbloom some 60 clear bits remain for the estimate: 1.7 % of scatter.
         let estimate = filter.estimated_keys().unwrap();
         assert!((estimate / keys as f64 - 1.0).abs() < 0.05, "{}: {estimate} keys estimated", D::NAME);
     }
@@ -112,10 +115,10 @@ fn an_overfull_filter_knows_its_rate() {
 
 /// How far LevelDB and RocksDB's per-block filter are from Bloom's formula.
 ///
-/// Step and first position are one 32-bit hash, so probe i of a key is `h + i * rotate(h)`: no even choice of
-/// positions. In arrays of 2^17 bits and fewer, which is what the engines make of 2 KiB of data, it hardly shows; from
-/// there on the rate climbs to 1.8 times the formula at 2^22 bits, and falls back to 1.2 at 2^25. Measured at 10 bits
-/// per key, in units of the formula's 0.00844:
+/// Step and first position come from one 32-bit hash, so probe i of a key is `h + i * rotate(h)`: positions
+/// are not uniform. In arrays of 2^17 bits and fewer, which the engines build for 2 KiB of data, the effect
+/// is small; from there on the rate climbs to 1.8 times the formula at 2^22 bits, and falls back to 1.2 at
+/// 2^25. Measured at 10 bits per key, in units of the formula's 0.00844:
 ///
 /// | keys | random | sequential | common prefix |
 /// |---|---|---|---|
@@ -146,9 +149,9 @@ fn leveldb_is_near_the_formula_in_small_filters_and_at_most_twice_above_it_in_la
     check::<RocksDbBlock>();
 }
 
-/// As LevelDB uses it: many filters of few keys. One key in `bit_len` has a step that comes back to its first
-/// position at once, one in `bit_len` a step that takes two positions in turn, and so on; each tests fewer bits than
-/// it should. That costs 12 % at 100 keys and 10 bits each, and is not in the formula.
+/// As LevelDB uses it: many filters of few keys. One key in `bit_len` has a step that returns to its first
+/// position at once, one in `bit_len` a step that alternates between two positions, and so on; each tests
+/// fewer bits than it should. That costs 12 % at 100 keys and 10 bits each, and is not in the formula.
 #[test]
 fn leveldb_filters_of_a_hundred_keys_have_a_rate_one_eighth_above_the_formula() {
     let (filters, keys, absent) = (300, 100, 10_000);
@@ -173,7 +176,8 @@ fn java_lsm_keeps_its_rate_for_keys_that_are_spread() {
     measured.assert_within_3_sigma(filter.dialect().expected_fpr(keys as f64), "java-lsm, random keys");
 }
 
-/// The weakness of java-lsm-tree, to the digit as measured with its own classes: keys that count up, promised 0.01.
+/// The weakness of java-lsm-tree, to the digit as measured with its own classes: sequential keys, promised
+/// 0.01.
 #[test]
 fn java_lsm_has_the_originals_rates_for_keys_that_count_up() {
     type Key = fn(u64) -> Vec<u8>;
@@ -198,7 +202,7 @@ fn java_lsm_has_the_originals_rates_for_keys_that_count_up() {
     }
 }
 
-/// After a restart the original fills a filter made for 1000 keys, however many there are.
+/// After a restart the original fills a filter sized for 1000 keys, however many there are.
 #[test]
 fn java_lsm_reopened_by_the_original_is_overfull() {
     let key = |i| format!("key{i}").into_bytes();

@@ -1,4 +1,4 @@
-//! The formats of data systems keep the rate that is expected of them, by plan and by bits, where one can be kept.
+//! The formats of data systems reach their expected rate, by plan and by bits, where it is reachable.
 
 use fullbloom::Filter;
 use fullbloom::any;
@@ -8,9 +8,9 @@ use fullbloom::sizing::{Request, Target};
 use fullbloom_testkit::keys::SplitMix;
 use std::f64::consts::LN_2;
 
-const ASKED: u64 = 2_000_000;
+const LOOKUPS: u64 = 2_000_000;
 
-/// Measured, by plan, by the bits.
+/// Rates: measured, by plan, by the bits.
 fn rates(name: Name, keys: u64, target: Target) -> (f64, f64, f64) {
     let request = Request { expected_keys: keys, target };
     let mut builder = any::Builder::new(name, &request).unwrap();
@@ -31,10 +31,10 @@ fn rates(name: Name, keys: u64, target: Target) -> (f64, f64, f64) {
             filter.may_contain_batch(keys, &mut answers[..keys.len()]);
             yes += answers[..keys.len()].iter().filter(|&&answer| answer).count();
         },
-        ASKED,
+        LOOKUPS,
     );
     let plan = any::plan(name, &request).unwrap();
-    (yes as f64 / ASKED as f64, plan.expected_fpr, filter.expected_fpr())
+    (yes as f64 / LOOKUPS as f64, plan.expected_fpr, filter.expected_fpr())
 }
 
 #[test]
@@ -58,8 +58,8 @@ fn measured_rates_are_the_expected_ones() {
         ] {
             let (measured, planned, of_bits) = rates(name, keys, target);
             // The bits of this one filter differ from the average: a little for many keys, more for few.
-            let sigma = (of_bits / ASKED as f64).sqrt();
-            // Walks of two hashes are not quite independent probes: a few percent in small arrays.
+            let sigma = (of_bits / LOOKUPS as f64).sqrt();
+            // Walks of two hashes are not quite independent probes: a few percent difference in small arrays.
             let slack = 0.03 * of_bits + 4.0 * sigma;
             assert!((measured - of_bits).abs() < slack, "{name}, {keys}: {measured}, by the bits {of_bits}");
             let spread = 0.04 + 4.0 / (keys as f64).sqrt();
@@ -70,7 +70,7 @@ fn measured_rates_are_the_expected_ones() {
 }
 
 #[test]
-fn sizes_at_which_dcso_collapses_err_as_it_is_told() {
+fn sizes_at_which_dcso_collapses_have_the_reported_rate() {
     for (keys, bits) in [(1000, 1u64 << 13), (100_000, 1 << 20), (641, 3 << 12)] {
         let fpr = (-(bits as f64 + 0.5) * LN_2 * LN_2 / keys as f64).exp();
         let plan = any::plan(Name::Dcso, &Request { expected_keys: keys, target: Target::Fpr(fpr) }).unwrap();
@@ -83,7 +83,8 @@ fn sizes_at_which_dcso_collapses_err_as_it_is_told() {
     }
 }
 
-/// Short keys are not hashed there; the second hash alone, fifteen bits of it, tells keys with the same beginning apart.
+/// poppy does not hash short keys; only fifteen bits of the second hash distinguish keys with the same
+/// beginning.
 #[test]
 fn short_keys_with_one_beginning_exceed_the_rate_of_poppy_as_its_page_says() {
     let count = 10_000u64;

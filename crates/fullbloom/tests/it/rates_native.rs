@@ -1,4 +1,5 @@
-//! What the native filter promises is what is measured: 10^3 to 10^7 keys, 8 to 24 bits for each, three shapes of keys.
+//! The native filter's promised rate is the measured rate: 10^3 to 10^7 keys, 8 to 24 bits each, three shapes
+//! of keys.
 
 use fullbloom::NativeFilter;
 use fullbloom::hash::Fold64;
@@ -33,7 +34,7 @@ fn filled(plan: &Sizing, present: &[u64]) -> NativeFilter {
 }
 
 fn measured(filter: &NativeFilter, absent: &[u64]) -> Measured {
-    Measured { asked: absent.len() as u64, hits: filter.count_batch(&Hashes(absent)) }
+    Measured { lookups: absent.len() as u64, hits: filter.count_batch(&Hashes(absent)) }
 }
 
 /// Large filters: one is enough, because its own rate hardly differs from the average over filters.
@@ -54,8 +55,8 @@ fn ten_million_keys_of_every_shape_keep_the_planned_rate() {
     }
 }
 
-/// Small filters differ from each other, by how unevenly their keys fell: many are averaged, and the deviation is that
-/// of the average.
+/// Small filters differ from each other, because keys are distributed unevenly: many are averaged, and the
+/// deviation is that of the average.
 #[test]
 fn a_thousand_to_a_million_keys_of_every_shape_keep_the_planned_rate() {
     for shape in Shape::ALL {
@@ -68,34 +69,34 @@ fn a_thousand_to_a_million_keys_of_every_shape_keep_the_planned_rate() {
                 .collect();
             for bits_per_key in BITS_PER_KEY {
                 let plan = plan(keys, bits_per_key);
-                let (mut asked, mut hits, mut own) = (0, 0, Vec::new());
+                let (mut lookups, mut hits, mut own) = (0, 0, Vec::new());
                 for (present, absent) in &sets {
                     let filter = filled(&plan, present);
                     let measured = measured(&filter, absent);
-                    (asked, hits) = (asked + measured.asked, hits + measured.hits);
+                    (lookups, hits) = (lookups + measured.lookups, hits + measured.hits);
                     own.push(filter.expected_fpr());
                 }
                 let expected = plan.expected_fpr;
                 let mean = own.iter().sum::<f64>() / filters as f64;
                 let spread = own.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (filters - 1) as f64;
-                let asking = expected * (1.0 - expected) / asked as f64;
-                let deviation = (asking + spread / filters as f64).sqrt();
-                let z = (hits as f64 / asked as f64 - expected) / deviation;
+                let variance = expected * (1.0 - expected) / lookups as f64;
+                let deviation = (variance + spread / filters as f64).sqrt();
+                let z = (hits as f64 / lookups as f64 - expected) / deviation;
                 assert!(
                     z.abs() <= 3.0,
                     "{shape:?}, {keys} keys, {bits_per_key} bits: {z:+.2} sigma from {expected}"
                 );
-                // The rate that each filter tells of itself is right, too.
-                Measured { asked, hits }
+                // The rate that each filter reports is right, too.
+                Measured { lookups, hits }
                     .assert_within_3_sigma(mean, &format!("{shape:?}, {keys}, {bits_per_key}, own"));
             }
         }
     }
 }
 
-/// One multiplication does not scatter a few numbers that count up: the rate of a tiny filter of them depends on the seed, as
-/// docs/formats/native.md says. The average over seeds is the planned one, and from some thousands of keys on every seed's is
-/// at most a little above it.
+/// One multiplication does not scatter a few sequential numbers well: the rate of a tiny filter of them
+/// depends on the seed, as docs/formats/native.md states. The average over seeds is the planned rate, and
+/// from some thousands of keys on every seed's rate is at most slightly above it.
 #[test]
 fn keys_that_count_up_have_the_seeds_rate_in_tiny_filters_and_the_planned_one_in_others() {
     for (keys, most) in [(100u64, 2.2), (1_000, 1.2), (10_000, 1.1)] {
@@ -103,13 +104,13 @@ fn keys_that_count_up_have_the_seeds_rate_in_tiny_filters_and_the_planned_one_in
         let filters = 100_000 / keys;
         let ratios: Vec<f64> = (0..24)
             .map(|seed| {
-                let sum = (0..filters).fold(Measured { asked: 0, hits: 0 }, |sum, i| {
+                let sum = (0..filters).fold(Measured { lookups: 0, hits: 0 }, |sum, i| {
                     let present = hashes(Shape::Sequential, seed, i * keys..(i + 1) * keys);
-                    let asked = 1_000_000 / filters;
-                    let absent = (1 << 24) + i * asked;
-                    let absent = hashes(Shape::Sequential, seed, absent..absent + asked);
+                    let lookups = 1_000_000 / filters;
+                    let absent = (1 << 24) + i * lookups;
+                    let absent = hashes(Shape::Sequential, seed, absent..absent + lookups);
                     let measured = measured(&filled(&plan, &present), &absent);
-                    Measured { asked: sum.asked + measured.asked, hits: sum.hits + measured.hits }
+                    Measured { lookups: sum.lookups + measured.lookups, hits: sum.hits + measured.hits }
                 });
                 sum.rate() / plan.expected_fpr
             })
@@ -136,7 +137,7 @@ fn rates_stay_near_the_textbook() {
 }
 
 #[test]
-fn asked_rates_are_kept_and_not_overpaid() {
+fn requested_rates_are_kept_without_wasting_bits() {
     for keys in [1_000u64, 100_000, 10_000_000, 1_000_000_000, 10_000_000_000] {
         for fpr in [0.3, 0.05, 0.01, 1e-3, 1e-4, 1e-6, 1e-8] {
             let plan = Sizing::new(&Request { expected_keys: keys, target: Target::Fpr(fpr) }).unwrap();
@@ -164,7 +165,8 @@ fn a_keyed_filter_makes_other_mistakes_for_every_secret() {
         Measured::of(answers.iter().copied()).assert_within_3_sigma(filter.expected_fpr(), "keyed");
         answers
     };
-    // Keys found by asking a filter of one secret are no better than any others against another's.
+    // Keys found by querying a filter with one secret are no better than any others against a filter with
+    // another secret.
     let (ours, theirs) = (fooled(1), fooled(2));
     let chosen: Vec<bool> =
         ours.iter().zip(&theirs).filter(|(ours, _)| **ours).map(|(_, theirs)| *theirs).collect();

@@ -1,4 +1,4 @@
-//! The rates that RocksDB's full filters promise are the rates they have.
+//! The rates that RocksDB's full filters promise are their measured rates.
 //!
 //! Seeds are fixed, so a run either always passes or never.
 
@@ -40,7 +40,7 @@ fn fast_local_has_the_rate_that_is_promised_before_it_is_built() {
     }
 }
 
-/// Ten times the keys it was made for: the promise follows.
+/// Ten times the keys it was sized for: the expected rate follows.
 #[test]
 fn an_overfull_fast_local_filter_knows_its_rate() {
     let (expected, keys) = (10_000, 100_000);
@@ -77,26 +77,27 @@ fn fast_local_and_ribbon_know_their_rate_for_keys_of_every_shape() {
     }
 }
 
-/// The legacy filter asks itself, so both numbers have an error: that of 2^20 questions and that of ours.
+/// The legacy filter measures itself, so both numbers have an error: that of its 2^20 lookups and that of
+/// ours.
 #[test]
 fn the_legacy_filter_knows_its_rate_for_keys_that_its_hash_scatters() {
     for bits_per_key in BITS_PER_KEY {
         let keys = 100_000;
         let filter = built(Kind::Legacy, bits_per_key, Shape::Random, keys);
-        let asked = 1 << 20;
-        let rate = measured(&filter, Shape::Random, keys, asked).rate();
+        let lookups = 1 << 20;
+        let rate = measured(&filter, Shape::Random, keys, lookups).rate();
         let FullFilter::Legacy(filter) = filter else { panic!() };
         let expected = filter.expected_fpr();
-        let sigma = (2.0 * expected * (1.0 - expected) / asked as f64).sqrt();
+        let sigma = (2.0 * expected * (1.0 - expected) / lookups as f64).sqrt();
         assert!((rate - expected).abs() < 3.0 * sigma, "{bits_per_key}: {rate} {expected}");
-        // RocksDB's estimate errs to the safe side.
+        // RocksDB's estimate errs on the safe side.
         let estimated = Policy::new(Kind::Legacy, bits_per_key).unwrap().expected_fpr(keys);
         assert!((0.85..1.0).contains(&(rate / estimated)), "{bits_per_key}: {rate} {estimated}");
     }
 }
 
-/// A quirk, and the reason for FastLocalBloom: the 32-bit hash does not scatter the end of a key, so that
-/// keys which differ there alone get lines and probes that resemble each other.
+/// A quirk, and the reason for FastLocalBloom: the 32-bit hash does not scatter the end of a key, so keys
+/// that differ only there get similar lines and probes.
 #[test]
 fn the_legacy_filter_fails_its_promise_for_consecutive_numbers() {
     let keys = 100_000;

@@ -24,18 +24,18 @@ pub type Cassandra0 = BitSet<Utf16Keys>;
 /// Versions `c` to `e`: Cassandra 0.7.0. Keys are bytes.
 pub type Cassandra07 = BitSet<RawKeys>;
 
-/// What Java writes before the words: stream magic and version, the class `java.util.BitSet` with its one
-/// field, and the array class `long[]`. Identical in files of 2010 and in those of a JDK 17.
+/// The bytes that Java writes before the words: stream magic and version, the class `java.util.BitSet` with
+/// its one field, and the array class `long[]`. Identical in files from 2010 and from JDK 17.
 const STREAM: &[u8; 68] = b"\xac\xed\x00\x05sr\x00\x10java.util.BitSet\x6e\xfd\x88\x7e\x39\x34\xab\x21\x03\
     \x00\x01[\x00\x04bitst\x00\x02[Jxpur\x00\x02[J\x78\x20\x04\xb5\x12\xb1\x75\x93\x02\x00\x00xp";
 
 /// End of the data that `BitSet` writes itself.
 const END: u8 = 0x78;
 
-/// Readers refuse more probes than a scratch array of the later classes holds; 0.x wrote at most 14.
+/// Readers refuse more probes than the scratch array of later classes holds; 0.x wrote at most 14.
 const MAX_PROBES: u32 = sizing::MAX_PROBES;
 
-/// The most words whose bits `BitSet.size()` can still count in an int.
+/// The maximum number of words for which `BitSet.size()` fits in an int.
 const MAX_WORDS: u32 = i32::MAX as u32 / 64;
 
 /// How a key becomes the bytes that are hashed.
@@ -46,11 +46,11 @@ pub trait KeyForm: Copy + Send + Sync + Sealed + 'static {
     fn hash(key: &[u8]) -> [i32; 2];
 }
 
-/// Keys are text, hashed as Java's "UTF-16": a byte order mark `FE FF`, then big-endian code units; the
-/// empty text is no bytes at all, without the mark.
+/// Keys are text, hashed as Java's "UTF-16": a byte order mark `FE FF`, then big-endian code units; the empty
+/// text gives zero bytes, without the mark.
 ///
-/// In an sstable the text is the key as found in `Index.db` (for RandomPartitioner: token, colon, key). Bytes
-/// become text as in [`utf16_units`].
+/// In an sstable the text is the key as found in `Index.db` (for RandomPartitioner: token, colon, key).
+/// [`utf16_units`] defines how bytes become text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Utf16Keys;
 
@@ -80,7 +80,7 @@ impl KeyForm for Utf16Keys {
         }
         let mut bytes = Vec::with_capacity(2 + 2 * key.len());
         bytes.extend_from_slice(&[0xfe, 0xff]);
-        // Java's encoder has no form for half a pair.
+        // Java's encoder has no encoding for an unpaired surrogate.
         let characters =
             char::decode_utf16(utf16_units(key)).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER));
         let mut units = [0; 2];
@@ -153,7 +153,7 @@ impl<K: KeyForm> Dialect for BitSet<K> {
     }
 
     fn expected_fpr(&self, keys: f64) -> f64 {
-        // An absolute value of 32 bits: 2^31 values, all but two of them met twice.
+        // An absolute value of 32 bits: 2^31 values, each hit twice, except for two.
         rates::modulo_fpr(keys, 1 << 31, self.bit_len.divisor().into(), self.probes)
     }
 }
@@ -167,7 +167,7 @@ impl<K: KeyForm> Insert for BitSet<K> {
 
 impl<K: KeyForm> Size for BitSet<K> {
     fn size(request: &Request) -> Result<Self, SizeError> {
-        let keys = i64::try_from(request.expected_keys).unwrap_or(i64::MAX); // refused below: more than an int holds
+        let keys = i64::try_from(request.expected_keys).unwrap_or(i64::MAX); // refused below
         let spec = match request.target {
             Target::Fpr(fpr) => sizing::spec_by_fpr_0_6(keys, fpr)?,
             Target::BitsPerKey(target) => {
@@ -240,7 +240,7 @@ mod tests {
         assert_eq!(Utf16Keys::hash(b""), RawKeys::hash(b""));
         assert_eq!(Utf16Keys::hash(b"ab"), RawKeys::hash(b"\xfe\xff\0a\0b"));
         assert_eq!(Utf16Keys::hash("é😀".as_bytes()), RawKeys::hash(b"\xfe\xff\x00\xe9\xd8\x3d\xde\x00"));
-        // Half a pair: the JDK's "UTF-16" gives FF FD.
+        // An unpaired surrogate: the JDK's "UTF-16" gives FF FD.
         assert_eq!(Utf16Keys::hash(b"\xed\xa0\x80"), RawKeys::hash(b"\xfe\xff\xff\xfd"));
     }
 

@@ -1,4 +1,4 @@
-//! What the name of an sstable's file says: version, format, generation, component.
+//! The fields in the name of an sstable file: version, format, generation, component.
 //!
 //! | since | name | example |
 //! |---|---|---|
@@ -14,9 +14,9 @@ use std::path::Path;
 /// The sstable format of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableFormat {
-    /// Index.db and Summary.db beside the data; the only one before 5.0.
+    /// Index.db and Summary.db beside the data; the only format before 5.0.
     Big,
-    /// Partitions.db and Rows.db, tries, since 5.0.
+    /// Partitions.db and Rows.db (tries), since 5.0.
     Bti,
 }
 
@@ -24,13 +24,13 @@ pub enum TableFormat {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Descriptor {
-    /// Keyspace, where the name carries it (1.1 to 2.1).
+    /// Keyspace, where the name contains it (1.1 to 2.1).
     pub keyspace: Option<String>,
-    /// Table (column family), where the name carries it (before 2.2).
+    /// Table (column family), where the name contains it (before 2.2).
     pub table: Option<String>,
     /// Version letters; `a` where the name has none.
     pub version: String,
-    /// Generation: a number, or since 4.1 possibly a time-ordered text.
+    /// Generation: a number, or since 4.1 possibly a time-ordered identifier.
     pub id: String,
     /// BIG or BTI.
     pub format: TableFormat,
@@ -38,11 +38,12 @@ pub struct Descriptor {
     pub component: String,
     /// Marked `tmp` or `tmplink` (up to 2.2): the sstable was still being written.
     pub temporary: bool,
-    /// The dialect of this sstable's filter, by version *and* format: `da` sorts below `f` but is of today.
+    /// The dialect of this sstable's filter, by version *and* format: `da` sorts below `f` but is a current
+    /// version.
     pub dialect: Name,
 }
 
-/// The name is not that of an sstable component we know.
+/// The name is not that of a known sstable component.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotAnSstable {
     what: &'static str,
@@ -54,7 +55,7 @@ impl NotAnSstable {
         self.what
     }
 
-    /// The name has the form of an sstable component's, but its version letters are not known here.
+    /// The name has the form of an sstable component, but its version letters are unknown.
     pub fn is_unknown_version(&self) -> bool {
         *self == NO_VERSION
     }
@@ -69,10 +70,9 @@ impl fmt::Display for NotAnSstable {
 impl core::error::Error for NotAnSstable {}
 
 const NO_NAME: NotAnSstable = NotAnSstable { what: "the file name is not that of an sstable component" };
-const NO_VERSION: NotAnSstable =
-    NotAnSstable { what: "the file name has sstable version letters that are not known here" };
+const NO_VERSION: NotAnSstable = NotAnSstable { what: "the file name has unknown sstable version letters" };
 
-/// Marks of sstables that are still being written.
+/// Markers of sstables that are still being written.
 const TEMPORARY: [&str; 2] = ["tmp", "tmplink"];
 
 impl Descriptor {
@@ -95,7 +95,7 @@ impl Descriptor {
         if !component.contains('.') || component.starts_with('.') {
             return Err(NO_NAME);
         }
-        // 2.2 put its mark before the version, where older names have it after the table.
+        // 2.2 puts its marker before the version; older names have it after the table.
         let (temporary, modern) = match parts {
             [mark, rest @ ..] if TEMPORARY.contains(mark) => (true, rest),
             _ => (false, parts),
@@ -165,13 +165,13 @@ fn is_version(letters: &str) -> bool {
     matches!(letters.len(), 1 | 2) && letters.bytes().all(|b| b.is_ascii_lowercase())
 }
 
-/// Versions of the BIG format that were released or stand in Cassandra's own fixtures.
+/// Versions of the BIG format that were released or appear in Cassandra's own test fixtures.
 const BIG_VERSIONS: [&str; 31] = [
     "a", "b", "c", "d", "e", "f", "g", "h", "ha", "hb", "hc", "hd", "he", "hf", "ia", "ib", "ic", "ja", "jb",
     "ka", "la", "lb", "ma", "mb", "mc", "md", "me", "na", "nb", "nc", "oa",
 ];
 
-/// The dialect of a version. Letters that are not known are not guessed at.
+/// The dialect of a version. Unknown letters are not guessed.
 fn family(version: &str, format: TableFormat) -> Option<Name> {
     let known = match format {
         TableFormat::Big => BIG_VERSIONS.contains(&version),
@@ -219,14 +219,14 @@ mod tests {
     }
 
     #[test]
-    fn da_is_of_today_only_as_bti() {
+    fn da_is_a_current_version_only_as_bti() {
         assert_eq!(dialect("da-1-bti-Filter.db"), Some(Name::Cassandra));
         assert_eq!(dialect("da-1-big-Filter.db"), None);
         assert_eq!(dialect("na-1-bti-Filter.db"), None);
     }
 
     #[test]
-    fn old_names_give_up_their_parts() {
+    fn old_file_names_are_parsed() {
         let d = Descriptor::parse(Path::new("/x/Keyspace1-Standard1.idx-tmp-jb-12-Filter.db")).unwrap();
         assert_eq!(d.keyspace.as_deref(), Some("Keyspace1"));
         assert_eq!(d.table.as_deref(), Some("Standard1.idx"));
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn unfinished_sstables_are_told_from_finished_ones() {
+    fn unfinished_sstables_are_distinguished_from_finished_ones() {
         let temporary = |name: &str| Descriptor::parse(Path::new(name)).unwrap().temporary;
         for name in [
             "ks-t-tmp-ka-1-Data.db",
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_letters_are_told_from_names_of_other_files() {
+    fn unknown_letters_are_distinguished_from_names_of_other_files() {
         let unknown = |name: &str| Descriptor::parse(Path::new(name)).unwrap_err().is_unknown_version();
         assert!(unknown("zz-1-big-Filter.db"));
         assert!(unknown("na-1-bti-Filter.db"));

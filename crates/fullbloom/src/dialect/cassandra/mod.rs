@@ -1,4 +1,4 @@
-//! Cassandra's `Filter.db`, in the six families its sstable versions have had.
+//! Cassandra's `Filter.db`, in the six families of its sstable versions.
 //!
 //! | dialect | versions | Cassandra | hash | first position, step | array on disk |
 //! |---|---|---|---|---|---|
@@ -9,9 +9,9 @@
 //! | [`Cassandra07`] | `c` – `e` | 0.7.0 | Murmur2, 32 bits | hash1, hash2 | Java object stream |
 //! | [`Cassandra0`] | `a`, `b` | 0.3 – 0.7 beta | the same, over UTF-16 | hash1, hash2 | Java object stream |
 //!
-//! The bytes do not say which of the first four they are: only the version letters in the file's name do
-//! ([`Descriptor`]). They carry no checksum either: a bit that flips from one to zero makes keys invisible,
-//! and nothing in the file shows it.
+//! The bytes do not show which of the first four families they are; only the version letters in the file's
+//! name do ([`Descriptor`]). They have no checksum either: a bit that flips from one to zero hides keys, and
+//! nothing in the file shows it.
 //!
 //! ```
 //! use fullbloom::{Filter, View};
@@ -44,7 +44,7 @@ use crate::error::SizeError;
 #[cfg(not(feature = "std"))]
 use crate::sizing::math::Float as _;
 
-/// Bits per key as a target of whole buckets, which is how Cassandra takes them.
+/// Bits per key as a target number of whole buckets, as in Cassandra.
 fn whole_target(bits_per_key: f64) -> Result<u32, SizeError> {
     if bits_per_key >= 1.0 && bits_per_key <= f64::from(i32::MAX) && bits_per_key.fract() == 0.0 {
         return Ok(bits_per_key as u32);

@@ -1,26 +1,27 @@
 //! Cassandra's sizing: a table of published rates, searched the way `BloomCalculations` searches it.
 //!
-//! Three of its habits decide bytes and are kept:
+//! Three of its quirks affect bytes and are kept:
 //! - a rate of 0.393 or more gives **one** bit per key and two probes (the original passes two constructor
 //!   arguments in the wrong order), for a real rate of about 0.75;
 //! - probes are relaxed downwards as long as the rate holds: 0.01 means 10 bits and 5 probes, not 7;
-//! - whether a rate can be had is judged by the *last* cell of a row, which is not its smallest in rows 2 to 10.
+//! - whether a rate is reachable is judged by the *last* cell of a row, which is not its smallest in rows 2
+//!   to 10.
 
 use crate::error::SizeError;
 
 /// Bits added to every filter.
 pub const EXCESS_BITS: i64 = 20;
 
-/// The most bits per key the table knows.
+/// The maximum bits per key in the table.
 pub const MAX_BITS_PER_KEY: u32 = 20;
 
-/// The most probes a reader can do: its scratch array has this many places.
+/// The maximum number of probes for a reader: the length of its scratch array.
 pub const MAX_PROBES: u32 = 21;
 
-/// The most 64-bit words a filter may have (the count is a Java int).
+/// The maximum number of 64-bit words of a filter (the count is a Java int).
 pub const MAX_WORDS: u64 = i32::MAX as u64;
 
-/// Row: bits per key. Column: probes. Cell: expected rate. Column 0 and rows 0 and 1 are stand-ins.
+/// Row: bits per key. Column: probes. Cell: expected rate. Column 0 and rows 0 and 1 are placeholders.
 pub const RATES: [&[f64]; MAX_BITS_PER_KEY as usize + 1] = [
     &[1.0],
     &[1.0, 1.0],
@@ -60,7 +61,7 @@ pub const RATES: [&[f64]; MAX_BITS_PER_KEY as usize + 1] = [
     ],
 ];
 
-/// Bits and probes for each key: what `BloomSpecification` holds.
+/// Bits per key and probes: the contents of `BloomSpecification`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spec {
     /// Probes per key.
@@ -69,10 +70,10 @@ pub struct Spec {
     pub bits_per_key: u32,
 }
 
-/// The trap of the original: its answer to every rate of 0.393 and more.
+/// The quirk of the original: its result for every rate of 0.393 and more.
 const SWAPPED: Spec = Spec { probes: 2, bits_per_key: 1 };
 
-/// The probes with the lowest rate in a row; the first of equal ones.
+/// The number of probes with the lowest rate in a row; the first of equal ones.
 fn best_probes(bits_per_key: u32) -> u32 {
     let row = RATES[bits_per_key as usize];
     let mut best = 1.min(row.len() - 1);
@@ -105,7 +106,7 @@ pub fn spec_for_fpr(max_bits_per_key: u32, fpr: f64) -> Result<Spec, SizeError> 
         return Ok(SWAPPED);
     }
     let last_row = RATES[max_bits_per_key as usize];
-    // Written so that NaN is refused here too.
+    // Written so that NaN is refused too.
     let reachable = fpr >= last_row[last_row.len() - 1];
     if !reachable {
         return Err(SizeError::Unreachable { fpr, max_bits_per_key: max_bits_per_key.into() });
@@ -113,7 +114,7 @@ pub fn spec_for_fpr(max_bits_per_key: u32, fpr: f64) -> Result<Spec, SizeError> 
     Ok(search(fpr, best_probes))
 }
 
-/// The search itself. The caller has made sure that some row keeps the rate.
+/// The search itself. The caller has checked that some row keeps the rate.
 fn search(fpr: f64, best_probes: impl Fn(u32) -> u32) -> Spec {
     let mut bits_per_key = 2;
     let mut probes = best_probes(bits_per_key);
@@ -122,7 +123,7 @@ fn search(fpr: f64, best_probes: impl Fn(u32) -> u32) -> Spec {
         probes = best_probes(bits_per_key);
     }
     while RATES[bits_per_key as usize][probes as usize - 1] <= fpr {
-        probes -= 1; // column 0 is 1.0 and stops it
+        probes -= 1; // column 0 is 1.0 and ends the loop
     }
     Spec { probes, bits_per_key }
 }
@@ -130,13 +131,13 @@ fn search(fpr: f64, best_probes: impl Fn(u32) -> u32) -> Spec {
 /// How bits are counted: in a Java long (0.7.1 and later) or a Java int (0.x).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counter {
-    /// 64-bit: the limit is never met in practice.
+    /// 64-bit: the limit is never reached in practice.
     Long,
     /// 32-bit: from 107,374,182 keys on fewer than 20 bits per key remain.
     Int,
 }
 
-/// `maxBucketsPerElement(keys)`: how many bits per key the counter leaves room for, at most 20.
+/// `maxBucketsPerElement(keys)`: how many bits per key that fit in the counter, at most 20.
 pub fn max_bits_per_key(keys: i64, counter: Counter) -> Result<u32, SizeError> {
     let most = match counter {
         Counter::Long => (i64::MAX - EXCESS_BITS) as f64,
@@ -160,7 +161,7 @@ pub fn spec_by_fpr(keys: i64, fpr: f64) -> Result<Option<Spec>, SizeError> {
     spec_for_fpr(max_bits_per_key(keys, Counter::Long)?, fpr).map(Some)
 }
 
-/// "Invalid probability": more than 1, or not a number.
+/// "Invalid probability": more than 1, or NaN.
 fn check_rate(fpr: f64) -> Result<(), SizeError> {
     if fpr <= 1.0 {
         return Ok(());
@@ -168,15 +169,16 @@ fn check_rate(fpr: f64) -> Result<(), SizeError> {
     Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0.0000671 <= fpr <= 1" })
 }
 
-/// `getFilter(keys, targetBuckets)` up to the spec: a target the counter has no room for is reduced.
+/// `getFilter(keys, targetBuckets)` up to the spec: a target that does not fit in the counter is reduced.
 pub fn spec_by_target(keys: i64, target: u32, counter: Counter) -> Result<Spec, SizeError> {
     spec_for_bits_per_key(target.min(max_bits_per_key(keys, counter)?.max(1)))
 }
 
-/// 64-bit words for this many keys: `keys * bits_per_key + 20` bits, rounded up; at most 2^31 - 1 words (16 GB).
+/// 64-bit words for this many keys: `keys * bits_per_key + 20` bits, rounded up; at most 2^31 - 1 words (16
+/// GB).
 ///
-/// The arithmetic is Java's: a negative count of keys (an unknown one is -1 there) fails unless the product
-/// plus 20 is still positive.
+/// The arithmetic is Java's: a negative number of keys (-1 means unknown there) fails unless the product plus
+/// 20 is still positive.
 pub fn words(keys: i64, bits_per_key: u32) -> Result<u32, SizeError> {
     let bit_len = keys.wrapping_mul(bits_per_key.into()).wrapping_add(EXCESS_BITS);
     let words = ((bit_len.wrapping_sub(1) as u64) >> 6) + 1;
@@ -186,8 +188,8 @@ pub fn words(keys: i64, bits_per_key: u32) -> Result<u32, SizeError> {
     }
 }
 
-/// 0.6.13's `getFilter(keys, fpr)` up to the spec: bits are counted in an int, and rate 1 is like any other
-/// of 0.393 and more.
+/// 0.6.13's `getFilter(keys, fpr)` up to the spec: bits are counted in an int, and rate 1 is treated like any
+/// other rate of 0.393 and more.
 pub fn spec_by_fpr_0_6(keys: i64, fpr: f64) -> Result<Spec, SizeError> {
     check_rate(fpr)?;
     spec_for_fpr(max_bits_per_key(keys, Counter::Int)?, fpr)
@@ -195,8 +197,8 @@ pub fn spec_by_fpr_0_6(keys: i64, fpr: f64) -> Result<Spec, SizeError> {
 
 /// 0.6.13's number of bits: clamped to 2^31 - 1, then rounded up to words by `java.util.BitSet`.
 ///
-/// From 2^31 - 63 bits on `BitSet.size()` overflows to a negative number there and the filter cannot be
-/// used; refused here.
+/// From 2^31 - 63 bits on, `BitSet.size()` overflows to a negative number in the original and the filter is
+/// unusable; refused here.
 pub fn bit_set_len_0_6(keys: i64, bits_per_key: u32) -> Result<u32, SizeError> {
     let bit_len = i128::from(keys) * i128::from(bits_per_key) + i128::from(EXCESS_BITS);
     let rounded = (bit_len.clamp(1, i128::from(i32::MAX)) as u64).div_ceil(64) * 64;
@@ -209,13 +211,13 @@ pub fn bit_set_len_0_6(keys: i64, bits_per_key: u32) -> Result<u32, SizeError> {
     })
 }
 
-/// How the two other vintages of the 0.x filter chose probes and bits, for comparing with old files: neither
-/// is needed to read one, since the number of probes is stored.
+/// How the two other generations of the 0.x filter chose probes and bits, for comparing with old files.
+/// Neither is needed to read a file, since the number of probes is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Vintage {
     /// Cassandra 0.3 to 0.5.
     V0_3,
-    /// stream-lib 2.9.6, which took over the code between two changes.
+    /// stream-lib 2.9.6, which copied the code between two changes.
     StreamLib,
 }
 
@@ -230,7 +232,7 @@ impl Vintage {
         }
     }
 
-    /// Bits and probes for a rate: never more than 15 bits and 8 probes, silently.
+    /// Bits and probes for a rate: silently limited to 15 bits and 8 probes.
     pub fn spec_for_fpr(self, fpr: f64) -> Spec {
         const LAST: Spec = Spec { probes: 8, bits_per_key: 15 };
         if fpr >= RATES[2][1] {
@@ -271,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_that_are_none_are_refused() {
+    fn invalid_rates_are_refused() {
         for fpr in [f64::NAN, 1.0000001, f64::INFINITY, 0.0, -0.0, -0.1, f64::NEG_INFINITY, 6.7e-5, 5e-324] {
             assert!(spec_by_fpr(10, fpr).is_err(), "{fpr}");
             assert!(spec_by_fpr_0_6(10, fpr).is_err(), "{fpr}");

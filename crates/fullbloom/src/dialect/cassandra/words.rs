@@ -31,7 +31,7 @@ pub type Cassandra1 = Words<V1>;
 pub trait Family: Copy + Send + Sync + Sealed + 'static {
     /// The dialect's name.
     const NAME: Name;
-    /// Xored into each position to find it in the array on disk.
+    /// XORed into each position to find it in the array on disk.
     const POSITION_XOR: u64;
     /// The two hashes of a key.
     fn hash(key: &[u8]) -> [u64; 2];
@@ -120,8 +120,8 @@ impl Family for V1 {
 
 /// A filter of one of the four families that store plain words.
 ///
-/// Without words it is the always-present filter: it answers "maybe" to every key, takes no space, and is
-/// encoded as zero bytes.
+/// Without words it is the always-present filter: it answers "maybe" to every key and is encoded as zero
+/// bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Words<F> {
     words: u32,
@@ -132,7 +132,7 @@ pub struct Words<F> {
 }
 
 impl<F: Family> Words<F> {
-    /// The filter that answers "maybe" to every key: what a rate of 1 gives.
+    /// The filter that answers "maybe" to every key; a rate of 1 gives it.
     pub fn always_present() -> Self {
         Self::with_words(0, 0)
     }
@@ -148,7 +148,7 @@ impl<F: Family> Words<F> {
         probe::long64(base, step, self.probes, self.bit_len).map(|position| position ^ F::POSITION_XOR)
     }
 
-    /// The header as Cassandra takes it, and the bytes of the array; what follows the array is not looked at.
+    /// The header as Cassandra reads it, and the bytes of the array; bytes after the array are ignored.
     fn header(cursor: &mut Cursor<'_>) -> Result<(i32, u32, Range<usize>), DecodeError> {
         let probes = cursor.i32_be("probes")?;
         let at = cursor.at();
@@ -243,10 +243,11 @@ impl<F: Family> Size for Words<F> {
 }
 
 impl<F: Family> Format for Words<F> {
-    /// Refuses, beyond what Cassandra refuses, a short array, bytes after it, and probe counts that make
-    /// Cassandra answer "maybe" to all (0 and less) or fail at the first lookup (more than 21).
+    /// Refuses everything Cassandra refuses. In addition, refuses a short array, bytes after it, and probe
+    /// counts that make Cassandra answer "maybe" to every key (0 and less) or fail at the first lookup (more
+    /// than 21).
     ///
-    /// No bytes at all are the always-present filter, as in Cassandra 5.
+    /// Zero bytes are the always-present filter, as in Cassandra 5.
     fn decode(bytes: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         if bytes.is_empty() {
             return Ok((Self::always_present(), 0..0));
@@ -279,11 +280,11 @@ impl<F: Family> Format for Words<F> {
 }
 
 impl<'a, F: Family> View<'a, Words<F>> {
-    /// Reads bytes as Cassandra does and answers as it does: bytes after the array are ignored, and a probe
-    /// count of zero or less matches every key.
+    /// Reads bytes and answers as Cassandra does: bytes after the array are ignored, and a probe count of
+    /// zero or less matches every key.
     ///
-    /// What Cassandra cannot use is an error here too, and so is a short array: 4.0 and later load it without
-    /// a word and answer from memory nobody has written.
+    /// Bytes that Cassandra cannot use are an error here too, and so is a short array: 4.0 and later load it
+    /// silently and answer from uninitialised memory.
     pub fn compatible(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         if bytes.is_empty() {
             return Filter::<Words<F>>::view(bytes);

@@ -6,14 +6,17 @@
 //!   16  rate: f64             40  count: u64          all little-endian
 //! ```
 //!
-//! Used by CIRCL hashlookup, Plaso and other forensic tools. `count` is the number of insertions that changed a bit. The data are free
-//! bytes of the maker's choice, kept as they are. Compressed files (`.bloom.gz`) are this in gzip.
+//! Used by CIRCL hashlookup, Plaso and other forensic tools. `count` is the number of insertions that changed
+//! a bit. The data are arbitrary bytes chosen by the writer, kept unchanged. Compressed files (`.bloom.gz`)
+//! are this format in gzip.
 //!
-//! Keys are text by convention, and the file does not say which: hashlookup has SHA-1 as 40 upper-case hex digits.
+//! Keys are text by convention, and the file does not say which kind: hashlookup uses SHA-1 as 40 upper-case
+//! hex digits.
 //!
-//! **Not every size keeps the promise**: where the number of bits is a power of two times a small odd number, the generator of
-//! positions repeats itself, and a filter made for 0.01 may err at 0.24 ([`Dcso::collapses`]). One key more or less avoids it.
-//! The first releases (2017) had another layout without a version, which nothing reads any more.
+//! **Not every size reaches its rate**: where the number of bits is a power of two times a small odd number,
+//! the generator of positions repeats itself, and a filter sized for 0.01 may have a rate of 0.24
+//! ([`Dcso::collapses`]). One key more or less avoids it. The first releases (2017) had another layout
+//! without a version, which no program reads any more.
 //!
 //! ```
 //! use fullbloom::{Filter, View};
@@ -45,24 +48,25 @@ use crate::wire::{Cursor, Output, Stop};
 use core::f64::consts::LN_2;
 use core::ops::Range;
 
-/// The largest prime below 2^64. What it takes off a number matters for 59 numbers of all.
+/// The largest prime below 2^64. Reducing by it changes only 59 values.
 const MODULUS: u64 = u64::MAX - 58;
 /// -1469: the step of the generator.
 const MULTIPLIER: u64 = u64::MAX - 1468;
 
 /// The flags: version 1 and nothing else.
 const FLAGS: u64 = 1;
-/// Where the count begins, which changes with the keys and is kept with the words.
+/// The offset of the count, which changes with the keys and is kept with the words.
 const COUNT_AT: usize = 40;
-/// Bytes of the count, before the words.
+/// Length of the count, which precedes the words.
 const COUNT: usize = 8;
 
-/// What the smallest positive rate comes to. A number in a file must not keep a lookup busy for seconds.
+/// The number of probes for the smallest positive rate. A number in a file must not keep a lookup busy for
+/// seconds.
 const MAX_PROBES: u64 = 1075;
 
 /// A filter of DCSO's bloom.
 ///
-/// Its array is kept as the file has it from the count on: count, words, data.
+/// Its array is stored as in the file, from the count on: count, words, data.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Dcso {
     expected_keys: u64,
@@ -74,7 +78,7 @@ pub struct Dcso {
     data_len: u64,
 }
 
-/// Bits and probes of a filter made for these numbers: the bits rounded down, the probes up.
+/// Bits and probes of a filter for these numbers: bits are rounded down, probes up.
 ///
 /// ```
 /// assert_eq!(fullbloom::dialect::dcso::params(100_000, 0.01), (958_505, 7));
@@ -90,7 +94,7 @@ impl Dcso {
     /// The filter that `create -n keys -p fpr` makes.
     pub fn with_params(expected_keys: u64, fpr: f64) -> Result<Self, SizeError> {
         if expected_keys == 0 {
-            // The original writes a file that it cannot read.
+            // The original writes a file that it cannot read back.
             return Err(SizeError::Count { what: "expected_keys", got: 0, allowed: "1 or more" });
         }
         if !(fpr > 0.0 && fpr <= 1.0) {
@@ -109,27 +113,27 @@ impl Dcso {
         Ok(Dcso { expected_keys, fpr, probes, bits, reduce, data_len: 0 })
     }
 
-    /// The keys it was made for.
+    /// The number of keys it was sized for.
     pub fn expected_keys(&self) -> u64 {
         self.expected_keys
     }
 
-    /// The rate it was made for.
+    /// The rate it was sized for.
     pub fn fpr(&self) -> f64 {
         self.fpr
     }
 
-    /// Whether the number of bits is one of those at which the format breaks its promise.
+    /// Whether the number of bits is one of those at which the format misses its rate.
     pub fn collapses(&self) -> bool {
         rate::collapses(self.bits)
     }
 
     /// Bytes of count and words.
     fn array_len(&self) -> usize {
-        COUNT + self.bits.div_ceil(64) as usize * 8 // bounded by the bytes there are, or by the allocation
+        COUNT + self.bits.div_ceil(64) as usize * 8 // bounded by the actual bytes, or by the allocation
     }
 
-    /// Positions in the array as it is kept: the count comes first.
+    /// Positions in the stored array, which begins with the count.
     #[inline(always)]
     fn positions(&self, hash: u64) -> impl Iterator<Item = u64> {
         let (mut at, reduce) = (hash, self.reduce);
@@ -154,7 +158,7 @@ fn put_count(bits: &mut [u8], count: u64) {
 }
 
 impl<S: AsRef<[u8]>> Filter<Dcso, S> {
-    /// How many insertions have changed a bit; after a merge the sum of both.
+    /// The number of insertions that changed a bit; after a merge, the sum of both.
     pub fn count(&self) -> u64 {
         count_of(self.bits())
     }
@@ -214,16 +218,16 @@ impl Dialect for Dcso {
         bits::count_ones(&bits[COUNT..self.array_len()], self.bits)
     }
 
-    /// Where the size collapses, 65,536 hashes are asked.
+    /// Where the size collapses, 65,536 hashes are looked up.
     fn fpr_of(&self, bits: &[u8]) -> f64 {
-        const ASKED: u32 = 1 << 16;
+        const LOOKUPS: u32 = 1 << 16;
         if self.probes == 0 {
             return 1.0;
         }
         if self.collapses() {
             let mut random = rate::Random(1);
-            let yes = (0..ASKED).filter(|_| self.test(bits, below_modulus(random.next()))).count();
-            return yes as f64 / f64::from(ASKED);
+            let yes = (0..LOOKUPS).filter(|_| self.test(bits, below_modulus(random.next()))).count();
+            return yes as f64 / f64::from(LOOKUPS);
         }
         let fill = self.count_ones(bits) as f64 / self.bits.max(1) as f64;
         fill.powf(self.probes.into())
@@ -258,15 +262,15 @@ impl Insert for Dcso {
         changed
     }
 
-    /// The data stay.
+    /// The data are kept.
     fn clear(&mut self, bits: &mut [u8]) {
         bits[..self.array_len()].fill(0);
     }
 
-    /// Counts are added, which is an upper bound; our data stay and theirs are dropped.
+    /// Counts are added, which gives an upper bound. Our data are kept and theirs dropped.
     fn merge(&mut self, ours: &mut [u8], _: &Self, theirs: &[u8]) -> Result<(), MergeError> {
         let Some(count) = count_of(ours).checked_add(count_of(theirs)) else {
-            let why = "their counts come to more than 64 bits hold";
+            let why = "the sum of their counts exceeds 64 bits";
             return Err(MergeError::Unsupported { dialect: Name::Dcso.as_str(), why });
         };
         let words = COUNT..self.array_len();
@@ -275,7 +279,7 @@ impl Insert for Dcso {
         Ok(())
     }
 
-    /// The count becomes the lower one, which is an upper bound; our data stay and theirs are dropped.
+    /// The count becomes the lower of both, which is an upper bound. Our data are kept and theirs dropped.
     fn intersect(&mut self, ours: &mut [u8], _: &Self, theirs: &[u8]) {
         let count = count_of(ours).min(count_of(theirs));
         let words = COUNT..self.array_len();
@@ -283,7 +287,7 @@ impl Insert for Dcso {
         put_count(ours, count);
     }
 
-    /// In the original's order. A rate that is not a number equals none, itself included.
+    /// In the original's order. NaN as the rate equals no rate, not even itself.
     fn mergeable(&self, other: &Self) -> Result<(), MergeError> {
         MergeError::require_equal("expected_keys", self.expected_keys, other.expected_keys)?;
         MergeError::require_equal("fpr", self.fpr, other.fpr)?;
@@ -305,7 +309,7 @@ impl Size for Dcso {
                 Self::with_params(request.expected_keys, fpr)
             }
             Target::Exact { .. } => {
-                let what = "bits and probes follow from the keys and the rate, which its file stores too";
+                let what = "its file also stores the keys and the rate, which determine bits and probes";
                 Err(SizeError::Unsupported { dialect: Name::Dcso.as_str(), what })
             }
         }
@@ -313,8 +317,9 @@ impl Size for Dcso {
 }
 
 impl Format for Dcso {
-    /// Refuses, beyond what the original refuses, flags other than version 1, more probes than any rate asks for, and probes
-    /// without bits, at which it panics. The numbers need not follow from each other ([`doubt`](Format::doubt) tells).
+    /// Refuses everything the original refuses. In addition, refuses flags other than version 1, more probes
+    /// than any rate needs, and probes without bits, at which the original panics. The numbers may be
+    /// inconsistent with each other ([`doubt`](Format::doubt) reports that).
     fn decode(bytes: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         let mut cursor = Cursor::new(bytes);
         let flags = cursor.u64_le("flags")?;
@@ -351,8 +356,8 @@ impl Format for Dcso {
         COUNT_AT as u64 + self.byte_len()
     }
 
-    /// Whether bits and probes are those that the stored keys and rate come to. Compared with room for the last bit: logarithms
-    /// differ between machines in their last digit.
+    /// Whether bits and probes follow from the stored keys and rate. The comparison tolerates the last bit:
+    /// logarithms differ between machines in their last digit.
     fn doubt(&self) -> Option<Doubt> {
         let mismatch = |field, at, got, expected| {
             Some(Doubt { cause: DecodeError::Mismatch { field, at, got, expected }, may_lose_keys: true })

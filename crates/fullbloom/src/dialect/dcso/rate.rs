@@ -1,25 +1,25 @@
-//! What DCSO's generator does to its rate at certain sizes.
+//! The effect of DCSO's generator on its rate at certain sizes.
 //!
-//! Position `i` of a key is `h · (-1469)^i mod 2^64 mod m`. The low `e` bits of such a number depend on the low `e` bits of `h`
-//! alone, so when `m = 2^e · odd`, keys fall into `2^e` classes that share the residues of all their positions modulo
-//! `2^e`, and only `odd` positions are left for each to differ in. If `odd` is 1, keys of one class have the same bits: a filter
-//! made for 0.004 % errs at 19 %.
+//! Position `i` of a key is `h · (-1469)^i mod 2^64 mod m`. The low `e` bits of such a number depend on the
+//! low `e` bits of `h` alone, so when `m = 2^e · odd`, keys fall into `2^e` classes that share the residues
+//! of all their positions modulo `2^e`, and each position can differ in only `odd` ways. If `odd` is 1, keys
+//! of one class have the same bits: a filter sized for 0.004 % has a rate of 19 %.
 
 #[cfg(not(feature = "std"))]
 use crate::sizing::math::Float as _;
 use crate::sizing::{classic_fpr, collision_fpr, combine};
 use alloc::vec;
 
-/// From this odd part on the classic rate is right to within a few percent.
+/// From this odd part on, the classic rate is correct to within a few percent.
 const ORDINARY: u64 = 4096;
 
-/// Below this power of two every class has so many keys that they make no difference.
+/// Below this power of two, every class has so many keys that their number makes no difference.
 const COARSE: u32 = 7;
 
-/// How often the crowd of a key's classes is drawn.
+/// How many times the numbers of keys in a key's classes are sampled.
 const DRAWS: u32 = 1 << 14;
 
-/// Whether an array of this length breaks the promise.
+/// Whether an array of this length misses its rate.
 pub(super) fn collapses(bit_len: u64) -> bool {
     let classes = bit_len.trailing_zeros();
     bit_len > 0 && classes >= COARSE && bit_len >> classes < ORDINARY
@@ -27,9 +27,9 @@ pub(super) fn collapses(bit_len: u64) -> bool {
 
 /// The expected rate of `keys` keys.
 ///
-/// The cell of position `i` (all bits with its residue) holds one bit of every key from the `probes` classes that reach it;
-/// neighbouring positions share all but one of those classes. So the mean of the product over the cells of their fills, with as many
-/// keys in each class as Poisson's law gives.
+/// The cell of position `i` (all bits with its residue) holds one bit of every key from the `probes` classes
+/// that reach it; neighbouring positions share all but one of those classes. The rate is therefore the mean
+/// of the product of the fills of these cells, with a Poisson number of keys in each class.
 pub(super) fn expected_fpr(keys: f64, bit_len: u64, probes: u32) -> f64 {
     let classic = combine(classic_fpr(keys, bit_len, probes), collision_fpr(keys, 64));
     if !collapses(bit_len) || probes == 0 {
@@ -38,7 +38,7 @@ pub(super) fn expected_fpr(keys: f64, bit_len: u64, probes: u32) -> f64 {
     let classes = bit_len.trailing_zeros();
     let (odd, mean) = ((bit_len >> classes) as f64, keys / 2f64.powi(classes as i32));
     if mean * f64::from(probes) / odd > 64.0 {
-        return 1.0; // every bit was met 64 times over
+        return 1.0; // every bit was hit 64 times over
     }
     let clear = 1.0 - 1.0 / odd;
     let k = probes as usize;
@@ -58,7 +58,7 @@ pub(super) fn expected_fpr(keys: f64, bit_len: u64, probes: u32) -> f64 {
     (sum / f64::from(DRAWS)).max(classic)
 }
 
-/// Numbers without a pattern, the same in every run.
+/// Pseudo-random numbers, the same in every run.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
@@ -74,7 +74,7 @@ impl Random {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// By multiplying even numbers where the mean is small, by the sum of twelve where it is large.
+    /// By multiplying uniform numbers where the mean is small, by the sum of twelve where it is large.
     fn poisson(&mut self, mean: f64) -> f64 {
         if mean > 30.0 {
             let normal = (0..12).map(|_| self.even()).sum::<f64>() - 6.0;

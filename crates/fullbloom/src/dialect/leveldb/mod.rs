@@ -5,8 +5,8 @@
 //! ```
 //!
 //! The bytes of one filter in a table's filter block. The two differ only in how the tail bytes of a key
-//! enter the hash ([`bloom32_leveldb`], [`bloom32_rocksdb`]). All state of a key is one 32-bit hash: the
-//! step between probes is that hash rotated, so keys whose hashes collide cannot be told apart at any size.
+//! enter the hash ([`bloom32_leveldb`], [`bloom32_rocksdb`]). A key contributes only one 32-bit hash: the
+//! step between probes is that hash rotated. Keys whose hashes collide are indistinguishable at any size.
 //!
 //! ```
 //! use fullbloom::{Filter, View};
@@ -15,7 +15,7 @@
 //! let keys = ["apple", "pear", "plum"];
 //! let mut filter = Filter::<LevelDb>::with_bits_per_key(keys.len() as u64, 10.0)?;
 //! filter.extend(keys);
-//! let bytes = filter.encode(); // what LevelDB's CreateFilter appends
+//! let bytes = filter.encode(); // the bytes that LevelDB's CreateFilter appends
 //! let view = Filter::<LevelDb>::view(&bytes)?;
 //! assert!(keys.iter().all(|key| view.may_contain(key.as_bytes())));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -40,13 +40,13 @@ use core::ops::Range;
 /// 0.69 rather than ln 2: LevelDB writes the literal and truncates the product.
 const PROBES_PER_BIT: f64 = 0.69;
 
-/// More probes than this mark an encoding from the future, which matches everything.
+/// A larger number of probes marks a future encoding, which matches every key.
 const MAX_PROBES: u32 = 30;
 
-/// A filter of few keys gets this many all the same: with fewer its rate would be far from any promise.
+/// A filter of few keys gets at least this many bits: with fewer its rate would be far from any target.
 const MIN_BITS: u64 = 64;
 
-/// Positions are 32-bit, and the array is whole bytes.
+/// Positions are 32-bit, and the array consists of whole bytes.
 const MAX_BITS: u64 = (1 << 32) - 8;
 
 /// What separates the two systems.
@@ -56,8 +56,8 @@ pub trait Tail: Copy + Send + Sync + Sealed + 'static {
     const NAME: Name;
     /// Its hash.
     fn hash(key: &[u8]) -> u32;
-    /// Bits per key as its policy takes them.
-    fn whole_bits_per_key(asked: f64) -> Result<u32, SizeError>;
+    /// Bits per key, rounded by its policy.
+    fn whole_bits_per_key(requested: f64) -> Result<u32, SizeError>;
 }
 
 /// Tail bytes are unsigned; bits per key is an integer option.
@@ -87,14 +87,14 @@ impl Tail for Unsigned {
         bloom32_leveldb(key)
     }
 
-    fn whole_bits_per_key(asked: f64) -> Result<u32, SizeError> {
-        if asked >= 0.0 && asked <= f64::from(i32::MAX) && asked.fract() == 0.0 {
-            return Ok(asked as u32);
+    fn whole_bits_per_key(requested: f64) -> Result<u32, SizeError> {
+        if requested >= 0.0 && requested <= f64::from(i32::MAX) && requested.fract() == 0.0 {
+            return Ok(requested as u32);
         }
         Err(SizeError::Value {
             what: "bits_per_key",
-            got: asked,
-            allowed: "a whole number, as LevelDB's option",
+            got: requested,
+            allowed: "a whole number, as in LevelDB's option",
         })
     }
 }
@@ -107,8 +107,8 @@ impl Tail for Signed {
         bloom32_rocksdb(key)
     }
 
-    fn whole_bits_per_key(asked: f64) -> Result<u32, SizeError> {
-        MillibitsPerKey::new(asked).map(MillibitsPerKey::whole_bits)
+    fn whole_bits_per_key(requested: f64) -> Result<u32, SizeError> {
+        MillibitsPerKey::new(requested).map(MillibitsPerKey::whole_bits)
     }
 }
 
@@ -116,7 +116,7 @@ impl Tail for Signed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy<T> {
     bit_len: Mod32,
-    /// Zero, or more than 30, matches everything.
+    /// Zero, or more than 30, matches every key.
     probes: u8,
     tail: PhantomData<T>,
 }
@@ -140,7 +140,7 @@ impl<T: Tail> Policy<T> {
         probe::wrapping32(hash, hash.rotate_right(17), self.effective_probes(), self.bit_len)
     }
 
-    /// Stored probe counts beyond 30 are reserved and match everything, as zero does.
+    /// Stored probe counts above 30 are reserved and match every key, as does zero.
     #[inline(always)]
     fn effective_probes(&self) -> u32 {
         let probes = u32::from(self.probes);
@@ -183,12 +183,13 @@ impl<T: Tail> Dialect for Policy<T> {
         probe::prefetch_all(bits, self.positions(hash));
     }
 
-    /// Found by filling filters and asking them: takes some 5 ms, and up to 0.1 s with millions of keys or low rates.
+    /// Measured by filling and querying filters: takes some 5 ms, and up to 0.1 s with millions of keys or
+    /// low rates.
     fn expected_fpr(&self, keys: f64) -> f64 {
         rate::expected_fpr(self, keys)
     }
 
-    /// Asked of the bits themselves, with 2^17 hashes and more where few hit.
+    /// Measured on the bits themselves, with 2^17 hashes, or more where few hit.
     fn fpr_of(&self, bits: &[u8]) -> f64 {
         rate::fpr_of(self, bits)
     }
@@ -205,8 +206,8 @@ impl<T: Tail> Size for Policy<T> {
     fn size(request: &Request) -> Result<Self, SizeError> {
         let keys = request.expected_keys;
         match request.target {
-            Target::BitsPerKey(asked) => {
-                let bits_per_key = T::whole_bits_per_key(asked)?;
+            Target::BitsPerKey(requested) => {
+                let bits_per_key = T::whole_bits_per_key(requested)?;
                 let bit_len = keys.saturating_mul(bits_per_key.into()).max(MIN_BITS);
                 if bit_len > MAX_BITS {
                     return Err(SizeError::TooLarge { bit_len, limit: MAX_BITS });
@@ -224,20 +225,20 @@ impl<T: Tail> Size for Policy<T> {
 }
 
 impl<T: Tail> Policy<T> {
-    /// The systems are sized by bits per key; for a rate, the fewest whole bits that keep it.
+    /// The systems are sized by bits per key. For a rate, the fewest whole bits that keep it are used.
     fn smallest_for(keys: u64, fpr: f64) -> Result<Self, SizeError> {
         if !(fpr > 0.0 && fpr < 1.0) {
             return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr < 1" });
         }
         const MOST: u32 = 100;
-        /// Candidates asked one after the other; the rate falls evenly enough to halve the rest.
+        /// Binary search over candidates; the rate falls monotonically enough for that.
         const NEAR: u32 = 8;
         let n = keys as f64;
         let sized = |bits_per_key: u32| {
             let target = Target::BitsPerKey(bits_per_key.into());
             Self::size(&Request { expected_keys: keys, target })
         };
-        // Bloom's formula and equal hashes are the least that can be expected, and save asking most candidates.
+        // Bloom's formula and equal hashes give a lower bound, which avoids measuring most candidates.
         let least = |candidate: &Self| {
             let Geometry { bit_len, probes, .. } = candidate.geometry();
             sizing::combine(sizing::classic_fpr(n, bit_len, probes) * 0.9, sizing::collision_fpr(n, 32))
@@ -252,7 +253,7 @@ impl<T: Tail> Policy<T> {
             let candidate = if low < near { low } else { low.midpoint(high) };
             match sized(candidate) {
                 Ok(sized) if sized.expected_fpr(n) > fpr => low = candidate + 1,
-                _ => high = candidate, // it keeps the rate, or is already too large
+                _ => high = candidate, // keeps the rate, or is too large to build
             }
         }
         if low <= MOST {
@@ -270,7 +271,8 @@ impl<T: Tail> Format for Policy<T> {
         };
         let at = array.len() as u64;
         if array.is_empty() {
-            // The engines read a stub as "nothing is present"; damage must not become a confident no.
+            // The engines read such short bytes as "nothing is present". Damage must not become a confident
+            // no.
             return Err(DecodeError::Truncated { field: "bits", at: 0, need: 1, have: 0 });
         }
         if u32::from(probes) > MAX_PROBES || probes == 0 {

@@ -1,9 +1,9 @@
-//! What rate a policy filter really has: found by asking, because no formula is near.
+//! The real rate of a policy filter: measured, because no formula is accurate.
 //!
-//! All probes of a key follow from one 32-bit hash, the step being that hash rotated. The positions are therefore
-//! uneven and bound to each other, more or less so with the length of the array: measured at 10 bits per key, 1.05
-//! times Bloom's formula at 1,000 keys and 1.75 times at 100,000; at 16 bits per key and 10 keys, ten times. What
-//! holds for the 2^32 hashes holds for all keys, so hashes are drawn instead of keys.
+//! All probes of a key follow from one 32-bit hash, the step being that hash rotated. The positions are
+//! therefore uneven and correlated, to a degree that depends on the length of the array: measured at 10 bits
+//! per key, 1.05 times Bloom's formula at 1,000 keys and 1.75 times at 100,000; at 16 bits per key and 10
+//! keys, ten times. The rate depends on the hashes alone, so hashes are sampled instead of keys.
 
 use super::{Policy, Tail};
 use crate::bits::Owned;
@@ -12,19 +12,20 @@ use crate::filter::{Dialect, Insert};
 use crate::sizing::math::Float as _;
 use crate::sizing::{Geometry, collision_fpr, combine, modulo_fpr};
 
-/// Up to here filters are filled for the answer.
+/// Up to this number of keys, filters are filled to measure the rate.
 const MOST_KEYS: f64 = 2e6;
-/// Keys inserted in all, over as many filters as that makes.
+/// Total number of keys inserted, over as many filters as that allows.
 const INSERTED: u32 = 1 << 17;
-/// Bytes cleared in all; a longer array is so sparse, with keys up to [`MOST_KEYS`], that the formula is right.
+/// Total number of bytes cleared. With keys up to [`MOST_KEYS`] a longer array is so sparse that the formula
+/// is correct.
 const CLEARED: u64 = 64 << 20;
-/// Hashes asked at once, and in all while there were few hits.
-const ASKED: u32 = 1 << 17;
+/// Hashes looked up per round, and in total while there are few hits.
+const LOOKUPS: u32 = 1 << 17;
 const MOST_ASKED: u32 = 1 << 22;
-/// This many hits tell the rate to some 6 %.
+/// This many hits give the rate to within some 6 %.
 const ENOUGH: u32 = 256;
 
-/// The rate to expect with this many keys: to some 6 % of itself down to 0.0001, and by a formula below.
+/// The expected rate with this many keys: accurate to some 6 % down to 0.0001, and by a formula below that.
 pub(super) fn expected_fpr<T: Tail>(policy: &Policy<T>, keys: f64) -> f64 {
     let Geometry { bit_len, probes, .. } = policy.geometry();
     let formula =
@@ -42,11 +43,11 @@ pub(super) fn expected_fpr<T: Tail>(policy: &Policy<T>, keys: f64) -> f64 {
         for i in 0..keys {
             policy.set(bits.as_mut(), drawn(filter, i));
         }
-        tally.ask(
+        tally.look_up(
             &policy,
             bits.as_ref(),
             !filter,
-            ASKED / filters,
+            LOOKUPS / filters,
             ENOUGH.div_ceil(filters),
             MOST_ASKED / filters,
         );
@@ -54,8 +55,8 @@ pub(super) fn expected_fpr<T: Tail>(policy: &Policy<T>, keys: f64) -> f64 {
     tally.rate().unwrap_or(formula)
 }
 
-/// How far long arrays are above the formula, measured with random hashes at 10 bits per key: 1.36 times at 3·10^7 bits,
-/// 1.2 times from 6·10^7 on.
+/// The factor by which long arrays exceed the formula, measured with random hashes at 10 bits per key: 1.36
+/// at 3·10^7 bits, 1.2 from 6·10^7 on.
 fn unevenness(bit_len: u64) -> f64 {
     if bit_len < 48_000_000 { 1.4 } else { 1.2 }
 }
@@ -66,24 +67,25 @@ pub(super) fn fpr_of<T: Tail>(policy: &Policy<T>, bits: &[u8]) -> f64 {
     if probes == 0 {
         return 1.0;
     }
-    // A filter of few bits has few different answers: 64 hashes for each bit are enough of them.
+    // A filter of few bits has few distinct answers: 64 hashes per bit are enough.
     let most = bit_len.saturating_mul(64).clamp(1 << 12, MOST_ASKED.into()) as u32;
     let mut tally = Tally::default();
-    tally.ask(policy, bits, u32::MAX, ASKED.min(most), ENOUGH, most);
+    tally.look_up(policy, bits, u32::MAX, LOOKUPS.min(most), ENOUGH, most);
     let fill = || crate::bits::count_ones(bits, bit_len) as f64 / bit_len as f64;
     tally.rate().unwrap_or_else(|| fill().powf(f64::from(probes)))
 }
 
-/// Hashes asked and hit.
+/// Hashes looked up and hit.
 #[derive(Default)]
 struct Tally {
-    asked: u64,
+    lookups: u64,
     hits: u64,
 }
 
 impl Tally {
-    /// Asks `at_once` hashes of a stream, and as many again until there were `enough` hits or `most` were asked.
-    fn ask<T: Tail>(
+    /// Looks up `at_once` hashes of a stream, and as many again until there are `enough` hits or `most`
+    /// hashes were looked up.
+    fn look_up<T: Tail>(
         &mut self,
         policy: &Policy<T>,
         bits: &[u8],
@@ -92,23 +94,24 @@ impl Tally {
         enough: u32,
         most: u32,
     ) {
-        let (mut asked, mut hits) = (0, 0);
-        while asked < most && hits < enough {
-            hits +=
-                (asked..asked + at_once).map(|i| u32::from(policy.test(bits, drawn(stream, i)))).sum::<u32>();
-            asked += at_once;
+        let (mut lookups, mut hits) = (0, 0);
+        while lookups < most && hits < enough {
+            hits += (lookups..lookups + at_once)
+                .map(|i| u32::from(policy.test(bits, drawn(stream, i))))
+                .sum::<u32>();
+            lookups += at_once;
         }
-        self.asked += u64::from(asked);
+        self.lookups += u64::from(lookups);
         self.hits += u64::from(hits);
     }
 
-    /// The rate, if there were hits enough to tell it.
+    /// The rate, if there were enough hits to estimate it.
     fn rate(&self) -> Option<f64> {
-        (self.hits >= u64::from(ENOUGH) / 4).then(|| self.hits as f64 / self.asked as f64)
+        (self.hits >= u64::from(ENOUGH) / 4).then(|| self.hits as f64 / self.lookups as f64)
     }
 }
 
-/// The `i`th hash of a stream: even over all 2^32 and the same in every run.
+/// The `i`th hash of a stream: uniform over all 2^32 and the same in every run.
 fn drawn(stream: u32, i: u32) -> u32 {
     let mut z = ((u64::from(stream) << 32) | u64::from(i)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
@@ -125,7 +128,7 @@ mod tests {
     fn the_expected_rate_is_that_of_filters_filled_with_real_keys() {
         for (keys, bits_per_key) in [(10u64, 16.0), (100, 10.0), (100, 16.0), (1_000, 10.0), (100_000, 10.0)]
         {
-            let (mut hits, mut asked) = (0u64, 0u64);
+            let (mut hits, mut lookups) = (0u64, 0u64);
             for round in 0..(200_000 / keys).clamp(1, 400) {
                 let mut filter = Filter::<LevelDb>::with_bits_per_key(keys, bits_per_key).unwrap();
                 let key = |i: u64| format!("{:016x}", (round << 32 | i).wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -134,10 +137,10 @@ mod tests {
                 });
                 for i in keys..keys + 5_000 {
                     hits += u64::from(filter.may_contain(key(i).as_bytes()));
-                    asked += 1;
+                    lookups += 1;
                 }
             }
-            let measured = hits as f64 / asked as f64;
+            let measured = hits as f64 / lookups as f64;
             let sized = Filter::<LevelDb>::with_bits_per_key(keys, bits_per_key).unwrap();
             let expected = sized.dialect().expected_fpr(keys as f64);
             assert!(

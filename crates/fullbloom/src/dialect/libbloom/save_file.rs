@@ -37,12 +37,12 @@ pub struct Libbloom {
     probes: u8,
     minor: u8,
     bits_per_key: f64,
-    /// Reduces by `bit_len` where that fits 32 bits.
+    /// Reduces by `bit_len` if that fits in 32 bits.
     narrow: Option<Mod32>,
 }
 
 impl Libbloom {
-    /// The filter `bloom_init2` makes.
+    /// The filter that `bloom_init2` creates.
     pub fn with_params(entries: u32, error: f64) -> Result<Self, SizeError> {
         let params = sizing::params_2_0(entries, error)?;
         if params.bits == 0 {
@@ -65,12 +65,12 @@ impl Libbloom {
         })
     }
 
-    /// The keys it was made for.
+    /// The number of keys it was sized for.
     pub fn expected_keys(&self) -> u32 {
         self.entries
     }
 
-    /// The rate it was made for.
+    /// The rate it was sized for.
     pub fn fpr(&self) -> f64 {
         self.error
     }
@@ -155,7 +155,7 @@ impl Insert for Libbloom {
         probe::set_all(bits, self.positions(hash))
     }
 
-    /// `bloom_merge`'s conditions, and the bits and probes it does not look at.
+    /// The conditions of `bloom_merge`, and in addition equal bits and probes, which it does not check.
     fn mergeable(&self, other: &Self) -> Result<(), MergeError> {
         MergeError::require_equal("expected_keys", self.entries, other.entries)?;
         MergeError::require_equal("fpr", self.error, other.error)?;
@@ -177,7 +177,7 @@ impl Size for Libbloom {
             Target::BitsPerKey(bits) => Self::with_params(entries, sizing::fpr_for_bits_per_key(bits)?)
                 .map_err(|e| sizing::in_bits_per_key(bits, e)),
             Target::Exact { .. } => {
-                let what = "bits and probes follow from the keys and the rate, which its file stores too";
+                let what = "its file also stores the keys and the rate, which determine bits and probes";
                 Err(SizeError::Unsupported { dialect: "libbloom", what })
             }
         }
@@ -185,8 +185,8 @@ impl Size for Libbloom {
 }
 
 impl Format for Libbloom {
-    /// Takes what `bloom_load` takes and its functions can use: the stored numbers need not follow from each
-    /// other ([`doubt`](Format::doubt) tells), but the bits must be there.
+    /// Accepts what `bloom_load` accepts and libbloom's functions can use. The stored numbers may be
+    /// inconsistent with each other ([`doubt`](Format::doubt) reports that), but the bits must be present.
     fn decode(bytes: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         let mut cursor = Cursor::new(bytes);
         cursor.magic("magic", MAGIC)?;
@@ -218,7 +218,7 @@ impl Format for Libbloom {
                 field: "ready",
                 at: 51,
                 got: 0,
-                allowed: "not 0: the filter was never made",
+                allowed: "not 0: the filter was never initialised",
             });
         }
         if bit_len == 0 {
@@ -255,8 +255,8 @@ impl Format for Libbloom {
         HEADER_LEN as u64 + self.byte_len
     }
 
-    /// Whether bits and probes are those that `bloom_init2` computes from the stored keys and rate. A file that
-    /// libbloom wrote never differs; one flipped bit in these fields moves every position.
+    /// Whether bits and probes are those that `bloom_init2` computes from the stored keys and rate. A file
+    /// that libbloom wrote never differs; one flipped bit in these fields moves every position.
     fn doubt(&self) -> Option<Doubt> {
         let value = |field, at, got: u64, allowed| {
             let cause = DecodeError::Value { field, at, got: got.into(), allowed };
@@ -266,7 +266,7 @@ impl Format for Libbloom {
             Some(Doubt { cause: DecodeError::Mismatch { field, at, got, expected }, may_lose_keys })
         };
         if self.entries < sizing::MIN_ENTRIES {
-            return value("expected keys", 11, self.entries.into(), "1000 or more, as bloom_init2 takes");
+            return value("expected keys", 11, self.entries.into(), "1000 or more, as bloom_init2 requires");
         }
         let Ok(params) = sizing::params_2_0(self.entries, self.error) else {
             return value("rate", 43, self.error.to_bits(), "the bits of a number between 0 and 1");

@@ -10,10 +10,10 @@ const LN_2_SQUARED: f64 = 0.480453013918201;
 #[expect(clippy::approx_constant, reason = "libbloom's literal, which is not the nearest double of ln 2")]
 const LN_2: f64 = 0.693147180559945;
 
-/// Fewest entries `bloom_init` takes, since 1.5.
+/// The fewest entries that `bloom_init` accepts, since 1.5.
 pub const MIN_ENTRIES: u32 = 1000;
 
-/// What `bloom_init2` of 2.0 computes.
+/// The numbers that `bloom_init2` of 2.0 computes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Params {
@@ -27,7 +27,7 @@ pub struct Params {
     pub bpe: f64,
 }
 
-/// 2.0's parameter rule. NaN, which the original lets through to an allocation that fails, is refused.
+/// 2.0's parameter rule. NaN, which the original passes on to an allocation that fails, is refused.
 pub fn params_2_0(entries: u32, error: f64) -> Result<Params, SizeError> {
     check_entries(entries.into())?;
     let refused = SizeError::Value { what: "fpr", got: error, allowed: "0 < fpr < 1" };
@@ -37,7 +37,8 @@ pub fn params_2_0(entries: u32, error: f64) -> Result<Params, SizeError> {
     computed_2_0(entries, error).ok_or(refused)
 }
 
-/// What `bloom_init2` has written when it asks for memory; `None` where it gives up before. NaN comes to 2^60 bytes.
+/// The numbers that `bloom_init2` has computed when it allocates memory; `None` where it fails earlier. NaN
+/// leads to 2^60 bytes.
 pub fn computed_2_0(entries: u32, error: f64) -> Option<Params> {
     if entries < MIN_ENTRIES || error <= 0.0 || error >= 1.0 {
         return None;
@@ -47,7 +48,8 @@ pub fn computed_2_0(entries: u32, error: f64) -> Option<Params> {
     Some(Params { bits, bytes: bits.div_ceil(8), hashes: truncated((LN_2 * bpe).ceil()) as u8, bpe })
 }
 
-/// A double as C makes an int of it on x86-64: truncated, and the smallest int where it does not fit.
+/// The conversion of a double to an int by C on x86-64: truncated, and the smallest int where it does not
+/// fit.
 fn truncated(number: f64) -> i32 {
     if number > -2_147_483_649.0 && number < 2_147_483_648.0 { number as i32 } else { i32::MIN }
 }
@@ -63,11 +65,11 @@ fn check_entries(entries: i64) -> Result<(), SizeError> {
 /// `trunc((long double)entries * bpe)` as an x87 computes it: the exact product rounded to 64 significant
 /// bits, ties to even, then truncated.
 ///
-/// Neither a double product nor the exact integer gives the same: 1193886142 entries at 0.01 have a product
-/// just below an integer, and the 64-bit rounding lifts it there.
+/// Neither a double product nor the exact integer gives the same result: 1193886142 entries at 0.01 have a
+/// product just below an integer, and the rounding to 64 bits lifts it to the integer.
 fn extended_product(entries: u32, bpe: f64) -> u64 {
     let bits = bpe.to_bits();
-    let significand = (bits & ((1 << 52) - 1)) | 1 << 52; // bpe is normal: 1.5e-16 at the least
+    let significand = (bits & ((1 << 52) - 1)) | 1 << 52; // bpe is normal: at least 1.5e-16
     let mut exponent = ((bits >> 52) & 0x7ff) as i32 - 1075;
     let mut product = u128::from(significand) * u128::from(entries);
     let excess = (128 - product.leading_zeros()).saturating_sub(64);
@@ -83,7 +85,7 @@ fn extended_product(entries: u32, bpe: f64) -> u64 {
     product.checked_shr(exponent.unsigned_abs()).unwrap_or(0) as u64
 }
 
-/// What `bloom_init` of 1.6 computes: the same in signed ints and a plain double product.
+/// The numbers that `bloom_init` of 1.6 computes: the same in signed ints with a plain double product.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Params1 {
@@ -91,14 +93,14 @@ pub struct Params1 {
     pub bits: i32,
     /// The same in whole bytes.
     pub bytes: i32,
-    /// Probes per key, not cut to eight bits.
+    /// Probes per key, not truncated to eight bits.
     pub hashes: i32,
     /// Bits per key.
     pub bpe: f64,
 }
 
-/// 1.6's parameter rule. It takes a rate of 1 and a little above (no bits, every key "present"); what it
-/// refuses by way of an allocation that fails is refused.
+/// 1.6's parameter rule. It accepts a rate of 1 and slightly above (no bits, every key reported present).
+/// Sizes that fail there in the allocation are refused.
 pub fn params_1_6(entries: i32, error: f64) -> Result<Params1, SizeError> {
     check_entries(entries.into())?;
     let refused = SizeError::Value { what: "fpr", got: error, allowed: "0 < fpr <= 1" };
@@ -111,8 +113,8 @@ pub fn params_1_6(entries: i32, error: f64) -> Result<Params1, SizeError> {
     if params.bytes < 0 { Err(refused) } else { Ok(params) }
 }
 
-/// What `bloom_init` of 1.6 has written when it asks for memory; `None` where it gives up before. Sizes that no int holds,
-/// and NaN, come to the smallest int, and so to a negative number of bytes.
+/// The numbers that `bloom_init` of 1.6 has computed when it allocates memory; `None` where it fails earlier.
+/// Sizes that do not fit in an int, and NaN, become the smallest int, and so a negative number of bytes.
 pub fn computed_1_6(entries: i32, error: f64) -> Option<Params1> {
     if i64::from(entries) < MIN_ENTRIES.into() || error == 0.0 {
         return None;
@@ -123,7 +125,7 @@ pub fn computed_1_6(entries: i32, error: f64) -> Option<Params1> {
     Some(Params1 { bits, bytes, hashes: truncated((LN_2 * bpe).ceil()), bpe })
 }
 
-/// The rate whose filter spends this many bits per key: the inverse of the formula for `bpe`.
+/// The rate whose filter uses this many bits per key: the inverse of the formula for `bpe`.
 pub fn fpr_for_bits_per_key(bits_per_key: f64) -> Result<f64, SizeError> {
     let fpr = (-bits_per_key * LN_2_SQUARED).exp();
     if fpr > 0.0 && fpr < 1.0 {
@@ -132,13 +134,13 @@ pub fn fpr_for_bits_per_key(bits_per_key: f64) -> Result<f64, SizeError> {
     Err(SizeError::Value { what: "bits_per_key", got: bits_per_key, allowed: "above 0, below 1550" })
 }
 
-/// Says of bits per key what was said of the rate they come to.
+/// Rephrases an error about the rate as one about the bits per key that led to it.
 pub fn in_bits_per_key(bits_per_key: f64, refusal: SizeError) -> SizeError {
     match refusal {
         SizeError::Value { what: "fpr", .. } => SizeError::Value {
             what: "bits_per_key",
             got: bits_per_key,
-            allowed: "enough to come to one bit for all keys, and below 1550",
+            allowed: "enough for one bit in total, and below 1550",
         },
         other => other,
     }

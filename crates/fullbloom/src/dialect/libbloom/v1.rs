@@ -1,4 +1,4 @@
-//! libbloom 1.6: no file of its own, so the bytes are the bit array and its numbers come from elsewhere.
+//! libbloom 1.6: it has no file format, so the bytes are the bit array and its numbers come from the caller.
 
 use super::sizing;
 use crate::dialect::Name;
@@ -13,14 +13,14 @@ use crate::sizing::{Geometry, Request, Target, collision_fpr, combine, modulo_fp
 use crate::wire::{Output, Stop};
 use core::ops::Range;
 
-/// The most probes taken: what the smallest positive rate, 5e-324, comes to. A number given beside the bytes must not
-/// keep a lookup busy for seconds.
+/// The maximum number of probes: that of the smallest positive rate, 5e-324. A number given with the bytes
+/// must not keep a lookup busy for seconds.
 const MAX_PROBES: u32 = 1075;
 
 /// A filter of libbloom 1.6.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Libbloom1 {
-    /// Zero in the filter without bits that a rate of 1 makes.
+    /// Zero in the filter without bits that a rate of 1 gives.
     bit_len: u32,
     byte_len: u32,
     /// Reduces by `bit_len`; by one, unused, where there are no bits.
@@ -29,7 +29,7 @@ pub struct Libbloom1 {
 }
 
 impl Libbloom1 {
-    /// The filter `bloom_init` makes.
+    /// The filter that `bloom_init` creates.
     pub fn with_params(entries: i32, error: f64) -> Result<Self, SizeError> {
         let params = sizing::params_1_6(entries, error)?;
         let bit_len = params.bits.max(0) as u32;
@@ -57,7 +57,7 @@ impl Libbloom1 {
         }
         match i32::try_from(bit_len) {
             Ok(bits) if bits > 0 => Ok(Self::from_numbers(bits as u32, (bits as u32).div_ceil(8), probes)),
-            Ok(0) if probes == 0 => Ok(Self::from_numbers(0, 0, 0)), // what a rate of 1 makes
+            Ok(0) if probes == 0 => Ok(Self::from_numbers(0, 0, 0)), // the filter for a rate of 1
             _ => Err(SizeError::Count {
                 what: "bits",
                 got: bit_len,
@@ -148,7 +148,7 @@ impl Size for Libbloom1 {
 impl Format for Libbloom1 {
     fn decode(_: &[u8], _: Check) -> Result<(Self, Range<usize>), DecodeError> {
         Err(DecodeError::Unknown {
-            what: "libbloom 1.6 stores bits alone: the number of bits and of probes must be given",
+            what: "libbloom 1.6 stores only bits: the numbers of bits and probes must be given",
         })
     }
 

@@ -4,8 +4,8 @@
 //!   insert ─► hash ─► drop repeats ─► hashes, their xor ─► finish ─► filter ─► encode ─► verify
 //! ```
 //!
-//! A filter's size follows from its hashes, so they are kept until it is made: eight bytes each, four for the
-//! legacy kind.
+//! A filter's size follows from its hashes, so they are kept until it is built: eight bytes each, four for
+//! the legacy kind.
 
 use super::FullFilter;
 use super::construction::{BuildError, Construction, Hashes};
@@ -22,20 +22,21 @@ use crate::keys::Keys;
 use alloc::sync::Arc;
 use core::mem;
 
-/// Which of a key and its alternative (its prefix) is stored first, and which repeats are seen.
+/// Which of a key and its alternative (its prefix) is stored first, and which repeats are dropped.
 ///
 /// The order decides a Ribbon filter's seed and length, and the repeats decide the number of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AltOrder {
-    /// RocksDB 9.6 and later: the alternative first; repeats are found by hash, also those of the key before.
+    /// RocksDB 9.6 and later: the alternative first; repeats are detected by hash, including repeats of the
+    /// previous key.
     #[default]
     AltFirst,
-    /// Before: the key first, then the alternative, each dropped only if it repeats the hash stored last.
+    /// Before 9.6: the key first, then the alternative, each dropped only if it repeats the last stored hash.
     /// (Those versions' tables compare the keys themselves before they add any.)
     KeyFirst,
 }
 
-/// Makes full filters, one after the other.
+/// Builds full filters, one after the other.
 #[derive(Debug)]
 pub struct Builder {
     policy: Policy,
@@ -43,7 +44,7 @@ pub struct Builder {
     detects_corruption: bool,
     account: Option<Account>,
     open: Collected,
-    /// The hashes of the last filter, until [`verify`](Builder::verify) has asked for them.
+    /// The hashes of the last filter, until [`verify`](Builder::verify) has used them.
     unverified: Option<Collected>,
 }
 
@@ -77,22 +78,22 @@ impl Builder {
         }
     }
 
-    /// Which comes first of a key and its alternative.
+    /// The order of a key and its alternative.
     pub fn with_alt_order(self, order: AltOrder) -> Builder {
         Builder { order, ..self }
     }
 
-    /// RocksDB's `detect_filter_construct_corruption`: an xor of all hashes, kept from when they were given,
-    /// is compared after the filter was filled; and [`verify`](Builder::verify) asks the finished bytes for
-    /// every hash. The bytes of a good filter are the same.
+    /// RocksDB's `detect_filter_construct_corruption`: an XOR of all hashes, computed as they are added, is
+    /// compared after the filter has been filled; and [`verify`](Builder::verify) looks up every hash in the
+    /// finished bytes. The bytes of an intact filter do not change.
     pub fn with_corruption_detection(self) -> Builder {
         Builder { detects_corruption: true, ..self }
     }
 
-    /// Charges the memory used to this budget, as RocksDB charges its block cache: hashes in buckets of
-    /// 32,768, reserved when a bucket is half full; a Ribbon filter's rows (20 bytes for each slot) while it
-    /// is solved, and FastLocalBloom is built in its place when they are refused; each finished filter until
-    /// the builder is dropped. Other refusals are ignored. The legacy kind is not charged, as there.
+    /// Charges memory to this budget, as RocksDB charges its block cache. Charged are: hashes in buckets of
+    /// 32,768, reserved when a bucket is half full; a Ribbon filter's rows (20 bytes per slot) while it is
+    /// solved, where a refusal means that FastLocalBloom is built instead; and each finished filter, until
+    /// the builder is dropped. Other refusals are ignored. The legacy kind is not charged, as in RocksDB.
     pub fn with_reservation(self, budget: Arc<dyn Reservation>) -> Builder {
         Builder { account: Some(Account::new(budget)), ..self }
     }
@@ -102,13 +103,13 @@ impl Builder {
         &self.policy
     }
 
-    /// Another policy of the same kind for the keys inserted since the last filter, and for those to come.
+    /// Sets another policy of the same kind, for the keys inserted since the last filter and for later ones.
     pub(crate) fn set_policy(&mut self, policy: Policy) {
         debug_assert_eq!(policy.kind, self.policy.kind);
         self.policy = policy;
     }
 
-    /// Hashes kept for the next filter: what tables call `num_filter_entries`.
+    /// The number of hashes kept for the next filter: `num_filter_entries` in a table's properties.
     pub fn entries(&self) -> u64 {
         match &self.open.hashes {
             Hashes::Narrow(entries) => entries.len(),
@@ -116,7 +117,7 @@ impl Builder {
         }
     }
 
-    /// Adds a key; a repeat of the last stored one is dropped.
+    /// Adds a key; a repeat of the last stored key is dropped.
     pub fn insert(&mut self, key: &[u8]) {
         match &mut self.open.hashes {
             Hashes::Narrow(entries) => {
@@ -129,7 +130,7 @@ impl Builder {
         }
     }
 
-    /// Adds many keys, as [`insert`](Builder::insert) does one by one; faster, since they are hashed together.
+    /// Adds many keys in order, as [`insert`](Builder::insert) does; faster, since they are hashed together.
     pub fn insert_batch<K: Keys<Xxph3> + Keys<Bloom32> + ?Sized>(&mut self, keys: &K) {
         const CHUNK: usize = 256;
         let count = Keys::<Xxph3>::count(keys);
@@ -188,15 +189,15 @@ impl Builder {
         self.finish_as(&Length::ByRule)
     }
 
-    /// As [`finish`](Builder::finish), in exactly this many bytes, trailer included; probes follow the
-    /// length, as with `optimize_filters_for_memory`. A table's filter is rebuilt so.
+    /// As [`finish`](Builder::finish), in exactly this many bytes, trailer included. The number of probes
+    /// follows the length, as with `optimize_filters_for_memory`. This is how a table's filter is rebuilt.
     pub fn finish_with_len(&mut self, content_len: u64) -> Result<FullFilter, BuildError> {
         self.finish_as(&Length::Exact(content_len))
     }
 
     /// As [`finish`](Builder::finish), with a length that RocksDB's `optimize_filters_for_memory` would
-    /// choose. `usable` tells how much memory a request of so many bytes really yields, as
-    /// `malloc_usable_size` does.
+    /// choose. `usable` returns the usable size of an allocation of the given size, as `malloc_usable_size`
+    /// does.
     pub fn finish_for_memory(
         &mut self,
         balance: &MemoryBalance,
@@ -229,17 +230,18 @@ impl Builder {
         }
     }
 
-    /// Asks the finished filter, as RocksDB would read it, for every hash it was built from. Call it when the
-    /// bytes are where they will be written from. Without corruption detection there is nothing to ask for.
+    /// Looks up every hash the filter was built from in the finished bytes, as RocksDB would read them. Call
+    /// it when the bytes are in the buffer they will be written from. Without corruption detection nothing is
+    /// checked.
     ///
-    /// Bytes that match every key pass: they lose none.
+    /// Bytes that match every key pass: no key is lost.
     ///
     /// ```
     /// use fullbloom::dialect::rocksdb::{BuildError, Builder, Kind, Policy};
     /// let mut builder = Builder::new(Policy::new(Kind::FastLocal, 10.0)?).with_corruption_detection();
     /// builder.insert(b"key");
     /// let mut bytes = builder.finish()?.encode();
-    /// bytes[..64].fill(0); // a failing disk controller, say
+    /// bytes[..64].fill(0); // for example, a failing disk controller
     /// assert_eq!(builder.verify(&bytes), Err(BuildError::KeysLost { missing: 1, of: 1 }));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

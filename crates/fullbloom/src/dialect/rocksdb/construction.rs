@@ -1,4 +1,4 @@
-//! From collected hashes to a filter, and the proof that it holds them.
+//! From collected hashes to a filter, and the check that it holds them.
 
 use super::entries::Entries;
 use super::memory::Length;
@@ -13,20 +13,20 @@ use crate::filter::{Dialect, Filter, Format, Insert};
 use crate::keys::Hashes as Hashed;
 use core::fmt;
 
-/// No filter could be made, or it must not be used.
+/// No filter could be built, or it must not be used.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// The filter has no size, or no memory.
+    /// The size is invalid, or there is not enough memory.
     Size(SizeError),
-    /// The hashes are not those that were given: memory or CPU failed while they were kept. RocksDB stores
-    /// [`MATCHES_EVERYTHING`](super::MATCHES_EVERYTHING) in place of the filter.
+    /// The hashes are not those that were added: memory or CPU failed while they were kept. RocksDB stores
+    /// [`MATCHES_EVERYTHING`](super::MATCHES_EVERYTHING) instead of the filter.
     HashesChanged,
-    /// The filter denies keys that are in it.
+    /// The filter reports keys absent that are in it.
     KeysLost {
-        /// How many hashes it denies.
+        /// The number of hashes it reports absent.
         missing: u64,
-        /// Of how many.
+        /// The total number of hashes.
         of: u64,
     },
 }
@@ -37,7 +37,7 @@ impl fmt::Display for BuildError {
             BuildError::Size(e) => e.fmt(f),
             BuildError::HashesChanged => f.write_str("the hashes changed while the filter was built"),
             BuildError::KeysLost { missing, of } => {
-                write!(f, "the filter denies {missing} of the {of} hashes it was built from")
+                write!(f, "the filter reports {missing} of the {of} hashes it was built from as absent")
             }
         }
     }
@@ -66,7 +66,7 @@ pub(super) enum Hashes {
 }
 
 impl Hashes {
-    /// An error unless these bytes, as RocksDB would read them, match every hash.
+    /// Returns an error unless these bytes, as RocksDB would read them, match every hash.
     pub(super) fn all_in(&self, content: &[u8]) -> Result<(), BuildError> {
         let (missing, of) = match (FullFilter::read(content), self) {
             (FullFilter::Everything, _) => return Ok(()),
@@ -77,7 +77,7 @@ impl Hashes {
                 (missing(&filter, entries), entries.len())
             }
             (FullFilter::Ribbon(filter), Hashes::Wide(entries)) => (missing(&filter, entries), entries.len()),
-            // Nothing, or a filter for the other width: no hash is in it.
+            // No filter, or a filter for the other width: no hash is in it.
             (_, Hashes::Narrow(entries)) => (entries.len(), entries.len()),
             (_, Hashes::Wide(entries)) => (entries.len(), entries.len()),
         };
@@ -100,7 +100,7 @@ where
     denied.sum()
 }
 
-/// The making of one filter.
+/// The construction of one filter.
 pub(super) struct Construction<'a> {
     pub(super) policy: &'a Policy,
     pub(super) length: &'a Length<'a>,
@@ -153,8 +153,8 @@ impl Construction<'_> {
         self.charged(dialect.encoded_len(), || filled(dialect, entries, detects_corruption))
     }
 
-    /// Solved with the first seed that works, or `None` where RocksDB builds FastLocalBloom instead: the
-    /// budget refused the rows, or no seed works.
+    /// Solved with the first seed that works, or `None` where RocksDB builds FastLocalBloom instead because
+    /// the budget refused the rows or no seed works.
     fn ribbon(
         &mut self,
         entries: &Entries<u64>,
@@ -190,7 +190,7 @@ impl Construction<'_> {
         })
     }
 
-    /// Charges the filter's bytes, and takes that back if there is none in the end. A refusal is ignored.
+    /// Charges the filter's bytes, and releases them if no filter results. A refusal is ignored.
     fn charged<T>(
         &mut self,
         bytes: u64,
@@ -207,10 +207,10 @@ impl Construction<'_> {
     }
 }
 
-/// A Bloom filter of these hashes. Their blocks are asked for ahead (the dialect's batch).
+/// A Bloom filter of these hashes. Their blocks are prefetched (the dialect's batch).
 ///
-/// Sorting the hashes by block first was tried for filters beyond the cache: with vector kernels it gains 6 % at
-/// 256 MiB, loses as much at 512 MiB, and takes a buffer.
+/// Sorting the hashes by block first was tried for filters beyond the cache: with vector kernels it gains 6 %
+/// at 256 MiB, loses as much at 512 MiB, and takes a buffer.
 fn filled<D: Insert>(
     dialect: D,
     entries: &Entries<D::Hash>,
@@ -226,9 +226,9 @@ where
     Ok(filter)
 }
 
-/// Compares the hashes with their checksum, after they were used: a flip before or during that is seen.
-fn check<H: Copy + PartialEq + Into<u64>>(entries: &Entries<H>, asked: bool) -> Result<(), BuildError> {
-    if asked && !entries.unchanged() { Err(BuildError::HashesChanged) } else { Ok(()) }
+/// Compares the hashes with their checksum after use: this detects a flip before or during the use.
+fn check<H: Copy + PartialEq + Into<u64>>(entries: &Entries<H>, detect: bool) -> Result<(), BuildError> {
+    if detect && !entries.unchanged() { Err(BuildError::HashesChanged) } else { Ok(()) }
 }
 
 fn with_data<D: Dialect>(dialect: D, data: Owned) -> Filter<D> {

@@ -4,7 +4,7 @@ use crate::error::SizeError;
 use alloc::vec::Vec;
 
 /// Hashes are kept in groups of this many: 256 KiB of 64-bit hashes. Growing never copies more than one
-/// group, and never asks for more than the hashes need plus one group.
+/// group, and never allocates more than the hashes need plus one group.
 pub(super) const GROUP: usize = 32_768;
 
 /// Hashes of type `H`.
@@ -13,11 +13,11 @@ pub(super) struct Entries<H> {
     /// Every group but the last is full.
     groups: Vec<Vec<H>>,
     len: u64,
-    /// The alternative of the key before, which need not have been stored.
+    /// The alternative of the previous key, which may not have been stored.
     last_alt: Option<H>,
-    /// The xor of all hashes, from when they were given.
+    /// The XOR of all hashes, computed as they are added.
     checksum: u64,
-    /// Bytes that could not be had; from then on nothing is stored.
+    /// The bytes of a failed allocation; from then on nothing is stored.
     refused: Option<u64>,
 }
 
@@ -45,15 +45,15 @@ impl<H: Copy + PartialEq + Into<u64>> Entries<H> {
         self.groups.iter().map(Vec::as_slice)
     }
 
-    /// Stores a hash unless it is the one stored last; true if it was stored.
+    /// Stores a hash unless it equals the last stored one. Returns true if it was stored.
     #[inline]
     pub(super) fn add(&mut self, hash: H) -> bool {
         self.last() != Some(hash) && self.push(hash)
     }
 
-    /// Stores a key's hash and its alternative's, the alternative first, with RocksDB 9.6's rules: neither is
-    /// stored when it equals what the key before left behind, nor the alternative when it equals its key.
-    /// Tells which of the two were stored.
+    /// Stores a key's hash and its alternative's, the alternative first, by the rules of RocksDB 9.6: neither
+    /// is stored if it equals a hash of the previous key, and the alternative is not stored if it equals its
+    /// key. Returns which of the two were stored.
     #[inline]
     pub(super) fn add_with_alt(&mut self, key: H, alt: H) -> [bool; 2] {
         let (last, last_alt) = (self.last(), self.last_alt.replace(alt));
@@ -81,7 +81,7 @@ impl<H: Copy + PartialEq + Into<u64>> Entries<H> {
         true
     }
 
-    /// The first group grows by doubling, since most filters are small; later ones are made whole.
+    /// The first group grows by doubling, since most filters are small; later groups are allocated whole.
     #[cold]
     fn push_growing(&mut self, hash: H) -> Result<(), u64> {
         let bytes = |hashes: usize| (hashes * size_of::<H>()) as u64;
@@ -104,12 +104,12 @@ impl<H: Copy + PartialEq + Into<u64>> Entries<H> {
         Ok(())
     }
 
-    /// An error if a hash could not be kept.
+    /// Returns an error if a hash could not be stored.
     pub(super) fn complete(&self) -> Result<(), SizeError> {
         self.refused.map_or(Ok(()), |bytes| Err(SizeError::Memory { bytes }))
     }
 
-    /// Whether the hashes still are those that were given.
+    /// Whether the hashes are still those that were added.
     pub(super) fn unchanged(&self) -> bool {
         self.groups.iter().flatten().fold(0, |sum, &hash| sum ^ hash.into()) == self.checksum
     }
@@ -145,7 +145,7 @@ mod tests {
         for (key, alt) in [(1, 10), (2, 10), (2, 10), (3, 20), (20, 20), (10, 30)] {
             entries.add_with_alt(key, alt);
         }
-        // (20, 20): the key equals the alternative of the key before, so it is there already.
+        // (20, 20): the key equals the alternative of the previous key, so it is already stored.
         assert_eq!(stored(&entries), [10, 1, 2, 20, 3, 30, 10]);
     }
 
@@ -157,8 +157,8 @@ mod tests {
         assert_eq!(stored(&entries), [5, 6]);
         let mut entries = Entries::default();
         entries.add(5);
-        assert_eq!(entries.add_with_alt(6, 5), [false, true]); // the key before was 5
-        assert_eq!(entries.add_with_alt(6, 9), [true, false]); // the key is compared with what was before 9
+        assert_eq!(entries.add_with_alt(6, 5), [false, true]); // the previous key was 5
+        assert_eq!(entries.add_with_alt(6, 9), [true, false]); // the key is compared with the hashes before 9
         assert_eq!(stored(&entries), [5, 6, 9]);
     }
 

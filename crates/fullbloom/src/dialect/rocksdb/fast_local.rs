@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The lower half of the hash chooses the block, the upper half makes all probes inside it: one cache line
-//! per question.
+//! per lookup.
 
 use super::sizing::{MAX_FAST_LOCAL, fast_local_fpr};
 use super::{Kind, Policy, TRAILER, require_marker, split};
@@ -25,13 +25,13 @@ use crate::sizing::{Geometry, Request, Target};
 use crate::wire::{Output, Stop};
 use core::ops::Range;
 
-/// The trailer's first byte: a filter newer than the legacy one.
+/// The trailer's first byte: it marks a filter newer than the legacy one.
 pub(super) const MARKER: u8 = 0xff;
 
 /// Bytes of a block.
 pub(super) const BLOCK: u64 = 64;
 
-/// Probes that the five bits may hold; 0 and 31 are reserved.
+/// Probe counts that the five bits may hold; 0 and 31 are reserved.
 const PROBES: Range<u32> = 1..31;
 
 /// RocksDB's FastLocalBloom.
@@ -44,7 +44,7 @@ pub struct RocksDb {
 const WHOLE_BLOCKS: &str = "whole blocks of 512, up to 2^35 - 512";
 
 impl RocksDb {
-    /// This many bytes of data, whole blocks and at least one, and 1 to 30 probes.
+    /// A filter of this many bytes of data (whole blocks, at least one) and 1 to 30 probes.
     pub(super) fn with_len(data_len: u64, probes: u32) -> Result<RocksDb, SizeError> {
         if data_len == 0 || data_len > MAX_FAST_LOCAL || !data_len.is_multiple_of(BLOCK) {
             let got = data_len.saturating_mul(8);
@@ -56,8 +56,8 @@ impl RocksDb {
         Ok(RocksDb { blocks: (data_len / BLOCK) as u32, probes: probes as u8 })
     }
 
-    /// Reads the trailer as RocksDB does; an error where it would answer "maybe" to every key, and for data
-    /// shorter than one block, where it would read past the end.
+    /// Reads the trailer as RocksDB does. Returns an error where RocksDB would answer "maybe" to every key,
+    /// and for data shorter than one block, where it would read past the end.
     pub(super) fn read(data: &[u8], trailer: [u8; TRAILER]) -> Result<RocksDb, DecodeError> {
         let data_len = data.len() as u64;
         let refuse = |field, i, got: u8, allowed| {
@@ -76,14 +76,14 @@ impl RocksDb {
         if let Some(i) = seed.iter().position(|&byte| byte != 0) {
             return refuse("seed", 3 + i as u64, seed[i], "0");
         }
-        let blocks = data_len / BLOCK; // `split` has bounded the length to 32 bits
+        let blocks = data_len / BLOCK; // `split` limits the length to 32 bits
         if blocks == 0 {
             return Err(DecodeError::Truncated { field: "blocks", at: 0, need: BLOCK, have: data_len });
         }
         Ok(RocksDb { blocks: blocks as u32, probes: shape })
     }
 
-    /// The filter's block of this hash.
+    /// The block of this hash.
     #[inline(always)]
     fn block_index(&self, hash: u64) -> usize {
         ((u64::from(hash as u32) * u64::from(self.blocks)) >> 32) as usize
@@ -160,8 +160,8 @@ impl Dialect for RocksDb {
         fast_local_fpr(keys, self.blocks.into(), self.probes.into())
     }
 
-    /// The mean over the blocks of each one's own rate: a crowded block errs more than two half-empty ones
-    /// make good.
+    /// The mean over the blocks of each block's own rate: a crowded block adds more errors than two
+    /// half-empty ones save.
     fn fpr_of(&self, bits: &[u8]) -> f64 {
         let (blocks, _) = bits.as_chunks::<{ BLOCK as usize }>();
         let blocks = &blocks[..self.blocks as usize];
@@ -191,7 +191,7 @@ impl Insert for RocksDb {
 
 impl Size for RocksDb {
     /// RocksDB sizes a filter when it knows all keys; [`Builder`](super::Builder) does that. Here the number
-    /// of keys is foretold, and must not be zero: RocksDB stores no byte for no keys.
+    /// of keys is an expectation, and must not be zero: RocksDB stores zero bytes for zero keys.
     fn size(request: &Request) -> Result<Self, SizeError> {
         let keys = request.expected_keys;
         let policy = match request.target {
@@ -201,7 +201,7 @@ impl Size for RocksDb {
             Target::Exact { bit_len, .. } => {
                 return Err(SizeError::Count { what: "bits", got: bit_len, allowed: WHOLE_BLOCKS });
             }
-            Target::BitsPerKey(asked) => Policy::new(Kind::FastLocal, asked)?,
+            Target::BitsPerKey(requested) => Policy::new(Kind::FastLocal, requested)?,
             Target::Fpr(fpr) => Policy::for_fpr(Kind::FastLocal, keys, fpr)?,
         };
         super::require_keys(keys)?;

@@ -1,4 +1,4 @@
-//! A full filter of whichever kind its trailer says: what RocksDB's reader makes of any bytes.
+//! A full filter of the kind given by its trailer: reads any bytes as RocksDB's reader does.
 
 use super::fast_local::Xxph3;
 use super::legacy::Bloom32;
@@ -10,15 +10,16 @@ use crate::kernel::pipeline::Answers;
 use crate::keys::Keys;
 use alloc::vec::Vec;
 
-/// What RocksDB stores when it finds that it has built a filter from damaged hashes: matches every key.
+/// The bytes that RocksDB stores when it detects that a filter was built from damaged hashes: they match
+/// every key.
 pub const MATCHES_EVERYTHING: [u8; TRAILER + 1] = [0; TRAILER + 1];
 
 /// A full filter, built or read.
 #[derive(Debug, Clone)]
 pub enum FullFilter<S = Owned> {
-    /// No key was added: no key matches. Five bytes or fewer are read so.
+    /// No key was added: no key matches. Five bytes or fewer are read this way.
     Nothing,
-    /// The bytes do not tell, or are not known: every key matches.
+    /// Unknown or undecidable bytes: every key matches.
     Everything,
     /// The legacy Bloom filter.
     Legacy(Filter<RocksDbLegacy, S>),
@@ -28,7 +29,7 @@ pub enum FullFilter<S = Owned> {
     Ribbon(Filter<RocksDbRibbon, S>),
 }
 
-/// Calls `$body` with the filter, or `$none` with whether every key matches.
+/// Calls `$body` with the filter, or `$none` with a flag that says whether every key matches.
 macro_rules! dispatch {
     ($full:expr, $none:expr, $filter:ident => $body:expr) => {
         match $full {
@@ -44,8 +45,8 @@ macro_rules! dispatch {
 impl<'a> FullFilter<&'a [u8]> {
     /// Reads any bytes as RocksDB does; never fails, and never reads outside them.
     ///
-    /// Two trailers send RocksDB itself out of bounds: FastLocalBloom with less than a block of data, and a
-    /// legacy number of lines whose product with 64 wraps to the length. Here they match every key.
+    /// Two trailers make RocksDB itself read out of bounds: FastLocalBloom with less than a block of data,
+    /// and a legacy number of lines whose product with 64 wraps to the length. Here they match every key.
     pub fn read(bytes: &'a [u8]) -> Self {
         if bytes.len() <= TRAILER {
             return FullFilter::Nothing;
@@ -76,7 +77,7 @@ impl<S: AsRef<[u8]>> FullFilter<S> {
         dispatch!(self, |all| all, filter => filter.may_contain(key))
     }
 
-    /// Answers many keys; see [`Filter::may_contain_batch`].
+    /// Looks up many keys; see [`Filter::may_contain_batch`].
     ///
     /// # Panics
     /// If `keys` and `answers` differ in length.
@@ -90,7 +91,7 @@ impl<S: AsRef<[u8]>> FullFilter<S> {
         dispatch!(self, |all| answers.fill(count, all), filter => filter.may_contain_batch(keys, answers));
     }
 
-    /// The dialect; `None` where the bytes are of none.
+    /// The dialect; `None` where the bytes belong to none.
     pub fn dialect(&self) -> Option<Name> {
         match self {
             FullFilter::Nothing | FullFilter::Everything => None,
@@ -100,8 +101,9 @@ impl<S: AsRef<[u8]>> FullFilter<S> {
         }
     }
 
-    /// The filter as RocksDB stores it, with its trailer. No keys are no bytes, as since 9.6; before, a Bloom
-    /// builder asked for a filter without keys returned a bare trailer (its tables never hold one).
+    /// The filter as RocksDB stores it, with its trailer. Zero keys give zero bytes, as since 9.6; before, a
+    /// Bloom builder that was asked for a filter without keys returned a bare trailer (its tables never hold
+    /// one).
     pub fn encode(&self) -> Vec<u8> {
         let stub = |all| if all { MATCHES_EVERYTHING.to_vec() } else { Vec::new() };
         dispatch!(self, stub, filter => filter.encode())
@@ -120,13 +122,13 @@ impl<S: AsRef<[u8]>> FullFilter<S> {
     }
 }
 
-/// Which full filter these bytes can be, by their trailer.
+/// The full filter that these bytes can be, by their trailer.
 ///
-/// FastLocalBloom and Ribbon have a marker, and everything beside it must fit too. The legacy filter has
-/// none: its probes and lines must be ones that RocksDB writes. A per-block filter (`leveldb`,
+/// FastLocalBloom and Ribbon have a marker, and everything beside it must fit too. The legacy filter has no
+/// marker: its probes and lines must be numbers that RocksDB writes. A per-block filter (`leveldb`,
 /// `rocksdb-block`) ends in its number of probes, where a legacy or FastLocalBloom filter ends in zero unless
-/// it is of 1 GiB or more, so those are told apart; a Ribbon filter of more than eight million keys also is a
-/// sound per-block filter, and a per-block filter may end like a Ribbon trailer by chance.
+/// it is of 1 GiB or more, so these can be distinguished. A Ribbon filter of more than eight million keys is
+/// also a valid per-block filter, and a per-block filter may end like a Ribbon trailer by chance.
 pub fn sniff(bytes: &[u8]) -> Option<Name> {
     let (_, trailer) = split(bytes).ok()?;
     match trailer[0] {

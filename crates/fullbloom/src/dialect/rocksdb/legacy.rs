@@ -4,9 +4,9 @@
 //!   | lines … | probes: u8, 1 – 127 | lines: u32 |
 //! ```
 //!
-//! The length of a line is not stored: it is the writer's cache line, so any power of two must be read. One
-//! 32-bit hash chooses the line and the first bit, with nothing mixed in between, which costs some rate at
-//! any size; and from some millions of keys its collisions cost more.
+//! The length of a line is not stored. It is the cache line of the writer's machine, so a reader must accept
+//! any power of two. One 32-bit hash chooses the line and the first bit, without mixing in between. This
+//! raises the rate a little at any size; from some millions of keys on, hash collisions raise it more.
 
 use super::{Kind, Policy, TRAILER, rate, split};
 use crate::bits::prefetch;
@@ -21,11 +21,12 @@ use crate::sizing::{Geometry, Request, Target};
 use crate::wire::{Output, Stop};
 use core::ops::{Range, RangeInclusive};
 
-/// Probes that RocksDB reads; it writes at most 30. As a signed byte the rest is negative: markers of newer
-/// filters.
+/// Probe counts that RocksDB reads; it writes at most 30. Higher values are negative as a signed byte:
+/// markers of newer filters.
 const PROBES: RangeInclusive<u32> = 1..=127;
 
-/// The longest line: its bits are counted by the 32-bit hash. (RocksDB shifts by 32 there, which is undefined.)
+/// The longest line: the 32-bit hash must be able to address its bits. (RocksDB shifts by 32 there, which is
+/// undefined.)
 const MAX_LOG2_LINE: u32 = 28;
 
 /// RocksDB's legacy full filter.
@@ -37,7 +38,7 @@ pub struct RocksDbLegacy {
 }
 
 impl RocksDbLegacy {
-    /// This many lines of `line_len` bytes, a power of two, and 1 to 127 probes.
+    /// A filter of this many lines of `line_len` bytes (a power of two), and 1 to 127 probes.
     pub fn with_lines(lines: u32, line_len: u64, probes: u32) -> Result<RocksDbLegacy, SizeError> {
         if !line_len.is_power_of_two() || line_len.ilog2() > MAX_LOG2_LINE {
             let allowed = "a power of two up to 2^28";
@@ -54,8 +55,9 @@ impl RocksDbLegacy {
         Ok(RocksDbLegacy { lines: by, log2_line: line_len.ilog2() as u8, probes: probes as u8 })
     }
 
-    /// Reads the trailer as RocksDB does; an error where it would answer "maybe" to every key, and where its
-    /// 32-bit product of lines and 64 wraps to the true length, which sends it out of bounds.
+    /// Reads the trailer as RocksDB does. Returns an error where RocksDB would answer "maybe" to every key,
+    /// and where its 32-bit product of lines and 64 wraps to the true length, so that it would read out of
+    /// bounds.
     pub(super) fn read(data: &[u8], trailer: [u8; TRAILER]) -> Result<RocksDbLegacy, DecodeError> {
         let data_len = data.len() as u64;
         let [probes, lines @ ..] = trailer;
@@ -156,18 +158,18 @@ impl Dialect for RocksDbLegacy {
 
     /// RocksDB's own model.
     fn expected_fpr(&self, keys: f64) -> f64 {
-        // Past the bits there are, the parts of the formula sum up to a little more than certainty.
+        // Past the number of bits, the terms of the formula add up to slightly more than 1.
         rate::legacy(keys, self.byte_len(), self.probes.into()).min(1.0)
     }
 
-    /// Asked of the filter itself, with hashes spread evenly over all 2^32: no formula is near, because the
-    /// probes of one key are equally spaced and some spacings fall on few bits. 1,024 hashes for each line,
-    /// 2^14 to 2^20 in all: to 1 % of the rate from 1,000 lines on, at 10 bits per key.
+    /// Measured on the filter itself, with hashes spread evenly over all 2^32. No formula is accurate,
+    /// because the probes of one key are equally spaced and some spacings fall on few bits. 1,024 hashes per
+    /// line, 2^14 to 2^20 in total, give the rate to within 1 % from 1,000 lines on, at 10 bits per key.
     fn fpr_of(&self, bits: &[u8]) -> f64 {
         const GOLDEN: u32 = 0x9e37_79b9;
-        let asked = self.lines().saturating_mul(1024).clamp(1 << 14, 1 << 20);
-        let hit = (0..asked).filter(|i| self.test(bits, i.wrapping_mul(GOLDEN))).count();
-        hit as f64 / f64::from(asked)
+        let lookups = self.lines().saturating_mul(1024).clamp(1 << 14, 1 << 20);
+        let hit = (0..lookups).filter(|i| self.test(bits, i.wrapping_mul(GOLDEN))).count();
+        hit as f64 / f64::from(lookups)
     }
 }
 
@@ -185,8 +187,8 @@ impl Insert for RocksDbLegacy {
 }
 
 impl Size for RocksDbLegacy {
-    /// As RocksDB on a machine with 64-byte cache lines would; the number of keys is foretold, and must not
-    /// be zero. More keys than fit 2^32 bits are given what there is, as there: the rate suffers.
+    /// As RocksDB does on a machine with 64-byte cache lines. The number of keys is an expectation, and must
+    /// not be zero. If the keys need more than 2^32 bits, they get 2^32, as in RocksDB, at a worse rate.
     fn size(request: &Request) -> Result<Self, SizeError> {
         let keys = request.expected_keys;
         let policy = match request.target {
@@ -198,7 +200,7 @@ impl Size for RocksDbLegacy {
                 }
                 return RocksDbLegacy::with_lines(lines, 64, probes);
             }
-            Target::BitsPerKey(asked) => Policy::new(Kind::Legacy, asked)?,
+            Target::BitsPerKey(requested) => Policy::new(Kind::Legacy, requested)?,
             Target::Fpr(fpr) => Policy::for_fpr(Kind::Legacy, keys, fpr)?,
         };
         super::require_keys(keys)?;
@@ -222,7 +224,7 @@ impl Format for RocksDbLegacy {
         self.byte_len() + TRAILER as u64
     }
 
-    /// RocksDB reads 31 to 127 probes, any number of lines and lines of any length, and writes none of these.
+    /// RocksDB reads 31 to 127 probes, any number of lines and lines of any length, but writes none of these.
     fn doubt(&self) -> Option<Doubt> {
         let at = self.byte_len();
         let (probes, lines, line_len) = (self.probes, self.lines(), self.line_len());

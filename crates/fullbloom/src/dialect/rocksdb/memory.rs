@@ -1,15 +1,16 @@
 //! `optimize_filters_for_memory`: lengths that fit the allocator, rates that are right on average.
 //!
-//! RocksDB asks the allocator how much it really gave and lets the filter use it. That makes some filters
-//! better than asked; a running balance of rates lets later ones be smaller in return. So the length is not
-//! a function of the keys. Given the length, the bytes are.
+//! RocksDB asks the allocator for the usable size and lets the filter use it. That makes some filters better
+//! than requested; in return, a running balance of rates lets later ones be smaller. So the length is not a
+//! function of the keys. Given the length, the bytes are.
 
 use super::sizing::{Kind, MAX_FAST_LOCAL, Policy, Space};
 use super::{TRAILER, fast_local, ribbon};
 use crate::error::SizeError;
 use core::sync::atomic::{AtomicI64, Ordering};
 
-/// The balance of rates of one policy, in units of 2^-32: negative when its filters were better than asked.
+/// The balance of rates of one policy, in units of 2^-32: negative when its filters were better than
+/// requested.
 #[derive(Debug, Default)]
 pub struct MemoryBalance(AtomicI64);
 
@@ -25,26 +26,26 @@ impl MemoryBalance {
     }
 }
 
-/// Bytes that the table's own block trailer will take behind the filter in the cache.
+/// Bytes that the table's own block trailer takes after the filter in the cache.
 const BLOCK_TRAILER: u64 = 5;
 
-/// Who decides how long a filter is.
+/// How the length of a filter is decided.
 pub(super) enum Length<'a> {
     /// The policy's rule.
     ByRule,
-    /// The caller: with its trailer, exactly this.
+    /// Given by the caller: exactly this, trailer included.
     Exact(u64),
-    /// The allocator and the balance. The function tells how much memory a request really yields.
+    /// By the allocator and the balance. The function returns the usable size of an allocation.
     Balanced { balance: &'a MemoryBalance, usable: &'a dyn Fn(u64) -> u64 },
 }
 
 impl Length<'_> {
-    /// Whether probes follow the length.
+    /// Whether the number of probes follows the length.
     pub(super) fn is_free(&self) -> bool {
         !matches!(self, Length::ByRule)
     }
 
-    /// Bytes of data for this many keys, where the policy's rule says `space`.
+    /// Bytes of data for this many keys; `space` is the length by the policy's rule.
     pub(super) fn choose(&self, policy: &Policy, keys: u64, space: Space) -> Result<u64, SizeError> {
         let target = space.content_len(policy.line_len);
         let (kind, granule) = match space {
@@ -96,7 +97,7 @@ fn balanced(
     }
     let request = len + BLOCK_TRAILER;
     let given = usable(request);
-    // More than a third too much is not worth the bytes on disk.
+    // More than a third of excess is not worth the bytes on disk.
     if given > request && given - given / 4 <= request {
         len = rounded_down(given - BLOCK_TRAILER - TRAILER as u64);
     }

@@ -3,21 +3,21 @@
 //! | name | type | written by |
 //! |---|---|---|
 //! | `rocksdb-legacy` | [`RocksDbLegacy`] | `NewBloomFilterPolicy` below `format_version` 5 |
-//! | `rocksdb` | [`RocksDb`] (FastLocalBloom) | `NewBloomFilterPolicy` since |
+//! | `rocksdb` | [`RocksDb`] (FastLocalBloom) | `NewBloomFilterPolicy` from `format_version` 5 on |
 //! | `rocksdb-ribbon` | [`RocksDbRibbon`] | `NewRibbonFilterPolicy` |
 //!
 //! ```text
-//!   | data | 5-byte trailer |        the trailer's first byte, as a signed number, tells the kind:
+//!   | data | 5-byte trailer |        the trailer's first byte, as a signed number, gives the kind:
 //!
-//!    1 … 127   legacy: so many probes         -1 (FF)  FastLocalBloom      -2 (FE)  Ribbon
+//!    1 … 127   legacy: number of probes       -1 (FF)  FastLocalBloom      -2 (FE)  Ribbon
 //!    0         matches every key              -128 … -3  reserved: matches every key
 //!    (five bytes or fewer in all: matches no key)
 //! ```
 //!
-//! Three ways in:
-//! - [`Builder`] collects keys and makes the bytes that RocksDB's builder would, its Ribbon included;
+//! Three entry points:
+//! - [`Builder`] collects keys and produces the bytes of RocksDB's builder, Ribbon included;
 //! - [`Filter`](crate::Filter) and [`View`](crate::View) of one kind decode strictly: damage is an error;
-//! - [`FullFilter::read`] takes any bytes and answers as RocksDB's reader would, without its reads out of
+//! - [`FullFilter::read`] accepts any bytes and answers as RocksDB's reader does, but never reads out of
 //!   bounds.
 //!
 //! ```
@@ -33,7 +33,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The hashes are public and unseeded: whoever can choose keys can make them collide.
+//! The hashes are public and unseeded: anyone who can choose keys can make them collide.
 
 mod builder;
 mod construction;
@@ -62,7 +62,7 @@ use crate::error::{DecodeError, SizeError};
 /// Bytes after the data of every full filter.
 const TRAILER: usize = 5;
 
-/// Data and trailer of a filter that has data; lengths are 32-bit in RocksDB.
+/// Data and trailer of a filter with data; lengths are 32-bit in RocksDB.
 fn split(bytes: &[u8]) -> Result<(&[u8], [u8; TRAILER]), DecodeError> {
     let have = bytes.len() as u64;
     if have > u32::MAX.into() {
@@ -71,7 +71,7 @@ fn split(bytes: &[u8]) -> Result<(&[u8], [u8; TRAILER]), DecodeError> {
     }
     match bytes.split_last_chunk::<TRAILER>() {
         Some((data, trailer)) if !data.is_empty() => Ok((data, *trailer)),
-        // RocksDB takes a stub for a filter without keys; damage must not become a confident no.
+        // RocksDB reads such short bytes as a filter without keys. Damage must not become a confident no.
         _ => Err(DecodeError::Truncated { field: "trailer", at: 0, need: TRAILER as u64 + 1, have }),
     }
 }
@@ -89,10 +89,10 @@ fn require_marker(data: &[u8], trailer: [u8; TRAILER], marker: u8) -> Result<(),
     Err(DecodeError::Value { field: "marker", at, got, allowed })
 }
 
-/// A filter that keys are inserted into needs a place for them.
+/// A filter that accepts keys needs at least one block.
 fn require_keys(keys: u64) -> Result<(), SizeError> {
     if keys == 0 {
-        let allowed = "1 or more; RocksDB stores no byte for no keys";
+        let allowed = "1 or more; RocksDB stores zero bytes for zero keys";
         return Err(SizeError::Count { what: "expected_keys", got: 0, allowed });
     }
     Ok(())

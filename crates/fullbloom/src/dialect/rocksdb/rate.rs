@@ -1,8 +1,9 @@
-//! RocksDB's own rate formulas, in its own order of operations: its sizes and its balance of sizes depend
-//! on them, so they are part of the bytes.
+//! RocksDB's own rate formulas, in its own order of operations: its sizes and its balance of rates depend on
+//! them, so they affect the bytes.
 //!
-//! They are models. The crowding of blocks is stood for by two blocks one standard deviation to either side
-//! of the mean: at 10 bits per key that says 0.951 % where the sum over all crowds is 0.966 %.
+//! They are models. The uneven filling of blocks is modelled by two blocks, one standard deviation to either
+//! side of the mean: at 10 bits per key this gives 0.951 %, where the sum over the full distribution is 0.966
+//! %.
 
 use crate::sizing::combine;
 #[cfg(not(feature = "std"))]
@@ -19,8 +20,8 @@ fn standard(bits_per_key: f64, probes: u32) -> f64 {
 
 /// Probes that stay in one block of 512 bits.
 ///
-/// At 512 bits per key and more the emptier block has no key or fewer; the formula then divides by zero or
-/// less, which IEEE arithmetic carries to a rate of 0 or next to it, as it does in RocksDB.
+/// At 512 bits per key and more, the emptier block has zero keys or fewer. The formula then divides by zero
+/// or a negative number; IEEE arithmetic turns that into a rate of 0 or close to it, as in RocksDB.
 pub(super) fn cache_local(bits_per_key: f64, probes: u32) -> f64 {
     let keys = BLOCK_BITS / bits_per_key;
     let deviation = keys.sqrt();
@@ -29,7 +30,7 @@ pub(super) fn cache_local(bits_per_key: f64, probes: u32) -> f64 {
     (crowded + uncrowded) / 2.0
 }
 
-/// The chance that an absent key has exactly the hash of a present one.
+/// The probability that an absent key has exactly the hash of a present one.
 fn fingerprint(keys: f64, bits: i32) -> f64 {
     let expected = keys * 0.5f64.powi(bits);
     // For small numbers 1 - e^-x loses its digits; two terms of the series do not.
@@ -45,8 +46,8 @@ pub(super) fn fast_local(keys: f64, data_len: u64, probes: u32) -> f64 {
     combine(cache_local(bits_per_key, probes), fingerprint(keys, 64))
 }
 
-/// The rate of the legacy filter, whatever its lines: the formula knows only lines of 64 bytes. The middle
-/// term stands for what is lost because one hash chooses the line and the first bit.
+/// The rate of the legacy filter with lines of any length: the formula assumes lines of 64 bytes. The middle
+/// term models the loss because one hash chooses the line and the first bit.
 pub(super) fn legacy(keys: f64, data_len: u64, probes: u32) -> f64 {
     if keys <= 0.0 {
         return 0.0;

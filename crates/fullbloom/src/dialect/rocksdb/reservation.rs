@@ -1,4 +1,4 @@
-//! Memory used while building, charged to somebody's budget: in RocksDB the block cache.
+//! Memory used while building, charged to a budget: in RocksDB, the block cache.
 
 use alloc::sync::Arc;
 use core::fmt;
@@ -8,18 +8,17 @@ pub const BUCKET: u64 = 256 << 10;
 
 /// A budget that building is charged to, such as a block cache that makes room by evicting blocks.
 ///
-/// A [`Builder`](super::Builder) reserves one [`BUCKET`] at a time and gives all back, at the latest when it
-/// is dropped.
+/// A [`Builder`](super::Builder) reserves one [`BUCKET`] at a time and releases everything, at the latest
+/// when it is dropped.
 pub trait Reservation: Send + Sync {
-    /// Takes `bytes`, always one [`BUCKET`], from the budget; false if there is no room, and then nothing is
-    /// taken.
+    /// Reserves `bytes`, always one [`BUCKET`]. Returns false if there is no room; nothing is reserved then.
     fn reserve(&self, bytes: u64) -> bool;
 
-    /// Gives `bytes` back, a multiple of [`BUCKET`].
+    /// Releases `bytes`, a multiple of [`BUCKET`].
     fn release(&self, bytes: u64);
 }
 
-/// What one builder owes a budget.
+/// The reservations of one builder.
 pub(super) struct Account {
     budget: Arc<dyn Reservation>,
     /// Bytes in use.
@@ -33,8 +32,8 @@ impl Account {
         Account { budget, used: 0, reserved: 0 }
     }
 
-    /// Counts `bytes` as used; false if the budget has no room for them. They are counted all the same, and
-    /// must be released.
+    /// Counts `bytes` as used. Returns false if the budget has no room for them. They are counted all the
+    /// same, and must be released.
     pub(super) fn charge(&mut self, bytes: u64) -> bool {
         self.used = self.used.saturating_add(bytes);
         while self.reserved < self.used {

@@ -7,20 +7,20 @@ use crate::error::SizeError;
 use crate::sizing::{Geometry, MillibitsPerKey, blocked_fpr, collision_fpr, combine};
 use alloc::vec::Vec;
 
-/// The longest data of a FastLocalBloom filter: the last whole block below 2^32.
+/// The maximum data length of a FastLocalBloom filter: the last whole block below 2^32.
 pub(super) const MAX_FAST_LOCAL: u64 = 0xffff_ffc0;
 
-/// The most bits the legacy rule will count, so that its 32-bit arithmetic does not wrap.
+/// The maximum number of bits in the legacy rule, so that its 32-bit arithmetic does not wrap.
 const MAX_LEGACY_BITS: u64 = 0xffff_0000;
 
-/// The three kinds of full filter a policy can ask for.
+/// The three kinds of full filter that a policy can request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// `rocksdb-legacy`: what `NewBloomFilterPolicy` means below `format_version` 5.
+    /// `rocksdb-legacy`: `NewBloomFilterPolicy` below `format_version` 5.
     Legacy,
-    /// `rocksdb`: what it means since.
+    /// `rocksdb`: `NewBloomFilterPolicy` from `format_version` 5 on.
     FastLocal,
-    /// `rocksdb-ribbon`: `NewRibbonFilterPolicy`, where the level asks for Ribbon.
+    /// `rocksdb-ribbon`: `NewRibbonFilterPolicy`, at levels that use Ribbon.
     Ribbon,
 }
 
@@ -32,7 +32,7 @@ pub enum Kind {
 /// assert_eq!(bloom.content_len(1000), 1285);          // 20 blocks of 64 bytes and the trailer
 /// assert_eq!(bloom.approximate_keys(4096), 3225);
 /// let ribbon = Policy::new(Kind::Ribbon, 10.0)?;
-/// assert_eq!(ribbon.content_len(1000), 885);          // the same rate in 30 % less
+/// assert_eq!(ribbon.content_len(1000), 885);          // the same rate in 30 % less memory
 /// # Ok::<(), fullbloom::SizeError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,7 +42,7 @@ pub struct Policy {
     pub(super) line_len: u32,
 }
 
-/// What will be stored for a number of keys.
+/// The filter that will be stored for a number of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Space {
     Legacy { lines: u32 },
@@ -62,7 +62,7 @@ impl Space {
 }
 
 impl Policy {
-    /// The policy with this option; [`SizeError::NoFilter`] below 0.5, where RocksDB stores none.
+    /// The policy with this option; [`SizeError::NoFilter`] below 0.5, where RocksDB stores no filter.
     pub fn new(kind: Kind, bits_per_key: f64) -> Result<Policy, SizeError> {
         Ok(Policy { kind, bits: MillibitsPerKey::new(bits_per_key)?, line_len: 64 })
     }
@@ -70,7 +70,7 @@ impl Policy {
     /// The policy with the fewest bits per key, in steps of one tenth from 1 to 100, whose expected rate at
     /// this many keys is at most `fpr`.
     ///
-    /// RocksDB has no such option; the steps are ours. The legacy filter rounds to whole bits anyway.
+    /// RocksDB has no such option; the steps are our choice. The legacy filter rounds to whole bits anyway.
     pub fn for_fpr(kind: Kind, keys: u64, fpr: f64) -> Result<Policy, SizeError> {
         if !(fpr > 0.0 && fpr < 1.0) {
             return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr < 1" });
@@ -84,8 +84,8 @@ impl Policy {
         Err(SizeError::Unreachable { fpr, max_bits_per_key: 100.0 })
     }
 
-    /// The same policy for a machine with cache lines of this many bytes, which the legacy filter follows:
-    /// 64 (x86-64, most ARM), 128 (POWER, some ARM) or 256 (s390x). The other kinds do not care.
+    /// The same policy for a machine with cache lines of this many bytes, which the legacy filter follows: 64
+    /// (x86-64, most ARM), 128 (POWER, some ARM) or 256 (s390x). The other kinds ignore it.
     pub fn with_line_len(self, line_len: u32) -> Result<Policy, SizeError> {
         if ![64, 128, 256].contains(&line_len) {
             let allowed = "64, 128 or 256";
@@ -94,18 +94,18 @@ impl Policy {
         Ok(Policy { line_len, ..self })
     }
 
-    /// The kind asked for.
+    /// The requested kind.
     pub fn kind(&self) -> Kind {
         self.kind
     }
 
-    /// The bits per key, as RocksDB reads them.
+    /// The bits per key, as RocksDB interprets them.
     pub fn bits_per_key(&self) -> MillibitsPerKey {
         self.bits
     }
 
-    /// What is stored for this many keys. A Ribbon filter's length is rounded at random, by the upper half
-    /// of its first hash; `bias` is that half.
+    /// The filter stored for this many keys. A Ribbon filter's length is rounded pseudo-randomly, by the
+    /// upper half of its first hash; `bias` is that half.
     pub(super) fn space(&self, keys: u64, bias: u32) -> Space {
         match self.kind {
             Kind::Legacy => Space::Legacy { lines: self.legacy_lines(keys) },
@@ -113,7 +113,7 @@ impl Policy {
             Kind::Ribbon => {
                 let bloom = self.fast_local_len(keys);
                 match ribbon::sizing::space(keys, self.one_in(), bias) {
-                    // Small Ribbon filters round badly to whole blocks of 128 slots.
+                    // Rounding to whole blocks of 128 slots wastes much in small Ribbon filters.
                     Some((slots, data_len)) if slots >= ribbon::sizing::SMALL || data_len <= bloom => {
                         Space::Ribbon { slots, data_len }
                     }
@@ -139,12 +139,12 @@ impl Policy {
         millibits.div_ceil(8000).min(MAX_FAST_LOCAL).next_multiple_of(64)
     }
 
-    /// The inverse of the rate Ribbon aims at: that of FastLocalBloom at the same bits per key.
+    /// The inverse of Ribbon's target rate: that of FastLocalBloom at the same bits per key.
     fn one_in(&self) -> f64 {
         1.0 / rate::cache_local(self.bits.bits_per_key(), fast_local_probes(self.bits.millibits().into()))
     }
 
-    /// The shape of what is stored for this many keys; no bits and no probes for none.
+    /// The shape of the filter stored for this many keys; for zero keys, no bits and no probes.
     pub fn geometry(&self, keys: u64) -> Geometry {
         if keys == 0 {
             return Geometry::whole(0, 0);
@@ -160,9 +160,9 @@ impl Policy {
         }
     }
 
-    /// RocksDB's `CalculateSpace`: length of the filter with its trailer. For a Ribbon filter the real one
-    /// may have 16 bytes more or less, by the first key's hash. For no keys the Bloom kinds say 5, a bare
-    /// trailer, of which nothing is stored since 9.6.
+    /// RocksDB's `CalculateSpace`: length of the filter with its trailer. A real Ribbon filter may have 16
+    /// bytes more or less, depending on the first key's hash. For zero keys the Bloom kinds return 5, a bare
+    /// trailer, which is not stored since 9.6.
     pub fn content_len(&self, keys: u64) -> u64 {
         if self.kind == Kind::Ribbon && keys == 0 {
             return 0;
@@ -171,13 +171,13 @@ impl Policy {
     }
 
     /// RocksDB's `ApproximateNumEntries`: how many keys a filter of at most this length, trailer included,
-    /// can take. Partitioned filters are cut by it.
+    /// can hold. RocksDB divides partitioned filters by it.
     pub fn approximate_keys(&self, content_len: u64) -> u64 {
         match self.kind {
             Kind::Legacy => {
                 let bits = content_len.saturating_mul(8).min(MAX_LEGACY_BITS);
                 let most = bits / u64::from(self.bits.whole_bits()) + 1;
-                // At most two lines' worth of steps: that is what rounding to odd lines can add.
+                // At most two lines' worth of steps: rounding to an odd number of lines adds no more.
                 (1..=most).rev().find(|&keys| self.content_len(keys) <= content_len).unwrap_or(0)
             }
             Kind::FastLocal => self.fast_local_keys(content_len),
@@ -194,28 +194,30 @@ impl Policy {
         millibits / u64::from(self.bits.millibits())
     }
 
-    /// The rate to expect of the filter that is stored for this many keys.
+    /// The expected rate of the filter stored for this many keys.
     ///
-    /// For FastLocalBloom the exact one: RocksDB's own estimate is low by 1 % to 6 % of the rate between 8 and 16
-    /// bits per key. For the legacy filter RocksDB's estimate, which is high by 5 % to 10 % for keys that its
-    /// hash scatters, and much too low for keys like consecutive numbers, which it does not.
+    /// For FastLocalBloom this is the exact rate: RocksDB's own estimate is low by 1 % to 6 % of the rate
+    /// between 8 and 16 bits per key. For the legacy filter it is RocksDB's estimate. That is high by 5 % to
+    /// 10 % for keys that its hash scatters well, and much too low for other keys, such as consecutive
+    /// numbers.
     pub fn expected_fpr(&self, keys: u64) -> f64 {
         match self.space(keys, 0) {
             Space::FastLocal { data_len } if keys > 0 => {
                 fast_local_fpr(keys as f64, data_len / 64, self.fast_local_probes())
             }
-            // Past the bits there are, the legacy estimate is a little more than certainty.
+            // Past the number of bits, the legacy estimate is slightly more than 1.
             space => self.estimated_fpr(keys, space.content_len(self.line_len)).min(1.0),
         }
     }
 
     /// RocksDB's `EstimatedFpRate` for a filter of this length, trailer included, with this many keys. Zero
-    /// keys give 0, where RocksDB may say "not a number".
+    /// keys give 0, where RocksDB may return NaN.
     pub fn estimated_fpr(&self, keys: u64, content_len: u64) -> f64 {
         self.estimated_fpr_with(keys, content_len, false)
     }
 
-    /// `by_length`: probes follow the length and not the option, as `optimize_filters_for_memory` has it.
+    /// `by_length`: the number of probes follows the length and not the option, as with
+    /// `optimize_filters_for_memory`.
     pub(super) fn estimated_fpr_with(&self, keys: u64, content_len: u64, by_length: bool) -> f64 {
         let data_len = content_len.saturating_sub(TRAILER as u64);
         if keys == 0 {
@@ -243,7 +245,7 @@ impl Policy {
         fast_local_probes(self.bits.millibits().into())
     }
 
-    /// What RocksDB would write to its log about this policy and number of keys.
+    /// The warning that RocksDB would log about this policy and number of keys.
     pub fn warnings(&self, keys: u64) -> Vec<Warning> {
         let mut warnings = Vec::new();
         if self.kind != Kind::Legacy {
@@ -265,20 +267,20 @@ impl Policy {
     }
 }
 
-/// Where the legacy filter is a bad choice, by RocksDB's own measure.
+/// A case in which the legacy filter is a bad choice, by RocksDB's own criteria.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Warning {
-    /// From 14 bits per key FastLocalBloom saves much space or errs much less often.
+    /// From 14 bits per key on, FastLocalBloom saves much space or has a much lower rate.
     HighBitsPerKey {
         /// The bits per key.
         whole_bits: u32,
     },
-    /// From 3,000,000 keys the 32-bit hash may cost 1.5 times the rate and more.
+    /// From 3,000,000 keys on, the 32-bit hash may raise the rate by a factor of 1.5 or more.
     ManyKeys {
         /// The keys.
         keys: u64,
-        /// The rate to expect of them.
+        /// The expected rate with them.
         expected_fpr: f64,
         /// The rate with 65,536 keys at the same bits per key.
         with_few_keys: f64,
@@ -289,8 +291,8 @@ pub enum Warning {
 const PROBE_BOUNDS: [u64; 12] =
     [2080, 3580, 5100, 6640, 8300, 10070, 11720, 14001, 16050, 18300, 22001, 25501];
 
-/// FastLocalBloom's probes. A quirk: past 25.501 bits per key a formula takes over from the table and begins
-/// with 11 probes, one less than the table's last.
+/// FastLocalBloom's probes. A quirk: above 25.501 bits per key a formula replaces the table and begins with
+/// 11 probes, one less than the table's last.
 pub(super) fn fast_local_probes(millibits: u64) -> u32 {
     match PROBE_BOUNDS.iter().position(|&bound| millibits <= bound) {
         Some(i) => i as u32 + 1,
@@ -304,7 +306,7 @@ pub(super) fn fast_local_fpr(keys: f64, blocks: u64, probes: u32) -> f64 {
     combine(blocked_fpr(keys, blocks, 512, probes), collision_fpr(keys, 64))
 }
 
-/// Probes for the bits per key that a length really gives.
+/// Probes for the actual bits per key of a length.
 pub(super) fn probes_by_length(keys: u64, data_len: u64) -> u32 {
     fast_local_probes(data_len.saturating_mul(8000) / keys.max(1))
 }

@@ -1,9 +1,9 @@
-//! The same hash for several keys side by side, step by step over arrays, which LLVM turns into vector code
+//! The same hash for several keys side by side, step by step over arrays. LLVM turns this into vector code
 //! where the CPU multiplies 64-bit words in vectors.
 //!
-//! The routes of short keys have no branches, so keys that take the same one can go together. On AVX-512 that
-//! makes batches of 8-byte slices twice as fast. Elsewhere the plain hash is faster: its 128-bit product is
-//! one instruction there, and four multiplications here.
+//! The paths for short keys have no branches, so keys that take the same path can be hashed together. On
+//! AVX-512 that makes batches of 8-byte slices twice as fast. Elsewhere the plain hash is faster: a 128-bit
+//! product is one instruction there, and four multiplications here.
 
 use super::{P32_1, P64_1, P64_2, SECRET, avalanche, half_word, word, xxph3};
 
@@ -33,7 +33,7 @@ pub(crate) fn xxph3_chunk<K: AsRef<[u8]>, const N: usize>(keys: &[K; N], hashes:
     }
 }
 
-/// A value of each key.
+/// One value per key.
 #[inline(always)]
 fn each<K: AsRef<[u8]>, const N: usize>(keys: &[K; N], value: impl Fn(&[u8]) -> u64) -> [u64; N] {
     let mut values = [0; N];
@@ -64,7 +64,7 @@ fn up_to_16<const N: usize>(low: [u64; N], high: [u64; N], lengths: [u64; N]) ->
     hashes
 }
 
-/// The outermost 16 bytes at both ends, and `more` further pairs inwards.
+/// The outermost 16 bytes at both ends, and `more` further pairs towards the middle.
 #[inline(always)]
 fn up_to_128<K: AsRef<[u8]>, const N: usize>(keys: &[K; N], more: usize, hashes: &mut [u64; N]) {
     let mut sums = each(keys, |key| (key.len() as u64).wrapping_mul(P64_1));
@@ -83,7 +83,8 @@ fn up_to_128<K: AsRef<[u8]>, const N: usize>(keys: &[K; N], more: usize, hashes:
     }
 }
 
-/// Both halves of the 128-bit product, xored: from products of 32-bit halves, as vectors have no others.
+/// Low half xor high half of the 128-bit product, computed from products of 32-bit halves, because vectors
+/// offer no wider ones.
 #[inline(always)]
 fn fold(a: u64, b: u64) -> u64 {
     const LOW: u64 = 0xffff_ffff;

@@ -1,5 +1,5 @@
 #![allow(unsafe_code)]
-//! The kernel of AArch64.
+//! The AArch64 kernel.
 
 mod neon;
 
@@ -9,7 +9,7 @@ use super::pipeline::{self, Answers, Source};
 use super::{Block, Body, cpu_has};
 use crate::keys::{KeyHasher, Keys};
 
-/// Proof of NEON, which all common AArch64 targets have in their baseline.
+/// Proof of NEON, which is in the baseline of all common AArch64 targets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Neon(());
 

@@ -6,7 +6,7 @@ use core::arch::aarch64::*;
 
 const MULTIPLIERS: [u32; 16] = multipliers();
 
-/// From sixteen probes to the next sixteen.
+/// The step from one group of sixteen probes to the next.
 const NEXT_16: u32 = multipliers::<17>()[16];
 
 /// All ones in the lanes that are not probes.
@@ -39,7 +39,7 @@ pub(super) fn test(block: &Block, hash: u32, probes: u32) -> bool {
 pub(super) fn test_16(block: &Block, hash: u32, idle: uint8x16_t) -> bool {
     let first = eight(hash, 0);
     let second = eight(hash, 1);
-    // The top six of a probe's nine bits tell the byte of the block, the other three the bit of that byte.
+    // The top six of a probe's nine bits select the byte of the block, the other three the bit of that byte.
     let tops = vuzp2q_u8(vreinterpretq_u8_u16(first), vreinterpretq_u8_u16(second));
     let index = vshrq_n_u8::<2>(tops);
     let bit = vandq_u8(vcombine_u8(vshrn_n_u16::<7>(first), vshrn_n_u16::<7>(second)), vdupq_n_u8(7));
@@ -50,7 +50,7 @@ pub(super) fn test_16(block: &Block, hash: u32, idle: uint8x16_t) -> bool {
     vminvq_u8(vorrq_u8(set, idle)) == u8::MAX
 }
 
-/// The top halves of the first (0) or second (1) eight probes.
+/// The top halves of the products of the first (0) or second (1) eight probes.
 #[inline]
 #[target_feature(enable = "neon")]
 fn eight(hash: u32, which: usize) -> uint16x8_t {

@@ -9,7 +9,7 @@ fn kernels() -> Vec<(&'static str, Cpu)> {
     Kernel::available().map(|kernel| (kernel.name(), Cpu::detect(kernel).expect("available"))).collect()
 }
 
-/// A line in which each bit is set with chance one half, three quarters or seven eighths.
+/// A line in which each bit is set with probability one half, three quarters or seven eighths.
 fn random_line(random: &mut SplitMix) -> Line {
     let denser = random.below(3);
     let mut line = [0; 64];
@@ -90,7 +90,7 @@ fn every_kernel_answers_and_sets_a_hundred_million_keys_as_scalar_does() {
     compare_groups(100_000_000 / GROUP, &[1, 2, 29, 63, 64, 65]);
 }
 
-/// All kernels on this many groups, over arrays of these many lines.
+/// All kernels on this many groups, over arrays with these numbers of lines.
 fn compare_groups(groups: usize, sizes: &[usize]) {
     let mut random = SplitMix::new(2);
     for (name, cpu) in kernels() {

@@ -6,13 +6,14 @@ use core::arch::x86_64::*;
 
 const MULTIPLIERS: [u32; 16] = multipliers();
 
-/// From sixteen probes to the next sixteen.
+/// The step from one group of sixteen probes to the next.
 const NEXT_16: u32 = multipliers::<17>()[16];
 
 /// The block, in two halves.
 type Halves = [__m256i; 2];
 
-/// One in the lanes that are probes, zero in the others; for the first eight probes and for the second eight.
+/// Ones in the lanes that are probes, zeros in the others, for the first eight probes and for the second
+/// eight.
 pub(super) type Lanes = [__m256i; 2];
 
 /// The lanes of up to sixteen probes.
@@ -21,7 +22,7 @@ pub(super) type Lanes = [__m256i; 2];
 pub(super) fn lanes(probes: u32) -> Lanes {
     let numbers = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     let probes = probes.min(16) as i32;
-    // Negative, so that the top bit is one, where the lane's number is below the number of probes.
+    // Negative, so that the top bit is one, where the lane number is below the number of probes.
     let first = _mm256_sub_epi32(numbers, _mm256_set1_epi32(probes));
     let second = _mm256_sub_epi32(numbers, _mm256_set1_epi32(probes - 8));
     [_mm256_srli_epi32::<31>(first), _mm256_srli_epi32::<31>(second)]
@@ -53,7 +54,7 @@ pub(super) fn test_8(block: &Block, hash: u32, lanes: Lanes) -> bool {
 
 /// Up to sixteen probes.
 ///
-/// The second eight are tested even if the first have failed: which keys those are, no CPU can predict, and a
+/// The second eight are tested even if the first have failed: no CPU can predict which keys fail there, and a
 /// mispredicted branch costs more than the test.
 #[inline]
 #[target_feature(enable = "avx2")]
@@ -70,7 +71,7 @@ fn eight<const WHICH: usize>([lower, upper]: Halves, hash: u32, lanes: Lanes) ->
     // SAFETY: eight multipliers are 32 bytes.
     let multipliers = unsafe { _mm256_loadu_si256(eights[WHICH].as_ptr().cast()) };
     let probes = _mm256_mullo_epi32(_mm256_set1_epi32(hash as i32), multipliers);
-    // The top bit tells the half of the block, the next three its word, five more the bit in the word.
+    // The top bit selects the half of the block, the next three bits its word, five more the bit in the word.
     let word = _mm256_srli_epi32::<28>(probes);
     let in_lower = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(lower, word));
     let in_upper = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(upper, word));

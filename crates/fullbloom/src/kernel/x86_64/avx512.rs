@@ -6,7 +6,7 @@ use core::arch::x86_64::*;
 
 const MULTIPLIERS: [u32; 16] = multipliers();
 
-/// From sixteen probes to the next sixteen.
+/// The step from one group of sixteen probes to the next.
 const NEXT_16: u32 = multipliers::<17>()[16];
 
 /// The lanes that are probes.
@@ -42,13 +42,13 @@ pub(super) fn test_16(block: &Block, hash: u32, lanes: __mmask16) -> bool {
     // SAFETY: sixteen multipliers are 64 bytes.
     let multipliers = unsafe { _mm512_loadu_si512(MULTIPLIERS.as_ptr().cast()) };
     let probes = _mm512_mullo_epi32(_mm512_set1_epi32(hash as i32), multipliers);
-    // The top four bits tell the word, the next five the bit; a rotation looks at no more of its count.
+    // The top four bits select the word, the next five the bit; a rotation uses only five bits of its count.
     let words = _mm512_permutexvar_epi32(_mm512_srli_epi32::<28>(probes), block);
     let bits = _mm512_rolv_epi32(_mm512_set1_epi32(1), _mm512_srli_epi32::<23>(probes));
     _mm512_mask_testn_epi32_mask(lanes, words, bits) == 0
 }
 
-/// Up to eight probes, in registers of half the size: the CPU has a third unit for them.
+/// Up to eight probes, in half-width registers: the CPU has a third execution unit for them.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vl")]
 pub(super) fn test_8(block: &Block, hash: u32, lanes: __mmask16) -> bool {

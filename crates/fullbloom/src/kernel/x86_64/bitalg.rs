@@ -1,7 +1,7 @@
 //! All probes of eight or four keys at once: a byte lane for each probe.
 //!
-//! A probe's nine bits are six that tell a byte of the block and three that tell a bit of that byte. The lanes
-//! of a key are one 64-bit word (up to eight probes) or two (up to sixteen).
+//! A probe has nine bits: six select a byte of the block and three select a bit of that byte. The lanes of a
+//! key are one 64-bit word (up to eight probes) or two (up to sixteen).
 //!
 //! ```text
 //!   multiply     each 32-bit lane: hash * multiplier, `PRODUCTS` times with different multipliers
@@ -13,8 +13,8 @@
 //!   test         a key's 64-bit words have no bit of `bits` that the bytes lack
 //! ```
 //!
-//! Testing with BITALG's vpshufbitqmb, which needs no vpshufb, was 5 % slower: its answer is a bit for each lane,
-//! and eight instructions on that make one for each key.
+//! Testing with BITALG's vpshufbitqmb, which needs no vpshufb, was 5 % slower: it produces one bit per lane,
+//! and eight more instructions reduce that to one bit per key.
 
 use super::super::blocks::{Filter, Offsets};
 use super::super::pipeline::{CHUNK, Pipe, RING};
@@ -22,8 +22,8 @@ use super::super::scalar::multipliers;
 use super::Avx512Bitalg;
 use core::arch::x86_64::{__m512i, __mmask64};
 
-/// The pipe for `WORDS` 64-bit words of lanes for each key, and `PRODUCTS` probes from each 32-bit half of
-/// them. With `PRODUCTS` below four, some lanes stay unused, and so does some work.
+/// The pipe for `WORDS` 64-bit words of lanes per key, with `PRODUCTS` probes from each 32-bit half of them.
+/// With `PRODUCTS` below four, some lanes stay unused and their work is saved.
 pub(super) struct Bytes<'a, const WORDS: usize, const PRODUCTS: usize> {
     kernel: Avx512Bitalg,
     filter: Filter<'a>,
@@ -39,7 +39,7 @@ pub(super) struct Slot {
     offsets: Offsets,
     /// For each register of keys: the byte of the block for each lane.
     index: [__m512i; 4],
-    /// And the bit of that byte; none for lanes that are not probes.
+    /// The bit of that byte; zero for lanes that are not probes.
     bits: [__m512i; 4],
 }
 
@@ -47,16 +47,16 @@ impl<'a, const WORDS: usize, const PRODUCTS: usize> Bytes<'a, WORDS, PRODUCTS> {
     /// Keys in one register.
     const KEYS: usize = 8 / WORDS;
 
-    /// Lanes, so bits of a mask, of one key.
+    /// Lanes of one key, which is also its number of mask bits.
     const LANES: usize = 8 * WORDS;
 
-    /// The probe that each lane of a key does. Any assignment would do; in this one the `PRODUCTS` products of a
-    /// 32-bit lane land in neighbouring lanes.
+    /// The probe assigned to each lane of a key. Any assignment would do; in this one the `PRODUCTS` products
+    /// of a 32-bit lane land in neighbouring lanes.
     const fn probe(product: usize, word: usize, half: usize) -> usize {
         (product * WORDS + word) * 2 + half
     }
 
-    /// What each 32-bit lane multiplies its hash by.
+    /// The factor for the hash in each 32-bit lane.
     const MULTIPLIERS: [[u32; 16]; PRODUCTS] = {
         let all = multipliers::<16>();
         let mut table = [[0; 16]; PRODUCTS];
@@ -69,7 +69,7 @@ impl<'a, const WORDS: usize, const PRODUCTS: usize> Bytes<'a, WORDS, PRODUCTS> {
         table
     };
 
-    /// Which 32-bit half of eight hashes each 32-bit lane takes: the upper half of its key's.
+    /// The 32-bit half of eight hashes that each 32-bit lane takes: the upper half of its key's hash.
     const UPPER_OF: [[u32; 16]; WORDS] = {
         let mut table = [[0; 16]; WORDS];
         let mut i = 0;
@@ -92,19 +92,22 @@ impl<'a, const WORDS: usize, const PRODUCTS: usize> Bytes<'a, WORDS, PRODUCTS> {
                 busy |= 1 << lane;
             }
         }
-        // Not constants, or LLVM makes a lookup and a separate blend of each masked lookup.
+        // Hidden from the optimiser: with constants, LLVM splits each masked lookup into a lookup and a
+        // separate blend.
         let all = core::hint::black_box(!0u64 >> (64 - Self::LANES));
         let lanes_of = core::array::from_fn(|key| all << (key % Self::KEYS * Self::LANES));
         Bytes { kernel, filter, busy, lanes_of }
     }
 
-    /// The probes of one register of keys: byte and bit for each lane. `hash` has a key's hash in each 32-bit lane.
+    /// The probes of one register of keys: byte and bit for each lane. Each 32-bit lane of `hash` holds its
+    /// key's hash.
     #[inline(always)]
     fn spread(&self, hash: __m512i) -> [__m512i; 2] {
         let (v, w) = (self.kernel.0, self.kernel);
         let product = |i: usize| w.product_16(hash, v.load_16(&(const { &Self::MULTIPLIERS })[i]));
-        // Bit numbers in a 64-bit lane where the fields of its byte lanes begin. In each 32-bit half the first
-        // product's bits are lowest; byte lanes 2 p and 2 p + 1 take product p of the lower and the upper half.
+        // Bit numbers in a 64-bit lane where the fields of its byte lanes begin. In each 32-bit half the
+        // first product's bits are lowest; byte lanes 2 p and 2 p + 1 take product p of the lower and the
+        // upper half.
         let begin = if PRODUCTS <= 3 { 0x0000_3212_2909_2000 } else { 0x2909_2000_2909_2000 };
         let begin_bits = v.all_8(begin);
         let begin_index = v.all_8(begin + 0x0303_0303_0303_0303);
@@ -115,7 +118,7 @@ impl<'a, const WORDS: usize, const PRODUCTS: usize> Bytes<'a, WORDS, PRODUCTS> {
             }
             [w.fields(begin_index, packed), w.fields(begin_bits, packed)]
         } else {
-            // Four times nine bits are too many for 32: two and two.
+            // Four times nine bits do not fit in 32 bits: two and two.
             let low = w.push_9(w.top_9(product(1)), product(0));
             let high = w.push_9(w.top_9(product(3)), product(2));
             let join = |begin| w.join(w.fields(begin, low), 0xaaaa, w.fields(begin, high));
@@ -170,7 +173,7 @@ impl<const WORDS: usize, const PRODUCTS: usize> Pipe<CHUNK, RING> for Bytes<'_, 
     #[inline(always)]
     fn finish(&mut self, slot: &Slot, _: &Slot, _: usize) -> u64 {
         let (v, w) = (self.kernel.0, self.kernel);
-        // For each half of the chunk two chains of four lookups; one of eight was 15 % slower.
+        // Two chains of four lookups for each half of the chunk; one chain of eight was 15 % slower.
         let mut found = [[v.zero(); 2]; 2];
         for i in 0..8 {
             for (half, chains) in found.iter_mut().enumerate() {
@@ -187,13 +190,13 @@ impl<const WORDS: usize, const PRODUCTS: usize> Pipe<CHUNK, RING> for Bytes<'_, 
         }
         let mut words = 0;
         for (half, [low, high]) in found.into_iter().enumerate() {
-            // One bit for each 64-bit word: it lacks nothing.
+            // One bit per 64-bit word: no probe bit is missing.
             let whole = |bytes, register: usize| {
                 let lacking = w.and_not(bytes, slot.bits[half * WORDS + register]);
                 u32::from(w.zero_8(lacking, lacking))
             };
             if WORDS == 1 {
-                // The first chain has the lanes of the lower four keys, the second those of the upper four.
+                // The first chain holds the lanes of the lower four keys, the second those of the upper four.
                 words |= whole(w.blend_8(low, 0xf0, high), 0) << (half * 8);
             } else {
                 words |= (whole(low, 0) | whole(high, 1) << 8) << (half * 16);

@@ -1,11 +1,12 @@
-//! Counting keys with AVX-512 and AVX2: a line and the first two digits of its counters are loaded, changed and stored at once.
+//! Counting insertions with AVX-512 and AVX2: a line and the first two digits of its counters are loaded,
+//! changed and stored at once.
 
 use crate::kernel::counters::{Counters, add_high};
 use crate::kernel::lines::{Line, Probes};
 use crate::probe::lines::LINE;
 use core::arch::x86_64::*;
 
-/// As the definition in `kernel/counters.rs`, with one vector for a line.
+/// The definition is in `kernel/counters.rs`. Here a line is one vector.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
 pub(super) fn add_512(line: &mut Line, counters: &mut Counters, fields: u64, probes: Probes) -> bool {
@@ -13,8 +14,8 @@ pub(super) fn add_512(line: &mut Line, counters: &mut Counters, fields: u64, pro
     let places = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(fields as i64));
     let key = _mm512_maskz_rolv_epi64(used, _mm512_set1_epi64(1), places);
     let digits = counters.as_mut_ptr();
-    // SAFETY: a line is 64 bytes, and counters are four times that, of which the first half is read and written. Both are borrowed
-    // exclusively.
+    // SAFETY: a line is 64 bytes, and counters are four times that, of which the first half is read and
+    // written. Both are borrowed exclusively.
     unsafe {
         let second = digits.add(LINE).cast();
         let old = _mm512_loadu_si512(line.as_ptr().cast());
@@ -24,7 +25,8 @@ pub(super) fn add_512(line: &mut Line, counters: &mut Counters, fields: u64, pro
         let carry_1 = _mm512_and_si512(digit_0, known);
         _mm512_storeu_si512(line.as_mut_ptr().cast(), _mm512_or_si512(old, key));
         _mm512_storeu_si512(digits.cast(), _mm512_xor_si512(digit_0, known));
-        // Four keys in five carry nothing: then nothing is written, and the line need not go back to memory.
+        // Four keys in five carry nothing: then the counters are not written, and their line need not be
+        // written back to memory.
         let carried = _mm512_test_epi64_mask(carry_1, carry_1);
         _mm512_mask_storeu_epi64(second.cast(), carried, _mm512_xor_si512(digit_1, carry_1));
         if _mm512_test_epi64_mask(digit_1, carry_1) != 0 {
@@ -36,7 +38,7 @@ pub(super) fn add_512(line: &mut Line, counters: &mut Counters, fields: u64, pro
     }
 }
 
-/// The bits of the upper or lower four words of a line, of which these are used.
+/// The bits of the upper or lower four words of a line, limited to the words in use.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 fn half(fields: u32, used: u8) -> __m256i {
@@ -46,7 +48,7 @@ fn half(fields: u32, used: u8) -> __m256i {
     _mm256_and_si256(_mm256_sllv_epi64(_mm256_set1_epi64x(1), places), is_used)
 }
 
-/// As [`add_512`], with two vectors for a line.
+/// As [`add_512`], with two vectors per line.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
 pub(super) fn add_256(line: &mut Line, counters: &mut Counters, fields: u64, probes: Probes) -> bool {
@@ -56,8 +58,8 @@ pub(super) fn add_256(line: &mut Line, counters: &mut Counters, fields: u64, pro
     let mut carry_2 = [_mm256_setzero_si256(); 2];
     for (i, key) in keys.into_iter().enumerate() {
         let digits = counters.as_mut_ptr();
-        // SAFETY: halves of a line of 64 bytes, and of the first two lines of the counters, which have four. Both are borrowed
-        // exclusively.
+        // SAFETY: halves of a line of 64 bytes, and of the first two lines of the counters, which have four.
+        // Both are borrowed exclusively.
         unsafe {
             let line: *mut __m256i = line.as_mut_ptr().add(32 * i).cast();
             let zeroth: *mut __m256i = digits.add(32 * i).cast();

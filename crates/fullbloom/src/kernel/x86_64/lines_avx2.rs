@@ -1,8 +1,8 @@
 //! Lines of the native layout with AVX2.
 //!
-//! The bytes of the fields are widened to shift counts that move each word's bit to its sign; the eight signs are
-//! collected as a byte, in the order 0, 1, 4, 5, 2, 3, 6, 7 of the words, and compared with the words that the key uses
-//! in the same order.
+//! The bytes of the fields are widened to shift counts that move each word's bit to its sign. The eight signs
+//! are collected as a byte, in the word order 0, 1, 4, 5, 2, 3, 6, 7, and compared with the mask of the key's
+//! words in the same order.
 
 use super::Avx2;
 use super::prefetch;
@@ -18,13 +18,14 @@ use core::arch::x86_64::*;
 const LOW_SIX: u64 = 0x3f3f_3f3f_3f3f_3f3f;
 
 impl Lines for Avx2 {
-    /// [`signs`] as inlined assembly: a function with the CPU feature could not be inlined into callers without it.
+    /// [`signs`] as inline assembly: a function with the CPU feature could not be inlined into callers
+    /// without it.
     #[inline(always)]
     fn test(self, line: &Line, fields: u64, probes: Probes) -> bool {
         let signs: u32;
-        // SAFETY: an `Avx2` exists only if `detect` saw AVX2. The 64 bytes of `line` are read, nothing is written. All
-        // vector registers are given up, because their upper halves are cleared at the end: code without AVX must
-        // not meet them filled.
+        // SAFETY: an `Avx2` exists only if `detect` saw AVX2. The 64 bytes of `line` are read, nothing is
+        // written. All vector registers are declared clobbered, because their upper halves are cleared at the
+        // end: code without AVX must not find data in them.
         unsafe {
             asm!(
                 "vmovq xmm0, {counts}",
@@ -76,8 +77,8 @@ impl Lines for Avx2 {
             distance::FAR => test_group::<{ distance::FAR }>,
             _ => test_group::<{ distance::MIDDLE }>,
         };
-        // SAFETY: an `Avx2` exists only if `detect` saw AVX2 and BMI2; all lines of `now` are in the array, as
-        // `check` has seen.
+        // SAFETY: an `Avx2` exists only if `detect` saw AVX2 and BMI2; all lines of `now` are in the array,
+        // as `check` verified.
         unsafe { work(lines, now, next, probes) }
     }
 
@@ -128,7 +129,8 @@ fn widened(fields: u64) -> [__m256i; 2] {
     [_mm256_cvtepu8_epi64(bytes), _mm256_cvtepu8_epi64(_mm_srli_si128::<4>(bytes))]
 }
 
-/// A bit for each word of the line, in the order 0, 1, 4, 5, 2, 3, 6, 7: is the bit that the fields name set?
+/// A bit for each word of the line, in the order 0, 1, 4, 5, 2, 3, 6, 7: whether the bit selected by the
+/// fields is set.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn signs(line: &Line, [low, high]: [__m256i; 2]) -> u8 {
@@ -157,7 +159,7 @@ fn fold(keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
         let second = _mm256_add_epi64(_mm256_mul_epu32(word, high), _mm256_and_si256(middle, lower));
         let top = _mm256_add_epi64(_mm256_mul_epu32(word_high, high), _mm256_srli_epi64::<32>(middle));
         let top = _mm256_add_epi64(top, _mm256_srli_epi64::<32>(second));
-        // The even 32-bit places keep the low half's low bits.
+        // The even 32-bit lanes keep the low half's low bits.
         let bottom = _mm256_blend_epi32::<0b1010_1010>(low_low, _mm256_slli_epi64::<32>(second));
         store_words(out, _mm256_xor_si256(top, bottom));
     }
@@ -173,7 +175,7 @@ fn locate(blocks: u32, group: &mut Group) {
         let hash = load_words(hashes);
         let folded_high = _mm256_srli_epi64::<32>(hash);
         let folded = _mm256_xor_si256(hash, folded_high);
-        // folded · P modulo 2^64; folding has left the upper half as it was.
+        // folded · P modulo 2^64; folding left the upper half unchanged.
         let crossed = _mm256_add_epi64(_mm256_mul_epu32(folded_high, low), _mm256_mul_epu32(folded, high));
         let spread = _mm256_add_epi64(_mm256_mul_epu32(folded, low), _mm256_slli_epi64::<32>(crossed));
         // The high 64 bits of a 64 x 32 bit product, from two of 32 x 32.
@@ -196,7 +198,7 @@ unsafe fn test_group<const DISTANCE: u8>(lines: &[Line], now: &Group, next: &Gro
             own.zip(distance::ahead::<DISTANCE>(now, next, half)).zip(present)
         {
             prefetch::<DISTANCE>(line_at(lines, later));
-            // SAFETY: the line is in the array, says the caller, and `lines` is borrowed meanwhile.
+            // SAFETY: the caller guarantees that the line is in the array; `lines` is borrowed meanwhile.
             *present = signs(unsafe { &*line_at(lines, offset) }, widened(*fields));
         }
     }
@@ -209,27 +211,28 @@ unsafe fn test_group<const DISTANCE: u8>(lines: &[Line], now: &Group, next: &Gro
     answers(0) | answers(1) << 32
 }
 
-/// The words that each key uses in the order of [`signs`], a byte of bits for each key, 32 keys in a vector.
+/// The words that each key uses, in the order of [`signs`]: one byte of bits per key, 32 keys in a vector.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn words(fields: &[u64; GROUP], probes: Probes) -> [__m256i; 2] {
     let runs = _mm256_set1_epi64x(i64::from_le_bytes(*probes.signs));
-    // The run of each of four keys, in the lowest byte of its word.
+    // The run of each of four keys, in the lowest byte of its 64-bit word.
     let four = |fields: &[u64; 4]| {
         let fields = load_words(fields);
         let upper = _mm256_and_si256(_mm256_srli_epi64::<61>(fields), _mm256_set1_epi64x(6));
         let lower = _mm256_and_si256(_mm256_srli_epi64::<55>(fields), _mm256_set1_epi64x(1));
-        // Bytes 1 to 7 of the index are zero and name byte 0 of the runs: cleared again.
+        // Bytes 1 to 7 of the index are zero and select byte 0 of the runs: cleared again.
         let run = _mm256_shuffle_epi8(runs, _mm256_or_si256(upper, lower));
         _mm256_and_si256(run, _mm256_set1_epi64x(0xff))
     };
-    // Sixteen keys, four in each word, 16 bits for each: word w has keys w, w + 4, w + 8, w + 12.
+    // Sixteen keys, four in each word, 16 bits each: word w has keys w, w + 4, w + 8, w + 12.
     let sixteen = |fields: &[[u64; 4]]| {
         let low = _mm256_or_si256(four(&fields[0]), _mm256_slli_epi64::<16>(four(&fields[1])));
         let high = _mm256_or_si256(four(&fields[2]), _mm256_slli_epi64::<16>(four(&fields[3])));
         _mm256_or_si256(low, _mm256_slli_epi64::<32>(high))
     };
-    // 32 keys as bytes, a half-vector for each sixteen, then those into their order: a square of four by four, turned.
+    // 32 keys as bytes, a half-vector for each sixteen, then a transposition of four by four to restore their
+    // order.
     let square =
         _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
     let half = |fields: &[[u64; 4]]| {
@@ -243,7 +246,7 @@ fn words(fields: &[u64; GROUP], probes: Probes) -> [__m256i; 2] {
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
 fn set(line: &mut Line, fields: u64, probes: Probes) -> bool {
-    // Lane `j` of a run is one if word `j` is used, so that what is shifted is the bit or nothing.
+    // Lane `j` of a run is one if word `j` is used, so that the shifted value is the bit or zero.
     let words = u32::from(probes.words(fields));
     let lanes = _mm256_setr_epi64x(1, 2, 4, 8);
     let one = |words: u32| {

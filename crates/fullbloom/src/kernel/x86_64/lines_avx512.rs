@@ -1,9 +1,9 @@
 //! Lines of the native layout with AVX-512.
 //!
-//! Byte `j` of the fields is the bit number in word `j`, so widening eight bytes to eight words gives the places of all
-//! bits at once: a one rotated by them is compared with the line. Words that a key does not use are masked out at the end,
-//! for a whole group together. Testing with BITALG's vpshufbitqmb, one instruction in the place of three, was not faster:
-//! what a group waits for is its lines.
+//! Byte `j` of the fields is the bit number in word `j`, so widening eight bytes to eight words gives all bit
+//! positions at once: a one rotated by them is compared with the line. Words that a key does not use are
+//! masked out at the end, for a whole group at once. Testing with BITALG's vpshufbitqmb, one instruction
+//! instead of three, was not faster: a group waits for its lines.
 
 use super::Avx512;
 use super::prefetch;
@@ -16,18 +16,19 @@ use core::arch::x86_64::*;
 /// A value for every word.
 static ONE: u64 = 1;
 
-/// The spare bits of the fields that say where a key's run of words begins; `pext` makes a number of them.
+/// The spare bits of the fields that give the first word of a key's run; `pext` collects them into a number.
 const FIRST_WORD: u64 = 1 << 55 | 1 << 62 | 1 << 63;
 
 impl Lines for Avx512 {
-    /// Inlined assembly: a function with the CPU feature could not be inlined into callers without it, and would
-    /// have to clear the vector registers before it returns. Only registers that code without AVX-512 never
-    /// uses are touched, so nothing needs clearing. A fifth faster than the call in L2.
+    /// Inline assembly: a function with the CPU feature could not be inlined into callers without it, and
+    /// would have to clear the vector registers before it returns. Only registers that code without AVX-512
+    /// never uses are touched, so nothing needs clearing. A fifth faster than the call in L2.
     #[inline(always)]
     fn test(self, line: &Line, fields: u64, probes: Probes) -> bool {
         let absent: u32;
-        // SAFETY: an `Avx512` exists only if `detect` saw AVX-512 F, DQ and VL, and BMI2. Read are the 64 bytes of
-        // `line`, the 8 of ONE, and one of the 8 of `runs`: `pext` keeps three bits. Nothing is written.
+        // SAFETY: an `Avx512` exists only if `detect` saw AVX-512 F, DQ and VL, and BMI2. It reads the 64
+        // bytes of `line`, the 8 of ONE, and one of the 8 of `runs`: `pext` keeps three bits. Nothing is
+        // written.
         unsafe {
             asm!(
                 "vmovq xmm16, {fields}",
@@ -55,7 +56,7 @@ impl Lines for Avx512 {
     #[inline(always)]
     fn set(self, line: &mut Line, fields: u64, probes: Probes) -> bool {
         let changed: u32;
-        // SAFETY: as in `test`; the 64 bytes of `line` are written too, which it borrows exclusively.
+        // SAFETY: as in `test`; it also writes the 64 bytes of `line`, which is borrowed exclusively.
         unsafe {
             asm!(
                 "pext {first}, {fields}, {first_word}",
@@ -103,8 +104,8 @@ impl Lines for Avx512 {
             distance::FAR => test_group::<{ distance::FAR }>,
             _ => test_group::<{ distance::MIDDLE }>,
         };
-        // SAFETY: an `Avx512` exists only if `detect` saw the features; all lines of `now` are in the array, as
-        // `check` has seen.
+        // SAFETY: an `Avx512` exists only if `detect` saw the features; all lines of `now` are in the array,
+        // as `check` verified.
         unsafe { work(lines, now, next, probes) }
     }
 
@@ -121,8 +122,8 @@ impl Lines for Avx512 {
             distance::FAR => set_group::<{ distance::FAR }>,
             _ => set_group::<{ distance::MIDDLE }>,
         };
-        // SAFETY: an `Avx512` exists only if `detect` saw the features; all lines of `now` are in the array, as
-        // `check` has seen.
+        // SAFETY: an `Avx512` exists only if `detect` saw the features; all lines of `now` are in the array,
+        // as `check` verified.
         unsafe { work(lines, now, next, probes) }
     }
 }
@@ -152,7 +153,7 @@ fn load_bytes(bytes: &[u8; GROUP]) -> __m512i {
 #[target_feature(enable = "avx512f,avx512bw")]
 fn bools(bits: u64, out: &mut [bool; GROUP]) {
     let bytes = _mm512_maskz_set1_epi8(bits, 1);
-    // SAFETY: writes the 64 bytes of `out`, each 0 or 1, which are the bools.
+    // SAFETY: writes the 64 bytes of `out`, each 0 or 1, which are valid bools.
     unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), bytes) }
 }
 
@@ -171,7 +172,7 @@ fn fold(keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
         let second = _mm512_add_epi64(_mm512_mul_epu32(word, high), _mm512_and_si512(middle, lower));
         let top = _mm512_add_epi64(_mm512_mul_epu32(word_high, high), _mm512_srli_epi64::<32>(middle));
         let top = _mm512_add_epi64(top, _mm512_srli_epi64::<32>(second));
-        // The even 32-bit places keep the low half's low bits.
+        // The even 32-bit lanes keep the low half's low bits.
         let bottom = _mm512_mask_blend_epi32(0x5555, _mm512_slli_epi64::<32>(second), low_low);
         store(out, _mm512_xor_si512(top, bottom));
     }
@@ -195,7 +196,7 @@ fn locate(blocks: u32, group: &mut Group) {
     }
 }
 
-/// A one in the place that each byte of the fields names, in the word of that byte.
+/// For each byte of the fields, a one at the position it selects, in the word of that byte.
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn bits_of(fields: &u64) -> __m512i {
@@ -215,7 +216,7 @@ unsafe fn test_group<const DISTANCE: u8>(lines: &[Line], now: &Group, next: &Gro
             own.zip(distance::ahead::<DISTANCE>(now, next, half)).zip(absent)
         {
             prefetch::<DISTANCE>(line_at(lines, later));
-            // SAFETY: the line is in the array, says the caller; its 64 bytes are read.
+            // SAFETY: the caller guarantees that the line is in the array; its 64 bytes are read.
             let line = unsafe { _mm512_loadu_si512(line_at(lines, offset).cast()) };
             *absent = _mm512_testn_epi64_mask(bits_of(fields), line);
         }
@@ -223,7 +224,7 @@ unsafe fn test_group<const DISTANCE: u8>(lines: &[Line], now: &Group, next: &Gro
     _mm512_testn_epi8_mask(load_bytes(&absent), load_bytes(&words(&now.fields, probes)))
 }
 
-/// The words that each key uses, a byte of bits for each key.
+/// The words that each key uses, one byte of bits per key.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 fn words(fields: &[u64; GROUP], probes: Probes) -> [u8; GROUP] {
@@ -250,14 +251,14 @@ unsafe fn set_group<const DISTANCE: u8>(
 ) -> u64 {
     let words = words(&now.fields, probes);
     let mut clear = [0; GROUP];
-    // All lines, also those only asked for, by one pointer that may write.
+    // All lines, including those only prefetched, are addressed through one mutable pointer.
     let base = lines.as_flattened_mut().as_mut_ptr();
     let line_at = |offset: u64| base.wrapping_add(offset as usize).cast::<Line>();
     for i in 0..now.len() {
         let half = i / AHEAD;
         prefetch::<DISTANCE>(line_at(distance::ahead::<DISTANCE>(now, next, half)[i % AHEAD]));
         let line = line_at(now.offsets[i]);
-        // SAFETY: the line is in the array, says the caller; its 64 bytes are read.
+        // SAFETY: the caller guarantees that the line is in the array; its 64 bytes are read.
         let old = unsafe { _mm512_loadu_si512(line.cast()) };
         let bits = bits_of(&now.fields[i]);
         clear[i] = _mm512_testn_epi64_mask(bits, old);

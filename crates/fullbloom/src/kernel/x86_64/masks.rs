@@ -1,8 +1,8 @@
-//! Filling with AVX-512: all bits of a key are gathered in a register, and its block is written once.
+//! Insertion with AVX-512: all bits of a key are collected in a register, and its block is written once.
 //!
-//! For probe `i` of eight keys at a time: which of the block's eight 64-bit words it hits, and which bit of that
-//! word. Then for each key, probe by probe: where the lane's number equals the word, the bit is added. Both
-//! come straight from memory, spread to all lanes by the load.
+//! For probe `i` of eight keys at a time, the word of the block (one of eight) and the bit in that word are
+//! computed. Then for each key, probe by probe, the bit is added in the lane whose number equals the word.
+//! Word and bit are broadcast from memory to all lanes by the load.
 
 use super::super::Block;
 use super::super::blocks::FilterMut;
@@ -11,18 +11,18 @@ use super::super::pipeline::{CHUNK, Pipe, RING};
 use super::super::scalar::multipliers;
 use super::Avx512;
 
-/// The most probes this can do.
+/// The maximum number of probes supported.
 pub(super) const MAX_PROBES: usize = 16;
 
 const MULTIPLIERS: [u32; MAX_PROBES] = multipliers();
 
-/// Keys whose masks are made together. Their chains of additions overlap.
+/// Keys whose masks are built together, so that their chains of additions overlap.
 const TOGETHER: usize = 4;
 
 pub(super) struct Masks<'a> {
     kernel: Avx512,
     filter: FilterMut<'a>,
-    /// For each probe, and each key of the chunk at hand: the word it hits, and the bit.
+    /// For each probe, and each key of the current chunk: the word it hits, and the bit.
     words: [Keys; MAX_PROBES],
     bits: [Keys; MAX_PROBES],
 }
@@ -40,7 +40,7 @@ impl<'a> Masks<'a> {
         Masks { kernel, filter, words: empty, bits: empty }
     }
 
-    /// Finds words and bits of the chunk.
+    /// Computes words and bits of the chunk.
     #[inline(always)]
     fn locate(&mut self, hashes: &[u64; CHUNK]) {
         let v = self.kernel;

@@ -1,9 +1,9 @@
 #![allow(unsafe_code)]
 //! The kernels of x86-64.
 //!
-//! Each is a value that only its `detect` makes, so its methods may rely on the CPU features `detect` saw. The
-//! bodies are functions with those features enabled; whatever is generic and `#[inline(always)]` is compiled
-//! with them too, once it is inside [`Task::run`].
+//! Each is a value that only its `detect` makes, so its methods may rely on the CPU features `detect` saw.
+//! The bodies are functions with those features enabled. Generic code marked `#[inline(always)]` is compiled
+//! with them too, once it is inlined into [`Task::run`].
 
 mod avx2;
 mod avx512;
@@ -27,7 +27,7 @@ use bitalg::Bytes;
 use core::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
 use masks::Masks;
 
-/// Asks for this line, unless it is near. One outside the array does no harm.
+/// Prefetches this line, unless the array is near. A line outside the array does no harm.
 #[inline(always)]
 fn prefetch<const DISTANCE: u8>(line: *const Line) {
     let line = line.cast();
@@ -151,7 +151,8 @@ impl Local for Avx512 {
         source: Source<'_, K, H>,
         answers: Answers<'_>,
     ) {
-        // SAFETY: an `Avx512` exists only if `detect` saw AVX-512 F and VL, and BMI2, on this CPU; also below.
+        // SAFETY: an `Avx512` exists only if `detect` saw AVX-512 F and VL, and BMI2, on this CPU; also
+        // below.
         let lanes = unsafe { avx512::lanes(filter.probes) };
         if filter.probes <= 8 {
             // SAFETY: see above.
@@ -196,7 +197,7 @@ impl Split for Avx512 {
     }
 }
 
-/// Proof of what [`Avx512`] needs, and of VBMI, VBMI2 and BITALG: Ice Lake, Zen 4 and later.
+/// Proof of everything [`Avx512`] needs, and of VBMI, VBMI2 and BITALG: Ice Lake, Zen 4 and later.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Avx512Bitalg(Avx512);
 

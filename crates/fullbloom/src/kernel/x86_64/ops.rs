@@ -1,8 +1,8 @@
 //! The vector instructions of the AVX-512 pipes, as safe methods of the kernels that prove they exist.
 //!
-//! A pipe's body cannot be a function with CPU features of its own: LLVM inlines such functions only while they
-//! are small, and a pipe that is called once for each chunk loads its constants and masks each time (30 % of
-//! the time of a batch with nine probes). Written with these methods it is ordinary code, always inlined into
+//! A pipe's body cannot be a function with CPU features of its own: LLVM inlines such functions only while
+//! they are small, and a pipe that is called once per chunk reloads its constants and masks each time (30 %
+//! of the time of a batch with nine probes). With these methods, a pipe is ordinary code, always inlined into
 //! the function that [`Task::run`](super::super::Task::run) is compiled in.
 
 use super::super::Block;
@@ -23,8 +23,8 @@ macro_rules! instructions {
                 $(#[$doc])*
                 #[inline(always)]
                 pub(super) fn $name(self, $($arg: $type),*) -> $out {
-                    // SAFETY: the kernel's value exists only if its `detect` saw the instruction's feature on this
-                    // CPU, and that is all the instruction asks for.
+                    // SAFETY: the kernel's value exists only if its `detect` saw the instruction's feature on
+                    // this CPU, and the instruction needs nothing else.
                     unsafe { $intrinsic($($arg),*) }
                 }
             )*
@@ -55,30 +55,30 @@ instructions! { Avx512:
     right_29(a: __m512i) -> __m512i = _mm512_srli_epi64::<29>;
     /// 64-bit lanes shifted right.
     right_32(a: __m512i) -> __m512i = _mm512_srli_epi64::<32>;
-    /// A byte of one for each bit that is one.
+    /// A byte with value one for each set bit.
     ones(bits: __mmask64) -> __m512i = ones;
 }
 
 instructions! { Avx512Bitalg:
     /// The lower 32 bits of the products of 32-bit lanes.
     product_16(a: __m512i, b: __m512i) -> __m512i = _mm512_mullo_epi32;
-    /// The top nine bits of 32-bit lanes, as numbers.
+    /// The top nine bits of 32-bit lanes, as integers.
     top_9(a: __m512i) -> __m512i = _mm512_srli_epi32::<23>;
     /// 32-bit lanes of `a` shifted left by nine, the top nine bits of `b` below them.
     push_9(a: __m512i, b: __m512i) -> __m512i = _mm512_shldi_epi32::<9>;
     /// In each 64-bit lane its upper half, twice.
     upper_twice(a: __m512i) -> __m512i = _mm512_shuffle_epi32::<0b11_11_01_01>;
-    /// 32-bit lanes of `a` by number.
+    /// 32-bit lanes of `a`, selected by index.
     select_16(numbers: __m512i, a: __m512i) -> __m512i = _mm512_permutexvar_epi32;
-    /// Bytes, each of the eight bits of `a`'s 64-bit lane that begin at the bit of that number.
+    /// Bytes, each taken from eight bits of `a`'s 64-bit lane, beginning at the given bit number.
     fields(numbers: __m512i, a: __m512i) -> __m512i = _mm512_multishift_epi64_epi8;
     /// The upper half of each 64-bit lane from `b`, the lower from `a`.
     join(a: __m512i, lanes: __mmask16, b: __m512i) -> __m512i = _mm512_mask_mov_epi32;
     /// 64-bit lanes of the mask from `b`, the others from `a`.
     blend_8(a: __m512i, lanes: __mmask8, b: __m512i) -> __m512i = _mm512_mask_mov_epi64;
-    /// In the lanes of the mask, bytes of `a`'s 128-bit lane by number, below 16; zero elsewhere.
+    /// In the lanes of the mask, bytes of `a`'s 128-bit lane, selected by an index below 16; zero elsewhere.
     look_up_16(lanes: __mmask64, a: __m512i, numbers: __m512i) -> __m512i = _mm512_maskz_shuffle_epi8;
-    /// Bytes of `a` by number, of which six bits count.
+    /// Bytes of `a`, selected by the low six bits of the index.
     look_up(numbers: __m512i, a: __m512i) -> __m512i = _mm512_permutexvar_epi8;
     /// The same in the lanes of the mask, `source` elsewhere.
     look_up_in(source: __m512i, lanes: __mmask64, numbers: __m512i, a: __m512i) -> __m512i = _mm512_mask_permutexvar_epi8;
@@ -86,33 +86,33 @@ instructions! { Avx512Bitalg:
     and_not(a: __m512i, b: __m512i) -> __m512i = _mm512_andnot_si512;
     /// 64-bit lanes where `a & b` is zero.
     zero_8(a: __m512i, b: __m512i) -> __mmask8 = _mm512_testn_epi64_mask;
-    /// The bits of `a` where the mask has ones, side by side.
+    /// The bits of `a` selected by the mask, packed together.
     extract(a: u32, mask: u32) -> u32 = _pext_u32;
 }
 
 impl Avx512 {
-    /// A whole block.
+    /// Loads a whole block.
     #[inline(always)]
     pub(super) fn load(self, block: &Block) -> __m512i {
         // SAFETY: the value proves AVX-512 F, and a block is 64 bytes.
         unsafe { _mm512_loadu_si512(block.as_ptr().cast()) }
     }
 
-    /// A whole block.
+    /// Stores a whole block.
     #[inline(always)]
     pub(super) fn store(self, block: &mut Block, value: __m512i) {
         // SAFETY: the value proves AVX-512 F, and a block is 64 bytes.
         unsafe { _mm512_storeu_si512(block.as_mut_ptr().cast(), value) }
     }
 
-    /// Eight 64-bit lanes.
+    /// Loads eight 64-bit lanes.
     #[inline(always)]
     pub(super) fn load_8(self, words: &[u64; 8]) -> __m512i {
         // SAFETY: the value proves AVX-512 F, and eight words are 64 bytes.
         unsafe { _mm512_loadu_si512(words.as_ptr().cast()) }
     }
 
-    /// Eight 64-bit lanes.
+    /// Stores eight 64-bit lanes.
     #[inline(always)]
     pub(super) fn store_8(self, words: &mut [u64; 8], value: __m512i) {
         // SAFETY: the value proves AVX-512 F, and eight words are 64 bytes.
@@ -127,7 +127,7 @@ impl Avx512 {
         bytes.map(|byte| byte != 0)
     }
 
-    /// Sixteen 32-bit lanes.
+    /// Loads sixteen 32-bit lanes.
     #[inline(always)]
     pub(super) fn load_16(self, words: &[u32; 16]) -> __m512i {
         // SAFETY: the value proves AVX-512 F, and sixteen words are 64 bytes.

@@ -1,4 +1,4 @@
-//! The split block: all eight words of one key at once (AVX2), of two (AVX-512).
+//! The split block: all eight words of one key at once (AVX2), or of two keys (AVX-512).
 
 use super::super::blocks::Filter;
 use super::super::local::{Found, found_pipe};
@@ -39,7 +39,8 @@ pub(super) fn set(block: &mut SplitBlock, lower: u32) -> bool {
     _mm256_testc_si256(old, bits) == 0
 }
 
-/// Tests two keys with each instruction, and makes answers of eight keys' sixty-four words at once.
+/// Tests two keys with each instruction, and computes the answers of eight keys from sixty-four words at
+/// once.
 pub(super) struct Pairs<'a> {
     filter: Filter<'a, SplitBlock>,
     /// Proof of AVX-512 F, BW, DQ and VL.
@@ -58,8 +59,8 @@ impl Pipe<CHUNK, RING> for Pairs<'_> {
 
     #[inline(always)]
     fn finish(&mut self, found: &Found, _: &Found, _: usize) -> u64 {
-        // SAFETY: holding an `Avx512` proves its features on this CPU; the offsets were found by `prepare` with the filter's own
-        // places.
+        // SAFETY: holding an `Avx512` proves its features on this CPU; `prepare` computed the offsets with
+        // the filter's own places.
         unsafe {
             u64::from(eight::<0>(&self.filter, found)) | u64::from(eight::<8>(&self.filter, found)) << 8
         }
@@ -69,7 +70,7 @@ impl Pipe<CHUNK, RING> for Pairs<'_> {
 /// The answers of eight keys from `FROM` on.
 ///
 /// # Safety
-/// The offsets were found with this filter's places.
+/// The offsets must have been computed with this filter's places.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
 unsafe fn eight<const FROM: usize>(filter: &Filter<'_, SplitBlock>, found: &Found) -> u8 {
@@ -84,7 +85,7 @@ unsafe fn eight<const FROM: usize>(filter: &Filter<'_, SplitBlock>, found: &Foun
         let keys = _mm512_permutexvar_epi32(lanes, hashes);
         let products = _mm512_mullo_epi32(keys, salts);
         let bits = _mm512_sllv_epi32(_mm512_set1_epi32(1), _mm512_srli_epi32::<27>(products));
-        // SAFETY: promised by the caller.
+        // SAFETY: guaranteed by the caller.
         let (one, two) = unsafe {
             let at = FROM + 2 * pair;
             (filter.block(&found.offsets, at), filter.block(&found.offsets, at + 1))
@@ -94,6 +95,6 @@ unsafe fn eight<const FROM: usize>(filter: &Filter<'_, SplitBlock>, found: &Foun
     };
     let wide = |low: __mmask16, high: __mmask16| u64::from(low) | u64::from(high) << 16;
     let all = wide(missing(0), missing(1)) | wide(missing(2), missing(3)) << 32;
-    // A byte for each key: zero where no word lacks its bit.
+    // One byte per key: zero where no word lacks its bit.
     _mm512_testn_epi64_mask(_mm512_movm_epi8(all), _mm512_movm_epi8(all))
 }

@@ -1,4 +1,4 @@
-//! Reading a `.bloom` file: nothing it says is believed before it has been compared with what is there.
+//! Decoding a `.bloom` file: no field is trusted before it has been checked against the file.
 
 use super::*;
 use crate::checksum::crc32c;
@@ -21,21 +21,21 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use core::time::Duration;
 
-/// What a file says, and where in it the bits are.
+/// The facts in a file, and the location of the bits.
 #[derive(Debug)]
 pub(in crate::native) struct Decoded {
-    /// One, or the links of all generations.
+    /// One filter, or the links of all generations.
     pub(in crate::native) parts: Vec<DecodedPart>,
     pub(in crate::native) form: DecodedForm,
     pub(in crate::native) exceptions: Option<StoredExceptions>,
-    /// Keyed, and the secret is not in the file: its check value.
+    /// Keyed, with a secret that is not in the file: its check value.
     pub(in crate::native) locked: Option<u64>,
     data: Range<usize>,
     chunk_len: usize,
     sums: Range<usize>,
 }
 
-/// One filter, and where its bits are.
+/// One filter, and the location of its bits.
 #[derive(Debug)]
 pub(in crate::native) struct DecodedPart {
     pub(in crate::native) head: Head,
@@ -43,7 +43,7 @@ pub(in crate::native) struct DecodedPart {
     pub(in crate::native) bits: Range<usize>,
 }
 
-/// What the form adds.
+/// The parts specific to the form.
 #[derive(Debug)]
 pub(in crate::native) enum DecodedForm {
     Plain,
@@ -68,7 +68,7 @@ impl DecodedForm {
 pub(in crate::native) struct DecodedRotation {
     pub(in crate::native) rotation: Rotation,
     pub(in crate::native) clock: u64,
-    /// When each began, and its number of links.
+    /// The start time of each, and its number of links.
     pub(in crate::native) generations: Vec<(u64, usize)>,
 }
 
@@ -81,7 +81,7 @@ pub(in crate::native) struct StoredExceptions {
 }
 
 impl StoredExceptions {
-    /// Copies them out of the file's bytes.
+    /// Copies them from the file's bytes.
     pub(in crate::native) fn read(&self, bytes: &[u8]) -> Exceptions {
         let list =
             bytes[self.list.clone()].as_chunks().0.iter().map(|hash| u64::from_le_bytes(*hash)).collect();
@@ -90,7 +90,7 @@ impl StoredExceptions {
     }
 }
 
-/// A section as the table tells it.
+/// A section, as listed in the table.
 #[derive(Debug, Clone, Copy)]
 struct Section {
     at: u64,
@@ -98,18 +98,18 @@ struct Section {
 }
 
 impl Section {
-    /// Inside the file, as the table's checks have seen; so it fits a `usize`.
+    /// Inside the file, as checked with the table; so it fits in a `usize`.
     fn range(self) -> Range<usize> {
         self.at as usize..(self.at + self.len) as usize
     }
 
-    /// The section as a run of fields; offsets in errors are those of the file.
+    /// The section as a sequence of fields; offsets in errors are offsets in the file.
     fn cursor(self, bytes: &[u8]) -> Cursor<'_> {
         Cursor::at_offset(&bytes[..self.range().end], self.at as usize)
     }
 }
 
-/// The sections that are known.
+/// The known sections.
 #[derive(Debug, Default)]
 struct Table([Option<Section>; 13]);
 
@@ -145,7 +145,7 @@ pub(in crate::native) fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
         let allowed = "a multiple of 64, at least the section table, at most the file";
         return Err(DecodeError::Value { field: "front length", at: 16, got: front_len.into(), allowed });
     }
-    // From here on damage cannot mislead us: the front is as it was written.
+    // From here on the front is known to be undamaged.
     if crc32c(&bytes[CHECKED_FROM..front_len as usize]) != checksum {
         let len = front_len - CHECKED_FROM as u64;
         return Err(DecodeError::Checksum { field: "front", at: CHECKED_FROM as u64, len });
@@ -199,7 +199,8 @@ pub(in crate::native) fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
     Ok(Decoded { parts, form, exceptions, locked, data, chunk_len, sums })
 }
 
-/// The filters of the file, whose bits follow each other, and the check value of their secret if they are keyed.
+/// The filters of the file, whose bits follow each other, and the check value of their secret if they are
+/// keyed.
 fn read_parts(
     table: &Table,
     bits: Section,
@@ -252,8 +253,8 @@ fn read_parts(
     Ok((parts, hash.and_then(|(_, check)| check)))
 }
 
-/// A link takes no more keys than it was made for, and has a bit for each at least. The size of the next follows from it, so a
-/// small file must not claim a large one.
+/// A link accepts no more keys than it was sized for, and has at least one bit for each. The size of the next
+/// link follows from it, so a small file must not claim a large number.
 fn check_link(head: &Head, shape: &Shape, at: u64) -> Result<(), DecodeError> {
     let bits = shape.byte_len().saturating_mul(8);
     let (expected, keys) = (head.expected_keys, head.keys);
@@ -263,13 +264,13 @@ fn check_link(head: &Head, shape: &Shape, at: u64) -> Result<(), DecodeError> {
         return Err(DecodeError::Value { field, at, got: expected.into(), allowed });
     }
     if keys > expected {
-        let (field, at, allowed) = ("keys of a link", at + 32, "at most those it was made for");
+        let (field, at, allowed) = ("keys of a link", at + 32, "at most its expected keys");
         return Err(DecodeError::Value { field, at, got: keys.into(), allowed });
     }
     Ok(())
 }
 
-/// Which form of filter it is; a file holds one.
+/// The form of the filter; a file holds one filter.
 fn read_form(table: &Table, bits: Section, parts: usize, bytes: &[u8]) -> Result<DecodedForm, DecodeError> {
     let forms = [kind::GROWING, kind::COUNTERS, kind::EXCEPTIONS];
     let mut found = forms.into_iter().filter_map(|kind| Some((kind, table.optional(kind)?)));
@@ -332,7 +333,7 @@ fn read_rotating(section: Section, parts: usize, bytes: &[u8]) -> Result<Decoded
     let at = cursor.at();
     let count = cursor.u64_le("stored generations")?;
     if count == 0 || count > parts as u64 || ROTATING_LEN + count * GENERATION_LEN != section.len {
-        let allowed = "at least 1, with a link each, and as many as are told of";
+        let allowed = "at least 1, with at least one link each, all of them stored";
         return Err(DecodeError::Value { field: "stored generations", at, got: count.into(), allowed });
     }
     let (mut stored, mut earlier, mut left) = (Vec::with_capacity(count as usize), 0, parts as u64);
@@ -341,12 +342,12 @@ fn read_rotating(section: Section, parts: usize, bytes: &[u8]) -> Result<Decoded
         let opened = cursor.u64_le("beginning of a generation")?;
         let links = cursor.u64_le("links of a generation")?;
         if opened < earlier || opened > clock {
-            let allowed = "not before the generation before, not after the time";
+            let allowed = "not before the previous generation, not after the current time";
             let field = "beginning of a generation";
             return Err(DecodeError::Value { field, at, got: opened.into(), allowed });
         }
         if links == 0 || links > left {
-            let allowed = "at least 1, at most those that are there";
+            let allowed = "at least 1, at most the stored links";
             let (field, at) = ("links of a generation", at + 8);
             return Err(DecodeError::Value { field, at, got: links.into(), allowed });
         }
@@ -360,7 +361,7 @@ fn read_rotating(section: Section, parts: usize, bytes: &[u8]) -> Result<Decoded
     Ok(DecodedRotation { rotation, clock, generations: stored })
 }
 
-/// Sections in the order of the file, none over another; those of data whole multiples of a line apart.
+/// Sections are in file order and do not overlap; data sections begin at multiples of a line.
 fn read_table(bytes: &[u8], count: u16, front_len: u64) -> Result<Table, DecodeError> {
     if count > MAX_SECTIONS {
         return Err(DecodeError::Value {
@@ -380,7 +381,7 @@ fn read_table(bytes: &[u8], count: u16, front_len: u64) -> Result<Table, DecodeE
         let at = cursor.u64_le("section offset")?;
         let len = cursor.u64_le("section length")?;
         cursor.u64_le("section reserve")?;
-        let allowed = "after the section before, inside the file";
+        let allowed = "after the previous section, inside the file";
         if at < free || at > bytes.len() as u64 || len > bytes.len() as u64 - at {
             return Err(DecodeError::Value {
                 field: "section offset",
@@ -396,8 +397,7 @@ fn read_table(bytes: &[u8], count: u16, front_len: u64) -> Result<Table, DecodeE
                 let well_placed =
                     if is_data { at >= front_len && at % ALIGN == 0 } else { free <= front_len };
                 if slot.is_some() || !well_placed {
-                    let allowed =
-                        "one section of a kind; bits after the front at a multiple of 64, others in it";
+                    let allowed = "one section of each kind; bits after the front at a multiple of 64, others inside it";
                     return Err(DecodeError::Value {
                         field: "section kind",
                         at: entry,
@@ -416,7 +416,7 @@ fn read_table(bytes: &[u8], count: u16, front_len: u64) -> Result<Table, DecodeE
     Ok(table)
 }
 
-/// The filter section: its numbers, and the check value of a secret if it is keyed.
+/// The filter section: its fields, and the check value of the secret if it is keyed.
 fn read_filter(section: Section, bytes: &[u8]) -> Result<(Head, Shape, Option<u64>), DecodeError> {
     let mut cursor = section.cursor(bytes);
     let at = section.at;
@@ -430,7 +430,7 @@ fn read_filter(section: Section, bytes: &[u8]) -> Result<(Head, Shape, Option<u6
     let line_probes = cursor.u8("probes in a line")?;
     let Some(layout) = Layout::new(lines.into(), block_lines.into(), line_probes.into()) else {
         let got = i128::from(u32::from_be_bytes([0, lines, block_lines, line_probes]));
-        let allowed = "1, 2 or 4 lines, a block of a power of two of them up to 64, 1 to 8 probes";
+        let allowed = "1, 2 or 4 lines; blocks of a power of two up to 64 lines; 1 to 8 probes";
         return Err(DecodeError::Value { field: "layout's numbers", at: at + 2, got, allowed });
     };
     let flags = cursor.u8("flags")?;
@@ -439,7 +439,8 @@ fn read_filter(section: Section, bytes: &[u8]) -> Result<(Head, Shape, Option<u6
     }
     cursor.u16_le("reserve")?;
     let blocks = cursor.u64_le("blocks")?;
-    // The bits are in the file, so what does not fit there is wrong; and then nothing below can overflow.
+    // The bits are in the file, so a size that does not fit there is wrong. After this check nothing below
+    // can overflow.
     if blocks == 0 || blocks > bytes.len() as u64 {
         let allowed = "at least one, and all of them in the file";
         return Err(DecodeError::Value { field: "blocks", at: at + 8, got: blocks.into(), allowed });
@@ -475,7 +476,8 @@ fn read_label(section: Section, bytes: &[u8]) -> Result<String, DecodeError> {
     label.map(str::to_owned).ok_or(refused)
 }
 
-/// Puts the secret into the head if it is in the file, else gives the check value that the right one has.
+/// Puts the secret into the header if it is in the file; otherwise returns the check value of the right
+/// secret.
 fn read_secret(
     head: &mut Head,
     check: Option<u64>,
@@ -517,7 +519,7 @@ fn read_exceptions(table: &Table, bytes: &[u8]) -> Result<Option<StoredException
             let allowed = "blocks that are in the file, 1 to 8 probes";
             return Err(DecodeError::Value { field: "level", at, got: blocks.into(), allowed });
         };
-        lines += blocks; // at most 64 times what is in the file
+        lines += blocks; // at most 64 times the bytes in the file
         shapes.push(Shape::new(layout, blocks));
     }
     let list_len = data.len.checked_sub(lines * ALIGN);
@@ -532,7 +534,7 @@ fn read_exceptions(table: &Table, bytes: &[u8]) -> Result<Option<StoredException
     let hash = |i: usize| u64::from_le_bytes(list[i]);
     if let Some(i) = (1..list.len()).find(|&i| hash(i - 1) >= hash(i)) {
         let (at, got) = ((middle + 8 * i) as u64, hash(i).into());
-        return Err(DecodeError::Value { field: "listed hash", at, got, allowed: "hashes that rise" });
+        return Err(DecodeError::Value { field: "listed hash", at, got, allowed: "ascending hashes" });
     }
     Ok(Some(StoredExceptions { shapes, lines: start..middle, list: middle..end }))
 }
@@ -553,7 +555,7 @@ impl Decoded {
             let counted = bytes[counters.clone()].as_chunks().0;
             if let Some(line) = counters::contradiction(lines, counted) {
                 let at = (counters.start + line * COUNTERS_LEN) as u64;
-                let allowed = "counters of set bits only; this is the number of their line";
+                let allowed = "counters of set bits only (the value is the line number)";
                 return Err(DecodeError::Value { field: "counters", at, got: line as i128, allowed });
             }
         }

@@ -12,13 +12,13 @@ use crate::wire::{Output, Stop};
 use alloc::vec;
 use alloc::vec::Vec;
 
-/// A filter as it is going to be written.
+/// A filter ready to be written.
 pub(in crate::native) struct Encoder<'a> {
-    /// One, or the links of all generations.
+    /// One filter, or the links of all generations.
     parts: Vec<Part<'a>>,
     form: Form<'a>,
     exceptions: Option<&'a Exceptions>,
-    /// The check value of the secret of a locked filter, which can be copied without knowing it.
+    /// The check value of the secret of a locked filter, which can be copied without the secret.
     locked: Option<u64>,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// What the form adds.
+/// The parts specific to the form.
 enum Form<'a> {
     Plain,
     Growing(Growth),
@@ -43,7 +43,7 @@ enum Form<'a> {
     Removing(&'a [u8]),
 }
 
-/// A section and its place; its bytes only if it is in the front.
+/// A section and its location; its bytes only if it is in the front.
 struct Section<'a> {
     kind: u32,
     flags: u32,
@@ -89,7 +89,8 @@ impl<'a> Encoder<'a> {
         Encoder { locked: filter.generations[0].filter.locked, ..Encoder::new(links, form) }
     }
 
-    /// The filter without its bits, which are elsewhere: only its [`front`](Encoder::front) can be had.
+    /// The filter without its bits, which are stored elsewhere: only its [`front`](Encoder::front) is
+    /// available.
     pub(in crate::native) fn of_front(head: &'a Head, shape: &'a Shape) -> Self {
         let parts = vec![Part { head, shape, bits: &[] }];
         Encoder { parts, form: Form::Plain, exceptions: None, locked: None }
@@ -120,7 +121,7 @@ impl<'a> Encoder<'a> {
         self.bits_len() + exceptions + self.counters().len() as u64
     }
 
-    /// Where the data begins.
+    /// The offset of the data.
     fn front_len(&self) -> u64 {
         let mut entries = 0;
         let mut small = FILTER_LEN * (self.parts.len() as u64 - 1);
@@ -172,7 +173,7 @@ impl<'a> Encoder<'a> {
         data.iter().try_for_each(|part| out.write_all(part))
     }
 
-    /// All that comes before the data, whose checksums are these.
+    /// Everything before the data; `sums` are the checksums of the data.
     pub(in crate::native) fn front(&self, sums: &[u8]) -> Vec<u8> {
         let (front_len, data_len, bits_len) = (self.front_len(), self.data_len(), self.bits_len());
         let records: Vec<u8> = self.parts.iter().flat_map(|part| self.filter_record(part)).collect();
@@ -252,19 +253,19 @@ impl<'a> Encoder<'a> {
     }
 }
 
-/// Data bytes under one checksum: more in huge files, so that the checksums stay within a megabyte.
+/// Data bytes per checksum: more in huge files, so that the checksums stay within a megabyte.
 pub(in crate::native) fn chunk_len(data_len: u64) -> u64 {
     (data_len >> 18).next_power_of_two().max(CHUNK_LEN.into())
 }
 
-/// Length of the front with these further sections and their bytes, beside filter, bits and checksums.
+/// Length of the front with these additional sections, besides filter, bits and checksums.
 fn front_len(bits: u64, data_len: u64, further: u64, further_len: u64) -> u64 {
     let sums = data_len.div_ceil(chunk_len(data_len)) * 4;
     let len = HEADER_LEN + ENTRY_LEN * (3 + further) + FILTER_LEN + sums.next_multiple_of(8) + further_len;
     len.next_multiple_of(if bits >= PAGED_FROM { PAGE } else { ALIGN })
 }
 
-/// Length of the file of a filter of so many bytes, with nothing but what every file has.
+/// Length of the file of a filter of this many bytes, with only the mandatory sections.
 pub(in crate::native) fn plain_len(bits: u64) -> u64 {
     front_len(bits, bits, 0, 0) + bits
 }

@@ -5,16 +5,17 @@
 //!   |<------------ front: one checksum ----------------->|<- data: a checksum per chunk ->|
 //! ```
 //!
-//! The front says all that is needed to answer, so a mapped file is ready once its front has been read; the bits follow
-//! at a multiple of 64 bytes. Every byte of the file is under a checksum (CRC-32C): the front under one that is
-//! always checked, the data under one for each chunk, checked when a file is loaded or when asked. All
-//! numbers are little-endian. `docs/formats/native.md` has every byte.
+//! The front holds everything a lookup needs besides the bits, so a mapped file is ready once its front has
+//! been read. The bits follow at a multiple of 64 bytes. Every byte of the file is covered by a checksum
+//! (CRC-32C): the front by one that is always checked, the data by one per chunk, checked when a file is
+//! loaded or on request. All numbers are little-endian. `docs/formats/native.md` describes every byte.
 //!
-//! A growing or rotating filter is several filters: the filter section has a record for each, and the bits are those of one after
-//! the other. A removing filter has counters beside its bits. A section of its own, which a reader must know, says so.
+//! A growing or rotating filter consists of several filters: the filter section has a record for each, and
+//! their bits follow one another. A removing filter has counters beside its bits. In both cases a separate
+//! section, which a reader must know, marks the form.
 //!
-//! Room for more: a section of an unknown kind is passed over unless it is marked as required; unknown required
-//! features, versions, layouts and hashes are refused by name.
+//! Extensions: a section of an unknown kind is skipped unless it is marked as required. Unknown required
+//! features, versions, layouts and hashes are refused, and the error names them.
 
 mod decode;
 mod encode;
@@ -22,7 +23,8 @@ mod encode;
 pub(super) use decode::{Decoded, DecodedForm, decode};
 pub(super) use encode::{Encoder, checksums, chunk_len, plain_len};
 
-/// The first eight bytes. The first is none of ASCII and the last a line feed, so that text conversions show.
+/// The first eight bytes. The first is not ASCII and the last is a line feed, so that text conversions are
+/// detected.
 pub(crate) const MAGIC: &[u8; 8] = b"\x89FBLOOM\n";
 
 const VERSION: u16 = 1;
@@ -30,28 +32,28 @@ const VERSION: u16 = 1;
 const HEADER_LEN: u64 = 64;
 const ENTRY_LEN: u64 = 32;
 
-/// Where the front's checksum begins to count: after itself.
+/// The range of the front's checksum begins here: after the checksum itself.
 const CHECKED_FROM: usize = 12;
 
-/// The most sections that are read.
+/// The maximum number of sections that are read.
 const MAX_SECTIONS: u16 = 64;
 
-/// Data begins and sections of data begin at a multiple of this.
+/// The data, and each data section, begins at a multiple of this.
 const ALIGN: u64 = 64;
 
-/// Where large arrays begin: at a page, so that a block of 64 lines is a page of the mapping.
+/// Large arrays begin at a multiple of this: a page, so that a block of 64 lines is a page of the mapping.
 const PAGE: u64 = 4096;
 
-/// Arrays of this many bytes and more begin at a page.
+/// Arrays of this many bytes and more are aligned to a page.
 const PAGED_FROM: u64 = 1 << 20;
 
-/// Data bytes under one checksum.
+/// Data bytes per checksum.
 const CHUNK_LEN: u32 = 1 << 16;
 
 /// Set for sections that a reader must know.
 const REQUIRED: u32 = 1;
 
-/// What a section holds.
+/// The contents of a section.
 mod kind {
     pub(super) const FILTER: u32 = 1;
     pub(super) const BITS: u32 = 2;
@@ -72,7 +74,7 @@ const GROWING_LEN: u64 = 24;
 const ROTATING_LEN: u64 = 32;
 const GENERATION_LEN: u64 = 16;
 
-/// Flags of the rotating section: generations end after a number of keys; keys that come again are remembered from then on.
+/// Flags of the rotating section: generations end after a number of keys; a repeated key restarts its time.
 const BY_KEYS: u32 = 1;
 const REFRESH: u32 = 2;
 

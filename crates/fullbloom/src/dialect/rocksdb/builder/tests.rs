@@ -1,4 +1,4 @@
-//! Flips planted where failing memory would make them.
+//! Bit flips injected where failing memory would cause them.
 
 use super::*;
 
@@ -35,7 +35,7 @@ fn a_flipped_bit_in_any_kept_hash_is_found_before_the_filter_is_given_out() {
 }
 
 #[test]
-fn a_flip_goes_unseen_when_nobody_asked() {
+fn a_flip_goes_undetected_without_corruption_detection() {
     let mut builder = Builder::new(Policy::new(Kind::FastLocal, 10.0).unwrap());
     (0..100u32).for_each(|i| builder.insert(&i.to_be_bytes()));
     flip(&mut builder.open, 17, 40);
@@ -43,8 +43,8 @@ fn a_flip_goes_unseen_when_nobody_asked() {
     assert!(!filter.may_contain(&17u32.to_be_bytes()), "the key whose hash was flipped is lost");
 }
 
-/// A hash that is not in the filter is found missing, unless it is a false positive: a low bit hardly moves
-/// the block of FastLocalBloom, and the legacy filter is at its worst with numbers like these.
+/// A hash that is not in the filter is reported missing, unless it is a false positive. A low bit hardly
+/// changes the block of FastLocalBloom, and the legacy filter is at its worst with numbers like these.
 #[test]
 fn a_hash_flipped_after_the_build_is_found_by_the_requery() {
     for kind in KINDS {
@@ -53,7 +53,7 @@ fn a_hash_flipped_after_the_build_is_found_by_the_requery() {
             let content = builder.finish().unwrap().encode();
             flip(builder.unverified.as_mut().unwrap(), 700, bit);
             let verdict = builder.verify(&content);
-            assert_eq!(builder.verify(&content), Ok(()), "asked once, forgotten");
+            assert_eq!(builder.verify(&content), Ok(()), "verified once, then forgotten");
             verdict == Err(BuildError::KeysLost { missing: 1, of: 1200 })
         });
         assert!(found.count() >= 32, "{kind:?}");

@@ -1,9 +1,10 @@
-//! Gaussian elimination on the fly: one equation for each key, in a band of 128 slots.
+//! Incremental Gaussian elimination: one equation per key, in a band of 128 slots.
 //!
 //! An equation says that the xor of some slots, of 128 beginning at `start`, is the key's result. Its first
-//! coefficient is always 1, so it can be stored at its first slot; if another is there already, the two are
-//! added, which moves the first coefficient on. An equation that vanishes is a repeated key, or, when its
-//! result does not vanish too, the end of this attempt: another seed is tried.
+//! coefficient is always 1, so it can be stored at its first slot; if that slot is taken, the two equations
+//! are added, which moves the first coefficient to a later slot. If all coefficients of an equation vanish,
+//! it is a repeated key; or, if its result does not vanish too, this attempt has failed and another seed is
+//! tried.
 
 use super::query::{Equation, Seed};
 use super::sizing::BLOCK;
@@ -19,17 +20,17 @@ pub(in super::super) fn memory(slots: u32) -> u64 {
     u64::from(slots) * SLOT_BYTES
 }
 
-/// The equations by their first slot; coefficients 0 where a slot has none.
+/// The equations by their first slot; coefficients are 0 for a slot without one.
 pub(in super::super) struct Banding {
     coefficients: Vec<u128>,
     results: Vec<u32>,
 }
 
-/// How many keys ahead the slot of a key is asked for.
+/// How many keys ahead the slot of a key is prefetched.
 const AHEAD: usize = 16;
 
 impl Banding {
-    /// No equations yet, over this many slots: whole blocks, at least one.
+    /// A system without equations over this many slots: whole blocks, at least one.
     pub(in super::super) fn new(slots: u32) -> Result<Banding, SizeError> {
         let refused = |_| SizeError::Memory { bytes: memory(slots) };
         let (mut coefficients, mut results) = (Vec::new(), Vec::new());
@@ -40,7 +41,7 @@ impl Banding {
         Ok(Banding { coefficients, results })
     }
 
-    /// The first seed of all 256, beginning at `first`, with which these hashes can be solved.
+    /// The first of the 256 seeds, beginning at `first`, with which these hashes can be solved.
     pub(in super::super) fn find_seed<'a, I>(&mut self, first: u8, hashes: impl Fn() -> I) -> Option<u8>
     where
         I: Iterator<Item = &'a [u64]>,
@@ -52,20 +53,20 @@ impl Banding {
         })
     }
 
-    /// Adds the equations of these hashes; false if one contradicts those before.
+    /// Adds the equations of these hashes. Returns false if one contradicts an earlier one.
     fn add(&mut self, seed: Seed, hashes: &[u64]) -> bool {
         let starts = (self.coefficients.len() - BLOCK as usize + 1) as u64;
-        let ask = |banding: &Banding, hash| {
+        let prefetch_slot = |banding: &Banding, hash| {
             let start = seed.start(hash, starts);
             prefetch::read(&banding.coefficients, start);
             prefetch::read(&banding.results, start);
         };
         for &hash in hashes.iter().take(AHEAD) {
-            ask(self, hash);
+            prefetch_slot(self, hash);
         }
         hashes.iter().enumerate().all(|(i, &hash)| {
             if let Some(&later) = hashes.get(i + AHEAD) {
-                ask(self, later);
+                prefetch_slot(self, later);
             }
             self.add_equation(seed.equation(hash, starts))
         })
@@ -75,7 +76,7 @@ impl Banding {
     fn add_equation(&mut self, equation: Equation) -> bool {
         let Equation { start: mut slot, mut coefficients, mut result } = equation;
         loop {
-            // Inside: a coefficient's slot is at most 127 past a start, and starts leave a block free.
+            // In bounds: a coefficient's slot is at most 127 after a start, and starts leave one block free.
             let (stored, stored_result) = (&mut self.coefficients[slot], &mut self.results[slot]);
             if *stored == 0 {
                 (*stored, *stored_result) = (coefficients, result);

@@ -1,12 +1,12 @@
-//! `rocksdb-ribbon`: Standard128 Ribbon, a linear system in place of a bit array.
+//! `rocksdb-ribbon`: Standard128 Ribbon, a linear system instead of a bit array.
 //!
 //! ```text
 //!   | segments of 16 bytes … | FE | seed: u8 | blocks: u24 |
 //! ```
 //!
-//! Every key becomes an equation over 128 neighbouring slots; the filter stores a solution. An absent key's
-//! equation holds by chance with one half for each column. At the rate of FastLocalBloom that takes about
-//! 30 % less memory; building and asking take several times as long. It must know all keys before it is
+//! Every key becomes an equation over 128 neighbouring slots; the filter stores a solution. For an absent
+//! key, each column holds by chance with probability one half. At the rate of FastLocalBloom this takes about
+//! 30 % less memory, but building and lookups take several times as long. All keys must be known before it is
 //! built: see [`Builder`](super::Builder).
 
 pub(super) mod banding;
@@ -35,7 +35,7 @@ pub struct RocksDbRibbon {
     layout: Layout,
     ordinal: u8,
     seed: Seed,
-    /// Bytes of data; those past the layout's segments are not used.
+    /// Bytes of data; bytes past the layout's segments are unused.
     data_len: u64,
 }
 
@@ -44,7 +44,7 @@ impl RocksDbRibbon {
         RocksDbRibbon { layout: Layout::new(blocks, data_len), ordinal, seed: Seed::new(ordinal), data_len }
     }
 
-    /// Reads the trailer as RocksDB does; an error where it would answer "maybe" to every key.
+    /// Reads the trailer as RocksDB does. Returns an error where RocksDB would answer "maybe" to every key.
     pub(super) fn read(data: &[u8], trailer: [u8; TRAILER]) -> Result<RocksDbRibbon, DecodeError> {
         let data_len = data.len() as u64;
         let [_, ordinal, b0, b1, b2] = trailer;
@@ -87,7 +87,7 @@ impl Dialect for RocksDbRibbon {
         &Xxph3
     }
 
-    /// `probes` are the columns compared, of which some blocks have one less.
+    /// `probes` is the number of columns compared; some blocks have one less.
     fn geometry(&self) -> Geometry {
         Geometry::whole(self.layout.segments() * 8 * SEGMENT, self.layout.upper_columns())
     }
@@ -102,7 +102,7 @@ impl Dialect for RocksDbRibbon {
         query::prefetch(&self.layout, self.seed, bits, hash);
     }
 
-    /// The rate does not depend on the keys: it is what the columns were chosen for.
+    /// The rate does not depend on the keys: the number of columns determines it.
     fn expected_fpr(&self, _keys: f64) -> f64 {
         self.layout.expected_fpr()
     }
@@ -111,8 +111,8 @@ impl Dialect for RocksDbRibbon {
         self.layout.expected_fpr()
     }
 
-    /// The keys that RocksDB would give this many slots to; the bits do not tell. A block of 128 slots is
-    /// the uncertainty.
+    /// The number of keys for which RocksDB would choose this many slots; the bits do not show it. The
+    /// uncertainty is one block of 128 slots.
     fn keys_of(&self, _bits: &[u8]) -> Option<f64> {
         let slots = self.blocks().checked_mul(sizing::BLOCK)?;
         Some(sizing::keys_for(slots) as f64)
@@ -133,7 +133,7 @@ impl Format for RocksDbRibbon {
             let allowed = "whole segments of 16 bytes";
             return Err(DecodeError::Value { field: "length", at: 0, got: data_len.into(), allowed });
         }
-        // Rounding to the allocator's sizes lets a filter grow by a third, also past the last column.
+        // Rounding to allocator sizes lets a filter grow by a third, even past the last column.
         let used = dialect.layout.segments() * SEGMENT;
         if data_len > used.saturating_add(used / 3) {
             return Err(DecodeError::Mismatch {
@@ -157,5 +157,5 @@ impl Format for RocksDbRibbon {
     }
 }
 
-/// Blocks are counted in 24 bits, and slots for [`sizing::MAX_KEYS`] keys need fewer.
+/// Blocks are counted in 24 bits, and [`sizing::MAX_KEYS`] keys need fewer.
 const _: () = assert!(sizing::MAX_KEYS * 105 / 100 / 128 < 1 << 24);

@@ -3,22 +3,22 @@
 use super::solution::{Layout, parity};
 use crate::bits::prefetch;
 
-/// A seed as it acts on hashes: keys are hashed once, whatever seed a filter ends with.
+/// The effect of a seed on hashes: keys are hashed once, and the seed is applied to the hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Seed(u64);
 
-/// What a key says about the slots.
+/// The equation of a key.
 pub(super) struct Equation {
     /// The first slot of its window.
     pub(super) start: usize,
-    /// Bit i: the value of slot `start + i` counts. Bit 0 is set.
+    /// Bit i: whether the value of slot `start + i` is included. Bit 0 is set.
     pub(super) coefficients: u128,
-    /// The xor of the values that count, one bit for each column.
+    /// The XOR of the included values, one bit per column.
     pub(super) result: u32,
 }
 
 impl Seed {
-    /// The seed of this number, as the trailer stores it.
+    /// The seed with this number, as stored in the trailer.
     pub(in super::super) fn new(ordinal: u8) -> Seed {
         let mut mixed = u64::from(ordinal).wrapping_mul(0xc782_19a2_3eea_dd03);
         mixed ^= (mixed & 0xf0f0_f0f0_f0f0_f0f0) >> 4;
@@ -50,10 +50,11 @@ fn split(start: usize) -> (u32, u32) {
     ((start / 128) as u32, (start % 128) as u32)
 }
 
-/// Whether the solution gives this hash its result, in all columns of the block where its window starts.
+/// Whether the solution gives this hash its expected result, in all columns of the block where its window
+/// starts.
 ///
 /// The window's second half is in the next block, whose segments follow those of the first. That holds even
-/// where the next block has one column more: its first columns are the ones that count.
+/// where the next block has one column more: only its first columns are used.
 #[inline]
 pub(in super::super) fn test(layout: &Layout, seed: Seed, data: &[u8], hash: u64) -> bool {
     let Equation { start, coefficients, result } = seed.equation(hash, layout.starts());
@@ -75,7 +76,7 @@ pub(in super::super) fn test(layout: &Layout, seed: Seed, data: &[u8], hash: u64
     })
 }
 
-/// Asks for all segments that [`test`] may read: at most 1,024 bytes, 224 at 10 bits per key.
+/// Prefetches all segments that [`test`] may read: at most 1,024 bytes, 224 at 10 bits per key.
 #[inline]
 pub(in super::super) fn prefetch(layout: &Layout, seed: Seed, data: &[u8], hash: u64) {
     let (block, _) = split(seed.start(hash, layout.starts()));
@@ -84,5 +85,5 @@ pub(in super::super) fn prefetch(layout: &Layout, seed: Seed, data: &[u8], hash:
     for at in (first..end).step_by(64) {
         prefetch::read(data, at);
     }
-    prefetch::read(data, end.saturating_sub(1)); // the run need not begin at a cache line
+    prefetch::read(data, end.saturating_sub(1)); // the run may begin inside a cache line
 }

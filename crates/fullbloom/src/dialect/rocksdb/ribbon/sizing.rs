@@ -1,17 +1,17 @@
-//! How many slots and bytes a Ribbon filter takes, by RocksDB's fitted table.
+//! The numbers of slots and bytes of a Ribbon filter, by RocksDB's fitted table.
 //!
-//! Slots are the unknowns of the linear system; a few more of them than keys make it solvable. The table
-//! gives, for powers of two of slots, how many keys can be added so that one attempt in twenty fails.
+//! Slots are the unknowns of the linear system; slightly more slots than keys make it solvable. The table
+//! gives, for powers of two of slots, the number of keys at which one attempt in twenty fails.
 
 use super::solution::Layout;
 use crate::dialect::rocksdb::TRAILER;
 #[cfg(not(feature = "std"))]
 use crate::sizing::math::Float as _;
 
-/// Slots of a block: one bit for each in a segment.
+/// Slots of a block: one bit per slot in a segment.
 pub(in super::super) const BLOCK: u32 = 128;
 
-/// Beyond this many keys RocksDB builds FastLocalBloom, so that slots stay inside 32 bits.
+/// Above this many keys RocksDB builds FastLocalBloom, so that slots fit in 32 bits.
 pub(in super::super) const MAX_KEYS: u64 = 950_000_000;
 
 /// Below this many slots FastLocalBloom may be smaller.
@@ -23,14 +23,14 @@ const CAPACITY: [f64; 10] =
 const FIRST: u32 = 8;
 const LAST: u32 = 17;
 
-/// log2(e) to the digits RocksDB writes, which at some sizes decide a slot.
+/// log2(e) with the digits RocksDB writes, which decide a slot at some sizes.
 #[expect(clippy::approx_constant, reason = "it is approximate there")]
 const LOG2_E: f64 = 1.4426950409;
 
-/// Beyond the table: slots per key grow by this much each time the slots double.
+/// Beyond the table, slots per key grow by this much each time the slots double.
 const FACTOR_PER_DOUBLING: f64 = 0.0038;
 
-/// Slots per key at 2^0, so that the line passes through the table's end.
+/// Slots per key at 2^0, extrapolated so that the line passes through the end of the table.
 fn base_factor() -> f64 {
     f64::from(1 << LAST) / CAPACITY[CAPACITY.len() - 1] - f64::from(LAST) * FACTOR_PER_DOUBLING
 }
@@ -81,12 +81,12 @@ pub(in super::super) fn keys_for(slots: u32) -> u64 {
     (n / (base_factor() + log2 * FACTOR_PER_DOUBLING)) as u64
 }
 
-/// Whole blocks, and never a single one: a key's window may reach into the next.
+/// Whole blocks, and at least two: a key's window may reach into the next block.
 fn round_up(slots: u32) -> u32 {
     slots.checked_next_multiple_of(BLOCK).unwrap_or(u32::MAX / BLOCK * BLOCK).max(2 * BLOCK)
 }
 
-/// As [`round_up`], downwards; a single block becomes none.
+/// As [`round_up`], downwards; a single block becomes zero.
 fn round_down(slots: u32) -> u32 {
     let whole = slots / BLOCK * BLOCK;
     if whole == BLOCK { 0 } else { whole }
@@ -94,8 +94,8 @@ fn round_down(slots: u32) -> u32 {
 
 /// Slots and bytes of data for this many keys at a rate of one in `one_in`; `None` where Ribbon is not used.
 ///
-/// The rate lies between two powers of one half, so some blocks store one column less than the others. How
-/// many is rounded by `bias`, so that over many filters the rate is the one asked for.
+/// The rate lies between two powers of one half, so some blocks store one column less than the others. Their
+/// number is rounded by `bias`, so that over many filters the average rate is the requested one.
 pub(in super::super) fn space(keys: u64, one_in: f64, bias: u32) -> Option<(u32, u64)> {
     if keys == 0 || keys > MAX_KEYS {
         return None;
@@ -107,7 +107,7 @@ pub(in super::super) fn space(keys: u64, one_in: f64, bias: u32) -> Option<(u32,
 /// `one_in` is above 1: policies spend at least one bit per key, where FastLocalBloom's rate is 0.63.
 fn data_len(slots: u32, one_in: f64, bias: u32) -> u64 {
     if one_in > f64::from(u32::MAX) {
-        return u64::from(slots) * 4; // 32 columns, the most there are
+        return u64::from(slots) * 4; // 32 columns, the maximum
     }
     let lower_columns = (one_in as u32).ilog2();
     let lower_rate = 0.5f64.powi(lower_columns as i32);
@@ -141,7 +141,7 @@ pub(in super::super) fn approximate_keys(content_len: u64, one_in: f64) -> (u32,
     (slots, if slots < SMALL { keys } else { keys.min(MAX_KEYS) })
 }
 
-/// The most columns a block has.
+/// The maximum number of columns of a block.
 pub(in super::super) fn columns(slots: u32, data_len: u64) -> u32 {
     Layout::new(slots / BLOCK, data_len).upper_columns()
 }

@@ -7,20 +7,21 @@
 //! ```
 //!
 //! The data's length need not be a multiple of the blocks: the blocks before `upper_start_block` then have
-//! one column less than the others. Nothing else is stored; both numbers follow from length and blocks.
+//! one column less than the others. Neither number is stored; both follow from the length and the number of
+//! blocks.
 
 use super::banding::Banding;
 use super::sizing::BLOCK;
 #[cfg(not(feature = "std"))]
 use crate::sizing::math::Float as _;
 
-/// The widest result a key can have.
+/// The widest result of a key.
 const MAX_COLUMNS: u32 = 32;
 
 /// Bytes of a segment.
 pub(in super::super) const SEGMENT: u64 = 16;
 
-/// Where the columns of each block are.
+/// The location of the columns of each block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Layout {
     blocks: u32,
@@ -29,8 +30,8 @@ pub(in super::super) struct Layout {
 }
 
 impl Layout {
-    /// The layout of `blocks` blocks, at least one, over this many bytes; an incomplete segment is not used,
-    /// nor is what is left when every block has all 32 columns.
+    /// The layout of `blocks` blocks, at least one, over this many bytes. An incomplete segment is unused,
+    /// and so are the bytes left over when every block has all 32 columns.
     pub(in super::super) fn new(blocks: u32, data_len: u64) -> Layout {
         let segments = data_len / SEGMENT;
         let columns = segments.div_ceil(blocks.into());
@@ -54,7 +55,7 @@ impl Layout {
         u64::from(self.blocks) * u64::from(self.upper_columns) - u64::from(self.upper_start_block)
     }
 
-    /// Where a key's window of 128 slots may start.
+    /// The number of possible starts of a key's window of 128 slots.
     pub(in super::super) fn starts(&self) -> u64 {
         u64::from(self.blocks) * u64::from(BLOCK) - u64::from(BLOCK) + 1
     }
@@ -79,13 +80,13 @@ impl Layout {
 
 /// Back substitution: fills `data` with the values of all slots, from the last block to the first.
 ///
-/// The rows are triangular: a slot's equation speaks of the slot and of later ones, whose values are in the
-/// state of each column, one bit for each of the 128 slots after this one.
+/// The rows are triangular: a slot's equation involves the slot and later ones. The values of later slots are
+/// in the state of each column, one bit for each of the 128 slots after this one.
 pub(in super::super) fn solve(layout: &Layout, banding: &Banding, data: &mut [u8]) {
     let (segments, _) = data.as_chunks_mut::<{ SEGMENT as usize }>();
     let mut states = [0u128; MAX_COLUMNS as usize];
     for block in (0..layout.blocks).rev() {
-        // Columns never become more towards the front: the top one is dropped at `upper_start_block`.
+        // Towards the front the number of columns never grows: the top one is dropped at `upper_start_block`.
         let states = &mut states[..layout.columns(block) as usize];
         for (coefficients, result) in banding.block(block).rev() {
             for (column, state) in states.iter_mut().enumerate() {
