@@ -111,8 +111,7 @@ fn a_keyed_filter_is_asked_with_its_secret_only() {
         run(&["check", &filter], text.as_bytes()).fails_with("keyed, and its secret is not in the file");
     assert!(locked.err.contains("hint: ") && locked.err.contains("--secret FILE"), "{locked:?}");
     let other = dir.file("other", "00112233445566778899aabbccddeeff\n");
-    run(&["check", &filter, "--secret", &other], b"a\n")
-        .fails_with("not the filter's secret");
+    run(&["check", &filter, "--secret", &other], b"a\n").fails_with("not the filter's secret");
     let bad = dir.file("bad", "00112233\n");
     run(&["check", &filter, "--secret", &bad], b"a\n").fails_with("not a secret: 32 hex digits");
     run(&["check", &filter, "--secret", &dir.arg("none")], b"a\n").fails_with("cannot read the secret");

@@ -12,12 +12,17 @@ const SLOTS: usize = 2;
 struct Test<'a, D> {
     dialect: &'a D,
     bits: &'a [u8],
+    /// The first chunk is prefetched as a whole; each later key while a key of the chunk before is worked on. All keys of a
+    /// chunk at once cost 30 % at 6 MiB with six lines for each key.
+    first: bool,
 }
 
 /// Sets key by key.
 struct Set<'a, D> {
     dialect: &'a mut D,
     bits: &'a mut [u8],
+    /// As in [`Test`].
+    first: bool,
 }
 
 impl<D: Dialect> Pipe<CHUNK, SLOTS> for Test<'_, D> {
@@ -42,17 +47,22 @@ impl<D: Dialect> Pipe<CHUNK, SLOTS> for Test<'_, D> {
 
     #[inline(always)]
     fn prefetch(&mut self, slot: &Self::Slot) {
-        if self.bits.len() > NEAR {
+        if core::mem::take(&mut self.first) && self.bits.len() > NEAR {
             slot.iter().for_each(|hash| self.dialect.prefetch(self.bits, *hash));
         }
     }
 
     #[inline(always)]
-    fn finish(&mut self, slot: &Self::Slot, _: &Self::Slot, count: usize) -> u64 {
-        let test = |answers, (i, hash): (usize, &D::Hash)| {
-            answers | u64::from(self.dialect.test(self.bits, *hash)) << i
-        };
-        slot.iter().enumerate().take(count).fold(0, test)
+    fn finish(&mut self, slot: &Self::Slot, next: &Self::Slot, count: usize) -> u64 {
+        let far = self.bits.len() > NEAR;
+        let mut answers = 0;
+        for (i, (hash, later)) in slot.iter().zip(next).enumerate().take(count) {
+            if far {
+                self.dialect.prefetch(self.bits, *later);
+            }
+            answers |= u64::from(self.dialect.test(self.bits, *hash)) << i;
+        }
+        answers
     }
 }
 
@@ -78,15 +88,19 @@ impl<D: Insert> Pipe<CHUNK, SLOTS> for Set<'_, D> {
 
     #[inline(always)]
     fn prefetch(&mut self, slot: &Self::Slot) {
-        if self.bits.len() > NEAR {
+        if core::mem::take(&mut self.first) && self.bits.len() > NEAR {
             slot.iter().for_each(|hash| self.dialect.prefetch(self.bits, *hash));
         }
     }
 
     #[inline(always)]
-    fn finish(&mut self, slot: &Self::Slot, _: &Self::Slot, count: usize) -> u64 {
+    fn finish(&mut self, slot: &Self::Slot, next: &Self::Slot, count: usize) -> u64 {
+        let far = self.bits.len() > NEAR;
         let mut new = 0;
-        for (i, hash) in slot.iter().enumerate().take(count) {
+        for (i, (hash, later)) in slot.iter().zip(next).enumerate().take(count) {
+            if far {
+                self.dialect.prefetch(self.bits, *later);
+            }
             new |= u64::from(self.dialect.set(self.bits, *hash)) << i;
         }
         new
@@ -101,7 +115,7 @@ pub(crate) fn test<D: Dialect, K: Keys<D::Hasher> + ?Sized>(
     keys: &K,
     answers: Answers<'_>,
 ) {
-    pipeline::collect(Test { dialect, bits }, Source::new(keys, dialect.hasher()), answers);
+    pipeline::collect(Test { dialect, bits, first: true }, Source::new(keys, dialect.hasher()), answers);
 }
 
 /// Sets the bits of all keys in order; `new` receives, for each key, whether it changed a bit.
@@ -114,7 +128,7 @@ pub(crate) fn set<D: Insert, K: Keys<D::Hasher> + ?Sized>(
 ) {
     let hasher = dialect.hasher().clone();
     let source = Source::new(keys, &hasher);
-    let mut pipe = Set { dialect, bits };
+    let mut pipe = Set { dialect, bits, first: true };
     match new {
         Some(new) => pipeline::collect(pipe, source, new),
         None => pipeline::run(&mut pipe, source, |_, _, _, _| {}),

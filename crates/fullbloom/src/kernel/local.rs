@@ -135,12 +135,11 @@ impl<B: Halves, S: Fn(&mut B, u32) -> bool> Pipe<CHUNK, RING> for EachSet<'_, S,
 
     #[inline(always)]
     fn finish(&mut self, found: &Found, _: &Found, count: usize) -> u64 {
-        let mut new = 0;
         for (i, hash) in found.hashes.iter().enumerate().take(count) {
             let block = &mut self.filter.blocks[found.offsets.index::<B>(i)];
-            new |= u64::from((self.set)(block, B::probes(*hash))) << i;
+            (self.set)(block, B::probes(*hash)); // whether it was new is not collected: that cost 6 % in L2
         }
-        new
+        0
     }
 }
 
