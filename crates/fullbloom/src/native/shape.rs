@@ -47,13 +47,8 @@ impl Shape {
         }
     }
 
-<<<<<<< Updated upstream
-    /// Line by line: the first rejects most absent keys.
-    #[inline(never)]
-=======
     /// Line by line: the first shows most absent keys.
     #[inline(always)]
->>>>>>> Stashed changes
     pub(super) fn test_any(&self, lines: &[Line], hash: u64) -> bool {
         if self.layout.lines() == 1 {
             return self.cpu.test(&lines[block_of(hash, self.blocks) as usize], hash, self.probes);
