@@ -180,9 +180,9 @@ impl AnyFilter {
         if inner.native().is_none() {
             return Err(AnyFilter { inner, key_type });
         }
-        match inner.into_any().downcast::<native::Native>().map(|native| native.owned()) {
+        match inner.into_any().downcast::<native::Native>().map(native::Native::owned) {
             Ok(Ok(stored)) => Ok(stored),
-            Ok(Err(kept)) => Err(AnyFilter { inner: Box::new(kept), key_type }),
+            Ok(Err(kept)) => Err(AnyFilter { inner: kept, key_type }),
             Err(_) => unreachable!("a native filter is of this type"),
         }
     }

@@ -133,13 +133,13 @@ impl<H: KeyHasher> Keys<H> for AnyKeys<'_> {
             Form::Slices(slices) => slices.hash_into(hasher, start, out, wide),
             Form::Words(values) => Column(values).hash_into(hasher, start, out, wide),
             Form::Halves(values) => {
-                hasher.hash_iter(part(values, start, out.len()).map(|v| (v as u32).to_le_bytes()), out)
+                hasher.hash_iter(part(values, start, out.len()).map(|v| (v as u32).to_le_bytes()), out);
             }
             Form::WordsBe(values) => {
-                hasher.hash_iter(part(values, start, out.len()).map(u64::to_be_bytes), out)
+                hasher.hash_iter(part(values, start, out.len()).map(u64::to_be_bytes), out);
             }
             Form::HalvesBe(values) => {
-                hasher.hash_iter(part(values, start, out.len()).map(|v| (v as u32).to_be_bytes()), out)
+                hasher.hash_iter(part(values, start, out.len()).map(|v| (v as u32).to_be_bytes()), out);
             }
             Form::Narrow(offsets) => offsets.hash_into(hasher, start, out, wide),
             Form::Wide(offsets) => offsets.hash_into(hasher, start, out, wide),

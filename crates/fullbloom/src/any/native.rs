@@ -107,11 +107,11 @@ impl Native {
         }
     }
 
-    /// The filter itself, if it owns its memory.
-    pub(super) fn owned(self) -> Result<StoredFilter, Native> {
-        match self {
+    /// The filter itself if its memory is its own; the whole otherwise.
+    pub(super) fn owned(self: Box<Self>) -> Result<StoredFilter, Box<Native>> {
+        match *self {
             Native::Owned(stored) => Ok(stored),
-            kept => Err(kept),
+            kept => Err(Box::new(kept)),
         }
     }
 

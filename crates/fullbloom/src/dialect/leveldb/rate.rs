@@ -36,7 +36,7 @@ pub(super) fn expected_fpr<T: Tail>(policy: &Policy<T>, keys: f64) -> f64 {
     let keys = keys.round() as u32;
     let filters = (INSERTED / keys).min((CLEARED / policy.byte_len()) as u32).clamp(1, 256);
     let Ok(mut bits) = Owned::zeroed(policy.byte_len()) else { return formula };
-    let mut policy = policy.clone();
+    let mut policy = *policy;
     let mut tally = Tally::default();
     for filter in 0..filters {
         bits.as_mut().fill(0);
