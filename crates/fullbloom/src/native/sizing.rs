@@ -38,7 +38,6 @@ const WORTHWHILE_BITS_PER_KEY: f64 = 100.0;
 /// # Ok::<(), fullbloom::SizeError>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub struct Sizing {
     /// How a key's bits are laid out.
     pub layout: Layout,
