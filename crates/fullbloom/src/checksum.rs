@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn both_implementations_agree_at_every_length() {
-        let bytes: Vec<u8> = (0..300u32).map(|i| (i * 37 >> 3) as u8).collect();
+        let bytes: Vec<u8> = (0..300u32).map(|i| ((i * 37) >> 3) as u8).collect();
         for len in 0..bytes.len() {
             let (front, back) = bytes[..len].split_at(len / 3);
             assert_eq!(append(0, &bytes[..len]), crc32c(&bytes[..len]));

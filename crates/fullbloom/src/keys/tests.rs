@@ -8,7 +8,7 @@ fn hashes<K: Keys<Hasher> + ?Sized>(keys: &K, hasher: &Hasher, start: usize) -> 
 }
 
 /// Views of these keys: the long ones in two buffers.
-fn views<'a>(keys: &[&[u8]], buffers: [&'a [u8]; 2]) -> Vec<[u8; 16]> {
+fn views(keys: &[&[u8]], buffers: [&[u8]; 2]) -> Vec<[u8; 16]> {
     let view = |key: &&[u8]| {
         let mut view = [0; 16];
         view[..4].copy_from_slice(&(key.len() as u32).to_le_bytes());
