@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(split("é\n".as_bytes(), typed(KeyType::Utf16, Name::Guava)).unwrap(), [[0xe9, 0]]);
         let refused = split(b"1\n2\n0x3\n", typed(KeyType::Long, Name::Parquet));
         let Err(SplitError::Record { record: 3, why, .. }) = refused else { panic!("{refused:?}") };
-        assert!(why.contains("no number of type long"), "{why}");
+        assert!(why.contains("not a number of type long"), "{why}");
     }
 
     #[test]

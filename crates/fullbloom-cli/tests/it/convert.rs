@@ -24,7 +24,7 @@ fn cassandra_3_and_4_are_made_of_each_other_and_others_say_what_is_needed() {
     let before = dir.names();
     for (to, why) in [
         ("cassandra-2", "the keys are needed"),
-        ("leveldb", "hash them differently"),
+        ("leveldb", "hash keys differently"),
         ("cassandra-3", "that already"),
     ] {
         let refused = run(&["convert", &three, "--to", to, "-o", &dir.arg("x")], b"").fails_with(why);
@@ -64,7 +64,7 @@ fn libbloom_gains_and_loses_its_header_only_where_keys_stay_where_they_are() {
     run(&["convert", &file, "--to", "libbloom-1", "-o", &dir.arg("again.bits"), "-q"], b"").exits(0);
     assert_eq!(dir.read("again.bits"), dir.read("k.bits"));
     let missing = [&["convert", &raw, "--to", "libbloom", "-o", &file][..], &sized].concat();
-    run(&missing, b"").fails_with("stores the keys and the rate");
+    run(&missing, b"").fails_with("stores the number of keys and the rate");
 }
 
 #[test]

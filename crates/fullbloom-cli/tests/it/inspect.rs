@@ -78,7 +78,7 @@ fn one_bad_file_does_not_hide_the_others() {
     let missing = dir.arg("missing");
     let out = run(&["inspect", &first, &bad, &missing, &last], b"").exits(2);
     assert!(out.text().contains(&first) && out.text().contains(&last), "{out:?}");
-    assert!(out.text().contains("error           Filter.db is cut short"), "{out:?}");
+    assert!(out.text().contains("error           Filter.db is truncated"), "{out:?}");
     assert_eq!(out.err.matches("error: ").count(), 1, "{out:?}");
 
     let out = run(&["inspect", "--json", &first, &bad, &missing, &last], b"").exits(2);

@@ -100,7 +100,7 @@ fn a_wrong_kernel_is_one_warning_and_the_command_goes_on() {
         let out = finish(command, b"").exits(0);
         assert_eq!(out.err.lines().count(), warnings, "{out:?}");
         if warnings > 0 {
-            let start = r#"warning: FULLBLOOM_KERNEL: no kernel is called "abacus" "#;
+            let start = r#"warning: FULLBLOOM_KERNEL: there is no kernel named "abacus" "#;
             assert!(out.err.starts_with(start) && out.err.contains("; using "), "{out:?}");
         }
     }

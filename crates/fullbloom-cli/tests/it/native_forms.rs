@@ -26,7 +26,7 @@ fn a_growing_filter_is_built_grows_and_is_verified() {
     run(&["build", "--growing", "--fpr", "1", "-o", &filter], b"a\n").fails_with("fpr 1");
     let out =
         run(&["build", "--growing", "--dialect", "leveldb", "--bits-per-key", "10", "-o", &filter], b"a\n");
-    out.fails_with("--growing: only native filters have this");
+    out.fails_with("--growing: only native filters support this");
     run(&["convert", &filter, "--to", "native", "-o", &dir.arg("p")], b"").fails_with("its 3 links");
 }
 

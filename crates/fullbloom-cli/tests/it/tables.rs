@@ -174,7 +174,7 @@ fn repeated_keys_keep_their_last_value_and_sorted_input_refuses_them() {
     let dir = Dir::new();
     let table = dir.arg("t.sst");
     let outcome = run(&["table", "build", "-q", "-o", &table], b"b\t1\na\t2\nb\t3\nc").exits(0);
-    assert!(outcome.err.contains("1 key came more than once"), "{outcome:?}");
+    assert!(outcome.err.contains("1 key appeared more than once"), "{outcome:?}");
     let opened = Table::open(&table).unwrap();
     assert_eq!(opened.get(b"b").unwrap().unwrap().value, b"3");
     assert_eq!(opened.get(b"c").unwrap().unwrap().value, b"");
