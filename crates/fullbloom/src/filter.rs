@@ -361,7 +361,7 @@ impl<D: Format> Filter<D> {
     ///
     /// ```
     /// use fullbloom::{Filter, dialect::LevelDb};
-    /// use alloc::sync::Arc;
+    /// use std::sync::Arc;
     ///
     /// let mut filter = Filter::<LevelDb>::with_bits_per_key(100, 10.0)?;
     /// filter.insert(b"apple");

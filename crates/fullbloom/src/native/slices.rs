@@ -47,7 +47,7 @@ const RECENT: usize = 1 << 15;
 /// let (mut facts, mut bits) = (Vec::new(), Vec::new());
 /// for (number, hashes) in (0..).zip(scatter.take()) {
 ///     let mut slice = slicing.slice(number)?; // on another machine
-///     slice.insert_batch(&Hashes(&hashes))?;
+///     slice.insert_hashes(&hashes)?;
 ///     facts.push(slice.facts());
 ///     bits.extend_from_slice(slice.bits());
 /// }
