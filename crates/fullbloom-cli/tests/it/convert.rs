@@ -25,7 +25,7 @@ fn cassandra_3_and_4_are_made_of_each_other_and_others_say_what_is_needed() {
     for (to, why) in [
         ("cassandra-2", "the keys are needed"),
         ("leveldb", "hash keys differently"),
-        ("cassandra-3", "that already"),
+        ("cassandra-3", "already has this dialect"),
     ] {
         let refused = run(&["convert", &three, "--to", to, "-o", &dir.arg("x")], b"").fails_with(why);
         assert!(to == "cassandra-3" || refused.err.contains("hint: "), "{refused:?}");
