@@ -43,6 +43,7 @@ use alloc::string::String;
 use core::fmt;
 
 /// Whether this CPU has a feature; without `std`, whether the build requires it.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 macro_rules! cpu_has {
     ($macro:ident, $feature:tt) => {{
         #[cfg(feature = "std")]
@@ -52,6 +53,7 @@ macro_rules! cpu_has {
         has
     }};
 }
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) use cpu_has;
 
 /// 512 bits that hold all probes of one key; one cache line.
