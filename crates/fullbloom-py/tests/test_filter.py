@@ -233,7 +233,7 @@ def test_keyed_filters_need_their_secret():
     opened = Filter.from_bytes(data, secret=SECRET)
     assert opened == f and "key-000001" in opened and opened.takes_keys
     assert pickle.loads(pickle.dumps(f)) == f
-    with pytest.raises(FormatError, match="not the secret"):
+    with pytest.raises(FormatError, match="not the filter's secret"):
         Filter.from_bytes(data, secret=bytes(16))
     with pytest.raises(FormatError, match="needs no secret"):
         Filter.from_bytes(Filter.build(KEYS).to_bytes(), secret=SECRET)

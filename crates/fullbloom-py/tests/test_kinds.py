@@ -164,7 +164,7 @@ def test_a_keyed_growing_filter_needs_its_secret(native):
     f.update(NEW)
     again = pickle.loads(pickle.dumps(f))
     assert again == f and again.may_contain(NEW).all() and not again.is_locked
-    with pytest.raises(FormatError, match="not the secret"):
+    with pytest.raises(FormatError, match="not the filter's secret"):
         Filter.open(path, secret=bytes(16))
 
 
