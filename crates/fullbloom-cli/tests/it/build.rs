@@ -107,7 +107,11 @@ fn wrong_numbers_are_refused_before_any_key_is_read() {
         ("leveldb", &["--fpr", "-0.5"], "leveldb: fpr -0.5 is not allowed"),
         ("leveldb", &["--bits-per-key", "9.5"], "leveldb: bits_per_key 9.5 is not allowed"),
         ("libbloom", &["--fpr", "nan"], "libbloom: "),
-        ("libbloom", &["--bits", "800", "--probes", "3"], "libbloom: its file also stores the keys and the rate"),
+        (
+            "libbloom",
+            &["--bits", "800", "--probes", "3"],
+            "libbloom: its file also stores the keys and the rate",
+        ),
         ("java-lsm", &["--fpr", "0"], "java-lsm: fpr 0 is not allowed"),
         ("leveldb", &["--bits", "64"], "--probes"),
         ("leveldb", &["--bits", "64", "--probes", "3", "--fpr", "0.1"], "cannot be used with"),

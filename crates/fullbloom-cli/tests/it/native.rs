@@ -131,7 +131,8 @@ fn a_keyed_filter_is_asked_with_its_secret_only() {
 fn a_secret_is_stored_only_when_asked_and_kept_from_others() {
     let dir = Dir::new();
     let (filter, text) = (dir.arg("f"), lines(100));
-    let out = run(&["build", "-o", &filter, "--keyed"], b"a\n").fails_with("--keyed: no path given for the secret");
+    let out =
+        run(&["build", "-o", &filter, "--keyed"], b"a\n").fails_with("--keyed: no path given for the secret");
     assert!(out.err.contains("--secret FILE") && out.err.contains("--store-secret"), "{out:?}");
     assert!(dir.names().is_empty());
     let built = run(&["build", "--json", "-o", &filter, "--store-secret"], text.as_bytes()).exits(0).json();
@@ -174,7 +175,8 @@ fn seed_and_label_are_kept_and_other_dialects_refuse_what_only_native_has() {
         [&["--keyed"][..], &["--seed", "1"], &["--label", "x"], &["--except", &secret], &["--store-secret"]]
     {
         let args = [&["build", "--dialect", "leveldb", "-o", &filter][..], option].concat();
-        run(&args, b"a\n").fails_with(&format!("{}: only native filters support this, not leveldb", option[0]));
+        run(&args, b"a\n")
+            .fails_with(&format!("{}: only native filters support this, not leveldb", option[0]));
     }
 }
 
