@@ -24,7 +24,7 @@ fn no_exported_function_lets_a_panic_out() {
 }
 
 #[test]
-#[ignore = "not a test by itself; the other here runs it"]
+#[ignore = "not a test by itself; the other here runs it: cargo test -p fullbloom-capi --features planted-panic --test it panics::"]
 fn child() {
     let asked = Sizing { bits_per_key: 10.0, ..sizing(100) };
     let mut filter = create(Name::LevelDb, &asked).unwrap();

@@ -1,7 +1,7 @@
 //! The commands of docs/tour.md, and those of the README with an output, are run and print what the page shows. Every
 //! other command of the README, of docs/command.md and of the help is accepted.
 //!
-//! `FULLBLOOM_TOUR=write cargo test -p fullbloom-cli --test it tour::` writes the outputs of the pages anew.
+//! `FULLBLOOM_TOUR=write cargo test -p fullbloom-cli --test it tour::` rewrites the outputs in the pages.
 
 use crate::common;
 use crate::support;

@@ -12,7 +12,7 @@ fn no_exported_function_lets_a_panic_out() {
 }
 
 #[test]
-#[ignore = "not a test by itself; the other here runs it"]
+#[ignore = "not a test by itself; the other here runs it: cargo test -p fullbloom-libbloom1 --features planted-panic --test it panics::"]
 fn child() {
     let mut bloom = Struct::made(1000, 0.1);
     let b = &raw mut bloom;

@@ -1,4 +1,4 @@
-//! Filter files, and paths that are none.
+//! Filter files, and paths that do not name a filter file.
 
 use fullbloom::any;
 use fullbloom::dialect::Name;

@@ -15,7 +15,7 @@ const CRATES: [&str; 5] =
     ["fullbloom", "fullbloom-ops", "fullbloom-parquet", "fullbloom-sstable", "fullbloom-table"];
 
 #[test]
-#[ignore = "reads the pages of `cargo doc`"]
+#[ignore = "reads the pages of cargo doc: cargo doc --workspace --no-deps && cargo test -p fullbloom-testkit --test it public_interface:: -- --ignored"]
 fn the_public_interface_is_the_listed_one() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);

@@ -25,32 +25,39 @@ struct Set<'a, D> {
     first: bool,
 }
 
-impl<D: Dialect> Pipe<CHUNK, SLOTS> for Test<'_, D> {
-    type Hash = D::Hash;
-    type Slot = [D::Hash; CHUNK];
-    const PREPARE: usize = 0;
-    const PREFETCH: usize = 0;
-    const FINISH: usize = 1;
+/// What both pipes have: hashes for slots, and the first chunk prefetched.
+macro_rules! key_by_key {
+    () => {
+        type Hash = D::Hash;
+        type Slot = [D::Hash; CHUNK];
+        const PREPARE: usize = 0;
+        const PREFETCH: usize = 0;
+        const FINISH: usize = 1;
 
-    #[inline(always)]
-    fn empty(&self) -> Self::Slot {
-        array::from_fn(|_| D::Hash::default())
-    }
-
-    #[inline(always)]
-    fn hashes(slot: &mut Self::Slot) -> &mut [D::Hash; CHUNK] {
-        slot
-    }
-
-    #[inline(always)]
-    fn prepare(&self, _: &mut Self::Slot) {}
-
-    #[inline(always)]
-    fn prefetch(&mut self, slot: &Self::Slot) {
-        if core::mem::take(&mut self.first) && self.bits.len() > NEAR {
-            slot.iter().for_each(|hash| self.dialect.prefetch(self.bits, *hash));
+        #[inline(always)]
+        fn empty(&self) -> Self::Slot {
+            array::from_fn(|_| D::Hash::default())
         }
-    }
+
+        #[inline(always)]
+        fn hashes(slot: &mut Self::Slot) -> &mut [D::Hash; CHUNK] {
+            slot
+        }
+
+        #[inline(always)]
+        fn prepare(&self, _: &mut Self::Slot) {}
+
+        #[inline(always)]
+        fn prefetch(&mut self, slot: &Self::Slot) {
+            if core::mem::take(&mut self.first) && self.bits.len() > NEAR {
+                slot.iter().for_each(|hash| self.dialect.prefetch(self.bits, *hash));
+            }
+        }
+    };
+}
+
+impl<D: Dialect> Pipe<CHUNK, SLOTS> for Test<'_, D> {
+    key_by_key!();
 
     #[inline(always)]
     fn finish(&mut self, slot: &Self::Slot, next: &Self::Slot, count: usize) -> u64 {
@@ -67,31 +74,7 @@ impl<D: Dialect> Pipe<CHUNK, SLOTS> for Test<'_, D> {
 }
 
 impl<D: Insert> Pipe<CHUNK, SLOTS> for Set<'_, D> {
-    type Hash = D::Hash;
-    type Slot = [D::Hash; CHUNK];
-    const PREPARE: usize = 0;
-    const PREFETCH: usize = 0;
-    const FINISH: usize = 1;
-
-    #[inline(always)]
-    fn empty(&self) -> Self::Slot {
-        array::from_fn(|_| D::Hash::default())
-    }
-
-    #[inline(always)]
-    fn hashes(slot: &mut Self::Slot) -> &mut [D::Hash; CHUNK] {
-        slot
-    }
-
-    #[inline(always)]
-    fn prepare(&self, _: &mut Self::Slot) {}
-
-    #[inline(always)]
-    fn prefetch(&mut self, slot: &Self::Slot) {
-        if core::mem::take(&mut self.first) && self.bits.len() > NEAR {
-            slot.iter().for_each(|hash| self.dialect.prefetch(self.bits, *hash));
-        }
-    }
+    key_by_key!();
 
     #[inline(always)]
     fn finish(&mut self, slot: &Self::Slot, next: &Self::Slot, count: usize) -> u64 {
