@@ -15,11 +15,13 @@
 //! | file | what |
 //! |---|---|
 //! | `v1.rs`, `v2/` | the functions of each ABI, and its struct |
+//! | `calls.rs` | the functions that are the same in both |
 //! | `raw.rs`, `raw/` | lookup and insert of one key, over the struct's numbers |
 //! | `bits.rs`, `writers.rs` | bits that threads share, and whether there are other threads |
 //! | `memory.rs`, `message.rs`, `guard.rs` | C's allocator, C's standard output, panics |
 
 mod bits;
+mod calls;
 mod guard;
 mod memory;
 mod message;

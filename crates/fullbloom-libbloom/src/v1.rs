@@ -1,10 +1,10 @@
 //! libbloom 1.6, `libbloom.so.1`.
 
+use crate::calls::{self, Struct};
 use crate::guard::guard;
 use crate::memory;
 use crate::message;
-use crate::raw::{Key, Raw1};
-use crate::writers::writers;
+use crate::raw::Raw1;
 use fullbloom::dialect::libbloom::sizing::computed_1_6;
 use std::ffi::{CStr, c_double, c_int, c_void};
 use std::sync::atomic::AtomicU8;
@@ -36,22 +36,27 @@ const _: () = assert!(!cfg!(target_pointer_width = "64") || size_of::<Bloom>() =
 /// The result of `bloom_version`.
 pub const VERSION: &CStr = c"1.6";
 
-/// The filter of a usable struct.
-///
-/// # Safety
-/// `bloom` is null or a struct; while that is ready, `bf` is null or has `bytes` bytes, which other threads
-/// may be using through this library alone.
-#[inline(always)]
-unsafe fn filter<'a>(bloom: *const Bloom) -> Option<Raw1<'a>> {
-    // SAFETY: promised by the caller.
-    let bloom = unsafe { bloom.as_ref()? };
-    // One branch for three signs: everything a call does before the hash takes a sixth of its time.
-    if bloom.ready == 0 || bloom.hashes | bloom.bits | bloom.bytes < 0 || bloom.bf.is_null() {
-        return None;
+impl Struct<true> for Bloom {
+    #[inline(always)]
+    unsafe fn filter<'a>(bloom: *const Bloom) -> Option<Raw1<'a>> {
+        // SAFETY: promised by the caller.
+        let bloom = unsafe { bloom.as_ref()? };
+        // One branch for three signs: everything a call does before the hash takes a sixth of its time.
+        if bloom.ready == 0 || bloom.hashes | bloom.bits | bloom.bytes < 0 || bloom.bf.is_null() {
+            return None;
+        }
+        // SAFETY: promised by the caller; an `AtomicU8` has the size of a byte.
+        let bits = unsafe { std::slice::from_raw_parts(bloom.bf.cast::<AtomicU8>(), bloom.bytes as usize) };
+        Raw1::new(bits, bloom.bits as u64, bloom.hashes as u32)
     }
-    // SAFETY: promised by the caller; an `AtomicU8` has the size of a byte.
-    let bits = unsafe { std::slice::from_raw_parts(bloom.bf.cast::<AtomicU8>(), bloom.bytes as usize) };
-    Raw1::new(bits, bloom.bits as u64, bloom.hashes as u32)
+
+    fn matches_every_key(&self) -> bool {
+        self.ready != 0 && self.hashes == 0
+    }
+
+    fn take_bits(&mut self) -> Option<*mut u8> {
+        (std::mem::take(&mut self.ready) != 0).then_some(self.bf)
+    }
 }
 
 /// `bloom_init`: 0, or 1 if there can be no such filter.
@@ -85,17 +90,8 @@ pub unsafe fn init(bloom: *mut Bloom, entries: c_int, error: c_double) -> c_int 
 /// As [`add`].
 #[inline(always)]
 pub unsafe fn check(bloom: *const Bloom, key: *const c_void, len: c_int) -> c_int {
-    guard(-1, || {
-        // SAFETY: promised by the caller.
-        unsafe {
-            if let Some(raw) = filter(bloom)
-                && let Some(key) = Key::new(key.cast(), len)
-            {
-                return raw.may_contain(key);
-            }
-            without_bits(bloom, !key.is_null() || len <= 0)
-        }
-    })
+    // SAFETY: promised by the caller.
+    unsafe { calls::check(bloom, key, len) }
 }
 
 /// `bloom_add`: 0 if at least one bit changed, 1 if none did, -1 if the struct has no usable filter.
@@ -105,34 +101,8 @@ pub unsafe fn check(bloom: *const Bloom, key: *const c_void, len: c_int) -> c_in
 /// it; if `len` is positive, `key` is null or has that many bytes.
 #[inline(always)]
 pub unsafe fn add(bloom: *mut Bloom, key: *const c_void, len: c_int) -> c_int {
-    guard(-1, || {
-        // SAFETY: promised by the caller.
-        unsafe {
-            if let Some(raw) = filter(bloom)
-                && let Some(key) = Key::new(key.cast(), len)
-            {
-                return c_int::from(!raw.insert(key, writers()));
-            }
-            without_bits(bloom, !key.is_null() || len <= 0)
-        }
-    })
-}
-
-/// The answer if there are no bits or there is no key: 1 for a ready filter without probes, which a rate of 1
-/// makes, else -1.
-#[cold]
-#[inline(never)]
-unsafe fn without_bits(bloom: *const Bloom, has_key: bool) -> c_int {
     // SAFETY: promised by the caller.
-    match unsafe { bloom.as_ref() } {
-        Some(b) if b.ready != 0 && b.hashes == 0 && has_key => 1,
-        // SAFETY: promised by the caller.
-        _ if !has_key && unsafe { filter(bloom) }.is_some() => -1,
-        _ => {
-            message::not_initialized(bloom.cast());
-            -1
-        }
-    }
+    unsafe { calls::add(bloom, key, len) }
 }
 
 /// `bloom_reset`: 0, or 1 if the struct has no usable filter.
@@ -158,15 +128,8 @@ pub unsafe fn reset(bloom: *mut Bloom) -> c_int {
 /// # Safety
 /// As [`reset`].
 pub unsafe fn free(bloom: *mut Bloom) {
-    guard((), || {
-        // SAFETY: promised by the caller.
-        let Some(bloom) = (unsafe { bloom.as_mut() }) else { return };
-        if bloom.ready != 0 {
-            // SAFETY: a ready struct owns its bits, and is not ready any more.
-            unsafe { memory::release(bloom.bf) };
-        }
-        bloom.ready = 0;
-    });
+    // SAFETY: promised by the caller.
+    unsafe { calls::free(bloom) }
 }
 
 /// `bloom_print`: the fields, on standard output.

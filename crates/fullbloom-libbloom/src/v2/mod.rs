@@ -7,10 +7,11 @@ pub use load::load;
 pub use save::save;
 
 use crate::bits::Writers;
+use crate::calls::{self, Struct};
 use crate::guard::guard;
 use crate::memory;
 use crate::message;
-use crate::raw::{Key, Raw2};
+use crate::raw::Raw2;
 use crate::writers::writers;
 use fullbloom::dialect::libbloom::sizing::computed_2_0;
 use std::ffi::{CStr, c_double, c_int, c_uchar, c_uint, c_ulong, c_void};
@@ -68,17 +69,23 @@ impl Bloom {
     }
 }
 
-/// The filter of a usable struct.
-///
-/// # Safety
-/// `bloom` is null or a struct as for [`Bloom::shared`].
-#[inline(always)]
-unsafe fn filter<'a>(bloom: *const Bloom) -> Option<Raw2<'a>> {
-    // SAFETY: promised by the caller.
-    let bloom = unsafe { bloom.as_ref()? };
-    // SAFETY: promised by the caller.
-    let bits = unsafe { bloom.shared()? };
-    Raw2::new(bits, bloom.bits, bloom.hashes.into())
+impl Struct<false> for Bloom {
+    #[inline(always)]
+    unsafe fn filter<'a>(bloom: *const Bloom) -> Option<Raw2<'a>> {
+        // SAFETY: promised by the caller.
+        let bloom = unsafe { bloom.as_ref()? };
+        // SAFETY: promised by the caller.
+        let bits = unsafe { bloom.shared()? };
+        Raw2::new(bits, bloom.bits, bloom.hashes.into())
+    }
+
+    fn matches_every_key(&self) -> bool {
+        self.ready != 0 && self.hashes == 0
+    }
+
+    fn take_bits(&mut self) -> Option<*mut u8> {
+        (std::mem::take(&mut self.ready) != 0).then_some(self.bf)
+    }
 }
 
 /// `bloom_init2`: 0, or 1 if there can be no such filter.
@@ -118,17 +125,8 @@ pub unsafe fn init2(bloom: *mut Bloom, entries: c_uint, error: c_double) -> c_in
 /// As [`add`].
 #[inline(always)]
 pub unsafe fn check(bloom: *const Bloom, key: *const c_void, len: c_int) -> c_int {
-    guard(-1, || {
-        // SAFETY: promised by the caller.
-        unsafe {
-            if let Some(raw) = filter(bloom)
-                && let Some(key) = Key::new(key.cast(), len)
-            {
-                return raw.may_contain(key);
-            }
-            without_bits(bloom, !key.is_null() || len <= 0)
-        }
-    })
+    // SAFETY: promised by the caller.
+    unsafe { calls::check(bloom, key, len) }
 }
 
 /// `bloom_add`: 0 if at least one bit changed, 1 if none did, -1 if the struct has no usable filter.
@@ -138,33 +136,8 @@ pub unsafe fn check(bloom: *const Bloom, key: *const c_void, len: c_int) -> c_in
 /// it; if `len` is positive, `key` is null or has that many bytes.
 #[inline(always)]
 pub unsafe fn add(bloom: *mut Bloom, key: *const c_void, len: c_int) -> c_int {
-    guard(-1, || {
-        // SAFETY: promised by the caller.
-        unsafe {
-            if let Some(raw) = filter(bloom)
-                && let Some(key) = Key::new(key.cast(), len)
-            {
-                return c_int::from(!raw.insert(key, writers()));
-            }
-            without_bits(bloom, !key.is_null() || len <= 0)
-        }
-    })
-}
-
-/// The answer if there are no bits or there is no key: 1 for a ready filter without probes, else -1.
-#[cold]
-#[inline(never)]
-unsafe fn without_bits(bloom: *const Bloom, has_key: bool) -> c_int {
     // SAFETY: promised by the caller.
-    match unsafe { bloom.as_ref() } {
-        Some(b) if b.ready != 0 && b.hashes == 0 && has_key => 1,
-        // SAFETY: promised by the caller.
-        _ if !has_key && unsafe { filter(bloom) }.is_some() => -1,
-        _ => {
-            message::not_initialized(bloom.cast());
-            -1
-        }
-    }
+    unsafe { calls::add(bloom, key, len) }
 }
 
 /// `bloom_reset`: 0, or 1 if the struct has no usable filter.
@@ -186,15 +159,8 @@ pub unsafe fn reset(bloom: *mut Bloom) -> c_int {
 /// # Safety
 /// As [`reset`].
 pub unsafe fn free(bloom: *mut Bloom) {
-    guard((), || {
-        // SAFETY: promised by the caller.
-        let Some(bloom) = (unsafe { bloom.as_mut() }) else { return };
-        if bloom.ready != 0 {
-            // SAFETY: a ready struct owns its bits, and is not ready any more.
-            unsafe { memory::release(bloom.bf) };
-        }
-        bloom.ready = 0;
-    });
+    // SAFETY: promised by the caller.
+    unsafe { calls::free(bloom) }
 }
 
 /// `bloom_merge`: 0, 1 if the two were made with different numbers, -1 if one has no usable filter. Like the

@@ -1,7 +1,6 @@
 //! Everything that libbloom 1.6 was recorded to do, through the shared library: parameters, bits, codes and text.
 #![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
 
-use crate::library::dynamic::printed;
 use crate::library::{self, LIBRARY, Struct, version};
 use fullbloom_testkit::from_hex;
 use fullbloom_testkit::vectors::{self, Record, Value};
@@ -49,16 +48,6 @@ fn parameters_and_the_struct_after_every_init_are_those_of_the_original() {
         bloom.free();
     }
     assert_eq!(refused, 22);
-}
-
-#[test]
-fn murmurhash2_gives_every_recorded_hash() {
-    for row in vectors::json("libbloom/murmur2.json").as_array().unwrap() {
-        let data = row.hex("data");
-        let (len, seed) = (row.int("len") as i32, row.count("seed") as u32);
-        let hash = unsafe { (LIBRARY.murmurhash2)(data.as_ptr().cast(), len, seed) };
-        assert_eq!(u64::from(hash), row.count("hash"), "{row}");
-    }
 }
 
 #[test]
@@ -165,18 +154,4 @@ fn the_recorded_scenario_plays_step_by_step() {
         assert_eq!(Value::from(got), *expected, "{what}");
     }
     x.free();
-}
-
-#[test]
-fn print_writes_the_recorded_text() {
-    let text = printed(|| unsafe {
-        let mut zeroed = Struct::filled(0);
-        (LIBRARY.print)(&mut zeroed);
-        let mut bloom = Struct::made(5002, 0.001);
-        (LIBRARY.print)(&mut bloom);
-        bloom.free();
-        (LIBRARY.print)(&mut bloom);
-        bloom.add(b"hello");
-    });
-    assert_eq!(text, String::from_utf8(vectors::bytes("libbloom/print_v1.txt")).unwrap());
 }

@@ -5,7 +5,7 @@ use crate::library::{self, LIBRARY, Struct};
 use fullbloom_testkit::vectors;
 use std::ffi::c_void;
 use std::fs;
-use std::ptr::{null, null_mut};
+use std::ptr::null_mut;
 
 const KEY: *const c_void = c"key".as_ptr().cast();
 
@@ -23,17 +23,6 @@ fn null_instead_of_a_struct_gives_error_codes() {
         (l.print)(null_mut());
         (l.free)(null_mut());
     }
-    bloom.free();
-}
-
-#[test]
-fn null_instead_of_a_key_gives_error_codes_and_sets_nothing() {
-    let mut bloom = Struct::made(1000, 0.1);
-    unsafe {
-        assert_eq!(((LIBRARY.check)(&mut bloom, null(), 3), (LIBRARY.add)(&mut bloom, null(), 3)), (-1, -1));
-        assert_eq!((LIBRARY.murmurhash2)(null(), 3, 1), 0);
-    }
-    assert!(bloom.bits_bytes().iter().all(|&byte| byte == 0));
     bloom.free();
 }
 
@@ -148,60 +137,4 @@ fn a_save_that_fails_leaves_the_old_file_or_none() {
     assert_eq!(bloom.save("/dev/full".as_ref()), 1);
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     bloom.free();
-}
-
-#[test]
-fn adds_of_several_threads_lose_no_bit() {
-    struct Shared(*mut Struct);
-    unsafe impl Sync for Shared {}
-    for round in 0..50u32 {
-        let mut bloom = Struct::made(1000, 0.1);
-        let shared = Shared(&raw mut bloom);
-        let keys = |thread: u32| (0..2000u32).map(move |i| [round, thread, i].map(u32::to_le_bytes).concat());
-        std::thread::scope(|scope| {
-            for thread in 0..4 {
-                let shared = &shared;
-                scope.spawn(move || {
-                    for key in keys(thread) {
-                        let added = unsafe { (LIBRARY.add)(shared.0, key.as_ptr().cast(), 12) };
-                        assert!(added == 0 || added == 1);
-                    }
-                });
-            }
-        });
-        let mut alone = Struct::made(1000, 0.1);
-        for key in (0..4).flat_map(keys) {
-            assert_eq!(bloom.check(&key), 1);
-            alone.add(&key);
-        }
-        assert_eq!(bloom.bits_bytes(), alone.bits_bytes());
-        bloom.free();
-        alone.free();
-    }
-}
-
-#[test]
-fn no_byte_after_the_bits_or_the_key_is_read_or_written() {
-    use crate::library::dynamic::Cliff;
-    let (mut bits, mut text) = (Cliff::new(4096), Cliff::new(4096));
-    for entries in 1000..1016 {
-        let mut bloom = Struct::made(entries, 0.1);
-        let own = bloom.bf();
-        let at = bits.put(bloom.bits_bytes());
-        bloom.0[56..64].copy_from_slice(&(at as u64).to_le_bytes());
-        for hashes in [1i32, 7, 8, 9, 40] {
-            bloom.0[24] = hashes as u8;
-            for len in 0..70 {
-                let key: Vec<u8> =
-                    (0..len).map(|i| (i * 7 + entries as usize + hashes as usize) as u8).collect();
-                let key = text.put(&key).cast_const().cast();
-                unsafe {
-                    assert!((0..=1).contains(&(LIBRARY.add)(&mut bloom, key, len as i32)));
-                    assert_eq!((LIBRARY.check)(&mut bloom, key, len as i32), 1);
-                }
-            }
-        }
-        bloom.0[56..64].copy_from_slice(&(own as u64).to_le_bytes());
-        bloom.free();
-    }
 }

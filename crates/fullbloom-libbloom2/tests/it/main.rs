@@ -2,6 +2,9 @@
 #![cfg(target_os = "linux")]
 
 mod border;
+#[path = "../../../fullbloom-libbloom/tests/both/mod.rs"]
+#[allow(unsafe_code)]
+mod both;
 mod library;
 mod panics;
 mod symbols;

@@ -58,16 +58,6 @@ fn parameters_and_the_struct_after_every_init_are_those_of_the_original() {
 }
 
 #[test]
-fn murmurhash2_gives_every_recorded_hash() {
-    for row in vectors::json("libbloom/murmur2.json").as_array().unwrap() {
-        let data = row.hex("data");
-        let (len, seed) = (row.int("len") as i32, row.count("seed") as u32);
-        let hash = unsafe { (LIBRARY.murmurhash2)(data.as_ptr().cast(), len, seed) };
-        assert_eq!(u64::from(hash), row.count("hash"), "{row}");
-    }
-}
-
-#[test]
 fn every_recorded_position_is_one_that_check_looks_at_and_no_other_is() {
     let rows = vectors::json("libbloom/indexes.json");
     let mut filters: HashMap<(u64, String), Struct> = HashMap::new();
@@ -355,18 +345,4 @@ fn mode_under(umask: libc::mode_t, bloom: &mut Struct, path: &Path) -> u32 {
         assert_eq!(status, 0);
     }
     std::fs::metadata(path).unwrap().permissions().mode() & 0o7777
-}
-
-#[test]
-fn print_writes_the_recorded_text() {
-    let text = library::dynamic::printed(|| unsafe {
-        let mut zeroed = Struct::filled(0);
-        (LIBRARY.print)(&mut zeroed);
-        let mut bloom = Struct::made(5002, 0.001);
-        (LIBRARY.print)(&mut bloom);
-        bloom.free();
-        (LIBRARY.print)(&mut bloom);
-        bloom.add(b"hello");
-    });
-    assert_eq!(text, String::from_utf8(vectors::bytes("libbloom/print_v2.txt")).unwrap());
 }

@@ -11,6 +11,9 @@ use std::sync::LazyLock;
 
 pub const FILE: &str = "libbloom1.so";
 
+/// The number in the SONAME.
+pub const ABI: u32 = 1;
+
 pub type OnKey = unsafe extern "C" fn(*mut Struct, *const c_void, c_int) -> c_int;
 
 pub struct Functions {
@@ -117,6 +120,14 @@ impl Struct {
 
     pub fn ready(&self) -> i32 {
         self.i32(48)
+    }
+
+    pub fn set_bf(&mut self, bits: *mut u8) {
+        self.0[40..48].copy_from_slice(&(bits as u64).to_le_bytes());
+    }
+
+    pub fn set_hashes(&mut self, probes: u8) {
+        self.0[24..28].copy_from_slice(&u32::from(probes).to_le_bytes());
     }
 
     /// The bits of a ready filter.

@@ -12,6 +12,9 @@ use std::sync::LazyLock;
 
 pub const FILE: &str = "libbloom2.so";
 
+/// The number in the SONAME.
+pub const ABI: u32 = 2;
+
 type OnStruct = unsafe extern "C" fn(*mut Struct) -> c_int;
 pub type OnKey = unsafe extern "C" fn(*mut Struct, *const c_void, c_int) -> c_int;
 type OnFile = unsafe extern "C" fn(*mut Struct, *const c_char) -> c_int;
@@ -142,6 +145,14 @@ impl Struct {
 
     pub fn bf(&self) -> *mut u8 {
         self.u64(56) as *mut u8
+    }
+
+    pub fn set_bf(&mut self, bits: *mut u8) {
+        self.0[56..64].copy_from_slice(&(bits as u64).to_le_bytes());
+    }
+
+    pub fn set_hashes(&mut self, probes: u8) {
+        self.0[24] = probes;
     }
 
     /// The bits of a ready filter.
