@@ -1,4 +1,4 @@
-//! Ways to damage a small file: every truncation, every changed byte.
+//! Ways to damage a small file: every truncation, every changed byte, bytes appended.
 
 use std::ops::Range;
 
@@ -19,6 +19,18 @@ pub fn byte_changes(file: &[u8], header: Range<usize>) -> impl Iterator<Item = (
             (at, changed)
         })
     })
+}
+
+/// The file itself and every damaged form of it: prefixes, changed bytes, 1 to 17 bytes of `filler` appended.
+pub fn every_form(file: &[u8], header: Range<usize>, filler: u8, mut judge: impl FnMut(&[u8])) {
+    judge(file);
+    prefixes(file).for_each(&mut judge);
+    byte_changes(file, header).for_each(|(_, changed)| judge(&changed));
+    for extra in 1..=17 {
+        let mut longer = file.to_vec();
+        longer.resize(file.len() + extra, filler);
+        judge(&longer);
+    }
 }
 
 /// The file with these bytes written at offset `at`.
@@ -44,5 +56,9 @@ mod tests {
         }
         assert_eq!(prefixes(&file).map(<[u8]>::len).collect::<Vec<_>>(), [0, 1, 2]);
         assert_eq!(patched(&file, 1, &[1, 2]), [7, 1, 2]);
+        let mut forms = HashSet::new();
+        every_form(&file, 0..1, 5, |form| assert!(forms.insert(form.to_vec()), "{form:?} twice"));
+        assert_eq!(forms.len(), 1 + 3 + changed.len() + 17);
+        assert!(forms.contains(&vec![7, 8, 9, 5, 5]));
     }
 }

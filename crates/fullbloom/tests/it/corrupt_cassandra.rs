@@ -4,7 +4,7 @@
 use fullbloom::dialect::cassandra::{Family, V1, V2, V3, V4, Words};
 use fullbloom::{DecodeError, Filter, View};
 use fullbloom_testkit::alloc::peak_of;
-use fullbloom_testkit::damage::{byte_changes, patched, prefixes};
+use fullbloom_testkit::damage::{self, byte_changes, patched};
 use fullbloom_testkit::naive::{self, Naive};
 
 const KEYS: [&[u8]; 5] = [b"", b"a", b"key-7", b"\xff\xfe\xfd", b"sixteen bytes...and a tail\x80"];
@@ -62,17 +62,7 @@ fn judge<F: Family>(bytes: &[u8], family: naive::Family) {
 }
 
 fn every_damage<F: Family>(family: naive::Family) {
-    let file = small::<F>();
-    judge::<F>(&file, family);
-    prefixes(&file).for_each(|cut| judge::<F>(cut, family));
-    for (_, changed) in byte_changes(&file, 0..8) {
-        judge::<F>(&changed, family);
-    }
-    for extra in 1..=17 {
-        let mut longer = file.clone();
-        longer.resize(file.len() + extra, 0xff);
-        judge::<F>(&longer, family);
-    }
+    damage::every_form(&small::<F>(), 0..8, 0xff, |bytes| judge::<F>(bytes, family));
 }
 
 #[test]

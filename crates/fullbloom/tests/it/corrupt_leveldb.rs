@@ -5,7 +5,7 @@
 use fullbloom::dialect::leveldb::{Compatible, Policy, Signed, Tail, Unsigned};
 use fullbloom::{DecodeError, Filter};
 use fullbloom_testkit::alloc::peak_of;
-use fullbloom_testkit::damage::{byte_changes, prefixes};
+use fullbloom_testkit::damage;
 
 const KEYS: [&[u8]; 4] = [b"", b"a", b"key-7", b"\xff\xfe\xfd"];
 
@@ -40,11 +40,7 @@ fn judge<T: Tail>(bytes: &[u8]) {
 
 fn every_damage<T: Tail>() {
     let file = small::<T>();
-    judge::<T>(&file);
-    prefixes(&file).for_each(judge::<T>);
-    for (_, changed) in byte_changes(&file, file.len() - 1..file.len()) {
-        judge::<T>(&changed);
-    }
+    damage::every_form(&file, file.len() - 1..file.len(), 0xff, judge::<T>);
 }
 
 #[test]
