@@ -8,7 +8,9 @@
 //! filter.insert(b"alice");
 //! assert!(filter.may_contain(b"alice"));   // never a false negative
 //! assert!(!filter.may_contain(b"mallory"));
-//! filter.save(std::env::temp_dir().join("names.bloom"))?; // the file is replaced atomically
+//! # let names = tempfile::NamedTempFile::new()?;
+//! # let path = names.path();
+//! filter.save(path)?;                                      // the file is replaced atomically
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -19,15 +21,38 @@
 //!
 //! | you have | use |
 //! |---|---|
-//! | a set of keys, and no other system's format to follow | [`NativeFilter`]: one cache line per lookup |
+//! | a set of keys, and no other system's format to follow | [`NativeFilter`]: at most rates one cache line per lookup |
 //! | many keys at once: slices, numbers, Arrow columns, hashes | [`Filter::may_contain_batch`], [`Filter::insert_batch`] with [`keys`] |
 //! | many threads that insert | [`native::SharedFilter`] |
 //! | 10⁸ keys and more to build from | [`native::Builder`]: in parts, on several threads |
 //! | bytes in a block cache, in `Bytes`, in a mapping | [`Filter::over`]; for engines [`Filter::read`], which never fails |
+//! | one key and many filters | [`Filter::hash`] once, then [`Filter::may_contain_hash`] |
 //! | the filter of another system | [`Filter`]`<D>` with a type of [`dialect`], such as `Filter<Cassandra>` |
 //! | a dialect known only at run time | [`any::AnyFilter`] |
 //! | keys from untrusted sources | a native filter with a [secret](native::Hashing::Secret) |
 //! | known-good keys that must never match | [`Filter::with_exceptions`] |
+//!
+//! # In a storage engine
+//!
+//! A table's filter is built from its keys, stored in a block, and read from the block cache without a copy:
+//!
+//! ```
+//! use fullbloom::NativeFilter;
+//!
+//! let keys = ["apple", "pear", "plum"];
+//! let mut filter = NativeFilter::with_bits_per_key(keys.len() as u64, 10.0)?;
+//! filter.insert_batch(&keys);
+//! let block = filter.encode();                            // store these bytes in the table
+//!
+//! let filter = NativeFilter::read(block.as_slice());      // or Bytes, Arc<[u8]>, …; never fails
+//! assert!(filter.may_contain(b"pear"));
+//! # Ok::<(), fullbloom::SizeError>(())
+//! ```
+//!
+//! [`Filter::read`] answers "maybe" to every key if it cannot decode the bytes. It does not compare the bits
+//! with their checksums: engines have a checksum for each block. Without one, call [`Filter::verify`] once
+//! per block, or use [`Filter::decode`]. The bytes of the native filter are stable, and the same on every
+//! machine. Lookups take `&self` and may run on many threads.
 //!
 //! # Other systems' filters
 //!
@@ -61,7 +86,7 @@
 //!
 //! Without `std` the crate needs `alloc` only.
 //!
-//! # Not for keys from untrusted sources
+//! # Keys from untrusted sources
 //!
 //! The hashes of the other systems' dialects are public and unseeded: anyone who may choose keys can
 //! construct keys that the filter reports present, or fill it. This is a property of their formats. The

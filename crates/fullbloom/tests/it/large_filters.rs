@@ -105,7 +105,7 @@ fn keys_are_found_in_filters_of_more_than_2_to_the_32_bits() {
                 .is_ok_and(|plan| (LARGE + 1..=2 * LARGE).contains(&plan.geometry.bit_len))
         };
         let Some(request) = REQUESTS.iter().find(fits) else {
-            assert!(SMALL.contains(&name), "{name} can be large");
+            assert!(SMALL.contains(&name), "{name} cannot be large, and is not in SMALL");
             continue;
         };
         let mut filter = AnyFilter::new(name, request).unwrap();

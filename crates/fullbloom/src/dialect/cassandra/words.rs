@@ -1,4 +1,4 @@
-//! Families C to F: `Filter.db` as probes, word count and words.
+//! The families of 0.7.1 and later: `Filter.db` as probes, word count and words.
 //!
 //! ```text
 //!   | probes: i32 BE | words: i32 BE | 8 * words bytes of bits |
