@@ -7,9 +7,9 @@ use crate::RebuildError;
 use crate::filter_db::{FilterFile, FilterProblem};
 use crate::keys::{Keys, Scan};
 use crate::report::{self, Recorded};
-use crate::sstable::{FILTER, Sstable};
+use crate::sstable::Sstable;
 use fullbloom::any::{self, AnyFilter, Builder, Plan};
-use fullbloom::replace::{self, Output, Written};
+use fullbloom::replace::{Output, Replacement, Written};
 use fullbloom::sizing::{Geometry, Request, Target};
 use fullbloom::{FileError, SizeError};
 use std::ops::ControlFlow;
@@ -150,14 +150,13 @@ impl Proposal<'_> {
         if found != self.keys || asked != found {
             return Err(RebuildError::Changed { counted: self.keys, found: asked.min(found) });
         }
-        Ok(Rebuilt { filter, filter_db: self.sstable.path(FILTER) })
+        Ok(Rebuilt { filter })
     }
 }
 
 /// A rebuilt filter, in memory.
 pub struct Rebuilt {
     filter: AnyFilter,
-    filter_db: std::path::PathBuf,
 }
 
 impl Rebuilt {
@@ -177,9 +176,9 @@ impl Rebuilt {
         Ok(bytes)
     }
 
-    /// Writes it to the place that `output` names.
-    pub fn write(&self, output: &Output) -> Result<Written, FileError> {
-        replace::write(&self.filter_db, output, |out| {
+    /// Writes it to the place that was claimed before the sstable was read.
+    pub fn write(&self, replacement: Replacement) -> Result<Written, FileError> {
+        replacement.write(|out| {
             self.filter.write_to(out)?;
             Ok(self.filter.encoded_len())
         })

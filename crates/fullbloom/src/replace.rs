@@ -1,4 +1,5 @@
-//! Replaces an engine's file (a `Filter.db`, a table) atomically by a new one, and keeps the old one.
+//! Replaces an engine's file (a `Filter.db`, a table) atomically by a new one, and keeps the old one. The file is
+//! [claimed](crate::claim) from before the old one is read until the new one is in place.
 //!
 //! A crash at any moment leaves the old or the new file, never none:
 //!
@@ -9,8 +10,8 @@
 //!
 //! Snapshots are hard links to the old file and keep it.
 
+use crate::claim::Claim;
 use crate::error::FileError;
-use crate::file;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,35 +40,53 @@ pub struct Written {
     pub bytes: u64,
 }
 
-/// Writes a file to the place that `output` names. `write` produces the bytes and returns their number. `old`
-/// is the path of the old file, which may not exist.
-pub fn write(
-    old: &Path,
-    output: &Output,
-    write: impl FnOnce(&mut dyn io::Write) -> io::Result<u64>,
-) -> Result<Written, FileError> {
-    let (path, backup) = match output {
-        Output::Into(directory) => (into(directory, old)?, None),
-        Output::InPlace { backup } => {
-            // Symbolic links are followed first: the file they point to is replaced, so that file is backed
-            // up.
-            let target = fs::canonicalize(old).unwrap_or_else(|_| old.to_owned());
-            let kept = if *backup { keep(&target)? } else { None };
-            (old.to_owned(), kept)
-        }
-    };
-    let mut bytes = 0;
-    let replaced = file::replace(&path, |out| {
-        bytes = write(out)?;
-        Ok(())
-    });
-    if let Err(e) = replaced {
-        if let (Some(backup), false) = (&backup, e.is_in_place()) {
-            let _ = fs::remove_file(backup); // a second name for a file that is still in place
-        }
-        return Err(e);
+/// A file that is going to be written to the place that an [`Output`] names. Other processes that replace the
+/// same file wait until it is dropped.
+#[derive(Debug)]
+pub struct Replacement {
+    path: PathBuf,
+    backup: bool,
+    claim: Claim,
+}
+
+impl Replacement {
+    /// Claims the file, before the old one is read. `old` is the path of the old file, which may not exist.
+    /// Calls `waiting` once if another process has claimed it.
+    pub fn begin(old: &Path, output: &Output, waiting: impl FnOnce()) -> Result<Replacement, FileError> {
+        let (path, backup) = match output {
+            Output::Into(directory) => (into(directory, old)?, false),
+            Output::InPlace { backup } => (old.to_owned(), *backup),
+        };
+        let claim = Claim::wait(&path, waiting)?;
+        Ok(Replacement { path, backup, claim })
     }
-    Ok(Written { path, backup, bytes })
+
+    /// The claim to the file.
+    pub fn claim(&self) -> &Claim {
+        &self.claim
+    }
+
+    /// Writes the file. `write` produces the bytes and returns their number.
+    pub fn write(
+        mut self,
+        write: impl FnOnce(&mut dyn io::Write) -> io::Result<u64>,
+    ) -> Result<Written, FileError> {
+        // Symbolic links are followed first: the file they point to is replaced, so that file is backed up.
+        let target = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let backup = if self.backup { keep(&target)? } else { None };
+        let mut bytes = 0;
+        let replaced = self.claim.replace(|out| {
+            bytes = write(out)?;
+            Ok(())
+        });
+        if let Err(e) = replaced {
+            if let (Some(backup), false) = (&backup, e.is_in_place()) {
+                let _ = fs::remove_file(backup); // a second name for a file that is still in place
+            }
+            return Err(e);
+        }
+        Ok(Written { path: self.path, backup, bytes })
+    }
 }
 
 /// The path of the same name in another directory.
@@ -91,7 +110,7 @@ fn keep(target: &Path) -> Result<Option<PathBuf>, FileError> {
         match link_or_copy(target, &name) {
             Ok(()) => return Ok(Some(name)),
             // An earlier run was interrupted after this step: the second name already exists.
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && same_file(target, &name) => {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && is_second_name(target, &name) => {
                 return Ok(Some(name));
             }
             // An older backup is kept too: it may be the original file.
@@ -127,17 +146,23 @@ fn link_or_copy(target: &Path, name: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether two paths name the same file.
+/// Whether two paths name the same file, through links of either kind.
 #[cfg(unix)]
-fn same_file(one: &Path, other: &Path) -> bool {
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let place = |path| fs::symlink_metadata(path).map(|meta| (meta.dev(), meta.ino()));
+    let place = |path| fs::metadata(path).map(|meta| (meta.dev(), meta.ino()));
     matches!((place(one), place(other)), (Ok(one), Ok(other)) if one == other)
 }
 
+/// Whether two paths name the same file, through symbolic links.
 #[cfg(not(unix))]
-fn same_file(_: &Path, _: &Path) -> bool {
-    false
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Whether `name` is a hard link to the target.
+fn is_second_name(target: &Path, name: &Path) -> bool {
+    cfg!(unix) && !name.is_symlink() && is_same_file(target, name)
 }
 
 fn copy(target: &Path, name: &Path) -> io::Result<()> {
@@ -164,7 +189,7 @@ mod tests {
     const NEW: &[u8] = b"the bytes of a new filter";
 
     fn write_new(old: &Path, output: &Output) -> Result<Written, FileError> {
-        write(old, output, |out| out.write_all(NEW).map(|()| NEW.len() as u64))
+        Replacement::begin(old, output, || {})?.write(|out| out.write_all(NEW).map(|()| NEW.len() as u64))
     }
 
     #[test]
@@ -216,11 +241,13 @@ mod tests {
         let path = dir.path().join("nb-1-big-Filter.db");
         fs::write(&path, b"old").unwrap();
         assert!(
-            write(&path, &Output::InPlace { backup: true }, |out| {
-                out.write_all(&[7; 100_000])?;
-                Err(io::ErrorKind::StorageFull.into())
-            })
-            .is_err()
+            Replacement::begin(&path, &Output::InPlace { backup: true }, || {})
+                .unwrap()
+                .write(|out| {
+                    out.write_all(&[7; 100_000])?;
+                    Err(io::ErrorKind::StorageFull.into())
+                })
+                .is_err()
         );
         assert_eq!(names(dir.path()), ["nb-1-big-Filter.db"]);
         assert_eq!(fs::read(&path).unwrap(), b"old");

@@ -3,7 +3,7 @@
 use super::opening;
 use super::{SstableName, problems};
 use crate::problem::{Code, Problem};
-use crate::rebuild::{RebuildOptions, Size, not_saved};
+use crate::rebuild::{self, RebuildOptions, Size, not_saved};
 use crate::report::Found;
 use fullbloom::any::Plan;
 use fullbloom::replace::Written;
@@ -11,7 +11,7 @@ use fullbloom_sstable::rebuild::{Proposal, Rate, propose};
 use fullbloom_sstable::{FilterProblem, RebuildError, Sstable, sstable::FILTER, verify};
 use serde::Serialize;
 use std::ops::Deref;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An sstable whose filter was rebuilt, or would be.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -75,14 +75,16 @@ pub struct SstableAfter {
 pub(crate) fn rebuild(
     sstable: &Sstable,
     options: &RebuildOptions,
+    waiting: impl FnOnce(&Path),
 ) -> Result<Option<Found<RebuiltSstable>>, Problem> {
+    let path = sstable.path(FILTER);
+    let replacement = rebuild::claim(&path, options, waiting)?;
     if options.damaged {
         let quick = verify::Options { absent_keys: 0, examples: 0 };
         if verify::verify(sstable, quick).is_well() {
             return Ok(None);
         }
     }
-    let path = sstable.path(FILTER);
     let rate = match options.size {
         Size::Recorded => Rate::Recorded,
         Size::Fpr(fpr) => Rate::Fpr(fpr),
@@ -99,11 +101,11 @@ pub(crate) fn rebuild(
         return Err(problem.hint("--force builds the filter from the keys that are there"));
     }
     let before = before(&proposal); // before the file is replaced
-    let written = match options.dry_run {
-        true => None,
-        false => {
+    let written = match replacement {
+        None => None,
+        Some(replacement) => {
             let rebuilt = proposal.build().map_err(|e| refused(sstable, &e))?;
-            Some(rebuilt.write(&options.output).map_err(|e| not_saved(&path, &e))?)
+            Some(rebuilt.write(replacement).map_err(|e| not_saved(&path, &e))?)
         }
     };
     let problems = proposal.problem.iter().map(|problem| problems::of_filter(sstable, problem)).collect();
