@@ -1,28 +1,45 @@
-//! Where a filter is written: a file, replaced whole, or standard output.
+//! Where a filter is written: a file, replaced whole by one process at a time, or standard output.
 
 use crate::error::Failure;
 use crate::output;
+use crate::secret;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use fullbloom::any::AnyFilter;
+use fullbloom::claim::Claim;
 use fullbloom::dialect::Name;
-use fullbloom::file;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-/// Where the filter goes.
-#[derive(Debug, Clone, Copy)]
-pub enum Destination<'a> {
-    /// Standard output.
-    Stdout,
-    /// A file.
-    File(&'a Path),
+/// `--force`, where a file is replaced.
+#[derive(Debug, clap::Args)]
+pub struct ForceArgs {
+    /// Replace a file even if nobody may write to it (mode 0444)
+    #[arg(long)]
+    pub force: bool,
 }
 
-impl<'a> Destination<'a> {
-    /// Checks, before any work is done, that the filter can be written.
-    pub fn new(path: &'a Path) -> Result<Destination<'a>, Failure> {
+/// Where the filter goes.
+#[derive(Debug)]
+pub enum Destination {
+    /// Standard output.
+    Stdout,
+    /// A file. Other processes that would replace it wait until the destination is dropped.
+    File(Target),
+}
+
+/// A file to be replaced.
+#[derive(Debug)]
+pub struct Target {
+    path: PathBuf,
+    claim: Claim,
+}
+
+impl Destination {
+    /// Checks, before any work is done, that the filter can be written, and claims the file. Comes before the
+    /// old file is read, so that no change of another process is lost.
+    pub fn new(path: &Path, force: bool) -> Result<Destination, Failure> {
         if path == Path::new("-") {
             if io::stdout().is_terminal() {
                 let failure = Failure::new("standard output", "is a terminal; a filter is not text");
@@ -30,26 +47,74 @@ impl<'a> Destination<'a> {
             }
             return Ok(Destination::Stdout);
         }
+        Self::file(path, force)
+    }
+
+    /// As [`new`](Destination::new), for a file only: `-` is one, too.
+    pub fn file(path: &Path, force: bool) -> Result<Destination, Failure> {
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         if let Some(Err(e)) = directory.map(fs::metadata) {
             return Err(Failure::new(path.display(), format_args!("cannot save: {e}")));
         }
         match fs::metadata(path) {
-            Ok(meta) if meta.is_dir() => Err(Failure::new(path.display(), "cannot save: is a directory")),
+            Ok(meta) if meta.is_dir() => {
+                return Err(Failure::new(path.display(), "cannot save: is a directory"));
+            }
             Ok(meta) if !meta.is_file() => {
                 let failure = Failure::new(path.display(), "cannot save: not a regular file");
-                Err(failure.hint("-o - writes to standard output"))
+                return Err(failure.hint("-o - writes to standard output"));
             }
-            _ => Ok(Destination::File(path)),
+            _ => {}
+        }
+        let claim = Claim::wait(path, || output::waiting(path))?;
+        if secret::is_in(path) {
+            let why = "cannot save: is a file with a secret, and would be overwritten";
+            return Err(Failure::new(path.display(), why));
+        }
+        if claim.is_read_only() && !force {
+            let why = "cannot save: nobody may write to this file, so it is not replaced";
+            return Err(Failure::new(path.display(), why).hint("--force replaces it"));
+        }
+        if let Some(e) = claim.unlocked() {
+            let why = format!("cannot be locked: {e}: make sure that no other process changes it meanwhile");
+            output::warning(&format!("{}: {why}", path.display()));
+        }
+        Ok(Destination::File(Target { path: path.to_owned(), claim }))
+    }
+
+    /// Whether the file existed when it was claimed, or has been written since.
+    pub fn exists(&self) -> bool {
+        matches!(self, Destination::File(target) if target.claim.exists())
+    }
+
+    /// Only its owner can read the new file.
+    pub fn make_private(&mut self) {
+        if let Destination::File(target) = self {
+            target.claim.make_private();
         }
     }
 
     /// Writes what `write` writes, all of it or nothing.
-    pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+    pub fn write(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+        self.write_after(write, || Ok(()))
+    }
+
+    /// As [`write`](Destination::write); `last` is done when the new file is on the disk, just before it takes
+    /// the place of the old one.
+    pub fn write_after(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+        last: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         match self {
-            Destination::File(path) => Ok(file::replace(path, write)?),
+            Destination::File(target) => {
+                let prepared = target.claim.prepare(write)?;
+                last()?;
+                Ok(prepared.commit()?)
+            }
             Destination::Stdout => {
-                let written = output::duplicate(&io::stdout()).and_then(|mut stdout| {
+                last()?;
+                let written = output::stdout().and_then(|mut stdout| {
                     let mut out = io::BufWriter::with_capacity(64 << 10, &mut stdout);
                     write(&mut out)?;
                     out.flush()
@@ -60,10 +125,14 @@ impl<'a> Destination<'a> {
         }
     }
 
-    /// Writes a filter; in gzip, as DCSO's program can, if the file is named `.gz` and the dialect is DCSO's.
-    pub fn write_filter(&self, filter: &AnyFilter) -> Result<(), Failure> {
+    /// Writes a new filter; in gzip, as DCSO's program can, if the file is named `.gz` and the dialect is
+    /// DCSO's. A filter with its secret is readable by its owner only.
+    pub fn write_filter(&mut self, filter: &AnyFilter) -> Result<(), Failure> {
+        if filter.stores_secret() {
+            self.make_private();
+        }
         let packed =
-            matches!(self, Destination::File(path) if path.extension().is_some_and(|ext| ext == "gz"));
+            matches!(self, Destination::File(to) if to.path.extension().is_some_and(|ext| ext == "gz"));
         if !packed || filter.dialect() != Name::Dcso {
             return self.write(|out| filter.write_to(out));
         }
@@ -76,7 +145,7 @@ impl<'a> Destination<'a> {
 
     /// Whether it is the file at `path`, which need not exist yet.
     pub fn is(&self, path: &Path) -> bool {
-        let Destination::File(own) = self else { return false };
+        let Destination::File(Target { path: own, .. }) = self else { return false };
         let place = |path: &Path| {
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
             let directory = fs::canonicalize(parent.unwrap_or(Path::new("."))).ok()?;
@@ -88,7 +157,7 @@ impl<'a> Destination<'a> {
     /// Length of what was written, where that is known.
     pub fn byte_len(&self) -> Option<u64> {
         match self {
-            Destination::File(path) => fs::metadata(path).ok().map(|meta| meta.len()),
+            Destination::File(target) => fs::metadata(&target.path).ok().map(|meta| meta.len()),
             Destination::Stdout => None,
         }
     }

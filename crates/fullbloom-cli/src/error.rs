@@ -2,6 +2,7 @@
 
 use crate::output;
 use fullbloom::dialect::Name;
+use fullbloom::error::FileCause;
 use fullbloom::{FileError, SizeError};
 use fullbloom_ops::{self as ops, Problem};
 use fullbloom_table::TableError;
@@ -148,9 +149,11 @@ impl From<TableError> for Failure {
 
 impl From<FileError> for Failure {
     fn from(cause: FileError) -> Failure {
-        match cause.is_in_place() {
-            true => Failure::Unflushed(cause.to_string()),
-            false => Failure::text(cause.to_string()),
+        let text = cause.to_string();
+        match cause.cause() {
+            FileCause::Unflushed(_) => Failure::Unflushed(text),
+            FileCause::Changed => Failure::text(text).hint("run the command again"),
+            _ => Failure::text(text),
         }
     }
 }

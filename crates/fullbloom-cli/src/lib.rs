@@ -9,7 +9,7 @@
 //! text, `report` as HTML. This is a library only so that fuzzing reaches the code that reads keys.
 
 mod args;
-mod claim;
+mod closed;
 mod commands;
 mod destination;
 mod error;

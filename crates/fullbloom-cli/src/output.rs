@@ -3,6 +3,7 @@
 //! Nothing here panics when a stream fails, which `println!` and `eprintln!` do: a closed pipe is a quiet
 //! end, a full disk is an error with a message, and a message that cannot be written is dropped.
 
+use crate::closed;
 use crate::error::Failure;
 use crate::text;
 use anstream::{AutoStream, ColorChoice};
@@ -10,6 +11,7 @@ use fullbloom_ops::Problem;
 use serde_json::Value;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 /// Written when this much has been collected.
 const BLOCK: usize = 64 << 10;
@@ -17,17 +19,17 @@ const BLOCK: usize = 64 << 10;
 /// Standard output, block-buffered; every [`pause`](Output::pause) writes what there is.
 #[derive(Debug)]
 pub struct Output {
-    target: File,
+    target: io::Result<File>,
     buffer: Vec<u8>,
     terminal: bool,
 }
 
 impl Output {
     /// The process's standard output, past the line buffering of [`io::Stdout`].
-    pub fn stdout() -> Result<Output, Failure> {
-        let stdout = io::stdout();
-        let target = duplicate(&stdout).map_err(|e| Failure::writing("standard output", &e))?;
-        Ok(Output { target, buffer: Vec::with_capacity(2 * BLOCK), terminal: stdout.is_terminal() })
+    pub fn stdout() -> Output {
+        let terminal = io::stdout().is_terminal();
+        // A stream that cannot be used is an error when something is to be written, and not before.
+        Output { target: stdout(), buffer: Vec::with_capacity(2 * BLOCK), terminal }
     }
 
     /// Whether standard output is a terminal.
@@ -77,7 +79,11 @@ impl Output {
     }
 
     fn write_out(&mut self) -> Result<(), Failure> {
-        let written = self.target.write_all(&self.buffer);
+        let written = match &mut self.target {
+            Ok(target) => target.write_all(&self.buffer),
+            Err(_) if self.buffer.is_empty() => Ok(()),
+            Err(e) => Err(io::Error::new(e.kind(), e.to_string())),
+        };
         self.buffer.clear(); // also after a failure, which is reported once
         written.map_err(|e| Failure::writing("standard output", &e))
     }
@@ -87,6 +93,14 @@ impl Drop for Output {
     fn drop(&mut self) {
         let _ = self.write_out(); // only reached after another failure
     }
+}
+
+/// Our own handle to standard output.
+pub fn stdout() -> io::Result<File> {
+    if closed::is_stdout_closed() {
+        return Err(io::Error::new(io::ErrorKind::NotConnected, "it is closed"));
+    }
+    duplicate(&io::stdout())
 }
 
 /// Our own handle to a standard stream.
@@ -130,6 +144,11 @@ pub fn problem(problem: &Problem) {
 /// `hint: …`
 pub fn hint(text: &str) {
     message("\x1b[1;36mhint:\x1b[0m", text);
+}
+
+/// Another process has the claim to this file.
+pub fn waiting(path: &Path) {
+    warning(&format!("{}: waiting for another process that is changing it", path.display()));
 }
 
 /// `note: …`

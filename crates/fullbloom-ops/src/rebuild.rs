@@ -6,17 +6,18 @@ use crate::report::{Found, Report, Status, Watch};
 use crate::sstable::{self, RebuiltSstable};
 use crate::table::{self, RebuiltTable};
 use fullbloom::FileError;
+use fullbloom::claim::Claim;
 use fullbloom::dialect::cassandra::Descriptor;
 use fullbloom::file::Mapped;
-use fullbloom::replace::{self, Output};
+use fullbloom::replace::{self, Output, Replacement, is_same_file};
 use fullbloom_sstable::rebuild::first_clash;
 use fullbloom_sstable::sstable::FILTER;
 use fullbloom_sstable::{Sstable, walk};
-use fullbloom_table::{PlainFile, PrefixExtractor, Table};
+use fullbloom_table::PrefixExtractor;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How large the new filters are.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -139,10 +140,12 @@ pub fn rebuild(
     let mut report = Report { found: Vec::new(), problems: Vec::new(), summary, status: Status::Well };
     let (mut sstables, mut tables) = (Vec::new(), Vec::new());
     for place in places {
-        match find(place, options, &mut report) {
-            Ok(Input::Sstables(found)) => sstables.extend(found),
-            Ok(Input::Table(table)) => tables.push((place.path(), table)),
-            Err(problem) => report.fail(problem),
+        match place.kind() {
+            PlaceKind::Table => tables.push(place.path()),
+            _ => match find(place, options, &mut report) {
+                Ok(found) => sstables.extend(found),
+                Err(problem) => report.fail(problem),
+            },
         }
     }
     check_names(&sstables, &tables, options)?;
@@ -152,26 +155,20 @@ pub fn rebuild(
         })?;
     }
     watch.start((sstables.len() + tables.len()) as u64);
-    let rebuilt = sstables.iter().map(|sstable| {
-        if options.restore {
-            let restored = sstable::restore(sstable, options);
-            return restored
-                .map(|record| Some(Found { record: Rebuilt::Restored(record), problems: Vec::new() }));
-        }
-        let rebuilt = sstable::rebuild(sstable, options);
-        rebuilt.map(|found| found.map(|found| found.map(Rebuilt::Sstable)))
-    });
-    let rebuilt = rebuilt.chain(tables.iter().map(|(path, table)| {
-        if options.restore {
-            let restored = restore_table(path, options);
-            return restored
-                .map(|record| Some(Found { record: Rebuilt::Restored(record), problems: Vec::new() }));
-        }
-        let rebuilt = table::rebuild(path, table, options);
-        rebuilt.map(|found| found.map(|found| found.map(Rebuilt::Table)))
-    }));
-    for rebuilt in rebuilt {
+    for input in sstables.iter().map(Input::Sstable).chain(tables.iter().map(|path| Input::Table(path))) {
         watch.step();
+        let rebuilt = match input {
+            Input::Sstable(sstable) if options.restore => {
+                sstable::restore(sstable, options, |path| watch.waiting(path)).map(restored)
+            }
+            Input::Table(path) if options.restore => {
+                restore_table(path, options, |path| watch.waiting(path)).map(restored)
+            }
+            Input::Sstable(sstable) => sstable::rebuild(sstable, options, |path| watch.waiting(path))
+                .map(|found| found.map(|found| found.map(Rebuilt::Sstable))),
+            Input::Table(path) => table::rebuild(path, options, |path| watch.waiting(path))
+                .map(|found| found.map(|found| found.map(Rebuilt::Table))),
+        };
         match rebuilt {
             Ok(None) => {}
             Ok(Some(found)) => {
@@ -194,15 +191,24 @@ pub fn rebuild(
     Ok(report)
 }
 
-enum Input {
-    Sstables(Vec<Sstable>),
-    Table(Box<Table<PlainFile>>),
+fn restored(record: Restored) -> Option<Found<Rebuilt>> {
+    Some(Found { record: Rebuilt::Restored(record), problems: Vec::new() })
 }
 
-fn find(place: &Place, options: &RebuildOptions, report: &mut RebuildReport) -> Result<Input, Problem> {
+/// What has a filter to rebuild.
+enum Input<'a> {
+    Sstable(&'a Sstable),
+    Table(&'a Path),
+}
+
+/// The sstables of a place.
+fn find(
+    place: &Place,
+    options: &RebuildOptions,
+    report: &mut RebuildReport,
+) -> Result<Vec<Sstable>, Problem> {
     let path = place.path();
     match place.kind() {
-        PlaceKind::Table => Ok(Input::Table(Box::new(table::open(path, options.prefix_extractor)?))),
         PlaceKind::Sstable | PlaceKind::DataDirectory => {
             let is_lost_filter =
                 Descriptor::parse(path).is_ok_and(|d| d.component == FILTER) && !path.exists();
@@ -221,12 +227,12 @@ fn find(place: &Place, options: &RebuildOptions, report: &mut RebuildReport) -> 
                     _ => report.problems.push(problem),
                 }
             }
-            Ok(Input::Sstables(walk.sstables))
+            Ok(walk.sstables)
         }
         PlaceKind::Database => Err(place
             .unsupported("a database of LevelDB or RocksDB")
             .hint("name its tables, *.sst or *.ldb; `fullbloom verify` says which are damaged")),
-        PlaceKind::Filter | PlaceKind::Parquet => {
+        PlaceKind::Table | PlaceKind::Filter | PlaceKind::Parquet => {
             Mapped::open(path).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
             Err(place.unsupported(
                 "neither a component of an sstable of Cassandra nor a table of LevelDB or RocksDB",
@@ -235,14 +241,23 @@ fn find(place: &Place, options: &RebuildOptions, report: &mut RebuildReport) -> 
     }
 }
 
-/// Refuses two new files of the same name.
-fn check_names(
-    sstables: &[Sstable],
-    tables: &[(&Path, Box<Table<PlainFile>>)],
-    options: &RebuildOptions,
-) -> Result<(), Problem> {
+/// Refuses two new files of the same name, and new files that would take the place of the old ones.
+fn check_names(sstables: &[Sstable], tables: &[&Path], options: &RebuildOptions) -> Result<(), Problem> {
+    let Output::Into(directory) = &options.output else { return Ok(()) };
+    let sources = || {
+        let filters = sstables.iter().map(|sstable| sstable.path(FILTER));
+        filters.chain(tables.iter().map(|path| path.to_path_buf()))
+    };
+    for source in sources() {
+        if is_in(&source, directory) {
+            let why =
+                format!("{} is its own directory: the new file would overwrite it", directory.display());
+            let hint = "name another directory with -o, or leave -o out: then the old file is kept beside it";
+            return Err(Problem::at(&source, Code::NameClash, why).hint(hint));
+        }
+    }
     let hint = "give the tables one by one, each with a directory of its own";
-    if let Some(path) = table::first_clash(tables.iter().map(|(path, _)| *path), &options.output) {
+    if let Some(path) = table::first_clash(tables.iter().copied(), &options.output) {
         let why = "another table would be written under the same name";
         return Err(Problem::at(path, Code::NameClash, why).hint(hint));
     }
@@ -254,10 +269,14 @@ fn check_names(
 }
 
 /// Puts the newest backup of a table back.
-fn restore_table(path: &Path, options: &RebuildOptions) -> Result<Restored, Problem> {
+fn restore_table(
+    path: &Path,
+    options: &RebuildOptions,
+    waiting: impl FnOnce(&Path),
+) -> Result<Restored, Problem> {
     let backup = match options.dry_run {
         true => replace::newest_backup(path),
-        false => replace::restore(path).map_err(|e| not_saved(path, &e))?,
+        false => replace::restore(path, || waiting(path)).map_err(|e| not_saved(path, &e))?,
     };
     let backup =
         backup.ok_or_else(|| Problem::at(path, Code::NoBackup, "there is no backup of this table"))?;
@@ -266,6 +285,42 @@ fn restore_table(path: &Path, options: &RebuildOptions) -> Result<Restored, Prob
         backup: backup.display().to_string(),
         rewritten: Vec::new(),
     })
+}
+
+/// Whether this file is in the directory, under its own name or as a link from there.
+fn is_in(source: &Path, directory: &Path) -> bool {
+    let place = |path: &Path| fs::canonicalize(path).ok();
+    let parent = source.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let there = directory.join(source.file_name().unwrap_or_default());
+    let real = place(source);
+    let same_directory = |own: Option<PathBuf>| own.is_some() && own == place(directory);
+    same_directory(place(parent))
+        || same_directory(real.as_deref().and_then(Path::parent).map(Path::to_owned))
+        || is_same_file(source, &there)
+}
+
+/// Claims the file that will be written, before the old one is read; `None` in a dry run.
+pub(crate) fn claim(
+    old: &Path,
+    options: &RebuildOptions,
+    waiting: impl FnOnce(&Path),
+) -> Result<Option<Replacement>, Problem> {
+    if options.dry_run {
+        return Ok(None);
+    }
+    let replacement = Replacement::begin(old, &options.output, || waiting(old));
+    let replacement = replacement.map_err(|e| not_saved(old, &e))?;
+    check_writable(old, replacement.claim(), options)?;
+    Ok(Some(replacement))
+}
+
+/// Refuses to replace a file that nobody may write to.
+pub(crate) fn check_writable(old: &Path, claim: &Claim, options: &RebuildOptions) -> Result<(), Problem> {
+    if claim.is_read_only() && !options.force {
+        let why = "cannot save: nobody may write to this file, so it is not replaced";
+        return Err(Problem::at(old, Code::CannotSave, why).hint("--force replaces it"));
+    }
+    Ok(())
 }
 
 /// A new file could not be written.

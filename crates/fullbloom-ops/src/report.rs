@@ -8,6 +8,7 @@ use crate::problem::Problem;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 use std::ops::ControlFlow;
+use std::path::Path;
 
 /// The version of the shape. A field may be added without a new one; none is removed or changes its meaning.
 pub const VERSION: u32 = 1;
@@ -122,6 +123,11 @@ pub trait Watch<R> {
 
     /// One more place has been processed.
     fn step(&mut self) {}
+
+    /// The work stops until another process is done with this file.
+    fn waiting(&mut self, path: &Path) {
+        let _ = path;
+    }
 
     /// What was found there; places come in order. Breaking off ends the work, with what was found so far.
     fn found(&mut self, found: &Found<R>) -> ControlFlow<()> {

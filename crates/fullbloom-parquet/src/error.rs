@@ -29,6 +29,20 @@ pub enum Error {
     Filter(DecodeError),
     /// Columns of this type have no filters.
     Type,
+    /// A structure of the file is malformed, or announces more than is there.
+    Malformed {
+        /// Which.
+        what: &'static str,
+    },
+    /// A page is larger than any that is read.
+    TooLarge {
+        /// Which page.
+        what: &'static str,
+        /// The size it announces.
+        size: i64,
+        /// The most that is read.
+        limit: u64,
+    },
 }
 
 impl fmt::Display for Error {
@@ -45,6 +59,12 @@ impl fmt::Display for Error {
             }
             Error::Filter(e) => write!(f, "not a Parquet filter: {e}"),
             Error::Type => f.write_str("columns of booleans have no filters"),
+            Error::Malformed { what } => {
+                write!(f, "damaged Parquet file: {what} is malformed, or announces more than is there")
+            }
+            Error::TooLarge { what, size, limit } => {
+                write!(f, "{what} of {size} bytes: pages of at most {limit} bytes are read")
+            }
         }
     }
 }
@@ -55,7 +75,7 @@ impl std::error::Error for Error {
             Error::Io(e) => Some(e),
             Error::File(e) => Some(e),
             Error::Filter(e) => Some(e),
-            Error::Panicked | Error::Place { .. } | Error::Type => None,
+            _ => None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A file, its column chunks, and the bytes of their filters.
 
 use crate::error::{Error, guarded};
+use crate::pages;
 use fullbloom::dialect::parquet::header;
 use parquet::basic::Type;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -60,6 +61,7 @@ impl File {
     pub fn open(path: &Path) -> Result<File, Error> {
         let file = fs::File::open(path)?;
         let len = file.metadata()?.len();
+        pages::check_footer(&file, len)?;
         let again = file.try_clone()?;
         let reader = guarded(move || Ok(SerializedFileReader::new(again)?))?;
         let mut chunks = Vec::new();
@@ -111,10 +113,20 @@ impl File {
     }
 
     fn read(&self, at: u64, len: u64) -> Result<Vec<u8>, Error> {
-        let mut file = &self.file;
-        file.seek(SeekFrom::Start(at))?;
-        let mut bytes = Vec::new();
-        file.take(len).read_to_end(&mut bytes)?; // at most the length of the file
-        Ok(bytes)
+        read(&self.file, at, len)
     }
+
+    /// Checks the pages of a chunk before the parquet crate allocates what they announce.
+    pub(crate) fn check_pages(&self, chunk: &Chunk) -> Result<(), Error> {
+        let (at, len) = self.reader.metadata().row_group(chunk.row_group).column(chunk.column).byte_range();
+        pages::check(&self.file, at, len.min(self.len.saturating_sub(at)))
+    }
+}
+
+/// Up to `len` bytes from `at`, as many as there are.
+pub(crate) fn read(mut file: &fs::File, at: u64, len: u64) -> Result<Vec<u8>, Error> {
+    file.seek(SeekFrom::Start(at))?;
+    let mut bytes = Vec::new();
+    file.take(len).read_to_end(&mut bytes)?; // at most the length of the file
+    Ok(bytes)
 }

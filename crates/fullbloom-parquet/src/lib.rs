@@ -11,6 +11,8 @@
 
 mod error;
 mod file;
+mod pages;
+mod thrift;
 mod values;
 mod verify;
 

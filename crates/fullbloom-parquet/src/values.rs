@@ -13,6 +13,7 @@ impl File {
     /// Hands out all values of a chunk that are not null, in batches.
     pub fn for_each_values(&self, chunk: &Chunk, mut each: impl FnMut(&[Vec<u8>])) -> Result<(), Error> {
         guarded(|| {
+            self.check_pages(chunk)?;
             let group = self.reader.get_row_group(chunk.row_group)?;
             match group.get_column_reader(chunk.column)? {
                 ColumnReader::BoolColumnReader(_) => Err(Error::Type),

@@ -17,18 +17,19 @@ pub fn in_order<T: Sync, R: Send>(items: &[T], threads: usize, work: impl Fn(&T)
         return items.iter().map(work).collect();
     }
     let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(items.len())));
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some((number, item)) = {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    items.get(number).map(|item| (number, item))
-                } {
-                    let result = work(item);
-                    done.lock().expect("no thread panics while it holds the lock").push((number, result));
-                }
-            });
+    let run = || {
+        while let Some((number, item)) = {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            items.get(number).map(|item| (number, item))
+        } {
+            let result = work(item);
+            done.lock().expect("no thread panics while it holds the lock").push((number, result));
         }
+    };
+    thread::scope(|scope| {
+        // Threads that the system refuses to start are done without: this one does their work.
+        let _ = (1..threads).all(|_| thread::Builder::new().spawn_scoped(scope, run).is_ok());
+        run();
     });
     let mut done = done.into_inner().expect("no thread panics while it holds the lock");
     done.sort_unstable_by_key(|(number, _)| *number);

@@ -29,8 +29,9 @@ use crate::sstable::{DATA, FILTER, INDEX, PARTITIONS, SCYLLA, STATISTICS, Scylla
 use crate::{DigestMismatch, Engine, running, toc};
 use flate2::Crc;
 use fullbloom::FileError;
-use fullbloom::file::{self, Placing};
-use fullbloom::replace::{self, Output};
+use fullbloom::claim::Claim;
+use fullbloom::file;
+use fullbloom::replace::{self, Output, Replacement};
 use std::fmt;
 use std::fs;
 use std::io::{self, Write};
@@ -112,45 +113,86 @@ pub fn check(sstable: &Sstable) -> Result<(), Refusal> {
     others.map_or(Ok(()), |other| Err(Refusal::Damaged(other)))
 }
 
+/// The right to replace the filter of an sstable, until it is dropped: other processes that want to replace it
+/// wait. Taken before the sstable is read.
+#[derive(Debug)]
+pub enum Claimed {
+    /// A file, in its place or in another directory.
+    File(Replacement),
+    /// The directory of a ScyllaDB table, in which no other file may be.
+    Scylla {
+        /// The claim to the filter.
+        claim: Claim,
+        /// Keep the old files.
+        backup: bool,
+    },
+}
+
+impl Claimed {
+    /// Claims the filter; calls `waiting` once if another process has claimed it.
+    pub fn new(sstable: &Sstable, output: &Output, waiting: impl FnOnce()) -> Result<Claimed, FileError> {
+        let filter = sstable.path(FILTER);
+        match *output {
+            Output::InPlace { backup } if sstable.engine() == Engine::Scylla => {
+                Ok(Claimed::Scylla { claim: Claim::of_directory(&filter, waiting)?, backup })
+            }
+            Output::InPlace { .. } => {
+                Ok(Claimed::File(Replacement::begin(&filter, output, waiting)?.like(&like(sstable))))
+            }
+            Output::Into(_) => Ok(Claimed::File(Replacement::begin(&filter, output, waiting)?)),
+        }
+    }
+
+    /// The claim to the filter.
+    pub fn claim(&self) -> &Claim {
+        match self {
+            Claimed::File(replacement) => replacement.claim(),
+            Claimed::Scylla { claim, .. } => claim,
+        }
+    }
+}
+
 impl Rebuilt<'_> {
-    /// Writes the filter to the place that `output` names, and makes the other components agree with it. A
-    /// filter that has these bytes already is left alone.
+    /// Writes the filter to the place that was claimed, and makes the other components agree with it. A filter
+    /// that has these bytes already is left alone.
     ///
     /// In place, [`check`] must have been asked first.
-    pub fn write(&self, output: &Output) -> Result<Written, FileError> {
+    pub fn write(&self, claimed: Claimed) -> Result<Written, FileError> {
         let sstable = self.sstable;
-        let bytes = |out: &mut dyn Write| {
-            self.filter().write_to(out)?;
-            Ok(self.filter().encoded_len())
+        let replacement = match claimed {
+            Claimed::Scylla { claim, backup } => return self.write_scylla(claim, backup),
+            Claimed::File(replacement) => replacement,
         };
-        match output {
-            Output::InPlace { backup } if sstable.engine() == Engine::Scylla => self.write_scylla(*backup),
-            Output::InPlace { .. } => {
-                let mut written = Written::default();
-                if !self.is_in_place() {
-                    let done =
-                        replace::write_like(&sstable.path(FILTER), output, Some(&like(sstable)), bytes)?;
-                    written.path = Some(done.path);
-                    written.backups.extend(done.backup);
-                }
-                written.others.extend(list_filter(sstable, None)?);
-                Ok(written)
-            }
-            Output::Into(directory) => {
-                let done = replace::write(&sstable.path(FILTER), output, bytes)?;
-                let mut written = Written { path: Some(done.path), ..Written::default() };
-                if sstable.scylla_db().is_some_and(|read| read.digests.is_some()) {
-                    let (from, to) =
-                        (sstable.path(SCYLLA), directory.join(format!("{}{SCYLLA}", sstable.prefix)));
-                    let old = fs::read(&from).map_err(|e| FileError::io(&from, "read", e))?;
-                    let new = with_filter_digest(&old, Some(self.digest()));
-                    let new = new.map_err(|e| FileError::decode(&from, e))?;
-                    file::replace(&to, |out| out.write_all(&new))?;
-                    written.others.push(to);
-                }
-                Ok(written)
-            }
+        let elsewhere = replacement.directory().map(Path::to_owned);
+        let mut written = Written::default();
+        if elsewhere.is_some() || !self.is_in_place() {
+            let done = replacement.write(|out| {
+                self.filter().write_to(out)?;
+                Ok(self.filter().encoded_len())
+            })?;
+            written.path = Some(done.path);
+            written.backups.extend(done.backup);
         }
+        match elsewhere {
+            None => written.others.extend(list_filter(sstable)?),
+            Some(directory) if sstable.scylla_db().is_some_and(|read| read.digests.is_some()) => {
+                let (from, to) =
+                    (sstable.path(SCYLLA), directory.join(format!("{}{SCYLLA}", sstable.prefix)));
+                let old = fs::read(&from).map_err(|e| FileError::io(&from, "read", e))?;
+                let new = with_filter_digest(&old, Some(self.digest()));
+                let new = new.map_err(|e| FileError::decode(&from, e))?;
+                file::replace(&to, |out| out.write_all(&new))?;
+                written.others.push(to);
+            }
+            Some(_) => {}
+        }
+        Ok(written)
+    }
+
+    /// As [`write`](Rebuilt::write), for programs that are the only ones to replace filters: claims the filter
+    /// only now.
+    pub fn save(&self, output: &Output) -> Result<Written, FileError> {
+        self.write(Claimed::new(self.sstable, output, || {})?)
     }
 
     /// The checksum that `Scylla.db` records.
@@ -160,58 +202,53 @@ impl Rebuilt<'_> {
         crc.sum()
     }
 
-    fn write_scylla(&self, backup: bool) -> Result<Written, FileError> {
+    fn write_scylla(&self, mut claim: Claim, backup: bool) -> Result<Written, FileError> {
         let sstable = self.sstable;
         let (filter, scylla_db) = (sstable.path(FILTER), sstable.path(SCYLLA));
         let digest = self.digest();
         let has_digests = sstable.scylla_db().is_some_and(|read| read.digests.is_some());
         let recorded = sstable.scylla_db().and_then(|read| read.filter_digest());
         let in_place = self.is_in_place();
-        if in_place && (!has_digests || recorded == Some(digest)) {
-            let staging = Staging::new(sstable)?;
-            let others = list_filter(sstable, Some(&staging.path))?.into_iter().collect();
-            return Ok(Written { others, ..Written::default() });
-        }
         let staging = Staging::new(sstable)?;
-        let placing = Placing { temporary_in: Some(&staging.path), like: None };
+        claim.temporary_in(&staging.path);
         let mut written = Written::default();
         if !in_place {
             if backup {
                 written.backups = keep(sstable)?;
             }
             if recorded.is_some() {
-                rewrite(&scylla_db, placing, None)?;
+                rewrite(&claim, &scylla_db, None)?;
             }
-            let like = like(sstable);
-            let placing = Placing { like: Some(&like), ..placing };
-            file::replace_with(&filter, placing, |out| self.filter().write_to(out))?;
+            claim.like(&like(sstable));
+            claim.replace(|out| self.filter().write_to(out))?;
             written.path = Some(filter);
         }
-        if has_digests {
-            rewrite(&scylla_db, placing, Some(digest))?;
+        if !has_digests {
+            written.others.extend(list_in_scylla(&claim, sstable)?);
+        } else if !in_place || recorded != Some(digest) {
+            rewrite(&claim, &scylla_db, Some(digest))?;
             written.others.push(scylla_db);
-        } else {
-            written.others.extend(list_filter(sstable, Some(&staging.path))?);
         }
         Ok(written)
     }
 }
 
 /// Puts the old filter of an sstable back, with what belongs to it, newest backup first; `None` if there is no
-/// backup. [`check`] must have been asked first.
-pub fn restore(sstable: &Sstable) -> Result<Option<Written>, FileError> {
+/// backup. Calls `waiting` once if another process has claimed the filter. [`check`] must have been asked first.
+pub fn restore(sstable: &Sstable, waiting: impl FnOnce()) -> Result<Option<Written>, FileError> {
     let (filter, scylla_db) = (sstable.path(FILTER), sstable.path(SCYLLA));
     if sstable.engine() != Engine::Scylla {
-        let restored = replace::restore(&filter)?;
+        let restored = replace::restore(&filter, waiting)?;
         return Ok(restored.map(|_| Written { path: Some(filter), ..Written::default() }));
     }
+    let mut claim = Claim::of_directory(&filter, waiting)?;
     let Some(kept) = Kept::newest(sstable) else { return Ok(None) };
     let staging = Staging::new(sstable)?;
-    let placing = Placing { temporary_in: Some(&staging.path), like: None };
+    claim.temporary_in(&staging.path);
     let mut written = Written::default();
     if kept.filter.exists() {
         if sstable.has(SCYLLA) {
-            rewrite(&scylla_db, placing, None)?;
+            rewrite(&claim, &scylla_db, None)?;
         }
         replace::move_over(&kept.filter, &filter)?;
     }
@@ -241,24 +278,37 @@ fn like(sstable: &Sstable) -> PathBuf {
 }
 
 /// Rewrites `Scylla.db` with another digest of the filter, or none.
-fn rewrite(scylla_db: &Path, placing: Placing<'_>, digest: Option<u32>) -> Result<(), FileError> {
+fn rewrite(claim: &Claim, scylla_db: &Path, digest: Option<u32>) -> Result<(), FileError> {
     let old = fs::read(scylla_db).map_err(|e| FileError::io(scylla_db, "read", e))?;
     let new = with_filter_digest(&old, digest).map_err(|e| FileError::decode(scylla_db, e))?;
     match new == old {
         true => Ok(()),
-        false => file::replace_with(scylla_db, placing, |out| out.write_all(&new)),
+        false => claim.beside(scylla_db)?.replace(|out| out.write_all(&new)),
     }
 }
 
-/// Adds the filter to a `TOC.txt` that does not list it. Returns its path if it was rewritten.
-fn list_filter(sstable: &Sstable, temporary_in: Option<&Path>) -> Result<Option<PathBuf>, FileError> {
+/// `TOC.txt` with the filter in it; `None` if it lists it already, or is not there.
+fn toc_with_filter(sstable: &Sstable) -> Result<Option<(PathBuf, Vec<u8>)>, FileError> {
     if sstable.lists(FILTER) != Some(false) {
         return Ok(None);
     }
     let path = sstable.path(TOC);
     let old = fs::read(&path).map_err(|e| FileError::io(&path, "read", e))?;
     let new = toc::with(&old, FILTER);
-    file::replace_with(&path, Placing { temporary_in, like: None }, |out| out.write_all(&new))?;
+    Ok(Some((path, new)))
+}
+
+/// Adds the filter to a `TOC.txt` that does not list it. Returns its path if it was rewritten.
+fn list_filter(sstable: &Sstable) -> Result<Option<PathBuf>, FileError> {
+    let Some((path, new)) = toc_with_filter(sstable)? else { return Ok(None) };
+    file::replace(&path, |out| out.write_all(&new))?;
+    Ok(Some(path))
+}
+
+/// The same in a ScyllaDB table, whose directory is claimed.
+fn list_in_scylla(claim: &Claim, sstable: &Sstable) -> Result<Option<PathBuf>, FileError> {
+    let Some((path, new)) = toc_with_filter(sstable)? else { return Ok(None) };
+    claim.beside(&path)?.replace(|out| out.write_all(&new))?;
     Ok(Some(path))
 }
 
@@ -357,11 +407,11 @@ fn keep(sstable: &Sstable) -> Result<Vec<PathBuf>, FileError> {
     }
     for number in 1.. {
         let kept = Kept::numbered(sstable, number);
-        if replace::same_file(&filter, &kept.filter) {
+        if replace::is_second_name(&filter, &kept.filter) {
             return Ok([kept.scylla_db, kept.filter].into_iter().filter(|path| path.exists()).collect());
         }
         // A `Scylla.db` alone: an earlier run was interrupted before it kept the filter, too.
-        let alone = kept.scylla_db.exists() && replace::same_file(&scylla_db, &kept.scylla_db);
+        let alone = kept.scylla_db.exists() && replace::is_second_name(&scylla_db, &kept.scylla_db);
         if kept.exists() && (!alone || kept.filter.exists()) {
             continue;
         }

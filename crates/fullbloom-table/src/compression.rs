@@ -26,9 +26,14 @@ pub struct Limits {
     pub ratio: u64,
 }
 
+impl Limits {
+    /// The limits unless changed. The writer keeps to them too.
+    pub const DEFAULT: Limits = Limits { block_len: 64 << 20, ratio: 32768 };
+}
+
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { block_len: 64 << 20, ratio: 32768 }
+        Limits::DEFAULT
     }
 }
 

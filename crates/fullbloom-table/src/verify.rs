@@ -67,6 +67,31 @@ impl<S: Source> Table<S> {
     }
 }
 
+/// Keys that are made up are not longer than this. Hashing a hundred thousand keys of megabytes would take
+/// minutes.
+const LONGEST_MADE_UP: usize = 1 << 10;
+
+/// Appends the beginning of keys between `key` and `next`: `key` itself, or if it is long the shortest
+/// beginning that is greater than `key` and less than `next`. False if there is none short enough.
+fn extend_above(key: &[u8], next: &[u8], out: &mut Vec<u8>) -> bool {
+    if key.len() <= LONGEST_MADE_UP {
+        out.extend_from_slice(key);
+        return true;
+    }
+    let common = key.iter().zip(next).take_while(|(a, b)| a == b).count();
+    // A byte after the first difference can be raised: the order against `next` is decided before it.
+    let raised =
+        key.iter().enumerate().take(LONGEST_MADE_UP).skip(common + 1).find(|(_, byte)| **byte < 0xff);
+    match raised {
+        Some((at, byte)) => {
+            out.extend_from_slice(&key[..at]);
+            out.push(byte + 1);
+            true
+        }
+        None => false,
+    }
+}
+
 struct Asking<'a, 't, S> {
     filter: &'a TableFilter<'t, S>,
     order: Option<KeyOrder>,
@@ -131,7 +156,9 @@ impl<'a, 't, S: Source> Asking<'a, 't, S> {
             self.made += 1;
             self.candidate.clear();
             let question = if holds.whole_keys {
-                self.candidate.extend_from_slice(key);
+                if !extend_above(key, next, &mut self.candidate) {
+                    break;
+                }
                 // Appending any bytes to a key makes a greater one; these look random.
                 let suffix = self.made.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes();
                 self.candidate.extend_from_slice(&suffix[..6]);
@@ -142,6 +169,9 @@ impl<'a, 't, S: Source> Asking<'a, 't, S> {
                 else {
                     break;
                 };
+                if prefix.len() > LONGEST_MADE_UP {
+                    break;
+                }
                 self.candidate.extend_from_slice(prefix);
                 let Some(last) = self.candidate.last_mut() else { break };
                 // The same length, the last byte a little greater: outside if that reaches the next prefix.
@@ -160,5 +190,27 @@ impl<'a, 't, S: Source> Asking<'a, 't, S> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_made_up_lies_between_the_neighbours_and_is_short() {
+        let long = |byte: u8| [vec![byte], vec![7; 5000]].concat();
+        for (key, next) in [
+            (b"a".to_vec(), b"b".to_vec()),
+            (long(1), long(2)),
+            ([vec![3; 500], vec![0xff; 100], vec![1; 3000]].concat(), vec![4]),
+        ] {
+            let mut made = Vec::new();
+            assert!(extend_above(&key, &next, &mut made));
+            made.push(0);
+            assert!(key < made && made < next && made.len() <= LONGEST_MADE_UP + 2);
+        }
+        let mut made = Vec::new();
+        assert!(!extend_above(&vec![0xff; 5000], &vec![0xff; 5001], &mut made));
     }
 }

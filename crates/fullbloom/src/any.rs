@@ -401,10 +401,17 @@ impl AnyFilter {
         crate::wire::write_with(out, |out| self.inner.encode(out))
     }
 
-    /// Saves the encoded filter. The file is replaced atomically.
+    /// Whether the encoded filter contains the secret of its hash, so that only its owner should be able to
+    /// read it.
+    pub fn stores_secret(&self) -> bool {
+        self.inner.native().is_some_and(|native| native.stores_secret())
+    }
+
+    /// Saves the encoded filter. The file is replaced atomically; a new file with a secret is readable by its
+    /// owner only.
     #[cfg(feature = "std")]
     pub fn save(&self, path: impl AsRef<std::path::Path>) -> Result<(), crate::error::FileError> {
-        crate::file::replace(path.as_ref(), |out| self.write_to(out))
+        crate::file::save(path.as_ref(), self.stores_secret(), |out| self.write_to(out))
     }
 
     /// A copy that owns its bits, and accepts keys if filters of this kind do.

@@ -327,6 +327,8 @@ pub enum FileCause {
     Unflushed(io::Error),
     /// The bytes are not a valid filter.
     Decode(DecodeError),
+    /// The file was changed while its replacement was being made, and has not been replaced.
+    Changed,
 }
 
 #[cfg(feature = "std")]
@@ -339,6 +341,11 @@ impl FileError {
     /// This file has been replaced, but its directory could not be flushed.
     pub(crate) fn unflushed(path: &Path, cause: io::Error) -> FileError {
         FileError { path: path.to_owned(), action: "save", cause: FileCause::Unflushed(cause) }
+    }
+
+    /// Somebody changed this file since it was read; it has not been replaced.
+    pub(crate) fn changed(path: &Path) -> FileError {
+        FileError { path: path.to_owned(), action: "save", cause: FileCause::Changed }
     }
 
     /// The contents of this file are not valid.
@@ -374,6 +381,12 @@ impl fmt::Display for FileError {
                 self.action
             ),
             FileCause::Decode(e) => write!(f, "{}: {e}", self.path.display()),
+            FileCause::Changed => write!(
+                f,
+                "{}: cannot {}: another program has changed it meanwhile, and it is not overwritten",
+                self.path.display(),
+                self.action
+            ),
         }
     }
 }
@@ -384,6 +397,7 @@ impl core::error::Error for FileError {
         match &self.cause {
             FileCause::Io(e) | FileCause::Unflushed(e) => Some(e),
             FileCause::Decode(e) => Some(e),
+            FileCause::Changed => None,
         }
     }
 }

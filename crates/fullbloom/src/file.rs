@@ -1,24 +1,20 @@
 #![allow(unsafe_code)]
 //! Filters in files: load (copy), open (map), save (atomically).
 //!
-//! A save writes a temporary file beside the target, flushes it to the disk, renames it over the target and
-//! flushes the directory: after a crash at any moment, either the old file or the new one is there, complete.
-//! The temporary file is removed when anything fails. If a killed process left one behind, the next save of
-//! the same file removes it.
+//! A save replaces the file completely or not at all, and waits for other processes that are replacing it: see
+//! [`claim`](crate::claim).
 
 use crate::bits::Owned;
+use crate::claim::Claim;
 use crate::error::FileError;
 #[cfg(feature = "mmap")]
 use crate::filter::Part;
 use crate::filter::{Filter, Format};
-use std::ffi::OsStr;
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::hash::{DefaultHasher, Hasher};
-use std::io::{self, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
 #[cfg(feature = "mmap")]
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A whole file mapped into memory, read-only. A clone is the same mapping.
 ///
@@ -92,275 +88,35 @@ impl<D: Format> Filter<D> {
 }
 
 impl<D: Format, S: AsRef<[u8]>> Filter<D, S> {
-    /// Saves the encoded filter. The file is replaced atomically.
+    /// Saves the encoded filter. The file is replaced atomically; a new file with a secret is readable by its
+    /// owner only.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
-        replace(path.as_ref(), |out| self.write_to(out))
+        save(path.as_ref(), self.dialect.stores_secret(), |out| self.write_to(out))
     }
 }
 
-/// Replaces a file by the output of `write`, or leaves it unchanged.
-///
-/// The new file has the permissions of the old one, or the usual ones for a new file. A symbolic link is
-/// followed: the file it names is replaced, the link stays.
-pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), FileError> {
-    replace_with(path, Placing::default(), write)
-}
-
-/// How a file is replaced where the usual way does not fit.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Placing<'a> {
-    /// Write the temporary file into this directory, which must be on the same file system, and not beside the
-    /// target.
-    pub temporary_in: Option<&'a Path>,
-    /// A file without a predecessor takes owner, group and permissions from this one.
-    pub like: Option<&'a Path>,
-}
-
-/// The same as [`replace`], with other places.
-pub fn replace_with(
+/// Saves a filter. A new file with a secret is readable by its owner only; an old one keeps its permissions.
+pub(crate) fn save(
     path: &Path,
-    placing: Placing<'_>,
+    stores_secret: bool,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), FileError> {
-    let directory = try_replace(path, placing, write).map_err(|e| FileError::io(path, "save", e))?;
-    // Other systems cannot flush a directory.
-    match directory.filter(|_| cfg!(unix)) {
-        Some(directory) => directory.sync_all().map_err(|e| FileError::unflushed(path, e)),
-        None => Ok(()),
+    let mut claim = Claim::new(path)?;
+    if stores_secret && !claim.exists() {
+        claim.make_private();
     }
+    claim.replace(write)
 }
 
-/// Writes and renames. Returns the directory, which is still to be flushed, if it can be opened.
-fn try_replace(
-    path: &Path,
-    placing: Placing<'_>,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<Option<File>> {
-    let (target, old) = match fs::canonicalize(path) {
-        Ok(target) => {
-            let meta = fs::metadata(&target)?;
-            if !meta.is_file() {
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-            }
-            (target, Some(meta))
-        }
-        Err(e) if e.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(path).is_err() => {
-            (path.to_owned(), None)
-        }
-        Err(e) => return Err(e),
-    };
-    let directory = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let old = old.or_else(|| placing.like.and_then(|like| fs::metadata(like).ok()));
-    let mut temporary = Temporary::create(placing.temporary_in.unwrap_or(directory), &target, old.as_ref())?;
-    let mut out = BufWriter::with_capacity(1 << 16, &mut temporary.file);
-    write(&mut out)?;
-    out.flush()?;
-    drop(out);
-    if let Some(old) = &old {
-        take_over(&temporary.file, old)?;
-    }
-    temporary.file.sync_all()?;
-    // Opened before the rename, so that every error that can be found early is found before it. A directory
-    // that is writable but not readable cannot be opened; its flush is then left to the system.
-    let opened = File::open(directory);
-    fs::rename(&temporary.path, &target)?;
-    temporary.renamed = true;
-    Ok(opened.ok())
-}
-
-/// Gives the new file the owner (where permitted) and the permissions of the old one.
-fn take_over(file: &File, old: &fs::Metadata) -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{MetadataExt, fchown};
-        let own = file.metadata()?;
-        if (own.uid(), own.gid()) != (old.uid(), old.gid()) {
-            let _ = fchown(file, Some(old.uid()), Some(old.gid())); // only root may change the owner
-        }
-    }
-    file.set_permissions(old.permissions())
-}
-
-/// A file that is removed on drop unless it has been renamed.
-///
-/// It is locked while it is being written. So a later save can distinguish a file left behind by a killed
-/// process (nobody holds the lock) from one that another process is writing now.
-struct Temporary {
-    path: PathBuf,
-    file: File,
-    renamed: bool,
-}
-
-const SUFFIX: &str = ".tmp";
-
-impl Temporary {
-    /// Creates `.fullbloom-<target>-<process>-<number>.tmp` beside the target, where `<target>` is a number
-    /// derived from its name; never an existing file or a link. It is readable only by those who could read
-    /// the old file.
-    fn create(directory: &Path, target: &Path, old: Option<&fs::Metadata>) -> io::Result<Temporary> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let name = target
-            .file_name()
-            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path does not name a file"))?;
-        let prefix = prefix(name);
-        remove_abandoned(directory, &prefix);
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        if let Some(old) = old {
-            use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-            options.mode(old.mode() & 0o600);
-        }
-        #[cfg(not(unix))]
-        let _ = old;
-        loop {
-            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let path = directory.join(format!("{prefix}{}-{number}{SUFFIX}", std::process::id()));
-            match options.open(&path) {
-                // Another save may have removed it as abandoned before it was locked: then it is gone, or
-                // soon will be.
-                Ok(file) if !locked_by_other(&file) => {
-                    let temporary = Temporary { path, file, renamed: false };
-                    if temporary.path.try_exists()? {
-                        return Ok(temporary);
-                    }
-                }
-                Ok(_) => {}
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(e) => return Err(e),
-            }
-        }
-    }
-}
-
-/// The common prefix of temporary files for a target of this name; its length is the same for every name.
-fn prefix(name: &OsStr) -> String {
-    let mut hasher = DefaultHasher::new();
-    hasher.write(name.as_encoded_bytes());
-    format!(".fullbloom-{:016x}-", hasher.finish())
-}
-
-/// Takes the lock, or reports that somebody else holds it. On file systems without locks it counts as taken.
-fn locked_by_other(file: &File) -> bool {
-    matches!(file.try_lock(), Err(TryLockError::WouldBlock))
-}
-
-/// Removes temporary files of the same target whose writers are gone. Best effort: files that cannot be
-/// examined stay, and do no harm.
-fn remove_abandoned(directory: &Path, prefix: &str) {
-    let Ok(entries) = fs::read_dir(directory) else { return };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let ours = name.to_str().is_some_and(|name| name.starts_with(prefix) && name.ends_with(SUFFIX));
-        if !ours || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            continue;
-        }
-        let Ok(file) = File::open(entry.path()) else { continue };
-        if file.try_lock().is_ok() {
-            let _ = fs::remove_file(entry.path());
-        }
-        drop(file); // release the lock only now: its creator must not find the file unlocked and already gone
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        if !self.renamed {
-            let _ = fs::remove_file(&self.path); // already failing; nowhere to report it
-        }
-    }
+/// Replaces a file by the output of `write`, or leaves it unchanged; waits for other processes that are
+/// replacing it. See [`Claim::replace`].
+pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), FileError> {
+    Claim::new(path)?.replace(write)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn names(directory: &Path) -> Vec<String> {
-        let mut names: Vec<String> =
-            fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-
-    #[test]
-    fn a_failed_write_leaves_the_old_file_and_nothing_else() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("f");
-        replace(&path, |out| out.write_all(b"old")).unwrap();
-        let failed = replace(&path, |out| {
-            out.write_all(&[7; 100_000])?;
-            Err(io::Error::other("planted"))
-        });
-        assert!(failed.unwrap_err().to_string().ends_with("cannot save: planted"));
-        assert_eq!(fs::read(&path).unwrap(), b"old");
-        assert_eq!(names(dir.path()), ["f"]);
-    }
-
-    #[test]
-    fn what_a_killed_writer_left_is_removed_and_what_a_live_one_writes_is_not() {
-        let dir = tempfile::tempdir().unwrap();
-        let (f, g) = (prefix("f".as_ref()), prefix("g".as_ref()));
-        let (dead, live, other) = (format!("{f}1-0.tmp"), format!("{f}1-1.tmp"), format!("{g}1-0.tmp"));
-        for name in [&dead, &live, &other, ".f.2024-01.tmp"] {
-            fs::write(dir.path().join(name), b"half").unwrap();
-        }
-        let lock = File::open(dir.path().join(&live)).unwrap();
-        lock.lock().unwrap();
-        replace(&dir.path().join("f"), |out| out.write_all(b"new")).unwrap();
-        let left = names(dir.path());
-        assert!(!left.contains(&dead), "{left:?}");
-        assert!(
-            [live, other, ".f.2024-01.tmp".into(), "f".into()].iter().all(|name| left.contains(name)),
-            "{left:?}"
-        );
-    }
-
-    #[test]
-    fn savers_of_one_file_never_fail_and_readers_never_see_a_part() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("f");
-        replace(&path, |out| out.write_all(&[0; 5000])).unwrap();
-        std::thread::scope(|threads| {
-            for byte in 1..=8u8 {
-                let path = &path;
-                threads.spawn(move || {
-                    for _ in 0..40 {
-                        replace(path, |out| out.write_all(&[byte; 5000])).unwrap();
-                    }
-                });
-            }
-            for _ in 0..200 {
-                let bytes = fs::read(&path).unwrap();
-                assert_eq!(bytes.len(), 5000);
-                assert!(bytes.iter().all(|byte| *byte == bytes[0]));
-            }
-        });
-        assert_eq!(names(dir.path()), ["f"]);
-    }
-
-    #[test]
-    fn the_longest_names_can_be_saved() {
-        let dir = tempfile::tempdir().unwrap();
-        replace(&dir.path().join("n".repeat(255)), |out| out.write_all(b"new")).unwrap();
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn permissions_and_links_survive_a_replacement() {
-        use std::os::unix::fs::{PermissionsExt, symlink};
-        let dir = tempfile::tempdir().unwrap();
-        let (path, link) = (dir.path().join("f"), dir.path().join("link"));
-        fs::write(&path, b"old").unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        symlink("f", &link).unwrap();
-        replace(&link, |out| out.write_all(b"new")).unwrap();
-        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-        assert_eq!(fs::read(&path).unwrap(), b"new");
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
-    }
 
     #[test]
     fn only_regular_files_are_read_or_replaced() {

@@ -98,6 +98,8 @@ extern crate alloc;
 pub mod any;
 mod bits;
 mod checksum;
+#[cfg(feature = "std")]
+pub mod claim;
 pub mod dialect;
 pub mod error;
 #[cfg(feature = "std")]

@@ -1,4 +1,5 @@
-//! Replaces an engine's file (a `Filter.db`, a table) atomically by a new one, and keeps the old one.
+//! Replaces an engine's file (a `Filter.db`, a table) atomically by a new one, and keeps the old one. The file is
+//! [claimed](crate::claim) from before the old one is read until the new one is in place.
 //!
 //! A crash at any moment leaves the old or the new file, never none:
 //!
@@ -9,8 +10,8 @@
 //!
 //! Snapshots are hard links to the old file and keep it.
 
+use crate::claim::Claim;
 use crate::error::FileError;
-use crate::file::{self, Placing};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -39,46 +40,66 @@ pub struct Written {
     pub bytes: u64,
 }
 
-/// Writes a file to the place that `output` names. `write` produces the bytes and returns their number. `old`
-/// is the path of the old file, which may not exist.
-pub fn write(
-    old: &Path,
-    output: &Output,
-    write: impl FnOnce(&mut dyn io::Write) -> io::Result<u64>,
-) -> Result<Written, FileError> {
-    write_like(old, output, None, write)
+/// A file that is going to be written to the place that an [`Output`] names. Other processes that replace the
+/// same file wait until it is dropped.
+#[derive(Debug)]
+pub struct Replacement {
+    path: PathBuf,
+    /// The directory it is written into, if not in place.
+    into: Option<PathBuf>,
+    backup: bool,
+    claim: Claim,
 }
 
-/// The same as [`write`]. If there is no old file, the new one takes owner, group and permissions from `like`.
-pub fn write_like(
-    old: &Path,
-    output: &Output,
-    like: Option<&Path>,
-    write: impl FnOnce(&mut dyn io::Write) -> io::Result<u64>,
-) -> Result<Written, FileError> {
-    let (path, backup) = match output {
-        Output::Into(directory) => (into(directory, old)?, None),
-        Output::InPlace { backup } => {
-            // Symbolic links are followed first: the file they point to is replaced, so that file is backed
-            // up.
-            let target = fs::canonicalize(old).unwrap_or_else(|_| old.to_owned());
-            let kept = if *backup { keep(&target)? } else { None };
-            (old.to_owned(), kept)
-        }
-    };
-    let mut bytes = 0;
-    let placing = Placing { like: like.filter(|_| !matches!(output, Output::Into(_))), ..Placing::default() };
-    let replaced = file::replace_with(&path, placing, |out| {
-        bytes = write(out)?;
-        Ok(())
-    });
-    if let Err(e) = replaced {
-        if let (Some(backup), false) = (&backup, e.is_in_place()) {
-            let _ = fs::remove_file(backup); // a second name for a file that is still in place
-        }
-        return Err(e);
+impl Replacement {
+    /// Claims the file, before the old one is read. `old` is the path of the old file, which may not exist.
+    /// Calls `waiting` once if another process has claimed it.
+    pub fn begin(old: &Path, output: &Output, waiting: impl FnOnce()) -> Result<Replacement, FileError> {
+        let (path, into, backup) = match output {
+            Output::Into(directory) => (into(directory, old)?, Some(directory.clone()), false),
+            Output::InPlace { backup } => (old.to_owned(), None, *backup),
+        };
+        let claim = Claim::wait(&path, waiting)?;
+        Ok(Replacement { path, into, backup, claim })
     }
-    Ok(Written { path, backup, bytes })
+
+    /// If there is no old file, the new one takes owner, group and permissions from this one.
+    pub fn like(mut self, other: &Path) -> Replacement {
+        self.claim.like(other);
+        self
+    }
+
+    /// The directory that the file is written into; `None` in place.
+    pub fn directory(&self) -> Option<&Path> {
+        self.into.as_deref()
+    }
+
+    /// The claim to the file.
+    pub fn claim(&self) -> &Claim {
+        &self.claim
+    }
+
+    /// Writes the file. `write` produces the bytes and returns their number.
+    pub fn write(
+        mut self,
+        write: impl FnOnce(&mut dyn io::Write) -> io::Result<u64>,
+    ) -> Result<Written, FileError> {
+        // Symbolic links are followed first: the file they point to is replaced, so that file is backed up.
+        let target = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let backup = if self.backup { keep(&target)? } else { None };
+        let mut bytes = 0;
+        let replaced = self.claim.replace(|out| {
+            bytes = write(out)?;
+            Ok(())
+        });
+        if let Err(e) = replaced {
+            if let (Some(backup), false) = (&backup, e.is_in_place()) {
+                let _ = fs::remove_file(backup); // a second name for a file that is still in place
+            }
+            return Err(e);
+        }
+        Ok(Written { path: self.path, backup, bytes })
+    }
 }
 
 /// The path of the same name in another directory.
@@ -102,7 +123,7 @@ fn keep(target: &Path) -> Result<Option<PathBuf>, FileError> {
         match link_or_copy(target, &name) {
             Ok(()) => return Ok(Some(name)),
             // An earlier run was interrupted after this step: the second name already exists.
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && same_file(target, &name) => {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && is_second_name(target, &name) => {
                 return Ok(Some(name));
             }
             // An older backup is kept too: it may be the original file.
@@ -121,8 +142,9 @@ pub fn newest_backup(target: &Path) -> Option<PathBuf> {
 }
 
 /// Puts the newest backup of a file back in its place, by one rename. Returns the backup's name; `None` if there
-/// is no backup.
-pub fn restore(target: &Path) -> Result<Option<PathBuf>, FileError> {
+/// is no backup. Calls `waiting` once if another process has claimed the file.
+pub fn restore(target: &Path, waiting: impl FnOnce()) -> Result<Option<PathBuf>, FileError> {
+    let _claim = Claim::wait(target, waiting)?;
     let Some(backup) = newest_backup(target) else { return Ok(None) };
     let whole = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
     move_over(&backup, &whole)?;
@@ -134,7 +156,7 @@ pub fn move_over(from: &Path, to: &Path) -> Result<(), FileError> {
     let fail = |e| FileError::io(to, "restore", e);
     fs::rename(from, to).map_err(fail)?;
     // Renaming one name of a file over another of the same file does nothing.
-    if same_file(from, to) {
+    if is_second_name(from, to) {
         fs::remove_file(from).map_err(fail)?;
     }
     flush_directory_of(to).map_err(|e| FileError::io(to, "flush the directory of", e))
@@ -171,18 +193,23 @@ pub fn link_or_copy(target: &Path, name: &Path) -> io::Result<()> {
     flush_directory_of(name)
 }
 
-/// Whether two paths name the same file.
+/// Whether two paths name the same file, through links of either kind.
 #[cfg(unix)]
-pub fn same_file(one: &Path, other: &Path) -> bool {
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let place = |path| fs::symlink_metadata(path).map(|meta| (meta.dev(), meta.ino()));
+    let place = |path| fs::metadata(path).map(|meta| (meta.dev(), meta.ino()));
     matches!((place(one), place(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Whether two paths name the same file: not known here.
+/// Whether two paths name the same file, through symbolic links.
 #[cfg(not(unix))]
-pub fn same_file(_: &Path, _: &Path) -> bool {
-    false
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Whether `name` is a hard link to the target.
+pub fn is_second_name(target: &Path, name: &Path) -> bool {
+    cfg!(unix) && !name.is_symlink() && is_same_file(target, name)
 }
 
 fn copy(target: &Path, name: &Path) -> io::Result<()> {
@@ -209,7 +236,7 @@ mod tests {
     const NEW: &[u8] = b"the bytes of a new filter";
 
     fn write_new(old: &Path, output: &Output) -> Result<Written, FileError> {
-        write(old, output, |out| out.write_all(NEW).map(|()| NEW.len() as u64))
+        Replacement::begin(old, output, || {})?.write(|out| out.write_all(NEW).map(|()| NEW.len() as u64))
     }
 
     #[test]
@@ -261,11 +288,13 @@ mod tests {
         let path = dir.path().join("nb-1-big-Filter.db");
         fs::write(&path, b"old").unwrap();
         assert!(
-            write(&path, &Output::InPlace { backup: true }, |out| {
-                out.write_all(&[7; 100_000])?;
-                Err(io::ErrorKind::StorageFull.into())
-            })
-            .is_err()
+            Replacement::begin(&path, &Output::InPlace { backup: true }, || {})
+                .unwrap()
+                .write(|out| {
+                    out.write_all(&[7; 100_000])?;
+                    Err(io::ErrorKind::StorageFull.into())
+                })
+                .is_err()
         );
         assert_eq!(names(dir.path()), ["nb-1-big-Filter.db"]);
         assert_eq!(fs::read(&path).unwrap(), b"old");
@@ -283,37 +312,6 @@ mod tests {
         assert!(write_new(&path, &Output::Into(other.path().join("none"))).is_err());
     }
 
-    #[test]
-    fn the_newest_backup_goes_back_first() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("nb-1-big-Filter.db");
-        fs::write(&path, b"first").unwrap();
-        write_new(&path, &Output::InPlace { backup: true }).unwrap();
-        fs::write(&path, b"second").unwrap();
-        write_new(&path, &Output::InPlace { backup: true }).unwrap();
-        for expected in [&b"second"[..], b"first"] {
-            assert!(restore(&path).unwrap().is_some());
-            assert_eq!(fs::read(&path).unwrap(), expected);
-        }
-        assert_eq!(restore(&path).unwrap(), None);
-        assert_eq!(names(dir.path()), ["nb-1-big-Filter.db"]);
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn a_new_file_takes_its_permissions_from_another_one() {
-        use std::os::unix::fs::PermissionsExt;
-        let dir = tempfile::tempdir().unwrap();
-        let (path, like) = (dir.path().join("nb-1-big-Filter.db"), dir.path().join("nb-1-big-Data.db"));
-        fs::write(&like, b"data").unwrap();
-        fs::set_permissions(&like, fs::Permissions::from_mode(0o640)).unwrap();
-        write_like(&path, &Output::InPlace { backup: true }, Some(&like), |out| {
-            out.write_all(NEW).map(|()| 1)
-        })
-        .unwrap();
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
-    }
-
     #[cfg(unix)]
     #[test]
     fn a_link_keeps_its_target_replaced_and_the_backup_holds_the_old_bytes() {
@@ -325,5 +323,34 @@ mod tests {
         assert!(fs::symlink_metadata(&path).unwrap().is_symlink());
         assert_eq!(fs::read(&real).unwrap(), NEW);
         assert_eq!(fs::read(written.backup.unwrap()).unwrap(), b"old");
+    }
+
+    #[test]
+    fn the_newest_backup_goes_back_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("nb-1-big-Filter.db");
+        fs::write(&path, b"first").unwrap();
+        write_new(&path, &Output::InPlace { backup: true }).unwrap();
+        fs::write(&path, b"second").unwrap();
+        write_new(&path, &Output::InPlace { backup: true }).unwrap();
+        for expected in [&b"second"[..], b"first"] {
+            assert!(restore(&path, || {}).unwrap().is_some());
+            assert_eq!(fs::read(&path).unwrap(), expected);
+        }
+        assert_eq!(restore(&path, || {}).unwrap(), None);
+        assert_eq!(names(dir.path()), ["nb-1-big-Filter.db"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_file_takes_its_permissions_from_another_one() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let (path, like) = (dir.path().join("nb-1-big-Filter.db"), dir.path().join("nb-1-big-Data.db"));
+        fs::write(&like, b"data").unwrap();
+        fs::set_permissions(&like, fs::Permissions::from_mode(0o640)).unwrap();
+        let replacement = Replacement::begin(&path, &Output::InPlace { backup: true }, || {}).unwrap();
+        replacement.like(&like).write(|out| out.write_all(NEW).map(|()| 1)).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
     }
 }

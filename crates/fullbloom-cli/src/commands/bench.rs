@@ -85,7 +85,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             row.measure(&request, &present, &absent);
         }
     }
-    let mut out = Output::stdout()?;
+    let mut out = Output::stdout();
     if args.json {
         out.json(&json!({
             "kernel": Kernel::in_use().name(),

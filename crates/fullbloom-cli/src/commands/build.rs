@@ -5,7 +5,7 @@ mod native;
 
 use super::made::Made;
 use crate::args::{self, KeyArgs, TypeArgs};
-use crate::destination::Destination;
+use crate::destination::{Destination, ForceArgs};
 use crate::error::{Failure, Status};
 use crate::input::Keys;
 use crate::numbers;
@@ -67,6 +67,9 @@ pub struct Args {
     #[command(flatten)]
     geometry: GeometryArgs,
 
+    #[command(flatten)]
+    force: ForceArgs,
+
     /// Print what was built as one JSON object
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
@@ -125,7 +128,7 @@ fn build(args: &Args) -> Result<(), Refusal> {
         args.native.refuse_for(args.dialect)?;
     }
     let mut keys = Keys::new(&args.keys.files, args.types.apply(args.keys.format(), args.dialect)?)?;
-    let destination = Destination::new(&args.output)?;
+    let mut destination = Destination::new(&args.output, args.force.force)?;
     if keys.include(&args.output) {
         let failure =
             Failure::new(args.output.display(), "is a key file and would be overwritten by the filter");
@@ -166,7 +169,7 @@ fn build(args: &Args) -> Result<(), Refusal> {
             "{inserted} keys were inserted where {expected_keys} were expected: the rate is higher than requested"
         ));
     }
-    Ok(summarise(args, destination, &filter, inserted, None)?)
+    Ok(summarise(args, &destination, &filter, inserted, None)?)
 }
 
 fn warn_of_name(args: &Args) {
@@ -179,7 +182,7 @@ fn warn_of_name(args: &Args) {
 /// Prints what was built.
 fn summarise(
     args: &Args,
-    destination: Destination<'_>,
+    destination: &Destination,
     filter: &AnyFilter,
     keys: u64,
     native: Option<NativeRecord>,

@@ -2,8 +2,7 @@
 //! file.
 
 use crate::args::{KeyArgs, TypeArgs};
-use crate::claim::Claim;
-use crate::destination::Destination;
+use crate::destination::{Destination, ForceArgs};
 use crate::error::{Failure, Status};
 use crate::input::{Keys, load_stored, threads};
 use crate::output::{self, Output};
@@ -16,7 +15,6 @@ use fullbloom::keys::Hashes;
 use fullbloom::native::{RemovingFilter, StoredFilter};
 use fullbloom_ops::filter::NativeRecord;
 use serde_json::{Value, json};
-use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -76,6 +74,9 @@ struct Common {
     #[command(flatten)]
     secret: SecretArgs,
 
+    #[command(flatten)]
+    force: ForceArgs,
+
     /// Print the numbers as one JSON object
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
@@ -87,16 +88,15 @@ struct Common {
 
 impl Common {
     /// The keys, where the filter goes, and the filter.
-    fn open(&self) -> Result<(Keys, Changed<'_>, StoredFilter), Failure> {
+    fn open(&self) -> Result<(Keys, Destination, StoredFilter), Failure> {
         let path = self.filter.display();
         let keys = Keys::new(&self.keys.files, self.types.apply(self.keys.format(), Name::Native)?)?;
         if keys.include(&self.filter) {
             return Err(Failure::new(&path, "is a key file and would be overwritten by the filter"));
         }
-        let changed =
-            Changed { destination: Destination::new(&self.filter)?, claim: Claim::new(&self.filter)? };
+        let destination = Destination::file(&self.filter, self.force.force)?;
         let stored = load_stored(&self.filter, self.secret.read()?)?;
-        Ok((keys, changed, stored))
+        Ok((keys, destination, stored))
     }
 
     /// Prints what was done, as text or JSON.
@@ -104,7 +104,7 @@ impl Common {
         if self.quiet {
             return Ok(());
         }
-        let mut out = Output::stdout()?;
+        let mut out = Output::stdout();
         if self.json {
             out.json(&json)?;
         } else {
@@ -114,26 +114,13 @@ impl Common {
     }
 }
 
-/// The file to be replaced.
-struct Changed<'a> {
-    destination: Destination<'a>,
-    claim: Claim<'a>,
-}
-
-impl Changed<'_> {
-    fn save(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
-        self.claim.check()?;
-        self.destination.write(write)
-    }
-}
-
 /// The hint for a filter that is full.
 const ROOM: &str =
     "build --growing makes a filter for any number of keys, build --expected-keys N one with room for N";
 
 /// Inserts and saves.
 pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
-    let (mut keys, changed, mut stored) = args.common.open()?;
+    let (mut keys, mut destination, mut stored) = args.common.open()?;
     let path = args.common.filter.display();
     if let StoredFilter::Plain(filter) = &stored
         && !filter.takes_keys()
@@ -170,7 +157,7 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
         }
     }
     if inserted > 0 {
-        changed.save(|out| stored.write_to(out))?;
+        destination.write(|out| stored.write_to(out))?;
     }
     let text = format!("{} inserted, {new} new", text::counted(inserted, "key"));
     let json = json!({
@@ -196,7 +183,7 @@ fn is_full(stored: &StoredFilter) -> bool {
 
 /// Removes and saves.
 pub fn remove(args: &RemoveArgs) -> Result<Status, Failure> {
-    let (mut keys, changed, stored) = args.common.open()?;
+    let (mut keys, mut destination, stored) = args.common.open()?;
     let path = args.common.filter.display();
     let form = stored.form();
     let StoredFilter::Removing(mut filter) = stored else {
@@ -205,7 +192,7 @@ pub fn remove(args: &RemoveArgs) -> Result<Status, Failure> {
     };
     let (removed, absent) = take_out(args, &mut keys, &mut filter)?;
     if removed > 0 {
-        changed.save(|out| filter.write_to(out))?;
+        destination.write(|out| filter.write_to(out))?;
     }
     if !args.absent {
         let text = format!("{} removed, {absent} not in the filter", text::counted(removed, "key"));
@@ -217,7 +204,7 @@ pub fn remove(args: &RemoveArgs) -> Result<Status, Failure> {
 
 /// Removes all keys; returns how many were present, and how many were absent.
 fn take_out(args: &RemoveArgs, keys: &mut Keys, filter: &mut RemovingFilter) -> Result<(u64, u64), Failure> {
-    let mut out = Output::stdout()?;
+    let mut out = Output::stdout();
     let end = keys.format().end;
     let hashing = filter.filter().hashing().clone();
     let (mut removed, mut absent, mut told, mut is_read) = (0, 0, Vec::new(), args.absent);

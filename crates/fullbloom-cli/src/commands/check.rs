@@ -210,7 +210,7 @@ fn answer_all(
     ask: impl Fn(&[&[u8]], &mut [bool]) -> Result<(), Failure> + Sync,
 ) -> Result<Status, Failure> {
     let mut keys = Keys::new(&args.keys.files, format)?;
-    let mut out = Output::stdout()?;
+    let mut out = Output::stdout();
     // Keys printed on the terminal would garble the bar.
     let progress =
         if out.is_terminal() { Progress::hidden() } else { Progress::new("checking", keys.total()) };

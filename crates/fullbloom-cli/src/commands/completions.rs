@@ -22,7 +22,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Status, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "fullbloom", &mut script);
-    let mut out = Output::stdout()?;
+    let mut out = Output::stdout();
     out.bytes(&script)?;
     out.finish()?;
     Ok(Status::Yes)

@@ -3,7 +3,7 @@
 
 use super::made::Made;
 use crate::args;
-use crate::destination::Destination;
+use crate::destination::{Destination, ForceArgs};
 use crate::error::{Failure, Status};
 use crate::numbers;
 use crate::output;
@@ -69,6 +69,9 @@ pub struct Args {
     #[command(flatten)]
     secret: SecretArgs,
 
+    #[command(flatten)]
+    force: ForceArgs,
+
     /// Print what was made as one JSON object
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
@@ -80,7 +83,7 @@ pub struct Args {
 
 /// Converts and saves.
 pub fn run(args: &Args) -> Result<Status, Failure> {
-    let destination = Destination::new(&args.output)?;
+    let mut destination = Destination::new(&args.output, args.force.force)?;
     let (dialect, geometry) = (args.dialect, args.geometry.geometry());
     let mut options = ReadOptions { dialect, geometry, ..ReadOptions::default() };
     let file = FilterFile::load(&args.filter, &options)?;
@@ -93,11 +96,12 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         let folded = folded(args, FilterFile::load(&args.filter, &options)?)?;
         let folded = StoredFilter::Plain(folded);
         let facts = NativeRecord::of(&folded.facts());
-        destination.write(|out| folded.write_to(out))?;
+        let folded = AnyFilter::from(folded);
+        destination.write_filter(&folded)?;
         if let Some(warning) = facts.overfull_message() {
             output::warning(&format!("{}: {warning}", args.output.display()));
         }
-        return summarise(args, destination, &AnyFilter::from(folded), Some(facts));
+        return summarise(args, &destination, &folded, Some(facts));
     }
     let opened = file.open()?;
     if let (Some(problem), true) = (opened.problems.first(), opened.may_lose_keys) {
@@ -107,12 +111,12 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         args.expected_keys.zip(args.fpr).map(|(expected_keys, fpr)| MadeFor { expected_keys, fpr });
     let made = any::convert(from, file.bytes(), args.geometry.geometry(), args.to, made_for)
         .map_err(|e| refused(args, from, &e))?;
-    destination.write(|out| made.write_to(out))?;
+    destination.write_filter(&made)?;
     if let Some(contradiction) = name_contradicts(&args.output, args.to) {
         let path = args.output.display();
         output::warning(&format!("{path}: {contradiction}: it will not find its keys there"));
     }
-    summarise(args, destination, &made, None)
+    summarise(args, &destination, &made, None)
 }
 
 /// The plain filter, halved as often as requested.
@@ -191,7 +195,7 @@ fn refused(args: &Args, from: Name, cause: &ConvertError) -> Failure {
 /// Prints what was made.
 fn summarise(
     args: &Args,
-    destination: Destination<'_>,
+    destination: &Destination,
     filter: &AnyFilter,
     native: Option<NativeRecord>,
 ) -> Result<Status, Failure> {

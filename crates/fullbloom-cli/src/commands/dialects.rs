@@ -20,7 +20,7 @@ pub struct Args {
 
 /// Prints the list.
 pub fn run(args: &Args) -> Result<Status, Failure> {
-    let mut out = Output::stdout()?;
+    let mut out = Output::stdout();
     if args.json {
         let all = Name::ALL.iter().map(|name| json!({ "name": name.as_str(), "description": name.about() }));
         out.json(&Value::from_iter(all))?;

@@ -68,7 +68,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Status, Failure> {
     #[cfg(feature = "report")]
     args.report.check()?;
-    let mut out = Output::stdout()?;
+    let mut out = Output::stdout();
     let mut all = InspectReport::empty();
     let read =
         ReadOptions { dialect: args.dialect, geometry: args.geometry.geometry(), ..ReadOptions::default() };

@@ -14,7 +14,7 @@ pub struct Made<'a> {
     /// Where.
     pub path: &'a Path,
     /// The same, as it was opened.
-    pub destination: Destination<'a>,
+    pub destination: &'a Destination,
     /// The filter.
     pub filter: &'a AnyFilter,
     /// Keys that were inserted, where the command inserted them.
@@ -32,7 +32,7 @@ impl Made<'_> {
         let bytes = self.destination.byte_len().unwrap_or_else(|| self.filter.encoded_len());
         let Found { record, problems } = FilterRecord::of(self.path, self.filter, bytes);
         let record = FilterRecord { keys: self.keys, native: self.native, ..record };
-        let mut out = Output::stdout()?;
+        let mut out = Output::stdout();
         if json {
             let mut object = super::value(&record);
             object["problems"] = super::value(&problems);

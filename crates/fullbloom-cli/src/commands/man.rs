@@ -31,7 +31,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         return Ok(Status::Yes);
     }
     let page = page(&man(&command)).map_err(|e| Failure::new("manual page", e))?;
-    let mut out = Output::stdout()?;
+    let mut out = Output::stdout();
     out.bytes(&page)?;
     out.finish()?;
     Ok(Status::Yes)

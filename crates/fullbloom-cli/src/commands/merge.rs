@@ -2,7 +2,7 @@
 
 use super::made::Made;
 use crate::args;
-use crate::destination::Destination;
+use crate::destination::{Destination, ForceArgs};
 use crate::error::{Failure, Status};
 use crate::output;
 use crate::secret::SecretArgs;
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// All filters must have the same dialect, geometry, and seed or secret. The result has the rate of a filter
 /// of their size with all the keys. Growing native filters may have different sizes: the result has the links
 /// of all, and the sum of their rates. Counters of removing filters are added. Rotating filters cannot be
-/// merged. Uses the memory of one filter. Exit status: 0 if the result was written, 2 on errors.
+/// merged. Uses the memory of two filters. Exit status: 0 if the result was written, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -45,6 +45,9 @@ pub struct Args {
     #[command(flatten)]
     secret: SecretArgs,
 
+    #[command(flatten)]
+    force: ForceArgs,
+
     /// Print what was made as one JSON object
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
@@ -56,7 +59,7 @@ pub struct Args {
 
 /// Merges and saves.
 pub fn run(args: &Args) -> Result<Status, Failure> {
-    let destination = Destination::new(&args.output)?;
+    let mut destination = Destination::new(&args.output, args.force.force)?;
     let (first, rest) = args.files.split_first().expect("clap requires one");
     let file = open(args, first)?;
     let mut merged = opened(first, &file)?.try_clone().map_err(|e| Failure::size(file.dialect(), &e))?;
@@ -74,19 +77,19 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     if let Some(warning) = facts.as_ref().and_then(NativeRecord::overfull_message) {
         output::warning(&format!("{}: {warning}", args.output.display()));
     }
-    summarise(args, destination, &merged, facts)
+    summarise(args, &destination, &merged, facts)
 }
 
-/// Maps a file, so that only the result needs memory.
+/// Reads a file. Not mapped: what is merged must be what was checked, even if the file changes meanwhile.
 fn open(args: &Args, path: &Path) -> Result<FilterFile, Failure> {
     let (dialect, geometry, secret) = (args.dialect, args.geometry.geometry(), args.secret.read()?);
     let options = ReadOptions { dialect, geometry, secret, ..ReadOptions::default() };
-    Ok(FilterFile::map(path, &options)?)
+    Ok(FilterFile::load(path, &options)?)
 }
 
 /// The filter in a file, fully checked: a damaged filter, or one that may lose keys, would damage the result.
 fn opened(path: &Path, file: &FilterFile) -> Result<AnyFilter, Failure> {
-    let opened = file.open_verified()?;
+    let opened = file.open()?;
     if opened.is_locked {
         return Err(Failure::locked(path));
     }
@@ -151,7 +154,7 @@ fn refused(first: &Path, path: &Path, cause: &MergeError) -> Failure {
 /// Prints what was made.
 fn summarise(
     args: &Args,
-    destination: Destination<'_>,
+    destination: &Destination,
     filter: &AnyFilter,
     native: Option<NativeRecord>,
 ) -> Result<Status, Failure> {

@@ -79,7 +79,7 @@ fn explain(message: &clap::Error) -> Result<Status, Failure> {
         return Ok(Status::Failed);
     }
     let text = message.render();
-    let mut out = Output::stdout()?;
+    let mut out = Output::stdout();
     if output::coloured(&io::stdout()) {
         out.bytes(text.ansi().to_string().as_bytes())?;
     } else {

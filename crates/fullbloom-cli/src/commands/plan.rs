@@ -99,7 +99,7 @@ fn from_directory(args: &Args, directory: &Path) -> Result<Status, Failure> {
 fn show(args: &Args, planned: &impl Serialize, text: impl Fn() -> String) -> Result<(), Failure> {
     #[cfg(feature = "report")]
     args.report.write(|| report::of_plan(&super::value(planned)))?;
-    let mut out = Output::stdout()?;
+    let mut out = Output::stdout();
     match args.json {
         true => out.json(&super::value(planned))?,
         false => out.bytes(text().as_bytes())?,

@@ -9,7 +9,7 @@ use fullbloom_ops::rebuild::Size;
 use fullbloom_ops::{self as ops, Found, Place, RebuildOptions, Rebuilt, Severity, Watch, rebuild};
 use fullbloom_table::PrefixExtractor;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Rebuild the filters of sstables and tables, offline, from their keys
 ///
@@ -62,7 +62,8 @@ pub struct Args {
     #[arg(long, conflicts_with = "output")]
     no_backup: bool,
 
-    /// Rebuild even if keys are missing from an index: fewer than Statistics.db counts, or not in order
+    /// Rebuild even if keys are missing from an index (fewer than Statistics.db counts, or not in order); replace
+    /// files even if nobody may write to them (mode 0444)
     #[arg(long)]
     force: bool,
 
@@ -128,7 +129,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         snapshots: args.snapshots,
         prefix_extractor: args.prefix_extractor,
     };
-    let mut printer = Printer { out: Output::stdout()?, json: args.json, failure: None };
+    let mut printer = Printer { out: Output::stdout(), json: args.json, failure: None };
     let report = rebuild(&places, &options, &mut printer)?;
     if let Some(failure) = printer.failure {
         return Err(failure);
@@ -159,6 +160,10 @@ struct Printer {
 }
 
 impl Watch<Rebuilt> for Printer {
+    fn waiting(&mut self, path: &Path) {
+        output::waiting(path);
+    }
+
     fn found(&mut self, found: &Found<Rebuilt>) -> ControlFlow<()> {
         if self.json {
             return ControlFlow::Continue(());

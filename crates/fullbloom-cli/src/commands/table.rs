@@ -1,15 +1,17 @@
 //! `fullbloom table build [ENTRIES…] -o TABLE`: a table of LevelDB or RocksDB from keys and values.
 
+mod entries;
+
 use crate::args::KeyArgs;
-use crate::destination::Destination;
+use crate::destination::{Destination, ForceArgs};
 use crate::error::{Failure, Status};
 use crate::input::{KeyFormat, Keys, decode_hex};
 use crate::numbers;
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::text;
+use entries::Entries;
 use fullbloom::dialect::Name;
-use fullbloom::file;
 use fullbloom_table::checksum::Checksum;
 use fullbloom_table::compression::Compression;
 use fullbloom_table::filter::build::{FilterOptions, Layout, Partitioning};
@@ -105,6 +107,9 @@ struct BuildArgs {
     /// The size of a data block
     #[arg(long, value_name = "SIZE", value_parser = numbers::size, default_value = "4KiB")]
     block_size: u64,
+
+    #[command(flatten)]
+    force: ForceArgs,
 
     /// Print what was built as one JSON object
     #[arg(long, conflicts_with = "quiet")]
@@ -237,7 +242,8 @@ impl From<TableError> for Trouble {
 }
 
 fn build(args: &BuildArgs) -> Result<Status, Failure> {
-    if let Destination::Stdout = Destination::new(&args.output)? {
+    let mut destination = Destination::new(&args.output, args.force.force)?;
+    if let Destination::Stdout = destination {
         let failure =
             Failure::new("standard output", "cannot take a table, which is checked before it is kept");
         return Err(failure.hint("name a file: -o TABLE, or ./- for a file called -"));
@@ -248,13 +254,17 @@ fn build(args: &BuildArgs) -> Result<Status, Failure> {
     if keys.include(&args.output) {
         return Err(Failure::new(args.output.display(), "is an input and would be overwritten by the table"));
     }
+    // Before the file is begun: sorting may need more memory than there is.
+    let sorted = if args.sorted { None } else { Some(collect(args, &mut keys)?) };
     let mut trouble = None;
     let mut made = None;
-    let saved = file::replace(&args.output, |out| {
-        write(args, options.clone(), &mut keys, out).map(|written| made = Some(written)).map_err(|error| {
-            trouble = Some(error);
-            io::Error::other("the table could not be written")
-        })
+    let saved = destination.write(|out| {
+        write(args, options.clone(), &mut keys, sorted.as_ref(), out)
+            .map(|written| made = Some(written))
+            .map_err(|error| {
+                trouble = Some(error);
+                io::Error::other("the table could not be written")
+            })
     });
     match trouble {
         Some(Trouble::Input(failure)) => return Err(failure),
@@ -286,11 +296,17 @@ fn write(
     args: &BuildArgs,
     options: WriterOptions,
     keys: &mut Keys,
+    sorted: Option<&Entries>,
     out: &mut dyn Write,
 ) -> Result<Made, Trouble> {
     let mut writer = TableWriter::new(out, options)?;
     let mut repeated = 0;
-    if args.sorted {
+    if let Some(sorted) = sorted {
+        for (key, value) in sorted.last_of_each_key() {
+            writer.put(key, value)?;
+        }
+        repeated = sorted.repeated();
+    } else {
         let (mut stopped, mut line) = (None, 0u64);
         let walked = for_each_entry(args, keys, |key, value| {
             line += 1;
@@ -311,21 +327,6 @@ fn write(
             None => {}
         }
         walked.map_err(Trouble::Input)?;
-    } else {
-        let mut entries: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
-        let collect = |key: &[u8], value: &[u8]| {
-            entries.push((key.to_vec(), value.to_vec()));
-            ControlFlow::Continue(())
-        };
-        for_each_entry(args, keys, collect).map_err(Trouble::Input)?;
-        entries.sort_by(|(a, _), (b, _)| a.cmp(b)); // stable: the last of equal keys stays last
-        for (i, (key, value)) in entries.iter().enumerate() {
-            if entries.get(i + 1).is_some_and(|(next, _)| next == key) {
-                repeated += 1;
-            } else {
-                writer.put(key, value)?;
-            }
-        }
     }
     let written = writer.finish()?;
     Ok(Made {
@@ -336,6 +337,22 @@ fn write(
         filter_len: written.filter_len,
         filter_entries: written.filter_entries,
     })
+}
+
+/// All entries, sorted by key.
+fn collect(args: &BuildArgs, keys: &mut Keys) -> Result<Entries, Failure> {
+    let mut entries = Entries::default();
+    let mut full = Ok(());
+    for_each_entry(args, keys, |key, value| {
+        full = entries.push(key, value);
+        if full.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    full.map_err(|_| {
+        let failure = Failure::new("the entries", "not enough memory to sort them");
+        failure.hint("sort them first, in byte order (LC_ALL=C sort -u), and give --sorted")
+    })?;
+    entries.sort();
+    Ok(entries)
 }
 
 fn for_each_entry(
@@ -374,7 +391,7 @@ fn summarise(args: &BuildArgs, made: &Made) -> Result<(), Failure> {
         return Ok(());
     }
     let path = args.output.display().to_string();
-    let mut out = Output::stdout()?;
+    let mut out = Output::stdout();
     if args.json {
         out.json(&json!({
             "path": path,

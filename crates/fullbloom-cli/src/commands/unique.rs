@@ -5,6 +5,7 @@ mod seen;
 mod state;
 
 use crate::args::{KeyArgs, TypeArgs};
+use crate::destination::ForceArgs;
 use crate::error::{Failure, Status};
 use crate::input::{Keys, Records, threads};
 use crate::numbers;
@@ -83,6 +84,9 @@ pub struct Args {
     #[command(flatten)]
     secret: SecretArgs,
 
+    #[command(flatten)]
+    force: ForceArgs,
+
     /// Print only how many keys were new
     #[arg(short = 'c', long)]
     count: bool,
@@ -95,10 +99,11 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Status, Failure> {
     let format = args.types.apply(args.keys.format(), Name::Native)?;
     let mut keys = Keys::new(&args.keys.files, format)?;
-    let mut state = args.state.as_deref().map(|path| State::new(path, &keys)).transpose()?;
+    let mut state =
+        args.state.as_deref().map(|path| State::new(path, &keys, args.force.force)).transpose()?;
     let mut seen = begin(args, state.as_ref(), &mut keys)?;
     let planned = seen.planned().unwrap_or(0);
-    let mut out = Output::stdout()?;
+    let mut out = Output::stdout();
     let progress =
         if out.is_terminal() { Progress::hidden() } else { Progress::new("reading keys", keys.total()) };
 
@@ -126,7 +131,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             && saved_at.elapsed() >= every
         {
             out.flush()?; // a key that was not printed must not be saved as known
-            state.save_for_now(&seen)?;
+            state.save(&seen)?;
             (saved_at, unsaved) = (Instant::now(), false);
         }
         Ok(ControlFlow::Continue(()))
@@ -143,7 +148,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         ));
         output::hint("a --state made without --expected-keys grows with its keys");
     }
-    if let Some(state) = state
+    if let Some(mut state) = state
         && (unsaved || !state.exists())
     {
         state.save(&seen)?;

@@ -186,7 +186,7 @@ struct Printer {
 
 impl Printer {
     fn new(json: bool) -> Result<Printer, Failure> {
-        Ok(Printer { out: Output::stdout()?, json, places: Places::new("verifying"), failure: None })
+        Ok(Printer { out: Output::stdout(), json, places: Places::new("verifying"), failure: None })
     }
 
     /// Prints the problems that belong to no single filter.

@@ -69,7 +69,9 @@ impl<'a> Blocks<'a> {
             self.at_end = read == 0;
             if let Some(last) = memchr::memrchr(self.end, &block.buffer[fresh..filled]) {
                 block.len = fresh + last + 1;
-                self.rest.extend_from_slice(&block.buffer[block.len..filled]);
+                let rest = &block.buffer[block.len..filled];
+                self.rest.try_reserve(rest.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+                self.rest.extend_from_slice(rest);
                 return Ok(true);
             }
         }

@@ -26,7 +26,7 @@ pub fn threads() -> usize {
 }
 
 impl Keys {
-    /// Processes all keys on `threads` threads.
+    /// Processes all keys on up to `threads` threads.
     ///
     /// `work` gets the batches of a block and a `T` to collect in; `commit` gets every `T`, and the bytes of
     /// its block, in order, and may break off. A `T` is used again, so `commit` must reset it.
@@ -50,15 +50,12 @@ impl Keys {
         let turn = Turn { next: 0, commit, source: 0, records: 0, ended: None };
         let shared =
             Shared { format, reader: Mutex::new(reader), turn: Mutex::new(turn), changed: Condvar::new() };
-        if threads <= 1 {
+        thread::scope(|scope| {
+            // Threads that the system refuses to start are done without: this one does their work.
+            let start = |_| thread::Builder::new().spawn_scoped(scope, || shared.run(&work)).is_ok();
+            let _ = (1..threads).all(start);
             shared.run(&work);
-        } else {
-            thread::scope(|scope| {
-                for _ in 0..threads {
-                    scope.spawn(|| shared.run(&work));
-                }
-            });
-        }
+        });
         let turn = shared.turn.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
         turn.ended.unwrap_or(Ok(()))
     }

@@ -45,7 +45,7 @@ impl ReportArgs {
                 path.display(),
                 "exists and is not an HTML page: the report would overwrite it",
             )),
-            Some(path) => crate::destination::Destination::new(path).map(drop),
+            Some(path) => crate::destination::Destination::new(path, false).map(drop),
             None => Ok(()),
         }
     }

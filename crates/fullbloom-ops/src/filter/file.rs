@@ -70,21 +70,22 @@ impl AsRef<[u8]> for Bytes {
 }
 
 impl FilterFile {
-    /// Reads a file: it may change or disappear afterwards. The dialect is detected first, so that a large
-    /// file which is not a filter is not read.
+    /// Reads a file once: it may change or disappear afterwards. The dialect is detected first, so that a
+    /// large file which is not a filter is not read; what counts is what is then read.
     pub fn load(path: &Path, options: &ReadOptions) -> Result<FilterFile, Problem> {
-        let mut file = Self::map(path, options)?;
-        if file.is_mapped() {
-            let bytes = file::read(path).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
-            file.bytes = Storage(Arc::new(Bytes::Loaded(bytes)));
+        let file = Self::map(path, options)?;
+        if !file.is_mapped() {
+            return Ok(file);
         }
-        Ok(file)
+        drop(file);
+        let bytes = file::read(path).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
+        Self::detect(path, Bytes::Loaded(bytes), options)
     }
 
     /// Maps a file: only the parts that are needed are read, but the file must not be truncated meanwhile.
     pub fn map(path: &Path, options: &ReadOptions) -> Result<FilterFile, Problem> {
         let map = Mapped::open(path).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
-        let bytes = match gzip::unpack(map.as_ref()) {
+        let bytes = match unpack(map.as_ref(), options) {
             None => Bytes::Mapped(map),
             Some(Ok(unpacked)) => Bytes::InMemory(unpacked),
             Some(Err(e)) => return Err(Problem::at(path, Code::Unreadable, format_args!("gzip: {e}"))),
@@ -94,7 +95,7 @@ impl FilterFile {
 
     /// Takes bytes from memory.
     pub fn from_bytes(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<FilterFile, Problem> {
-        let bytes = match gzip::unpack(&bytes) {
+        let bytes = match unpack(&bytes, options) {
             None => bytes,
             Some(Ok(unpacked)) => unpacked,
             Some(Err(e)) => return Err(Problem::new(name, Code::Unreadable, format_args!("gzip: {e}"))),
@@ -144,6 +145,15 @@ impl FilterFile {
     pub(super) fn part(&self, len: usize) -> Part<Storage> {
         let all = || Part::of(self.bytes.clone(), 0..self.bytes().len());
         Part::of(self.bytes.clone(), 0..len).or_else(all).expect("all bytes are there")
+    }
+}
+
+/// The contents of a compressed file; `None` if it is not one. Only DCSO's program compresses filters: where
+/// the caller says that the bytes are of another dialect, they are, whatever they begin with.
+fn unpack(bytes: &[u8], options: &ReadOptions) -> Option<std::io::Result<Vec<u8>>> {
+    match options.dialect {
+        None | Some(Name::Dcso) => gzip::unpack(bytes),
+        Some(_) => None,
     }
 }
 

@@ -4,16 +4,16 @@ use super::opening;
 use super::verify::problems_of;
 use super::{SstableName, problems};
 use crate::problem::{Code, Problem};
-use crate::rebuild::{RebuildOptions, Restored, Size, not_saved};
+use crate::rebuild::{RebuildOptions, Restored, Size, check_writable, not_saved};
 use crate::report::Found;
 use fullbloom::any::Plan;
 use fullbloom::replace::Output;
 use fullbloom_sstable::rebuild::{Proposal, Rate, propose};
-use fullbloom_sstable::replace::{self, Refusal, Written};
+use fullbloom_sstable::replace::{self, Claimed, Refusal, Written};
 use fullbloom_sstable::{ComponentError, FilterProblem, RebuildError, Sstable, sstable::FILTER, verify};
 use serde::Serialize;
 use std::ops::Deref;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An sstable whose filter was rebuilt, or would be.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -81,7 +81,13 @@ pub struct SstableAfter {
 pub(crate) fn rebuild(
     sstable: &Sstable,
     options: &RebuildOptions,
+    waiting: impl FnOnce(&Path),
 ) -> Result<Option<Found<RebuiltSstable>>, Problem> {
+    let path = sstable.path(FILTER);
+    let claimed = match options.dry_run {
+        true => None,
+        false => Some(claim(sstable, options, waiting)?),
+    };
     let mut reasons = None;
     if options.damaged {
         let quick = verify::Options { absent_keys: 0, examples: 0 };
@@ -91,7 +97,6 @@ pub(crate) fn rebuild(
         }
         reasons = Some(problems_of(sstable, &found));
     }
-    let path = sstable.path(FILTER);
     let rate = match options.size {
         Size::Recorded => Rate::Recorded,
         Size::Fpr(fpr) => Rate::Fpr(fpr),
@@ -117,17 +122,30 @@ pub(crate) fn rebuild(
         replace::check(sstable).map_err(|refusal| not_replaced(sstable, &refusal))?;
     }
     let before = before(&proposal); // before the file is replaced
-    let written = match options.dry_run {
-        true => None,
-        false => {
+    let written = match claimed {
+        None => None,
+        Some(claimed) => {
             let rebuilt = proposal.build().map_err(|e| refused(sstable, &e))?;
-            Some(rebuilt.write(&options.output).map_err(|e| not_saved(&path, &e))?)
+            Some(rebuilt.write(claimed).map_err(|e| not_saved(&path, &e))?)
         }
     };
     let problems = reasons.unwrap_or_else(|| {
         proposal.problem.iter().map(|problem| problems::of_filter(sstable, problem)).collect()
     });
     Ok(Some(Found { record: record(&proposal, before, written.as_ref()), problems }))
+}
+
+/// Claims the filter, before the sstable is read.
+fn claim(
+    sstable: &Sstable,
+    options: &RebuildOptions,
+    waiting: impl FnOnce(&Path),
+) -> Result<Claimed, Problem> {
+    let path = sstable.path(FILTER);
+    let claimed = Claimed::new(sstable, &options.output, || waiting(&path));
+    let claimed = claimed.map_err(|e| not_saved(&path, &e))?;
+    check_writable(&path, claimed.claim(), options)?;
+    Ok(claimed)
 }
 
 fn record(
@@ -176,14 +194,21 @@ fn before(proposal: &Proposal<'_>) -> Option<SstableBefore> {
 }
 
 /// Puts the newest backup of one sstable's filter back, with what belongs to it.
-pub(crate) fn restore(sstable: &Sstable, options: &RebuildOptions) -> Result<Restored, Problem> {
+pub(crate) fn restore(
+    sstable: &Sstable,
+    options: &RebuildOptions,
+    waiting: impl FnOnce(&Path),
+) -> Result<Restored, Problem> {
     let path = sstable.path(FILTER);
     replace::check(sstable).map_err(|refusal| not_replaced(sstable, &refusal))?;
     let backup = replace::newest_backup(sstable)
         .ok_or_else(|| Problem::at(&path, Code::NoBackup, "there is no backup of this filter"))?;
     let written = match options.dry_run {
         true => Written::default(),
-        false => replace::restore(sstable).map_err(|e| not_saved(&path, &e))?.unwrap_or_default(),
+        false => {
+            let restored = replace::restore(sstable, || waiting(&path));
+            restored.map_err(|e| not_saved(&path, &e))?.unwrap_or_default()
+        }
     };
     let text = |path: &PathBuf| path.display().to_string();
     Ok(Restored {

@@ -6,8 +6,8 @@ use crate::rebuild::{self, RebuildOptions, Size};
 use crate::report::Found;
 use crate::serialise;
 use fullbloom::dialect::Name;
-use fullbloom::replace::{self, Output, Written};
-use fullbloom_table::{FilterSize, Inspection, NewFilter, PlainFile, Table};
+use fullbloom::replace::{Output, Written};
+use fullbloom_table::{FilterSize, Inspection, NewFilter};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io;
@@ -77,12 +77,14 @@ pub(crate) fn first_clash<'a>(paths: impl Iterator<Item = &'a Path>, output: &Ou
     paths.into_iter().find(|path| !names.insert(path.file_name()))
 }
 
-/// Rebuilds the filter of one table; `None` where only damaged ones are wanted and this one is sound.
+/// Rebuilds the filter of the table at `path`; `None` where only damaged ones are wanted and this one is sound.
 pub(crate) fn rebuild(
     path: &Path,
-    table: &Table<PlainFile>,
     options: &RebuildOptions,
+    waiting: impl FnOnce(&Path),
 ) -> Result<Option<Found<RebuiltTable>>, Problem> {
+    let replacement = rebuild::claim(path, options, waiting)?;
+    let table = super::open(path, options.prefix_extractor)?;
     if options.damaged && table.verify(0).is_ok_and(|found| found.is_sound()) {
         return Ok(None);
     }
@@ -101,11 +103,9 @@ pub(crate) fn rebuild(
         return Err(Problem::at(path, Code::LengthChanges, why).hint(hint));
     }
     let write = |out: &mut dyn io::Write| table.write_with(&new, out).map_err(io::Error::other);
-    let written = match options.dry_run {
-        true => None,
-        false => {
-            Some(replace::write(path, &options.output, write).map_err(|e| rebuild::not_saved(path, &e))?)
-        }
+    let written = match replacement {
+        None => None,
+        Some(replacement) => Some(replacement.write(write).map_err(|e| rebuild::not_saved(path, &e))?),
     };
     let problems = old.as_ref().err().map(|e| problem(path, e)).into_iter().collect();
     Ok(Some(Found { record: record(path, old.ok().as_ref(), &new, written.as_ref()), problems }))

@@ -218,7 +218,7 @@ fn a_rebuild_of_scyllas_sstables_writes_the_pairs_of_the_vectors() {
         let names = files(&sstable.directory);
         replace::check(&sstable).unwrap();
         let rate = Rate::Fpr(entry["fp_chance"].as_f64().unwrap());
-        propose(&sstable, rate).unwrap().build().unwrap().write(&Output::InPlace { backup: true }).unwrap();
+        propose(&sstable, rate).unwrap().build().unwrap().save(&Output::InPlace { backup: true }).unwrap();
         assert_eq!(fs::read(sstable.path("Filter.db")).unwrap(), bytes(&entry, "filter_db_after"));
         assert_eq!(fs::read(sstable.path("Scylla.db")).unwrap(), bytes(&entry, "scylla_db_after"));
         assert_eq!(files(&sstable.directory), names, "no foreign file in the table's directory");
@@ -232,7 +232,7 @@ fn mt() -> (tempfile::TempDir, Sstable) {
 }
 
 fn rebuilt(sstable: &Sstable, output: &Output) -> replace::Written {
-    propose(sstable, Rate::Fpr(0.2)).unwrap().build().unwrap().write(output).unwrap()
+    propose(sstable, Rate::Fpr(0.2)).unwrap().build().unwrap().save(output).unwrap()
 }
 
 #[test]
@@ -253,7 +253,7 @@ fn the_old_pair_of_scylla_is_kept_under_snapshots_and_goes_back() {
     assert_eq!((second.path, second.backups.len()), (None, 0), "left alone");
     let backup = replace::newest_backup(&sstable).unwrap();
     assert_eq!(backup, kept.join("mt-1-big-Filter.db"));
-    assert!(replace::restore(&again(&sstable)).unwrap().is_some());
+    assert!(replace::restore(&again(&sstable), || {}).unwrap().is_some());
     assert_eq!(pair(&sstable), old);
     assert!(!kept.exists() && replace::newest_backup(&sstable).is_none());
     let other = tempfile::tempdir().unwrap();

@@ -42,7 +42,7 @@ fn another_rate_has_another_size_and_all_the_keys() {
     assert_eq!((before.geometry.bit_len, before.file_bytes), (10_048, 1264));
     assert_eq!((proposal.after.geometry.bit_len, proposal.after.encoded_len), (5056, 640));
     assert_eq!(proposal.fpr, Some(0.1));
-    let written = proposal.build().unwrap().write(&IN_PLACE).unwrap();
+    let written = proposal.build().unwrap().save(&IN_PLACE).unwrap();
     assert_eq!(fs::metadata(written.path.unwrap()).unwrap().len(), 640);
     let result = verify(&table.one(), Options::default());
     assert!(result.is_well());
@@ -72,7 +72,7 @@ fn damage_of_every_kind_is_repaired() {
         table.put("me", 1, "Filter.db", bytes);
         assert!(!verify(&table.one(), Options::default()).is_well());
         let sstable = table.one();
-        propose(&sstable, Rate::Recorded).unwrap().build().unwrap().write(&IN_PLACE).unwrap();
+        propose(&sstable, Rate::Recorded).unwrap().build().unwrap().save(&IN_PLACE).unwrap();
         assert_eq!(fs::read(table.path("me", 1, "Filter.db")).unwrap(), original);
         assert!(verify(&table.one(), Options::default()).is_well());
         assert!(inspect(&table.one()).flags.is_empty());
@@ -84,7 +84,7 @@ fn damage_of_every_kind_is_repaired() {
     let proposal = propose(&sstable, Rate::Recorded).unwrap();
     assert!(matches!(proposal.problem, Some(FilterProblem::Missing { listed: Some(true) })));
     assert_eq!(proposal.before, None::<Before>);
-    assert_eq!(proposal.build().unwrap().write(&IN_PLACE).unwrap().backups, [] as [std::path::PathBuf; 0]);
+    assert_eq!(proposal.build().unwrap().save(&IN_PLACE).unwrap().backups, [] as [std::path::PathBuf; 0]);
     assert!(verify(&table.one(), Options::default()).is_well());
 }
 
@@ -145,7 +145,7 @@ fn a_file_that_cannot_be_written_leaves_the_old_one() {
     let sstable = table.one();
     let rebuilt = propose(&sstable, Rate::Fpr(0.1)).unwrap().build().unwrap();
     let none = table.root.path().join("none");
-    assert!(rebuilt.write(&Output::Into(none)).is_err());
+    assert!(rebuilt.save(&Output::Into(none)).is_err());
     let before = fs::read(sstable.path("Filter.db")).unwrap();
     assert!(AnyFilter::decode(&before, &Name::Cassandra.into()).is_ok());
     assert_eq!(before, filter(Name::Cassandra, 10, 0.01, &keys(10)));
@@ -172,7 +172,7 @@ fn what_is_asked_of_the_backup_is_that_cassandra_does_not_see_it() {
     table.add("ka", 1, &keys(3), 0.01);
     let sstable = table.one();
     let rebuilt = propose(&sstable, Rate::Fpr(0.1)).unwrap().build().unwrap();
-    let backup = &rebuilt.write(&IN_PLACE).unwrap().backups[0];
+    let backup = &rebuilt.save(&IN_PLACE).unwrap().backups[0];
     let name = backup.file_name().unwrap().to_str().unwrap();
     assert_eq!(name, "ks+table+ka+1+Filter.db.backup");
     let error = fullbloom::dialect::cassandra::Descriptor::parse(backup).unwrap_err();
@@ -238,7 +238,7 @@ fn a_filter_that_is_right_already_is_left_alone_and_the_toc_lists_a_new_one() {
     table.add("nb", 1, &keys(100), 0.01);
     let sstable = table.one();
     let rebuilt = propose(&sstable, Rate::Recorded).unwrap().build().unwrap();
-    let written = rebuilt.write(&IN_PLACE).unwrap();
+    let written = rebuilt.save(&IN_PLACE).unwrap();
     assert_eq!((written.path, written.backups.len(), written.others.len()), (None, 0, 0));
     assert_eq!(fs::read_dir(&table.directory).unwrap().count(), 4);
     for toc in ["Data.db\nIndex.db\nTOC.txt\n", "TOC.txt\nIndex.db\n"] {
@@ -246,7 +246,7 @@ fn a_filter_that_is_right_already_is_left_alone_and_the_toc_lists_a_new_one() {
         fs::remove_file(table.path("nb", 1, "Filter.db")).unwrap();
         let sstable = table.one();
         let rebuilt = propose(&sstable, Rate::Recorded).unwrap().build().unwrap();
-        let written = rebuilt.write(&IN_PLACE).unwrap();
+        let written = rebuilt.save(&IN_PLACE).unwrap();
         assert_eq!(written.others, [table.path("nb", 1, "TOC.txt")]);
         assert_eq!(table.one().lists("Filter.db"), Some(true));
         assert!(written.path.is_some());
@@ -267,7 +267,7 @@ fn a_filter_created_anew_has_the_permissions_of_the_index() {
     // Only root may give files away.
     let _ = std::os::unix::fs::chown(&index, Some(1234), Some(1235));
     let sstable = table.one();
-    propose(&sstable, Rate::Recorded).unwrap().build().unwrap().write(&IN_PLACE).unwrap();
+    propose(&sstable, Rate::Recorded).unwrap().build().unwrap().save(&IN_PLACE).unwrap();
     let facts = |path| fs::metadata(path).map(|meta| (meta.uid(), meta.gid(), meta.mode())).unwrap();
     assert_eq!(facts(table.path("nb", 1, "Filter.db")), facts(index));
 }

@@ -17,7 +17,7 @@ pub use options::{Format, IndexLayout, WriterOptions};
 
 use crate::block_builder::BlockBuilder;
 use crate::checksum::{Checksum, modifier};
-use crate::compression::{Compression, compress};
+use crate::compression::{Compression, Limits, compress};
 use crate::error::{Problem, TableError};
 use crate::filter::build::{FilterBlockBuilder, Finished, Layout};
 use crate::footer::Footer;
@@ -29,6 +29,10 @@ use properties::Summary;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::io::Write;
+
+/// The longest key and value together: a block that holds them must stay readable.
+const LONGEST_ENTRY: u64 = Limits::DEFAULT.block_len - 1024;
+const LONGER: &str = "a key and its value must be shorter than 64 MiB, the largest block that is read";
 
 /// Writes one table.
 ///
@@ -185,9 +189,8 @@ impl<W: Write> TableWriter<W> {
     }
 
     fn check_order(&self, key: &InternalKey<'_>, value: &[u8]) -> Result<(), Problem> {
-        const LONGEST: usize = u32::MAX as usize - 64;
-        if key.user_key.len() > LONGEST || value.len() > LONGEST {
-            return Err(Problem::Input { why: "keys and values must be shorter than 4 GiB" });
+        if (key.user_key.len() as u64).saturating_add(value.len() as u64) > LONGEST_ENTRY {
+            return Err(Problem::Input { why: LONGER });
         }
         let last = &self.last_key;
         let order = match self.options.plain_keys {
@@ -408,6 +411,10 @@ impl<W: Write> Output<W> {
 
     /// Writes a block, compressed if that saves enough, and its trailer.
     pub(crate) fn block(&mut self, plain: &[u8], compression: Compression) -> Result<Handle, Problem> {
+        let (size, limit) = (plain.len() as u64, Limits::DEFAULT.block_len);
+        if size > limit {
+            return Err(Problem::TooLarge { what: "block", at: self.offset, size, limit });
+        }
         self.choose_base(plain);
         let packed = compress(compression, plain, self.version);
         let (stored, kind) = match &packed {

@@ -189,6 +189,12 @@ pub trait Format: Dialect {
     /// Length of the encoded filter in bytes; an upper bound where it depends on the bits.
     fn encoded_len(&self) -> u64;
 
+    /// Whether the encoded filter contains a secret, so that only its owner should be able to read it.
+    #[doc(hidden)]
+    fn stores_secret(&self) -> bool {
+        false
+    }
+
     /// An inconsistency in the decoded fields that the system would not have written, although the filter can
     /// answer.
     fn doubt(&self) -> Option<Doubt> {

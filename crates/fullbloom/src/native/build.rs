@@ -206,12 +206,17 @@ impl Lanes {
             match work.as_mut_slice() {
                 [] => self.flush(filter),
                 [(lane, at)] => lane.scatter(&shape, hasher, parts, keys, *at, start),
-                several => thread::scope(|scope| {
+                several => {
                     let ends: Vec<usize> = several[1..].iter().map(|(_, at)| *at).chain([start]).collect();
-                    for ((lane, at), end) in several.iter_mut().zip(ends) {
-                        scope.spawn(move || lane.scatter(&shape, hasher, parts, keys, *at, end));
-                    }
-                }),
+                    let threads = several.len();
+                    let todo = Mutex::new(several.iter_mut().zip(ends));
+                    let next = || todo.lock().expect("no thread panics while it holds the lock").next();
+                    on_threads(threads, || {
+                        while let Some(((lane, at), end)) = next() {
+                            lane.scatter(&shape, hasher, parts, keys, *at, end);
+                        }
+                    });
+                }
             }
         }
     }
@@ -231,11 +236,7 @@ impl Lanes {
                 new += fill(&shape, parts, part, lines, &buckets);
             }
         };
-        let new: u64 = thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-            let own = work();
-            own + others.into_iter().map(|thread| thread.join().expect("no thread panics")).sum::<u64>()
-        });
+        let new: u64 = on_threads(threads, work).into_iter().sum();
         filter.dialect.head.keys = filter.dialect.head.keys.saturating_add(new);
         for lane in lanes {
             filter.insert_batch(&Hashes(&lane.overflow));
@@ -244,6 +245,18 @@ impl Lanes {
             lane.len = 0;
         }
     }
+}
+
+/// Runs `work` on up to `threads` threads at once; this one is the first. Threads that the system refuses to
+/// start are done without.
+fn on_threads<R: Send>(threads: usize, work: impl Fn() -> R + Sync) -> Vec<R> {
+    thread::scope(|scope| {
+        let start = |_| thread::Builder::new().spawn_scoped(scope, &work).ok();
+        let others: Vec<_> = (1..threads).map_while(start).collect();
+        let own = work();
+        let joined = others.into_iter().map(|thread| thread.join().expect("no thread panics"));
+        [own].into_iter().chain(joined).collect()
+    })
 }
 
 /// The contents of a lane, for reading by several threads.

@@ -306,4 +306,8 @@ impl Format for Native {
     fn encoded_len(&self) -> u64 {
         self.encoder(&[]).encoded_len()
     }
+
+    fn stores_secret(&self) -> bool {
+        self.encoder(&[]).stores_secret()
+    }
 }

@@ -64,7 +64,7 @@ macro_rules! written {
             /// Saves the filter. The file is replaced atomically.
             #[cfg(feature = "std")]
             pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
-                file::replace(path.as_ref(), |out| self.write_to(out))
+                file::save(path.as_ref(), Encoder::$encoder(self).stores_secret(), |out| self.write_to(out))
             }
         }
 

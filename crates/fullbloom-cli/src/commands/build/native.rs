@@ -99,7 +99,7 @@ pub fn build(
     args: &Args,
     target: Target,
     keys: &mut Keys,
-    destination: Destination<'_>,
+    mut destination: Destination,
 ) -> Result<(), Refusal> {
     if args.native.secret.as_deref().is_some_and(|secret| destination.is(secret)) {
         let why = "is the file of the secret and would be overwritten by the filter";
@@ -122,21 +122,22 @@ pub fn build(
         None => forms::build(args, target, keys, &hashing)?,
     };
 
-    // The secret is saved first: a filter without its secret is useless.
-    if let (Some(path), Hashing::Secret(secret)) = (save_secret, stored.first().hashing()) {
-        secret::save(path, secret)?;
+    if args.native.store_secret {
+        destination.make_private();
     }
-    let written = destination.write(|out| stored.write_to(out));
-    if let (Err(Failure::Message { .. }), Some(path)) = (&written, save_secret) {
-        secret::forget(path);
-    }
-    written?;
+    // The secret is saved when the filter is on the disk, and before the filter can be used. It is not removed
+    // if the very last step fails: another process may have used it by then.
+    let save = || match (save_secret, stored.first().hashing()) {
+        (Some(path), Hashing::Secret(secret)) => secret::save(path, secret),
+        _ => Ok(()),
+    };
+    destination.write_after(|out| stored.write_to(out), save)?;
     warn_of_name(args);
     let facts = NativeRecord::of(&stored.facts());
     if let Some(warning) = facts.overfull_message() {
         output::warning(&warning);
     }
-    Ok(summarise(args, destination, &AnyFilter::from(stored), inserted, Some(facts))?)
+    Ok(summarise(args, &destination, &AnyFilter::from(stored), inserted, Some(facts))?)
 }
 
 /// Exceptions need every key twice. Counting the keys also keeps a stream that can be read only once.

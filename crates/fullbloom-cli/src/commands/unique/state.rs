@@ -2,7 +2,6 @@
 
 use super::Args;
 use super::seen::Seen;
-use crate::claim::Claim;
 use crate::destination::Destination;
 use crate::error::Failure;
 use crate::input::{Keys, load_stored};
@@ -15,25 +14,23 @@ use std::path::Path;
 /// The file of `--state`.
 pub struct State<'a> {
     path: &'a Path,
-    destination: Destination<'a>,
-    claim: Claim<'a>,
+    destination: Destination,
 }
 
 impl<'a> State<'a> {
-    pub fn new(path: &'a Path, keys: &Keys) -> Result<State<'a>, Failure> {
+    pub fn new(path: &'a Path, keys: &Keys, force: bool) -> Result<State<'a>, Failure> {
         if path == Path::new("-") {
             return Err(Failure::new("--state", "is a file, not a stream"));
         }
         if keys.include(path) {
             return Err(Failure::new(path.display(), "is a key file and would be overwritten by the filter"));
         }
-        let destination = Destination::new(path)?;
-        Ok(State { path, destination, claim: Claim::new(path)? })
+        Ok(State { path, destination: Destination::file(path, force)? })
     }
 
-    /// Whether there was a run before.
+    /// Whether there is something to load: a run before has saved it.
     pub fn exists(&self) -> bool {
-        self.claim.is_there()
+        self.destination.exists()
     }
 
     /// Loads the keys of earlier runs. The filter keeps its form and size; options that ask for others give a
@@ -72,15 +69,8 @@ impl<'a> State<'a> {
     }
 
     /// Replaces the file, completely or not at all.
-    pub fn save(&self, seen: &Seen) -> Result<(), Failure> {
-        self.claim.check()?;
+    pub fn save(&mut self, seen: &Seen) -> Result<(), Failure> {
         self.destination.write(|out| seen.write_to(out))
-    }
-
-    /// As [`save`](State::save), if it will be saved again.
-    pub fn save_for_now(&mut self, seen: &Seen) -> Result<(), Failure> {
-        self.save(seen)?;
-        self.claim.renew()
     }
 
     fn warn_of_size(&self, args: &Args, filter: &NativeFilter) {

@@ -152,6 +152,11 @@ impl<'a> Encoder<'a> {
         front_len(self.bits_len(), self.data_len(), entries, small)
     }
 
+    /// Whether the file contains the secret of the hash.
+    pub(in crate::native) fn stores_secret(&self) -> bool {
+        self.stored_secret().is_some()
+    }
+
     fn stored_secret(&self) -> Option<&'a [u8; 16]> {
         match &self.head().hashing {
             Hashing::Secret(secret) if self.head().store_secret && self.locked.is_none() => {

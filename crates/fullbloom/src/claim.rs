@@ -1,0 +1,251 @@
+//! The right to replace a file: one process at a time has it, from reading the old file to the rename.
+//!
+//! ```text
+//!   Claim::new ─► lock ─► (read the old file, change it) ─► replace: temporary file ─► flush ─► rename ─► unlock
+//! ```
+//!
+//! Everything here that replaces a file takes a claim first, so two processes that change the same file take
+//! turns and neither loses the other's work. Readers take none: they see the old file or the new one.
+//!
+//! A save writes a temporary file beside the target, flushes it to the disk, renames it over the target and
+//! flushes the directory: after a crash at any moment, either the old file or the new one is there, complete.
+//! The temporary file is removed when anything fails. If a killed process left one behind, the next save of
+//! the same file removes it.
+
+mod lock;
+mod temporary;
+
+use crate::error::FileError;
+use lock::Lock;
+use std::fs::{self, File, Metadata};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use temporary::Temporary;
+
+/// The right to replace a file, until it is dropped.
+#[derive(Debug)]
+pub struct Claim {
+    path: PathBuf,
+    target: Target,
+    lock: Lock,
+    private: bool,
+    /// Where the temporary file goes; `None` for the target's directory.
+    temporary_in: Option<PathBuf>,
+    /// What a file without a predecessor takes owner, group and permissions from.
+    like: Option<Metadata>,
+}
+
+impl Claim {
+    /// Waits until no other process has the claim to this file, which need not exist.
+    pub fn new(path: &Path) -> Result<Claim, FileError> {
+        Self::wait(path, || {})
+    }
+
+    /// As [`new`](Claim::new); calls `waiting` once if it has to wait.
+    pub fn wait(path: &Path, waiting: impl FnOnce()) -> Result<Claim, FileError> {
+        let fail = |e| FileError::io(path, "save", e);
+        let place = Target::find(path).map_err(fail)?.path;
+        let (directory, name) = split(&place).map_err(fail)?;
+        let lock = Lock::take(directory, name, waiting).map_err(fail)?;
+        Self::under(path, lock)
+    }
+
+    /// As [`wait`](Claim::wait), for directories in which a program allows no other files: the directory is
+    /// locked itself. [`temporary_in`](Claim::temporary_in) must name another one.
+    pub fn of_directory(path: &Path, waiting: impl FnOnce()) -> Result<Claim, FileError> {
+        let fail = |e| FileError::io(path, "save", e);
+        let place = Target::find(path).map_err(fail)?.path;
+        let (directory, _) = split(&place).map_err(fail)?;
+        let lock = Lock::of_directory(directory, waiting).map_err(fail)?;
+        Self::under(path, lock)
+    }
+
+    /// A claim to another file in the directory that [`of_directory`](Claim::of_directory) has locked. This
+    /// claim must be kept until that one is dropped.
+    pub fn beside(&self, path: &Path) -> Result<Claim, FileError> {
+        let other = Self::under(path, Lock::covered())?;
+        Ok(Claim { temporary_in: self.temporary_in.clone(), ..other })
+    }
+
+    fn under(path: &Path, lock: Lock) -> Result<Claim, FileError> {
+        // Only now: the process that had the claim before may have replaced the file.
+        let target = Target::find(path).map_err(|e| FileError::io(path, "save", e))?;
+        Ok(Claim { path: path.to_owned(), target, lock, private: false, temporary_in: None, like: None })
+    }
+
+    /// From now on, writes the temporary file into this directory, which must be on the same file system.
+    pub fn temporary_in(&mut self, directory: &Path) {
+        self.temporary_in = Some(directory.to_owned());
+    }
+
+    /// If there is no old file, the new one takes owner, group and permissions from this one.
+    pub fn like(&mut self, other: &Path) {
+        self.like = fs::metadata(other).ok();
+    }
+
+    /// Whether the file existed when it was claimed, or has been written since.
+    pub fn exists(&self) -> bool {
+        self.target.old.is_some()
+    }
+
+    /// Whether nobody may write to the existing file: its mode has no permission to write.
+    pub fn is_read_only(&self) -> bool {
+        self.target.old.as_ref().is_some_and(|old| old.permissions().readonly())
+    }
+
+    /// Why the file could not be locked; `None` if it is locked. Without a lock, a save still refuses to
+    /// replace a file that has changed since it was claimed.
+    pub fn unlocked(&self) -> Option<&io::Error> {
+        self.lock.missing()
+    }
+
+    /// From now on, only its owner can read the new file, whatever the permissions of the old one are.
+    pub fn make_private(&mut self) {
+        self.private = true;
+    }
+
+    /// Replaces the file by the output of `write`, or leaves it unchanged.
+    ///
+    /// The new file has the permissions, the group and (where permitted) the owner of the old one, or the
+    /// usual ones for a new file. A symbolic link is followed: the file it names is replaced, the link stays.
+    /// A file that somebody changed since it was claimed is not replaced.
+    pub fn replace(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), FileError> {
+        self.prepare(write)?.commit()
+    }
+
+    /// Writes the new file and flushes it, but does not replace the old one yet.
+    pub fn prepare(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<Prepared<'_>, FileError> {
+        let temporary = self.write(write).map_err(|e| FileError::io(&self.path, "save", e))?;
+        Ok(Prepared { claim: self, temporary })
+    }
+
+    fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Temporary> {
+        let (directory, name) = split(&self.target.path)?;
+        let directory = self.temporary_in.as_deref().unwrap_or(directory);
+        let old = self.target.old.as_ref().or(self.like.as_ref());
+        let mut temporary = Temporary::create(directory, name, old, self.private)?;
+        let mut out = BufWriter::with_capacity(1 << 16, &mut temporary.file);
+        write(&mut out)?;
+        out.flush()?;
+        drop(out);
+        if let Some(old) = old {
+            take_over(&temporary.file, old, self.private)?;
+        }
+        temporary.file.sync_all()?;
+        Ok(temporary)
+    }
+}
+
+/// A new file that is complete on the disk, beside the old one.
+#[derive(Debug)]
+pub struct Prepared<'a> {
+    claim: &'a mut Claim,
+    temporary: Temporary,
+}
+
+impl Prepared<'_> {
+    /// Puts the new file in the place of the old one.
+    pub fn commit(self) -> Result<(), FileError> {
+        let Prepared { claim, temporary } = self;
+        let path = claim.path.clone();
+        let fail = |e| FileError::io(&path, "save", e);
+        if !claim.target.is(&Target::find(&path).map_err(fail)?) {
+            return Err(FileError::changed(&path));
+        }
+        let new = temporary.file.metadata().map_err(fail)?;
+        // Opened before the rename, so that every error that can be found early is found before it. A
+        // directory that is writable but not readable cannot be opened; its flush is then left to the system.
+        let (directory, _) = split(&claim.target.path).map_err(fail)?;
+        let directory = File::open(directory);
+        temporary.rename(&claim.target.path).map_err(fail)?;
+        claim.target.old = Some(new);
+        // Other systems cannot flush a directory.
+        match directory.ok().filter(|_| cfg!(unix)) {
+            Some(directory) => directory.sync_all().map_err(|e| FileError::unflushed(&path, e)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The file that a path names, links followed.
+#[derive(Debug)]
+struct Target {
+    path: PathBuf,
+    old: Option<Metadata>,
+}
+
+impl Target {
+    fn find(path: &Path) -> io::Result<Target> {
+        match fs::canonicalize(path) {
+            Ok(target) => {
+                let old = fs::metadata(&target)?;
+                if !old.is_file() {
+                    return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+                }
+                Ok(Target { path: target, old: Some(old) })
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(path).is_err() => {
+                // The directory's own name, so that all paths to the same new file agree.
+                let (directory, name) = split(path)?;
+                let directory = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+                Ok(Target { path: directory.join(name), old: None })
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Whether both are the same file, unchanged.
+    fn is(&self, other: &Target) -> bool {
+        let state = |target: &Target| target.old.as_ref().map(|meta| (identity(meta), meta.len()));
+        let modified = |target: &Target| target.old.as_ref().and_then(|meta| meta.modified().ok());
+        self.path == other.path && state(self) == state(other) && modified(self) == modified(other)
+    }
+}
+
+/// The directory and the name of a file.
+fn split(path: &Path) -> io::Result<(&Path, &std::ffi::OsStr)> {
+    let name = path
+        .file_name()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path does not name a file"))?;
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    Ok((directory.unwrap_or(Path::new(".")), name))
+}
+
+/// What distinguishes a file from all others that exist now.
+#[cfg(unix)]
+fn identity(meta: &Metadata) -> impl PartialEq + use<> {
+    use std::os::unix::fs::MetadataExt;
+    (meta.dev(), meta.ino())
+}
+
+/// Not known on this system: length and time must do.
+#[cfg(not(unix))]
+fn identity(_: &Metadata) -> impl PartialEq + use<> {}
+
+/// Gives the new file the owner, the group and the permissions of the old one.
+///
+/// Only root may change the owner. The group is then kept where the process is a member of it, so that the
+/// other members are not locked out.
+fn take_over(file: &File, old: &Metadata, private: bool) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+        let own = file.metadata()?;
+        if (own.uid(), own.gid()) != (old.uid(), old.gid())
+            && fchown(file, Some(old.uid()), Some(old.gid())).is_err()
+        {
+            let _ = fchown(file, None, Some(old.gid())); // only its members and root may give it this group
+        }
+        if private {
+            return file.set_permissions(fs::Permissions::from_mode(0o600));
+        }
+    }
+    let _ = private;
+    file.set_permissions(old.permissions())
+}
+
+#[cfg(test)]
+mod tests;
