@@ -34,6 +34,8 @@ pub struct InspectOptions {
     pub read: ReadOptions,
     /// In data directories, also look into snapshots and backups.
     pub snapshots: bool,
+    /// The rate that filters of sstables should keep; `None` for the recorded one.
+    pub fpr: Option<f64>,
 }
 
 /// Sums over all places.
@@ -71,8 +73,8 @@ pub fn inspect(
         InspectSummary::report(vec![Found { record, problems }], vec![], InspectSummary::default())
     };
     match place.kind() {
-        PlaceKind::Sstable => sstable::readable(sstable::inspect_all(path, options.snapshots, watch)?),
-        PlaceKind::DataDirectory => sstable::inspect_all(path, options.snapshots, watch),
+        PlaceKind::Sstable => sstable::readable(sstable::inspect_all(path, options, watch)?),
+        PlaceKind::DataDirectory => sstable::inspect_all(path, options, watch),
         PlaceKind::Database => database::inspect(path, watch),
         PlaceKind::Table => {
             let Found { record, problems } = table::inspect(path, &table::open(path, None)?)?;

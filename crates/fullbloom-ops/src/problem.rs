@@ -132,6 +132,10 @@ codes! {
     TooFull = "too-full", Warning, Nothing;
     /// The filter has far more bits than its keys need.
     TooLarge = "too-large", Warning, Nothing;
+    /// The filter was sized for zero keys, as bulk loaders do, and lets nearly every key pass.
+    TooSmall = "too-small", Warning, Nothing;
+    /// The filter was sized for another rate than the recorded one, and keeps that.
+    OtherRate = "other-rate", Note, Nothing;
 
     // Sstables.
     /// The sstable was written without a filter, as its table asks for.
@@ -144,6 +148,16 @@ codes! {
     KeysNotRead = "keys-not-read", Note, Verify;
     /// The data are compressed by a class that is not known here.
     UnknownCompressor = "unknown-compressor", Warning, Verify;
+    /// Components are encrypted, and what is in them cannot be read.
+    Encrypted = "encrypted", Warning, Verify;
+    /// The index has fewer keys than the sstable: `Statistics.db`, `Summary.db` or the filter knows of more.
+    IndexShort = "index-short", Error, Both;
+    /// A component is not the one whose checksum `Scylla.db` records.
+    ComponentChecksum = "component-checksum", Error, Both;
+    /// `Scylla.db` has checksums, but none of the filter: a rebuild was interrupted.
+    ChecksumMissing = "checksum-missing", Warning, Verify;
+    /// `Scylla.db` cannot be read.
+    ScyllaUnreadable = "scylla-unreadable", Error, Both;
     /// Entries of the index are not in the order of their partitions.
     IndexOutOfOrder = "index-out-of-order", Warning, Nothing;
     /// `Statistics.db` cannot be read.
@@ -152,7 +166,7 @@ codes! {
     TocUnreadable = "toc-unreadable", Warning, Nothing;
     /// `TOC.txt` lists components that are not there.
     ComponentsMissing = "components-missing", Note, Nothing;
-    /// `TOC.txt` does not list the filter, so Cassandra does not load it.
+    /// `TOC.txt` does not list the filter: a starting Cassandra node loads it, tools and ScyllaDB do not.
     NotListed = "not-listed", Warning, Nothing;
 
     // What was left out of a directory.
@@ -161,7 +175,7 @@ codes! {
     /// A link to a directory was not followed.
     LinkSkipped = "link-skipped", Note, Nothing;
     /// A file name has version letters that are not known here.
-    UnknownVersion = "unknown-version", Note, Nothing;
+    UnknownVersion = "unknown-version", Warning, Both;
     /// The sstable was still being written.
     TemporarySkipped = "temporary-skipped", Note, Nothing;
 
@@ -202,6 +216,10 @@ codes! {
     RateOne = "rate-one", Warning, Nothing;
     /// Keys may be missing from the index, so a new filter might lack them.
     KeysUncertain = "keys-uncertain", Error, Both;
+    /// The engine is running on these files, and must be stopped first.
+    EngineRunning = "engine-running", Error, Both;
+    /// There is no backup to restore.
+    NoBackup = "no-backup", Error, Both;
     /// The files changed while they were read.
     Changed = "changed", Error, Both;
     /// The new filter does not have the length of the old one and cannot replace it in place.

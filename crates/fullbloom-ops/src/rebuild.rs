@@ -2,13 +2,13 @@
 
 use crate::place::{Place, PlaceKind};
 use crate::problem::{Code, Problem};
-use crate::report::{Report, Status, Watch};
+use crate::report::{Found, Report, Status, Watch};
 use crate::sstable::{self, RebuiltSstable};
 use crate::table::{self, RebuiltTable};
 use fullbloom::FileError;
 use fullbloom::dialect::cassandra::Descriptor;
 use fullbloom::file::Mapped;
-use fullbloom::replace::Output;
+use fullbloom::replace::{self, Output};
 use fullbloom_sstable::rebuild::first_clash;
 use fullbloom_sstable::sstable::FILTER;
 use fullbloom_sstable::{Sstable, walk};
@@ -45,6 +45,8 @@ pub struct RebuildOptions {
     pub damaged: bool,
     /// Rebuild even where keys may be missing from the index.
     pub force: bool,
+    /// Put the newest backups back and build nothing.
+    pub restore: bool,
     /// In data directories, also look into snapshots and backups.
     pub snapshots: bool,
     /// The prefix extractor of tables whose own is not known by name.
@@ -60,6 +62,7 @@ impl Default for RebuildOptions {
             dry_run: false,
             damaged: false,
             force: false,
+            restore: false,
             snapshots: false,
             prefix_extractor: None,
         }
@@ -75,6 +78,19 @@ pub enum Rebuilt {
     Sstable(RebuiltSstable),
     /// A table of LevelDB or RocksDB.
     Table(RebuiltTable),
+    /// A file whose backup was put back.
+    Restored(Restored),
+}
+
+/// A filter, or table, whose backup was put back, or would be.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Restored {
+    /// The file.
+    pub path: String,
+    /// The backup that took its place.
+    pub backup: String,
+    /// Other components that were put back with it.
+    pub rewritten: Vec<String>,
 }
 
 /// Sums over all filters that were rebuilt.
@@ -84,6 +100,10 @@ pub struct RebuildSummary {
     pub dry_run: bool,
     /// Filters that were rebuilt, or would be.
     pub filters: u64,
+    /// Filters that had the right bytes already and were left alone.
+    pub unchanged: u64,
+    /// Files whose backups were put back, or would be.
+    pub restored: u64,
     /// Bytes of the old filters.
     pub bytes_before: u64,
     /// Bytes of the new filters.
@@ -95,7 +115,7 @@ pub struct RebuildSummary {
 /// What an engine does with some of the files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OnOpen {
-    /// `cassandra`, or `rocksdb` for RocksDB and LevelDB.
+    /// `cassandra`, `scylla`, `datastax`, or `rocksdb` for RocksDB and LevelDB.
     pub engine: &'static str,
     /// Number of these files.
     pub files: u64,
@@ -133,10 +153,20 @@ pub fn rebuild(
     }
     watch.start((sstables.len() + tables.len()) as u64);
     let rebuilt = sstables.iter().map(|sstable| {
+        if options.restore {
+            let restored = sstable::restore(sstable, options);
+            return restored
+                .map(|record| Some(Found { record: Rebuilt::Restored(record), problems: Vec::new() }));
+        }
         let rebuilt = sstable::rebuild(sstable, options);
         rebuilt.map(|found| found.map(|found| found.map(Rebuilt::Sstable)))
     });
     let rebuilt = rebuilt.chain(tables.iter().map(|(path, table)| {
+        if options.restore {
+            let restored = restore_table(path, options);
+            return restored
+                .map(|record| Some(Found { record: Rebuilt::Restored(record), problems: Vec::new() }));
+        }
         let rebuilt = table::rebuild(path, table, options);
         rebuilt.map(|found| found.map(|found| found.map(Rebuilt::Table)))
     }));
@@ -156,7 +186,9 @@ pub fn rebuild(
             Err(problem) => report.fail(problem),
         }
     }
-    if report.summary.filters == 0 && report.status == Status::Well {
+    if report.summary.filters + report.summary.unchanged + report.summary.restored == 0
+        && report.status == Status::Well
+    {
         report.status = Status::NotWell;
     }
     Ok(report)
@@ -221,6 +253,21 @@ fn check_names(
     Ok(())
 }
 
+/// Puts the newest backup of a table back.
+fn restore_table(path: &Path, options: &RebuildOptions) -> Result<Restored, Problem> {
+    let backup = match options.dry_run {
+        true => replace::newest_backup(path),
+        false => replace::restore(path).map_err(|e| not_saved(path, &e))?,
+    };
+    let backup =
+        backup.ok_or_else(|| Problem::at(path, Code::NoBackup, "there is no backup of this table"))?;
+    Ok(Restored {
+        path: path.display().to_string(),
+        backup: backup.display().to_string(),
+        rewritten: Vec::new(),
+    })
+}
+
 /// A new file could not be written.
 pub(crate) fn not_saved(path: &Path, error: &FileError) -> Problem {
     let code = if error.is_in_place() { Code::NotFlushed } else { Code::CannotSave };
@@ -229,12 +276,19 @@ pub(crate) fn not_saved(path: &Path, error: &FileError) -> Problem {
 
 impl RebuildSummary {
     fn count(&mut self, rebuilt: &Rebuilt) {
-        self.filters += 1;
+        if let Rebuilt::Sstable(RebuiltSstable { unchanged: true, .. }) = rebuilt {
+            self.unchanged += 1;
+            return;
+        }
         let (engine, version, sentences) = match rebuilt {
             Rebuilt::Sstable(record) => {
                 self.bytes_before += record.before.map_or(0, |before| before.bytes);
                 self.bytes_after += record.after.bytes;
-                ("cassandra", Some(record.version.clone()), record.on_open.clone())
+                (record.engine, Some(record.version.clone()), record.on_open.clone())
+            }
+            Rebuilt::Restored(_) => {
+                self.restored += 1;
+                return;
             }
             Rebuilt::Table(record) => {
                 self.bytes_before += record.before.map_or(0, |before| before.bytes);
@@ -242,6 +296,7 @@ impl RebuildSummary {
                 ("rocksdb", None, record.on_open.map(str::to_owned).to_vec())
             }
         };
+        self.filters += 1;
         let known = |known: &&mut OnOpen| known.engine == engine && known.sentences == sentences;
         match self.on_open.iter_mut().find(known) {
             Some(known) => {

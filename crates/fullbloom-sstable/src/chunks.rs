@@ -1,148 +1,28 @@
-//! `Data.db` of the BTI format at any position, compressed or not.
+//! `Data.db` at any position, compressed or not.
 //!
 //! A compressed file is a sequence of chunks, each followed by the CRC of its bytes; `CompressionInfo.db`
-//! lists their offsets:
-//!
-//! ```text
-//!   | compressor: u16 + text | options: i32 | options * (u16 + text, u16 + text) | chunk length: i32 |
-//!   | longest compressed chunk: i32 | data length: i64 | chunks: i32 | chunks * offset: i64 |
-//! ```
-//!
-//! A chunk that compression did not make shorter than "longest compressed chunk" is stored uncompressed, and
-//! padded with zeros if it is the last and short. Empty chunks may follow the last.
+//! lists their offsets. A chunk that compression did not make shorter than "longest compressed chunk" is
+//! stored uncompressed, and padded with zeros if it is the last and short. Empty chunks may follow the last.
 
-use flate2::{Crc, Decompress, FlushDecompress, Status};
+use crate::compression::{CompressionInfo, Decompressor};
+use flate2::Crc;
 use fullbloom::DecodeError;
 use fullbloom::wire::Cursor;
-
-/// The most bytes one chunk may decompress to. Cassandra's default is 16 KiB, its documentation goes to 256
-/// KiB.
-const MAX_CHUNK_LEN: u32 = 64 << 20;
 
 /// Bytes of the checksum behind each chunk.
 const CRC_LEN: u64 = 4;
 
-/// How chunks are compressed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Compressor {
-    Lz4,
-    Snappy,
-    Deflate,
-    Zstd,
-    Noop,
-}
-
-impl Compressor {
-    fn named(name: &[u8]) -> Option<Compressor> {
-        match name {
-            b"LZ4Compressor" => Some(Compressor::Lz4),
-            b"SnappyCompressor" => Some(Compressor::Snappy),
-            b"DeflateCompressor" => Some(Compressor::Deflate),
-            b"ZstdCompressor" => Some(Compressor::Zstd),
-            b"NoopCompressor" => Some(Compressor::Noop),
-            _ => None,
-        }
-    }
-
-    /// Fills `out` exactly, or returns false.
-    fn decompress(self, bytes: &[u8], out: &mut [u8]) -> bool {
-        let written = match self {
-            Compressor::Lz4 => {
-                // Four bytes of the decompressed length, little-endian, then the block.
-                let Some((len, block)) = bytes.split_first_chunk::<4>() else { return false };
-                if u32::from_le_bytes(*len) as usize != out.len() {
-                    return false;
-                }
-                lz4_flex::block::decompress_into(block, out).ok()
-            }
-            Compressor::Snappy => snap::raw::Decoder::new().decompress(bytes, out).ok(),
-            Compressor::Deflate => {
-                let mut stream = Decompress::new(true);
-                let end = stream.decompress(bytes, out, FlushDecompress::Finish);
-                matches!(end, Ok(Status::StreamEnd)).then_some(stream.total_out() as usize)
-            }
-            Compressor::Zstd => zstd::bulk::decompress_to_buffer(bytes, out).ok(),
-            Compressor::Noop => bytes.get(..out.len()).map(|bytes| {
-                out.copy_from_slice(bytes);
-                bytes.len()
-            }),
-        };
-        written == Some(out.len())
-    }
-}
-
-/// The contents of `CompressionInfo.db`.
-#[derive(Debug, Clone)]
-pub(crate) struct CompressionInfo<'a> {
-    compressor: Compressor,
-    chunk_len: u32,
-    /// Chunks of this length and more are stored uncompressed.
-    stored_from: u32,
-    data_len: u64,
-    /// Eight bytes for each chunk.
-    offsets: &'a [u8],
-}
-
-/// Why `CompressionInfo.db` cannot be used.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum InfoError {
-    Decode(DecodeError),
-    Compressor(String),
-}
-
-impl From<DecodeError> for InfoError {
-    fn from(e: DecodeError) -> Self {
-        InfoError::Decode(e)
-    }
-}
-
-impl<'a> CompressionInfo<'a> {
-    pub(crate) fn decode(bytes: &'a [u8]) -> Result<Self, InfoError> {
-        let mut cursor = Cursor::new(bytes);
-        let name = cursor.slice_u16_be("compressor")?;
-        for _ in 0..cursor.count_be("compressor options")? {
-            cursor.slice_u16_be("compressor option")?;
-            cursor.slice_u16_be("compressor option")?;
-        }
-        let at = cursor.at();
-        let chunk_len = cursor.count_be("chunk length")?;
-        if !chunk_len.is_power_of_two() || chunk_len > MAX_CHUNK_LEN {
-            let allowed = "a power of two, at most 64 MiB";
-            return Err(
-                DecodeError::Value { field: "chunk length", at, got: chunk_len.into(), allowed }.into()
-            );
-        }
-        let stored_from = cursor.count_be("longest compressed chunk")?;
-        let data_len = cursor.long_count_be("data length")?;
-        let at = cursor.at();
-        let (chunks, expected) = (u64::from(cursor.count_be("chunks")?), data_len.div_ceil(chunk_len.into()));
-        // Cassandra's writer, when flushed without new data, leaves empty chunks after the last.
-        if chunks < expected {
-            return Err(DecodeError::Mismatch { field: "chunks", at, got: chunks, expected }.into());
-        }
-        let offsets = cursor.slice("chunk offsets", chunks * 8)?;
-        if cursor.remaining() > 0 {
-            return Err(DecodeError::Trailing { at: cursor.at(), extra: cursor.remaining() }.into());
-        }
-        // Checked last, so that damage is reported as damage and not as an unknown compressor.
-        let Some(compressor) = Compressor::named(name) else {
-            return Err(InfoError::Compressor(String::from_utf8_lossy(name).into_owned()));
-        };
-        Ok(CompressionInfo { compressor, chunk_len, stored_from, data_len, offsets })
-    }
-
-    fn offset(&self, chunk: u64) -> Option<u64> {
-        let start = usize::try_from(chunk).ok()?.checked_mul(8)?;
-        let word = self.offsets.get(start..)?.first_chunk::<8>()?;
-        Some(u64::from_be_bytes(*word))
-    }
+#[derive(Debug)]
+struct Compressed<'a> {
+    info: CompressionInfo<'a>,
+    decompressor: Decompressor,
 }
 
 /// `Data.db`, to be read forward.
 #[derive(Debug)]
 pub(crate) struct Data<'a> {
     file: &'a [u8],
-    info: Option<CompressionInfo<'a>>,
+    compressed: Option<Compressed<'a>>,
     /// The chunk now in `chunk`.
     loaded: Option<u64>,
     chunk: Vec<u8>,
@@ -152,33 +32,34 @@ pub(crate) struct Data<'a> {
 
 impl<'a> Data<'a> {
     pub(crate) fn new(file: &'a [u8], info: Option<CompressionInfo<'a>>) -> Self {
-        Data { file, info, loaded: None, chunk: Vec::new(), spill: Vec::new() }
+        let compressed = info.map(|info| Compressed { decompressor: Decompressor::new(&info), info });
+        Data { file, compressed, loaded: None, chunk: Vec::new(), spill: Vec::new() }
     }
 
     /// The key at the start of a partition: u16 length and bytes, at a position of the uncompressed data.
     pub(crate) fn key_at(&mut self, position: u64) -> Result<&[u8], DecodeError> {
         const KEY: &str = "key of a partition";
-        let Some(info) = self.info.clone() else {
+        if self.compressed.is_none() {
             return Cursor::pointed(self.file, KEY, position)?.slice_u16_be(KEY);
-        };
-        let start = self.load(&info, position)?;
+        }
+        let start = self.load(position)?;
         if let Some(len) = self.chunk[start..].first_chunk::<2>() {
             let end = start + 2 + usize::from(u16::from_be_bytes(*len));
             if end <= self.chunk.len() {
                 return Ok(&self.chunk[start + 2..end]);
             }
         }
-        self.copy(&info, position, 2)?;
+        self.copy(position, 2)?;
         let len = u16::from_be_bytes([self.spill[0], self.spill[1]]);
-        self.copy(&info, position + 2, len.into())?;
+        self.copy(position + 2, len.into())?;
         Ok(&self.spill)
     }
 
     /// Copies bytes that span chunks into `spill`.
-    fn copy(&mut self, info: &CompressionInfo<'a>, position: u64, len: usize) -> Result<(), DecodeError> {
+    fn copy(&mut self, position: u64, len: usize) -> Result<(), DecodeError> {
         self.spill.clear();
         while self.spill.len() < len {
-            let start = self.load(info, position + self.spill.len() as u64)?;
+            let start = self.load(position + self.spill.len() as u64)?;
             let wanted = (len - self.spill.len()).min(self.chunk.len() - start);
             self.spill.extend_from_slice(&self.chunk[start..start + wanted]);
         }
@@ -186,57 +67,73 @@ impl<'a> Data<'a> {
     }
 
     /// Loads the chunk of this position; returns the offset in it.
-    fn load(&mut self, info: &CompressionInfo<'a>, position: u64) -> Result<usize, DecodeError> {
+    fn load(&mut self, position: u64) -> Result<usize, DecodeError> {
+        let Data { file, compressed: Some(Compressed { info, decompressor }), loaded, chunk: out, .. } = self
+        else {
+            return Ok(0); // uncompressed data are read where they are
+        };
         if position >= info.data_len {
             let (field, have) = ("partition in the data", 0);
             return Err(DecodeError::Truncated { field, at: position, need: 1, have });
         }
         let chunk_len = u64::from(info.chunk_len);
         let (chunk, start) = (position / chunk_len, position % chunk_len);
-        if self.loaded != Some(chunk) {
-            self.loaded = None;
+        if *loaded != Some(chunk) {
+            *loaded = None;
             let len = chunk_len.min(info.data_len - chunk * chunk_len) as usize;
-            self.decompress(info, chunk, len)?;
-            self.loaded = Some(chunk);
+            decompress(file, info, decompressor, chunk, len, out)?;
+            *loaded = Some(chunk);
         }
         Ok(start as usize)
     }
+}
 
-    fn decompress(&mut self, info: &CompressionInfo<'a>, chunk: u64, len: usize) -> Result<(), DecodeError> {
-        const FIELD: &str = "chunk of the data";
-        let file_len = self.file.len() as u64;
-        let missing = DecodeError::Truncated { field: FIELD, at: file_len, need: 1, have: 0 };
-        let start = info.offset(chunk).ok_or(missing)?;
-        let end = info.offset(chunk + 1).unwrap_or(file_len);
-        if start > file_len || end > file_len || end < start || end - start < CRC_LEN {
-            let have = file_len.saturating_sub(start);
-            let need = end.saturating_sub(start).max(CRC_LEN + 1);
-            return Err(DecodeError::Truncated { field: FIELD, at: start, need, have });
-        }
-        let (bytes, stored) = self.file[start as usize..end as usize]
-            .split_last_chunk::<4>()
-            .expect("the chunk was found to hold a checksum");
-        let (got, mut crc) = (u32::from_be_bytes(*stored).into(), Crc::new());
-        crc.update(bytes);
-        if got != u64::from(crc.sum()) {
-            let (field, at, expected) = ("checksum of a chunk of the data", end - CRC_LEN, crc.sum().into());
-            return Err(DecodeError::Mismatch { field, at, got, expected });
-        }
-        self.chunk.clear();
-        self.chunk.try_reserve_exact(len).map_err(|_| DecodeError::Memory { bytes: len as u64 })?;
-        self.chunk.resize(len, 0);
-        let compressor =
-            if bytes.len() as u64 >= info.stored_from.into() { Compressor::Noop } else { info.compressor };
-        match compressor.decompress(bytes, &mut self.chunk) {
-            true => Ok(()),
-            false => Err(DecodeError::Magic { field: "compressed chunk of the data", at: start }),
-        }
+/// Checks and decompresses one chunk of `len` bytes into `out`.
+fn decompress(
+    file: &[u8],
+    info: &CompressionInfo<'_>,
+    decompressor: &mut Decompressor,
+    chunk: u64,
+    len: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), DecodeError> {
+    const FIELD: &str = "chunk of the data";
+    let file_len = file.len() as u64;
+    let missing = DecodeError::Truncated { field: FIELD, at: file_len, need: 1, have: 0 };
+    let start = info.offset(chunk).ok_or(missing)?;
+    let end = info.offset(chunk + 1).unwrap_or(file_len);
+    if start > file_len || end > file_len || end < start || end - start < CRC_LEN {
+        let have = file_len.saturating_sub(start);
+        let need = end.saturating_sub(start).max(CRC_LEN + 1);
+        return Err(DecodeError::Truncated { field: FIELD, at: start, need, have });
+    }
+    let (bytes, stored) = file[start as usize..end as usize]
+        .split_last_chunk::<4>()
+        .expect("the chunk was found to hold a checksum");
+    let (got, mut crc) = (u32::from_be_bytes(*stored).into(), Crc::new());
+    crc.update(bytes);
+    if got != u64::from(crc.sum()) {
+        let (field, at, expected) = ("checksum of a chunk of the data", end - CRC_LEN, crc.sum().into());
+        return Err(DecodeError::Mismatch { field, at, got, expected });
+    }
+    out.clear();
+    out.try_reserve_exact(len).map_err(|_| DecodeError::Memory { bytes: len as u64 })?;
+    out.resize(len, 0);
+    let is_stored = info.stored_from.is_some_and(|from| bytes.len() as u64 >= from.into());
+    let done = match is_stored {
+        true => Decompressor::copy(bytes, out),
+        false => decompressor.decompress(bytes, out),
+    };
+    match done {
+        true => Ok(()),
+        false => Err(DecodeError::Magic { field: "compressed chunk of the data", at: start }),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compression::{InfoError, Layout};
 
     const CHUNK: usize = 16;
 
@@ -287,6 +184,10 @@ mod tests {
     const NAMES: [&str; 5] =
         ["LZ4Compressor", "SnappyCompressor", "DeflateCompressor", "ZstdCompressor", "NoopCompressor"];
 
+    fn decode(info: &[u8]) -> Result<CompressionInfo<'_>, InfoError> {
+        CompressionInfo::decode(info, Layout::Limited)
+    }
+
     /// Three partitions: inside a chunk, with its length across two chunks, and over three chunks.
     fn partitions() -> Vec<u8> {
         let mut data = b"\0\x03one".to_vec();
@@ -308,7 +209,7 @@ mod tests {
         for name in NAMES {
             for stored_from in [i32::MAX as u32, 1, 14] {
                 let (info, file) = files(name, stored_from, &data);
-                let mut chunked = Data::new(&file, Some(CompressionInfo::decode(&info).unwrap()));
+                let mut chunked = Data::new(&file, Some(decode(&info).unwrap()));
                 for (at, key) in expected {
                     assert_eq!(chunked.key_at(at), Ok(key), "{name} {stored_from}");
                 }
@@ -326,7 +227,7 @@ mod tests {
             for at in 0..file.len() {
                 let mut bytes = file.clone();
                 bytes[at] ^= 0x40;
-                let mut chunked = Data::new(&bytes, Some(CompressionInfo::decode(&info).unwrap()));
+                let mut chunked = Data::new(&bytes, Some(decode(&info).unwrap()));
                 let failed = [0, 15, 20].into_iter().any(|at| chunked.key_at(at).is_err());
                 assert!(failed, "{name}, byte {at}");
             }
@@ -338,13 +239,13 @@ mod tests {
         let data = partitions();
         let (info, file) = files("LZ4Compressor", i32::MAX as u32, &data);
         for cut in 0..info.len() {
-            assert!(CompressionInfo::decode(&info[..cut]).is_err(), "{cut}");
+            assert!(decode(&info[..cut]).is_err(), "{cut}");
         }
         for at in 0..info.len() {
             for flip in [1, 0x80, 0xff] {
                 let mut bytes = info.clone();
                 bytes[at] ^= flip;
-                if let Ok(info) = CompressionInfo::decode(&bytes) {
+                if let Ok(info) = decode(&bytes) {
                     let mut chunked = Data::new(&file, Some(info));
                     for position in [0, 15, 20, 1 << 40] {
                         let _ = chunked.key_at(position);
@@ -372,33 +273,13 @@ mod tests {
         crc.update(&empty);
         file.extend_from_slice(&empty);
         file.extend_from_slice(&crc.sum().to_be_bytes());
-        let mut chunked = Data::new(&file, Some(CompressionInfo::decode(&more).unwrap()));
+        let mut chunked = Data::new(&file, Some(decode(&more).unwrap()));
         assert_eq!(chunked.key_at(20), Ok(&[b'x'; 40][..]));
         assert!(chunked.key_at(data.len() as u64).is_err());
 
         let fewer = &with_count(chunks - 1)[..info.len() - 8];
-        let Err(InfoError::Decode(DecodeError::Mismatch { field: "chunks", .. })) =
-            CompressionInfo::decode(fewer)
-        else {
+        let Err(InfoError::Decode(DecodeError::Mismatch { field: "chunks", .. })) = decode(fewer) else {
             panic!("a chunk is missing")
         };
-    }
-
-    #[test]
-    fn an_unknown_compressor_is_named() {
-        let (info, _) = files("com.example.Brotli", i32::MAX as u32, b"data");
-        let error = CompressionInfo::decode(&info).unwrap_err();
-        assert_eq!(error, InfoError::Compressor("com.example.Brotli".to_owned()));
-    }
-
-    #[test]
-    fn a_chunk_that_claims_more_than_the_limit_is_refused_before_memory_is_asked_for() {
-        let (mut info, _) = files("ZstdCompressor", i32::MAX as u32, b"data");
-        let at = 2 + 14 + 4 + 7;
-        info[at..at + 4].copy_from_slice(&(1u32 << 30).to_be_bytes());
-        assert!(matches!(
-            CompressionInfo::decode(&info),
-            Err(InfoError::Decode(DecodeError::Value { field: "chunk length", .. }))
-        ));
     }
 }

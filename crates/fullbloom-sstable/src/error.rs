@@ -19,6 +19,11 @@ pub enum ComponentError {
         /// The compressor's class in `CompressionInfo.db`.
         name: String,
     },
+    /// It is encrypted, by ScyllaDB or DataStax Enterprise.
+    Encrypted {
+        /// Its name.
+        component: &'static str,
+    },
     /// This cannot be read from sstables of this version.
     Version {
         /// The version letters.
@@ -35,6 +40,9 @@ impl fmt::Display for ComponentError {
             ComponentError::File(e) => e.fmt(f),
             ComponentError::Compressor { name } => {
                 write!(f, "unknown compressor {name:?}")
+            }
+            ComponentError::Encrypted { component } => {
+                write!(f, "{component} is encrypted, and the keys to decrypt it are not here")
             }
             ComponentError::Version { version, what } => write!(f, "version {version}: {what}"),
         }

@@ -31,6 +31,8 @@ pub enum FilterProblem {
     },
     /// It has no bytes. Cassandra 5 reads that as "maybe" for every key; older releases fail.
     Empty,
+    /// ScyllaDB has encrypted it.
+    Encrypted,
     /// The system refused to read it.
     Unreadable(FileError),
     /// It ends too early. Cassandra 4.0 and later load it without a warning and answer from unwritten memory.
@@ -62,6 +64,9 @@ impl fmt::Display for FilterProblem {
             }
             FilterProblem::Missing { listed: None } => write!(f, "{FILTER} is missing"),
             FilterProblem::Empty => write!(f, "{FILTER} is empty"),
+            FilterProblem::Encrypted => {
+                write!(f, "{FILTER} is encrypted, and the keys to decrypt it are not here")
+            }
             FilterProblem::Unreadable(e) => e.fmt(f),
             FilterProblem::Truncated { have, need } => {
                 write!(f, "{FILTER} is truncated: {have} of {need} bytes")
@@ -92,6 +97,9 @@ impl FilterFile {
     pub(crate) fn open(sstable: &Sstable) -> Result<FilterFile, FilterProblem> {
         if !sstable.has(FILTER) {
             return Err(FilterProblem::Missing { listed: sstable.lists(FILTER) });
+        }
+        if sstable.is_encrypted(FILTER) {
+            return Err(FilterProblem::Encrypted);
         }
         let map = Mapped::open(&sstable.path(FILTER)).map_err(|e| match e.cause() {
             FileCause::Io(io) if io.kind() == io::ErrorKind::NotFound => {

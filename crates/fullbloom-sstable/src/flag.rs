@@ -1,5 +1,7 @@
 //! What is wrong with an sstable, as far as its files show it. The severity is decided in `fullbloom-ops`.
 
+use crate::digests::DigestMismatch;
+use crate::expected::IndexShort;
 use crate::filter_db::FilterProblem;
 use crate::{ComponentError, sstable::FILTER};
 use fullbloom::FileError;
@@ -32,6 +34,14 @@ pub enum Flag {
     },
     /// The keys cannot be read, or not to the end.
     Keys(ComponentError),
+    /// The index has fewer keys than the sstable.
+    IndexShort(IndexShort),
+    /// A component is not the one whose checksum `Scylla.db` records.
+    Digest(DigestMismatch),
+    /// `Scylla.db` has checksums, but none of the filter: a rebuild was interrupted.
+    DigestMissing,
+    /// `Scylla.db` cannot be read.
+    ScyllaUnreadable(String),
     /// Entries of the index are not in the order of their partitions.
     IndexOutOfOrder {
         /// How many.
@@ -43,7 +53,8 @@ pub enum Flag {
     Toc(String),
     /// `TOC.txt` lists other components that are missing.
     ComponentsMissing(Vec<String>),
-    /// The filter exists, but `TOC.txt` does not list it: Cassandra does not load it and rebuilds it.
+    /// The filter exists, but `TOC.txt` does not list it. A starting Cassandra node loads it all the same;
+    /// its tools and ScyllaDB do not.
     NotListed,
 }
 
@@ -69,6 +80,12 @@ impl fmt::Display for Flag {
                 write!(f, "{missing} of {asked} sampled keys are not in the filter: their rows are invisible")
             }
             Flag::Keys(e) => write!(f, "the keys cannot be read: {e}"),
+            Flag::IndexShort(short) => short.fmt(f),
+            Flag::Digest(mismatch) => mismatch.fmt(f),
+            Flag::DigestMissing => {
+                write!(f, "Scylla.db records no checksum of {FILTER}: a rebuild was interrupted")
+            }
+            Flag::ScyllaUnreadable(e) => f.write_str(e),
             Flag::IndexOutOfOrder { entries } => {
                 write!(f, "{entries} entries of the index are not in the order of their partitions")
             }
@@ -78,7 +95,10 @@ impl fmt::Display for Flag {
                 write!(f, "TOC.txt lists missing components: {}", names.join(", "))
             }
             Flag::NotListed => {
-                write!(f, "TOC.txt does not list {FILTER}: Cassandra does not load it and rebuilds it")
+                write!(
+                    f,
+                    "TOC.txt does not list {FILTER}: a starting Cassandra node loads it, tools and ScyllaDB do not"
+                )
             }
         }
     }

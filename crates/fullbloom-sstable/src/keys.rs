@@ -2,7 +2,8 @@
 
 use crate::ComponentError;
 use crate::bti::{KeyPlace, PartitionIndex, key_in_rows};
-use crate::chunks::{CompressionInfo, Data, InfoError};
+use crate::chunks::Data;
+use crate::compression::{self, CompressionInfo, InfoError};
 use crate::index::{Entries, Layout};
 use crate::sstable::{COMPRESSION_INFO, DATA, INDEX, PARTITIONS, ROWS, Sstable};
 use crate::version::{KeySource, Version};
@@ -36,6 +37,7 @@ struct Bti {
     rows: Option<Mapped>,
     data: Option<Mapped>,
     compression: Option<Mapped>,
+    compression_layout: compression::Layout,
 }
 
 /// What a scan found besides the keys.
@@ -49,6 +51,27 @@ pub struct Scan {
     pub out_of_order: u64,
 }
 
+/// The first and the last key of an sstable, in the order of its partitioner.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Ends {
+    pub(crate) first: Option<Vec<u8>>,
+    pub(crate) last: Option<Vec<u8>>,
+}
+
+impl Ends {
+    /// The next batch of keys.
+    pub(crate) fn extend(&mut self, batch: &[&[u8]]) {
+        if self.first.is_none() {
+            self.first = batch.first().map(|key| key.to_vec());
+        }
+        if let Some(last) = batch.last() {
+            let kept = self.last.get_or_insert_default();
+            kept.clear();
+            kept.extend_from_slice(last);
+        }
+    }
+}
+
 impl<'s> Keys<'s> {
     /// Opens what is needed: `Index.db`, or `Partitions.db` with `Rows.db`, `Data.db` and
     /// `CompressionInfo.db`.
@@ -58,7 +81,7 @@ impl<'s> Keys<'s> {
                 return Err(ComponentError::Version { version: sstable.version.clone(), what });
             }
             KeySource::Index(layout) => Files::Index { index: sstable.open(INDEX)?, layout },
-            KeySource::Trie => {
+            KeySource::Trie(compression_layout) => {
                 let optional = |component| match sstable.open(component) {
                     Ok(map) => Ok(Some(map)),
                     // Listed but missing differs from never written: compressed data cannot be detected by
@@ -66,11 +89,17 @@ impl<'s> Keys<'s> {
                     Err(ComponentError::Missing { .. }) if sstable.lists(component) != Some(true) => Ok(None),
                     Err(e) => Err(e),
                 };
+                let compression = optional(COMPRESSION_INFO)?;
+                // DataStax Enterprise encrypts the tries too, from `ba` on: they would look damaged.
+                if compression.as_ref().is_some_and(|map| compression::is_encrypted(map.as_ref())) {
+                    return Err(ComponentError::Encrypted { component: DATA });
+                }
                 Files::Bti(Box::new(Bti {
                     partitions: sstable.open(PARTITIONS)?,
                     rows: optional(ROWS)?,
                     data: optional(DATA)?,
-                    compression: optional(COMPRESSION_INFO)?,
+                    compression,
+                    compression_layout,
                 }))
             }
         };
@@ -84,6 +113,18 @@ impl<'s> Keys<'s> {
             Files::Bti(bti) => {
                 let index = PartitionIndex::decode(bti.partitions.as_ref());
                 Ok(Some(index.map_err(|e| self.damaged(PARTITIONS, e))?.keys))
+            }
+        }
+    }
+
+    /// The first and the last key without reading the others, where a component says them.
+    pub(crate) fn recorded_ends(&self) -> Option<Ends> {
+        match &self.files {
+            Files::Index { .. } => None,
+            Files::Bti(bti) => {
+                let index =
+                    PartitionIndex::decode(bti.partitions.as_ref()).ok().filter(|index| index.keys > 0)?;
+                Some(Ends { first: Some(index.smallest.to_vec()), last: Some(index.largest.to_vec()) })
             }
         }
     }
@@ -112,10 +153,13 @@ impl<'s> Keys<'s> {
         let index =
             PartitionIndex::decode(bti.partitions.as_ref()).map_err(|e| self.damaged(PARTITIONS, e))?;
         let info = match &bti.compression {
-            Some(map) => Some(CompressionInfo::decode(map.as_ref()).map_err(|e| match e {
-                InfoError::Decode(e) => self.damaged(COMPRESSION_INFO, e),
-                InfoError::Compressor(name) => ComponentError::Compressor { name },
-            })?),
+            Some(map) => {
+                Some(CompressionInfo::decode(map.as_ref(), bti.compression_layout).map_err(|e| match e {
+                    InfoError::Decode(e) => self.damaged(COMPRESSION_INFO, e),
+                    InfoError::Compressor(name) => ComponentError::Compressor { name },
+                    InfoError::Encrypted => ComponentError::Encrypted { component: DATA },
+                })?)
+            }
             None => None,
         };
         let data = bti.data.as_ref().map(|map| Data::new(map.as_ref(), info));

@@ -1,15 +1,16 @@
 //! A new `Filter.db` from the keys of an sstable: at another rate, or because the old one is damaged.
 //!
 //! Three steps, of which a dry run does the first: [`propose`] counts the keys and sizes the filter,
-//! [`Proposal::build`] builds it, [`Rebuilt::write`] writes it.
+//! [`Proposal::build`] builds it, [`Rebuilt::write`] writes it (see [`replace`](crate::replace)).
 
 use crate::RebuildError;
+use crate::expected::{IndexShort, index_short};
 use crate::filter_db::{FilterFile, FilterProblem};
-use crate::keys::{Keys, Scan};
-use crate::report::{self, Recorded};
-use crate::sstable::{FILTER, Sstable};
+use crate::keys::{Ends, Keys, Scan};
+use crate::report::{self, FilterFacts, Recorded};
+use crate::sstable::Sstable;
 use fullbloom::any::{self, AnyFilter, Builder, Plan};
-use fullbloom::replace::{self, Output, Written};
+use fullbloom::replace::Output;
 use fullbloom::sizing::{Geometry, Request, Target};
 use fullbloom::{FileError, SizeError};
 use std::ops::ControlFlow;
@@ -38,6 +39,8 @@ pub struct Proposal<'s> {
     /// Entries of the index that are not in the order of their partitions. If there are any, the index is not
     /// as Cassandra wrote it, and keys may be missing from it.
     pub out_of_order: u64,
+    /// The index has fewer keys than the sstable: the new filter would hide rows.
+    pub index_short: Option<IndexShort>,
     /// The old filter, where it can be read.
     pub before: Option<Before>,
     /// What is wrong with the old filter.
@@ -84,7 +87,13 @@ pub fn propose(sstable: &Sstable, rate: Rate) -> Result<Proposal<'_>, RebuildErr
     };
     let target = target(rate, &recorded, before)?;
     let source = Keys::open(sstable)?;
-    let Scan { keys, out_of_order } = source.visit(|_| ControlFlow::Continue(()))?;
+    let mut ends = Ends::default();
+    let Scan { keys, out_of_order } = source.visit(|batch| {
+        ends.extend(batch);
+        ControlFlow::Continue(())
+    })?;
+    let facts = file.as_ref().and_then(|file| file.view().ok()).as_ref().map(FilterFacts::of);
+    let index_short = index_short(sstable, keys, &ends, facts.as_ref());
     let request = Request { expected_keys: keys, target };
     let after = any::plan(sstable.dialect, &request)?;
     let fpr = match target {
@@ -92,7 +101,19 @@ pub fn propose(sstable: &Sstable, rate: Rate) -> Result<Proposal<'_>, RebuildErr
         _ => None,
     };
     let recorded = recorded.unwrap_or(Recorded::Unreadable);
-    Ok(Proposal { sstable, keys, out_of_order, before, problem, after, fpr, recorded, request, source })
+    Ok(Proposal {
+        sstable,
+        keys,
+        out_of_order,
+        index_short,
+        before,
+        problem,
+        after,
+        fpr,
+        recorded,
+        request,
+        source,
+    })
 }
 
 fn target(
@@ -113,8 +134,11 @@ fn target(
             Ok(Recorded::Found(validation)) => validation.fpr,
             Ok(Recorded::NotRead) => {
                 return Err(RebuildError::NoRate {
-                    why: "sstables before version ma record it in a form that is not read",
+                    why: "sstables before version ka record it in a form that is not read",
                 });
+            }
+            Ok(Recorded::Encrypted) => {
+                return Err(RebuildError::NoRate { why: "Statistics.db is encrypted" });
             }
             Ok(Recorded::Nothing | Recorded::Missing | Recorded::Unreadable) => {
                 return Err(RebuildError::NoRate { why: "Statistics.db records none" });
@@ -128,9 +152,9 @@ fn target(
     Ok(Target::Fpr(fpr))
 }
 
-impl Proposal<'_> {
+impl<'s> Proposal<'s> {
     /// Builds the filter and looks every key up in it before returning it.
-    pub fn build(&self) -> Result<Rebuilt, RebuildError> {
+    pub fn build(&self) -> Result<Rebuilt<'s>, RebuildError> {
         let mut builder = Builder::new(self.sstable.dialect, &self.request)?;
         let mut found = 0;
         self.source.visit(|batch| {
@@ -150,17 +174,17 @@ impl Proposal<'_> {
         if found != self.keys || asked != found {
             return Err(RebuildError::Changed { counted: self.keys, found: asked.min(found) });
         }
-        Ok(Rebuilt { filter, filter_db: self.sstable.path(FILTER) })
+        Ok(Rebuilt { filter, sstable: self.sstable })
     }
 }
 
 /// A rebuilt filter, in memory.
-pub struct Rebuilt {
+pub struct Rebuilt<'s> {
     filter: AnyFilter,
-    filter_db: std::path::PathBuf,
+    pub(crate) sstable: &'s Sstable,
 }
 
-impl Rebuilt {
+impl Rebuilt<'_> {
     /// The filter.
     pub fn filter(&self) -> &AnyFilter {
         &self.filter
@@ -177,12 +201,9 @@ impl Rebuilt {
         Ok(bytes)
     }
 
-    /// Writes it to the place that `output` names.
-    pub fn write(&self, output: &Output) -> Result<Written, FileError> {
-        replace::write(&self.filter_db, output, |out| {
-            self.filter.write_to(out)?;
-            Ok(self.filter.encoded_len())
-        })
+    /// Whether the sstable's `Filter.db` has these bytes already.
+    pub fn is_in_place(&self) -> bool {
+        FilterFile::open(self.sstable).is_ok_and(|file| file.is_exactly(&self.filter))
     }
 }
 

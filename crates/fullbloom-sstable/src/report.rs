@@ -1,13 +1,17 @@
 //! What is in an sstable's filter, without looking up every key.
 
+use crate::compression;
+use crate::digests::{self, Which};
+use crate::expected::index_short;
 use crate::family;
 use crate::filter_db::FilterFile;
 use crate::flag::Flag;
-use crate::keys::{Keys, Scan};
-use crate::sstable::{FILTER, STATISTICS, Sstable, Toc};
+use crate::keys::{Ends, Keys, Scan};
+use crate::sstable::{COMPRESSION_INFO, FILTER, STATISTICS, Scylla, Sstable, Toc};
 use crate::statistics::{self, Validation};
+use crate::tokens::TokenRange;
 use crate::version::Version;
-use crate::{ComponentError, filter_db::FilterProblem};
+use crate::{ComponentError, filter_db::FilterProblem, replace};
 use fullbloom::FileError;
 use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
@@ -30,6 +34,8 @@ pub struct Inspection {
     pub filter_bytes: Option<u64>,
     /// The rate at which the sstable was written.
     pub recorded: Recorded,
+    /// The tokens it covers, where the partitioner is Murmur3Partitioner.
+    pub tokens: Option<TokenRange>,
     /// What is wrong.
     pub flags: Vec<Flag>,
 }
@@ -64,8 +70,10 @@ pub enum Recorded {
     Nothing,
     /// There is no such file.
     Missing,
-    /// Versions before `ma` keep it in a form that is not read.
+    /// Versions before `ka` keep it in a form that is not read.
     NotRead,
+    /// The file is encrypted.
+    Encrypted,
     /// The file cannot be read (a flag says why).
     Unreadable,
 }
@@ -102,6 +110,13 @@ pub fn inspect(sstable: &Sstable) -> Inspection {
     if let Toc::Unreadable(e) = &sstable.toc {
         flags.push(Flag::Toc(e.to_string()));
     }
+    if let Scylla::Unreadable(e) = &sstable.scylla {
+        flags.push(Flag::ScyllaUnreadable(e.to_string()));
+    }
+    if replace::is_interrupted(sstable) {
+        flags.push(Flag::DigestMissing);
+    }
+    flags.extend(digests::mismatches(sstable, Which::AtLoading).into_iter().map(Flag::Digest));
     let missing: Vec<String> = sstable.missing().filter(|name| *name != FILTER).map(str::to_owned).collect();
     if !missing.is_empty() {
         flags.push(Flag::ComponentsMissing(missing));
@@ -127,9 +142,17 @@ pub fn inspect(sstable: &Sstable) -> Inspection {
     };
     flags.extend(file.as_mut().and_then(|file| file.problem.take()).map(Flag::Filter));
     let view = file.as_ref().and_then(|file| file.view().map_err(|e| flags.push(Flag::Filter(e))).ok());
-    let keys = scan(sstable, file.as_ref(), view.as_ref(), &mut flags);
     let filter = view.as_ref().map(FilterFacts::of);
-    Inspection { keys, filter, filter_bytes, recorded, flags }
+    let counted = scan(sstable, file.as_ref(), view.as_ref(), &mut flags);
+    let (keys, ends) = counted.map_or_else(Default::default, |(keys, ends)| (Some(keys), ends));
+    if let Some(keys) = keys {
+        flags.extend(index_short(sstable, keys, &ends, filter.as_ref()).map(Flag::IndexShort));
+    }
+    let tokens = match &recorded {
+        Recorded::Found(validation) => TokenRange::of(&validation.partitioner, &ends),
+        _ => None,
+    };
+    Inspection { keys, filter, filter_bytes, recorded, tokens, flags }
 }
 
 impl FilterFacts {
@@ -159,25 +182,35 @@ pub fn recorded(sstable: &Sstable) -> Result<Recorded, FileError> {
     let map = match sstable.open(STATISTICS) {
         Ok(map) => map,
         Err(ComponentError::File(e)) if !is_not_found(&e) => return Err(e),
+        Err(ComponentError::Encrypted { .. }) => return Ok(Recorded::Encrypted),
         Err(_) => return Ok(Recorded::Missing),
     };
-    let found = statistics::validation(map.as_ref(), layout).map_err(|e| FileError::decode(&path, e))?;
+    let found = match statistics::validation(map.as_ref(), layout) {
+        // DataStax Enterprise encrypts the parts too, from `ba` on.
+        Err(_) if is_encrypted_by_datastax(sstable) => return Ok(Recorded::Encrypted),
+        found => found.map_err(|e| FileError::decode(&path, e))?,
+    };
     Ok(found.map_or(Recorded::Nothing, Recorded::Found))
+}
+
+fn is_encrypted_by_datastax(sstable: &Sstable) -> bool {
+    sstable.open(COMPRESSION_INFO).is_ok_and(|map| compression::is_encrypted(map.as_ref()))
 }
 
 fn is_not_found(e: &FileError) -> bool {
     matches!(e.cause(), FileCause::Io(io) if io.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// Counts the keys, and looks the first of them up in the filter.
+/// Counts the keys, and looks the first of them up in the filter. Returns their number, the first and the
+/// last.
 fn scan(
     sstable: &Sstable,
     file: Option<&FilterFile>,
     filter: Option<&AnyFilter>,
     flags: &mut Vec<Flag>,
-) -> Option<u64> {
+) -> Option<(u64, Ends)> {
     let counted = count(sstable, filter);
-    let (keys, Counted { total, scan, asked, missing }) = match counted {
+    let (keys, Counted { total, scan, ends, asked, missing }) = match counted {
         Ok((keys, counted)) => (keys, counted),
         Err(e) => {
             flags.push(Flag::Keys(e));
@@ -198,12 +231,13 @@ fn scan(
             Err(e) => flags.push(Flag::Keys(e)),
         }
     }
-    Some(total)
+    Some((total, ends))
 }
 
 struct Counted {
     total: u64,
     scan: Scan,
+    ends: Ends,
     asked: u64,
     missing: u64,
 }
@@ -214,8 +248,9 @@ fn count<'s>(
 ) -> Result<(Keys<'s>, Counted), ComponentError> {
     let keys = Keys::open(sstable)?;
     let recorded = keys.recorded_len()?;
-    let (mut asked, mut missing) = (0, 0);
+    let (mut asked, mut missing, mut ends) = (0, 0, Ends::default());
     let scan = keys.visit(|batch| {
+        ends.extend(batch);
         let sampled = batch.len().min((SAMPLE - asked) as usize);
         for key in &batch[..sampled] {
             missing += u64::from(filter.is_some_and(|filter| !filter.may_contain(key)));
@@ -227,5 +262,6 @@ fn count<'s>(
         }
     })?;
     let total = recorded.unwrap_or(scan.keys);
-    Ok((keys, Counted { total, scan, asked, missing }))
+    let ends = keys.recorded_ends().unwrap_or(ends);
+    Ok((keys, Counted { total, scan, ends, asked, missing }))
 }

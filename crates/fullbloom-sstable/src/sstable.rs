@@ -1,13 +1,16 @@
 //! One sstable: the files whose names begin alike, and the facts in that name and the directory.
 
+use crate::engine::Engine;
+use crate::scylla::ScyllaDb;
 use crate::{ComponentError, toc};
+use fullbloom::FileError;
 use fullbloom::dialect::Name;
 use fullbloom::dialect::cassandra::{Descriptor, TableFormat};
 use fullbloom::file::Mapped;
-use fullbloom::{DecodeError, FileError};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The filter.
@@ -26,6 +29,10 @@ pub const COMPRESSION_INFO: &str = "CompressionInfo.db";
 pub const STATISTICS: &str = "Statistics.db";
 /// The list of components.
 pub const TOC: &str = "TOC.txt";
+/// A sample of the index, and the first and last key.
+pub const SUMMARY: &str = "Summary.db";
+/// What ScyllaDB adds.
+pub const SCYLLA: &str = "Scylla.db";
 
 /// An sstable: which it is, and which components it has.
 #[derive(Debug)]
@@ -53,6 +60,19 @@ pub struct Sstable {
     pub components: BTreeSet<String>,
     /// What `TOC.txt` lists.
     pub toc: Toc,
+    /// What `Scylla.db` says.
+    pub scylla: Scylla,
+}
+
+/// What is known about `Scylla.db`.
+#[derive(Debug)]
+pub enum Scylla {
+    /// It does not exist.
+    Absent,
+    /// It exists but cannot be read.
+    Unreadable(FileError),
+    /// Its contents.
+    Read(Box<ScyllaDb>),
 }
 
 /// What is known about `TOC.txt`.
@@ -70,7 +90,7 @@ impl Sstable {
     /// The sstable that the file at `path` is a component of, with its other components.
     pub fn of_file(path: &Path) -> Result<Sstable, FileError> {
         let descriptor = Descriptor::parse(path)
-            .map_err(|e| FileError::decode(path, DecodeError::Unknown { what: e.what() }))?;
+            .map_err(|e| FileError::io(path, "open", io::Error::new(io::ErrorKind::InvalidInput, e)))?;
         let prefix = prefix(path, &descriptor);
         let directory = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -81,7 +101,7 @@ impl Sstable {
         let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
         let found = group(directory, names.filter(|name| name.starts_with(&prefix))).sstables;
         let asked = found.into_iter().find(|sstable| sstable.prefix == prefix);
-        asked.ok_or_else(|| FileError::io(path, "open", std::io::ErrorKind::NotFound.into()))
+        asked.ok_or_else(|| FileError::io(path, "open", io::ErrorKind::NotFound.into()))
     }
 
     /// The path of a component, whether it exists or not.
@@ -111,10 +131,31 @@ impl Sstable {
         listed.iter().map(String::as_str).filter(|name| !self.has(name))
     }
 
+    /// The engine that it belongs to.
+    pub fn engine(&self) -> Engine {
+        Engine::of(self)
+    }
+
+    /// The contents of `Scylla.db`, where it can be read.
+    pub fn scylla_db(&self) -> Option<&ScyllaDb> {
+        match &self.scylla {
+            Scylla::Read(read) => Some(read),
+            Scylla::Absent | Scylla::Unreadable(_) => None,
+        }
+    }
+
+    /// Whether ScyllaDB has encrypted this component.
+    pub(crate) fn is_encrypted(&self, component: &str) -> bool {
+        self.scylla_db().is_some_and(|read| read.is_encrypted(component))
+    }
+
     /// Maps a component.
     pub(crate) fn open(&self, component: &'static str) -> Result<Mapped, ComponentError> {
         if !self.has(component) {
             return Err(ComponentError::Missing { component });
+        }
+        if self.is_encrypted(component) {
+            return Err(ComponentError::Encrypted { component });
         }
         Ok(Mapped::open(&self.path(component))?)
     }
@@ -145,8 +186,8 @@ impl Sstable {
 /// The sstables among the files of one directory.
 pub(crate) struct Group {
     pub(crate) sstables: Vec<Sstable>,
-    /// Names with unknown version letters.
-    pub(crate) unknown: Vec<String>,
+    /// Names with unknown version letters, and what is known about them.
+    pub(crate) unknown: Vec<(String, String)>,
     /// Names of sstables that were still being written.
     pub(crate) temporary: Vec<String>,
 }
@@ -163,7 +204,7 @@ pub(crate) fn group(directory: &Path, names: impl Iterator<Item = String>) -> Gr
                 let prefix = prefix(Path::new(&name), &descriptor);
                 found.entry(prefix).or_insert_with(|| (descriptor, BTreeSet::new())).1.insert(component);
             }
-            Err(e) if e.is_unknown_version() => unknown.push(name),
+            Err(e) if e.is_unknown_version() => unknown.push((name, e.to_string())),
             Err(_) => {}
         }
     }
@@ -205,12 +246,19 @@ fn sstable(
         dialect: descriptor.dialect,
         components,
         toc: Toc::Absent,
+        scylla: Scylla::Absent,
     };
     if sstable.has(TOC) {
         let path = sstable.path(TOC);
         let names = Mapped::open(&path)
             .and_then(|map| toc::decode(map.as_ref()).map_err(|e| FileError::decode(&path, e)));
         sstable.toc = names.map_or_else(Toc::Unreadable, Toc::Lists);
+    }
+    if sstable.has(SCYLLA) {
+        let path = sstable.path(SCYLLA);
+        let read = Mapped::open(&path)
+            .and_then(|map| ScyllaDb::decode(map.as_ref()).map_err(|e| FileError::decode(&path, e)));
+        sstable.scylla = read.map_or_else(Scylla::Unreadable, |read| Scylla::Read(Box::new(read)));
     }
     sstable
 }

@@ -1,11 +1,12 @@
-//! `Statistics.db`, as far as filters need it: the partitioner and the rate that the sstable was written
-//! with.
+//! `Statistics.db`, as far as filters need it: the partitioner, the rate that the sstable was written with, and
+//! the number of partitions.
 //!
 //! ```text
-//!   m*            | count: i32 |                 count * | type: i32 | offset: i32 | components ...
-//!   n*, o*, d*    | count: i32 | CRC of count |  count * | type: i32 | offset: i32 | CRC of both | components ...
+//!   k* – m*       | count: i32 |                 count * | type: i32 | offset: i32 | components ...
+//!   n* on, BTI    | count: i32 | CRC of count |  count * | type: i32 | offset: i32 | CRC of both | components ...
 //!
 //!   component 0, validation:  | length: u16 | partitioner class | rate: f64 |  and, from n* on, | CRC |
+//!   component 2, statistics:  | buckets: i32 | buckets * (size: i64, partitions: i64) | ...  and, from n* on, | CRC |
 //! ```
 //!
 //! Big-endian; the CRC is that of zlib. Older versions keep the rate elsewhere and are not read.
@@ -17,9 +18,9 @@ use fullbloom::wire::Cursor;
 /// How the file is laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// Versions `ma` to `me`.
+    /// Versions `ka` to `mt`.
     Plain,
-    /// Versions `na` to `oa`, and `da`: with checksums.
+    /// Versions `na` and later, and all of BTI: with checksums.
     Checked,
 }
 
@@ -36,37 +37,82 @@ pub struct Validation {
 /// Type number of the validation part.
 const VALIDATION: u32 = 0;
 
+/// Type number of the statistics of the data.
+const STATS: u32 = 2;
+
 /// Reads the validation part of a whole `Statistics.db`.
 ///
 /// `None` when the file has no such part. Offsets, and from `na` on checksums, are checked.
 pub fn validation(statistics_db: &[u8], layout: Layout) -> Result<Option<Validation>, DecodeError> {
-    let mut cursor = Cursor::new(statistics_db);
+    let cursor = find(statistics_db, layout, VALIDATION)?;
+    cursor.map(|cursor| part(cursor, statistics_db, layout)).transpose()
+}
+
+/// The number of partitions, from a whole `Statistics.db`: each is counted once in the histogram of their
+/// sizes, with which the statistics begin.
+///
+/// `None` when the file has no such part. From `na` on, its checksum is checked.
+pub fn partitions(statistics_db: &[u8], layout: Layout) -> Result<Option<u64>, DecodeError> {
+    let Some(mut cursor) = find(statistics_db, layout, STATS)? else { return Ok(None) };
+    if layout == Layout::Checked {
+        let (start, end) = (cursor.offset(), end_of(statistics_db, cursor.at())?);
+        let mut sum = Cursor::pointed(statistics_db, "statistics", end - 4)?;
+        check(&mut sum, "checksum of the statistics", &[&statistics_db[start..end as usize - 4]])?;
+    }
+    let buckets = cursor.count_be("buckets of the histogram of partition sizes")?;
+    let mut histogram = cursor.part("histogram of partition sizes", u64::from(buckets) * 16)?;
+    let mut sum = 0u64;
+    for _ in 0..buckets {
+        histogram.i64_be("size of partitions")?;
+        sum = sum.saturating_add(histogram.long_count_be("number of partitions of a size")?);
+    }
+    Ok(Some(sum))
+}
+
+/// The list of parts, as `(type, offset)`, and where it ends. Checksums are checked.
+fn list(file: &[u8], layout: Layout) -> Result<(Vec<(u32, u32)>, u64), DecodeError> {
+    let mut cursor = Cursor::new(file);
     let count = cursor.count_be("components")?;
     if layout == Layout::Checked {
-        check(&mut cursor, "checksum of the component count", &[&statistics_db[..4]])?;
+        check(&mut cursor, "checksum of the component count", &[&file[..4]])?;
     }
     // Checked before the loop, so that a false count of two billion costs nothing.
-    let list = cursor.clone().slice("list of components", u64::from(count) * 8)?;
-    let mut offset = None;
+    let bytes = cursor.clone().slice("list of components", u64::from(count) * 8)?;
+    let mut found = Vec::new();
     for _ in 0..count {
-        let (kind, at) = (cursor.u32_be("component type")?, cursor.count_be("component offset")?);
-        if kind == VALIDATION {
-            offset = Some(at);
-        }
+        found.push((cursor.u32_be("component type")?, cursor.count_be("component offset")?));
     }
     if layout == Layout::Checked {
-        check(&mut cursor, "checksum of the list of components", &[&statistics_db[..4], list])?;
+        check(&mut cursor, "checksum of the list of components", &[&file[..4], bytes])?;
     }
-    let (list_end, Some(offset)) = (cursor.at(), offset) else { return Ok(None) };
+    Ok((found, cursor.at()))
+}
+
+/// The start of the last part of this type.
+fn find(file: &[u8], layout: Layout, kind: u32) -> Result<Option<Cursor<'_>>, DecodeError> {
+    let (list, list_end) = list(file, layout)?;
+    let Some((_, offset)) = list.into_iter().rfind(|(found, _)| *found == kind) else { return Ok(None) };
     if u64::from(offset) < list_end {
         return Err(DecodeError::Mismatch {
-            field: "offset of the validation part, inside the list that names it",
+            field: "offset of a part, inside the list that names it",
             at: list_end,
             got: offset.into(),
             expected: list_end,
         });
     }
-    part(Cursor::pointed(statistics_db, "validation", offset.into())?, statistics_db, layout).map(Some)
+    Cursor::pointed(file, "part of the statistics", offset.into()).map(Some)
+}
+
+/// Where the part that begins at `start` ends: at the next one, or at the end of the file. It has room for a
+/// checksum.
+fn end_of(file: &[u8], start: u64) -> Result<u64, DecodeError> {
+    let (list, _) = list(file, Layout::Checked)?;
+    let next = list.iter().map(|(_, offset)| u64::from(*offset)).filter(|offset| *offset > start).min();
+    let end = next.unwrap_or(file.len() as u64).min(file.len() as u64);
+    match end.saturating_sub(start) {
+        0..4 => Err(DecodeError::Truncated { field: "part of the statistics", at: start, need: 4, have: 0 }),
+        _ => Ok(end),
+    }
 }
 
 fn part(mut cursor: Cursor<'_>, file: &[u8], layout: Layout) -> Result<Validation, DecodeError> {

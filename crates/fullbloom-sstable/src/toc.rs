@@ -34,9 +34,32 @@ pub fn decode(toc_txt: &[u8]) -> Result<Vec<String>, DecodeError> {
     Ok(names)
 }
 
+/// The bytes of a `TOC.txt` that lists this component too: in its place if the names are sorted, as Cassandra 6.0
+/// writes them, else at the end.
+pub(crate) fn with(toc_txt: &[u8], component: &str) -> Vec<u8> {
+    let mut lines: Vec<&[u8]> = toc_txt.split_inclusive(|byte| *byte == b'\n').collect();
+    let at = match lines.is_sorted() {
+        true => lines.partition_point(|line| *line < component.as_bytes()),
+        false => lines.len(),
+    };
+    let line = [component.as_bytes(), b"\n"].concat();
+    let mut before = lines.drain(..at).collect::<Vec<_>>().concat();
+    if !before.is_empty() && !before.ends_with(b"\n") {
+        before.push(b'\n');
+    }
+    [before, line, lines.concat()].concat()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_component_is_added_in_its_place_or_at_the_end() {
+        assert_eq!(with(b"Data.db\nTOC.txt\n", "Filter.db"), b"Data.db\nFilter.db\nTOC.txt\n");
+        assert_eq!(with(b"TOC.txt\nData.db", "Filter.db"), b"TOC.txt\nData.db\nFilter.db\n");
+        assert_eq!(with(b"", "Filter.db"), b"Filter.db\n");
+    }
 
     #[test]
     fn lines_that_cannot_be_names_are_refused() {

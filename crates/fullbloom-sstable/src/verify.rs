@@ -3,12 +3,15 @@
 //! `Filter.db` has no checksum: a lost bit makes rows invisible, and nothing else shows it. Looking up all
 //! keys does, and rebuilding the filter with the same geometry shows every other difference.
 
-use crate::ComponentError;
 use crate::absent::AbsentKeys;
+use crate::digests::{self, DigestMismatch, Which};
+use crate::expected::{IndexShort, index_short};
 use crate::family;
 use crate::filter_db::{FilterFile, FilterProblem};
-use crate::keys::Keys;
-use crate::sstable::Sstable;
+use crate::keys::{Ends, Keys};
+use crate::report::FilterFacts;
+use crate::sstable::{FILTER, Scylla, Sstable};
+use crate::{ComponentError, replace};
 use fullbloom::any::{AnyFilter, Builder};
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
@@ -51,6 +54,16 @@ pub struct Verification {
     /// Whether a filter of the same geometry made from these keys has the same bytes; `None` if there is no
     /// filter, or not all keys are known.
     pub rebuilt_identical: Option<bool>,
+    /// The index has fewer keys than the sstable: some could not be looked up.
+    pub index_short: Option<IndexShort>,
+    /// Components that are not the ones whose checksums `Scylla.db` records. The data are compared too.
+    pub digests: Vec<DigestMismatch>,
+    /// `Scylla.db` has checksums, but none of the filter: a rebuild was interrupted.
+    pub digest_missing: bool,
+    /// Why `Scylla.db` cannot be read.
+    pub scylla_error: Option<String>,
+    /// The filter exists, but `TOC.txt` does not list it.
+    pub not_listed: bool,
 }
 
 /// The measured rate.
@@ -73,6 +86,10 @@ impl Verification {
     /// No key is missing, no byte differs, and everything could be read. An sstable that was written without
     /// a filter is well.
     pub fn is_well(&self) -> bool {
+        let scylla_is_well = self.digests.is_empty() && !self.digest_missing && self.scylla_error.is_none();
+        if self.index_short.is_some() || !scylla_is_well {
+            return false;
+        }
         match &self.problem {
             Some(FilterProblem::Missing { listed: Some(false) }) => true,
             Some(_) => false,
@@ -97,6 +114,14 @@ pub fn verify(sstable: &Sstable, options: Options) -> Verification {
         reads_as: Vec::new(),
         absent: None,
         rebuilt_identical: None,
+        index_short: None,
+        digests: digests::mismatches(sstable, Which::All),
+        digest_missing: replace::is_interrupted(sstable),
+        scylla_error: match &sstable.scylla {
+            Scylla::Unreadable(e) => Some(e.to_string()),
+            Scylla::Absent | Scylla::Read(_) => None,
+        },
+        not_listed: sstable.has(FILTER) && sstable.lists(FILTER) == Some(false),
     };
     let mut file = FilterFile::open(sstable).map_err(|problem| result.problem = Some(problem)).ok();
     if let Some(problem) = file.as_mut().and_then(|file| file.problem.take()) {
@@ -107,7 +132,11 @@ pub fn verify(sstable: &Sstable, options: Options) -> Verification {
     let filter = file.as_ref().and_then(|file| file.view_as(sstable.dialect));
     let mut absent = AbsentKeys::new(if filter.is_some() { options.absent_keys } else { 0 });
     if let Some(keys) = &keys {
-        let rebuilt = ask_all(keys, filter.as_ref(), options, &mut absent, &mut result);
+        let (rebuilt, ends) = ask_all(keys, filter.as_ref(), options, &mut absent, &mut result);
+        if result.keys_error.is_none() {
+            let facts = file.as_ref().and_then(|file| file.view().ok()).as_ref().map(FilterFacts::of);
+            result.index_short = index_short(sstable, result.keys, &ends, facts.as_ref());
+        }
         if let (Some(file), None) = (&file, &result.keys_error) {
             result.rebuilt_identical = rebuilt.map(|rebuilt| file.is_exactly(&rebuilt));
             if result.missing != Some(0) {
@@ -129,17 +158,19 @@ pub fn verify(sstable: &Sstable, options: Options) -> Verification {
     result
 }
 
-/// One pass over the keys: looks them up, and rebuilds the filter. Returns the new one if all keys were read.
+/// One pass over the keys: looks them up, and rebuilds the filter. Returns the new one if all keys were read,
+/// and the first and the last key.
 fn ask_all(
     keys: &Keys<'_>,
     filter: Option<&AnyFilter>,
     options: Options,
     absent: &mut AbsentKeys,
     result: &mut Verification,
-) -> Option<AnyFilter> {
+) -> (Option<AnyFilter>, Ends) {
     let mut rebuilt = filter.and_then(same_geometry);
-    let (mut read, mut missing, mut answers) = (0, 0, Vec::new());
+    let (mut read, mut missing, mut answers, mut ends) = (0, 0, Vec::new(), Ends::default());
     let scanned = keys.visit(|batch| {
+        ends.extend(batch);
         read += batch.len() as u64;
         if let Some(filter) = filter {
             answers.resize(batch.len(), false);
@@ -160,7 +191,8 @@ fn ask_all(
     result.keys = read;
     result.missing = filter.map(|_| missing);
     result.keys_error = scanned.err();
-    rebuilt.filter(|_| result.keys_error.is_none()).and_then(|rebuilt| rebuilt.finish().ok())
+    let rebuilt = rebuilt.filter(|_| result.keys_error.is_none());
+    (rebuilt.and_then(|rebuilt| rebuilt.finish().ok()), ends)
 }
 
 /// An empty filter of the same family and geometry; `None` if there is no memory for it.

@@ -4,15 +4,17 @@
 //! family of the filter is part of the file name's [`Descriptor`](fullbloom::dialect::cassandra::Descriptor),
 //! because a filter can be opened without its sstable.
 //!
-//! | token | letters | keys from | `Statistics.db` |
-//! |---|---|---|---|
-//! | big | `a` – `hf`, but not `c` and `d` | `Index.db`, positions | not read |
-//! | big | `ia` – `lb` | `Index.db`, promoted indexes | not read |
-//! | big | `ma` – `me` | `Index.db`, vints | plain |
-//! | big | `na` – `oa` | `Index.db`, vints | with checksums |
-//! | bti | `da` | `Partitions.db` | with checksums |
+//! | token | letters | keys from | `CompressionInfo.db` | `Statistics.db` |
+//! |---|---|---|---|---|
+//! | big | `a` – `hf`, but not `c` and `d` | `Index.db`, positions | not read | not read |
+//! | big | `ia` – `jb` | `Index.db`, promoted indexes | not read | not read |
+//! | big | `ka` – `lb` | `Index.db`, promoted indexes | not read | plain |
+//! | big | `ma` – `me` | `Index.db`, vints | not read | plain |
+//! | big | `ms`, `mt` | `Partitions.db` | without "longest compressed chunk" | plain |
+//! | big | `na` – `nc`, `oa`, `pa` | `Index.db`, vints | not read | with checksums |
+//! | bti | all | `Partitions.db` | with "longest compressed chunk" | with checksums |
 
-use crate::{index, statistics};
+use crate::{compression, index, statistics};
 use fullbloom::dialect::cassandra::TableFormat;
 
 /// How the components of one version are laid out.
@@ -29,8 +31,8 @@ pub(crate) struct Version {
 pub(crate) enum KeySource {
     /// In `Index.db`, with entries of this layout.
     Index(index::Layout),
-    /// Reached through the trie of `Partitions.db`.
-    Trie,
+    /// Reached through the trie of `Partitions.db`; `CompressionInfo.db` has this layout.
+    Trie(compression::Layout),
     /// They cannot be read, for this reason.
     Unreadable(&'static str),
 }
@@ -38,11 +40,15 @@ pub(crate) enum KeySource {
 impl Version {
     /// Looks a version up.
     pub(crate) fn of(format: TableFormat, letters: &str) -> Version {
+        use compression::Layout::{Limited, Unlimited};
         use index::Layout::{Position, Promoted, Vint};
         use statistics::Layout::{Checked, Plain};
         let version = |keys, statistics| Version { keys, statistics };
         match (format, letters.as_bytes().first()) {
-            (TableFormat::Bti, Some(b'd')) => version(KeySource::Trie, Some(Checked)),
+            (TableFormat::Bti, Some(b'a'..=b'e')) => version(KeySource::Trie(Limited), Some(Checked)),
+            (TableFormat::Big, _) if matches!(letters, "ms" | "mt") => {
+                version(KeySource::Trie(Unlimited), Some(Plain))
+            }
             (TableFormat::Big, _) if matches!(letters, "c" | "d") => version(
                 KeySource::Unreadable(
                     "the index holds tokens before the keys, and the filter was built from other bytes",
@@ -50,9 +56,10 @@ impl Version {
                 None,
             ),
             (TableFormat::Big, Some(b'a'..=b'h')) => version(KeySource::Index(Position), None),
-            (TableFormat::Big, Some(b'i'..=b'l')) => version(KeySource::Index(Promoted), None),
+            (TableFormat::Big, Some(b'i' | b'j')) => version(KeySource::Index(Promoted), None),
+            (TableFormat::Big, Some(b'k' | b'l')) => version(KeySource::Index(Promoted), Some(Plain)),
             (TableFormat::Big, Some(b'm')) => version(KeySource::Index(Vint), Some(Plain)),
-            (TableFormat::Big, Some(b'n' | b'o')) => version(KeySource::Index(Vint), Some(Checked)),
+            (TableFormat::Big, Some(b'n'..=b'p')) => version(KeySource::Index(Vint), Some(Checked)),
             _ => version(KeySource::Unreadable("the layout of its index is unknown"), None),
         }
     }
@@ -61,6 +68,7 @@ impl Version {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use compression::Layout::{Limited, Unlimited};
     use index::Layout::{Position, Promoted, Vint};
     use statistics::Layout::{Checked, Plain};
 
@@ -68,21 +76,29 @@ mod tests {
     fn token_and_letters_select_the_layouts() {
         for (versions, layout, statistics) in [
             (&["a", "b", "e", "f", "hf"][..], Position, None),
-            (&["ia", "ic", "jb", "ka", "lb"], Promoted, None),
+            (&["ia", "ic", "jb"], Promoted, None),
+            (&["ka", "la", "lb"], Promoted, Some(Plain)),
             (&["ma", "mc", "me"], Vint, Some(Plain)),
-            (&["na", "nb", "nc", "oa"], Vint, Some(Checked)),
+            (&["na", "nb", "nc", "oa", "pa"], Vint, Some(Checked)),
         ] {
             for version in versions {
                 let expected = Version { keys: KeySource::Index(layout), statistics };
                 assert_eq!(Version::of(TableFormat::Big, version), expected, "{version}");
             }
         }
-        let expected = Version { keys: KeySource::Trie, statistics: Some(Checked) };
-        assert_eq!(Version::of(TableFormat::Bti, "da"), expected);
+        for (format, versions, layout, statistics) in [
+            (TableFormat::Bti, &["aa", "ad", "ba", "cc", "da", "ea"][..], Limited, Checked),
+            (TableFormat::Big, &["ms", "mt"], Unlimited, Plain),
+        ] {
+            for version in versions {
+                let expected = Version { keys: KeySource::Trie(layout), statistics: Some(statistics) };
+                assert_eq!(Version::of(format, version), expected, "{version}");
+            }
+        }
         for (format, letters) in [
             (TableFormat::Big, "c"),
             (TableFormat::Big, "d"),
-            (TableFormat::Big, "pa"),
+            (TableFormat::Big, "qa"),
             (TableFormat::Big, ""),
             (TableFormat::Bti, "na"),
         ] {

@@ -1,5 +1,6 @@
 //! Finding the sstables of a data directory.
 
+use crate::replace::BACKUP_DIRECTORY;
 use crate::sstable::{DATA, FILTER, Sstable, group};
 use fullbloom::FileError;
 use std::fs;
@@ -50,8 +51,8 @@ pub enum Why {
     Link,
     /// It holds copies that a node does not load.
     Snapshots,
-    /// Its name has unknown version letters.
-    UnknownVersion,
+    /// Its name has unknown version letters, which this sentence names.
+    UnknownVersion(String),
     /// It was still being written (up to 2.2), or is left over from an interrupted write.
     Temporary,
 }
@@ -82,6 +83,13 @@ pub fn walk(root: &Path, options: Options) -> Result<Walk, FileError> {
     Ok(found)
 }
 
+/// A directory with filters that a rebuild has replaced.
+fn is_our_backup(path: &Path) -> bool {
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    name(path).is_some_and(|name| name.starts_with(BACKUP_DIRECTORY))
+        && path.parent().and_then(name).as_deref() == Some("snapshots")
+}
+
 fn look_into(
     directory: &Path,
     options: Options,
@@ -94,6 +102,9 @@ fn look_into(
         let entry = entry.map_err(fail)?;
         let (path, kind) = (entry.path(), entry.file_type().map_err(fail)?);
         let copies = matches!(entry.file_name().to_str(), Some("snapshots" | "backups"));
+        if kind.is_dir() && is_our_backup(&path) {
+            continue;
+        }
         let why = if kind.is_dir() && copies && !options.snapshots {
             Why::Snapshots
         } else if kind.is_dir() {
@@ -113,8 +124,8 @@ fn look_into(
     found.sstables.extend(group.sstables);
     // One line for an sstable, not one for each of its ten files.
     let main = |name: &String| name.ends_with(DATA) || name.ends_with(FILTER);
-    for name in group.unknown.iter().filter(|name| main(name)) {
-        found.skipped.push(Skipped { path: directory.join(name), why: Why::UnknownVersion });
+    for (name, why) in group.unknown.into_iter().filter(|(name, _)| main(name)) {
+        found.skipped.push(Skipped { path: directory.join(name), why: Why::UnknownVersion(why) });
     }
     for name in group.temporary.iter().filter(|name| main(name)) {
         found.skipped.push(Skipped { path: directory.join(name), why: Why::Temporary });
@@ -160,7 +171,8 @@ mod tests {
         assert_eq!(walked.sstables[0].table_name(), "ks.a.idx");
         assert_eq!(walked.sstables[1].table_id.as_deref(), Some(id));
         let why: Vec<_> = walked.skipped.iter().map(|s| format!("{:?}", s.why)).collect();
-        assert_eq!(why, ["UnknownVersion", "Snapshots", "Temporary"]);
+        let unknown = r#"UnknownVersion("unknown sstable version \"xx\" of format big")"#;
+        assert_eq!(why, [unknown, "Snapshots", "Temporary"]);
         let all = walk(dir.path(), Options { snapshots: true }).unwrap();
         assert_eq!(all.sstables.len(), 4);
         assert_eq!(all.sstables[3].table_name(), "ks.t");

@@ -103,7 +103,26 @@ impl<D: Format, S: AsRef<[u8]>> Filter<D, S> {
 /// The new file has the permissions of the old one, or the usual ones for a new file. A symbolic link is
 /// followed: the file it names is replaced, the link stays.
 pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), FileError> {
-    let directory = try_replace(path, write).map_err(|e| FileError::io(path, "save", e))?;
+    replace_with(path, Placing::default(), write)
+}
+
+/// How a file is replaced where the usual way does not fit.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Placing<'a> {
+    /// Write the temporary file into this directory, which must be on the same file system, and not beside the
+    /// target.
+    pub temporary_in: Option<&'a Path>,
+    /// A file without a predecessor takes owner, group and permissions from this one.
+    pub like: Option<&'a Path>,
+}
+
+/// The same as [`replace`], with other places.
+pub fn replace_with(
+    path: &Path,
+    placing: Placing<'_>,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), FileError> {
+    let directory = try_replace(path, placing, write).map_err(|e| FileError::io(path, "save", e))?;
     // Other systems cannot flush a directory.
     match directory.filter(|_| cfg!(unix)) {
         Some(directory) => directory.sync_all().map_err(|e| FileError::unflushed(path, e)),
@@ -114,6 +133,7 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>
 /// Writes and renames. Returns the directory, which is still to be flushed, if it can be opened.
 fn try_replace(
     path: &Path,
+    placing: Placing<'_>,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<Option<File>> {
     let (target, old) = match fs::canonicalize(path) {
@@ -133,7 +153,8 @@ fn try_replace(
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let mut temporary = Temporary::create(directory, &target, old.as_ref())?;
+    let old = old.or_else(|| placing.like.and_then(|like| fs::metadata(like).ok()));
+    let mut temporary = Temporary::create(placing.temporary_in.unwrap_or(directory), &target, old.as_ref())?;
     let mut out = BufWriter::with_capacity(1 << 16, &mut temporary.file);
     write(&mut out)?;
     out.flush()?;

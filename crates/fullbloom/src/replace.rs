@@ -10,7 +10,7 @@
 //! Snapshots are hard links to the old file and keep it.
 
 use crate::error::FileError;
-use crate::file;
+use crate::file::{self, Placing};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -46,6 +46,16 @@ pub fn write(
     output: &Output,
     write: impl FnOnce(&mut dyn io::Write) -> io::Result<u64>,
 ) -> Result<Written, FileError> {
+    write_like(old, output, None, write)
+}
+
+/// The same as [`write`]. If there is no old file, the new one takes owner, group and permissions from `like`.
+pub fn write_like(
+    old: &Path,
+    output: &Output,
+    like: Option<&Path>,
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<u64>,
+) -> Result<Written, FileError> {
     let (path, backup) = match output {
         Output::Into(directory) => (into(directory, old)?, None),
         Output::InPlace { backup } => {
@@ -57,7 +67,8 @@ pub fn write(
         }
     };
     let mut bytes = 0;
-    let replaced = file::replace(&path, |out| {
+    let placing = Placing { like: like.filter(|_| !matches!(output, Output::Into(_))), ..Placing::default() };
+    let replaced = file::replace_with(&path, placing, |out| {
         bytes = write(out)?;
         Ok(())
     });
@@ -102,6 +113,44 @@ fn keep(target: &Path) -> Result<Option<PathBuf>, FileError> {
     unreachable!("the loop has no end")
 }
 
+/// The newest backup of a file: the one with the highest number. `None` if there is none.
+pub fn newest_backup(target: &Path) -> Option<PathBuf> {
+    let target = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
+    let backups = (1..).map(|number| backup_name(&target, number));
+    backups.take_while(|name| fs::symlink_metadata(name).is_ok()).last()
+}
+
+/// Puts the newest backup of a file back in its place, by one rename. Returns the backup's name; `None` if there
+/// is no backup.
+pub fn restore(target: &Path) -> Result<Option<PathBuf>, FileError> {
+    let Some(backup) = newest_backup(target) else { return Ok(None) };
+    let whole = fs::canonicalize(target).unwrap_or_else(|_| target.to_owned());
+    move_over(&backup, &whole)?;
+    Ok(Some(backup))
+}
+
+/// Renames a file over another and flushes the directory.
+pub fn move_over(from: &Path, to: &Path) -> Result<(), FileError> {
+    let fail = |e| FileError::io(to, "restore", e);
+    fs::rename(from, to).map_err(fail)?;
+    // Renaming one name of a file over another of the same file does nothing.
+    if same_file(from, to) {
+        fs::remove_file(from).map_err(fail)?;
+    }
+    flush_directory_of(to).map_err(|e| FileError::io(to, "flush the directory of", e))
+}
+
+fn flush_directory_of(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    if let Some(directory) = path.parent() {
+        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
+        File::open(directory)?.sync_all()?;
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
 /// `nb-1-big-Filter.db` becomes `nb+1+big+Filter.db.backup`, then `….backup.2`.
 ///
 /// Cassandra takes every name with the right number of dashes for an sstable component, whatever its last
@@ -113,30 +162,26 @@ fn backup_name(target: &Path, number: u32) -> PathBuf {
 }
 
 /// Creates a second name for the same bytes and flushes it to the disk; never overwrites a file.
-fn link_or_copy(target: &Path, name: &Path) -> io::Result<()> {
+pub fn link_or_copy(target: &Path, name: &Path) -> io::Result<()> {
     match fs::hard_link(target, name) {
         Ok(()) => {}
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Err(e),
         Err(_) => copy(target, name)?,
     }
-    #[cfg(unix)]
-    if let Some(directory) = name.parent() {
-        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
-        File::open(directory)?.sync_all()?;
-    }
-    Ok(())
+    flush_directory_of(name)
 }
 
 /// Whether two paths name the same file.
 #[cfg(unix)]
-fn same_file(one: &Path, other: &Path) -> bool {
+pub fn same_file(one: &Path, other: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let place = |path| fs::symlink_metadata(path).map(|meta| (meta.dev(), meta.ino()));
     matches!((place(one), place(other)), (Ok(one), Ok(other)) if one == other)
 }
 
+/// Whether two paths name the same file: not known here.
 #[cfg(not(unix))]
-fn same_file(_: &Path, _: &Path) -> bool {
+pub fn same_file(_: &Path, _: &Path) -> bool {
     false
 }
 
@@ -236,6 +281,37 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(fs::read(&written.path).unwrap(), NEW);
         assert!(write_new(&path, &Output::Into(other.path().join("none"))).is_err());
+    }
+
+    #[test]
+    fn the_newest_backup_goes_back_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("nb-1-big-Filter.db");
+        fs::write(&path, b"first").unwrap();
+        write_new(&path, &Output::InPlace { backup: true }).unwrap();
+        fs::write(&path, b"second").unwrap();
+        write_new(&path, &Output::InPlace { backup: true }).unwrap();
+        for expected in [&b"second"[..], b"first"] {
+            assert!(restore(&path).unwrap().is_some());
+            assert_eq!(fs::read(&path).unwrap(), expected);
+        }
+        assert_eq!(restore(&path).unwrap(), None);
+        assert_eq!(names(dir.path()), ["nb-1-big-Filter.db"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_file_takes_its_permissions_from_another_one() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let (path, like) = (dir.path().join("nb-1-big-Filter.db"), dir.path().join("nb-1-big-Data.db"));
+        fs::write(&like, b"data").unwrap();
+        fs::set_permissions(&like, fs::Permissions::from_mode(0o640)).unwrap();
+        write_like(&path, &Output::InPlace { backup: true }, Some(&like), |out| {
+            out.write_all(NEW).map(|()| 1)
+        })
+        .unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
     }
 
     #[cfg(unix)]

@@ -51,6 +51,10 @@ pub struct Args {
     #[arg(long)]
     snapshots: bool,
 
+    /// The rate that the filters of sstables should keep, if it is not the recorded one: 0.02, 2%
+    #[arg(long, value_name = "P", value_parser = crate::numbers::rate)]
+    fpr: Option<f64>,
+
     #[cfg(feature = "report")]
     #[command(flatten)]
     report: ReportArgs,
@@ -68,7 +72,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let mut all = InspectReport::empty();
     let read =
         ReadOptions { dialect: args.dialect, geometry: args.geometry.geometry(), ..ReadOptions::default() };
-    let options = InspectOptions { read, snapshots: args.snapshots };
+    let options = InspectOptions { read, snapshots: args.snapshots, fpr: args.fpr };
     let mut first = true;
     for path in &args.files {
         let place = Place::detect(path, args.dialect);

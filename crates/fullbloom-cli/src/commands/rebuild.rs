@@ -13,16 +13,20 @@ use std::path::PathBuf;
 
 /// Rebuild the filters of sstables and tables, offline, from their keys
 ///
-/// Sstables of Cassandra: without a rate, the one recorded in Statistics.db is used; each filter has the
-/// dialect of its sstable's version. What Cassandra will do with the file is printed at the end. Stop the
-/// node first, or restart it afterwards: it reads filters only when it opens sstables.
+/// Sstables of Cassandra, ScyllaDB and DataStax: without a rate, the one recorded in Statistics.db is used;
+/// each filter has the dialect of its sstable's version. What the engine will do with the file is printed at
+/// the end. Cassandra: stop the node first, or restart it afterwards; it reads filters only when it opens
+/// sstables. ScyllaDB: stop the node first. Scylla.db gets the checksum of the new filter, and the old files
+/// go to snapshots/fullbloom-1, because a node does not start if a file in the table's directory has a name
+/// of its own.
 ///
 /// Tables of LevelDB and RocksDB: without a size, the new filter is as long as the old one and takes its
 /// place, which repairs a damaged one. A filter of another size, or of a table that has none, is written with
 /// the table into another directory.
 ///
-/// A new file replaces the old one completely or not at all, and the old one is kept beside it. Exit status:
-/// 0 if filters were rebuilt, 1 if there is nothing to rebuild, 2 on errors.
+/// A new file replaces the old one completely or not at all, and the old one is kept: --restore puts it back.
+/// A filter that has the right bytes already is left alone. Exit status: 0 if filters were rebuilt or are
+/// right, 1 if there is nothing to rebuild, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -30,6 +34,7 @@ Examples:
   fullbloom rebuild --fpr 0.05 data/ks/table-*/
   fullbloom rebuild nb-1-big-Filter.db
   fullbloom rebuild --damaged /var/lib/cassandra/data
+  fullbloom rebuild --restore data/ks/table-*/
   fullbloom rebuild --fpr 0.01 nb-1-big-Filter.db -o new/
   fullbloom rebuild --damaged db/*.sst
   fullbloom rebuild --bits-per-key 16 db/000012.sst -o new/")]
@@ -57,9 +62,13 @@ pub struct Args {
     #[arg(long, conflicts_with = "output")]
     no_backup: bool,
 
-    /// Rebuild even if the entries of an index are not in order, so that keys may be missing from it
+    /// Rebuild even if keys are missing from an index: fewer than Statistics.db counts, or not in order
     #[arg(long)]
     force: bool,
+
+    /// Put the old filters back: the newest backup that an earlier rebuild has kept
+    #[arg(long, conflicts_with_all = ["fpr", "bits_per_key", "same_size", "output", "damaged", "no_backup", "force"])]
+    restore: bool,
 
     /// In directories, also look into snapshots and backups
     #[arg(long)]
@@ -115,6 +124,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         dry_run: args.dry_run,
         damaged: args.damaged,
         force: args.force,
+        restore: args.restore,
         snapshots: args.snapshots,
         prefix_extractor: args.prefix_extractor,
     };

@@ -1,7 +1,7 @@
 //! What `rebuild` did, or would do.
 
 use crate::text;
-use fullbloom_ops::rebuild::{OnOpen, RebuildSummary};
+use fullbloom_ops::rebuild::{OnOpen, RebuildSummary, Restored};
 use fullbloom_ops::sstable::{RebuiltSstable, SstableBefore};
 use fullbloom_ops::table::{RebuiltTable, TableBefore};
 use fullbloom_ops::{Found, Rebuilt};
@@ -11,6 +11,7 @@ pub fn rebuilt(found: &Found<Rebuilt>) -> String {
     let text = match &found.record {
         Rebuilt::Sstable(record) => sstable(record),
         Rebuilt::Table(record) => table(record),
+        Rebuilt::Restored(record) => restored(record),
         _ => String::new(),
     };
     let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
@@ -19,7 +20,22 @@ pub fn rebuilt(found: &Found<Rebuilt>) -> String {
     text.lines().map(|line| text::printable(line).into_owned() + "\n").collect()
 }
 
+fn restored(record: &Restored) -> String {
+    let mut text = format!("{}: restored from {}\n", record.path, record.backup);
+    for other in &record.rewritten {
+        text += &format!("  also restored: {other}\n");
+    }
+    text
+}
+
 fn sstable(record: &RebuiltSstable) -> String {
+    if record.unchanged {
+        return format!(
+            "{}: {}: left alone, it has the right bytes\n",
+            record.path,
+            text::counted(record.keys, "key")
+        );
+    }
     let before = match record.before {
         None => "no filter".to_owned(),
         Some(SstableBefore { bits: Some(bits), probes: Some(probes), bytes, .. }) => {
@@ -39,6 +55,9 @@ fn sstable(record: &RebuiltSstable) -> String {
     );
     if let Some(written) = record.written.as_ref().filter(|written| **written != record.path) {
         text += &format!("  written to {written}\n");
+    }
+    for other in &record.rewritten {
+        text += &format!("  rewritten to agree with it: {other}\n");
     }
     if let Some(backup) = &record.backup {
         text += &format!("  the old one is kept as {backup}\n");
@@ -82,7 +101,13 @@ fn table(record: &RebuiltTable) -> String {
 /// The sums, and what the engines do with the files.
 pub fn rebuild_summary(summary: &RebuildSummary) -> String {
     if summary.filters == 0 {
-        return "nothing to rebuild\n".to_owned();
+        return match (summary.unchanged, summary.restored) {
+            (0, 0) => "nothing to rebuild\n".to_owned(),
+            (0, restored) => format!("{} restored\n", text::counted(restored, "filter")),
+            (unchanged, _) => {
+                format!("nothing to rebuild: {} right already\n", text::counted(unchanged, "filter"))
+            }
+        };
     }
     let mut text = format!(
         "\n{}{}: {} before, {} after\n",
@@ -94,8 +119,13 @@ pub fn rebuild_summary(summary: &RebuildSummary) -> String {
     for OnOpen { engine, files, versions, sentences } in &summary.on_open {
         let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
         text += &match *engine {
-            "cassandra" => format!(
-                "\nWhen Cassandra next opens the {} of version {}:\n",
+            "cassandra" | "scylla" | "datastax" => format!(
+                "\nWhen {} next opens the {} of version {}:\n",
+                match *engine {
+                    "scylla" => "ScyllaDB",
+                    "datastax" => "DataStax Enterprise",
+                    _ => "Cassandra",
+                },
                 text::counted(*files, "sstable"),
                 versions.join(", ")
             ),

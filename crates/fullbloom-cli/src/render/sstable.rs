@@ -26,7 +26,17 @@ pub fn sstable(record: &SstableRecord, problems: &[Problem]) -> String {
     line("expected rate", record.expected_fpr.map(text::rate));
     line("keys in index", record.keys.map(|keys| keys.to_string()));
     line("recorded rate", record.recorded_fpr.map(text::rate));
+    if let Some(scylla) = &record.scylla {
+        line("written by", scylla.version.as_ref().map(|version| format!("ScyllaDB {version}")));
+        line("origin", scylla.origin.clone());
+        line("features", scylla.features.clone());
+        line("run", scylla.run_identifier.clone());
+        line("checksums of", scylla.checksums.as_ref().map(|names| names.join(", ")));
+    }
     lines.problems(problems);
+    for rule in &record.on_open {
+        lines.line("on open", rule);
+    }
     lines.0
 }
 

@@ -1,14 +1,17 @@
 //! `inspect` of one sstable, or of a data directory.
 
-use super::judge::judge;
+use super::judge::{Promise, judge};
+use super::opening;
 use super::totals::totals;
 use super::{SstableName, find, problems, skipped};
-use crate::inspect::{InspectSummary, Inspected};
+use crate::inspect::{InspectOptions, InspectSummary, Inspected};
 use crate::pool;
 use crate::problem::{Code, Problem};
 use crate::report::{Found, Report, Status, Watch};
 use crate::serialise;
-use fullbloom_sstable::{Sstable, report};
+use crate::text;
+use fullbloom_sstable::scylla::ScyllaDb;
+use fullbloom_sstable::{Sstable, TokenRange, report};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::ops::Deref;
@@ -41,8 +44,53 @@ pub struct SstableRecord {
     pub memory_bytes: Option<u64>,
     /// The rate recorded in `Statistics.db`.
     pub recorded_fpr: Option<f64>,
+    /// The first and the last token, where the partitioner is Murmur3Partitioner.
+    pub tokens: Option<[i64; 2]>,
+    /// What `Scylla.db` says.
+    pub scylla: Option<ScyllaRecord>,
+    /// What each release of the engine that opens this sstable does with its filter.
+    pub on_open: Vec<String>,
     /// How the dialect was detected.
     pub recognised: &'static str,
+}
+
+/// What `Scylla.db` says about an sstable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ScyllaRecord {
+    /// The release that wrote it.
+    pub version: Option<String>,
+    /// What wrote it: `memtable`, `compaction` and so on.
+    pub origin: Option<String>,
+    /// Bit set of the features that were used, in hex.
+    pub features: Option<String>,
+    /// The run of sstables it belongs to, in hex.
+    pub run_identifier: Option<String>,
+    /// Its own identifier, in hex.
+    pub sstable_identifier: Option<String>,
+    /// The components whose checksums are recorded; null before 2026.2.
+    pub checksums: Option<Vec<String>>,
+    /// Whether components are encrypted.
+    pub encrypted: bool,
+}
+
+impl ScyllaRecord {
+    fn of(read: &ScyllaDb) -> ScyllaRecord {
+        let checksums = |digests: &Vec<fullbloom_sstable::scylla::Digest>| {
+            let name = |digest: &fullbloom_sstable::scylla::Digest| {
+                digest.name().map_or_else(|| format!("component {}", digest.component), str::to_owned)
+            };
+            digests.iter().map(name).collect()
+        };
+        ScyllaRecord {
+            version: read.version.clone(),
+            origin: read.origin.clone(),
+            features: read.features.map(|set| format!("{set:#x}")),
+            run_identifier: read.run_identifier.map(|id| text::hex(&id)),
+            sstable_identifier: read.sstable_identifier.map(|id| text::hex(&id)),
+            checksums: read.digests.as_ref().map(checksums),
+            encrypted: read.has_encryption(),
+        }
+    }
 }
 
 impl Deref for SstableRecord {
@@ -55,14 +103,14 @@ impl Deref for SstableRecord {
 
 /// Inspects one sstable: its filter, all of its index, and a few of its keys in the filter. Never fails: what
 /// cannot be read is a problem.
-pub(crate) fn inspect(sstable: &Sstable) -> Found<SstableRecord> {
+pub(crate) fn inspect(sstable: &Sstable, wanted: Option<f64>) -> Found<SstableRecord> {
     let seen = report::inspect(sstable);
     let filter = seen.filter.as_ref();
     let mut name = SstableName::of(sstable);
     name.dialect = filter.map_or(name.dialect, |filter| filter.dialect);
     let mut problems: Vec<Problem> = seen.flags.iter().map(|flag| problems::of_flag(sstable, flag)).collect();
     if let (Some(filter), Some(keys)) = (filter, seen.keys) {
-        problems.extend(judge(sstable, filter, keys, seen.recorded.fpr()));
+        problems.extend(judge(sstable, filter, keys, &Promise { wanted, recorded: seen.recorded.fpr() }));
     }
     problems.sort_by_key(|problem| Reverse(problem.severity));
     // A filter that was copied out of its directory is not a damaged sstable.
@@ -81,6 +129,9 @@ pub(crate) fn inspect(sstable: &Sstable) -> Found<SstableRecord> {
         bits_per_key: seen.bits_per_key(),
         memory_bytes: filter.map(|f| f.memory_bytes),
         recorded_fpr: seen.recorded.fpr(),
+        tokens: seen.tokens.map(|TokenRange { first, last, .. }| [first, last]),
+        scylla: sstable.scylla_db().map(ScyllaRecord::of),
+        on_open: opening::openings(sstable).iter().map(ToString::to_string).collect(),
         recognised: "by the sstable version in its name; the bytes do not identify it",
     };
     Found { record, problems }
@@ -89,11 +140,11 @@ pub(crate) fn inspect(sstable: &Sstable) -> Found<SstableRecord> {
 /// Inspects every sstable of a directory, several at once, or the one that a file belongs to.
 pub(crate) fn inspect_all(
     path: &Path,
-    snapshots: bool,
+    options: &InspectOptions,
     watch: &mut dyn Watch<Inspected>,
 ) -> Result<Report<Inspected, InspectSummary>, Problem> {
-    let walk = find(path, snapshots)?;
-    let one = |sstable: &Sstable| inspect(sstable).map(Inspected::Sstable);
+    let walk = find(path, options.snapshots)?;
+    let one = |sstable: &Sstable| inspect(sstable, options.fpr).map(Inspected::Sstable);
     let mut found = Vec::new();
     let _ = pool::each(&walk.sstables, one, watch, |one, watch| {
         let flow = watch.found(&one);

@@ -4,7 +4,7 @@ use super::rebuild_hint;
 use crate::problem::{Code, Problem};
 use crate::text;
 use fullbloom::any;
-use fullbloom::dialect::cassandra::sizing::MAX_BITS_PER_KEY;
+use fullbloom::dialect::cassandra::sizing::{self, EXCESS_BITS, MAX_BITS_PER_KEY, RATES};
 use fullbloom::sizing::{Request, Target};
 use fullbloom_sstable::Sstable;
 use fullbloom_sstable::report::FilterFacts;
@@ -19,50 +19,92 @@ const TOO_LARGE: u64 = 2;
 /// if it wastes at least this many bytes: Cassandra makes small filters for 128 keys, however few there are.
 const TOO_LARGE_BYTES: u64 = 1024;
 
-/// The rate a filter should keep. Without a recorded rate: a filter with this many probes serves best when
-/// half of its bits are set, so Cassandra never sizes it for more.
-fn promise(filter: &FilterFacts, recorded: Option<f64>) -> (f64, String) {
-    match recorded {
-        Some(fpr) => (fpr, format!("{fpr} is recorded")),
-        None => {
-            let fpr = 0.5f64.powf(filter.probes.into());
-            (fpr, format!("{fpr:.3} suits its {} probes", filter.probes))
+/// What the filter of an sstable should do.
+pub(super) struct Promise {
+    /// The rate that the caller wants.
+    pub(super) wanted: Option<f64>,
+    /// The rate that `Statistics.db` records.
+    pub(super) recorded: Option<f64>,
+}
+
+impl Promise {
+    /// The rate to keep, if one is given.
+    fn fpr(&self) -> Option<f64> {
+        self.wanted.or(self.recorded).filter(|fpr| *fpr > 0.0 && *fpr < 1.0)
+    }
+
+    /// The rate to keep, and why. Without one: a filter with this many probes serves best when half of its
+    /// bits are set, so Cassandra never sizes it for more.
+    fn kept(&self, filter: &FilterFacts) -> (f64, String) {
+        match (self.fpr(), self.wanted) {
+            (Some(fpr), Some(_)) => (fpr, format!("{fpr} is wanted")),
+            (Some(fpr), None) => (fpr, format!("{fpr} is recorded")),
+            (None, _) => {
+                let fpr = 0.5f64.powf(filter.probes.into());
+                (fpr, format!("{fpr:.3} suits its {} probes", filter.probes))
+            }
         }
     }
 }
 
+/// The rate of Cassandra's table that gives exactly these bits and probes for these keys. Such a filter was
+/// sized on purpose; `None` for one that got more or fewer keys than it was made for.
+fn sized_for(filter: &FilterFacts, keys: u64) -> Option<f64> {
+    let bits_per_key = u32::try_from(filter.bits.checked_sub(EXCESS_BITS as u64)?.checked_div(keys)?).ok()?;
+    let spec = sizing::spec_for_bits_per_key(bits_per_key).ok()?;
+    let words = sizing::words(i64::try_from(keys).ok()?, bits_per_key).ok()?;
+    let exact = u64::from(words) * 64 == filter.bits && filter.probes <= spec.probes;
+    exact.then(|| RATES[bits_per_key as usize].get(filter.probes as usize).copied()).flatten()
+}
+
 /// The problems of a filter that holds `keys` keys.
-pub(super) fn judge(
-    sstable: &Sstable,
-    filter: &FilterFacts,
-    keys: u64,
-    recorded: Option<f64>,
-) -> Vec<Problem> {
+pub(super) fn judge(sstable: &Sstable, filter: &FilterFacts, keys: u64, promise: &Promise) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut add = |code, message: String| {
         let problem = Problem::at(&sstable.path(FILTER), code, message);
         problems.push(Problem { hint: rebuild_hint(sstable), ..problem });
     };
-    let recorded = recorded.filter(|fpr| *fpr > 0.0 && *fpr < 1.0);
-    let (fpr, promised) = promise(filter, recorded);
-    if filter.expected_fpr > fpr * TOO_FULL {
-        add(Code::TooFull, format!("too full: the expected rate is {:.3}, {promised}", filter.expected_fpr));
-    }
-    let target = match recorded {
+    let bits_for = |keys, target| {
+        let request = Request { expected_keys: keys, target };
+        any::plan(filter.dialect, &request).ok().map(|plan| plan.geometry.bit_len)
+    };
+    let target = match promise.fpr() {
         Some(fpr) => Target::Fpr(fpr),
         // Without a rate: the most Cassandra ever spends.
         None => Target::BitsPerKey(MAX_BITS_PER_KEY.into()),
     };
-    if let Ok(plan) = any::plan(filter.dialect, &Request { expected_keys: keys, target }) {
-        let needed = plan.geometry.bit_len;
-        if filter.bits >= needed.saturating_mul(TOO_LARGE) && filter.bits - needed >= 8 * TOO_LARGE_BYTES {
-            let times = text::decimal(filter.bits as f64 / needed.max(1) as f64, 1);
-            let bits = filter.bits;
-            add(
-                Code::TooLarge,
-                format!("far larger than needed: {bits} bits where {needed} would do ({times} times)"),
-            );
+    let needed = bits_for(keys, target);
+    let (fpr, promised) = promise.kept(filter);
+    if filter.expected_fpr > fpr * TOO_FULL {
+        let expected = format!("the expected rate is {:.3}, {promised}", filter.expected_fpr);
+        let other = sized_for(filter, keys).filter(|_| promise.wanted.is_none());
+        let differs = needed.is_some_and(|needed| needed != filter.bits);
+        match (other, needed) {
+            (Some(other), _) if promise.fpr().is_some() && differs => {
+                let why = format!("sized for a rate of {other}: {expected}");
+                problems.push(Problem::at(&sstable.path(FILTER), Code::OtherRate, why));
+                return problems;
+            }
+            (_, Some(needed)) if bits_for(0, target) == Some(filter.bits) && needed > filter.bits => add(
+                Code::TooSmall,
+                format!(
+                    "sized for zero keys, as bulk loaders do: {} bits where {needed} are needed; {expected}",
+                    filter.bits
+                ),
+            ),
+            _ => add(Code::TooFull, format!("too full: {expected}")),
         }
+    }
+    if let Some(needed) = needed
+        && filter.bits >= needed.saturating_mul(TOO_LARGE)
+        && filter.bits - needed >= 8 * TOO_LARGE_BYTES
+    {
+        let times = text::decimal(filter.bits as f64 / needed.max(1) as f64, 1);
+        let bits = filter.bits;
+        add(
+            Code::TooLarge,
+            format!("far larger than needed: {bits} bits where {needed} would do ({times} times)"),
+        );
     }
     problems
 }

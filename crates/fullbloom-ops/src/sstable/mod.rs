@@ -1,21 +1,22 @@
-//! Sstables of Cassandra: one, or all of a data directory.
+//! Sstables of Cassandra, ScyllaDB and DataStax: one, or all of a data directory.
 
 mod inspect;
 mod judge;
 pub mod opening;
 mod plan;
 mod problems;
+mod ranges;
 pub mod rates;
 mod rebuild;
 mod totals;
 mod verify;
 
-pub use inspect::SstableRecord;
+pub use inspect::{ScyllaRecord, SstableRecord};
 pub(crate) use inspect::{inspect, inspect_all};
 pub(crate) use plan::plan;
 pub use plan::{CassandraNow, CassandraPlanSummary, CassandraTablePlan};
-pub(crate) use rebuild::rebuild;
 pub use rebuild::{RebuiltSstable, SstableAfter, SstableBefore};
+pub(crate) use rebuild::{rebuild, restore};
 pub use totals::TableTotals;
 pub use verify::VerifiedSstable;
 pub(crate) use verify::verify_all;
@@ -51,6 +52,8 @@ pub struct SstableName {
     pub version: String,
     /// `big` or `bti`.
     pub format: &'static str,
+    /// `cassandra`, `scylla` or `datastax`: whose rules apply to its files.
+    pub engine: &'static str,
 }
 
 impl SstableName {
@@ -67,6 +70,7 @@ impl SstableName {
                 TableFormat::Big => "big",
                 TableFormat::Bti => "bti",
             },
+            engine: sstable.engine().as_str(),
         }
     }
 
@@ -83,8 +87,16 @@ pub(crate) fn find(path: &Path, snapshots: bool) -> Result<Walk, Problem> {
     let found =
         walk::find(path, Options { snapshots }).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
     if found.sstables.is_empty() {
+        let unknown = found.skipped.iter().find_map(|skipped| match &skipped.why {
+            Why::UnknownVersion(why) => Some((skipped, why)),
+            _ => None,
+        });
+        if let Some((skipped, why)) = unknown {
+            let problem = Problem::at(&skipped.path, Code::UnknownVersion, why);
+            return Err(Problem { hint: Some(DIALECT_HINT.to_owned()), ..problem });
+        }
         let copies = found.skipped.iter().any(|skipped| matches!(skipped.why, Why::Snapshots));
-        let why = "cannot find sstables of Cassandra or tables of LevelDB or RocksDB in this directory";
+        let why = "cannot find sstables of Cassandra, ScyllaDB or DataStax, or tables of LevelDB or RocksDB, in this directory";
         let hint = match copies {
             true => "there are snapshots or backups below it: --snapshots looks into them",
             false => "filter files of other kinds are given by name",
@@ -93,6 +105,10 @@ pub(crate) fn find(path: &Path, snapshots: bool) -> Result<Walk, Problem> {
     }
     Ok(found)
 }
+
+/// What settles a version that is not known here.
+const DIALECT_HINT: &str = "inspect and check read one Filter.db with --dialect cassandra (Cassandra 4.0 and later, \
+                            DSE 6.8, HCD) or --dialect cassandra-3 (Cassandra 3, ScyllaDB, DSE 6.0)";
 
 /// The report of one sstable that was given by name. If the system does not let us read its filter, the place
 /// itself could not be read.
@@ -113,7 +129,8 @@ pub(crate) fn skipped(skipped: &Skipped) -> Problem {
         Why::Snapshots => at(Code::SnapshotsSkipped, "snapshots and backups are left out")
             .hint("--snapshots looks into them"),
         Why::Temporary => at(Code::TemporarySkipped, "it was still being written"),
-        _ => at(Code::UnknownVersion, "the version in its name is not known"),
+        Why::UnknownVersion(why) => at(Code::UnknownVersion, why).hint(DIALECT_HINT),
+        _ => at(Code::Unsupported, "it was left out"),
     }
 }
 

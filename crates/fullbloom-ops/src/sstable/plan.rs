@@ -1,13 +1,15 @@
 //! `plan --from` a data directory: what other rates would cost its tables.
 
+use super::ranges::shares;
 use super::rates::{Part, RATES, Row, row};
+use super::totals::useless_reads;
 use super::{SstableRecord, find, inspect};
 use crate::plan::PlaceWish;
 use crate::pool;
 use crate::problem::{Code, Problem};
 use crate::report::{Found, Report, Status, Watch};
 use crate::text;
-use fullbloom_sstable::Sstable;
+use fullbloom_sstable::{Sstable, TokenRange};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -42,6 +44,9 @@ pub struct CassandraTablePlan {
     pub rows: Vec<Row>,
     #[serde(skip)]
     parts: Vec<Part>,
+    /// The tokens of each sstable, its rate, and whether its keys are counted.
+    #[serde(skip)]
+    met: Vec<(Option<TokenRange>, f64, bool)>,
 }
 
 /// What the filters cost as they are.
@@ -96,7 +101,7 @@ impl CassandraNow {
 impl CassandraTablePlan {
     fn add(&mut self, sstable: &Sstable, seen: &SstableRecord) {
         match seen.keys {
-            Some(keys) => self.parts.push(Part { dialect: sstable.dialect, keys }),
+            Some(keys) => self.parts.push(Part { dialect: sstable.dialect, keys, share: 1.0 }),
             None => self.uncounted += 1,
         }
         self.sstables = self.parts.len() as u64;
@@ -105,9 +110,22 @@ impl CassandraTablePlan {
             bytes: seen.bytes.unwrap_or(0),
             memory_bytes: seen.memory_bytes.unwrap_or(0),
             bits_per_key: None,
-            useless_reads: seen.expected_fpr.unwrap_or(1.0),
+            useless_reads: 0.0,
             both: seen.keys.zip(seen.memory_bytes).unwrap_or((0, 0)),
         });
+        let range = seen.tokens.map(|[first, last]| TokenRange::new(first, last));
+        self.met.push((range, seen.expected_fpr.unwrap_or(1.0), seen.keys.is_some()));
+    }
+
+    /// When all sstables are known: the share of lookups that meet each of them.
+    fn finish(&mut self) {
+        let met: Vec<_> = self.met.iter().map(|(range, fpr, _)| (*range, *fpr)).collect();
+        self.now.useless_reads = useless_reads(&met);
+        let ranges: Vec<_> = met.iter().map(|(range, _)| *range).collect();
+        let counted = shares(&ranges).into_iter().zip(&self.met).filter(|(_, (.., counted))| *counted);
+        for (part, (share, _)) in self.parts.iter_mut().zip(counted) {
+            part.share = share;
+        }
     }
 
     fn rows(&self, rates: &[f64]) -> Vec<Row> {
@@ -126,7 +144,7 @@ pub(crate) fn plan(
     let mut seen = Vec::new();
     let _ = pool::each(
         &walk.sstables,
-        |sstable| inspect(sstable).record,
+        |sstable| inspect(sstable, None).record,
         watch,
         |record, _| {
             seen.push(record);
@@ -142,6 +160,7 @@ pub(crate) fn plan(
         let last = tables.len() - 1;
         tables[last].add(sstable, seen);
     }
+    tables.iter_mut().for_each(CassandraTablePlan::finish);
     let mut all = CassandraTablePlan::default();
     for table in &tables {
         all.parts.extend_from_slice(&table.parts);

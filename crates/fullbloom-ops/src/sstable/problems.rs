@@ -3,7 +3,7 @@
 use super::rebuild_hint;
 use crate::problem::{Code, Problem};
 use fullbloom_sstable::sstable::FILTER;
-use fullbloom_sstable::{ComponentError, FilterProblem, Flag, Sstable};
+use fullbloom_sstable::{ComponentError, DigestMismatch, FilterProblem, Flag, IndexShort, Sstable};
 use std::fmt::Display;
 
 fn at(sstable: &Sstable, code: Code, message: impl Display) -> Problem {
@@ -22,6 +22,7 @@ pub(super) fn of_filter(sstable: &Sstable, problem: &FilterProblem) -> Problem {
         }
         FilterProblem::Missing { .. } => Code::FilterMissing,
         FilterProblem::Empty => Code::FilterEmpty,
+        FilterProblem::Encrypted => return at(sstable, Code::Encrypted, problem),
         FilterProblem::Unreadable(_) => return at(sstable, Code::FilterUnreadable, problem),
         FilterProblem::Truncated { .. } => Code::FilterTruncated,
         FilterProblem::Trailing { .. } => Code::TrailingBytes,
@@ -38,9 +39,32 @@ pub(super) fn of_keys(sstable: &Sstable, error: &ComponentError) -> Problem {
             at(sstable, Code::IndexMissing, why).hint("verify --keys FILE looks up keys that you have")
         }
         ComponentError::Compressor { .. } => at(sstable, Code::UnknownCompressor, error),
+        ComponentError::Encrypted { .. } => {
+            at(sstable, Code::Encrypted, format_args!("the keys cannot be read: {error}"))
+        }
         ComponentError::Version { .. } => at(sstable, Code::KeysNotRead, error),
         _ => at(sstable, Code::KeysUnreadable, format_args!("the keys cannot be read to the end: {error}")),
     }
+}
+
+/// The index has lost keys.
+pub(super) fn index_short(sstable: &Sstable, short: &IndexShort) -> Problem {
+    at(sstable, Code::IndexShort, short)
+        .hint("get the index from a backup or another replica, or let the engine scrub the sstable")
+}
+
+/// A component is not the one that ScyllaDB wrote. A rebuilt filter gets its checksum.
+pub(super) fn component_checksum(sstable: &Sstable, mismatch: &DigestMismatch) -> Problem {
+    let problem = at(sstable, Code::ComponentChecksum, mismatch);
+    match mismatch.component {
+        FILTER => rebuildable(sstable, problem),
+        _ => problem,
+    }
+}
+
+/// A rebuild was interrupted between its steps.
+pub(super) fn checksum_missing(sstable: &Sstable) -> Problem {
+    rebuildable(sstable, at(sstable, Code::ChecksumMissing, Flag::DigestMissing))
 }
 
 /// Any other problem of the sstable.
@@ -54,6 +78,10 @@ pub(super) fn of_flag(sstable: &Sstable, flag: &Flag) -> Problem {
         Flag::Statistics(_) => at(sstable, Code::StatisticsUnreadable, flag),
         Flag::Toc(_) => at(sstable, Code::TocUnreadable, flag),
         Flag::ComponentsMissing(_) => at(sstable, Code::ComponentsMissing, flag),
+        Flag::IndexShort(short) => index_short(sstable, short),
+        Flag::Digest(mismatch) => component_checksum(sstable, mismatch),
+        Flag::DigestMissing => checksum_missing(sstable),
+        Flag::ScyllaUnreadable(e) => at(sstable, Code::ScyllaUnreadable, e),
         _ => at(sstable, Code::NotListed, flag),
     }
 }

@@ -3,12 +3,13 @@
 use super::opening;
 use super::{SstableName, problems};
 use crate::problem::{Code, Problem};
-use crate::rebuild::{RebuildOptions, Size, not_saved};
+use crate::rebuild::{RebuildOptions, Restored, Size, not_saved};
 use crate::report::Found;
 use fullbloom::any::Plan;
-use fullbloom::replace::Written;
+use fullbloom::replace::Output;
 use fullbloom_sstable::rebuild::{Proposal, Rate, propose};
-use fullbloom_sstable::{FilterProblem, RebuildError, Sstable, sstable::FILTER, verify};
+use fullbloom_sstable::replace::{self, Refusal, Written};
+use fullbloom_sstable::{ComponentError, FilterProblem, RebuildError, Sstable, sstable::FILTER, verify};
 use serde::Serialize;
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -29,11 +30,15 @@ pub struct RebuiltSstable {
     pub fpr: Option<f64>,
     /// The rate recorded in `Statistics.db`.
     pub recorded_fpr: Option<f64>,
-    /// The file that was written; null in a dry run.
+    /// The filter had these bytes already and was left alone.
+    pub unchanged: bool,
+    /// The file that was written; null in a dry run, and if nothing changed.
     pub written: Option<String>,
+    /// Other components that were rewritten to agree with it: `TOC.txt` or `Scylla.db`.
+    pub rewritten: Vec<String>,
     /// The copy of the old file.
     pub backup: Option<String>,
-    /// What Cassandra does with the file, release by release.
+    /// What the engine does with the file, release by release.
     pub on_open: Vec<String>,
 }
 
@@ -98,6 +103,15 @@ pub(crate) fn rebuild(
         let problem = Problem::at(&path, Code::KeysUncertain, why);
         return Err(problem.hint("--force builds the filter from the keys that are there"));
     }
+    if let Some(short) = proposal.index_short.as_ref().filter(|_| !options.force) {
+        let problem = problems::index_short(sstable, short);
+        return Err(
+            problem.hint("--force builds the filter from the keys that are there, and hides the others")
+        );
+    }
+    if let Output::InPlace { .. } = options.output {
+        replace::check(sstable).map_err(|refusal| not_replaced(sstable, &refusal))?;
+    }
     let before = before(&proposal); // before the file is replaced
     let written = match options.dry_run {
         true => None,
@@ -129,8 +143,10 @@ fn record(
         },
         fpr: proposal.fpr,
         recorded_fpr: proposal.recorded.fpr(),
-        written: written.map(|written| text(&written.path)),
-        backup: written.and_then(|written| written.backup.as_ref()).map(text),
+        unchanged: written.is_some_and(|written| written.path.is_none() && written.others.is_empty()),
+        written: written.and_then(|written| written.path.as_ref()).map(text),
+        rewritten: written.iter().flat_map(|written| written.others.iter().map(text)).collect(),
+        backup: written.and_then(|written| written.backups.last()).map(text),
         on_open: on_open(proposal),
     }
 }
@@ -153,10 +169,41 @@ fn before(proposal: &Proposal<'_>) -> Option<SstableBefore> {
     }
 }
 
-/// What Cassandra does with the file, in sentences.
+/// Puts the newest backup of one sstable's filter back, with what belongs to it.
+pub(crate) fn restore(sstable: &Sstable, options: &RebuildOptions) -> Result<Restored, Problem> {
+    let path = sstable.path(FILTER);
+    replace::check(sstable).map_err(|refusal| not_replaced(sstable, &refusal))?;
+    let backup = replace::newest_backup(sstable)
+        .ok_or_else(|| Problem::at(&path, Code::NoBackup, "there is no backup of this filter"))?;
+    let written = match options.dry_run {
+        true => Written::default(),
+        false => replace::restore(sstable).map_err(|e| not_saved(&path, &e))?.unwrap_or_default(),
+    };
+    let text = |path: &PathBuf| path.display().to_string();
+    Ok(Restored {
+        path: path.display().to_string(),
+        backup: text(&backup),
+        rewritten: written.others.iter().map(text).collect(),
+    })
+}
+
+fn not_replaced(sstable: &Sstable, refusal: &Refusal) -> Problem {
+    let at = |code| Problem::at(&sstable.path(FILTER), code, refusal);
+    match refusal {
+        Refusal::Running { .. } => {
+            at(Code::EngineRunning).hint("stop the node first: nodetool drain, then stop scylla")
+        }
+        Refusal::Encrypted => at(Code::Encrypted),
+        Refusal::ScyllaUnreadable(_) => at(Code::ScyllaUnreadable),
+        Refusal::Damaged(_) => at(Code::ComponentChecksum),
+        _ => at(Code::Unsupported),
+    }
+}
+
+/// What the engine does with the file, in sentences.
 fn on_open(proposal: &Proposal<'_>) -> Vec<String> {
     let (sstable, recorded) = (proposal.sstable, &proposal.recorded);
-    let openings = opening::openings(sstable, recorded);
+    let openings = opening::openings(sstable);
     let circumstances = opening::circumstances(sstable, recorded, proposal.fpr);
     let openings = openings.iter().map(ToString::to_string);
     openings.chain(circumstances.iter().map(ToString::to_string)).collect()
@@ -170,6 +217,7 @@ fn refused(sstable: &Sstable, cause: &RebuildError) -> Problem {
         RebuildError::NoFilter => Problem::at(&path, Code::RateOne, cause),
         RebuildError::Size(_) => Problem::at(&path, Code::SizeRefused, cause),
         RebuildError::Changed { .. } => Problem::at(&path, Code::Changed, cause),
+        RebuildError::Keys(ComponentError::Encrypted { .. }) => Problem::at(&path, Code::Encrypted, cause),
         _ => Problem::at(&path, Code::KeysUnreadable, cause),
     }
 }

@@ -1,9 +1,11 @@
 //! Sums over the sstables of each table.
 
 use super::SstableRecord;
+use super::ranges::shares;
 use crate::inspect::Inspected;
 use crate::problem::{Problem, Severity};
 use crate::report::Found;
+use fullbloom_sstable::TokenRange;
 use serde::Serialize;
 
 /// The sums over the sstables of one table.
@@ -33,8 +35,9 @@ pub struct TableTotals {
     pub bytes: u64,
     /// Bytes of all filters in a node's memory.
     pub memory_bytes: u64,
-    /// Sstables that a lookup of an absent key reads needlessly, on average: the sum of the expected rates.
-    /// An sstable without a filter is always read.
+    /// Sstables that a lookup of an absent key reads needlessly, on average: the sum of the expected rates,
+    /// each by the share of the table's tokens that the sstable covers. An sstable without a filter is always
+    /// read.
     pub useless_reads: f64,
     /// Sstables with a warning or an error.
     pub flagged: u64,
@@ -47,7 +50,6 @@ impl TableTotals {
         self.uncounted += u64::from(record.keys.is_none());
         self.bytes += record.bytes.unwrap_or(0);
         self.flagged += u64::from(problems.iter().any(|problem| problem.severity > Severity::Note));
-        self.useless_reads += record.expected_fpr.unwrap_or(1.0);
         self.filters += u64::from(record.bits.is_some());
         self.memory_bytes += record.memory_bytes.unwrap_or(0);
         if let (Some(bits), Some(keys)) = (record.bits, record.keys) {
@@ -72,18 +74,31 @@ impl TableTotals {
     }
 }
 
+/// The sstables that a lookup of an absent key reads needlessly, by the tokens and the rate of each.
+pub(super) fn useless_reads(sstables: &[(Option<TokenRange>, f64)]) -> f64 {
+    let ranges: Vec<Option<TokenRange>> = sstables.iter().map(|(range, _)| *range).collect();
+    shares(&ranges).iter().zip(sstables).map(|(share, (_, fpr))| share * fpr).sum()
+}
+
 /// Sums up by table; the sstables in the order of [`walk`](fullbloom_sstable::walk::walk).
 pub(crate) fn totals(found: &[Found<Inspected>]) -> Vec<TableTotals> {
     let mut tables: Vec<TableTotals> = Vec::new();
+    let mut met: Vec<Vec<(Option<TokenRange>, f64)>> = Vec::new();
     for Found { record, problems } in found {
         let Inspected::Sstable(record) = record else { continue };
         let (keyspace, table) = (&record.keyspace, &record.table);
         if !tables.last().is_some_and(|last| last.keyspace == *keyspace && last.table == *table) {
             let (keyspace, table) = (keyspace.clone(), table.clone());
             tables.push(TableTotals { keyspace, table, ..TableTotals::default() });
+            met.push(Vec::new());
         }
         let last = tables.len() - 1;
         tables[last].add(record, problems);
+        let range = record.tokens.map(|[first, last]| TokenRange::new(first, last));
+        met[last].push((range, record.expected_fpr.unwrap_or(1.0)));
+    }
+    for (table, met) in tables.iter_mut().zip(&met) {
+        table.useless_reads = useless_reads(met);
     }
     tables
 }

@@ -8,7 +8,7 @@ use crate::verify::{Verified, VerifyOptions, VerifySummary};
 use crate::{serialise, text};
 use fullbloom::dialect::Name;
 use fullbloom_sstable::verify::{self as sstable_verify, Verification};
-use fullbloom_sstable::{FilterProblem, Sstable, sstable::FILTER};
+use fullbloom_sstable::{FilterProblem, Flag, Sstable, sstable::FILTER};
 use serde::Serialize;
 use std::ops::Deref;
 use std::path::Path;
@@ -74,6 +74,12 @@ fn problems_of(sstable: &Sstable, found: &Verification) -> Vec<Problem> {
     // Without a filter there is nothing to look up in.
     let without = matches!(found.problem, Some(FilterProblem::Missing { listed: Some(false) }));
     all.extend(found.keys_error.iter().filter(|_| !without).map(|e| problems::of_keys(sstable, e)));
+    all.extend(found.index_short.iter().map(|short| problems::index_short(sstable, short)));
+    all.extend(found.digests.iter().map(|mismatch| problems::component_checksum(sstable, mismatch)));
+    all.extend(found.digest_missing.then(|| problems::checksum_missing(sstable)));
+    let scylla_error = found.scylla_error.iter();
+    all.extend(scylla_error.map(|e| Problem::at(&sstable.path(FILTER), Code::ScyllaUnreadable, e)));
+    all.extend(found.not_listed.then(|| problems::of_flag(sstable, &Flag::NotListed)));
     let mut add = |code, why: String, hint| {
         all.push(Problem { hint, ..Problem::at(&sstable.path(FILTER), code, why) });
     };

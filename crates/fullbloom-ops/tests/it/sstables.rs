@@ -2,9 +2,10 @@
 
 use crate::support::{Table, family, filter, index, keys};
 use fullbloom::dialect::Name;
+use fullbloom_ops::rebuild::{RebuildReport, Size};
 use fullbloom_ops::{
-    Code, InspectOptions, InspectReport, Inspected, Place, PlaceKind, Problem, Severity, Status,
-    VerifyOptions, inspect, verify,
+    Code, InspectOptions, InspectReport, Inspected, Place, PlaceKind, Problem, RebuildOptions, Severity,
+    Status, VerifyOptions, inspect, rebuild, verify,
 };
 use std::fs;
 use std::path::Path;
@@ -199,4 +200,125 @@ fn a_lone_filter_is_well_and_verify_says_that_its_keys_are_not_here() {
     let verified = verify(&Place::detect(&path, None), &VerifyOptions::default(), &mut ()).unwrap();
     assert_eq!(verified.status, Status::NotWell);
     assert_eq!(verified.found[0].problems[0].code, Code::IndexMissing);
+}
+
+fn rebuild_all(table: &Table, options: RebuildOptions) -> RebuildReport {
+    rebuild(&[Place::detect(&table.directory, None)], &options, &mut ()).unwrap()
+}
+
+#[test]
+fn an_index_that_has_lost_keys_is_named_and_rebuild_refuses_it_without_force() {
+    for kept in [0, 150] {
+        let table = Table::new();
+        table.add("nb", 1, &keys(300), 0.01);
+        let sound = fs::read(table.path("nb", 1, "Filter.db")).unwrap();
+        table.put("nb", 1, "Index.db", &index("nb", &keys(300)[..kept]));
+        assert!(codes(&table).contains(&Code::IndexShort));
+        let verified =
+            verify(&Place::detect(&table.directory, None), &VerifyOptions::default(), &mut ()).unwrap();
+        assert!(verified.found[0].problems.iter().any(|problem| problem.code == Code::IndexShort));
+        assert_eq!(verified.status, Status::NotWell);
+        let report = rebuild_all(&table, RebuildOptions::default());
+        assert_eq!(report.status, Status::Failed);
+        assert_eq!(report.problems[0].code, Code::IndexShort);
+        assert!(report.problems[0].hint.as_deref().unwrap().contains("--force"));
+        assert_eq!(fs::read(table.path("nb", 1, "Filter.db")).unwrap(), sound, "the filter is as it was");
+        let forced = rebuild_all(&table, RebuildOptions { force: true, ..RebuildOptions::default() });
+        assert_eq!((forced.status, forced.summary.filters), (Status::Well, 1));
+    }
+}
+
+#[test]
+fn filters_that_are_right_are_left_alone_and_restore_goes_back_step_by_step() {
+    let table = Table::new();
+    table.add("nb", 1, &keys(300), 0.01);
+    let path = table.path("nb", 1, "Filter.db");
+    let original = fs::read(&path).unwrap();
+    let same = rebuild_all(&table, RebuildOptions::default());
+    assert_eq!((same.status, same.summary.filters, same.summary.unchanged), (Status::Well, 0, 1));
+    assert_eq!(fs::read_dir(&table.directory).unwrap().count(), 4, "no backup was made");
+    let at = |fpr| RebuildOptions { size: Size::Fpr(fpr), ..RebuildOptions::default() };
+    rebuild_all(&table, at(0.1));
+    let second = fs::read(&path).unwrap();
+    rebuild_all(&table, at(0.02));
+    let restore = RebuildOptions { restore: true, ..RebuildOptions::default() };
+    let dry = rebuild_all(&table, RebuildOptions { dry_run: true, ..restore.clone() });
+    assert_eq!((dry.status, dry.summary.restored), (Status::Well, 1));
+    for expected in [second, original] {
+        let report = rebuild_all(&table, restore.clone());
+        assert_eq!((report.status, report.summary.restored), (Status::Well, 1));
+        assert_eq!(fs::read(&path).unwrap(), expected);
+    }
+    let none = rebuild_all(&table, restore);
+    assert_eq!((none.status, none.problems[0].code), (Status::Failed, Code::NoBackup));
+}
+
+#[test]
+fn a_filter_rebuilt_at_another_rate_is_not_too_full() {
+    let table = Table::new();
+    table.add("nb", 1, &keys(3000), 0.01);
+    rebuild_all(&table, RebuildOptions { size: Size::Fpr(0.02), ..RebuildOptions::default() });
+    assert_eq!(codes(&table), [Code::OtherRate]);
+    let wanted = |fpr| {
+        let options = InspectOptions { fpr: Some(fpr), ..InspectOptions::default() };
+        let report = inspect(&Place::detect(&table.directory, None), &options, &mut ()).unwrap();
+        report.found[0].problems.iter().map(|problem| problem.code).collect::<Vec<_>>()
+    };
+    assert!(wanted(0.02).is_empty());
+    assert_eq!(wanted(0.001), [Code::TooFull]);
+}
+
+#[test]
+fn a_filter_made_for_zero_keys_is_too_small() {
+    let table = Table::new();
+    table.add("nb", 1, &keys(1000), 0.01);
+    table.put("nb", 1, "Filter.db", &filter(Name::Cassandra, 0, 0.01, &keys(1000)));
+    let problems = problems(&table);
+    assert_eq!(problems[0].code, Code::TooSmall, "{problems:?}");
+    assert!(problems[0].hint.as_deref().unwrap().contains("fullbloom rebuild"));
+}
+
+/// Keys in the order of their tokens, as Cassandra writes them.
+fn by_token(count: usize) -> Vec<Vec<u8>> {
+    let mut keys = keys(count);
+    keys.sort_by_key(|key| fullbloom::hash::murmur3_cassandra(key)[0] as i64);
+    keys
+}
+
+#[test]
+fn useless_reads_count_each_sstable_by_the_tokens_it_covers() {
+    let all = by_token(4000);
+    let useless = |parts: &[&[Vec<u8>]]| {
+        let table = Table::new();
+        for (generation, keys) in parts.iter().enumerate() {
+            table.add("nb", generation as u32 + 1, keys, 0.01);
+        }
+        look(&table.directory).summary.tables[0].useless_reads
+    };
+    let one = useless(&[&all]);
+    assert!((0.006..0.011).contains(&one), "{one}");
+    let level: Vec<&[Vec<u8>]> = all.chunks(400).collect();
+    let leveled = useless(&level);
+    assert!(
+        (leveled / one - 1.0).abs() < 0.2,
+        "ten sstables that do not overlap cost as one: {leveled} {one}"
+    );
+    let tiered = useless(&[&all; 4]);
+    assert!((tiered / one - 4.0).abs() < 0.1, "four that overlap cost four times as much: {tiered} {one}");
+}
+
+#[test]
+fn sstables_of_unknown_versions_are_named_and_verify_does_not_pass_over_them() {
+    let table = Table::new();
+    for name in ["qa-1-big-Data.db", "qa-1-big-Filter.db"] {
+        fs::write(table.directory.join(name), b"x").unwrap();
+    }
+    let place = Place::detect(&table.directory, None);
+    let alone = verify(&place, &VerifyOptions::default(), &mut ()).unwrap_err();
+    assert_eq!(alone.code, Code::UnknownVersion);
+    assert!(alone.message.contains("\"qa\"") && alone.hint.is_some(), "{alone}");
+    table.add("nb", 1, &keys(20), 0.01);
+    let beside = verify(&place, &VerifyOptions::default(), &mut ()).unwrap();
+    assert_eq!(beside.status, Status::NotWell);
+    assert!(beside.problems.iter().all(|problem| problem.code == Code::UnknownVersion));
 }

@@ -4,6 +4,7 @@
 mod support;
 
 mod bti;
+mod engines;
 mod fetched;
 mod golden;
 mod rebuild;

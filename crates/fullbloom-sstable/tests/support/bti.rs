@@ -197,7 +197,7 @@ impl Table {
         self.put("da", generation, "Rows.db", &made.rows);
         self.put("da", generation, "Data.db", &made.data);
         self.put("da", generation, "Filter.db", &filter(Name::Cassandra, keys.len() as u64, fpr, keys));
-        self.put("da", generation, "Statistics.db", &statistics("da", fpr));
+        self.put("da", generation, "Statistics.db", &statistics("da", fpr, keys.len()));
         fs::write(self.path("da", generation, "TOC.txt"), toc).unwrap();
     }
 }

@@ -13,9 +13,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// All versions of the BIG format whose keys can be read.
-pub const VERSIONS: [&str; 25] = [
+pub const VERSIONS: [&str; 26] = [
     "a", "b", "e", "f", "g", "h", "hb", "hc", "hd", "he", "hf", "ia", "ib", "ic", "ja", "jb", "ka", "la",
-    "lb", "ma", "mc", "me", "na", "nb", "oa",
+    "lb", "ma", "mc", "me", "na", "nb", "oa", "pa",
 ];
 
 /// The front of a file name of this version.
@@ -92,8 +92,14 @@ pub fn crc(pieces: &[&[u8]]) -> [u8; 4] {
     crc.sum().to_be_bytes()
 }
 
-/// `Statistics.db` with a validation part and another behind it.
-pub fn statistics(version: &str, fpr: f64) -> Vec<u8> {
+/// `Statistics.db` with a validation part, and behind it the histogram of the sizes of this many partitions.
+pub fn statistics(version: &str, fpr: f64, partitions: usize) -> Vec<u8> {
+    let mut stats = 3u32.to_be_bytes().to_vec();
+    for (size, count) in [(1u64, 0), (100, partitions / 2), (200, partitions - partitions / 2)] {
+        stats.extend_from_slice(&size.to_be_bytes());
+        stats.extend_from_slice(&(count as u64).to_be_bytes());
+    }
+    stats.extend_from_slice(&[7; 40]);
     let checked = version >= "na" || version == "da";
     let name = b"org.apache.cassandra.dht.Murmur3Partitioner";
     let mut part = (name.len() as u16).to_be_bytes().to_vec();
@@ -114,8 +120,8 @@ pub fn statistics(version: &str, fpr: f64) -> Vec<u8> {
     out.extend(sum(&[&count, &list]));
     out.extend_from_slice(&part);
     out.extend(sum(&[&part]));
-    out.extend_from_slice(&[7; 40]);
-    out.extend(sum(&[&[7; 40]]));
+    out.extend_from_slice(&stats);
+    out.extend(sum(&[&stats]));
     out
 }
 
@@ -148,7 +154,7 @@ impl Table {
     pub fn add(&self, version: &str, generation: u32, keys: &[Vec<u8>], fpr: f64) {
         self.put(version, generation, "Filter.db", &filter(family(version), keys.len() as u64, fpr, keys));
         self.put(version, generation, "Index.db", &index(version, keys));
-        self.put(version, generation, "Statistics.db", &statistics(version, fpr));
+        self.put(version, generation, "Statistics.db", &statistics(version, fpr, keys.len()));
         self.put(version, generation, "TOC.txt", b"Filter.db\nIndex.db\nStatistics.db\nTOC.txt\n");
     }
 

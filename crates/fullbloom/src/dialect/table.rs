@@ -76,9 +76,9 @@ macro_rules! dialects {
 
 dialects! { ($)
     /// Cassandra 4.0 – 5.x, sstable versions na to oa, and da: [`Cassandra`](super::Cassandra).
-    Cassandra: 2, sized, "cassandra", "Cassandra 4.0 – 5.x (sstable versions na – oa, da)";
+    Cassandra: 2, sized, "cassandra", "Cassandra 4.0 – 6.0 (sstable versions na – pa, da, ea), DSE 6.8, HCD";
     /// Cassandra 3.0 – 3.11, versions ma to me: [`Cassandra3`](super::Cassandra3).
-    Cassandra3: 3, sized, "cassandra-3", "Cassandra 3.0 – 3.11 (ma – me)";
+    Cassandra3: 3, sized, "cassandra-3", "Cassandra 3.0 – 3.11 (ma – me), ScyllaDB (mc – mt), DSE 6.0 – 6.7";
     /// Cassandra 1.2 – 2.2, versions ia to lb: [`Cassandra2`](super::Cassandra2).
     Cassandra2: 4, sized, "cassandra-2", "Cassandra 1.2 – 2.2 (ia – lb)";
     /// Cassandra 0.7.1 – 1.1, versions f to hf: [`Cassandra1`](super::Cassandra1).

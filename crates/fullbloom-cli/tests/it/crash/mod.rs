@@ -7,6 +7,7 @@
 #![allow(unsafe_code)] // ptrace, setrlimit
 
 mod scenes;
+mod scylla;
 mod trace;
 
 use crate::common;

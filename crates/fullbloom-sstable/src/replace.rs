@@ -1,0 +1,408 @@
+//! A new `Filter.db` in its place, with the files that must agree with it, by the rules of each engine.
+//!
+//! **Cassandra and DataStax.** The filter is replaced by one rename, and the old one stays beside it under a
+//! name that no release takes for a component. If `TOC.txt` does not list the filter, it is added afterwards:
+//! a node loads an unlisted filter, so a crash in between does no harm.
+//!
+//! **ScyllaDB.** Every file of a table's directory must have the name of a component, else the node does not
+//! start. And since 2026.2 `Scylla.db` records a checksum of `Filter.db`, and the node does not start if they
+//! disagree. So nothing but components is ever in that directory: backups and temporary files are in
+//! directories of their own under `snapshots`, which a node does not read. The two files are replaced in three
+//! renames, and a node starts after each of them:
+//!
+//! | after | `Filter.db` | `Scylla.db` records |
+//! |---|---|---|
+//! | the start | old | old |
+//! | 1 | old | nothing: a component without a checksum is not checked |
+//! | 2 | new | nothing |
+//! | 3 | new | new |
+//!
+//! With another directory as output, `Scylla.db` is written there beside the filter.
+//!
+//! A crash leaves one of these rows. The next rebuild finishes it; `verify` reports that the checksum of the
+//! filter is missing.
+
+use crate::digests::{self, Which};
+use crate::rebuild::Rebuilt;
+use crate::scylla::{self, with_filter_digest};
+use crate::sstable::{DATA, FILTER, INDEX, PARTITIONS, SCYLLA, STATISTICS, Scylla, Sstable, TOC};
+use crate::{DigestMismatch, Engine, running, toc};
+use flate2::Crc;
+use fullbloom::FileError;
+use fullbloom::file::{self, Placing};
+use fullbloom::replace::{self, Output};
+use std::fmt;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// What was written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct Written {
+    /// The new filter; `None` if the old one has the same bytes and was left alone.
+    pub path: Option<PathBuf>,
+    /// The old files.
+    pub backups: Vec<PathBuf>,
+    /// Other components that were rewritten to agree with the filter.
+    pub others: Vec<PathBuf>,
+}
+
+/// Why the filter of an sstable must not be replaced. Nothing was written.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// A ScyllaDB node runs on this directory.
+    Running {
+        /// The file that it has locked.
+        lock: PathBuf,
+    },
+    /// Components are encrypted.
+    Encrypted,
+    /// `Scylla.db` cannot be read.
+    ScyllaUnreadable(String),
+    /// Another component is not the one whose checksum `Scylla.db` records.
+    Damaged(DigestMismatch),
+    /// ScyllaDB reads only what `TOC.txt` lists, and `TOC.txt` has a checksum too.
+    NotListed,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Running { lock } => write!(
+                f,
+                "a ScyllaDB node is running: it has locked {}, and it reads filters again while it runs",
+                lock.display()
+            ),
+            Refusal::Encrypted => f.write_str("the sstable is encrypted"),
+            Refusal::ScyllaUnreadable(e) => {
+                write!(f, "{SCYLLA} cannot be read, and must agree with the filter: {e}")
+            }
+            Refusal::Damaged(mismatch) => mismatch.fmt(f),
+            Refusal::NotListed => write!(
+                f,
+                "the sstable was written without a filter: ScyllaDB reads only what {TOC} lists, and {SCYLLA} has \
+                 a checksum of {TOC}"
+            ),
+        }
+    }
+}
+
+/// Whether the filter of this sstable may be replaced in place.
+pub fn check(sstable: &Sstable) -> Result<(), Refusal> {
+    if sstable.engine() != Engine::Scylla {
+        return Ok(());
+    }
+    if let Some(lock) = running::held_lock(&sstable.directory) {
+        return Err(Refusal::Running { lock });
+    }
+    let read = match &sstable.scylla {
+        Scylla::Absent => return Ok(()),
+        Scylla::Unreadable(e) => return Err(Refusal::ScyllaUnreadable(e.to_string())),
+        Scylla::Read(read) => read,
+    };
+    if read.has_encryption() {
+        return Err(Refusal::Encrypted);
+    }
+    if read.digests.is_some() && sstable.lists(FILTER) != Some(true) {
+        return Err(Refusal::NotListed);
+    }
+    let others = digests::mismatches(sstable, Which::All).into_iter().find(|other| other.component != FILTER);
+    others.map_or(Ok(()), |other| Err(Refusal::Damaged(other)))
+}
+
+impl Rebuilt<'_> {
+    /// Writes the filter to the place that `output` names, and makes the other components agree with it. A
+    /// filter that has these bytes already is left alone.
+    ///
+    /// In place, [`check`] must have been asked first.
+    pub fn write(&self, output: &Output) -> Result<Written, FileError> {
+        let sstable = self.sstable;
+        let bytes = |out: &mut dyn Write| {
+            self.filter().write_to(out)?;
+            Ok(self.filter().encoded_len())
+        };
+        match output {
+            Output::InPlace { backup } if sstable.engine() == Engine::Scylla => self.write_scylla(*backup),
+            Output::InPlace { .. } => {
+                let mut written = Written::default();
+                if !self.is_in_place() {
+                    let done =
+                        replace::write_like(&sstable.path(FILTER), output, Some(&like(sstable)), bytes)?;
+                    written.path = Some(done.path);
+                    written.backups.extend(done.backup);
+                }
+                written.others.extend(list_filter(sstable, None)?);
+                Ok(written)
+            }
+            Output::Into(directory) => {
+                let done = replace::write(&sstable.path(FILTER), output, bytes)?;
+                let mut written = Written { path: Some(done.path), ..Written::default() };
+                if sstable.scylla_db().is_some_and(|read| read.digests.is_some()) {
+                    let (from, to) =
+                        (sstable.path(SCYLLA), directory.join(format!("{}{SCYLLA}", sstable.prefix)));
+                    let old = fs::read(&from).map_err(|e| FileError::io(&from, "read", e))?;
+                    let new = with_filter_digest(&old, Some(self.digest()));
+                    let new = new.map_err(|e| FileError::decode(&from, e))?;
+                    file::replace(&to, |out| out.write_all(&new))?;
+                    written.others.push(to);
+                }
+                Ok(written)
+            }
+        }
+    }
+
+    /// The checksum that `Scylla.db` records.
+    fn digest(&self) -> u32 {
+        let mut crc = Crc::new();
+        self.filter().write_to(&mut Summing(&mut crc)).expect("summing up cannot fail");
+        crc.sum()
+    }
+
+    fn write_scylla(&self, backup: bool) -> Result<Written, FileError> {
+        let sstable = self.sstable;
+        let (filter, scylla_db) = (sstable.path(FILTER), sstable.path(SCYLLA));
+        let digest = self.digest();
+        let has_digests = sstable.scylla_db().is_some_and(|read| read.digests.is_some());
+        let recorded = sstable.scylla_db().and_then(|read| read.filter_digest());
+        let in_place = self.is_in_place();
+        if in_place && (!has_digests || recorded == Some(digest)) {
+            let staging = Staging::new(sstable)?;
+            let others = list_filter(sstable, Some(&staging.path))?.into_iter().collect();
+            return Ok(Written { others, ..Written::default() });
+        }
+        let staging = Staging::new(sstable)?;
+        let placing = Placing { temporary_in: Some(&staging.path), like: None };
+        let mut written = Written::default();
+        if !in_place {
+            if backup {
+                written.backups = keep(sstable)?;
+            }
+            if recorded.is_some() {
+                rewrite(&scylla_db, placing, None)?;
+            }
+            let like = like(sstable);
+            let placing = Placing { like: Some(&like), ..placing };
+            file::replace_with(&filter, placing, |out| self.filter().write_to(out))?;
+            written.path = Some(filter);
+        }
+        if has_digests {
+            rewrite(&scylla_db, placing, Some(digest))?;
+            written.others.push(scylla_db);
+        } else {
+            written.others.extend(list_filter(sstable, Some(&staging.path))?);
+        }
+        Ok(written)
+    }
+}
+
+/// Puts the old filter of an sstable back, with what belongs to it, newest backup first; `None` if there is no
+/// backup. [`check`] must have been asked first.
+pub fn restore(sstable: &Sstable) -> Result<Option<Written>, FileError> {
+    let (filter, scylla_db) = (sstable.path(FILTER), sstable.path(SCYLLA));
+    if sstable.engine() != Engine::Scylla {
+        let restored = replace::restore(&filter)?;
+        return Ok(restored.map(|_| Written { path: Some(filter), ..Written::default() }));
+    }
+    let Some(kept) = Kept::newest(sstable) else { return Ok(None) };
+    let staging = Staging::new(sstable)?;
+    let placing = Placing { temporary_in: Some(&staging.path), like: None };
+    let mut written = Written::default();
+    if kept.filter.exists() {
+        if sstable.has(SCYLLA) {
+            rewrite(&scylla_db, placing, None)?;
+        }
+        replace::move_over(&kept.filter, &filter)?;
+    }
+    written.path = Some(filter);
+    if kept.scylla_db.exists() {
+        replace::move_over(&kept.scylla_db, &scylla_db)?;
+        written.others.push(scylla_db);
+    }
+    let _ = fs::remove_dir(&kept.directory); // other sstables may have backups there
+    Ok(Some(written))
+}
+
+/// The backup that [`restore`] would put back.
+pub fn newest_backup(sstable: &Sstable) -> Option<PathBuf> {
+    match sstable.engine() {
+        Engine::Scylla => {
+            Kept::newest(sstable).map(|kept| if kept.filter.exists() { kept.filter } else { kept.scylla_db })
+        }
+        _ => replace::newest_backup(&sstable.path(FILTER)),
+    }
+}
+
+/// A component that is there, whose owner, group and permissions a new one takes.
+fn like(sstable: &Sstable) -> PathBuf {
+    let there = [DATA, INDEX, PARTITIONS, STATISTICS].into_iter().find(|component| sstable.has(component));
+    sstable.path(there.unwrap_or(FILTER))
+}
+
+/// Rewrites `Scylla.db` with another digest of the filter, or none.
+fn rewrite(scylla_db: &Path, placing: Placing<'_>, digest: Option<u32>) -> Result<(), FileError> {
+    let old = fs::read(scylla_db).map_err(|e| FileError::io(scylla_db, "read", e))?;
+    let new = with_filter_digest(&old, digest).map_err(|e| FileError::decode(scylla_db, e))?;
+    match new == old {
+        true => Ok(()),
+        false => file::replace_with(scylla_db, placing, |out| out.write_all(&new)),
+    }
+}
+
+/// Adds the filter to a `TOC.txt` that does not list it. Returns its path if it was rewritten.
+fn list_filter(sstable: &Sstable, temporary_in: Option<&Path>) -> Result<Option<PathBuf>, FileError> {
+    if sstable.lists(FILTER) != Some(false) {
+        return Ok(None);
+    }
+    let path = sstable.path(TOC);
+    let old = fs::read(&path).map_err(|e| FileError::io(&path, "read", e))?;
+    let new = toc::with(&old, FILTER);
+    file::replace_with(&path, Placing { temporary_in, like: None }, |out| out.write_all(&new))?;
+    Ok(Some(path))
+}
+
+/// The directory for temporary files of a ScyllaDB table; removed again when it is empty.
+struct Staging {
+    path: PathBuf,
+    /// `snapshots`, if it was not there before.
+    made: Option<PathBuf>,
+}
+
+/// Where ScyllaDB and Cassandra keep copies of a table that a node does not load.
+const SNAPSHOTS: &str = "snapshots";
+
+impl Staging {
+    fn new(sstable: &Sstable) -> Result<Staging, FileError> {
+        let snapshots = sstable.directory.join(SNAPSHOTS);
+        let made = (!snapshots.exists()).then(|| snapshots.clone());
+        let path = snapshots.join("fullbloom-tmp");
+        make_directory(&path, &sstable.directory)?;
+        Ok(Staging { path, made })
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        // Not empty: another process is at work there, or left something. It stays, and does no harm.
+        let _ = fs::remove_dir(&self.path);
+        if let Some(made) = &self.made {
+            let _ = fs::remove_dir(made);
+        }
+    }
+}
+
+/// Creates a directory and those above it, with the owner and permissions of `like`: a node does not start if
+/// it does not own everything below its data directory.
+fn make_directory(path: &Path, like: &Path) -> Result<(), FileError> {
+    let fail = |e| FileError::io(path, "create", e);
+    if path.is_dir() {
+        return Ok(());
+    }
+    if let Some(above) = path.parent().filter(|above| !above.is_dir()) {
+        make_directory(above, like)?;
+    }
+    match fs::create_dir(path) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => return Err(fail(e)),
+        _ => {}
+    }
+    let meta = fs::metadata(like).map_err(fail)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{MetadataExt, chown};
+        let _ = chown(path, Some(meta.uid()), Some(meta.gid())); // only root may change the owner
+    }
+    fs::set_permissions(path, meta.permissions()).map_err(fail)
+}
+
+/// The backups of one ScyllaDB sstable: `snapshots/fullbloom-N/`, with the names of the components, so that
+/// they can also be copied back by hand.
+struct Kept {
+    directory: PathBuf,
+    filter: PathBuf,
+    scylla_db: PathBuf,
+}
+
+impl Kept {
+    fn numbered(sstable: &Sstable, number: u32) -> Kept {
+        let directory = sstable.directory.join(SNAPSHOTS).join(format!("{BACKUP_DIRECTORY}{number}"));
+        let path = |component| directory.join(format!("{}{component}", sstable.prefix));
+        Kept { filter: path(FILTER), scylla_db: path(SCYLLA), directory }
+    }
+
+    fn exists(&self) -> bool {
+        self.filter.exists() || self.scylla_db.exists()
+    }
+
+    /// The backup with the highest number.
+    fn newest(sstable: &Sstable) -> Option<Kept> {
+        let entries = fs::read_dir(sstable.directory.join(SNAPSHOTS)).ok()?;
+        let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let numbers = names.filter_map(|name| name.strip_prefix(BACKUP_DIRECTORY)?.parse().ok());
+        let kept = |number| Some(Kept::numbered(sstable, number)).filter(Kept::exists);
+        let mut numbers: Vec<u32> = numbers.collect();
+        numbers.sort_unstable();
+        numbers.into_iter().rev().find_map(kept)
+    }
+}
+
+/// The start of the names of directories with backups; a number follows.
+pub(crate) const BACKUP_DIRECTORY: &str = "fullbloom-";
+
+/// Keeps the old filter and its `Scylla.db`. An interrupted run's backup of the same filter is used again.
+fn keep(sstable: &Sstable) -> Result<Vec<PathBuf>, FileError> {
+    let (filter, scylla_db) = (sstable.path(FILTER), sstable.path(SCYLLA));
+    if !sstable.has(FILTER) {
+        return Ok(Vec::new());
+    }
+    for number in 1.. {
+        let kept = Kept::numbered(sstable, number);
+        if replace::same_file(&filter, &kept.filter) {
+            return Ok([kept.scylla_db, kept.filter].into_iter().filter(|path| path.exists()).collect());
+        }
+        // A `Scylla.db` alone: an earlier run was interrupted before it kept the filter, too.
+        let alone = kept.scylla_db.exists() && replace::same_file(&scylla_db, &kept.scylla_db);
+        if kept.exists() && (!alone || kept.filter.exists()) {
+            continue;
+        }
+        make_directory(&kept.directory, &sstable.directory)?;
+        let link = |from: &Path, to: &Path| {
+            replace::link_or_copy(from, to).map_err(|e| FileError::io(to, "save the backup", e))
+        };
+        // The filter last: a backup with a filter is complete.
+        let mut paths = Vec::new();
+        if sstable.has(SCYLLA) {
+            if !alone {
+                link(&scylla_db, &kept.scylla_db)?;
+            }
+            paths.push(kept.scylla_db);
+        }
+        link(&filter, &kept.filter)?;
+        paths.push(kept.filter);
+        return Ok(paths);
+    }
+    unreachable!("the loop has no end")
+}
+
+/// Sums up what is written.
+struct Summing<'a>(&'a mut Crc);
+
+impl Write for Summing<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Whether `Scylla.db` has checksums but none of the filter that is there: a rebuild was interrupted.
+pub(crate) fn is_interrupted(sstable: &Sstable) -> bool {
+    let digests = sstable.scylla_db().and_then(|read| read.digests.as_ref());
+    sstable.has(FILTER)
+        && sstable.lists(FILTER) == Some(true)
+        && digests
+            .is_some_and(|digests| digests.iter().all(|digest| digest.component != scylla::FILTER_NUMBER))
+}
