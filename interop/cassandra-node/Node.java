@@ -1,3 +1,4 @@
+import java.util.function.Consumer;
 import java.util.function.IntPredicate;
 import java.util.stream.IntStream;
 import org.apache.cassandra.cql3.QueryProcessor;
@@ -12,6 +13,9 @@ import org.apache.cassandra.service.EmbeddedCassandraService;
  * A complete Cassandra node in this process. "write ROWS" creates a table and flushes it; "read ROWS" opens the existing one.
  * Both then read every row, look up as many absent rows that sort between them, and print one line: rows found, absent rows
  * found, absent rows rejected by the filter, sstables, bytes of their filters in memory.
+ *
+ * <p>The property table.options has more options of the table; after.write names a class (Consumer of a ColumnFamilyStore) that
+ * is called once the rows are flushed.
  */
 public final class Node {
   public static void main(String[] args) throws Exception {
@@ -38,11 +42,20 @@ public final class Node {
     QueryProcessor.executeInternal(
         "CREATE KEYSPACE shop WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 1}");
     QueryProcessor.executeInternal(
-        "CREATE TABLE shop.orders (id text PRIMARY KEY, number int) WITH bloom_filter_fp_chance = 0.01");
+        "CREATE TABLE shop.orders (id text PRIMARY KEY, number int) WITH bloom_filter_fp_chance = 0.01"
+            + System.getProperty("table.options", ""));
     for (int i = 0; i < rows; i++) {
       QueryProcessor.executeInternal("INSERT INTO shop.orders (id, number) VALUES (?, ?)", "order-" + i, i);
     }
-    Keyspace.open("shop").getColumnFamilyStore("orders").forceBlockingFlush(ColumnFamilyStore.FlushReason.UNIT_TESTS);
+    ColumnFamilyStore orders = Keyspace.open("shop").getColumnFamilyStore("orders");
+    orders.forceBlockingFlush(ColumnFamilyStore.FlushReason.UNIT_TESTS);
+    String after = System.getProperty("after.write");
+    if (after != null) {
+      @SuppressWarnings("unchecked")
+      Consumer<ColumnFamilyStore> hook =
+          (Consumer<ColumnFamilyStore>) Class.forName(after).getDeclaredConstructor().newInstance();
+      hook.accept(orders);
+    }
   }
 
   private static boolean isThere(String id, int number) {

@@ -29,6 +29,8 @@ pub const COMPRESSION_INFO: &str = "CompressionInfo.db";
 pub const STATISTICS: &str = "Statistics.db";
 /// The list of components.
 pub const TOC: &str = "TOC.txt";
+/// The list of components of a ScyllaDB sstable that is being written or deleted.
+const TEMPORARY_TOC: &str = "TOC.txt.tmp";
 /// A sample of the index, and the first and last key.
 pub const SUMMARY: &str = "Summary.db";
 /// What ScyllaDB adds.
@@ -214,6 +216,14 @@ pub(crate) fn group(directory: &Path, names: impl Iterator<Item = String>) -> Gr
         [DATA, FILTER, INDEX, PARTITIONS].iter().any(|name| components.contains(*name))
     };
     found.retain(|_, (_, components)| real(components));
+    // ScyllaDB removes such sstables when it starts: half written, or half deleted.
+    found.retain(|prefix, (_, components)| {
+        let unfinished = components.contains(TEMPORARY_TOC) && !components.contains(TOC);
+        if unfinished {
+            temporary.extend(components.iter().map(|component| format!("{prefix}{component}")));
+        }
+        !unfinished
+    });
     let place = if found.is_empty() { Place::default() } else { Place::of(directory) };
     let sstables =
         found.into_iter().map(|(prefix, (d, c))| sstable(directory, &place, prefix, d, c)).collect();
@@ -345,6 +355,8 @@ mod tests {
             "zz-1-big-Data.db",
             "notes-1-draft.txt",
             "nb-3-big-TOC.txt",
+            "me-5-big-Data.db",
+            "me-5-big-TOC.txt.tmp",
             "README",
         ];
         let group = group(Path::new("/none/data/t"), names.iter().map(|name| (*name).to_owned()));
@@ -353,7 +365,7 @@ mod tests {
         assert_eq!(group.sstables[2].components.len(), 2);
         assert_eq!(group.sstables[2].table_name(), "data.t");
         assert_eq!(group.sstables[0].table_name(), "ks.t");
-        assert_eq!((group.unknown.len(), group.temporary.len()), (1, 1));
+        assert_eq!((group.unknown.len(), group.temporary.len()), (1, 3));
         let mut sorted = group.sstables;
         sorted.sort_by(Sstable::listed_before);
         let ids: Vec<_> = sorted.iter().map(|s| s.id.as_str()).collect();

@@ -3,6 +3,7 @@
 use super::gzip;
 use crate::problem::{Code, Problem};
 use fullbloom::dialect::Name;
+use fullbloom::dialect::cassandra::Descriptor;
 use fullbloom::file::{self, Mapped};
 use fullbloom::filter::Part;
 use fullbloom::native::Secret;
@@ -158,5 +159,10 @@ fn unknown(path: &Path, bytes: &[u8], cause: &DecodeError) -> Problem {
         ),
         names => format!("give --dialect D; the bytes can be read as {}, or as {raw}", list(names)),
     };
-    Problem::at(path, Code::UnknownDialect, cause).hint(hint)
+    // Unknown letters of an sstable are named.
+    match Descriptor::parse(path) {
+        Err(e) if e.is_unknown_version() => Problem::at(path, Code::UnknownDialect, e),
+        _ => Problem::at(path, Code::UnknownDialect, cause),
+    }
+    .hint(hint)
 }

@@ -1,6 +1,7 @@
 //! `rebuild` of one sstable's filter.
 
 use super::opening;
+use super::verify::problems_of;
 use super::{SstableName, problems};
 use crate::problem::{Code, Problem};
 use crate::rebuild::{RebuildOptions, Restored, Size, not_saved};
@@ -81,11 +82,14 @@ pub(crate) fn rebuild(
     sstable: &Sstable,
     options: &RebuildOptions,
 ) -> Result<Option<Found<RebuiltSstable>>, Problem> {
+    let mut reasons = None;
     if options.damaged {
         let quick = verify::Options { absent_keys: 0, examples: 0 };
-        if verify::verify(sstable, quick).is_well() {
+        let found = verify::verify(sstable, quick);
+        if found.is_well() {
             return Ok(None);
         }
+        reasons = Some(problems_of(sstable, &found));
     }
     let path = sstable.path(FILTER);
     let rate = match options.size {
@@ -120,7 +124,9 @@ pub(crate) fn rebuild(
             Some(rebuilt.write(&options.output).map_err(|e| not_saved(&path, &e))?)
         }
     };
-    let problems = proposal.problem.iter().map(|problem| problems::of_filter(sstable, problem)).collect();
+    let problems = reasons.unwrap_or_else(|| {
+        proposal.problem.iter().map(|problem| problems::of_filter(sstable, problem)).collect()
+    });
     Ok(Some(Found { record: record(&proposal, before, written.as_ref()), problems }))
 }
 

@@ -68,7 +68,8 @@ fn verify(sstable: &Sstable, absent: u64) -> Found<VerifiedSstable> {
     Found { record, problems: problems_of(sstable, &found) }
 }
 
-fn problems_of(sstable: &Sstable, found: &Verification) -> Vec<Problem> {
+/// What is wrong, as problems.
+pub(super) fn problems_of(sstable: &Sstable, found: &Verification) -> Vec<Problem> {
     let mut all: Vec<Problem> = Vec::new();
     all.extend(found.problem.iter().map(|problem| problems::of_filter(sstable, problem)));
     // Without a filter there is nothing to look up in.

@@ -303,7 +303,7 @@ fn useless_reads_count_each_sstable_by_the_tokens_it_covers() {
         (leveled / one - 1.0).abs() < 0.2,
         "ten sstables that do not overlap cost as one: {leveled} {one}"
     );
-    let tiered = useless(&[&all; 4]);
+    let tiered = useless(&[&all[..]; 4]);
     assert!((tiered / one - 4.0).abs() < 0.1, "four that overlap cost four times as much: {tiered} {one}");
 }
 

@@ -2,8 +2,12 @@
 //! them where they are at hand: `FULLBLOOM_SHARED=DIR cargo test -p fullbloom-sstable --test it engines -- --ignored`.
 
 use fullbloom::any::AnyFilter;
+use fullbloom::replace::Output;
 use fullbloom_sstable::rebuild::{Rate, propose};
-use fullbloom_sstable::{ComponentError, Engine, FilterProblem, Flag, Keys, Sstable, report, verify};
+use fullbloom_sstable::scylla::{ScyllaDb, with_filter_digest};
+use fullbloom_sstable::{
+    ComponentError, Engine, FilterProblem, Flag, Keys, Sstable, replace, report, verify,
+};
 use fullbloom_testkit::vectors;
 use serde_json::Value;
 use std::fs;
@@ -159,4 +163,176 @@ fn every_sstable_of_datastax_is_as_its_manifest_says() {
             assert!(matches!(Keys::open(&sstable), Err(ComponentError::Encrypted { .. })), "{entry}");
         }
     }
+}
+
+fn rewrites() -> Vec<Value> {
+    serde_json::from_slice(&fs::read(vectors::root().join("scylla/rewrite.json")).unwrap()).unwrap()
+}
+
+fn bytes(entry: &Value, field: &str) -> Vec<u8> {
+    hex(entry[field].as_str().unwrap())
+}
+
+#[test]
+fn scylla_db_gets_the_new_digest_and_keeps_everything_else() {
+    let entries = rewrites();
+    assert_eq!(entries.len(), 10);
+    for entry in entries {
+        let (before, after) = (bytes(&entry, "scylla_db_before"), bytes(&entry, "scylla_db_after"));
+        let digest = u32::try_from(entry["filter_crc32_after"].as_u64().unwrap()).unwrap();
+        assert_eq!(with_filter_digest(&before, Some(digest)).unwrap(), after);
+        let between = with_filter_digest(&before, None).unwrap();
+        let read = ScyllaDb::decode(&between).unwrap();
+        assert_eq!((between.len(), read.filter_digest()), (before.len() - 8, None));
+    }
+}
+
+/// Copies the components of an sstable into a directory of its own.
+fn copied(sstable: &Sstable) -> (tempfile::TempDir, Sstable) {
+    let dir = tempfile::tempdir().unwrap();
+    let table = dir.path().join("ks/table");
+    fs::create_dir_all(&table).unwrap();
+    for component in &sstable.components {
+        let from = sstable.path(component);
+        fs::copy(&from, table.join(from.file_name().unwrap())).unwrap();
+    }
+    let copy = Sstable::of_file(&table.join(format!("{}Filter.db", sstable.prefix))).unwrap();
+    (dir, copy)
+}
+
+/// The files of a directory, without those below it.
+fn files(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).unwrap().map(Result::unwrap);
+    let files = entries.filter(|entry| entry.file_type().unwrap().is_file());
+    let mut names: Vec<String> = files.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+#[ignore = "needs real sstables: FULLBLOOM_SHARED=DIR cargo test -p fullbloom-sstable --test it engines -- --ignored"]
+fn a_rebuild_of_scyllas_sstables_writes_the_pairs_of_the_vectors() {
+    for entry in rewrites() {
+        let path = shared("fetched/scylla").join(format!("{}Filter.db", entry["sstable"].as_str().unwrap()));
+        let (_dir, sstable) = copied(&Sstable::of_file(&path).unwrap());
+        let names = files(&sstable.directory);
+        replace::check(&sstable).unwrap();
+        let rate = Rate::Fpr(entry["fp_chance"].as_f64().unwrap());
+        propose(&sstable, rate).unwrap().build().unwrap().write(&Output::InPlace { backup: true }).unwrap();
+        assert_eq!(fs::read(sstable.path("Filter.db")).unwrap(), bytes(&entry, "filter_db_after"));
+        assert_eq!(fs::read(sstable.path("Scylla.db")).unwrap(), bytes(&entry, "scylla_db_after"));
+        assert_eq!(files(&sstable.directory), names, "no foreign file in the table's directory");
+    }
+}
+
+/// An sstable with digests.
+fn mt() -> (tempfile::TempDir, Sstable) {
+    let path = vectors::root().join("scylla/dictionaries/mt-lz4/mt-1-big-Filter.db");
+    copied(&Sstable::of_file(&path).unwrap())
+}
+
+fn rebuilt(sstable: &Sstable, output: &Output) -> replace::Written {
+    propose(sstable, Rate::Fpr(0.2)).unwrap().build().unwrap().write(output).unwrap()
+}
+
+#[test]
+fn the_old_pair_of_scylla_is_kept_under_snapshots_and_goes_back() {
+    let (_dir, sstable) = mt();
+    let again = |sstable: &Sstable| Sstable::of_file(&sstable.path("Filter.db")).unwrap();
+    let pair = |sstable: &Sstable| {
+        (fs::read(sstable.path("Filter.db")).unwrap(), fs::read(sstable.path("Scylla.db")).unwrap())
+    };
+    let (names, old) = (files(&sstable.directory), pair(&sstable));
+    let written = rebuilt(&sstable, &Output::InPlace { backup: true });
+    let kept = sstable.directory.join("snapshots/fullbloom-1");
+    assert_eq!(written.backups, [kept.join("mt-1-big-Scylla.db"), kept.join("mt-1-big-Filter.db")]);
+    assert_eq!(written.others, [sstable.path("Scylla.db")]);
+    assert_eq!((files(&sstable.directory), files(&kept).len()), (names, 2));
+    assert!(verify::verify(&again(&sstable), verify::Options::default()).is_well());
+    let second = rebuilt(&again(&sstable), &Output::InPlace { backup: true });
+    assert_eq!((second.path, second.backups.len()), (None, 0), "left alone");
+    let backup = replace::newest_backup(&sstable).unwrap();
+    assert_eq!(backup, kept.join("mt-1-big-Filter.db"));
+    assert!(replace::restore(&again(&sstable)).unwrap().is_some());
+    assert_eq!(pair(&sstable), old);
+    assert!(!kept.exists() && replace::newest_backup(&sstable).is_none());
+    let other = tempfile::tempdir().unwrap();
+    let written = rebuilt(&again(&sstable), &Output::Into(other.path().to_owned()));
+    assert_eq!(pair(&sstable), old, "another directory leaves the old pair alone");
+    let digest = ScyllaDb::decode(&fs::read(&written.others[0]).unwrap()).unwrap().filter_digest();
+    assert!(digest.is_some() && digest != again(&sstable).scylla_db().unwrap().filter_digest());
+}
+
+#[test]
+fn a_scylla_sstable_is_refused_where_the_pair_could_not_be_right() {
+    let refusal = |change: &dyn Fn(&Sstable)| {
+        let (_dir, sstable) = mt();
+        change(&sstable);
+        let sstable = Sstable::of_file(&sstable.path("Data.db")).unwrap();
+        replace::check(&sstable).map_err(|refusal| refusal.to_string())
+    };
+    assert_eq!(refusal(&|_| ()), Ok(()));
+    assert_eq!(refusal(&|sstable| fs::write(sstable.path("Filter.db"), b"damaged").unwrap()), Ok(()));
+    let message = |change: &dyn Fn(&Sstable)| refusal(change).unwrap_err();
+    assert!(
+        message(&|sstable| fs::write(sstable.path("Statistics.db"), b"x").unwrap())
+            .starts_with("Statistics.db has")
+    );
+    assert!(
+        message(&|sstable| fs::write(sstable.path("Scylla.db"), b"x").unwrap()).contains("cannot be read")
+    );
+    let without = |sstable: &Sstable| {
+        let toc = fs::read_to_string(sstable.path("TOC.txt")).unwrap().replace("Filter.db\n", "");
+        fs::write(sstable.path("TOC.txt"), toc).unwrap();
+    };
+    assert!(message(&without).contains("without a filter"));
+}
+
+#[test]
+fn damage_that_only_scyllas_checksums_show_is_found() {
+    let (_dir, sstable) = mt();
+    let path = sstable.path("Filter.db");
+    let mut filter = fs::read(&path).unwrap();
+    // One more bit set: every key is still found.
+    let at = filter.iter().rposition(|byte| *byte != 0xff).unwrap();
+    filter[at] |= !filter[at] & filter[at].wrapping_add(1);
+    fs::write(&path, filter).unwrap();
+    let sstable = Sstable::of_file(&path).unwrap();
+    let flags = report::inspect(&sstable).flags;
+    let [Flag::Digest(mismatch)] = &flags[..] else { panic!("{flags:?}") };
+    assert_eq!(mismatch.component, "Filter.db");
+    assert!(mismatch.to_string().contains("does not start"), "{mismatch}");
+    let found = verify::verify(&sstable, verify::Options::default());
+    assert_eq!((found.missing, found.digests.len()), (Some(0), 1));
+    assert!(!found.is_well());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_running_scylla_node_is_noticed_by_its_lock() {
+    use std::io::{BufRead, BufReader, Write};
+    use std::process::{Command, Stdio};
+    let (dir, sstable) = mt();
+    let lock = dir.path().join(".lock");
+    fs::write(&lock, b"").unwrap();
+    replace::check(&sstable).expect("a lock file that a killed node left");
+    // The node locks with lockf(F_TLOCK). Only another process's lock counts.
+    let program = "import fcntl, sys; f = open(sys.argv[1], 'r+'); fcntl.lockf(f, fcntl.LOCK_EX | fcntl.LOCK_NB); print('locked', flush=True); sys.stdin.read()";
+    let Ok(mut node) = Command::new("python3")
+        .args(["-c", program, lock.to_str().unwrap()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+    else {
+        println!("not run: there is no python3 to hold the lock");
+        return;
+    };
+    let mut line = String::new();
+    BufReader::new(node.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    assert_eq!(line, "locked\n");
+    let refused = replace::check(&sstable);
+    node.stdin.take().unwrap().flush().unwrap(); // dropped: the program ends
+    node.wait().unwrap();
+    assert!(matches!(refused, Err(replace::Refusal::Running { .. })), "{refused:?}");
+    replace::check(&sstable).unwrap();
 }
