@@ -17,6 +17,7 @@ PATTERNS = [
     ("cassandra-bti", ["cassandra/sstables/*Partitions.db", "cassandra/sstables/*Data.db"]),
     ("cassandra-statistics", ["cassandra/sstables/*Statistics.db"]),
     ("cassandra-toc", ["cassandra/sstables/*TOC.txt"]),
+    ("scylla-db", ["scylla/dictionaries/*/*Scylla.db"]),
     ("cassandra-0", ["cassandra/legacy_0x.json"]),
     ("cassandra-", ["cassandra/filters.json", "cassandra/malformed.json"]),
     ("cassandra", ["cassandra/filters.json", "cassandra/malformed.json"]),

@@ -1,6 +1,6 @@
 //! The engines' own files: tables, filter blocks, manifests, and the components of Cassandra's sstables.
 
-use fullbloom_sstable::{bti, index, statistics, toc};
+use fullbloom_sstable::{bti, index, scylla, statistics, toc};
 use fullbloom_table::filter::{Family, PartitionedBlock, PerBlock, Question};
 use fullbloom_table::manifest::Manifest;
 use fullbloom_table::{FilterSize, Limits, PrefixExtractor, Table, TableOptions};
@@ -82,6 +82,16 @@ pub fn cassandra_index(data: &[u8]) {
 pub fn cassandra_statistics(data: &[u8]) {
     for layout in [statistics::Layout::Plain, statistics::Layout::Checked] {
         let _ = statistics::validation(data, layout);
+        let _ = statistics::partitions(data, layout);
+    }
+}
+
+pub fn scylla_db(data: &[u8]) {
+    let Ok(read) = scylla::ScyllaDb::decode(data) else { return };
+    for digest in [None, Some(7)] {
+        let Ok(written) = scylla::with_filter_digest(data, digest) else { continue };
+        let again = scylla::ScyllaDb::decode(&written).expect("what we wrote can be read");
+        assert_eq!(again.filter_digest(), digest.filter(|_| read.digests.is_some()));
     }
 }
 

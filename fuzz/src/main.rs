@@ -52,6 +52,7 @@ fn targets() -> Vec<Target> {
     // Blocks of 256 KiB are read, and what is packed comes out longer.
     target("command-keys", 4 << 20, Box::new(fullbloom_cli::read_keys));
     target("cassandra-toc", ALLOWANCE, Box::new(engines::cassandra_toc));
+    target("scylla-db", ALLOWANCE, Box::new(engines::scylla_db));
     targets
 }
 

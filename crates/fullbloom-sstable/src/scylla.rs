@@ -92,9 +92,7 @@ impl ScyllaDb {
     /// Reads a whole `Scylla.db`, strictly: its parts and the CRC must fill it exactly.
     pub fn decode(bytes: &[u8]) -> Result<ScyllaDb, DecodeError> {
         let mut found = ScyllaDb::default();
-        for part in parts(bytes)? {
-            found.take(&part)?;
-        }
+        each_part(bytes, |part| found.take(&part))?;
         Ok(found)
     }
 
@@ -142,18 +140,20 @@ struct Part<'a> {
     cursor: Cursor<'a>,
 }
 
-/// The parts of a file whose CRC, if it has one, is right.
-fn parts(bytes: &[u8]) -> Result<Vec<Part<'_>>, DecodeError> {
+/// Visits the parts of a file. Fails in the end if its CRC, where it has one, is wrong.
+fn each_part<'a>(
+    bytes: &'a [u8],
+    mut visit: impl FnMut(Part<'a>) -> Result<(), DecodeError>,
+) -> Result<(), DecodeError> {
     let mut cursor = Cursor::new(bytes);
     let count = cursor.u32_be("parts")?;
-    let mut parts = Vec::new();
     let mut digests = 0;
     for _ in 0..count {
         let (tag, len_at) = (cursor.u32_be("tag of a part")?, cursor.at() as usize);
         let len = cursor.u32_be("length of a part")?;
         let cursor = cursor.part("part", len.into())?;
         digests += u32::from(tag == DIGESTS);
-        parts.push(Part { tag, len_at, cursor });
+        visit(Part { tag, len_at, cursor })?;
     }
     if digests > 1 {
         let (field, got) = ("parts with digests", digests.into());
@@ -171,7 +171,7 @@ fn parts(bytes: &[u8]) -> Result<Vec<Part<'_>>, DecodeError> {
         let (got, expected) = (bytes.len() as u64, cursor.at());
         return Err(DecodeError::Mismatch { field: "length of Scylla.db", at: expected, got, expected });
     }
-    Ok(parts)
+    Ok(())
 }
 
 fn digests(cursor: &mut Cursor<'_>) -> Result<Vec<Digest>, DecodeError> {
@@ -185,7 +185,13 @@ fn digests(cursor: &mut Cursor<'_>) -> Result<Vec<Digest>, DecodeError> {
         let component = cursor.u32_be("component of a digest")?;
         Ok(Digest { component, crc: cursor.u32_be("digest")? })
     };
-    (0..count).map(|_| digest(cursor)).collect()
+    let found: Vec<Digest> = (0..count).map(|_| digest(cursor)).collect::<Result<_, _>>()?;
+    let filters = found.iter().filter(|digest| digest.component == FILTER_NUMBER).count();
+    if filters > 1 {
+        let (field, got) = ("digests of Filter.db", filters as i128);
+        return Err(DecodeError::Value { field, at, got, allowed: "at most one" });
+    }
+    Ok(found)
 }
 
 fn identifier(cursor: &mut Cursor<'_>, field: &'static str) -> Result<[u8; 16], DecodeError> {
@@ -226,8 +232,14 @@ fn encrypted(cursor: &mut Cursor<'_>) -> Result<Option<u32>, DecodeError> {
 /// A file without digests stays as it is. A component without a digest is not checked by ScyllaDB.
 pub fn with_filter_digest(scylla_db: &[u8], filter: Option<u32>) -> Result<Vec<u8>, DecodeError> {
     let mut out = scylla_db.to_vec();
-    let parts = parts(scylla_db)?;
-    let Some(part) = parts.iter().find(|part| part.tag == DIGESTS) else { return Ok(out) };
+    let mut part = None;
+    each_part(scylla_db, |each| {
+        if each.tag == DIGESTS {
+            part = Some(each);
+        }
+        Ok(())
+    })?;
+    let Some(part) = part else { return Ok(out) };
     let found = digests(&mut part.cursor.clone())?;
     let start = part.len_at + 4;
     let entry = found.iter().position(|digest| digest.component == FILTER_NUMBER);

@@ -11,6 +11,7 @@ use crate::report::{Found, Report, Status, Watch};
 use crate::serialise;
 use crate::text;
 use fullbloom_sstable::scylla::ScyllaDb;
+use fullbloom_sstable::sstable::FILTER;
 use fullbloom_sstable::{Sstable, TokenRange, report};
 use serde::Serialize;
 use std::cmp::Reverse;
@@ -131,7 +132,7 @@ pub(crate) fn inspect(sstable: &Sstable, wanted: Option<f64>) -> Found<SstableRe
         recorded_fpr: seen.recorded.fpr(),
         tokens: seen.tokens.map(|TokenRange { first, last, .. }| [first, last]),
         scylla: sstable.scylla_db().map(ScyllaRecord::of),
-        on_open: opening::openings(sstable).iter().map(ToString::to_string).collect(),
+        on_open: opening::openings(sstable).iter().map(|rule| rule.on_open(sstable.has(FILTER))).collect(),
         recognised: "by the sstable version in its name; the bytes do not identify it",
     };
     Found { record, problems }
