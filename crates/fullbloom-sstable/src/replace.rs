@@ -142,8 +142,7 @@ impl Rebuilt<'_> {
                 if sstable.scylla_db().is_some_and(|read| read.digests.is_some()) {
                     let (from, to) =
                         (sstable.path(SCYLLA), directory.join(format!("{}{SCYLLA}", sstable.prefix)));
-                    let old = fs::read(&from).map_err(|e| FileError::io(&from, "read", e))?;
-                    let new = with_filter_digest(&old, Some(self.digest()));
+                    let new = with_filter_digest(&original(sstable)?, Some(self.digest()));
                     let new = new.map_err(|e| FileError::decode(&from, e))?;
                     file::replace(&to, |out| out.write_all(&new))?;
                     written.others.push(to);
@@ -167,20 +166,20 @@ impl Rebuilt<'_> {
         let has_digests = sstable.scylla_db().is_some_and(|read| read.digests.is_some());
         let recorded = sstable.scylla_db().and_then(|read| read.filter_digest());
         let in_place = self.is_in_place();
-        if in_place && (!has_digests || recorded == Some(digest)) {
-            let staging = Staging::new(sstable)?;
-            let others = list_filter(sstable, Some(&staging.path))?.into_iter().collect();
-            return Ok(Written { others, ..Written::default() });
+        let agrees = !has_digests || recorded == Some(digest);
+        if in_place && agrees && sstable.lists(FILTER) != Some(false) {
+            return Ok(Written::default());
         }
         let staging = Staging::new(sstable)?;
         let placing = Placing { temporary_in: Some(&staging.path), like: None };
+        let original = if has_digests { original(sstable)? } else { Vec::new() };
         let mut written = Written::default();
         if !in_place {
             if backup {
                 written.backups = keep(sstable)?;
             }
             if recorded.is_some() {
-                rewrite(&scylla_db, placing, None)?;
+                rewrite(&scylla_db, &original, placing, None)?;
             }
             let like = like(sstable);
             let placing = Placing { like: Some(&like), ..placing };
@@ -188,7 +187,7 @@ impl Rebuilt<'_> {
             written.path = Some(filter);
         }
         if has_digests {
-            rewrite(&scylla_db, placing, Some(digest))?;
+            rewrite(&scylla_db, &original, placing, Some(digest))?;
             written.others.push(scylla_db);
         } else {
             written.others.extend(list_filter(sstable, Some(&staging.path))?);
@@ -211,7 +210,7 @@ pub fn restore(sstable: &Sstable) -> Result<Option<Written>, FileError> {
     let mut written = Written::default();
     if kept.filter.exists() {
         if sstable.has(SCYLLA) {
-            rewrite(&scylla_db, placing, None)?;
+            rewrite(&scylla_db, &read(&scylla_db)?, placing, None)?;
         }
         replace::move_over(&kept.filter, &filter)?;
     }
@@ -240,11 +239,28 @@ fn like(sstable: &Sstable) -> PathBuf {
     sstable.path(there.unwrap_or(FILTER))
 }
 
-/// Rewrites `Scylla.db` with another digest of the filter, or none.
-fn rewrite(scylla_db: &Path, placing: Placing<'_>, digest: Option<u32>) -> Result<(), FileError> {
-    let old = fs::read(scylla_db).map_err(|e| FileError::io(scylla_db, "read", e))?;
-    let new = with_filter_digest(&old, digest).map_err(|e| FileError::decode(scylla_db, e))?;
-    match new == old {
+fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    fs::read(path).map_err(|e| FileError::io(path, "read", e))
+}
+
+/// `Scylla.db` with a digest of the filter: after an interrupted rebuild, the one that the backup has. So the
+/// digest gets its old place, wherever the rebuild was interrupted.
+fn original(sstable: &Sstable) -> Result<Vec<u8>, FileError> {
+    let now = read(&sstable.path(SCYLLA))?;
+    let kept = Kept::newest(sstable).and_then(|kept| fs::read(kept.scylla_db).ok());
+    let before = kept.filter(|kept| with_filter_digest(kept, None).is_ok_and(|without| without == now));
+    Ok(before.unwrap_or(now))
+}
+
+/// Replaces `Scylla.db` by `original` with another digest of the filter, or none.
+fn rewrite(
+    scylla_db: &Path,
+    original: &[u8],
+    placing: Placing<'_>,
+    digest: Option<u32>,
+) -> Result<(), FileError> {
+    let new = with_filter_digest(original, digest).map_err(|e| FileError::decode(scylla_db, e))?;
+    match new == read(scylla_db)? {
         true => Ok(()),
         false => file::replace_with(scylla_db, placing, |out| out.write_all(&new)),
     }
@@ -256,8 +272,7 @@ fn list_filter(sstable: &Sstable, temporary_in: Option<&Path>) -> Result<Option<
         return Ok(None);
     }
     let path = sstable.path(TOC);
-    let old = fs::read(&path).map_err(|e| FileError::io(&path, "read", e))?;
-    let new = toc::with(&old, FILTER);
+    let new = toc::with(&read(&path)?, FILTER);
     file::replace_with(&path, Placing { temporary_in, like: None }, |out| out.write_all(&new))?;
     Ok(Some(path))
 }
