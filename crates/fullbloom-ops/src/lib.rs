@@ -18,7 +18,7 @@
 //! | [`mod@inspect`], [`mod@verify`], [`mod@rebuild`], [`mod@plan`] | the four commands: each dispatches on the place |
 //! | [`filter`] | filter files: bytes → filter → record; lookups of the caller's keys |
 //! | [`table`], [`database`] | LevelDB's and RocksDB's tables, alone and by level; memory split over levels |
-//! | [`sstable`] | Cassandra's sstables: thresholds, what Cassandra does with a rebuilt filter, what a rate costs |
+//! | [`sstable`] | sstables of Cassandra, ScyllaDB and DataStax: thresholds, what each engine does with a rebuilt filter, what a rate costs |
 //! | `parquet` | column chunks, with the feature `parquet` |
 //! | [`text`] | numbers and names as people read them |
 //!

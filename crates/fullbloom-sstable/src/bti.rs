@@ -1,5 +1,5 @@
-//! Partition keys of the BTI format (`da`): from the trie of `Partitions.db` to the keys in `Rows.db` and
-//! `Data.db`.
+//! Partition keys of the BTI format and of ScyllaDB's `ms` and `mt`: from the trie of `Partitions.db` to the
+//! keys in `Rows.db` and `Data.db`.
 //!
 //! The trie stores only as much of each key as distinguishes it from its neighbours. The keys themselves are
 //! read where its payloads point: at the start of the partition's row index, or of the partition itself. Both

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `a` – `hf` | key length: u16, key, position: i64 |
 //! | `ia` – `lb` | key length: u16, key, position: i64, length of the promoted index: i32, promoted index |
-//! | `ma` – `oa` | key length: u16, key, position: vint, length of the promoted index: vint, promoted index |
+//! | `ma` – `pa` | key length: u16, key, position: vint, length of the promoted index: vint, promoted index |
 //!
 //! All numbers are big-endian. There is no header and no checksum: entries follow each other to the end of
 //! the file.
@@ -28,7 +28,7 @@ pub enum Layout {
     Position,
     /// Versions `ia` to `lb`: the same, then the length of the promoted index in four bytes, and the index.
     Promoted,
-    /// Versions `ma` to `oa`: the same, both numbers as vints.
+    /// Versions `ma` to `pa`: the same, both numbers as vints.
     Vint,
 }
 

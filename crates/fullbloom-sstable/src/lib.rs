@@ -1,27 +1,30 @@
-//! Cassandra's sstables, as far as their filters are concerned: found, inspected, verified, rebuilt.
+//! Sstables of Cassandra, ScyllaDB and DataStax, as far as their filters are concerned: found, inspected,
+//! verified, rebuilt.
 //!
 //! An sstable is a set of files (components) whose names begin alike. Its filter is `Filter.db`. The keys
-//! that the filter must contain are in `Index.db` (BIG format) or are reached through `Partitions.db` (BTI).
+//! that the filter must contain are in `Index.db` or are reached through the trie of `Partitions.db`.
 //!
 //! ```text
 //!   directory ─► walk ─► Sstable ─┬─► report::inspect   the filter in numbers, and its problems
 //!                                 ├─► verify::verify    every key looked up, bytes compared with a rebuilt filter
-//!                                 └─► rebuild::propose ─► build ─► write
+//!                                 └─► rebuild::propose ─► build ─► write (replace)
 //! ```
 //!
 //! | component | read for | versions | decoder |
 //! |---|---|---|---|
 //! | `Filter.db` | the filter | all | the core crate |
-//! | `Index.db` | keys | `a` – `oa`, but not `c` and `d`, whose index and filter hold different bytes | [`index`] |
-//! | `Partitions.db`, `Rows.db`, `Data.db`, `CompressionInfo.db` | keys | `da` | [`bti`] |
-//! | `Statistics.db` | the recorded rate | `ma` – `oa`, `da` | [`statistics`] |
+//! | `Index.db` | keys | `a` – `pa`, but not `c` and `d`, whose index and filter hold different bytes | [`index`] |
+//! | `Partitions.db`, `Rows.db`, `Data.db`, `CompressionInfo.db` | keys | all of BTI; ScyllaDB's `ms`, `mt` | [`bti`] |
+//! | `Statistics.db` | the recorded rate, the number of partitions | `ka` and later, all of BTI | [`statistics`] |
+//! | `Summary.db` | the last key | `ka` – `pa` | |
+//! | `Scylla.db` | checksums of the others | ScyllaDB | [`scylla`] |
 //! | `TOC.txt` | which components there should be | all | [`toc`] |
 //!
-//! Format token and version letters are looked up in one place, `version.rs`. What an operator needs to know
-//! beyond the files (what is too full, what Cassandra does with a rebuilt filter, what another rate would
-//! cost) is in the crate `fullbloom-ops`.
+//! Format token and version letters are looked up in one place, `version.rs`. How a filter is replaced under
+//! each engine is in [`replace`]. What an operator needs to know beyond the files (what is too full, what the
+//! engines do with a rebuilt filter, what another rate would cost) is in the crate `fullbloom-ops`.
 //!
-//! Files are mapped, so memory does not grow with them. They must not be truncated meanwhile; Cassandra never
+//! Files are mapped, so memory does not grow with them. They must not be truncated meanwhile; no engine
 //! truncates a finished sstable.
 //!
 //! ```no_run

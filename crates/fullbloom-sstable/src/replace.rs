@@ -178,8 +178,7 @@ impl Rebuilt<'_> {
             Some(directory) if sstable.scylla_db().is_some_and(|read| read.digests.is_some()) => {
                 let (from, to) =
                     (sstable.path(SCYLLA), directory.join(format!("{}{SCYLLA}", sstable.prefix)));
-                let old = fs::read(&from).map_err(|e| FileError::io(&from, "read", e))?;
-                let new = with_filter_digest(&old, Some(self.digest()));
+                let new = with_filter_digest(&original(sstable)?, Some(self.digest()));
                 let new = new.map_err(|e| FileError::decode(&from, e))?;
                 file::replace(&to, |out| out.write_all(&new))?;
                 written.others.push(to);
@@ -209,15 +208,20 @@ impl Rebuilt<'_> {
         let has_digests = sstable.scylla_db().is_some_and(|read| read.digests.is_some());
         let recorded = sstable.scylla_db().and_then(|read| read.filter_digest());
         let in_place = self.is_in_place();
+        let agrees = !has_digests || recorded == Some(digest);
+        if in_place && agrees && sstable.lists(FILTER) != Some(false) {
+            return Ok(Written::default());
+        }
         let staging = Staging::new(sstable)?;
         claim.temporary_in(&staging.path);
+        let original = if has_digests { original(sstable)? } else { Vec::new() };
         let mut written = Written::default();
         if !in_place {
             if backup {
                 written.backups = keep(sstable)?;
             }
             if recorded.is_some() {
-                rewrite(&claim, &scylla_db, None)?;
+                rewrite(&claim, &scylla_db, &original, None)?;
             }
             claim.like(&like(sstable));
             claim.replace(|out| self.filter().write_to(out))?;
@@ -225,8 +229,8 @@ impl Rebuilt<'_> {
         }
         if !has_digests {
             written.others.extend(list_in_scylla(&claim, sstable)?);
-        } else if !in_place || recorded != Some(digest) {
-            rewrite(&claim, &scylla_db, Some(digest))?;
+        } else if !in_place || !agrees {
+            rewrite(&claim, &scylla_db, &original, Some(digest))?;
             written.others.push(scylla_db);
         }
         Ok(written)
@@ -248,7 +252,7 @@ pub fn restore(sstable: &Sstable, waiting: impl FnOnce()) -> Result<Option<Writt
     let mut written = Written::default();
     if kept.filter.exists() {
         if sstable.has(SCYLLA) {
-            rewrite(&claim, &scylla_db, None)?;
+            rewrite(&claim, &scylla_db, &read(&scylla_db)?, None)?;
         }
         replace::move_over(&kept.filter, &filter)?;
     }
@@ -277,11 +281,23 @@ fn like(sstable: &Sstable) -> PathBuf {
     sstable.path(there.unwrap_or(FILTER))
 }
 
-/// Rewrites `Scylla.db` with another digest of the filter, or none.
-fn rewrite(claim: &Claim, scylla_db: &Path, digest: Option<u32>) -> Result<(), FileError> {
-    let old = fs::read(scylla_db).map_err(|e| FileError::io(scylla_db, "read", e))?;
-    let new = with_filter_digest(&old, digest).map_err(|e| FileError::decode(scylla_db, e))?;
-    match new == old {
+fn read(path: &Path) -> Result<Vec<u8>, FileError> {
+    fs::read(path).map_err(|e| FileError::io(path, "read", e))
+}
+
+/// `Scylla.db` with a digest of the filter: after an interrupted rebuild, the one that the backup has. So the
+/// digest gets its old place, wherever the rebuild was interrupted.
+fn original(sstable: &Sstable) -> Result<Vec<u8>, FileError> {
+    let now = read(&sstable.path(SCYLLA))?;
+    let kept = Kept::newest(sstable).and_then(|kept| fs::read(kept.scylla_db).ok());
+    let before = kept.filter(|kept| with_filter_digest(kept, None).is_ok_and(|without| without == now));
+    Ok(before.unwrap_or(now))
+}
+
+/// Replaces `Scylla.db` by `original` with another digest of the filter, or none.
+fn rewrite(claim: &Claim, scylla_db: &Path, original: &[u8], digest: Option<u32>) -> Result<(), FileError> {
+    let new = with_filter_digest(original, digest).map_err(|e| FileError::decode(scylla_db, e))?;
+    match new == read(scylla_db)? {
         true => Ok(()),
         false => claim.beside(scylla_db)?.replace(|out| out.write_all(&new)),
     }
@@ -293,8 +309,7 @@ fn toc_with_filter(sstable: &Sstable) -> Result<Option<(PathBuf, Vec<u8>)>, File
         return Ok(None);
     }
     let path = sstable.path(TOC);
-    let old = fs::read(&path).map_err(|e| FileError::io(&path, "read", e))?;
-    let new = toc::with(&old, FILTER);
+    let new = toc::with(&read(&path)?, FILTER);
     Ok(Some((path, new)))
 }
 

@@ -214,7 +214,7 @@ fn another_directory_takes_the_new_filters_and_the_old_ones_stay() {
 fn rebuilding_that_cannot_be_done_says_why_and_leaves_everything_as_it_was() {
     let table = Table::new();
     table.add("nb", 1, &keys(500), 1.0);
-    table.add("ka", 2, &keys(500), 0.01);
+    table.add("jb", 2, &keys(500), 0.01);
     table.add("nb", 3, &keys(500), 0.01);
     table.put("nb", 3, "Index.db", &index("nb", &keys(500))[..3000]);
     table.add("nb", 4, &keys(500), 0.01);
@@ -227,7 +227,7 @@ fn rebuilding_that_cannot_be_done_says_why_and_leaves_everything_as_it_was() {
     let path = |version, generation| arg(table.path(version, generation, "Filter.db"));
     let none = run(&["rebuild", &path("nb", 1)], b"").exits(1);
     assert!(none.err.contains("at a rate of 1 Cassandra keeps no filter"), "{none:?}");
-    run(&["rebuild", &path("ka", 2)], b"").fails_with("no rate to build for").err.contains("hint: --fpr P");
+    run(&["rebuild", &path("jb", 2)], b"").fails_with("no rate to build for").err.contains("hint: --fpr P");
     run(&["rebuild", &path("nb", 3)], b"").fails_with("the keys cannot be read");
     run(&["rebuild", &path("nb", 4)], b"").fails_with("Index.db is missing");
     run(&["rebuild", &path("nb", 5)], b"").fails_with("keys may be missing from it");

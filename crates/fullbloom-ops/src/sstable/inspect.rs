@@ -1,6 +1,6 @@
 //! `inspect` of one sstable, or of a data directory.
 
-use super::judge::{Promise, judge};
+use super::judge::{Promise, judge, schema_fpr};
 use super::opening;
 use super::totals::totals;
 use super::{SstableName, find, problems, skipped};
@@ -110,8 +110,9 @@ pub(crate) fn inspect(sstable: &Sstable, wanted: Option<f64>) -> Found<SstableRe
     let mut name = SstableName::of(sstable);
     name.dialect = filter.map_or(name.dialect, |filter| filter.dialect);
     let mut problems: Vec<Problem> = seen.flags.iter().map(|flag| problems::of_flag(sstable, flag)).collect();
+    let promise = Promise { wanted, schema: schema_fpr(&sstable.directory), recorded: seen.recorded.fpr() };
     if let (Some(filter), Some(keys)) = (filter, seen.keys) {
-        problems.extend(judge(sstable, filter, keys, &Promise { wanted, recorded: seen.recorded.fpr() }));
+        problems.extend(judge(sstable, filter, keys, &promise));
     }
     problems.sort_by_key(|problem| Reverse(problem.severity));
     // A filter that was copied out of its directory is not a damaged sstable.

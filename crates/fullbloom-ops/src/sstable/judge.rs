@@ -9,6 +9,8 @@ use fullbloom::sizing::{Request, Target};
 use fullbloom_sstable::Sstable;
 use fullbloom_sstable::report::FilterFacts;
 use fullbloom_sstable::sstable::FILTER;
+use std::fs;
+use std::path::Path;
 
 /// A rate worse than promised by this factor is reported; ScyllaDB rebuilds filters from there on.
 const TOO_FULL: f64 = 1.25;
@@ -23,6 +25,8 @@ const TOO_LARGE_BYTES: u64 = 1024;
 pub(super) struct Promise {
     /// The rate that the caller wants.
     pub(super) wanted: Option<f64>,
+    /// The table's rate in the `schema.cql` of a snapshot.
+    pub(super) schema: Option<f64>,
     /// The rate that `Statistics.db` records.
     pub(super) recorded: Option<f64>,
 }
@@ -30,21 +34,38 @@ pub(super) struct Promise {
 impl Promise {
     /// The rate to keep, if one is given.
     fn fpr(&self) -> Option<f64> {
-        self.wanted.or(self.recorded).filter(|fpr| *fpr > 0.0 && *fpr < 1.0)
+        self.wanted.or(self.schema).or(self.recorded).filter(|fpr| *fpr > 0.0 && *fpr < 1.0)
     }
 
     /// The rate to keep, and why. Without one: a filter with this many probes serves best when half of its
     /// bits are set, so Cassandra never sizes it for more.
     fn kept(&self, filter: &FilterFacts) -> (f64, String) {
-        match (self.fpr(), self.wanted) {
-            (Some(fpr), Some(_)) => (fpr, format!("{fpr} is wanted")),
-            (Some(fpr), None) => (fpr, format!("{fpr} is recorded")),
-            (None, _) => {
+        match self.fpr() {
+            Some(fpr) if self.wanted.is_some() => (fpr, format!("{fpr} is wanted")),
+            Some(fpr) if self.schema.is_some() => (fpr, format!("the schema says {fpr}")),
+            Some(fpr) => (fpr, format!("{fpr} is recorded")),
+            None => {
                 let fpr = 0.5f64.powf(filter.probes.into());
                 (fpr, format!("{fpr:.3} suits its {} probes", filter.probes))
             }
         }
     }
+}
+
+/// The longest `schema.cql` that is read.
+const MAX_SCHEMA: u64 = 1 << 20;
+
+/// The rate in the `schema.cql` that a snapshot has beside its sstables.
+pub(super) fn schema_fpr(directory: &Path) -> Option<f64> {
+    let path = directory.join("schema.cql");
+    if !fs::metadata(&path).is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_SCHEMA) {
+        return None;
+    }
+    let text = fs::read_to_string(path).ok()?;
+    let (_, rest) = text.split_once("bloom_filter_fp_chance")?;
+    let rest = rest.trim_start().strip_prefix('=')?.trim_start();
+    let end = rest.find(|c: char| !matches!(c, '0'..='9' | '.' | 'e' | 'E' | '-')).unwrap_or(rest.len());
+    rest[..end].parse().ok()
 }
 
 /// The rate of Cassandra's table that gives exactly these bits and probes for these keys. Such a filter was
@@ -77,7 +98,7 @@ pub(super) fn judge(sstable: &Sstable, filter: &FilterFacts, keys: u64, promise:
     let (fpr, promised) = promise.kept(filter);
     if filter.expected_fpr > fpr * TOO_FULL {
         let expected = format!("the expected rate is {:.3}, {promised}", filter.expected_fpr);
-        let other = sized_for(filter, keys).filter(|_| promise.wanted.is_none());
+        let other = sized_for(filter, keys).filter(|_| promise.wanted.or(promise.schema).is_none());
         let differs = needed.is_some_and(|needed| needed != filter.bits);
         match (other, needed) {
             (Some(other), _) if promise.fpr().is_some() && differs => {

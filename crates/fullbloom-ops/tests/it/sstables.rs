@@ -266,6 +266,14 @@ fn a_filter_rebuilt_at_another_rate_is_not_too_full() {
     };
     assert!(wanted(0.02).is_empty());
     assert_eq!(wanted(0.001), [Code::TooFull]);
+    for (rate, expected) in
+        [("0.02", vec![]), ("0.005", vec![Code::TooFull]), ("often", vec![Code::OtherRate])]
+    {
+        let schema =
+            format!("CREATE TABLE ks.t (k text) WITH bloom_filter_fp_chance = {rate}\n    AND gc = 1;");
+        fs::write(table.directory.join("schema.cql"), schema).unwrap();
+        assert_eq!(codes(&table), expected, "{rate}");
+    }
 }
 
 #[test]

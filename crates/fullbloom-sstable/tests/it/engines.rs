@@ -336,3 +336,25 @@ fn a_running_scylla_node_is_noticed_by_its_lock() {
     assert!(matches!(refused, Err(replace::Refusal::Running { .. })), "{refused:?}");
     replace::check(&sstable).unwrap();
 }
+
+#[test]
+fn what_scylla_has_encrypted_is_named_and_not_called_damaged() {
+    let (_dir, sstable) = mt();
+    let text = |text: &[u8]| [&(text.len() as u32).to_be_bytes()[..], text].concat();
+    // Filter.db, Statistics.db and Partitions.db, by their numbers.
+    let set = (1u32 << 7 | 1 << 8 | 1 << 13).to_le_bytes();
+    let mut attributes = 2u32.to_be_bytes().to_vec();
+    for part in [&b"scylla_encryption_options"[..], b"x", b"encrypted_components", &set] {
+        attributes.extend(text(part));
+    }
+    let scylla_db = [&1u32.to_be_bytes()[..], &3u32.to_be_bytes(), &text(&attributes)].concat();
+    fs::write(sstable.path("Scylla.db"), scylla_db).unwrap();
+    let sstable = Sstable::of_file(&sstable.path("Filter.db")).unwrap();
+    let inspection = report::inspect(&sstable);
+    assert!(inspection.filter.is_none() && matches!(inspection.recorded, report::Recorded::Encrypted));
+    let flags: Vec<String> = inspection.flags.iter().map(ToString::to_string).collect();
+    assert_eq!(flags.len(), 2, "{flags:?}");
+    assert!(flags[0].starts_with("Filter.db is encrypted"), "{flags:?}");
+    assert!(flags[1].contains("Partitions.db is encrypted"), "{flags:?}");
+    assert!(matches!(replace::check(&sstable), Err(replace::Refusal::Encrypted)));
+}
