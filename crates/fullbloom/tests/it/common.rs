@@ -1,9 +1,10 @@
 //! Helpers that several modules use.
 
 use fullbloom::DecodeError;
-use fullbloom::any::{AnyFilter, ReadOptions};
+use fullbloom::any::{AnyFilter, Builder, ReadOptions};
 use fullbloom::dialect::Name;
 use fullbloom::filter::Check;
+use fullbloom::sizing::{Request, Target};
 
 /// Reads bytes in place, by dialect name.
 pub fn view(name: Name, bytes: &[u8], geometry: Option<(u64, u32)>) -> Result<AnyFilter, DecodeError> {
@@ -16,4 +17,14 @@ pub fn options(name: Name, geometry: Option<(u64, u32)>) -> ReadOptions {
         Some((bit_len, probes)) => ReadOptions::from(name).geometry(bit_len, probes),
         None => name.into(),
     }
+}
+
+/// A small file of the dialect, for damaging. LevelDB measures its rate with 64 lookups per bit, so few bits
+/// are quick.
+pub fn seed_file(name: Name, keys: &[&[u8]]) -> Vec<u8> {
+    let requests = [(100, Target::Fpr(0.3)), (1000, Target::Fpr(0.3)), (1000, Target::BitsPerKey(10.0))];
+    let made = requests.map(|(expected_keys, target)| Builder::new(name, &Request { expected_keys, target }));
+    let mut builder = made.into_iter().find_map(Result::ok).unwrap();
+    builder.insert_batch(keys);
+    builder.finish().unwrap().encode()
 }

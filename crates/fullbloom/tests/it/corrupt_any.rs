@@ -1,26 +1,15 @@
 //! Arbitrary bytes decoded as every dialect, by name: an error or a filter that answers, within memory
 //! proportional to the bytes.
 
-use crate::common::options;
-use fullbloom::any::{AnyFilter, Builder};
+use crate::common::{options, seed_file};
+use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
 use fullbloom::filter::Check;
-use fullbloom::sizing::{Request, Target};
 use fullbloom_testkit::alloc::peak_of;
 use fullbloom_testkit::keys::SplitMix;
 use std::sync::Arc;
 
 const KEYS: [&[u8]; 5] = [b"", b"a", b"key-7", b"\xff\xfe\xfd", "grün 😀".as_bytes()];
-
-/// A small file of the dialect, for damaging. LevelDB measures its rate with 64 lookups per bit, so few bits
-/// are quick.
-fn seed_file(name: Name) -> Vec<u8> {
-    let requests = [(100, Target::Fpr(0.3)), (1000, Target::Fpr(0.3)), (1000, Target::BitsPerKey(10.0))];
-    let made = requests.map(|(expected_keys, target)| Builder::new(name, &Request { expected_keys, target }));
-    let mut builder = made.into_iter().find_map(Result::ok).unwrap();
-    builder.insert_batch(&KEYS);
-    builder.finish().unwrap().encode()
-}
 
 /// One to four edits: a byte set to a random or extreme value, a piece removed, a piece duplicated, the end
 /// removed.
@@ -74,7 +63,7 @@ fn judge(name: Name, bytes: &[u8], geometry: Option<(u64, u32)>) -> bool {
 #[test]
 fn twenty_thousand_damaged_files_of_each_dialect_are_refused_or_answered() {
     for &name in Name::ALL {
-        let file = seed_file(name);
+        let file = seed_file(name, &KEYS);
         let mut random = SplitMix::new(0xc0ffee);
         let mut accepted = 0;
         for _ in 0..20_000 {

@@ -44,6 +44,7 @@ mod rates;
 mod rates_formats;
 mod rates_native;
 mod rates_rocksdb;
+mod small;
 
 use fullbloom_testkit::alloc::Counting;
 
