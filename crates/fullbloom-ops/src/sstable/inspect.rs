@@ -48,7 +48,7 @@ pub struct SstableRecord {
     /// The first and the last token, where the partitioner is Murmur3Partitioner.
     pub tokens: Option<[i64; 2]>,
     /// What `Scylla.db` says.
-    pub scylla: Option<ScyllaRecord>,
+    pub scylla: Option<Box<ScyllaRecord>>,
     /// What each release of the engine that opens this sstable does with its filter.
     pub on_open: Vec<String>,
     /// How the dialect was detected.
@@ -132,7 +132,7 @@ pub(crate) fn inspect(sstable: &Sstable, wanted: Option<f64>) -> Found<SstableRe
         memory_bytes: filter.map(|f| f.memory_bytes),
         recorded_fpr: seen.recorded.fpr(),
         tokens: seen.tokens.map(|TokenRange { first, last, .. }| [first, last]),
-        scylla: sstable.scylla_db().map(ScyllaRecord::of),
+        scylla: sstable.scylla_db().map(|read| Box::new(ScyllaRecord::of(read))),
         on_open: opening::openings(sstable).iter().map(|rule| rule.on_open(sstable.has(FILTER))).collect(),
         recognised: "by the sstable version in its name; the bytes do not identify it",
     };
