@@ -1,15 +1,15 @@
 //! The command line: its commands, and the options that several of them share.
 
 use crate::commands::{
-    bench, build, change, check, completions, convert, dialects, inspect, man, merge, plan, rebuild, table,
-    unique, verify,
+    bench, build, change, check, completions, convert, dialects, inspect, keys, man, merge, plan, rebuild,
+    table, unique, verify, which,
 };
 use crate::error::Failure;
-use crate::input::KeyFormat;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use crate::input::{KeyFormat, KeyPart};
+use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 use fullbloom::dialect::Name;
-use fullbloom::typed::KeyType;
+use fullbloom_ops::KeySpec;
 use std::path::PathBuf;
 
 /// Bloom filters of storage engines, bit for bit: plan, build, check and inspect them
@@ -41,6 +41,8 @@ pub enum Command {
     Plan(plan::Args),
     Build(build::Args),
     Check(check::Args),
+    Which(which::Args),
+    Keys(keys::Args),
     Unique(unique::Args),
     Insert(change::InsertArgs),
     Remove(change::RemoveArgs),
@@ -70,12 +72,83 @@ pub struct KeyArgs {
     /// Keys end with a zero byte instead of a newline, in input and output
     #[arg(short = '0', long)]
     pub null: bool,
+
+    #[command(flatten)]
+    part: PartArgs,
+}
+
+/// The files of a table's entries and their format.
+#[derive(Debug, Args)]
+pub struct EntryArgs {
+    /// Files of entries: plain, gzip or zstd. Without one, or with -, entries come from standard input
+    #[arg(value_name = "KEYS")]
+    pub files: Vec<PathBuf>,
+
+    /// Each line is the hex of a key
+    #[arg(long)]
+    pub hex: bool,
+
+    /// Keys end with a zero byte instead of a newline, in input and output
+    #[arg(short = '0', long)]
+    pub null: bool,
+}
+
+impl EntryArgs {
+    /// The format of the lines.
+    pub fn format(&self) -> KeyFormat {
+        KeyFormat { end: if self.null { 0 } else { b'\n' }, ..KeyFormat::LINES }
+    }
+}
+
+/// The part of a line that is the key.
+#[derive(Debug, Args)]
+pub struct PartArgs {
+    /// The key is a field of the line; fields are separated by this character [default: tab]
+    #[arg(short = 'd', long, value_name = "C", value_parser = delimiter, requires = "field")]
+    delimiter: Option<u8>,
+
+    /// The key is this field of the line, from 1; the whole line is printed
+    #[arg(short = 'f', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    field: Option<u32>,
+
+    /// Take keys in lower case; build, check and later commands need the same option
+    #[arg(long)]
+    ignore_case: bool,
+
+    /// Skip empty lines and lines that begin with #
+    #[arg(long)]
+    skip_comments: bool,
+
+    /// A carriage return at the end of a line is not part of the key
+    #[arg(long)]
+    crlf: bool,
+}
+
+impl PartArgs {
+    fn part(&self) -> KeyPart {
+        KeyPart {
+            field: self.field.map(|number| (self.delimiter.unwrap_or(b'\t'), number as usize)),
+            ignore_case: self.ignore_case,
+            skip_comments: self.skip_comments,
+            crlf: self.crlf,
+        }
+    }
+}
+
+/// One byte: a character of ASCII, or `\t`.
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        [byte] => Ok(*byte),
+        b"\\t" => Ok(b'\t'),
+        _ => Err("a delimiter is one character of ASCII; \\t is a tab".to_owned()),
+    }
 }
 
 impl KeyArgs {
     /// The format of the keys.
     pub fn format(&self) -> KeyFormat {
-        KeyFormat { end: if self.null { 0 } else { b'\n' }, hex: self.hex, typed: None }
+        let end = if self.null { 0 } else { b'\n' };
+        KeyFormat { end, hex: self.hex, typed: None, part: self.part.part() }
     }
 }
 
@@ -83,37 +156,27 @@ impl KeyArgs {
 #[derive(Debug, Args)]
 pub struct TypeArgs {
     /// The type of the keys: bytes, text (UTF-8), utf16, int, long, float or double; the dialect's system
-    /// decides how such values are hashed
-    #[arg(long, value_name = "T", value_parser = key_type(), hide_possible_values = true, default_value = "bytes",
-          conflicts_with = "hex")]
-    pub key_type: KeyType,
+    /// decides how such values are hashed. Partition keys of Cassandra also: ascii, bigint, blob, boolean, date,
+    /// inet, smallint, timestamp, timeuuid, tinyint, uuid, varint; of several columns: text,int, written a:7
+    #[arg(long, value_name = "T", value_parser = key_type(), default_value = "bytes", conflicts_with = "hex")]
+    pub key_type: KeySpec,
 }
 
 impl TypeArgs {
     /// The format of keys of this type in this dialect.
     pub fn apply(&self, format: KeyFormat, dialect: Name) -> Result<KeyFormat, Failure> {
-        if self.key_type == KeyType::Bytes {
+        if self.key_type == KeySpec::BYTES {
             return Ok(format);
         }
         let known = self.key_type.require(dialect);
         known.map_err(|e| Failure::new(format_args!("--key-type {}", self.key_type), e))?;
-        Ok(KeyFormat { typed: Some((self.key_type, dialect)), ..format })
+        Ok(KeyFormat { typed: Some((self.key_type.clone(), dialect)), ..format })
     }
 }
 
-/// Reads a key type. Completions list them with their meaning; help only with their names, to stay short.
-fn key_type() -> impl TypedValueParser<Value = KeyType> {
-    let about = |known: KeyType| match known {
-        KeyType::Bytes => "bytes as they are",
-        KeyType::Text => "text in UTF-8",
-        KeyType::Utf16 => "text, hashed as UTF-16 (Guava's unencodedCharsFunnel)",
-        KeyType::Int => "32-bit integers in decimal",
-        KeyType::Long => "64-bit integers in decimal",
-        KeyType::Float => "32-bit floating-point numbers",
-        _ => "64-bit floating-point numbers",
-    };
-    let listed = KeyType::ALL.iter().map(|known| PossibleValue::new(known.as_str()).help(about(*known)));
-    PossibleValuesParser::new(listed.collect::<Vec<_>>()).try_map(|name| name.parse::<KeyType>())
+/// Reads a key type. A composite key has any number of columns, so the types are not listed.
+pub fn key_type() -> impl TypedValueParser<Value = KeySpec> {
+    NonEmptyStringValueParser::new().try_map(|name| name.parse::<KeySpec>())
 }
 
 /// Reads the name of a dialect. Completions list the names; help refers to `fullbloom dialects`.

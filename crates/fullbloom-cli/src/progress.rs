@@ -67,8 +67,12 @@ impl Places {
         Places { what, bar: None, begun: Instant::now() }
     }
 
-    /// Sets the number of places.
+    /// Adds to the number of places.
     pub fn start(&mut self, places: u64) {
+        if let Some(bar) = &self.bar {
+            bar.inc_length(places);
+            return;
+        }
         let bar = ProgressBar::with_draw_target(Some(places), ProgressDrawTarget::hidden());
         let style = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {eta} left");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));

@@ -1,14 +1,14 @@
 //! `inspect`: what is in the filters of a place, and what is wrong with them.
 
-use crate::database::{self, DatabaseSummary, LevelTotals};
+use crate::database::{self, DatabaseSummary, LastDatabase, LevelTotals};
 use crate::filter::{self, FilterRecord, ReadOptions};
 #[cfg(feature = "parquet")]
 use crate::parquet::{self, ColumnRecord};
 use crate::place::{Place, PlaceKind};
 use crate::problem::Problem;
-use crate::report::{Counts, Found, Report, Status, Watch};
+use crate::report::{Counts, Found, Report, Watch};
 use crate::sstable::{self, SstableRecord, TableTotals};
-use crate::table::{self, TableRecord};
+use crate::table::TableRecord;
 use serde::Serialize;
 
 /// What `inspect` reports about one filter.
@@ -36,6 +36,8 @@ pub struct InspectOptions {
     pub snapshots: bool,
     /// The rate that filters of sstables should keep; `None` for the recorded one.
     pub fpr: Option<f64>,
+    /// For tables given by name.
+    pub last_database: LastDatabase,
 }
 
 /// Sums over all places.
@@ -73,11 +75,10 @@ pub fn inspect(
         InspectSummary::report(vec![Found { record, problems }], vec![], InspectSummary::default())
     };
     match place.kind() {
-        PlaceKind::Sstable => sstable::readable(sstable::inspect_all(path, options, watch)?),
-        PlaceKind::DataDirectory => sstable::inspect_all(path, options, watch),
+        PlaceKind::Sstable | PlaceKind::DataDirectory => sstable::inspect_all(path, options, watch),
         PlaceKind::Database => database::inspect(path, watch),
         PlaceKind::Table => {
-            let Found { record, problems } = table::inspect(path, &table::open(path, None)?)?;
+            let Found { record, problems } = database::look_alone(path, &options.last_database);
             Ok(one(Inspected::Table(record), problems))
         }
         PlaceKind::Filter => {
@@ -99,10 +100,7 @@ impl InspectSummary {
         summary: InspectSummary,
     ) -> InspectReport {
         let all = found.iter().flat_map(|found| &found.problems).chain(&problems);
-        let status = match all.clone().any(|problem| problem.code.fails_inspect()) {
-            true => Status::NotWell,
-            false => Status::Well,
-        };
+        let status = all.clone().map(|problem| problem.code.ends_inspect()).max().unwrap_or_default();
         let counts = Counts::of(all);
         let (mut keys, mut bytes) = (0, 0);
         for found in &found {

@@ -16,6 +16,8 @@
 //! | [`problem`] | the one table of problem codes and severities |
 //! | [`report`] | the shape that all commands share, and how a command ends |
 //! | [`mod@inspect`], [`mod@verify`], [`mod@rebuild`], [`mod@plan`] | the four commands: each dispatches on the place |
+//! | [`which`](mod@which), [`keys`] | the filters that may hold a key; the keys of a place |
+//! | [`KeySpec`] | how keys are written, type by type |
 //! | [`filter`] | filter files: bytes → filter → record; lookups of the caller's keys |
 //! | [`table`], [`database`] | LevelDB's and RocksDB's tables, alone and by level; memory split over levels |
 //! | [`sstable`] | sstables of Cassandra, ScyllaDB and DataStax: thresholds, what each engine does with a rebuilt filter, what a rate costs |
@@ -35,9 +37,13 @@
 //! # Ok::<(), fullbloom_ops::Problem>(())
 //! ```
 
+mod advice;
 pub mod database;
+mod engine;
 pub mod filter;
 pub mod inspect;
+mod key_spec;
+mod keys;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod place;
@@ -51,11 +57,15 @@ pub mod sstable;
 pub mod table;
 pub mod text;
 pub mod verify;
+pub mod which;
 
 pub use inspect::{InspectOptions, InspectReport, Inspected, inspect};
+pub use key_spec::{KeySpec, KeyText};
+pub use keys::{EachKey, KeysFound, KeysOptions, keys};
 pub use place::{Place, PlaceKind};
 pub use plan::{PlacePlan, PlaceWish, PlanReport, Wish, plan, plan_from};
 pub use problem::{Code, Problem, Severity};
 pub use rebuild::{RebuildOptions, RebuildReport, Rebuilt, rebuild};
 pub use report::{Found, Report, Status, Watch};
 pub use verify::{Verified, VerifyOptions, VerifyReport, verify};
+pub use which::{WhichOptions, WhichReport, which};

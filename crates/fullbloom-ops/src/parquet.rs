@@ -1,6 +1,8 @@
 //! Parquet files: the filters of their column chunks.
 
 use crate::inspect::{InspectSummary, Inspected};
+use crate::key_spec::KeyText;
+use crate::keys::EachKey;
 use crate::problem::{Code, Problem};
 use crate::report::{Found, Report, Watch};
 use crate::verify::{Verified, VerifySummary};
@@ -11,6 +13,7 @@ use fullbloom::dialect::Parquet;
 use fullbloom::typed::KeyType;
 use fullbloom_parquet::{Chunk, Error, File, Options, Type};
 use serde::Serialize;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 /// The filter of one column chunk.
@@ -175,6 +178,65 @@ pub(crate) fn verify(
     Ok(VerifySummary::report(all, none.into_iter().collect()))
 }
 
+/// Hands out all values of a column, row group by row group.
+pub(crate) fn keys(
+    path: &Path,
+    name: Option<&str>,
+    count: &mut u64,
+    each: &mut EachKey<'_>,
+) -> Result<(), Problem> {
+    let file = open(path)?;
+    let chunks = column(path, &file, name)?;
+    let text = match key_type(chunks[0]) {
+        KeyType::Bytes => KeyText::Bytes,
+        number => KeyText::Value(number),
+    };
+    for chunk in chunks {
+        let mut flow = ControlFlow::Continue(());
+        let read = file.for_each_values(chunk, |values| {
+            flow = values.iter().try_for_each(|value| {
+                flow?;
+                *count += 1;
+                each(value, &text)
+            });
+        });
+        read.map_err(|e| failed(path, chunk, &e))?;
+        if flow.is_break() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// The chunks of a column, at least one.
+fn column<'f>(path: &Path, file: &'f File, name: Option<&str>) -> Result<Vec<&'f Chunk>, Problem> {
+    let chunks: Vec<&Chunk> =
+        file.chunks().iter().filter(|chunk| Some(chunk.name.as_str()) == name).collect();
+    if !chunks.is_empty() {
+        return Ok(chunks);
+    }
+    let mut names: Vec<&str> = file.chunks().iter().map(|chunk| chunk.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let why = match name {
+        Some(name) => format!("has no column {name:?}"),
+        None => "is a Parquet file, whose columns have filters of their own".to_owned(),
+    };
+    let hint = format!("give --column, one of {}", names.join(", "));
+    Err(Problem::at(path, Code::OptionRefused, why).hint(hint))
+}
+
+/// The type of a column's values.
+fn key_type(chunk: &Chunk) -> KeyType {
+    match chunk.physical_type {
+        Type::INT32 => KeyType::Int,
+        Type::INT64 => KeyType::Long,
+        Type::FLOAT => KeyType::Float,
+        Type::DOUBLE => KeyType::Double,
+        _ => KeyType::Bytes,
+    }
+}
+
 /// The filters of one column, row group by row group.
 #[derive(Debug)]
 pub struct Column {
@@ -190,26 +252,8 @@ impl Column {
     /// The column of this name.
     pub fn open(path: &Path, name: Option<&str>) -> Result<Column, Problem> {
         let file = open(path)?;
-        let chunks: Vec<&Chunk> =
-            file.chunks().iter().filter(|chunk| Some(chunk.name.as_str()) == name).collect();
-        let Some(first) = chunks.first() else {
-            let mut names: Vec<&str> = file.chunks().iter().map(|chunk| chunk.name.as_str()).collect();
-            names.sort_unstable();
-            names.dedup();
-            let why = match name {
-                Some(name) => format!("has no column {name:?}"),
-                None => "is a Parquet file, whose columns have filters of their own".to_owned(),
-            };
-            let hint = format!("give --column, one of {}", names.join(", "));
-            return Err(Problem::at(path, Code::OptionRefused, why).hint(hint));
-        };
-        let key_type = match first.physical_type {
-            Type::INT32 => KeyType::Int,
-            Type::INT64 => KeyType::Long,
-            Type::FLOAT => KeyType::Float,
-            Type::DOUBLE => KeyType::Double,
-            _ => KeyType::Bytes,
-        };
+        let chunks = column(path, &file, name)?;
+        let key_type = key_type(chunks[0]);
         let mut filters = Vec::new();
         for chunk in &chunks {
             let bytes = file.filter_bytes(chunk).map_err(|e| failed(path, chunk, &e))?;

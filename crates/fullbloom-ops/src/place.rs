@@ -71,13 +71,19 @@ fn file(path: &Path) -> PlaceKind {
     if fullbloom_parquet::is_parquet(path) {
         return PlaceKind::Parquet;
     }
-    if ends_as_table(path) {
+    if ends_as_table(path) || is_named_table(path) && !has_magic(path) {
         PlaceKind::Table
     } else if Descriptor::parse(path).is_ok() && !has_magic(path) {
         PlaceKind::Sstable
     } else {
         PlaceKind::Filter
     }
+}
+
+/// Whether the name of an existing file is that of a table.
+fn is_named_table(path: &Path) -> bool {
+    let is_table = |end: &str| path.extension().is_some_and(|extension| extension == end);
+    (is_table("sst") || is_table("ldb")) && path.is_file()
 }
 
 /// Whether the file ends with the magic number of a table. One that cannot be opened does not.
@@ -130,7 +136,9 @@ mod tests {
             let path = dir.path().join(name);
             fs::write(&path, "").unwrap();
             assert_eq!(kind(dir.path()), PlaceKind::Database, "{name}");
-            assert_eq!(kind(&path), PlaceKind::Filter, "an empty file is no table");
+            let named = name.ends_with(".sst") || name.ends_with(".ldb");
+            let expected = if named { PlaceKind::Table } else { PlaceKind::Filter };
+            assert_eq!(kind(&path), expected, "{name}: empty, and known by its name only");
             fs::remove_file(path).unwrap();
         }
     }

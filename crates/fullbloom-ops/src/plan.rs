@@ -104,8 +104,10 @@ pub fn plan(dialects: &[Name], expected_keys: u64, wish: Wish) -> Result<PlanRep
 /// The request for the data of a place.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PlaceWish {
-    /// For sstables: a rate to show in addition to the usual ones.
+    /// A rate to show in addition to the usual ones.
     pub fpr: Option<f64>,
+    /// For databases: bits per key to show in addition to the usual ones.
+    pub bits_per_key: Option<f64>,
     /// The memory for all filters.
     pub memory: Option<u64>,
     /// In data directories, also look into snapshots and backups.
@@ -125,11 +127,12 @@ pub enum PlacePlan {
 /// Counts the keys of a directory, or of one sstable, and sizes filters for them.
 pub fn plan_from(place: &Place, wish: &PlaceWish, watch: &mut dyn Watch<()>) -> Result<PlacePlan, Problem> {
     match place.kind() {
-        PlaceKind::Database if wish.fpr.is_some() => {
-            let why = "databases of LevelDB and RocksDB are planned by --memory";
-            Err(Problem::new("--fpr", Code::OptionRefused, why))
+        PlaceKind::Database => Ok(PlacePlan::Database(database::plan(place.path(), wish, watch)?)),
+        _ if wish.bits_per_key.is_some() => {
+            let why = "tables of Cassandra are sized by a rate";
+            Err(Problem::new("--bits-per-key", Code::OptionRefused, why)
+                .hint("--fpr P, as bloom_filter_fp_chance"))
         }
-        PlaceKind::Database => Ok(PlacePlan::Database(database::plan(place.path(), wish.memory, watch)?)),
         _ => Ok(PlacePlan::Sstables(sstable::plan(place.path(), wish, watch)?)),
     }
 }

@@ -3,6 +3,7 @@
 //! Codes and severities are part of the interface: scripts match on them, so they never change their meaning.
 //! `docs/json.md` lists the same table.
 
+use crate::report::Status;
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::path::Path;
@@ -36,21 +37,23 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Which commands end with status 1 because of a problem.
+/// How commands end because of a problem, however they reached the place: by name or through a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fails {
-    /// None: the filter does its work.
-    Nothing,
-    /// `inspect` only.
+enum Ends {
+    /// Well: the filter does its work.
+    Well,
+    /// `inspect` with status 1, `verify` well.
     Inspect,
-    /// `verify` only: it could not do its work.
+    /// `verify` with status 1, because it could not do its work; `inspect` well.
     Verify,
-    /// `inspect` and `verify`.
+    /// `inspect` and `verify` with status 1.
     Both,
+    /// Both with status 2: the place could not be looked at.
+    Failed,
 }
 
 macro_rules! codes {
-    ($($(#[doc = $meaning:literal])+ $variant:ident = $name:literal, $severity:ident, $fails:ident;)+) => {
+    ($($(#[doc = $meaning:literal])+ $variant:ident = $name:literal, $severity:ident, $ends:ident;)+) => {
         /// What is wrong, as a name that does not change.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         #[non_exhaustive]
@@ -72,8 +75,8 @@ macro_rules! codes {
                 match self { $(Code::$variant => Severity::$severity,)+ }
             }
 
-            fn fails(self) -> Fails {
-                match self { $(Code::$variant => Fails::$fails,)+ }
+            fn ends(self) -> Ends {
+                match self { $(Code::$variant => Ends::$ends,)+ }
             }
 
             /// What it means, in a sentence.
@@ -87,19 +90,22 @@ macro_rules! codes {
 codes! {
     // Files and directories that could not be looked at.
     /// The file or directory cannot be read.
-    Unreadable = "unreadable", Error, Both;
+    Unreadable = "unreadable", Error, Failed;
     /// Neither the name nor the bytes say which dialect the filter has.
-    UnknownDialect = "unknown-dialect", Error, Both;
+    UnknownDialect = "unknown-dialect", Error, Failed;
     /// The bytes are not a filter of the dialect that the name, the bytes or the caller says.
-    NotAFilter = "not-a-filter", Error, Both;
+    NotAFilter = "not-a-filter", Error, Failed;
     /// An option does not fit the file.
-    OptionRefused = "option-refused", Error, Both;
+    OptionRefused = "option-refused", Error, Failed;
     /// The filter is keyed, and its secret was not given.
-    SecretMissing = "secret-missing", Error, Both;
+    SecretMissing = "secret-missing", Error, Failed;
     /// The directory has no sstables or tables.
-    NothingFound = "nothing-found", Error, Both;
+    NothingFound = "nothing-found", Error, Failed;
     /// The path is of a kind that the command does not take.
-    Unsupported = "unsupported", Error, Both;
+    Unsupported = "unsupported", Error, Failed;
+
+    /// The keys were given in another type than the place has.
+    OtherKeyType = "other-key-type", Note, Well;
 
     // Filters.
     /// The filter file should be there, and is not.
@@ -107,7 +113,7 @@ codes! {
     /// The filter file has no bytes.
     FilterEmpty = "filter-empty", Error, Both;
     /// The system would not let us read the filter file.
-    FilterUnreadable = "filter-unreadable", Error, Both;
+    FilterUnreadable = "filter-unreadable", Error, Failed;
     /// The filter ends too early.
     FilterTruncated = "filter-truncated", Error, Both;
     /// Bytes follow the end of the filter.
@@ -127,19 +133,19 @@ codes! {
     /// The filter's rate is worse than its size promises, whatever the keys are.
     Weak = "weak", Warning, Inspect;
     /// The filter's rate is worse than its size promises for some keys.
-    WeakForSomeKeys = "weak-for-some-keys", Note, Nothing;
+    WeakForSomeKeys = "weak-for-some-keys", Note, Well;
     /// The expected rate is worse than the recorded one.
-    TooFull = "too-full", Warning, Nothing;
+    TooFull = "too-full", Warning, Well;
     /// The filter has far more bits than its keys need.
-    TooLarge = "too-large", Warning, Nothing;
+    TooLarge = "too-large", Warning, Well;
     /// The filter was sized for zero keys, as bulk loaders do, and lets nearly every key pass.
-    TooSmall = "too-small", Warning, Nothing;
+    TooSmall = "too-small", Warning, Well;
     /// The filter was sized for another rate than the recorded one, and keeps that.
-    OtherRate = "other-rate", Note, Nothing;
+    OtherRate = "other-rate", Note, Well;
 
     // Sstables.
     /// The sstable was written without a filter, as its table asks for.
-    WrittenWithoutFilter = "written-without-filter", Note, Nothing;
+    WrittenWithoutFilter = "written-without-filter", Note, Well;
     /// The keys of the sstable cannot be read to the end.
     KeysUnreadable = "keys-unreadable", Error, Both;
     /// The index with the keys is not beside the filter.
@@ -159,29 +165,31 @@ codes! {
     /// `Scylla.db` cannot be read.
     ScyllaUnreadable = "scylla-unreadable", Error, Both;
     /// Entries of the index are not in the order of their partitions.
-    IndexOutOfOrder = "index-out-of-order", Warning, Nothing;
+    IndexOutOfOrder = "index-out-of-order", Warning, Well;
     /// `Statistics.db` cannot be read.
-    StatisticsUnreadable = "statistics-unreadable", Warning, Nothing;
+    StatisticsUnreadable = "statistics-unreadable", Warning, Well;
     /// `TOC.txt` cannot be read.
-    TocUnreadable = "toc-unreadable", Warning, Nothing;
+    TocUnreadable = "toc-unreadable", Warning, Well;
     /// `TOC.txt` lists components that are not there.
-    ComponentsMissing = "components-missing", Note, Nothing;
+    ComponentsMissing = "components-missing", Note, Well;
     /// `TOC.txt` does not list the filter: a starting Cassandra node loads it, tools and ScyllaDB do not.
-    NotListed = "not-listed", Warning, Nothing;
+    NotListed = "not-listed", Warning, Well;
 
     // What was left out of a directory.
     /// Snapshots and backups were left out.
-    SnapshotsSkipped = "snapshots-skipped", Note, Nothing;
+    SnapshotsSkipped = "snapshots-skipped", Note, Well;
     /// A link to a directory was not followed.
-    LinkSkipped = "link-skipped", Note, Nothing;
+    LinkSkipped = "link-skipped", Note, Well;
     /// A file name has version letters that are not known here.
     UnknownVersion = "unknown-version", Warning, Both;
     /// The sstable was still being written.
-    TemporarySkipped = "temporary-skipped", Note, Nothing;
+    TemporarySkipped = "temporary-skipped", Note, Well;
 
     // Tables and databases.
     /// The table cannot be read.
     TableUnreadable = "table-unreadable", Error, Both;
+    /// The table has another number of entries or data blocks than it records: keys are missing from it.
+    EntriesDiffer = "entries-differ", Error, Both;
     /// A checksum does not fit the bytes it covers.
     Checksum = "checksum", Error, Both;
     /// The MANIFEST lists a table that is not in the directory.
@@ -189,23 +197,27 @@ codes! {
     /// The table's length is not the one the MANIFEST has.
     LengthDiffers = "length-differs", Error, Both;
     /// The table is not in the MANIFEST: left over, or not yet added.
-    NotInManifest = "not-in-manifest", Note, Nothing;
+    NotInManifest = "not-in-manifest", Note, Well;
     /// The MANIFEST cannot be read: levels are unknown.
     ManifestUnreadable = "manifest-unreadable", Error, Inspect;
     /// There is no MANIFEST: levels are unknown.
-    ManifestMissing = "manifest-missing", Note, Nothing;
+    ManifestMissing = "manifest-missing", Note, Well;
     /// The table has no filter: every lookup in its range reads it.
-    NoFilter = "no-filter", Warning, Nothing;
+    NoFilter = "no-filter", Warning, Both;
     /// The filter's policy or bytes are not known here: it lets every key pass.
     UnknownFilter = "unknown-filter", Error, Both;
+    /// Current releases of the engine do not use the filter.
+    FilterIgnored = "filter-ignored", Warning, Well;
+    /// Current releases of the engine do not open the table.
+    OldFormat = "old-format", Warning, Well;
     /// The filter is of a kind that the engine has replaced by a better one.
-    OldKind = "old-kind", Warning, Nothing;
+    OldKind = "old-kind", Warning, Well;
     /// Ribbon was requested, but the engine stored a Bloom filter.
-    RibbonFallback = "ribbon-fallback", Note, Nothing;
+    RibbonFallback = "ribbon-fallback", Note, Well;
 
     // Parquet files.
     /// No column chunk of the file has a filter.
-    NoColumnFilters = "no-column-filters", Warning, Inspect;
+    NoColumnFilters = "no-column-filters", Warning, Both;
 
     // Rebuilding.
     /// No rate is recorded to size the new filter for, and none was given.
@@ -213,11 +225,11 @@ codes! {
     /// The requested size is invalid.
     SizeRefused = "size-refused", Error, Both;
     /// At a rate of 1 the engine keeps no filter.
-    RateOne = "rate-one", Warning, Nothing;
+    RateOne = "rate-one", Warning, Well;
     /// Keys may be missing from the index, so a new filter might lack them.
     KeysUncertain = "keys-uncertain", Error, Both;
     /// The engine is running on these files, and must be stopped first.
-    EngineRunning = "engine-running", Error, Both;
+    EngineRunning = "engine-running", Error, Failed;
     /// There is no backup to restore.
     NoBackup = "no-backup", Error, Both;
     /// The files changed while they were read.
@@ -233,26 +245,34 @@ codes! {
 
     // Planning.
     /// The dialect cannot make a filter of this size.
-    CannotSize = "cannot-size", Warning, Nothing;
+    CannotSize = "cannot-size", Warning, Well;
     /// The dialect cannot keep the requested rate.
-    RateNotKept = "rate-not-kept", Warning, Nothing;
+    RateNotKept = "rate-not-kept", Warning, Well;
     /// The dialect does not use all of the requested bits per key.
-    BitsNotUsed = "bits-not-used", Warning, Nothing;
+    BitsNotUsed = "bits-not-used", Warning, Well;
     /// No filter fits the memory.
-    OverBudget = "over-budget", Warning, Nothing;
+    OverBudget = "over-budget", Warning, Well;
     /// Part of the data was left out because its keys cannot be read.
-    Uncounted = "uncounted", Warning, Nothing;
+    Uncounted = "uncounted", Warning, Well;
 }
 
 impl Code {
-    /// Whether `inspect` ends with status 1 because of it.
-    pub fn fails_inspect(self) -> bool {
-        matches!(self.fails(), Fails::Inspect | Fails::Both)
+    /// How `inspect` ends because of it.
+    pub fn ends_inspect(self) -> Status {
+        match self.ends() {
+            Ends::Failed => Status::Failed,
+            Ends::Inspect | Ends::Both => Status::NotWell,
+            Ends::Well | Ends::Verify => Status::Well,
+        }
     }
 
-    /// Whether `verify` ends with status 1 because of it.
-    pub fn fails_verify(self) -> bool {
-        matches!(self.fails(), Fails::Verify | Fails::Both)
+    /// How `verify` ends because of it.
+    pub fn ends_verify(self) -> Status {
+        match self.ends() {
+            Ends::Failed => Status::Failed,
+            Ends::Verify | Ends::Both => Status::NotWell,
+            Ends::Well | Ends::Inspect => Status::Well,
+        }
     }
 }
 
@@ -300,6 +320,11 @@ impl Problem {
         Problem::new(path.display(), code, message)
     }
 
+    /// Whether it is an error.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
     /// Adds what to do about it.
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Problem {
@@ -336,9 +361,9 @@ mod tests {
     fn errors_fail_and_notes_fail_only_what_they_kept_from_being_done() {
         for code in Code::ALL {
             match code.severity() {
-                Severity::Error => assert!(code.fails_inspect(), "{code}"),
+                Severity::Error => assert_ne!(code.ends_inspect(), Status::Well, "{code}"),
                 Severity::Warning => {}
-                Severity::Note => assert!(!code.fails_inspect(), "{code}"),
+                Severity::Note => assert_eq!(code.ends_inspect(), Status::Well, "{code}"),
             }
         }
     }

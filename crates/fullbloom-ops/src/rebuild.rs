@@ -5,6 +5,7 @@ use crate::problem::{Code, Problem};
 use crate::report::{Found, Report, Status, Watch};
 use crate::sstable::{self, RebuiltSstable};
 use crate::table::{self, RebuiltTable};
+use crate::{database, engine};
 use fullbloom::FileError;
 use fullbloom::claim::Claim;
 use fullbloom::dialect::cassandra::Descriptor;
@@ -44,7 +45,7 @@ pub struct RebuildOptions {
     pub dry_run: bool,
     /// Only filters that are missing, damaged, or lack keys.
     pub damaged: bool,
-    /// Rebuild even where keys may be missing from the index.
+    /// Rebuild even where keys may be missing from the index or the table.
     pub force: bool,
     /// Put the newest backups back and build nothing.
     pub restore: bool,
@@ -140,33 +141,36 @@ pub fn rebuild(
     let mut report = Report { found: Vec::new(), problems: Vec::new(), summary, status: Status::Well };
     let (mut sstables, mut tables) = (Vec::new(), Vec::new());
     for place in places {
-        match place.kind() {
-            PlaceKind::Table => tables.push(place.path()),
-            _ => match find(place, options, &mut report) {
-                Ok(found) => sstables.extend(found),
-                Err(problem) => report.fail(problem),
-            },
+        match find(place, options, &mut report) {
+            Ok(Input::Sstables(found)) => sstables.extend(found),
+            Ok(Input::Tables(paths)) => tables.extend(paths),
+            Err(problem) => report.fail(problem),
         }
     }
     check_names(&sstables, &tables, options)?;
+    let _locks = lock_databases(&tables, options)?; // held until everything is written
+    if !options.restore {
+        watch.notes(&engine::notes(&sstables, tables.len(), options));
+    }
     if let (Output::Into(directory), false) = (&options.output, options.dry_run) {
         fs::create_dir_all(directory).map_err(|e| {
             Problem::at(directory, Code::CannotSave, format_args!("cannot make the directory: {e}"))
         })?;
     }
     watch.start((sstables.len() + tables.len()) as u64);
-    for input in sstables.iter().map(Input::Sstable).chain(tables.iter().map(|path| Input::Table(path))) {
+    let in_directories = places.iter().any(|place| place.path().is_dir());
+    for one in sstables.iter().map(One::Sstable).chain(tables.iter().map(|path| One::Table(path))) {
         watch.step();
-        let rebuilt = match input {
-            Input::Sstable(sstable) if options.restore => {
+        let rebuilt = match one {
+            One::Sstable(sstable) if options.restore => {
                 sstable::restore(sstable, options, |path| watch.waiting(path)).map(restored)
             }
-            Input::Table(path) if options.restore => {
+            One::Table(path) if options.restore => {
                 restore_table(path, options, |path| watch.waiting(path)).map(restored)
             }
-            Input::Sstable(sstable) => sstable::rebuild(sstable, options, |path| watch.waiting(path))
+            One::Sstable(sstable) => sstable::rebuild(sstable, options, |path| watch.waiting(path))
                 .map(|found| found.map(|found| found.map(Rebuilt::Sstable))),
-            Input::Table(path) => table::rebuild(path, options, |path| watch.waiting(path))
+            One::Table(path) => table::rebuild(path, options, |path| watch.waiting(path))
                 .map(|found| found.map(|found| found.map(Rebuilt::Table))),
         };
         match rebuilt {
@@ -180,6 +184,8 @@ pub fn rebuild(
                 }
             }
             Err(problem) if problem.code == Code::RateOne => report.problems.push(problem),
+            // Only some files of a directory have backups.
+            Err(problem) if problem.code == Code::NoBackup && in_directories => {}
             Err(problem) => report.fail(problem),
         }
     }
@@ -196,19 +202,27 @@ fn restored(record: Restored) -> Option<Found<Rebuilt>> {
 }
 
 /// What has a filter to rebuild.
-enum Input<'a> {
+enum One<'a> {
     Sstable(&'a Sstable),
     Table(&'a Path),
 }
 
-/// The sstables of a place.
-fn find(
-    place: &Place,
-    options: &RebuildOptions,
-    report: &mut RebuildReport,
-) -> Result<Vec<Sstable>, Problem> {
+/// What a place has.
+enum Input {
+    Sstables(Vec<Sstable>),
+    Tables(Vec<PathBuf>),
+}
+
+/// The sstables or tables of a place.
+fn find(place: &Place, options: &RebuildOptions, report: &mut RebuildReport) -> Result<Input, Problem> {
     let path = place.path();
     match place.kind() {
+        PlaceKind::Table => Ok(Input::Tables(vec![path.to_owned()])),
+        PlaceKind::Database => {
+            let (tables, problems) = database::own_tables(path)?;
+            report.problems.extend(problems);
+            Ok(Input::Tables(tables))
+        }
         PlaceKind::Sstable | PlaceKind::DataDirectory => {
             let is_lost_filter =
                 Descriptor::parse(path).is_ok_and(|d| d.component == FILTER) && !path.exists();
@@ -227,12 +241,9 @@ fn find(
                     _ => report.problems.push(problem),
                 }
             }
-            Ok(walk.sstables)
+            Ok(Input::Sstables(walk.sstables))
         }
-        PlaceKind::Database => Err(place
-            .unsupported("a database of LevelDB or RocksDB")
-            .hint("name its tables, *.sst or *.ldb; `fullbloom verify` says which are damaged")),
-        PlaceKind::Table | PlaceKind::Filter | PlaceKind::Parquet => {
+        PlaceKind::Filter | PlaceKind::Parquet => {
             Mapped::open(path).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
             Err(place.unsupported(
                 "neither a component of an sstable of Cassandra nor a table of LevelDB or RocksDB",
@@ -242,11 +253,11 @@ fn find(
 }
 
 /// Refuses two new files of the same name, and new files that would take the place of the old ones.
-fn check_names(sstables: &[Sstable], tables: &[&Path], options: &RebuildOptions) -> Result<(), Problem> {
+fn check_names(sstables: &[Sstable], tables: &[PathBuf], options: &RebuildOptions) -> Result<(), Problem> {
     let Output::Into(directory) = &options.output else { return Ok(()) };
     let sources = || {
         let filters = sstables.iter().map(|sstable| sstable.path(FILTER));
-        filters.chain(tables.iter().map(|path| path.to_path_buf()))
+        filters.chain(tables.iter().cloned())
     };
     for source in sources() {
         if is_in(&source, directory) {
@@ -257,7 +268,7 @@ fn check_names(sstables: &[Sstable], tables: &[&Path], options: &RebuildOptions)
         }
     }
     let hint = "give the tables one by one, each with a directory of its own";
-    if let Some(path) = table::first_clash(tables.iter().copied(), &options.output) {
+    if let Some(path) = table::first_clash(tables, &options.output) {
         let why = "another table would be written under the same name";
         return Err(Problem::at(path, Code::NameClash, why).hint(hint));
     }
@@ -266,6 +277,19 @@ fn check_names(sstables: &[Sstable], tables: &[&Path], options: &RebuildOptions)
         return Err(Problem::at(&sstable.path(FILTER), Code::NameClash, why).hint(hint));
     }
     Ok(())
+}
+
+/// Locks the databases whose tables are replaced in place, each once.
+fn lock_databases(tables: &[PathBuf], options: &RebuildOptions) -> Result<Vec<database::Locked>, Problem> {
+    if options.dry_run || matches!(options.output, Output::Into(_)) {
+        return Ok(Vec::new());
+    }
+    let directory = |path: &PathBuf| match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    let directories: BTreeSet<PathBuf> = tables.iter().map(directory).collect();
+    directories.iter().map(|directory| database::lock(directory)).collect()
 }
 
 /// Puts the newest backup of a table back.
@@ -329,9 +353,20 @@ pub(crate) fn not_saved(path: &Path, error: &FileError) -> Problem {
     Problem::at(path, code, error)
 }
 
+impl Rebuilt {
+    /// Whether the filter had the right bytes already, so that nothing was written.
+    pub fn is_unchanged(&self) -> bool {
+        match self {
+            Rebuilt::Sstable(record) => record.unchanged,
+            Rebuilt::Table(record) => record.unchanged,
+            Rebuilt::Restored(_) => false,
+        }
+    }
+}
+
 impl RebuildSummary {
     fn count(&mut self, rebuilt: &Rebuilt) {
-        if let Rebuilt::Sstable(RebuiltSstable { unchanged: true, .. }) = rebuilt {
+        if rebuilt.is_unchanged() {
             self.unchanged += 1;
             return;
         }

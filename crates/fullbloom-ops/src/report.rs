@@ -121,6 +121,11 @@ pub trait Watch<R> {
         let _ = places;
     }
 
+    /// What to know before anything is written.
+    fn notes(&mut self, notes: &[String]) {
+        let _ = notes;
+    }
+
     /// One more place has been processed.
     fn step(&mut self) {}
 

@@ -51,6 +51,11 @@ pub fn counted(count: u64, thing: &str) -> String {
     format!("{count} {thing}{}", if count == 1 { "" } else { "s" })
 }
 
+/// A count of entries: `1 entry`, `2 entries`.
+pub fn counted_entries(count: u64) -> String {
+    format!("{count} entr{}", if count == 1 { "y" } else { "ies" })
+}
+
 /// At most this many decimals, without zeros at the end.
 pub fn decimal(value: f64, decimals: usize) -> String {
     trim_zeros(&format!("{value:.decimals$}")).to_owned()

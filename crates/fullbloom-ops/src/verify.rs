@@ -1,14 +1,14 @@
 //! `verify`: is a filter the one that its keys give?
 
-use crate::database;
+use crate::database::{self, LastDatabase};
 use crate::filter::{self, FilterFile, ReadOptions, VerifiedFilter};
 #[cfg(feature = "parquet")]
 use crate::parquet::{self, VerifiedColumn};
 use crate::place::{Place, PlaceKind};
 use crate::problem::{Code, Problem};
-use crate::report::{Counts, Found, Report, Status, Watch};
+use crate::report::{Counts, Found, Report, Watch};
 use crate::sstable::{self, VerifiedSstable};
-use crate::table::{self, VerifiedTable};
+use crate::table::VerifiedTable;
 use fullbloom_table::PrefixExtractor;
 use serde::Serialize;
 
@@ -39,6 +39,8 @@ pub struct VerifyOptions {
     pub prefix_extractor: Option<PrefixExtractor>,
     /// In data directories, also look into snapshots and backups.
     pub snapshots: bool,
+    /// For tables given by name.
+    pub last_database: LastDatabase,
 }
 
 impl Default for VerifyOptions {
@@ -49,6 +51,7 @@ impl Default for VerifyOptions {
             absent: 100_000,
             prefix_extractor: None,
             snapshots: false,
+            last_database: LastDatabase::default(),
         }
     }
 }
@@ -82,16 +85,10 @@ pub fn verify(
     let path = place.path();
     let mut one = |record, problems| VerifySummary::one(Found { record, problems }, watch);
     match place.kind() {
-        PlaceKind::Sstable => {
-            let report = sstable::readable(sstable::verify_all(path, options, &mut ())?)?;
-            let _ = report.found.iter().try_for_each(|found| watch.found(found)); // there is nothing more to do
-            Ok(report)
-        }
-        PlaceKind::DataDirectory => sstable::verify_all(path, options, watch),
+        PlaceKind::Sstable | PlaceKind::DataDirectory => sstable::verify_all(path, options, watch),
         PlaceKind::Database => database::verify(path, options, watch),
         PlaceKind::Table => {
-            let table = table::open(path, options.prefix_extractor)?;
-            let Found { record, problems } = table::verify(path, &table, options.absent)?;
+            let Found { record, problems } = database::verify_alone(path, options);
             Ok(one(Verified::Table(record), problems))
         }
         PlaceKind::Filter => {
@@ -116,6 +113,8 @@ pub fn verify(
 impl VerifySummary {
     /// The report of one place.
     pub(crate) fn one(found: Found<Verified>, watch: &mut dyn Watch<Verified>) -> VerifyReport {
+        watch.start(1);
+        watch.step();
         let _ = watch.found(&found); // this is the only place
         VerifySummary::report(vec![found], Vec::new())
     }
@@ -123,10 +122,7 @@ impl VerifySummary {
     /// The report of these filters, with its sums and status.
     pub(crate) fn report(found: Vec<Found<Verified>>, problems: Vec<Problem>) -> VerifyReport {
         let all = found.iter().flat_map(|found| &found.problems).chain(&problems);
-        let status = match all.clone().any(|problem| problem.code.fails_verify()) {
-            true => Status::NotWell,
-            false => Status::Well,
-        };
+        let status = all.clone().map(|problem| problem.code.ends_verify()).max().unwrap_or_default();
         let mut summary = VerifySummary {
             filters: found.len() as u64,
             problems: Counts::of(all),

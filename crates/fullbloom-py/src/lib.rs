@@ -11,12 +11,12 @@
 //!   held.rs       a filter that several threads use
 //!   filter.rs     the class `Filter`
 //!   plan.rs       `plan` and `kernels`
-//!   inspect.rs    `inspect`
+//!   ops.rs        `inspect`, `verify`, `plan_from`, `rebuild` and `keys`, of paths
 //!   slices.rs     filters built on several machines, for `fullbloom.spark`
 //! ```
 //!
 //! Nothing is decided here: sizes, hashes, bytes and messages are the core's, through
-//! [`AnyFilter`](fullbloom::any::AnyFilter).
+//! [`AnyFilter`](fullbloom::any::AnyFilter); what is reported about paths is that of `fullbloom-ops`.
 
 mod arrow;
 mod build;
@@ -24,8 +24,8 @@ mod column;
 mod errors;
 mod filter;
 mod held;
-mod inspect;
 mod keys;
+mod ops;
 mod options;
 mod plan;
 mod run;
@@ -41,7 +41,7 @@ mod _core {
     #[pymodule_export]
     use super::filter::Filter;
     #[pymodule_export]
-    use super::inspect::inspect;
+    use super::ops::{inspect, keys, plan_from, rebuild, verify};
     #[pymodule_export]
     use super::plan::{kernels, plan};
     #[pymodule_export]

@@ -94,12 +94,9 @@ def test_inspect_tells_what_the_command_tells(command, tmp_path, dialect):
     told = {"bits": f.bits, "probes": f.probes} if dialect in ("java-lsm", "libbloom-1") else {}
     more = [part for name, number in told.items() for part in (f"--{name}", number)]
     out = run(command, "inspect", "--json", "--dialect", dialect, *more, path, codes=(0, 1))
-    (theirs,) = json.loads(out)["places"]
     ours = fullbloom.inspect(path, dialect, **told)
-    for record in (theirs, ours):  # the command has problems beside its records
-        for name in ("recognised", "type", "warnings", "note"):
-            record.pop(name, None)
-    assert ours == theirs
+    assert ours.pop("status") in (0, 1)
+    assert ours == json.loads(out)
 
 
 def test_plan_tells_what_the_command_tells(command):

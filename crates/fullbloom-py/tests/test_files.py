@@ -27,7 +27,7 @@ def test_every_dialect_is_saved_loaded_and_opened(tmp_path, dialect):
         assert again == f and again.may_contain(KEYS).all() and again.to_bytes() == f.to_bytes()
         assert pickle.loads(pickle.dumps(again)) == f
         assert not again.takes_keys or read is Filter.load
-    facts = fullbloom.inspect(path, dialect, **told)
+    (facts,) = fullbloom.inspect(path, dialect, **told)["places"]
     assert facts["dialect"] == dialect and facts["bits"] == f.bits and facts["bytes"] == len(f.to_bytes())
 
 

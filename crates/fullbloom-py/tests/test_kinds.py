@@ -57,7 +57,7 @@ def test_a_mapped_filter_of_every_kind_answers_and_takes_no_keys(native, name):
 
 def test_a_growing_filter_grows(native):
     f = Filter.load(native("growing.bloom"))
-    bits, rate = f.bits, fullbloom.inspect(native("growing.bloom"))["expected_fpr"]
+    bits, rate = f.bits, fullbloom.inspect(native("growing.bloom"))["places"][0]["expected_fpr"]
     f.update(NEW)
     f.update(np.arange(5000), threads=0)
     assert f.may_contain(NEW).all() and f.may_contain(np.arange(5000)).all()

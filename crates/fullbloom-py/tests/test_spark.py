@@ -518,3 +518,31 @@ def test_the_examples_of_the_page_run(spark):
         warnings.simplefilter("error", RuntimeWarning)
         for example in examples:
             exec(compile(example, "docs/spark.md", "exec"), names)
+
+
+def test_executors_without_the_package_are_named_in_one_line(tmp_path):
+    """A session whose workers run a Python that cannot find the package."""
+    # The worker is this Python, which hides the package.
+    hide = tmp_path / "hide"
+    hide.mkdir()
+    (hide / "sitecustomize.py").write_text(
+        "import importlib.util, sys\n"
+        "found = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda name, *more: None if name == 'fullbloom' else found(name, *more)\n"
+    )
+    code = f"""
+import os, sys
+from pyspark.sql import SparkSession
+spark = (SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+         .config("spark.executorEnv.PYTHONPATH", {str(hide)!r}).getOrCreate())
+import fullbloom.spark as fs
+try:
+    fs.build(spark.range(10), "id")
+except ModuleNotFoundError as e:
+    print("said:", e)
+"""
+    environment = {**os.environ, "PYSPARK_PYTHON": sys.executable}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=300)
+    said = [line for line in done.stdout.splitlines() if line.startswith("said:")]
+    assert len(said) == 1, done.stderr[-2000:]
+    assert "does not have the package fullbloom" in said[0] and "PYSPARK_PYTHON" in said[0]

@@ -16,6 +16,7 @@
 //! | `Index.db` | keys | `a` – `pa`, but not `c` and `d`, whose index and filter hold different bytes | [`index`] |
 //! | `Partitions.db`, `Rows.db`, `Data.db`, `CompressionInfo.db` | keys | all of BTI; ScyllaDB's `ms`, `mt` | [`bti`] |
 //! | `Statistics.db` | the recorded rate, the number of partitions | `ka` and later, all of BTI | [`statistics`] |
+//! | `Statistics.db` | the type of the partition key | `ma` and later, all of BTI | [`partition_key_type`] |
 //! | `Summary.db` | the last key | `ka` – `pa` | |
 //! | `Scylla.db` | checksums of the others | ScyllaDB | [`scylla`] |
 //! | `TOC.txt` | which components there should be | all | [`toc`] |
@@ -51,12 +52,14 @@ mod family;
 mod filter_db;
 mod flag;
 pub mod index;
+mod key_type;
 mod keys;
 pub mod pool;
 pub mod rebuild;
 pub mod replace;
 pub mod report;
 mod running;
+mod schema;
 pub mod scylla;
 pub mod sstable;
 pub mod statistics;
@@ -74,6 +77,8 @@ pub use error::{ComponentError, RebuildError};
 pub use expected::{Evidence, IndexShort};
 pub use filter_db::{FAMILIES, FilterProblem};
 pub use flag::Flag;
+pub use key_type::{CqlType, PartitionKeyType};
 pub use keys::{Keys, Scan};
+pub use schema::partition_key_type;
 pub use sstable::Sstable;
 pub use tokens::TokenRange;

@@ -40,6 +40,13 @@ pub struct DatabaseTable {
     pub place: Option<Place>,
 }
 
+impl DatabaseTable {
+    /// The same table under another path.
+    pub fn named(&self, path: &Path) -> DatabaseTable {
+        DatabaseTable { path: path.to_owned(), file_len: self.file_len, place: self.place.clone() }
+    }
+}
+
 /// Where a table belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {

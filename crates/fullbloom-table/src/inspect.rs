@@ -35,6 +35,8 @@ pub struct Inspection {
     pub set_bits: u64,
     /// Probes for a key, the most of any partition.
     pub probes: u32,
+    /// Probes for a key, the fewest of any partition.
+    pub fewest_probes: u32,
     /// Entries of the filter, if the properties record them.
     pub entries: Option<u64>,
     /// The rate to expect of an absent key, over the partitions by their bits.
@@ -45,6 +47,8 @@ pub struct Inspection {
     pub holds: Holds,
     /// The prefix extractor as the properties name it.
     pub prefix_extractor: Option<String>,
+    /// Data blocks that the index leads to.
+    pub data_blocks: u64,
 }
 
 impl Inspection {
@@ -70,7 +74,8 @@ struct Sums {
     partitions: u64,
     bits: u64,
     set_bits: u64,
-    probes: u32,
+    /// Fewest and most.
+    probes: Option<(u32, u32)>,
     weighted_fpr: f64,
     estimated: Option<f64>,
     /// Bits of each dialect seen.
@@ -91,7 +96,8 @@ impl Sums {
         self.partitions += 1;
         self.bits += bits;
         self.set_bits += set_bits;
-        self.probes = self.probes.max(geometry.probes);
+        let (fewest, most) = self.probes.unwrap_or((geometry.probes, geometry.probes));
+        self.probes = Some((fewest.min(geometry.probes), most.max(geometry.probes)));
         self.weighted_fpr += fpr * bits as f64;
         let before = if self.partitions == 1 { Some(0.0) } else { self.estimated };
         self.estimated = before.zip(estimated).map(|(a, b)| a + b);
@@ -181,13 +187,25 @@ impl<S: Source> Table<S> {
             bytes,
             bits: sums.bits,
             set_bits: sums.set_bits,
-            probes: sums.probes,
+            probes: sums.probes.map_or(0, |(_, most)| most),
+            fewest_probes: sums.probes.map_or(0, |(fewest, _)| fewest),
             entries: properties.filter_entries().filter(|_| filter.layout().is_some()),
             expected_fpr: if sums.bits == 0 { 1.0 } else { sums.weighted_fpr / sums.bits as f64 },
             estimated_entries: sums.estimated,
             holds: filter.holds(),
             prefix_extractor: properties.prefix_extractor(),
+            data_blocks: self.count_blocks()?,
         })
+    }
+
+    /// Data blocks that the index leads to; they are not read.
+    fn count_blocks(&self) -> Result<u64, TableError> {
+        let mut blocks = self.data_blocks()?;
+        let mut count = 0;
+        while blocks.advance()?.is_some() {
+            count += 1;
+        }
+        Ok(count)
     }
 
     /// Distinct user keys. Recorded for a filter of whole keys; else they are counted.
@@ -210,5 +228,29 @@ impl<S: Source> Table<S> {
             count += 1;
         }
         Ok(count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fullbloom::dialect::rocksdb::{Builder, Kind, Policy};
+
+    #[test]
+    fn partitions_with_different_probes_give_a_range() {
+        let keys: Vec<Vec<u8>> = (0..1000).map(|i| format!("{i}").into_bytes()).collect();
+        let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+        let partition = |bits: f64| {
+            let mut builder = Builder::new(Policy::new(Kind::FastLocal, bits).unwrap());
+            builder.insert_batch(keys.as_slice());
+            builder.finish().unwrap().encode()
+        };
+        let mut sums = Sums::default();
+        for bits in [10.0, 5.0, 16.0] {
+            sums.add_full(&partition(bits), Family::RocksDb);
+        }
+        let (fewest, most) = sums.probes.unwrap();
+        assert!(fewest < 5 && most > 9, "{fewest} to {most}");
+        assert_eq!(sums.partitions, 3);
     }
 }

@@ -29,13 +29,20 @@ impl<S: Source> Table<S> {
     /// Walks all entries: every version of every key, in the order of the table.
     pub fn entries(&self) -> Result<TableEntries<'_, S>, TableError> {
         let blocks = self.data_blocks()?;
-        Ok(TableEntries { table: self, blocks, block: None, last: None, new_user_key: false })
+        Ok(TableEntries { table: self, blocks, block: None, last: None, new_user_key: false, count: 0 })
     }
 
     /// Walks the distinct user keys: what the table's filter holds.
     pub fn keys(&self) -> Result<TableKeys<'_, S>, TableError> {
         let stamped = self.order().is_some_and(|order| order.timestamp > 0);
         Ok(TableKeys { entries: self.entries()?, stamped, last: None })
+    }
+
+    /// Entries of all data blocks, read from the first to the last.
+    pub fn count_entries(&self) -> Result<u64, TableError> {
+        let mut entries = self.entries()?;
+        while entries.advance()? {}
+        Ok(entries.count())
     }
 
     /// Whether the first data block's keys are ordered internal keys with kinds that LevelDB writes.
@@ -119,6 +126,7 @@ pub struct TableEntries<'t, S> {
     /// The last key of the block before.
     last: Option<Vec<u8>>,
     new_user_key: bool,
+    count: u64,
 }
 
 impl<S: Source> TableEntries<'_, S> {
@@ -132,6 +140,7 @@ impl<S: Source> TableEntries<'_, S> {
         loop {
             if let Some(entries) = &mut self.block {
                 if entries.advance()? {
+                    self.count += 1;
                     return self.check(first_of_block).map(|()| true);
                 }
                 if !first_of_block {
@@ -203,6 +212,11 @@ impl<S: Source> TableEntries<'_, S> {
         self.new_user_key
     }
 
+    /// Entries seen so far, the present one included.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
     /// Where the entry is.
     pub fn at(&self) -> At {
         self.block.as_ref().map_or(At::from(0), Entries::at)
@@ -219,6 +233,11 @@ pub struct TableKeys<'t, S> {
 }
 
 impl<S: Source> TableKeys<'_, S> {
+    /// Entries seen so far, every version of a key counted.
+    pub fn entry_count(&self) -> u64 {
+        self.entries.count()
+    }
+
     /// The next user key, without timestamp; `None` at the end.
     #[expect(
         clippy::should_implement_trait,

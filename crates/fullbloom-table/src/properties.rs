@@ -66,6 +66,20 @@ impl Properties {
         self.number("rocksdb.num.entries")
     }
 
+    /// Whether a table with this many entries in its data blocks is complete; `None` if the number is not
+    /// recorded. Deletions of ranges are stored apart: newer releases count them with the entries, older ones
+    /// do not.
+    pub fn is_complete(&self, entries: u64) -> Option<bool> {
+        let recorded = self.entry_count()?;
+        let ranges = self.number("rocksdb.num.range-deletions").unwrap_or(0);
+        Some(entries == recorded || entries.checked_add(ranges) == Some(recorded))
+    }
+
+    /// Data blocks of the table.
+    pub fn data_block_count(&self) -> Option<u64> {
+        self.number("rocksdb.num.data.blocks")
+    }
+
     /// Entries of the filter (RocksDB 6.21 and later).
     pub fn filter_entries(&self) -> Option<u64> {
         self.number("rocksdb.num.filter_entries")

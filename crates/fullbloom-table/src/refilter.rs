@@ -60,6 +60,8 @@ pub struct NewFilter {
     old_len: Option<u64>,
     /// Where the old ones are, if the new ones are as long.
     places: Option<Vec<Handle>>,
+    /// The table has the same bytes, with right checksums.
+    stored: bool,
 }
 
 impl NewFilter {
@@ -91,6 +93,11 @@ impl NewFilter {
     /// Bytes of the old one; `None` if there was none.
     pub fn old_byte_len(&self) -> Option<u64> {
         self.old_len
+    }
+
+    /// Whether the table has this filter already, byte for byte and with right checksums.
+    pub fn is_stored(&self) -> bool {
+        self.stored
     }
 
     /// Whether it takes the place of the old one, so that the file keeps its length.
@@ -307,6 +314,14 @@ impl<S: Source> Table<S> {
             }
             .into());
         }
+        let stored = old.is_some_and(|old| {
+            let role = match old.layout {
+                FilterLayout::Partitioned => Role::FilterPartition,
+                FilterLayout::Full | FilterLayout::PerBlock => Role::Filter,
+            };
+            let same = old.stored.iter().map(|(_, content)| content).eq(&contents);
+            same && old.handles.iter().all(|handle| self.read(*handle, role).is_ok())
+        });
         let stored_name = self.metaindex().filter.as_ref().map(|entry| entry.policy.clone());
         Ok(NewFilter {
             layout,
@@ -319,6 +334,7 @@ impl<S: Source> Table<S> {
             entries,
             old_len: old.map(|old| old.handles.iter().map(|handle| handle.size).sum()),
             places: places.map(|old| old.handles.clone()),
+            stored,
         })
     }
 

@@ -13,6 +13,8 @@ use std::cmp::Ordering;
 pub struct Verification {
     /// Distinct user keys in the table.
     pub keys: u64,
+    /// Entries of its data blocks, every version of a key counted.
+    pub entries: u64,
     /// Keys that a lookup would not find because the filter denies them.
     pub missing: u64,
     /// Keys that a forward seek to them would not find.
@@ -62,8 +64,8 @@ impl<S: Source> Table<S> {
                 None => last = Some(key.to_vec()),
             }
         }
-        let found = asking.found;
-        Ok(Verification { rebuilt: self.rebuild_filter()?, ..found })
+        let (found, entries) = (asking.found, keys.entry_count());
+        Ok(Verification { entries, rebuilt: self.rebuild_filter()?, ..found })
     }
 }
 
@@ -115,6 +117,7 @@ impl<'a, 't, S: Source> Asking<'a, 't, S> {
             candidate: Vec::new(),
             found: Verification {
                 keys: 0,
+                entries: 0,
                 missing: 0,
                 missing_in_seek: 0,
                 missing_in_seek_back: 0,

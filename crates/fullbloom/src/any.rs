@@ -26,7 +26,7 @@
 //! | `any/read.rs` | filters from bytes and files: [`ReadOptions`] |
 //! | `any/build.rs` | [`Builder`]: filters from keys |
 //! | `any/keys.rs` | [`AnyKeys`]: a batch whose form is known at run time |
-//! | `any/plan.rs` | [`plan`], [`plan_within`]: the filter that a request leads to |
+//! | `any/plan.rs` | [`plan`], [`plan_within`], [`target_within`]: the filter that a request leads to |
 //! | `any/convert.rs` | [`convert`]: conversion between dialects, without keys |
 
 mod build;
@@ -42,7 +42,7 @@ mod read;
 pub use build::{Builder, ignores_expected_keys, is_built_at_once};
 pub use convert::{ConvertError, MadeFor, convert};
 pub use keys::AnyKeys;
-pub use plan::{Plan, plan, plan_within};
+pub use plan::{Plan, plan, plan_within, target_within};
 pub use read::ReadOptions;
 #[cfg(feature = "std")]
 pub(crate) use read::reads;

@@ -25,16 +25,17 @@ use std::path::PathBuf;
 /// Build a filter from keys: a native one, or byte for byte that of another system
 ///
 /// The filter is sized for --expected-keys; without it, the given keys are counted first. The rate is 0.01
-/// unless --fpr, --bits-per-key or --bits is given. The file is replaced completely or not at all. Exit
+/// unless --fpr, --bits-per-key, --memory or --bits is given. The file is replaced completely or not at all. Exit
 /// status: 0 if it was written, 1 if the engine would store no filter, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(
-    group = clap::ArgGroup::new("size").args(["fpr", "bits_per_key", "bits"]),
+    group = clap::ArgGroup::new("size").args(["fpr", "bits_per_key", "bits", "memory"]),
     after_help = "\
 Examples:
   fullbloom build keys.txt -o keys.bloom
   zcat hashes.gz | fullbloom build --fpr 1e-6 --except good.txt -o bad.bloom
   fullbloom build keys.txt --secret keys.secret -o keyed.bloom
+  fullbloom build keys.txt --memory 64MiB -o keys.bloom
   fullbloom build keys.txt --growing -o keys.bloom
   fullbloom build keys.txt --removable -o keys.bloom
   fullbloom build --dialect cassandra --fpr 0.01 keys.txt -o nb-1-big-Filter.db
@@ -63,6 +64,10 @@ pub struct Args {
 
     #[command(flatten)]
     target: TargetArgs,
+
+    /// Build the best filter whose file fits in this size: 64MiB, 500MB
+    #[arg(long, value_name = "SIZE", value_parser = numbers::size, allow_negative_numbers = true)]
+    memory: Option<u64>,
 
     #[command(flatten)]
     geometry: GeometryArgs,
@@ -122,7 +127,7 @@ impl From<Failure> for Refusal {
 }
 
 fn build(args: &Args) -> Result<(), Refusal> {
-    let target = sizing::target(&args.target, &args.geometry);
+    let mut target = sizing::target(&args.target, &args.geometry);
     check_target(args.dialect, target)?;
     if args.dialect != Name::Native {
         args.native.refuse_for(args.dialect)?;
@@ -134,18 +139,28 @@ fn build(args: &Args) -> Result<(), Refusal> {
             Failure::new(args.output.display(), "is a key file and would be overwritten by the filter");
         return Err(failure.into());
     }
+    let mut known = args.expected_keys;
+    if let Some(memory) = args.memory {
+        // The size of a filter for some memory depends on the number of keys.
+        let counted = match known {
+            Some(given) => given,
+            None => keys.count(&Progress::new("counting keys", keys.total()))?,
+        };
+        target = any::target_within(args.dialect, counted, memory)?;
+        known = Some(counted);
+    }
     if args.dialect == Name::Native {
-        return native::build(args, target, &mut keys, destination);
+        return native::build(args, known, target, &mut keys, destination);
     }
 
     let uncounted = any::ignores_expected_keys(args.dialect, target);
-    let expected_keys = match args.expected_keys {
+    let expected_keys = match known {
         Some(expected_keys) => expected_keys,
         None if uncounted => 0,
         None => keys.count(&Progress::new("counting keys", keys.total()))?,
     };
     let builder = Builder::new(args.dialect, &Request { expected_keys, target })?;
-    let mut builder = builder.with_key_type(args.types.key_type);
+    let mut builder = builder.with_key_type(args.types.key_type.key_type());
     let mut inserted = 0;
     let progress = Progress::new("inserting keys", keys.total());
     keys.for_each_batch(&progress, |batch| {

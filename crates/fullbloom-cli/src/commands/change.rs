@@ -1,13 +1,15 @@
 //! `fullbloom insert FILTER [KEYS…]` and `fullbloom remove FILTER [KEYS…]`: change a native filter in its
 //! file.
 
-use crate::args::{KeyArgs, TypeArgs};
+use super::insert_other;
+use crate::args::{self, KeyArgs, TypeArgs};
 use crate::destination::{Destination, ForceArgs};
 use crate::error::{Failure, Status};
 use crate::input::{Keys, load_stored, threads};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::secret::SecretArgs;
+use crate::sizing::GeometryArgs;
 use crate::text;
 use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
@@ -19,7 +21,10 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-/// Insert more keys into a native filter
+/// Insert more keys into a filter
+///
+/// Native filters, and filters of every dialect that takes keys after it was built: Cassandra's, Guava's, Spark's,
+/// libbloom's, DCSO's and others. RocksDB's full filters are built from all their keys at once.
 ///
 /// The file is read, checked, and replaced completely or not at all. A growing filter grows and keeps its
 /// rate. A plain filter, or one made with build --removable, has room for the keys it was built for; it takes
@@ -32,10 +37,19 @@ Examples:
   fullbloom build keys.txt --growing -o keys.bloom
   fullbloom insert keys.bloom more.txt
   fullbloom build keys.txt --expected-keys 1M -o room.bloom
-  zcat more.gz | fullbloom insert room.bloom")]
+  zcat more.gz | fullbloom insert room.bloom
+  fullbloom insert nb-1-big-Filter.db --hex more-partitions.hex
+  fullbloom insert ids.sketch --key-type long more-ids.txt")]
 pub struct InsertArgs {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
+
+    /// The filter's dialect, if its name and bytes do not determine it (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
+    pub(super) dialect: Option<Name>,
+
+    #[command(flatten)]
+    pub(super) geometry: GeometryArgs,
 }
 
 /// Remove keys from a native filter made with build --removable
@@ -61,18 +75,18 @@ pub struct RemoveArgs {
 
 /// The arguments of both commands.
 #[derive(Debug, clap::Args)]
-struct Common {
+pub(super) struct Common {
     /// The filter file
-    filter: PathBuf,
+    pub(super) filter: PathBuf,
 
     #[command(flatten)]
     keys: KeyArgs,
 
     #[command(flatten)]
-    types: TypeArgs,
+    pub(super) types: TypeArgs,
 
     #[command(flatten)]
-    secret: SecretArgs,
+    pub(super) secret: SecretArgs,
 
     #[command(flatten)]
     force: ForceArgs,
@@ -89,18 +103,23 @@ struct Common {
 impl Common {
     /// The keys, where the filter goes, and the filter.
     fn open(&self) -> Result<(Keys, Destination, StoredFilter), Failure> {
-        let path = self.filter.display();
-        let keys = Keys::new(&self.keys.files, self.types.apply(self.keys.format(), Name::Native)?)?;
-        if keys.include(&self.filter) {
-            return Err(Failure::new(&path, "is a key file and would be overwritten by the filter"));
-        }
-        let destination = Destination::file(&self.filter, self.force.force)?;
+        let (keys, destination) = self.claim(Name::Native)?;
         let stored = load_stored(&self.filter, self.secret.read()?)?;
         Ok((keys, destination, stored))
     }
 
+    /// The keys, and where the filter goes.
+    pub(super) fn claim(&self, dialect: Name) -> Result<(Keys, Destination), Failure> {
+        let keys = Keys::new(&self.keys.files, self.types.apply(self.keys.format(), dialect)?)?;
+        if keys.include(&self.filter) {
+            let why = "is a key file and would be overwritten by the filter";
+            return Err(Failure::new(self.filter.display(), why));
+        }
+        Ok((keys, Destination::file(&self.filter, self.force.force)?))
+    }
+
     /// Prints what was done, as text or JSON.
-    fn report(&self, text: &str, json: Value) -> Result<(), Failure> {
+    pub(super) fn report(&self, text: &str, json: Value) -> Result<(), Failure> {
         if self.quiet {
             return Ok(());
         }
@@ -120,6 +139,9 @@ const ROOM: &str =
 
 /// Inserts and saves.
 pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
+    if let Some(other) = insert_other::dialect(args)? {
+        return insert_other::run(args, other);
+    }
     let (mut keys, mut destination, mut stored) = args.common.open()?;
     let path = args.common.filter.display();
     if let StoredFilter::Plain(filter) = &stored

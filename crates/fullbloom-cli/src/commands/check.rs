@@ -12,9 +12,10 @@ use fullbloom::typed::KeyType;
 use fullbloom_ops::filter::{FilterFile, ReadOptions};
 #[cfg(feature = "parquet")]
 use fullbloom_ops::parquet::Column;
-use fullbloom_ops::{Place, PlaceKind, table};
+use fullbloom_ops::{KeySpec, Place, PlaceKind, table};
 use fullbloom_table::PrefixExtractor;
 use fullbloom_table::filter::Question;
+use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -27,19 +28,31 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   fullbloom check keys.bloom lookups.txt
+  fullbloom check keys.bloom -e example.org && echo maybe
   zcat urls.gz | fullbloom check -c keys.bloom
+  fullbloom check keys.bloom -d , -f 2 --skip-comments lookups.csv
+  fullbloom check nb-1-big-Filter.db --key-type uuid -e 5a1c395e-0b1f-11ef-9a3f-0242ac120002
   fullbloom check keyed.bloom --secret keyed.secret lookups.txt
   fullbloom check ma-1-big-Filter.db --hex --answers < partition-keys.hex
   fullbloom check ids.sketch --key-type long -v < ids.txt
   fullbloom check people.parquet --column id < ids.txt
-  fullbloom check 000123.sst --op seek --answers < prefixes.txt
-  printf 'key' | fullbloom check -q keys.bloom && echo maybe")]
+  fullbloom check 000123.sst --op seek --answers < prefixes.txt")]
 pub struct Args {
     /// The filter file, or a table
     filter: PathBuf,
 
     #[command(flatten)]
     keys: KeyArgs,
+
+    /// Look up this key; may be given several times. Without KEYS, standard input is not read
+    #[arg(
+        short = 'e',
+        long = "key",
+        value_name = "KEY",
+        conflicts_with = "files",
+        allow_hyphen_values = true
+    )]
+    given: Vec<OsString>,
 
     #[command(flatten)]
     types: TypeArgs,
@@ -120,6 +133,7 @@ impl From<Op> for Question {
 pub fn run(args: &Args) -> Result<Status, Failure> {
     let place = Place::detect(&args.filter, args.dialect);
     super::quiet_panics(&place);
+    args.types.key_type.check_place(&place)?;
     if place.kind() == PlaceKind::Table {
         let table = table::open(&args.filter, args.prefix_extractor)?;
         let filter = table.filter()?;
@@ -131,9 +145,6 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             output::warning(&format!("{}: no filter: every key may be there", args.filter.display()));
         }
         let question = args.op.into();
-        if args.types.key_type != KeyType::Bytes {
-            return Err(Failure::new("--key-type", "the keys of tables are bytes"));
-        }
         return answer_all(args, args.keys.format(), |keys, answers| {
             for (key, answer) in keys.iter().zip(answers) {
                 *answer = filter.may_match(question, key)?;
@@ -156,7 +167,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         dialect: args.dialect,
         geometry: args.geometry.geometry(),
         secret: args.secret.read()?,
-        key_type: args.types.key_type,
+        key_type: args.types.key_type.key_type(),
     };
     let file = read(&args.filter, &options)?;
     let opened = file.open()?;
@@ -192,9 +203,9 @@ fn check_column(args: &Args) -> Result<Status, Failure> {
             "{path}: a row group has no filter for this column: every key may be there"
         ));
     }
-    let key_type = match args.types.key_type {
-        KeyType::Bytes if !args.keys.hex => column.key_type,
-        given => given,
+    let key_type = match &args.types.key_type {
+        KeySpec::Value(KeyType::Bytes) if !args.keys.hex => KeySpec::Value(column.key_type),
+        given => given.clone(),
     };
     let format = TypeArgs { key_type }.apply(args.keys.format(), Name::Parquet)?;
     answer_all(args, format, |keys, answers| {
@@ -209,7 +220,10 @@ fn answer_all(
     format: KeyFormat,
     ask: impl Fn(&[&[u8]], &mut [bool]) -> Result<(), Failure> + Sync,
 ) -> Result<Status, Failure> {
-    let mut keys = Keys::new(&args.keys.files, format)?;
+    let mut keys = match args.given.as_slice() {
+        [] => Keys::new(&args.keys.files, format)?,
+        given => Keys::given(given, format)?,
+    };
     let mut out = Output::stdout();
     // Keys printed on the terminal would garble the bar.
     let progress =

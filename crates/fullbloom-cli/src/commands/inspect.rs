@@ -72,7 +72,8 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let mut all = InspectReport::empty();
     let read =
         ReadOptions { dialect: args.dialect, geometry: args.geometry.geometry(), ..ReadOptions::default() };
-    let options = InspectOptions { read, snapshots: args.snapshots, fpr: args.fpr };
+    let options =
+        InspectOptions { read, snapshots: args.snapshots, fpr: args.fpr, ..InspectOptions::default() };
     let mut first = true;
     for path in &args.files {
         let place = Place::detect(path, args.dialect);
@@ -96,7 +97,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         all.append(found);
     }
     #[cfg(feature = "report")]
-    args.report.write(|| report::of_inspection(&super::value(&all)))?;
+    args.report.write(|| report::of_inspection(&super::value(&all), &args.files))?;
     if args.json {
         out.json(&super::value(&all))?;
     }

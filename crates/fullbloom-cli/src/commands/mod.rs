@@ -7,7 +7,9 @@ pub mod check;
 pub mod completions;
 pub mod convert;
 pub mod dialects;
+mod insert_other;
 pub mod inspect;
+pub mod keys;
 mod made;
 pub mod man;
 pub mod merge;
@@ -16,6 +18,7 @@ pub mod rebuild;
 pub mod table;
 pub mod unique;
 pub mod verify;
+pub mod which;
 
 use crate::args::{Cli, Command};
 use crate::error::{Failure, Status};
@@ -45,6 +48,8 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<Status, Failure>
         Command::Plan(args) => plan::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Which(args) => which::run(&args),
+        Command::Keys(args) => keys::run(&args),
         Command::Unique(args) => unique::run(&args),
         Command::Insert(args) => change::insert(&args),
         Command::Remove(args) => change::remove(&args),

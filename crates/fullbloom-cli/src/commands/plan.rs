@@ -25,6 +25,7 @@ Examples:
   fullbloom plan --expected-keys 2e9 --bits-per-key 10 --dialect cassandra
   fullbloom plan --expected-keys 100M --memory 64MiB --json
   fullbloom plan --from data/ks/table-1b255f4d/
+  fullbloom plan --from db/ --fpr 1%
   fullbloom plan --from db/ --memory 2GiB",
     group = clap::ArgGroup::new("wish").args(["fpr", "bits_per_key", "memory", "from"]).multiple(true).required(true)
 )]
@@ -35,7 +36,7 @@ pub struct Args {
     expected_keys: u64,
 
     /// Plan other filters for the keys of the sstables or tables in this directory
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["expected_keys", "bits_per_key", "dialect"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["expected_keys", "dialect"])]
     from: Option<PathBuf>,
 
     #[command(flatten)]
@@ -82,7 +83,8 @@ fn by_dialect(args: &Args) -> Result<Status, Failure> {
 }
 
 fn from_directory(args: &Args, directory: &Path) -> Result<Status, Failure> {
-    let wish = PlaceWish { fpr: args.target.fpr, memory: args.memory, snapshots: false };
+    let TargetArgs { fpr, bits_per_key } = args.target;
+    let wish = PlaceWish { fpr, bits_per_key, memory: args.memory, snapshots: false };
     let place = Place::detect(directory, None);
     let planned = plan_from(&place, &wish, &mut Places::new("counting keys"))?;
     show(args, &planned, || match &planned {

@@ -3,6 +3,7 @@
 use crate::error::{Failure, Status};
 use crate::numbers;
 use crate::output::{self, Output};
+use crate::progress::Places;
 use crate::render;
 use fullbloom::replace;
 use fullbloom_ops::rebuild::Size;
@@ -25,8 +26,9 @@ use std::path::{Path, PathBuf};
 /// the table into another directory.
 ///
 /// A new file replaces the old one completely or not at all, and the old one is kept: --restore puts it back.
-/// A filter that has the right bytes already is left alone. Exit status: 0 if filters were rebuilt or are
-/// right, 1 if there is nothing to rebuild, 2 on errors.
+/// A filter that has the right bytes already is left alone. A database that an engine has open is refused before
+/// anything is written. Exit status: 0 if filters were rebuilt or are right, 1 if there is nothing to rebuild, 2
+/// on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -36,10 +38,11 @@ Examples:
   fullbloom rebuild --damaged /var/lib/cassandra/data
   fullbloom rebuild --restore data/ks/table-*/
   fullbloom rebuild --fpr 0.01 nb-1-big-Filter.db -o new/
-  fullbloom rebuild --damaged db/*.sst
+  fullbloom rebuild --damaged db/
+  fullbloom rebuild --restore db/
   fullbloom rebuild --bits-per-key 16 db/000012.sst -o new/")]
 pub struct Args {
-    /// Tables, Filter.db (or another component) of sstables, and directories of sstables
+    /// Tables, Filter.db (or another component) of sstables, and directories of tables or sstables
     #[arg(required = true, value_name = "TABLE|FILTER|DIR")]
     files: Vec<PathBuf>,
 
@@ -62,8 +65,8 @@ pub struct Args {
     #[arg(long, conflicts_with = "output")]
     no_backup: bool,
 
-    /// Rebuild even if keys are missing from an index (fewer than Statistics.db counts, or not in order); replace
-    /// files even if nobody may write to them (mode 0444)
+    /// Rebuild even if keys are missing: from an index (fewer than Statistics.db counts, or not in order), or from
+    /// a table (other entries than it records); replace files even if nobody may write to them (mode 0444)
     #[arg(long)]
     force: bool,
 
@@ -129,7 +132,9 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         snapshots: args.snapshots,
         prefix_extractor: args.prefix_extractor,
     };
-    let mut printer = Printer { out: Output::stdout(), json: args.json, failure: None };
+    let places_shown = Places::new("rebuilding");
+    let mut printer =
+        Printer { out: Output::stdout(), json: args.json, places: places_shown, failure: None };
     let report = rebuild(&places, &options, &mut printer)?;
     if let Some(failure) = printer.failure {
         return Err(failure);
@@ -155,6 +160,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
 struct Printer {
     out: Output,
     json: bool,
+    places: Places,
     /// The output could not be written.
     failure: Option<Failure>,
 }
@@ -162,6 +168,20 @@ struct Printer {
 impl Watch<Rebuilt> for Printer {
     fn waiting(&mut self, path: &Path) {
         output::waiting(path);
+    }
+
+    fn notes(&mut self, notes: &[String]) {
+        notes.iter().for_each(|note| output::note(note));
+    }
+
+    fn start(&mut self, places: u64) {
+        if self.json || !self.out.is_terminal() {
+            self.places.start(places);
+        }
+    }
+
+    fn step(&mut self) {
+        self.places.advance();
     }
 
     fn found(&mut self, found: &Found<Rebuilt>) -> ControlFlow<()> {

@@ -2,10 +2,10 @@
 
 mod entries;
 
-use crate::args::KeyArgs;
+use crate::args::EntryArgs;
 use crate::destination::{Destination, ForceArgs};
 use crate::error::{Failure, Status};
-use crate::input::{KeyFormat, Keys, decode_hex};
+use crate::input::{Keys, decode_hex};
 use crate::numbers;
 use crate::output::{self, Output};
 use crate::progress::Progress;
@@ -54,7 +54,7 @@ Examples:
   fullbloom table build --engine leveldb entries.tsv -o 000005.ldb")]
 struct BuildArgs {
     #[command(flatten)]
-    entries: KeyArgs,
+    entries: EntryArgs,
 
     /// The table to write
     #[arg(short, long, value_name = "TABLE")]
@@ -249,8 +249,7 @@ fn build(args: &BuildArgs) -> Result<Status, Failure> {
         return Err(failure.hint("name a file: -o TABLE, or ./- for a file called -"));
     }
     let options = args.options()?;
-    let format = KeyFormat { hex: false, ..args.entries.format() };
-    let mut keys = Keys::new(&args.entries.files, format)?;
+    let mut keys = Keys::new(&args.entries.files, args.entries.format())?;
     if keys.include(&args.output) {
         return Err(Failure::new(args.output.display(), "is an input and would be overwritten by the table"));
     }

@@ -159,9 +159,12 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
 /// Prints the new records, adjacent ones together.
 fn print(out: &mut Output, records: Records<'_>, new: &[bool], end: u8) -> Result<(), Failure> {
     let mut at = 0;
-    for run in new.chunk_by(|a, b| a == b) {
-        let next = at + run.len();
-        if run[0] {
+    while at < new.len() {
+        let mut next = at + 1;
+        while next < new.len() && new[next] == new[at] && !records.follows_gap(next) {
+            next += 1;
+        }
+        if new[at] {
             out.bytes(records.run(at..next))?;
             if next == records.len() && records.last_is_unended() {
                 out.bytes(&[end])?;

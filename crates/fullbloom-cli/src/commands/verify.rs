@@ -12,6 +12,7 @@ use crate::sizing::GeometryArgs;
 use fullbloom::dialect::Name;
 #[cfg(feature = "parquet")]
 use fullbloom_ops::PlaceKind;
+use fullbloom_ops::database::LastDatabase;
 use fullbloom_ops::filter::{FilterFile, ReadOptions, VerifiedFilter, verify_keys};
 use fullbloom_ops::{Code, Found, Place, Problem, Verified, VerifyOptions, VerifyReport, Watch, verify};
 use fullbloom_table::PrefixExtractor;
@@ -24,13 +25,14 @@ use std::path::{Path, PathBuf};
 /// all below a directory, it reads the index (Index.db; for BTI sstables Partitions.db with Rows.db and
 /// Data.db). Cassandra's filter has no checksum, and a lost bit makes rows invisible: this command finds it.
 /// In a Parquet file it reads every column that has a filter. It reads other filter files completely, and
-/// looks up every key of --keys. Exit status: 0 if all is well, 1 if a key is missing or a filter differs
-/// from the one its keys give, 2 if a file could not be read.
+/// looks up every key of --keys. Exit status: 0 if all is well, 1 if there is no filter, a key is missing, or
+/// a filter differs from the one its keys give, 2 if a file could not be read.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   fullbloom verify 000123.sst
   fullbloom verify data/ks/table-*/
+  fullbloom verify --summary /var/lib/cassandra/data
   fullbloom verify nb-1-big-Filter.db
   fullbloom verify people.parquet
   fullbloom verify keys.bloom --keys keys.txt
@@ -79,6 +81,14 @@ pub struct Args {
     #[arg(long)]
     snapshots: bool,
 
+    /// List only filters with problems, and the totals
+    #[arg(long)]
+    summary: bool,
+
+    /// Print nothing; only the exit status matters
+    #[arg(short, long, conflicts_with_all = ["json", "summary"])]
+    quiet: bool,
+
     /// One JSON object: {"version": 1, "places": […], "problems": […], "summary": {…}}
     #[arg(long)]
     json: bool,
@@ -92,10 +102,11 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             "standard input can be read once: give one filter, or a file of keys",
         ));
     }
-    let mut printer = Printer::new(args.json)?;
+    let mut printer = Printer::new(Shown::of(args))?;
     let mut all = VerifyReport::empty();
+    let last_database = LastDatabase::default();
     for path in &args.files {
-        let found = look(path, args, &mut printer);
+        let found = look(path, args, &last_database, &mut printer);
         if let Some(failure) = printer.failure.take() {
             return Err(failure);
         }
@@ -114,9 +125,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             }
         }
     }
-    if args.json {
-        printer.out.json(&super::value(&all))?;
-    }
+    printer.total(&all)?;
     printer.out.finish()?;
     Ok(all.status.into())
 }
@@ -141,14 +150,19 @@ impl From<Failure> for Refused {
     }
 }
 
-fn look(path: &Path, args: &Args, printer: &mut Printer) -> Result<VerifyReport, Refused> {
+fn look(
+    path: &Path,
+    args: &Args,
+    last_database: &LastDatabase,
+    printer: &mut Printer,
+) -> Result<VerifyReport, Refused> {
     let place = Place::detect(path, args.dialect);
     super::quiet_panics(&place);
     let read = ReadOptions {
         dialect: args.dialect,
         geometry: args.geometry.geometry(),
         secret: args.secret.read()?,
-        key_type: args.types.key_type,
+        key_type: args.types.key_type.key_type(),
     };
     if !args.keys.is_empty() && !path.is_dir() {
         let found = with_keys(path, args, &read)?.map(Verified::Filter);
@@ -156,14 +170,16 @@ fn look(path: &Path, args: &Args, printer: &mut Printer) -> Result<VerifyReport,
         return Ok(VerifyReport::of(found));
     }
     let (absent, prefix_extractor, snapshots) = (args.absent, args.prefix_extractor, args.snapshots);
-    let options = VerifyOptions { read, absent, prefix_extractor, snapshots };
+    let last_database = last_database.clone();
+    let options = VerifyOptions { read, absent, prefix_extractor, snapshots, last_database };
     Ok(verify(&place, &options, printer)?)
 }
 
 /// Looks up the caller's keys.
 fn with_keys(path: &Path, args: &Args, read: &ReadOptions) -> Result<Found<VerifiedFilter>, Refused> {
     let file = FilterFile::load(path, read)?;
-    let format = KeyFormat { end: if args.null { 0 } else { b'\n' }, hex: args.hex, typed: None };
+    let end = if args.null { 0 } else { b'\n' };
+    let format = KeyFormat { end, hex: args.hex, ..KeyFormat::LINES };
     let mut keys = Keys::new(&args.keys, args.types.apply(format, file.dialect())?)?;
     let progress = Progress::new("looking up keys", keys.total());
     verify_keys(&file, args.absent, |each| {
@@ -175,24 +191,60 @@ fn with_keys(path: &Path, args: &Args, read: &ReadOptions) -> Result<Found<Verif
     })
 }
 
+/// What is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// Every filter, and the totals if there are several.
+    All,
+    /// Filters with problems, and the totals.
+    Problems,
+    /// Nothing.
+    Nothing,
+    /// One JSON object.
+    Json,
+}
+
+impl Shown {
+    fn of(args: &Args) -> Shown {
+        match (args.json, args.quiet, args.summary) {
+            (true, _, _) => Shown::Json,
+            (_, true, _) => Shown::Nothing,
+            (_, _, true) => Shown::Problems,
+            _ => Shown::All,
+        }
+    }
+}
+
 /// Prints each result as it comes.
 struct Printer {
     out: Output,
-    json: bool,
+    shown: Shown,
     places: Places,
     /// The output could not be written.
     failure: Option<Failure>,
 }
 
 impl Printer {
-    fn new(json: bool) -> Result<Printer, Failure> {
-        Ok(Printer { out: Output::stdout(), json, places: Places::new("verifying"), failure: None })
+    fn new(shown: Shown) -> Result<Printer, Failure> {
+        Ok(Printer { out: Output::stdout(), shown, places: Places::new("verifying"), failure: None })
+    }
+
+    /// Prints the sums over all filters.
+    fn total(&mut self, all: &VerifyReport) -> Result<(), Failure> {
+        match self.shown {
+            Shown::Json => self.out.json(&super::value(all)),
+            Shown::Problems => self.out.bytes(render::verify_total(&all.summary).as_bytes()),
+            Shown::All if all.found.len() > 1 => {
+                self.out.bytes(format!("\n{}", render::verify_total(&all.summary)).as_bytes())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Prints the problems that belong to no single filter.
     fn rest(&mut self, path: &Path, found: &VerifyReport) -> Result<(), Failure> {
         found.problems.iter().filter(|problem| problem.code == Code::Unreadable).for_each(output::problem);
-        if self.json {
+        if matches!(self.shown, Shown::Json | Shown::Nothing) {
             return Ok(());
         }
         #[cfg(feature = "parquet")]
@@ -208,7 +260,7 @@ impl Printer {
 impl Watch<Verified> for Printer {
     fn start(&mut self, places: u64) {
         // On a terminal the results themselves show that the work goes on.
-        if self.json || !self.out.is_terminal() {
+        if self.shown != Shown::All || !self.out.is_terminal() {
             self.places.start(places);
         }
     }
@@ -218,7 +270,12 @@ impl Watch<Verified> for Printer {
     }
 
     fn found(&mut self, found: &Found<Verified>) -> ControlFlow<()> {
-        if self.json {
+        let is_shown = match self.shown {
+            Shown::All => true,
+            Shown::Problems => !found.problems.is_empty(),
+            Shown::Nothing | Shown::Json => false,
+        };
+        if !is_shown {
             return ControlFlow::Continue(());
         }
         let text = render::verified(found);

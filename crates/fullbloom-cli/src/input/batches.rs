@@ -4,8 +4,6 @@ use super::ends::Ends;
 use super::source::Label;
 use super::{KeyFormat, hex};
 use crate::error::Failure;
-use fullbloom::dialect::Name;
-use fullbloom::typed::KeyType;
 use std::ops::ControlFlow;
 
 /// Keys looked up or inserted at once: enough to overlap memory accesses, few enough to stay in L1.
@@ -17,8 +15,10 @@ pub struct Batch<'a> {
     /// The keys.
     pub keys: &'a [&'a [u8]],
     /// The records they came in, without their ends; the same as the keys unless those are written in hex or
-    /// as values.
+    /// as values, or are part of the record.
     pub records: &'a [&'a [u8]],
+    /// Bytes of records without a key before each record; empty if every record has a key.
+    pub gaps: &'a [u32],
 }
 
 /// Cuts the blocks of one source.
@@ -31,6 +31,9 @@ pub struct Splitter {
     decoded: Vec<u8>,
     /// Where each of those keys ends.
     ends: Vec<usize>,
+    /// If records are skipped: the bytes skipped before each record of the batch, and its number.
+    gaps: Vec<u32>,
+    numbers: Vec<u64>,
 }
 
 /// What ends a block early.
@@ -52,7 +55,14 @@ pub enum SplitError {
 impl Splitter {
     /// For the records of one source.
     pub fn new(format: KeyFormat) -> Splitter {
-        Splitter { format, before: 0, decoded: Vec::new(), ends: Vec::new() }
+        Splitter {
+            format,
+            before: 0,
+            decoded: Vec::new(),
+            ends: Vec::new(),
+            gaps: Vec::new(),
+            numbers: Vec::new(),
+        }
     }
 
     /// Records handed out since the beginning, or since the last call.
@@ -66,6 +76,9 @@ impl Splitter {
         block: &[u8],
         each: &mut impl FnMut(&Batch<'_>) -> Result<ControlFlow<()>, Failure>,
     ) -> Result<ControlFlow<()>, SplitError> {
+        if self.format.part.skip_comments {
+            return self.split_skipping(block, each);
+        }
         let mut records: Vec<&[u8]> = Vec::with_capacity(BATCH);
         let mut start = 0;
         for end in Ends::new(block, self.format.end) {
@@ -84,12 +97,49 @@ impl Splitter {
         if records.is_empty() { Ok(ControlFlow::Continue(())) } else { self.hand_out(&records, each) }
     }
 
+    /// As [`split`](Splitter::split), without the records that have no key.
+    fn split_skipping(
+        &mut self,
+        block: &[u8],
+        each: &mut impl FnMut(&Batch<'_>) -> Result<ControlFlow<()>, Failure>,
+    ) -> Result<ControlFlow<()>, SplitError> {
+        let mut records: Vec<&[u8]> = Vec::with_capacity(BATCH);
+        let (mut start, mut gap, mut line) = (0, 0, self.before);
+        let unended = (!block.is_empty() && block.last() != Some(&self.format.end)).then_some(block.len());
+        for end in Ends::new(block, self.format.end).chain(unended) {
+            let record = &block[start..end];
+            start = end + 1;
+            line += 1;
+            if self.format.part.skips(record) {
+                gap += record.len() as u32 + 1; // a block is shorter than 1 GiB
+                continue;
+            }
+            records.push(record);
+            self.gaps.push(std::mem::take(&mut gap));
+            self.numbers.push(line);
+            if records.len() == BATCH {
+                let flow = self.hand_out(&records, each);
+                self.before = line;
+                if flow?.is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                records.clear();
+            }
+        }
+        let flow = match records.is_empty() {
+            true => Ok(ControlFlow::Continue(())),
+            false => self.hand_out(&records, each),
+        };
+        self.before = line;
+        flow
+    }
+
     fn hand_out(
         &mut self,
         records: &[&[u8]],
         each: &mut impl FnMut(&Batch<'_>) -> Result<ControlFlow<()>, Failure>,
     ) -> Result<ControlFlow<()>, SplitError> {
-        let written = self.format.hex || self.format.typed.is_some();
+        let written = self.format.hex || self.format.typed.is_some() || self.format.part.is_derived();
         let (records, refused) = if written { self.decode(records) } else { (records, None) };
         let flow = if written {
             let mut start = 0;
@@ -98,10 +148,12 @@ impl Splitter {
                 keys.push(&self.decoded[start..end]);
                 start = end;
             }
-            each(&Batch { keys: &keys, records })
+            each(&Batch { keys: &keys, records, gaps: &self.gaps })
         } else {
-            each(&Batch { keys: records, records })
+            each(&Batch { keys: records, records, gaps: &self.gaps })
         };
+        self.gaps.clear();
+        self.numbers.clear();
         self.before += records.len() as u64;
         match (flow.map_err(SplitError::Receiver)?, refused) {
             (ControlFlow::Continue(()), Some(refused)) => Err(refused),
@@ -115,12 +167,16 @@ impl Splitter {
         self.decoded.clear();
         self.ends.clear();
         for (i, record) in records.iter().enumerate() {
-            let decoded = match self.format.typed {
-                Some((key_type, dialect)) => typed(key_type, dialect, record, &mut self.decoded),
-                None => hex::decode(record, &mut self.decoded),
-            };
+            let decoded = self.format.part.of(record).and_then(|part| match &self.format.typed {
+                Some((spec, dialect)) => spec.encode(&part, *dialect, &mut self.decoded),
+                None if self.format.hex => hex::decode(&part, &mut self.decoded),
+                None => {
+                    self.decoded.extend_from_slice(&part);
+                    Ok(())
+                }
+            });
             if let Err(why) = decoded {
-                let number = self.before + i as u64 + 1;
+                let number = self.numbers.get(i).copied().unwrap_or(self.before + i as u64 + 1);
                 let carriage_return = record.ends_with(b"\r");
                 return (&records[..i], Some(SplitError::Record { record: number, why, carriage_return }));
             }
@@ -128,13 +184,6 @@ impl Splitter {
         }
         (records, None)
     }
-}
-
-/// Appends the bytes that the dialect's system hashes for a value, or reports what is wrong with its text.
-fn typed(key_type: KeyType, dialect: Name, record: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
-    let key = key_type.parse(record).and_then(|value| value.key(dialect)).map_err(|e| e.to_string())?;
-    out.extend_from_slice(key.as_ref());
-    Ok(())
 }
 
 impl SplitError {
@@ -153,7 +202,7 @@ impl SplitError {
         match self {
             SplitError::Record { record, why, carriage_return } => {
                 let failure = Failure::new(name, format_args!("line {record}, {why}"));
-                if carriage_return { failure.hint("remove carriage returns: tr -d '\\r'") } else { failure }
+                if carriage_return { failure.hint("--crlf leaves carriage returns out") } else { failure }
             }
             SplitError::Receiver(failure) => failure,
         }
@@ -175,8 +224,13 @@ mod tests {
         Ok(keys)
     }
 
-    const LINES: KeyFormat = KeyFormat { end: b'\n', hex: false, typed: None };
-    const HEX: KeyFormat = KeyFormat { end: b'\n', hex: true, typed: None };
+    use crate::input::KeyPart;
+    use fullbloom::dialect::Name;
+    use fullbloom::typed::KeyType;
+    use fullbloom_ops::KeySpec;
+
+    const LINES: KeyFormat = KeyFormat::LINES;
+    const HEX: KeyFormat = KeyFormat { hex: true, ..LINES };
 
     #[test]
     fn every_record_is_a_key_at_every_batch_border() {
@@ -192,7 +246,7 @@ mod tests {
     #[test]
     fn empty_lines_are_empty_keys_and_carriage_returns_stay() {
         assert_eq!(split(b"\n\na\r\n", LINES).unwrap(), [&b""[..], b"", b"a\r"]);
-        let zeros = KeyFormat { end: 0, hex: false, typed: None };
+        let zeros = KeyFormat { end: 0, ..LINES };
         assert_eq!(split(b"a\nb\0\0c", zeros).unwrap(), [&b"a\nb"[..], b"", b"c"]);
     }
 
@@ -216,7 +270,8 @@ mod tests {
 
     #[test]
     fn values_become_the_bytes_their_dialect_makes_of_them() {
-        let typed = |key_type, dialect| KeyFormat { typed: Some((key_type, dialect)), ..LINES };
+        let typed =
+            |key_type, dialect| KeyFormat { typed: Some((KeySpec::Value(key_type), dialect)), ..LINES };
         let ints = split(b"1\n-1\n", typed(KeyType::Int, Name::Spark)).unwrap();
         assert_eq!(ints, [[1, 0, 0, 0, 0, 0, 0, 0], [0xff; 8]]);
         assert_eq!(split(b"258", typed(KeyType::Int, Name::Cassandra)).unwrap(), [[0, 0, 1, 2]]);
@@ -224,6 +279,24 @@ mod tests {
         let refused = split(b"1\n2\n0x3\n", typed(KeyType::Long, Name::Parquet));
         let Err(SplitError::Record { record: 3, why, .. }) = refused else { panic!("{refused:?}") };
         assert!(why.contains("not a number of type long"), "{why}");
+    }
+
+    #[test]
+    fn skipped_lines_leave_gaps_and_count_as_lines() {
+        let part = KeyPart { skip_comments: true, field: Some((b' ', 2)), ..KeyPart::default() };
+        let format = KeyFormat { part, ..LINES };
+        let text = "# a comment\n".to_owned() + &"x key\n\n".repeat(BATCH) + "x last\n# end\nshort\n";
+        let (mut keys, mut gaps) = (Vec::new(), Vec::new());
+        let refused = Splitter::new(format.clone()).split(text.as_bytes(), &mut |batch| {
+            keys.extend(batch.keys.iter().map(|key| key.to_vec()));
+            gaps.extend_from_slice(batch.gaps);
+            Ok(ControlFlow::Continue(()))
+        });
+        let Err(SplitError::Record { record, why, .. }) = refused else { panic!("{refused:?}") };
+        assert_eq!(record, 2 * BATCH as u64 + 4, "{why}");
+        assert_eq!((keys.len(), &keys[0][..], &keys[BATCH][..]), (BATCH + 1, &b"key"[..], &b"last"[..]));
+        assert_eq!((gaps[0], gaps[1], gaps[BATCH]), (12, 1, 1));
+        assert_eq!(crate::input::count_keys(text.as_bytes(), &format), BATCH as u64 + 2);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::source::decompressed;
 use super::{KeyFormat, count_records};
 use fullbloom::dialect::Name;
 use fullbloom::typed::KeyType;
+use fullbloom_ops::KeySpec;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
@@ -29,9 +30,13 @@ pub fn read_keys(data: &[u8]) {
     let types = KeyType::ALL.iter().flat_map(|kind| Name::ALL.iter().map(move |name| (*kind, *name)));
     let end = if form & 1 == 0 { b'\n' } else { 0 };
     let format = match form >> 1 & 3 {
-        0 | 1 => KeyFormat { end, hex: false, typed: None },
-        2 => KeyFormat { end, hex: true, typed: None },
-        _ => KeyFormat { end, hex: false, typed: types.clone().nth(usize::from(*typed) % types.count()) },
+        0 | 1 => KeyFormat { end, ..KeyFormat::LINES },
+        2 => KeyFormat { end, hex: true, ..KeyFormat::LINES },
+        _ => {
+            let typed = types.clone().nth(usize::from(*typed) % types.count());
+            let typed = typed.map(|(kind, name)| (KeySpec::Value(kind), name));
+            KeyFormat { end, typed, ..KeyFormat::LINES }
+        }
     };
     let pipe = Pipe { bytes, step: usize::from(*step) + 1 };
     let Ok(source) = decompressed(pipe) else { return };

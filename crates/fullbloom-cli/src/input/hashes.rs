@@ -20,34 +20,40 @@ const PIECE: usize = 32 << 10;
 #[derive(Debug, Default)]
 pub struct Hashed {
     hashes: Vec<u64>,
-    /// Where each record ends, if that is wanted; the next begins after the byte that ends it.
-    ends: Vec<u32>,
+    /// Where each record begins and ends, if that is wanted; the byte that ends it is not included.
+    spans: Vec<(u32, u32)>,
 }
 
 /// The records of a block.
 #[derive(Debug, Clone, Copy)]
 pub struct Records<'a> {
     block: &'a [u8],
-    ends: &'a [u32],
+    spans: &'a [(u32, u32)],
 }
 
 impl<'a> Records<'a> {
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.spans.len()
     }
 
     /// Whether the last record lacks its end: the very last one of a stream may.
     pub fn last_is_unended(&self) -> bool {
-        self.ends.last().is_some_and(|end| *end as usize == self.block.len())
+        self.spans.last().is_some_and(|(_, end)| *end as usize == self.block.len())
     }
 
-    /// These records with their ends, as they came.
+    /// These records with their ends, as they came. Nothing that was skipped may be between them.
     #[inline]
     pub fn run(&self, range: Range<usize>) -> &'a [u8] {
-        let start = if range.start == 0 { 0 } else { self.ends[range.start - 1] as usize + 1 };
-        let end = if range.end == 0 { 0 } else { self.ends[range.end - 1] as usize + 1 };
+        let Some(spans) = self.spans.get(range).filter(|spans| !spans.is_empty()) else { return &[] };
+        let (start, end) = (spans[0].0 as usize, spans[spans.len() - 1].1 as usize + 1);
         &self.block[start..end.min(self.block.len())]
+    }
+
+    /// Whether something was skipped before the record at this place.
+    #[inline]
+    pub fn follows_gap(&self, at: usize) -> bool {
+        at > 0 && self.spans[at].0 != self.spans[at - 1].1 + 1
     }
 }
 
@@ -88,18 +94,19 @@ impl Keys {
             threads,
             |batch, hashed: &mut Hashed| {
                 hashed.add(batch, hashing);
-                let mut end = hashed.ends.last().map_or(0, |end| end + 1);
-                for record in batch.records {
-                    end += record.len() as u32; // a block is shorter than 1 GiB
-                    hashed.ends.push(end);
-                    end += 1;
+                let mut start = hashed.spans.last().map_or(0, |(_, end)| end + 1);
+                for (i, record) in batch.records.iter().enumerate() {
+                    start += batch.gaps.get(i).copied().unwrap_or(0);
+                    let end = start + record.len() as u32; // a block is shorter than 1 GiB
+                    hashed.spans.push((start, end));
+                    start = end + 1;
                 }
                 Ok(())
             },
             |hashed, block| {
-                let flow = commit(&hashed.hashes, Records { block, ends: &hashed.ends });
+                let flow = commit(&hashed.hashes, Records { block, spans: &hashed.spans });
                 hashed.hashes.clear();
-                hashed.ends.clear();
+                hashed.spans.clear();
                 flow
             },
         )
@@ -237,11 +244,14 @@ mod tests {
     #[test]
     fn records_are_found_again_in_their_block() {
         let block = b"one\n\nthree";
-        let records = Records { block, ends: &[3, 4, 10] };
+        let records = Records { block, spans: &[(0, 3), (4, 4), (5, 10)] };
         assert!(records.len() == 3 && records.last_is_unended());
-        assert!(!Records { block: b"one\n", ends: &[3] }.last_is_unended());
+        assert!(!Records { block: b"one\n", spans: &[(0, 3)] }.last_is_unended());
         assert_eq!(records.run(0..1), b"one\n");
         assert_eq!(records.run(1..3), b"\nthree");
         assert_eq!(records.run(0..0), b"");
+        let skipped = Records { block: b"a\n# x\nb\n", spans: &[(0, 1), (6, 7)] };
+        assert!(skipped.follows_gap(1) && !skipped.follows_gap(0) && !records.follows_gap(1));
+        assert_eq!((skipped.run(0..1), skipped.run(1..2)), (&b"a\n"[..], &b"b\n"[..]));
     }
 }

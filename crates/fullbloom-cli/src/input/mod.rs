@@ -12,6 +12,7 @@ pub mod fuzz;
 mod hashes;
 mod hex;
 mod ordered;
+mod part;
 mod source;
 mod stored;
 
@@ -20,6 +21,7 @@ use batches::Batch;
 pub use hashes::{HashSpool, Records};
 pub use hex::decode as decode_hex;
 pub use ordered::threads;
+pub use part::KeyPart;
 pub use stored::load_stored;
 
 use crate::error::Failure;
@@ -28,21 +30,32 @@ use crate::progress::Progress;
 use batches::Splitter;
 use blocks::{Block, Blocks};
 use fullbloom::dialect::Name;
-use fullbloom::typed::KeyType;
+use fullbloom_ops::KeySpec;
 use source::{Label, Source};
+use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// The format of keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyFormat {
     /// The byte that ends a record: a newline, or zero.
     pub end: u8,
     /// Each record is the hex of a key.
     pub hex: bool,
     /// Each record is a value of this type, and the key is the bytes that this dialect hashes for it.
-    pub typed: Option<(KeyType, Name)>,
+    pub typed: Option<(KeySpec, Name)>,
+    /// The part of a record that is its key.
+    pub part: KeyPart,
 }
+
+impl KeyFormat {
+    /// Records that are their keys.
+    pub const LINES: KeyFormat = KeyFormat { end: b'\n', hex: false, typed: None, part: WHOLE };
+}
+
+/// The whole record is the key.
+const WHOLE: KeyPart = KeyPart { field: None, ignore_case: false, skip_comments: false, crlf: false };
 
 /// All keys given to a command.
 #[derive(Debug)]
@@ -58,12 +71,28 @@ impl Keys {
     pub fn new(files: &[PathBuf], format: KeyFormat) -> Result<Keys, Failure> {
         let files = if files.is_empty() { &[PathBuf::from("-")] } else { files };
         let sources = files.iter().map(|file| Source::new(file)).collect::<Result<_, _>>()?;
-        Ok(Keys { sources, format, line_ends_checked: format.hex || format.end != b'\n' })
+        let line_ends_checked = format.hex || format.end != b'\n' || format.part.crlf;
+        Ok(Keys { sources, format, line_ends_checked })
+    }
+
+    /// Keys that were given on the command line.
+    pub fn given(keys: &[OsString], format: KeyFormat) -> Result<Keys, Failure> {
+        let mut bytes = Vec::new();
+        for key in keys {
+            let key = key.as_encoded_bytes();
+            if key.contains(&format.end) {
+                let failure = Failure::new("-e", "the key has the byte that ends keys");
+                return Err(failure.hint("--null ends keys with a zero byte; --hex takes them in hex"));
+            }
+            bytes.extend_from_slice(key);
+            bytes.push(format.end);
+        }
+        Ok(Keys { sources: vec![Source::given(&bytes)?], format, line_ends_checked: true })
     }
 
     /// Their format.
-    pub fn format(&self) -> KeyFormat {
-        self.format
+    pub fn format(&self) -> &KeyFormat {
+        &self.format
     }
 
     /// Whether one of the files is `path`.
@@ -97,7 +126,7 @@ impl Keys {
             let mut spool = source.spool();
             let mut blocks = Blocks::new(source.open(progress)?, end);
             while blocks.next(&mut block).map_err(|e| name.failed(&e))? {
-                keys += count_records(block.bytes(), end);
+                keys += count_keys(block.bytes(), &self.format);
                 if let Some(spool) = &mut spool {
                     spool.write(block.bytes())?;
                 }
@@ -120,7 +149,7 @@ impl Keys {
         for source in &mut self.sources {
             let name = source.name();
             let mut blocks = Blocks::new(source.open(progress)?, self.format.end);
-            let mut splitter = Splitter::new(self.format);
+            let mut splitter = Splitter::new(self.format.clone());
             while blocks.next(&mut block).map_err(|e| name.failed(&e))? {
                 warn_of_carriage_returns(&mut self.line_ends_checked, &name, block.bytes());
                 match splitter.split(block.bytes(), &mut each).map_err(|e| e.in_source(&name))? {
@@ -147,8 +176,18 @@ fn warn_of_carriage_returns(checked: &mut bool, name: &Label, block: &[u8]) {
         output::warning(&format!(
             "{name}: lines end with a carriage return, which counts as part of each key"
         ));
-        output::hint("tr -d '\\r' removes them");
+        output::hint("--crlf leaves it out");
     }
+}
+
+/// Records in a block that have a key.
+fn count_keys(block: &[u8], format: &KeyFormat) -> u64 {
+    if !format.part.skip_comments {
+        return count_records(block, format.end);
+    }
+    let whole = block.strip_suffix(&[format.end]).unwrap_or(block);
+    let records = whole.split(|byte| *byte == format.end);
+    if block.is_empty() { 0 } else { records.filter(|record| !format.part.skips(record)).count() as u64 }
 }
 
 /// Records in a block; the last one may lack its end.

@@ -37,13 +37,13 @@ impl Keys {
         work: impl Fn(&Batch<'_>, &mut T) -> Result<(), Failure> + Sync,
         commit: impl FnMut(&mut T, &[u8]) -> Result<ControlFlow<()>, Failure> + Send,
     ) -> Result<(), Failure> {
-        let format = self.format;
+        let format = self.format.clone();
         let Keys { sources, line_ends_checked, .. } = self;
         let reader = Reader {
             sources: sources.iter_mut(),
             current: None,
             progress,
-            format,
+            end: format.end,
             line_ends_checked,
             next: 0,
         };
@@ -66,7 +66,7 @@ struct Reader<'a> {
     sources: slice::IterMut<'a, Source>,
     current: Option<(Label, Blocks<'a>)>,
     progress: &'a Progress,
-    format: KeyFormat,
+    end: u8,
     line_ends_checked: &'a mut bool,
     /// Number of the next block.
     next: u64,
@@ -88,7 +88,7 @@ impl<'a> Reader<'a> {
                 let source = self.sources.next()?;
                 let name = source.name();
                 match source.open(self.progress) {
-                    Ok(bytes) => self.current = Some((name, Blocks::new(bytes, self.format.end))),
+                    Ok(bytes) => self.current = Some((name, Blocks::new(bytes, self.end))),
                     Err(failure) => break Err(failure),
                 }
                 continue;
@@ -142,7 +142,7 @@ impl<C> Shared<'_, C> {
     {
         let _end = EndOnPanic(self);
         let (mut block, mut result, mut splitter) =
-            (Block::default(), T::default(), Splitter::new(self.format));
+            (Block::default(), T::default(), Splitter::new(self.format.clone()));
         loop {
             if lock(&self.turn).ended.is_some() {
                 return;

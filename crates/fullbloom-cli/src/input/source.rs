@@ -28,6 +28,8 @@ pub enum Label {
     File(PathBuf),
     /// `standard input`
     Stdin,
+    /// The command line.
+    Given,
 }
 
 #[derive(Debug)]
@@ -66,6 +68,13 @@ impl Source {
         let place =
             if meta.is_file() { Place::File(file.to_owned()) } else { Place::Stream(file.to_owned()) };
         Ok(Source { name, place })
+    }
+
+    /// Keys that are in memory.
+    pub fn given(keys: &[u8]) -> Result<Source, Failure> {
+        let mut spool = Spool::new();
+        spool.write(keys)?;
+        Ok(Source { name: Label::Given, place: Place::Kept(spool) })
     }
 
     /// Its name in messages.
@@ -151,6 +160,7 @@ impl Display for Label {
         match self {
             Label::File(path) => path.display().fmt(f),
             Label::Stdin => f.write_str("standard input"),
+            Label::Given => f.write_str("-e"),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! A database of LevelDB or RocksDB.
 
+use super::table::probes;
 use super::{codes, or_dash};
 use crate::table::Table;
 use crate::text;
@@ -74,7 +75,7 @@ fn rows_table(rows: &[(&TableRecord, &[Problem])], width: Option<usize>) -> Stri
             or_dash(record.kind, str::to_owned),
             or_dash(record.dialect, |dialect| dialect.to_string()),
             or_dash(record.bits_per_key, |bits| text::decimal(bits, 1)),
-            or_dash(record.probes.filter(|_| has_bits), |probes| probes.to_string()),
+            or_dash(record.probes.filter(|_| has_bits), |_| probes(record)),
             or_dash(record.partitions.filter(|_| has_bits), |partitions| partitions.to_string()),
             or_dash(record.fill.filter(|_| has_bits), text::rate),
             or_dash(record.expected_fpr, text::rate),

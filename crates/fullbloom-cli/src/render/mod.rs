@@ -18,7 +18,7 @@ pub use plan::{cassandra_plan, database_plan, dialect_plans};
 pub use rebuilt::{rebuild_summary, rebuilt};
 pub use sstable::{data_directory, sstable};
 pub use table::table;
-pub use verified::verified;
+pub use verified::{verified, verify_total};
 
 use crate::text;
 use fullbloom_ops::{Code, Problem};

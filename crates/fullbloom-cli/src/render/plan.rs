@@ -5,7 +5,7 @@ use super::or_dash;
 use crate::output;
 use crate::table::Table;
 use crate::text;
-use fullbloom_ops::database::{DatabasePlanSummary, FamilyPlan, LevelPlan};
+use fullbloom_ops::database::{DatabasePlanSummary, FamilyPlan, LevelPlan, UsualRow};
 use fullbloom_ops::plan::{DialectPlan, LayoutPlan};
 use fullbloom_ops::report::Report;
 use fullbloom_ops::sstable::rates::Row;
@@ -127,6 +127,10 @@ fn rates(
 pub fn database_plan(report: &Report<LevelPlan, DatabasePlanSummary>) -> String {
     let summary = &report.summary;
     let mut text = String::new();
+    if let (Some(memory), true) = (summary.memory, summary.column_families.len() > 1) {
+        text += &families(memory, &summary.column_families);
+        text.push('\n');
+    }
     for family in &summary.column_families {
         let levels: Vec<&LevelPlan> = report
             .found
@@ -153,20 +157,77 @@ pub fn database_plan(report: &Report<LevelPlan, DatabasePlanSummary>) -> String 
     text
 }
 
+/// How the memory is split over the column families.
+fn families(memory: u64, families: &[FamilyPlan]) -> String {
+    let mut table = Table::new(&["family", "keys", "memory", "share"]).text(&["family"]).indent(2);
+    for family in families {
+        let part = family.memory.unwrap_or(0);
+        table.row(vec![
+            text::printable(&family.name).into_owned(),
+            family.keys.to_string(),
+            text::bytes(part),
+            text::rate(part as f64 / memory.max(1) as f64),
+        ]);
+    }
+    format!("{} split over the column families\n", text::bytes(memory))
+        + &table.render_within(output::width())
+}
+
 /// What the usual numbers of bits per key cost, beside the filters as they are.
 fn usual(family: &FamilyPlan, levels: &[&LevelPlan]) -> String {
-    let keys = levels.iter().map(|level| level.keys).sum();
+    let keys: u64 = levels.iter().map(|level| level.keys).sum();
     let tables = levels.iter().map(|level| level.tables).sum();
-    let mut table = Table::new(&["bits/key", "filters", "useless reads"]).indent(2);
+    let mut table = Table::new(&["bits/key", "filters", "expected rate", "useless reads"]).indent(2);
     let bytes = levels.iter().map(|level| level.now.bytes).sum();
     let reads: f64 = levels.iter().map(|level| level.now.useless_reads).sum();
-    table.row(vec!["now".into(), text::bytes(bytes), text::decimal(reads, 4)]);
-    for row in &family.rows {
-        let reads = text::decimal(row.costs.useless_reads, 4);
-        table.row(vec![row.bits_per_key.to_string(), text::bytes(row.costs.bytes), reads]);
+    let weighted = levels.iter().map(|level| level.now.expected_fpr * level.keys as f64).sum::<f64>();
+    let rate = text::rate(weighted / (keys as f64).max(1.0));
+    table.row(vec!["now".into(), text::bytes(bytes), rate, text::decimal(reads, 4)]);
+    let mut rows: Vec<(&UsualRow, &str)> = family.rows.iter().map(|row| (row, "")).collect();
+    rows.extend(family.requested.as_ref().map(|row| (row, " *")));
+    rows.sort_by(|(a, _), (b, _)| a.bits_per_key.total_cmp(&b.bits_per_key));
+    for (row, mark) in rows {
+        table.row(vec![
+            format!("{}{mark}", row.bits_per_key),
+            text::bytes(row.costs.bytes),
+            text::rate(row.expected_fpr),
+            text::decimal(row.costs.useless_reads, 4),
+        ]);
     }
     let (tables, count) = (text::counted(tables, "table"), text::counted(levels.len() as u64, "level"));
-    format!("{} in {tables} on {count}\n", text::counted(keys, "key")) + &table.render_within(output::width())
+    let heading = format!("{} in {tables} on {count}\n", text::counted(keys, "key"));
+    heading + &table.render_within(output::width()) + &by_level(levels)
+}
+
+/// The levels as they are, and with the requested filters.
+fn by_level(levels: &[&LevelPlan]) -> String {
+    let mut titles = vec!["level", "tables", "keys", "now: bits/key", "rate", "filters", "useless reads"];
+    let is_requested = levels.iter().any(|level| level.requested.is_some());
+    if is_requested {
+        titles.extend(["requested: bits/key", "rate", "filters", "useless reads"]);
+    }
+    let mut table = Table::new(&titles).indent(2);
+    for level in levels {
+        let mut cells = vec![
+            level_name(level.level),
+            level.tables.to_string(),
+            level.keys.to_string(),
+            or_dash(level.now.bits_per_key, |bits| text::decimal(bits, 1)),
+            text::rate(level.now.expected_fpr),
+            text::bytes(level.now.bytes),
+            text::decimal(level.now.useless_reads, 4),
+        ];
+        if let Some(share) = level.requested {
+            cells.extend([
+                text::decimal(share.bits_per_key, 1),
+                text::rate(share.expected_fpr),
+                text::bytes(share.bytes),
+                text::decimal(share.useless_reads, 4),
+            ]);
+        }
+        table.row(cells);
+    }
+    "\n".to_owned() + &table.render_within(output::width())
 }
 
 fn splits(family: &FamilyPlan, levels: &[&LevelPlan], most_bits: u32) -> String {

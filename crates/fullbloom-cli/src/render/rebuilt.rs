@@ -15,7 +15,10 @@ pub fn rebuilt(found: &Found<Rebuilt>) -> String {
         _ => String::new(),
     };
     let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
-    let old = found.problems.iter().map(|problem| format!("  the old one: {}\n", problem.message));
+    let old = found
+        .problems
+        .iter()
+        .map(|problem| format!("  the old one: {}: {}\n", problem.code, problem.message));
     let text = format!("{first}\n{}{rest}", old.collect::<String>());
     text.lines().map(|line| text::printable(line).into_owned() + "\n").collect()
 }
@@ -74,6 +77,10 @@ fn table(record: &RebuiltTable) -> String {
             format!("{}, {bits:.1} bits per key", text::bytes(bytes))
         }
     };
+    if record.unchanged {
+        let keys = text::counted(record.keys, "key");
+        return format!("{}: {keys}: left alone, it has the right bytes\n", record.path);
+    }
     let bits = record.bits_per_key.map_or(String::new(), |bits| format!(", {bits} bits per key"));
     let mut text = format!(
         "{}: {}: {before} -> {} {}, {}{bits}\n",
@@ -109,13 +116,14 @@ pub fn rebuild_summary(summary: &RebuildSummary) -> String {
             }
         };
     }
-    let mut text = format!(
-        "\n{}{}: {} before, {} after\n",
-        if summary.dry_run { "dry run: " } else { "" },
-        text::counted(summary.filters, "filter"),
-        text::bytes(summary.bytes_before),
-        text::bytes(summary.bytes_after),
-    );
+    let alone = match summary.unchanged {
+        0 => String::new(),
+        count => format!("; {} left alone", text::counted(count, "filter")),
+    };
+    let dry_run = if summary.dry_run { "dry run: " } else { "" };
+    let filters = text::counted(summary.filters, "filter");
+    let (before, after) = (text::bytes(summary.bytes_before), text::bytes(summary.bytes_after));
+    let mut text = format!("\n{dry_run}{filters}: {before} before, {after} after{alone}\n");
     for OnOpen { engine, files, versions, sentences } in &summary.on_open {
         let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
         text += &match *engine {

@@ -3,8 +3,10 @@
 use super::Lines;
 use crate::text;
 use fullbloom_ops::filter::VerifiedFilter;
+use fullbloom_ops::report::Counts;
 use fullbloom_ops::sstable::VerifiedSstable;
 use fullbloom_ops::table::VerifiedTable;
+use fullbloom_ops::verify::VerifySummary;
 use fullbloom_ops::{Found, Verified};
 
 /// A few lines; the first is the path. Column chunks are shown together, in a table.
@@ -17,6 +19,21 @@ pub fn verified(found: &Found<Verified>) -> String {
     };
     lines.problems(&found.problems);
     lines.0
+}
+
+/// The sums, in one line.
+pub fn verify_total(summary: &VerifySummary) -> String {
+    let Counts { errors, warnings, notes } = summary.problems;
+    let mut parts = vec![
+        format!("{} looked up", text::counted(summary.keys, "key")),
+        format!("{} missing", summary.missing),
+        text::counted(errors, "error"),
+        text::counted(warnings, "warning"),
+    ];
+    if notes > 0 {
+        parts.push(text::counted(notes, "note"));
+    }
+    format!("{}: {}\n", text::counted(summary.filters, "filter"), parts.join(", "))
 }
 
 fn rate(lines: &mut Lines, measured: Option<f64>, absent: Option<u64>) {

@@ -2,6 +2,17 @@
 
 use std::fmt::Write;
 
+/// A problem.
+#[derive(Debug)]
+pub struct Remark {
+    /// Its severity.
+    pub severity: String,
+    /// What is wrong.
+    pub text: String,
+    /// What to do next; empty if nothing.
+    pub next: String,
+}
+
 /// What every page begins with.
 pub const BEGINNING: &str = "<!DOCTYPE html>";
 
@@ -41,7 +52,11 @@ impl Page {
     /// A section with a table; the first column and those named are text.
     pub fn table(&mut self, title: &str, titles: &[&str], text: &[&str], rows: &[Vec<String>]) {
         let mut html = String::from("<div class=\"wide\"><table><thead><tr>");
-        let class = |i: usize| if i == 0 || text.contains(&titles[i]) { "" } else { " class=\"n\"" };
+        let class = |i: usize| match titles[i] {
+            "problems" | "note" => " class=\"t\"",
+            title if i == 0 || text.contains(&title) => "",
+            _ => " class=\"n\"",
+        };
         for (i, title) in titles.iter().enumerate() {
             let _ = write!(html, "<th{}>{}</th>", class(i), escape(title));
         }
@@ -57,15 +72,19 @@ impl Page {
         self.section(title, "", &html);
     }
 
-    /// A section with problems, each with its severity.
-    pub fn remarks(&mut self, remarks: &[(String, String)]) {
+    /// A section with problems, each with its severity, and what to do next.
+    pub fn remarks(&mut self, remarks: &[Remark]) {
         if remarks.is_empty() {
             return;
         }
         let mut html = String::from("<ul class=\"remarks\">");
-        for (severity, text) in remarks {
+        for Remark { severity, text, next } in remarks {
             let (severity, text) = (escape(severity), escape(text));
-            let _ = write!(html, "<li><b class=\"{severity}\">{severity}</b> {text}</li>");
+            let _ = write!(html, "<li><b class=\"{severity}\">{severity}</b> {text}");
+            if !next.is_empty() {
+                let _ = write!(html, "<br><span>Next: {}</span>", escape(next));
+            }
+            html += "</li>";
         }
         html += "</ul>";
         self.section("Problems", "", &html);
@@ -74,18 +93,34 @@ impl Page {
     /// The whole document.
     pub fn render(&self) -> String {
         let (title, subtitle) = (escape(&self.title), escape(&self.subtitle));
+        let made = escape(&made());
         format!(
             "{BEGINNING}\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n\
-             <link rel=\"icon\" href=\"data:,\">\n<title>{title}</title>\n<style>{STYLE}</style>\n</head>\n\
-             <body>\n<header><h1>{title}</h1><p>{subtitle}</p></header>\n<main>\n{}</main>\n\
+             <link rel=\"icon\" href=\"data:,\">\n<title>{title} — {subtitle}</title>\n<style>{STYLE}</style>\n</head>\n\
+             <body>\n<header><h1>{title}</h1><p>{subtitle}</p><p>{made}</p></header>\n<main>\n{}</main>\n\
              <footer>fullbloom {}</footer>\n</body>\n</html>\n",
             self.body,
             env!("CARGO_PKG_VERSION"),
         )
     }
+}
+
+/// Where and when the page was made.
+fn made() -> String {
+    format!("{}, {}", host(), crate::text::time(std::time::SystemTime::now()))
+}
+
+#[cfg(unix)]
+fn host() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(not(unix))]
+fn host() -> String {
+    std::env::var("COMPUTERNAME").unwrap_or_else(|_| "unknown host".to_owned())
 }
 
 /// Text as HTML shows it, wherever it stands; control characters are written out.
@@ -128,6 +163,8 @@ table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums
 th,td{padding:.3rem .6rem;text-align:left;border-bottom:1px solid var(--line);white-space:nowrap}
 th{color:var(--soft);font-weight:600}
 .n{text-align:right}
+.t{white-space:normal;min-width:9rem}
+td.t{color:var(--bad)}
 svg{display:block;width:100%;height:auto;max-width:44rem}
 svg text{fill:var(--soft);font:12px system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}
 svg .label{fill:var(--ink)}
@@ -148,6 +185,7 @@ font-size:.9rem;font-variant-numeric:tabular-nums}
 .remarks li{padding:.3rem 0;border-bottom:1px solid var(--line);overflow-wrap:anywhere}
 .remarks li:last-child{border:0}
 .remarks b{font-size:.8rem;margin-right:.4rem;color:var(--soft)}
+.remarks span{color:var(--soft);font-size:.9rem}
 .remarks b.error{color:var(--bad)}.remarks b.warning{color:var(--warn)}
 footer{padding-bottom:2rem;font-size:.85rem;color:var(--soft)}
 @media (max-width:32rem){.bars,.strips{grid-template-columns:minmax(3rem,38%) 1fr max-content;gap:.3rem .5rem}
@@ -164,10 +202,11 @@ mod tests {
         let mut page = Page::new(evil, evil);
         page.figures(&[(evil.to_owned(), evil)]);
         page.table(evil, &[evil], &[], &[vec![evil.to_owned()]]);
-        page.remarks(&[("error".to_owned(), evil.to_owned())]);
+        let (severity, text, next) = ("error".to_owned(), evil.to_owned(), evil.to_owned());
+        page.remarks(&[Remark { severity, text, next }]);
         let html = page.render();
         assert!(!html.contains("<script") && !html.contains('\u{1b}'), "{html}");
         assert!(!html.contains("http://") && !html.contains("https://") && !html.contains("src="));
-        assert_eq!(html.matches("&lt;script&gt;").count(), 9);
+        assert_eq!(html.matches("&lt;script&gt;").count(), 11);
     }
 }

@@ -1,15 +1,16 @@
 //! The page of `inspect`: what its JSON says, with drawings.
 
 use super::draw::{self, Bar, Curve, Point};
-use super::html::Page;
+use super::html::{Page, Remark};
 use crate::text;
 use fullbloom::any;
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
+use fullbloom_ops::Code;
 use fullbloom_ops::filter::fill_along;
 use serde_json::Value;
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// More filters than this are not drawn one by one.
 const MOST_STRIPS: usize = 40;
@@ -29,8 +30,8 @@ struct Row<'a> {
     problems: Vec<&'a Value>,
 }
 
-/// The page of what `inspect --json` prints.
-pub fn of_inspection(seen: &Value) -> Page {
+/// The page of what `inspect --json` prints about these places.
+pub fn of_inspection(seen: &Value, places: &[PathBuf]) -> Page {
     let empty = Vec::new();
     let list = |name: &str| seen[name].as_array().unwrap_or(&empty);
     let mut problems: HashMap<&str, Vec<&Value>> = HashMap::new();
@@ -45,7 +46,14 @@ pub fn of_inspection(seen: &Value) -> Page {
     let sums: Vec<&Value> = sums.iter().filter_map(|sums| sums.as_array()).flatten().collect();
     let title = match rows.as_slice() {
         [row] => row.name.clone(),
-        rows => format!("{} filters", rows.len()),
+        rows => {
+            let mut names: Vec<String> =
+                places.iter().take(3).map(|path| path.display().to_string()).collect();
+            if places.len() > 3 {
+                names.push(format!("{} more", places.len() - 3));
+            }
+            format!("{} filters of {}", rows.len(), names.join(", "))
+        }
     };
     let mut page = Page::new(&title, &subtitle(&rows));
     page.figures(&figures(&rows));
@@ -131,8 +139,8 @@ fn figures(rows: &[Row<'_>]) -> Vec<(String, &'static str)> {
             (None, Some(keys)) => figures.push((grouped(keys), "keys, estimated")),
             _ => {}
         }
-        if let Some(probes) = row.entry["probes"].as_u64() {
-            figures.push((probes.to_string(), "probes"));
+        if let Some(probes) = probes(row.entry) {
+            figures.push((probes, "probes"));
         }
         return figures;
     }
@@ -152,6 +160,15 @@ fn figures(rows: &[Row<'_>]) -> Vec<(String, &'static str)> {
     ]
 }
 
+/// The probes; of partitions with different numbers, from the fewest to the most.
+fn probes(entry: &Value) -> Option<String> {
+    let most = entry["probes"].as_u64()?;
+    match entry["fewest_probes"].as_u64() {
+        Some(fewest) if fewest != most => Some(format!("{fewest} to {most}")),
+        _ => Some(most.to_string()),
+    }
+}
+
 /// 1 234 567, as far as a line cannot break in it.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
@@ -166,21 +183,33 @@ pub fn grouped(number: u64) -> String {
 }
 
 /// The problems, the worst first; notes only of a single filter.
-fn remarks(rows: &[Row<'_>], elsewhere: &[&Value]) -> Vec<(String, String)> {
+fn remarks(rows: &[Row<'_>], elsewhere: &[&Value]) -> Vec<Remark> {
     let part = |problem: &Value, name: &str| problem[name].as_str().unwrap_or_default().to_owned();
-    let mut remarks: Vec<(String, String)> = elsewhere
+    let remark = |problem: &Value, place: &str| Remark {
+        severity: part(problem, "severity"),
+        text: format!("{place}: {}", part(problem, "message")),
+        next: next_step(problem),
+    };
+    let mut remarks: Vec<Remark> = elsewhere
         .iter()
         .filter(|problem| problem["severity"] != "note")
-        .map(|p| (part(p, "severity"), format!("{}: {}", part(p, "place"), part(p, "message"))))
+        .map(|problem| remark(problem, &part(problem, "place")))
         .collect();
     for row in rows {
         let shown = row.problems.iter().filter(|problem| rows.len() == 1 || problem["severity"] != "note");
-        remarks.extend(shown.map(|p| (part(p, "severity"), format!("{}: {}", row.name, part(p, "message")))));
+        remarks.extend(shown.map(|problem| remark(problem, &row.name)));
     }
     let rank = |severity: &str| ["error", "warning"].iter().position(|s| *s == severity).unwrap_or(2);
-    remarks.sort_by_key(|(severity, _)| rank(severity));
+    remarks.sort_by_key(|remark| rank(&remark.severity));
     remarks.truncate(MOST_ROWS);
     remarks
+}
+
+/// What to do about a problem: its hint, or what helps against its code.
+fn next_step(problem: &Value) -> String {
+    let hint = problem["hint"].as_str().map(str::to_owned);
+    let code = Code::ALL.iter().find(|code| problem["code"] == code.as_str());
+    hint.or_else(|| code?.next_step().map(str::to_owned)).unwrap_or_default()
 }
 
 /// Curves of the dialects there are, at most three, and the filters on them.
@@ -327,21 +356,22 @@ fn totals(page: &mut Page, tables: &[&Value]) {
 }
 
 fn filters(page: &mut Page, rows: &[Row<'_>]) {
+    // Problems come first: the end of a wide table is out of sight on a small screen.
     let titles =
-        ["filter", "dialect", "keys", "bits/key", "probes", "fill", "expected rate", "size", "problems"];
+        ["filter", "problems", "dialect", "keys", "bits/key", "probes", "fill", "expected rate", "size"];
     let none = || "-".to_owned();
     let cells = |row: &Row<'_>| {
         let codes: Vec<&str> = row.problems.iter().filter_map(|problem| problem["code"].as_str()).collect();
         vec![
             row.name.clone(),
+            codes.join(", "),
             row.entry["dialect"].as_str().map_or_else(none, str::to_owned),
             row.entry["keys"].as_u64().map_or_else(none, grouped),
             row.bits_per_key.map_or_else(none, |bits| text::decimal(bits, 1)),
-            row.entry["probes"].as_u64().map_or_else(none, |probes| probes.to_string()),
+            probes(row.entry).unwrap_or_else(none),
             row.entry["fill"].as_f64().map_or_else(none, text::rate),
             row.fpr.map_or_else(none, text::rate),
             text::bytes(row.bytes),
-            codes.join(", "),
         ]
     };
     let shown: Vec<Vec<String>> = rows.iter().take(MOST_ROWS).map(cells).collect();

@@ -144,14 +144,28 @@ fn of_sstables(report: &Value) -> Page {
             })
             .collect()
     };
+    let with_now = |planned: &Value| {
+        let now = &planned["now"];
+        let mut all = vec![vec![
+            "now".to_owned(),
+            decimal(&now["bits_per_key"], 1),
+            "-".to_owned(),
+            bytes(&now["memory_bytes"]),
+            bytes(&now["bytes"]),
+            "-".to_owned(),
+            decimal(&now["useless_reads"], 4),
+        ]];
+        all.extend(cells(rows(planned)));
+        all
+    };
     let tables = list(&report["places"]);
     if tables.len() > 1 {
-        page.table("All tables", &titles, &[], &cells(rows(planned)));
+        page.table("All tables", &titles, &[], &with_now(planned));
     }
     for table in tables {
         let part = |name: &str| table[name].as_str().unwrap_or("?").to_owned();
         let name = format!("{}.{}, {} keys", part("keyspace"), part("table"), table["keys"]);
-        page.table(&name, &titles, &[], &cells(rows(table)));
+        page.table(&name, &titles, &[], &with_now(table));
     }
     page
 }
@@ -175,15 +189,26 @@ fn of_levels(report: &Value) -> Page {
             (bytes(&optimal["bytes"]), "for the optimal split"),
         ]);
     }
-    let sizes: Vec<Bar> = rows(planned)
-        .iter()
-        .map(|row| bar(format!("{} bits/key", decimal(&row["bits_per_key"], 1)), &row["bytes"], 0))
-        .collect();
+    let now: u64 = list(&report["places"]).iter().filter_map(|level| level["now"]["bytes"].as_u64()).sum();
+    let mut sizes = vec![bar("now".to_owned(), &now.into(), 1)];
+    sizes.extend(
+        rows(planned)
+            .iter()
+            .map(|row| bar(format!("{} bits/key", decimal(&row["bits_per_key"], 1)), &row["bytes"], 0)),
+    );
     page.section("Size by bits per key", "The same bits per key on all levels.", &draw::bars(&sizes));
     for family in planned["column_families"].as_array().into_iter().flatten() {
         let of_family =
             list(&report["places"]).iter().filter(|level| level["column_family"] == family["name"]);
         let levels: Vec<&Value> = of_family.collect();
+        let row = |name: String, row: &Value| {
+            vec![name, bytes(&row["bytes"]), rate(&row["expected_fpr"]), decimal(&row["useless_reads"], 4)]
+        };
+        let reads: f64 = levels.iter().filter_map(|level| level["now"]["useless_reads"].as_f64()).sum();
+        let size: u64 = levels.iter().filter_map(|level| level["now"]["bytes"].as_u64()).sum();
+        let mut usual =
+            vec![vec!["now".to_owned(), text::bytes(size), "-".to_owned(), text::decimal(reads, 4)]];
+        usual.extend(rows(family).iter().map(|one| row(decimal(&one["bits_per_key"], 1), one)));
         let of =
             |level: &Value| level["level"].as_u64().map_or("no level".to_owned(), |l| format!("level {l}"));
         let family = family["name"].as_str().filter(|name| !name.is_empty()).unwrap_or("tables");
@@ -216,6 +241,8 @@ fn of_levels(report: &Value) -> Page {
         };
         let rows: Vec<Vec<String>> = levels.iter().map(|level| cells(level)).collect();
         page.table(&format!("Levels: {family}"), &titles, &[], &rows);
+        let titles = ["bits/key", "size", "expected rate", "useless reads"];
+        page.table(&format!("Bits per key: {family}"), &titles, &[], &usual);
     }
     page
 }

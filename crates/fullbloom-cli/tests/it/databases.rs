@@ -103,7 +103,7 @@ fn tables_that_are_cut_gone_or_not_of_the_database_are_told() {
     dir.file("000099.sst", b"half a table");
     run(&["inspect", &dir.arg("")], b"").exits(0);
     let verified = run(&["verify", &dir.arg("")], b"").exits(0);
-    assert!(verified.text().contains("000099.sst: not in the MANIFEST"), "{verified:?}");
+    assert!(verified.text().contains("not in the MANIFEST"), "{verified:?}");
 }
 
 #[test]

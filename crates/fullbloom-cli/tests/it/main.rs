@@ -17,6 +17,7 @@ mod manners;
 mod merge;
 mod native;
 mod native_forms;
+mod operators;
 mod parquet;
 mod plan;
 mod report;

@@ -17,6 +17,8 @@ pub struct Level {
     pub keys: Vec<u64>,
     /// Tables without a filter.
     pub without: u64,
+    /// Tables that cannot be read. A lookup in their range reads them, and fails.
+    pub unread: u64,
     /// Bytes of the filters.
     pub bytes: u64,
     /// Bits of the filters, and entries in them.
@@ -36,6 +38,7 @@ impl Level {
             level,
             keys: Vec::new(),
             without: 0,
+            unread: 0,
             bytes: 0,
             bits: 0,
             entries: 0,
@@ -46,6 +49,10 @@ impl Level {
     }
 
     fn add(&mut self, table: &TableRecord) {
+        if table.kind.is_none() {
+            self.unread += 1;
+            return;
+        }
         let (keys, bits, fpr) =
             (table.keys.unwrap_or(0), table.bits.unwrap_or(0), table.expected_fpr.unwrap_or(1.0));
         self.keys.push(keys);
@@ -83,18 +90,22 @@ impl Level {
 
     /// Sorted runs: how many tables of the level a lookup of a key may have to read.
     pub fn runs(&self) -> u64 {
-        if self.overlaps() { self.keys.len() as u64 } else { u64::from(!self.keys.is_empty()) }
+        let tables = self.keys.len() as u64 + self.unread;
+        if self.overlaps() { tables } else { tables.min(1) }
     }
 
-    /// The rate to expect, over all keys.
+    /// The rate to expect, over all keys. A table that cannot be read counts as one without a filter, with as
+    /// many keys as the others have on average.
     pub fn expected_fpr(&self) -> f64 {
-        let keys = self.total_keys();
-        if keys > 0 { self.weighted / keys as f64 } else { 0.0 }
+        let (keys, readable) = (self.total_keys() as f64, self.keys.len() as f64);
+        let mean = if readable > 0.0 { keys / readable } else { 1.0 };
+        let unread = self.unread as f64 * mean;
+        if keys + unread > 0.0 { (self.weighted + unread) / (keys + unread) } else { 0.0 }
     }
 
     /// Tables that a lookup of an absent key reads needlessly, on average.
     pub fn useless_reads(&self) -> f64 {
-        if self.overlaps() { self.rates } else { self.expected_fpr() }
+        if self.overlaps() { self.rates + self.unread as f64 } else { self.expected_fpr() }
     }
 
     /// The sums, as the report has them.
@@ -103,8 +114,9 @@ impl Level {
             path: path.display().to_string(),
             column_family: self.family.clone(),
             level: self.level,
-            tables: self.keys.len() as u64,
+            tables: self.keys.len() as u64 + self.unread,
             without_filter: self.without,
+            unreadable: self.unread,
             keys: self.total_keys(),
             bytes: self.bytes,
             bits_per_key: self.bits_per_key(),
@@ -127,6 +139,8 @@ pub struct LevelTotals {
     pub tables: u64,
     /// Tables without a filter.
     pub without_filter: u64,
+    /// Tables that cannot be read; a lookup in their range reads them needlessly.
+    pub unreadable: u64,
     /// Keys of all tables.
     pub keys: u64,
     /// Bytes of the filters.
@@ -139,14 +153,11 @@ pub struct LevelTotals {
     pub useless_reads: f64,
 }
 
-/// The levels of a database, of the tables that could be read. Where there are levels, tables without one do
+/// The levels of a database. Where there are levels, tables without one do
 /// not belong to the database and are left out.
 pub fn of<'a>(database: &Database, records: impl Iterator<Item = &'a TableRecord>) -> Vec<Level> {
     let mut levels: Vec<Level> = Vec::new();
     for (table, record) in database.tables.iter().zip(records) {
-        if record.kind.is_none() {
-            continue; // it cannot be read
-        }
         let (family, level) = match (&table.place, database.has_levels()) {
             (Some(place), _) => (place.family.clone(), Some(place.level)),
             (None, true) => continue,

@@ -1,24 +1,27 @@
 //! Databases of LevelDB and RocksDB: directories of tables.
 
 mod inspect;
+mod last;
 mod levels;
+mod lock;
 mod plan;
 mod split;
 mod verify;
 
 pub use inspect::DatabaseSummary;
 pub(crate) use inspect::inspect;
+pub use last::LastDatabase;
 pub use levels::LevelTotals;
+pub(crate) use lock::{Locked, lock};
 pub(crate) use plan::plan;
 pub use plan::{DatabasePlanSummary, FamilyPlan, LevelNow, LevelPlan, Spending, UsualRow};
 pub use split::{Curves, LevelKeys, MOST_BITS, Share};
-pub(crate) use verify::verify;
+pub(crate) use verify::{verify, verify_alone};
 
 use crate::problem::{Code, Problem};
 use crate::report::Found;
 use crate::table::{self, TableRecord};
 use fullbloom_table::database::{Database, DatabaseTable, MissingTable};
-use fullbloom_table::{PlainFile, PrefixExtractor, Table};
 use std::path::{Path, PathBuf};
 
 /// The tables of a directory. Having none is a problem: the caller expects some.
@@ -32,18 +35,6 @@ fn find(path: &Path) -> Result<Database, Problem> {
     Ok(database)
 }
 
-/// Opens a table of a database.
-fn open(table: &DatabaseTable, extractor: Option<PrefixExtractor>) -> Result<Table<PlainFile>, Problem> {
-    if !crate::place::ends_as_table(&table.path) {
-        // A file that cannot be opened fails here.
-        let opened = PlainFile::open(&table.path);
-        opened.map_err(|e| Problem::at(&table.path, Code::Unreadable, format_args!("cannot open: {e}")))?;
-        let why = "does not end as a table of LevelDB or RocksDB does";
-        return Err(Problem::at(&table.path, Code::TableUnreadable, why));
-    }
-    table::open(&table.path, extractor)
-}
-
 /// Whether the table is left over from an earlier state, or not yet part of the database.
 fn is_stray(database: &Database, table: &DatabaseTable) -> bool {
     table.place.is_none() && database.has_levels()
@@ -55,32 +46,64 @@ fn stray(table: &DatabaseTable) -> Problem {
     Problem::at(&table.path, Code::NotInManifest, why)
 }
 
+/// The problems of such a table, which has these if it is looked at alone. An interrupted compaction leaves part
+/// of a table behind, which is harmless.
+fn of_stray(table: &DatabaseTable, mut problems: Vec<Problem>, is_read: bool) -> Vec<Problem> {
+    let mut own = stray(table);
+    if let Some(why) = problems.first().filter(|_| !is_read) {
+        own.message += &format!("; it cannot be read: {}", why.message);
+        problems.clear();
+    }
+    problems.insert(0, own);
+    problems
+}
+
+/// The tables that belong to a database, for a command that changes them, and the problems of the others.
+pub(crate) fn own_tables(path: &Path) -> Result<(Vec<PathBuf>, Vec<Problem>), Problem> {
+    let database = find(path)?;
+    let (strays, own): (Vec<_>, Vec<_>) =
+        database.tables.iter().partition(|table| is_stray(&database, table));
+    let mut problems: Vec<Problem> = strays.iter().map(|table| stray(table)).collect();
+    problems.extend(database.missing.iter().map(|table| missing(path, table).1));
+    Ok((own.iter().map(|table| table.path.clone()).collect(), problems))
+}
+
+/// Inspects a table that was given by name. It is judged as in its directory: what the MANIFEST there records
+/// about it counts.
+pub(crate) fn look_alone(path: &Path, last: &LastDatabase) -> Found<TableRecord> {
+    match last.of(path) {
+        Some((database, table)) => look(&database, &table),
+        None => table::open_named(path, None)
+            .and_then(|open| table::inspect(path, &open))
+            .unwrap_or_else(|problem| unread(path, problem)),
+    }
+}
+
+fn unread(path: &Path, problem: Problem) -> Found<TableRecord> {
+    let record = TableRecord { path: path.display().to_string(), ..TableRecord::default() };
+    Found { record, problems: vec![problem] }
+}
+
 /// Inspects one table of a database.
 fn look(database: &Database, table: &DatabaseTable) -> Found<TableRecord> {
-    let looked = open(table, None).and_then(|open| table::inspect(&table.path, &open));
-    let mut found = looked.unwrap_or_else(|problem| {
-        let record = TableRecord { path: table.path.display().to_string(), ..TableRecord::default() };
-        Found { record, problems: vec![problem] }
-    });
+    let looked = table::open_named(&table.path, None).and_then(|open| table::inspect(&table.path, &open));
+    let mut found = looked.unwrap_or_else(|problem| unread(&table.path, problem));
     let place = table.place.as_ref();
     found.record.column_family = Some(place.map(|place| place.family.clone()));
     found.record.level = Some(place.map(|place| place.level));
     found.record.file_bytes = Some(table.file_len);
     if is_stray(database, table) {
-        // An interrupted compaction leaves part of a table behind, which is harmless.
-        let unreadable = found.problems.iter().find(|_| found.record.kind.is_none());
-        let mut problem = stray(table);
-        if let Some(unreadable) = unreadable {
-            problem.message += &format!("; it cannot be read: {}", unreadable.message);
-            found.problems.clear();
-        }
-        found.problems.insert(0, problem);
+        found.problems = of_stray(table, found.problems, found.record.kind.is_some());
     }
-    if let Some(place) = place.filter(|place| place.file_len != table.file_len) {
-        let why = format!("{} bytes, but the MANIFEST says {}", table.file_len, place.file_len);
-        found.problems.insert(0, Problem::at(&table.path, Code::LengthDiffers, why));
-    }
+    found.problems.splice(0..0, length_differs(table));
     found
+}
+
+/// The problem of a table whose length is not the recorded one.
+fn length_differs(table: &DatabaseTable) -> Option<Problem> {
+    let place = table.place.as_ref().filter(|place| place.file_len != table.file_len)?;
+    let why = format!("{} bytes, but the MANIFEST says {}", table.file_len, place.file_len);
+    Some(Problem::at(&table.path, Code::LengthDiffers, why))
 }
 
 /// A table that the MANIFEST lists and the directory does not have.

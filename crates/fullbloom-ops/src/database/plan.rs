@@ -3,6 +3,7 @@
 use super::levels::{self, Level};
 use super::split::{Curves, LevelKeys, MOST_BITS, Share};
 use super::{find, is_stray, look};
+use crate::plan::PlaceWish;
 use crate::pool;
 use crate::problem::{Code, Problem};
 use crate::report::{Found, Report, Status, Watch};
@@ -29,6 +30,8 @@ pub struct LevelPlan {
     pub keys: u64,
     /// The filters as they are.
     pub now: LevelNow,
+    /// With the requested rate or bits per key; null if none was requested.
+    pub requested: Option<Share>,
     /// With the same bits per key on all levels; null without a budget.
     pub equal: Option<Share>,
     /// In the split with the fewest useless reads; null without a budget.
@@ -62,6 +65,8 @@ pub struct Spending {
 pub struct UsualRow {
     /// Bits per key, on all levels.
     pub bits_per_key: f64,
+    /// The rate to expect, over all keys.
+    pub expected_fpr: f64,
     /// What they cost.
     #[serde(flatten)]
     pub costs: Spending,
@@ -72,8 +77,12 @@ pub struct UsualRow {
 pub struct FamilyPlan {
     /// Its name; empty where it is not known.
     pub name: String,
+    /// Its keys.
+    pub keys: u64,
     /// Its part of the memory, in proportion to its keys.
     pub memory: Option<u64>,
+    /// The requested rate or bits per key; null if none was requested.
+    pub requested: Option<UsualRow>,
     /// The cost and effect of the usual numbers of bits per key.
     pub rows: Vec<UsualRow>,
     /// The same bits per key on all levels; null without a budget.
@@ -96,6 +105,10 @@ pub struct DatabasePlanSummary {
     pub dialect: Name,
     /// The memory budget.
     pub memory: Option<u64>,
+    /// The requested rate.
+    pub fpr: Option<f64>,
+    /// The requested bits per key.
+    pub asked_bits_per_key: Option<f64>,
     /// The most bits per key that a level gets.
     pub most_bits_per_key: u32,
     /// The cost and effect of the usual numbers of bits per key.
@@ -113,9 +126,10 @@ pub struct DatabasePlanSummary {
 /// Counts the keys of every table and sizes filters for them.
 pub(crate) fn plan(
     path: &Path,
-    memory: Option<u64>,
+    wish: &PlaceWish,
     watch: &mut dyn Watch<()>,
 ) -> Result<Report<LevelPlan, DatabasePlanSummary>, Problem> {
+    let memory = wish.memory;
     let database = find(path)?;
     let mut tables = Vec::new();
     let _ = pool::each(
@@ -128,7 +142,7 @@ pub(crate) fn plan(
         },
     );
     let levels = levels::of(&database, tables.iter().map(|found| &found.record));
-    if levels.is_empty() {
+    if levels.iter().all(|level| level.keys.is_empty()) {
         return Err(Problem::at(path, Code::TableUnreadable, "no table of the database can be read"));
     }
     let dialect = dialect(&levels);
@@ -138,6 +152,7 @@ pub(crate) fn plan(
         let keys: u64 = levels.iter().map(Level::total_keys).sum();
         let sizes: Vec<LevelKeys> = levels.iter().map(level_keys).collect();
         let curves = Curves::new(dialect, &sizes).map_err(|e| Problem::at(path, Code::SizeRefused, e))?;
+        let requested = requested(wish, &curves)?;
         // The memory is divided among the families in proportion to their keys.
         let budget = memory.map(|memory| (memory as f64 * keys as f64 / total.max(1) as f64) as u64);
         let equal = budget.map(|budget| curves.equal(budget));
@@ -145,15 +160,18 @@ pub(crate) fn plan(
         let at_most = |share: &Share| share.bits_per_key >= f64::from(MOST_BITS);
         families.push(FamilyPlan {
             name: levels[0].family.clone(),
+            keys,
             memory: budget,
-            rows: USUAL.iter().map(|bits| usual(*bits, &curves.with(*bits))).collect(),
+            requested: requested.as_deref().map(|shares| usual(shares, levels)),
+            rows: USUAL.iter().map(|bits| usual(&curves.with(*bits), levels)).collect(),
             equal: equal.as_deref().map(spending),
             optimal: optimal.as_deref().map(spending),
             capped: equal.iter().chain(&optimal).flatten().any(at_most),
         });
         for (i, level) in levels.iter().enumerate() {
             let at = |shares: &Option<Vec<Share>>| shares.as_ref().map(|shares| shares[i]);
-            found.push(Found { record: level_plan(level, at(&equal), at(&optimal)), problems: Vec::new() });
+            let shares = [at(&requested), at(&equal), at(&optimal)];
+            found.push(Found { record: level_plan(level, shares), problems: Vec::new() });
         }
     }
     let unread = tables.iter().zip(&database.tables);
@@ -166,16 +184,12 @@ pub(crate) fn plan(
         .into_iter()
         .collect();
     let status = if problems.is_empty() { Status::Well } else { Status::NotWell };
-    let summary = summary(path, dialect, memory, families);
+    let summary = summary(path, dialect, wish, families);
     Ok(Report { found, problems, summary, status })
 }
 
-fn summary(
-    path: &Path,
-    dialect: Name,
-    memory: Option<u64>,
-    families: Vec<FamilyPlan>,
-) -> DatabasePlanSummary {
+fn summary(path: &Path, dialect: Name, wish: &PlaceWish, families: Vec<FamilyPlan>) -> DatabasePlanSummary {
+    let memory = wish.memory;
     let sum = |of: &dyn Fn(&FamilyPlan) -> Option<Spending>| {
         families.iter().filter_map(of).fold(Spending::default(), |all, one| Spending {
             bytes: all.bytes + one.bytes,
@@ -183,11 +197,22 @@ fn summary(
         })
     };
     let rows = USUAL.iter().enumerate();
+    let keys: u64 = families.iter().map(|family| family.keys).sum();
     let row = |(i, bits): (usize, &f64)| UsualRow {
         bits_per_key: *bits,
+        expected_fpr: {
+            let weighted = families.iter().map(|family| family.rows[i].expected_fpr * family.keys as f64);
+            weighted.sum::<f64>() / keys.max(1) as f64
+        },
         costs: sum(&|family| Some(family.rows[i].costs)),
     };
     let mut advice = Vec::new();
+    if memory.is_some() && families.len() > 1 {
+        advice.push(
+            "The memory is split over the column families in proportion to their keys: which of them lookups go to \
+             is not known here.",
+        );
+    }
     if memory.is_some() {
         advice.push(match dialect {
             Name::LevelDb => "LevelDB has one number of bits per key for all levels.",
@@ -202,6 +227,8 @@ fn summary(
         engine: if dialect == Name::LevelDb { "leveldb" } else { "rocksdb" },
         dialect,
         memory,
+        fpr: wish.fpr,
+        asked_bits_per_key: wish.bits_per_key,
         most_bits_per_key: MOST_BITS,
         rows: rows.map(row).collect(),
         equal: memory.map(|_| sum(&|family| family.equal)),
@@ -215,7 +242,7 @@ fn level_keys(level: &Level) -> LevelKeys {
     LevelKeys { keys: level.total_keys(), tables: level.keys.len() as u64, runs: level.runs() }
 }
 
-fn level_plan(level: &Level, equal: Option<Share>, optimal: Option<Share>) -> LevelPlan {
+fn level_plan(level: &Level, [requested, equal, optimal]: [Option<Share>; 3]) -> LevelPlan {
     LevelPlan {
         column_family: level.family.clone(),
         level: level.level,
@@ -227,6 +254,7 @@ fn level_plan(level: &Level, equal: Option<Share>, optimal: Option<Share>) -> Le
             expected_fpr: level.expected_fpr(),
             useless_reads: level.useless_reads(),
         },
+        requested,
         equal,
         optimal,
     }
@@ -239,8 +267,36 @@ fn spending(shares: &[Share]) -> Spending {
     }
 }
 
-fn usual(bits_per_key: f64, shares: &[Share]) -> UsualRow {
-    UsualRow { bits_per_key, costs: spending(shares) }
+fn usual(shares: &[Share], levels: &[Level]) -> UsualRow {
+    let keys: u64 = levels.iter().map(Level::total_keys).sum();
+    let weighted =
+        shares.iter().zip(levels).map(|(share, level)| share.expected_fpr * level.total_keys() as f64);
+    UsualRow {
+        bits_per_key: shares.first().map_or(0.0, |share| share.bits_per_key),
+        expected_fpr: weighted.sum::<f64>() / keys.max(1) as f64,
+        costs: spending(shares),
+    }
+}
+
+/// What the requested rate or bits per key would give each level.
+fn requested(wish: &PlaceWish, curves: &Curves) -> Result<Option<Vec<Share>>, Problem> {
+    let most = f64::from(MOST_BITS);
+    match (wish.fpr, wish.bits_per_key) {
+        (Some(fpr), _) => match curves.with_fpr(fpr) {
+            Some(shares) if fpr > 0.0 => Ok(Some(shares)),
+            _ => {
+                let why =
+                    format!("{fpr} needs more than {most} bits per key, which no engine stores usefully");
+                Err(Problem::new("--fpr", Code::SizeRefused, why))
+            }
+        },
+        (_, Some(bits)) if bits >= 1.0 && bits <= most => Ok(Some(curves.with(bits))),
+        (_, Some(bits)) => {
+            let why = format!("{bits} is not allowed (expected 1 to {most})");
+            Err(Problem::new("--bits-per-key", Code::SizeRefused, why))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// What the engine would write today: LevelDB its own, RocksDB Ribbon where it is used, else the full Bloom

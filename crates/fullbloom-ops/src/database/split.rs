@@ -85,6 +85,13 @@ impl Curves {
         self.levels.iter().filter_map(nearest).collect()
     }
 
+    /// The fewest bits per key with which every level keeps a rate; `None` if none of those that were sized does.
+    pub fn with_fpr(&self, fpr: f64) -> Option<Vec<Share>> {
+        let steps = self.levels.iter().map(Vec::len).min().unwrap_or(1);
+        let at = |step: usize| self.levels.iter().map(|curve| curve[step]).collect::<Vec<_>>();
+        (0..steps).map(at).find(|shares| shares.iter().all(|share| share.expected_fpr <= fpr))
+    }
+
     /// The split with the fewest useless reads within `bytes`.
     pub fn optimal(&self, bytes: u64) -> Vec<Share> {
         let at_price =
@@ -237,6 +244,17 @@ mod tests {
                 assert_eq!(equal[0].bits_per_key, optimal[0].bits_per_key, "{bytes}");
             }
         }
+    }
+
+    #[test]
+    fn a_rate_is_kept_on_every_level_with_the_fewest_bits() {
+        let curves = Curves::new(Name::RocksDb, &levels()).unwrap();
+        let shares = curves.with_fpr(0.01).unwrap();
+        let bits = shares[0].bits_per_key;
+        assert!(shares.iter().all(|share| share.expected_fpr <= 0.01 && share.bits_per_key == bits));
+        let fewer = curves.with(bits - 0.1);
+        assert!(fewer.iter().any(|share| share.expected_fpr > 0.01), "{bits} is not the fewest");
+        assert_eq!(curves.with_fpr(1e-9), None);
     }
 
     #[test]

@@ -22,7 +22,6 @@ pub use verify::VerifiedSstable;
 pub(crate) use verify::verify_all;
 
 use crate::problem::{Code, Problem};
-use crate::report::Report;
 use crate::serialise;
 use fullbloom::dialect::Name;
 use fullbloom::dialect::cassandra::TableFormat;
@@ -109,16 +108,6 @@ pub(crate) fn find(path: &Path, snapshots: bool) -> Result<Walk, Problem> {
 /// What settles a version that is not known here.
 const DIALECT_HINT: &str = "inspect and check read one Filter.db with --dialect cassandra (Cassandra 4.0 and later, \
                             DSE 6.8, HCD) or --dialect cassandra-3 (Cassandra 3, ScyllaDB, DSE 6.0)";
-
-/// The report of one sstable that was given by name. If the system does not let us read its filter, the place
-/// itself could not be read.
-pub(crate) fn readable<R, S>(report: Report<R, S>) -> Result<Report<R, S>, Problem> {
-    let unreadable = report.problems().find(|problem| problem.code == Code::FilterUnreadable).cloned();
-    match unreadable {
-        Some(problem) => Err(problem),
-        None => Ok(report),
-    }
-}
 
 /// What was left out of a directory, or could not be read.
 pub(crate) fn skipped(skipped: &Skipped) -> Problem {

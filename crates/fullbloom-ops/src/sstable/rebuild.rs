@@ -129,9 +129,10 @@ pub(crate) fn rebuild(
             Some(rebuilt.write(claimed).map_err(|e| not_saved(&path, &e))?)
         }
     };
-    let problems = reasons.unwrap_or_else(|| {
+    let mut problems: Vec<Problem> = reasons.unwrap_or_else(|| {
         proposal.problem.iter().map(|problem| problems::of_filter(sstable, problem)).collect()
     });
+    problems.iter_mut().for_each(|problem| problem.hint = None); // to rebuild it, which is done
     Ok(Some(Found { record: record(&proposal, before, written.as_ref()), problems }))
 }
 

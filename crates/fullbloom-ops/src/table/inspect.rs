@@ -1,5 +1,6 @@
 //! What `inspect` reports about a table, and the problems of its filter.
 
+use super::engines::{self, EngineUse};
 use super::problem;
 use crate::problem::{Code, Problem};
 use crate::report::Found;
@@ -15,6 +16,9 @@ use std::path::Path;
 /// How a table was recognised.
 pub const RECOGNISED: &str = "a table of LevelDB or RocksDB, by the magic number at its end";
 
+/// The message about a table without a filter.
+pub(super) const NO_FILTER: &str = "has no filter: every lookup in its range reads the table";
+
 /// The numbers of a table's filter. What cannot be read is null.
 #[derive(Debug, Clone, PartialEq, Serialize, Default)]
 pub struct TableRecord {
@@ -29,8 +33,10 @@ pub struct TableRecord {
     pub keys: Option<u64>,
     /// Bits of the filter.
     pub bits: Option<u64>,
-    /// Probes for each key.
+    /// Probes for each key; of partitions with different numbers, the most.
     pub probes: Option<u32>,
+    /// Probes for each key; of partitions with different numbers, the fewest.
+    pub fewest_probes: Option<u32>,
     /// Bytes of the filter.
     pub bytes: Option<u64>,
     /// Share of bits set.
@@ -56,6 +62,8 @@ pub struct TableRecord {
     pub format_version: Option<u32>,
     /// The checksum that its blocks have.
     pub checksum: Option<&'static str>,
+    /// What the releases of the engines do with the filter.
+    pub used_by: Vec<EngineUse>,
     /// How the file was recognised.
     pub recognised: Option<&'static str>,
     /// The column family, by the MANIFEST; only in databases.
@@ -73,6 +81,16 @@ pub struct TableRecord {
 pub fn inspect<S: Source>(path: &Path, table: &Table<S>) -> Result<Found<TableRecord>, Problem> {
     let found = table.inspect().map_err(|e| problem(path, &e))?;
     let footer = table.footer();
+    let used_by = engines::uses(&found, footer.format_version);
+    let mut problems = judge(path, &found, footer.format_version, &used_by);
+    if let Some(recorded) = table.properties().data_block_count().filter(|count| *count != found.data_blocks)
+    {
+        let why = format!(
+            "the index leads to {}, but the table records {recorded}",
+            text::counted(found.data_blocks, "data block")
+        );
+        problems.insert(0, Problem::at(path, Code::EntriesDiffer, why));
+    }
     let extractor = found.holds.prefixes.map(|extractor| extractor.to_string());
     let record = TableRecord {
         path: path.display().to_string(),
@@ -81,6 +99,7 @@ pub fn inspect<S: Source>(path: &Path, table: &Table<S>) -> Result<Found<TableRe
         keys: Some(found.keys),
         bits: Some(found.bits),
         probes: Some(found.probes),
+        fewest_probes: Some(found.fewest_probes),
         bytes: Some(found.bytes),
         fill: Some(found.fill()),
         estimated_keys: found.estimated_entries,
@@ -93,10 +112,11 @@ pub fn inspect<S: Source>(path: &Path, table: &Table<S>) -> Result<Found<TableRe
         whole_key: Some(found.holds.whole_keys),
         format_version: Some(footer.format_version),
         checksum: Some(footer.checksum.as_str()),
+        used_by,
         recognised: Some(RECOGNISED),
         ..TableRecord::default()
     };
-    Ok(Found { record, problems: judge(path, &found) })
+    Ok(Found { record, problems })
 }
 
 impl TableRecord {
@@ -107,7 +127,7 @@ impl TableRecord {
 }
 
 /// The problems of the filter.
-fn judge(path: &Path, found: &Inspection) -> Vec<Problem> {
+fn judge(path: &Path, found: &Inspection, format_version: u32, used_by: &[EngineUse]) -> Vec<Problem> {
     let mut problems = Vec::new();
     let mut add = |code, message: String| problems.push(Problem::at(path, code, message));
     match (found.layout, found.dialect) {
@@ -115,7 +135,7 @@ fn judge(path: &Path, found: &Inspection) -> Vec<Problem> {
             let policy = found.policy_property.as_ref();
             let named = policy
                 .map_or(String::new(), |policy| format!(", though the table names the policy {policy}"));
-            add(Code::NoFilter, format!("has no filter{named}: every lookup in its range reads the table"));
+            add(Code::NoFilter, format!("{NO_FILTER}{named}"));
         }
         (Some(_), None) => {
             add(
@@ -133,6 +153,14 @@ fn judge(path: &Path, found: &Inspection) -> Vec<Problem> {
         }
         (Some(_), Some(Name::RocksDbLegacy)) => add(Code::OldKind, improvement(found)),
         _ => {}
+    }
+    if let Some((code, why)) = engines::ignored(used_by, format_version) {
+        add(code, why);
+    }
+    // Ribbon stores equations, not bits of keys.
+    if found.set_bits == 0 && found.bits > 0 && found.keys > 0 && found.dialect != Some(Name::RocksDbRibbon) {
+        let keys = text::counted(found.keys, "key");
+        add(Code::KeyMissing, format!("no bit of the filter is set: lookups do not find any of {keys}"));
     }
     if found.policy_property.as_deref() == Some("ribbonfilter") && found.dialect == Some(Name::RocksDb) {
         add(

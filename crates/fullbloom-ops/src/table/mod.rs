@@ -2,17 +2,20 @@
 //!
 //! [`inspect`] and [`verify`] take an open table over any source of bytes; only [`open`] reads from disk.
 
+mod engines;
 mod inspect;
 mod rebuild;
 mod verify;
 
+pub use engines::EngineUse;
 pub use inspect::{TableRecord, inspect};
 pub use rebuild::{RebuiltTable, TableAfter, TableBefore};
 pub(crate) use rebuild::{first_clash, rebuild};
 pub use verify::{VerifiedTable, verify};
 
 use crate::problem::{Code, Problem};
-use fullbloom_table::{BlockCache, PlainFile, PrefixExtractor, Table, TableError, TableOptions};
+use crate::text;
+use fullbloom_table::{BlockCache, PlainFile, PrefixExtractor, Source, Table, TableError, TableOptions};
 use std::path::Path;
 
 /// Filter partitions and data blocks that are kept, for keys in random order.
@@ -25,6 +28,31 @@ pub fn open(path: &Path, prefix_extractor: Option<PrefixExtractor>) -> Result<Ta
     Table::open_with(path, options).map_err(|e| problem(path, &e))
 }
 
+/// Opens a file that its name or its database calls a table.
+pub(crate) fn open_named(
+    path: &Path,
+    prefix_extractor: Option<PrefixExtractor>,
+) -> Result<Table<PlainFile>, Problem> {
+    if !crate::place::ends_as_table(path) {
+        // A file that cannot be opened fails here.
+        let opened = PlainFile::open(path);
+        opened.map_err(|e| Problem::at(path, Code::Unreadable, format_args!("cannot open: {e}")))?;
+        let why = "does not end as a table of LevelDB or RocksDB does";
+        return Err(Problem::at(path, Code::TableUnreadable, why));
+    }
+    open(path, prefix_extractor)
+}
+
+/// The problem of a table that does not have all of its entries.
+pub(crate) fn short(path: &Path, table: &Table<impl Source>, entries: u64) -> Option<Problem> {
+    let recorded = table.properties().entry_count()?;
+    if table.properties().is_complete(entries)? {
+        return None;
+    }
+    let why = format!("{} in its data blocks, but it records {recorded}", text::counted_entries(entries));
+    Some(Problem::at(path, Code::EntriesDiffer, why))
+}
+
 /// Turns an error of a table into a problem.
 pub(crate) fn problem(path: &Path, error: &TableError) -> Problem {
     use fullbloom_table::Problem as Cause;
@@ -34,5 +62,12 @@ pub(crate) fn problem(path: &Path, error: &TableError) -> Problem {
         Cause::Size(_) => Code::SizeRefused,
         _ => Code::TableUnreadable,
     };
-    Problem::at(path, code, error)
+    let problem = Problem::at(path, code, error);
+    match error.problem() {
+        // The data can still be read, so the filter can be made again.
+        Cause::Checksum { of, .. } if of.contains("filter") => {
+            problem.hint(format!("rebuild it with: fullbloom rebuild {}", text::quoted(path)))
+        }
+        _ => problem,
+    }
 }

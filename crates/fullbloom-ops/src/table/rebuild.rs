@@ -1,10 +1,12 @@
 //! The filter of a table rebuilt from its keys, in the table or in a copy of it.
 
-use super::problem;
+use super::{problem, short, verify};
+use crate::engine;
 use crate::problem::{Code, Problem};
 use crate::rebuild::{self, RebuildOptions, Size};
 use crate::report::Found;
 use crate::serialise;
+use crate::table;
 use fullbloom::dialect::Name;
 use fullbloom::replace::{Output, Written};
 use fullbloom_table::{FilterSize, Inspection, NewFilter};
@@ -12,13 +14,6 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-
-/// What the engines do with a rebuilt table.
-const ON_OPEN: [&str; 2] = [
-    "RocksDB and LevelDB read a filter when they open its table: close the database before a table is replaced",
-    "a database knows the length of each of its tables, so one of another length cannot take the old one's place; RocksDB \
-     ingests it as a file of its own (IngestExternalFile; with allow_db_generated_files, if a database wrote it)",
-];
 
 /// A table whose filter was rebuilt, or would be.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -38,6 +33,8 @@ pub struct RebuiltTable {
     pub before: Option<TableBefore>,
     /// The new filter.
     pub after: TableAfter,
+    /// Whether the table has this filter already; then nothing is written in place.
+    pub unchanged: bool,
     /// Whether the table keeps its length.
     pub same_length: bool,
     /// The file that was written; null in a dry run.
@@ -71,10 +68,10 @@ pub struct TableAfter {
 }
 
 /// The first table that would be written over another one.
-pub(crate) fn first_clash<'a>(paths: impl Iterator<Item = &'a Path>, output: &Output) -> Option<&'a Path> {
+pub(crate) fn first_clash<'a>(paths: &'a [PathBuf], output: &Output) -> Option<&'a Path> {
     let Output::Into(_) = output else { return None };
     let mut names = BTreeSet::new();
-    paths.into_iter().find(|path| !names.insert(path.file_name()))
+    paths.iter().map(PathBuf::as_path).find(|path| !names.insert(path.file_name()))
 }
 
 /// Rebuilds the filter of the table at `path`; `None` where only damaged ones are wanted and this one is sound.
@@ -84,11 +81,29 @@ pub(crate) fn rebuild(
     waiting: impl FnOnce(&Path),
 ) -> Result<Option<Found<RebuiltTable>>, Problem> {
     let replacement = rebuild::claim(path, options, waiting)?;
-    let table = super::open(path, options.prefix_extractor)?;
-    if options.damaged && table.verify(0).is_ok_and(|found| found.is_sound()) {
-        return Ok(None);
-    }
+    let table = &table::open_named(path, options.prefix_extractor)?;
     let old = table.inspect();
+    let mut problems: Vec<Problem> = old.as_ref().err().map(|e| problem(path, e)).into_iter().collect();
+    let entries = if options.damaged {
+        match table.verify(0) {
+            // A table without a filter was written so.
+            Ok(found) if found.is_sound() => return Ok(None),
+            Ok(found) => {
+                problems.extend(verify::problems(path, table, &found));
+                found.entries
+            }
+            // The filter cannot be read, and the inspection has said why; or the data cannot.
+            Err(_) => table.count_entries().map_err(|e| problem(path, &e))?,
+        }
+    } else {
+        table.count_entries().map_err(|e| problem(path, &e))?
+    };
+    if let Some(short) = short(path, table, entries).filter(|_| !options.force) {
+        let message = format!("{}: a new filter would lack the missing keys", short.message);
+        return Err(
+            Problem { message, ..short }.hint("--force builds the filter from the keys that are there")
+        );
+    }
     let size = match options.size {
         Size::Fpr(fpr) => FilterSize::Fpr(fpr),
         Size::BitsPerKey(bits) => FilterSize::BitsPerKey(bits),
@@ -96,6 +111,7 @@ pub(crate) fn rebuild(
     };
     let new = table.make_filter(size).map_err(|e| problem(path, &e))?;
     let in_place = matches!(options.output, Output::InPlace { .. });
+    let unchanged = in_place && new.is_stored();
     if in_place && !new.fits_in_place() && !options.dry_run {
         let why =
             "the new filter is not as long as the old one, and the database knows how long its table is";
@@ -103,12 +119,14 @@ pub(crate) fn rebuild(
         return Err(Problem::at(path, Code::LengthChanges, why).hint(hint));
     }
     let write = |out: &mut dyn io::Write| table.write_with(&new, out).map_err(io::Error::other);
-    let written = match replacement {
+    let written = match replacement.filter(|_| !unchanged) {
         None => None,
         Some(replacement) => Some(replacement.write(write).map_err(|e| rebuild::not_saved(path, &e))?),
     };
-    let problems = old.as_ref().err().map(|e| problem(path, e)).into_iter().collect();
-    Ok(Some(Found { record: record(path, old.ok().as_ref(), &new, written.as_ref()), problems }))
+    problems.iter_mut().for_each(|problem| problem.hint = None); // to rebuild it, which is done
+    let mut record = record(path, old.ok().as_ref(), &new, written.as_ref());
+    record.unchanged = unchanged;
+    Ok(Some(Found { record, problems }))
 }
 
 fn record(path: &Path, old: Option<&Inspection>, new: &NewFilter, written: Option<&Written>) -> RebuiltTable {
@@ -126,10 +144,11 @@ fn record(path: &Path, old: Option<&Inspection>, new: &NewFilter, written: Optio
             expected_fpr: old.map(|old| old.expected_fpr),
         }),
         after: TableAfter { bytes: new.byte_len() },
+        unchanged: false,
         same_length: new.fits_in_place(),
         written: written.map(|written| text(&written.path)),
         written_bytes: written.map(|written| written.bytes),
         backup: written.and_then(|written| written.backup.as_ref()).map(text),
-        on_open: ON_OPEN,
+        on_open: if new.fits_in_place() { engine::IN_PLACE } else { engine::ELSEWHERE },
     }
 }

@@ -1,6 +1,7 @@
 //! What `verify` reports about a table.
 
-use super::problem;
+use super::inspect::NO_FILTER;
+use super::{problem, short};
 use crate::problem::{Code, Problem};
 use crate::report::Found;
 use crate::text;
@@ -16,6 +17,8 @@ pub struct VerifiedTable {
     pub path: String,
     /// Keys in the table.
     pub keys: Option<u64>,
+    /// Entries of its data blocks, every version of a key counted.
+    pub entries: Option<u64>,
     /// Keys that a lookup does not find, because the filter says they are absent.
     pub missing: Option<u64>,
     /// Keys that a forward seek does not find.
@@ -63,6 +66,7 @@ pub fn verify<S: Source>(
     let record = VerifiedTable {
         path: path.display().to_string(),
         keys: Some(found.keys),
+        entries: Some(found.entries),
         missing: Some(found.missing),
         missing_in_seek: Some(found.missing_in_seek),
         missing_in_seek_back: Some(found.missing_in_seek_back),
@@ -75,7 +79,7 @@ pub fn verify<S: Source>(
         rebuilt_rules: rules.map(releases),
         first_missing: found.first_missing.as_deref().map(text::hex),
     };
-    Ok(Found { record, problems: problems(path, &found) })
+    Ok(Found { record, problems: problems(path, table, &found) })
 }
 
 fn releases(rules: Rules) -> &'static str {
@@ -86,9 +90,13 @@ fn releases(rules: Rules) -> &'static str {
     }
 }
 
-fn problems(path: &Path, found: &Verification) -> Vec<Problem> {
+/// What is wrong with a table that was looked up.
+pub(super) fn problems(path: &Path, table: &Table<impl Source>, found: &Verification) -> Vec<Problem> {
     let rebuild = format!("rebuild it with: fullbloom rebuild {}", text::quoted(path));
-    let mut problems = Vec::new();
+    let mut problems: Vec<Problem> = short(path, table, found.entries).into_iter().collect();
+    if table.metaindex().filter.is_none() {
+        problems.push(Problem::at(path, Code::NoFilter, NO_FILTER));
+    }
     let seeks = found.missing_in_seek + found.missing_in_seek_back;
     if found.missing + seeks > 0 {
         let mut why = format!("lookups do not find {}", text::counted(found.missing, "key"));

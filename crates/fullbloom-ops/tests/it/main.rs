@@ -3,6 +3,7 @@
 mod databases;
 mod files;
 mod openings;
+mod operators;
 mod sstables;
 #[path = "../../../fullbloom-sstable/tests/support/mod.rs"]
 mod support;

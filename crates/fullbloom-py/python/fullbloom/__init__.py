@@ -16,7 +16,11 @@ from fullbloom._core import (
     __version__,
     inspect,
     kernels,
+    keys,
     plan,
+    plan_from,
+    rebuild,
+    verify,
 )
 
 __all__ = [
@@ -27,5 +31,9 @@ __all__ = [
     "__version__",
     "inspect",
     "kernels",
+    "keys",
     "plan",
+    "plan_from",
+    "rebuild",
+    "verify",
 ]

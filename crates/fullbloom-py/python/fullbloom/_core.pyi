@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Protocol, TypedDict, final, overload
@@ -19,7 +19,11 @@ __all__ = [
     "__version__",
     "inspect",
     "kernels",
+    "keys",
     "plan",
+    "plan_from",
+    "rebuild",
+    "verify",
 ]
 
 __version__: str
@@ -214,8 +218,45 @@ def plan(
     dialect: str = "native",
 ) -> _Plan: ...
 def inspect(
-    path: _Path, dialect: str | None = None, *, bits: int | None = None, probes: int | None = None
+    path: _Path | Sequence[_Path],
+    dialect: str | None = None,
+    *,
+    bits: int | None = None,
+    probes: int | None = None,
+    snapshots: bool = False,
 ) -> dict[str, Any]: ...
+def verify(
+    path: _Path | Sequence[_Path],
+    dialect: str | None = None,
+    *,
+    bits: int | None = None,
+    probes: int | None = None,
+    absent: int = 100_000,
+    snapshots: bool = False,
+) -> dict[str, Any]: ...
+def plan_from(
+    path: _Path,
+    fpr: float | None = None,
+    *,
+    bits_per_key: float | None = None,
+    memory: int | None = None,
+    snapshots: bool = False,
+) -> dict[str, Any]: ...
+def rebuild(
+    path: _Path | Sequence[_Path],
+    fpr: float | None = None,
+    *,
+    bits_per_key: float | None = None,
+    same_size: bool = False,
+    output: _Path | None = None,
+    dry_run: bool = False,
+    damaged: bool = False,
+    force: bool = False,
+    backup: bool = True,
+    restore: bool = False,
+    snapshots: bool = False,
+) -> dict[str, Any]: ...
+def keys(path: _Path, *, column: str | None = None, snapshots: bool = False) -> list[bytes]: ...
 def kernels() -> list[str]: ...
 
 # Used by fullbloom.spark only.

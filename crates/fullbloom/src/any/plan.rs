@@ -98,8 +98,15 @@ const MOST_BITS_PER_KEY: u32 = 100;
 /// # Ok::<(), fullbloom::SizeError>(())
 /// ```
 pub fn plan_within(dialect: Name, expected_keys: u64, bytes: u64) -> Result<Plan, SizeError> {
+    let target = target_within(dialect, expected_keys, bytes)?;
+    plan(dialect, &Request { expected_keys, target })
+}
+
+/// The bits per key of the best filter for `expected_keys` keys whose encoded form fits in `bytes`: what
+/// [`plan_within`] plans, to be built.
+pub fn target_within(dialect: Name, expected_keys: u64, bytes: u64) -> Result<Target, SizeError> {
     if dialect == Name::Native {
-        return Sizing::within(expected_keys, bytes).map(|sizing| Plan::from(&sizing));
+        return Sizing::bits_within(expected_keys, bytes).map(|(_, bits)| Target::BitsPerKey(bits));
     }
     let request = |thousandths: u32| {
         let target = Target::BitsPerKey(f64::from(thousandths) / 1000.0);
@@ -122,7 +129,7 @@ pub fn plan_within(dialect: Name, expected_keys: u64, bytes: u64) -> Result<Plan
     let finer = finer_parts.rev().find_map(|part| fits(whole + part).ok());
     match finer.or((whole > 0).then_some(whole)) {
         Some(most) if more_can_be_worse(dialect) => best_up_to(dialect, most, request),
-        Some(thousandths) => plan(dialect, &request(thousandths)),
+        Some(thousandths) => Ok(request(thousandths).target),
         None => Err(refusal),
     }
 }
@@ -135,24 +142,24 @@ fn more_can_be_worse(dialect: Name) -> bool {
     matches!(dialect, RocksDb | RocksDbLegacy | RocksDbRibbon | Guava32 | Spark)
 }
 
-/// The plan with the lowest rate among those with at most this many thousandths of a bit per key.
-fn best_up_to(dialect: Name, most: u32, request: impl Fn(u32) -> Request) -> Result<Plan, SizeError> {
-    let mut best = plan(dialect, &request(most))?;
+/// The target with the lowest rate among those with at most this many thousandths of a bit per key.
+fn best_up_to(dialect: Name, most: u32, request: impl Fn(u32) -> Request) -> Result<Target, SizeError> {
+    let mut best = (plan(dialect, &request(most))?, most);
     // The fewest bits per key that give the same length: the real figure, where the filter could not grow
     // further.
     let (mut low, mut high) = (1, most);
     while low < high {
         let middle = low.midpoint(high);
         match planned_len(dialect, &request(middle)) {
-            Ok(len) if len >= best.encoded_len => high = middle,
+            Ok(len) if len >= best.0.encoded_len => high = middle,
             _ => low = middle + 1,
         }
     }
     for thousandths in (1..=most / 1000).map(|bits| bits * 1000).chain([low]) {
         match plan(dialect, &request(thousandths)) {
-            Ok(plan) if plan.expected_fpr < best.expected_fpr => best = plan,
+            Ok(plan) if plan.expected_fpr < best.0.expected_fpr => best = (plan, thousandths),
             _ => {}
         }
     }
-    Ok(best)
+    Ok(request(best.1).target)
 }

@@ -132,6 +132,11 @@ impl Sizing {
     /// The largest filter for `expected_keys` keys whose file fits in `bytes`, up to 100 bits per key: more
     /// would bring no measurable gain.
     pub fn within(expected_keys: u64, bytes: u64) -> Result<Sizing, SizeError> {
+        Sizing::bits_within(expected_keys, bytes).map(|(sizing, _)| sizing)
+    }
+
+    /// As [`within`](Sizing::within), with the bits per key that give it.
+    pub(crate) fn bits_within(expected_keys: u64, bytes: u64) -> Result<(Sizing, f64), SizeError> {
         let plan = |bits| {
             let target = Target::BitsPerKey(bits);
             Sizing::new(&Request { expected_keys, target })
@@ -153,7 +158,7 @@ impl Sizing {
                     None => over = middle,
                 }
             }
-            return Ok(best);
+            return Ok((best, fits));
         }
         Err(SizeError::OverBudget { bytes })
     }

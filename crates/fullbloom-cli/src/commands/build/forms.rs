@@ -19,14 +19,15 @@ const FIRST: u64 = 1 << 20;
 /// The filter and its number of keys.
 pub fn build(
     args: &Args,
+    expected_keys: Option<u64>,
     target: Target,
     keys: &mut Keys,
     hashing: &Hashing,
 ) -> Result<(StoredFilter, u64), Refusal> {
     if args.native.growing {
-        return growing(args, target, keys, hashing);
+        return growing(args, expected_keys, target, keys, hashing);
     }
-    let known = args.expected_keys.or(is_exact(target).then_some(0));
+    let known = expected_keys.or(is_exact(target).then_some(0));
     let request = |expected_keys| Request { expected_keys, target };
     if let Some(expected_keys) = known {
         return direct(args, &request(expected_keys), keys, hashing);
@@ -172,6 +173,7 @@ fn chain(args: &Args, first: u64, fpr: f64, hashing: &Hashing) -> Result<Growing
 /// A growing filter, as requested: keys are read once.
 fn growing(
     args: &Args,
+    expected_keys: Option<u64>,
     target: Target,
     keys: &mut Keys,
     hashing: &Hashing,
@@ -179,7 +181,7 @@ fn growing(
     let Target::Fpr(fpr) = target else {
         return Err(Failure::new("--growing", "the size follows from the number of keys: give --fpr").into());
     };
-    let first = match args.expected_keys {
+    let first = match expected_keys {
         Some(expected_keys) => expected_keys,
         None if keys.are_plain_files() => count(keys)?.max(1000),
         None => FIRST,
@@ -213,7 +215,7 @@ mod tests {
         (0..300_000).for_each(|i| writeln!(gzip, "key-{i}").unwrap());
         gzip.finish().unwrap();
         let files = [packed.path().to_owned()];
-        let format = KeyFormat { end: b'\n', hex: false, typed: None };
+        let format = KeyFormat::LINES;
         let (hashing, room) = (Hashing::default(), 100_000);
         let spool = || HashSpool::new(room, "/no/such/directory".into());
 

@@ -97,6 +97,7 @@ impl NativeArgs {
 /// Builds and saves.
 pub fn build(
     args: &Args,
+    expected_keys: Option<u64>,
     target: Target,
     keys: &mut Keys,
     mut destination: Destination,
@@ -118,8 +119,8 @@ pub fn build(
         }
     };
     let (stored, inserted) = match &mut good {
-        Some(good) => with_exceptions(args, target, keys, good, &hashing)?,
-        None => forms::build(args, target, keys, &hashing)?,
+        Some(good) => with_exceptions(args, (expected_keys, target), keys, good, &hashing)?,
+        None => forms::build(args, expected_keys, target, keys, &hashing)?,
     };
 
     if args.native.store_secret {
@@ -143,13 +144,13 @@ pub fn build(
 /// Exceptions need every key twice. Counting the keys also keeps a stream that can be read only once.
 fn with_exceptions(
     args: &Args,
-    target: Target,
+    (expected_keys, target): (Option<u64>, Target),
     keys: &mut Keys,
     good: &mut Keys,
     hashing: &Hashing,
 ) -> Result<(StoredFilter, u64), Refusal> {
     let counted = count(keys)?;
-    let expected_keys = args.expected_keys.or(is_exact(target).then_some(0)).unwrap_or(counted);
+    let expected_keys = expected_keys.or(is_exact(target).then_some(0)).unwrap_or(counted);
     let filter = empty(args, &Request { expected_keys, target }, hashing)?;
     let (filter, inserted) = insert_keys(filter, keys, hashing)?;
     Ok((StoredFilter::Plain(except(filter, good, keys)?), inserted))
@@ -196,7 +197,7 @@ fn known_good(files: &[PathBuf], keys: &Keys) -> Result<Keys, Failure> {
             "standard input cannot be both the keys and the known-good keys",
         ));
     }
-    Keys::new(files, keys.format())
+    Keys::new(files, keys.format().clone())
 }
 
 /// Makes the exceptions: reads the known-good keys once, and the keys a second time.

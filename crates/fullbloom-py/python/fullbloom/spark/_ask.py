@@ -19,6 +19,7 @@ from pyspark.sql.functions import arrow_udf
 from pyspark.sql.types import BooleanType
 
 from .. import Filter
+from ._executors import check_executors
 from ._keys import keys_of, kind, named, same_kind
 
 #: Native filters without a secret of this many bytes and more go to the executors as a file, which all Python workers of a machine
@@ -120,6 +121,7 @@ def may_contain(filter: "Filter | SparkFilter", column: str | Column) -> Column:
     collation and ``char(n)``, which ``prune`` refuses, look like other text and can be answered a wrong no: prefer ``prune``.
     """
     wanted, filter, context = _kind_in(filter), _plain(filter), SparkSession.active().sparkContext
+    check_executors(context)
     # Only a native file without a secret stores all that lookups need.
     mapped = filter.nbytes >= MAPPED_FROM and filter.dialect == "native" and not filter.is_keyed
     sent = (_ByFile if mapped else _ByBroadcast).sent(context, filter)

@@ -26,6 +26,7 @@ from pyspark.sql import Column, DataFrame, functions
 from .. import Filter, plan
 from .._core import Slicing
 from ._ask import MAPPED_FROM, SparkFilter
+from ._executors import check_executors
 from ._keys import keys_of, kind, named
 
 #: Filters of up to this many bytes are merged as a tree, larger ones by slices. See docs/spark.md for what was measured.
@@ -86,6 +87,7 @@ def made(df, column, fpr=None, expected_keys=None, *, bits_per_key=None, seed=0,
         raise ValueError(f"merge is 'auto', 'tree' or 'slices', not {merge!r}")
     if dialect in ("spark-2", "spark") and (merge == "slices" or seed):
         raise ValueError("slices and seeds: only native filters have them")
+    check_executors(df.sparkSession.sparkContext)
     keys_are = kind(df, column)
     keys = df.select(named(column).alias("key"))
     how = {"fpr": fpr, "bits_per_key": bits_per_key}

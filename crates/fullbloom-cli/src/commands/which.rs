@@ -1,0 +1,166 @@
+//! `fullbloom which -e KEY PATH…`: the filters that may hold a key.
+
+use crate::args::{self, TypeArgs};
+use crate::error::{Failure, Status};
+use crate::input::decode_hex;
+use crate::output::{self, Output};
+use crate::progress::Places;
+use crate::secret::SecretArgs;
+use crate::sizing::GeometryArgs;
+use crate::text;
+use fullbloom::dialect::Name;
+use fullbloom_ops::filter::ReadOptions;
+use fullbloom_ops::which::Answers;
+use fullbloom_ops::{Found, Place, WhichOptions, WhichReport, which};
+use fullbloom_table::PrefixExtractor;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Find the filters, tables and sstables that may hold a key
+///
+/// Asks every filter below the paths. For each it prints maybe, or no: the key is surely not there. Where there
+/// is no filter every key may be there; unknown means that the filter cannot be read. Exit status: 0 if a filter
+/// may hold a key, 1 if none does, 2 on errors.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  fullbloom which -e user:17 db/
+  fullbloom which -e user:17 -l db/*.sst
+  fullbloom which --key-type uuid -e 5a1c395e-0b1f-11ef-9a3f-0242ac120002 /var/lib/cassandra/data/ks
+  fullbloom which --key-type text,int -e eu:7 --json data/
+  fullbloom which -e example.org lists/*.bloom")]
+pub struct Args {
+    /// The key; may be given several times
+    #[arg(short = 'e', long = "key", value_name = "KEY", required = true, allow_hyphen_values = true)]
+    keys: Vec<OsString>,
+
+    /// Filter files, tables, sstables, and directories
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+
+    /// Keys are written in hex
+    #[arg(long)]
+    hex: bool,
+
+    #[command(flatten)]
+    types: TypeArgs,
+
+    /// The dialect of filter files, if names and bytes do not determine it (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
+    dialect: Option<Name>,
+
+    #[command(flatten)]
+    geometry: GeometryArgs,
+
+    #[command(flatten)]
+    secret: SecretArgs,
+
+    /// The column of Parquet files
+    #[arg(long, value_name = "NAME")]
+    column: Option<String>,
+
+    /// The prefix extractor of tables whose own is not known by name: fixed:N, capped:N or noop
+    #[arg(long, value_name = "E")]
+    prefix_extractor: Option<PrefixExtractor>,
+
+    /// In directories of Cassandra, also look into snapshots and backups
+    #[arg(long)]
+    snapshots: bool,
+
+    /// Print only the paths of filters that may hold one of the keys
+    #[arg(short, long, conflicts_with_all = ["invert", "json"])]
+    list: bool,
+
+    /// Print only the paths of filters that surely hold none of the keys
+    #[arg(short = 'v', long, conflicts_with = "json")]
+    invert: bool,
+
+    /// One JSON object: {"version": 1, "places": […], "problems": […], "summary": {…}}
+    #[arg(long)]
+    json: bool,
+}
+
+/// Asks the filters of each path.
+pub fn run(args: &Args) -> Result<Status, Failure> {
+    let options = options(args)?;
+    let mut out = Output::stdout();
+    let mut all = WhichReport::empty(&options);
+    let mut places = Places::new("looking up");
+    for path in &args.paths {
+        let place = Place::detect(path, args.dialect);
+        super::quiet_panics(&place);
+        let (before, problems) = (all.found.len(), all.problems.len());
+        if let Err(problem) = which(&place, &options, &mut all, &mut places) {
+            all.fail(problem);
+        }
+        all.problems[problems..].iter().filter(|problem| problem.is_error()).for_each(output::problem);
+        let found = &all.found[before..];
+        found
+            .iter()
+            .flat_map(|found| &found.problems)
+            .filter(|problem| problem.is_error())
+            .for_each(output::problem);
+        if !args.json {
+            out.bytes(lines(args, found).as_bytes())?;
+            out.pause()?;
+        }
+    }
+    if args.json {
+        out.json(&super::value(&all))?;
+    }
+    out.finish()?;
+    Ok(all.status.into())
+}
+
+fn options(args: &Args) -> Result<WhichOptions, Failure> {
+    let key = |key: &OsString| {
+        let bytes = key.as_encoded_bytes();
+        if !args.hex {
+            return Ok(bytes.to_vec());
+        }
+        let mut decoded = Vec::new();
+        decode_hex(bytes, &mut decoded).map_err(|why| Failure::new("-e", why))?;
+        Ok(decoded)
+    };
+    Ok(WhichOptions {
+        keys: args.keys.iter().map(key).collect::<Result<_, Failure>>()?,
+        hex: args.hex,
+        spec: args.types.key_type.clone(),
+        read: ReadOptions {
+            dialect: args.dialect,
+            geometry: args.geometry.geometry(),
+            secret: args.secret.read()?,
+            ..ReadOptions::default()
+        },
+        column: args.column.clone(),
+        prefix_extractor: args.prefix_extractor,
+        snapshots: args.snapshots,
+    })
+}
+
+/// One line for each filter and key; only paths if that is asked for.
+fn lines(args: &Args, found: &[Found<Answers>]) -> String {
+    let mut lines = String::new();
+    for Found { record, .. } in found {
+        let path = text::printable(&record.path);
+        if args.list || args.invert {
+            let selected = match args.list {
+                true => record.answers.contains(&"maybe"),
+                false => record.answers.iter().all(|answer| *answer == "no"),
+            };
+            if selected {
+                lines += &format!("{path}\n");
+            }
+            continue;
+        }
+        let reason = record.reason.map_or(String::new(), |reason| format!(" ({reason})"));
+        for (key, answer) in args.keys.iter().zip(&record.answers) {
+            let key = match args.keys.len() {
+                1 => String::new(),
+                _ => format!("  {}", text::printable(&key.to_string_lossy())),
+            };
+            lines += &format!("{answer:<7}  {path}{reason}{key}\n");
+        }
+    }
+    lines
+}

@@ -1,0 +1,59 @@
+//! What to do next about a problem that has no hint of its own.
+
+use crate::problem::{Code, Problem};
+
+impl Problem {
+    /// What to do about it: its hint, or else what helps against all problems with this code. `None` for notes
+    /// that need nothing to be done.
+    pub fn next_step(&self) -> Option<&str> {
+        self.hint.as_deref().or_else(|| self.code.next_step())
+    }
+}
+
+impl Code {
+    /// What helps against problems with this code.
+    pub fn next_step(self) -> Option<&'static str> {
+        Some(match self {
+            Code::Unreadable | Code::FilterUnreadable => "run the command as the user that owns the files",
+            Code::UnknownDialect | Code::NotAFilter => {
+                "give the dialect with --dialect, or restore the file from a backup"
+            }
+            Code::SecretMissing => "give the file of the secret with --secret",
+            Code::FilterMissing
+            | Code::FilterEmpty
+            | Code::FilterTruncated
+            | Code::TrailingBytes
+            | Code::FilterMalformed
+            | Code::KeyMissing
+            | Code::BytesDiffer => "rebuild the filter from its keys: fullbloom rebuild",
+            Code::Mislabelled => "rename the file to the version it was written with, or rebuild it",
+            Code::Doubtful => "build the filter again from its keys",
+            Code::Overfull | Code::Weak => "build a larger filter from its keys",
+            Code::TooFull | Code::TooLarge => "rebuild it at the rate of the table: fullbloom rebuild --fpr",
+            Code::KeysUnreadable | Code::IndexOutOfOrder => {
+                "restore the sstable from a snapshot, or let another replica repair the table"
+            }
+            Code::StatisticsUnreadable | Code::TocUnreadable | Code::ComponentsMissing | Code::NotListed => {
+                "restore the component from a snapshot; Cassandra rewrites it when it compacts the sstable"
+            }
+            Code::TableUnreadable
+            | Code::Checksum
+            | Code::TableMissing
+            | Code::LengthDiffers
+            | Code::EntriesDiffer => {
+                "restore the table from a backup; rebuilding its filter does not bring data back"
+            }
+            Code::ManifestUnreadable => {
+                "restore the MANIFEST from a backup, or repair the database with its engine"
+            }
+            Code::NoFilter | Code::NoColumnFilters => "configure a filter policy and rewrite the data",
+            Code::UnknownFilter => {
+                "ask the program that wrote it; compaction with a known policy replaces it"
+            }
+            Code::OldKind | Code::OldFormat | Code::FilterIgnored => {
+                "compact the table with a current release"
+            }
+            _ => return None,
+        })
+    }
+}

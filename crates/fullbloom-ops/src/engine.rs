@@ -1,0 +1,66 @@
+//! What an engine does with rebuilt filters, and how to get the same filters through the engine itself.
+
+use crate::rebuild::{RebuildOptions, Size};
+use crate::text;
+use fullbloom::dialect::Name;
+use fullbloom::replace::Output;
+use fullbloom_sstable::Sstable;
+use std::collections::BTreeSet;
+
+/// What a database does with a table that is written into its place: the length is the same.
+pub(crate) const IN_PLACE: [&str; 2] = [
+    "RocksDB and LevelDB read a filter when they open its table: the database was closed, and takes the new filter \
+     when it is opened",
+    "the table keeps its length, which the MANIFEST records; a database with file checksums (file_checksum_gen_factory) \
+     records those too, and reports a difference",
+];
+
+/// What the engines do with a table that was written into another directory.
+pub(crate) const ELSEWHERE: [&str; 2] = [
+    "a database records the length of each of its tables: a table of another length must not be copied over the old one",
+    "RocksDB takes it as a new file by IngestExternalFile, if its keys are not in the database any more; a table that \
+     a database wrote, and not SstFileWriter, needs allow_db_generated_files, and its sequence numbers must be 0. \
+     LevelDB cannot ingest files",
+];
+
+/// What to know before anything is written: what the engine accepts, and how it makes such filters itself.
+pub(crate) fn notes(sstables: &[Sstable], tables: usize, options: &RebuildOptions) -> Vec<String> {
+    let mut notes = Vec::new();
+    if tables > 0 && matches!(options.output, Output::Into(_)) {
+        notes.extend(ELSEWHERE.map(str::to_owned));
+    }
+    if tables > 0
+        && let Some(through) = through_rocksdb(options.size)
+    {
+        notes.push(through);
+    }
+    if let Size::Fpr(fpr) = options.size {
+        let names: BTreeSet<String> = sstables.iter().map(Sstable::table_name).collect();
+        notes.extend(names.iter().map(|name| {
+            format!(
+                "through Cassandra instead: ALTER TABLE {name} WITH bloom_filter_fp_chance = {fpr}; then \
+                 nodetool upgradesstables -a"
+            )
+        }));
+    }
+    notes
+}
+
+/// The option string for filters of this size.
+fn through_rocksdb(size: Size) -> Option<String> {
+    let bits = match size {
+        Size::BitsPerKey(bits) => bits,
+        Size::Fpr(fpr) => {
+            let target = fullbloom::sizing::Target::Fpr(fpr);
+            let request = fullbloom::sizing::Request { expected_keys: 1_000_000, target };
+            let plan = fullbloom::any::plan(Name::RocksDb, &request).ok()?;
+            plan.geometry.bit_len as f64 / 1e6
+        }
+        Size::Recorded | Size::AsBefore => return None,
+    };
+    let (tenths, whole) = (text::decimal(bits, 1), bits.round().max(1.0));
+    Some(format!(
+        "through the engine instead: RocksDB with block_based_table_factory={{filter_policy=bloomfilter:{tenths}:false}}, \
+         LevelDB with NewBloomFilterPolicy({whole}); then compact the database (CompactRange)"
+    ))
+}

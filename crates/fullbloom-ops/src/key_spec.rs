@@ -1,0 +1,167 @@
+//! How keys are written as text, and the bytes that a system hashes for them.
+
+use crate::place::{Place, PlaceKind};
+use crate::problem::{Code, Problem};
+use crate::text;
+use fullbloom::dialect::Name;
+use fullbloom::typed::KeyType;
+use fullbloom_sstable::sstable::FILTER;
+use fullbloom_sstable::{PartitionKeyType, Sstable, partition_key_type};
+use std::fmt;
+use std::str::FromStr;
+
+/// How a key is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeySpec {
+    /// A value of a type that several systems have; each makes its own bytes of it.
+    Value(KeyType),
+    /// A partition key of Cassandra: a type that only Cassandra has, or several columns.
+    Columns(PartitionKeyType),
+}
+
+impl KeySpec {
+    /// Keys are bytes.
+    pub const BYTES: KeySpec = KeySpec::Value(KeyType::Bytes);
+
+    /// The type that filters of other systems know; bytes for a type that only Cassandra has.
+    pub fn key_type(&self) -> KeyType {
+        match self {
+            KeySpec::Value(key_type) => *key_type,
+            KeySpec::Columns(_) => KeyType::Bytes,
+        }
+    }
+
+    /// Whether the system of this dialect has keys of this type.
+    pub fn require(&self, dialect: Name) -> Result<(), String> {
+        match self {
+            KeySpec::Value(key_type) => key_type.require(dialect).map_err(|e| e.to_string()),
+            KeySpec::Columns(_) if dialect.as_str().starts_with("cassandra") => Ok(()),
+            KeySpec::Columns(_) => {
+                Err(format!("only partition keys of Cassandra have this type, not {dialect}"))
+            }
+        }
+    }
+
+    /// Appends the bytes of a key, or says what is wrong with its text.
+    pub fn encode(&self, text: &[u8], dialect: Name, out: &mut Vec<u8>) -> Result<(), String> {
+        match self {
+            KeySpec::Columns(columns) => columns.encode_into(text, out),
+            KeySpec::Value(key_type) => {
+                let key =
+                    key_type.parse(text).and_then(|value| value.key(dialect)).map_err(|e| e.to_string())?;
+                out.extend_from_slice(key.as_ref());
+                Ok(())
+            }
+        }
+    }
+
+    /// The same type as Cassandra names it; `None` for bytes, which fit every type.
+    fn of_cassandra(&self) -> Option<PartitionKeyType> {
+        match self {
+            KeySpec::Columns(columns) => Some(columns.clone()),
+            KeySpec::Value(KeyType::Text) => "text".parse().ok(),
+            KeySpec::Value(KeyType::Int) => "int".parse().ok(),
+            KeySpec::Value(KeyType::Long) => "bigint".parse().ok(),
+            KeySpec::Value(KeyType::Float) => "float".parse().ok(),
+            KeySpec::Value(KeyType::Double) => "double".parse().ok(),
+            KeySpec::Value(_) => None,
+        }
+    }
+
+    /// Compares the type with the schema that an sstable records.
+    pub(crate) fn check_sstable(&self, sstable: &Sstable) -> Result<(), Problem> {
+        let (Some(given), Some(schema)) = (self.of_cassandra(), partition_key_type(sstable)) else {
+            return Ok(());
+        };
+        if given.has_bytes_of(&schema) {
+            return Ok(());
+        }
+        let why = format!("--key-type {self}: the partition key of {} is {schema}", sstable.table_name());
+        Err(Problem::at(&sstable.path(FILTER), Code::OtherKeyType, why)
+            .hint(format!("give the keys as --key-type {schema}")))
+    }
+
+    /// Compares the type with what is known about a place: the schema of an sstable, or that keys of tables
+    /// are bytes.
+    pub fn check_place(&self, place: &Place) -> Result<(), Problem> {
+        match place.kind() {
+            PlaceKind::Sstable => match Sstable::of_file(place.path()) {
+                Ok(sstable) => self.check_sstable(&sstable),
+                Err(_) => Ok(()), // whoever reads the filter reports it
+            },
+            PlaceKind::Table | PlaceKind::Database => self.check_table(place.path()),
+            _ => Ok(()),
+        }
+    }
+
+    pub(crate) fn check_table(&self, path: &std::path::Path) -> Result<(), Problem> {
+        match self {
+            KeySpec::Value(KeyType::Bytes | KeyType::Text) => Ok(()),
+            _ => Err(Problem::at(path, Code::OtherKeyType, "--key-type: the keys of tables are bytes")),
+        }
+    }
+}
+
+impl fmt::Display for KeySpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KeySpec::Value(key_type) => key_type.fmt(f),
+            KeySpec::Columns(columns) => columns.fmt(f),
+        }
+    }
+}
+
+/// The names of the types of several systems, `text` for `string`, and Cassandra's own names.
+impl FromStr for KeySpec {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<KeySpec, String> {
+        let common = if name == "text" { "string" } else { name };
+        match common.parse() {
+            Ok(key_type) => Ok(KeySpec::Value(key_type)),
+            Err(_) => name.parse().map(KeySpec::Columns).map_err(|e: String| {
+                let known: Vec<&str> = KeyType::ALL.iter().map(|known| known.as_str()).collect();
+                format!("{e}, {}", known.join(", "))
+            }),
+        }
+    }
+}
+
+/// How keys that were read from a place are written as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeyText {
+    /// As they are.
+    Bytes,
+    /// As values of a column.
+    Value(KeyType),
+    /// As the columns of a partition key.
+    Columns(PartitionKeyType),
+}
+
+impl KeyText {
+    /// Appends the text of a key. One that is not of its type is written in hex after `0x`.
+    pub fn write(&self, key: &[u8], out: &mut Vec<u8>) {
+        let text = match self {
+            KeyText::Bytes => return out.extend_from_slice(key),
+            KeyText::Columns(columns) => columns.write(key),
+            KeyText::Value(key_type) => number(*key_type, key),
+        };
+        match text {
+            Some(text) => out.extend_from_slice(text.as_bytes()),
+            None => out.extend_from_slice(format!("0x{}", text::hex(key)).as_bytes()),
+        }
+    }
+}
+
+/// A value of a Parquet column, whose numbers are little-endian.
+fn number(key_type: KeyType, bytes: &[u8]) -> Option<String> {
+    Some(match key_type {
+        KeyType::Int => i32::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        KeyType::Long => i64::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        KeyType::Float => f32::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        KeyType::Double => f64::from_le_bytes(bytes.try_into().ok()?).to_string(),
+        _ => return String::from_utf8(bytes.to_vec()).ok(),
+    })
+}

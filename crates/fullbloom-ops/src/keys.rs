@@ -1,0 +1,122 @@
+//! `keys`: the keys of a place.
+
+use crate::key_spec::KeyText;
+use crate::place::{Place, PlaceKind};
+use crate::problem::{Code, Problem};
+use crate::report::Status;
+use crate::{database, sstable, table};
+use fullbloom_sstable::sstable::FILTER;
+use fullbloom_sstable::{Keys, Sstable, partition_key_type};
+use fullbloom_table::PrefixExtractor;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// What the caller knows and wants.
+#[derive(Debug, Clone, Default)]
+pub struct KeysOptions {
+    /// The column of a Parquet file.
+    pub column: Option<String>,
+    /// In data directories, also look into snapshots and backups.
+    pub snapshots: bool,
+    /// The prefix extractor of tables whose own is not known by name.
+    pub prefix_extractor: Option<PrefixExtractor>,
+}
+
+/// What was found besides the keys.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KeysFound {
+    /// Keys handed out.
+    pub keys: u64,
+    /// What is wrong: part of the keys could not be read.
+    pub problems: Vec<Problem>,
+    /// How the command ends.
+    pub status: Status,
+}
+
+impl KeysFound {
+    fn add(&mut self, problem: Problem) {
+        self.status = self.status.max(problem.code.ends_verify());
+        self.problems.push(problem);
+    }
+}
+
+/// Who gets the keys: each with the way it is written. Breaking off ends the work.
+pub type EachKey<'a> = dyn FnMut(&[u8], &KeyText) -> ControlFlow<()> + 'a;
+
+/// Hands out the keys of an sstable, of a table, or of a Parquet column; of a directory, those of all its
+/// sstables or tables, one after the other.
+pub fn keys(place: &Place, options: &KeysOptions, each: &mut EachKey<'_>) -> Result<KeysFound, Problem> {
+    let (path, mut found) = (place.path(), KeysFound::default());
+    match place.kind() {
+        PlaceKind::Sstable | PlaceKind::DataDirectory => {
+            let walk = sstable::find(path, options.snapshots)?;
+            walk.skipped.iter().map(sstable::skipped).for_each(|problem| found.add(problem));
+            let _ = walk.sstables.iter().try_for_each(|sstable| of_sstable(sstable, &mut found, each));
+        }
+        PlaceKind::Table => {
+            let _ = of_table(path, options, &mut found, each);
+        }
+        PlaceKind::Database => {
+            let (tables, problems) = database::own_tables(path)?;
+            problems.into_iter().for_each(|problem| found.add(problem));
+            let _ = tables.iter().try_for_each(|path| of_table(path, options, &mut found, each));
+        }
+        #[cfg(feature = "parquet")]
+        PlaceKind::Parquet => crate::parquet::keys(path, options.column.as_deref(), &mut found.keys, each)?,
+        #[cfg(not(feature = "parquet"))]
+        PlaceKind::Parquet => return Err(place.unsupported("built without support for Parquet")),
+        PlaceKind::Filter => {
+            std::fs::metadata(path)
+                .map_err(|e| Problem::at(path, Code::Unreadable, format_args!("cannot open: {e}")))?;
+            return Err(place.unsupported("a filter does not hold its keys, and this is no sstable or table"));
+        }
+    }
+    Ok(found)
+}
+
+fn of_sstable(sstable: &Sstable, found: &mut KeysFound, each: &mut EachKey<'_>) -> ControlFlow<()> {
+    let written = partition_key_type(sstable).map_or(KeyText::Bytes, KeyText::Columns);
+    let mut flow = ControlFlow::Continue(());
+    let visited = Keys::open(sstable).and_then(|keys| {
+        keys.visit(|batch| {
+            flow = batch.iter().try_for_each(|key| {
+                found.keys += 1;
+                each(key, &written)
+            });
+            flow
+        })
+    });
+    if let Err(e) = visited {
+        found.add(Problem::at(
+            &sstable.path(FILTER),
+            Code::KeysUnreadable,
+            format_args!("cannot read its keys: {e}"),
+        ));
+    }
+    flow
+}
+
+fn of_table(
+    path: &Path,
+    options: &KeysOptions,
+    found: &mut KeysFound,
+    each: &mut EachKey<'_>,
+) -> ControlFlow<()> {
+    let mut flow = ControlFlow::Continue(());
+    let walked = table::open_named(path, options.prefix_extractor).and_then(|table| {
+        let failed = |e| table::problem(path, &e);
+        let mut keys = table.keys().map_err(failed)?;
+        while let Some(key) = keys.next().map_err(failed)? {
+            found.keys += 1;
+            flow = each(key, &KeyText::Bytes);
+            if flow.is_break() {
+                return Ok(());
+            }
+        }
+        table::short(path, &table, keys.entry_count()).map_or(Ok(()), Err)
+    });
+    if let Err(problem) = walked {
+        found.add(problem);
+    }
+    flow
+}

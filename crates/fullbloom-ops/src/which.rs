@@ -1,0 +1,265 @@
+//! `which`: the filters of many places that may hold a key.
+
+use crate::filter::{FilterFile, ReadOptions};
+use crate::key_spec::KeySpec;
+use crate::place::{Place, PlaceKind};
+use crate::pool;
+use crate::problem::{Code, Problem};
+use crate::report::{Found, Report, Status, Watch};
+use crate::{database, sstable, table};
+use fullbloom::dialect::Name;
+use fullbloom_sstable::Sstable;
+use fullbloom_sstable::sstable::FILTER;
+use fullbloom_table::PrefixExtractor;
+use fullbloom_table::filter::Question;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// The keys, and what the caller knows.
+#[derive(Debug, Clone)]
+pub struct WhichOptions {
+    /// The keys, as they are written.
+    pub keys: Vec<Vec<u8>>,
+    /// Whether they are written in hex.
+    pub hex: bool,
+    /// Their type.
+    pub spec: KeySpec,
+    /// What is known about filter files.
+    pub read: ReadOptions,
+    /// The column of Parquet files.
+    pub column: Option<String>,
+    /// The prefix extractor of tables whose own is not known by name.
+    pub prefix_extractor: Option<PrefixExtractor>,
+    /// In data directories, also look into snapshots and backups.
+    pub snapshots: bool,
+}
+
+/// What one filter says about the keys.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename = "answers")]
+pub struct Answers {
+    /// Where the filter is.
+    pub path: String,
+    /// `filter`, `sstable`, `table` or `column`.
+    pub kind: &'static str,
+    /// For each key, in order: `maybe`, `no`, or `unknown` if the filter cannot be read.
+    pub answers: Vec<&'static str>,
+    /// Why every key may be there; null if the filter answers.
+    pub reason: Option<&'static str>,
+}
+
+/// Sums over all filters.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct WhichSummary {
+    /// The keys, as they were given.
+    pub keys: Vec<String>,
+    /// Filters.
+    pub filters: u64,
+    /// Filters that may hold at least one of the keys.
+    pub maybe: u64,
+    /// Filters that surely hold none of them.
+    pub no: u64,
+    /// Filters that cannot be read.
+    pub unknown: u64,
+}
+
+/// What `which` found.
+pub type WhichReport = Report<Answers, WhichSummary>;
+
+impl WhichReport {
+    /// An empty report for these keys.
+    pub fn empty(options: &WhichOptions) -> WhichReport {
+        let keys = options.keys.iter().map(|key| String::from_utf8_lossy(key).into_owned()).collect();
+        let summary = WhichSummary { keys, ..WhichSummary::default() };
+        Report { found: Vec::new(), problems: Vec::new(), summary, status: Status::NotWell }
+    }
+
+    fn add(&mut self, found: Found<Answers>) {
+        self.summary.filters += 1;
+        let has = |answer: &str| found.record.answers.contains(&answer);
+        if has("maybe") {
+            self.summary.maybe += 1;
+            // Something was found; what could not be read stays an error.
+            self.status = if self.status == Status::Failed { Status::Failed } else { Status::Well };
+        } else if has("unknown") {
+            self.summary.unknown += 1;
+        } else {
+            self.summary.no += 1;
+        }
+        if found.problems.iter().any(|problem| problem.code.ends_inspect() == Status::Failed)
+            || has("unknown")
+        {
+            self.status = Status::Failed;
+        }
+        self.found.push(found);
+    }
+}
+
+const NO_FILTER: &str = "no filter";
+
+/// Asks the filters of a place about the keys, and adds the answers to the report.
+pub fn which(
+    place: &Place,
+    options: &WhichOptions,
+    report: &mut WhichReport,
+    watch: &mut dyn Watch<Answers>,
+) -> Result<(), Problem> {
+    let path = place.path();
+    match place.kind() {
+        PlaceKind::Sstable | PlaceKind::DataDirectory => {
+            let walk = sstable::find(path, options.snapshots)?;
+            let problems = walk.skipped.iter().map(sstable::skipped);
+            for problem in problems {
+                match problem.code {
+                    Code::Unreadable => report.fail(problem),
+                    _ => report.problems.push(problem),
+                }
+            }
+            each(&walk.sstables, |sstable| of_sstable(sstable, options), report, watch);
+        }
+        PlaceKind::Database => {
+            let (tables, problems) = database::own_tables(path)?;
+            report.problems.extend(problems);
+            each(&tables, |path| of_table(path, options), report, watch);
+        }
+        PlaceKind::Table => each(&[path.to_owned()], |path| of_table(path, options), report, watch),
+        PlaceKind::Filter => {
+            let found = of_filter(path, options)?;
+            let _ = watch.found(&found);
+            report.add(found);
+        }
+        #[cfg(feature = "parquet")]
+        PlaceKind::Parquet => {
+            let found = of_column(path, options)?;
+            let _ = watch.found(&found);
+            report.add(found);
+        }
+        #[cfg(not(feature = "parquet"))]
+        PlaceKind::Parquet => return Err(place.unsupported("built without support for Parquet")),
+    }
+    Ok(())
+}
+
+fn each<T: Sync>(
+    items: &[T],
+    ask: impl Fn(&T) -> Found<Answers> + Sync,
+    report: &mut WhichReport,
+    watch: &mut dyn Watch<Answers>,
+) {
+    let _ = pool::each(items, ask, watch, |found, watch| {
+        let flow = watch.found(&found);
+        report.add(found);
+        flow
+    });
+}
+
+/// The bytes of the keys in this dialect.
+fn bytes(options: &WhichOptions, dialect: Name, path: &Path) -> Result<Vec<Vec<u8>>, Problem> {
+    options.spec.require(dialect).map_err(|why| Problem::at(path, Code::OtherKeyType, why))?;
+    let one = |text: &Vec<u8>| {
+        if options.hex {
+            return Ok(text.clone()); // decoded by the caller
+        }
+        let mut key = Vec::new();
+        options.spec.encode(text, dialect, &mut key)?;
+        Ok(key)
+    };
+    let keys = options.keys.iter().map(one).collect::<Result<_, String>>();
+    keys.map_err(|why| Problem::at(path, Code::OptionRefused, format_args!("-e: {why}")))
+}
+
+fn answers(path: &Path, kind: &'static str, answers: impl Iterator<Item = bool>) -> Answers {
+    let answers = answers.map(|may| if may { "maybe" } else { "no" }).collect();
+    Answers { path: path.display().to_string(), kind, answers, reason: None }
+}
+
+/// Every key may be there.
+fn everything(path: &Path, kind: &'static str, options: &WhichOptions, reason: &'static str) -> Answers {
+    Answers { reason: Some(reason), ..answers(path, kind, options.keys.iter().map(|_| true)) }
+}
+
+/// The filter cannot be read.
+fn unknown(path: &Path, kind: &'static str, options: &WhichOptions, problem: Problem) -> Found<Answers> {
+    let answers = vec!["unknown"; options.keys.len()];
+    let record = Answers { path: path.display().to_string(), kind, answers, reason: None };
+    Found { record, problems: vec![problem] }
+}
+
+fn of_file(
+    path: &Path,
+    kind: &'static str,
+    read: &ReadOptions,
+    options: &WhichOptions,
+) -> Result<Found<Answers>, Problem> {
+    let file = FilterFile::load(path, read)?;
+    let opened = file.open()?;
+    if opened.is_locked {
+        let why = "the filter is keyed, and its secret is not in the file";
+        return Err(Problem::at(path, Code::SecretMissing, why).hint("--secret FILE gives it"));
+    }
+    if opened.may_lose_keys {
+        let doubt = opened.problems.into_iter().next();
+        return Err(
+            doubt.unwrap_or_else(|| Problem::at(path, Code::Doubtful, "its numbers contradict each other"))
+        );
+    }
+    let keys = bytes(options, file.dialect(), path)?;
+    let record = answers(path, kind, keys.iter().map(|key| opened.filter.may_contain(key)));
+    Ok(Found { record, problems: opened.problems })
+}
+
+fn of_filter(path: &Path, options: &WhichOptions) -> Result<Found<Answers>, Problem> {
+    let read = ReadOptions { key_type: options.spec.key_type(), ..options.read.clone() };
+    of_file(path, "filter", &read, options)
+}
+
+fn of_sstable(sstable: &Sstable, options: &WhichOptions) -> Found<Answers> {
+    let path: PathBuf = sstable.path(FILTER);
+    if let Err(other) = options.spec.check_sstable(sstable) {
+        // A key of another type cannot be in it.
+        let record = answers(&path, "sstable", options.keys.iter().map(|_| false));
+        return Found { record, problems: vec![other] };
+    }
+    if !sstable.has(FILTER) {
+        let record = everything(&path, "sstable", options, NO_FILTER);
+        return Found { record, problems: Vec::new() };
+    }
+    let key_type = options.spec.key_type();
+    let read = ReadOptions { dialect: Some(sstable.dialect), key_type, ..ReadOptions::default() };
+    of_file(&path, "sstable", &read, options)
+        .unwrap_or_else(|problem| unknown(&path, "sstable", options, problem))
+}
+
+fn of_table(path: &Path, options: &WhichOptions) -> Found<Answers> {
+    let found = table::open_named(path, options.prefix_extractor).and_then(|table| {
+        options.spec.check_table(path)?;
+        let failed = |e| table::problem(path, &e);
+        let filter = table.filter().map_err(failed)?;
+        if filter.layout().is_none() {
+            return Ok(everything(path, "table", options, NO_FILTER));
+        }
+        let keys = options.keys.iter().map(|key| filter.may_match(Question::Get, key).map_err(failed));
+        let keys = keys.collect::<Result<Vec<bool>, Problem>>()?;
+        Ok(answers(path, "table", keys.into_iter()))
+    });
+    match found {
+        Ok(record) => Found { record, problems: Vec::new() },
+        Err(problem) => unknown(path, "table", options, problem),
+    }
+}
+
+#[cfg(feature = "parquet")]
+fn of_column(path: &Path, options: &WhichOptions) -> Result<Found<Answers>, Problem> {
+    let column = crate::parquet::Column::open(path, options.column.as_deref())?;
+    let spec = match options.spec {
+        KeySpec::BYTES if !options.hex => KeySpec::Value(column.key_type),
+        ref given => given.clone(),
+    };
+    let keys = bytes(&WhichOptions { spec, ..options.clone() }, Name::Parquet, path)?;
+    let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    let mut found = vec![false; keys.len()];
+    column.may_contain_batch(&keys, &mut found);
+    let reason = column.is_partial.then_some("a row group has no filter");
+    let record = Answers { reason, ..answers(path, "column", found.into_iter()) };
+    Ok(Found { record, problems: Vec::new() })
+}
