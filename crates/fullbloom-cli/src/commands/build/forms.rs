@@ -219,7 +219,7 @@ mod tests {
         let (hashing, room) = (Hashing::default(), 100_000);
         let spool = || HashSpool::new(room, "/no/such/directory".into());
 
-        let mut keys = Keys::new(&files, format).unwrap();
+        let mut keys = Keys::new(&files, format.clone()).unwrap();
         let begin =
             |first| Some(GrowingFilter::with_fpr(first, 0.01).map_err(|e| Failure::size(Name::Native, &e)));
         let Ok(Collected::Growing(filter, 300_000)) = collect(&mut keys, &hashing, spool(), begin) else {
