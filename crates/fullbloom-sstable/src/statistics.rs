@@ -89,7 +89,7 @@ fn list(file: &[u8], layout: Layout) -> Result<(Vec<(u32, u32)>, u64), DecodeErr
 }
 
 /// The start of the last part of this type.
-fn find(file: &[u8], layout: Layout, kind: u32) -> Result<Option<Cursor<'_>>, DecodeError> {
+pub(crate) fn find(file: &[u8], layout: Layout, kind: u32) -> Result<Option<Cursor<'_>>, DecodeError> {
     let (list, list_end) = list(file, layout)?;
     let Some((_, offset)) = list.into_iter().rfind(|(found, _)| *found == kind) else { return Ok(None) };
     if u64::from(offset) < list_end {
