@@ -78,7 +78,7 @@ fn inspect_tells_kind_policy_partitions_and_prefixes() {
     assert_eq!((&prefixes["prefix_extractor"], &prefixes["whole_key"]), (&json!("capped:3"), &json!(false)));
     let none = look("r783_nofilter.sst");
     assert_eq!((&none["kind"], &none["dialect"], &none["keys"]), (&json!("none"), &Value::Null, &json!(40)));
-    let none = run(&["inspect", "--json", &path("tables/r783_nofilter.sst")], b"").exits(0);
+    let none = run(&["inspect", "--json", &path("tables/r783_nofilter.sst")], b"").exits(1);
     assert_eq!(none.codes("r783_nofilter.sst"), ["no-filter"]);
 }
 
@@ -87,8 +87,10 @@ fn verify_finds_all_golden_tables_well() {
     let files: Vec<String> = records().iter().map(|record| path(record.text("file"))).collect();
     let mut args = vec!["verify", "--json", "--absent", "2000"];
     args.extend(files.iter().map(String::as_str));
-    let report = run(&args, b"").exits(0).json();
-    assert_eq!(report["problems"], json!([]));
+    let report = run(&args, b"").exits(1).json();
+    let problems = report["problems"].as_array().unwrap();
+    assert!(problems.iter().all(|problem| problem["code"] == "no-filter"), "{problems:?}");
+    assert_eq!(problems.len(), files.iter().filter(|file| file.contains("nofilter")).count());
     for (record, found) in records().iter().zip(report["places"].as_array().unwrap()) {
         let name = record.text("file");
         assert_eq!(found["missing"], 0, "{name}");
@@ -130,12 +132,13 @@ fn a_filter_that_lost_bits_behind_a_valid_checksum_is_not_well() {
 }
 
 #[test]
-fn what_cannot_be_read_is_an_error_with_file_and_place() {
+fn damage_is_a_finding_with_its_place_and_what_cannot_be_read_an_error() {
     let dir = Dir::new();
     let mut bytes = vectors::bytes("rocksdb/tables/r783_bloom_small.sst");
     bytes[100] ^= 1;
     let bad = dir.file("bad.sst", bytes);
-    run(&["verify", &bad], b"").fails_with("bad.sst: data block at byte 0: checksum");
+    let found = run(&["verify", &bad], b"").exits(1);
+    assert!(found.text().contains("data block at byte 0: checksum"), "{found:?}");
     run(&["verify", &dir.file("text", "no table")], b"").fails_with("not a table");
     run(&["verify", &dir.arg("missing")], b"").fails_with("missing");
     run(&["check", "--op", "seek", "--dialect", "leveldb", &dir.file("x", "abc")], b"").fails_with("--op");
