@@ -4,8 +4,6 @@ use crate::rebuild::{RebuildOptions, Size};
 use crate::text;
 use fullbloom::dialect::Name;
 use fullbloom::replace::Output;
-use fullbloom_sstable::Sstable;
-use std::collections::BTreeSet;
 
 /// What a database does with a table that is written into its place: the length is the same.
 pub(crate) const IN_PLACE: [&str; 2] = [
@@ -24,26 +22,21 @@ pub(crate) const ELSEWHERE: [&str; 2] = [
 ];
 
 /// What to know before anything is written: what the engine accepts, and how it makes such filters itself.
-pub(crate) fn notes(sstables: &[Sstable], tables: usize, options: &RebuildOptions) -> Vec<String> {
-    let mut notes = Vec::new();
-    if tables > 0 && matches!(options.output, Output::Into(_)) {
-        notes.extend(ELSEWHERE.map(str::to_owned));
+pub(crate) fn notes(tables: usize, options: &RebuildOptions) -> Vec<String> {
+    if tables == 0 || !matches!(options.output, Output::Into(_)) {
+        return Vec::new();
     }
-    if tables > 0
-        && let Some(through) = through_rocksdb(options.size)
-    {
-        notes.push(through);
-    }
-    if let Size::Fpr(fpr) = options.size {
-        let names: BTreeSet<String> = sstables.iter().map(Sstable::table_name).collect();
-        notes.extend(names.iter().map(|name| {
-            format!(
-                "through Cassandra instead: ALTER TABLE {name} WITH bloom_filter_fp_chance = {fpr}; then \
-                 nodetool upgradesstables -a"
-            )
-        }));
-    }
+    let mut notes: Vec<String> = ELSEWHERE.map(str::to_owned).to_vec();
+    notes.extend(through_rocksdb(options.size));
     notes
+}
+
+/// How Cassandra makes filters of this size itself; `None` unless a rate was given.
+pub(crate) fn through_cassandra(size: Size) -> Option<String> {
+    let Size::Fpr(fpr) = size else { return None };
+    Some(format!(
+        "through the engine instead: ALTER TABLE … WITH bloom_filter_fp_chance = {fpr}, then nodetool upgradesstables -a"
+    ))
 }
 
 /// The option string for filters of this size.

@@ -150,7 +150,7 @@ pub fn rebuild(
     check_names(&sstables, &tables, options)?;
     let _locks = lock_databases(&tables, options)?; // held until everything is written
     if !options.restore {
-        watch.notes(&engine::notes(&sstables, tables.len(), options));
+        watch.notes(&engine::notes(tables.len(), options));
     }
     if let (Output::Into(directory), false) = (&options.output, options.dry_run) {
         fs::create_dir_all(directory).map_err(|e| {
@@ -175,7 +175,10 @@ pub fn rebuild(
         };
         match rebuilt {
             Ok(None) => {}
-            Ok(Some(found)) => {
+            Ok(Some(mut found)) => {
+                if let Rebuilt::Sstable(record) = &mut found.record {
+                    record.on_open.extend(engine::through_cassandra(options.size));
+                }
                 report.summary.count(&found.record);
                 let flow = watch.found(&found);
                 report.found.push(found);

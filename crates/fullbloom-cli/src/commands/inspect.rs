@@ -10,7 +10,9 @@ use crate::report::{self, ReportArgs};
 use crate::sizing::GeometryArgs;
 use fullbloom::dialect::Name;
 use fullbloom_ops::filter::ReadOptions;
-use fullbloom_ops::{Code, Found, InspectOptions, InspectReport, Inspected, Place, PlaceKind, inspect};
+use fullbloom_ops::{
+    self as ops, Found, InspectOptions, InspectReport, Inspected, Place, PlaceKind, inspect,
+};
 use std::path::PathBuf;
 
 /// Show what is in filter files, tables, and directories of sstables or tables
@@ -87,7 +89,10 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
                 continue;
             }
         };
-        found.problems.iter().filter(|problem| problem.code == Code::Unreadable).for_each(output::problem);
+        found
+            .problems()
+            .filter(|problem| problem.code.ends_inspect() == ops::Status::Failed)
+            .for_each(output::problem);
         if !args.json {
             let gap = if first { "" } else { "\n" };
             first = false;

@@ -14,7 +14,9 @@ use fullbloom::dialect::Name;
 use fullbloom_ops::PlaceKind;
 use fullbloom_ops::database::LastDatabase;
 use fullbloom_ops::filter::{FilterFile, ReadOptions, VerifiedFilter, verify_keys};
-use fullbloom_ops::{Code, Found, Place, Problem, Verified, VerifyOptions, VerifyReport, Watch, verify};
+use fullbloom_ops::{
+    self as ops, Code, Found, Place, Problem, Verified, VerifyOptions, VerifyReport, Watch, verify,
+};
 use fullbloom_table::PrefixExtractor;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -243,7 +245,10 @@ impl Printer {
 
     /// Prints the problems that belong to no single filter.
     fn rest(&mut self, path: &Path, found: &VerifyReport) -> Result<(), Failure> {
-        found.problems.iter().filter(|problem| problem.code == Code::Unreadable).for_each(output::problem);
+        found
+            .problems()
+            .filter(|problem| problem.code.ends_verify() == ops::Status::Failed)
+            .for_each(output::problem);
         if matches!(self.shown, Shown::Json | Shown::Nothing) {
             return Ok(());
         }

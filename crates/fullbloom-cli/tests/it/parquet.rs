@@ -83,7 +83,7 @@ fn files_without_filters_and_damaged_files_say_so() {
     let dir = Dir::new();
     let file = write(&dir, "plain.parquet", false);
     assert!(run(&["inspect", &file], b"").exits(1).text().contains("no Bloom filter in any of 6"));
-    run(&["verify", &file], b"").exits(0);
+    assert!(run(&["verify", &file], b"").exits(1).text().contains("no Bloom filter in any of 6"));
     let whole = dir.read("plain.parquet");
     let cut = dir.file("cut.parquet", &whole[..whole.len() - 20]);
     for command in ["inspect", "verify"] {
