@@ -9,7 +9,6 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use std::fmt::Display;
-use std::path::Path;
 
 create_exception!(
     fullbloom,
@@ -99,9 +98,4 @@ pub fn file(e: FileError) -> PyErr {
         },
         _ => PyOSError::new_err(e.to_string()),
     }
-}
-
-/// The bytes of this file are not a filter.
-pub fn decode_file(path: &Path) -> impl FnOnce(DecodeError) -> PyErr {
-    move |e| file(FileError::decode(path, e))
 }

@@ -3,18 +3,19 @@
 
 use crate::errors::{self, FormatError};
 use crate::options::dialect;
+use fullbloom::FileError;
 use fullbloom::replace::Output;
 use fullbloom_ops::filter::ReadOptions;
 use fullbloom_ops::rebuild::Size;
 use fullbloom_ops::{
-    Code, InspectOptions, InspectReport, Place, PlacePlan, PlaceWish, Problem, RebuildOptions, Report, Status,
-    VerifyOptions, VerifyReport,
+    Code, InspectOptions, InspectReport, Place, PlacePlan, PlaceWish, Problem, RebuildOptions, Report,
+    Status, VerifyOptions, VerifyReport,
 };
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// One path, or several.
 #[derive(FromPyObject)]
@@ -37,19 +38,33 @@ fn refused(problem: Problem) -> PyErr {
     let hint = problem.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
     let message = format!("{problem}{hint}");
     match problem.code {
-        Code::Unreadable | Code::FilterUnreadable | Code::CannotSave | Code::NotFlushed | Code::EngineRunning => {
-            PyOSError::new_err(message)
+        Code::Unreadable
+        | Code::FilterUnreadable
+        | Code::CannotSave
+        | Code::NotFlushed
+        | Code::EngineRunning => {
+            // A path that is not there has a number, which makes it a FileNotFoundError.
+            let path = Path::new(&problem.place);
+            match std::fs::metadata(path) {
+                Err(e) => errors::file(FileError::io(path, "open", e)),
+                Ok(_) => PyOSError::new_err(message),
+            }
         }
-        Code::OptionRefused | Code::SizeRefused | Code::Unsupported | Code::NothingFound | Code::NameClash => {
-            errors::value(message)
-        }
+        Code::OptionRefused
+        | Code::SizeRefused
+        | Code::Unsupported
+        | Code::NothingFound
+        | Code::NameClash => errors::value(message),
         _ => FormatError::new_err(message),
     }
 }
 
 /// The report as the command's JSON, with `status`: 0 if all is well, 1 if something is wrong, 2 if something
 /// could not be read.
-fn dict<'py, R: Serialize, S: Serialize>(py: Python<'py>, report: &Report<R, S>) -> PyResult<Bound<'py, PyDict>> {
+fn dict<'py, R: Serialize, S: Serialize>(
+    py: Python<'py>,
+    report: &Report<R, S>,
+) -> PyResult<Bound<'py, PyDict>> {
     to_dict(py, report, report.status)
 }
 
@@ -82,7 +97,8 @@ pub fn inspect<'py>(
     probes: Option<u32>,
     snapshots: bool,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let options = InspectOptions { read: read(dialect, bits, probes)?, snapshots, ..InspectOptions::default() };
+    let options =
+        InspectOptions { read: read(dialect, bits, probes)?, snapshots, ..InspectOptions::default() };
     let name = options.read.dialect;
     let mut all = InspectReport::empty();
     for path in path.all() {
