@@ -41,6 +41,7 @@ impl Shape {
     /// Whether all bits of this hash are set.
     #[inline(always)]
     pub(super) fn test(&self, lines: &[Line], hash: u64) -> bool {
+        debug_assert_eq!(lines.len() as u64, self.blocks * self.layout.block_lines());
         match self.inlined {
             Some(kernel) => kernel.test_hash(lines, hash, self.probes),
             None => self.test_any(lines, hash),
@@ -64,6 +65,7 @@ impl Shape {
     /// Sets all bits of this hash. Returns true if at least one was clear.
     #[inline(always)]
     pub(super) fn set(&self, lines: &mut [Line], hash: u64) -> bool {
+        debug_assert_eq!(lines.len() as u64, self.blocks * self.layout.block_lines());
         match self.inlined {
             Some(kernel) => kernel.set_hash(lines, hash, self.probes),
             None => self.set_any(lines, hash),

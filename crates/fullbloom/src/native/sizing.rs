@@ -67,21 +67,18 @@ pub struct Candidate {
     pub blocks: u64,
     /// Its expected rate.
     pub expected_fpr: f64,
+    /// Whether it makes the most of its bits, among those considered.
+    pub smallest: bool,
 }
 
 impl Candidate {
     fn new(layout: Layout, blocks: u64, keys: u64) -> Candidate {
         let expected_fpr = combine(layout.expected_fpr(keys as f64, blocks), collision_fpr(keys as f64, 64));
-        Candidate { layout, blocks, expected_fpr }
+        Candidate { layout, blocks, expected_fpr, smallest: false }
     }
 
     fn bit_len(&self) -> u64 {
         self.blocks * self.layout.block_len()
-    }
-
-    /// How far each bit lowers the logarithm of the rate: the larger, the smaller the filter for a rate.
-    fn efficiency(&self) -> f64 {
-        -self.expected_fpr.ln() / self.bit_len() as f64
     }
 }
 
@@ -204,6 +201,7 @@ impl Sizing {
         let best = best?;
         let fast = |candidate: &&Candidate| saved(candidate, &best) <= 1.0 - 1.0 / WORTH_FEWER_LINES;
         let chosen = considered.iter().find(fast).copied().unwrap_or(best);
+        considered.iter_mut().for_each(|candidate| candidate.smallest = *candidate == best);
         Some(Sizing::chosen(keys, chosen, considered))
     }
 
@@ -223,8 +221,8 @@ impl Sizing {
     #[must_use]
     pub fn prefer(self, prefer: Prefer) -> Sizing {
         let chosen = match prefer {
-            Prefer::Speed => self.considered.iter().min_by_key(|candidate| candidate.layout.lines()),
-            Prefer::Space => self.considered.iter().max_by(|a, b| a.efficiency().total_cmp(&b.efficiency())),
+            Prefer::Speed => self.considered.first(),
+            Prefer::Space => self.considered.iter().find(|candidate| candidate.smallest),
         };
         match chosen {
             Some(chosen) => Sizing::chosen(self.expected_keys, *chosen, self.considered),
@@ -233,7 +231,7 @@ impl Sizing {
     }
 
     fn chosen(keys: u64, chosen: Candidate, considered: Vec<Candidate>) -> Sizing {
-        let Candidate { layout, blocks, expected_fpr } = chosen;
+        let Candidate { layout, blocks, expected_fpr, .. } = chosen;
         Sizing { layout, blocks, expected_keys: keys, expected_fpr, considered }
     }
 

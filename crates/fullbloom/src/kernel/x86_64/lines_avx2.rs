@@ -132,6 +132,12 @@ impl Lines for Avx2 {
         unsafe { work(lines, now, next, probes) }
     }
 
+    #[inline(always)]
+    fn spread(self, bits: u64, out: &mut [bool; GROUP]) {
+        // SAFETY: an `Avx2` exists only if `detect` saw AVX2 and BMI2.
+        unsafe { bools(bits, out) }
+    }
+
     fn set_group(self, lines: &mut [Line], now: &Group, next: &Group, probes: Probes) -> u64 {
         now.check(lines);
         let work = match distance::of(lines) {
@@ -218,6 +224,20 @@ pub(super) fn bits(mark: Mark, probes: Probes) -> [__m256i; 2] {
     let bits = _mm256_srlv_epi32(row, counts(fields));
     let upper = _mm256_srai_epi32::<31>(fields);
     [_mm256_andnot_si256(upper, bits), _mm256_and_si256(upper, bits)]
+}
+
+/// Each bit as a byte: a vector of 32 at a time.
+#[target_feature(enable = "avx2")]
+fn bools(bits: u64, out: &mut [bool; GROUP]) {
+    // Byte i takes byte i / 8 of the bits, and keeps bit i % 8 of it.
+    let copies = _mm256_setr_epi64x(0, 0x0101_0101_0101_0101, 0x0202_0202_0202_0202, 0x0303_0303_0303_0303);
+    let own = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
+    for (half, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+        let bits = _mm256_set1_epi32((bits >> (32 * half)) as i32);
+        let set = _mm256_cmpeq_epi8(_mm256_and_si256(_mm256_shuffle_epi8(bits, copies), own), own);
+        // SAFETY: writes the 32 bytes of `out`, each 0 or 1, which are valid bools.
+        unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), _mm256_and_si256(set, _mm256_set1_epi8(1))) };
+    }
 }
 
 /// Low half xor high half of the 128-bit product of each word with `y`, from four products of 32-bit halves.
