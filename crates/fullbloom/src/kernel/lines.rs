@@ -209,7 +209,7 @@ impl Group {
     }
 
     /// Panics unless all lines are inside this array.
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn check(&self, lines: &[Line]) {
         assert!(self.bound <= lines.len() as u64, "line {} of {}", self.bound - 1, lines.len());
@@ -440,7 +440,7 @@ impl Lines for Cpu {
 }
 
 /// The address of the line at this offset, inside the array or not.
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) fn line_at(lines: &[Line], offset: u64) -> *const Line {
     lines.as_flattened().as_ptr().wrapping_add(offset as usize).cast()

@@ -26,7 +26,7 @@ fn naive_bits(layout: Layout, blocks: u64, hash: u64) -> Vec<u64> {
         let line = block * in_block + i * region + (x[2] >> (58 - 6 * i)) % region;
         let at = if i == 0 { 0 } else { i as usize + 1 };
         let (a, b) = (x[at], x[at + 1]);
-        let fields = (a << 32 | a >> 32) ^ b;
+        let fields = a.rotate_left(32) ^ b;
         for lane in (0..u64::from(layout.line_probes())).map(|p| ((b >> 29) + p) % 8) {
             let field = fields >> (8 * lane) & 255;
             let word = lane + 8 * (field / 128);

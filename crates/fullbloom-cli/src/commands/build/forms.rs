@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use fullbloom::SizeError;
 use fullbloom::dialect::Name;
 use fullbloom::keys::Hashes;
-use fullbloom::native::{Builder, GrowingFilter, Hashing, RemovingFilter, Sizing, StoredFilter};
+use fullbloom::native::{Builder, GrowingFilter, Hashing, RemovingFilter, StoredFilter};
 use fullbloom::sizing::{Request, Target};
 use std::ops::ControlFlow;
 
