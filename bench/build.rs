@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `fast_local` | a C++ compiler for a CPU with AVX2: RocksDB's algorithm (`cpp/fast_local_avx2.cc`) is a peer |
 //! | `librocksdb` | RocksDB 7 with its headers is installed as well: the library itself is a peer |
+//! | `boost_bloom` | the variable `BOOST_INCLUDE` names a directory with the headers of Boost 1.90 or later: Boost.Bloom is a peer |
 //!
 //! With the feature `rocksdb` both must be there.
 
@@ -15,6 +16,8 @@ fn main() {
     println!("cargo:rerun-if-changed=Cargo.lock");
     println!("cargo:rustc-check-cfg=cfg(fast_local)");
     println!("cargo:rustc-check-cfg=cfg(librocksdb)");
+    println!("cargo:rustc-check-cfg=cfg(boost_bloom)");
+    println!("cargo:rerun-if-env-changed=BOOST_INCLUDE");
     let required = std::env::var_os("CARGO_FEATURE_ROCKSDB").is_some();
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     tell("RUSTC", &first_line(Command::new(rustc).arg("--version")).unwrap_or_default());
@@ -28,6 +31,17 @@ fn main() {
     }
     let mut compiler = native.get_compiler().to_command();
     tell("CXX", &first_line(compiler.arg("--version")).unwrap_or_default());
+
+    if let Some(headers) = std::env::var_os("BOOST_INCLUDE").filter(|headers| !headers.is_empty()) {
+        // A directory that was named and cannot be used is an error.
+        let mut boost = cpp(true);
+        boost.flag("-march=native").include(headers).warnings(false).file("cpp/boost_shim.cc");
+        // Otherwise GCC 12 copies a block in two halves before it tests it, and waits for the store: a quarter of the
+        // speed.
+        boost.flag_if_supported("-mmove-max=256").flag_if_supported("-mstore-max=256");
+        boost.compile("boost_shim");
+        println!("cargo:rustc-cfg=boost_bloom");
+    }
 
     if required || rocksdb_links() {
         // The library's user, as any program outside RocksDB is compiled.

@@ -39,6 +39,8 @@ pub struct Row {
     pub median: f64,
     pub quartiles: [f64; 2],
     pub fpr: Option<f64>,
+    /// Bits per key that it takes, and those with which the native filter has its measured rate.
+    pub bits: Option<[f64; 2]>,
 }
 
 /// Runs all contestants in turn, `rounds` times, after one round that does not count unless there is only one.
@@ -73,7 +75,7 @@ impl Row {
         speeds.sort_by(f64::total_cmp);
         let at = |share: f64| speeds[((speeds.len() - 1) as f64 * share).round() as usize];
         let (best, median, quartiles) = (at(1.0), at(0.5), [at(0.25), at(0.75)]);
-        Row { filter, setting: setting.clone(), best, median, quartiles, fpr: None }
+        Row { filter, setting: setting.clone(), best, median, quartiles, fpr: None, bits: None }
     }
 }
 
@@ -102,14 +104,18 @@ pub fn print(rows: &[Row], to: &str) {
     let Some(first) = rows.first() else { return };
     let Setting { keys, bytes, bits_per_key, mode } = &first.setting;
     println!("\n{mode}, {} at {bits_per_key} bits/key, {keys} keys: million keys/s", size(*bytes));
-    println!("  {:34} {:>8} {:>8} {:>17} {:>8}  ratio", "", "best", "median", "quartiles", "fpr %");
+    println!(
+        "  {:34} {:>8} {:>8} {:>17} {:>8} {:>6} {:>6}  ratio",
+        "", "best", "median", "quartiles", "fpr %", "bits", "ours"
+    );
     let base = rows.iter().find(|row| row.filter == to).map(|row| row.median);
     for row in rows {
         let [low, high] = row.quartiles;
         let fpr = row.fpr.map_or(String::new(), |fpr| format!("{:.3}", 100.0 * fpr));
         let ratio = base.map_or(String::new(), |base| format!("{:.2}", row.median / base));
+        let [bits, ours] = row.bits.map_or_else(Default::default, |bits| bits.map(|bits| format!("{bits:.2}")));
         println!(
-            "  {:34} {:8.1} {:8.1} {low:8.1}-{high:<8.1} {fpr:>8} {ratio:>6}",
+            "  {:34} {:8.1} {:8.1} {low:8.1}-{high:<8.1} {fpr:>8} {bits:>6} {ours:>6} {ratio:>6}",
             row.filter, row.best, row.median
         );
     }
@@ -131,6 +137,8 @@ pub fn save(rows: &[Row], path: &Path) -> Result<(), Box<dyn Error>> {
                 "mops_median": row.median,
                 "mops_quartiles": row.quartiles,
                 "fpr": row.fpr,
+                "bits_taken": row.bits.map(|[bits, _]| bits),
+                "bits_of_fullbloom_at_this_fpr": row.bits.map(|[_, ours]| ours),
             })
         })
         .collect();

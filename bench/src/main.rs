@@ -32,6 +32,7 @@ mod rates;
 mod rocksdb;
 
 use clap::{Parser, Subcommand};
+use fullbloom::kernel::{self, Kernel};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -42,13 +43,16 @@ static ALLOCATOR: memory::HugePages = memory::HugePages;
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
+    /// The kernel of fullbloom to measure, such as avx2; the fastest of this CPU unless given.
+    #[arg(long, global = true, value_name = "NAME", value_parser = |name: &str| Kernel::by_name(name))]
+    kernel: Option<Kernel>,
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// The native filter beside fastbloom, sbbf-rs-safe, xorf, parquet, RocksDB and libbloom.
+    /// The native filter beside Boost.Bloom, fastbloom, sbbf-rs-safe, xorf, qfilter, parquet, RocksDB and libbloom.
     Compare(compare::Options),
     /// The `rocksdb` dialect beside RocksDB's own reader and builder.
     Rocksdb(rocksdb::Options),
@@ -92,7 +96,12 @@ fn main() -> ExitCode {
     // A closed pipe ends the program quietly, as it does others.
     // SAFETY: the default action, before there are other threads.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
-    let done = match Arguments::parse().command {
+    let arguments = Arguments::parse();
+    if let Some(kernel) = arguments.kernel {
+        // SAFETY: there are no other threads yet, and no kernel is in use.
+        unsafe { std::env::set_var(kernel::VARIABLE, kernel.name()) };
+    }
+    let done = match arguments.command {
         Command::Compare(options) => compare::run(&options),
         Command::Rocksdb(options) => rocksdb::run(&options),
         Command::Classic(options) => classic::run(&options),

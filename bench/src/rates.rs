@@ -106,7 +106,7 @@ fn measure(row: &Row, present: &[&[u8]], absent: &[&[u8]]) -> Result<Option<Cell
     let Row { name, keys: count, bits, .. } = *row;
     let request = Request { expected_keys: count, target: Target::BitsPerKey(bits) };
     let Ok(plan) = any::plan(name, &request) else { return Ok(None) };
-    let mut measured = Measured { asked: 0, hits: 0 };
+    let mut measured = Measured { lookups: 0, hits: 0 };
     let filters = filters(count) as usize;
     let shares = absent.chunks(absent.len().div_ceil(filters));
     for (present, absent) in present.chunks_exact(count as usize).take(filters).zip(shares) {
@@ -117,7 +117,7 @@ fn measure(row: &Row, present: &[&[u8]], absent: &[&[u8]]) -> Result<Option<Cell
         if found != count {
             return Err(format!("{name}: {} of {count} keys are lost", count - found).into());
         }
-        measured.asked += absent.len() as u64;
+        measured.lookups += absent.len() as u64;
         measured.hits += hits(&filter, absent);
     }
     Ok(Some(Cell { planned: plan.expected_fpr, measured }))

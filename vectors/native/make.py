@@ -93,19 +93,21 @@ def check_value(secret):
 
 def positions(h, lines, block_lines, probes, blocks):
     """Bit numbers in the whole array."""
-    s = (h ^ h >> 32) * P & M
-    block = s * blocks >> 64
-    t = (s ^ s >> 32) * Q & M
+    x = [h, h * P & M]
+    for factor in (Q, P, P, P):
+        x.append((x[-1] ^ x[-1] >> 32) * factor & M)
+    block = x[1] * blocks >> 64
     region = block_lines // lines
-    fields, mixed, out = h, t, []
+    out = []
     for i in range(lines):
-        line = block * block_lines + i * region + (t >> (58 - 6 * i)) % region
-        first = (fields >> 55 & 1) + 2 * (fields >> 62 & 1) + 4 * (fields >> 63)
+        line = block * block_lines + i * region + (x[2] >> (58 - 6 * i)) % region
+        a, b = (x[0], x[1]) if i == 0 else (x[i + 1], x[i + 2])
+        fields = ((a << 32 | a >> 32) & M) ^ b
         for p in range(probes):
-            word = (first + p) % 8
-            out.append(line * 512 + word * 64 + (fields >> 8 * word) % 64)
-        mixed = (mixed ^ mixed >> 32) * P & M
-        fields = mixed
+            lane = ((b >> 29) + p) % 8
+            field = fields >> 8 * lane & 255
+            word = lane + 8 * (field >> 7)
+            out.append(line * 512 + word * 32 + 31 - (field & 31))
     return out
 
 
@@ -141,7 +143,7 @@ GROWING, ROTATING, COUNTERS, EXCEPTIONS, EXCEPTION_DATA = range(8, 13)
 
 def record(layout, blocks, seed_field, hash_kind, expected, count, estimated=0):
     lines, block_lines, probes = layout
-    return struct.pack("<8B4Q24x", 1, hash_kind, lines, block_lines, probes, estimated, 0, 0, blocks, seed_field, expected, count)
+    return struct.pack("<8B4Q24x", 2, hash_kind, lines, block_lines, probes, estimated, 0, 0, blocks, seed_field, expected, count)
 
 
 def assemble(records, array, label=b"", secret=b"", further=(), further_data=()):

@@ -5,6 +5,7 @@ use crate::limit;
 use crate::memory::Region;
 use fullbloom::hash::Fold64;
 use fullbloom::NativeFilter;
+use fullbloom::dialect::rocksdb::FullFilter;
 use fullbloom::keys::Column;
 use fullbloom::native::{Builder, Hashing, Sizing};
 use fullbloom::sizing::{Request, Target};
@@ -31,6 +32,11 @@ pub trait Contender<K> {
 
     /// An answer to each key, by the filter's own batch if it has one.
     fn answer(&self, keys: &[K], out: &mut [bool]);
+
+    /// Its size in bytes, where that is not what was asked for.
+    fn bytes(&self) -> Option<u64> {
+        None
+    }
 
     /// How many threads build it.
     fn threads(&self) -> usize {
@@ -63,6 +69,7 @@ pub struct Size {
 pub trait NativeKeys: Key {
     fn answer(filter: &NativeFilter, keys: &[Self], out: &mut [bool]);
     fn insert(builder: &mut Builder, keys: &[Self]);
+    fn answer_ribbon(filter: &FullFilter, keys: &[Self], out: &mut [bool]);
 }
 
 impl NativeKeys for u64 {
@@ -73,6 +80,10 @@ impl NativeKeys for u64 {
     fn insert(builder: &mut Builder, keys: &[u64]) {
         builder.insert_batch(&Column(keys));
     }
+
+    fn answer_ribbon(filter: &FullFilter, keys: &[u64], out: &mut [bool]) {
+        filter.may_contain_batch(&Column(keys), out);
+    }
 }
 
 impl<const N: usize> NativeKeys for [u8; N] {
@@ -82,6 +93,10 @@ impl<const N: usize> NativeKeys for [u8; N] {
 
     fn insert(builder: &mut Builder, keys: &[[u8; N]]) {
         builder.insert_batch(keys);
+    }
+
+    fn answer_ribbon(filter: &FullFilter, keys: &[[u8; N]], out: &mut [bool]) {
+        filter.may_contain_batch(keys, out);
     }
 }
 

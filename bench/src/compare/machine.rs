@@ -14,9 +14,11 @@ pub fn describe() -> String {
     let _ = write!(text, "\n{}; {compilers}", system.join(" "));
     let kernel = Kernel::in_use();
     let _ = write!(text, "\nfullbloom {}, kernel {kernel}", version_of("fullbloom"));
-    for peer in ["fastbloom", "foldhash", "sbbf-rs-safe", "xxhash-rust", "xorf", "parquet"] {
+    for peer in ["fastbloom", "foldhash", "sbbf-rs-safe", "xxhash-rust", "xorf", "qfilter", "parquet"] {
         let _ = write!(text, "; {peer} {}", version_of(peer));
     }
+    #[cfg(boost_bloom)]
+    let _ = write!(text, "; Boost {}", super::boost::version());
     #[cfg(librocksdb)]
     let _ = write!(text, "; RocksDB {}", crate::librocksdb::version());
     text

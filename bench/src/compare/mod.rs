@@ -4,6 +4,8 @@
 //! `single` asks for absent keys one by one; `batch` asks for keys of which half are present, by the filter's own batch if it
 //! has one, else in a loop; `build` goes from keys to a filter in new memory.
 
+#[cfg(boost_bloom)]
+mod boost;
 mod contender;
 mod goals;
 mod machine;
@@ -17,6 +19,8 @@ use crate::harness::{self, Contestant, Row, Setting};
 use crate::keys::{self, Key, Mix, Questions};
 use crate::memory::HugePages;
 use contender::{Contender, Contenders, Fullbloom, Limit, NativeKeys, OURS, Size};
+use fullbloom::native::Sizing;
+use fullbloom::sizing::{Request, Target};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -193,17 +197,35 @@ fn at_size<K: NativeKeys>(
     let rates = measure_rates(size, &contenders)?;
     let rate_of =
         |name: &str| rates.iter().find(|(filter, _)| name.starts_with(filter)).map(|(_, rate)| *rate);
-    built.iter_mut().for_each(|row| row.fpr = rate_of(&row.filter));
+    let bits: Vec<(String, f64)> = contenders
+        .iter()
+        .map(|contender| {
+            let bytes = contender.bytes().unwrap_or(size.bytes);
+            (contender.name(), bytes as f64 * 8.0 / size.members as f64)
+        })
+        .collect();
+    let complete = |row: &mut Row| {
+        row.fpr = rate_of(&row.filter);
+        let taken = bits.iter().find(|(filter, _)| *filter == row.filter).map(|(_, bits)| *bits);
+        row.bits = taken.zip(row.fpr.and_then(|fpr| ours_at(size.members, fpr))).map(<[f64; 2]>::from);
+    };
+    built.iter_mut().for_each(complete);
     for &mode in &course.modes {
         let mut measured = match mode {
             Mode::Build => built.clone(),
             _ => ask(&setting(mode), mode, size, course, &contenders),
         };
-        measured.iter_mut().for_each(|row| row.fpr = rate_of(&row.filter));
+        measured.iter_mut().for_each(complete);
         harness::print(&measured, OURS);
         rows.extend(measured);
     }
     Ok(rows)
+}
+
+/// The bits per key with which the native filter has this rate.
+fn ours_at(members: u64, fpr: f64) -> Option<f64> {
+    let request = Request { expected_keys: members, target: Target::Fpr(fpr) };
+    Sizing::new(&request).ok().map(|sizing| sizing.bits_per_key())
 }
 
 /// Filters above this are large.

@@ -1,18 +1,23 @@
 //! The peers: each as its own users would use it, with the fastest hash that it is commonly given.
 
-use super::contender::{Contender, Contenders, Size};
+use super::contender::{Contender, Contenders, NativeKeys, Size};
 use crate::keys::Key;
 use crate::libbloom::Original;
 use crate::memory;
 use ::parquet::bloom_filter::Sbbf;
 use foldhash::fast::FixedState;
+use fullbloom::dialect::rocksdb;
 use std::error::Error;
 use xorf::Filter as _;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// All peers that this machine has, and why others are missing.
-pub fn all<K: Key>(size: Size) -> (Contenders<K>, Vec<String>) {
+pub fn all<K: NativeKeys>(size: Size) -> (Contenders<K>, Vec<String>) {
     let (mut peers, mut missing): (Contenders<K>, _) = (Vec::new(), Vec::new());
+    #[cfg(boost_bloom)]
+    peers.extend(super::boost::all(size));
+    #[cfg(not(boost_bloom))]
+    missing.push("Boost.Bloom: BOOST_INCLUDE named no headers of Boost 1.90 when this was compiled".to_owned());
     peers.push(Box::new(Fastbloom { size, filter: None }));
     peers.push(Box::new(FastbloomAtomic { size, filter: None }));
     peers.push(Box::new(SbbfRs { size, filter: None }));
@@ -20,6 +25,11 @@ pub fn all<K: Key>(size: Size) -> (Contenders<K>, Vec<String>) {
     match Fuse::refused(size) {
         None => peers.push(Box::new(Fuse { size, hashes: Vec::new(), filter: None })),
         Some(why) => missing.push(format!("{}: {why}", Fuse::NAME)),
+    }
+    peers.push(Box::new(Quotient { size, filter: None }));
+    match memory::refused(size.members * 24) {
+        None => peers.push(Box::new(Ribbon { size, builder: None, filter: None })),
+        Some(why) => missing.push(format!("{}: {why}", Ribbon::NAME)),
     }
     #[cfg(fast_local)]
     match super::rocksdb::all(size, &mut missing) {
@@ -210,6 +220,94 @@ fn word<K: Key>(key: &K) -> u64 {
         Ok(eight) => u64::from_le_bytes(eight),
         Err(_) => xxh3_64(bytes),
     })
+}
+
+/// A quotient filter. Its table is a power of two, so its bits per key are not what was asked for.
+struct Quotient {
+    size: Size,
+    filter: Option<qfilter::Filter>,
+}
+
+impl<K: Key> Contender<K> for Quotient {
+    fn name(&self) -> String {
+        "qfilter + xxh3".to_owned()
+    }
+
+    fn start(&mut self) {
+        self.filter = None;
+        // A slot is a remainder and 2.125 bits; nineteen of twenty slots can be used.
+        let rate = (2.125 - self.size.bits_per_key * 0.95).exp2();
+        self.filter = Some(qfilter::Filter::new(self.size.members, rate).expect("a size it takes"));
+    }
+
+    fn insert(&mut self, keys: &[K]) {
+        let filter = self.filter.as_mut().expect("started");
+        for key in keys {
+            filter.insert_fingerprint(false, key.bytes(xxh3_64)).expect("room for the expected keys");
+        }
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        Some(started(&self.filter).memory_usage() as u64)
+    }
+
+    fn is_slow_to_build(&self) -> bool {
+        true
+    }
+
+    key_by_key!(|self, key| started(&self.filter).contains_fingerprint(key.bytes(xxh3_64)));
+}
+
+/// RocksDB's Ribbon filter as fullbloom writes and reads it: static.
+struct Ribbon {
+    size: Size,
+    builder: Option<rocksdb::Builder>,
+    filter: Option<rocksdb::FullFilter>,
+}
+
+impl Ribbon {
+    const NAME: &str = "rocksdb-ribbon (ours)";
+}
+
+impl<K: NativeKeys> Contender<K> for Ribbon {
+    fn name(&self) -> String {
+        Ribbon::NAME.to_owned()
+    }
+
+    fn start(&mut self) {
+        self.filter = None;
+        let policy = rocksdb::Policy::new(rocksdb::Kind::Ribbon, self.size.bits_per_key);
+        self.builder = Some(rocksdb::Builder::new(policy.expect("bits per key of RocksDB")));
+    }
+
+    fn insert(&mut self, keys: &[K]) {
+        let builder = self.builder.as_mut().expect("started");
+        for key in keys {
+            key.bytes(|key| builder.insert(key));
+        }
+    }
+
+    fn finish(&mut self) {
+        let built = self.builder.take().map(|mut builder| builder.finish().expect("memory for a filter"));
+        self.filter = built;
+    }
+
+    fn bytes(&self) -> Option<u64> {
+        Some(started(&self.filter).encoded_len())
+    }
+
+    fn is_slow_to_build(&self) -> bool {
+        true
+    }
+
+    fn count(&self, keys: &[K]) -> usize {
+        let filter = started(&self.filter);
+        keys.iter().filter(|key| key.bytes(|key| filter.may_contain(key))).count()
+    }
+
+    fn answer(&self, keys: &[K], out: &mut [bool]) {
+        K::answer_ribbon(started(&self.filter), keys, out);
+    }
 }
 
 struct Libbloom {

@@ -215,3 +215,21 @@ pub fn dialects() -> impl TypedValueParser<Value = Dialects> {
 fn listed() -> impl Iterator<Item = PossibleValue> {
     Name::ALL.iter().map(|name| PossibleValue::new(name.as_str()).help(name.about()))
 }
+
+/// What matters more for a native filter.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub enum Prefer {
+    /// The fewest lines for a key: fast lookups
+    Speed,
+    /// The fewest bits for the rate
+    Space,
+}
+
+impl From<Prefer> for fullbloom::native::Prefer {
+    fn from(prefer: Prefer) -> Self {
+        match prefer {
+            Prefer::Speed => fullbloom::native::Prefer::Speed,
+            Prefer::Space => fullbloom::native::Prefer::Space,
+        }
+    }
+}

@@ -9,7 +9,7 @@ use crate::{serialise, text};
 use fullbloom::SizeError;
 use fullbloom::any::{self, Plan};
 use fullbloom::dialect::Name;
-use fullbloom::native;
+use fullbloom::native::{self, Prefer};
 use fullbloom::sizing::{Request, Target};
 use serde::Serialize;
 
@@ -81,14 +81,19 @@ pub struct DialectPlanSummary {
 /// What `plan` found.
 pub type PlanReport = Report<DialectPlan, DialectPlanSummary>;
 
-/// Sizes a filter in each of the dialects, each by its own system's rule. Fails if the numbers are wrong for
-/// all of them.
-pub fn plan(dialects: &[Name], expected_keys: u64, wish: Wish) -> Result<PlanReport, Problem> {
+/// Sizes a filter in each of the dialects, each by its own system's rule. `prefer` overrides the rule of native
+/// filters. Fails if the numbers are wrong for all of them.
+pub fn plan(
+    dialects: &[Name],
+    expected_keys: u64,
+    wish: Wish,
+    prefer: Option<Prefer>,
+) -> Result<PlanReport, Problem> {
     if let Some(mistake) = mistake(dialects, wish) {
         return Err(Problem::new("plan", Code::SizeRefused, mistake));
     }
     let found: Vec<Found<DialectPlan>> =
-        dialects.iter().map(|dialect| sized(*dialect, expected_keys, wish)).collect();
+        dialects.iter().map(|dialect| sized(*dialect, expected_keys, wish, prefer)).collect();
     let possible = found.iter().any(|found| found.record.bits.is_some());
     let mut summary = DialectPlanSummary { expected_keys, ..DialectPlanSummary::default() };
     match wish {
@@ -155,13 +160,17 @@ impl PlacePlan {
     }
 }
 
-fn sized(dialect: Name, expected_keys: u64, wish: Wish) -> Found<DialectPlan> {
+fn sized(dialect: Name, expected_keys: u64, wish: Wish, prefer: Option<Prefer>) -> Found<DialectPlan> {
     let mut layouts = Vec::new();
     let plan = match (dialect, wish) {
         (Name::Native, wish) => {
             let plan = match wish {
                 Wish::Target(target) => native::Sizing::new(&Request { expected_keys, target }),
                 Wish::Memory(memory) => native::Sizing::within(expected_keys, memory),
+            };
+            let plan = match prefer {
+                Some(prefer) => plan.map(|plan| plan.prefer(prefer)),
+                None => plan,
             };
             layouts = plan.as_ref().map(considered).unwrap_or_default();
             plan.as_ref().map(Plan::from).map_err(Clone::clone)

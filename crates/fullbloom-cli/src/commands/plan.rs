@@ -50,6 +50,10 @@ pub struct Args {
     #[arg(long, value_name = "D", value_parser = args::dialects(), hide_possible_values = true, default_value = "all")]
     dialect: args::Dialects,
 
+    /// Native filters: the fastest or the smallest layout [default: fast if at most 15 % larger]
+    #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["from", "memory"])]
+    prefer: Option<args::Prefer>,
+
     #[cfg(feature = "report")]
     #[command(flatten)]
     report: ReportArgs,
@@ -74,7 +78,7 @@ fn by_dialect(args: &Args) -> Result<Status, Failure> {
         (Some(target), _) => Wish::Target(target),
         (None, memory) => Wish::Memory(memory.unwrap_or(u64::MAX)),
     };
-    let planned = plan(args.dialect.names(), args.expected_keys, wish)?;
+    let planned = plan(args.dialect.names(), args.expected_keys, wish, args.prefer.map(Into::into))?;
     show(args, &planned, || render::dialect_plans(&planned))?;
     if planned.status == ops::Status::NotWell {
         output::warning("no dialect can be sized like this");

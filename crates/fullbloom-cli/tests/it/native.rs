@@ -236,11 +236,14 @@ fn plan_tells_the_layouts_it_chose_among() {
         layouts.iter().find(|layout| layout["chosen"] == true).unwrap()["lines"].clone()
     };
     assert_eq!(chosen(&plan(&["--fpr", "0.01"])), 1);
-    assert_eq!(chosen(&plan(&["--fpr", "1e-6"])), 4);
+    assert_eq!(chosen(&plan(&["--fpr", "5e-4"])), 1);
+    assert_eq!(chosen(&plan(&["--fpr", "5e-4", "--prefer", "space"])), 2);
+    assert_eq!(chosen(&plan(&["--fpr", "1e-6", "--prefer", "space"])), 4);
+    assert_eq!(chosen(&plan(&["--fpr", "1e-6", "--prefer", "speed"])), 2);
     let row = plan(&["--memory", "2MiB"]);
     let bytes = row["bytes"].as_u64().unwrap();
     assert!(bytes <= 2 << 20 && bytes > (2 << 20) * 999 / 1000, "{row}");
-    let text = run(&["plan", "--expected-keys", "1M", "--fpr", "1e-6"], b"").exits(0);
+    let text = run(&["plan", "--expected-keys", "1M", "--fpr", "1e-6", "--prefer", "space"], b"").exits(0);
     assert!(text.text().contains("\n* 4 lines of 512 bits for each key"), "{text:?}");
 }
 

@@ -23,7 +23,7 @@
 use super::lines::{AHEAD, GROUP, Group, Line, Probes};
 use super::{Body, Cpu, Task};
 use crate::bits::prefetch;
-use crate::probe::lines::{self, Lines, first_word};
+use crate::probe::lines::{self, Lines, Mark};
 use crate::sizing::Layout;
 
 /// The counters of a line: four lines, digit 0 first.
@@ -51,11 +51,14 @@ fn put(line: &mut [u8], words: Words) {
     }
 }
 
-/// The bits of these fields.
+/// The bits of a key.
 #[inline(always)]
-fn bits(fields: u64, probes: Probes) -> Words {
-    let used = probes.runs[first_word(fields) as usize & 7];
-    core::array::from_fn(|i| u64::from(used >> i & 1) << (fields >> (8 * i) & 63))
+fn bits(mark: Mark, probes: Probes) -> Words {
+    let mut words = [0; 8];
+    for bit in mark.bits(probes.count) {
+        words[bit as usize >> 6 & 7] |= 1 << (bit & 63);
+    }
+    words
 }
 
 #[inline(always)]
@@ -89,11 +92,11 @@ fn any(a: Words) -> bool {
     a.iter().fold(0, |all, word| all | word) != 0
 }
 
-/// Sets the bits of these fields, and raises the counters of those already set. Returns true if at least one
+/// Sets the bits of this key, and raises the counters of those already set. Returns true if at least one
 /// was clear.
 #[inline(always)]
-pub(super) fn add(line: &mut Line, counters: &mut Counters, fields: u64, probes: Probes) -> bool {
-    let key = bits(fields, probes);
+pub(super) fn add(line: &mut Line, counters: &mut Counters, mark: Mark, probes: Probes) -> bool {
+    let key = bits(mark, probes);
     let old = words(line);
     put(line, or(old, key));
     let known = and(old, key);
@@ -127,16 +130,16 @@ pub(super) fn add_high(counters: &mut Counters, carry: Words) {
     put(&mut digits[3], xor(digit_3, carry_3));
 }
 
-/// Whether all bits of these fields are set.
+/// Whether all bits of this key are set.
 #[inline(always)]
-fn has(line: &Line, fields: u64, probes: Probes) -> bool {
-    !any(without(bits(fields, probes), words(line)))
+fn has(line: &Line, mark: Mark, probes: Probes) -> bool {
+    !any(without(bits(mark, probes), words(line)))
 }
 
-/// Lowers the counters of these fields, whose bits are all set. Clears the bits whose counter was already 0.
+/// Lowers the counters of this key, whose bits are all set. Clears the bits whose counter was already 0.
 #[inline(always)]
-fn take(line: &mut Line, counters: &mut Counters, fields: u64, probes: Probes) {
-    let key = bits(fields, probes);
+fn take(line: &mut Line, counters: &mut Counters, mark: Mark, probes: Probes) {
+    let key = bits(mark, probes);
     let (digits, _) = counters.as_chunks_mut::<{ lines::LINE }>();
     let old: [Words; DIGITS] = core::array::from_fn(|digit| words(&digits[digit]));
     let single = without(key, or(or(old[0], old[1]), or(old[2], old[3])));
@@ -203,7 +206,7 @@ impl Counted<'_> {
                     }
                     let line = now.line(i);
                     let (line, counters) = (&mut counted.lines[line], &mut counted.counters[line]);
-                    changed |= u64::from(kernel.count(line, counters, now.fields[i], counted.probes)) << i;
+                    changed |= u64::from(kernel.count(line, counters, now.mark(i), counted.probes)) << i;
                 }
                 changed
             }
@@ -223,10 +226,10 @@ impl Counted<'_> {
             fn run<K: Body>(self, kernel: K) -> bool {
                 let Add(counted, key) = self;
                 let mut changed = false;
-                for (line, fields) in key {
+                for (line, mark) in key {
                     let line = line as usize;
                     let (line, counters) = (&mut counted.lines[line], &mut counted.counters[line]);
-                    changed |= kernel.count(line, counters, fields, counted.probes);
+                    changed |= kernel.count(line, counters, mark, counted.probes);
                 }
                 changed
             }
@@ -269,12 +272,12 @@ impl Counted<'_> {
                     let mut key = Lines::new(layout, blocks, hash);
                     let is_there = key
                         .clone()
-                        .all(|(line, fields)| has(&counted.lines[line as usize], fields, counted.probes));
+                        .all(|(line, mark)| has(&counted.lines[line as usize], mark, counted.probes));
                     if is_there {
-                        key.by_ref().for_each(|(line, fields)| {
+                        key.by_ref().for_each(|(line, mark)| {
                             let line = line as usize;
                             let (line, counters) = (&mut counted.lines[line], &mut counted.counters[line]);
-                            take(line, counters, fields, counted.probes);
+                            take(line, counters, mark, counted.probes);
                         });
                     }
                     sink(i, is_there);
@@ -330,7 +333,6 @@ pub(crate) fn contradiction(lines: &[Line], counters: &[Counters]) -> Option<usi
 mod tests {
     use super::*;
     use crate::kernel::Kernel;
-    use crate::probe::lines::bits_in_line;
     use fullbloom_testkit::keys::SplitMix;
 
     fn kernels() -> impl Iterator<Item = Cpu> {
@@ -362,7 +364,7 @@ mod tests {
                     let hash = SplitMix::new(random.below(40)).next_u64();
                     let counted =
                         Counted { lines: &mut line, counters: &mut counters, probes: Probes::new(probes) };
-                    let own: Vec<usize> = bits_in_line(hash, probes).map(|bit| bit as usize).collect();
+                    let own: Vec<usize> = Mark::of(hash).bits(probes).map(|bit| bit as usize).collect();
                     if random.below(100) < if round % 2000 < 1000 { 70 } else { 30 } {
                         let new = counted.add(cpu, Lines::new(layout, 1, hash));
                         assert_eq!(new, own.iter().any(|bit| exact[*bit] == 0));
@@ -404,9 +406,11 @@ mod tests {
                 let mut together = alone.clone();
                 for len in (1..=GROUP).chain([GROUP; 20]) {
                     let mut group = Group::EMPTY;
+                    let mut hashes = Vec::new();
                     for _ in 0..len {
                         let hash = random.next_u64();
-                        group.push(lines::block_of(hash, lines as u64), hash);
+                        group.push(lines::block_of(hash, lines as u64), Mark::of(hash));
+                        hashes.push(hash);
                     }
                     let probes = Probes::new(6);
                     let (lines_, counters) = (&mut together.0[..], &mut together.1[..]);
@@ -414,7 +418,7 @@ mod tests {
                         Counted { lines: lines_, counters, probes }.add_group(cpu, &group, &Group::EMPTY);
                     for i in 0..len {
                         let (lines_, counters) = (&mut alone.0[..], &mut alone.1[..]);
-                        let key = Lines::new(layout, lines as u64, group.fields[i]);
+                        let key = Lines::new(layout, lines as u64, hashes[i]);
                         let new = Counted { lines: lines_, counters, probes }.add(cpu, key);
                         assert_eq!(changed >> i & 1 == 1, new);
                     }

@@ -16,7 +16,7 @@ use super::pipeline::eight_bools;
 use super::scalar::Scalar;
 use crate::bits::prefetch;
 use crate::hash::fold;
-use crate::probe::lines::{self, first_word};
+use crate::probe::lines::{self, Mark};
 
 /// 512 bits.
 pub(crate) type Line = [u8; lines::LINE];
@@ -72,34 +72,46 @@ pub(super) mod distance {
     }
 }
 
-/// The number of words of a line that a key uses, with precomputed masks.
+/// The number of lanes of a line that a key uses, with precomputed masks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Probes {
-    /// Byte `i` is the mask of the words of the run that begins at word `i`.
+    /// Byte `i` is the mask of the lanes of the run that begins at lane `i`.
     pub(super) runs: &'static [u8; 8],
-    /// The same with the words in the order in which AVX2 collects their sign bits: 0, 1, 4, 5, 2, 3, 6, 7.
-    pub(super) signs: &'static [u8; 8],
+    /// The same as vectors: the top bit of each lane that is used.
+    #[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), allow(dead_code))]
+    pub(super) rows: &'static Rows,
+    /// The run that begins at lane 0, in all four bytes: rotated left by `i` it is the run that begins at lane
+    /// `i`, whatever the upper bits of `i` are.
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code))]
+    pub(super) run: u32,
     pub(super) count: u32,
 }
 
-/// The runs of 1 to 8 words.
-const RUNS: [[u8; 8]; 8] = {
+/// The runs of one number of lanes, by first lane.
+#[derive(Debug, PartialEq, Eq)]
+#[repr(align(32))]
+pub(super) struct Rows(pub(super) [[u32; 8]; 8]);
+
+/// The runs of 1 to 8 lanes.
+static RUNS: [[u8; 8]; 8] = {
     let mut all = [[0; 8]; 8];
     let mut i = 0;
     while i < 64 {
-        let (words, first) = (i / 8 + 1, i % 8);
-        all[i / 8][first] = (((1u16 << words) - 1) as u8).rotate_left(first as u32);
+        let (lanes, first) = (i / 8 + 1, i % 8);
+        all[i / 8][first] = (((1u16 << lanes) - 1) as u8).rotate_left(first as u32);
         i += 1;
     }
     all
 };
 
-static SIGNS: [[u8; 8]; 8] = {
-    let mut all = RUNS;
+static ROWS: [Rows; 8] = {
+    let mut all = [const { Rows([[0; 8]; 8]) }; 8];
     let mut i = 0;
-    while i < 64 {
-        let words = &mut all[i / 8][i % 8];
-        *words = *words & 0b1100_0011 | (*words & 0b0000_1100) << 2 | (*words & 0b0011_0000) >> 2;
+    while i < 512 {
+        let (lanes, first, lane) = (i / 64 + 1, i / 8 % 8, i % 8);
+        if (lane + 8 - first) % 8 < lanes {
+            all[i / 64].0[first][lane] = 1 << 31;
+        }
         i += 1;
     }
     all
@@ -109,33 +121,51 @@ impl Probes {
     /// For 1 to 8 probes.
     pub(crate) fn new(count: u32) -> Probes {
         let i = count as usize - 1;
-        Probes { runs: &const { RUNS }[i], signs: &SIGNS[i], count }
+        Probes { runs: &RUNS[i], rows: &ROWS[i], run: u32::from(RUNS[i][0]) * 0x0101_0101, count }
     }
 
-    /// The words that these fields use, as bits of a byte.
+    /// The lanes that a key uses, as bits of a byte.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub(super) fn words(self, fields: u64) -> u8 {
-        self.runs[first_word(fields) as usize & 7]
+    pub(super) fn lanes(self, mark: Mark) -> u8 {
+        self.run.rotate_left(mark.first) as u8
+    }
+
+    /// The lanes that a key uses, as a vector.
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    #[inline(always)]
+    pub(super) fn row(self, mark: Mark) -> &'static [u32; 8] {
+        &self.rows.0[mark.first as usize & 7]
     }
 }
 
-/// The lines and fields of up to 64 keys.
+/// The lines of up to 64 keys, and their bits in them.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct Group {
-    /// The fields of each key's bits; the hash itself for a key's first line.
-    pub(crate) fields: [u64; GROUP],
+    /// The hash of each key, in the groups that are located by it.
+    pub(crate) hashes: [u64; GROUP],
+    /// The fields of each key's mark.
+    pub(super) fields: [u64; GROUP],
     /// The byte offset of each key's line: a multiple of the line size, among the first `bound` lines. Only
     /// this module and the kernels write these.
     pub(super) offsets: [u64; GROUP],
+    /// The first lane of each key, 0 to 7.
+    pub(super) first: [u8; GROUP],
     pub(super) bound: u64,
     len: usize,
 }
 
 impl Group {
     /// No keys; all lines are line 0, which every array has.
-    pub(crate) const EMPTY: Group = Group { fields: [0; GROUP], offsets: [0; GROUP], bound: 1, len: 0 };
+    pub(crate) const EMPTY: Group = Group {
+        hashes: [0; GROUP],
+        fields: [0; GROUP],
+        offsets: [0; GROUP],
+        first: [0; GROUP],
+        bound: 1,
+        len: 0,
+    };
 
     /// 64 keys of hash 0, to be overwritten.
     pub(crate) const WHOLE: Group = Group { len: GROUP, ..Group::EMPTY };
@@ -158,18 +188,23 @@ impl Group {
 
     /// Adds a key.
     #[inline(always)]
-    pub(crate) fn push(&mut self, line: u64, fields: u64) {
-        (self.offsets[self.len], self.fields[self.len]) = (line << LINE_SHIFT, fields);
-        self.bound = self.bound.max(line + 1);
+    pub(crate) fn push(&mut self, line: u64, mark: Mark) {
+        self.put(self.len, line, mark);
         self.len += 1;
     }
 
-    /// Replaces the line of each key by the result of `line` for its fields.
-    pub(crate) fn locate_with(&mut self, line: impl Fn(u64) -> u64) {
-        for (offset, &fields) in self.offsets.iter_mut().zip(&self.fields) {
-            let line = line(fields);
-            *offset = line << LINE_SHIFT;
-            self.bound = self.bound.max(line + 1);
+    #[inline(always)]
+    fn put(&mut self, key: usize, line: u64, mark: Mark) {
+        (self.fields[key], self.first[key]) = (mark.fields, mark.first as u8 & 7);
+        self.offsets[key] = line << LINE_SHIFT;
+        self.bound = self.bound.max(line + 1);
+    }
+
+    /// Locates every key by its hash.
+    pub(crate) fn locate_with(&mut self, line: impl Fn(u64) -> (u64, Mark)) {
+        for key in 0..GROUP {
+            let (line, mark) = line(self.hashes[key]);
+            self.put(key, line, mark);
         }
     }
 
@@ -185,21 +220,27 @@ impl Group {
     pub(super) fn line(&self, key: usize) -> usize {
         (self.offsets[key] >> LINE_SHIFT) as usize
     }
+
+    /// A key's bits in its line.
+    #[inline(always)]
+    pub(super) fn mark(&self, key: usize) -> Mark {
+        Mark { fields: self.fields[key], first: self.first[key].into() }
+    }
 }
 
 /// The operations on lines.
 pub(crate) trait Lines: Copy {
-    /// Whether all bits of these fields are set.
-    fn test(self, line: &Line, fields: u64, probes: Probes) -> bool;
+    /// Whether all bits of this key are set.
+    fn test(self, line: &Line, mark: Mark, probes: Probes) -> bool;
 
-    /// Sets all bits of these fields. Returns true if at least one was clear.
-    fn set(self, line: &mut Line, fields: u64, probes: Probes) -> bool;
+    /// Sets all bits of this key. Returns true if at least one was clear.
+    fn set(self, line: &mut Line, mark: Mark, probes: Probes) -> bool;
 
     /// For each key `k`: low half xor high half of the 128-bit product of `k ^ x` and `y`. The slices have
     /// the same length; [`Cpu`] shortens the longer one.
     fn fold(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]);
 
-    /// The line of every key of a group whose `fields` are hashes, for layouts whose blocks are one line.
+    /// Locates every key of a group by its hash, for layouts whose blocks are one line.
     fn locate(self, blocks: u64, group: &mut Group);
 
     /// Bit `i` of the result: whether all bits of key `i` are set.
@@ -233,46 +274,79 @@ pub(crate) trait Lines: Copy {
         let mut changed = 0;
         for &hash in hashes {
             let line = lines::block_of(hash, blocks).wrapping_sub(first) as usize;
-            changed += u64::from(self.set(&mut lines[line], hash, probes));
+            changed += u64::from(self.set(&mut lines[line], Mark::of(hash), probes));
         }
         changed
     }
 }
 
 /// The kernels whose `test` and `set` of one line are few enough instructions to be inlined everywhere.
+///
+/// A build that requires AVX2 or AVX-512, and every other architecture, has one variant: no decision is left at run
+/// time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Inlined {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", any(target_feature = "avx512bw", not(target_feature = "avx2"))))]
     Avx512(super::x86_64::Avx512),
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(target_feature = "avx512bw")))]
     Avx2(super::x86_64::Avx2),
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    Neon(super::aarch64::Neon),
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     Scalar(Scalar),
+}
+
+/// Runs the same expression on the inlined kernel.
+macro_rules! on_inlined {
+    ($inlined:expr, $kernel:ident => $body:expr) => {
+        match $inlined {
+            #[cfg(all(
+                target_arch = "x86_64",
+                any(target_feature = "avx512bw", not(target_feature = "avx2"))
+            ))]
+            Inlined::Avx512($kernel) => $body,
+            #[cfg(all(target_arch = "x86_64", not(target_feature = "avx512bw")))]
+            Inlined::Avx2($kernel) => $body,
+            #[cfg(target_arch = "aarch64")]
+            Inlined::Neon($kernel) => $body,
+            #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+            Inlined::Scalar($kernel) => $body,
+        }
+    };
 }
 
 impl Inlined {
     #[inline(always)]
-    pub(crate) fn test(self, line: &Line, fields: u64, probes: Probes) -> bool {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Inlined::Avx512(kernel) => kernel.test(line, fields, probes),
-            #[cfg(target_arch = "x86_64")]
-            Inlined::Avx2(kernel) => kernel.test(line, fields, probes),
-            #[cfg(not(target_arch = "x86_64"))]
-            Inlined::Scalar(kernel) => kernel.test(line, fields, probes),
-        }
+    pub(crate) fn test(self, line: &Line, mark: Mark, probes: Probes) -> bool {
+        on_inlined!(self, kernel => kernel.test(line, mark, probes))
     }
 
     #[inline(always)]
-    pub(crate) fn set(self, line: &mut Line, fields: u64, probes: Probes) -> bool {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Inlined::Avx512(kernel) => kernel.set(line, fields, probes),
-            #[cfg(target_arch = "x86_64")]
-            Inlined::Avx2(kernel) => kernel.set(line, fields, probes),
-            #[cfg(not(target_arch = "x86_64"))]
-            Inlined::Scalar(kernel) => kernel.set(line, fields, probes),
+    pub(crate) fn set(self, line: &mut Line, mark: Mark, probes: Probes) -> bool {
+        on_inlined!(self, kernel => kernel.set(line, mark, probes))
+    }
+
+    /// As [`test`](Inlined::test), in the line of a hash, for layouts whose blocks are one line. The number of
+    /// blocks is that of the lines. False if there are none.
+    #[inline(always)]
+    pub(crate) fn test_hash(self, lines: &[Line], hash: u64, probes: Probes) -> bool {
+        let line = lines::block_of(hash, lines.len() as u64) as usize;
+        debug_assert!(line < lines.len() || lines.is_empty());
+        if lines.is_empty() {
+            return false;
         }
+        // SAFETY: the high half of a product with the number of lines is below that number, which is not 0.
+        self.test(unsafe { lines.get_unchecked(line) }, Mark::of(hash), probes)
+    }
+
+    /// As [`set`](Inlined::set), in the line of a hash.
+    ///
+    /// # Panics
+    /// If there are no lines.
+    #[inline(always)]
+    pub(crate) fn set_hash(self, lines: &mut [Line], hash: u64, probes: Probes) -> bool {
+        let line = lines::block_of(hash, lines.len() as u64) as usize;
+        self.set(&mut lines[line], Mark::of(hash), probes)
     }
 }
 
@@ -280,16 +354,28 @@ impl Cpu {
     /// This CPU's kernel, if it is one of those.
     pub(crate) fn inlined(self) -> Option<Inlined> {
         match self {
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(
+                target_arch = "x86_64",
+                any(target_feature = "avx512bw", not(target_feature = "avx2"))
+            ))]
             Cpu::Avx512(kernel) => Some(Inlined::Avx512(kernel)),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(
+                target_arch = "x86_64",
+                any(target_feature = "avx512bw", not(target_feature = "avx2"))
+            ))]
             Cpu::Avx512Bitalg(kernel) => Some(Inlined::Avx512(kernel.avx512())),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(all(target_arch = "x86_64", target_feature = "avx2", not(target_feature = "avx512bw")))]
+            Cpu::Avx512(kernel) => Some(Inlined::Avx2(kernel.avx2())),
+            #[cfg(all(target_arch = "x86_64", target_feature = "avx2", not(target_feature = "avx512bw")))]
+            Cpu::Avx512Bitalg(kernel) => Some(Inlined::Avx2(kernel.avx512().avx2())),
+            #[cfg(all(target_arch = "x86_64", not(target_feature = "avx512bw")))]
             Cpu::Avx2(kernel) => Some(Inlined::Avx2(kernel)),
-            #[cfg(target_arch = "x86_64")]
-            Cpu::Scalar(_) => None,
-            #[cfg(not(target_arch = "x86_64"))]
-            _ => Some(Inlined::Scalar(Scalar)),
+            #[cfg(target_arch = "aarch64")]
+            Cpu::Neon(kernel) => Some(Inlined::Neon(kernel)),
+            #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+            Cpu::Scalar(kernel) => Some(Inlined::Scalar(kernel)),
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+            _ => None,
         }
     }
 }
@@ -309,23 +395,20 @@ macro_rules! on_kernel {
                 $body
             }
             #[cfg(target_arch = "aarch64")]
-            Cpu::Neon(_) => {
-                let $kernel = Scalar;
-                $body
-            }
+            Cpu::Neon($kernel) => $body,
         }
     };
 }
 
 impl Lines for Cpu {
     #[inline(always)]
-    fn test(self, line: &Line, fields: u64, probes: Probes) -> bool {
-        on_kernel!(self, kernel => kernel.test(line, fields, probes))
+    fn test(self, line: &Line, mark: Mark, probes: Probes) -> bool {
+        on_kernel!(self, kernel => kernel.test(line, mark, probes))
     }
 
     #[inline(always)]
-    fn set(self, line: &mut Line, fields: u64, probes: Probes) -> bool {
-        on_kernel!(self, kernel => kernel.set(line, fields, probes))
+    fn set(self, line: &mut Line, mark: Mark, probes: Probes) -> bool {
+        on_kernel!(self, kernel => kernel.set(line, mark, probes))
     }
 
     fn fold(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
@@ -377,31 +460,16 @@ pub(crate) fn prefetch_first(lines: &[Line], group: &Group) {
     }
 }
 
-/// One word of a line.
-#[inline(always)]
-fn word(line: &Line, word: u32) -> u64 {
-    let (words, _) = line.as_chunks::<8>();
-    u64::from_le_bytes(words[word as usize & 7])
-}
-
 impl Lines for Scalar {
     #[inline(always)]
-    fn test(self, line: &Line, fields: u64, probes: Probes) -> bool {
-        let first = first_word(fields);
-        // Rotates the fields to the start of the run: one variable shift per key, not one per probe.
-        let mut bits = fields.rotate_right(8 * first);
-        let mut all = 1;
-        for i in 0..probes.count {
-            all &= word(line, first + i) >> (bits & 63);
-            bits >>= 8;
-        }
-        all & 1 != 0
+    fn test(self, line: &Line, mark: Mark, probes: Probes) -> bool {
+        mark.bits(probes.count).fold(1, |all, bit| all & line[bit as usize >> 3] >> (bit & 7)) & 1 != 0
     }
 
     #[inline(always)]
-    fn set(self, line: &mut Line, fields: u64, probes: Probes) -> bool {
+    fn set(self, line: &mut Line, mark: Mark, probes: Probes) -> bool {
         let mut changed = false;
-        for bit in lines::bits_in_line(fields, probes.count) {
+        for bit in mark.bits(probes.count) {
             let byte = &mut line[bit as usize >> 3];
             let mask = 1 << (bit & 7);
             changed |= *byte & mask == 0;
@@ -419,17 +487,19 @@ impl Lines for Scalar {
 
     #[inline(always)]
     fn locate(self, blocks: u64, group: &mut Group) {
-        for (offset, &hash) in group.offsets.iter_mut().zip(&group.fields) {
-            *offset = lines::block_of(hash, blocks) << LINE_SHIFT;
+        for (i, &hash) in group.hashes.iter().enumerate() {
+            let (spread, mark) = (lines::spread(hash), Mark::of(hash));
+            (group.fields[i], group.first[i]) = (mark.fields, mark.first as u8 & 7);
+            group.offsets[i] = lines::block_at(spread, blocks) << LINE_SHIFT;
         }
-        group.bound = blocks.max(1); // no blocks: `block_of` gives 0
+        group.bound = blocks.max(1); // no blocks: `block_at` gives 0
     }
 
     fn test_group(self, lines: &[Line], now: &Group, next: &Group, probes: Probes) -> u64 {
         let mut answers = 0;
         for i in 0..GROUP {
             prefetch_after(lines, now, next, i);
-            answers |= u64::from(self.test(&lines[now.line(i)], now.fields[i], probes)) << i;
+            answers |= u64::from(self.test(&lines[now.line(i)], now.mark(i), probes)) << i;
         }
         answers
     }
@@ -438,7 +508,7 @@ impl Lines for Scalar {
         let mut changed = 0;
         for i in 0..now.len() {
             prefetch_after(lines, now, next, i);
-            changed |= u64::from(self.set(&mut lines[now.line(i)], now.fields[i], probes)) << i;
+            changed |= u64::from(self.set(&mut lines[now.line(i)], now.mark(i), probes)) << i;
         }
         changed
     }

@@ -38,6 +38,7 @@ mod aarch64;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
+use crate::probe::lines::Mark;
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use core::fmt;
@@ -175,10 +176,10 @@ pub(crate) trait Body: local::Local + split::Split {
         self,
         line: &mut lines::Line,
         counters: &mut counters::Counters,
-        fields: u64,
+        mark: Mark,
         probes: lines::Probes,
     ) -> bool {
-        counters::add(line, counters, fields, probes)
+        counters::add(line, counters, mark, probes)
     }
 }
 

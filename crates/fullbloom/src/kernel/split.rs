@@ -102,12 +102,6 @@ impl Split for super::scalar::Scalar {
     const SPLIT_SET: SetFn = set;
 }
 
-#[cfg(target_arch = "aarch64")]
-impl Split for super::aarch64::Neon {
-    const SPLIT_TEST: TestFn = test; // NEON is in the baseline: the compiler uses it
-    const SPLIT_SET: SetFn = set;
-}
-
 /// The functions of the kernel in use, once it is chosen; as [`local::test`](super::local::test).
 static TEST: AtomicPtr<()> = AtomicPtr::new(first_test as TestFn as *mut ());
 static SET: AtomicPtr<()> = AtomicPtr::new(first_set as SetFn as *mut ());

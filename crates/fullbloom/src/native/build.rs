@@ -308,9 +308,9 @@ impl Lane {
         let mut group = Group::EMPTY;
         for at in (start..end).step_by(GROUP) {
             let len = (end - at).min(GROUP);
-            keys.hash_into(hasher, at, &mut group.fields[..len], false);
+            keys.hash_into(hasher, at, &mut group.hashes[..len], false);
             shape.locate(&mut group);
-            for (&hash, &offset) in group.fields[..len].iter().zip(group.offsets()) {
+            for (&hash, &offset) in group.hashes[..len].iter().zip(group.offsets()) {
                 let part = (offset >> parts.bytes_shift) as usize;
                 let filled = &mut self.filled[part];
                 if *filled < self.room {

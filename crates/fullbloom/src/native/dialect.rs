@@ -13,7 +13,7 @@ use crate::filter::{Check, Dialect, Format, Insert, Size};
 use crate::kernel::lines::Line;
 use crate::kernel::pipeline::Answers;
 use crate::keys::Keys;
-use crate::probe::lines::{self, block_of};
+use crate::probe::lines;
 use crate::sealed::Sealed;
 use crate::sizing::{self as rates, Geometry, Request, estimated_keys};
 use crate::wire::{Output, Stop};
@@ -169,9 +169,7 @@ impl Dialect for Native {
     #[inline(always)]
     fn test(&self, bits: &[u8], hash: u64) -> bool {
         match self.shape.inlined {
-            Some(kernel) => {
-                kernel.test(&lines(bits)[block_of(hash, self.shape.blocks) as usize], hash, self.shape.probes)
-            }
+            Some(kernel) => kernel.test_hash(lines(bits), hash, self.shape.probes),
             None => self.test_any(bits, hash),
         }
     }
@@ -205,10 +203,7 @@ impl Insert for Native {
     #[inline(always)]
     fn set(&mut self, bits: &mut [u8], hash: u64) -> bool {
         let new = match self.shape.inlined {
-            Some(kernel) => {
-                let line = &mut lines_mut(bits)[block_of(hash, self.shape.blocks) as usize];
-                kernel.set(line, hash, self.shape.probes)
-            }
+            Some(kernel) => kernel.set_hash(lines_mut(bits), hash, self.shape.probes),
             None => self.set_any(bits, hash),
         };
         self.head.keys = self.head.keys.saturating_add(u64::from(new));

@@ -96,6 +96,6 @@ pub use hashing::{Hasher, Hashing, Secret};
 pub use removing::RemovingFilter;
 pub use rotating::{Generation, Keep, RotatingFilter, Rotation};
 pub use shared::SharedFilter;
-pub use sizing::{Candidate, Sizing};
+pub use sizing::{Candidate, Prefer, Sizing};
 pub use slices::{Scatter, Slice, SliceError, SliceFacts, Slicing};
 pub use stored::verify;

@@ -39,7 +39,7 @@ macro_rules! group_pipe {
 
         #[inline(always)]
         fn hashes(group: &mut Group) -> &mut [u64; GROUP] {
-            &mut group.fields
+            &mut group.hashes
         }
 
         #[inline(always)]
@@ -82,7 +82,7 @@ impl Pipe<GROUP, SLOTS> for Test<'_> {
             answers = shape.test_further(self.lines, now, answers & (u64::MAX >> (GROUP - count)));
         }
         if self.native.exceptions.is_some() {
-            let excepted = |i: &usize| self.native.excepts(now.fields[*i]);
+            let excepted = |i: &usize| self.native.excepts(now.hashes[*i]);
             answers = ones(answers).filter(excepted).fold(answers, |answers, i| answers & !(1 << i));
         }
         answers
@@ -198,7 +198,7 @@ impl Shape {
         insert(Count { shape: self, lines, counters }, source, new)
     }
 
-    /// Finds the first line of every key of a group whose fields are hashes.
+    /// Finds the first line of every key of a group by its hash.
     #[inline(always)]
     pub(super) fn locate(&self, group: &mut Group) {
         if self.layout.lines() == 1 {
@@ -206,7 +206,7 @@ impl Shape {
             return;
         }
         group.locate_with(|hash| {
-            Lines::new(self.layout, self.blocks, hash).next().map_or(0, |(line, _)| line)
+            Lines::new(self.layout, self.blocks, hash).next().expect("a key has at least one line")
         });
     }
 
@@ -217,9 +217,9 @@ impl Shape {
             let mut group = Group::EMPTY;
             let mut owners = [0u8; GROUP];
             for (place, key) in ones(left).enumerate() {
-                let further = Lines::new(self.layout, self.blocks, now.fields[key]).nth(number);
-                let (line, fields) = further.unwrap_or_default();
-                group.push(line, fields);
+                let further = Lines::new(self.layout, self.blocks, now.hashes[key]).nth(number);
+                let (line, mark) = further.expect("a key has this many lines");
+                group.push(line, mark);
                 owners[place] = key as u8;
             }
             if group.len() == 0 {
@@ -238,10 +238,10 @@ impl Shape {
     fn further<'a>(&'a self, now: &'a Group) -> impl Iterator<Item = Group> + 'a {
         (1..self.layout.lines() as usize).map(|number| {
             let mut group = Group::EMPTY;
-            for &hash in &now.fields[..now.len()] {
+            for &hash in &now.hashes[..now.len()] {
                 let further = Lines::new(self.layout, self.blocks, hash).nth(number);
-                let (line, fields) = further.unwrap_or_default();
-                group.push(line, fields);
+                let (line, mark) = further.expect("a key has this many lines");
+                group.push(line, mark);
             }
             group
         })

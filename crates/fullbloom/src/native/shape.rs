@@ -3,7 +3,7 @@
 use super::sizing::geometry;
 use crate::kernel::Cpu;
 use crate::kernel::lines::{Inlined, Line, Lines as _, Probes};
-use crate::probe::lines::{Lines, block_of};
+use crate::probe::lines::{Lines, Mark, block_of};
 use crate::sizing::{Geometry, Layout};
 
 /// A layout and a number of blocks, with the kernel of this CPU.
@@ -41,8 +41,9 @@ impl Shape {
     /// Whether all bits of this hash are set.
     #[inline(always)]
     pub(super) fn test(&self, lines: &[Line], hash: u64) -> bool {
+        debug_assert_eq!(lines.len() as u64, self.blocks * self.layout.block_lines());
         match self.inlined {
-            Some(kernel) => kernel.test(&lines[block_of(hash, self.blocks) as usize], hash, self.probes),
+            Some(kernel) => kernel.test_hash(lines, hash, self.probes),
             None => self.test_any(lines, hash),
         }
     }
@@ -51,22 +52,22 @@ impl Shape {
     #[inline(always)]
     pub(super) fn test_any(&self, lines: &[Line], hash: u64) -> bool {
         if self.layout.lines() == 1 {
-            return self.cpu.test(&lines[block_of(hash, self.blocks) as usize], hash, self.probes);
+            let line = &lines[block_of(hash, self.blocks) as usize];
+            return self.cpu.test(line, Mark::of(hash), self.probes);
         }
         let mut walk = Lines::new(self.layout, self.blocks, hash);
         match self.cpu.inlined() {
-            Some(kernel) => {
-                walk.all(|(line, fields)| kernel.test(&lines[line as usize], fields, self.probes))
-            }
-            None => walk.all(|(line, fields)| self.cpu.test(&lines[line as usize], fields, self.probes)),
+            Some(kernel) => walk.all(|(line, mark)| kernel.test(&lines[line as usize], mark, self.probes)),
+            None => walk.all(|(line, mark)| self.cpu.test(&lines[line as usize], mark, self.probes)),
         }
     }
 
     /// Sets all bits of this hash. Returns true if at least one was clear.
     #[inline(always)]
     pub(super) fn set(&self, lines: &mut [Line], hash: u64) -> bool {
+        debug_assert_eq!(lines.len() as u64, self.blocks * self.layout.block_lines());
         match self.inlined {
-            Some(kernel) => kernel.set(&mut lines[block_of(hash, self.blocks) as usize], hash, self.probes),
+            Some(kernel) => kernel.set_hash(lines, hash, self.probes),
             None => self.set_any(lines, hash),
         }
     }
@@ -74,11 +75,12 @@ impl Shape {
     #[inline(always)]
     pub(super) fn set_any(&self, lines: &mut [Line], hash: u64) -> bool {
         if self.layout.lines() == 1 {
-            return self.cpu.set(&mut lines[block_of(hash, self.blocks) as usize], hash, self.probes);
+            let line = &mut lines[block_of(hash, self.blocks) as usize];
+            return self.cpu.set(line, Mark::of(hash), self.probes);
         }
         let mut changed = false;
-        for (line, fields) in Lines::new(self.layout, self.blocks, hash) {
-            changed |= self.cpu.set(&mut lines[line as usize], fields, self.probes);
+        for (line, mark) in Lines::new(self.layout, self.blocks, hash) {
+            changed |= self.cpu.set(&mut lines[line as usize], mark, self.probes);
         }
         changed
     }
@@ -96,9 +98,9 @@ impl Shape {
         let mut new = 0;
         for &hash in hashes {
             let mut changed = false;
-            for (line, fields) in Lines::new(self.layout, self.blocks, hash) {
+            for (line, mark) in Lines::new(self.layout, self.blocks, hash) {
                 let line = line.wrapping_sub(first_line) as usize;
-                changed |= self.cpu.set(&mut lines[line], fields, self.probes);
+                changed |= self.cpu.set(&mut lines[line], mark, self.probes);
             }
             new += u64::from(changed);
         }
@@ -106,7 +108,7 @@ impl Shape {
     }
 
     /// The probability that an absent key is reported present, given exactly these bits: the average over all
-    /// blocks, lines and runs of words of the product of the words' fills.
+    /// blocks, lines and runs of lanes of the product of the lanes' fills.
     pub(super) fn fpr_now(&self, lines: &[Line]) -> f64 {
         let region = self.layout.region_lines() as usize;
         let blocks = lines.chunks_exact(self.layout.block_lines() as usize);
@@ -122,9 +124,9 @@ impl Shape {
     }
 
     fn line_fpr(&self, line: &Line) -> f64 {
-        let (words, _) = line.as_chunks::<8>();
-        let fill: [f64; 8] =
-            core::array::from_fn(|i| f64::from(u64::from_le_bytes(words[i]).count_ones()) / 64.0);
+        let (words, _) = line.as_chunks::<4>();
+        let ones = |word: usize| u32::from_le_bytes(words[word]).count_ones();
+        let fill: [f64; 8] = core::array::from_fn(|lane| f64::from(ones(lane) + ones(lane + 8)) / 64.0);
         let probes = self.layout.line_probes() as usize;
         let runs = (0..8).map(|first| (0..probes).map(|i| fill[(first + i) % 8]).product::<f64>());
         runs.sum::<f64>() / 8.0

@@ -11,7 +11,7 @@ use crate::error::SizeError;
 use crate::filter::Filter;
 use crate::kernel::pipeline::{self, Answers, Pipe, Source};
 use crate::keys::{KeyHasher, Keys};
-use crate::probe::lines::{LINE, Lines, bits_in_line};
+use crate::probe::lines::{LINE, Lines};
 use crate::sizing::Geometry;
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -41,9 +41,6 @@ pub struct SharedFilter {
     keys: Counter,
 }
 
-/// The maximum number of bits of a key.
-const MAX_PROBES: usize = 32;
-
 impl SharedFilter {
     /// An empty filter for `expected_keys` keys at the rate `fpr`.
     pub fn with_fpr(expected_keys: u64, fpr: f64) -> Result<Self, SizeError> {
@@ -68,7 +65,17 @@ impl SharedFilter {
 
     /// As [`insert`](Self::insert), for a precomputed hash.
     pub fn insert_hash(&self, hash: u64) -> bool {
-        let mut bits = [(0, Mask::of_bit(0)); MAX_PROBES];
+        match self.native.shape.layout.lines() {
+            1 => self.insert_bits::<8>(hash),
+            2 => self.insert_bits::<16>(hash),
+            _ => self.insert_bits::<32>(hash),
+        }
+    }
+
+    /// Inserts a key that has at most `MOST` bits.
+    #[inline(always)]
+    fn insert_bits<const MOST: usize>(&self, hash: u64) -> bool {
+        let mut bits = [(0, Mask::of_bit(0)); MOST];
         let mut count = 0;
         for (slot, bit) in bits.iter_mut().zip(self.bits_of(hash)) {
             *slot = bit;
@@ -154,13 +161,10 @@ impl SharedFilter {
     #[inline(always)]
     fn bits_of(&self, hash: u64) -> impl Iterator<Item = (usize, Mask)> {
         let probes = self.native.shape.layout.line_probes();
-        Lines::new(self.native.shape.layout, self.native.shape.blocks, hash).flat_map(
-            move |(line, fields)| {
-                let first_word = line as usize * (LINE / 8);
-                bits_in_line(fields, probes)
-                    .map(move |bit| (first_word + bit as usize / 64, Mask::of_bit(bit % 64)))
-            },
-        )
+        Lines::new(self.native.shape.layout, self.native.shape.blocks, hash).flat_map(move |(line, mark)| {
+            let first_word = line as usize * (LINE / 8);
+            mark.bits(probes).map(move |bit| (first_word + bit as usize / 64, Mask::of_bit(bit % 64)))
+        })
     }
 }
 

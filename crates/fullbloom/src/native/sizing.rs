@@ -9,9 +9,13 @@ use alloc::vec::Vec;
 use core::f64::consts::LN_2;
 use core::fmt;
 
-/// An additional line per key must save this share of the bits, because every positive lookup then waits for
-/// it too.
-const WORTH_A_LINE: f64 = 0.06;
+/// A layout with fewer lines is chosen if it needs at most this many times the bits of the best one: every
+/// further line costs about half of the speed.
+const WORTH_FEWER_LINES: f64 = 1.15;
+
+/// Layouts with more lines are not computed if even the textbook filter would save less than this share of the
+/// bits.
+const WORTH_A_LOOK: f64 = 0.06;
 
 /// The largest array, in bits: 32 TiB.
 pub(super) const MAX_BITS: u64 = 1 << 48;
@@ -63,12 +67,14 @@ pub struct Candidate {
     pub blocks: u64,
     /// Its expected rate.
     pub expected_fpr: f64,
+    /// Whether it makes the most of its bits, among those considered.
+    pub smallest: bool,
 }
 
 impl Candidate {
     fn new(layout: Layout, blocks: u64, keys: u64) -> Candidate {
         let expected_fpr = combine(layout.expected_fpr(keys as f64, blocks), collision_fpr(keys as f64, 64));
-        Candidate { layout, blocks, expected_fpr }
+        Candidate { layout, blocks, expected_fpr, smallest: false }
     }
 
     fn bit_len(&self) -> u64 {
@@ -76,11 +82,20 @@ impl Candidate {
     }
 }
 
+/// What matters more where one layout is not better in both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prefer {
+    /// Fast lookups and insertions: the fewest lines for a key.
+    Speed,
+    /// The smallest filter for a rate, or the lowest rate for a size.
+    Space,
+}
+
 impl Sizing {
     /// The layout and size for a request.
     ///
-    /// One line per key, unless two save at least 6 % of the bits, or four save 6 % more (12 % of what one
-    /// needs): few lines are fast, many waste less space at low rates.
+    /// The fewest lines per key that need at most 15 % more bits than the best layout: few lines are fast, many
+    /// waste less space at low rates. [`prefer`](Sizing::prefer) decides otherwise.
     pub fn new(request: &Request) -> Result<Sizing, SizeError> {
         let keys = request.expected_keys;
         match request.target {
@@ -163,8 +178,8 @@ impl Sizing {
         Err(SizeError::OverBudget { bytes })
     }
 
-    /// Uses more lines while that saves enough; `saved` gives the share of the bits. `possible` is what even
-    /// the textbook filter would save; where that is not enough, nothing further is computed.
+    /// The fewest lines that are nearly as small as the best; `saved` gives the share of the bits. `possible` is
+    /// what even the textbook filter would save; where that is too little, nothing further is computed.
     fn choose(
         keys: u64,
         candidate: impl Fn(u32) -> Option<Candidate>,
@@ -172,26 +187,51 @@ impl Sizing {
         saved: impl Fn(&Candidate, &Candidate) -> f64,
     ) -> Option<Sizing> {
         let mut considered: Vec<Candidate> = Vec::new();
-        let mut chosen: Option<Candidate> = None;
+        let mut best: Option<Candidate> = None;
         for lines in [1, 2, 4] {
-            if chosen.is_some_and(|best| possible(&best) < WORTH_A_LINE) {
+            if best.is_some_and(|best| possible(&best) < WORTH_A_LOOK) {
                 break;
             }
             let Some(next) = candidate(lines) else { continue };
             considered.push(next);
-            let better = chosen.is_none_or(|best| {
-                let doublings = (lines / best.layout.lines()).ilog2();
-                saved(&best, &next) >= WORTH_A_LINE * f64::from(doublings)
-            });
-            if better {
-                chosen = Some(next);
+            if best.is_none_or(|best| saved(&best, &next) > 0.0) {
+                best = Some(next);
             }
         }
-        Some(Sizing::chosen(keys, chosen?, considered))
+        let best = best?;
+        let fast = |candidate: &&Candidate| saved(candidate, &best) <= 1.0 - 1.0 / WORTH_FEWER_LINES;
+        let chosen = considered.iter().find(fast).copied().unwrap_or(best);
+        considered.iter_mut().for_each(|candidate| candidate.smallest = *candidate == best);
+        Some(Sizing::chosen(keys, chosen, considered))
+    }
+
+    /// The plan with another of the layouts that were considered: the one with the fewest lines, or the one that
+    /// makes the most of its bits. To be called before [`foldable`](Sizing::foldable).
+    ///
+    /// ```
+    /// use fullbloom::native::{Prefer, Sizing};
+    /// use fullbloom::sizing::{Request, Target};
+    ///
+    /// let sizing = Sizing::new(&Request { expected_keys: 1_000_000, target: Target::Fpr(0.0005) })?;
+    /// let (fast, small) = (sizing.clone().prefer(Prefer::Speed), sizing.prefer(Prefer::Space));
+    /// assert_eq!((fast.layout.lines(), small.layout.lines()), (1, 2));
+    /// assert!(small.bits_per_key() < 0.95 * fast.bits_per_key());
+    /// # Ok::<(), fullbloom::SizeError>(())
+    /// ```
+    #[must_use]
+    pub fn prefer(self, prefer: Prefer) -> Sizing {
+        let chosen = match prefer {
+            Prefer::Speed => self.considered.first(),
+            Prefer::Space => self.considered.iter().find(|candidate| candidate.smallest),
+        };
+        match chosen {
+            Some(chosen) => Sizing::chosen(self.expected_keys, *chosen, self.considered),
+            None => self,
+        }
     }
 
     fn chosen(keys: u64, chosen: Candidate, considered: Vec<Candidate>) -> Sizing {
-        let Candidate { layout, blocks, expected_fpr } = chosen;
+        let Candidate { layout, blocks, expected_fpr, .. } = chosen;
         Sizing { layout, blocks, expected_keys: keys, expected_fpr, considered }
     }
 
@@ -249,7 +289,7 @@ impl fmt::Display for Sizing {
                 candidate.layout.probes(),
                 candidate.bit_len() as f64 / keys,
                 candidate.expected_fpr,
-                if chosen && i > 0 { "; worth the additional lines" } else { "" },
+                if chosen && i > 0 { "; chosen for its size" } else { "" },
             )?;
         }
         Ok(())

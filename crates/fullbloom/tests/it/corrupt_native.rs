@@ -229,7 +229,8 @@ fn what_a_reader_does_not_know_is_named() {
     let section = u64::from_le_bytes(file[72..80].try_into().unwrap()) as usize;
     assert_eq!(refused_field(patched(&file, 12, &[2])), "version");
     assert_eq!(refused_field(patched(&file, 32, &[0, 0, 0, 1])), "required features");
-    assert_eq!(refused_field(patched(&file, section, &[2])), "layout");
+    assert_eq!(refused_field(patched(&file, section, &[1])), "layout");
+    assert_eq!(refused_field(patched(&file, section, &[3])), "layout");
     assert_eq!(refused_field(patched(&file, section + 1, &[3])), "hash");
     assert_eq!(refused_field(patched(&file, section + 2, &[3])), "layout's numbers");
     assert_eq!(refused_field(patched(&file, section + 4, &[9])), "layout's numbers");

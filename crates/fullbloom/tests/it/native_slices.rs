@@ -2,7 +2,7 @@
 
 use fullbloom::NativeFilter;
 use fullbloom::keys::{Column, Hashes};
-use fullbloom::native::{Hashing, Scatter, Secret, Sizing, SliceError, SliceFacts, Slicing};
+use fullbloom::native::{Hashing, Prefer, Scatter, Secret, Sizing, SliceError, SliceFacts, Slicing};
 use fullbloom::sizing::{Request, Target};
 use fullbloom_testkit::keys::SplitMix;
 
@@ -50,7 +50,7 @@ fn slices_of_any_size_give_the_file_of_the_whole_filter() {
     for (fpr, lines) in [(0.01, 1), (2e-4, 2), (1e-7, 4)] {
         for hashing in [Hashing::Seed(0), Hashing::Seed(99), secret.clone()] {
             let keys = keys(200_000, 5);
-            let plan = plan(100_000, fpr);
+            let plan = plan(100_000, fpr).prefer(Prefer::Space);
             assert_eq!(plan.layout.lines(), lines);
             let mut whole = NativeFilter::with_sizing(&plan, hashing.clone()).unwrap();
             whole.insert_batch(&Column(&keys));

@@ -13,20 +13,25 @@ use std::collections::BTreeSet;
 fn naive_bits(layout: Layout, blocks: u64, hash: u64) -> Vec<u64> {
     const P: u64 = 0x9e37_79b9_7f4a_7c15;
     const Q: u64 = 0xbf58_476d_1ce4_e5b9;
-    let s = (hash ^ (hash >> 32)).wrapping_mul(P);
-    let t = (s ^ (s >> 32)).wrapping_mul(Q);
-    let block = ((u128::from(s) * u128::from(blocks)) >> 64) as u64;
+    let mut x = vec![hash, hash.wrapping_mul(P)];
+    for factor in [Q, P, P, P] {
+        let last = x[x.len() - 1];
+        x.push((last ^ (last >> 32)).wrapping_mul(factor));
+    }
+    let block = ((u128::from(x[1]) * u128::from(blocks)) >> 64) as u64;
     let (lines, in_block) = (u64::from(layout.lines()), layout.block_lines());
-    let (mut fields, mut mixed, mut bits) = (hash, t, Vec::new());
+    let mut bits = Vec::new();
     for i in 0..lines {
         let region = in_block / lines;
-        let line = block * in_block + i * region + (t >> (58 - 6 * i)) % region;
-        let first = (fields >> 55 & 1) + 2 * (fields >> 62 & 1) + 4 * (fields >> 63);
-        for word in (0..u64::from(layout.line_probes())).map(|p| (first + p) % 8) {
-            bits.push(line * 512 + word * 64 + (fields >> (8 * word)) % 64);
+        let line = block * in_block + i * region + (x[2] >> (58 - 6 * i)) % region;
+        let at = if i == 0 { 0 } else { i as usize + 1 };
+        let (a, b) = (x[at], x[at + 1]);
+        let fields = a.rotate_left(32) ^ b;
+        for lane in (0..u64::from(layout.line_probes())).map(|p| ((b >> 29) + p) % 8) {
+            let field = fields >> (8 * lane) & 255;
+            let word = lane + 8 * (field / 128);
+            bits.push(line * 512 + word * 32 + 31 - field % 32);
         }
-        mixed = (mixed ^ (mixed >> 32)).wrapping_mul(P);
-        fields = mixed;
     }
     bits
 }

@@ -9,7 +9,7 @@ use crate::progress::Progress;
 use fullbloom::SizeError;
 use fullbloom::dialect::Name;
 use fullbloom::keys::Hashes;
-use fullbloom::native::{Builder, GrowingFilter, Hashing, RemovingFilter, Sizing, StoredFilter};
+use fullbloom::native::{Builder, GrowingFilter, Hashing, RemovingFilter, StoredFilter};
 use fullbloom::sizing::{Request, Target};
 use std::ops::ControlFlow;
 
@@ -157,7 +157,7 @@ fn from_spool(
 }
 
 fn removing(args: &Args, request: &Request, hashing: &Hashing) -> Result<RemovingFilter, SizeError> {
-    let mut filter = RemovingFilter::with_sizing(&Sizing::new(request)?, hashing.clone())?;
+    let mut filter = RemovingFilter::with_sizing(&args.native.sizing(request)?, hashing.clone())?;
     filter.set_label(args.native.label.as_deref().unwrap_or_default());
     filter.store_secret(args.native.store_secret);
     Ok(filter)

@@ -1,6 +1,7 @@
 //! Builds a native filter: its options, its keys (hashed by several threads) and its exceptions.
 
 use super::{Args, Refusal, forms, summarise, warn_of_name};
+use crate::args;
 use crate::destination::Destination;
 use crate::error::Failure;
 use crate::input::{Keys, threads};
@@ -8,12 +9,12 @@ use crate::numbers;
 use crate::output;
 use crate::progress::Progress;
 use crate::secret;
-use fullbloom::NativeFilter;
 use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
 use fullbloom::keys::Hashes;
 use fullbloom::native::{Builder, ExceptError, Hashing, Sizing, StoredFilter};
 use fullbloom::sizing::{Request, Target};
+use fullbloom::{NativeFilter, SizeError};
 use fullbloom_ops::filter::NativeRecord;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -49,6 +50,10 @@ pub struct NativeArgs {
     #[arg(long, value_name = "TEXT")]
     pub(super) label: Option<String>,
 
+    /// The fastest or the smallest layout for the rate [default: fast if at most 15 % larger]
+    #[arg(long, value_name = "WHAT", value_enum, conflicts_with = "growing")]
+    prefer: Option<args::Prefer>,
+
     /// Make a filter that grows with its keys, now and later; --expected-keys is its initial size
     #[arg(long, conflicts_with_all = ["removable", "except"])]
     pub(super) growing: bool,
@@ -68,6 +73,7 @@ impl NativeArgs {
             ("--store-secret", self.store_secret),
             ("--seed", self.seed.is_some()),
             ("--label", self.label.is_some()),
+            ("--prefer", self.prefer.is_some()),
             ("--growing", self.growing),
             ("--removable", self.removable),
         ];
@@ -77,6 +83,15 @@ impl NativeArgs {
             }
             None => Ok(()),
         }
+    }
+
+    /// The size of the filter.
+    pub(super) fn sizing(&self, request: &Request) -> Result<Sizing, SizeError> {
+        let sizing = Sizing::new(request)?;
+        Ok(match self.prefer {
+            Some(prefer) => sizing.prefer(prefer.into()),
+            None => sizing,
+        })
     }
 
     /// The hash, and the file that its new secret must be saved to.
@@ -165,7 +180,7 @@ pub(super) fn count(keys: &mut Keys) -> Result<u64, Failure> {
 }
 
 pub(super) fn empty(args: &Args, request: &Request, hashing: &Hashing) -> Result<NativeFilter, Refusal> {
-    let mut filter = NativeFilter::with_sizing(&Sizing::new(request)?, hashing.clone())?;
+    let mut filter = NativeFilter::with_sizing(&args.native.sizing(request)?, hashing.clone())?;
     filter.set_label(args.native.label.as_deref().unwrap_or_default());
     filter.store_secret(args.native.store_secret);
     Ok(filter)

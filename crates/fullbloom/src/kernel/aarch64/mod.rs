@@ -1,25 +1,34 @@
 #![allow(unsafe_code)]
 //! The AArch64 kernel.
 
+mod lines;
 mod neon;
+mod split;
 
 use super::blocks::Filter;
 use super::local::{EachTest, Local, TestFn};
 use super::pipeline::{self, Answers, Source};
+use super::split::{self as split_block, Split};
 use super::{Block, Body, cpu_has};
 use crate::keys::{KeyHasher, Keys};
 
-/// Proof of NEON, which is in the baseline of all common AArch64 targets.
+/// Proof of NEON, which is in the baseline of all common AArch64 targets, and of little-endian words.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Neon(());
 
 impl Neon {
     pub(super) fn detect() -> Option<Neon> {
-        cpu_has!(is_aarch64_feature_detected, "neon").then_some(Neon(()))
+        let little_endian = cfg!(target_endian = "little");
+        (little_endian && cpu_has!(is_aarch64_feature_detected, "neon")).then_some(Neon(()))
     }
 }
 
 impl Body for Neon {}
+
+impl Split for Neon {
+    const SPLIT_TEST: split_block::TestFn = split::test;
+    const SPLIT_SET: split_block::SetFn = split::set;
+}
 
 impl Local for Neon {
     const TEST: TestFn = neon::test;

@@ -21,10 +21,19 @@ fn random_line(random: &mut SplitMix) -> Line {
     line
 }
 
-fn naive_bits(fields: u64, probes: u32) -> Vec<usize> {
-    let first = (fields >> 55 & 1 | (fields >> 62) << 1) as usize;
-    let words = (0..probes as usize).map(|i| (first + i) % 8);
-    words.map(|word| word * 64 + (fields.to_le_bytes()[word] & 63) as usize).collect()
+/// Bit numbers in the line, from the description of the format.
+fn naive_bits(mark: Mark, probes: u32) -> Vec<usize> {
+    let lanes = (0..probes as usize).map(|i| (mark.first as usize + i) % 8);
+    let bit = |lane: usize| {
+        let field = usize::from(mark.fields.to_le_bytes()[lane]);
+        (lane + 8 * (field / 128)) * 32 + 31 - field % 32
+    };
+    lanes.map(bit).collect()
+}
+
+/// A random mark, also with meaningless bits in `first`.
+fn random_mark(random: &mut SplitMix) -> Mark {
+    Mark { fields: random.next_u64(), first: random.below(1 << 31) as u32 }
 }
 
 #[test]
@@ -35,22 +44,18 @@ fn every_kernel_tests_and_sets_what_the_definition_says() {
         for round in 0..40_000u32 {
             let probes = round % 8 + 1;
             let mut line = random_line(&mut random);
-            let fields = random.next_u64();
-            let bits = naive_bits(fields, probes);
+            let mark = random_mark(&mut random);
+            let bits = naive_bits(mark, probes);
             if round % 3 == 0 {
                 bits.iter().for_each(|bit| line[bit / 8] |= 1 << (bit % 8));
             }
             let expected = bits.iter().all(|bit| line[bit / 8] >> (bit % 8) & 1 == 1);
             present += u32::from(expected);
-            assert_eq!(cpu.test(&line, fields, Probes::new(probes)), expected, "{name} {probes} {fields:x}");
+            assert_eq!(cpu.test(&line, mark, Probes::new(probes)), expected, "{name} {probes} {mark:x?}");
             let mut naive = line;
             bits.iter().for_each(|bit| naive[bit / 8] |= 1 << (bit % 8));
-            assert_eq!(
-                cpu.set(&mut line, fields, Probes::new(probes)),
-                !expected,
-                "{name} {probes} {fields:x}"
-            );
-            assert_eq!(line, naive, "{name} {probes} {fields:x}");
+            assert_eq!(cpu.set(&mut line, mark, Probes::new(probes)), !expected, "{name} {probes} {mark:x?}");
+            assert_eq!(line, naive, "{name} {probes} {mark:x?}");
         }
     }
     assert!(present > 10_000);
@@ -60,19 +65,17 @@ fn every_kernel_tests_and_sets_what_the_definition_says() {
 fn every_bit_of_a_line_is_seen_alone() {
     for (name, cpu) in kernels() {
         for bit in 0..512usize {
-            let fields = ((bit % 64) as u64) << (8 * (bit / 64));
-            for first in 0..8u64 {
-                let fields = fields | (first >> 1) << 62 | (first & 1) << 55;
+            let (word, in_word) = (bit / 32, bit % 32);
+            // The unused bits of the fields are all clear or all set.
+            for (first, unused) in (0..16).map(|i| (i / 2, i as u64 % 2 * 0x60)) {
+                let field = (word as u64 / 8) << 7 | unused | (31 - in_word as u64);
+                let mark = Mark { fields: field << (8 * (word % 8)), first };
                 let mut line = [0; 64];
                 line[bit / 8] = 1 << (bit % 8);
                 for probes in 1..=8 {
-                    let own = naive_bits(fields, probes);
+                    let own = naive_bits(mark, probes);
                     let expected = own == [bit];
-                    assert_eq!(
-                        cpu.test(&line, fields, Probes::new(probes)),
-                        expected,
-                        "{name} {bit} {first}"
-                    );
+                    assert_eq!(cpu.test(&line, mark, Probes::new(probes)), expected, "{name} {bit} {first}");
                 }
             }
         }
@@ -90,6 +93,16 @@ fn every_kernel_answers_and_sets_a_hundred_million_keys_as_scalar_does() {
     compare_groups(100_000_000 / GROUP, &[1, 2, 29, 63, 64, 65]);
 }
 
+/// Locates the keys of a group, and compares with the definition.
+fn locate(name: &str, cpu: Cpu, blocks: u64, group: &mut Group) {
+    cpu.locate(blocks, group);
+    for (i, &hash) in group.hashes.iter().enumerate() {
+        assert_eq!(group.offsets[i], lines::block_of(hash, blocks) * 64, "{name} {blocks}");
+        let Mark { fields, first } = Mark::of(hash);
+        assert_eq!((group.fields[i], u32::from(group.first[i])), (fields, first & 7), "{name} {hash:x}");
+    }
+}
+
 /// All kernels on this many groups, over arrays with these numbers of lines.
 fn compare_groups(groups: usize, sizes: &[usize]) {
     let mut random = SplitMix::new(2);
@@ -101,10 +114,8 @@ fn compare_groups(groups: usize, sizes: &[usize]) {
             let mut lines: Vec<Line> = (0..size).map(|_| random_line(&mut random)).collect();
             let mut groups = [Group::EMPTY, Group::EMPTY];
             for group in &mut groups {
-                group.fields = std::array::from_fn(|_| random.next_u64());
-                cpu.locate(blocks, group);
-                let expected = group.fields.map(|hash| lines::block_of(hash, blocks) * 64);
-                assert_eq!(group.offsets, expected, "{name}");
+                group.hashes = std::array::from_fn(|_| random.next_u64());
+                locate(name, cpu, blocks, group);
                 group.len = GROUP;
             }
             if round % 2 == 0 {
@@ -116,9 +127,9 @@ fn compare_groups(groups: usize, sizes: &[usize]) {
             let mut changed = 0;
             for i in 0..now.len() {
                 let line = now.line(i);
-                let alone = Scalar.test(&lines[line], now.fields[i], probes);
+                let alone = Scalar.test(&lines[line], now.mark(i), probes);
                 assert_eq!(answers >> i & 1 == 1, alone, "{name} key {i}");
-                changed |= u64::from(Scalar.set(&mut naive[line], now.fields[i], probes)) << i;
+                changed |= u64::from(Scalar.set(&mut naive[line], now.mark(i), probes)) << i;
             }
             assert_eq!(cpu.set_group(&mut lines, now, next, probes), changed, "{name}");
             assert_eq!(lines, naive, "{name}");
@@ -170,7 +181,7 @@ fn a_part_of_an_array_is_filled_as_the_whole() {
         let (mut changed, mut sum) = (0, 0);
         for &hash in &hashes {
             let line = lines::block_of(hash, blocks) as usize;
-            changed += u64::from(Scalar.set(&mut whole[line], hash, probes));
+            changed += u64::from(Scalar.set(&mut whole[line], Mark::of(hash), probes));
         }
         for (i, part) in parts.chunks_mut(300).enumerate() {
             let first = i as u64 * 300;
@@ -187,10 +198,8 @@ fn more_blocks_than_32_bits_are_located_alike() {
     let mut random = SplitMix::new(3);
     for (name, cpu) in kernels() {
         for blocks in [u64::from(u32::MAX), 1 << 32, (1 << 40) + 7, 1 << 57] {
-            let mut group = Group { fields: std::array::from_fn(|_| random.next_u64()), ..Group::EMPTY };
-            cpu.locate(blocks, &mut group);
-            let expected = group.fields.map(|hash| lines::block_of(hash, blocks) * 64);
-            assert_eq!(group.offsets, expected, "{name} {blocks}");
+            let mut group = Group { hashes: std::array::from_fn(|_| random.next_u64()), ..Group::EMPTY };
+            locate(name, cpu, blocks, &mut group);
         }
     }
 }
@@ -199,7 +208,7 @@ fn more_blocks_than_32_bits_are_located_alike() {
 fn a_line_outside_the_array_is_refused_by_every_kernel() {
     for (name, cpu) in kernels() {
         let mut group = Group::EMPTY;
-        (0..GROUP as u64).for_each(|i| group.push(i / 63 * 2, 0));
+        (0..GROUP as u64).for_each(|i| group.push(i / 63 * 2, Mark::of(0)));
         let tested =
             std::panic::catch_unwind(|| cpu.test_group(&[[0; 64]; 2], &group, &Group::EMPTY, Probes::new(3)));
         assert!(tested.is_err(), "{name}");

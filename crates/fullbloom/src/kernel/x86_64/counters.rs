@@ -1,18 +1,18 @@
 //! Counting insertions with AVX-512 and AVX2: a line and the first two digits of its counters are loaded,
 //! changed and stored at once.
 
+use super::lines_avx2;
 use crate::kernel::counters::{Counters, add_high};
 use crate::kernel::lines::{Line, Probes};
-use crate::probe::lines::LINE;
+use crate::probe::lines::{LINE, Mark};
 use core::arch::x86_64::*;
 
 /// The definition is in `kernel/counters.rs`. Here a line is one vector.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
-pub(super) fn add_512(line: &mut Line, counters: &mut Counters, fields: u64, probes: Probes) -> bool {
-    let used = probes.words(fields);
-    let places = _mm512_cvtepu8_epi64(_mm_cvtsi64_si128(fields as i64));
-    let key = _mm512_maskz_rolv_epi64(used, _mm512_set1_epi64(1), places);
+pub(super) fn add_512(line: &mut Line, counters: &mut Counters, mark: Mark, probes: Probes) -> bool {
+    let [low, high] = lines_avx2::bits(mark, probes);
+    let key = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
     let digits = counters.as_mut_ptr();
     // SAFETY: a line is 64 bytes, and counters are four times that, of which the first half is read and
     // written. Both are borrowed exclusively.
@@ -34,26 +34,16 @@ pub(super) fn add_512(line: &mut Line, counters: &mut Counters, fields: u64, pro
             _mm512_storeu_si512(carry_2.as_mut_ptr().cast(), _mm512_and_si512(digit_1, carry_1));
             add_high(counters, carry_2);
         }
-        _mm512_mask_testn_epi64_mask(used, old, key) != 0
+        let new = _mm512_andnot_si512(old, key);
+        _mm512_test_epi64_mask(new, new) != 0
     }
-}
-
-/// The bits of the upper or lower four words of a line, limited to the words in use.
-#[inline]
-#[target_feature(enable = "avx2,bmi1,bmi2")]
-fn half(fields: u32, used: u8) -> __m256i {
-    let words = _mm256_set_epi64x(8, 4, 2, 1);
-    let is_used = _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(used.into()), words), words);
-    let places = _mm256_cvtepu8_epi64(_mm_cvtsi32_si128((fields & 0x3f3f_3f3f) as i32));
-    _mm256_and_si256(_mm256_sllv_epi64(_mm256_set1_epi64x(1), places), is_used)
 }
 
 /// As [`add_512`], with two vectors per line.
 #[inline]
 #[target_feature(enable = "avx2,bmi1,bmi2")]
-pub(super) fn add_256(line: &mut Line, counters: &mut Counters, fields: u64, probes: Probes) -> bool {
-    let used = probes.words(fields);
-    let keys = [half(fields as u32, used), half((fields >> 32) as u32, used >> 4)];
+pub(super) fn add_256(line: &mut Line, counters: &mut Counters, mark: Mark, probes: Probes) -> bool {
+    let keys = lines_avx2::bits(mark, probes);
     let mut changed = false;
     let mut carry_2 = [_mm256_setzero_si256(); 2];
     for (i, key) in keys.into_iter().enumerate() {

@@ -1,60 +1,110 @@
 //! Lines of the native layout with AVX2.
 //!
-//! The bytes of the fields are widened to shift counts that move each word's bit to its sign. The eight signs
-//! are collected as a byte, in the word order 0, 1, 4, 5, 2, 3, 6, 7, and compared with the mask of the key's
-//! words in the same order.
+//! A half of a line is one vector: its eight words belong to the eight lanes. The bytes of the fields are
+//! sign-extended to lanes of 32 bits, so the top bit of a byte, which chooses the half, becomes the sign by which a
+//! lane is selected from the two halves. A shift by the low five bits moves the lane's bit to its sign. The eight
+//! signs are collected as a byte and compared with the mask of the key's lanes.
 
 use super::Avx2;
 use super::prefetch;
-use crate::kernel::lines::{
-    AHEAD, GROUP, Group, LINE_SHIFT, Line, Lines, Probes, distance, line_at, prefetch_after,
-};
+use crate::kernel::lines::{AHEAD, GROUP, Group, LINE_SHIFT, Line, Lines, Probes, distance, line_at};
 use crate::kernel::scalar::Scalar;
-use crate::probe::lines::{P, block_of, first_word};
+use crate::probe::lines::{FIRST_SHIFT, Mark, P, block_of};
 use core::arch::asm;
 use core::arch::x86_64::*;
 
-/// The low six bits of every byte.
-const LOW_SIX: u64 = 0x3f3f_3f3f_3f3f_3f3f;
+/// The bits of a field that are a shift count, in every lane.
+#[repr(align(32))]
+struct Counts([u32; 8]);
+
+static COUNTS: Counts = Counts([31; 8]);
+
+/// Inline assembly that uses vector registers in code without AVX. All of them are declared clobbered, because their
+/// upper halves are cleared at the end: code without AVX must not find data in them.
+macro_rules! avx_asm {
+    ($($line:literal,)* ; $($operand:tt)*) => {
+        asm!(
+            $($line,)*
+            "vzeroupper",
+            $($operand)*
+            out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _, out("xmm5") _,
+            out("xmm6") _, out("xmm7") _, out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
+            out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
+        )
+    };
+}
 
 impl Lines for Avx2 {
-    /// [`signs`] as inline assembly: a function with the CPU feature could not be inlined into callers
-    /// without it.
+    /// [`signs`], as inline assembly unless the build requires AVX2: a function with the CPU feature could not be
+    /// inlined into callers without it.
     #[inline(always)]
-    fn test(self, line: &Line, fields: u64, probes: Probes) -> bool {
+    fn test(self, line: &Line, mark: Mark, probes: Probes) -> bool {
         let signs: u32;
-        // SAFETY: an `Avx2` exists only if `detect` saw AVX2. The 64 bytes of `line` are read, nothing is
-        // written. All vector registers are declared clobbered, because their upper halves are cleared at the
-        // end: code without AVX must not find data in them.
-        unsafe {
-            asm!(
-                "vmovq xmm0, {counts}",
-                "vpmovzxbq ymm1, xmm0",
-                "vpsrldq xmm0, xmm0, 4",
-                "vpmovzxbq ymm0, xmm0",
-                "vmovdqu ymm2, ymmword ptr [{line}]",
-                "vmovdqu ymm3, ymmword ptr [{line} + 32]",
-                "vpsllvq ymm1, ymm2, ymm1",
-                "vpsllvq ymm0, ymm3, ymm0",
-                "vshufps ymm0, ymm1, ymm0, 0xdd",
-                "vmovmskps {signs:e}, ymm0",
-                "vzeroupper",
-                counts = in(reg) !fields & LOW_SIX,
-                line = in(reg) line.as_ptr(),
-                signs = lateout(reg) signs,
-                out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _, out("xmm5") _,
-                out("xmm6") _, out("xmm7") _, out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _,
-                out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
-                options(pure, readonly, nostack, preserves_flags),
-            );
+        if cfg!(target_feature = "avx2") {
+            // SAFETY: an `Avx2` exists only if `detect` saw AVX2.
+            signs = unsafe { signs_of(line, mark.fields) }.into();
+        } else {
+            // SAFETY: an `Avx2` exists only if `detect` saw AVX2. The 64 bytes of `line` and the 32 of COUNTS are
+            // read, nothing is written.
+            unsafe {
+                avx_asm!(
+                    "vmovq xmm0, {fields}",
+                    "vpmovsxbd ymm0, xmm0",
+                    "vmovdqu ymm1, ymmword ptr [{line}]",
+                    "vblendvps ymm1, ymm1, ymmword ptr [{line} + 32], ymm0",
+                    "vpand ymm0, ymm0, ymmword ptr [{counts}]",
+                    "vpsllvd ymm1, ymm1, ymm0",
+                    "vmovmskps {signs:e}, ymm1",;
+                    fields = in(reg) mark.fields,
+                    line = in(reg) line.as_ptr(),
+                    counts = in(reg) COUNTS.0.as_ptr(),
+                    signs = lateout(reg) signs,
+                    options(pure, readonly, nostack, preserves_flags),
+                );
+            }
         }
-        !signs as u8 & probes.signs[first_word(fields) as usize & 7] == 0
+        !signs as u8 & probes.lanes(mark) == 0
     }
 
     #[inline(always)]
-    fn set(self, line: &mut Line, fields: u64, probes: Probes) -> bool {
-        // SAFETY: an `Avx2` exists only if `detect` saw AVX2 and BMI2.
-        unsafe { set(line, fields, probes) }
+    fn set(self, line: &mut Line, mark: Mark, probes: Probes) -> bool {
+        if cfg!(target_feature = "avx2") {
+            // SAFETY: an `Avx2` exists only if `detect` saw AVX2 and BMI2.
+            return unsafe { set(line, mark, probes) };
+        }
+        let changed: u8;
+        // SAFETY: as in `test`; also the 32 bytes of the row are read, and the 64 of `line` are written, which is
+        // borrowed exclusively.
+        unsafe {
+            avx_asm!(
+                "vmovq xmm0, {fields}",
+                "vpmovsxbd ymm0, xmm0",
+                "vmovdqu ymm1, ymmword ptr [{row}]",
+                "vpand ymm2, ymm0, ymmword ptr [{counts}]",
+                "vpsrlvd ymm1, ymm1, ymm2",
+                "vpsrad ymm0, ymm0, 31",
+                "vpand ymm2, ymm1, ymm0",
+                "vpandn ymm1, ymm0, ymm1",
+                "vmovdqu ymm3, ymmword ptr [{line}]",
+                "vmovdqu ymm4, ymmword ptr [{line} + 32]",
+                "vpandn ymm0, ymm3, ymm1",
+                "vpandn ymm5, ymm4, ymm2",
+                "vpor ymm0, ymm0, ymm5",
+                "vpor ymm3, ymm3, ymm1",
+                "vpor ymm4, ymm4, ymm2",
+                "vmovdqu ymmword ptr [{line}], ymm3",
+                "vmovdqu ymmword ptr [{line} + 32], ymm4",
+                "vptest ymm0, ymm0",
+                "setnz {changed}",;
+                fields = in(reg) mark.fields,
+                row = in(reg) probes.row(mark).as_ptr(),
+                line = in(reg) line.as_mut_ptr(),
+                counts = in(reg) COUNTS.0.as_ptr(),
+                changed = lateout(reg_byte) changed,
+                options(nostack),
+            );
+        }
+        changed != 0
     }
 
     fn fold(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]) {
@@ -82,9 +132,22 @@ impl Lines for Avx2 {
         unsafe { work(lines, now, next, probes) }
     }
 
-    fn set_group(self, lines: &mut [Line], now: &Group, next: &Group, probes: Probes) -> u64 {
+    #[inline(always)]
+    fn spread(self, bits: u64, out: &mut [bool; GROUP]) {
         // SAFETY: an `Avx2` exists only if `detect` saw AVX2 and BMI2.
-        unsafe { set_group(lines, now, next, probes) }
+        unsafe { bools(bits, out) }
+    }
+
+    fn set_group(self, lines: &mut [Line], now: &Group, next: &Group, probes: Probes) -> u64 {
+        now.check(lines);
+        let work = match distance::of(lines) {
+            distance::NEAR => set_group::<{ distance::NEAR }>,
+            distance::FAR => set_group::<{ distance::FAR }>,
+            _ => set_group::<{ distance::MIDDLE }>,
+        };
+        // SAFETY: an `Avx2` exists only if `detect` saw AVX2 and BMI2; all lines of `now` are in the array,
+        // as `check` verified.
+        unsafe { work(lines, now, next, probes) }
     }
 
     fn set_part(self, lines: &mut [Line], first: u64, blocks: u64, hashes: &[u64], probes: Probes) -> u64 {
@@ -121,27 +184,60 @@ fn halves(line: &Line) -> [&[u8; 32]; 2] {
     [&halves[0], &halves[1]]
 }
 
-/// The bytes of the fields as two times four words.
+/// The bytes of the fields as lanes of 32 bits.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn widened(fields: u64) -> [__m256i; 2] {
-    let bytes = _mm_cvtsi64_si128(fields as i64);
-    [_mm256_cvtepu8_epi64(bytes), _mm256_cvtepu8_epi64(_mm_srli_si128::<4>(bytes))]
+fn widened(fields: u64) -> __m256i {
+    _mm256_cvtepi8_epi32(_mm_cvtsi64_si128(fields as i64))
 }
 
-/// A bit for each word of the line, in the order 0, 1, 4, 5, 2, 3, 6, 7: whether the bit selected by the
-/// fields is set.
+/// The low five bits of each lane.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn signs(line: &Line, [low, high]: [__m256i; 2]) -> u8 {
-    let low_six = _mm256_set1_epi64x(63);
-    let [first, last] = halves(line);
-    // 63 - bit moves the bit to the sign.
-    let first = _mm256_sllv_epi64(load(first), _mm256_andnot_si256(low, low_six));
-    let last = _mm256_sllv_epi64(load(last), _mm256_andnot_si256(high, low_six));
-    // The high halves of all eight words, then their signs.
-    let high = _mm256_shuffle_ps::<0b11_01_11_01>(_mm256_castsi256_ps(first), _mm256_castsi256_ps(last));
-    _mm256_movemask_ps(high) as u8
+fn counts(fields: __m256i) -> __m256i {
+    _mm256_and_si256(fields, _mm256_set1_epi32(31))
+}
+
+/// A bit for each lane: whether the bit of the line that these fields choose is set.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn signs([low, high]: [__m256i; 2], fields: __m256i) -> u8 {
+    let float = |vector| _mm256_castsi256_ps(vector);
+    let chosen = _mm256_castps_si256(_mm256_blendv_ps(float(low), float(high), float(fields)));
+    _mm256_movemask_ps(float(_mm256_sllv_epi32(chosen, counts(fields)))) as u8
+}
+
+#[inline]
+#[target_feature(enable = "avx2")]
+fn signs_of(line: &Line, fields: u64) -> u8 {
+    let [low, high] = halves(line);
+    signs([load(low), load(high)], widened(fields))
+}
+
+/// The bits of a key, as the two halves of a line.
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn bits(mark: Mark, probes: Probes) -> [__m256i; 2] {
+    let fields = widened(mark.fields);
+    // SAFETY: reads the 32 bytes of a row.
+    let row = unsafe { _mm256_loadu_si256(probes.row(mark).as_ptr().cast()) };
+    let bits = _mm256_srlv_epi32(row, counts(fields));
+    let upper = _mm256_srai_epi32::<31>(fields);
+    [_mm256_andnot_si256(upper, bits), _mm256_and_si256(upper, bits)]
+}
+
+/// Each bit as a byte: a vector of 32 at a time.
+#[target_feature(enable = "avx2")]
+fn bools(bits: u64, out: &mut [bool; GROUP]) {
+    // Byte i takes byte i / 8 of the bits, and keeps bit i % 8 of it.
+    let copies = _mm256_setr_epi64x(0, 0x0101_0101_0101_0101, 0x0202_0202_0202_0202, 0x0303_0303_0303_0303);
+    let own = _mm256_set1_epi64x(0x8040_2010_0804_0201_u64 as i64);
+    for (half, out) in out.as_chunks_mut::<32>().0.iter_mut().enumerate() {
+        let bits = _mm256_set1_epi32((bits >> (32 * half)) as i32);
+        let set = _mm256_cmpeq_epi8(_mm256_and_si256(_mm256_shuffle_epi8(bits, copies), own), own);
+        // SAFETY: writes the 32 bytes of `out`, each 0 or 1, which are valid bools.
+        unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), _mm256_and_si256(set, _mm256_set1_epi8(1))) };
+    }
 }
 
 /// Low half xor high half of the 128-bit product of each word with `y`, from four products of 32-bit halves.
@@ -171,18 +267,35 @@ fn locate(blocks: u32, group: &mut Group) {
     group.bound = u64::from(blocks).max(1); // every block number is below `blocks`, and 0 if that is 0
     let (low, high) = (_mm256_set1_epi64x((P & 0xffff_ffff) as i64), _mm256_set1_epi64x((P >> 32) as i64));
     let blocks = _mm256_set1_epi64x(blocks.into());
-    for (hashes, offsets) in group.fields.as_chunks().0.iter().zip(group.offsets.as_chunks_mut().0) {
-        let hash = load_words(hashes);
-        let folded_high = _mm256_srli_epi64::<32>(hash);
-        let folded = _mm256_xor_si256(hash, folded_high);
-        // folded · P modulo 2^64; folding left the upper half unchanged.
-        let crossed = _mm256_add_epi64(_mm256_mul_epu32(folded_high, low), _mm256_mul_epu32(folded, high));
-        let spread = _mm256_add_epi64(_mm256_mul_epu32(folded, low), _mm256_slli_epi64::<32>(crossed));
-        // The high 64 bits of a 64 x 32 bit product, from two of 32 x 32.
-        let below = _mm256_srli_epi64::<32>(_mm256_mul_epu32(spread, blocks));
-        let above = _mm256_mul_epu32(_mm256_srli_epi64::<32>(spread), blocks);
-        let block = _mm256_srli_epi64::<32>(_mm256_add_epi64(above, below));
-        store_words(offsets, _mm256_slli_epi64::<{ LINE_SHIFT as i32 }>(block));
+    let hashes = group.hashes.as_chunks::<4>().0.as_chunks::<4>().0;
+    let fields = group.fields.as_chunks_mut::<4>().0.as_chunks_mut::<4>().0;
+    let offsets = group.offsets.as_chunks_mut::<4>().0.as_chunks_mut::<4>().0;
+    let firsts = group.first.as_chunks_mut::<16>().0;
+    for (((hashes, fields), offsets), firsts) in hashes.iter().zip(fields).zip(offsets).zip(firsts) {
+        // The first lanes of sixteen keys: byte i of word w belongs to key 4 i + w.
+        let mut collected = _mm256_setzero_si256();
+        for i in (0..4).rev() {
+            let hash = load_words(&hashes[i]);
+            let hash_high = _mm256_srli_epi64::<32>(hash);
+            // hash · P modulo 2^64
+            let crossed = _mm256_add_epi64(_mm256_mul_epu32(hash_high, low), _mm256_mul_epu32(hash, high));
+            let spread = _mm256_add_epi64(_mm256_mul_epu32(hash, low), _mm256_slli_epi64::<32>(crossed));
+            let swapped = _mm256_shuffle_epi32::<0b10_11_00_01>(hash);
+            store_words(&mut fields[i], _mm256_xor_si256(swapped, spread));
+            // The high 64 bits of a 64 x 32 bit product, from two of 32 x 32.
+            let below = _mm256_srli_epi64::<32>(_mm256_mul_epu32(spread, blocks));
+            let above = _mm256_mul_epu32(_mm256_srli_epi64::<32>(spread), blocks);
+            let block = _mm256_srli_epi64::<32>(_mm256_add_epi64(above, below));
+            store_words(&mut offsets[i], _mm256_slli_epi64::<{ LINE_SHIFT as i32 }>(block));
+            let first = _mm256_srli_epi64::<{ FIRST_SHIFT as i32 }>(spread);
+            let first = _mm256_and_si256(first, _mm256_set1_epi64x(7));
+            collected = _mm256_or_si256(_mm256_slli_epi64::<8>(collected), first);
+        }
+        let even = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
+        let words = _mm256_castsi256_si128(_mm256_permutevar8x32_epi32(collected, even));
+        let square = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+        // SAFETY: writes the 16 bytes of the first lanes.
+        unsafe { _mm_storeu_si128(firsts.as_mut_ptr().cast(), _mm_shuffle_epi8(words, square)) };
     }
 }
 
@@ -199,81 +312,54 @@ unsafe fn test_group<const DISTANCE: u8>(lines: &[Line], now: &Group, next: &Gro
         {
             prefetch::<DISTANCE>(line_at(lines, later));
             // SAFETY: the caller guarantees that the line is in the array; `lines` is borrowed meanwhile.
-            *present = signs(unsafe { &*line_at(lines, offset) }, widened(*fields));
+            *present = signs_of(unsafe { &*line_at(lines, offset) }, *fields);
         }
     }
-    let words = words(&now.fields, probes);
+    let runs = _mm256_set1_epi64x(i64::from_le_bytes(*probes.runs));
+    let (firsts, _) = now.first.as_chunks();
     let answers = |half: usize| {
-        let words = words[half];
-        let all = _mm256_cmpeq_epi8(_mm256_and_si256(load(&present[half]), words), words);
+        let lanes = _mm256_shuffle_epi8(runs, load(&firsts[half]));
+        let all = _mm256_cmpeq_epi8(_mm256_and_si256(load(&present[half]), lanes), lanes);
         u64::from(_mm256_movemask_epi8(all) as u32)
     };
     answers(0) | answers(1) << 32
 }
 
-/// The words that each key uses, in the order of [`signs`]: one byte of bits per key, 32 keys in a vector.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn words(fields: &[u64; GROUP], probes: Probes) -> [__m256i; 2] {
-    let runs = _mm256_set1_epi64x(i64::from_le_bytes(*probes.signs));
-    // The run of each of four keys, in the lowest byte of its 64-bit word.
-    let four = |fields: &[u64; 4]| {
-        let fields = load_words(fields);
-        let upper = _mm256_and_si256(_mm256_srli_epi64::<61>(fields), _mm256_set1_epi64x(6));
-        let lower = _mm256_and_si256(_mm256_srli_epi64::<55>(fields), _mm256_set1_epi64x(1));
-        // Bytes 1 to 7 of the index are zero and select byte 0 of the runs: cleared again.
-        let run = _mm256_shuffle_epi8(runs, _mm256_or_si256(upper, lower));
-        _mm256_and_si256(run, _mm256_set1_epi64x(0xff))
-    };
-    // Sixteen keys, four in each word, 16 bits each: word w has keys w, w + 4, w + 8, w + 12.
-    let sixteen = |fields: &[[u64; 4]]| {
-        let low = _mm256_or_si256(four(&fields[0]), _mm256_slli_epi64::<16>(four(&fields[1])));
-        let high = _mm256_or_si256(four(&fields[2]), _mm256_slli_epi64::<16>(four(&fields[3])));
-        _mm256_or_si256(low, _mm256_slli_epi64::<32>(high))
-    };
-    // 32 keys as bytes, a half-vector for each sixteen, then a transposition of four by four to restore their
-    // order.
-    let square =
-        _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
-    let half = |fields: &[[u64; 4]]| {
-        let packed = _mm256_packus_epi16(sixteen(&fields[..4]), sixteen(&fields[4..]));
-        _mm256_shuffle_epi8(_mm256_permute4x64_epi64::<0b11_01_10_00>(packed), square)
-    };
-    let (fours, _) = fields.as_chunks();
-    [half(&fours[..8]), half(&fours[8..])]
-}
-
 #[inline]
 #[target_feature(enable = "avx2,bmi2")]
-fn set(line: &mut Line, fields: u64, probes: Probes) -> bool {
-    // Lane `j` of a run is one if word `j` is used, so that the shifted value is the bit or zero.
-    let words = u32::from(probes.words(fields));
-    let lanes = _mm256_setr_epi64x(1, 2, 4, 8);
-    let one = |words: u32| {
-        let chosen = _mm256_and_si256(_mm256_set1_epi64x(words.into()), lanes);
-        _mm256_srli_epi64::<63>(_mm256_cmpeq_epi64(chosen, lanes))
-    };
-    let low_six = _mm256_set1_epi64x(63);
-    let [low, high] = widened(fields);
-    let low = _mm256_sllv_epi64(one(words), _mm256_and_si256(low, low_six));
-    let high = _mm256_sllv_epi64(one(words >> 4), _mm256_and_si256(high, low_six));
+fn set(line: &mut Line, mark: Mark, probes: Probes) -> bool {
+    let [low, high] = bits(mark, probes);
     let (halves, _) = line.as_chunks_mut::<32>();
     let (first, last) = (load(&halves[0]), load(&halves[1]));
-    let known = _mm256_testc_si256(first, low) & _mm256_testc_si256(last, high);
+    let new = _mm256_or_si256(_mm256_andnot_si256(first, low), _mm256_andnot_si256(last, high));
     let (first, last) = (_mm256_or_si256(first, low), _mm256_or_si256(last, high));
     // SAFETY: writes the first 32 of the line's 64 bytes.
     unsafe { _mm256_storeu_si256(halves[0].as_mut_ptr().cast(), first) };
     // SAFETY: writes the last 32 of the line's 64 bytes.
     unsafe { _mm256_storeu_si256(halves[1].as_mut_ptr().cast(), last) };
-    known == 0
+    _mm256_testz_si256(new, new) == 0
 }
 
+/// # Safety
+/// All lines of `now` must be in the array.
 #[target_feature(enable = "avx2,bmi2")]
-fn set_group(lines: &mut [Line], now: &Group, next: &Group, probes: Probes) -> u64 {
+unsafe fn set_group<const DISTANCE: u8>(
+    lines: &mut [Line],
+    now: &Group,
+    next: &Group,
+    probes: Probes,
+) -> u64 {
     let mut changed = 0;
-    for i in 0..now.len() {
-        prefetch_after(lines, now, next, i);
-        changed |= u64::from(set(&mut lines[now.line(i)], now.fields[i], probes)) << i;
+    // All lines, including those only prefetched, are addressed through one mutable pointer.
+    let base = lines.as_flattened_mut().as_mut_ptr();
+    let line_at = |offset: u64| base.wrapping_add(offset as usize).cast::<Line>();
+    for i in 0..now.len().min(GROUP) {
+        let half = i / AHEAD;
+        prefetch::<DISTANCE>(line_at(distance::ahead::<DISTANCE>(now, next, half)[i % AHEAD]));
+        // SAFETY: the caller guarantees that the line is in the array; `lines` is borrowed exclusively, and no other
+        // reference to a line exists here.
+        let line = unsafe { &mut *line_at(now.offsets[i]) };
+        changed |= u64::from(set(line, now.mark(i), probes)) << i;
     }
     changed
 }
@@ -283,7 +369,7 @@ fn set_part(lines: &mut [Line], first: u64, blocks: u64, hashes: &[u64], probes:
     let mut changed = 0;
     for &hash in hashes {
         let line = block_of(hash, blocks).wrapping_sub(first) as usize;
-        changed += u64::from(set(&mut lines[line], hash, probes));
+        changed += u64::from(set(&mut lines[line], Mark::of(hash), probes));
     }
     changed
 }

@@ -23,6 +23,7 @@ use super::pipeline::{self, Answers, Source};
 use super::split::{self as split_block, Split, SplitBlock};
 use super::{Block, Body, Task, cpu_has};
 use crate::keys::{KeyHasher, Keys};
+use crate::probe::lines::Mark;
 use bitalg::Bytes;
 use core::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
 use masks::Masks;
@@ -66,9 +67,9 @@ impl Avx2 {
 
 impl Body for Avx2 {
     #[inline(always)]
-    fn count(self, line: &mut Line, counters: &mut Counters, fields: u64, probes: Probes) -> bool {
+    fn count(self, line: &mut Line, counters: &mut Counters, mark: Mark, probes: Probes) -> bool {
         // SAFETY: an `Avx2` exists only if `detect` saw these features on this CPU.
-        unsafe { counters::add_256(line, counters, fields, probes) }
+        unsafe { counters::add_256(line, counters, mark, probes) }
     }
 }
 
@@ -119,6 +120,13 @@ impl Avx512 {
         all.then_some(Avx512(()))
     }
 
+    /// The kernel with fewer features, which it proves as well: AVX-512 F includes AVX2.
+    #[cfg(all(target_feature = "avx2", not(target_feature = "avx512bw")))]
+    #[inline(always)]
+    pub(crate) fn avx2(self) -> Avx2 {
+        Avx2(())
+    }
+
     /// Runs the task, compiled for these features.
     #[inline(always)]
     pub(super) fn run<T: Task>(self, task: T) -> T::Output {
@@ -135,9 +143,9 @@ impl Body for Avx512 {
     const WIDE: bool = true;
 
     #[inline(always)]
-    fn count(self, line: &mut Line, counters: &mut Counters, fields: u64, probes: Probes) -> bool {
+    fn count(self, line: &mut Line, counters: &mut Counters, mark: Mark, probes: Probes) -> bool {
         // SAFETY: an `Avx512` exists only if `detect` saw these features on this CPU.
-        unsafe { counters::add_512(line, counters, fields, probes) }
+        unsafe { counters::add_512(line, counters, mark, probes) }
     }
 }
 
@@ -233,8 +241,8 @@ impl Body for Avx512Bitalg {
     const WIDE: bool = true;
 
     #[inline(always)]
-    fn count(self, line: &mut Line, counters: &mut Counters, fields: u64, probes: Probes) -> bool {
-        self.0.count(line, counters, fields, probes)
+    fn count(self, line: &mut Line, counters: &mut Counters, mark: Mark, probes: Probes) -> bool {
+        self.0.count(line, counters, mark, probes)
     }
 }
 

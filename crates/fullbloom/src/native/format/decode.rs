@@ -421,7 +421,11 @@ fn read_filter(section: Section, bytes: &[u8]) -> Result<(Head, Shape, Option<u6
     let mut cursor = section.cursor(bytes);
     let at = section.at;
     let layout = cursor.u8("layout")?;
-    if layout != LAYOUT_LINES {
+    if layout < LAYOUT_LINES {
+        let allowed = "2: the file was written by a development version";
+        return Err(DecodeError::Value { field: "layout", at, got: layout.into(), allowed });
+    }
+    if layout > LAYOUT_LINES {
         return Err(DecodeError::Newer { field: "layout", at, got: layout.into() });
     }
     let hash = cursor.u8("hash")?;

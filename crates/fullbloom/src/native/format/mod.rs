@@ -82,7 +82,7 @@ const REFRESH: u32 = 2;
 const EXCEPTIONS_LEN: u64 = 16;
 const LEVEL_LEN: u64 = 16;
 
-const LAYOUT_LINES: u8 = 1;
+const LAYOUT_LINES: u8 = 2;
 const HASH_FOLD64: u8 = 1;
 const HASH_SIPHASH13: u8 = 2;
 
