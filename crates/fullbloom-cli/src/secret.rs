@@ -2,9 +2,10 @@
 
 use crate::error::Failure;
 use crate::input::decode_hex;
+use fullbloom::claim::Claim;
 use fullbloom::native::Secret;
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 /// Longer files are not a secret.
@@ -68,18 +69,11 @@ pub fn is_there(path: &Path) -> bool {
 /// never in the place of another: of two processes that make one, the second fails.
 pub fn save(path: &Path, secret: &Secret) -> Result<(), Failure> {
     let text: String = secret.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let write = || {
-        let mut file = tempfile::Builder::new().prefix(".fullbloom-secret-").tempfile_in(directory)?;
-        file.write_all(format!("{text}\n").as_bytes())?;
-        file.as_file().sync_all()?;
-        file.persist_noclobber(path)?;
-        flush(directory)
-    };
-    write().map_err(|e| Failure::new(path.display(), format_args!("cannot save the secret: {e}")))
-}
-
-/// Flushes the directory, as for the filter: a power failure must not lose the secret and keep the filter.
-fn flush(directory: &Path) -> io::Result<()> {
-    if cfg!(unix) { File::open(directory)?.sync_all() } else { Ok(()) }
+    let mut claim = Claim::new(path)?;
+    if claim.exists() {
+        return Err(Failure::new(path.display(), "cannot save the secret: the file exists by now")
+            .hint("run the command again: it then uses the secret in this file"));
+    }
+    claim.make_private();
+    Ok(claim.replace(|out| writeln!(out, "{text}"))?)
 }

@@ -43,8 +43,16 @@ impl Lock {
                 Err(e) => return Err(e),
             };
             match lock(&file, &mut waiting) {
-                Ok(()) if is_at(&file, &path)? => return Ok(Lock { path: Some(path), held: Ok(Some(file)) }),
-                Ok(()) => {} // its holder removed it before we had it
+                Ok(()) => match is_at(&file, &path) {
+                    Ok(true) => return Ok(Lock { path: Some(path), held: Ok(Some(file)) }),
+                    Ok(false) => {} // its holder removed it before we had it
+                    Err(e) => {
+                        if created {
+                            let _ = fs::remove_file(&path); // we have its lock, so nobody else uses it
+                        }
+                        return Err(e);
+                    }
+                },
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => {
                     if created {

@@ -85,3 +85,100 @@ fn permissions_and_links_survive_a_replacement() {
     assert_eq!(fs::read(&path).unwrap(), b"new");
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
 }
+
+#[test]
+fn a_claim_keeps_others_waiting_and_leaves_nothing_behind() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("new");
+    let (waited, written) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|threads| {
+        let mut claim = Claim::new(&path).unwrap();
+        assert!(!claim.exists() && claim.unlocked().is_none());
+        threads.spawn(|| {
+            let claim = Claim::wait(&path, || waited.store(true, Ordering::SeqCst)).unwrap();
+            assert!(claim.exists() && written.load(Ordering::SeqCst), "the file of the first is seen");
+        });
+        while !waited.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        // Twice: the claim is for the file that it has written itself.
+        claim.replace(|out| out.write_all(b"first")).unwrap();
+        written.store(true, Ordering::SeqCst);
+        claim.replace(|out| out.write_all(b"second")).unwrap();
+        assert!(claim.exists());
+    });
+    assert_eq!(fs::read(&path).unwrap(), b"second");
+    assert_eq!(names(dir.path()), ["new"]);
+}
+
+#[test]
+fn a_file_that_was_changed_since_it_was_claimed_is_not_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("f");
+    let change: [fn(&Path); 4] = [
+        |path| fs::write(path, b"longer than before").unwrap(),
+        |path| fs::remove_file(path).unwrap(),
+        |path| {
+            fs::write(path.with_extension("2"), b"old").unwrap();
+            fs::rename(path.with_extension("2"), path).unwrap();
+        },
+        |path| {
+            fs::remove_file(path).unwrap();
+            fs::create_dir(path).unwrap();
+        },
+    ];
+    for change in change {
+        fs::write(&path, b"old").unwrap();
+        let mut claim = Claim::new(&path).unwrap();
+        let prepared = claim.prepare(|out| out.write_all(b"new")).unwrap();
+        change(&path);
+        let refused = prepared.commit().unwrap_err();
+        assert!(!refused.is_in_place());
+        assert_ne!(fs::read(&path).unwrap_or_default(), b"new");
+        let _ = fs::remove_dir(&path);
+    }
+    fs::remove_file(&path).unwrap_or_default();
+    let mut claim = Claim::new(&path).unwrap();
+    fs::write(&path, b"of another program").unwrap();
+    assert!(matches!(
+        claim.replace(|out| out.write_all(b"new")).unwrap_err().cause(),
+        crate::error::FileCause::Changed
+    ));
+    drop(claim);
+    assert_eq!(names(dir.path()), ["f"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_lock_file_that_is_none_is_refused_and_one_left_over_is_taken() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("f");
+    let lock = dir.path().join(format!("{}lock", prefix("f".as_ref())));
+    fs::write(&lock, b"").unwrap();
+    replace(&path, |out| out.write_all(b"new")).unwrap();
+    assert_eq!(names(dir.path()), ["f"]);
+    fs::write(dir.path().join("elsewhere"), b"").unwrap();
+    std::os::unix::fs::symlink("elsewhere", &lock).unwrap();
+    let refused = replace(&path, |out| out.write_all(b"newer")).unwrap_err().to_string();
+    assert!(refused.contains("not a lock file"), "{refused}");
+    assert_eq!(fs::read(&path).unwrap(), b"new");
+}
+
+#[cfg(unix)]
+#[test]
+fn private_files_are_for_their_owner_only() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["old", "new"] {
+        let path = dir.path().join(name);
+        if name == "old" {
+            fs::write(&path, b"old").unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+        }
+        let mut claim = Claim::new(&path).unwrap();
+        claim.make_private();
+        claim.replace(|out| out.write_all(b"secret")).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
+    }
+}
