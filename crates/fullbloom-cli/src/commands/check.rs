@@ -31,7 +31,7 @@ Examples:
   fullbloom check keys.bloom -e example.org && echo maybe
   zcat urls.gz | fullbloom check -c keys.bloom
   fullbloom check keys.bloom -d , -f 2 --skip-comments lookups.csv
-  fullbloom check nb-1-big-Filter.db --key-type uuid -e 5a1c395e-0b1f-11ef-9a3f-0242ac120002
+  fullbloom check nb-1-big-Filter.db --key-type int -e 17
   fullbloom check keyed.bloom --secret keyed.secret lookups.txt
   fullbloom check ma-1-big-Filter.db --hex --answers < partition-keys.hex
   fullbloom check ids.sketch --key-type long -v < ids.txt

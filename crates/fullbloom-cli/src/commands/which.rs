@@ -26,7 +26,7 @@ use std::path::PathBuf;
 Examples:
   fullbloom which -e user:17 db/
   fullbloom which -e user:17 -l db/*.sst
-  fullbloom which --key-type uuid -e 5a1c395e-0b1f-11ef-9a3f-0242ac120002 /var/lib/cassandra/data/ks
+  fullbloom which --key-type int -e 17 /var/lib/cassandra/data/ks
   fullbloom which --key-type text,int -e eu:7 --json data/
   fullbloom which -e example.org lists/*.bloom")]
 pub struct Args {
