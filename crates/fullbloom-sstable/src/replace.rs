@@ -210,6 +210,7 @@ impl Rebuilt<'_> {
         let in_place = self.is_in_place();
         let agrees = !has_digests || recorded == Some(digest);
         if in_place && agrees && sstable.lists(FILTER) != Some(false) {
+            let _ = fs::remove_dir(Staging::place(sstable)); // a run that was killed at its end left it empty
             return Ok(Written::default());
         }
         let staging = Staging::new(sstable)?;
@@ -338,10 +339,14 @@ struct Staging {
 const SNAPSHOTS: &str = "snapshots";
 
 impl Staging {
+    fn place(sstable: &Sstable) -> PathBuf {
+        sstable.directory.join(SNAPSHOTS).join("fullbloom-tmp")
+    }
+
     fn new(sstable: &Sstable) -> Result<Staging, FileError> {
         let snapshots = sstable.directory.join(SNAPSHOTS);
         let made = (!snapshots.exists()).then(|| snapshots.clone());
-        let path = snapshots.join("fullbloom-tmp");
+        let path = Staging::place(sstable);
         make_directory(&path, &sstable.directory)?;
         Ok(Staging { path, made })
     }
