@@ -10,6 +10,7 @@ use crate::output;
 use crate::progress::Progress;
 use crate::secret;
 use fullbloom::any::AnyFilter;
+use fullbloom::claim::Claim;
 use fullbloom::dialect::Name;
 use fullbloom::keys::Hashes;
 use fullbloom::native::{Builder, ExceptError, Hashing, Sizing, StoredFilter};
@@ -100,7 +101,11 @@ impl NativeArgs {
             return Ok((Hashing::Seed(self.seed.unwrap_or(0)), None));
         }
         match self.secret.as_deref() {
-            Some(path) if secret::is_there(path) => Ok((Hashing::Secret(secret::read(path)?), None)),
+            Some(path) if secret::is_there(path) => {
+                let secret = secret::read(path)?;
+                drop(Claim::new(path)); // takes away the lock file of a build that was killed here
+                Ok((Hashing::Secret(secret), None))
+            }
             Some(path) => Ok((Hashing::Secret(secret::random()?), Some(path))),
             None if self.store_secret => Ok((Hashing::Secret(secret::random()?), None)),
             None => Err(Failure::new("--keyed", "no path given for the secret")
