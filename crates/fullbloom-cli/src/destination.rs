@@ -26,7 +26,7 @@ pub enum Destination {
     /// Standard output.
     Stdout,
     /// A file. Other processes that would replace it wait until the destination is dropped.
-    File(Target),
+    File(Box<Target>),
 }
 
 /// A file to be replaced.
@@ -79,7 +79,7 @@ impl Destination {
             let why = format!("cannot be locked: {e}: make sure that no other process changes it meanwhile");
             output::warning(&format!("{}: {why}", path.display()));
         }
-        Ok(Destination::File(Target { path: path.to_owned(), claim }))
+        Ok(Destination::File(Box::new(Target { path: path.to_owned(), claim })))
     }
 
     /// Whether the file existed when it was claimed, or has been written since.
@@ -145,7 +145,8 @@ impl Destination {
 
     /// Whether it is the file at `path`, which need not exist yet.
     pub fn is(&self, path: &Path) -> bool {
-        let Destination::File(Target { path: own, .. }) = self else { return false };
+        let Destination::File(target) = self else { return false };
+        let own = &target.path;
         let place = |path: &Path| {
             let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
             let directory = fs::canonicalize(parent.unwrap_or(Path::new("."))).ok()?;

@@ -32,7 +32,7 @@ pub struct Claim {
     /// Where the temporary file goes; `None` for the target's directory.
     temporary_in: Option<PathBuf>,
     /// What a file without a predecessor takes owner, group and permissions from.
-    like: Option<Metadata>,
+    like: Option<Box<Metadata>>,
 }
 
 impl Claim {
@@ -80,7 +80,7 @@ impl Claim {
 
     /// If there is no old file, the new one takes owner, group and permissions from this one.
     pub fn like(&mut self, other: &Path) {
-        self.like = fs::metadata(other).ok();
+        self.like = fs::metadata(other).ok().map(Box::new);
     }
 
     /// Whether the file existed when it was claimed, or has been written since.
@@ -125,7 +125,7 @@ impl Claim {
     fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Temporary> {
         let (directory, name) = split(&self.target.path)?;
         let directory = self.temporary_in.as_deref().unwrap_or(directory);
-        let old = self.target.old.as_ref().or(self.like.as_ref());
+        let old = self.target.old.as_ref().or(self.like.as_deref());
         let mut temporary = Temporary::create(directory, name, old, self.private)?;
         let mut out = BufWriter::with_capacity(1 << 16, &mut temporary.file);
         write(&mut out)?;

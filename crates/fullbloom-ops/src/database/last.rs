@@ -7,7 +7,10 @@ use std::sync::{Arc, Mutex};
 /// The database looked at last, so that a list of its tables reads the MANIFEST once. Copies share it; a new
 /// one reads again.
 #[derive(Debug, Clone, Default)]
-pub struct LastDatabase(Arc<Mutex<Option<(PathBuf, Arc<Database>)>>>);
+pub struct LastDatabase(Arc<Mutex<Option<Known>>>);
+
+/// A directory, and the database in it.
+type Known = (PathBuf, Arc<Database>);
 
 impl LastDatabase {
     /// The database in the directory of this table, if it has a readable MANIFEST, and the table in it.

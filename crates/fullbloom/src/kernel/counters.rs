@@ -416,9 +416,9 @@ mod tests {
                     let (lines_, counters) = (&mut together.0[..], &mut together.1[..]);
                     let changed =
                         Counted { lines: lines_, counters, probes }.add_group(cpu, &group, &Group::EMPTY);
-                    for i in 0..len {
+                    for (i, &hash) in hashes.iter().enumerate() {
                         let (lines_, counters) = (&mut alone.0[..], &mut alone.1[..]);
-                        let key = Lines::new(layout, lines as u64, hashes[i]);
+                        let key = Lines::new(layout, lines as u64, hash);
                         let new = Counted { lines: lines_, counters, probes }.add(cpu, key);
                         assert_eq!(changed >> i & 1 == 1, new);
                     }
