@@ -37,7 +37,7 @@ const WORTHWHILE_BITS_PER_KEY: f64 = 100.0;
 /// assert!(sizing.expected_fpr <= 0.01 && sizing.bits_per_key() < 10.0);
 ///
 /// let low = Sizing::new(&Request { expected_keys: 1_000_000, target: Target::Fpr(1e-6) })?;
-/// assert_eq!(low.layout.lines(), 4);
+/// assert_eq!(low.layout.lines(), 2);
 /// println!("{low}"); // reports the choice, and what the other layouts would have cost
 /// # Ok::<(), fullbloom::SizeError>(())
 /// ```
@@ -144,8 +144,8 @@ impl Sizing {
         }
     }
 
-    /// The largest filter for `expected_keys` keys whose file fits in `bytes`, up to 100 bits per key: more
-    /// would bring no measurable gain.
+    /// The filter with the lowest rate for `expected_keys` keys whose file fits in `bytes`, up to 100 bits per
+    /// key: more would bring no measurable gain.
     pub fn within(expected_keys: u64, bytes: u64) -> Result<Sizing, SizeError> {
         Sizing::bits_within(expected_keys, bytes).map(|(sizing, _)| sizing)
     }
@@ -154,8 +154,8 @@ impl Sizing {
     pub(crate) fn bits_within(expected_keys: u64, bytes: u64) -> Result<(Sizing, f64), SizeError> {
         let plan = |bits| {
             let target = Target::BitsPerKey(bits);
-            Sizing::new(&Request { expected_keys, target })
-                .map(|plan| (plan.encoded_len() <= bytes).then_some(plan))
+            let plan = Sizing::new(&Request { expected_keys, target })?.prefer(Prefer::Space);
+            Ok((plan.encoded_len() <= bytes).then_some(plan))
         };
         // Blocks are rounded up, and the front takes some space: go down in steps of half a percent, then a
         // little up again.
