@@ -144,8 +144,8 @@ impl Sizing {
         }
     }
 
-    /// The filter with the lowest rate for `expected_keys` keys whose file fits in `bytes`, up to 100 bits per
-    /// key: more would bring no measurable gain.
+    /// The largest filter for `expected_keys` keys whose file fits in `bytes`, up to 100 bits per key: more
+    /// would bring no measurable gain.
     pub fn within(expected_keys: u64, bytes: u64) -> Result<Sizing, SizeError> {
         Sizing::bits_within(expected_keys, bytes).map(|(sizing, _)| sizing)
     }
@@ -154,8 +154,8 @@ impl Sizing {
     pub(crate) fn bits_within(expected_keys: u64, bytes: u64) -> Result<(Sizing, f64), SizeError> {
         let plan = |bits| {
             let target = Target::BitsPerKey(bits);
-            let plan = Sizing::new(&Request { expected_keys, target })?.prefer(Prefer::Space);
-            Ok((plan.encoded_len() <= bytes).then_some(plan))
+            Sizing::new(&Request { expected_keys, target })
+                .map(|plan| (plan.encoded_len() <= bytes).then_some(plan))
         };
         // Blocks are rounded up, and the front takes some space: go down in steps of half a percent, then a
         // little up again.
