@@ -114,7 +114,7 @@ fn more_memory_is_never_planned_into_a_worse_filter() {
             if !has_the_turn(*name, i) {
                 continue;
             }
-            let mut before = 1.0;
+            let mut before = 1.0_f64;
             for shift in 5..36 {
                 let Ok(plan) = any::plan_within(*name, expected_keys, 1 << shift) else { continue };
                 let rate = plan.expected_fpr;
