@@ -23,6 +23,10 @@ pub(super) const MAX_BITS: u64 = 1 << 48;
 /// The maximum bits per key; more than twice what the smallest reachable rate needs.
 const MAX_BITS_PER_KEY: f64 = 512.0;
 
+/// How many times the rate of the best layout one with fewer lines may have, for a given size. It matters above 24
+/// bits per key, where 15 % of the bits are worth more than this.
+const MOST_RATE_FOR_FEWER_LINES: f64 = 5.0;
+
 /// The maximum bits per key where memory is the only limit.
 const WORTHWHILE_BITS_PER_KEY: f64 = 100.0;
 
@@ -95,7 +99,8 @@ impl Sizing {
     /// The layout and size for a request.
     ///
     /// The fewest lines per key that need at most 15 % more bits than the best layout: few lines are fast, many
-    /// waste less space at low rates. [`prefer`](Sizing::prefer) decides otherwise.
+    /// waste less space at low rates. Where the size is given, their rate is also at most five times the best.
+    /// [`prefer`](Sizing::prefer) decides otherwise.
     pub fn new(request: &Request) -> Result<Sizing, SizeError> {
         let keys = request.expected_keys;
         match request.target {
@@ -131,7 +136,10 @@ impl Sizing {
                     keys,
                     |lines| Some(best(lines, keys, requested)),
                     |best| worth(best.expected_fpr, textbook),
-                    |fewer, more| worth(fewer.expected_fpr, more.expected_fpr),
+                    |fewer, more| match fewer.expected_fpr > MOST_RATE_FOR_FEWER_LINES * more.expected_fpr {
+                        true => 1.0,
+                        false => worth(fewer.expected_fpr, more.expected_fpr),
+                    },
                 )
                 .ok_or(too_large)?
                 .bounded()
