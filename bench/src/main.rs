@@ -7,7 +7,7 @@
 //! cargo run --release --manifest-path bench/Cargo.toml -- parquet [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- libbloom [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- jvm DIALECT … -- JAVA…    (interop/cassandra/bench, interop/guava/bench)
-//! cargo run --release --manifest-path bench/Cargo.toml -- forms [--quick] [--json FILE]
+//! cargo run --release --manifest-path bench/Cargo.toml -- kinds [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- rate
 //! cargo run --release --manifest-path bench/Cargo.toml -- rates
 //! ```
@@ -17,7 +17,7 @@ mod compare;
 mod drop_in;
 #[cfg(fast_local)]
 mod fast_local;
-mod forms;
+mod kinds;
 mod harness;
 mod jvm;
 mod keys;
@@ -64,8 +64,8 @@ enum Command {
     Libbloom(drop_in::Options),
     /// The `cassandra` and `guava` dialects beside the originals on a JVM, which takes turns as a second process.
     Jvm(jvm::Options),
-    /// The native filter's forms, growing and removing, beside the plain one.
-    Forms(Common),
+    /// The native filter's kinds, growing and removing, beside the fast one.
+    Kinds(Common),
     /// The native filter's rate with 2·10^8 keys: planned and measured.
     Rate(rate::Options),
     /// The rates of every dialect for keys of three shapes: planned and measured.
@@ -108,7 +108,7 @@ fn main() -> ExitCode {
         Command::Parquet(options) => parquet::run(&options),
         Command::Libbloom(options) => drop_in::run(&options),
         Command::Jvm(options) => jvm::run(&options),
-        Command::Forms(options) => forms::run(&options),
+        Command::Kinds(options) => kinds::run(&options),
         Command::Rate(options) => rate::run(&options),
         Command::Rates(options) => rates::run(&options),
     };

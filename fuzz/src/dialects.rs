@@ -97,17 +97,17 @@ pub fn native_with_sound_front(data: &[u8]) {
     }
 }
 
-/// One form of the native filter: what is accepted takes keys, has them, says the same bytes again, and gives them back.
-pub fn native_form(form: &str, data: &[u8]) {
+/// One kind of the native filter: what is accepted takes keys, has them, says the same bytes again, and gives them back.
+pub fn native_kind(kind: &str, data: &[u8]) {
     let Some(file) = resealed(data) else { return };
     let Ok(stored) = StoredFilter::decode(&file) else { return };
-    if stored.form() != form || stored.is_locked() {
+    if stored.kind() != kind || stored.is_locked() {
         return;
     }
     let mut again = Vec::with_capacity(file.len());
     stored.write_to(&mut again).expect("memory takes everything");
     let read = StoredFilter::decode(&again).expect("what was written is read");
-    assert_eq!(read.form(), form);
+    assert_eq!(read.kind(), kind);
     match stored {
         StoredFilter::Growing(mut filter) => {
             for key in KEYS {

@@ -36,10 +36,10 @@ fn targets() -> Vec<Target> {
         target(&format!("build-{name}"), 4 << 20, Box::new(move |data| build::round_trip(name, data)));
     }
     target("native-front", ALLOWANCE, Box::new(dialects::native_with_sound_front));
-    for form in ["growing", "removing", "rotating"] {
+    for kind in ["growing", "removing", "rotating"] {
         // Links are added.
-        let run = move |data: &[u8]| dialects::native_form(form, data);
-        target(&format!("native-{form}"), 16 << 20, Box::new(run));
+        let run = move |data: &[u8]| dialects::native_kind(kind, data);
+        target(&format!("native-{kind}"), 16 << 20, Box::new(run));
     }
     target("rocksdb-reader", ALLOWANCE, Box::new(dialects::full_filter_beside_the_oracle));
     target("sniff", ALLOWANCE, Box::new(dialects::sniff));

@@ -68,8 +68,8 @@ impl Filter {
     /// interface has no functions for them yet.
     pub fn read(filter: AnyFilter) -> Result<Filter, DecodeError> {
         match filter.kind() {
-            None | Some("plain") => Ok(Filter::new(State::of(filter))),
-            Some(found) => Err(DecodeError::Form { found, wanted: "plain" }),
+            None | Some("fast") => Ok(Filter::new(State::of(filter))),
+            Some(found) => Err(DecodeError::Kind { found, wanted: "fast" }),
         }
     }
 

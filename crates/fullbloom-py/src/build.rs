@@ -101,7 +101,7 @@ fn with_exceptions<'py>(
     keys: &mut Source<'py>,
     good: &Bound<'py, PyAny>,
 ) -> PyResult<AnyFilter> {
-    let Ok(StoredFilter::Plain(filter)) = filter.into_native() else {
+    let Ok(StoredFilter::Fast(filter)) = filter.into_native() else {
         return Err(errors::value("except_keys: only native filters have this"));
     };
     let mut first = filter.except().map_err(errors::except)?;

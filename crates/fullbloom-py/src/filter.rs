@@ -358,7 +358,7 @@ impl Filter {
         self.held.read(py, |filter| Ok(filter.dialect().as_str()))
     }
 
-    /// The kind of a native filter: ``"plain"``, ``"growing"``, ``"removing"`` or ``"rotating"``; None for
+    /// The kind of a native filter: ``"fast"``, ``"growing"``, ``"removing"`` or ``"rotating"``; None for
     /// other dialects.
     #[getter]
     fn kind(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
@@ -434,16 +434,16 @@ impl Filter {
         self.held.write(py, |filter| filter.set_label(label).map_err(errors::change))
     }
 
-    /// A copy with half as many blocks: the same keys, half the memory, a higher rate. For plain native
+    /// A copy with half as many blocks: the same keys, half the memory, a higher rate. For fast native
     /// filters with an even number of blocks.
     fn folded(&self, py: Python<'_>) -> PyResult<Filter> {
         let copy = self.held.read_detached(py, |filter| {
             match filter.kind() {
                 None => return Err(errors::value("only native filters can be folded")),
-                Some("plain") => {}
+                Some("fast") => {}
                 Some(kind) => {
                     return Err(errors::value(format_args!(
-                        "a native filter of the kind {kind} cannot be folded: only plain ones can"
+                        "a native filter of the kind {kind} cannot be folded: only fast ones can"
                     )));
                 }
             }
@@ -451,7 +451,7 @@ impl Filter {
         })?;
         copy.takes_keys().map_err(errors::change)?;
         match copy.into_native() {
-            Ok(StoredFilter::Plain(filter)) => py
+            Ok(StoredFilter::Fast(filter)) => py
                 .detach(|| filter.folded())
                 .map(|filter| Filter::new(filter.into(), self.key_type))
                 .map_err(errors::size),
@@ -563,7 +563,7 @@ impl Filter {
     fn __repr__(&self, py: Python<'_>) -> String {
         let described = self.held.read_detached(py, |filter| {
             let (dialect, geometry) = (filter.dialect(), filter.geometry());
-            let kind = filter.kind().filter(|kind| *kind != "plain");
+            let kind = filter.kind().filter(|kind| *kind != "fast");
             let kind = kind.map_or(String::new(), |kind| format!(", {kind}"));
             let keys = filter.native_facts().map_or(String::new(), |facts| {
                 format!("{}{} keys, ", if facts.keys_are_estimated { "about " } else { "" }, facts.keys)

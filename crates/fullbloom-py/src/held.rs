@@ -138,15 +138,15 @@ fn are_equal(one: &AnyFilter, two: &AnyFilter) -> bool {
     if one.dialect() != two.dialect() || one.kind() != two.kind() || one.geometry() != two.geometry() {
         return false;
     }
-    match (is_plain(one), is_plain(two)) {
+    match (is_fast(one), is_fast(two)) {
         (true, true) => one.hashing() == two.hashing() && one.bits() == two.bits(),
         _ => one.encode() == two.encode(),
     }
 }
 
 /// Whether its hash and bits are all there is to a native filter.
-fn is_plain(filter: &AnyFilter) -> bool {
-    filter.kind() == Some("plain")
+fn is_fast(filter: &AnyFilter) -> bool {
+    filter.kind() == Some("fast")
         && !filter.is_locked()
         && filter.native_facts().is_some_and(|facts| facts.exceptions.is_none())
 }

@@ -131,7 +131,7 @@ def test_filters_of_one_kind_are_merged_where_that_can_be(native):
         f |= Filter.open(native(name))
         f |= g
         assert f.may_contain(NEW[:40]).all()
-        with pytest.raises(ValueError, match="only plain filters can be intersected"):
+        with pytest.raises(ValueError, match="only fast filters can be intersected"):
             f & g
     f = Filter.load(native("rotating-time.bloom"))
     with pytest.raises(ValueError, match="at different times"):
@@ -140,14 +140,14 @@ def test_filters_of_one_kind_are_merged_where_that_can_be(native):
 
 @pytest.mark.parametrize("name", KINDS)
 def test_filters_of_two_kinds_are_not_combined_and_only_plain_ones_are_folded(native, name):
-    plain = Filter.with_capacity(1000)
+    fast = Filter.with_capacity(1000)
     for f in (Filter.load(native(name)), Filter.open(native(name))):
-        for combine in (lambda: plain | f, lambda: plain.__ior__(f)):
-            with pytest.raises(ValueError, match=f"kind is plain in one and {f.kind}") as e:
+        for combine in (lambda: fast | f, lambda: fast.__ior__(f)):
+            with pytest.raises(ValueError, match=f"kind is fast in one and {f.kind}") as e:
                 combine()
             assert not isinstance(e.value, FormatError), "the filter is sound"
-        with pytest.raises(ValueError, match=f"kind is {f.kind} in one and plain"):
-            f | plain
+        with pytest.raises(ValueError, match=f"kind is {f.kind} in one and fast"):
+            f | fast
         with pytest.raises(ValueError, match=f"of the kind {f.kind} cannot be folded") as e:
             f.folded()
         assert not isinstance(e.value, FormatError)
@@ -181,4 +181,4 @@ def test_damage_of_every_kind_is_seen_by_load_and_verify(native):
 
 
 def test_other_dialects_have_no_kind():
-    assert Filter.with_capacity(10, dialect="cassandra").kind is None and Filter.with_capacity(10).kind == "plain"
+    assert Filter.with_capacity(10, dialect="cassandra").kind is None and Filter.with_capacity(10).kind == "fast"

@@ -169,9 +169,9 @@ impl AnyFilter {
         self.inner.native().map(native::Native::facts)
     }
 
-    /// The kind of a native filter: `plain`, `growing`, `removing` or `rotating`; `None` for other dialects.
+    /// The kind of a native filter: `fast`, `growing`, `removing` or `rotating`; `None` for other dialects.
     pub fn kind(&self) -> Option<&'static str> {
-        self.inner.native().map(native::Native::form)
+        self.inner.native().map(native::Native::kind)
     }
 
     /// The native filter itself, if it owns its memory; otherwise this filter is returned.

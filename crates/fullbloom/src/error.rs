@@ -186,11 +186,11 @@ pub enum DecodeError {
         /// The value of that field.
         got: u64,
     },
-    /// The file holds another form of filter than the one requested.
-    Form {
-        /// The form it holds: plain, growing, removing, rotating.
+    /// The file holds another kind of filter than the one requested.
+    Kind {
+        /// The kind it holds: fast, growing, removing, rotating.
         found: &'static str,
-        /// The requested form.
+        /// The requested kind.
         wanted: &'static str,
     },
     /// The bytes alone do not identify the filter.
@@ -235,7 +235,7 @@ impl fmt::Display for DecodeError {
                     "{field} at byte {at}: {got} is unknown to this version: the file needs a newer one"
                 )
             }
-            DecodeError::Form { found, wanted } => {
+            DecodeError::Kind { found, wanted } => {
                 write!(f, "the file holds a {found} filter, where a {wanted} one is expected")
             }
             DecodeError::Unknown { what } => f.write_str(what),

@@ -252,14 +252,14 @@ fn many_threads_may_look_up_keys_in_one_filter() {
     });
 }
 
-/// The C interface has no functions for these kinds, so it must not take a part of them for a plain filter.
+/// The C interface has no functions for these kinds, so it must not take a part of them for a fast filter.
 #[test]
 fn growing_removing_and_rotating_filters_are_refused_by_name() {
     let directory = tempfile::tempdir().unwrap();
     let native = number(Name::Native);
-    for form in ["growing", "removing", "rotating-time"] {
-        let bytes = fullbloom_testkit::vectors::bytes(&format!("native/{form}.bloom"));
-        let path = directory.path().join(form);
+    for kind in ["growing", "removing", "rotating-time"] {
+        let bytes = fullbloom_testkit::vectors::bytes(&format!("native/{kind}.bloom"));
+        let path = directory.path().join(kind);
         std::fs::write(&path, &bytes).unwrap();
         let ways = [
             view(native, &bytes, (0, 0)),
@@ -268,9 +268,9 @@ fn growing_removing_and_rotating_filters_are_refused_by_name() {
             open(native, &path, (0, 0)),
         ];
         for way in ways {
-            assert_eq!(way.err(), Some(Status::Decode), "{form}");
+            assert_eq!(way.err(), Some(Status::Decode), "{kind}");
         }
         let told = message();
-        assert!(told.contains(form.split('-').next().unwrap()) && told.contains("plain"), "{told}");
+        assert!(told.contains(kind.split('-').next().unwrap()) && told.contains("fast"), "{told}");
     }
 }

@@ -1,6 +1,6 @@
 //! `fullbloom build [KEYS…] -o FILTER`: builds a filter from keys, as the real program would write it.
 
-mod forms;
+mod kinds;
 mod native;
 
 use super::made::Made;

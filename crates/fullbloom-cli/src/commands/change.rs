@@ -27,7 +27,7 @@ use std::time::SystemTime;
 /// libbloom's, DCSO's and others. RocksDB's full filters are built from all their keys at once.
 ///
 /// The file is read, checked, and replaced completely or not at all. A growing filter grows and keeps its
-/// rate. A plain filter, or one made with build --removable, has room for the keys it was built for; it takes
+/// rate. A fast filter, or one made with build --removable, has room for the keys it was built for; it takes
 /// more keys with a warning, at a rising rate. A removing filter counts every key: a key inserted twice must
 /// be removed twice. A rotating filter remembers new keys from now on, and renews known ones only if it was
 /// made with --refresh. Exit status: 0 if the keys were inserted, 2 on errors.
@@ -144,7 +144,7 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
     }
     let (mut keys, mut destination, mut stored) = args.common.open()?;
     let path = args.common.filter.display();
-    if let StoredFilter::Plain(filter) = &stored
+    if let StoredFilter::Fast(filter) = &stored
         && !filter.takes_keys()
     {
         return Err(Failure::new(&path, "the filter has exceptions and takes no more keys"));
@@ -196,7 +196,7 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
 /// Whether a filter of fixed size has as many keys as it was made for.
 fn is_full(stored: &StoredFilter) -> bool {
     let filter = match stored {
-        StoredFilter::Plain(filter) => filter,
+        StoredFilter::Fast(filter) => filter,
         StoredFilter::Removing(filter) => filter.filter(),
         _ => return false,
     };
@@ -207,9 +207,9 @@ fn is_full(stored: &StoredFilter) -> bool {
 pub fn remove(args: &RemoveArgs) -> Result<Status, Failure> {
     let (mut keys, mut destination, stored) = args.common.open()?;
     let path = args.common.filter.display();
-    let form = stored.form();
+    let kind = stored.kind();
     let StoredFilter::Removing(mut filter) = stored else {
-        return Err(Failure::new(&path, format_args!("is a {form} filter: keys cannot be removed from it"))
+        return Err(Failure::new(&path, format_args!("is a {kind} filter: keys cannot be removed from it"))
             .hint("fullbloom build --removable makes a filter that supports deletion"));
     };
     let (removed, absent) = take_out(args, &mut keys, &mut filter)?;

@@ -22,7 +22,7 @@ use std::path::PathBuf;
 /// A filter does not store its keys, so this is possible only where the positions of the keys stay the same:
 /// between cassandra-3 and cassandra (the byte order of a word), between libbloom and libbloom-1 (with and
 /// without the header, if the number of bits is a power of two), and from native to native: halved once or
-/// several times, or from a removing filter to a plain one without counters. In other cases the error says
+/// several times, or from a removing filter to a fast one without counters. In other cases the error says
 /// what is needed. Exit status: 0 if it was written, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -94,7 +94,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     if (from, args.to) == (Name::Native, Name::Native) {
         options.secret = args.secret.read()?;
         let folded = folded(args, FilterFile::load(&args.filter, &options)?)?;
-        let folded = StoredFilter::Plain(folded);
+        let folded = StoredFilter::Fast(folded);
         let facts = NativeRecord::of(&folded.facts());
         let folded = AnyFilter::from(folded);
         destination.write_filter(&folded)?;
@@ -119,7 +119,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     summarise(args, &destination, &made, None)
 }
 
-/// The plain filter, halved as often as requested.
+/// The fast filter, halved as often as requested.
 fn folded(args: &Args, file: FilterFile) -> Result<NativeFilter, Failure> {
     let path = args.filter.display();
     let size = |e| Failure::size(Name::Native, &e);
@@ -131,16 +131,16 @@ fn folded(args: &Args, file: FilterFile) -> Result<NativeFilter, Failure> {
     let stored = stored.map_err(|_| Failure::new(&path, "is not a native filter"))?;
     let asked = args.fold.is_some() || args.memory.is_some();
     let mut filter = match stored {
-        StoredFilter::Plain(_) if !asked => {
+        StoredFilter::Fast(_) if !asked => {
             return Err(Failure::new(&path, "it is native already")
                 .hint("--memory SIZE or --fold TIMES makes it smaller"));
         }
-        StoredFilter::Plain(filter) if !filter.takes_keys() => {
+        StoredFilter::Fast(filter) if !filter.takes_keys() => {
             return Err(Failure::new(&path, "the filter has exceptions, which hold only for its own size")
                 .hint("build the smaller filter from its keys, with --except"));
         }
-        StoredFilter::Plain(filter) => filter,
-        StoredFilter::Removing(filter) => filter.into_plain(),
+        StoredFilter::Fast(filter) => filter,
+        StoredFilter::Removing(filter) => filter.into_fast(),
         StoredFilter::Growing(filter) if filter.links().len() == 1 => {
             filter.links()[0].try_clone().map_err(size)?
         }
@@ -154,7 +154,7 @@ fn folded(args: &Args, file: FilterFile) -> Result<NativeFilter, Failure> {
             );
         }
         other => {
-            let why = format!("a {} filter cannot become a plain one, which forgets nothing", other.form());
+            let why = format!("a {} filter cannot become a fast one, which forgets nothing", other.kind());
             return Err(Failure::new(&path, why));
         }
     };

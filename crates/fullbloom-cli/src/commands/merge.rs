@@ -123,7 +123,7 @@ fn same_kind(first: &Path, ours: &AnyFilter, path: &Path, theirs: &AnyFilter) ->
         (Some(ours), Some(theirs)) if ours != theirs => {
             let why = format!("is a {theirs} filter, {} is a {ours} one", first.display());
             Err(Failure::new(path.display(), why)
-                .hint("fullbloom convert --to native makes plain filters of removing ones"))
+                .hint("fullbloom convert --to native makes fast filters of removing ones"))
         }
         _ => Ok(()),
     }

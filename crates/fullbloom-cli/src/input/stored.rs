@@ -1,4 +1,4 @@
-//! Native filters that a command changes, of any form.
+//! Native filters that a command changes, of any kind.
 
 use crate::error::Failure;
 use crate::output;

@@ -3,7 +3,7 @@
 use super::Lines;
 use crate::text;
 use fullbloom_ops::Problem;
-use fullbloom_ops::filter::{ExceptionRecord, FilterRecord, FormRecord, LinkRecord, NativeRecord};
+use fullbloom_ops::filter::{ExceptionRecord, FilterRecord, KindRecord, LinkRecord, NativeRecord};
 use std::time::Duration;
 
 /// A few lines; the first is the path.
@@ -39,7 +39,7 @@ pub fn estimate(keys: Option<f64>) -> String {
 }
 
 fn native(lines: &mut Lines, record: &NativeRecord) {
-    form(lines, record);
+    kind(lines, record);
     if let (Some(count), Some(block_lines)) = (record.lines, record.block_lines) {
         lines.line("layout", layout(count, block_lines, record.line_probes));
     }
@@ -50,7 +50,7 @@ fn native(lines: &mut Lines, record: &NativeRecord) {
         }
         _ => String::new(),
     };
-    let name = if matches!(record.form, FormRecord::Removing { .. }) { "keys in it" } else { "new keys" };
+    let name = if matches!(record.kind, KindRecord::Removing { .. }) { "keys in it" } else { "new keys" };
     lines.line(name, format!("{about}{}{planned}", record.new_keys));
     lines.line(
         "hash",
@@ -85,23 +85,23 @@ fn layout(lines: u32, block_lines: u64, line_probes: u32) -> String {
     }
 }
 
-fn form(lines: &mut Lines, record: &NativeRecord) {
+fn kind(lines: &mut Lines, record: &NativeRecord) {
     let asked = record.planned_fpr.map_or(String::new(), text::rate);
-    match &record.form {
-        FormRecord::Plain => {}
-        FormRecord::Growing { links } => {
+    match &record.kind {
+        KindRecord::Fast => {}
+        KindRecord::Growing { links } => {
             let count = text::counted(links.len() as u64, "link");
-            lines.line("form", format!("growing: {count}, the rate stays under {asked} at any size"));
+            lines.line("kind", format!("growing: {count}, the rate stays under {asked} at any size"));
             links.iter().for_each(|one| lines.line("link", link(one)));
         }
-        FormRecord::Removing { counter_bytes, full_counters } => {
+        KindRecord::Removing { counter_bytes, full_counters } => {
             let size = text::bytes(*counter_bytes);
             lines.line(
-                "form",
+                "kind",
                 format!("removing: counters of 4 bits in {size}, {full_counters} of them full"),
             );
         }
-        FormRecord::Rotating {
+        KindRecord::Rotating {
             remember_ms,
             remember_keys,
             generations_planned,
@@ -116,7 +116,7 @@ fn form(lines: &mut Lines, record: &NativeRecord) {
             let since = if *refresh { "since they last appeared" } else { "since they were new" };
             let parts = text::counted((*generations_planned).into(), "generation");
             lines.line(
-                "form",
+                "kind",
                 format!("rotating: keys are remembered for {keep} {since}, in {parts}; the rate stays under {asked}"),
             );
             for one in generations {

@@ -16,7 +16,7 @@ mod limits;
 mod manners;
 mod merge;
 mod native;
-mod native_forms;
+mod native_kinds;
 mod operators;
 mod parquet;
 mod plan;

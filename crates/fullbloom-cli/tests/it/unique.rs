@@ -140,7 +140,7 @@ fn a_state_without_a_size_grows_and_keeps_its_rate() {
     assert_eq!(run(&["unique", "-c", "--state", &state], text.as_bytes()).exits(1).text(), "0\n");
     let told = run(&["inspect", "--json", &state], b"").exits(0).json();
     let filter = &told["places"][0];
-    assert_eq!((filter["form"].as_str(), filter["new_keys"].as_u64()), (Some("growing"), Some(30_000)));
+    assert_eq!((filter["kind"].as_str(), filter["new_keys"].as_u64()), (Some("growing"), Some(30_000)));
     assert_eq!(filter["links"].as_array().unwrap().len(), 5, "1, 2, 4, 8 and 16 thousand");
     assert!(filter["expected_fpr"].as_f64().unwrap() < 1e-6);
     assert_eq!(run(&["check", "-c", &state], text.as_bytes()).exits(0).text(), "30000\n");
@@ -166,7 +166,7 @@ fn keys_are_forgotten_after_a_time_and_not_before() {
     assert_eq!(run(&args, b"a\nb\n").exits(0).text(), "a\nb\n");
     let told = run(&["inspect", "--json", &state], b"").exits(0).json();
     let filter = &told["places"][0];
-    assert_eq!((filter["form"].as_str(), filter["remember_ms"].as_u64()), (Some("rotating"), Some(2_000)));
+    assert_eq!((filter["kind"].as_str(), filter["remember_ms"].as_u64()), (Some("rotating"), Some(2_000)));
     assert!(filter["generations"][0]["opened"].as_str().unwrap().ends_with(" UTC"));
     let text = run(&["inspect", &state], b"").exits(0);
     assert!(text.text().contains("rotating: keys are remembered for 2 s since they were new"), "{text:?}");

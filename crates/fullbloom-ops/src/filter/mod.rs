@@ -18,7 +18,7 @@ mod verify;
 
 pub use file::{FilterFile, ReadOptions};
 pub use fill::fill_along;
-pub use native::{ExceptionRecord, FormRecord, GenerationRecord, LinkRecord, NativeRecord};
+pub use native::{ExceptionRecord, GenerationRecord, KindRecord, LinkRecord, NativeRecord};
 pub use open::{Opened, name_contradicts};
 pub use record::FilterRecord;
 pub(crate) use verify::verify;

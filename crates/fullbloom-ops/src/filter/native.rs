@@ -1,4 +1,4 @@
-//! What only native filters record: its plan, its hash, its exceptions, its form.
+//! What only native filters record: its plan, its hash, its exceptions, its kind.
 
 use crate::text;
 use fullbloom::native::{Facts, GenerationFacts, HashFacts, Keep, KindFacts, LinkFacts};
@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 /// The numbers of a native filter beyond its bits.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NativeRecord {
-    /// Lines of 512 bits that each key has; not for forms of several filters.
+    /// Lines of 512 bits that each key has; not for kinds of several filters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<u32>,
     /// Lines of a block.
@@ -37,9 +37,9 @@ pub struct NativeRecord {
     pub exceptions: Option<ExceptionRecord>,
     /// The label in the file.
     pub label: String,
-    /// The form.
+    /// The kind.
     #[serde(flatten)]
-    pub form: FormRecord,
+    pub kind: KindRecord,
 }
 
 /// The exceptions of a native filter.
@@ -53,12 +53,12 @@ pub struct ExceptionRecord {
     pub bytes: u64,
 }
 
-/// The form of a native filter, and what only that form has.
+/// The kind of a native filter, and what only that kind has.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "form", rename_all = "lowercase")]
-pub enum FormRecord {
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum KindRecord {
     /// One filter.
-    Plain,
+    Fast,
     /// A chain of filters that grows.
     Growing {
         /// The filters.
@@ -121,15 +121,15 @@ pub struct GenerationRecord {
 impl NativeRecord {
     /// The record of a filter with these facts.
     pub fn of(facts: &Facts) -> NativeRecord {
-        let form = FormRecord::of(&facts.kind);
+        let kind = KindRecord::of(&facts.kind);
         let (keyed, seed, secret_stored) = match facts.hash {
             HashFacts::Keyed { stored, .. } => (true, None, Some(stored)),
             HashFacts::Seed(seed) => (false, Some(seed), None),
         };
-        let is_planned = facts.expected_keys > 0 || form.has_links();
+        let is_planned = facts.expected_keys > 0 || kind.has_links();
         NativeRecord {
-            lines: (!form.has_links()).then(|| facts.layout.lines()),
-            block_lines: (!form.has_links()).then(|| facts.layout.block_lines()),
+            lines: (!kind.has_links()).then(|| facts.layout.lines()),
+            block_lines: (!kind.has_links()).then(|| facts.layout.block_lines()),
             line_probes: facts.layout.line_probes(),
             expected_keys: facts.expected_keys,
             new_keys: facts.keys,
@@ -145,7 +145,7 @@ impl NativeRecord {
                 bytes: exceptions.bytes,
             }),
             label: facts.label.clone(),
-            form,
+            kind,
         }
     }
 
@@ -180,12 +180,12 @@ fn time(millis: u64) -> String {
     text::time(SystemTime::UNIX_EPOCH + Duration::from_millis(millis.min(i64::MAX as u64 / 1_000_000)))
 }
 
-impl FormRecord {
-    fn of(kind: &KindFacts) -> FormRecord {
+impl KindRecord {
+    fn of(kind: &KindFacts) -> KindRecord {
         match kind {
-            KindFacts::Growing { links } => FormRecord::Growing { links: LinkRecord::all(links) },
+            KindFacts::Growing { links } => KindRecord::Growing { links: LinkRecord::all(links) },
             KindFacts::Removing { counter_bytes, full_counters } => {
-                FormRecord::Removing { counter_bytes: *counter_bytes, full_counters: *full_counters }
+                KindRecord::Removing { counter_bytes: *counter_bytes, full_counters: *full_counters }
             }
             KindFacts::Rotating { rotation, time: clock, generations } => {
                 let (remember_ms, remember_keys) = match rotation.keep {
@@ -198,7 +198,7 @@ impl FormRecord {
                     expected_fpr: one.expected_fpr,
                     links: LinkRecord::all(&one.links),
                 };
-                FormRecord::Rotating {
+                KindRecord::Rotating {
                     remember_ms,
                     remember_keys,
                     generations_planned: rotation.generations,
@@ -207,12 +207,12 @@ impl FormRecord {
                     generations: generations.iter().map(generation).collect(),
                 }
             }
-            _ => FormRecord::Plain,
+            _ => KindRecord::Fast,
         }
     }
 
     /// Whether it consists of several filters.
     pub fn has_links(&self) -> bool {
-        matches!(self, FormRecord::Growing { .. } | FormRecord::Rotating { .. })
+        matches!(self, KindRecord::Growing { .. } | KindRecord::Rotating { .. })
     }
 }

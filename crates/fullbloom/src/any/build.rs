@@ -72,7 +72,7 @@ pub(super) fn empty(dialect: Name, request: &Request) -> Result<Box<dyn Erased>,
 
 pub(super) fn native(request: &Request, hashing: Hashing) -> Result<Box<dyn Erased>, SizeError> {
     let filter = NativeFilter::with_sizing(&Sizing::new(request)?, hashing)?;
-    Ok(Box::new(Native::Owned(StoredFilter::Plain(filter))))
+    Ok(Box::new(Native::Owned(StoredFilter::Fast(filter))))
 }
 
 /// Collects keys, then becomes a filter. It can build filters of any dialect.
@@ -156,7 +156,7 @@ impl Builder {
         let inner = match self.inner {
             Inner::Filter(filter) => filter,
             #[cfg(feature = "std")]
-            Inner::Native(builder) => Box::new(Native::Owned(StoredFilter::Plain(builder.finish()))),
+            Inner::Native(builder) => Box::new(Native::Owned(StoredFilter::Fast(builder.finish()))),
             Inner::Full { name, kind, target, mut builder } => {
                 builder.set_policy(policy(kind, builder.entries(), target)?);
                 match builder.finish() {
@@ -191,6 +191,6 @@ impl From<StoredFilter> for AnyFilter {
 
 impl From<NativeFilter> for AnyFilter {
     fn from(filter: NativeFilter) -> AnyFilter {
-        StoredFilter::Plain(filter).into()
+        StoredFilter::Fast(filter).into()
     }
 }

@@ -36,7 +36,7 @@ macro_rules! stored {
 /// The filters that make up a stored filter, limited to those that lookups read.
 fn links<S: AsRef<[u8]>>(stored: &StoredFilter<S>) -> Box<dyn Iterator<Item = &NativeFilter<S>> + '_> {
     match stored {
-        StoredFilter::Plain(filter) => Box::new(core::iter::once(filter)),
+        StoredFilter::Fast(filter) => Box::new(core::iter::once(filter)),
         StoredFilter::Removing(filter) => Box::new(core::iter::once(filter.filter())),
         StoredFilter::Growing(filter) => Box::new(filter.links().iter()),
         StoredFilter::Rotating(filter) => Box::new(filter.generations().flat_map(|one| one.filter().links())),
@@ -84,8 +84,8 @@ impl Native {
         }
     }
 
-    pub(super) fn form(&self) -> &'static str {
-        stored!(self, stored => stored.form())
+    pub(super) fn kind(&self) -> &'static str {
+        stored!(self, stored => stored.kind())
     }
 
     pub(super) fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
@@ -129,7 +129,7 @@ impl Native {
         other: &'a dyn Erased,
     ) -> Result<(&'a mut StoredFilter, &'a Native), MergeError> {
         let theirs = of_one_type(self, other)?;
-        MergeError::require_equal("kind", self.form(), theirs.form())?;
+        MergeError::require_equal("kind", self.kind(), theirs.kind())?;
         match self {
             Native::Owned(ours) => Ok((ours, theirs)),
             Native::Kept(_) => {
@@ -163,7 +163,7 @@ impl Erased for Native {
 
     fn may_contain(&self, key: &[u8]) -> bool {
         stored!(self, stored => match stored {
-            StoredFilter::Plain(filter) => filter.may_contain(key),
+            StoredFilter::Fast(filter) => filter.may_contain(key),
             StoredFilter::Growing(filter) => filter.may_contain(key),
             StoredFilter::Removing(filter) => filter.may_contain(key),
             StoredFilter::Rotating(filter) => filter.may_contain(key),
@@ -176,7 +176,7 @@ impl Erased for Native {
 
     fn may_contain_batch(&self, keys: &AnyKeys<'_>, answers: Answers<'_>) {
         stored!(self, stored => match stored {
-            StoredFilter::Plain(filter) => filter.may_contain_batch(keys, answers),
+            StoredFilter::Fast(filter) => filter.may_contain_batch(keys, answers),
             StoredFilter::Growing(filter) => {
                 with_bools(keys, answers, |bools| filter.may_contain_batch(keys, bools));
             }
@@ -195,7 +195,7 @@ impl Erased for Native {
 
     fn bits(&self) -> &[u8] {
         stored!(self, stored => match stored {
-            StoredFilter::Plain(filter) => filter.bits(),
+            StoredFilter::Fast(filter) => filter.bits(),
             StoredFilter::Removing(filter) => filter.filter().bits(),
             StoredFilter::Growing(_) | StoredFilter::Rotating(_) => &[],
         })
@@ -211,7 +211,7 @@ impl Erased for Native {
 
     fn expected_fpr(&self) -> f64 {
         stored!(self, stored => match stored {
-            StoredFilter::Plain(filter) => filter.expected_fpr(),
+            StoredFilter::Fast(filter) => filter.expected_fpr(),
             StoredFilter::Removing(filter) => filter.filter().expected_fpr(),
             StoredFilter::Growing(filter) => filter.expected_fpr(),
             StoredFilter::Rotating(filter) => filter.expected_fpr(),
@@ -252,17 +252,15 @@ impl Erased for Native {
         match self {
             _ if self.is_locked() => Err(ChangeError::Locked),
             Native::Kept(_) => Err(ChangeError::ReadOnly),
-            Native::Owned(StoredFilter::Plain(filter)) if !filter.takes_keys() => {
-                Err(ChangeError::Exceptions)
-            }
+            Native::Owned(StoredFilter::Fast(filter)) if !filter.takes_keys() => Err(ChangeError::Exceptions),
             Native::Owned(_) => Ok(()),
         }
     }
 
     fn insert_batch(&mut self, keys: &AnyKeys<'_>, new: Option<Answers<'_>>) -> Result<(), ChangeError> {
         match (self.changeable()?, new) {
-            (StoredFilter::Plain(filter), Some(new)) => filter.insert_batch_new(keys, new),
-            (StoredFilter::Plain(filter), None) => filter.insert_batch(keys),
+            (StoredFilter::Fast(filter), Some(new)) => filter.insert_batch_new(keys, new),
+            (StoredFilter::Fast(filter), None) => filter.insert_batch(keys),
             (StoredFilter::Growing(filter), Some(new)) => {
                 with_bools(keys, new, |new| filter.insert_batch_new(keys, new))?;
             }
@@ -292,7 +290,7 @@ impl Erased for Native {
 
     fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
         match self.changeable()? {
-            StoredFilter::Plain(filter) => Ok(filter.insert(key)),
+            StoredFilter::Fast(filter) => Ok(filter.insert(key)),
             StoredFilter::Growing(filter) => Ok(filter.insert(key)?),
             StoredFilter::Removing(filter) => Ok(filter.insert(key)),
             #[cfg(feature = "std")]
@@ -304,7 +302,7 @@ impl Erased for Native {
 
     #[cfg(feature = "std")]
     fn insert_parallel(&mut self, keys: &AnyKeys<'_>, threads: usize) -> Result<(), ChangeError> {
-        if let StoredFilter::Plain(filter) = self.changeable()? {
+        if let StoredFilter::Fast(filter) = self.changeable()? {
             filter.insert_parallel(keys, threads);
             return Ok(());
         }
@@ -320,7 +318,7 @@ impl Erased for Native {
 
     fn clear(&mut self) -> Result<(), ChangeError> {
         match self.changeable()? {
-            StoredFilter::Plain(filter) => filter.clear(),
+            StoredFilter::Fast(filter) => filter.clear(),
             StoredFilter::Removing(filter) => filter.clear(),
             _ => {
                 return Err(ChangeError::Unsupported(
@@ -334,7 +332,7 @@ impl Erased for Native {
     fn merge(&mut self, other: &dyn Erased) -> Result<(), MergeError> {
         let (ours, theirs) = self.pair(other)?;
         stored!(theirs, theirs => match (ours, theirs) {
-            (StoredFilter::Plain(ours), StoredFilter::Plain(theirs)) => ours.merge(theirs),
+            (StoredFilter::Fast(ours), StoredFilter::Fast(theirs)) => ours.merge(theirs),
             (StoredFilter::Growing(ours), StoredFilter::Growing(theirs)) => ours.merge(theirs),
             (StoredFilter::Removing(ours), StoredFilter::Removing(theirs)) => ours.merge(theirs),
             _ => Err(unsupported("rotating filters begin their generations at different times")),
@@ -344,8 +342,8 @@ impl Erased for Native {
     fn intersect(&mut self, other: &dyn Erased) -> Result<(), MergeError> {
         let (ours, theirs) = self.pair(other)?;
         stored!(theirs, theirs => match (ours, theirs) {
-            (StoredFilter::Plain(ours), StoredFilter::Plain(theirs)) => ours.intersect(theirs),
-            _ => Err(unsupported("only plain filters can be intersected")),
+            (StoredFilter::Fast(ours), StoredFilter::Fast(theirs)) => ours.intersect(theirs),
+            _ => Err(unsupported("only fast filters can be intersected")),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! The native dialect: the facts a filter stores besides its bits.
 
 use super::exceptions::Exceptions;
-use super::format::{self, DecodedForm, Encoder};
+use super::format::{self, DecodedKind, Encoder};
 use super::hashing::{Hasher, Hashing, Secret};
 use super::pipeline;
 use super::shape::Shape;
@@ -146,7 +146,7 @@ impl Native {
     }
 
     pub(super) fn encoder<'a>(&'a self, bits: &'a [u8]) -> Encoder<'a> {
-        Encoder::plain(self, bits)
+        Encoder::fast(self, bits)
     }
 }
 
@@ -285,8 +285,8 @@ impl Format for Native {
         if check == Check::All {
             decoded.verify(file)?;
         }
-        if !matches!(decoded.form, DecodedForm::Plain) {
-            return Err(DecodeError::Form { found: decoded.form.name(), wanted: "plain" });
+        if !matches!(decoded.kind, DecodedKind::Fast) {
+            return Err(DecodeError::Kind { found: decoded.kind.name(), wanted: "fast" });
         }
         let exceptions = decoded.exceptions.map(|stored| stored.read(file));
         let part = decoded.parts.swap_remove(0);

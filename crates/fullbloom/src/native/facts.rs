@@ -49,7 +49,7 @@ pub enum HashFacts {
 #[non_exhaustive]
 pub enum KindFacts {
     /// One filter of fixed size.
-    Plain,
+    Fast,
     /// A chain of filters.
     Growing {
         /// Its filters, oldest first.
@@ -131,7 +131,7 @@ impl LinkFacts {
 }
 
 impl<S: AsRef<[u8]>> StoredFilter<S> {
-    /// The facts of this filter. Reads the arrays, unless it is a plain filter.
+    /// The facts of this filter. Reads the arrays, unless it is a fast filter.
     pub fn facts(&self) -> Facts {
         let first = self.first();
         let (expected_keys, keys, planned_fpr) = match self {
@@ -161,7 +161,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
 
     fn kind_facts(&self) -> KindFacts {
         match self {
-            StoredFilter::Plain(_) => KindFacts::Plain,
+            StoredFilter::Fast(_) => KindFacts::Fast,
             StoredFilter::Growing(filter) => KindFacts::Growing { links: LinkFacts::all(filter) },
             StoredFilter::Removing(filter) => KindFacts::Removing {
                 counter_bytes: filter.filter().bits().len() as u64 * 4,

@@ -277,8 +277,8 @@ impl GrowingFilter {
         Ok(())
     }
 
-    /// The chain as one plain filter, if it has one link and is not locked; otherwise returns the chain.
-    pub fn into_plain(mut self) -> Result<NativeFilter, GrowingFilter> {
+    /// The chain as one fast filter, if it has one link and is not locked; otherwise returns the chain.
+    pub fn into_fast(mut self) -> Result<NativeFilter, GrowingFilter> {
         match self.links.len() {
             1 if self.locked.is_none() => Ok(self.links.remove(0)),
             _ => Err(self),

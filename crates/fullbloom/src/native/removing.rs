@@ -1,4 +1,4 @@
-//! A filter that supports deletion: the plain filter, and a four-bit counter for each of its bits.
+//! A filter that supports deletion: the fast filter, and a four-bit counter for each of its bits.
 
 use super::dialect::{Head, Native, lines};
 use super::hashing::{Hasher, Hashing};
@@ -16,8 +16,8 @@ use crate::probe::lines::{LINE, Lines};
 /// A native filter whose keys can be removed.
 ///
 /// It consists of a [`NativeFilter`], which answers lookups, and counters beside it: five times the memory in
-/// total. Lookups, single or in batches, are those of the plain filter and as fast.
-/// [`into_plain`](Self::into_plain) converts it into one without copying a bit.
+/// total. Lookups, single or in batches, are those of the fast filter and as fast.
+/// [`into_fast`](Self::into_fast) converts it into one without copying a bit.
 ///
 /// ```
 /// use fullbloom::native::RemovingFilter;
@@ -182,13 +182,13 @@ impl RemovingFilter {
         self.counters.as_mut().fill(0);
     }
 
-    /// The plain filter of the same keys. No bit is copied; the counters are freed. Its number of keys is an
+    /// The fast filter of the same keys. No bit is copied; the counters are freed. Its number of keys is an
     /// estimate: the insertions minus the removals.
     ///
     /// # Panics
-    /// If the filter is [locked](Self::is_locked): a plain filter without its hash would report every key
+    /// If the filter is [locked](Self::is_locked): a fast filter without its hash would report every key
     /// absent.
-    pub fn into_plain(mut self) -> NativeFilter {
+    pub fn into_fast(mut self) -> NativeFilter {
         super::stored::assert_unlocked(self.locked);
         self.filter.dialect.head.estimated = true;
         self.filter
@@ -246,7 +246,7 @@ impl<S: AsRef<[u8]>> RemovingFilter<S> {
         }
     }
 
-    /// The plain filter of the same keys, for lookups (unless the filter is [locked](Self::is_locked)) and
+    /// The fast filter of the same keys, for lookups (unless the filter is [locked](Self::is_locked)) and
     /// inspection. Its number of [keys](crate::Filter::keys) is the insertions minus the removals.
     pub fn filter(&self) -> &NativeFilter<S> {
         &self.filter
@@ -257,15 +257,15 @@ impl<S: AsRef<[u8]>> RemovingFilter<S> {
         self.filter.keys()
     }
 
-    /// A copy as a plain filter; see [`into_plain`](Self::into_plain).
+    /// A copy as a fast filter; see [`into_fast`](Self::into_fast).
     ///
     /// # Panics
     /// If the filter is [locked](Self::is_locked).
-    pub fn to_plain(&self) -> Result<NativeFilter, SizeError> {
+    pub fn to_fast(&self) -> Result<NativeFilter, SizeError> {
         super::stored::assert_unlocked(self.locked);
-        let mut plain = self.filter.try_clone()?;
-        plain.dialect.head.estimated = true;
-        Ok(plain)
+        let mut fast = self.filter.try_clone()?;
+        fast.dialect.head.estimated = true;
+        Ok(fast)
     }
 
     /// The number of counters that are saturated at 15. Reads all of them.

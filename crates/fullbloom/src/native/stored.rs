@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 #[cfg(feature = "std")]
 use {crate::error::FileError, crate::file, std::path::Path};
 
-/// Checks every byte of a `.bloom` file, of any form, against its checksums. Reads the whole file.
+/// Checks every byte of a `.bloom` file, of any kind, against its checksums. Reads the whole file.
 pub fn verify(file: &[u8]) -> Result<(), DecodeError> {
     decode(file)?.verify(file)
 }
@@ -38,9 +38,9 @@ pub(super) fn unlock<'a>(
     Ok(())
 }
 
-/// The methods of every filter that can be written, and of every form that can be read directly.
+/// The methods of every filter that can be written, and of every kind that can be read directly.
 macro_rules! written {
-    ($filter:ident, $encoder:ident, $form:ident) => {
+    ($filter:ident, $encoder:ident, $kind:ident) => {
         impl<S: AsRef<[u8]>> $filter<S> {
             /// Length of the file in bytes.
             pub fn encoded_len(&self) -> u64 {
@@ -100,11 +100,11 @@ macro_rules! written {
                     Some(secret) => stored.unlock(secret)?,
                     None => stored,
                 };
-                let found = stored.form();
+                let found = stored.kind();
                 match stored {
-                    StoredFilter::$form(filter) if filter.is_locked() => Err(LOCKED),
-                    StoredFilter::$form(filter) => Ok(filter),
-                    _ => Err(DecodeError::Form { found, wanted: stringify!($encoder) }),
+                    StoredFilter::$kind(filter) if filter.is_locked() => Err(LOCKED),
+                    StoredFilter::$kind(filter) => Ok(filter),
+                    _ => Err(DecodeError::Kind { found, wanted: stringify!($encoder) }),
                 }
             }
         }

@@ -38,8 +38,8 @@ fn read(bytes: &[u8]) -> Result<(), DecodeError> {
         let mut again = Vec::new();
         stored.write_to(&mut again).unwrap();
         assert!(again.len() <= 2 * bytes.len() + 4096);
-        if let StoredFilter::Plain(plain) = &stored {
-            let _ = plain.without_exceptions().planned_fpr();
+        if let StoredFilter::Fast(fast) = &stored {
+            let _ = fast.without_exceptions().planned_fpr();
         }
         let view = AnyFilter::over(bytes.to_vec(), &Name::Native.into(), Check::Front).unwrap();
         assert_eq!(view.encoded_len(), again.len() as u64);
@@ -60,7 +60,7 @@ fn read(bytes: &[u8]) -> Result<(), DecodeError> {
 /// An accepted filter that supports insertion accepts keys, and then contains them.
 fn takes_keys(stored: StoredFilter) {
     match stored {
-        StoredFilter::Plain(_) => {}
+        StoredFilter::Fast(_) => {}
         StoredFilter::Growing(filter) if filter.is_locked() => {}
         StoredFilter::Growing(mut filter) => {
             // A rate so low that no further link can have its share is still a valid rate.
@@ -81,7 +81,7 @@ fn takes_keys(stored: StoredFilter) {
                 }
             }
         }
-        _ => panic!("a form without a test"),
+        _ => panic!("a kind without a test"),
     }
 }
 
@@ -264,10 +264,10 @@ fn a_reader_that_does_not_know_a_form_names_its_section() {
             let message = refused.to_string();
             assert!(message.contains("is unknown to this version: the file needs a newer one"), "{message}");
         }
-        // A reader of plain filters reports which form it found.
+        // A reader of fast filters reports which kind it found.
         let message = NativeFilter::view(&file).unwrap_err().to_string();
-        assert!(message.contains(name.split('-').next().unwrap()) && message.contains("plain"), "{message}");
-        assert!(matches!(NativeFilter::decode(&file), Err(DecodeError::Form { wanted: "plain", .. })));
+        assert!(message.contains(name.split('-').next().unwrap()) && message.contains("fast"), "{message}");
+        assert!(matches!(NativeFilter::decode(&file), Err(DecodeError::Kind { wanted: "fast", .. })));
     }
 }
 

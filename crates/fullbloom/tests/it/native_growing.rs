@@ -147,11 +147,11 @@ fn merged_chains_have_the_keys_of_both_and_grow_on_under_the_sum_of_their_rates(
 fn one_link_is_a_plain_filter_and_several_are_not() {
     let mut filter = GrowingFilter::with_fpr(1_000, 0.01).unwrap();
     grow(&mut filter, 0, 900);
-    let plain = filter.into_plain().unwrap();
-    assert_eq!(plain.keys(), NativeFilter::decode(&plain.encode()).unwrap().keys());
+    let fast = filter.into_fast().unwrap();
+    assert_eq!(fast.keys(), NativeFilter::decode(&fast.encode()).unwrap().keys());
     let mut filter = GrowingFilter::with_fpr(1_000, 0.01).unwrap();
     grow(&mut filter, 0, 1_200);
-    assert_eq!(filter.into_plain().unwrap_err().links().len(), 2);
+    assert_eq!(filter.into_fast().unwrap_err().links().len(), 2);
 }
 
 #[test]

@@ -104,12 +104,12 @@ fn batches_do_what_keys_one_by_one_do() {
 fn the_plain_filter_of_it_has_the_bits_of_one_that_got_the_same_keys() {
     let keys: Vec<u64> = (0..10_000).collect();
     let mut removing = RemovingFilter::with_fpr(10_000, 0.001).unwrap();
-    let mut plain = NativeFilter::with_fpr(10_000, 0.001).unwrap();
+    let mut fast = NativeFilter::with_fpr(10_000, 0.001).unwrap();
     removing.insert_batch(&Column(&keys));
     assert_eq!(removing.remove_batch(&Column(&keys[5_000..])), 5_000);
-    plain.insert_batch(&Column(&keys[..5_000]));
-    assert_eq!(removing.to_plain().unwrap().bits(), plain.bits());
-    assert_eq!(removing.into_plain().bits(), plain.bits());
+    fast.insert_batch(&Column(&keys[..5_000]));
+    assert_eq!(removing.to_fast().unwrap().bits(), fast.bits());
+    assert_eq!(removing.into_fast().bits(), fast.bits());
 }
 
 #[test]

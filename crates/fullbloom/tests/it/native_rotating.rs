@@ -192,7 +192,7 @@ fn invalid_rotations_are_refused() {
     }
     let rotating = filter(by_time(5, 5, true), 0).encode();
     assert!(GrowingFilter::decode(&rotating).unwrap_err().to_string().contains("rotating"));
-    assert_eq!(StoredFilter::view(&rotating).unwrap().form(), "rotating");
+    assert_eq!(StoredFilter::view(&rotating).unwrap().kind(), "rotating");
 }
 
 #[test]

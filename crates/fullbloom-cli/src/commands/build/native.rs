@@ -1,6 +1,6 @@
 //! Builds a native filter: its options, its keys (hashed by several threads) and its exceptions.
 
-use super::{Args, Refusal, forms, summarise, warn_of_name};
+use super::{Args, Refusal, kinds, summarise, warn_of_name};
 use crate::args;
 use crate::destination::Destination;
 use crate::error::Failure;
@@ -140,7 +140,7 @@ pub fn build(
     };
     let (stored, inserted) = match &mut good {
         Some(good) => with_exceptions(args, (expected_keys, target), keys, good, &hashing)?,
-        None => forms::build(args, expected_keys, target, keys, &hashing)?,
+        None => kinds::build(args, expected_keys, target, keys, &hashing)?,
     };
 
     if args.native.store_secret {
@@ -173,7 +173,7 @@ fn with_exceptions(
     let expected_keys = expected_keys.or(is_exact(target).then_some(0)).unwrap_or(counted);
     let filter = empty(args, &Request { expected_keys, target }, hashing)?;
     let (filter, inserted) = insert_keys(filter, keys, hashing)?;
-    Ok((StoredFilter::Plain(except(filter, good, keys)?), inserted))
+    Ok((StoredFilter::Fast(except(filter, good, keys)?), inserted))
 }
 
 pub(super) fn is_exact(target: Target) -> bool {

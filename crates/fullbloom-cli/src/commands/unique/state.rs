@@ -33,21 +33,21 @@ impl<'a> State<'a> {
         self.destination.exists()
     }
 
-    /// Loads the keys of earlier runs. The filter keeps its form and size; options that ask for others give a
+    /// Loads the keys of earlier runs. The filter keeps its kind and size; options that ask for others give a
     /// warning.
     pub fn load(&self, args: &Args) -> Result<Seen, Failure> {
         let path = self.path.display();
         let stored = load_stored(self.path, args.secret.read()?)?;
-        let form = stored.form();
-        if args.rotation.is_given() && form != "rotating" {
-            return Err(Failure::new(&path, format_args!("is a {form} filter, which forgets nothing"))
+        let kind = stored.kind();
+        if args.rotation.is_given() && kind != "rotating" {
+            return Err(Failure::new(&path, format_args!("is a {kind} filter, which forgets nothing"))
                 .hint("--rotate needs a state that was made with it: name another file"));
         }
         match stored {
-            StoredFilter::Plain(filter) if !filter.takes_keys() => {
+            StoredFilter::Fast(filter) if !filter.takes_keys() => {
                 Err(Failure::new(&path, "the filter has exceptions and takes no more keys"))
             }
-            StoredFilter::Plain(filter) => {
+            StoredFilter::Fast(filter) => {
                 self.warn_of_size(args, &filter);
                 Ok(Seen::Fixed(filter))
             }
@@ -62,7 +62,7 @@ impl<'a> State<'a> {
             }
             _ => Err(Failure::new(
                 &path,
-                format_args!("is a {form} filter, which unique cannot use as its state"),
+                format_args!("is a {kind} filter, which unique cannot use as its state"),
             )
             .hint("fullbloom insert and fullbloom remove change it")),
         }

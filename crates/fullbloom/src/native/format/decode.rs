@@ -26,7 +26,7 @@ use core::time::Duration;
 pub(in crate::native) struct Decoded {
     /// One filter, or the links of all generations.
     pub(in crate::native) parts: Vec<DecodedPart>,
-    pub(in crate::native) form: DecodedForm,
+    pub(in crate::native) kind: DecodedKind,
     pub(in crate::native) exceptions: Option<StoredExceptions>,
     /// Keyed, with a secret that is not in the file: its check value.
     pub(in crate::native) locked: Option<u64>,
@@ -43,22 +43,22 @@ pub(in crate::native) struct DecodedPart {
     pub(in crate::native) bits: Range<usize>,
 }
 
-/// The parts specific to the form.
+/// The parts specific to the kind.
 #[derive(Debug)]
-pub(in crate::native) enum DecodedForm {
-    Plain,
+pub(in crate::native) enum DecodedKind {
+    Fast,
     Growing(Growth),
     Rotating(Growth, DecodedRotation),
     Removing { counters: Range<usize> },
 }
 
-impl DecodedForm {
+impl DecodedKind {
     pub(in crate::native) fn name(&self) -> &'static str {
         match self {
-            DecodedForm::Plain => "plain",
-            DecodedForm::Growing(_) => "growing",
-            DecodedForm::Rotating(..) => "rotating",
-            DecodedForm::Removing { .. } => "removing",
+            DecodedKind::Fast => "fast",
+            DecodedKind::Growing(_) => "growing",
+            DecodedKind::Rotating(..) => "rotating",
+            DecodedKind::Removing { .. } => "removing",
         }
     }
 }
@@ -193,10 +193,10 @@ pub(in crate::native) fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
         part.head.hashing = hashing.clone();
         part.head.store_secret = store_secret;
     }
-    let form = read_form(&table, bits, parts.len(), bytes)?;
+    let kind = read_kind(&table, bits, parts.len(), bytes)?;
     let exceptions = read_exceptions(&table, bytes)?;
     let (chunk_len, sums) = (chunk_len as usize, sums.range());
-    Ok(Decoded { parts, form, exceptions, locked, data, chunk_len, sums })
+    Ok(Decoded { parts, kind, exceptions, locked, data, chunk_len, sums })
 }
 
 /// The filters of the file, whose bits follow each other, and the check value of their secret if they are
@@ -270,10 +270,10 @@ fn check_link(head: &Head, shape: &Shape, at: u64) -> Result<(), DecodeError> {
     Ok(())
 }
 
-/// The form of the filter; a file holds one filter.
-fn read_form(table: &Table, bits: Section, parts: usize, bytes: &[u8]) -> Result<DecodedForm, DecodeError> {
-    let forms = [kind::GROWING, kind::COUNTERS, kind::EXCEPTIONS];
-    let mut found = forms.into_iter().filter_map(|kind| Some((kind, table.optional(kind)?)));
+/// The kind of the filter; a file holds one filter.
+fn read_kind(table: &Table, bits: Section, parts: usize, bytes: &[u8]) -> Result<DecodedKind, DecodeError> {
+    let kinds = [kind::GROWING, kind::COUNTERS, kind::EXCEPTIONS];
+    let mut found = kinds.into_iter().filter_map(|kind| Some((kind, table.optional(kind)?)));
     let first = found.next();
     if let Some((kind, section)) = found.next() {
         let allowed = "one of links, counters and exceptions";
@@ -287,18 +287,18 @@ fn read_form(table: &Table, bits: Section, parts: usize, bytes: &[u8]) -> Result
                 let (at, got, allowed) = (section.at, kind::ROTATING.into(), "only beside links");
                 return Err(DecodeError::Value { field: "section kind", at, got, allowed });
             }
-            let Some((kind::COUNTERS, counters)) = first else { return Ok(DecodedForm::Plain) };
+            let Some((kind::COUNTERS, counters)) = first else { return Ok(DecodedKind::Fast) };
             let expected = counters_len(bits.len);
             if counters.len != expected {
                 let (at, got) = (counters.at, counters.len);
                 return Err(DecodeError::Mismatch { field: "counters' length", at, got, expected });
             }
-            return Ok(DecodedForm::Removing { counters: counters.range() });
+            return Ok(DecodedKind::Removing { counters: counters.range() });
         }
     };
     Ok(match table.optional(kind::ROTATING) {
-        None => DecodedForm::Growing(growth),
-        Some(section) => DecodedForm::Rotating(growth, read_rotating(section, parts, bytes)?),
+        None => DecodedKind::Growing(growth),
+        Some(section) => DecodedKind::Rotating(growth, read_rotating(section, parts, bytes)?),
     })
 }
 
@@ -554,7 +554,7 @@ impl Decoded {
                 return Err(DecodeError::Checksum { field: "data", at, len: chunk.len() as u64 });
             }
         }
-        if let DecodedForm::Removing { counters } = &self.form {
+        if let DecodedKind::Removing { counters } = &self.kind {
             let lines = bytes[self.parts[0].bits.clone()].as_chunks().0;
             let counted = bytes[counters.clone()].as_chunks().0;
             if let Some(line) = counters::contradiction(lines, counted) {

@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 pub(in crate::native) struct Encoder<'a> {
     /// One filter, or the links of all generations.
     parts: Vec<Part<'a>>,
-    form: Form<'a>,
+    kind: Kind<'a>,
     exceptions: Option<&'a Exceptions>,
     /// The check value of the secret of a locked filter, which can be copied without the secret.
     locked: Option<u64>,
@@ -35,9 +35,9 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The parts specific to the form.
-enum Form<'a> {
-    Plain,
+/// The parts specific to the kind.
+enum Kind<'a> {
+    Fast,
     Growing(Growth),
     Rotating(Growth, Vec<u8>),
     Removing(&'a [u8]),
@@ -63,37 +63,37 @@ impl<'a> Section<'a> {
 }
 
 impl<'a> Encoder<'a> {
-    fn new<S: AsRef<[u8]> + 'a>(filters: impl Iterator<Item = &'a NativeFilter<S>>, form: Form<'a>) -> Self {
+    fn new<S: AsRef<[u8]> + 'a>(filters: impl Iterator<Item = &'a NativeFilter<S>>, kind: Kind<'a>) -> Self {
         let part = |filter: &'a NativeFilter<S>| Part::new(&filter.dialect, filter.bits.as_ref());
-        Encoder { parts: filters.map(part).collect(), form, exceptions: None, locked: None }
+        Encoder { parts: filters.map(part).collect(), kind, exceptions: None, locked: None }
     }
 
-    pub(in crate::native) fn plain(native: &'a Native, bits: &'a [u8]) -> Self {
+    pub(in crate::native) fn fast(native: &'a Native, bits: &'a [u8]) -> Self {
         let (exceptions, locked) = (native.exceptions.as_deref(), native.locked);
-        Encoder { parts: vec![Part::new(native, bits)], form: Form::Plain, exceptions, locked }
+        Encoder { parts: vec![Part::new(native, bits)], kind: Kind::Fast, exceptions, locked }
     }
 
     pub(in crate::native) fn growing<S: AsRef<[u8]>>(filter: &'a GrowingFilter<S>) -> Self {
-        let form = Form::Growing(filter.growth);
-        Encoder { locked: filter.locked, ..Encoder::new(filter.links.iter(), form) }
+        let kind = Kind::Growing(filter.growth);
+        Encoder { locked: filter.locked, ..Encoder::new(filter.links.iter(), kind) }
     }
 
     pub(in crate::native) fn removing<S: AsRef<[u8]>>(filter: &'a RemovingFilter<S>) -> Self {
-        let form = Form::Removing(filter.counters.as_ref());
-        Encoder { locked: filter.locked, ..Encoder::new(core::iter::once(&filter.filter), form) }
+        let kind = Kind::Removing(filter.counters.as_ref());
+        Encoder { locked: filter.locked, ..Encoder::new(core::iter::once(&filter.filter), kind) }
     }
 
     pub(in crate::native) fn rotating<S: AsRef<[u8]>>(filter: &'a RotatingFilter<S>) -> Self {
-        let form = Form::Rotating(filter.growth, rotating_section(filter));
+        let kind = Kind::Rotating(filter.growth, rotating_section(filter));
         let links = filter.generations.iter().flat_map(|one| &one.filter.links);
-        Encoder { locked: filter.generations[0].filter.locked, ..Encoder::new(links, form) }
+        Encoder { locked: filter.generations[0].filter.locked, ..Encoder::new(links, kind) }
     }
 
     /// The filter without its bits, which are stored elsewhere: only its [`front`](Encoder::front) is
     /// available.
     pub(in crate::native) fn of_front(head: &'a Head, shape: &'a Shape) -> Self {
         let parts = vec![Part { head, shape, bits: &[] }];
-        Encoder { parts, form: Form::Plain, exceptions: None, locked: None }
+        Encoder { parts, kind: Kind::Fast, exceptions: None, locked: None }
     }
 
     fn head(&self) -> &'a Head {
@@ -105,8 +105,8 @@ impl<'a> Encoder<'a> {
     }
 
     fn counters(&self) -> &'a [u8] {
-        match self.form {
-            Form::Removing(counters) => counters,
+        match self.kind {
+            Kind::Removing(counters) => counters,
             _ => &[],
         }
     }
@@ -137,14 +137,14 @@ impl<'a> Encoder<'a> {
             entries += 2;
             small += EXCEPTIONS_LEN + LEVEL_LEN * exceptions.levels().len() as u64;
         }
-        match &self.form {
-            Form::Plain => {}
-            Form::Removing(_) => entries += 1,
-            Form::Growing(_) => {
+        match &self.kind {
+            Kind::Fast => {}
+            Kind::Removing(_) => entries += 1,
+            Kind::Growing(_) => {
                 entries += 1;
                 small += GROWING_LEN;
             }
-            Form::Rotating(_, section) => {
+            Kind::Rotating(_, section) => {
                 entries += 2;
                 small += GROWING_LEN + section.len() as u64;
             }
@@ -183,8 +183,8 @@ impl<'a> Encoder<'a> {
         let (front_len, data_len, bits_len) = (self.front_len(), self.data_len(), self.bits_len());
         let records: Vec<u8> = self.parts.iter().flat_map(|part| self.filter_record(part)).collect();
         let described = self.exceptions.map(exceptions_section);
-        let growth = match &self.form {
-            Form::Growing(growth) | Form::Rotating(growth, _) => growing_section(growth),
+        let growth = match &self.kind {
+            Kind::Growing(growth) | Kind::Rotating(growth, _) => growing_section(growth),
             _ => Vec::new(),
         };
         let mut sections = vec![
@@ -203,7 +203,7 @@ impl<'a> Encoder<'a> {
         if !growth.is_empty() {
             sections.push(Section::in_front(kind::GROWING, REQUIRED, &growth));
         }
-        if let Form::Rotating(_, rotation) = &self.form {
+        if let Kind::Rotating(_, rotation) = &self.kind {
             sections.push(Section::in_front(kind::ROTATING, REQUIRED, rotation));
         }
         let of_data = 1 + u64::from(described.is_some()) + u64::from(!self.counters().is_empty());

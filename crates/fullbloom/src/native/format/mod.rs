@@ -12,7 +12,7 @@
 //!
 //! A growing or rotating filter consists of several filters: the filter section has a record for each, and
 //! their bits follow one another. A removing filter has counters beside its bits. In both cases a separate
-//! section, which a reader must know, marks the form.
+//! section, which a reader must know, marks the kind.
 //!
 //! Extensions: a section of an unknown kind is skipped unless it is marked as required. Unknown required
 //! features, versions, layouts and hashes are refused, and the error names them.
@@ -20,7 +20,7 @@
 mod decode;
 mod encode;
 
-pub(super) use decode::{Decoded, DecodedForm, decode};
+pub(super) use decode::{Decoded, DecodedKind, decode};
 pub(super) use encode::{Encoder, checksums, chunk_len, plain_len};
 
 /// The first eight bytes. The first is not ASCII and the last is a line feed, so that text conversions are

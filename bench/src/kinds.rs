@@ -1,4 +1,4 @@
-//! The forms of the native filter beside the plain one: what counters and chains cost.
+//! The kinds of the native filter beside the fast one: what counters and chains cost.
 
 use crate::Common;
 use crate::harness::{self, Row, Setting};
@@ -10,11 +10,11 @@ use std::error::Error;
 use std::hint::black_box;
 
 const FPR: f64 = 0.01;
-const PLAIN: &str = "plain";
+const FAST: &str = "fast";
 const REMOVING: &str = "removing";
 const GROWING: &str = "growing from 1,000";
 
-/// One size after the other; a size is that of the plain filter's bits.
+/// One size after the other; a size is that of the fast filter's bits.
 pub fn run(options: &Common) -> Result<(), Box<dyn Error>> {
     println!("{}; kernel {}; 8-byte keys", harness::cpu_name(), fullbloom::kernel::Kernel::in_use());
     let default: &[u64] =
@@ -60,13 +60,13 @@ fn at_size(bytes: u64, rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
     let members: Vec<u64> = (0..keys).map(mix).collect();
     let absent: Vec<u64> = (0..keys.clamp(200_000, 2_000_000)).map(|i| mix(i + (1 << 40))).collect();
     let mut answers = vec![false; absent.len()];
-    let mut plain = NativeFilter::with_fpr(keys, FPR)?;
+    let mut fast = NativeFilter::with_fpr(keys, FPR)?;
     let mut removing = RemovingFilter::with_fpr(keys, FPR)?;
 
-    let mut insert = Race::new("inserting, in a batch", "build", &[PLAIN, REMOVING, GROWING]);
-    let mut single = Race::new("inserting, one by one", "single", &[PLAIN, REMOVING]);
+    let mut insert = Race::new("inserting, in a batch", "build", &[FAST, REMOVING, GROWING]);
+    let mut single = Race::new("inserting, one by one", "single", &[FAST, REMOVING]);
     let mut remove = Race::new("removing, in a batch", "remove", &[REMOVING]);
-    let mut ask = Race::new("absent keys, in a batch", "batch", &[PLAIN, REMOVING, GROWING]);
+    let mut ask = Race::new("absent keys, in a batch", "batch", &[FAST, REMOVING, GROWING]);
     for round in 0..=rounds {
         if round == 1 {
             // The first round has warmed everything up.
@@ -74,29 +74,29 @@ fn at_size(bytes: u64, rounds: usize) -> Result<Vec<Row>, Box<dyn Error>> {
                 race.speeds.iter_mut().for_each(Vec::clear);
             }
         }
-        plain.clear();
-        insert.time(PLAIN, members.len(), || {
-            black_box(plain.insert_batch(&Column(&members)));
+        fast.clear();
+        insert.time(FAST, members.len(), || {
+            black_box(fast.insert_batch(&Column(&members)));
         });
         insert.time(REMOVING, members.len(), || {
             black_box(removing.insert_batch(&Column(&members)));
         });
-        assert!(plain.bits() == removing.filter().bits());
+        assert!(fast.bits() == removing.filter().bits());
         let mut growing = GrowingFilter::with_fpr(1_000, FPR)?;
         insert.time(GROWING, members.len(), || {
             black_box(growing.insert_batch(&Column(&members)).expect("memory for the links"));
         });
-        ask.time(PLAIN, absent.len(), || plain.may_contain_batch(&Column(&absent), &mut answers));
+        ask.time(FAST, absent.len(), || fast.may_contain_batch(&Column(&absent), &mut answers));
         ask.time(REMOVING, absent.len(), || removing.may_contain_batch(&Column(&absent), &mut answers));
         ask.time(GROWING, absent.len(), || growing.may_contain_batch(&Column(&absent), &mut answers));
         remove.time(REMOVING, members.len(), || {
             assert_eq!(removing.remove_batch(&Column(&members)), keys, "an inserted key was refused");
         });
         assert_eq!(removing.filter().count_ones(), 0);
-        plain.clear();
-        single.time(PLAIN, members.len(), || {
+        fast.clear();
+        single.time(FAST, members.len(), || {
             members.iter().for_each(|key| {
-                black_box(plain.insert(&key.to_le_bytes()));
+                black_box(fast.insert(&key.to_le_bytes()));
             });
         });
         single.time(REMOVING, members.len(), || {

@@ -1,7 +1,7 @@
-//! The contents of a `.bloom` file: one of the forms of the native filter.
+//! The contents of a `.bloom` file: one of the kinds of the native filter.
 
 use super::dialect::Native;
-use super::format::{Decoded, DecodedForm, Encoder, decode};
+use super::format::{Decoded, DecodedKind, Encoder, decode};
 #[cfg(feature = "std")]
 use super::hashing::Hasher;
 use super::rotating::Generation;
@@ -17,7 +17,7 @@ use core::ops::Range;
 #[cfg(feature = "std")]
 use {crate::error::FileError, crate::file, std::path::Path};
 
-/// A filter from a file, whose form is detected when it is read.
+/// A filter from a file, whose kind is detected when it is read.
 ///
 /// ```
 /// use fullbloom::native::{GrowingFilter, StoredFilter};
@@ -25,15 +25,15 @@ use {crate::error::FileError, crate::file, std::path::Path};
 /// let mut growing = GrowingFilter::with_fpr(1_000, 0.01)?;
 /// growing.insert(b"alice")?;
 /// let file = growing.encode();
-/// let StoredFilter::Growing(read) = StoredFilter::decode(&file)? else { panic!("another form") };
+/// let StoredFilter::Growing(read) = StoredFilter::decode(&file)? else { panic!("another kind") };
 /// assert!(read.may_contain(b"alice"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoredFilter<S = Owned> {
-    /// A plain filter, with exceptions or without.
-    Plain(NativeFilter<S>),
+    /// A fast filter, with exceptions or without.
+    Fast(NativeFilter<S>),
     /// A chain that grows.
     Growing(GrowingFilter<S>),
     /// A filter with counters.
@@ -62,7 +62,7 @@ impl StoredFilter {
     #[cfg(feature = "std")]
     pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<u64, SizeError> {
         match self {
-            StoredFilter::Plain(filter) => {
+            StoredFilter::Fast(filter) => {
                 let before = filter.keys();
                 filter.insert_batch(keys);
                 Ok(filter.keys() - before)
@@ -79,7 +79,7 @@ impl StoredFilter {
     /// Sets the label of the filter, which is stored in the file. At most 65,535 bytes are kept.
     pub fn set_label(&mut self, label: &str) {
         match self {
-            StoredFilter::Plain(filter) => filter.set_label(label),
+            StoredFilter::Fast(filter) => filter.set_label(label),
             StoredFilter::Growing(filter) => filter.set_label(label),
             StoredFilter::Removing(filter) => filter.set_label(label),
             StoredFilter::Rotating(filter) => filter.set_label(label),
@@ -97,8 +97,8 @@ impl StoredFilter {
     pub(crate) fn decode_owned(file: Owned) -> Result<Self, DecodeError> {
         let decoded = decode(file.as_ref())?;
         decoded.verify(file.as_ref())?;
-        let counters = match &decoded.form {
-            DecodedForm::Removing { counters } => Some(counters.clone()),
+        let counters = match &decoded.kind {
+            DecodedKind::Removing { counters } => Some(counters.clone()),
             _ => None,
         };
         let ranges: Vec<_> = decoded.parts.iter().map(|part| part.bits.clone()).chain(counters).collect();
@@ -156,7 +156,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
             Ok(GrowingFilter { links, growth: filter.growth, locked: filter.locked })
         };
         Ok(match self {
-            StoredFilter::Plain(filter) => StoredFilter::Plain(filter.try_clone()?),
+            StoredFilter::Fast(filter) => StoredFilter::Fast(filter.try_clone()?),
             StoredFilter::Growing(filter) => StoredFilter::Growing(growing(filter)?),
             StoredFilter::Removing(filter) => StoredFilter::Removing(RemovingFilter {
                 filter: filter.filter.try_clone()?,
@@ -190,16 +190,16 @@ impl<S> StoredFilter<S> {
         file: &[u8],
         mut bits: impl FnMut(Range<usize>) -> S,
     ) -> StoredFilter<S> {
-        let Decoded { parts, form, exceptions, locked, .. } = decoded;
+        let Decoded { parts, kind, exceptions, locked, .. } = decoded;
         let exceptions = exceptions.map(|stored| stored.read(file));
         let mut parts = parts
             .into_iter()
             .map(|part| Filter { dialect: Native::from_parts(part.shape, part.head), bits: bits(part.bits) });
-        match form {
-            DecodedForm::Growing(growth) => {
+        match kind {
+            DecodedKind::Growing(growth) => {
                 StoredFilter::Growing(GrowingFilter { links: parts.collect(), growth, locked })
             }
-            DecodedForm::Rotating(growth, stored) => {
+            DecodedKind::Rotating(growth, stored) => {
                 let fpr = growth.fpr / (f64::from(stored.rotation.generations) + 1.0);
                 let generation = |(opened, links)| {
                     let links: Vec<_> = parts.by_ref().take(links).collect();
@@ -211,14 +211,14 @@ impl<S> StoredFilter<S> {
                 let (rotation, clock) = (stored.rotation, stored.clock);
                 StoredFilter::Rotating(RotatingFilter { rotation, growth, clock, generations })
             }
-            DecodedForm::Removing { counters } => {
+            DecodedKind::Removing { counters } => {
                 let filter = parts.next().expect("every file has a filter");
                 drop(parts);
                 StoredFilter::Removing(RemovingFilter { filter, counters: bits(counters), locked })
             }
-            DecodedForm::Plain => {
+            DecodedKind::Fast => {
                 let Filter { dialect, bits } = parts.next().expect("every file has a filter");
-                StoredFilter::Plain(Filter { dialect: dialect.closed(exceptions, locked), bits })
+                StoredFilter::Fast(Filter { dialect: dialect.closed(exceptions, locked), bits })
             }
         }
     }
@@ -226,7 +226,7 @@ impl<S> StoredFilter<S> {
     /// The same filter over other memory.
     pub(crate) fn map<T>(self, mut bits: impl FnMut(S) -> T) -> StoredFilter<T> {
         match self {
-            StoredFilter::Plain(filter) => StoredFilter::Plain(filter.map(bits)),
+            StoredFilter::Fast(filter) => StoredFilter::Fast(filter.map(bits)),
             StoredFilter::Growing(filter) => StoredFilter::Growing(filter.map(bits)),
             StoredFilter::Removing(RemovingFilter { filter, counters, locked }) => {
                 let filter = filter.map(&mut bits);
@@ -241,21 +241,21 @@ impl<S> StoredFilter<S> {
         }
     }
 
-    /// The name of its form: `plain`, `growing`, `removing` or `rotating`.
-    pub fn form(&self) -> &'static str {
+    /// The name of its kind: `fast`, `growing`, `removing` or `rotating`.
+    pub fn kind(&self) -> &'static str {
         match self {
-            StoredFilter::Plain(_) => "plain",
+            StoredFilter::Fast(_) => "fast",
             StoredFilter::Growing(_) => "growing",
             StoredFilter::Removing(_) => "removing",
             StoredFilter::Rotating(_) => "rotating",
         }
     }
 
-    /// The plain filter. Fails for other forms.
-    pub fn into_plain(self) -> Result<NativeFilter<S>, DecodeError> {
+    /// The fast filter. Fails for other kinds.
+    pub fn into_fast(self) -> Result<NativeFilter<S>, DecodeError> {
         match self {
-            StoredFilter::Plain(filter) => Ok(filter),
-            other => Err(DecodeError::Form { found: other.form(), wanted: "plain" }),
+            StoredFilter::Fast(filter) => Ok(filter),
+            other => Err(DecodeError::Kind { found: other.kind(), wanted: "fast" }),
         }
     }
 }
@@ -264,7 +264,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
     /// Whether it is keyed and its secret is unknown.
     pub fn is_locked(&self) -> bool {
         match self {
-            StoredFilter::Plain(filter) => filter.is_locked(),
+            StoredFilter::Fast(filter) => filter.is_locked(),
             StoredFilter::Growing(filter) => filter.is_locked(),
             StoredFilter::Removing(filter) => filter.is_locked(),
             StoredFilter::Rotating(filter) => filter.is_locked(),
@@ -279,7 +279,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
 
     pub(crate) fn unlock_in_place(&mut self, secret: &Secret) -> Result<(), DecodeError> {
         match self {
-            StoredFilter::Plain(filter) => filter.dialect.unlock(secret),
+            StoredFilter::Fast(filter) => filter.dialect.unlock(secret),
             StoredFilter::Growing(filter) => filter.unlock_in_place(secret),
             StoredFilter::Removing(filter) => filter.unlock_in_place(secret),
             StoredFilter::Rotating(filter) => filter.unlock_in_place(secret),
@@ -289,7 +289,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
     /// One of its filters, for the properties all share: the hash and the label.
     pub fn first(&self) -> &NativeFilter<S> {
         match self {
-            StoredFilter::Plain(filter) => filter,
+            StoredFilter::Fast(filter) => filter,
             StoredFilter::Growing(filter) => &filter.links[0],
             StoredFilter::Removing(filter) => filter.filter(),
             StoredFilter::Rotating(filter) => &filter.generations[0].filter.links[0],
@@ -307,7 +307,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
 
     fn encoder(&self) -> Encoder<'_> {
         match self {
-            StoredFilter::Plain(filter) => filter.dialect.encoder(filter.bits.as_ref()),
+            StoredFilter::Fast(filter) => filter.dialect.encoder(filter.bits.as_ref()),
             StoredFilter::Growing(filter) => Encoder::growing(filter),
             StoredFilter::Removing(filter) => Encoder::removing(filter),
             StoredFilter::Rotating(filter) => Encoder::rotating(filter),

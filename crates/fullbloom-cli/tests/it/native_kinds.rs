@@ -8,7 +8,7 @@ fn a_growing_filter_is_built_grows_and_is_verified() {
     let (filter, keys) = (dir.arg("g.bloom"), dir.file("keys", lines(3_000)));
     let args = ["build", "--growing", "--fpr", "1e-4", "--label", "mine", "-o", &filter, "--json"];
     let told = run(&args, lines(1_000).as_bytes()).exits(0).json();
-    assert_eq!((told["form"].as_str(), told["keys"].as_u64()), (Some("growing"), Some(1_000)));
+    assert_eq!((told["kind"].as_str(), told["keys"].as_u64()), (Some("growing"), Some(1_000)));
     let small =
         run(&["build", "-q", "--growing", "--expected-keys", "500", "-o", &filter], lines(1_000).as_bytes());
     small.exits(0);
@@ -33,13 +33,13 @@ fn a_growing_filter_is_built_grows_and_is_verified() {
 #[test]
 fn a_growing_filter_of_one_link_becomes_a_plain_one() {
     let dir = Dir::new();
-    let (filter, plain) = (dir.arg("g.bloom"), dir.arg("p.bloom"));
+    let (filter, fast) = (dir.arg("g.bloom"), dir.arg("p.bloom"));
     run(&["build", "-q", "--growing", "--expected-keys", "100", "-o", &filter], lines(50).as_bytes())
         .exits(0);
-    run(&["convert", "-q", &filter, "--to", "native", "-o", &plain], b"").exits(0);
-    assert_eq!(run(&["check", "-c", &plain], lines(50).as_bytes()).exits(0).text(), "50\n");
-    let told = run(&["inspect", "--json", &plain], b"").exits(0).json();
-    assert_eq!(told["places"][0]["form"], "plain");
+    run(&["convert", "-q", &filter, "--to", "native", "-o", &fast], b"").exits(0);
+    assert_eq!(run(&["check", "-c", &fast], lines(50).as_bytes()).exits(0).text(), "50\n");
+    let told = run(&["inspect", "--json", &fast], b"").exits(0).json();
+    assert_eq!(told["places"][0]["kind"], "fast");
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn keys_are_removed_and_what_was_not_in_is_told() {
     let filter = dir.arg("r.bloom");
     let args = ["build", "--removable", "--fpr", "1e-6", "-o", &filter, "--json"];
     let told = run(&args, lines(1_000).as_bytes()).exits(0).json();
-    assert_eq!((told["form"].as_str(), told["full_counters"].as_u64()), (Some("removing"), Some(0)));
+    assert_eq!((told["kind"].as_str(), told["full_counters"].as_u64()), (Some("removing"), Some(0)));
     let before = dir.read("r.bloom");
     let out = run(&["remove", &filter], b"key1\nkey2\nkey1\nnever\n").exits(1);
     assert_eq!(out.text(), "2 keys removed, 2 not in the filter\n");
@@ -69,51 +69,51 @@ fn keys_are_removed_and_what_was_not_in_is_told() {
 #[test]
 fn only_removing_filters_are_removed_from_and_only_filters_that_take_keys_inserted_into() {
     let dir = Dir::new();
-    let (plain, keys) = (dir.arg("p.bloom"), dir.file("keys", "a\nb\n"));
-    run(&["build", "-q", "-o", &plain, &keys], b"").exits(0);
-    let out = run(&["remove", &plain], b"a\n").fails_with("is a plain filter: keys cannot be removed");
+    let (fast, keys) = (dir.arg("p.bloom"), dir.file("keys", "a\nb\n"));
+    run(&["build", "-q", "-o", &fast, &keys], b"").exits(0);
+    let out = run(&["remove", &fast], b"a\n").fails_with("is a fast filter: keys cannot be removed");
     assert!(out.err.contains("hint: fullbloom build --removable"), "{out:?}");
-    let out = run(&["insert", &plain], lines(50).as_bytes()).exits(0);
+    let out = run(&["insert", &fast], lines(50).as_bytes()).exits(0);
     let first = out.err.find("has as many keys as it was made for");
     assert!(first < out.err.find("more than the 2 it was made for"), "{out:?}");
     assert_eq!(out.err.matches("hint: build --growing").count(), 1, "{out:?}");
-    assert_eq!(run(&["check", "-c", &plain], lines(50).as_bytes()).exits(0).text(), "50\n");
-    run(&["build", "-q", "-o", &plain, &keys, "--except", &dir.file("good", "x\n")], b"").exits(0);
-    run(&["insert", &plain], b"c\n").fails_with("has exceptions");
+    assert_eq!(run(&["check", "-c", &fast], lines(50).as_bytes()).exits(0).text(), "50\n");
+    run(&["build", "-q", "-o", &fast, &keys, "--except", &dir.file("good", "x\n")], b"").exits(0);
+    run(&["insert", &fast], b"c\n").fails_with("has exceptions");
     run(&["insert", &keys], b"c\n").fails_with("is not a native filter");
     run(&["insert", &keys, &keys], b"").fails_with("is a key file");
     run(&["insert", &dir.arg("none")], b"").fails_with("none");
     run(&["insert", "-"], b"").fails_with("");
-    run(&["remove", &plain, "--hex"], b"zz\n").fails_with("");
-    run(&["build", "--removable", "--growing", "-o", &plain], b"").exits(2);
+    run(&["remove", &fast, "--hex"], b"zz\n").fails_with("");
+    run(&["build", "--removable", "--growing", "-o", &fast], b"").exits(2);
     let secret = dir.arg("secret");
-    run(&["build", "-q", "--removable", "--secret", &secret, "-o", &plain, &keys], b"").exits(0);
-    run(&["remove", &plain], b"a\n").fails_with("keyed");
+    run(&["build", "-q", "--removable", "--secret", &secret, "-o", &fast, &keys], b"").exits(0);
+    run(&["remove", &fast], b"a\n").fails_with("keyed");
     assert_eq!(
-        run(&["remove", &plain, "--secret", &secret], b"a\n").exits(0).text(),
+        run(&["remove", &fast, "--secret", &secret], b"a\n").exits(0).text(),
         "1 key removed, 0 not in the filter\n"
     );
-    run(&["check", &plain], b"a\n").fails_with("keyed");
-    assert_eq!(run(&["check", &plain, "--secret", &secret], b"a\nb\n").exits(0).text(), "b\n");
+    run(&["check", &fast], b"a\n").fails_with("keyed");
+    assert_eq!(run(&["check", &fast, "--secret", &secret], b"a\nb\n").exits(0).text(), "b\n");
 }
 
 #[test]
 fn a_removing_filter_becomes_the_plain_filter_of_the_same_keys() {
     let dir = Dir::new();
-    let (removing, converted, plain) = (dir.arg("r"), dir.arg("c"), dir.arg("p"));
+    let (removing, converted, fast) = (dir.arg("r"), dir.arg("c"), dir.arg("p"));
     let build = |extra: &[&str], keys: String| {
         let args = [&["build", "-q", "--expected-keys", "500"], extra].concat();
         run(&args, keys.as_bytes()).exits(0);
     };
     build(&["--removable", "-o", &removing], lines(400));
-    build(&["-o", &plain], lines(300));
+    build(&["-o", &fast], lines(300));
     let gone: String = (300..400).map(|i| format!("key{i}\n")).collect();
     run(&["remove", "-q", &removing], gone.as_bytes()).exits(0);
     run(&["convert", "-q", &removing, "--to", "native", "-o", &converted], b"").exits(0);
     let bits = |name: &str| dir.read(name)[dir.read(name).len() - 512..].to_vec();
     assert_eq!(bits("c"), bits("p"));
     assert!(dir.read("r").len() > 3 * dir.read("c").len());
-    run(&["convert", &converted, "--to", "native", "-o", &plain], b"").fails_with("it is native already");
+    run(&["convert", &converted, "--to", "native", "-o", &fast], b"").fails_with("it is native already");
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn filters_of_one_form_are_merged_and_others_refused() {
     };
     let (g1, g2) = (build("g1", &["--growing"], &lines(900)), build("g2", &["--growing"], "x\ny\n"));
     let told = run(&["merge", "--json", &g1, &g2, "-o", &out], b"").exits(0).json();
-    assert_eq!((told["form"].as_str(), told["planned_fpr"].as_f64()), (Some("growing"), Some(0.02)));
+    assert_eq!((told["kind"].as_str(), told["planned_fpr"].as_f64()), (Some("growing"), Some(0.02)));
     assert_eq!(run(&["check", "-c", &out], (lines(900) + "x\ny\n").as_bytes()).exits(0).text(), "902\n");
     let (r1, r2) = (build("r1", &["--removable"], "a\nb\n"), build("r2", &["--removable"], "b\nc\n"));
     run(&["merge", "-q", &r1, &r2, "-o", &out], b"").exits(0);
@@ -136,9 +136,9 @@ fn filters_of_one_form_are_merged_and_others_refused() {
     assert_eq!(run(&["check", &out], b"a\nb\nc\nd\n").exits(0).text(), "a\nb\nc\n", "b was in both");
     run(&["remove", "-q", &out], b"b\n").exits(0);
     assert_eq!(run(&["check", &out], b"a\nb\nc\nd\n").exits(0).text(), "a\nc\n");
-    let plain = build("p", &[], "a\n");
-    run(&["merge", &plain, &r1, "-o", &out], b"").fails_with("is a removing filter, ");
-    run(&["merge", &g1, &plain, "-o", &out], b"").fails_with("is a plain filter, ");
+    let fast = build("p", &[], "a\n");
+    run(&["merge", &fast, &r1, "-o", &out], b"").fails_with("is a removing filter, ");
+    run(&["merge", &g1, &fast, "-o", &out], b"").fails_with("is a fast filter, ");
     let turning = dir.arg("t");
     run(&["unique", "-c", "--rotate", "1d", "--state", &turning], b"a\n").exits(0);
     run(&["merge", &turning, &turning, "-o", &out], b"").fails_with("cannot be merged");
@@ -204,8 +204,8 @@ fn a_state_far_ahead_of_the_clock_is_left_alone() {
 fn a_filter_with_room_takes_keys_and_says_when_the_room_is_gone() {
     let dir = Dir::new();
     let filter = dir.arg("p.bloom");
-    for form in [&[][..], &["--removable"]] {
-        let args = [&["build", "-q", "--expected-keys", "60", "-o", &filter], form].concat();
+    for kind in [&[][..], &["--removable"]] {
+        let args = [&["build", "-q", "--expected-keys", "60", "-o", &filter], kind].concat();
         run(&args, lines(50).as_bytes()).exits(0);
         let out = run(&["insert", &filter], b"one\n").exits(0);
         assert_eq!((out.text(), out.err.as_str()), ("1 key inserted, 1 new\n", ""), "there is room");

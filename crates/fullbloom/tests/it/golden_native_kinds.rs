@@ -1,4 +1,4 @@
-//! The forms of the native filter against the second implementation: files byte for byte, both ways.
+//! The kinds of the native filter against the second implementation: files byte for byte, both ways.
 
 use crate::common;
 use fullbloom::dialect::Name;
@@ -22,13 +22,13 @@ fn at(millis: u64) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(millis)
 }
 
-/// Checks that hold for every form: it is detected, read, and written again unchanged.
+/// Checks that hold for every kind: it is detected, read, and written again unchanged.
 #[track_caller]
-fn the_same_again(golden: &[u8], ours: &[u8], form: &str) {
+fn the_same_again(golden: &[u8], ours: &[u8], kind: &str) {
     assert!(ours == golden, "other bytes than the second implementation's");
     assert_eq!(sniff::dialect(None, golden), Ok(Name::Native));
     let stored = StoredFilter::decode(golden).unwrap();
-    assert_eq!(stored.form(), form);
+    assert_eq!(stored.kind(), kind);
     let mut again = Vec::new();
     stored.write_to(&mut again).unwrap();
     assert!(again == golden, "read and written again");
@@ -107,8 +107,8 @@ fn removing_filters_are_written_as_by_the_second_implementation() {
     let here = |i: &usize| !(50..60).contains(i);
     assert!((0..100).filter(here).all(|i| read.may_contain(keys()[i].as_bytes())));
     assert!(read.remove(b"key-99"));
-    let plain = read.into_plain();
-    assert_eq!((plain.keys(), plain.keys_are_estimated()), (110, true));
+    let fast = read.into_fast();
+    assert_eq!((fast.keys(), fast.keys_are_estimated()), (110, true));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Builds a native filter of any form, whether or not the number of keys is known.
+//! Builds a native filter of any kind, whether or not the number of keys is known.
 
 use super::native::{count, empty, insert_keys, is_exact};
 use super::{Args, Refusal};
@@ -124,7 +124,7 @@ fn direct(
 ) -> Result<(StoredFilter, u64), Refusal> {
     if !args.native.removable {
         let (filter, inserted) = insert_keys(empty(args, request, hashing)?, keys, hashing)?;
-        return Ok((StoredFilter::Plain(filter), inserted));
+        return Ok((StoredFilter::Fast(filter), inserted));
     }
     let mut filter = removing(args, request, hashing)?;
     let mut inserted = 0;
@@ -153,7 +153,7 @@ fn from_spool(
     }
     let mut builder = Builder::new(empty(args, request, hashing)?, 1);
     spool.read(&progress, |hashes| builder.insert_batch(&Hashes(hashes)))?;
-    Ok(StoredFilter::Plain(builder.finish()))
+    Ok(StoredFilter::Fast(builder.finish()))
 }
 
 fn removing(args: &Args, request: &Request, hashing: &Hashing) -> Result<RemovingFilter, SizeError> {
