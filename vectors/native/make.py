@@ -141,9 +141,9 @@ FILTER, BITS, LABEL, SUMS, SECRET = range(1, 6)
 GROWING, ROTATING, COUNTERS, EXCEPTIONS, EXCEPTION_DATA = range(8, 13)
 
 
-def record(layout, blocks, seed_field, hash_kind, expected, count, estimated=0):
+def record(layout, blocks, seed_field, hash_kind, expected, count, estimated=0, key_type=0):
     lines, block_lines, probes = layout
-    return struct.pack("<8B4Q24x", 2, hash_kind, lines, block_lines, probes, estimated, 0, 0, blocks, seed_field, expected, count)
+    return struct.pack("<8B4Q24x", 2, hash_kind, lines, block_lines, probes, estimated, key_type, 0, blocks, seed_field, expected, count)
 
 
 def assemble(records, array, label=b"", secret=b"", further=(), further_data=()):
@@ -172,10 +172,10 @@ def assemble(records, array, label=b"", secret=b"", further=(), further_data=())
     return b"\x89FBLOOM\n" + struct.pack("<I", crc32c(rest)) + rest + data
 
 
-def file(layout, blocks, keys, hasher, seed_field, hash_kind, expected, label=b"", secret=b"", exceptions=None, estimated=0):
+def file(layout, blocks, keys, hasher, seed_field, hash_kind, expected, label=b"", secret=b"", exceptions=None, estimated=0, key_type=0):
     array = bytearray(blocks * layout[1] * 64)
     count = sum(set_bits(array, positions(hasher(key), *layout, blocks)) for key in keys)
-    records = record(layout, blocks, seed_field, hash_kind, expected, count, estimated)
+    records = record(layout, blocks, seed_field, hash_kind, expected, count, estimated, key_type)
     further = [(EXCEPTIONS, exceptions[0])] if exceptions else []
     further_data = [(EXCEPTION_DATA, exceptions[1])] if exceptions else []
     return assemble(records, array, label, secret, further, further_data)
@@ -334,6 +334,11 @@ def main():
     keyed = lambda key: siphash13(key, secret)
     write("keyed.bloom", file((1, 1, 8), 4, keys, keyed, check_value(secret), 2, 100))
     write("keyed-with-secret.bloom", file((1, 1, 8), 4, keys, keyed, check_value(secret), 2, 100, label=b"open", secret=secret))
+
+    # The four types of keys, and a number as two of them.
+    numbers = [struct.pack("<q", n * n * n - 100) for n in range(-50, 50)]
+    for name, key_type, typed in (("bytes", 1, keys), ("text", 2, keys), ("int", 3, numbers), ("long", 4, numbers)):
+        write(f"{name}-keys.bloom", file((1, 1, 6), 2, typed, seeded(0), 0, 1, 100, key_type=key_type))
 
     # A crowded filter, so that there are false positives, and both forms of exceptions.
     array, layout, blocks = bytearray(64), (1, 1, 3), 1

@@ -48,7 +48,8 @@ typedef enum fullbloom_status {
     FULLBLOOM_HANDLE = 10,      /* the pointer does not point to a live handle of this kind */
     FULLBLOOM_BUFFER = 11,      /* the buffer is too small */
     FULLBLOOM_LOCKED = 12,      /* the filter is keyed, and its secret has not been given */
-    FULLBLOOM_INTERNAL = 13     /* a bug in this library; please report it */
+    FULLBLOOM_INTERNAL = 13,    /* a bug in this library; please report it */
+    FULLBLOOM_KEY_TYPE = 14     /* the filter was built from keys of another type */
 } fullbloom_status;
 
 /*
@@ -81,6 +82,18 @@ typedef enum fullbloom_dialect {
     FULLBLOOM_DCSO = 22,          /* DCSO's bloom, version 1 (.bloom files of hashlookup, Plaso) */
     FULLBLOOM_POPPY = 23          /* poppy, version 2 (.pop files) */
 } fullbloom_dialect;
+
+/*
+ * The type of a native filter's keys, which its file records. This library takes keys as bytes: an integer as
+ * the eight bytes of its two's complement, the lowest first; text in UTF-8. Numbers keep their meaning for ever.
+ */
+typedef enum fullbloom_key_type {
+    FULLBLOOM_KEYS_NOT_RECORDED = 0,
+    FULLBLOOM_KEYS_BYTES = 1,
+    FULLBLOOM_KEYS_TEXT = 2,    /* the same bytes as FULLBLOOM_KEYS_BYTES */
+    FULLBLOOM_KEYS_INT = 3,     /* integers of 32 bits; the same bytes as FULLBLOOM_KEYS_LONG */
+    FULLBLOOM_KEYS_LONG = 4     /* integers of 64 bits */
+} fullbloom_key_type;
 
 /* A filter. Made by create, view, decode, load and open; freed by free. */
 typedef struct fullbloom_filter fullbloom_filter;
@@ -116,11 +129,12 @@ typedef struct fullbloom_facts {
     double estimated_keys;  /* number of distinct keys, from the bits; negative if it cannot be known */
     uint8_t takes_keys;     /* 1: keys can be inserted; 0: they cannot */
     uint8_t locked;         /* 1: keyed, and its secret has not been given; 0 otherwise */
-    uint8_t reserved[6];
+    uint8_t key_type;       /* a fullbloom_key_type: what a native filter records */
+    uint8_t reserved[5];
 } fullbloom_facts;
 
 #define FULLBLOOM_FACTS_INIT \
-    { sizeof(fullbloom_facts), FULLBLOOM_UNKNOWN, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0, 0, { 0, 0, 0, 0, 0, 0 } }
+    { sizeof(fullbloom_facts), FULLBLOOM_UNKNOWN, 0, 0, 0, 0, 0, 0.0, 0.0, 0.0, 0, 0, 0, { 0, 0, 0, 0, 0 } }
 
 /* The version of this library; a static string. */
 const char *fullbloom_version(void);
@@ -178,6 +192,16 @@ fullbloom_status fullbloom_filter_open(fullbloom_dialect dialect, const char *pa
 
 /* Gives a keyed filter its secret of 16 bytes. A filter that needs none stays as it is. */
 fullbloom_status fullbloom_filter_unlock(fullbloom_filter *filter, const uint8_t *secret);
+
+/* Records the type of the keys of a native filter. Filters of other dialects cannot record it. */
+fullbloom_status fullbloom_filter_set_key_type(fullbloom_filter *filter, fullbloom_key_type key_type);
+
+/*
+ * FULLBLOOM_KEY_TYPE if the filter records that its keys are of a type with other bytes: it then answers "no" to
+ * all keys of this type. FULLBLOOM_OK if keys of this type may be in it, or if it does not record a type.
+ */
+fullbloom_status fullbloom_filter_require_key_type(const fullbloom_filter *filter,
+                                                   fullbloom_key_type key_type);
 
 /*
  * Adds a key; NULL with len 0 is the empty key. *changed (may be NULL) becomes true if a bit changed: then

@@ -2,6 +2,7 @@
 
 use crate::dialect::{named, number};
 use crate::handle::Filter;
+use crate::key_type;
 use crate::sizing::{self, Sizing};
 use crate::status::{Error, Status, call};
 use fullbloom::any;
@@ -35,8 +36,10 @@ pub struct Facts {
     pub takes_keys: u8,
     /// 1 if the filter is keyed and its secret is not known, else 0.
     pub locked: u8,
+    /// The number of the recorded type of its keys; 0 if it is not recorded.
+    pub key_type: u8,
     /// Zero.
-    pub reserved: [u8; 6],
+    pub reserved: [u8; 5],
 }
 
 /// Writes the facts into the caller's struct.
@@ -84,7 +87,8 @@ pub unsafe extern "C" fn fullbloom_plan(dialect: c_int, sizing: *const Sizing, f
                 estimated_keys: 0.0,
                 takes_keys: 1,
                 locked: 0,
-                reserved: [0; 6],
+                key_type: 0,
+                reserved: [0; 5],
             })
         };
         // SAFETY: promised by the caller.
@@ -116,7 +120,8 @@ pub unsafe extern "C" fn fullbloom_filter_facts(filter: *const Filter, facts: *m
                 estimated_keys: filter.estimated_keys().unwrap_or(-1.0),
                 takes_keys: filter.takes_keys().is_ok().into(),
                 locked: filter.is_locked().into(),
-                reserved: [0; 6],
+                key_type: key_type::number(filter.recorded_key_type()),
+                reserved: [0; 5],
             })
         };
         // SAFETY: promised by the caller.

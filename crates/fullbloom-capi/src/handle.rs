@@ -13,6 +13,7 @@ use fullbloom::any::{self, AnyFilter, Builder};
 use fullbloom::dialect::Name;
 use fullbloom::error::DecodeError;
 use fullbloom::native::{Hashing, Secret};
+use fullbloom::typed::KeyType;
 
 /// Marks a live handle; the letters `fbfilter`.
 const LIVE: u64 = u64::from_be_bytes(*b"fbfilter");
@@ -176,6 +177,14 @@ impl Filter {
             return Err(locked());
         }
         Ok(ours.merge(theirs)?)
+    }
+
+    /// Records the type of its keys.
+    pub fn set_key_type(&mut self, key_type: KeyType) -> Result<(), Error> {
+        self.finished_mut()?.record_key_type(key_type).map_err(|e| match e {
+            any::ChangeError::Unsupported(why) => Error::new(Status::Argument, why),
+            other => other.into(),
+        })
     }
 
     /// Gives a keyed filter its secret. Filters that need none stay as they are.

@@ -18,6 +18,7 @@ pub mod facts;
 mod file;
 pub mod filter;
 pub mod handle;
+pub mod key_type;
 pub mod keys;
 mod memory;
 pub mod policy;

@@ -41,11 +41,13 @@ pub enum Status {
     Locked = 12,
     /// A bug in this library.
     Internal = 13,
+    /// The filter was built from keys of another type.
+    KeyType = 14,
 }
 
 impl Status {
     /// Every status, in the order of their numbers.
-    pub const ALL: [Status; 14] = [
+    pub const ALL: [Status; 15] = [
         Status::Ok,
         Status::Null,
         Status::Argument,
@@ -60,6 +62,7 @@ impl Status {
         Status::Buffer,
         Status::Locked,
         Status::Internal,
+        Status::KeyType,
     ];
 
     fn words(self) -> &'static [u8] {
@@ -78,6 +81,7 @@ impl Status {
             Status::Buffer => b"buffer too small\0",
             Status::Locked => b"filter needs its secret\0",
             Status::Internal => b"internal error\0",
+            Status::KeyType => b"keys of another type\0",
         }
     }
 }

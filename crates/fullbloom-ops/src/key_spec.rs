@@ -98,7 +98,7 @@ impl KeySpec {
     pub(crate) fn check_table(&self, path: &std::path::Path) -> Result<(), Problem> {
         match self {
             KeySpec::Value(KeyType::Bytes | KeyType::Text) => Ok(()),
-            _ => Err(Problem::at(path, Code::OtherKeyType, "--key-type: the keys of tables are bytes")),
+            _ => Err(Problem::at(path, Code::OptionRefused, "--key-type: the keys of tables are bytes")),
         }
     }
 }

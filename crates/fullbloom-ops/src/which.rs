@@ -155,7 +155,7 @@ fn each<T: Sync>(
 
 /// The bytes of the keys in this dialect.
 fn bytes(options: &WhichOptions, dialect: Name, path: &Path) -> Result<Vec<Vec<u8>>, Problem> {
-    options.spec.require(dialect).map_err(|why| Problem::at(path, Code::OtherKeyType, why))?;
+    options.spec.require(dialect).map_err(|why| Problem::at(path, Code::OptionRefused, why))?;
     let one = |text: &Vec<u8>| {
         if options.hex {
             return Ok(text.clone()); // decoded by the caller
@@ -209,7 +209,7 @@ fn of_file(
 }
 
 fn of_filter(path: &Path, options: &WhichOptions) -> Result<Found<Answers>, Problem> {
-    let read = ReadOptions { key_type: options.spec.key_type(), ..options.read.clone() };
+    let read = ReadOptions { key_type: Some(options.spec.key_type()), ..options.read.clone() };
     of_file(path, "filter", &read, options)
 }
 
@@ -224,7 +224,7 @@ fn of_sstable(sstable: &Sstable, options: &WhichOptions) -> Found<Answers> {
         let record = everything(&path, "sstable", options, NO_FILTER);
         return Found { record, problems: Vec::new() };
     }
-    let key_type = options.spec.key_type();
+    let key_type = Some(options.spec.key_type());
     let read = ReadOptions { dialect: Some(sstable.dialect), key_type, ..ReadOptions::default() };
     of_file(&path, "sstable", &read, options)
         .unwrap_or_else(|problem| unknown(&path, "sstable", options, problem))

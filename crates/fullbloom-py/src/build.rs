@@ -22,6 +22,9 @@ impl Insertion {
     /// Adds keys to a filter.
     pub fn insert(self, filter: &mut AnyFilter, run: Run<'_>) -> PyResult<()> {
         let keys = run.keys(self.key_type, filter.dialect())?;
+        if run.count() > 0 {
+            filter.note_key_type(run.key_type(self.key_type));
+        }
         match self.threads {
             1 => filter.insert_batch(keys),
             threads => filter.insert_parallel(keys, threads),

@@ -28,11 +28,38 @@ pub struct Filter {
     held: Held,
     /// The type of integer keys.
     key_type: KeyType,
+    /// The type of all keys, if the filter was read and records it.
+    recorded: Option<KeyType>,
 }
 
 impl Filter {
+    /// A filter of keys that this process has inserted, of any type.
     fn new(filter: AnyFilter, key_type: KeyType) -> Filter {
-        Filter { held: Held::new(filter), key_type }
+        Filter { held: Held::new(filter), key_type, recorded: None }
+    }
+
+    /// A filter that was read. If it records the type of its keys, others are refused.
+    fn of_read(filter: AnyFilter, key_type: Option<KeyType>) -> Filter {
+        let recorded = filter.recorded_key_type();
+        let key_type = key_type.or(recorded.filter(|recorded| recorded.is_number()));
+        Filter { held: Held::new(filter), key_type: key_type.unwrap_or(KeyType::Long), recorded }
+    }
+
+    /// The same kind of filter.
+    fn like(&self, filter: AnyFilter) -> Filter {
+        Filter { held: Held::new(filter), key_type: self.key_type, recorded: self.recorded }
+    }
+
+    /// Refuses keys that are not of the recorded type: the filter surely does not contain them.
+    fn require(&self, given: KeyType) -> PyResult<()> {
+        match self.recorded {
+            Some(recorded) if recorded.is_number() != given.is_number() => Err(errors::wrong_type(format_args!(
+                "the filter was built from {}, the keys given are {}",
+                words(recorded),
+                words(given)
+            ))),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses a filter with integers of another type: some keys of the combined filter would not be found.
@@ -48,7 +75,7 @@ impl Filter {
 
     fn combined(&self, py: Python<'_>, other: &Filter, how: Combine) -> PyResult<Filter> {
         self.require_same_key_type(other)?;
-        self.held.combined(py, &other.held, how).map(|filter| Filter::new(filter, self.key_type))
+        self.held.combined(py, &other.held, how).map(|filter| self.like(filter))
     }
 
     fn combine(&self, py: Python<'_>, other: &Filter, how: Combine) -> PyResult<()> {
@@ -57,6 +84,7 @@ impl Filter {
     }
 
     fn contains(&self, py: Python<'_>, key: &Key<'_>) -> PyResult<bool> {
+        self.require(key.key_type(self.key_type))?;
         self.held.read(py, |filter| match key {
             _ if filter.is_locked() => Err(errors::locked()),
             Key::Bytes(bytes) => Ok(filter.may_contain(bytes)),
@@ -75,6 +103,11 @@ impl Filter {
     ) -> PyResult<Option<R>> {
         self.held.read_detached(py, |filter| Ok(filter.native_facts().and_then(get)))
     }
+}
+
+/// The keys of this type, as Python calls them.
+fn words(key_type: KeyType) -> &'static str {
+    if key_type.is_number() { "int" } else { "str or bytes" }
 }
 
 /// The answers as the library that the keys came from has them.
@@ -109,7 +142,7 @@ impl Filter {
     #[staticmethod]
     #[pyo3(signature = (keys, fpr=None, *, bits_per_key=None, dialect="native", expected_keys=None, bits=None,
                         probes=None, seed=None, secret=None, store_secret=false, label=None, except_keys=None, threads=1,
-                        key_type="long"))]
+                        key_type=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn build<'py>(
         py: Python<'py>,
@@ -126,9 +159,9 @@ impl Filter {
         label: Option<String>,
         except_keys: Option<&Bound<'py, PyAny>>,
         threads: usize,
-        key_type: &str,
+        key_type: Option<&str>,
     ) -> PyResult<Filter> {
-        let key_type = self::key_type(key_type)?;
+        let key_type = self::key_type(key_type)?.unwrap_or(KeyType::Long);
         let size = Size { fpr, bits_per_key, bits, probes };
         let new = NewFilter::new(dialect, &size, seed, secret, store_secret, label)?;
         if except_keys.is_some() {
@@ -141,7 +174,7 @@ impl Filter {
     /// An empty filter for ``expected_keys`` keys at the rate ``fpr``, or with ``bits_per_key``.
     #[staticmethod]
     #[pyo3(signature = (expected_keys, fpr=None, *, bits_per_key=None, dialect="native", bits=None,
-                        probes=None, seed=None, secret=None, store_secret=false, label=None, key_type="long"))]
+                        probes=None, seed=None, secret=None, store_secret=false, label=None, key_type=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn with_capacity(
         expected_keys: u64,
@@ -154,9 +187,9 @@ impl Filter {
         secret: Option<&[u8]>,
         store_secret: bool,
         label: Option<String>,
-        key_type: &str,
+        key_type: Option<&str>,
     ) -> PyResult<Filter> {
-        let key_type = self::key_type(key_type)?;
+        let key_type = self::key_type(key_type)?.unwrap_or(KeyType::Long);
         let size = Size { fpr, bits_per_key, bits, probes };
         let new = NewFilter::new(dialect, &size, seed, secret, store_secret, label)?;
         new.empty(expected_keys).map(|filter| Filter::new(filter, key_type))
@@ -166,9 +199,9 @@ impl Filter {
     ///
     /// The dialect is detected by the file's name and bytes, where that is possible. ``bits`` and ``probes``
     /// are needed by the dialects that store only bits (``libbloom-1``, ``java-lsm``). ``key_type`` is that
-    /// of ``build``; no file stores it.
+    /// of ``build``; only native files record it. Keys that are not of the recorded type raise ``TypeError``.
     #[staticmethod]
-    #[pyo3(signature = (path, dialect=None, *, bits=None, probes=None, secret=None, key_type="long"))]
+    #[pyo3(signature = (path, dialect=None, *, bits=None, probes=None, secret=None, key_type=None))]
     fn load(
         py: Python<'_>,
         path: PathBuf,
@@ -176,12 +209,12 @@ impl Filter {
         bits: Option<u64>,
         probes: Option<u32>,
         secret: Option<&[u8]>,
-        key_type: &str,
+        key_type: Option<&str>,
     ) -> PyResult<Filter> {
         let key_type = self::key_type(key_type)?;
         let options = read_options(dialect, bits, probes, secret)?;
         let filter = py.detach(|| AnyFilter::load(&path, &options)).map_err(errors::file)?;
-        Ok(Filter::new(filter, key_type))
+        Ok(Filter::of_read(filter, key_type))
     }
 
     /// Maps a filter's file: it answers at once, and processes that open the same file share its memory.
@@ -190,7 +223,7 @@ impl Filter {
     /// mapped, which would end the process; replacing it, as ``save`` does, is safe. A mapped filter takes no
     /// keys. Other arguments as of ``load``.
     #[staticmethod]
-    #[pyo3(signature = (path, dialect=None, *, bits=None, probes=None, secret=None, key_type="long"))]
+    #[pyo3(signature = (path, dialect=None, *, bits=None, probes=None, secret=None, key_type=None))]
     fn open(
         py: Python<'_>,
         path: PathBuf,
@@ -198,17 +231,17 @@ impl Filter {
         bits: Option<u64>,
         probes: Option<u32>,
         secret: Option<&[u8]>,
-        key_type: &str,
+        key_type: Option<&str>,
     ) -> PyResult<Filter> {
         let key_type = self::key_type(key_type)?;
         let options = read_options(dialect, bits, probes, secret)?;
         let filter = py.detach(|| AnyFilter::open(&path, &options, Check::Front)).map_err(errors::file)?;
-        Ok(Filter::new(filter, key_type))
+        Ok(Filter::of_read(filter, key_type))
     }
 
     /// A filter from its encoded bytes, all of them checked; arguments as of ``load``.
     #[staticmethod]
-    #[pyo3(signature = (data, dialect=None, bits=None, probes=None, secret=None, key_type="long"))]
+    #[pyo3(signature = (data, dialect=None, bits=None, probes=None, secret=None, key_type=None))]
     fn from_bytes(
         py: Python<'_>,
         data: &Bound<'_, PyAny>,
@@ -216,25 +249,30 @@ impl Filter {
         bits: Option<u64>,
         probes: Option<u32>,
         secret: Option<&[u8]>,
-        key_type: &str,
+        key_type: Option<&str>,
     ) -> PyResult<Filter> {
         let key_type = self::key_type(key_type)?;
         let options = read_options(dialect, bits, probes, secret)?;
         let bytes = crate::column::byte_copy(data)?;
         let filter = py.detach(|| AnyFilter::decode_owned(bytes, &options)).map_err(errors::decode)?;
-        Ok(Filter::new(filter, key_type))
+        Ok(Filter::of_read(filter, key_type))
     }
 
     /// Adds a key; true if it was surely not there before.
     fn add(&self, py: Python<'_>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let key = Key::required(key)?;
-        self.held.write(py, |filter| match &key {
-            Key::Bytes(bytes) => filter.insert(bytes).map_err(errors::change),
-            Key::Number(number) => {
-                let (number, mut new) = ([*number], [false]);
-                let keys = Run::Numbers(&number).keys(self.key_type, filter.dialect())?;
-                filter.insert_batch_new(keys, &mut new).map_err(errors::change)?;
-                Ok(new[0])
+        let key_type = key.key_type(self.key_type);
+        self.require(key_type)?;
+        self.held.write(py, |filter| {
+            filter.note_key_type(key_type);
+            match &key {
+                Key::Bytes(bytes) => filter.insert(bytes).map_err(errors::change),
+                Key::Number(number) => {
+                    let (number, mut new) = ([*number], [false]);
+                    let keys = Run::Numbers(&number).keys(self.key_type, filter.dialect())?;
+                    filter.insert_batch_new(keys, &mut new).map_err(errors::change)?;
+                    Ok(new[0])
+                }
             }
         })
     }
@@ -246,7 +284,10 @@ impl Filter {
         let mut source = Source::of(keys)?;
         self.held.read(py, |filter| filter.takes_keys().map_err(errors::change))?;
         let how = Insertion { key_type: self.key_type, threads };
-        let insert = |run: Run<'_>| self.held.write_now(|filter| how.insert(filter, run));
+        let insert = |run: Run<'_>| {
+            self.require(run.key_type(self.key_type))?;
+            self.held.write_now(|filter| how.insert(filter, run))
+        };
         source.each(py, false, |run| match threads {
             1 => run.pieces().try_for_each(insert),
             _ => insert(run),
@@ -258,7 +299,10 @@ impl Filter {
     ///
     /// Remove only keys that were added: removing others may make keys disappear.
     fn remove<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let remove = |run: Run<'_>| self.held.write_now(|filter| remove(filter, run, self.key_type));
+        let remove = |run: Run<'_>| {
+            self.require(run.key_type(self.key_type))?;
+            self.held.write_now(|filter| remove(filter, run, self.key_type))
+        };
         if let Some(key) = Key::of(keys)? {
             let removed = py.detach(|| key.as_run(remove))?;
             return Ok(PyBool::new(py, removed > 0).to_owned().into_any());
@@ -285,6 +329,7 @@ impl Filter {
         }
         let mut source = Source::of(keys)?;
         let answers = source.look_up(py, |run, answers| {
+            self.require(run.key_type(self.key_type))?;
             self.held.read_now(|filter| look_up(filter, run, self.key_type, answers))
         })?;
         match answers {
@@ -453,7 +498,7 @@ impl Filter {
         match copy.into_native() {
             Ok(StoredFilter::Fast(filter)) => py
                 .detach(|| filter.folded())
-                .map(|filter| Filter::new(filter.into(), self.key_type))
+                .map(|filter| self.like(filter.into()))
                 .map_err(errors::size),
             _ => Err(errors::value("only native filters can be folded")),
         }
@@ -495,7 +540,7 @@ impl Filter {
 
     /// A copy; it takes keys if filters of its dialect and kind do.
     fn copy(&self, py: Python<'_>) -> PyResult<Filter> {
-        self.held.copy(py).map(|filter| Filter::new(filter, self.key_type))
+        self.held.copy(py).map(|filter| self.like(filter))
     }
 
     fn __copy__(&self, py: Python<'_>) -> PyResult<Filter> {

@@ -5,6 +5,7 @@ use crate::column::Column;
 use crate::errors::wrong_type;
 use crate::run::Run;
 use fullbloom::keys::Offsets;
+use fullbloom::typed::KeyType;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{
@@ -51,6 +52,14 @@ impl<'a> Key<'a> {
     /// As [`of`](Key::of), where there must be a key.
     pub fn required(object: &'a Bound<'_, PyAny>) -> PyResult<Key<'a>> {
         Key::of(object)?.ok_or_else(|| no_key(object))
+    }
+
+    /// Its type, in a filter whose integers are of this type.
+    pub fn key_type(&self, of_integers: KeyType) -> KeyType {
+        match self {
+            Key::Bytes(_) => KeyType::Bytes,
+            Key::Number(_) => of_integers,
+        }
     }
 
     /// Calls `use_run` with a run of this key alone.

@@ -61,6 +61,14 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The type of these keys, in a filter whose integers are of this type.
+    pub fn key_type(&self, of_integers: KeyType) -> KeyType {
+        match self {
+            Run::Numbers(_) => of_integers,
+            Run::Bytes(_) => KeyType::Bytes,
+        }
+    }
+
     /// The keys for a native filter.
     pub fn native_keys(&self) -> AnyKeys<'a> {
         match *self {
@@ -83,9 +91,10 @@ pub fn integer(number: u64, key_type: KeyType) -> PyResult<Value<'static>> {
 
 /// The type of a filter's integers by its name. Some systems hash four bytes of an `int` and eight of a
 /// `long`, and their filters do not say which they hold.
-pub fn key_type(name: &str) -> PyResult<KeyType> {
+pub fn key_type(name: Option<&str>) -> PyResult<Option<KeyType>> {
+    let Some(name) = name else { return Ok(None) };
     match name.parse() {
-        Ok(key_type @ (KeyType::Int | KeyType::Long)) => Ok(key_type),
+        Ok(key_type @ (KeyType::Int | KeyType::Long)) => Ok(Some(key_type)),
         _ => Err(errors::value(format_args!("key_type is \"int\" or \"long\", not {name:?}"))),
     }
 }

@@ -8,6 +8,7 @@ use crate::options::Size;
 use fullbloom::keys::{Hashes, Keys};
 use fullbloom::native::{self, Hasher, Hashing, NativeFilter, Sizing, SliceFacts};
 use fullbloom::sizing::{Layout, Request};
+use fullbloom::typed::KeyType;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple, PyType};
 
@@ -18,35 +19,51 @@ pub struct Slicing {
     sizing: Sizing,
     seed: u64,
     slice_bytes: u64,
+    /// What the filter records.
+    key_type: Option<KeyType>,
     core: native::Slicing,
 }
 
 impl Slicing {
-    fn with_sizing(sizing: Sizing, seed: u64, slice_bytes: u64) -> PyResult<Slicing> {
-        let core = native::Slicing::new(&sizing, Hashing::Seed(seed), slice_bytes).map_err(errors::size)?;
-        Ok(Slicing { sizing, seed, slice_bytes, core })
+    fn with_sizing(
+        sizing: Sizing,
+        seed: u64,
+        slice_bytes: u64,
+        key_type: Option<KeyType>,
+    ) -> PyResult<Slicing> {
+        let mut core = native::Slicing::new(&sizing, Hashing::Seed(seed), slice_bytes).map_err(errors::size)?;
+        if let Some(key_type) = key_type {
+            core = core.with_key_type(key_type);
+        }
+        Ok(Slicing { sizing, seed, slice_bytes, key_type, core })
     }
+}
+
+/// The key type with this name.
+fn named(key_type: Option<&str>) -> PyResult<Option<KeyType>> {
+    key_type.map(|name| name.parse().map_err(errors::value)).transpose()
 }
 
 #[pymethods]
 impl Slicing {
     #[new]
-    #[pyo3(signature = (expected_keys, fpr=None, bits_per_key=None, seed=0, slice_bytes=1 << 45))]
+    #[pyo3(signature = (expected_keys, fpr=None, bits_per_key=None, seed=0, slice_bytes=1 << 45, key_type=None))]
     fn __new__(
         expected_keys: u64,
         fpr: Option<f64>,
         bits_per_key: Option<f64>,
         seed: u64,
         slice_bytes: u64,
+        key_type: Option<&str>,
     ) -> PyResult<Slicing> {
         let target = Size { fpr, bits_per_key, bits: None, probes: None }.target()?;
         let sizing = Sizing::new(&Request { expected_keys, target }).map_err(errors::size)?;
-        Slicing::with_sizing(sizing, seed, slice_bytes)
+        Slicing::with_sizing(sizing, seed, slice_bytes, named(key_type)?)
     }
 
     /// The same, cut into slices of another size.
     fn with_slices_of(&self, slice_bytes: u64) -> PyResult<Slicing> {
-        Slicing::with_sizing(self.sizing.clone(), self.seed, slice_bytes)
+        Slicing::with_sizing(self.sizing.clone(), self.seed, slice_bytes, self.key_type)
     }
 
     /// How many slices there are.
@@ -73,7 +90,10 @@ impl Slicing {
 
     /// A whole filter, for the keys of one machine.
     fn partial(&self) -> PyResult<Partial> {
-        NativeFilter::with_sizing(&self.sizing, Hashing::Seed(self.seed)).map(Partial).map_err(errors::size)
+        let filter = NativeFilter::with_sizing(&self.sizing, Hashing::Seed(self.seed));
+        let mut filter = filter.map_err(errors::size)?;
+        filter.set_key_type(self.key_type);
+        Ok(Partial(filter))
     }
 
     /// The beginning of the file, from ``(keys, sums)`` of each slice in order; the bits of the slices
@@ -91,19 +111,20 @@ impl Slicing {
         expected_keys: u64,
         seed: u64,
         slice_bytes: u64,
+        key_type: Option<&str>,
     ) -> PyResult<Slicing> {
         let (lines, block_lines, line_probes) = layout;
         let layout = Layout::new(lines, block_lines, line_probes)
             .ok_or_else(|| errors::value(format_args!("no such layout: {layout:?}")))?;
         let sizing = Sizing { layout, blocks, expected_keys, expected_fpr: 0.0, considered: Vec::new() };
-        Slicing::with_sizing(sizing, seed, slice_bytes)
+        Slicing::with_sizing(sizing, seed, slice_bytes, named(key_type)?)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
-        let Slicing { sizing, seed, slice_bytes, .. } = slf.get();
+        let Slicing { sizing, seed, slice_bytes, key_type, .. } = slf.get();
         let layout = sizing.layout;
         let layout = (layout.lines(), layout.block_lines() as u32, layout.line_probes());
-        let parts = (layout, sizing.blocks, sizing.expected_keys, *seed, *slice_bytes);
+        let parts = (layout, sizing.blocks, sizing.expected_keys, *seed, *slice_bytes, key_type.map(KeyType::as_str));
         Ok((slf.get_type().getattr("_of")?, parts.into_pyobject(slf.py())?))
     }
 }

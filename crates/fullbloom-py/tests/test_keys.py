@@ -270,3 +270,40 @@ def test_buffers_of_pointers_are_refused(suboffset, refused):
                 use(view)
     else:
         assert f.may_contain(view).all()
+
+
+@pytest.mark.parametrize("read", ["load", "open", "from_bytes"])
+def test_a_native_filter_records_the_type_of_its_keys(tmp_path, read):
+    def again(f):
+        f.save(tmp_path / "f")
+        return Filter.from_bytes(f.to_bytes()) if read == "from_bytes" else getattr(Filter, read)(tmp_path / "f")
+
+    numbers, texts, both = again(Filter.build([1, 2, 3])), again(Filter.build(["1", b"2"])), again(Filter.build([1, "2"]))
+    assert 1 in numbers and numbers.may_contain([1, 2]).all() and numbers.key_type == "long"
+    for wrong in ("1", b"1", ["1"], np.array(["1"])):
+        with pytest.raises(TypeError, match="built from int, the keys given are str or bytes"):
+            numbers.may_contain(wrong)
+    for wrong in (1, [1], np.array([1])):
+        with pytest.raises(TypeError, match="built from str or bytes, the keys given are int"):
+            texts.may_contain(wrong)
+    with pytest.raises(TypeError):
+        "1" in numbers  # noqa: B015
+    assert "1" in texts and 1 in both and "2" in both and "1" not in both
+    if read != "open":
+        with pytest.raises(TypeError):
+            numbers.add("4")
+        with pytest.raises(TypeError):
+            texts.update([4])
+        numbers.add(4)
+        assert 4 in numbers
+    assert again(Filter.build([1], key_type="int")).key_type == "int"
+    with pytest.raises(ValueError, match="key type"):
+        numbers.copy() | texts.copy()
+
+
+def test_a_filter_in_memory_takes_keys_of_both_types():
+    f = Filter.with_capacity(100)
+    f.add(1)
+    f.update(["a", "b"])
+    assert 1 in f and "a" in f and "1" not in f
+    assert "a" in Filter.from_bytes(f.to_bytes()) and 1 in Filter.from_bytes(f.to_bytes())

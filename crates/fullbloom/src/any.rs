@@ -120,7 +120,8 @@ impl From<SizeError> for ChangeError {
 
 impl AnyFilter {
     fn from_inner(inner: Box<dyn Erased>) -> AnyFilter {
-        AnyFilter { inner, key_type: KeyType::Bytes }
+        let recorded = inner.native().and_then(native::Native::key_type);
+        AnyFilter { inner, key_type: recorded.unwrap_or(KeyType::Bytes) }
     }
 
     /// An empty filter for this request that accepts keys at any time.
@@ -146,17 +147,52 @@ impl AnyFilter {
     }
 
     /// The same filter for keys of this type. Batches and single keys are given as their bytes
-    /// ([`Value::key`](crate::typed::Value::key)), and hashed as numbers where the system does so.
+    /// ([`Value::key`](crate::typed::Value::key)), and hashed as numbers where the system does so. A native
+    /// filter that owns its bytes records the type.
     #[must_use]
     pub fn with_key_type(mut self, key_type: KeyType) -> AnyFilter {
-        self.inner.set_numbers(key_type.is_number());
-        self.key_type = key_type;
+        let _ = self.record_key_type(key_type);
+        self.assume_key_type(key_type);
         self
     }
 
-    /// The type of its keys: bytes, unless [set](AnyFilter::with_key_type).
+    /// Records the type of its keys in a native filter.
+    pub fn record_key_type(&mut self, key_type: KeyType) -> Result<(), ChangeError> {
+        match self.inner.native_mut() {
+            Some(native) => native.set_key_type(Some(key_type)),
+            None => Err(ChangeError::Unsupported("only native filters record the type of their keys")),
+        }
+    }
+
+    /// Sets the type without recording it: the keys that the filter has already may be of another type.
+    fn assume_key_type(&mut self, key_type: KeyType) {
+        self.inner.set_numbers(key_type.is_number());
+        self.key_type = key_type;
+    }
+
+    /// The type of its keys: the one [set](AnyFilter::with_key_type), or the
+    /// [recorded](AnyFilter::recorded_key_type) one, or bytes.
     pub fn key_type(&self) -> KeyType {
         self.key_type
+    }
+
+    /// The type of its keys that the encoded filter records. Only native filters do, if their builder knew it.
+    pub fn recorded_key_type(&self) -> Option<KeyType> {
+        self.inner.native().and_then(native::Native::key_type)
+    }
+
+    /// Checks that keys of this type have the bytes of the recorded type. If they do not, the filter surely
+    /// contains none of them.
+    pub fn require_key_type(&self, given: KeyType) -> Result<(), TypeError> {
+        self.inner.native().map_or(Ok(()), |native| native.require_key_type(given))
+    }
+
+    /// Records that keys of this type will be inserted, for programs that insert what they are given. A
+    /// native filter that gets keys of types with different bytes records none.
+    pub fn note_key_type(&mut self, key_type: KeyType) {
+        if let Some(native) = self.inner.native_mut() {
+            native.note_key_type(key_type);
+        }
     }
 
     /// The dialect.
@@ -229,6 +265,7 @@ impl AnyFilter {
 
     /// As [`may_contain`](AnyFilter::may_contain), for a typed key, as the dialect's system hashes it.
     pub fn may_contain_value(&self, value: Value<'_>) -> Result<bool, TypeError> {
+        self.require_key_type(value.key_type())?;
         self.inner.may_contain_value(value)
     }
 

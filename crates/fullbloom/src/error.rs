@@ -4,6 +4,7 @@
 //! Variants carry facts; `Display` writes the sentence. Nothing here allocates except where a path or a
 //! reason must be kept.
 
+use crate::typed::TypeError;
 use alloc::string::{String, ToString};
 use core::fmt;
 #[cfg(feature = "std")]
@@ -200,6 +201,8 @@ pub enum DecodeError {
     },
     /// The geometry given for bytes without a header is invalid.
     Geometry(SizeError),
+    /// The given type of the keys is not the one that the filter records.
+    KeyType(TypeError),
     /// The memory for the bits could not be allocated.
     Memory {
         /// Bytes requested from the allocator.
@@ -240,6 +243,7 @@ impl fmt::Display for DecodeError {
             }
             DecodeError::Unknown { what } => f.write_str(what),
             DecodeError::Geometry(ref e) => e.fmt(f),
+            DecodeError::KeyType(ref e) => e.fmt(f),
             DecodeError::Memory { bytes } => write!(f, "{bytes} bytes of memory could not be allocated"),
         }
     }

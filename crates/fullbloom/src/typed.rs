@@ -298,6 +298,13 @@ pub enum TypeError {
         /// The type.
         what: KeyType,
     },
+    /// The filter records that its keys are of another type, whose bytes are different.
+    Recorded {
+        /// The recorded type.
+        recorded: KeyType,
+        /// The type of the given keys.
+        given: KeyType,
+    },
 }
 
 impl fmt::Display for TypeError {
@@ -310,6 +317,9 @@ impl fmt::Display for TypeError {
                 f.write_str("the key is not UTF-8 text")
             }
             TypeError::Text { what } => write!(f, "the key is not a number of type {what}"),
+            TypeError::Recorded { recorded, given } => {
+                write!(f, "the filter was built from keys of type {recorded}, not {given}")
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ use fullbloom::dialect::Name;
 use fullbloom_c::dialect::{fullbloom_dialect_by_name, number};
 use fullbloom_c::facts::{Facts, fullbloom_filter_facts, fullbloom_plan};
 use fullbloom_c::filter::*;
+use fullbloom_c::key_type::*;
 use fullbloom_c::sizing::Sizing;
 use fullbloom_c::status::{Status, fullbloom_status_words};
 use std::ffi::{CStr, c_void};
@@ -44,6 +45,8 @@ fn null_where_a_pointer_is_needed_gives_null() {
             fullbloom_filter_open(level, c"x".as_ptr(), 0, 0, null_mut()),
             fullbloom_filter_unlock(null_mut(), [0; 16].as_ptr()),
             fullbloom_filter_unlock(f, null()),
+            fullbloom_filter_set_key_type(null_mut(), 1),
+            fullbloom_filter_require_key_type(null(), 1),
             fullbloom_filter_insert(null_mut(), KEY, 3, &mut flag),
             fullbloom_filter_insert(f, null(), 3, &mut flag),
             fullbloom_filter_insert_batch(null_mut(), starts.as_ptr(), &3, 1),
@@ -219,7 +222,7 @@ fn every_status_has_words_and_a_message_is_never_null() {
     for status in Status::ALL {
         assert!(!words(status as i32).is_empty() && words(status as i32) != words(99));
     }
-    assert_eq!((words(-1), words(14)), ("unknown status", "unknown status"));
+    assert_eq!((words(-1), words(15)), ("unknown status", "unknown status"));
     std::thread::spawn(|| assert_eq!(message(), "")).join().unwrap();
 }
 

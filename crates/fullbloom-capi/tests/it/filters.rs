@@ -9,6 +9,7 @@ use fullbloom::sizing::{Request, Target};
 use fullbloom_c::dialect::{UNKNOWN, number};
 use fullbloom_c::facts::fullbloom_plan;
 use fullbloom_c::filter::fullbloom_filter_unlock;
+use fullbloom_c::key_type::{fullbloom_filter_require_key_type, fullbloom_filter_set_key_type};
 use fullbloom_c::status::Status;
 
 const KEYS: u64 = 3000;
@@ -182,6 +183,36 @@ fn a_keyed_filter_needs_its_secret_and_no_other() {
         assert_eq!(again.facts().unwrap().locked, 0);
         assert_eq!(again.insert(b"more").is_ok(), i == 0);
     }
+}
+
+#[test]
+fn the_type_of_keys_is_recorded_in_a_native_file_and_checked() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("ids.bloom");
+    let filter = create(Name::Native, &ten_bits()).unwrap();
+    assert_eq!(filter.facts().unwrap().key_type, 0);
+    // SAFETY: live handles.
+    let (set, require) = unsafe {
+        (
+            |filter: &Filter, key_type| fullbloom_filter_set_key_type(filter.0, key_type),
+            |filter: &Filter, key_type| fullbloom_filter_require_key_type(filter.0, key_type),
+        )
+    };
+    assert!((1..=4).all(|key_type| require(&filter, key_type) == Status::Ok), "none is recorded");
+    assert_eq!(set(&filter, 4), Status::Ok);
+    assert_eq!(
+        (set(&filter, 0), set(&filter, 5), require(&filter, -1)),
+        (Status::Argument, Status::Argument, Status::Argument)
+    );
+    filter.insert(&7u64.to_le_bytes()).unwrap();
+    assert_eq!(filter.save(&path), Status::Ok);
+    let mapped = open(UNKNOWN, &path, (0, 0)).unwrap();
+    assert_eq!(mapped.facts().unwrap().key_type, 4);
+    assert_eq!((require(&mapped, 3), require(&mapped, 4)), (Status::Ok, Status::Ok));
+    assert_eq!((require(&mapped, 1), require(&mapped, 2)), (Status::KeyType, Status::KeyType));
+    assert_eq!(set(&mapped, 1), Status::ReadOnly);
+    let other = create(Name::LevelDb, &ten_bits()).unwrap();
+    assert_eq!((set(&other, 1), require(&other, 4)), (Status::Argument, Status::Ok));
 }
 
 #[test]

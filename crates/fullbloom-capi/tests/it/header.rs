@@ -2,7 +2,9 @@
 #![allow(unsafe_code)]
 
 use fullbloom::dialect::Name;
+use fullbloom::typed::KeyType;
 use fullbloom_c::facts::Facts;
+use fullbloom_c::key_type;
 use fullbloom_c::sizing::Sizing;
 use fullbloom_c::status::Status;
 use std::process::Command;
@@ -59,7 +61,12 @@ fn enumerators(prefix: &str) -> Vec<(String, i32)> {
 
 #[test]
 fn statuses_and_dialects_have_the_numbers_of_the_header() {
-    let all = enumerators("FULLBLOOM_");
+    let mut all = enumerators("FULLBLOOM_");
+    let is_key_type = |(name, _): &(String, i32)| name.starts_with("FULLBLOOM_KEYS_");
+    let key_types: Vec<_> =
+        all.extract_if(.., |one| is_key_type(one)).map(|(name, number)| (name, number as u8)).collect();
+    let types = [None, Some(KeyType::Bytes), Some(KeyType::Text), Some(KeyType::Int), Some(KeyType::Long)];
+    assert!(key_types.iter().map(|(_, number)| *number).eq(types.map(key_type::number)), "{key_types:?}");
     let statuses: Vec<(String, i32)> =
         Status::ALL.iter().map(|status| (shout(&format!("{status:?}")), *status as i32)).collect();
     assert_eq!(all[..statuses.len()], statuses);

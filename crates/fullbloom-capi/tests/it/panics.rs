@@ -8,6 +8,7 @@ use fullbloom::dialect::Name;
 use fullbloom_c::dialect::fullbloom_dialect_by_name;
 use fullbloom_c::facts::{fullbloom_filter_facts, fullbloom_plan};
 use fullbloom_c::filter::*;
+use fullbloom_c::key_type::*;
 use fullbloom_c::policy::*;
 use fullbloom_c::sizing::Sizing;
 use fullbloom_c::status::Status;
@@ -50,6 +51,8 @@ fn child() {
             ("fullbloom_filter_load", fullbloom_filter_load(1, path, 0, 0, &mut out) == internal),
             ("fullbloom_filter_open", fullbloom_filter_open(1, path, 0, 0, &mut out) == internal),
             ("fullbloom_filter_unlock", fullbloom_filter_unlock(f, key.cast()) == internal),
+            ("fullbloom_filter_set_key_type", fullbloom_filter_set_key_type(f, 1) == internal),
+            ("fullbloom_filter_require_key_type", fullbloom_filter_require_key_type(f, 1) == internal),
             ("fullbloom_filter_insert", fullbloom_filter_insert(f, key, 3, &mut flag) == internal),
             (
                 "fullbloom_filter_insert_batch",

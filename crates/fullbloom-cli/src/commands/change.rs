@@ -104,7 +104,7 @@ impl Common {
     /// The keys, where the filter goes, and the filter.
     fn open(&self) -> Result<(Keys, Destination, StoredFilter), Failure> {
         let (keys, destination) = self.claim(Name::Native)?;
-        let stored = load_stored(&self.filter, self.secret.read()?)?;
+        let stored = load_stored(&self.filter, self.secret.read()?, self.types.key_type.key_type())?;
         Ok((keys, destination, stored))
     }
 

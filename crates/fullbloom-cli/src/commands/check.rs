@@ -167,7 +167,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         dialect: args.dialect,
         geometry: args.geometry.geometry(),
         secret: args.secret.read()?,
-        key_type: args.types.key_type.key_type(),
+        key_type: Some(args.types.key_type.key_type()),
     };
     let file = read(&args.filter, &options)?;
     let opened = file.open()?;

@@ -16,7 +16,7 @@ fn options(args: &InsertArgs) -> Result<ReadOptions, Failure> {
         dialect: args.dialect,
         geometry: args.geometry.geometry(),
         secret: args.common.secret.read()?,
-        key_type: args.common.types.key_type.key_type(),
+        key_type: Some(args.common.types.key_type.key_type()),
     })
 }
 

@@ -102,6 +102,9 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let mut state =
         args.state.as_deref().map(|path| State::new(path, &keys, args.force.force)).transpose()?;
     let mut seen = begin(args, state.as_ref(), &mut keys)?;
+    if !state.as_ref().is_some_and(State::exists) {
+        seen.set_key_type(args.types.key_type.key_type());
+    }
     let planned = seen.planned().unwrap_or(0);
     let mut out = Output::stdout();
     let progress =

@@ -164,7 +164,7 @@ fn look(
         dialect: args.dialect,
         geometry: args.geometry.geometry(),
         secret: args.secret.read()?,
-        key_type: args.types.key_type.key_type(),
+        key_type: (!args.keys.is_empty()).then(|| args.types.key_type.key_type()),
     };
     if !args.keys.is_empty() && !path.is_dir() {
         let found = with_keys(path, args, &read)?.map(Verified::Filter);

@@ -6,12 +6,16 @@ use crate::text;
 use fullbloom::DecodeError;
 use fullbloom::error::FileCause;
 use fullbloom::native::{Keep, RotatingFilter, Secret, StoredFilter};
+use fullbloom::typed::KeyType;
+use fullbloom_ops::filter::other_key_type;
 use std::path::Path;
 use std::time::SystemTime;
 
-/// Loads the filter in this file, to be changed: with its secret if it is keyed, and with its clock checked.
-pub fn load_stored(path: &Path, secret: Option<Secret>) -> Result<StoredFilter, Failure> {
+/// Loads the filter in this file, to be changed by keys of this type: with its secret if it is keyed, and with
+/// its clock checked.
+pub fn load_stored(path: &Path, secret: Option<Secret>, key_type: KeyType) -> Result<StoredFilter, Failure> {
     let mut stored = load(path)?;
+    stored.require_key_type(key_type).map_err(|e| other_key_type(path, &e))?;
     if let Some(secret) = secret {
         stored = stored.unlock(&secret).map_err(|e| Failure::new(path.display(), e))?;
     }

@@ -60,6 +60,9 @@ fn native(lines: &mut Lines, record: &NativeRecord) {
             (None, _) => "keyed; the secret is not in the file".to_owned(),
         },
     );
+    if let Some(key_type) = record.key_type {
+        lines.line("key type", key_type);
+    }
     if let Some(ExceptionRecord { levels, listed, bytes }) = record.exceptions {
         let hashes = format!("{listed} {}", if listed == 1 { "hash" } else { "hashes" });
         let how = match levels {

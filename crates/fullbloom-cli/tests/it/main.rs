@@ -11,6 +11,7 @@ mod formats;
 mod golden;
 mod inspect;
 mod json;
+mod key_types;
 mod keys;
 mod limits;
 mod manners;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What the caller knows about a filter file.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ReadOptions {
     /// Its dialect; else it is detected from its name and bytes.
     pub dialect: Option<Name>,
@@ -21,14 +21,9 @@ pub struct ReadOptions {
     pub geometry: Option<(u64, u32)>,
     /// The secret of a keyed filter.
     pub secret: Option<Secret>,
-    /// The type of the keys to look up.
-    pub key_type: KeyType,
-}
-
-impl Default for ReadOptions {
-    fn default() -> ReadOptions {
-        ReadOptions { dialect: None, geometry: None, secret: None, key_type: KeyType::Bytes }
-    }
+    /// The type of the keys to look up; a filter that records another type is refused. `None` if no keys are
+    /// looked up.
+    pub key_type: Option<KeyType>,
 }
 
 /// The bytes of a filter, and what is known about them before they are decoded.

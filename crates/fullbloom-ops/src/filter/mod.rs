@@ -19,7 +19,7 @@ mod verify;
 pub use file::{FilterFile, ReadOptions};
 pub use fill::fill_along;
 pub use native::{ExceptionRecord, GenerationRecord, KindRecord, LinkRecord, NativeRecord};
-pub use open::{Opened, name_contradicts};
+pub use open::{Opened, name_contradicts, other_key_type};
 pub use record::FilterRecord;
 pub(crate) use verify::verify;
 pub use verify::{VerifiedFilter, verify_keys};

@@ -2,6 +2,7 @@
 
 use crate::text;
 use fullbloom::native::{Facts, GenerationFacts, HashFacts, Keep, KindFacts, LinkFacts};
+use fullbloom::typed::KeyType;
 use serde::Serialize;
 use std::time::{Duration, SystemTime};
 
@@ -35,6 +36,8 @@ pub struct NativeRecord {
     pub seed: Option<u64>,
     /// The exceptions: keys that are always answered "no".
     pub exceptions: Option<ExceptionRecord>,
+    /// The type of its keys: bytes, string, int or long; null if it is not recorded.
+    pub key_type: Option<&'static str>,
     /// The label in the file.
     pub label: String,
     /// The kind.
@@ -144,6 +147,7 @@ impl NativeRecord {
                 listed: exceptions.listed,
                 bytes: exceptions.bytes,
             }),
+            key_type: facts.key_type.map(KeyType::as_str),
             label: facts.label.clone(),
             kind,
         }

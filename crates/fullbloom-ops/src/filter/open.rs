@@ -14,6 +14,7 @@ use fullbloom::dialect::rocksdb::{self, Kind, Policy};
 use fullbloom::filter::Check;
 use fullbloom::native::HashFacts;
 use fullbloom::sizing::{Request, Target};
+use fullbloom::typed::{KeyType, TypeError};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -78,11 +79,13 @@ impl FilterFile {
 
     /// The filter in the first `len` bytes, read where they are.
     fn read(&self, len: usize, check: Check) -> Result<AnyFilter, DecodeError> {
-        let options = any::ReadOptions::from(self.dialect()).key_type(self.options.key_type);
-        let options = match self.options.geometry {
-            Some((bit_len, probes)) => options.geometry(bit_len, probes),
-            None => options,
-        };
+        let mut options = any::ReadOptions::from(self.dialect());
+        if let Some(key_type) = self.options.key_type {
+            options = options.key_type(key_type);
+        }
+        if let Some((bit_len, probes)) = self.options.geometry {
+            options = options.geometry(bit_len, probes);
+        }
         AnyFilter::over(self.part(len), &options, check)
     }
 
@@ -109,6 +112,7 @@ impl FilterFile {
                 option(format!("{} bytes, but --bits needs {at}", at.saturating_add(*extra)))
                     .hint("give the --bits the filter was built with")
             }
+            DecodeError::KeyType(e) => other_key_type(path, e),
             DecodeError::Unknown { .. } => Problem::at(path, Code::NotAFilter, not_a(dialect, cause))
                 .hint("give --bits M --probes K, as the filter was built with"),
             // Damage of an sstable's filter has the codes that it has in a directory.
@@ -118,6 +122,20 @@ impl FilterFile {
             _ if is_filter_db(path) => Problem::at(path, Code::FilterMalformed, not_a(dialect, cause)),
             _ => Problem::at(path, Code::NotAFilter, not_a(dialect, cause)),
         }
+    }
+}
+
+/// The given keys are not of the type that the filter records.
+pub fn other_key_type(path: &Path, cause: &TypeError) -> Problem {
+    let problem = Problem::at(path, Code::OptionRefused, cause);
+    match cause {
+        TypeError::Recorded { recorded: KeyType::Bytes, .. } => {
+            problem.hint("its keys are bytes: leave out --key-type")
+        }
+        TypeError::Recorded { recorded, .. } => {
+            problem.hint(format!("--key-type {recorded} reads the given keys as such"))
+        }
+        _ => problem,
     }
 }
 

@@ -141,7 +141,7 @@ impl<'a> Lookups<'a> {
         let mut lookups = Lookups {
             opened,
             dialect: file.dialect(),
-            key_type: file.options.key_type,
+            key_type: opened.filter.key_type(),
             wanted: absent,
             asked: Asked::default(),
             rebuild: Rebuild::new(file, opened),

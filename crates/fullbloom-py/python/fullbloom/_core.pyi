@@ -79,7 +79,7 @@ class Filter:
         label: str | None = None,
         except_keys: _Keys | None = None,
         threads: int = 1,
-        key_type: _KeyType = "long",
+        key_type: _KeyType | None = None,
     ) -> Filter: ...
     @staticmethod
     def with_capacity(
@@ -94,7 +94,7 @@ class Filter:
         secret: bytes | None = None,
         store_secret: bool = False,
         label: str | None = None,
-        key_type: _KeyType = "long",
+        key_type: _KeyType | None = None,
     ) -> Filter: ...
     @staticmethod
     def load(
@@ -104,7 +104,7 @@ class Filter:
         bits: int | None = None,
         probes: int | None = None,
         secret: bytes | None = None,
-        key_type: _KeyType = "long",
+        key_type: _KeyType | None = None,
     ) -> Filter: ...
     @staticmethod
     def open(
@@ -114,7 +114,7 @@ class Filter:
         bits: int | None = None,
         probes: int | None = None,
         secret: bytes | None = None,
-        key_type: _KeyType = "long",
+        key_type: _KeyType | None = None,
     ) -> Filter: ...
     @staticmethod
     def from_bytes(
@@ -123,7 +123,7 @@ class Filter:
         bits: int | None = None,
         probes: int | None = None,
         secret: bytes | None = None,
-        key_type: _KeyType = "long",
+        key_type: _KeyType | None = None,
     ) -> Filter: ...
     @property
     def dialect(self) -> str: ...
@@ -269,6 +269,7 @@ class Slicing:
         bits_per_key: float | None = None,
         seed: int = 0,
         slice_bytes: int = ...,
+        key_type: str | None = None,
     ) -> Self: ...
     @property
     def count(self) -> int: ...

@@ -80,7 +80,7 @@ pub(super) fn native(request: &Request, hashing: Hashing) -> Result<Box<dyn Eras
 /// RocksDB's full filters are sized by the actual number of keys, not by the expected one, as in RocksDB.
 pub struct Builder {
     inner: Inner,
-    key_type: KeyType,
+    key_type: Option<KeyType>,
 }
 
 enum Inner {
@@ -122,16 +122,17 @@ impl Builder {
             }
             (None, _) => Inner::Filter(empty(dialect, request)?),
         };
-        Ok(Builder { inner, key_type: KeyType::Bytes })
+        Ok(Builder { inner, key_type: None })
     }
 
     /// Sets the type of the keys, which are given as their bytes ([`Value::key`](crate::typed::Value::key)).
+    /// A native filter records it.
     #[must_use]
     pub fn with_key_type(mut self, key_type: KeyType) -> Builder {
         if let Inner::Filter(filter) = &mut self.inner {
             filter.set_numbers(key_type.is_number());
         }
-        self.key_type = key_type;
+        self.key_type = Some(key_type);
         self
     }
 
@@ -172,7 +173,11 @@ impl Builder {
                 }
             }
         };
-        Ok(AnyFilter { inner, key_type: self.key_type })
+        let filter = AnyFilter::from_inner(inner);
+        Ok(match self.key_type {
+            Some(key_type) => filter.with_key_type(key_type),
+            None => filter,
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::filter::{Filter, Part};
 use crate::kernel::pipeline::Answers;
 use crate::native::{Facts, Hashing, NativeFilter, Secret, StoredFilter};
 use crate::sizing::Geometry;
-use crate::typed::{TypeError, Value};
+use crate::typed::{KeyType, TypeError, Value};
 use crate::wire::{Output, Stop};
 use alloc::boxed::Box;
 use alloc::vec;
@@ -81,6 +81,34 @@ impl Native {
         match self {
             Native::Owned(_) => Ok(()),
             Native::Kept(stored) => crate::native::verify(stored.first().bits.storage().as_ref()),
+        }
+    }
+
+    pub(super) fn key_type(&self) -> Option<KeyType> {
+        stored!(self, stored => stored.key_type())
+    }
+
+    pub(super) fn require_key_type(&self, given: KeyType) -> Result<(), TypeError> {
+        stored!(self, stored => stored.require_key_type(given))
+    }
+
+    pub(super) fn set_key_type(&mut self, key_type: Option<KeyType>) -> Result<(), ChangeError> {
+        match self {
+            Native::Kept(_) => Err(ChangeError::ReadOnly),
+            Native::Owned(stored) => {
+                stored.set_key_type(key_type);
+                Ok(())
+            }
+        }
+    }
+
+    /// Records the type of keys that are about to be inserted; none if there are keys of another type.
+    pub(super) fn note_key_type(&mut self, key_type: KeyType) {
+        let Native::Owned(stored) = self else { return };
+        if stored.key_type().is_none() && stored.first().keys() == 0 {
+            stored.set_key_type(Some(key_type));
+        } else if stored.require_key_type(key_type).is_err() {
+            stored.set_key_type(None);
         }
     }
 

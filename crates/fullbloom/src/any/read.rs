@@ -64,7 +64,7 @@ impl ReadOptions {
         ReadOptions { secret, ..self }
     }
 
-    /// The type of the keys that will be looked up.
+    /// The type of the keys that will be looked up. A filter that records a type with other bytes is refused.
     #[must_use]
     pub fn key_type(self, key_type: KeyType) -> Self {
         ReadOptions { key_type: Some(key_type), ..self }
@@ -159,11 +159,12 @@ fn read(dialect: Name, bytes: Bytes, options: &ReadOptions, check: Check) -> Res
         }
         other => with_dialect!(other, D => D::read(bytes, options, check))?,
     };
-    let filter = AnyFilter::from_inner(inner);
-    Ok(match options.key_type {
-        Some(key_type) => filter.with_key_type(key_type),
-        None => filter,
-    })
+    let mut filter = AnyFilter::from_inner(inner);
+    if let Some(key_type) = options.key_type {
+        filter.require_key_type(key_type).map_err(DecodeError::KeyType)?;
+        filter.assume_key_type(key_type);
+    }
+    Ok(filter)
 }
 
 pub(super) fn read_dialect<D: Format>(

@@ -94,6 +94,7 @@ fn numbers_are_hashed_as_a_filter_made_for_them_hashes_them() {
         let mut builder = Builder::new(dialect, &REQUEST).unwrap().with_key_type(KeyType::Long);
         builder.insert_batch(slices.as_slice());
         let built = builder.finish().unwrap();
+        let _ = filter.record_key_type(KeyType::Long); // other dialects do not record it
         assert_eq!(filter.encode(), built.encode(), "{dialect}");
         let mut answers = vec![false; slices.len()];
         filter.may_contain_batch(integers, &mut answers);
@@ -259,4 +260,53 @@ fn keys_of_a_batch_are_had_by_number_unless_they_are_integers() {
         assert_eq!((keys.get(0), keys.get(1)), (Some(&b"one"[..]), Some(&b"two"[..])));
     }
     assert_eq!(AnyKeys::from(Column(&[1u64])).get(0), None);
+}
+
+#[test]
+fn a_native_filter_keeps_the_type_of_its_keys_and_refuses_others() {
+    let long = |numbers: &[u64]| {
+        let mut builder = Builder::new(Name::Native, &REQUEST).unwrap().with_key_type(KeyType::Long);
+        builder.insert_batch(AnyKeys::integers(numbers, KeyType::Long, Name::Native).unwrap());
+        builder.finish().unwrap()
+    };
+    let mut filter = long(&[7, 8]);
+    assert_eq!((filter.key_type(), filter.recorded_key_type()), (KeyType::Long, Some(KeyType::Long)));
+    assert_eq!(filter.may_contain_value(Value::Int(7)), Ok(true));
+    let refused = TypeError::Recorded { recorded: KeyType::Long, given: KeyType::Text };
+    assert_eq!(filter.may_contain_value(Value::Text("7")), Err(refused));
+    let copies =
+        [filter.try_clone().unwrap(), AnyFilter::decode(&filter.encode(), &Name::Native.into()).unwrap()];
+    for copy in copies {
+        assert_eq!(copy.key_type(), KeyType::Long);
+    }
+
+    filter.merge(&long(&[9])).unwrap();
+    assert_eq!(filter.recorded_key_type(), Some(KeyType::Long));
+    let texts = AnyFilter::new(Name::Native, &REQUEST).unwrap().with_key_type(KeyType::Text);
+    assert!(matches!(filter.merge(&texts), Err(MergeError::Differs { what: "the key type", .. })));
+    let mut unknown = AnyFilter::new(Name::Native, &REQUEST).unwrap();
+    unknown.insert(b"either").unwrap();
+    filter.merge(&unknown).unwrap();
+    assert_eq!(filter.recorded_key_type(), None, "keys of an unknown type are in it");
+    assert_eq!(filter.may_contain_value(Value::Text("either")), Ok(true));
+}
+
+#[test]
+fn what_is_inserted_decides_what_is_recorded() {
+    let mut filter = AnyFilter::new(Name::Native, &REQUEST).unwrap();
+    assert_eq!(filter.recorded_key_type(), None);
+    filter.note_key_type(KeyType::Text);
+    filter.insert(b"a").unwrap();
+    filter.note_key_type(KeyType::Bytes);
+    assert_eq!(filter.recorded_key_type(), Some(KeyType::Text));
+    filter.note_key_type(KeyType::Long);
+    assert_eq!(filter.recorded_key_type(), None, "two types");
+    filter.note_key_type(KeyType::Text);
+    assert_eq!(filter.recorded_key_type(), None, "the first keys are still there");
+
+    let mut other = AnyFilter::new(Name::Spark, &REQUEST).unwrap();
+    assert!(matches!(other.record_key_type(KeyType::Long), Err(ChangeError::Unsupported(_))));
+    assert_eq!(other.with_key_type(KeyType::Long).recorded_key_type(), None);
+    let kept = AnyFilter::over(filter.encode(), &Name::Native.into(), Check::All);
+    assert_eq!(kept.unwrap().record_key_type(KeyType::Long), Err(ChangeError::ReadOnly));
 }

@@ -3,6 +3,7 @@
 use super::exceptions::Exceptions;
 use super::format::{self, DecodedKind, Encoder};
 use super::hashing::{Hasher, Hashing, Secret};
+use super::key_type;
 use super::pipeline;
 use super::shape::Shape;
 use super::sizing::Sizing;
@@ -16,6 +17,7 @@ use crate::keys::Keys;
 use crate::probe::lines;
 use crate::sealed::Sealed;
 use crate::sizing::{self as rates, Geometry, Request, estimated_keys};
+use crate::typed::KeyType;
 use crate::wire::{Output, Stop};
 use alloc::string::String;
 use alloc::sync::Arc;
@@ -43,13 +45,23 @@ pub(super) struct Head {
     /// `keys` is an estimate, not a count of insertions, after a merge or an intersection.
     pub(super) estimated: bool,
     pub(super) store_secret: bool,
+    /// The type of its keys, if that is known.
+    pub(super) key_type: Option<KeyType>,
     pub(super) label: String,
 }
 
 impl Head {
     /// The facts of an empty filter.
     pub(super) fn new(hashing: Hashing, expected_keys: u64) -> Head {
-        Head { hashing, expected_keys, keys: 0, estimated: false, store_secret: false, label: String::new() }
+        Head {
+            hashing,
+            expected_keys,
+            keys: 0,
+            estimated: false,
+            store_secret: false,
+            key_type: None,
+            label: String::new(),
+        }
     }
 }
 
@@ -130,8 +142,13 @@ impl Native {
         self.shape.set_any(lines_mut(bits), hash)
     }
 
-    /// `Ok` when both hash keys in the same way.
+    /// `Ok` when both hash keys in the same way, and keys are not of types with different bytes.
     pub(super) fn same_hash(&self, other: &Native) -> Result<(), MergeError> {
+        if let (Some(ours), Some(theirs)) = (self.head.key_type, other.head.key_type)
+            && key_type::require(Some(ours), theirs).is_err()
+        {
+            return MergeError::require_equal("the key type", ours, theirs);
+        }
         match (&self.head.hashing, &other.head.hashing) {
             (Hashing::Seed(ours), Hashing::Seed(theirs)) => {
                 MergeError::require_equal("the seed", ours, theirs)
@@ -232,6 +249,11 @@ impl Insert for Native {
     fn merge(&mut self, ours: &mut [u8], other: &Self, theirs: &[u8]) -> Result<(), MergeError> {
         let (our_keys, their_keys) = (self.head.keys, other.head.keys);
         bits::or_into(ours, theirs);
+        self.head.key_type = match (self.head.key_type, other.head.key_type) {
+            (ours, theirs) if our_keys == 0 => ours.or(theirs),
+            (ours, _) if their_keys == 0 => ours,
+            (ours, theirs) => key_type::common(ours, theirs),
+        };
         self.head.estimated |= other.head.estimated;
         self.head.keys = if our_keys == 0 || their_keys == 0 {
             our_keys + their_keys
@@ -248,6 +270,7 @@ impl Insert for Native {
         bits::and_into(ours, theirs);
         self.head.keys = self.estimate(ours).min(most);
         self.head.estimated = true;
+        self.head.key_type = self.head.key_type.or(other.head.key_type);
     }
 
     fn mergeable(&self, other: &Self) -> Result<(), MergeError> {

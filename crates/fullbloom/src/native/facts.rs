@@ -2,6 +2,7 @@
 
 use super::{ExceptionFacts, GrowingFilter, Hashing, NativeFilter, Rotation, StoredFilter};
 use crate::sizing::Layout;
+use crate::typed::KeyType;
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -24,6 +25,8 @@ pub struct Facts {
     pub planned_fpr: f64,
     /// The composition of its exceptions.
     pub exceptions: Option<ExceptionFacts>,
+    /// The type of its keys, if it is recorded.
+    pub key_type: Option<KeyType>,
     /// The label set by the owner.
     pub label: String,
     /// Facts specific to its kind.
@@ -154,6 +157,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
             },
             planned_fpr,
             exceptions: first.exceptions(),
+            key_type: first.key_type(),
             label: first.label().to_owned(),
             kind: self.kind_facts(),
         }

@@ -262,6 +262,7 @@ impl GrowingFilter {
             other => DecodeError::Geometry(other),
         })?;
         let (label, store) = (self.label().to_owned(), self.links[0].stores_secret());
+        let key_type = super::key_type::common(self.links[0].key_type(), other.links[0].key_type());
         self.links.extend(theirs);
         // Each link keeps its planned rate, and the next one is planned by the number of links, so the total
         // still stays below the sum of both. The largest link must be the last, because the next one must be
@@ -274,6 +275,7 @@ impl GrowingFilter {
         self.growth.fpr = (self.growth.fpr + other.growth.fpr).min(1.0 - f64::EPSILON);
         self.set_label(&label);
         self.store_secret(store);
+        self.links[0].set_key_type(key_type);
         Ok(())
     }
 

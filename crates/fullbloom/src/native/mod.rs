@@ -72,6 +72,7 @@ mod format;
 mod growing;
 mod guard;
 mod hashing;
+mod key_type;
 mod kind;
 mod pipeline;
 mod removing;

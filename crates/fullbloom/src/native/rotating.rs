@@ -219,10 +219,12 @@ impl RotatingFilter {
         let last = &self.current().filter;
         let (first, hashing) = (self.growth.first.max(last.keys()), last.hashing().clone());
         let (label, store) = (self.label().to_owned(), self.link().stores_secret());
+        let key_type = self.link().key_type();
         self.open(hashing, first)?;
         let new = self.generations.last_mut().expect("just opened");
         new.filter.set_label(&label);
         new.filter.store_secret(store);
+        new.filter.links[0].set_key_type(key_type);
         let over = match self.rotation.keep {
             Keep::Keys(_) => self.generations.len().saturating_sub(self.rotation.generations as usize + 1),
             Keep::Time(_) => self.generations.iter().take_while(|one| !self.is_live(one)).count(),

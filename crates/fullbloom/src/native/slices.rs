@@ -22,6 +22,7 @@ use crate::error::SizeError;
 use crate::kernel::lines::GROUP;
 use crate::keys::Keys;
 use crate::probe::lines::block_of;
+use crate::typed::KeyType;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
@@ -81,6 +82,13 @@ impl Slicing {
         let head = Head::new(hashing, sizing.expected_keys);
         let hasher = Hasher::new(&head.hashing);
         Ok(Slicing { shape, hasher, head, blocks_shift: (bytes / block_bytes).ilog2() })
+    }
+
+    /// Records the type of the keys in the file.
+    #[must_use]
+    pub fn with_key_type(mut self, key_type: KeyType) -> Slicing {
+        self.head.key_type = super::key_type::recorded(key_type);
+        self
     }
 
     /// How many slices there are.

@@ -14,11 +14,12 @@ use fullbloom_testkit::keys::SplitMix;
 use fullbloom_testkit::vectors;
 use std::time::{Duration, UNIX_EPOCH};
 
-const GOLDEN: [&str; 13] = [
+const GOLDEN: [&str; 14] = [
     "native/one-line.bloom",
     "native/two-lines.bloom",
     "native/four-lines.bloom",
     "native/keyed.bloom",
+    "native/long-keys.bloom",
     "native/keyed-with-secret.bloom",
     "native/exceptions-list.bloom",
     "native/exceptions-chain.bloom",

@@ -3,10 +3,13 @@
 
 use crate::common;
 use fullbloom::NativeFilter;
+use fullbloom::any::{AnyFilter, ReadOptions};
 use fullbloom::dialect::Name;
 use fullbloom::hash::{fold64, siphash13};
+use fullbloom::keys::Column;
 use fullbloom::native::{Hashing, Secret, Sizing, verify};
 use fullbloom::sizing::{Request, Target};
+use fullbloom::typed::{KeyType, TypeError};
 use fullbloom::{DecodeError, sniff};
 use fullbloom_testkit::sha256_hex;
 use fullbloom_testkit::vectors::{self, Record};
@@ -71,6 +74,50 @@ fn files_are_written_and_read_as_by_the_second_implementation() {
     open.set_label("open");
     open.store_secret(true);
     same("native/keyed-with-secret.bloom", &open);
+}
+
+#[test]
+fn the_type_of_keys_is_written_and_read_as_by_the_second_implementation() {
+    let numbers: Vec<u64> = (-50i64..50).map(|n| (n * n * n - 100).cast_unsigned()).collect();
+    for (name, key_type) in
+        [("bytes", KeyType::Bytes), ("text", KeyType::Text), ("int", KeyType::Int), ("long", KeyType::Long)]
+    {
+        let golden = vectors::bytes(&format!("native/{name}-keys.bloom"));
+        let mut ours = match key_type.is_number() {
+            false => built(1024, 6, Hashing::Seed(0), 100),
+            true => {
+                let target = Target::Exact { bit_len: 1024, probes: 6 };
+                let plan = Sizing::new(&Request { expected_keys: 100, target }).unwrap();
+                let mut filter = NativeFilter::with_sizing(&plan, Hashing::Seed(0)).unwrap();
+                filter.insert_batch(&Column(&numbers));
+                filter
+            }
+        };
+        ours.set_key_type(Some(key_type));
+        assert_eq!(ours.encode(), golden, "{name}");
+        let read = NativeFilter::decode(&golden).unwrap();
+        assert_eq!((read.key_type(), read.encode()), (Some(key_type), golden.clone()), "{name}");
+
+        for given in [KeyType::Bytes, KeyType::Text, KeyType::Int, KeyType::Long] {
+            let options = ReadOptions::from(Name::Native).key_type(given);
+            let read = AnyFilter::decode(&golden, &options);
+            if given.is_number() == key_type.is_number() {
+                assert_eq!(read.unwrap().recorded_key_type(), Some(key_type));
+            } else {
+                let refused = TypeError::Recorded { recorded: key_type, given };
+                assert_eq!(read.unwrap_err(), DecodeError::KeyType(refused));
+            }
+        }
+    }
+    let mut newer = vectors::bytes("native/long-keys.bloom");
+    let at = 64 + 3 * 32 + 6; // after the header and three entries of the table
+    assert_eq!(newer[at], 4);
+    newer[at] = 5;
+    let front = u32::from_le_bytes(newer[16..20].try_into().unwrap()) as usize;
+    let sum = crc32c::crc32c(&newer[12..front]);
+    newer[8..12].copy_from_slice(&sum.to_le_bytes());
+    let refused = NativeFilter::decode(&newer).unwrap_err();
+    assert_eq!(refused, DecodeError::Newer { field: "key type", at: at as u64, got: 5 });
 }
 
 #[test]

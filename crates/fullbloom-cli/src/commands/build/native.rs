@@ -138,11 +138,12 @@ pub fn build(
             Some(good)
         }
     };
-    let (stored, inserted) = match &mut good {
+    let (mut stored, inserted) = match &mut good {
         Some(good) => with_exceptions(args, (expected_keys, target), keys, good, &hashing)?,
         None => kinds::build(args, expected_keys, target, keys, &hashing)?,
     };
 
+    stored.set_key_type(Some(args.types.key_type.key_type()));
     if args.native.store_secret {
         destination.make_private();
     }

@@ -5,6 +5,7 @@ use fullbloom::NativeFilter;
 use fullbloom::SizeError;
 use fullbloom::keys::Hashes;
 use fullbloom::native::{GrowingFilter, Hashing, RotatingFilter};
+use fullbloom::typed::KeyType;
 use std::io::{self, Write};
 use std::time::SystemTime;
 
@@ -26,6 +27,15 @@ impl Seen {
             Seen::Fixed(filter) => filter.hashing(),
             Seen::Growing(filter) => filter.hashing(),
             Seen::Rotating(filter) => filter.hashing(),
+        }
+    }
+
+    /// Records the type of its keys.
+    pub fn set_key_type(&mut self, key_type: KeyType) {
+        match self {
+            Seen::Fixed(filter) => filter.set_key_type(Some(key_type)),
+            Seen::Growing(filter) => filter.set_key_type(Some(key_type)),
+            Seen::Rotating(filter) => filter.set_key_type(Some(key_type)),
         }
     }
 

@@ -37,7 +37,7 @@ impl<'a> State<'a> {
     /// warning.
     pub fn load(&self, args: &Args) -> Result<Seen, Failure> {
         let path = self.path.display();
-        let stored = load_stored(self.path, args.secret.read()?)?;
+        let stored = load_stored(self.path, args.secret.read()?, args.types.key_type.key_type())?;
         let kind = stored.kind();
         if args.rotation.is_given() && kind != "rotating" {
             return Err(Failure::new(&path, format_args!("is a {kind} filter, which forgets nothing"))

@@ -101,7 +101,8 @@ def made(df, column, fpr=None, expected_keys=None, *, bits_per_key=None, seed=0,
         jvm_can = keys_are == "integer" and merge != "slices" and not seed
         dialect = "spark-2" if jvm_can and _spark_bytes(expected_keys, how) < MAPPED_FROM else "native"
     if dialect == "native":
-        slicing = Slicing(expected_keys, seed=seed, **how)
+        key_type = "long" if keys_are == "integer" else "bytes"
+        slicing = Slicing(expected_keys, seed=seed, key_type=key_type, **how)
         tree = slicing.byte_len <= TREE_UP_TO if merge == "auto" else merge == "tree"
         built = _tree(keys, slicing) if tree else _slices(keys, slicing)
     else:

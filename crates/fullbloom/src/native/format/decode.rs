@@ -9,6 +9,7 @@ use crate::native::exceptions::{Exceptions, MAX_LEVELS};
 use crate::native::filter::MAX_LABEL;
 use crate::native::growing::{Growth, MAX_LINKS};
 use crate::native::hashing::{Hashing, Secret};
+use crate::native::key_type;
 use crate::native::removing::counters_len;
 use crate::native::rotating::{Keep, Rotation};
 use crate::native::shape::Shape;
@@ -224,9 +225,9 @@ fn read_parts(
     let mut end = 0u64;
     for record in records {
         let (head, shape, check) = read_filter(record, bytes)?;
-        let own = (head.hashing.clone(), check);
+        let own = (head.hashing.clone(), check, head.key_type);
         if *hash.get_or_insert_with(|| own.clone()) != own {
-            let allowed = "the hash and the seed of the first link";
+            let allowed = "the hash, the seed and the key type of the first link";
             let at = record.at + 1;
             return Err(DecodeError::Value {
                 field: "hash of a link",
@@ -250,7 +251,7 @@ fn read_parts(
         let (got, expected) = (bits.len, end);
         return Err(DecodeError::Mismatch { field: "bits' length", at: bits.at, got, expected });
     }
-    Ok((parts, hash.and_then(|(_, check)| check)))
+    Ok((parts, hash.and_then(|(_, check, _)| check)))
 }
 
 /// A link accepts no more keys than it was sized for, and has at least one bit for each. The size of the next
@@ -441,7 +442,11 @@ fn read_filter(section: Section, bytes: &[u8]) -> Result<(Head, Shape, Option<u6
     if flags & !KEYS_ESTIMATED != 0 {
         return Err(DecodeError::Newer { field: "flags", at: at + 5, got: flags.into() });
     }
-    cursor.u16_le("reserve")?;
+    let code = cursor.u8("key type")?;
+    let Some(key_type) = key_type::from_code(code) else {
+        return Err(DecodeError::Newer { field: "key type", at: at + 6, got: code.into() });
+    };
+    cursor.u8("reserve")?;
     let blocks = cursor.u64_le("blocks")?;
     // The bits are in the file, so a size that does not fit there is wrong. After this check nothing below
     // can overflow.
@@ -463,6 +468,7 @@ fn read_filter(section: Section, bytes: &[u8]) -> Result<(Head, Shape, Option<u6
         keys,
         estimated: flags & KEYS_ESTIMATED != 0,
         store_secret: false,
+        key_type,
         label: String::new(),
     };
     Ok((head, Shape::new(layout, blocks), check))

@@ -6,6 +6,7 @@ use crate::native::dialect::{Head, Native};
 use crate::native::exceptions::Exceptions;
 use crate::native::growing::Growth;
 use crate::native::hashing::Hashing;
+use crate::native::key_type;
 use crate::native::shape::Shape;
 use crate::native::{GrowingFilter, Keep, NativeFilter, RemovingFilter, RotatingFilter, Rotation};
 use crate::wire::{Output, Stop};
@@ -247,7 +248,7 @@ impl<'a> Encoder<'a> {
             layout.block_lines() as u8,
             layout.line_probes() as u8,
             flags,
-            0,
+            key_type::code(self.head().key_type),
             0,
         ];
         for number in [part.shape.blocks, seed, *expected_keys, *keys] {
