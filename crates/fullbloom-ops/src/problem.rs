@@ -168,6 +168,8 @@ codes! {
     IndexOutOfOrder = "index-out-of-order", Warning, Well;
     /// `Statistics.db` cannot be read.
     StatisticsUnreadable = "statistics-unreadable", Warning, Well;
+    /// ScyllaDB does not start on an sstable without `TOC.txt`.
+    TocMissing = "toc-missing", Error, Both;
     /// `TOC.txt` cannot be read.
     TocUnreadable = "toc-unreadable", Warning, Well;
     /// `TOC.txt` lists components that are not there.
@@ -181,7 +183,7 @@ codes! {
     /// A link to a directory was not followed.
     LinkSkipped = "link-skipped", Note, Well;
     /// A file name has version letters that are not known here.
-    UnknownVersion = "unknown-version", Warning, Both;
+    UnknownVersion = "unknown-version", Error, Both;
     /// The sstable was still being written.
     TemporarySkipped = "temporary-skipped", Note, Well;
 
