@@ -60,6 +60,7 @@ pub enum Command {
 
 /// The key files and their format.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Keys")]
 pub struct KeyArgs {
     /// Key files: plain, gzip or zstd. Without one, or with -, keys come from standard input
     #[arg(value_name = "KEYS")]
@@ -154,6 +155,7 @@ impl KeyArgs {
 
 /// The type of the keys.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Keys")]
 pub struct TypeArgs {
     /// The type of the keys: bytes, text (UTF-8), utf16, int, long, float or double; the dialect's system
     /// decides how such values are hashed. Partition keys of Cassandra also: ascii, bigint, blob, boolean, date,
