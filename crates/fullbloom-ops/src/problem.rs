@@ -322,6 +322,12 @@ impl Problem {
         Problem::new(path.display(), code, message)
     }
 
+    /// The filter in this file is keyed, and its secret was not given.
+    pub fn locked(path: &Path) -> Problem {
+        Problem::at(path, Code::SecretMissing, "the filter is keyed, and its secret is not in the file")
+            .hint("give the file that build made or was given: --secret FILE")
+    }
+
     /// Whether it is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error

@@ -7,7 +7,7 @@ use fullbloom::any;
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
 use fullbloom_ops::Code;
-use fullbloom_ops::filter::fill_along;
+use fullbloom_ops::filter::{bits_per_estimated_key, fill_along};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -74,9 +74,9 @@ impl<'a> Row<'a> {
             (Some(table), Some(generation)) => format!("{table} {generation}"),
             _ => file.to_owned(),
         };
-        let (bits, keys) = (entry["bits"].as_f64(), entry["estimated_keys"].as_f64());
+        let (bits, keys) = (entry["bits"].as_u64(), entry["estimated_keys"].as_f64());
         let recorded = entry["bits_per_key"].as_f64();
-        let estimated = bits.zip(keys).filter(|(_, keys)| *keys >= 0.5).map(|(bits, keys)| bits / keys);
+        let estimated = bits.and_then(|bits| bits_per_estimated_key(bits, keys));
         Row {
             entry,
             name,
