@@ -48,7 +48,7 @@ enum Ends {
     Verify,
     /// `inspect` and `verify` with status 1.
     Both,
-    /// Both with status 2: the place could not be looked at.
+    /// Both with status 2: the place could not be read.
     Failed,
 }
 
@@ -88,7 +88,7 @@ macro_rules! codes {
 }
 
 codes! {
-    // Files and directories that could not be looked at.
+    // Files and directories that could not be read.
     /// The file or directory cannot be read.
     Unreadable = "unreadable", Error, Failed;
     /// Neither the name nor the bytes say which dialect the filter has.
@@ -150,7 +150,7 @@ codes! {
     KeysUnreadable = "keys-unreadable", Error, Both;
     /// The index with the keys is not beside the filter.
     IndexMissing = "index-missing", Note, Verify;
-    /// The keys of sstables of this version cannot be had.
+    /// The keys of sstables of this version cannot be read.
     KeysNotRead = "keys-not-read", Note, Verify;
     /// The data are compressed by a class that is not known here.
     UnknownCompressor = "unknown-compressor", Warning, Verify;
