@@ -325,7 +325,7 @@ impl Problem {
     /// The filter in this file is keyed, and its secret was not given.
     pub fn locked(path: &Path) -> Problem {
         Problem::at(path, Code::SecretMissing, "the filter is keyed, and its secret is not in the file")
-            .hint("give the file that build made or was given: --secret FILE")
+            .hint("give the file of its secret, which build made or was given: --secret FILE")
     }
 
     /// Whether it is an error.

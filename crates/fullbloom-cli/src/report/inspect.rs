@@ -261,7 +261,7 @@ pub fn textbook() -> Curve {
 fn draw_fill(page: &mut Page, rows: &[Row<'_>]) {
     if let [row] = rows {
         if let Some(parts) = row.fill_along() {
-            let said = "The share of set bits from the first to the last. With many keys in, a sound filter is level: a hole is damage.";
+            let said = "The share of set bits from the first to the last. An undamaged filter with many keys is filled evenly; a gap is damage.";
             page.section("Fill along the filter", said, &draw::fill(&parts));
         }
         return;
@@ -279,12 +279,12 @@ fn draw_fill(page: &mut Page, rows: &[Row<'_>]) {
     }
     let said = match drawn.len() < rows.len() {
         true => format!(
-            "{} of {}: those with problems, then the largest. With many keys in, a sound filter is level: a hole is damage.",
+            "{} of {}: those with problems, then the largest. An undamaged filter with many keys is filled evenly; a gap is damage.",
             drawn.len(),
             rows.len()
         ),
         false => {
-            "From the first bit to the last. With many keys in, a sound filter is level: a hole is damage."
+            "From the first bit to the last. An undamaged filter with many keys is filled evenly; a gap is damage."
                 .to_owned()
         }
     };

@@ -111,9 +111,11 @@ fn refused(path: &Path, from: Name, to: Name, cause: &ConvertError) -> Problem {
     let both_cassandra = [from, to].iter().all(|name| name.as_str().starts_with("cassandra"));
     match cause {
         ConvertError::NeedsKeys { .. } if both_cassandra => problem.hint(format!(
-            "fullbloom rebuild makes Filter.db of the sstable's index; fullbloom build --dialect {to} of a key list"
+            "with the sstable: fullbloom rebuild; with a list of its keys: fullbloom build --dialect {to}"
         )),
-        ConvertError::NeedsKeys { .. } => problem.hint(format!("fullbloom build --dialect {to} KEYS -o FILTER")),
+        ConvertError::NeedsKeys { .. } => {
+            problem.hint(format!("fullbloom build --dialect {to} KEYS -o FILTER"))
+        }
         ConvertError::NeedsNumbers => problem.hint("give --expected-keys N --fpr P, as it was made with"),
         _ => problem,
     }
