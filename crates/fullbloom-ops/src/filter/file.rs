@@ -158,6 +158,10 @@ fn unknown(path: &Path, bytes: &[u8], cause: &DecodeError) -> Problem {
     let candidates = sniff::candidates(bytes);
     let raw = "raw bits (libbloom-1, java-lsm) with --bits M --probes K";
     let hint = match candidates.as_slice() {
+        _ if bytes.is_empty() => {
+            "RocksDB stores nothing for no keys: --dialect rocksdb reads it so; else the file has lost its bytes"
+                .to_owned()
+        }
         [] => format!(
             "give --dialect D, one of {}; the bytes fit none of them, unless they are {raw}",
             list(Name::ALL)
