@@ -202,3 +202,11 @@ fn a_mapped_filter_answers_only_from_parts_whose_checksums_are_right() {
     });
     assert!(answered.count() >= 5, "one chunk of several is damaged");
 }
+
+#[test]
+fn keys_where_the_filter_should_be_are_recognised() {
+    let dir = Dir::new();
+    let keys = dir.file("keys.txt", lines(1000));
+    let refused = run(&["check", &keys, &keys], b"").exits(2);
+    assert!(refused.err.contains("looks like lines of text"), "{refused:?}");
+}

@@ -189,7 +189,7 @@ fn what_may_not_be_read_is_never_left_out_in_silence() {
     for name in ["data", "data/ks", "data/ks/open"] {
         fs::set_permissions(dir.path(name), Permissions::from_mode(0o755)).unwrap();
     }
-    fs::set_permissions(dir.path("data/ks/closed"), Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(dir.path("data/ks/closed"), Permissions::from_mode(0o000)).unwrap();
     let data = dir.arg("data");
     for args in [
         &["inspect", &data][..],

@@ -125,12 +125,12 @@ impl<S: AsRef<[u8]>> FullFilter<S> {
 /// Whether these bytes are what RocksDB writes for a filter without keys: nothing, as since 9.6, or a bare
 /// trailer of this dialect. No key matches. Other short bytes, which RocksDB reads in the same way, are damage.
 pub(crate) fn is_without_keys(dialect: Name, bytes: &[u8]) -> bool {
-    match (dialect, bytes) {
-        (Name::RocksDb | Name::RocksDbLegacy | Name::RocksDbRibbon, []) => true,
-        (Name::RocksDb | Name::RocksDbRibbon, [fast_local::MARKER, 0, 1..=30, 0, 0]) => true,
-        (Name::RocksDbLegacy, [1..=30, 0, 0, 0, 0]) => true,
-        _ => false,
-    }
+    matches!(
+        (dialect, bytes),
+        (Name::RocksDb | Name::RocksDbLegacy | Name::RocksDbRibbon, [])
+            | (Name::RocksDb | Name::RocksDbRibbon, [fast_local::MARKER, 0, 1..=30, 0, 0])
+            | (Name::RocksDbLegacy, [1..=30, 0, 0, 0, 0])
+    )
 }
 
 /// The full filter that these bytes can be, by their trailer.
