@@ -41,8 +41,7 @@ Examples:
   fullbloom build --dialect cassandra --fpr 0.01 keys.txt -o nb-1-big-Filter.db
   fullbloom build --dialect leveldb --bits-per-key 10 keys.txt -o filter.block
   fullbloom build --dialect libbloom-1 --bits 8M --probes 5 keys.txt -o k.bits
-  fullbloom build --dialect spark --key-type long --fpr 3% ids.txt -o ids.sketch
-  fullbloom build --dialect spark-2 --bits 1M --seed -7 keys.txt -o k.sketch"
+  fullbloom build --dialect spark --key-type long --fpr 3% ids.txt -o ids.sketch"
 )]
 pub struct Args {
     #[command(flatten)]

@@ -203,3 +203,63 @@ fn what_may_not_be_read_is_never_left_out_in_silence() {
     }
     fs::set_permissions(dir.path("data/ks/closed"), Permissions::from_mode(0o755)).unwrap();
 }
+
+#[test]
+fn a_file_that_nobody_may_write_is_replaced_by_force_only() {
+    let dir = Dir::new();
+    let (filter, keys) = (dir.arg("f.bloom"), dir.file("keys", lines(100)));
+    run(&["build", "-q", "--expected-keys", "1000", "-o", &filter, &keys], b"").exits(0);
+    let mode = || fs::metadata(dir.path("f.bloom")).unwrap().permissions().mode() & 0o777;
+    fs::set_permissions(dir.path("f.bloom"), Permissions::from_mode(0o444)).unwrap();
+    let before = dir.read("f.bloom");
+    for args in [
+        &["build", "-q", "-o", &filter, &keys][..],
+        &["insert", "-q", &filter],
+        &["unique", "--state", &filter],
+        &["merge", &filter, &filter, "-o", &filter],
+    ] {
+        run(args, b"new\n").fails_with("nobody may write to this file");
+        assert_eq!(dir.read("f.bloom"), before, "{args:?}");
+    }
+    run(&["insert", "-q", "--force", &filter], b"new\n").exits(0);
+    assert_eq!(mode(), 0o444);
+    run(&["check", "-q", &filter], b"new\n").exits(0);
+}
+
+/// Two members of a group change a file in turn. Only root can be both of them.
+#[test]
+fn a_member_of_a_group_does_not_lock_out_the_others() {
+    let dir = Dir::new();
+    if fs::metadata(dir.path("")).unwrap().uid() != 0 {
+        eprintln!("not run: only root can become somebody else");
+        return;
+    }
+    let (filter, group) = (dir.arg("f.bloom"), 4321);
+    run(&["build", "-q", "--expected-keys", "1000", "-o", &filter], b"a\n").exits(0);
+    std::os::unix::fs::chown(dir.path("f.bloom"), Some(65533), Some(group)).unwrap();
+    fs::set_permissions(dir.path("f.bloom"), Permissions::from_mode(0o664)).unwrap();
+    fs::set_permissions(dir.path(""), Permissions::from_mode(0o777)).unwrap();
+    let copy = dir.path("fullbloom");
+    assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_fullbloom")).arg(&copy).status().unwrap().success());
+    for (user, key) in [(65534, b"b\n"), (65533, b"c\n")] {
+        let mut command = Command::new(&copy);
+        command.args(["insert", "-q", &filter]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let become_member = move || {
+            // SAFETY: the array outlives the call; all three are safe between fork and exec.
+            let done = unsafe {
+                libc::setgroups(1, [group].as_ptr()) == 0
+                    && libc::setgid(65534) == 0
+                    && libc::setuid(user) == 0
+            };
+            if done { Ok(()) } else { Err(io::Error::last_os_error()) }
+        };
+        // SAFETY: see above.
+        unsafe { command.pre_exec(become_member) };
+        let done = finish(command, key);
+        assert_eq!(done.code, 0, "{done:?}");
+        let meta = fs::metadata(dir.path("f.bloom")).unwrap();
+        assert_eq!((meta.uid(), meta.gid(), meta.permissions().mode() & 0o777), (user, group, 0o664));
+    }
+    assert_eq!(run(&["check", "-c", &filter], b"a\nb\nc\n").exits(0).text(), "3\n");
+}

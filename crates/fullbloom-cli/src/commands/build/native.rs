@@ -26,8 +26,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Native filters")]
 pub struct NativeArgs {
-    /// Files of known-good keys, in the format of KEYS: they are answered "no". A key in both lists is an error
-    /// without --except-wins or --keys-win
+    /// Files of known-good keys, which are answered "no"; a key in both lists is an error
     #[arg(long, value_name = "KEYS")]
     except: Vec<PathBuf>,
 
@@ -53,8 +52,7 @@ pub struct NativeArgs {
     #[arg(long)]
     pub(super) store_secret: bool,
 
-    /// The seed of the hash, not secret: filters with different seeds have different false positives; also of
-    /// spark-2, from -2147483648 to 2147483647 [default: 0]
+    /// The seed of the hash, not secret: other seeds give other false positives; also for spark-2 [default: 0]
     #[arg(long, value_name = "N", value_parser = numbers::seed, allow_negative_numbers = true, conflicts_with_all = ["keyed", "secret", "store_secret"])]
     seed: Option<i128>,
 
