@@ -16,6 +16,7 @@ pkgconfigdir ?= $(libdir)/pkgconfig
 LIBBLOOM ?= 2
 
 CARGO ?= cargo
+CARGO_FLAGS ?=
 INSTALL ?= install
 LD ?= ld
 AR ?= ar
@@ -53,7 +54,7 @@ all: fullbloom bloom1 bloom2
 # The static library is one object. It exports only the symbols in the list and hides Rust's own, so that it can be linked
 # together with other libraries written in Rust.
 fullbloom bloom1 bloom2:
-	$(CARGO) rustc --release --quiet --target-dir $(CARGO_TARGET_DIR) --package $($@_crate) --crate-type cdylib,staticlib
+	$(CARGO) rustc --release --quiet $(CARGO_FLAGS) --target-dir $(CARGO_TARGET_DIR) --package $($@_crate) --crate-type cdylib,staticlib
 	@mkdir -p $(STAGE)/$@
 	$(OBJCOPY) --strip-unneeded $(OUT)/lib$($@_built).so $(STAGE)/$@/$($@_so)
 	ln -sf $($@_so) $(STAGE)/$@/$($@_soname)
