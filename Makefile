@@ -5,6 +5,7 @@
 #   make install LIBBLOOM=1       the same with libbloom 1.6
 #   make install-runtime          only the shared libraries: libfullbloom.so.0, libbloom.so.1, libbloom.so.2
 #   make uninstall
+#   make dist                     everything that a release consists of, in dist/out; see dist/README.md
 #
 # PREFIX, DESTDIR, libdir, includedir and pkgconfigdir have their usual meaning. Install the command with cargo:
 # cargo install --path crates/fullbloom-cli
@@ -48,7 +49,7 @@ $(error LIBBLOOM is 1 or 2)
 endif
 libbloom_version := $(patsubst libbloom.so.%,%,$(bloom$(LIBBLOOM)_so))
 
-.PHONY: all fullbloom bloom1 bloom2 install install-fullbloom install-libbloom install-runtime uninstall check clean
+.PHONY: all fullbloom bloom1 bloom2 install install-fullbloom install-libbloom install-runtime uninstall check clean dist
 all: fullbloom bloom1 bloom2
 
 # The static library is one object. It exports only the symbols in the list and hides Rust's own, so that it can be linked
@@ -118,3 +119,6 @@ check:
 
 clean:
 	rm -rf $(STAGE)
+
+dist:
+	dist/run

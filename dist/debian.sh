@@ -73,7 +73,7 @@ debs_of_libraries() {
  bits of the originals. Programs use them without being compiled again.
  .
  update-alternatives --config libbloom-$triplet chooses between these
- libraries and the system's." "Multi-Arch: same"
+ libraries and the system's. Run ldconfig afterwards." "Multi-Arch: same"
   local directory=/usr/lib/$triplet/fullbloom
   mkdir -p "$deb$directory" "$deb/usr/share/fullbloom"
   cp -P "$stage"/bloom1/libbloom.so.1* "$stage"/bloom2/libbloom.so.2* "$deb$directory/"

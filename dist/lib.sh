@@ -8,7 +8,9 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 FULLBLOOM_COMMIT=$(git describe --always --abbrev=12 --exclude='*' --dirty)
 # Files in archives have the date of the commit, so that the same commit gives the same archives.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
-export FULLBLOOM_COMMIT SOURCE_DATE_EPOCH
+# Nor do programs contain the directories that they were built in.
+RUSTFLAGS="--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo --remap-path-prefix=$root=/fullbloom"
+export FULLBLOOM_COMMIT SOURCE_DATE_EPOCH RUSTFLAGS
 mkdir -p "$work"
 
 step() { printf '\n== %s\n' "$*"; }

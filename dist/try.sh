@@ -146,6 +146,6 @@ try_crates() {
   crates=$(cargo metadata --offline --locked --no-deps --format-version 1 |
     python -c 'import json, sys; print(*(f"--package={p["name"]}" for p in json.load(sys.stdin)["packages"] if p["publish"] is None))')
   # shellcheck disable=SC2086
-  cargo package --quiet --offline --locked --allow-dirty $crates
+  env -u RUSTFLAGS cargo package --quiet --offline --locked --allow-dirty $crates
   echo "built from their archives:" ${crates//--package=/}
 }
