@@ -118,7 +118,7 @@ async fn read(
         lookups.push(report::Lookups { count: LOOKUPS, found, requests, bytes, seconds });
     }
     let manifest = db.manifest();
-    let tables = manifest.l0().len() + manifest.compacted().iter().map(|run| run.sst_views.len()).sum::<usize>();
+    let tables = manifest.l0().len() + manifest.compacted().iter().map(|run| run.sst_views().len()).sum::<usize>();
     let runs = manifest.l0().len() + manifest.compacted().len();
     db.close().await?;
     let [absent, present] = lookups.try_into().expect("two rounds");

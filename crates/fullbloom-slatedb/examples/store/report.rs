@@ -1,6 +1,7 @@
 //! The result as a table and as a bar chart.
 
 /// What a number of lookups cost.
+#[derive(Debug)]
 pub(crate) struct Lookups {
     pub(crate) count: u64,
     pub(crate) found: u64,

@@ -1,4 +1,5 @@
 //! SlateDB as the tests and examples use it: filters in every table, and compaction that starts at once.
+#![allow(dead_code, reason = "each program that includes this file uses a part of it")]
 
 use slatedb::config::{CompactionWorkerOptions, CompactorOptions, FlushOptions, FlushType, Settings};
 use slatedb::{Db, Error, PrefixExtractor, PrefixTarget};
@@ -57,7 +58,6 @@ pub(crate) async fn compacted(db: &Db) -> Result<(), Error> {
 }
 
 /// Prefixes of this length, of keys and scans that are long enough.
-#[allow(dead_code, reason = "the examples include this file and scan no prefixes")]
 pub(crate) struct FirstBytes(pub(crate) usize);
 
 impl PrefixExtractor for FirstBytes {
