@@ -18,6 +18,8 @@ use slatedb::{BloomFilterPolicy, Db, Filter, FilterPolicy, FilterQuery, RowEntry
 use std::hint::black_box;
 use std::sync::Arc;
 
+/// How often a round looks up each key.
+const PASSES: usize = 32;
 const SLATEDB: &str = "SlateDB, 10 bits per key";
 
 type Policy = (&'static str, Arc<dyn FilterPolicy>);
@@ -78,8 +80,10 @@ fn filters(policies: &[Policy], keys: u64, rounds: usize) {
     let mut entries: Vec<RowEntry> = (0..keys).map(entry).collect();
     entries.sort_by(|one, other| one.key.cmp(&other.key));
     let query = |number| FilterQuery::point(key(number));
-    let absent: Vec<_> = (keys..keys + 8192).map(query).collect();
-    let present: Vec<_> = (0..8192).map(|number| query(number * 7 % keys)).collect();
+    // Few enough for the cache beside a small filter, and enough to touch most of a large one.
+    let count = (keys / 50).clamp(1 << 10, 1 << 16);
+    let absent: Vec<_> = (keys..keys + count).map(query).collect();
+    let present: Vec<_> = (0..count).map(|number| query(number * 7 % keys)).collect();
     let mut times = vec![[const { Vec::new() }; 3]; policies.len()];
     for _ in 0..rounds {
         for ((_, policy), times) in policies.iter().zip(&mut times) {
@@ -92,10 +96,10 @@ fn filters(policies: &[Policy], keys: u64, rounds: usize) {
             for (queries, times) in [&absent, &present].into_iter().zip(&mut times[1..]) {
                 black_box(queries.iter().filter(|query| filter.might_match(query)).count());
                 let start = now();
-                for _ in 0..16 {
+                for _ in 0..PASSES {
                     black_box(queries.iter().filter(|query| filter.might_match(query)).count());
                 }
-                times.push((now() - start) / (16 * queries.len()) as f64);
+                times.push((now() - start) / (PASSES * queries.len()) as f64);
             }
         }
     }

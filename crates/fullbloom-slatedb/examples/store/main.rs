@@ -22,7 +22,6 @@ use slatedb::object_store::ObjectStore;
 use slatedb::object_store::local::LocalFileSystem;
 use slatedb::{BloomFilterPolicy, Db, Error, FilterPolicy};
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Bytes of a value, and of a sorted table in level 0.
 const VALUE: usize = 100;
@@ -107,15 +106,13 @@ async fn read(
     let mut lookups = Vec::new();
     for first in [2 * keys, 0] {
         objects.taken();
-        let start = Instant::now();
         let mut found = 0;
         for number in 0..LOOKUPS {
             let number = first + 2 * (number * 7 % keys);
             found += u64::from(db.get(key(number)).await?.is_some());
         }
-        let seconds = start.elapsed().as_secs_f64();
         let (requests, bytes) = objects.taken();
-        lookups.push(report::Lookups { count: LOOKUPS, found, requests, bytes, seconds });
+        lookups.push(report::Lookups { count: LOOKUPS, found, requests, bytes });
     }
     let manifest = db.manifest();
     let tables = manifest.l0().len() + manifest.compacted().iter().map(|run| run.sst_views().len()).sum::<usize>();

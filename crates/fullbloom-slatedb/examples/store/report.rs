@@ -8,7 +8,6 @@ pub(crate) struct Lookups {
     /// Reads of the object store: one for each data block.
     pub(crate) requests: u64,
     pub(crate) bytes: u64,
-    pub(crate) seconds: f64,
 }
 
 impl Lookups {
@@ -16,13 +15,9 @@ impl Lookups {
         self.bytes as f64 / self.count as f64
     }
 
-    fn cells(&self) -> [String; 3] {
+    fn cells(&self) -> [String; 2] {
         let count = self.count as f64;
-        [
-            format!("{:.3}", self.requests as f64 / count),
-            format!("{:.3}", self.bytes_per_lookup() / 1024.0),
-            format!("{:.1}", self.seconds * 1e6 / count),
-        ]
+        [format!("{:.3}", self.requests as f64 / count), format!("{:.3}", self.bytes_per_lookup() / 1024.0)]
     }
 }
 
@@ -37,14 +32,11 @@ pub(crate) struct Row {
 }
 
 pub(crate) fn table(rows: &[Row]) {
-    println!("{:26}{:>18}    {:-^28}   {:-^28}", "", "", " absent keys ", " present keys ");
-    println!(
-        "{:26}{:>8}{:>10}    {:>8}{:>10}{:>10}   {:>8}{:>10}{:>10}",
-        "", "tables", "runs", "blocks", "KiB", "µs", "blocks", "KiB", "µs"
-    );
+    println!("{:26}{:>16}   {:-^18}   {:-^18}", "", "", " absent keys ", " present keys ");
+    println!("{:26}{:>8}{:>8}   {:>8}{:>10}   {:>8}{:>10}", "", "tables", "runs", "blocks", "KiB", "blocks", "KiB");
     for row in rows {
-        let ([a, b, c], [d, e, f]) = (row.absent.cells(), row.present.cells());
-        println!("{:26}{:>8}{:>10}    {a:>8}{b:>10}{c:>10}   {d:>8}{e:>10}{f:>10}", row.name, row.tables, row.runs);
+        let ([a, b], [c, d]) = (row.absent.cells(), row.present.cells());
+        println!("{:26}{:>8}{:>8}   {a:>8}{b:>10}   {c:>8}{d:>10}", row.name, row.tables, row.runs);
     }
 }
 
