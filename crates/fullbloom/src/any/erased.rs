@@ -12,6 +12,7 @@ use crate::typed::{TypeError, Value};
 use crate::wire::{Output, Stop};
 use alloc::boxed::Box;
 use alloc::string::ToString;
+use alloc::vec::Vec;
 use core::any::Any;
 
 /// The operations an `AnyFilter` needs of its inner filter. Methods that change keys are called only after
@@ -25,6 +26,7 @@ pub(super) trait Erased: Send + Sync + Any {
     fn may_contain_batch(&self, keys: &AnyKeys<'_>, answers: Answers<'_>);
     fn encoded_len(&self) -> u64;
     fn bits(&self) -> &[u8];
+    fn probes_of(&self, key: &[u8]) -> Option<Vec<u64>>;
     fn is_owned(&self) -> bool;
     fn count_ones(&self) -> u64;
     fn expected_fpr(&self) -> f64;
@@ -150,6 +152,10 @@ macro_rules! common {
 
         fn bits(&self) -> &[u8] {
             Filter::bits(self)
+        }
+
+        fn probes_of(&self, key: &[u8]) -> Option<Vec<u64>> {
+            Filter::probes_of(self, key)
         }
 
         fn is_owned(&self) -> bool {
@@ -325,6 +331,10 @@ impl Erased for Constant {
 
     fn bits(&self) -> &[u8] {
         &[]
+    }
+
+    fn probes_of(&self, _: &[u8]) -> Option<Vec<u64>> {
+        None
     }
 
     fn is_owned(&self) -> bool {
