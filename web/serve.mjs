@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 const [directory = ".", port = "8765"] = process.argv.slice(2);
 const root = resolve(directory);
 
-createServer((request, response) => {
+const server = createServer((request, response) => {
   const { pathname } = new URL(request.url ?? "/", "http://localhost");
   const path = join(root, pathname === "/" ? "index.html" : pathname);
   if (request.method !== "GET" || !path.startsWith(root) || !statSync(path, { throwIfNoEntry: false })?.isFile()) {
@@ -16,4 +16,5 @@ createServer((request, response) => {
   }
   response.writeHead(200, { "Content-Type": path.endsWith(".html") ? "text/html; charset=utf-8" : "application/octet-stream" });
   createReadStream(path).pipe(response);
-}).listen(Number(port), "127.0.0.1", () => console.log(`http://127.0.0.1:${port}/`));
+});
+server.listen(Number(port), "127.0.0.1", () => console.log(`http://127.0.0.1:${server.address().port}/`));

@@ -12,6 +12,14 @@ export interface PictureWish {
   lookups: string[];
 }
 
+/** What the user says about a file that does not say it itself. */
+export interface ReadAs {
+  dialect: string;
+  /** Of raw bits; 0 elsewhere. */
+  bits: number;
+  probes: number;
+}
+
 export interface Opened {
   report: InspectReport;
   /** What to do about each problem, in order. */
@@ -30,7 +38,7 @@ export interface Calls {
   picture(wish: PictureWish): Picture;
   reads(tables: number, keys: number, bits: number, lookups: number, shown: number): Reads;
   sample(dialect: string): Uint8Array;
-  open(file: File, dialect: string): Opened;
+  open(file: File, as: ReadAs): Opened;
   lookup(filter: number, keys: string[], spec: string): LookupResult[];
 }
 

@@ -44,13 +44,13 @@ export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
 }
 
 /** A button that copies a text and says so. */
-export function copyButton(text: () => string, what: string): HTMLButtonElement {
-  const button = h("button", { type: "button", class: "copy", "aria-label": `Copy ${what}` }, "Copy");
+export function copyButton(text: () => string, what: string, title = "Copy"): HTMLButtonElement {
+  const button = h("button", { type: "button", class: "copy", "aria-label": `Copy ${what}` }, title);
   let timer = 0;
   const say = (words: string) => {
     button.textContent = words;
     clearTimeout(timer);
-    timer = window.setTimeout(() => (button.textContent = "Copy"), 1600);
+    timer = window.setTimeout(() => (button.textContent = title), 1600);
   };
   button.addEventListener("click", () => {
     copy(text()).then(

@@ -35,7 +35,7 @@ async function start(): Promise<void> {
   const about = await planner.call("about");
   byId("version").textContent = `fullbloom ${about.version}`;
   const plan = new PlanView(about, (query) => history.replaceState(null, "", `#plan?${query}`));
-  new LookView();
+  new LookView(about.dialects.map((dialect) => dialect.name));
   const follow = () => {
     const { view, query } = address();
     show(view);

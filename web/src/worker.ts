@@ -47,11 +47,11 @@ const calls: Calls = {
     return drawn;
   },
 
-  open(opened, dialect) {
+  open(opened, as) {
     looked?.free();
     looked = null;
     [file, read, told] = [opened, 0, 0];
-    looked = look(opened.name, 0, opened.size, Date.now(), dialect);
+    looked = look(opened.name, 0, opened.size, Date.now(), as.dialect, as.bits, as.probes);
     const report: InspectReport = JSON.parse(looked.report());
     const drawn = report.places.map((_, i): Drawn => JSON.parse(looked!.drawn(i)));
     return { report, next: JSON.parse(looked.next_steps()), drawn };

@@ -61,14 +61,26 @@ struct Drawn {
     array_len: u64,
 }
 
-/// Opens a file of `len` bytes. `now` is in milliseconds since 1970; `dialect` is empty if the file shall say it.
+/// Opens a file of `len` bytes. `now` is in milliseconds since 1970; `dialect` is empty if the file shall say it. `bits`
+/// and `probes` are for raw bits, and 0 elsewhere.
 #[wasm_bindgen]
-pub fn look(name: &str, file: u32, len: f64, now: f64, dialect: &str) -> Result<Looked, String> {
+pub fn look(
+    name: &str,
+    file: u32,
+    len: f64,
+    now: f64,
+    dialect: &str,
+    bits: f64,
+    probes: u32,
+) -> Result<Looked, String> {
     let now = SystemTime::UNIX_EPOCH + Duration::from_millis(now as u64);
     let mut options = LookOptions::at(now);
     if !dialect.is_empty() {
         let name = dialect.parse().map_err(|e: fullbloom::dialect::UnknownName| e.to_string())?;
         options.read.dialect = Some(name);
+    }
+    if bits > 0.0 && probes > 0 {
+        options.read.geometry = Some((bits as u64, probes));
     }
     let source: Arc<dyn Source> = Arc::new(PageFile { file, len: len as u64 });
     let look = Look::open_with(name, source, Vec::new(), &options).map_err(|e| problem(&e))?;

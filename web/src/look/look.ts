@@ -1,9 +1,9 @@
 // Look: a file is read in the page, inspected, asked about keys, and compared with a second one.
 
-import { announce, byId, debounce, h } from "../dom";
+import { announce, byId, copyButton, debounce, h } from "../dom";
 import { Engine, Refusal, Stopped, planner } from "../engine";
 import { bytes, count, percent } from "../format";
-import type { LookupResult, Opened } from "../calls";
+import type { LookupResult, Opened, ReadAs } from "../calls";
 import type { Answer, Inspected } from "../records";
 import { sentence } from "../plan/systems";
 import { positions, strip } from "./array";
@@ -11,6 +11,11 @@ import { facts, headline } from "./record";
 
 /** Keys that are looked up at once. */
 const MOST_KEYS = 2000;
+
+const BY_ITSELF: ReadAs = { dialect: "", bits: 0, probes: 0 };
+
+/** Refusals that another dialect may help against. */
+const UNCERTAIN = ["unknown-dialect", "not-a-filter", "option-refused"];
 
 /** A file in one of the two places. */
 class Slot {
@@ -47,7 +52,7 @@ export class LookView {
   private readonly area = byId<HTMLTextAreaElement>("lookup-keys");
   private readonly spec = byId<HTMLSelectElement>("lookup-spec");
 
-  constructor() {
+  constructor(private readonly dialects: string[]) {
     for (const [i, id] of [[0, "file"], [1, "second-file"]] as const) {
       const input = byId<HTMLInputElement>(id);
       input.addEventListener("change", () => {
@@ -93,7 +98,7 @@ export class LookView {
     await this.open(0, new File([made as BlobPart], name));
   }
 
-  private async open(number: number, file: File): Promise<void> {
+  private async open(number: number, file: File, as = BY_ITSELF): Promise<void> {
     const slot = this.slots[number]!;
     slot.close();
     slot.file = file;
@@ -101,7 +106,7 @@ export class LookView {
     slot.engine.onRead = (read, of) => this.progress(slot, read, of);
     this.show();
     try {
-      const opened = await slot.engine.call("open", file, "");
+      const opened = await slot.engine.call("open", file, as);
       if (slot.file !== file) return;
       slot.opened = opened;
     } catch (error) {
@@ -140,6 +145,10 @@ export class LookView {
       both.length ? facts(both.map((slot) => slot.record()), both.map((slot) => slot.file?.name ?? "")) : "",
     );
     byId("look-facts-box").hidden = both.length === 0;
+    byId("look-json").replaceChildren(...both.map((slot) => {
+      const text = () => JSON.stringify(slot.opened!.report, null, 2);
+      return copyButton(text, `what inspect --json says about ${slot.file!.name}`, "Copy JSON");
+    }));
     byId("lookup").hidden = both.length === 0;
     this.showAnswers();
   }
@@ -150,7 +159,8 @@ export class LookView {
     const title = h("h3", {}, slot.file.name);
     if (slot.refusal) {
       const hint = slot.refusal.hint && h("p", { class: "hint" }, sentence(slot.refusal.hint));
-      return [h("article", { class: "card" }, title, h("p", { class: "note error" }, sentence(slot.refusal.message)), hint)];
+      const again = UNCERTAIN.includes(slot.refusal.code ?? "") ? this.readAs(slot) : null;
+      return [h("article", { class: "card" }, title, h("p", { class: "note error" }, sentence(slot.refusal.message)), hint, again)];
     }
     const record = slot.record();
     const { report, next } = slot.opened!;
@@ -169,6 +179,23 @@ export class LookView {
           : h("p", { class: "well" }, "No problem found."),
       ),
     ];
+  }
+
+  /** Reads the file again as the user says. */
+  private readAs(slot: Slot): HTMLElement {
+    const number = (name: string) => h("input", { type: "text", inputmode: "numeric", name, autocomplete: "off" });
+    const [bits, probes] = [number("bits"), number("probes")];
+    const dialect = h("select", { name: "dialect" }, ...this.dialects.map((name) => h("option", { value: name }, name)));
+    const form = h("form", { class: "read-as", submit: (event: Event) => {
+      event.preventDefault();
+      const as = { dialect: dialect.value, bits: Number(bits.value) || 0, probes: Number(probes.value) || 0 };
+      void this.open(this.slots.indexOf(slot), slot.file!, as);
+    } },
+      h("label", { class: "field" }, "Read it as", dialect),
+      h("label", { class: "field" }, "Bits, if they are raw", bits),
+      h("label", { class: "field" }, "Probes, if they are raw", probes),
+      h("button", { type: "submit" }, "Read again"));
+    return form;
   }
 
   /** The choice among the filters of a Parquet file. */
