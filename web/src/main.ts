@@ -20,7 +20,7 @@ let learnt = false;
 
 function show(view: View): void {
   for (const name of VIEWS) {
-    byId(name).hidden = name !== view;
+    byId(`${name}-view`).hidden = name !== view;
     const link = byId(`to-${name}`);
     if (name === view) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
@@ -41,6 +41,11 @@ async function start(): Promise<void> {
     show(view);
     if (view === "plan") plan.open(query);
   };
+  byId("skip").addEventListener("click", (event) => {
+    // The address holds the view: it must not change.
+    event.preventDefault();
+    byId("main").focus();
+  });
   window.addEventListener("hashchange", follow);
   follow();
   document.documentElement.dataset["ready"] = "true";

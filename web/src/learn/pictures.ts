@@ -47,8 +47,9 @@ const insert: Card = {
     const show = async () => {
       const drawn = await draw(keys, [input.value]);
       const touched = drawn.lookups[0]!;
-      picture.replaceChildren(grid({ columns: COLUMNS, bits: drawn.bits, length: SMALL.bits, touched, label: `${keys.length} keys inserted` }));
       const inserted = keys.includes(input.value);
+      const label = `${keys.length} keys inserted`;
+      picture.replaceChildren(grid({ columns: COLUMNS, bits: drawn.bits, length: SMALL.bits, touched, planned: !inserted, label }));
       say.textContent = inserted
         ? `${input.value} has set bits ${touched.probes.join(", ")}. ${count(keys.length)} ${keys.length === 1 ? "key" : "keys"} so far.`
         : `${input.value || "The empty key"} would set bits ${touched.probes.join(", ")}.`;

@@ -4,14 +4,13 @@ import { s } from "../dom";
 import { count, percent } from "../format";
 import type { Answer, Drawn } from "../records";
 
-const WIDTH = 960;
 const FILL = { top: 26, height: 64 };
 const LINE = FILL.top + FILL.height + 26;
 
-/** The strip of an array. `mean` is the fill of the whole. */
-export function strip(drawn: Drawn, mean: number, answer: Answer | null): SVGSVGElement {
+/** The strip of an array, as wide as its box. `mean` is the fill of the whole. */
+export function strip(drawn: Drawn, mean: number, answer: Answer | null, width: number): SVGSVGElement {
   const parts = drawn.fill.length;
-  const each = WIDTH / parts;
+  const each = width / parts;
   const most = Math.max(0.6, ...drawn.fill);
   const y = (fill: number) => FILL.top + FILL.height * (1 - fill / most);
   // A part that lost its bits stands out against the others.
@@ -23,14 +22,14 @@ export function strip(drawn: Drawn, mean: number, answer: Answer | null): SVGSVG
     }),
   );
   const probes = answer?.probes ?? [];
-  const x = (position: number) => (WIDTH * (position + 0.5)) / Math.max(1, drawn.array_len);
+  const x = (position: number) => (width * (position + 0.5)) / Math.max(1, drawn.array_len);
   const marks = probes.flatMap((probe, i) => [
     s("line", { class: probe.set ? "probe set" : "probe clear", x1: x(probe.position), x2: x(probe.position), y1: FILL.top - 6, y2: LINE }),
     s("circle", { class: probe.set ? "probe set" : "probe clear", cx: x(probe.position), cy: LINE + 2 + (i % 2) * 12, r: 5 }),
   ]);
   const height = LINE + 26;
-  return s("svg", { class: "strip", viewBox: `0 0 ${WIDTH} ${height}`, role: "img", "aria-label": words(drawn, mean, answer), preserveAspectRatio: "none" },
-    s("line", { class: "mean", x1: 0, x2: WIDTH, y1: y(mean), y2: y(mean) }),
+  return s("svg", { class: "strip", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": words(drawn, mean, answer) },
+    s("line", { class: "mean", x1: 0, x2: width, y1: y(mean), y2: y(mean) }),
     ...bars, ...marks,
   );
 }

@@ -74,6 +74,7 @@ export class LookView {
       h("button", { type: "button", class: "link", click: () => void this.sample(dialect, name) }, words)));
     // A file that is dropped beside a zone must not replace the page.
     for (const type of ["dragover", "drop"]) window.addEventListener(type, (event) => event.preventDefault());
+    window.addEventListener("resize", debounce(100, () => this.drawStrips()));
     this.show();
   }
 
@@ -288,7 +289,7 @@ export class LookView {
           ? h("span", { class: "probes-of" }, `Probes of ${key || "the empty key"}: `,
             h("span", { class: "positions" }, positions(answer)))
           : null);
-      box.replaceChildren(strip(drawn, record.fill ?? 0, answer), caption);
+      box.replaceChildren(strip(drawn, record.fill ?? 0, answer, Math.max(200, box.clientWidth)), caption);
     }
   }
 }

@@ -43,7 +43,7 @@ export class PlanView {
       }),
     };
     byId("dials").replaceChildren(...(["keys", "fpr", "memory", "bits_per_key"] as const).map((name) => this.dials[name].element));
-    this.body = h("tbody");
+    this.body = h("tbody", { role: "rowgroup" });
     byId("systems").append(head(), this.body);
     const focus = byId<HTMLSelectElement>("focus");
     focus.append(...about.dialects.map(({ name }) => h("option", { value: name }, name)));

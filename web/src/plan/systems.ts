@@ -1,4 +1,4 @@
-// The table of all systems.
+// The table of all systems. Its roles are written out, because on phones its rows are drawn as grids.
 
 import { h } from "../dom";
 import { bytes, digits, rate } from "../format";
@@ -12,16 +12,16 @@ export interface SystemsEvents {
 
 const COLUMNS: [string, string][] = [
   ["System", "system"],
-  ["Size", "number"],
+  ["Size", "number size"],
   ["Bits per key", "number wide"],
   ["Probes", "number wide"],
-  ["Expected rate", "number"],
+  ["Expected rate", "number rate"],
 ];
 
 /** The head of the table; rows are replaced by [`rows`]. */
 export function head(): HTMLElement {
-  const cells = COLUMNS.map(([title, kind]) => h("th", { scope: "col", class: kind }, title));
-  return h("thead", {}, h("tr", {}, h("th", { scope: "col", class: "check" }, h("span", { class: "offscreen" }, "In the chart")), ...cells));
+  const cells = COLUMNS.map(([title, kind]) => h("th", { scope: "col", role: "columnheader", class: kind }, title));
+  return h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, h("th", { scope: "col", role: "columnheader", class: "check" }, h("span", { class: "offscreen" }, "In the chart")), ...cells));
 }
 
 /** A row for each system: what it would take, and what to know about it. */
@@ -39,9 +39,9 @@ export function rows(report: PlanReport, about: About, state: PlanState, events:
       type: "button", class: "link", "aria-pressed": String(focused), click: () => events.focus(plan.dialect),
     }, plan.dialect);
     const notes = problems.map((problem) => h("span", { class: `note ${problem.severity}` }, sentence(problem.message)));
-    return h("tr", { class: focused ? "focused" : null, "data-dialect": plan.dialect },
-      h("td", { class: "check" }, box),
-      h("th", { scope: "row", class: "system" }, name, h("span", { class: "about" }, words), ...notes),
+    return h("tr", { role: "row", class: focused ? "focused" : null, "data-dialect": plan.dialect },
+      h("td", { role: "cell", class: "check" }, box),
+      h("th", { scope: "row", role: "rowheader", class: "system" }, name, h("span", { class: "about" }, words), ...notes),
       ...cells(plan),
     );
   });
@@ -49,12 +49,12 @@ export function rows(report: PlanReport, about: About, state: PlanState, events:
 
 function cells(plan: DialectPlan): HTMLElement[] {
   const cell = (value: number | null, format: (value: number) => string, kind: string) =>
-    h("td", { class: kind, "data-value": value }, value === null ? "–" : format(value));
+    h("td", { role: "cell", class: kind, "data-value": value }, value === null ? "–" : format(value));
   return [
-    cell(plan.bytes, bytes, "number"),
+    cell(plan.bytes, bytes, "number size"),
     cell(plan.bits_per_key, (value) => digits(value, 4), "number wide"),
     cell(plan.probes, String, "number wide"),
-    cell(plan.expected_fpr, rate, "number"),
+    cell(plan.expected_fpr, rate, "number rate"),
   ];
 }
 

@@ -232,7 +232,7 @@ impl Erased for Native {
 
     fn probes_of(&self, key: &[u8]) -> Option<Vec<u64>> {
         stored!(self, stored => match stored {
-            StoredFilter::Plain(filter) => filter.probes_of(key),
+            StoredFilter::Fast(filter) => filter.probes_of(key),
             StoredFilter::Removing(filter) => filter.filter().probes_of(key),
             StoredFilter::Growing(_) | StoredFilter::Rotating(_) => None,
         })
