@@ -164,7 +164,8 @@ impl Part {
     fn new(filter: AnyFilter) -> Part {
         let refuses =
             filter.is_locked().then_some("the filter is keyed, and its secret is not in the file");
-        Part { filter, spec: KeySpec::BYTES, refuses }
+        let spec = filter.recorded_key_type().map_or(KeySpec::BYTES, KeySpec::Value);
+        Part { filter, spec, refuses }
     }
 
     fn lookup(&self, text: &[u8], spec: Option<&KeySpec>) -> Result<Answer, String> {

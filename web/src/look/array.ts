@@ -13,14 +13,16 @@ export function strip(drawn: Drawn, mean: number, answer: Answer | null, width: 
   const each = width / parts;
   const most = Math.max(0.6, ...drawn.fill);
   const y = (fill: number) => FILL.top + FILL.height * (1 - fill / most);
-  // A part that lost its bits stands out against the others.
-  const bars = drawn.fill.map((fill, i) =>
-    s("rect", {
-      class: fill < mean / 3 && mean > 0.05 ? "bar hole" : "bar",
-      x: (i * each + 0.5).toFixed(2), width: Math.max(0.5, each - 1).toFixed(2), y: y(fill).toFixed(2),
-      height: (FILL.top + FILL.height - y(fill)).toFixed(2),
-    }),
-  );
+  const bars = drawn.fill.map((fill, i) => {
+    // A part that lost its bits stands out against the others, at full height.
+    const hole = fill < mean / 3 && mean > 0.05;
+    const top = hole ? FILL.top : y(fill);
+    return s("rect", {
+      class: hole ? "bar hole" : "bar",
+      x: (i * each + 0.5).toFixed(2), width: Math.max(0.5, each - 1).toFixed(2), y: top.toFixed(2),
+      height: (FILL.top + FILL.height - top).toFixed(2),
+    });
+  });
   const probes = answer?.probes ?? [];
   const x = (position: number) => (width * (position + 0.5)) / Math.max(1, drawn.array_len);
   const marks = probes.flatMap((probe, i) => [

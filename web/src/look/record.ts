@@ -13,7 +13,6 @@ const yes = (value: boolean) => (value ? "yes" : "no");
 const FIELDS: [string, string, Format][] = [
   ["dialect", "Dialect", text],
   ["kind", "Kind", text],
-  ["form", "Form", text],
   ["engine", "Engine", text],
   ["version", "Sstable version", text],
   ["generation", "Generation", text],
@@ -49,6 +48,7 @@ const FIELDS: [string, string, Format][] = [
   ["format_version", "Format version", count],
   ["checksum", "Checksum", text],
   ["memory_bytes", "In a node's memory", bytes],
+  ["key_type", "Type of keys", text],
   ["keyed", "Keyed with a secret", yes],
   ["secret_stored", "Secret in the file", yes],
   ["seed", "Seed", String],
