@@ -131,7 +131,6 @@ web:
 	cd $(WASM) && $(CARGO) build --locked --package fullbloom-bindgen
 	$(WASM)/target/debug/fullbloom-bindgen $(WASM_OUT)/fullbloom_wasm.wasm $(WEB)/wasm
 	cd web && npm ci --no-audit --no-fund --silent
-	web/node_modules/.bin/wasm-opt -Os --all-features $(WEB)/wasm/fullbloom_wasm_bg.wasm -o $(WEB)/wasm/fullbloom_wasm_bg.wasm
 	web/node_modules/.bin/tsc --noEmit --project web
 	node web/build.mjs $(WEB)/wasm $(WEB)/page
 

@@ -108,3 +108,6 @@ function broken(error: string): Refusal {
 
 /** Plans and pictures. */
 export const planner = new Engine();
+
+/** Curves of the chart: some systems' rates are measured, which takes seconds for a curve. */
+export const tracer = new Engine();

@@ -8,7 +8,9 @@ import { cacheLines, grid } from "./bits";
 
 /** A small array: the raw bits of libbloom, 96 bits and 3 probes for each key. */
 const SMALL = { dialect: "libbloom-1", bits: 96, probes: 3 };
-const COLUMNS = 24;
+
+/** Bits in a row: fewer where there is little room. */
+const columns = () => (window.innerWidth < 560 ? 16 : 24);
 
 interface Card {
   title: string;
@@ -49,7 +51,7 @@ const insert: Card = {
       const touched = drawn.lookups[0]!;
       const inserted = keys.includes(input.value);
       const label = `${keys.length} keys inserted`;
-      picture.replaceChildren(grid({ columns: COLUMNS, bits: drawn.bits, length: SMALL.bits, touched, planned: !inserted, label }));
+      picture.replaceChildren(grid({ columns: columns(), bits: drawn.bits, length: SMALL.bits, touched, planned: !inserted, label }));
       say.textContent = inserted
         ? `${input.value} has set bits ${touched.probes.join(", ")}. ${count(keys.length)} ${keys.length === 1 ? "key" : "keys"} so far.`
         : `${input.value || "The empty key"} would set bits ${touched.probes.join(", ")}.`;
@@ -84,7 +86,7 @@ const lookup: Card = {
     const show = async (key: string) => {
       const drawn = await draw(NAMES, [key]);
       const touched = drawn.lookups[0]!;
-      picture.replaceChildren(grid({ columns: COLUMNS, bits: drawn.bits, length: SMALL.bits, touched, label: `Probes of ${key}` }));
+      picture.replaceChildren(grid({ columns: columns(), bits: drawn.bits, length: SMALL.bits, touched, label: `Probes of ${key}` }));
       const verdict = touched.may_contain ? "maybe." : "surely not.";
       say.replaceChildren(`${all(touched)} of ${touched.probes.length} bits are set: `, h("strong", {}, verdict));
     };
@@ -112,7 +114,7 @@ const falsePositive: Card = {
       const wrong = drawn.lookups.filter((touched) => touched.may_contain).length;
       const first = drawn.lookups.findIndex((touched) => touched.may_contain);
       const touched = drawn.lookups[Math.max(0, first)]!;
-      picture.replaceChildren(grid({ columns: COLUMNS, bits: drawn.bits, length: SMALL.bits, touched, label: `${size} keys inserted` }));
+      picture.replaceChildren(grid({ columns: columns(), bits: drawn.bits, length: SMALL.bits, touched, label: `${size} keys inserted` }));
       const found = first < 0 ? "None of 1,000 visitors is let in by mistake. " : `${absent[first]!} was never inserted, and all its bits are set. `;
       say.textContent = `${found}${count(wrong)} of 1,000 visitors pass; ${rate(drawn.fpr)} are expected.`;
     };
@@ -143,7 +145,7 @@ const deletion: Card = {
       before.bits.forEach((byte, i) => {
         for (let bit = 0; bit < 8; bit++) if ((byte & ~drawn.bits[i]!) >> bit & 1) lost.add(8 * i + bit);
       });
-      picture.replaceChildren(grid({ columns: COLUMNS, bits: drawn.bits, length: SMALL.bits, lost, label: `${lost.size} bits cleared` }));
+      picture.replaceChildren(grid({ columns: columns(), bits: drawn.bits, length: SMALL.bits, lost, label: `${lost.size} bits cleared` }));
       const missing = keys.filter((key, i) => !erased.includes(key) && !drawn.lookups[i]!.may_contain);
       list.replaceChildren(...keys.map((key) => {
         const state = erased.includes(key) ? "deleted" : missing.includes(key) ? "missing" : "";

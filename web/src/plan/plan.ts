@@ -1,7 +1,7 @@
 // Plan: keys, rate, bits per key and memory, the chart, the table of all systems, and what to write into each.
 
 import { announce, byId, h } from "../dom";
-import { Refusal, Stopped, planner } from "../engine";
+import { Refusal, Stopped, planner, tracer } from "../engine";
 import { bytes, count, digits, parseBits, parseBytes, parseCount, parseRate, rate, spoken } from "../format";
 import type { About, DialectPlan, PlanReport, Point } from "../records";
 import { draw } from "./chart";
@@ -20,7 +20,10 @@ export class PlanView {
   private textbook: Point[] = [];
   private readonly dials: Record<"keys" | Wish, Dial>;
   private readonly body: HTMLElement;
-  private asked = 0;
+  private busy = false;
+  private stale = false;
+  /** The number of keys whose curves are being computed. */
+  private tracing: number | null = null;
 
   constructor(private readonly about: About, private readonly changed: (query: string) => void) {
     const dial = (wish: Wish) => (value: number) => this.change({ wish, value });
@@ -63,35 +66,58 @@ export class PlanView {
     void this.refresh();
   }
 
-  /** Plans again, and drops the answer if the state has changed meanwhile. */
+  /** Plans again. While a plan is being made, further changes wait, and only the last of them is planned. */
   private async refresh(): Promise<void> {
-    const number = ++this.asked;
-    const { keys, wish, value } = this.state;
-    try {
-      const report = await planner.call("plan", keys, wish, value);
-      if (number !== this.asked) return;
-      this.report = report;
-      this.show();
-      await this.loadCurves(number);
-    } catch (error) {
-      if (number !== this.asked || error instanceof Stopped) return;
-      this.refuse(error instanceof Refusal ? error : new Refusal(String(error)));
+    this.stale = true;
+    if (this.busy) return;
+    this.busy = true;
+    while (this.stale) {
+      this.stale = false;
+      const { keys, wish, value } = this.state;
+      try {
+        this.report = await planner.call("plan", keys, wish, value);
+        this.show();
+      } catch (error) {
+        if (!(error instanceof Stopped)) this.refuse(error instanceof Refusal ? error : new Refusal(String(error)));
+      }
     }
+    this.busy = false;
+    this.drawChart();
+    void this.loadCurves();
   }
 
-  private async loadCurves(number: number): Promise<void> {
-    if (this.textbook.length === 0) this.textbook = await planner.call("textbook", MOST_BITS);
-    for (const dialect of this.drawn()) {
-      const name = this.curveName(dialect);
-      if (!this.curves.has(name)) {
-        const points = await planner.call("curve", dialect, this.state.keys, MOST_BITS);
-        if (this.curves.size > 300) this.curves.clear();
-        this.curves.set(name, points);
-      }
-      if (number !== this.asked) return;
-      this.drawChart();
+  /** Computes the curves that are missing. A curve that is no longer wanted is given up. */
+  private async loadCurves(): Promise<void> {
+    const { keys } = this.state;
+    if (this.tracing !== null) {
+      if (this.tracing === keys) return;
+      tracer.stop();
     }
+    this.tracing = keys;
+    try {
+      if (this.textbook.length === 0) this.textbook = await planner.call("textbook", MOST_BITS);
+      for (let next = this.missing(); next !== undefined; next = this.missing()) {
+        // A system that refuses has no curve.
+        const points = await tracer.call("curve", next, keys, MOST_BITS).catch((error: unknown) => {
+          if (error instanceof Refusal) return [];
+          throw error;
+        });
+        if (this.tracing !== keys) return;
+        if (this.curves.size > 300) this.curves.clear();
+        this.curves.set(this.curveName(next), points);
+        this.drawChart();
+      }
+    } catch (error) {
+      if (!(error instanceof Stopped)) throw error;
+      return;
+    }
+    this.tracing = null;
     this.drawChart();
+  }
+
+  /** A system of the chart whose curve is not there yet. */
+  private missing(): string | undefined {
+    return this.drawn().find((dialect) => !this.curves.has(this.curveName(dialect)));
   }
 
   private curveName(dialect: string): string {
