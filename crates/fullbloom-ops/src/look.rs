@@ -95,11 +95,7 @@ pub struct Probe {
 
 impl Look {
     /// Opens a file. Fails where `inspect` fails: what is wrong with a file that can be read is in the report.
-    pub fn open(
-        name: &str,
-        source: impl Source + 'static,
-        options: &LookOptions,
-    ) -> Result<Look, Problem> {
+    pub fn open(name: &str, source: impl Source + 'static, options: &LookOptions) -> Result<Look, Problem> {
         Look::open_with(name, Arc::new(source), Vec::new(), options)
     }
 
@@ -162,8 +158,7 @@ impl Look {
 
 impl Part {
     fn new(filter: AnyFilter) -> Part {
-        let refuses =
-            filter.is_locked().then_some("the filter is keyed, and its secret is not in the file");
+        let refuses = filter.is_locked().then_some("the filter is keyed, and its secret is not in the file");
         let spec = filter.recorded_key_type().map_or(KeySpec::BYTES, KeySpec::Value);
         Part { filter, spec, refuses }
     }
@@ -218,8 +213,7 @@ fn of_filter(name: &str, source: &dyn Source, options: &LookOptions) -> Result<L
 fn of_sstable(name: &str, source: &dyn Source, others: Vec<(String, Vec<u8>)>) -> Result<Look, Problem> {
     let mut files = others;
     files.push((name.to_owned(), read_all(name, source)?));
-    let sstable =
-        Sstable::in_memory(name, files).map_err(|e| Problem::new(name, Code::Unreadable, e))?;
+    let sstable = Sstable::in_memory(name, files).map_err(|e| Problem::new(name, Code::Unreadable, e))?;
     let found = vec![sstable::inspect(&sstable, None).map(Inspected::Sstable)];
     let summary = InspectSummary { tables: totals(&found), ..InspectSummary::default() };
     let report = InspectSummary::report(found, Vec::new(), summary);

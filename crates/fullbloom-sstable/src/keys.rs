@@ -1,9 +1,9 @@
 //! The partition keys of an sstable of any format: the keys its filter must contain.
 
-use crate::component::Bytes;
 use crate::ComponentError;
 use crate::bti::{KeyPlace, PartitionIndex, key_in_rows};
 use crate::chunks::Data;
+use crate::component::Bytes;
 use crate::compression::{self, CompressionInfo, InfoError};
 use crate::index::{Entries, Layout};
 use crate::sstable::{COMPRESSION_INFO, DATA, INDEX, PARTITIONS, ROWS, Sstable};

@@ -35,7 +35,8 @@ impl Picture {
         let dialect: Name = dialect.parse().map_err(text)?;
         let keys: Vec<&[u8]> = keys.lines().map(str::as_bytes).collect();
         let target = Target::Exact { bit_len: bit_len.into(), probes };
-        let mut builder = Builder::new(dialect, &Request { expected_keys: keys.len() as u64, target }).map_err(text)?;
+        let mut builder =
+            Builder::new(dialect, &Request { expected_keys: keys.len() as u64, target }).map_err(text)?;
         builder.insert_batch(keys.as_slice());
         Ok(Picture { filter: builder.finish().map_err(text)? })
     }
@@ -90,7 +91,8 @@ pub fn reads(tables: u32, keys: u32, bits_per_key: f64, lookups: u32, shown: u32
     let target = Target::BitsPerKey(bits_per_key);
     let mut filters = Vec::new();
     for table in 0..tables {
-        let mut builder = Builder::new(Name::RocksDb, &Request { expected_keys: keys.into(), target }).map_err(text)?;
+        let mut builder =
+            Builder::new(Name::RocksDb, &Request { expected_keys: keys.into(), target }).map_err(text)?;
         (0..keys).for_each(|i| builder.insert(format!("user:{table}:{i}").as_bytes()));
         filters.push(builder.finish().map_err(text)?);
     }

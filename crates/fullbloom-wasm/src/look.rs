@@ -96,7 +96,8 @@ impl Looked {
 
     /// What to do about each problem of the report, in order: hints, or what helps in general.
     pub fn next_steps(&self) -> String {
-        let steps: Vec<Option<&str>> = self.look.report().problems().map(|problem| problem.next_step()).collect();
+        let steps: Vec<Option<&str>> =
+            self.look.report().problems().map(|problem| problem.next_step()).collect();
         json(&steps)
     }
 

@@ -41,7 +41,9 @@ pub fn curve(dialect: &str, expected_keys: f64, most: f64) -> Result<String, Str
     let mut points: Vec<Point> = Vec::new();
     for bits in steps(most) {
         let targets = [Target::BitsPerKey(bits), Target::Fpr(textbook_fpr(bits).0)];
-        let plan = targets.into_iter().find_map(|target| any::plan(dialect, &Request { expected_keys, target }).ok());
+        let plan = targets
+            .into_iter()
+            .find_map(|target| any::plan(dialect, &Request { expected_keys, target }).ok());
         let Some(plan) = plan else { continue };
         let bits_per_key = plan.geometry.bit_len as f64 / expected_keys.max(1) as f64;
         let is_new = points.last().is_none_or(|last| bits_per_key > last.bits_per_key + 1e-9);

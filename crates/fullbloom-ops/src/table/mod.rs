@@ -34,8 +34,7 @@ pub(crate) fn open_named(
     prefix_extractor: Option<PrefixExtractor>,
 ) -> Result<Table<PlainFile>, Problem> {
     let source = PlainFile::open(path);
-    let source =
-        source.map_err(|e| Problem::at(path, Code::Unreadable, format_args!("cannot open: {e}")))?;
+    let source = source.map_err(|e| Problem::at(path, Code::Unreadable, format_args!("cannot open: {e}")))?;
     require_end(path, &source)?;
     open(path, prefix_extractor)
 }

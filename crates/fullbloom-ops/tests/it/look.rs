@@ -11,7 +11,9 @@ use std::time::SystemTime;
 fn vectors(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../vectors")).join(folder);
     let mut files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    files.retain(|path| path.is_file() && !path.extension().is_some_and(|end| end == "json" || end == "md" || end == "py"));
+    files.retain(|path| {
+        path.is_file() && !path.extension().is_some_and(|end| end == "json" || end == "md" || end == "py")
+    });
     files.sort();
     files
 }
@@ -39,7 +41,17 @@ fn comparable(report: impl serde::Serialize, directory: &Path) -> Value {
 #[test]
 fn bytes_in_memory_give_the_report_of_the_file() {
     let mut compared = 0;
-    for folder in ["native", "libbloom", "dcso", "guava", "spark", "orc", "parquet", "rocksdb/tables", "cassandra/sstables"] {
+    for folder in [
+        "native",
+        "libbloom",
+        "dcso",
+        "guava",
+        "spark",
+        "orc",
+        "parquet",
+        "rocksdb/tables",
+        "cassandra/sstables",
+    ] {
         for path in vectors(folder) {
             let name = path.file_name().unwrap().to_str().unwrap().to_owned();
             if folder == "cassandra/sstables" && !name.ends_with("Filter.db") {
