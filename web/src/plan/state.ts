@@ -44,7 +44,8 @@ export function read(query: string, dialects: string[]): PlanState {
 
 /** The same as the query of an address. */
 export function write(state: PlanState): string {
-  const values = [`keys=${state.keys}`, `${state.wish}=${Number(state.value.toPrecision(6))}`];
+  const value = Number.isInteger(state.value) ? state.value : Number(state.value.toPrecision(6));
+  const values = [`keys=${state.keys}`, `${state.wish}=${value}`];
   values.push(`for=${state.focus}`, `show=${state.shown.join(",")}`);
   return values.join("&");
 }
