@@ -45,7 +45,7 @@ export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
 
 /** A button that copies a text and says so. */
 export function copyButton(text: () => string, what: string, title = "Copy"): HTMLButtonElement {
-  const button = h("button", { type: "button", class: "copy", "aria-label": `Copy ${what}` }, title);
+  const button = h("button", { type: "button", class: "copy", "aria-label": `${title} ${what}` }, title);
   let timer = 0;
   const say = (words: string) => {
     button.textContent = words;

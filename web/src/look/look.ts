@@ -148,7 +148,7 @@ export class LookView {
     byId("look-facts-box").hidden = both.length === 0;
     byId("look-json").replaceChildren(...both.map((slot) => {
       const text = () => JSON.stringify(slot.opened!.report, null, 2);
-      return copyButton(text, `what inspect --json says about ${slot.file!.name}`, "Copy JSON");
+      return copyButton(text, `of ${slot.file!.name}, as inspect --json prints it`, "Copy JSON");
     }));
     byId("lookup").hidden = both.length === 0;
     this.showAnswers();

@@ -67,7 +67,9 @@ export class Dial {
   private type(done: boolean): void {
     const value = this.wish.parse(this.field.value);
     this.complain(value === null);
-    if (value !== null) this.wish.changed(value);
+    // Leaving the field is no change: what is clicked next must stay where it is.
+    if (value !== null && value !== this.value) this.wish.changed(value);
+    if (done && value !== null) this.field.value = this.wish.format(value);
     else if (done && Number.isFinite(this.value)) {
       this.field.value = this.wish.format(this.value);
       this.complain(false);

@@ -144,6 +144,8 @@ export class PlanView {
     this.dials.memory.set(asked("memory", plan.bytes), state.wish === "memory");
     this.dials.bits_per_key.set(asked("bits_per_key", plan.bits_per_key), state.wish === "bits_per_key");
     this.summarise(plan, report);
+    const active = document.activeElement;
+    const row = active?.closest<HTMLElement>("#systems tr")?.dataset["dialect"];
     this.body.replaceChildren(...rows(report, this.about, state, {
       focus: (focus) => this.change({ focus }),
       show: (dialect, shown) => {
@@ -151,6 +153,8 @@ export class PlanView {
         this.change({ shown: shown ? [...others, dialect] : others });
       },
     }));
+    // Whoever uses the keyboard stays in the row.
+    if (row && active) this.body.querySelector<HTMLElement>(`[data-dialect="${row}"] ${active.tagName}`)?.focus();
     const code = byId("snippets");
     if (plan.bits === null) code.replaceChildren(h("p", { class: "quiet" }, `${state.focus} cannot be sized like this.`));
     else code.replaceChildren(...snippets(state, plan));
