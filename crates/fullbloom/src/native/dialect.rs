@@ -65,6 +65,28 @@ impl Head {
     }
 }
 
+impl Head {
+    /// `Ok` when both hash keys in the same way, and keys are not of types with different bytes.
+    pub(super) fn same_hash(&self, other: &Head) -> Result<(), MergeError> {
+        if let (Some(ours), Some(theirs)) = (self.key_type, other.key_type)
+            && key_type::require(Some(ours), theirs).is_err()
+        {
+            return MergeError::require_equal("the key type", ours, theirs);
+        }
+        match (&self.hashing, &other.hashing) {
+            (Hashing::Seed(ours), Hashing::Seed(theirs)) => {
+                MergeError::require_equal("the seed", ours, theirs)
+            }
+            (Hashing::Secret(ours), Hashing::Secret(theirs)) if ours == theirs => Ok(()),
+            (Hashing::Secret(_), Hashing::Secret(_)) => {
+                MergeError::require_equal("the secret", "one", "another")
+            }
+            (Hashing::Seed(_), _) => MergeError::require_equal("the hash", "seeded", "keyed"),
+            (Hashing::Secret(_), _) => MergeError::require_equal("the hash", "keyed", "seeded"),
+        }
+    }
+}
+
 /// The array as lines. `bits` has the length given by the shape, as [`Filter`](crate::Filter) has checked.
 #[inline(always)]
 pub(super) fn lines(bits: &[u8]) -> &[Line] {
@@ -140,26 +162,6 @@ impl Native {
     fn set_any(&mut self, bits: &mut [u8], hash: u64) -> bool {
         self.assert_takes_keys();
         self.shape.set_any(lines_mut(bits), hash)
-    }
-
-    /// `Ok` when both hash keys in the same way, and keys are not of types with different bytes.
-    pub(super) fn same_hash(&self, other: &Native) -> Result<(), MergeError> {
-        if let (Some(ours), Some(theirs)) = (self.head.key_type, other.head.key_type)
-            && key_type::require(Some(ours), theirs).is_err()
-        {
-            return MergeError::require_equal("the key type", ours, theirs);
-        }
-        match (&self.head.hashing, &other.head.hashing) {
-            (Hashing::Seed(ours), Hashing::Seed(theirs)) => {
-                MergeError::require_equal("the seed", ours, theirs)
-            }
-            (Hashing::Secret(ours), Hashing::Secret(theirs)) if ours == theirs => Ok(()),
-            (Hashing::Secret(_), Hashing::Secret(_)) => {
-                MergeError::require_equal("the secret", "one", "another")
-            }
-            (Hashing::Seed(_), _) => MergeError::require_equal("the hash", "seeded", "keyed"),
-            (Hashing::Secret(_), _) => MergeError::require_equal("the hash", "keyed", "seeded"),
-        }
     }
 
     pub(super) fn encoder<'a>(&'a self, bits: &'a [u8]) -> Encoder<'a> {
@@ -282,7 +284,7 @@ impl Insert for Native {
         MergeError::require_equal("bits", ours.bit_len, theirs.bit_len)?;
         MergeError::require_equal("bits in a block", ours.block_len, theirs.block_len)?;
         MergeError::require_equal("probes", ours.probes, theirs.probes)?;
-        self.same_hash(other)
+        self.head.same_hash(&other.head)
     }
 }
 
