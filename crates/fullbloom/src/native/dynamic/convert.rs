@@ -1,8 +1,13 @@
 //! Bytes, files and other kinds.
 
 use super::filter::DynamicFilter;
-use crate::error::DecodeError;
-use crate::native::{Secret, StoredFilter};
+use crate::error::{DecodeError, SizeError};
+use crate::keys::Hashes;
+use crate::native::dialect::{Head, Native};
+use crate::native::hashing::spread;
+use crate::native::stored::assert_unlocked;
+use crate::native::{NativeFilter, Secret, Sizing, StoredFilter};
+use crate::sizing::{Request, Target};
 use alloc::vec::Vec;
 #[cfg(feature = "mmap")]
 use {
@@ -31,6 +36,54 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
     #[cfg(feature = "std")]
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
         file::save(path.as_ref(), self.secret_in_file().is_some(), |out| self.write_to(out))
+    }
+}
+
+impl<S: AsRef<[u8]>> DynamicFilter<S> {
+    /// A [`NativeFilter`] of kind `fast` of the same keys. Its rate is `fpr` and, because it knows only the fingerprints,
+    /// the [rate of this filter](Self::expected_fpr) on top of it. It has no counts and no ages: keys can neither be removed
+    /// nor expire, and those that have expired already are left out.
+    ///
+    /// Its hash is shortened to a fingerprint, which the file records: hashes made for other filters do not fit it, and it
+    /// can only be merged with filters whose hash is as short.
+    ///
+    /// ```
+    /// use fullbloom::native::{DynamicFilter, DynamicOptions, Mode};
+    ///
+    /// let mut counted = DynamicFilter::new(DynamicOptions::new(100, 0.001).mode(Mode::Counting))?;
+    /// counted.insert(b"alice")?;
+    /// let fast = counted.to_fast(0.01)?;
+    /// assert!(fast.may_contain(b"alice") && !fast.may_contain(b"bob"));
+    /// # Ok::<(), fullbloom::SizeError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the size is invalid or there is no memory.
+    ///
+    /// # Panics
+    /// If the filter is [locked](Self::is_locked).
+    pub fn to_fast(&self, fpr: f64) -> Result<NativeFilter, SizeError> {
+        assert_unlocked(self.locked);
+        let request = Request { expected_keys: self.distinct(), target: Target::Fpr(fpr) };
+        let mut native = Native::new(&Sizing::new(&request)?, self.head.hashing.clone());
+        native.head = Head { keys: 0, estimated: false, hash_bits: self.plan.bits, ..self.head.clone() };
+        native.head.expected_keys = request.expected_keys;
+        native.hasher = native.head.hasher();
+        let mut fast = NativeFilter::from_dialect(native)?;
+        let mut hashes = self.hashes();
+        loop {
+            let some: Vec<u64> = hashes.by_ref().take(4096).collect();
+            if some.is_empty() {
+                return Ok(fast);
+            }
+            fast.insert_batch(&Hashes(&some));
+        }
+    }
+
+    /// The hashes that stand for the fingerprints in filters of other kinds, which then use only as many bits of a key's
+    /// hash as the fingerprints have.
+    pub(in crate::native) fn hashes(&self) -> impl Iterator<Item = u64> {
+        self.fingerprints().map(|one| spread(one.hash, self.plan.bits))
     }
 }
 

@@ -453,7 +453,14 @@ fn read_filter(section: Section, bytes: &[u8]) -> Result<(Head, Shape, Option<u6
     let Some(key_type) = key_type::from_code(code) else {
         return Err(DecodeError::Newer { field: "key type", at: at + 6, got: code.into() });
     };
-    cursor.u8("reserve")?;
+    let hash_bits = match cursor.u8("bits of the hash")? {
+        0 => 64,
+        bits @ 10..=63 => u32::from(bits),
+        got => {
+            let (field, at, allowed) = ("bits of the hash", at + 7, "10 to 63, or 0 for all 64");
+            return Err(DecodeError::Value { field, at, got: got.into(), allowed });
+        }
+    };
     let blocks = cursor.u64_le("blocks")?;
     // The bits are in the file, so a size that does not fit there is wrong. After this check nothing below
     // can overflow.
@@ -476,6 +483,7 @@ fn read_filter(section: Section, bytes: &[u8]) -> Result<(Head, Shape, Option<u6
         estimated: flags & KEYS_ESTIMATED != 0,
         store_secret: false,
         key_type,
+        hash_bits,
         label: String::new(),
     };
     Ok((head, Shape::new(layout, blocks), check))

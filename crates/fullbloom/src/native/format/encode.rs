@@ -249,7 +249,8 @@ impl<'a> Encoder<'a> {
             layout.line_probes() as u8,
             flags,
             key_type::code(self.head().key_type),
-            0,
+            // All 64 bits are 0.
+            part.head.hash_bits as u8 % 64,
         ];
         for number in [part.shape.blocks, seed, *expected_keys, *keys] {
             section.extend_from_slice(&number.to_le_bytes());
