@@ -134,6 +134,16 @@ impl Native {
         });
     }
 
+    #[cfg(feature = "std")]
+    pub(super) fn replay(&mut self, journal: &crate::native::Journal) -> Result<(), DecodeError> {
+        let empty = StoredFilter::Fast(NativeFilter::with_fpr(0, 0.5).map_err(DecodeError::Geometry)?);
+        *self = match core::mem::replace(self, Native::Owned(empty)) {
+            Native::Owned(stored) => Native::Owned(journal.replay(stored)?),
+            Native::Kept(stored) => Native::Kept(journal.replay(stored)?),
+        };
+        Ok(())
+    }
+
     pub(super) fn set_label(&mut self, label: &str) -> Result<(), ChangeError> {
         match self {
             Native::Kept(_) => Err(ChangeError::ReadOnly),

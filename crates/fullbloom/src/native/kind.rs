@@ -15,7 +15,7 @@ use crate::wire::{Output, Stop};
 use alloc::vec::Vec;
 use core::ops::Range;
 #[cfg(feature = "std")]
-use {crate::error::FileError, crate::file, std::path::Path};
+use {super::read_with_journal, crate::error::FileError, crate::file, std::path::Path};
 
 /// A filter from a file, whose kind is detected when it is read.
 ///
@@ -113,11 +113,16 @@ impl StoredFilter {
         Ok(stored.map(|_| parts.next().expect("a part for each range")))
     }
 
-    /// Reads a filter's file and checks all of it. The file may be changed or deleted afterwards.
+    /// Reads a filter's file and its journal, and checks all of it. The file may be changed or deleted afterwards.
     #[cfg(feature = "std")]
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
-        let bytes = file::read(path.as_ref())?;
-        Self::decode_owned(bytes).map_err(|e| FileError::decode(path.as_ref(), e))
+        let path = path.as_ref();
+        let (bytes, journal) = read_with_journal(path, file::read)?;
+        let stored = Self::decode_owned(bytes).and_then(|stored| match journal {
+            Some(journal) => journal.replay(stored),
+            None => Ok(stored),
+        });
+        stored.map_err(|e| FileError::decode(path, e))
     }
 }
 

@@ -74,6 +74,8 @@ mod growing;
 mod guard;
 mod hashing;
 mod key_type;
+#[cfg(feature = "std")]
+mod journal;
 mod kind;
 mod pipeline;
 mod removing;
@@ -97,6 +99,8 @@ pub(crate) use format::MAGIC;
 pub use growing::GrowingFilter;
 pub use guard::{ExceptError, ExceptionFacts, GoodKeys, Members};
 pub use hashing::{Hasher, Hashing, Secret};
+#[cfg(feature = "std")]
+pub use journal::{Journal, JournalWriter, read_with_journal};
 pub use kind::StoredFilter;
 pub use removing::RemovingFilter;
 pub use rotating::{Generation as RotatingGeneration, Keep, RotatingFilter, Rotation};

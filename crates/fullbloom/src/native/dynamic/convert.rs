@@ -15,7 +15,7 @@ use {
     crate::filter::{Check, Part},
 };
 #[cfg(feature = "std")]
-use {crate::error::FileError, crate::file, std::path::Path};
+use {crate::error::FileError, crate::file, crate::native::read_with_journal, std::path::Path};
 
 impl<S: AsRef<[u8]>> DynamicFilter<S> {
     /// The file's bytes. They depend only on the fingerprints and the options, not on the order of insertions.
@@ -113,12 +113,17 @@ impl DynamicFilter {
     }
 
     /// Maps a file of this kind: it is ready at once, for lookups in place. Only the front is checked;
-    /// [`verify`](crate::native::verify) checks the rest.
+    /// [`verify`](crate::native::verify) checks the rest. If the file has a journal, all of it is read and checked.
     #[cfg(feature = "mmap")]
     pub fn open(path: impl AsRef<Path>) -> Result<DynamicFilter<Part<Mapped>>, FileError> {
         let path = path.as_ref();
-        let mapped = Mapped::open(path)?;
-        let read = StoredFilter::read(mapped.as_ref(), Check::Front, |range| Part::new(mapped.clone(), range));
+        let (mapped, journal) = read_with_journal(path, Mapped::open)?;
+        let check = if journal.is_some() { Check::All } else { Check::Front };
+        let read = StoredFilter::read(mapped.as_ref(), check, |range| Part::new(mapped.clone(), range));
+        let read = read.and_then(|stored| match journal {
+            Some(journal) => journal.replay(stored),
+            None => Ok(stored),
+        });
         read.and_then(|stored| of_stored(stored, None)).map_err(|e| FileError::decode(path, e))
     }
 }
