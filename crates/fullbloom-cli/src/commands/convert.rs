@@ -22,8 +22,8 @@ use std::path::PathBuf;
 /// A filter does not store its keys, so this is possible only where the positions of the keys stay the same:
 /// between cassandra-3 and cassandra (the byte order of a word), between libbloom and libbloom-1 (with and
 /// without the header, if the number of bits is a power of two), and from native to native: halved once or
-/// several times, or from a removing filter to a fast one without counters. In other cases the error says
-/// what is needed. Exit status: 0 if it was written, 2 on errors.
+/// several times, or from a dynamic filter to a fast one, which has its keys, but neither counts nor times; the rate of a
+/// dynamic one is added to --fpr. In other cases the error says what is needed. Exit status: 0 if it was written, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -54,8 +54,9 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = numbers::small_count, requires = "fpr")]
     expected_keys: Option<u32>,
 
-    /// The rate the filter was made for, which a libbloom file stores
-    #[arg(long, value_name = "P", value_parser = numbers::rate, requires = "expected_keys")]
+    /// The rate the filter was made for, which a libbloom file stores; of a fast filter made from a dynamic one, its rate
+    /// [default: that of the dynamic one]
+    #[arg(long, value_name = "P", value_parser = numbers::rate)]
     fpr: Option<f64>,
 
     /// Halve a native filter until its file fits this size
@@ -107,6 +108,10 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     if let (Some(problem), true) = (opened.problems.first(), opened.may_lose_keys) {
         return Err(problem.clone().into());
     }
+    if args.fpr.is_some() && args.expected_keys.is_none() {
+        return Err(Failure::new("--fpr", "needs --expected-keys, for a libbloom file")
+            .hint("only a dynamic native filter takes --fpr alone"));
+    }
     let made_for =
         args.expected_keys.zip(args.fpr).map(|(expected_keys, fpr)| MadeFor { expected_keys, fpr });
     let made = any::convert(from, file.bytes(), args.geometry.geometry(), args.to, made_for)
@@ -140,22 +145,11 @@ fn folded(args: &Args, file: FilterFile) -> Result<NativeFilter, Failure> {
                 .hint("build the smaller filter from its keys, with --except"));
         }
         StoredFilter::Fast(filter) => filter,
-        StoredFilter::Removing(filter) => filter.into_fast(),
-        StoredFilter::Growing(filter) if filter.links().len() == 1 => {
-            filter.links()[0].try_clone().map_err(size)?
-        }
-        StoredFilter::Growing(filter) => {
-            let why = format!(
-                "its {} links are filters of different sizes, which cannot become one",
-                filter.links().len()
-            );
-            return Err(
-                Failure::new(&path, why).hint("rebuild the filter from its keys with: fullbloom build")
-            );
+        StoredFilter::Dynamic(filter) => {
+            filter.to_fast(args.fpr.unwrap_or(filter.planned_fpr())).map_err(size)?
         }
         other => {
-            let why = format!("a {} filter cannot become a fast one, which forgets nothing", other.kind());
-            return Err(Failure::new(&path, why));
+            return Err(Failure::new(&path, format_args!("a {} filter cannot become a fast one", other.kind())));
         }
     };
     let mut times = 0;

@@ -9,7 +9,6 @@ use crate::secret::SecretArgs;
 use crate::sizing::GeometryArgs;
 use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
-use fullbloom::native::KindFacts;
 use fullbloom::{DecodeError, MergeError};
 use fullbloom_ops::filter::{FilterFile, NativeRecord, ReadOptions};
 use std::path::{Path, PathBuf};
@@ -17,9 +16,9 @@ use std::path::{Path, PathBuf};
 /// Merge several filters into one, without their keys
 ///
 /// All filters must have the same dialect, geometry, and seed or secret. The result has the rate of a filter
-/// of their size with all the keys. Growing native filters may have different sizes: the result has the links
-/// of all, and the sum of their rates. Counters of removing filters are added. Rotating filters cannot be
-/// merged. Uses the memory of two filters. Exit status: 0 if the result was written, 2 on errors.
+/// of their size with all the keys. Dynamic native filters may have different sizes: the result has the keys of all, and
+/// states its rate. Counts of deletable filters are added. Of filters whose keys expire, a key gets the later
+/// of its times. Uses the memory of two filters. Exit status: 0 if the result was written, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -111,10 +110,6 @@ fn mergeable(path: &Path, filter: &AnyFilter) -> Result<(), Failure> {
         let hint = "rebuild the filter from all keys, with --except";
         return Err(Failure::new(path.display(), why).hint(hint));
     }
-    if matches!(facts.kind, KindFacts::Rotating { .. }) {
-        let why = "rotating filters cannot be merged: their generations do not begin at the same times";
-        return Err(Failure::new(path.display(), why));
-    }
     Ok(())
 }
 
@@ -123,7 +118,7 @@ fn same_kind(first: &Path, ours: &AnyFilter, path: &Path, theirs: &AnyFilter) ->
         (Some(ours), Some(theirs)) if ours != theirs => {
             let why = format!("is a {theirs} filter, {} is a {ours} one", first.display());
             Err(Failure::new(path.display(), why)
-                .hint("fullbloom convert --to native makes fast filters of removing ones"))
+                .hint("fullbloom convert --to native makes fast filters of dynamic ones"))
         }
         _ => Ok(()),
     }

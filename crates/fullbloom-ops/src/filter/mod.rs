@@ -18,7 +18,7 @@ mod verify;
 
 pub use file::{FilterFile, ReadOptions};
 pub use fill::fill_along;
-pub use native::{ExceptionRecord, GenerationRecord, KindRecord, LinkRecord, NativeRecord};
+pub use native::{DynamicRecord, ExceptionRecord, ExpiryRecord, GenerationRecord, KindRecord, NativeRecord};
 pub use open::{Opened, name_contradicts, other_key_type};
 pub use record::FilterRecord;
 pub(crate) use verify::verify;

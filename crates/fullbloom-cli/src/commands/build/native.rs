@@ -52,16 +52,21 @@ pub struct NativeArgs {
     pub(super) label: Option<String>,
 
     /// The fastest or the smallest layout for the rate [default: fast if at most 15 % larger]
-    #[arg(long, value_name = "WHAT", value_enum, conflicts_with = "growing")]
+    #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["dynamic", "deletable"])]
     prefer: Option<args::Prefer>,
 
-    /// Make a filter that grows with its keys, now and later; --expected-keys is its initial size
-    #[arg(long, conflicts_with_all = ["removable", "except"])]
-    pub(super) growing: bool,
-
-    /// Make a filter that supports deletion: it has counters and needs five times the space
+    /// Make a filter that grows with its keys, now and later; --expected-keys reserves memory
     #[arg(long, conflicts_with = "except")]
-    pub(super) removable: bool,
+    pub(super) dynamic: bool,
+
+    /// Make a dynamic filter that supports deletion: it counts its keys, in two bits more for each
+    #[arg(long, conflicts_with = "except")]
+    pub(super) deletable: bool,
+
+    /// Keep the rate of a dynamic filter up to this many keys: each doubling costs a bit for each key
+    /// [default: --expected-keys, or 1e9]
+    #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
+    pub(super) up_to: Option<u64>,
 }
 
 impl NativeArgs {
@@ -75,8 +80,9 @@ impl NativeArgs {
             ("--seed", self.seed.is_some()),
             ("--label", self.label.is_some()),
             ("--prefer", self.prefer.is_some()),
-            ("--growing", self.growing),
-            ("--removable", self.removable),
+            ("--dynamic", self.dynamic),
+            ("--deletable", self.deletable),
+            ("--up-to", self.up_to.is_some()),
         ];
         match asked.iter().find(|(_, given)| *given) {
             Some((option, _)) => {
@@ -84,6 +90,11 @@ impl NativeArgs {
             }
             None => Ok(()),
         }
+    }
+
+    /// Whether the filter grows.
+    pub(super) fn is_dynamic(&self) -> bool {
+        self.dynamic || self.deletable
     }
 
     /// The size of the filter.
@@ -125,6 +136,10 @@ pub fn build(
     if args.native.secret.as_deref().is_some_and(|secret| destination.is(secret)) {
         let why = "is the file of the secret and would be overwritten by the filter";
         return Err(Failure::new(args.output.display(), why).into());
+    }
+    if args.native.up_to.is_some() && !args.native.is_dynamic() {
+        let failure = Failure::new("--up-to", "only dynamic filters keep their rate as they grow");
+        return Err(failure.hint("give --dynamic or --deletable, too").into());
     }
     let (hashing, save_secret) = args.native.hashing()?;
     let mut good = match args.native.except.as_slice() {

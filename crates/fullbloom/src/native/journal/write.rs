@@ -88,6 +88,11 @@ impl JournalWriter {
         Ok((stored, JournalWriter { claim, base, journal_len, file: None, torn_bytes, changes }))
     }
 
+    /// The claim, for a filter that has no journal.
+    pub fn into_claim(self) -> Claim {
+        self.claim
+    }
+
     /// Whether there was a file when it was claimed, or it has been saved since.
     pub fn exists(&self) -> bool {
         self.claim.exists()
