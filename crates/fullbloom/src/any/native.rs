@@ -109,7 +109,7 @@ impl Native {
     /// Records the type of keys that are about to be inserted; none if there are keys of another type.
     pub(super) fn note_key_type(&mut self, key_type: KeyType) {
         let Native::Owned(stored) = self else { return };
-        if stored.key_type().is_none() && stored.first().keys() == 0 {
+        if stored.key_type().is_none() && stored.facts().keys == 0 {
             stored.set_key_type(Some(key_type));
         } else if stored.require_key_type(key_type).is_err() {
             stored.set_key_type(None);
