@@ -160,7 +160,6 @@ fn described(expiry: &Expiry) -> String {
     let keep = match expiry.keep {
         Keep::Time(time) => text::duration(time),
         Keep::Keys(keys) => text::counted(keys, "key"),
-        _ => String::new(),
     };
     let refresh = if expiry.refresh { ", with --refresh" } else { "" };
     format!("{keep} in {}{refresh}", text::counted(expiry.generations.into(), "generation"))
