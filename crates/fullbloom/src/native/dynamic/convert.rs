@@ -9,13 +9,13 @@ use crate::native::stored::assert_unlocked;
 use crate::native::{NativeFilter, Secret, Sizing, StoredFilter};
 use crate::sizing::{Request, Target};
 use alloc::vec::Vec;
+#[cfg(feature = "std")]
+use {crate::error::FileError, crate::file, std::path::Path};
 #[cfg(feature = "mmap")]
 use {
     crate::file::Mapped,
     crate::filter::{Check, Part},
 };
-#[cfg(feature = "std")]
-use {crate::error::FileError, crate::file, std::path::Path};
 
 impl<S: AsRef<[u8]>> DynamicFilter<S> {
     /// The file's bytes. They depend only on the fingerprints and the options, not on the order of insertions.
@@ -118,7 +118,8 @@ impl DynamicFilter {
     pub fn open(path: impl AsRef<Path>) -> Result<DynamicFilter<Part<Mapped>>, FileError> {
         let path = path.as_ref();
         let mapped = Mapped::open(path)?;
-        let read = StoredFilter::read(mapped.as_ref(), Check::Front, |range| Part::new(mapped.clone(), range));
+        let read =
+            StoredFilter::read(mapped.as_ref(), Check::Front, |range| Part::new(mapped.clone(), range));
         read.and_then(|stored| of_stored(stored, None)).map_err(|e| FileError::decode(path, e))
     }
 }
