@@ -100,12 +100,14 @@ fn every_flipped_bit_and_every_prefix_of_a_file_is_found() {
     }
 }
 
-/// With checksums made anew, so that only the checks of the contents are left: what is accepted is exactly what a
-/// writer writes.
+/// With checksums made anew, so that only the checks of the contents are left: data is accepted only if a writer would
+/// write it, and so are all numbers of the front that it depends on. Reserved fields, labels and numbers that nothing
+/// else depends on may differ.
 #[test]
 fn changed_contents_are_refused_or_another_filter() {
     for name in FILES {
         let golden = golden(name);
+        let front = u32::from_le_bytes(golden[16..20].try_into().unwrap()) as usize;
         let mut refused = 0;
         for bit in 8 * 12..8 * golden.len() {
             let mut file = golden.clone();
@@ -117,17 +119,18 @@ fn changed_contents_are_refused_or_another_filter() {
             }
             match DynamicFilter::decode(&file) {
                 Ok(mut read) => {
-                    assert!(read.encode() == file, "{name}: bit {bit} is accepted and lost");
-                    assert_eq!(
-                        read.fingerprints().count() as f64,
-                        read.expected_fpr() * 2f64.powi(read.fingerprint_bits() as i32)
+                    let again = read.encode();
+                    assert!(
+                        again[front.min(again.len())..] == file[front..],
+                        "{name}: bit {bit} is accepted and lost"
                     );
-                    let _ = read.insert(b"x");
+                    assert!(bit < 8 * front || read.mode() == Mode::Set, "{name}: bit {bit} of the data");
+                    read.insert(b"x").unwrap();
                 }
                 Err(_) => refused += 1,
             }
         }
-        assert!(refused > 8 * golden.len() / 2, "{name}: {refused}");
+        assert!(refused > 8 * (golden.len() - front) / 2, "{name}: {refused}");
     }
 }
 
