@@ -55,10 +55,12 @@ impl Slots {
         let divide = |remainder: u32| {
             let quotients = (interval.max(1) - 1 >> remainder) + 1;
             let width = remainder + tag;
-            let slots = ((LINE_BITS - 1).saturating_sub(quotients.min(512) as u32) / (width + 1)).min(MAX_SLOTS);
+            let slots =
+                ((LINE_BITS - 1).saturating_sub(quotients.min(512) as u32) / (width + 1)).min(MAX_SLOTS);
             (quotients <= 64).then_some((slots, remainder, quotients as u32))
         };
-        let best = (1..=widest).filter_map(divide).reduce(|best, next| if next.0 > best.0 { next } else { best });
+        let best =
+            (1..=widest).filter_map(divide).reduce(|best, next| if next.0 > best.0 { next } else { best });
         let (slots, remainder, quotients) = best.unwrap_or((1, widest, 64));
         let width = remainder + tag;
         let per_word = WINDOW / width;

@@ -169,7 +169,9 @@ impl KeyHasher for Hasher {
                 let (x, y) = fold.of_eight_bytes();
                 Cpu::in_use().fold(words, x, y, out);
             }
-            Keyed::Sip(_) | Keyed::Leading(..) => self.hash_iter(words.iter().map(|word| word.to_le_bytes()), out),
+            Keyed::Sip(_) | Keyed::Leading(..) => {
+                self.hash_iter(words.iter().map(|word| word.to_le_bytes()), out)
+            }
         }
     }
 }

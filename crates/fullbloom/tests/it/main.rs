@@ -25,6 +25,7 @@ mod golden_jvm;
 mod golden_leveldb;
 mod golden_libbloom;
 mod golden_native;
+mod golden_native_dynamic;
 mod golden_native_kinds;
 mod golden_rocksdb;
 mod kernel;

@@ -65,7 +65,8 @@ fn every_kernel_moves_bits_as_the_definition_does() {
         let mut line = [0u8; 64];
         line.iter_mut().for_each(|byte| *byte = random(&mut state) as u8);
         let width = 1 + (random(&mut state) % 56) as u32;
-        let at = if round % 5 == 0 { 512 - width } else { (random(&mut state) % u64::from(513 - width)) as u32 };
+        let at =
+            if round % 5 == 0 { 512 - width } else { (random(&mut state) % u64::from(513 - width)) as u32 };
         let value = random(&mut state) & low(width);
         let mut opened = [0u8; 64];
         let mut closed = [0u8; 64];
@@ -122,7 +123,11 @@ fn a_line_is_a_sorted_map_of_its_least_entries() {
             let mut map: BTreeMap<u64, u64> = BTreeMap::new();
             for _ in 0..600 {
                 // Crowded in some rounds, so that runs are long.
-                let number = if start % 2 == 0 { random(&mut state) % interval } else { random(&mut state) % interval.min(90) };
+                let number = if start % 2 == 0 {
+                    random(&mut state) % interval
+                } else {
+                    random(&mut state) % interval.min(90)
+                };
                 let entry = number << tag | random(&mut state) & low(tag);
                 let what = random(&mut state) % 8;
                 let mut results: Vec<(Done, Line)> = Vec::new();

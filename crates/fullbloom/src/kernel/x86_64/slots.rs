@@ -93,7 +93,10 @@ fn open(line: &mut Line, at: u32, width: u32, value: u64) {
     let moved = |word: __m256i, carried: __m256i| {
         _mm256_or_si256(_mm256_sll_epi64(word, left), _mm256_srl_epi64(carried, right))
     };
-    let upper = [choose(field[0], value, moved(first, carried[0])), choose(field[1], value, moved(second, carried[1]))];
+    let upper = [
+        choose(field[0], value, moved(first, carried[0])),
+        choose(field[1], value, moved(second, carried[1])),
+    ];
     store(line, [choose(low[0], first, upper[0]), choose(low[1], second, upper[1])]);
 }
 

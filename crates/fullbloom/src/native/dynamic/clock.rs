@@ -102,7 +102,9 @@ impl Clock {
 
     /// Keys that have not expired.
     pub(super) fn keys(&self) -> u64 {
-        (0..=self.tag_mask()).filter(|tag| self.is_live(*tag)).fold(0, |sum: u64, tag| sum.saturating_add(self.counts[tag as usize]))
+        (0..=self.tag_mask())
+            .filter(|tag| self.is_live(*tag))
+            .fold(0, |sum: u64, tag| sum.saturating_add(self.counts[tag as usize]))
     }
 
     /// The keys of each generation that has not expired, the current one first.

@@ -9,13 +9,14 @@ use crate::native::stored::assert_unlocked;
 use crate::native::{NativeFilter, Secret, Sizing, StoredFilter};
 use crate::sizing::{Request, Target};
 use alloc::vec::Vec;
+#[cfg(feature = "std")]
+use {crate::error::FileError, crate::file, std::path::Path};
 #[cfg(feature = "mmap")]
 use {
     crate::file::Mapped,
     crate::filter::{Check, Part},
+    crate::native::read_with_journal,
 };
-#[cfg(feature = "std")]
-use {crate::error::FileError, crate::file, crate::native::read_with_journal, std::path::Path};
 
 impl<S: AsRef<[u8]>> DynamicFilter<S> {
     /// The file's bytes. They depend only on the fingerprints and the options, not on the order of insertions.

@@ -80,7 +80,8 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         let data_len = (overflow.len() as u64 * (GROUP + 1) * 64) + self.tail(&list).len() as u64;
         let chunks = data_len.div_ceil(self.chunk_len(overflow.len() as u64));
         let label = self.head.label.len() as u64;
-        let mut lengths = alloc::vec![FILTER_LEN, chunks * 4, self.dynamic_section(list.len() as u64).len() as u64];
+        let mut lengths =
+            alloc::vec![FILTER_LEN, chunks * 4, self.dynamic_section(list.len() as u64).len() as u64];
         lengths.extend((label > 0).then_some(label));
         lengths.extend(self.secret_in_file().map(|secret| secret.len() as u64));
         let sections = lengths.len() + 1;
@@ -99,7 +100,9 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
 
     pub(in crate::native) fn secret_in_file(&self) -> Option<&[u8; 16]> {
         match &self.head.hashing {
-            Hashing::Secret(secret) if self.head.store_secret && self.locked.is_none() => Some(secret.as_bytes()),
+            Hashing::Secret(secret) if self.head.store_secret && self.locked.is_none() => {
+                Some(secret.as_bytes())
+            }
             _ => None,
         }
     }
@@ -154,7 +157,16 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
             Mode::Expiring(_) => BY_TIME,
         };
         let (depth, shape) = self.file_shape();
-        let mut record = alloc::vec![LAYOUT_DYNAMIC, hash, self.plan.bits as u8, mode, 0, 0, key_type::code(self.head.key_type), 0];
+        let mut record = alloc::vec![
+            LAYOUT_DYNAMIC,
+            hash,
+            self.plan.bits as u8,
+            mode,
+            0,
+            0,
+            key_type::code(self.head.key_type),
+            0
+        ];
         let lines = shape.main.lines << depth;
         let fpr = self.plan.fpr.to_bits();
         for number in
@@ -311,7 +323,12 @@ impl DecodedDynamic {
         let tail_len = listed.checked_mul(8).zip(counted.checked_mul(16)).and_then(|(a, b)| a.checked_add(b));
         let expected = lines_len.zip(tail_len).and_then(|(a, b)| a.checked_add(b)).unwrap_or(u64::MAX);
         if bits.len != expected {
-            return Err(DecodeError::Mismatch { field: "bits' length", at: bits.at, got: bits.len, expected });
+            return Err(DecodeError::Mismatch {
+                field: "bits' length",
+                at: bits.at,
+                got: bits.len,
+                expected,
+            });
         }
         let mut head = Head { keys: distinct, key_type, ..Head::new(hashing, expected_keys) };
         head.label = match table.optional(kind::LABEL) {
@@ -352,7 +369,8 @@ impl DecodedDynamic {
     /// Checks that the data is what a writer writes for these fingerprints.
     pub(in crate::native) fn verify(&self, file: &[u8]) -> Result<(), DecodeError> {
         let flat = self.flat.clone().map(|()| &file[self.bits.clone()]);
-        let shape = Shape::new(self.plan.bits - flat.depth, self.plan.tag, flat.shape.main.lines >> flat.depth);
+        let shape =
+            Shape::new(self.plan.bits - flat.depth, self.plan.tag, flat.shape.main.lines >> flat.depth);
         let refused = |field, line: u64| DecodeError::Value {
             field,
             at: self.bits.start as u64 + line * 64,
@@ -369,7 +387,10 @@ impl DecodedDynamic {
             items.clear();
             lines::read(&flat, &flat.shape, groups.clone(), &mut items);
             let sorted = items.is_sorted_by(|a, b| a >> shape.tag < b >> shape.tag);
-            if !sorted || items.first().is_some_and(|item| *item < base) || items.last().is_some_and(|item| *item >= end) {
+            if !sorted
+                || items.first().is_some_and(|item| *item < base)
+                || items.last().is_some_and(|item| *item >= end)
+            {
                 return Err(refused("lines", first));
             }
             keys += items.len() as u64;
@@ -392,9 +413,10 @@ impl DecodedDynamic {
                 },
                 |number, line| over_wrong |= line != *flat.overflow(groups.start + number),
             );
-            let same_list = list.iter().enumerate().all(|(i, item)| {
-                at_list + i < flat.list_len() && flat.listed(at_list + i) == item + base
-            });
+            let same_list = list
+                .iter()
+                .enumerate()
+                .all(|(i, item)| at_list + i < flat.list_len() && flat.listed(at_list + i) == item + base);
             at_list += list.len();
             if let Some(line) = wrong {
                 return Err(refused("lines", line));
@@ -418,7 +440,8 @@ impl DecodedDynamic {
             return Err(DecodeError::Value { field: "counts", at, got: counts.len() as i128, allowed });
         }
         if self.plan.mode == Mode::Counting {
-            let inline: u64 = (1..).zip(&tags[..MANY as usize]).map(|(copies, keys): (u64, _)| copies * keys).sum();
+            let inline: u64 =
+                (1..).zip(&tags[..MANY as usize]).map(|(copies, keys): (u64, _)| copies * keys).sum();
             let expected = counts.iter().fold(inline, |sum, (_, count)| sum.saturating_add(*count));
             if expected != self.copies {
                 return Err(DecodeError::Mismatch { field: "keys", at, got: self.copies, expected });

@@ -129,8 +129,7 @@ impl<S> DynamicFilter<S> {
     }
 
     /// The same filter over other memory.
-    pub(in crate::native) fn map<T>(self, bytes: impl FnOnce(S) -> T) -> DynamicFilter<T>
-    {
+    pub(in crate::native) fn map<T>(self, bytes: impl FnOnce(S) -> T) -> DynamicFilter<T> {
         let store = match self.store {
             Store::Shards(shards) => Store::Shards(shards),
             Store::Flat(flat) => Store::Flat(flat.map(bytes)),
@@ -338,7 +337,8 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
 
     /// A copy in memory of its own.
     pub fn try_clone(&self) -> Result<DynamicFilter, SizeError> {
-        let mut copy = DynamicFilter::from_parts(self.plan, self.head.clone(), Store::Shards(self.copied_shards()?));
+        let mut copy =
+            DynamicFilter::from_parts(self.plan, self.head.clone(), Store::Shards(self.copied_shards()?));
         copy.hasher = self.hasher.clone();
         copy.locked = self.locked;
         copy.clock.clone_from(&self.clock);

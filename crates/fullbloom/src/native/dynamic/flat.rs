@@ -63,7 +63,6 @@ impl<S: AsRef<[u8]>> Flat<S> {
     pub(super) fn tag(&self, location: Location) -> u64 {
         lines::tag(self, &self.shape, location)
     }
-
 }
 
 impl<S> Flat<S> {

@@ -89,7 +89,9 @@ pub(super) fn read<L: Lines>(lines: &L, shape: &Shape, groups: core::ops::Range<
     for group in groups {
         beyond.clear();
         let base = shape.overflow.base(group) << shape.tag;
-        slots::entries(lines.overflow(group), &shape.overflow.slots, |entry| beyond.push(base.wrapping_add(entry)));
+        slots::entries(lines.overflow(group), &shape.overflow.slots, |entry| {
+            beyond.push(base.wrapping_add(entry))
+        });
         let end = shape.overflow.base(group + 1) << shape.tag;
         while at < lines.list_len() && lines.listed(at) < end {
             beyond.push(lines.listed(at));

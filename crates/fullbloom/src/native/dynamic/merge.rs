@@ -96,7 +96,8 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
                 Shards::from_lines(plan.bits, plan.tag, flat.depth, flat, &flat.shape, now)
             }
             _ => {
-                let mut shards = Shards::new(plan.bits, plan.tag, self.distinct().max(self.head.expected_keys))?;
+                let mut shards =
+                    Shards::new(plan.bits, plan.tag, self.distinct().max(self.head.expected_keys))?;
                 shards.fill_sorted(&mut Items::new(self), now)?;
                 Ok(shards)
             }
@@ -154,9 +155,11 @@ impl DynamicFilter {
         let mut merged = Merged {
             ours: Shortened::new(self.fingerprints(), bits),
             theirs: Shortened::new(other.fingerprints(), bits),
-            their_delay: self.clock.as_ref().zip(other.clock.as_ref()).map_or(0, |(ours, theirs)| {
-                ours.generation().saturating_sub(theirs.generation())
-            }),
+            their_delay: self
+                .clock
+                .as_ref()
+                .zip(other.clock.as_ref())
+                .map_or(0, |(ours, theirs)| ours.generation().saturating_sub(theirs.generation())),
             mode: self.plan.mode,
             bits,
             tag,

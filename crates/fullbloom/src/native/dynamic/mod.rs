@@ -29,8 +29,8 @@ mod shape;
 mod shard;
 mod shards;
 
+pub use expiry::Generation;
 pub(in crate::native) use file::DecodedDynamic;
 pub use filter::{DynamicFilter, NotDeletable};
-pub use expiry::Generation;
 pub use merge::{Fingerprint, Fingerprints};
 pub use options::{DynamicOptions, Expiry, Mode};

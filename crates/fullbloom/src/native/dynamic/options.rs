@@ -174,7 +174,9 @@ mod tests {
 
     #[test]
     fn the_rate_is_kept_up_to_the_promised_number() {
-        for (keys, fpr, bits) in [(1_000, 0.01, 17), (1, 0.9, 10), (0, 0.5, 10), (1 << 20, 0.5, 21), (10, 1e-17, 60)] {
+        for (keys, fpr, bits) in
+            [(1_000, 0.01, 17), (1, 0.9, 10), (0, 0.5, 10), (1 << 20, 0.5, 21), (10, 1e-17, 60)]
+        {
             assert_eq!(DynamicOptions::new(keys, fpr).bits(), Ok(bits), "{keys} {fpr}");
         }
         assert_eq!(DynamicOptions::new(1_000, 0.01).up_to(1 << 30).bits(), Ok(37));

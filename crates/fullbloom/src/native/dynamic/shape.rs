@@ -15,9 +15,9 @@ pub(super) const MAX_BITS: u32 = 62;
 /// place in the overflow line either. Computed from Poisson-distributed lines, for an overflow line whose slots are
 /// four bits wider. A table of integers, because the size of a file follows from it on every machine.
 const GROUP_KEYS: [u16; MAX_SLOTS as usize + 1] = [
-    0, 1, 5, 16, 28, 42, 56, 71, 86, 101, 117, 132, 145, 161, 177, 193, 207, 223, 240, 256, 270, 286, 303, 319,
-    334, 350, 367, 381, 398, 415, 429, 446, 460, 477, 494, 509, 526, 540, 557, 572, 589, 604, 621, 638, 652, 669,
-    684, 701, 716, 733, 748, 765, 780, 795, 812, 827, 844, 859, 877, 892, 909, 924, 937,
+    0, 1, 5, 16, 28, 42, 56, 71, 86, 101, 117, 132, 145, 161, 177, 193, 207, 223, 240, 256, 270, 286, 303,
+    319, 334, 350, 367, 381, 398, 415, 429, 446, 460, 477, 494, 509, 526, 540, 557, 572, 589, 604, 621, 638,
+    652, 669, 684, 701, 716, 733, 748, 765, 780, 795, 812, 827, 844, 859, 877, 892, 909, 924, 937,
 ];
 
 /// The shape of a shard: `2^bits` fingerprints over a number of lines.
@@ -188,7 +188,9 @@ mod tests {
         for _ in 0..40 {
             let next = grown(lines);
             assert!(next > lines || lines == MAX_LINES);
-            assert!(next % GROUP == 0 && next <= (lines * 5).div_ceil(4).next_multiple_of(GROUP).max(MIN_LINES));
+            assert!(
+                next % GROUP == 0 && next <= (lines * 5).div_ceil(4).next_multiple_of(GROUP).max(MIN_LINES)
+            );
             lines = next;
         }
         assert_eq!(lines, MAX_LINES);

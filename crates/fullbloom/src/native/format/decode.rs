@@ -187,8 +187,17 @@ pub(in crate::native) fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
     }
     let bits = table.required(kind::BITS, "bits")?;
     if let Some(dynamic) = DecodedDynamic::read(&table, bits, bytes)? {
-        let (kind, chunk_len, sums) = (DecodedKind::Dynamic(Box::new(dynamic)), chunk_len as usize, sums.range());
-        return Ok(Decoded { parts: Vec::new(), kind, exceptions: None, locked: None, data, chunk_len, sums });
+        let (kind, chunk_len, sums) =
+            (DecodedKind::Dynamic(Box::new(dynamic)), chunk_len as usize, sums.range());
+        return Ok(Decoded {
+            parts: Vec::new(),
+            kind,
+            exceptions: None,
+            locked: None,
+            data,
+            chunk_len,
+            sums,
+        });
     }
     let (mut parts, check) = read_parts(&table, bits, bytes)?;
     let head = &mut parts[0].head;

@@ -277,7 +277,13 @@ pub(in crate::native) fn plain_len(bits: u64) -> u64 {
     front_len(bits, bits, 0, 0) + bits
 }
 
-pub(super) fn write_header(front: &mut [u8], sections: &[Section<'_>], front_len: u64, chunk_len: u64, file_len: u64) {
+pub(super) fn write_header(
+    front: &mut [u8],
+    sections: &[Section<'_>],
+    front_len: u64,
+    chunk_len: u64,
+    file_len: u64,
+) {
     front[..8].copy_from_slice(MAGIC);
     front[12..14].copy_from_slice(&VERSION.to_le_bytes());
     front[14..16].copy_from_slice(&(sections.len() as u16).to_le_bytes());
