@@ -25,6 +25,7 @@ use crate::native::format::{
 };
 use crate::native::{Hashing, Keep, key_type};
 use crate::wire::{Output, Stop};
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -238,7 +239,7 @@ pub(in crate::native) struct DecodedDynamic {
     head: Head,
     locked: Option<u64>,
     plan: Plan,
-    clock: Option<Clock>,
+    clock: Option<Box<Clock>>,
     copies: u64,
     flat: Flat<()>,
     bits: Range<usize>,
@@ -294,7 +295,7 @@ impl DecodedDynamic {
             COUNTING => (Mode::Counting, None),
             BY_TIME | BY_KEYS => {
                 let clock = read_clock(&mut cursor, mode)?;
-                (Mode::Expiring(clock.expiry), Some(clock))
+                (Mode::Expiring(clock.expiry), Some(Box::new(clock)))
             }
             _ => return Err(DecodeError::Newer { field: "mode", at: at + 3, got: mode.into() }),
         };
@@ -359,16 +360,16 @@ impl DecodedDynamic {
     /// The filter over the storage of its data; `file` is the whole file.
     pub(in crate::native) fn assemble<S>(self, file: &[u8], bytes: S) -> DynamicFilter<S> {
         let DecodedDynamic { head, locked, plan, clock, copies, flat, bits } = self;
-        let read = flat.clone().map(|()| &file[bits]);
+        let read = flat.clone_with(&file[bits]);
         let counts = (0..read.counted).map(|i| read.count(i)).collect();
-        let mut filter = DynamicFilter::from_parts(plan, head, Store::Flat(flat.map(|()| bytes)));
+        let mut filter = DynamicFilter::from_parts(plan, head, Store::Flat(Box::new(flat.map(|()| bytes))));
         (filter.locked, filter.clock, filter.counts, filter.copies) = (locked, clock, counts, copies);
         filter
     }
 
     /// Checks that the data is what a writer writes for these fingerprints.
     pub(in crate::native) fn verify(&self, file: &[u8]) -> Result<(), DecodeError> {
-        let flat = self.flat.clone().map(|()| &file[self.bits.clone()]);
+        let flat = self.flat.clone_with(&file[self.bits.clone()]);
         let shape =
             Shape::new(self.plan.bits - flat.depth, self.plan.tag, flat.shape.main.lines >> flat.depth);
         let refused = |field, line: u64| DecodeError::Value {

@@ -90,7 +90,7 @@ pub(super) fn read<L: Lines>(lines: &L, shape: &Shape, groups: core::ops::Range<
         beyond.clear();
         let base = shape.overflow.base(group) << shape.tag;
         slots::entries(lines.overflow(group), &shape.overflow.slots, |entry| {
-            beyond.push(base.wrapping_add(entry))
+            beyond.push(base.wrapping_add(entry));
         });
         let end = shape.overflow.base(group + 1) << shape.tag;
         while at < lines.list_len() && lines.listed(at) < end {
