@@ -441,7 +441,7 @@ impl DynamicFilter {
     #[inline(never)]
     fn tagged(&mut self, hash: u64, aim: Aim, known: Option<Location>, tag: u64) -> Result<bool, SizeError> {
         let Some(clock) = &mut self.clock else {
-            self.copies += 1;
+            self.copies = self.copies.saturating_add(1);
             if let Some(location) = known {
                 self.count_up(hash, aim, location);
             }
