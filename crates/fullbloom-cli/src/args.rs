@@ -58,6 +58,9 @@ pub enum Command {
     Man(man::Args),
 }
 
+/// The heading of the options about keys.
+const KEYS: &str = "Keys";
+
 /// The key files and their format.
 #[derive(Debug, Args)]
 pub struct KeyArgs {
@@ -66,11 +69,11 @@ pub struct KeyArgs {
     pub files: Vec<PathBuf>,
 
     /// Each line is the hex of a key
-    #[arg(long)]
+    #[arg(long, help_heading = KEYS)]
     pub hex: bool,
 
     /// Keys end with a zero byte instead of a newline, in input and output
-    #[arg(short = '0', long)]
+    #[arg(short = '0', long, help_heading = KEYS)]
     pub null: bool,
 
     #[command(flatten)]
@@ -104,23 +107,23 @@ impl EntryArgs {
 #[derive(Debug, Args)]
 pub struct PartArgs {
     /// The key is a field of the line; fields are separated by this character [default: tab]
-    #[arg(short = 'd', long, value_name = "C", value_parser = delimiter, requires = "field")]
+    #[arg(short = 'd', long, value_name = "C", help_heading = KEYS, value_parser = delimiter, requires = "field")]
     delimiter: Option<u8>,
 
     /// The key is this field of the line, from 1; the whole line is printed
-    #[arg(short = 'f', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short = 'f', long, value_name = "N", help_heading = KEYS, value_parser = clap::value_parser!(u32).range(1..))]
     field: Option<u32>,
 
     /// Take keys in lower case; build, check and later commands need the same option
-    #[arg(long)]
+    #[arg(long, help_heading = KEYS)]
     ignore_case: bool,
 
     /// Skip empty lines and lines that begin with #
-    #[arg(long)]
+    #[arg(long, help_heading = KEYS)]
     skip_comments: bool,
 
     /// A carriage return at the end of a line is not part of the key
-    #[arg(long)]
+    #[arg(long, help_heading = KEYS)]
     crlf: bool,
 }
 
@@ -158,7 +161,8 @@ pub struct TypeArgs {
     /// The type of the keys: bytes, text (UTF-8), utf16, int, long, float or double; the dialect's system
     /// decides how such values are hashed. Partition keys of Cassandra also: ascii, bigint, blob, boolean, date,
     /// inet, smallint, timestamp, timeuuid, tinyint, uuid, varint; of several columns: text,int, written a:7
-    #[arg(long, value_name = "T", value_parser = key_type(), default_value = "bytes", conflicts_with = "hex")]
+    #[arg(long, value_name = "T", help_heading = KEYS, value_parser = key_type(), default_value = "bytes",
+          conflicts_with = "hex")]
     pub key_type: KeySpec,
 }
 

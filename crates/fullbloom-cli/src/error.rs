@@ -77,8 +77,7 @@ impl Failure {
 
     /// The filter in this file is keyed, and its secret was not given.
     pub fn locked(path: &Path) -> Failure {
-        Failure::new(path.display(), "the filter is keyed, and its secret is not in the file")
-            .hint("give the file that build made or was given: --secret FILE")
+        Problem::locked(path).into()
     }
 
     /// The dialect cannot make a filter of the requested size.

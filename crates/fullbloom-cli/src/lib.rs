@@ -13,6 +13,7 @@ mod closed;
 mod commands;
 mod destination;
 mod error;
+mod help;
 mod input;
 mod numbers;
 mod output;

@@ -33,7 +33,11 @@ impl Code {
             Code::KeysUnreadable | Code::IndexOutOfOrder => {
                 "restore the sstable from a snapshot, or let another replica repair the table"
             }
-            Code::StatisticsUnreadable | Code::TocUnreadable | Code::ComponentsMissing | Code::NotListed => {
+            Code::StatisticsUnreadable
+            | Code::TocMissing
+            | Code::TocUnreadable
+            | Code::ComponentsMissing
+            | Code::NotListed => {
                 "restore the component from a snapshot; Cassandra rewrites it when it compacts the sstable"
             }
             Code::TableUnreadable

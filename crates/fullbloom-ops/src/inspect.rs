@@ -6,7 +6,7 @@ use crate::filter::{self, FilterRecord, ReadOptions};
 use crate::parquet::{self, ColumnRecord};
 use crate::place::{Place, PlaceKind};
 use crate::problem::Problem;
-use crate::report::{Counts, Found, Report, Watch};
+use crate::report::{Counts, Found, Report, Status, Watch};
 use crate::sstable::{self, SstableRecord, TableTotals};
 use crate::table::TableRecord;
 use serde::Serialize;
@@ -117,6 +117,12 @@ impl InspectReport {
     /// An empty report.
     pub fn empty() -> InspectReport {
         InspectSummary::report(Vec::new(), Vec::new(), InspectSummary::default())
+    }
+
+    /// The report of a place that could not be read.
+    pub fn failed(problem: Problem) -> InspectReport {
+        let report = InspectSummary::report(Vec::new(), vec![problem], InspectSummary::default());
+        Report { status: Status::Failed, ..report }
     }
 
     /// Adds what was found in another place.

@@ -68,7 +68,9 @@ pub fn keys(place: &Place, options: &KeysOptions, each: &mut EachKey<'_>) -> Res
         PlaceKind::Filter => {
             std::fs::metadata(path)
                 .map_err(|e| Problem::at(path, Code::Unreadable, format_args!("cannot open: {e}")))?;
-            return Err(place.unsupported("a filter does not hold its keys, and this is no sstable or table"));
+            return Err(place.unsupported(
+                "a filter does not store its keys; give an sstable, a table or a Parquet file",
+            ));
         }
     }
     Ok(found)

@@ -48,7 +48,7 @@ enum Ends {
     Verify,
     /// `inspect` and `verify` with status 1.
     Both,
-    /// Both with status 2: the place could not be looked at.
+    /// Both with status 2: the place could not be read.
     Failed,
 }
 
@@ -88,7 +88,7 @@ macro_rules! codes {
 }
 
 codes! {
-    // Files and directories that could not be looked at.
+    // Files and directories that could not be read.
     /// The file or directory cannot be read.
     Unreadable = "unreadable", Error, Failed;
     /// Neither the name nor the bytes say which dialect the filter has.
@@ -150,7 +150,7 @@ codes! {
     KeysUnreadable = "keys-unreadable", Error, Both;
     /// The index with the keys is not beside the filter.
     IndexMissing = "index-missing", Note, Verify;
-    /// The keys of sstables of this version cannot be had.
+    /// The keys of sstables of this version cannot be read.
     KeysNotRead = "keys-not-read", Note, Verify;
     /// The data are compressed by a class that is not known here.
     UnknownCompressor = "unknown-compressor", Warning, Verify;
@@ -168,6 +168,8 @@ codes! {
     IndexOutOfOrder = "index-out-of-order", Warning, Well;
     /// `Statistics.db` cannot be read.
     StatisticsUnreadable = "statistics-unreadable", Warning, Well;
+    /// ScyllaDB does not start on an sstable without `TOC.txt`.
+    TocMissing = "toc-missing", Error, Both;
     /// `TOC.txt` cannot be read.
     TocUnreadable = "toc-unreadable", Warning, Well;
     /// `TOC.txt` lists components that are not there.
@@ -181,7 +183,7 @@ codes! {
     /// A link to a directory was not followed.
     LinkSkipped = "link-skipped", Note, Well;
     /// A file name has version letters that are not known here.
-    UnknownVersion = "unknown-version", Warning, Both;
+    UnknownVersion = "unknown-version", Error, Both;
     /// The sstable was still being written.
     TemporarySkipped = "temporary-skipped", Note, Well;
 
@@ -318,6 +320,12 @@ impl Problem {
     /// A problem of a file.
     pub fn at(path: &Path, code: Code, message: impl fmt::Display) -> Problem {
         Problem::new(path.display(), code, message)
+    }
+
+    /// The filter in this file is keyed, and its secret was not given.
+    pub fn locked(path: &Path) -> Problem {
+        Problem::at(path, Code::SecretMissing, "the filter is keyed, and its secret is not in the file")
+            .hint("give the file of its secret, which build made or was given: --secret FILE")
     }
 
     /// Whether it is an error.

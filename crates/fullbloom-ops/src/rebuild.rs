@@ -241,7 +241,10 @@ fn find(place: &Place, options: &RebuildOptions, report: &mut RebuildReport) -> 
             for problem in walk.skipped.iter().map(sstable::skipped) {
                 match problem.code {
                     Code::Unreadable => report.fail(problem),
-                    _ => report.problems.push(problem),
+                    code => {
+                        report.problems.push(problem);
+                        report.status = report.status.max(code.ends_verify());
+                    }
                 }
             }
             Ok(Input::Sstables(walk.sstables))

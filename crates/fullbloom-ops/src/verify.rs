@@ -6,7 +6,7 @@ use crate::filter::{self, FilterFile, ReadOptions, VerifiedFilter};
 use crate::parquet::{self, VerifiedColumn};
 use crate::place::{Place, PlaceKind};
 use crate::problem::{Code, Problem};
-use crate::report::{Counts, Found, Report, Watch};
+use crate::report::{Counts, Found, Report, Status, Watch};
 use crate::sstable::{self, VerifiedSstable};
 use crate::table::VerifiedTable;
 use fullbloom_table::PrefixExtractor;
@@ -146,6 +146,12 @@ impl VerifyReport {
     /// The report of one filter, which was looked up for the caller's keys.
     pub fn of(found: Found<Verified>) -> VerifyReport {
         VerifySummary::report(vec![found], Vec::new())
+    }
+
+    /// The report of a place that could not be read.
+    pub fn failed(problem: Problem) -> VerifyReport {
+        let report = VerifySummary::report(Vec::new(), vec![problem]);
+        Report { status: Status::Failed, ..report }
     }
 
     /// Adds what was found in another place.

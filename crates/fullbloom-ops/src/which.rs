@@ -194,8 +194,7 @@ fn of_file(
     let file = FilterFile::load(path, read)?;
     let opened = file.open()?;
     if opened.is_locked {
-        let why = "the filter is keyed, and its secret is not in the file";
-        return Err(Problem::at(path, Code::SecretMissing, why).hint("--secret FILE gives it"));
+        return Err(Problem::locked(path));
     }
     if opened.may_lose_keys {
         let doubt = opened.problems.into_iter().next();

@@ -49,13 +49,13 @@ impl File {
         let Some(bytes) = self.filter_bytes(chunk)? else { return Ok(None) };
         let filter = Filter::<Parquet>::view(&bytes)?;
         let memory = |_| fullbloom::DecodeError::Memory { bytes: bytes.len() as u64 };
-        let mut anew = Filter::from_dialect(*filter.dialect()).map_err(memory)?;
+        let mut rebuilt = Filter::from_dialect(*filter.dialect()).map_err(memory)?;
         let (mut values, mut missing, mut first_missing) = (0, 0, None);
         let mut answers = Vec::new();
         self.for_each_values(chunk, |keys| {
             answers.resize(keys.len(), false);
             filter.may_contain_batch(keys, &mut answers);
-            anew.insert_batch(keys);
+            rebuilt.insert_batch(keys);
             values += keys.len() as u64;
             for (key, _) in keys.iter().zip(&answers).filter(|(_, found)| !**found) {
                 missing += 1;
@@ -71,7 +71,7 @@ impl File {
             first_missing,
             measured_fpr: yes as f64 / options.absent.max(1) as f64,
             expected_fpr: filter.expected_fpr(),
-            rebuilt_identical: anew.bits() == filter.bits(),
+            rebuilt_identical: rebuilt.bits() == filter.bits(),
         }))
     }
 }

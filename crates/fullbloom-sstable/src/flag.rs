@@ -49,6 +49,8 @@ pub enum Flag {
     },
     /// The rate at which the sstable was written cannot be read.
     Statistics(FileError),
+    /// There is no `TOC.txt`, and the sstable is one of ScyllaDB's.
+    TocMissing,
     /// `TOC.txt` cannot be read.
     Toc(String),
     /// `TOC.txt` lists other components that are missing.
@@ -90,6 +92,7 @@ impl fmt::Display for Flag {
                 write!(f, "{entries} entries of the index are not in the order of their partitions")
             }
             Flag::Statistics(e) => write!(f, "the recorded rate cannot be read: {e}"),
+            Flag::TocMissing => f.write_str("there is no TOC.txt: ScyllaDB does not start on this sstable"),
             Flag::Toc(e) => f.write_str(e),
             Flag::ComponentsMissing(names) => {
                 write!(f, "TOC.txt lists missing components: {}", names.join(", "))

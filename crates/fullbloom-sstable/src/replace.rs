@@ -64,6 +64,8 @@ pub enum Refusal {
     ScyllaUnreadable(String),
     /// Another component is not the one whose checksum `Scylla.db` records.
     Damaged(DigestMismatch),
+    /// There is no `TOC.txt`, or it cannot be read.
+    NoToc,
     /// ScyllaDB reads only what `TOC.txt` lists, and `TOC.txt` has a checksum too.
     NotListed,
 }
@@ -81,6 +83,9 @@ impl fmt::Display for Refusal {
                 write!(f, "{SCYLLA} cannot be read, and must agree with the filter: {e}")
             }
             Refusal::Damaged(mismatch) => mismatch.fmt(f),
+            Refusal::NoToc => {
+                write!(f, "{TOC} is missing or unreadable, and ScyllaDB does not start without it")
+            }
             Refusal::NotListed => write!(
                 f,
                 "the sstable was written without a filter: ScyllaDB reads only what {TOC} lists, and {SCYLLA} has \
@@ -106,8 +111,10 @@ pub fn check(sstable: &Sstable) -> Result<(), Refusal> {
     if read.has_encryption() {
         return Err(Refusal::Encrypted);
     }
-    if read.digests.is_some() && sstable.lists(FILTER) != Some(true) {
-        return Err(Refusal::NotListed);
+    match sstable.lists(FILTER) {
+        None if read.digests.is_some() => return Err(Refusal::NoToc),
+        Some(false) if read.digests.is_some() => return Err(Refusal::NotListed),
+        _ => {}
     }
     let others = digests::mismatches(sstable, Which::All).into_iter().find(|other| other.component != FILTER);
     others.map_or(Ok(()), |other| Err(Refusal::Damaged(other)))

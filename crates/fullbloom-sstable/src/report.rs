@@ -107,6 +107,9 @@ pub fn inspect(sstable: &Sstable) -> Inspection {
         flags.push(Flag::Statistics(e));
         Recorded::Unreadable
     });
+    if sstable.lacks_toc() {
+        flags.push(Flag::TocMissing);
+    }
     if let Toc::Unreadable(e) = &sstable.toc {
         flags.push(Flag::Toc(e.to_string()));
     }

@@ -138,6 +138,12 @@ impl Sstable {
         Engine::of(self)
     }
 
+    /// Whether this is an sstable of ScyllaDB, and not only a copy of some of its files, without a `TOC.txt`: a node
+    /// does not start on it.
+    pub(crate) fn lacks_toc(&self) -> bool {
+        matches!(self.toc, Toc::Absent) && self.has(SCYLLA) && self.has(DATA)
+    }
+
     /// The contents of `Scylla.db`, where it can be read.
     pub fn scylla_db(&self) -> Option<&ScyllaDb> {
         match &self.scylla {

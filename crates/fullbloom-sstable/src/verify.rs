@@ -62,6 +62,8 @@ pub struct Verification {
     pub digest_missing: bool,
     /// Why `Scylla.db` cannot be read.
     pub scylla_error: Option<String>,
+    /// There is no `TOC.txt`, and the sstable is one of ScyllaDB's.
+    pub toc_missing: bool,
     /// The filter exists, but `TOC.txt` does not list it.
     pub not_listed: bool,
 }
@@ -86,7 +88,10 @@ impl Verification {
     /// No key is missing, no byte differs, and everything could be read. An sstable that was written without
     /// a filter is well.
     pub fn is_well(&self) -> bool {
-        let scylla_is_well = self.digests.is_empty() && !self.digest_missing && self.scylla_error.is_none();
+        let scylla_is_well = self.digests.is_empty()
+            && !self.digest_missing
+            && self.scylla_error.is_none()
+            && !self.toc_missing;
         if self.index_short.is_some() || !scylla_is_well {
             return false;
         }
@@ -121,6 +126,7 @@ pub fn verify(sstable: &Sstable, options: Options) -> Verification {
             Scylla::Unreadable(e) => Some(e.to_string()),
             Scylla::Absent | Scylla::Read(_) => None,
         },
+        toc_missing: sstable.lacks_toc(),
         not_listed: sstable.has(FILTER) && sstable.lists(FILTER) == Some(false),
     };
     let mut file = FilterFile::open(sstable).map_err(|problem| result.problem = Some(problem)).ok();

@@ -122,15 +122,22 @@ fn look_into(
     }
     let group = group(directory, names.into_iter());
     found.sstables.extend(group.sstables);
-    // One line for an sstable, not one for each of its ten files.
-    let main = |name: &String| name.ends_with(DATA) || name.ends_with(FILTER);
-    for (name, why) in group.unknown.into_iter().filter(|(name, _)| main(name)) {
-        found.skipped.push(Skipped { path: directory.join(name), why: Why::UnknownVersion(why) });
+    let unknown: Vec<&str> = group.unknown.iter().map(|(name, _)| name.as_str()).collect();
+    for (name, why) in group.unknown.iter().filter(|(name, _)| stands_for_sstable(name, &unknown)) {
+        found.skipped.push(Skipped { path: directory.join(name), why: Why::UnknownVersion(why.clone()) });
     }
-    for name in group.temporary.iter().filter(|name| main(name)) {
+    let temporary: Vec<&str> = group.temporary.iter().map(String::as_str).collect();
+    for name in temporary.iter().filter(|name| stands_for_sstable(name, &temporary)) {
         found.skipped.push(Skipped { path: directory.join(name), why: Why::Temporary });
     }
     Ok(())
+}
+
+/// Whether this file is the one that is reported for its sstable, so that there is one line for an sstable, not one
+/// for each of its ten files: the filter, or without a filter the data.
+fn stands_for_sstable(name: &str, all: &[&str]) -> bool {
+    let filter = || name.strip_suffix(DATA).map(|prefix| format!("{prefix}{FILTER}"));
+    name.ends_with(FILTER) || filter().is_some_and(|filter| !all.contains(&filter.as_str()))
 }
 
 #[cfg(test)]

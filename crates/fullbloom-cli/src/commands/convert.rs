@@ -1,7 +1,7 @@
 //! `fullbloom convert FILTER --to D -o FILTER`: converts a filter to another dialect, where that needs no
 //! keys.
 
-use super::made::Made;
+use super::made;
 use crate::args;
 use crate::destination::{Destination, ForceArgs};
 use crate::error::{Failure, Status};
@@ -9,12 +9,9 @@ use crate::numbers;
 use crate::output;
 use crate::secret::SecretArgs;
 use crate::sizing::GeometryArgs;
-use crate::text;
-use fullbloom::NativeFilter;
-use fullbloom::any::{self, AnyFilter, ConvertError, MadeFor};
+use fullbloom::any::MadeFor;
 use fullbloom::dialect::Name;
-use fullbloom::native::StoredFilter;
-use fullbloom_ops::filter::{FilterFile, NativeRecord, ReadOptions, name_contradicts};
+use fullbloom_ops::filter::{ConvertOptions, ReadOptions, Shrink, convert, name_contradicts};
 use std::path::PathBuf;
 
 /// Convert a filter to another dialect, or shrink a native one, without its keys
@@ -22,8 +19,8 @@ use std::path::PathBuf;
 /// A filter does not store its keys, so this is possible only where the positions of the keys stay the same:
 /// between cassandra-3 and cassandra (the byte order of a word), between libbloom and libbloom-1 (with and
 /// without the header, if the number of bits is a power of two), and from native to native: halved once or
-/// several times, or from a dynamic filter to a fast one, which has its keys, but neither counts nor times; the rate of a
-/// dynamic one is added to --fpr. In other cases the error says what is needed. Exit status: 0 if it was written, 2 on errors.
+/// several times, or from a dynamic filter to a fast one, without counts and times. In other cases the error says
+/// what is needed. Exit status: 0 if it was written, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -54,9 +51,8 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = numbers::small_count, requires = "fpr")]
     expected_keys: Option<u32>,
 
-    /// The rate the filter was made for, which a libbloom file stores; of a fast filter made from a dynamic one, its rate
-    /// [default: that of the dynamic one]
-    #[arg(long, value_name = "P", value_parser = numbers::rate)]
+    /// The rate the filter was made for, which a libbloom file stores
+    #[arg(long, value_name = "P", value_parser = numbers::rate, requires = "expected_keys")]
     fpr: Option<f64>,
 
     /// Halve a native filter until its file fits this size
@@ -84,117 +80,19 @@ pub struct Args {
 
 /// Converts and saves.
 pub fn run(args: &Args) -> Result<Status, Failure> {
-    let mut destination = Destination::new(&args.output, args.force.force)?;
-    let (dialect, geometry) = (args.dialect, args.geometry.geometry());
-    let mut options = ReadOptions { dialect, geometry, ..ReadOptions::default() };
-    let file = FilterFile::load(&args.filter, &options)?;
-    let from = file.dialect();
-    if (args.memory.is_some() || args.fold.is_some()) && (from, args.to) != (Name::Native, Name::Native) {
-        return Err(Failure::new("--memory and --fold", "only native filters can be halved"));
-    }
-    if (from, args.to) == (Name::Native, Name::Native) {
-        options.secret = args.secret.read()?;
-        let folded = folded(args, FilterFile::load(&args.filter, &options)?)?;
-        let folded = StoredFilter::Fast(folded);
-        let facts = NativeRecord::of(&folded.facts());
-        let folded = AnyFilter::from(folded);
-        destination.write_filter(&folded)?;
-        if let Some(warning) = facts.overfull_message() {
-            output::warning(&format!("{}: {warning}", args.output.display()));
-        }
-        return summarise(args, &destination, &folded, Some(facts));
-    }
-    let opened = file.open()?;
-    if let (Some(problem), true) = (opened.problems.first(), opened.may_lose_keys) {
-        return Err(problem.clone().into());
-    }
-    if args.fpr.is_some() && args.expected_keys.is_none() {
-        return Err(Failure::new("--fpr", "needs --expected-keys, for a libbloom file")
-            .hint("only a dynamic native filter takes --fpr alone"));
-    }
-    let made_for =
-        args.expected_keys.zip(args.fpr).map(|(expected_keys, fpr)| MadeFor { expected_keys, fpr });
-    let made = any::convert(from, file.bytes(), args.geometry.geometry(), args.to, made_for)
-        .map_err(|e| refused(args, from, &e))?;
-    destination.write_filter(&made)?;
+    let destination = Destination::new(&args.output, args.force.force)?;
+    let (dialect, geometry, secret) = (args.dialect, args.geometry.geometry(), args.secret.read()?);
+    let options = ConvertOptions {
+        read: ReadOptions { dialect, geometry, secret, ..ReadOptions::default() },
+        to: args.to,
+        made_for: args.expected_keys.zip(args.fpr).map(|(expected_keys, fpr)| MadeFor { expected_keys, fpr }),
+        shrink: args.fold.map(Shrink::Times).or(args.memory.map(Shrink::ToBytes)),
+    };
+    let converted = convert(&args.filter, &options)?;
+    let status = made::save(&args.output, destination, &converted, (args.json, args.quiet))?;
     if let Some(contradiction) = name_contradicts(&args.output, args.to) {
         let path = args.output.display();
         output::warning(&format!("{path}: {contradiction}: it will not find its keys there"));
     }
-    summarise(args, &destination, &made, None)
-}
-
-/// The fast filter, halved as often as requested.
-fn folded(args: &Args, file: FilterFile) -> Result<NativeFilter, Failure> {
-    let path = args.filter.display();
-    let size = |e| Failure::size(Name::Native, &e);
-    let opened = file.open()?;
-    if opened.is_locked {
-        return Err(Failure::locked(&args.filter));
-    }
-    let stored = opened.filter.try_clone().map_err(size)?.into_native();
-    let stored = stored.map_err(|_| Failure::new(&path, "is not a native filter"))?;
-    let asked = args.fold.is_some() || args.memory.is_some();
-    let mut filter = match stored {
-        StoredFilter::Fast(_) if !asked => {
-            return Err(Failure::new(&path, "it is native already")
-                .hint("--memory SIZE or --fold TIMES makes it smaller"));
-        }
-        StoredFilter::Fast(filter) if !filter.takes_keys() => {
-            return Err(Failure::new(&path, "the filter has exceptions, which hold only for its own size")
-                .hint("build the smaller filter from its keys, with --except"));
-        }
-        StoredFilter::Fast(filter) => filter,
-        StoredFilter::Dynamic(filter) => {
-            filter.to_fast(args.fpr.unwrap_or(filter.planned_fpr())).map_err(size)?
-        }
-        other => {
-            return Err(Failure::new(&path, format_args!("a {} filter cannot become a fast one", other.kind())));
-        }
-    };
-    let mut times = 0;
-    let wanted = |filter: &NativeFilter, times| match (args.fold, args.memory) {
-        (Some(fold), _) => times < fold,
-        (None, Some(memory)) => filter.encoded_len() > memory,
-        (None, None) => false,
-    };
-    while wanted(&filter, times) {
-        filter = filter.folded().map_err(|_| {
-            let (blocks, size) = (filter.blocks(), text::bytes(filter.encoded_len()));
-            let why =
-                format!("it cannot be halved any further: {blocks} blocks, in {size}, are an odd number");
-            Failure::new(&path, why).hint("build the smaller filter from its keys with: fullbloom build")
-        })?;
-        times += 1;
-    }
-    Ok(filter)
-}
-
-fn refused(args: &Args, from: Name, cause: &ConvertError) -> Failure {
-    let failure = Failure::new(args.filter.display(), format_args!("cannot become {}: {cause}", args.to));
-    let both_cassandra = [from, args.to].iter().all(|name| name.as_str().starts_with("cassandra"));
-    match cause {
-        ConvertError::NeedsKeys { .. } if both_cassandra => failure.hint(format!(
-            "fullbloom rebuild makes Filter.db of the sstable's index; fullbloom build --dialect {} of a key list",
-            args.to
-        )),
-        ConvertError::NeedsKeys { .. } => {
-            failure.hint(format!("fullbloom build --dialect {} KEYS -o {}", args.to, args.output.display()))
-        }
-        ConvertError::NeedsNumbers => failure.hint("give --expected-keys N --fpr P, as it was made with"),
-        _ => failure,
-    }
-}
-
-/// Prints what was made.
-fn summarise(
-    args: &Args,
-    destination: &Destination,
-    filter: &AnyFilter,
-    native: Option<NativeRecord>,
-) -> Result<Status, Failure> {
-    if !args.quiet {
-        Made { path: &args.output, destination, filter, keys: None, native }.print(args.json)?;
-    }
-    Ok(Status::Yes)
+    Ok(status)
 }

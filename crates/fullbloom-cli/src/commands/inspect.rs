@@ -85,7 +85,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             Ok(found) => found,
             Err(problem) => {
                 output::problem(&problem);
-                all.fail(problem);
+                all.append(InspectReport::failed(problem));
                 continue;
             }
         };

@@ -1,13 +1,31 @@
 //! What is printed about a filter that was written.
 
 use crate::destination::Destination;
-use crate::error::Failure;
-use crate::output::Output;
+use crate::error::{Failure, Status};
+use crate::output::{self, Output};
 use crate::render;
 use fullbloom::any::AnyFilter;
 use fullbloom_ops::Found;
 use fullbloom_ops::filter::{FilterRecord, NativeRecord};
 use std::path::Path;
+
+/// Writes a filter that was made of others; warns if it holds too many keys; prints its record unless `quiet`.
+pub fn save(
+    path: &Path,
+    mut destination: Destination,
+    filter: &AnyFilter,
+    (json, quiet): (bool, bool),
+) -> Result<Status, Failure> {
+    destination.write_filter(filter)?;
+    let native = filter.native_facts().map(|facts| NativeRecord::of(&facts));
+    if let Some(warning) = native.as_ref().and_then(NativeRecord::overfull_message) {
+        output::warning(&format!("{}: {warning}", path.display()));
+    }
+    if !quiet {
+        Made { path, destination: &destination, filter, keys: None, native }.print(json)?;
+    }
+    Ok(Status::Yes)
+}
 
 /// A filter that was written.
 pub struct Made<'a> {

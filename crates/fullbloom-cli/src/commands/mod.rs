@@ -22,6 +22,7 @@ pub mod which;
 
 use crate::args::{Cli, Command};
 use crate::error::{Failure, Status};
+use crate::help;
 use crate::output::{self, Output};
 use clap::{CommandFactory, FromArgMatches};
 use fullbloom::kernel::Kernel;
@@ -34,7 +35,7 @@ use std::io;
 /// Runs the command that the arguments ask for.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<Status, Failure> {
     let arguments: Vec<OsString> = arguments.collect();
-    let mut command = Cli::command();
+    let mut command = help::compact(Cli::command());
     // The CPU is examined only if the version is asked for.
     if arguments.iter().any(|argument| argument == "--version") {
         command = command.long_version(&*version().leak());

@@ -119,11 +119,11 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             }
             Err(Refused::Place(problem)) => {
                 output::problem(&problem);
-                all.fail(problem);
+                all.append(VerifyReport::failed(problem));
             }
             Err(Refused::Keys(failure)) => {
                 failure.report();
-                all.fail(Problem::at(path, Code::KeysUnreadable, failure));
+                all.append(VerifyReport::failed(Problem::at(path, Code::KeysUnreadable, failure)));
             }
         }
     }

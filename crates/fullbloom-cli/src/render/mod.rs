@@ -57,7 +57,8 @@ pub fn elsewhere(problems: &[Problem]) -> String {
     }
     if let Some(copy) = copies.first() {
         let (count, hint) = (copies.len(), copy.hint.as_deref().unwrap_or_default());
-        text += &format!("{}: {} ({count} directories; {hint})\n", copy.severity, copy.message);
+        let directories = if count == 1 { "directory" } else { "directories" };
+        text += &format!("{}: {} ({count} {directories}; {hint})\n", copy.severity, copy.message);
     }
     text
 }

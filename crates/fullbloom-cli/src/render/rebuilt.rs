@@ -42,17 +42,17 @@ fn sstable(record: &RebuiltSstable) -> String {
     let before = match record.before {
         None => "no filter".to_owned(),
         Some(SstableBefore { bits: Some(bits), probes: Some(probes), bytes, .. }) => {
-            format!("{bits} bits, {probes} probes, {}", text::bytes(bytes))
+            format!("{bits} bits, {}, {}", text::counted(probes.into(), "probe"), text::bytes(bytes))
         }
         Some(SstableBefore { bytes, .. }) => format!("a damaged filter, {}", text::bytes(bytes)),
     };
     let after = &record.after;
     let mut text = format!(
-        "{}: {}: {before} -> {} bits, {} probes, {}, expected rate {}\n",
+        "{}: {}: {before} -> {} bits, {}, {}, expected rate {}\n",
         record.path,
         text::counted(record.keys, "key"),
         after.bits,
-        after.probes,
+        text::counted(after.probes.into(), "probe"),
         text::bytes(after.bytes),
         text::rate(after.expected_fpr),
     );

@@ -22,7 +22,7 @@ pub fn sstable(record: &SstableRecord, problems: &[Problem]) -> String {
     line("bytes", record.bytes.map(|bytes| format!("{bytes} ({})", text::bytes(bytes))));
     line("fill", record.fill.map(text::rate));
     line("estimated keys", record.bits.map(|_| estimate(record.estimated_keys)));
-    line("bits per key", bits_per_key(record).map(|bits| text::decimal(bits, 2)));
+    line("bits per key", record.known_bits_per_key().map(|bits| text::decimal(bits, 2)));
     line("expected rate", record.expected_fpr.map(text::rate));
     line("keys in index", record.keys.map(|keys| keys.to_string()));
     line("recorded rate", record.recorded_fpr.map(text::rate));
@@ -38,12 +38,6 @@ pub fn sstable(record: &SstableRecord, problems: &[Problem]) -> String {
         lines.line("on open", rule);
     }
     lines.0
-}
-
-/// By the index, or else by the estimate.
-fn bits_per_key(record: &SstableRecord) -> Option<f64> {
-    let estimated = record.estimated_keys.filter(|keys| keys.is_finite() && *keys >= 0.5);
-    record.bits_per_key.or(Some(record.bits? as f64 / estimated?.round()))
 }
 
 /// A data directory: each table with its sstables, then all tables. In short: only sstables with warnings or

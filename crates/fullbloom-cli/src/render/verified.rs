@@ -109,8 +109,10 @@ fn sstable(record: &VerifiedSstable) -> Lines {
     let name = record.table_name();
     lines.line("sstable", format!("{name}, version {}, {}", record.version, record.dialect));
     lines.line("keys", record.keys.to_string());
-    let missing =
-        record.missing.map_or("unknown: the filter cannot be read".into(), |missing| missing.to_string());
+    // The rate is measured with other keys: if it is known, the filter can be read.
+    let unread = if record.measured_fpr.is_some() { "keys" } else { "filter" };
+    let unknown = || format!("unknown: the {unread} cannot be read");
+    let missing = record.missing.map_or_else(unknown, |missing| missing.to_string());
     lines.line("missing", missing);
     for key in &record.missing_keys {
         lines.line("missing key", format!("{key} (hex)"));

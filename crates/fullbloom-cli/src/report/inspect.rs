@@ -7,7 +7,7 @@ use fullbloom::any;
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
 use fullbloom_ops::Code;
-use fullbloom_ops::filter::fill_along;
+use fullbloom_ops::filter::{bits_per_estimated_key, fill_along};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -74,9 +74,9 @@ impl<'a> Row<'a> {
             (Some(table), Some(generation)) => format!("{table} {generation}"),
             _ => file.to_owned(),
         };
-        let (bits, keys) = (entry["bits"].as_f64(), entry["estimated_keys"].as_f64());
+        let (bits, keys) = (entry["bits"].as_u64(), entry["estimated_keys"].as_f64());
         let recorded = entry["bits_per_key"].as_f64();
-        let estimated = bits.zip(keys).filter(|(_, keys)| *keys >= 0.5).map(|(bits, keys)| bits / keys);
+        let estimated = bits.and_then(|bits| bits_per_estimated_key(bits, keys));
         Row {
             entry,
             name,
@@ -261,7 +261,7 @@ pub fn textbook() -> Curve {
 fn draw_fill(page: &mut Page, rows: &[Row<'_>]) {
     if let [row] = rows {
         if let Some(parts) = row.fill_along() {
-            let said = "The share of set bits from the first to the last. With many keys in, a sound filter is level: a hole is damage.";
+            let said = "The share of set bits from the first to the last. An undamaged filter with many keys is filled evenly; a gap is damage.";
             page.section("Fill along the filter", said, &draw::fill(&parts));
         }
         return;
@@ -279,12 +279,12 @@ fn draw_fill(page: &mut Page, rows: &[Row<'_>]) {
     }
     let said = match drawn.len() < rows.len() {
         true => format!(
-            "{} of {}: those with problems, then the largest. With many keys in, a sound filter is level: a hole is damage.",
+            "{} of {}: those with problems, then the largest. An undamaged filter with many keys is filled evenly; a gap is damage.",
             drawn.len(),
             rows.len()
         ),
         false => {
-            "From the first bit to the last. With many keys in, a sound filter is level: a hole is damage."
+            "From the first bit to the last. An undamaged filter with many keys is filled evenly; a gap is damage."
                 .to_owned()
         }
     };

@@ -52,7 +52,7 @@ fn help_of_every_command_is_on_standard_output_with_examples() {
             narrow.env("COLUMNS", "80");
             let help = finish(narrow, b"").exits(0);
             assert!(help.err.is_empty());
-            assert!(help.text().lines().count() <= 140, "{name}: longer than two screens of a large window");
+            assert!(help.text().lines().count() <= 100, "{name}: longer than two screens");
             assert!(help.text().contains(&format!("Usage: fullbloom {name}")), "{help:?}");
             let (_, examples) = help.text().split_once("\nExamples:\n").expect("examples");
             let mut goes_on = false;

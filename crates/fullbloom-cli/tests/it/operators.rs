@@ -117,7 +117,7 @@ fn keys_come_out_as_they_went_in() {
     let keys = run(&["keys", "--hex", &dir.arg(&table)], b"").exits(0);
     let missing = run(&["check", "--hex", "-v", "-c", &dir.arg(&table)], &keys.out);
     assert_eq!(missing.exits(1).text(), "0\n", "every key of a table is in its filter");
-    run(&["keys", &dir.arg("CURRENT")], b"").fails_with("does not hold its keys");
+    run(&["keys", &dir.arg("CURRENT")], b"").fails_with("does not store its keys");
 }
 
 #[test]

@@ -243,7 +243,7 @@ fn a_filter_of_another_size_is_written_with_its_table_elsewhere_and_never_in_pla
     let sound = std::fs::read(path("tables/r783_full_fv5_zlib.sst")).unwrap();
     let file = dir.file("a.sst", sound.clone());
     let refused =
-        run(&["rebuild", "--bits-per-key", "20", &file], b"").fails_with("knows how long its table is");
+        run(&["rebuild", "--bits-per-key", "20", &file], b"").fails_with("records the length of its table");
     assert!(refused.err.contains("hint: -o DIR"), "{}", refused.err);
     assert!(std::fs::read(&file).unwrap() == sound);
     let out = dir.arg("out");

@@ -16,7 +16,7 @@ const PARTS: usize = 96;
 const PART_BYTES: usize = 8;
 
 /// The share of set bits in each part of the filter at `path`; empty if there is no array, or it cannot be
-/// read. With many keys a sound filter is level: a hole is damage.
+/// read. An undamaged filter with many keys is filled evenly; a gap is damage.
 pub fn fill_along(path: &Path, dialect: Name) -> Vec<f64> {
     let parts = match Place::detect(path, None).kind() {
         PlaceKind::Table => of_table(path, dialect),

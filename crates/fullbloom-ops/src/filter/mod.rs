@@ -3,24 +3,29 @@
 //! ```text
 //!   path ─► file (load or map, unpack gzip) ─► open (the run-time filter) ─► record, native    what is in it
 //!                                                                        └─► verify            looked up for every key
+//!                                                                        └─► merge, convert    another filter, without keys
 //! ```
 //!
 //! Only [`file`](self) reads from disk: [`FilterFile::from_bytes`] takes bytes that are in memory. Only
 //! `open` and `native` know the library's run-time filter.
 
+mod convert;
 mod file;
 mod fill;
 mod gzip;
+mod merge;
 mod native;
 mod open;
 mod record;
 mod verify;
 
+pub use convert::{ConvertOptions, Shrink, convert};
 pub use file::{FilterFile, ReadOptions};
 pub use fill::fill_along;
+pub use merge::merge;
 pub use native::{DynamicRecord, ExceptionRecord, ExpiryRecord, GenerationRecord, KindRecord, NativeRecord};
 pub use open::{Opened, name_contradicts, other_key_type};
-pub use record::FilterRecord;
+pub use record::{FilterRecord, bits_per_estimated_key};
 pub(crate) use verify::verify;
 pub use verify::{VerifiedFilter, verify_keys};
 

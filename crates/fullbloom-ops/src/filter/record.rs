@@ -37,11 +37,16 @@ pub struct FilterRecord {
     pub recognised: Option<String>,
 }
 
+/// Bits for each key, where the number of keys is an estimate; `None` without keys.
+pub fn bits_per_estimated_key(bits: u64, keys: Option<f64>) -> Option<f64> {
+    let keys = keys.filter(|keys| keys.is_finite() && *keys >= 0.5)?;
+    Some(bits as f64 / keys.round())
+}
+
 impl FilterRecord {
     /// Bits for each key, by the estimate; `None` without keys.
     pub fn bits_per_key(&self) -> Option<f64> {
-        let keys = self.estimated_keys.filter(|keys| keys.is_finite() && *keys >= 0.5)?;
-        Some(self.bits as f64 / keys.round())
+        bits_per_estimated_key(self.bits, self.estimated_keys)
     }
 
     /// Adds the number of keys inserted.

@@ -98,18 +98,13 @@ pub fn verify_keys<E: From<Problem>>(
         Err(problem) => return Ok(damaged(file, problem)?),
     };
     if opened.is_locked {
-        return Err(Problem::at(file.path(), Code::SecretMissing, LOCKED).hint(SECRET_HINT).into());
+        return Err(Problem::locked(file.path()).into());
     }
     let mut lookups = Lookups::new(file, &opened, absent);
     keys(&mut |batch| lookups.batch(batch))?;
     let asked = lookups.finish();
     Ok(found(file, &opened, Some(&asked)))
 }
-
-/// Why a keyed filter cannot answer.
-pub(crate) const LOCKED: &str = "the filter is keyed, and its secret is not in the file";
-/// What to do about it.
-pub(crate) const SECRET_HINT: &str = "give the file that build made or was given: --secret FILE";
 
 /// The results of the lookups.
 #[derive(Default)]

@@ -4,6 +4,7 @@ use super::judge::{Promise, judge, schema_fpr};
 use super::opening;
 use super::totals::totals;
 use super::{SstableName, find, problems, skipped};
+use crate::filter::bits_per_estimated_key;
 use crate::inspect::{InspectOptions, InspectSummary, Inspected};
 use crate::pool;
 use crate::problem::{Code, Problem};
@@ -91,6 +92,13 @@ impl ScyllaRecord {
             checksums: read.digests.as_ref().map(checksums),
             encrypted: read.has_encryption(),
         }
+    }
+}
+
+impl SstableRecord {
+    /// Bits for each key by the index, or else by the estimate.
+    pub fn known_bits_per_key(&self) -> Option<f64> {
+        self.bits_per_key.or_else(|| bits_per_estimated_key(self.bits?, self.estimated_keys))
     }
 }
 

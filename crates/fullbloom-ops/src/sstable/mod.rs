@@ -29,6 +29,7 @@ use fullbloom_sstable::Sstable;
 use fullbloom_sstable::sstable::{FILTER, INDEX, PARTITIONS};
 use fullbloom_sstable::walk::{self, Options, Skipped, Walk, Why};
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Which sstable it is.
@@ -86,13 +87,10 @@ pub(crate) fn find(path: &Path, snapshots: bool) -> Result<Walk, Problem> {
     let found =
         walk::find(path, Options { snapshots }).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
     if found.sstables.is_empty() {
-        let unknown = found.skipped.iter().find_map(|skipped| match &skipped.why {
-            Why::UnknownVersion(why) => Some((skipped, why)),
-            _ => None,
-        });
-        if let Some((skipped, why)) = unknown {
-            let problem = Problem::at(&skipped.path, Code::UnknownVersion, why);
-            return Err(Problem { hint: Some(DIALECT_HINT.to_owned()), ..problem });
+        let unknown: BTreeSet<&str> = found.skipped.iter().filter_map(unknown_version).collect();
+        if let Some(first) = found.skipped.iter().find(|skipped| unknown_version(skipped).is_some()) {
+            let why = unknown.into_iter().collect::<Vec<_>>().join("; ");
+            return Err(Problem::at(&first.path, Code::UnknownVersion, why).hint(DIALECT_HINT));
         }
         let copies = found.skipped.iter().any(|skipped| matches!(skipped.why, Why::Snapshots));
         let why = "cannot find sstables of Cassandra, ScyllaDB or DataStax, or tables of LevelDB or RocksDB, in this directory";
@@ -103,6 +101,13 @@ pub(crate) fn find(path: &Path, snapshots: bool) -> Result<Walk, Problem> {
         return Err(Problem::at(path, Code::NothingFound, why).hint(hint));
     }
     Ok(found)
+}
+
+fn unknown_version(skipped: &Skipped) -> Option<&str> {
+    match &skipped.why {
+        Why::UnknownVersion(why) => Some(why),
+        _ => None,
+    }
 }
 
 /// What settles a version that is not known here.

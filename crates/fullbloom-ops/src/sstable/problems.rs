@@ -76,6 +76,7 @@ pub(super) fn of_flag(sstable: &Sstable, flag: &Flag) -> Problem {
         Flag::KeysMissing { .. } => rebuildable(sstable, at(sstable, Code::KeyMissing, flag)),
         Flag::IndexOutOfOrder { .. } => at(sstable, Code::IndexOutOfOrder, flag),
         Flag::Statistics(_) => at(sstable, Code::StatisticsUnreadable, flag),
+        Flag::TocMissing => at(sstable, Code::TocMissing, flag),
         Flag::Toc(_) => at(sstable, Code::TocUnreadable, flag),
         Flag::ComponentsMissing(_) => at(sstable, Code::ComponentsMissing, flag),
         Flag::IndexShort(short) => index_short(sstable, short),

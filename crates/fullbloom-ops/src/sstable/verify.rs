@@ -80,6 +80,7 @@ pub(super) fn problems_of(sstable: &Sstable, found: &Verification) -> Vec<Proble
     all.extend(found.digest_missing.then(|| problems::checksum_missing(sstable)));
     let scylla_error = found.scylla_error.iter();
     all.extend(scylla_error.map(|e| Problem::at(&sstable.path(FILTER), Code::ScyllaUnreadable, e)));
+    all.extend(found.toc_missing.then(|| problems::of_flag(sstable, &Flag::TocMissing)));
     all.extend(found.not_listed.then(|| problems::of_flag(sstable, &Flag::NotListed)));
     let mut add = |code, why: String, hint| {
         all.push(Problem { hint, ..Problem::at(&sstable.path(FILTER), code, why) });

@@ -113,8 +113,7 @@ pub(crate) fn rebuild(
     let in_place = matches!(options.output, Output::InPlace { .. });
     let unchanged = in_place && new.is_stored();
     if in_place && !new.fits_in_place() && !options.dry_run {
-        let why =
-            "the new filter is not as long as the old one, and the database knows how long its table is";
+        let why = "the new filter has another length, and the database records the length of its table";
         let hint = "-o DIR writes the table there; without a size the old one is kept";
         return Err(Problem::at(path, Code::LengthChanges, why).hint(hint));
     }

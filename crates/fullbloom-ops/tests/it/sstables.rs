@@ -5,7 +5,7 @@ use fullbloom::dialect::Name;
 use fullbloom_ops::rebuild::{RebuildReport, Size};
 use fullbloom_ops::{
     Code, InspectOptions, InspectReport, Inspected, Place, PlaceKind, Problem, RebuildOptions, Severity,
-    Status, VerifyOptions, inspect, rebuild, verify,
+    Status, VerifyOptions, VerifyReport, inspect, rebuild, verify,
 };
 use std::fs;
 use std::path::Path;
@@ -319,15 +319,30 @@ fn useless_reads_count_each_sstable_by_the_tokens_it_covers() {
 #[test]
 fn sstables_of_unknown_versions_are_named_and_verify_does_not_pass_over_them() {
     let table = Table::new();
-    for name in ["qa-1-big-Data.db", "qa-1-big-Filter.db"] {
+    for name in ["qa-1-big-Data.db", "qa-1-big-Filter.db", "qa-2-big-Data.db", "fa-3-bti-Filter.db"] {
         fs::write(table.directory.join(name), b"x").unwrap();
     }
     let place = Place::detect(&table.directory, None);
     let alone = verify(&place, &VerifyOptions::default(), &mut ()).unwrap_err();
     assert_eq!(alone.code, Code::UnknownVersion);
-    assert!(alone.message.contains("\"qa\"") && alone.hint.is_some(), "{alone}");
+    for what in ["\"qa\" of format big", "\"fa\" of format bti"] {
+        assert_eq!(alone.message.matches(what).count(), 1, "{alone}");
+    }
+    assert!(alone.hint.is_some());
+    let counted = VerifyReport::failed(alone);
+    assert_eq!((counted.status, counted.summary.problems.errors), (Status::Failed, 1));
     table.add("nb", 1, &keys(20), 0.01);
     let beside = verify(&place, &VerifyOptions::default(), &mut ()).unwrap();
     assert_eq!(beside.status, Status::NotWell);
+    let names: Vec<&str> =
+        beside.problems.iter().map(|problem| problem.place.rsplit('/').next().unwrap()).collect();
+    assert_eq!(
+        names,
+        ["fa-3-bti-Filter.db", "qa-1-big-Filter.db", "qa-2-big-Data.db"],
+        "one for each sstable"
+    );
     assert!(beside.problems.iter().all(|problem| problem.code == Code::UnknownVersion));
+    assert_eq!(beside.summary.problems.errors, 3);
+    let rebuilt = rebuild_all(&table, RebuildOptions::default());
+    assert_eq!(rebuilt.status, Status::NotWell, "three were left out");
 }

@@ -286,6 +286,22 @@ fn a_scylla_sstable_is_refused_where_the_pair_could_not_be_right() {
         fs::write(sstable.path("TOC.txt"), toc).unwrap();
     };
     assert!(message(&without).contains("without a filter"));
+    let no_toc = |sstable: &Sstable| fs::remove_file(sstable.path("TOC.txt")).unwrap();
+    assert!(message(&no_toc).starts_with("TOC.txt is missing"));
+}
+
+#[test]
+fn a_scylla_sstable_without_a_toc_is_not_well_and_a_copy_of_some_files_is() {
+    let (_dir, sstable) = mt();
+    fs::remove_file(sstable.path("TOC.txt")).unwrap();
+    let without = Sstable::of_file(&sstable.path("Data.db")).unwrap();
+    let flags = report::inspect(&without).flags;
+    assert!(matches!(&flags[..], [Flag::TocMissing]), "{flags:?}");
+    let found = verify::verify(&without, verify::Options::default());
+    assert!(found.toc_missing && !found.is_well());
+    fs::remove_file(sstable.path("Scylla.db")).unwrap();
+    let copied = Sstable::of_file(&sstable.path("Data.db")).unwrap();
+    assert!(verify::verify(&copied, verify::Options::default()).is_well());
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Slots {
     pub(crate) fn new(interval: u64, tag: u32) -> Slots {
         let widest = WINDOW - 1 - tag;
         let divide = |remainder: u32| {
-            let quotients = (interval.max(1) - 1 >> remainder) + 1;
+            let quotients = ((interval.max(1) - 1) >> remainder) + 1;
             let width = remainder + tag;
             let slots =
                 ((LINE_BITS - 1).saturating_sub(quotients.min(512) as u32) / (width + 1)).min(MAX_SLOTS);
@@ -165,7 +165,7 @@ pub(crate) fn select_pair(word: u64, rank: u32) -> u64 {
     let sums = ((fours + (fours >> 4)) & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul(ONES);
     // The bytes whose sum is at most the rank are before the byte that holds the bit.
     let rank = rank.min(64);
-    let before = ((u64::from(rank) * ONES | TOPS) - sums) & TOPS;
+    let before = (((u64::from(rank) * ONES) | TOPS) - sums) & TOPS;
     let byte = 8 * before.count_ones();
     if byte == 64 {
         return 0;

@@ -170,7 +170,7 @@ impl KeyHasher for Hasher {
                 Cpu::in_use().fold(words, x, y, out);
             }
             Keyed::Sip(_) | Keyed::Leading(..) => {
-                self.hash_iter(words.iter().map(|word| word.to_le_bytes()), out)
+                self.hash_iter(words.iter().map(|word| word.to_le_bytes()), out);
             }
         }
     }

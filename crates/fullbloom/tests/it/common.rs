@@ -23,8 +23,8 @@ pub fn options(name: Name, geometry: Option<(u64, u32)>) -> ReadOptions {
 /// are quick.
 pub fn seed_file(name: Name, keys: &[&[u8]]) -> Vec<u8> {
     let requests = [(100, Target::Fpr(0.3)), (1000, Target::Fpr(0.3)), (1000, Target::BitsPerKey(10.0))];
-    let made = requests.map(|(expected_keys, target)| Builder::new(name, &Request { expected_keys, target }));
-    let mut builder = made.into_iter().find_map(Result::ok).unwrap();
+    let made = |(expected_keys, target)| Builder::new(name, &Request { expected_keys, target }).ok();
+    let mut builder = requests.into_iter().find_map(made).unwrap();
     builder.insert_batch(keys);
     builder.finish().unwrap().encode()
 }

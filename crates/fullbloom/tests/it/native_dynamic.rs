@@ -201,7 +201,7 @@ fn run(options: DynamicOptions, mode: Mode, operations: u64, universe: u64, seed
                 filter.advance_millis(model.time).unwrap();
                 done += 1;
             }
-            970..990 if steps % 4 == 0 => {
+            970..990 if steps.is_multiple_of(4) => {
                 // Save and read again.
                 let bytes = filter.encode();
                 assert_eq!(bytes.len() as u64, filter.encoded_len());
@@ -242,7 +242,7 @@ fn run(options: DynamicOptions, mode: Mode, operations: u64, universe: u64, seed
 
 impl Model {
     fn check_now_and_then(&mut self, filter: &DynamicFilter, steps: u64) {
-        if steps % 16 == 0 {
+        if steps.is_multiple_of(16) {
             self.check(filter);
         }
     }
@@ -326,4 +326,165 @@ fn a_filter_keeps_its_label_secret_and_numbers() {
         DynamicFilter::decode_keyed(&filter.encode(), &Secret::new([8; 16])).is_ok(),
         "its own is in the file"
     );
+}
+
+/// The share of absent hashes that are reported present is the stated one, within three standard deviations.
+#[track_caller]
+fn rate_is_stated(keys: u64, fpr: f64, options: DynamicOptions) {
+    let mut filter = DynamicFilter::new(options).unwrap();
+    let hashes: Vec<u64> = (0..keys).map(|i| mix(mix(i))).collect();
+    let new = filter.insert_batch(&Hashes(&hashes)).unwrap();
+    assert_eq!(filter.count_batch(&Hashes(&hashes)), keys);
+    assert_eq!(new, filter.keys());
+    let rate = filter.expected_fpr();
+    let expected = filter.fpr_with(keys);
+    assert!(rate <= fpr && (rate / expected - 1.0).abs() < 0.02, "{keys} {rate} {expected}");
+    let asked = 2_000_000u64;
+    let absent: Vec<u64> = (0..asked).map(|i| mix(mix(i + (1 << 40)))).collect();
+    let found = filter.count_batch(&Hashes(&absent)) as f64;
+    let deviation = (asked as f64 * rate * (1.0 - rate)).sqrt();
+    assert!(
+        (found - asked as f64 * rate).abs() <= 3.0 * deviation + 1.0,
+        "{keys} keys: {found} of {asked}, stated {rate}"
+    );
+}
+
+#[test]
+fn the_measured_rate_is_the_stated_one() {
+    for keys in [1_000, 10_000, 100_000, 1_000_000] {
+        rate_is_stated(keys, 0.01, DynamicOptions::new(keys, 0.01));
+        rate_is_stated(keys, 0.001, DynamicOptions::new(1_000, 0.001).up_to(keys));
+    }
+    // Half and a fourth of the promised keys: half and a fourth of the rate.
+    rate_is_stated(50_000, 0.005, DynamicOptions::new(50_000, 0.01).up_to(100_000));
+    rate_is_stated(25_000, 0.0025, DynamicOptions::new(25_000, 0.01).up_to(100_000));
+}
+
+/// Ten and a hundred million keys: as the ten million operations above.
+#[test]
+#[ignore = "takes minutes and a gigabyte"]
+fn the_measured_rate_is_the_stated_one_at_every_size() {
+    for keys in [10_000_000, 100_000_000] {
+        rate_is_stated(keys, 0.01, DynamicOptions::new(keys, 0.01));
+        rate_is_stated(keys, 0.01, DynamicOptions::new(1_000, 0.01).up_to(keys));
+    }
+}
+
+#[test]
+fn beyond_the_promise_the_rate_rises_and_is_stated() {
+    let mut filter = DynamicFilter::with_fpr(1_000, 0.01).unwrap();
+    let hashes: Vec<u64> = (0..200_000).map(|i| mix(mix(i))).collect();
+    filter.insert_batch(&Hashes(&hashes)).unwrap();
+    assert!(filter.is_overfull() && filter.expected_fpr() > 0.5);
+    assert_eq!(filter.count_batch(&Hashes(&hashes)), 200_000);
+    assert!((filter.expected_fpr() / filter.fpr_with(200_000) - 1.0).abs() < 0.01);
+    assert!(filter.encode() == DynamicFilter::decode(&filter.encode()).unwrap().encode());
+}
+
+#[test]
+fn deletion_needs_counts_and_refuses_what_is_absent() {
+    use fullbloom::native::NotDeletable;
+    let mut set = DynamicFilter::with_fpr(100, 0.01).unwrap();
+    set.insert(b"a").unwrap();
+    assert_eq!(set.remove(b"a"), Err(NotDeletable));
+    assert_eq!(set.remove_batch(&Hashes(&[1]), &mut [false]), Err(NotDeletable));
+    assert!(set.may_contain(b"a"));
+    let mut counting = DynamicFilter::new(DynamicOptions::new(100, 1e-9).mode(Mode::Counting)).unwrap();
+    for _ in 0..9 {
+        counting.insert(b"a").unwrap();
+    }
+    assert_eq!((counting.count(b"a"), counting.keys(), counting.remove(b"b")), (9, 9, Ok(false)));
+    for left in (0..9).rev() {
+        assert_eq!((counting.remove(b"a"), counting.count(b"a")), (Ok(true), left));
+    }
+    assert_eq!((counting.remove(b"a"), counting.keys()), (Ok(false), 0));
+    let (_, empty) = (0, DynamicFilter::new(DynamicOptions::new(100, 1e-9).mode(Mode::Counting)).unwrap());
+    assert!(counting.encode() == empty.encode());
+}
+
+#[test]
+fn keys_expire_after_their_time_and_at_most_one_step_later() {
+    for refresh in [false, true] {
+        let expiry = Expiry { refresh, ..Expiry::of(Keep::Time(Duration::from_millis(7_000))) };
+        let mut filter =
+            DynamicFilter::new(DynamicOptions::new(10, 1e-9).mode(Mode::Expiring(expiry))).unwrap();
+        let mut inserted: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut random = Random(5);
+        for now in (1_000_000..1_200_000u64).step_by(137) {
+            filter.advance_millis(now).unwrap();
+            let key = random.below(400);
+            let known = filter.may_contain(&key.to_le_bytes());
+            assert_eq!(filter.insert(&key.to_le_bytes()).unwrap(), !known);
+            if !known || refresh {
+                inserted.insert(key, now);
+            }
+            for (key, time) in &inserted {
+                let age = now - time;
+                let found = filter.may_contain(&key.to_le_bytes());
+                assert!(found || age > 7_000, "{key} is forgotten after {age} ms");
+                assert!(!found || age < 8_000, "{key} is remembered after {age} ms");
+            }
+        }
+        // A long pause, and a clock that was wrong.
+        filter.advance_millis(9_000_000).unwrap();
+        assert_eq!((filter.keys(), filter.fingerprints().count()), (0, 0));
+        filter.insert(b"x").unwrap();
+        filter.advance_millis(8_995_000).unwrap();
+        assert_eq!(filter.time_millis(), 9_000_000);
+        filter.advance_millis(10_000).unwrap();
+        assert!(filter.may_contain(b"x") && filter.time_millis() == 10_000);
+        let read = DynamicFilter::decode(&filter.encode()).unwrap();
+        assert!(read.may_contain(b"x") && read.encode() == filter.encode());
+        filter.advance_millis(19_000).unwrap();
+        assert!(!filter.may_contain(b"x"));
+    }
+}
+
+#[test]
+fn filters_with_fingerprints_of_different_lengths_are_merged() {
+    let hashes: Vec<u64> = (0..30_000).map(|i| mix(mix(i))).collect();
+    let mut long = DynamicFilter::with_fpr(30_000, 1e-6).unwrap();
+    let mut short = DynamicFilter::with_fpr(30_000, 1e-3).unwrap();
+    long.insert_batch(&Hashes(&hashes[..20_000])).unwrap();
+    short.insert_batch(&Hashes(&hashes[10_000..])).unwrap();
+    let mut both = short.try_clone().unwrap();
+    both.merge(&long).unwrap();
+    let mut other_way = long.try_clone().unwrap();
+    other_way.merge(&short).unwrap();
+    assert_eq!(both.fingerprint_bits(), short.fingerprint_bits());
+    assert!(both.fingerprints().eq(other_way.fingerprints()));
+    assert_eq!(both.count_batch(&Hashes(&hashes)), 30_000);
+    let mut expected = DynamicFilter::with_fpr(30_000, 1e-3).unwrap();
+    expected.insert_batch(&Hashes(&hashes)).unwrap();
+    assert!(both.encode() == expected.encode());
+    let mut counting = DynamicFilter::new(DynamicOptions::new(10, 0.1).mode(Mode::Counting)).unwrap();
+    assert!(counting.merge(&short).is_err());
+    let seeded = DynamicOptions::new(10, 0.1).hashing(Hashing::Seed(1));
+    assert!(short.merge(&DynamicFilter::new(seeded).unwrap()).is_err());
+}
+
+#[test]
+fn a_fast_filter_of_the_fingerprints_has_all_keys_and_both_rates() {
+    let keys: Vec<String> = (0..20_000).map(|i| format!("key-{i}")).collect();
+    let secret = Secret::new([3; 16]);
+    for hashing in [Hashing::Seed(9), Hashing::Secret(secret)] {
+        let options = DynamicOptions::new(20_000, 0.01).hashing(hashing).mode(Mode::Counting);
+        let mut filter = DynamicFilter::new(options).unwrap();
+        filter.store_secret(true);
+        filter.insert_batch(keys.as_slice()).unwrap();
+        let fast = filter.to_fast(0.005).unwrap();
+        let fast = fullbloom::NativeFilter::decode(&fast.encode()).unwrap();
+        assert_eq!(fast.count_batch(keys.as_slice()), 20_000);
+        let stated = fast.expected_fpr();
+        assert!(stated > filter.expected_fpr() && stated < filter.expected_fpr() + 0.0055, "{stated}");
+        let absent: Vec<String> = (0..400_000).map(|i| format!("absent-{i}")).collect();
+        let found = fast.count_batch(absent.as_slice()) as f64 / 400_000.0;
+        assert!((found - stated).abs() < 4.0 * (stated / 400_000.0).sqrt(), "{found} {stated}");
+        assert!(
+            fast.try_clone()
+                .unwrap()
+                .merge(&fullbloom::NativeFilter::with_fpr(20_000, 0.005).unwrap())
+                .is_err()
+        );
+    }
 }

@@ -35,7 +35,11 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         let done = chunks(keys, &self.hasher, Some(answers), |hashes, bits| {
             match &self.store {
                 Store::Shards(shards) => cpu().run(Look { filter: self, store: shards, hashes, bits }),
-                Store::Flat(flat) => cpu().run(Look { filter: self, store: flat, hashes, bits }),
+                Store::Flat(flat) => {
+                    // The bytes are asked for once, not for each key.
+                    let store = &flat.as_ref().clone_with(flat.bytes.as_ref());
+                    cpu().run(Look { filter: self, store, hashes, bits });
+                }
             }
             Ok::<(), core::convert::Infallible>(())
         });

@@ -43,8 +43,12 @@ impl Clock {
             self.origin = self.origin.wrapping_sub(self.time - now);
             self.time = now;
         }
-        self.time = self.time.max(now);
-        self.current = self.time.wrapping_sub(self.origin) / self.expiry.span();
+        let passed = now.saturating_sub(self.time);
+        // Saturated, so that generations never go back, whatever a file says.
+        let elapsed = self.time.wrapping_sub(self.origin).saturating_add(passed);
+        self.time += passed;
+        self.origin = self.time.wrapping_sub(elapsed);
+        self.current = elapsed / self.expiry.span();
     }
 
     /// The tag of keys inserted now.

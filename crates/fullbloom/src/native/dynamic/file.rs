@@ -25,6 +25,7 @@ use crate::native::format::{
 };
 use crate::native::{Hashing, Keep, key_type};
 use crate::wire::{Output, Stop};
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -67,7 +68,8 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
                 local.push(item - base);
             }
             let put = |_, line: Line| done = done.and_then(|()| main(&line));
-            let listed = lines::fill(&shape, &local, put, |_, line| overflow.push(line));
+            let listed =
+                lines::fill(&shape, 0..shape.overflow.lines, &local, put, |_, line| overflow.push(line));
             list.extend(listed.iter().map(|item| item + base));
             done?;
         }
@@ -238,7 +240,7 @@ pub(in crate::native) struct DecodedDynamic {
     head: Head,
     locked: Option<u64>,
     plan: Plan,
-    clock: Option<Clock>,
+    clock: Option<Box<Clock>>,
     copies: u64,
     flat: Flat<()>,
     bits: Range<usize>,
@@ -294,7 +296,7 @@ impl DecodedDynamic {
             COUNTING => (Mode::Counting, None),
             BY_TIME | BY_KEYS => {
                 let clock = read_clock(&mut cursor, mode)?;
-                (Mode::Expiring(clock.expiry), Some(clock))
+                (Mode::Expiring(clock.expiry), Some(Box::new(clock)))
             }
             _ => return Err(DecodeError::Newer { field: "mode", at: at + 3, got: mode.into() }),
         };
@@ -359,100 +361,110 @@ impl DecodedDynamic {
     /// The filter over the storage of its data; `file` is the whole file.
     pub(in crate::native) fn assemble<S>(self, file: &[u8], bytes: S) -> DynamicFilter<S> {
         let DecodedDynamic { head, locked, plan, clock, copies, flat, bits } = self;
-        let read = flat.clone().map(|()| &file[bits]);
+        let read = flat.clone_with(&file[bits]);
         let counts = (0..read.counted).map(|i| read.count(i)).collect();
-        let mut filter = DynamicFilter::from_parts(plan, head, Store::Flat(flat.map(|()| bytes)));
+        let mut filter = DynamicFilter::from_parts(plan, head, Store::Flat(Box::new(flat.map(|()| bytes))));
         (filter.locked, filter.clock, filter.counts, filter.copies) = (locked, clock, counts, copies);
         filter
     }
 
-    /// Checks that the data is what a writer writes for these fingerprints.
+    /// Checks that the data is what a writer writes for these fingerprints: reads the items of a few lines, writes the lines
+    /// of these items, and compares.
     pub(in crate::native) fn verify(&self, file: &[u8]) -> Result<(), DecodeError> {
-        let flat = self.flat.clone().map(|()| &file[self.bits.clone()]);
-        let shape =
-            Shape::new(self.plan.bits - flat.depth, self.plan.tag, flat.shape.main.lines >> flat.depth);
-        let refused = |field, line: u64| DecodeError::Value {
-            field,
+        let flat = self.flat.clone_with(&file[self.bits.clone()]);
+        let Shape { tag: tag_bits, main, overflow, .. } = &flat.shape;
+        let refused = |line: u64| DecodeError::Value {
+            field: "lines",
             at: self.bits.start as u64 + line * 64,
             got: line.into(),
             allowed: "sorted fingerprints in their lines (the value is the line number)",
         };
-        let (mut items, mut at_list, mut keys, mut many) = (Vec::new(), 0, 0u64, Vec::new());
-        let mut ages = alloc::vec![0u64; 1 << self.plan.tag];
-        for prefix in 0..1u64 << flat.depth {
-            let groups = prefix * shape.overflow.lines..(prefix + 1) * shape.overflow.lines;
-            let first = prefix * shape.main.lines;
-            let base = prefix << shape.bits << shape.tag;
-            let end = (prefix + 1) << shape.bits << shape.tag;
+        let (mut items, mut at_list, mut keys, mut at_counts) = (Vec::new(), 0, 0u64, 0);
+        let mut tags = alloc::vec![0u64; 1 << tag_bits];
+        for start in (0..overflow.lines).step_by(VERIFIED_GROUPS) {
+            let groups = start..(start + VERIFIED_GROUPS as u64).min(overflow.lines);
             items.clear();
             lines::read(&flat, &flat.shape, groups.clone(), &mut items);
-            let sorted = items.is_sorted_by(|a, b| a >> shape.tag < b >> shape.tag);
-            if !sorted
-                || items.first().is_some_and(|item| *item < base)
-                || items.last().is_some_and(|item| *item >= end)
-            {
-                return Err(refused("lines", first));
+            let range = overflow.base(groups.start) << tag_bits..overflow.base(groups.end) << tag_bits;
+            let is_sorted = items.is_sorted_by(|a, b| a >> tag_bits < b >> tag_bits);
+            let ends = [items.first(), items.last()];
+            if !is_sorted || !ends.into_iter().flatten().all(|item| range.contains(item)) {
+                return Err(refused(groups.start * GROUP));
             }
             keys += items.len() as u64;
-            for item in &mut items {
-                let tag = *item & ((1 << shape.tag) - 1);
-                ages[tag as usize] += 1;
+            for item in &items {
+                let tag = item & ((1 << tag_bits) - 1);
+                tags[tag as usize] += 1;
                 if self.plan.mode == Mode::Counting && tag == MANY {
-                    many.push(*item >> shape.tag);
+                    if at_counts == flat.counted || flat.count(at_counts).0 != item >> tag_bits {
+                        return Err(self.wrong_counts());
+                    }
+                    at_counts += 1;
                 }
-                *item -= base;
             }
-            let (mut wrong, mut over_wrong) = (None, false);
+            let (mut wrong, mut wrong_overflow) = (None, None);
             let list = lines::fill(
-                &shape,
+                &flat.shape,
+                groups,
                 &items,
-                |number, line| {
-                    if line != *flat.main(first + number) {
-                        wrong = wrong.or(Some(first + number));
+                |line, expected| {
+                    if expected != *flat.main(line) {
+                        wrong = wrong.or(Some(line));
                     }
                 },
-                |number, line| over_wrong |= line != *flat.overflow(groups.start + number),
+                |line, expected| {
+                    if expected != *flat.overflow(line) {
+                        wrong_overflow = wrong_overflow.or(Some(main.lines + line));
+                    }
+                },
             );
-            let same_list = list
-                .iter()
-                .enumerate()
-                .all(|(i, item)| at_list + i < flat.list_len() && flat.listed(at_list + i) == item + base);
+            if let Some(line) = wrong.or(wrong_overflow) {
+                return Err(refused(line));
+            }
+            // Items of the list that belong elsewhere are found here or at the end.
+            let is_listed = |(i, item): (usize, &u64)| i < flat.list_len() && flat.listed(i) == *item;
+            if !(at_list..).zip(&list).all(is_listed) {
+                return Err(refused(start * GROUP));
+            }
             at_list += list.len();
-            if let Some(line) = wrong {
-                return Err(refused("lines", line));
-            }
-            if over_wrong || !same_list {
-                return Err(refused("overflow", first));
-            }
         }
         if at_list != flat.list_len() || keys != self.head.keys {
-            return Err(refused("list", 0));
+            return Err(refused(main.lines + overflow.lines));
         }
-        self.verify_tags(&flat, &ages, &many)
+        if at_counts != flat.counted {
+            return Err(self.wrong_counts());
+        }
+        self.verify_tags(&flat, &tags)
     }
 
-    fn verify_tags(&self, flat: &Flat<&[u8]>, tags: &[u64], many: &[u64]) -> Result<(), DecodeError> {
-        let at = self.bits.start as u64;
-        let counts: Vec<(u64, u64)> = (0..flat.counted).map(|i| flat.count(i)).collect();
+    fn wrong_counts(&self) -> DecodeError {
         let allowed = "one for each fingerprint with more than three copies, in order";
-        let is_table = counts.iter().map(|(fingerprint, _)| fingerprint).eq(many);
-        if !is_table || counts.iter().any(|(_, count)| *count <= MANY) {
-            return Err(DecodeError::Value { field: "counts", at, got: counts.len() as i128, allowed });
+        DecodeError::Value {
+            field: "counts",
+            at: self.bits.end as u64,
+            got: self.flat.counted as i128,
+            allowed,
+        }
+    }
+
+    /// Checks the numbers of fingerprints with each tag.
+    fn verify_tags(&self, flat: &Flat<&[u8]>, tags: &[u64]) -> Result<(), DecodeError> {
+        let at = self.bits.start as u64;
+        if (0..flat.counted).any(|i| flat.count(i).1 <= MANY) {
+            return Err(self.wrong_counts());
         }
         if self.plan.mode == Mode::Counting {
             let inline: u64 =
                 (1..).zip(&tags[..MANY as usize]).map(|(copies, keys): (u64, _)| copies * keys).sum();
-            let expected = counts.iter().fold(inline, |sum, (_, count)| sum.saturating_add(*count));
+            let expected = (0..flat.counted).fold(inline, |sum, i| sum.saturating_add(flat.count(i).1));
             if expected != self.copies {
                 return Err(DecodeError::Mismatch { field: "keys", at, got: self.copies, expected });
             }
         }
         if let Some(clock) = &self.clock {
-            let is_stated = (0..tags.len() as u64).all(|tag| {
-                let stated = if clock.is_live(tag) { clock.by_age()[clock.age(tag) as usize] } else { 0 };
-                tags[tag as usize] == stated
-            });
-            if !is_stated {
+            let stated = clock.by_age();
+            let of = |tag: u64| if clock.is_live(tag) { stated[clock.age(tag) as usize] } else { 0 };
+            if (0..).zip(tags).any(|(tag, keys)| of(tag) != *keys) {
                 let allowed = "the stated keys of each generation";
                 return Err(DecodeError::Value { field: "generations", at, got: 0, allowed });
             }
@@ -460,6 +472,9 @@ impl DecodedDynamic {
         Ok(())
     }
 }
+
+/// Groups of lines that are verified at once: their fingerprints take about 50 KB.
+const VERIFIED_GROUPS: usize = 8;
 
 fn read_clock(cursor: &mut crate::wire::Cursor<'_>, mode: u8) -> Result<Clock, DecodeError> {
     let amount = cursor.u64_le("time to remember")?;

@@ -16,6 +16,7 @@ use crate::native::stored::assert_unlocked;
 use crate::native::{Hasher, Hashing, Secret};
 #[cfg(not(feature = "std"))]
 use crate::sizing::math::Float as _;
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use core::fmt;
 
@@ -47,7 +48,7 @@ pub struct DynamicFilter<S = Owned> {
     pub(in crate::native) locked: Option<u64>,
     pub(super) plan: Plan,
     /// Of a filter with expiry.
-    pub(super) clock: Option<Clock>,
+    pub(super) clock: Option<Box<Clock>>,
     /// Fingerprints that were inserted more than three times, and how often; of a counting filter.
     pub(super) counts: BTreeMap<u64, u64>,
     /// Insertions minus removals; of a counting filter.
@@ -73,7 +74,7 @@ pub(super) struct Plan {
 #[derive(Debug)]
 pub(super) enum Store<S> {
     Shards(Shards),
-    Flat(Flat<S>),
+    Flat(Box<Flat<S>>),
 }
 
 /// The filter does not support deletion: it was not made with [`Mode::Counting`].
@@ -118,7 +119,7 @@ impl<S> DynamicFilter<S> {
             locked: None,
             plan,
             clock: match plan.mode {
-                Mode::Expiring(expiry) => Some(Clock::new(expiry, 0, 0)),
+                Mode::Expiring(expiry) => Some(Box::new(Clock::new(expiry, 0, 0))),
                 _ => None,
             },
             counts: BTreeMap::new(),
@@ -132,7 +133,7 @@ impl<S> DynamicFilter<S> {
     pub(in crate::native) fn map<T>(self, bytes: impl FnOnce(S) -> T) -> DynamicFilter<T> {
         let store = match self.store {
             Store::Shards(shards) => Store::Shards(shards),
-            Store::Flat(flat) => Store::Flat(flat.map(bytes)),
+            Store::Flat(flat) => Store::Flat(Box::new(flat.map(bytes))),
         };
         let DynamicFilter { head, hasher, locked, plan, clock, counts, copies, sweep_next, .. } = self;
         DynamicFilter { head, hasher, locked, plan, clock, counts, copies, store, sweep_next }
@@ -426,7 +427,7 @@ impl DynamicFilter {
         if has_grown {
             aim = self.grow(hash, aim)?;
         }
-        let tag = self.clock.as_ref().map_or(0, Clock::tag);
+        let tag = self.clock.as_ref().map_or(0, |clock| clock.tag());
         let known = self.shards_mut().insert(kernel, &aim, tag);
         let new = match known {
             None if self.plan.tag == 0 => true,
@@ -440,7 +441,7 @@ impl DynamicFilter {
     #[inline(never)]
     fn tagged(&mut self, hash: u64, aim: Aim, known: Option<Location>, tag: u64) -> Result<bool, SizeError> {
         let Some(clock) = &mut self.clock else {
-            self.copies += 1;
+            self.copies = self.copies.saturating_add(1);
             if let Some(location) = known {
                 self.count_up(hash, aim, location);
             }

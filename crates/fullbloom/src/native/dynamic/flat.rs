@@ -66,6 +66,12 @@ impl<S: AsRef<[u8]>> Flat<S> {
 }
 
 impl<S> Flat<S> {
+    /// The same over other bytes.
+    pub(super) fn clone_with<T>(&self, bytes: T) -> Flat<T> {
+        let Flat { shape, depth, listed, counted, .. } = self;
+        Flat { shape: shape.clone(), depth: *depth, listed: *listed, counted: *counted, bytes }
+    }
+
     pub(super) fn map<T>(self, bytes: impl FnOnce(S) -> T) -> Flat<T> {
         let Flat { shape, depth, listed, counted, bytes: from } = self;
         Flat { shape, depth, listed, counted, bytes: bytes(from) }

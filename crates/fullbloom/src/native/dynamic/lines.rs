@@ -10,6 +10,7 @@ use super::shape::{GROUP, Shape};
 use crate::kernel::lines::Line;
 use crate::kernel::slots::{self, Find, Select};
 use alloc::vec::Vec;
+use core::ops::Range;
 
 /// The memory of one shard, or of a whole file.
 ///
@@ -82,7 +83,7 @@ pub(super) fn tag<L: Lines>(lines: &L, shape: &Shape, location: Location) -> u64
 }
 
 /// Appends the items of these groups of 16 lines to `out`, in order: fingerprints with their tags below them.
-pub(super) fn read<L: Lines>(lines: &L, shape: &Shape, groups: core::ops::Range<u64>, out: &mut Vec<u64>) {
+pub(super) fn read<L: Lines>(lines: &L, shape: &Shape, groups: Range<u64>, out: &mut Vec<u64>) {
     let mut beyond = Vec::with_capacity(64);
     let start = shape.overflow.base(groups.start);
     let mut at = lines.search_list(start, shape.tag).unwrap_or_else(|at| at);
@@ -90,7 +91,7 @@ pub(super) fn read<L: Lines>(lines: &L, shape: &Shape, groups: core::ops::Range<
         beyond.clear();
         let base = shape.overflow.base(group) << shape.tag;
         slots::entries(lines.overflow(group), &shape.overflow.slots, |entry| {
-            beyond.push(base.wrapping_add(entry))
+            beyond.push(base.wrapping_add(entry));
         });
         let end = shape.overflow.base(group + 1) << shape.tag;
         while at < lines.list_len() && lines.listed(at) < end {
@@ -112,15 +113,16 @@ pub(super) fn read<L: Lines>(lines: &L, shape: &Shape, groups: core::ops::Range<
     }
 }
 
-/// Writes all lines of a shard that holds these sorted items; returns its list.
+/// Writes the lines of these groups of 16, which hold these sorted items; returns their part of the list.
 pub(super) fn fill(
     shape: &Shape,
+    groups: Range<u64>,
     items: &[u64],
     mut main: impl FnMut(u64, Line),
     mut overflow: impl FnMut(u64, Line),
 ) -> Vec<u64> {
     let (mut list, mut beyond, mut rest) = (Vec::new(), Vec::new(), items);
-    for group in 0..shape.overflow.lines {
+    for group in groups {
         beyond.clear();
         let mut base = shape.main.base(group * GROUP) << shape.tag;
         for line in group * GROUP..(group + 1) * GROUP {

@@ -81,7 +81,7 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
                     return None;
                 }
                 *next = groups.end;
-                lines::read(flat, &flat.shape, groups, &mut items);
+                lines::read(&**flat, &flat.shape, groups, &mut items);
             }
         }
         Some(items)
@@ -93,7 +93,7 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         let now = self.clock.as_ref().map_or(0, |clock| clock.generation());
         match &self.store {
             Store::Flat(flat) if self.clock.as_ref().is_none_or(|clock| clock.is_current()) => {
-                Shards::from_lines(plan.bits, plan.tag, flat.depth, flat, &flat.shape, now)
+                Shards::from_lines(plan.bits, plan.tag, flat.depth, &**flat, &flat.shape, now)
             }
             _ => {
                 let mut shards =

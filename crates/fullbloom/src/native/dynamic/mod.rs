@@ -28,6 +28,8 @@ mod pool;
 mod shape;
 mod shard;
 mod shards;
+#[cfg(test)]
+mod tests;
 
 pub use expiry::Generation;
 pub(in crate::native) use file::DecodedDynamic;

@@ -65,7 +65,7 @@ impl Grid {
     pub(super) fn place(&self, x: u64) -> (u64, u64) {
         let product = u128::from(x) * u128::from(self.lines);
         let (line, part) = ((product >> 64) as u64, product as u64);
-        let scaled = (u128::from(part) * u128::from(self.reciprocal) >> 64) as u64;
+        let scaled = ((u128::from(part) * u128::from(self.reciprocal)) >> 64) as u64;
         (line, scaled >> self.shift)
     }
 
@@ -173,7 +173,11 @@ mod tests {
                     }
                     let (depth, lines) = Shape::for_keys(bits, tag, keys);
                     let shape = Shape::new(bits - depth, tag, lines);
-                    assert!(lines % GROUP == 0 && lines <= MAX_LINES && (depth == 0 || lines >= MIN_LINES));
+                    assert!(
+                        lines.is_multiple_of(GROUP)
+                            && lines <= MAX_LINES
+                            && (depth == 0 || lines >= MIN_LINES)
+                    );
                     let limit = shape.limit << depth;
                     assert!(limit >= keys + keys / 32, "{bits} {keys}");
                     assert!(limit <= keys * 11 / 10 + 2_000, "{bits} {keys}: {limit}");
@@ -189,7 +193,8 @@ mod tests {
             let next = grown(lines);
             assert!(next > lines || lines == MAX_LINES);
             assert!(
-                next % GROUP == 0 && next <= (lines * 5).div_ceil(4).next_multiple_of(GROUP).max(MIN_LINES)
+                next.is_multiple_of(GROUP)
+                    && next <= (lines * 5).div_ceil(4).next_multiple_of(GROUP).max(MIN_LINES)
             );
             lines = next;
         }

@@ -120,6 +120,7 @@ impl Shard {
         let overflow = self.overflow.as_mut().as_chunks_mut().0;
         self.list = lines::fill(
             &shape,
+            0..shape.overflow.lines,
             items,
             |number, line| *pool.line_mut(pages[(number / PAGE) as usize % PAGES], number) = line,
             |number, line| overflow[number as usize] = line,

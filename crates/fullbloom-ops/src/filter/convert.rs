@@ -1,0 +1,113 @@
+//! `convert`: a filter in another dialect, or a smaller native one, without its keys.
+
+use super::merge::{refusal, trusted};
+use super::{FilterFile, ReadOptions};
+use crate::problem::{Code, Problem};
+use crate::text;
+use fullbloom::NativeFilter;
+use fullbloom::any::{self, AnyFilter, ConvertError, MadeFor};
+use fullbloom::dialect::Name;
+use fullbloom::native::StoredFilter;
+use std::path::Path;
+
+/// What a filter is to become.
+#[derive(Debug, Clone)]
+pub struct ConvertOptions {
+    /// How to read it. A secret is used only for native filters.
+    pub read: ReadOptions,
+    /// The new dialect.
+    pub to: Name,
+    /// The keys and the rate the filter was made for, which a libbloom file stores.
+    pub made_for: Option<MadeFor>,
+    /// How small a native filter becomes.
+    pub shrink: Option<Shrink>,
+}
+
+/// How small a native filter becomes: it is halved once or several times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shrink {
+    /// Until its file has at most this many bytes.
+    ToBytes(u64),
+    /// This many times.
+    Times(u32),
+}
+
+/// The filter of a file in another dialect, where the positions of its keys stay the same; or from native to native,
+/// halved, or as a fast filter of a dynamic one's keys.
+pub fn convert(path: &Path, options: &ConvertOptions) -> Result<AnyFilter, Problem> {
+    let read = ReadOptions { secret: None, ..options.read.clone() };
+    let file = FilterFile::load(path, &read)?;
+    let (from, to) = (file.dialect(), options.to);
+    if (from, to) == (Name::Native, Name::Native) {
+        let folded = folded(&FilterFile::load(path, &options.read)?, options.shrink)?;
+        return Ok(AnyFilter::from(StoredFilter::Fast(folded)));
+    }
+    if options.shrink.is_some() {
+        return Err(Problem::new(
+            "--memory and --fold",
+            Code::OptionRefused,
+            "only native filters can be halved",
+        ));
+    }
+    let opened = file.open()?;
+    if let (Some(problem), true) = (opened.problems.first(), opened.may_lose_keys) {
+        return Err(problem.clone());
+    }
+    any::convert(from, file.bytes(), options.read.geometry, to, options.made_for)
+        .map_err(|e| refused(path, from, to, &e))
+}
+
+/// The fast filter, halved as often as requested.
+fn folded(file: &FilterFile, shrink: Option<Shrink>) -> Result<NativeFilter, Problem> {
+    let path = file.path();
+    let size = |e| Problem::new(Name::Native, Code::CannotSize, e);
+    let stored = trusted(file)?.try_clone().map_err(size)?.into_native();
+    let stored = stored.map_err(|_| refusal(path, "is not a native filter"))?;
+    let mut filter = match stored {
+        StoredFilter::Fast(_) if shrink.is_none() => {
+            return Err(
+                refusal(path, "it is native already").hint("--memory SIZE or --fold TIMES makes it smaller")
+            );
+        }
+        StoredFilter::Fast(filter) if !filter.takes_keys() => {
+            return Err(refusal(path, "the filter has exceptions, which hold only for its own size")
+                .hint("build the smaller filter from its keys, with --except"));
+        }
+        StoredFilter::Fast(filter) => filter,
+        StoredFilter::Dynamic(filter) => filter.to_fast(filter.planned_fpr()).map_err(size)?,
+        other => {
+            return Err(refusal(path, format!("a {} filter cannot become a fast one", other.kind())));
+        }
+    };
+    let mut times = 0;
+    let wanted = |filter: &NativeFilter, times| match shrink {
+        Some(Shrink::Times(asked)) => times < asked,
+        Some(Shrink::ToBytes(most)) => filter.encoded_len() > most,
+        None => false,
+    };
+    while wanted(&filter, times) {
+        filter = filter.folded().map_err(|_| {
+            let (blocks, size) = (filter.blocks(), text::bytes(filter.encoded_len()));
+            let why =
+                format!("it cannot be halved any further: {blocks} blocks, in {size}, are an odd number");
+            refusal(path, why).hint("build the smaller filter from its keys with: fullbloom build")
+        })?;
+        times += 1;
+    }
+    Ok(filter)
+}
+
+fn refused(path: &Path, from: Name, to: Name, cause: &ConvertError) -> Problem {
+    let problem = refusal(path, format_args!("cannot become {to}: {cause}"));
+    let both_cassandra = [from, to].iter().all(|name| name.as_str().starts_with("cassandra"));
+    match cause {
+        ConvertError::NeedsKeys { .. } if both_cassandra => problem.hint(format!(
+            "with the sstable: fullbloom rebuild; with a list of its keys: fullbloom build --dialect {to}"
+        )),
+        ConvertError::NeedsKeys { .. } => {
+            problem.hint(format!("fullbloom build --dialect {to} KEYS -o FILTER"))
+        }
+        ConvertError::NeedsNumbers => problem.hint("give --expected-keys N --fpr P, as it was made with"),
+        _ => problem,
+    }
+}
