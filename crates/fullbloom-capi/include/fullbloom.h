@@ -163,11 +163,18 @@ fullbloom_status fullbloom_filter_create(fullbloom_dialect dialect, const fullbl
                                          fullbloom_filter **filter);
 
 /*
+ * An empty native filter of kind dynamic. It has memory for sizing->expected_keys keys, grows beyond, and keeps
+ * the rate sizing->fpr up to `up_to` keys (0: the expected ones). If `deletable`, it counts its keys, and
+ * fullbloom_filter_remove removes them.
+ */
+fullbloom_status fullbloom_filter_create_dynamic(const fullbloom_sizing *sizing, uint64_t up_to, bool deletable,
+                                                 fullbloom_filter **filter);
+
+/*
  * A filter that answers from the caller's bytes. They must not change or be freed before the filter is freed.
  * Reading is strict: truncated or damaged bytes, and bytes after the end of the filter, are refused. bits and
  * probes are required for FULLBLOOM_LIBBLOOM_1 and FULLBLOOM_JAVA_LSM, whose bytes do not contain them; for
- * other dialects they are 0, or agree with the bytes. Of FULLBLOOM_NATIVE, plain filters are read; growing,
- * removing and rotating ones are refused.
+ * other dialects they are 0, or agree with the bytes.
  */
 fullbloom_status fullbloom_filter_view(fullbloom_dialect dialect, const void *bytes, size_t len,
                                        uint64_t bits, uint32_t probes, fullbloom_filter **filter);
@@ -179,7 +186,10 @@ fullbloom_status fullbloom_filter_view(fullbloom_dialect dialect, const void *by
 fullbloom_status fullbloom_filter_decode(fullbloom_dialect dialect, const void *bytes, size_t len,
                                          uint64_t bits, uint32_t probes, fullbloom_filter **filter);
 
-/* As decode, from a file, which may change or be removed afterwards. */
+/*
+ * As decode, from a file, which may change or be removed afterwards. The keys in the journal of a dynamic filter's
+ * file ("FILE.journal") belong to it.
+ */
 fullbloom_status fullbloom_filter_load(fullbloom_dialect dialect, const char *path, uint64_t bits,
                                        uint32_t probes, fullbloom_filter **filter);
 
@@ -216,6 +226,13 @@ fullbloom_status fullbloom_filter_insert(fullbloom_filter *filter, const void *k
  */
 fullbloom_status fullbloom_filter_insert_batch(fullbloom_filter *filter, const void *const *keys,
                                                const size_t *lens, size_t count);
+
+/*
+ * Removes a key from a deletable filter. *removed (may be NULL) becomes false if the key was certainly absent;
+ * nothing changes then. Remove only keys that were inserted, each as often as it was inserted: a key that was not
+ * can look present, and removing it removes a key with the same fingerprint.
+ */
+fullbloom_status fullbloom_filter_remove(fullbloom_filter *filter, const void *key, size_t len, bool *removed);
 
 /* Whether a key may be present. If the call fails, *answer is true: "maybe" is always a safe answer. */
 fullbloom_status fullbloom_filter_may_contain(const fullbloom_filter *filter, const void *key, size_t len,

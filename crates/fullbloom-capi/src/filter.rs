@@ -7,7 +7,6 @@ use crate::keys::{Keys, array, key};
 use crate::memory::{Borrowed, Bounded};
 use crate::sizing::{self, Sizing};
 use crate::status::{Error, Status, call};
-use fullbloom::FileError;
 use fullbloom::any::{AnyFilter, ReadOptions};
 use fullbloom::filter::Check;
 use fullbloom::native::Secret;
@@ -47,6 +46,21 @@ pub unsafe extern "C" fn fullbloom_filter_create(
     unsafe { give(filter, || Filter::create(named(dialect)?, sizing::read(sizing)?)) }
 }
 
+/// An empty dynamic filter.
+///
+/// # Safety
+/// As of [`fullbloom_filter_create`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_filter_create_dynamic(
+    sizing: *const Sizing,
+    up_to: u64,
+    deletable: bool,
+    filter: *mut *mut Filter,
+) -> Status {
+    // SAFETY: promised by the caller.
+    unsafe { give(filter, || Filter::dynamic(sizing::read(sizing)?, up_to, deletable)) }
+}
+
 /// What the caller says about bytes: the dialect, bits and probes may be left out as zeros.
 fn options(dialect: c_int, bits: u64, probes: u32) -> Result<ReadOptions, Error> {
     let options = match dialect {
@@ -74,7 +88,7 @@ pub unsafe extern "C" fn fullbloom_filter_view(
         let options = options(dialect, bits, probes)?;
         // SAFETY: promised by the caller, for as long as the filter lives.
         let bytes = unsafe { Borrowed::new(array(bytes.cast::<u8>(), len, "bytes")?) };
-        Ok(Filter::read(AnyFilter::over(bytes, &options, Check::All)?)?)
+        Ok(Filter::read(AnyFilter::over(bytes, &options, Check::All)?))
     };
     // SAFETY: promised by the caller.
     unsafe { give(filter, make) }
@@ -97,7 +111,7 @@ pub unsafe extern "C" fn fullbloom_filter_decode(
         let options = options(dialect, bits, probes)?;
         // SAFETY: promised by the caller.
         let bytes = unsafe { array(bytes.cast::<u8>(), len, "bytes") }?;
-        Ok(Filter::read(AnyFilter::decode(bytes, &options)?)?)
+        Ok(Filter::read(AnyFilter::decode(bytes, &options)?))
     };
     // SAFETY: promised by the caller.
     unsafe { give(filter, make) }
@@ -119,8 +133,7 @@ pub unsafe extern "C" fn fullbloom_filter_load(
         let options = options(dialect, bits, probes)?;
         // SAFETY: promised by the caller.
         let path: &Path = unsafe { file::path(path) }?;
-        let filter = Filter::read(AnyFilter::load(path, &options)?);
-        Ok(filter.map_err(|e| FileError::decode(path, e))?)
+        Ok(Filter::read(AnyFilter::load(path, &options)?))
     };
     // SAFETY: promised by the caller.
     unsafe { give(filter, make) }
@@ -142,8 +155,7 @@ pub unsafe extern "C" fn fullbloom_filter_open(
         let options = options(dialect, bits, probes)?;
         // SAFETY: promised by the caller.
         let path: &Path = unsafe { file::path(path) }?;
-        let filter = Filter::read(AnyFilter::open(path, &options, Check::All)?);
-        Ok(filter.map_err(|e| FileError::decode(path, e))?)
+        Ok(Filter::read(AnyFilter::open(path, &options, Check::All)?))
     };
     // SAFETY: promised by the caller.
     unsafe { give(filter, make) }
@@ -203,6 +215,29 @@ pub unsafe extern "C" fn fullbloom_filter_insert_batch(
 ) -> Status {
     // SAFETY: promised by the caller.
     call(|| unsafe { Filter::get_mut(filter)?.insert_batch(Keys::new(keys, lens, count)?) })
+}
+
+/// Removes a key.
+///
+/// # Safety
+/// `filter` is null or a live handle that nobody else uses meanwhile; the key has `len` bytes; `removed` is
+/// null or memory for a bool.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_filter_remove(
+    filter: *mut Filter,
+    start: *const c_void,
+    len: usize,
+    removed: *mut bool,
+) -> Status {
+    call(|| {
+        // SAFETY: promised by the caller.
+        let was_there = unsafe { Filter::get_mut(filter)?.remove(key(start, len)?) }?;
+        if !removed.is_null() {
+            // SAFETY: promised by the caller.
+            unsafe { removed.write(was_there) };
+        }
+        Ok(())
+    })
 }
 
 /// Whether a key may be present; "maybe" if the call fails.

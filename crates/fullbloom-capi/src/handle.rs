@@ -11,8 +11,8 @@ use crate::sizing::Asked;
 use crate::status::{Error, Status};
 use fullbloom::any::{self, AnyFilter, Builder};
 use fullbloom::dialect::Name;
-use fullbloom::error::DecodeError;
-use fullbloom::native::{Hashing, Secret};
+use fullbloom::native::{DynamicFilter, DynamicOptions, Hashing, Mode, Secret, StoredFilter};
+use fullbloom::sizing::Target;
 use fullbloom::typed::KeyType;
 
 /// Marks a live handle; the letters `fbfilter`.
@@ -65,13 +65,28 @@ impl Filter {
         Ok(Filter::new(state))
     }
 
-    /// A filter that was read. Native filters that grow, support deletion or forget keys are refused: the C
-    /// interface has no functions for them yet.
-    pub fn read(filter: AnyFilter) -> Result<Filter, DecodeError> {
-        match filter.kind() {
-            None | Some("fast") => Ok(Filter::new(State::of(filter))),
-            Some(found) => Err(DecodeError::Kind { found, wanted: "fast" }),
-        }
+    /// An empty dynamic filter: it has memory for the expected keys, grows, and keeps its rate up to `up_to` keys.
+    pub fn dynamic((request, secret): Asked, up_to: u64, deletable: bool) -> Result<Filter, Error> {
+        let Target::Fpr(fpr) = request.target else {
+            return Err(Error::new(Status::Argument, "a dynamic filter is sized by fpr"));
+        };
+        let options = DynamicOptions::new(request.expected_keys, fpr)
+            .up_to(up_to)
+            .mode(if deletable { Mode::Counting } else { Mode::Set })
+            .hashing(secret.map_or(Hashing::default(), Hashing::Secret));
+        Ok(Filter::read(StoredFilter::Dynamic(DynamicFilter::new(options)?).into()))
+    }
+
+    /// Removes a key. False if it is surely absent.
+    pub fn remove(&mut self, key: &[u8]) -> Result<bool, Error> {
+        let mut removed = [false];
+        self.finished_mut()?.remove_batch(&[key], &mut removed)?;
+        Ok(removed[0])
+    }
+
+    /// A filter that was read.
+    pub fn read(filter: AnyFilter) -> Filter {
+        Filter::new(State::of(filter))
     }
 
     /// The handle behind a pointer.

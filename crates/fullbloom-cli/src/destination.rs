@@ -87,6 +87,14 @@ impl Destination {
         matches!(self, Destination::File(target) if target.claim.exists())
     }
 
+    /// The claim to the file; `None` for standard output.
+    pub fn into_claim(self) -> Option<Claim> {
+        match self {
+            Destination::File(target) => Some(target.claim),
+            Destination::Stdout => None,
+        }
+    }
+
     /// Only its owner can read the new file.
     pub fn make_private(&mut self) {
         if let Destination::File(target) = self {

@@ -4,6 +4,9 @@ use crate::numbers;
 use clap::Args;
 use fullbloom::sizing::Target;
 
+/// The number of keys up to which a dynamic filter keeps its rate, if none is given.
+pub const PROMISED: u64 = 1_000_000_000;
+
 /// The default rate: one absent key in a hundred is called present.
 const DEFAULT_FPR: f64 = 0.01;
 

@@ -5,7 +5,7 @@ use crate::build::{Insertion, build, look_up, remove};
 use crate::errors;
 use crate::held::{Combine, Held};
 use crate::keys::{Answered, Key, Source};
-use crate::options::{NewFilter, Size, read_options, require_native};
+use crate::options::{Dynamic, NewFilter, Size, read_options, require_native};
 use crate::run::{Run, integer, key_type};
 use fullbloom::any::AnyFilter;
 use fullbloom::filter::Check;
@@ -172,9 +172,13 @@ impl Filter {
     }
 
     /// An empty filter for ``expected_keys`` keys at the rate ``fpr``, or with ``bits_per_key``.
+    ///
+    /// With ``kind="dynamic"`` it grows beyond them and keeps its rate up to ``up_to`` keys. With ``deletable`` keys
+    /// can be removed; with ``expire``, a number of seconds, they expire.
     #[staticmethod]
     #[pyo3(signature = (expected_keys, fpr=None, *, bits_per_key=None, dialect="native", bits=None,
-                        probes=None, seed=None, secret=None, store_secret=false, label=None, key_type=None))]
+                        probes=None, seed=None, secret=None, store_secret=false, label=None, key_type=None,
+                        kind="fast", up_to=None, deletable=false, expire=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn with_capacity(
         expected_keys: u64,
@@ -188,10 +192,15 @@ impl Filter {
         store_secret: bool,
         label: Option<String>,
         key_type: Option<&str>,
+        kind: &str,
+        up_to: Option<u64>,
+        deletable: bool,
+        expire: Option<f64>,
     ) -> PyResult<Filter> {
         let key_type = self::key_type(key_type)?.unwrap_or(KeyType::Long);
         let size = Size { fpr, bits_per_key, bits, probes };
         let new = NewFilter::new(dialect, &size, seed, secret, store_secret, label)?;
+        let new = new.with_dynamic(Dynamic::new(kind, up_to, deletable, expire)?)?;
         new.empty(expected_keys).map(|filter| Filter::new(filter, key_type))
     }
 
@@ -297,7 +306,8 @@ impl Filter {
     /// Removes a key, or many, from a filter that supports deletion. One key gives a bool: whether it was
     /// there. Many give the number of those that were there; nulls are left out.
     ///
-    /// Remove only keys that were added: removing others may make keys disappear.
+    /// Remove only keys that were added, each as often as it was added. Removing another key that looks present removes
+    /// the key that has the same fingerprint.
     fn remove<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let remove = |run: Run<'_>| {
             self.require(run.key_type(self.key_type))?;
@@ -403,7 +413,7 @@ impl Filter {
         self.held.read(py, |filter| Ok(filter.dialect().as_str()))
     }
 
-    /// The kind of a native filter: ``"fast"``, ``"growing"``, ``"removing"`` or ``"rotating"``; None for
+    /// The kind of a native filter: ``"fast"`` or ``"dynamic"``; None for
     /// other dialects.
     #[getter]
     fn kind(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {

@@ -3,9 +3,12 @@
 use crate::errors;
 use fullbloom::any::{self, AnyFilter, Builder, ReadOptions};
 use fullbloom::dialect::Name;
-use fullbloom::native::{Hashing, NativeFilter, Secret, Sizing};
+use fullbloom::native::{
+    DynamicFilter, DynamicOptions, Expiry, Hashing, Keep, Mode, NativeFilter, Secret, Sizing, StoredFilter,
+};
 use fullbloom::sizing::{Request, Target};
 use pyo3::prelude::*;
+use std::time::{Duration, SystemTime};
 
 /// The arguments that size a filter. At most one of the rate, the bits per key, and bits with probes may be
 /// given.
@@ -49,6 +52,50 @@ pub struct NewFilter {
     hashing: Hashing,
     store_secret: bool,
     label: Option<String>,
+    dynamic: Option<Dynamic>,
+}
+
+/// What only a filter of kind `dynamic` has.
+#[derive(Clone, Copy)]
+pub struct Dynamic {
+    /// The number of keys up to which it keeps its rate; the expected ones if not given.
+    pub up_to: Option<u64>,
+    pub deletable: bool,
+    /// Seconds after which keys expire.
+    pub expire: Option<f64>,
+}
+
+impl Dynamic {
+    /// Checks the arguments. `None` for the kind `fast`.
+    pub fn new(
+        kind: &str,
+        up_to: Option<u64>,
+        deletable: bool,
+        expire: Option<f64>,
+    ) -> PyResult<Option<Dynamic>> {
+        match kind {
+            "dynamic" if deletable && expire.is_some() => {
+                Err(errors::value("keys are deletable or expire, not both"))
+            }
+            "dynamic" => Ok(Some(Dynamic { up_to, deletable, expire })),
+            "fast" if up_to.is_some() || deletable || expire.is_some() => {
+                Err(errors::value("up_to, deletable and expire need kind=\"dynamic\""))
+            }
+            "fast" => Ok(None),
+            _ => Err(errors::value(format_args!("kind is \"fast\" or \"dynamic\", not {kind:?}"))),
+        }
+    }
+
+    fn mode(self) -> PyResult<Mode> {
+        match self.expire {
+            Some(seconds) => match Duration::try_from_secs_f64(seconds) {
+                Ok(time) => Ok(Mode::Expiring(Expiry::of(Keep::Time(time)))),
+                Err(_) => Err(errors::value(format_args!("expire is a number of seconds, not {seconds}"))),
+            },
+            None if self.deletable => Ok(Mode::Counting),
+            None => Ok(Mode::Set),
+        }
+    }
 }
 
 /// A filter that takes its keys now.
@@ -88,14 +135,42 @@ impl NewFilter {
             }
             (None, seed) => Hashing::Seed(seed.unwrap_or(0)),
         };
-        Ok(NewFilter { dialect, target: size.target()?, hashing, store_secret, label })
+        Ok(NewFilter { dialect, target: size.target()?, hashing, store_secret, label, dynamic: None })
+    }
+
+    /// Makes a filter of kind dynamic.
+    pub fn with_dynamic(self, dynamic: Option<Dynamic>) -> PyResult<NewFilter> {
+        if dynamic.is_some() {
+            require_native("kind", self.dialect)?;
+        }
+        Ok(NewFilter { dynamic, ..self })
     }
 
     fn request(&self, expected_keys: u64) -> Request {
         Request { expected_keys, target: self.target }
     }
 
+    fn dynamic(&self, expected_keys: u64, dynamic: Dynamic) -> PyResult<AnyFilter> {
+        let Target::Fpr(fpr) = self.target else {
+            return Err(errors::value("a dynamic filter is sized by fpr"));
+        };
+        let options = DynamicOptions::new(expected_keys, fpr)
+            .up_to(dynamic.up_to.unwrap_or(expected_keys))
+            .mode(dynamic.mode()?)
+            .hashing(self.hashing.clone());
+        let mut filter = DynamicFilter::new(options).map_err(errors::size)?;
+        if dynamic.expire.is_some() {
+            filter.advance(SystemTime::now()).map_err(errors::size)?;
+        }
+        filter.set_label(self.label.as_deref().unwrap_or_default());
+        filter.store_secret(self.store_secret);
+        Ok(StoredFilter::Dynamic(filter).into())
+    }
+
     fn native(&self, expected_keys: u64) -> PyResult<AnyFilter> {
+        if let Some(dynamic) = self.dynamic {
+            return self.dynamic(expected_keys, dynamic);
+        }
         let sizing = Sizing::new(&self.request(expected_keys)).map_err(errors::size)?;
         let mut filter = NativeFilter::with_sizing(&sizing, self.hashing.clone()).map_err(errors::size)?;
         filter.set_label(self.label.as_deref().unwrap_or_default());

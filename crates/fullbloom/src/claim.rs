@@ -18,7 +18,7 @@ mod temporary;
 use crate::error::FileError;
 use lock::Lock;
 use std::fs::{self, File, Metadata};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use temporary::Temporary;
 
@@ -93,6 +93,17 @@ impl Claim {
         self.target.old.as_ref().is_some_and(|old| old.permissions().readonly())
     }
 
+    /// The file itself: where a symbolic link leads to.
+    pub fn place(&self) -> &Path {
+        &self.target.path
+    }
+
+    /// Fails if somebody changed the file since it was claimed.
+    pub(crate) fn require_unchanged(&self) -> Result<(), FileError> {
+        let now = Target::find(&self.path).map_err(|e| FileError::io(&self.path, "save", e))?;
+        if self.target.is(&now) { Ok(()) } else { Err(FileError::changed(&self.path)) }
+    }
+
     /// Why the file could not be locked; `None` if it is locked. Without a lock, a save still refuses to
     /// replace a file that has changed since it was claimed.
     pub fn unlocked(&self) -> Option<&io::Error> {
@@ -152,9 +163,7 @@ impl Prepared<'_> {
         let Prepared { claim, temporary } = self;
         let path = claim.path.clone();
         let fail = |e| FileError::io(&path, "save", e);
-        if !claim.target.is(&Target::find(&path).map_err(fail)?) {
-            return Err(FileError::changed(&path));
-        }
+        claim.require_unchanged()?;
         let new = temporary.file.metadata().map_err(fail)?;
         // Opened before the rename, so that every error that can be found early is found before it. A
         // directory that is writable but not readable cannot be opened; its flush is then left to the system.
@@ -164,9 +173,12 @@ impl Prepared<'_> {
         claim.target.old = Some(new);
         // Other systems cannot flush a directory.
         match directory.ok().filter(|_| cfg!(unix)) {
-            Some(directory) => directory.sync_all().map_err(|e| FileError::unflushed(&path, e)),
-            None => Ok(()),
+            Some(directory) => directory.sync_all().map_err(|e| FileError::unflushed(&path, e))?,
+            None => {}
         }
+        // The journal of the old file is not needed once the new one is certain to stay. Left behind, it would be
+        // ignored, unless both files are equal.
+        remove_journal(&claim.target.path).map_err(fail)
     }
 }
 
@@ -205,6 +217,27 @@ impl Target {
     }
 }
 
+/// The first bytes of a [journal](crate::native::journal).
+pub(crate) const JOURNAL_MAGIC: &[u8; 8] = b"\x89FBJRNL\n";
+
+/// Where the journal of a file is: beside the file itself, not beside a link to it.
+pub(crate) fn journal_of(path: &Path) -> Option<PathBuf> {
+    let place = fs::canonicalize(path).ok()?;
+    let mut name = place.file_name()?.to_owned();
+    name.push(".journal");
+    Some(place.with_file_name(name))
+}
+
+/// Removes the journal of a file. Another file with its name stays.
+fn remove_journal(target: &Path) -> io::Result<()> {
+    let Some(path) = journal_of(target) else { return Ok(()) };
+    let mut magic = [0; 8];
+    match File::open(&path).and_then(|mut file| file.read_exact(&mut magic)) {
+        Ok(()) if magic == *JOURNAL_MAGIC => fs::remove_file(&path),
+        _ => Ok(()),
+    }
+}
+
 /// The directory and the name of a file.
 fn split(path: &Path) -> io::Result<(&Path, &std::ffi::OsStr)> {
     let name = path
@@ -216,14 +249,14 @@ fn split(path: &Path) -> io::Result<(&Path, &std::ffi::OsStr)> {
 
 /// What distinguishes a file from all others that exist now.
 #[cfg(unix)]
-fn identity(meta: &Metadata) -> impl PartialEq + use<> {
+pub(crate) fn identity(meta: &Metadata) -> impl PartialEq + use<> {
     use std::os::unix::fs::MetadataExt;
     (meta.dev(), meta.ino())
 }
 
 /// Not known on this system: length and time must do.
 #[cfg(not(unix))]
-fn identity(_: &Metadata) -> impl PartialEq + use<> {}
+pub(crate) fn identity(_: &Metadata) -> impl PartialEq + use<> {}
 
 /// Gives the new file the owner, the group and the permissions of the old one.
 ///

@@ -283,25 +283,37 @@ fn many_threads_may_look_up_keys_in_one_filter() {
     });
 }
 
-/// The C interface has no functions for these kinds, so it must not take a part of them for a fast filter.
 #[test]
-fn growing_removing_and_rotating_filters_are_refused_by_name() {
+fn dynamic_filters_grow_and_remove_keys_and_their_files_are_read() {
     let directory = tempfile::tempdir().unwrap();
-    let native = number(Name::Native);
-    for kind in ["growing", "removing", "rotating-time"] {
-        let bytes = fullbloom_testkit::vectors::bytes(&format!("native/{kind}.bloom"));
-        let path = directory.path().join(kind);
-        std::fs::write(&path, &bytes).unwrap();
-        let ways = [
-            view(native, &bytes, (0, 0)),
-            decode(native, &bytes, (0, 0)),
-            load(native, &path, (0, 0)),
-            open(native, &path, (0, 0)),
-        ];
-        for way in ways {
-            assert_eq!(way.err(), Some(Status::Decode), "{kind}");
+    let path = directory.path().join("dynamic.bloom");
+    let sizing =
+        fullbloom_c::sizing::Sizing { expected_keys: 100, fpr: 0.001, bits_per_key: 0.0, ..ten_bits() };
+    let all = keys(0..KEYS);
+    for deletable in [false, true] {
+        let filter = dynamic(&sizing, 1 << 20, deletable).unwrap();
+        filter.insert_batch(&slices(&all));
+        assert!(filter.answers(&slices(&all)).unwrap().iter().all(|&yes| yes));
+        assert!(filter.facts().unwrap().expected_fpr <= 0.001);
+        if deletable {
+            assert_eq!((filter.remove(&all[0]), filter.remove(&all[0])), (Ok(true), Ok(false)));
+            assert_eq!((filter.may_contain(&all[0]), filter.may_contain(&all[1])), (Ok(false), Ok(true)));
+            filter.insert(&all[0]).unwrap();
+        } else {
+            assert!(filter.remove(&all[0]).is_err());
+            assert!(message().contains("deletion"), "{}", message());
         }
-        let told = message();
-        assert!(told.contains(kind.split('-').next().unwrap()) && told.contains("fast"), "{told}");
+        assert_eq!(filter.save(&path), Status::Ok);
+        let bytes = std::fs::read(&path).unwrap();
+        assert_eq!(bytes, filter.encode().unwrap());
+        for read in [
+            view(UNKNOWN, &bytes, (0, 0)),
+            decode(UNKNOWN, &bytes, (0, 0)),
+            load(UNKNOWN, &path, (0, 0)),
+            open(UNKNOWN, &path, (0, 0)),
+        ] {
+            assert!(read.unwrap().answers(&slices(&all)).unwrap().iter().all(|&yes| yes));
+        }
     }
+    assert_eq!(dynamic(&ten_bits(), 0, false).err(), Some(Status::Argument));
 }

@@ -36,8 +36,8 @@ Examples:
   zcat hashes.gz | fullbloom build --fpr 1e-6 --except good.txt -o bad.bloom
   fullbloom build keys.txt --secret keys.secret -o keyed.bloom
   fullbloom build keys.txt --memory 64MiB -o keys.bloom
-  fullbloom build keys.txt --growing -o keys.bloom
-  fullbloom build keys.txt --removable -o keys.bloom
+  fullbloom build keys.txt --dynamic -o keys.bloom
+  fullbloom build keys.txt --deletable --up-to 10M -o keys.bloom
   fullbloom build --dialect cassandra --fpr 0.01 keys.txt -o nb-1-big-Filter.db
   fullbloom build --dialect leveldb --bits-per-key 10 keys.txt -o filter.block
   fullbloom build --dialect libbloom-1 --bits 8M --probes 5 keys.txt -o k.bits

@@ -11,10 +11,9 @@ use crate::progress::Progress;
 use crate::secret::SecretArgs;
 use crate::sizing::GeometryArgs;
 use crate::text;
-use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
 use fullbloom::keys::Hashes;
-use fullbloom::native::{RemovingFilter, StoredFilter};
+use fullbloom::native::{DynamicFilter, JournalWriter, Mode, StoredFilter};
 use fullbloom_ops::filter::NativeRecord;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
@@ -26,15 +25,15 @@ use std::time::SystemTime;
 /// Native filters, and filters of every dialect that takes keys after it was built: Cassandra's, Guava's, Spark's,
 /// libbloom's, DCSO's and others. RocksDB's full filters are built from all their keys at once.
 ///
-/// The file is read, checked, and replaced completely or not at all. A growing filter grows and keeps its
-/// rate. A fast filter, or one made with build --removable, has room for the keys it was built for; it takes
-/// more keys with a warning, at a rising rate. A removing filter counts every key: a key inserted twice must
-/// be removed twice. A rotating filter remembers new keys from now on, and renews known ones only if it was
-/// made with --refresh. Exit status: 0 if the keys were inserted, 2 on errors.
+/// The file is read, checked, and replaced completely or not at all. A dynamic filter (build --dynamic or
+/// --deletable) grows; a few keys for a large one go into a journal beside it, FILTER.journal, which belongs to the file.
+/// A fast filter has room for the keys it was built for; it takes more keys with a warning, at a rising rate. A
+/// deletable filter counts every key: a key inserted twice must be removed twice. A filter whose keys expire remembers
+/// new keys from now on. Exit status: 0 if the keys were inserted, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  fullbloom build keys.txt --growing -o keys.bloom
+  fullbloom build keys.txt --dynamic -o keys.bloom
   fullbloom insert keys.bloom more.txt
   fullbloom build keys.txt --expected-keys 1M -o room.bloom
   zcat more.gz | fullbloom insert room.bloom
@@ -50,23 +49,32 @@ pub struct InsertArgs {
 
     #[command(flatten)]
     pub(super) geometry: GeometryArgs,
+
+    #[command(flatten)]
+    pub(super) force: ForceArgs,
 }
 
-/// Remove keys from a native filter made with build --removable
+/// Remove keys from a native filter made with build --deletable
 ///
-/// The file is read, checked, and replaced completely or not at all. Remove only keys that were inserted,
-/// each as often as it was inserted. A key that is surely absent is refused. But a key that was never
-/// inserted looks present at the filter's rate, and removing it may make other keys look absent. Exit status:
-/// 0 if all keys were removed, 1 if some were absent, 2 on errors.
+/// Remove only keys that were inserted, each as often as it was inserted. If any key is surely absent, nothing is
+/// changed, and the exit status is 1; with --force the others are removed. A key that was never inserted looks present at
+/// the filter's rate. Removing it removes every key with the same fingerprint, at most one of the keys in a filter for
+/// one false removal on average, and no others. The file is replaced completely or not at all. Exit status: 0 if all
+/// keys were removed, 1 if some were absent, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  fullbloom build keys.txt --removable -o keys.bloom
+  fullbloom build keys.txt --deletable -o keys.bloom
   fullbloom remove keys.bloom gone.txt
+  fullbloom remove --force keys.bloom gone.txt
   fullbloom remove -v keys.bloom gone.txt > never-inserted.txt")]
 pub struct RemoveArgs {
     #[command(flatten)]
     common: Common,
+
+    /// Remove the keys that are present, even if others are absent; also replace a file that nobody may write to
+    #[arg(long)]
+    force: bool,
 
     /// Print the keys that were absent, instead of the numbers
     #[arg(short = 'v', long, conflicts_with_all = ["json", "quiet"])]
@@ -88,9 +96,6 @@ pub(super) struct Common {
     #[command(flatten)]
     pub(super) secret: SecretArgs,
 
-    #[command(flatten)]
-    force: ForceArgs,
-
     /// Print the numbers as one JSON object
     #[arg(long, conflicts_with = "quiet")]
     json: bool,
@@ -101,21 +106,23 @@ pub(super) struct Common {
 }
 
 impl Common {
-    /// The keys, where the filter goes, and the filter.
-    fn open(&self) -> Result<(Keys, Destination, StoredFilter), Failure> {
-        let (keys, destination) = self.claim(Name::Native)?;
-        let stored = load_stored(&self.filter, self.secret.read()?, self.types.key_type.key_type())?;
-        Ok((keys, destination, stored))
+    /// The keys, the filter, and how it is saved.
+    fn open(&self, force: bool) -> Result<(Keys, StoredFilter, JournalWriter), Failure> {
+        let (keys, destination) = self.claim(Name::Native, force)?;
+        let claim = destination.into_claim().expect("a file");
+        let key_type = self.types.key_type.key_type();
+        let (stored, writer) = load_stored(&self.filter, claim, self.secret.read()?, key_type)?;
+        Ok((keys, stored, writer))
     }
 
     /// The keys, and where the filter goes.
-    pub(super) fn claim(&self, dialect: Name) -> Result<(Keys, Destination), Failure> {
+    pub(super) fn claim(&self, dialect: Name, force: bool) -> Result<(Keys, Destination), Failure> {
         let keys = Keys::new(&self.keys.files, self.types.apply(self.keys.format(), dialect)?)?;
         if keys.include(&self.filter) {
             let why = "is a key file and would be overwritten by the filter";
             return Err(Failure::new(self.filter.display(), why));
         }
-        Ok((keys, Destination::file(&self.filter, self.force.force)?))
+        Ok((keys, Destination::file(&self.filter, force)?))
     }
 
     /// Prints what was done, as text or JSON.
@@ -134,25 +141,25 @@ impl Common {
 }
 
 /// The hint for a filter that is full.
-const ROOM: &str =
-    "build --growing makes a filter for any number of keys, build --expected-keys N one with room for N";
+const ROOM: &str = "build --dynamic makes a filter for any number of keys, build --expected-keys N one with room for N";
 
 /// Inserts and saves.
 pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
     if let Some(other) = insert_other::dialect(args)? {
         return insert_other::run(args, other);
     }
-    let (mut keys, mut destination, mut stored) = args.common.open()?;
+    let (mut keys, mut stored, mut writer) = args.common.open(args.force.force)?;
     let path = args.common.filter.display();
     if let StoredFilter::Fast(filter) = &stored
         && !filter.takes_keys()
     {
         return Err(Failure::new(&path, "the filter has exceptions and takes no more keys"));
     }
-    let hashing = stored.first().hashing().clone();
+    let hashing = stored.hashing().clone();
     let was_full = is_full(&stored);
-    if let StoredFilter::Rotating(filter) = &mut stored {
-        filter.advance(SystemTime::now());
+    let size = |e| Failure::size(Name::Native, &e);
+    if let StoredFilter::Dynamic(filter) = &mut stored {
+        filter.advance(SystemTime::now()).map_err(size)?;
     }
     if was_full {
         output::warning(&format!(
@@ -160,17 +167,28 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
         ));
         output::hint(ROOM);
     }
-    let (mut inserted, mut new) = (0, 0);
+    let (mut inserted, mut new, mut answers) = (0, 0, Vec::new());
     let progress = Progress::new("inserting keys", keys.total());
     keys.in_order_hashed(&progress, threads(), &hashing, |hashes| {
         inserted += hashes.len() as u64;
-        new += stored.insert_batch(&Hashes(hashes)).map_err(|e| Failure::size(Name::Native, &e))?;
+        new += match &mut stored {
+            StoredFilter::Dynamic(filter) => {
+                answers.resize(hashes.len(), false);
+                let new = filter.insert_batch_new(&Hashes(hashes), &mut answers[..]).map_err(size)?;
+                writer.record(filter, hashes, &answers);
+                new
+            }
+            other => other.insert_batch(&Hashes(hashes)).map_err(size)?,
+        };
         Ok(ControlFlow::Continue(()))
     })?;
     drop(progress);
     let overfull = NativeRecord::of(&stored.facts()).overfull_message();
-    let stored = AnyFilter::from(stored);
-    let expected_fpr = stored.expected_fpr();
+    let expected_fpr = match &stored {
+        StoredFilter::Dynamic(filter) => filter.expected_fpr(),
+        StoredFilter::Fast(filter) => filter.expected_fpr(),
+        _ => stored.facts().planned_fpr,
+    };
     if let Some(warning) = overfull.as_ref().filter(|_| new > 0) {
         let now = text::rate(expected_fpr);
         output::warning(&format!("{path}: {warning}; by now {now} of absent keys are called present"));
@@ -179,7 +197,7 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
         }
     }
     if inserted > 0 {
-        destination.write(|out| stored.write_to(out))?;
+        save(&stored, writer)?;
     }
     let text = format!("{} inserted, {new} new", text::counted(inserted, "key"));
     let json = json!({
@@ -193,28 +211,45 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
-/// Whether a filter of fixed size has as many keys as it was made for.
+/// Saves what was inserted.
+fn save(stored: &StoredFilter, writer: JournalWriter) -> Result<(), Failure> {
+    Ok(match stored {
+        StoredFilter::Dynamic(filter) => writer.finish(filter)?,
+        other => writer.into_claim().replace(|out| other.write_to(out))?,
+    })
+}
+
+/// Whether a filter has as many keys as it was made for.
 fn is_full(stored: &StoredFilter) -> bool {
-    let filter = match stored {
-        StoredFilter::Fast(filter) => filter,
-        StoredFilter::Removing(filter) => filter.filter(),
-        _ => return false,
-    };
-    filter.expected_keys() > 0 && filter.keys() >= filter.expected_keys()
+    match stored {
+        StoredFilter::Fast(filter) => filter.expected_keys() > 0 && filter.keys() >= filter.expected_keys(),
+        StoredFilter::Dynamic(filter) => filter.keys() >= filter.up_to(),
+        _ => false,
+    }
 }
 
 /// Removes and saves.
 pub fn remove(args: &RemoveArgs) -> Result<Status, Failure> {
-    let (mut keys, mut destination, stored) = args.common.open()?;
+    let (mut keys, stored, mut writer) = args.common.open(args.force)?;
     let path = args.common.filter.display();
-    let kind = stored.kind();
-    let StoredFilter::Removing(mut filter) = stored else {
-        return Err(Failure::new(&path, format_args!("is a {kind} filter: keys cannot be removed from it"))
-            .hint("fullbloom build --removable makes a filter that supports deletion"));
+    let refused = |what: String| {
+        Failure::new(&path, format_args!("is a {what} filter: keys cannot be removed from it"))
+            .hint("fullbloom build --deletable makes a filter that supports deletion")
     };
-    let (removed, absent) = take_out(args, &mut keys, &mut filter)?;
-    if removed > 0 {
-        destination.write(|out| filter.write_to(out))?;
+    let mut filter = match stored {
+        StoredFilter::Dynamic(filter) if filter.mode() == Mode::Counting => filter,
+        StoredFilter::Dynamic(filter) => return Err(refused(format!("dynamic ({})", filter.mode().name()))),
+        other => return Err(refused(other.kind().to_owned())),
+    };
+    let Removal { mut removed, absent, first } = take_out(args, &mut keys, &mut filter)?;
+    if absent > 0 && !args.force {
+        removed = 0;
+        let keys = text::counted(absent, "key");
+        output::warning(&format!("{path}: {keys} surely not in it: nothing is removed: {}", named(&first, absent)));
+        output::hint("a list of keys that were never inserted removes other keys by mistake; --force removes the rest");
+    } else if removed > 0 {
+        writer.rewrite();
+        writer.finish(&filter)?;
     }
     if !args.absent {
         let text = format!("{} removed, {absent} not in the filter", text::counted(removed, "key"));
@@ -224,21 +259,45 @@ pub fn remove(args: &RemoveArgs) -> Result<Status, Failure> {
     Ok(Status::selected(absent == 0))
 }
 
-/// Removes all keys; returns how many were present, and how many were absent.
-fn take_out(args: &RemoveArgs, keys: &mut Keys, filter: &mut RemovingFilter) -> Result<(u64, u64), Failure> {
+/// How many absent keys are named.
+const NAMED: usize = 3;
+
+/// What came of removing keys.
+struct Removal {
+    removed: u64,
+    absent: u64,
+    /// The first absent keys.
+    first: Vec<String>,
+}
+
+/// The first absent keys, and whether there are more.
+fn named(first: &[String], absent: u64) -> String {
+    let more = if absent > first.len() as u64 { ", ..." } else { "" };
+    format!("{}{more}", first.join(", "))
+}
+
+/// Removes all keys from the filter in memory.
+fn take_out(args: &RemoveArgs, keys: &mut Keys, filter: &mut DynamicFilter) -> Result<Removal, Failure> {
     let mut out = Output::stdout();
     let end = keys.format().end;
-    let hashing = filter.filter().hashing().clone();
-    let (mut removed, mut absent, mut told, mut is_read) = (0, 0, Vec::new(), args.absent);
+    let hashing = filter.hashing().clone();
+    let mut done = Removal { removed: 0, absent: 0, first: Vec::new() };
+    let (mut told, mut is_read) = (Vec::new(), args.absent);
     let progress = Progress::new("removing keys", keys.total());
     keys.in_order_hashed_records(&progress, threads(), &hashing, |hashes, records| {
         told.resize(hashes.len(), false);
-        let count = filter.remove_batch_told(&Hashes(hashes), &mut told);
-        removed += count;
-        absent += hashes.len() as u64 - count;
+        let count = filter.remove_batch(&Hashes(hashes), &mut told[..]).expect("it counts its keys");
+        done.removed += count;
+        done.absent += hashes.len() as u64 - count;
+        let absent = (0..told.len()).filter(|at| !told[*at]);
+        for at in absent.clone().take(NAMED - done.first.len().min(NAMED)) {
+            let record = records.run(at..at + 1);
+            let key = record.strip_suffix(&[end]).unwrap_or(record);
+            done.first.push(format!("{:?}", String::from_utf8_lossy(&key[..key.len().min(80)])));
+        }
         if is_read {
             let mut print = || {
-                for at in (0..told.len()).filter(|at| !told[*at]) {
+                for at in absent.clone() {
                     out.bytes(records.run(at..at + 1))?;
                     if at + 1 == records.len() && records.last_is_unended() {
                         out.bytes(&[end])?;
@@ -251,7 +310,7 @@ fn take_out(args: &RemoveArgs, keys: &mut Keys, filter: &mut RemovingFilter) -> 
         Ok(ControlFlow::Continue(()))
     })?;
     goes_on(out.finish())?;
-    Ok((removed, absent))
+    Ok(done)
 }
 
 /// Whether the output is still read. If not, the keys are removed anyway.

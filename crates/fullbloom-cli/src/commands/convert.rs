@@ -19,7 +19,7 @@ use std::path::PathBuf;
 /// A filter does not store its keys, so this is possible only where the positions of the keys stay the same:
 /// between cassandra-3 and cassandra (the byte order of a word), between libbloom and libbloom-1 (with and
 /// without the header, if the number of bits is a power of two), and from native to native: halved once or
-/// several times, or from a removing filter to a fast one without counters. In other cases the error says
+/// several times, or from a dynamic filter to a fast one, without counts and times. In other cases the error says
 /// what is needed. Exit status: 0 if it was written, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -29,7 +29,7 @@ pub fn dialect(args: &InsertArgs) -> Result<Option<Name>, Failure> {
 /// Inserts and saves.
 pub fn run(args: &InsertArgs, dialect: Name) -> Result<Status, Failure> {
     let path = args.common.filter.display();
-    let (mut keys, mut destination) = args.common.claim(dialect)?;
+    let (mut keys, mut destination) = args.common.claim(dialect, args.force.force)?;
     let file = FilterFile::load(&args.common.filter, &options(args)?)?;
     let opened = file.open()?;
     if let Some(problem) = opened.problems.iter().find(|problem| problem.is_error()) {

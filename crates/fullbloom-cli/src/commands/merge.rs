@@ -13,9 +13,8 @@ use std::path::PathBuf;
 /// Merge several filters into one, without their keys
 ///
 /// All filters must have the same dialect, geometry, and seed or secret. The result has the rate of a filter
-/// of their size with all the keys. Growing native filters may have different sizes: the result has the links
-/// of all, and the sum of their rates. Counters of removing filters are added. Rotating filters cannot be
-/// merged. Uses the memory of two filters. Exit status: 0 if the result was written, 2 on errors.
+/// of their size with all the keys. Dynamic native filters may have different sizes: the result has
+/// the keys of all. Counts of deletable filters are added. Uses the memory of two filters. Exit status: 0 if the result was written, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -1,6 +1,6 @@
 //! `fullbloom unique [KEYS…]`: prints each key the first time it appears.
 
-mod rotation;
+mod expiry;
 mod seen;
 mod state;
 
@@ -13,40 +13,35 @@ use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::secret::SecretArgs;
 use crate::text;
-use fullbloom::NativeFilter;
-use fullbloom::SizeError;
+use crate::sizing::PROMISED;
+use expiry::ExpiryArgs;
 use fullbloom::dialect::Name;
-use fullbloom::native::{GrowingFilter, Hashing, RotatingFilter, Sizing};
-use fullbloom::sizing::{Request, Target};
-use rotation::RotationArgs;
+use fullbloom::native::{DynamicFilter, DynamicOptions, Hashing, Mode};
 use seen::Seen;
 use state::State;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 /// The default rate: a false positive is a new key that is not printed, so it should be rare.
 const DEFAULT_FPR: f64 = 1e-6;
 
-/// Keys of the first link of a chain if their number is unknown; each further link takes twice as many.
-const FIRST: u64 = 1 << 20;
-
-/// Keys of the first generation by default; later ones start with the number of keys of the one before.
-const FIRST_OF_GENERATION: u64 = 1 << 17;
+/// Keys there is memory for at the beginning, if their number is unknown.
+const FIRST: u64 = 1 << 12;
 
 /// Print each key only the first time it appears, in order
 ///
-/// Memory holds a filter and not the keys: about 4 bytes for each key at the default rate. The price is that
-/// some new keys count as known and are not printed: one in a million, or the rate of --fpr. Without
-/// --expected-keys, keys in plain files are counted first; for other input the filter grows with the new
-/// keys.
+/// Memory holds a filter and not the keys: about 4 bytes for each key at the default rate. What is printed is
+/// certainly new. The price is that some new keys count as known and are not printed: one in a million, or the rate of
+/// --fpr, up to a billion keys, or as many as --up-to says. The filter grows with the keys; --expected-keys reserves its
+/// memory, and promises the rate for that number only.
 ///
-/// With --state the filter is kept in a file, and keys of earlier runs are known. Without --expected-keys it
-/// grows with the keys and keeps its rate. The file is replaced completely when all keys have been read and
-/// the new ones printed, and at every --save-every. If that fails, the file does not change, and a later run
-/// prints the keys again.
+/// With --state the filter is kept in a file, and keys of earlier runs are known. It is saved when all keys have been read
+/// and the new ones printed, and at every --save-every: a few new keys go into a journal beside it, STATE.journal, which
+/// belongs to the file. If a save fails, or the run is stopped, all earlier saves stay, and a later run prints
+/// the other keys again.
 ///
-/// With --rotate keys expire some time after they were printed: a key is not printed again within that time,
+/// With --expire keys expire some time after they were printed: a key is not printed again within that time,
 /// and is printed again after that time and one more step (a seventh of it, or as --generations says). Exit
 /// status: 0 if there was a new key, 1 if there was none, 2 on errors.
 #[derive(Debug, clap::Args)]
@@ -55,8 +50,8 @@ Examples:
   fullbloom unique < urls > new-urls
   zcat urls.gz | fullbloom unique --expected-keys 2e9 --fpr 1e-4 > new-urls
   fullbloom unique --state seen.bloom today.txt > new-today.txt
-  tail -F log | fullbloom unique --rotate 7d --state week.bloom --save-every 10m
-  fullbloom unique --rotate-keys 10M --generations 10 < urls")]
+  tail -F log | fullbloom unique --expire 7d --state week.bloom --save-every 10m
+  fullbloom unique --expire-keys 10M --generations 10 < urls")]
 pub struct Args {
     #[command(flatten)]
     keys: KeyArgs,
@@ -64,10 +59,13 @@ pub struct Args {
     #[command(flatten)]
     types: TypeArgs,
 
-    /// How many new keys to size the filter for: 1000000, 1e6, 1M; with --rotate, how many are remembered at
-    /// once
+    /// How many new keys to make room for: 1000000, 1e6, 1M; with --expire, how many are remembered at once
     #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
     expected_keys: Option<u64>,
+
+    /// Keep the rate up to this many keys [default: 1e9, or --expected-keys]
+    #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
+    up_to: Option<u64>,
 
     /// Rate of new keys that count as known: 0.01, 1e-6, 1% [default: 1e-6]
     #[arg(long, value_name = "P", value_parser = numbers::rate, allow_negative_numbers = true)]
@@ -92,20 +90,15 @@ pub struct Args {
     count: bool,
 
     #[command(flatten)]
-    rotation: RotationArgs,
+    expiry: ExpiryArgs,
 }
 
 /// Prints the new keys.
 pub fn run(args: &Args) -> Result<Status, Failure> {
     let format = args.types.apply(args.keys.format(), Name::Native)?;
     let mut keys = Keys::new(&args.keys.files, format)?;
-    let mut state =
-        args.state.as_deref().map(|path| State::new(path, &keys, args.force.force)).transpose()?;
-    let mut seen = begin(args, state.as_ref(), &mut keys)?;
-    if !state.as_ref().is_some_and(State::exists) {
-        seen.set_key_type(args.types.key_type.key_type());
-    }
-    let planned = seen.planned().unwrap_or(0);
+    let (mut state, mut seen) = begin(args, &keys)?;
+    let planned = seen.planned();
     let mut out = Output::stdout();
     let progress =
         if out.is_terminal() { Progress::hidden() } else { Progress::new("reading keys", keys.total()) };
@@ -118,7 +111,10 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         new.resize(hashes.len(), false);
         let added = seen.insert(hashes, &mut new).map_err(|e| Failure::size(Name::Native, &e))?;
         count += added;
-        unsaved |= added > 0 || matches!(seen, Seen::Rotating(_));
+        unsaved |= added > 0 || seen.refreshes();
+        if let Some(state) = &mut state {
+            state.record(&seen, hashes, &new);
+        }
         if !args.count {
             print(&mut out, records, &new, end)?;
             out.pause()?;
@@ -149,12 +145,12 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             "{keys} keys are in the filter, {planned} were planned for: now one new key in {} counts as known",
             text::one_in(rate)
         ));
-        output::hint("a --state made without --expected-keys grows with its keys");
+        output::hint("--up-to N keeps the rate of a new state up to N keys");
     }
-    if let Some(mut state) = state
+    if let Some(state) = state
         && (unsaved || !state.exists())
     {
-        state.save(&seen)?;
+        state.finish(&seen)?;
     }
     Ok(Status::selected(count > 0))
 }
@@ -178,35 +174,24 @@ fn print(out: &mut Output, records: Records<'_>, new: &[bool], end: u8) -> Resul
     Ok(())
 }
 
-/// The filter to start with.
-fn begin(args: &Args, state: Option<&State<'_>>, keys: &mut Keys) -> Result<Seen, Failure> {
-    let rotation = args.rotation.requested()?;
-    if let Some(state) = state.filter(|state| state.exists()) {
-        return state.load(args);
+/// Where the filter is kept, and the filter to start with.
+fn begin<'a>(args: &'a Args, keys: &Keys) -> Result<(Option<State<'a>>, Seen), Failure> {
+    let expiry = args.expiry.requested()?;
+    let mut state = None;
+    if let Some(path) = &args.state {
+        let (claimed, seen) = State::open(args, path, keys)?;
+        state = Some(claimed);
+        if let Some(seen) = seen {
+            return Ok((state, seen));
+        }
     }
-    let size = |e: SizeError| Failure::size(Name::Native, &e);
-    let fpr = args.fpr.unwrap_or(DEFAULT_FPR);
     let hashing = args.secret.read()?.map_or(Hashing::default(), Hashing::Secret);
-    let fixed = |expected_keys| {
-        let request = Request { expected_keys, target: Target::Fpr(fpr) };
-        let filter = Sizing::new(&request).and_then(|plan| NativeFilter::with_sizing(&plan, hashing.clone()));
-        filter.map(Seen::Fixed).map_err(size)
-    };
-    let growing = |first| GrowingFilter::new(first, fpr, hashing.clone()).map(Seen::Growing).map_err(size);
-    if let Some(rotation) = rotation {
-        let part = |keys: u64| keys.div_ceil(u64::from(rotation.generations));
-        let first = args.expected_keys.map_or(FIRST_OF_GENERATION, part);
-        let filter = RotatingFilter::with_hashing(rotation, first, fpr, hashing.clone(), SystemTime::now());
-        return filter.map(Seen::Rotating).map_err(size);
-    }
-    if let Some(expected_keys) = args.expected_keys {
-        return fixed(expected_keys);
-    }
-    fixed(0)?; // reports a wrong rate before anything is read
-    if !keys.are_plain_files() {
-        return growing(FIRST);
-    }
-    let counted = keys.count(&Progress::new("counting keys", keys.total()))?;
-    // A state will get more keys in later runs.
-    if state.is_some() { growing(counted.max(1000)) } else { fixed(counted) }
+    let up_to = args.up_to.or(args.expected_keys).unwrap_or(PROMISED);
+    let options = DynamicOptions::new(args.expected_keys.unwrap_or(FIRST.min(up_to)), args.fpr.unwrap_or(DEFAULT_FPR))
+        .up_to(up_to)
+        .mode(expiry.map_or(Mode::Set, Mode::Expiring))
+        .hashing(hashing);
+    let mut filter = DynamicFilter::new(options).map_err(|e| Failure::size(Name::Native, &e))?;
+    filter.set_key_type(Some(args.types.key_type.key_type()));
+    Ok((state, Seen::Dynamic(filter)))
 }

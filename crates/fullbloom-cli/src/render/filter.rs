@@ -3,7 +3,7 @@
 use super::Lines;
 use crate::text;
 use fullbloom_ops::Problem;
-use fullbloom_ops::filter::{ExceptionRecord, FilterRecord, KindRecord, LinkRecord, NativeRecord};
+use fullbloom_ops::filter::{ExceptionRecord, ExpiryRecord, FilterRecord, KindRecord, NativeRecord};
 use std::time::Duration;
 
 /// A few lines; the first is the path.
@@ -50,7 +50,8 @@ fn native(lines: &mut Lines, record: &NativeRecord) {
         }
         _ => String::new(),
     };
-    let name = if matches!(record.kind, KindRecord::Removing { .. }) { "keys in it" } else { "new keys" };
+    let is_fast = matches!(record.kind, KindRecord::Fast);
+    let (name, planned) = if is_fast { ("new keys", planned) } else { ("keys in it", String::new()) };
     lines.line(name, format!("{about}{}{planned}", record.new_keys));
     lines.line(
         "hash",
@@ -89,63 +90,35 @@ fn layout(lines: u32, block_lines: u64, line_probes: u32) -> String {
 }
 
 fn kind(lines: &mut Lines, record: &NativeRecord) {
-    let asked = record.planned_fpr.map_or(String::new(), text::rate);
-    match &record.kind {
-        KindRecord::Fast => {}
-        KindRecord::Growing { links } => {
-            let count = text::counted(links.len() as u64, "link");
-            lines.line("kind", format!("growing: {count}, the rate stays under {asked} at any size"));
-            links.iter().for_each(|one| lines.line("link", link(one)));
-        }
-        KindRecord::Removing { counter_bytes, full_counters } => {
-            let size = text::bytes(*counter_bytes);
-            lines.line(
-                "kind",
-                format!("removing: counters of 4 bits in {size}, {full_counters} of them full"),
-            );
-        }
-        KindRecord::Rotating {
-            remember_ms,
-            remember_keys,
-            generations_planned,
-            refresh,
-            time,
-            generations,
-        } => {
-            let keep = match (remember_ms, remember_keys) {
-                (Some(millis), _) => text::duration(Duration::from_millis(*millis)),
-                (None, keys) => format!("{} new keys", keys.unwrap_or(0)),
-            };
-            let since = if *refresh { "since they last appeared" } else { "since they were new" };
-            let parts = text::counted((*generations_planned).into(), "generation");
-            lines.line(
-                "kind",
-                format!("rotating: keys are remembered for {keep} {since}, in {parts}; the rate stays under {asked}"),
-            );
-            for one in generations {
-                let bits: u64 = one.links.iter().map(|link| link.bits).sum();
-                let value = format!(
-                    "since {}: {}, {} in {}, rate {}",
-                    one.opened,
-                    text::counted(one.keys, "key"),
-                    text::counted(one.links.len() as u64, "link"),
-                    text::bytes(bits / 8),
-                    text::rate(one.expected_fpr)
-                );
-                lines.line("generation", value);
-            }
-            lines.line("time", time);
-        }
+    let KindRecord::Dynamic(dynamic) = &record.kind else { return };
+    let what = match dynamic.mode {
+        "counting" => ", it supports deletion",
+        "expiring" => ", its keys expire",
+        _ => "",
+    };
+    lines.line("kind", format!("dynamic: it grows{what}; fingerprints of {} bits", dynamic.fingerprint_bits));
+    if let Some(fpr) = record.planned_fpr {
+        let up_to = text::counted(dynamic.up_to, "key");
+        lines.line("promised", format!("a rate of at most {} up to {up_to}", text::rate(fpr)));
+    }
+    if let Some(record) = &dynamic.expiry {
+        expiry(lines, record);
     }
 }
 
-fn link(link: &LinkRecord) -> String {
-    format!(
-        "{} of {} keys in {}, fill {}, rate {}",
-        link.keys,
-        link.expected_keys,
-        text::bytes(link.bits / 8),
-        text::rate(link.fill),
-        text::rate(link.expected_fpr)
-    )
+fn expiry(lines: &mut Lines, record: &ExpiryRecord) {
+    let keep = match (record.remember_ms, record.remember_keys) {
+        (Some(millis), _) => text::duration(Duration::from_millis(millis)),
+        (None, keys) => format!("{} new keys", keys.unwrap_or(0)),
+    };
+    let since = if record.refresh { "since they last appeared" } else { "since they were new" };
+    let parts = text::counted(record.generations_planned.into(), "generation");
+    lines.line("expiry", format!("keys are remembered for {keep} {since}, in {parts}"));
+    for one in record.generations.iter().filter(|one| one.keys > 0) {
+        let since = if record.remember_ms.is_some() { "since" } else { "since key" };
+        lines.line("generation", format!("{since} {}: {}", one.began, text::counted(one.keys, "key")));
+    }
+    if let Some(time) = &record.time {
+        lines.line("time", time);
+    }
 }

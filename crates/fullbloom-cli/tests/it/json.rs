@@ -105,8 +105,8 @@ fn every_output_fits_the_schema() {
 
     for (name, build) in [
         ("plain", &["--fpr", "0.01"][..]),
-        ("growing", &["--growing"]),
-        ("removing", &["--removable"]),
+        ("dynamic", &["--dynamic"]),
+        ("deletable", &["--deletable"]),
         ("libbloom", &["--dialect", "libbloom", "--expected-keys", "2000"]),
         ("java", &["--dialect", "java-lsm"]),
         ("full", &["--expected-keys", "10"]),

@@ -56,9 +56,9 @@ fn every_form_and_a_new_state_record_the_type() {
     let (state, other) = (dir.arg("state"), dir.arg("other"));
     for how in [
         &["unique", "--state"][..],
-        &["unique", "--rotate", "1h", "--state"],
-        &["build", "--growing", "-o"],
-        &["build", "--removable", "-o"],
+        &["unique", "--expire", "1h", "--state"],
+        &["build", "--dynamic", "-o"],
+        &["build", "--deletable", "-o"],
     ] {
         let typed = [how, &[&state, "--key-type", "int"]].concat();
         run(&typed, NUMBERS).exits(0);

@@ -1,56 +1,56 @@
-//! Growing and removing filters from the command line: built, changed, merged, converted, verified, refused.
+//! Dynamic filters from the command line: built, changed, merged, converted, verified, refused.
 
 use crate::common::{self, Dir, lines, run};
 
 #[test]
-fn a_growing_filter_is_built_grows_and_is_verified() {
+fn a_dynamic_filter_is_built_grows_and_is_verified() {
     let dir = Dir::new();
     let (filter, keys) = (dir.arg("g.bloom"), dir.file("keys", lines(3_000)));
-    let args = ["build", "--growing", "--fpr", "1e-4", "--label", "mine", "-o", &filter, "--json"];
+    let args = ["build", "--dynamic", "--fpr", "1e-4", "--label", "mine", "-o", &filter, "--json"];
     let told = run(&args, lines(1_000).as_bytes()).exits(0).json();
-    assert_eq!((told["kind"].as_str(), told["keys"].as_u64()), (Some("growing"), Some(1_000)));
-    let small =
-        run(&["build", "-q", "--growing", "--expected-keys", "500", "-o", &filter], lines(1_000).as_bytes());
-    small.exits(0);
+    assert_eq!((told["kind"].as_str(), told["keys"].as_u64()), (Some("dynamic"), Some(1_000)));
+    let args = ["build", "-q", "--dynamic", "--expected-keys", "500", "--up-to", "5k", "-o", &filter];
+    run(&args, lines(1_000).as_bytes()).exits(0);
     let out = run(&["insert", &filter, &keys], b"").exits(0);
     assert!(out.text().contains("3000 keys inserted, ") && out.err.is_empty(), "{out:?}");
     let out = run(&["verify", &filter, "--keys", &keys, "--json"], b"").exits(0).json();
-    assert_eq!(
-        (out["places"][0]["missing"].as_u64(), out["places"][0]["keys"].as_u64()),
-        (Some(0), Some(3_000))
-    );
+    assert_eq!(out["places"][0]["missing"], 0);
     assert!(out["places"][0]["measured_fpr"].as_f64().unwrap() < 0.01);
     let text = run(&["inspect", &filter], b"").exits(0);
-    assert!(text.text().contains("growing: 3 links, the rate stays under 1 % at any size"), "{text:?}");
-    run(&["build", "--growing", "--bits-per-key", "10", "-o", &filter], b"a\n").fails_with("give --fpr");
-    run(&["build", "--growing", "--fpr", "1", "-o", &filter], b"a\n").fails_with("fpr 1");
+    assert!(text.text().contains("a rate of at most 1 % up to 5000 keys"), "{text:?}");
+    run(&["build", "--dynamic", "--bits-per-key", "10", "-o", &filter], b"a\n").fails_with("give --fpr");
+    run(&["build", "--dynamic", "--fpr", "1", "-o", &filter], b"a\n").fails_with("fpr 1");
+    run(&["build", "--up-to", "10", "-o", &filter], b"a\n").fails_with("only dynamic filters");
     let out =
-        run(&["build", "--growing", "--dialect", "leveldb", "--bits-per-key", "10", "-o", &filter], b"a\n");
-    out.fails_with("--growing: only native filters support this");
-    run(&["convert", &filter, "--to", "native", "-o", &dir.arg("p")], b"").fails_with("its 3 links");
+        run(&["build", "--dynamic", "--dialect", "leveldb", "--bits-per-key", "10", "-o", &filter], b"a\n");
+    out.fails_with("--dynamic: only native filters support this");
 }
 
 #[test]
-fn a_growing_filter_of_one_link_becomes_a_plain_one() {
+fn a_dynamic_filter_becomes_a_fast_one() {
     let dir = Dir::new();
     let (filter, fast) = (dir.arg("g.bloom"), dir.arg("p.bloom"));
-    run(&["build", "-q", "--growing", "--expected-keys", "100", "-o", &filter], lines(50).as_bytes())
-        .exits(0);
+    run(&["build", "-q", "--deletable", "-o", &filter], lines(50).as_bytes()).exits(0);
     run(&["convert", "-q", &filter, "--to", "native", "-o", &fast], b"").exits(0);
     assert_eq!(run(&["check", "-c", &fast], lines(50).as_bytes()).exits(0).text(), "50\n");
     let told = run(&["inspect", "--json", &fast], b"").exits(0).json();
     assert_eq!(told["places"][0]["kind"], "fast");
+    run(&["convert", &fast, "--to", "native", "-o", &filter], b"").fails_with("it is native already");
 }
 
 #[test]
-fn keys_are_removed_and_what_was_not_in_is_told() {
+fn keys_are_removed_and_nothing_is_if_one_is_absent() {
     let dir = Dir::new();
     let filter = dir.arg("r.bloom");
-    let args = ["build", "--removable", "--fpr", "1e-6", "-o", &filter, "--json"];
+    let args = ["build", "--deletable", "--fpr", "1e-6", "-o", &filter, "--json"];
     let told = run(&args, lines(1_000).as_bytes()).exits(0).json();
-    assert_eq!((told["kind"].as_str(), told["full_counters"].as_u64()), (Some("removing"), Some(0)));
+    assert_eq!((told["kind"].as_str(), told["mode"].as_str()), (Some("dynamic"), Some("counting")));
     let before = dir.read("r.bloom");
     let out = run(&["remove", &filter], b"key1\nkey2\nkey1\nnever\n").exits(1);
+    assert_eq!(out.text(), "0 keys removed, 2 not in the filter\n");
+    assert!(out.err.contains("nothing is removed: \"key1\", \"never\""), "{out:?}");
+    assert_eq!(dir.read("r.bloom"), before);
+    let out = run(&["remove", "--force", &filter], b"key1\nkey2\nkey1\nnever\n").exits(1);
     assert_eq!(out.text(), "2 keys removed, 2 not in the filter\n");
     assert_eq!(run(&["check", &filter], b"key0\nkey1\nkey2\nkey3\n").exits(0).text(), "key0\nkey3\n");
     assert_eq!(run(&["remove", "-v", &filter], b"key1\nnever").exits(1).text(), "key1\nnever\n");
@@ -67,16 +67,16 @@ fn keys_are_removed_and_what_was_not_in_is_told() {
 }
 
 #[test]
-fn only_removing_filters_are_removed_from_and_only_filters_that_take_keys_inserted_into() {
+fn only_deletable_filters_are_removed_from_and_only_filters_that_take_keys_inserted_into() {
     let dir = Dir::new();
     let (fast, keys) = (dir.arg("p.bloom"), dir.file("keys", "a\nb\n"));
     run(&["build", "-q", "-o", &fast, &keys], b"").exits(0);
     let out = run(&["remove", &fast], b"a\n").fails_with("is a fast filter: keys cannot be removed");
-    assert!(out.err.contains("hint: fullbloom build --removable"), "{out:?}");
+    assert!(out.err.contains("hint: fullbloom build --deletable"), "{out:?}");
     let out = run(&["insert", &fast], lines(50).as_bytes()).exits(0);
     let first = out.err.find("has as many keys as it was made for");
     assert!(first < out.err.find("more than the 2 it was made for"), "{out:?}");
-    assert_eq!(out.err.matches("hint: build --growing").count(), 1, "{out:?}");
+    assert_eq!(out.err.matches("hint: build --dynamic").count(), 1, "{out:?}");
     assert_eq!(run(&["check", "-c", &fast], lines(50).as_bytes()).exits(0).text(), "50\n");
     run(&["build", "-q", "-o", &fast, &keys, "--except", &dir.file("good", "x\n")], b"").exits(0);
     run(&["insert", &fast], b"c\n").fails_with("has exceptions");
@@ -85,9 +85,8 @@ fn only_removing_filters_are_removed_from_and_only_filters_that_take_keys_insert
     run(&["insert", &dir.arg("none")], b"").fails_with("none");
     run(&["insert", "-"], b"").fails_with("");
     run(&["remove", &fast, "--hex"], b"zz\n").fails_with("");
-    run(&["build", "--removable", "--growing", "-o", &fast], b"").exits(2);
     let secret = dir.arg("secret");
-    run(&["build", "-q", "--removable", "--secret", &secret, "-o", &fast, &keys], b"").exits(0);
+    run(&["build", "-q", "--deletable", "--secret", &secret, "-o", &fast, &keys], b"").exits(0);
     run(&["remove", &fast], b"a\n").fails_with("keyed");
     assert_eq!(
         run(&["remove", &fast, "--secret", &secret], b"a\n").exits(0).text(),
@@ -95,25 +94,6 @@ fn only_removing_filters_are_removed_from_and_only_filters_that_take_keys_insert
     );
     run(&["check", &fast], b"a\n").fails_with("keyed");
     assert_eq!(run(&["check", &fast, "--secret", &secret], b"a\nb\n").exits(0).text(), "b\n");
-}
-
-#[test]
-fn a_removing_filter_becomes_the_plain_filter_of_the_same_keys() {
-    let dir = Dir::new();
-    let (removing, converted, fast) = (dir.arg("r"), dir.arg("c"), dir.arg("p"));
-    let build = |extra: &[&str], keys: String| {
-        let args = [&["build", "-q", "--expected-keys", "500"], extra].concat();
-        run(&args, keys.as_bytes()).exits(0);
-    };
-    build(&["--removable", "-o", &removing], lines(400));
-    build(&["-o", &fast], lines(300));
-    let gone: String = (300..400).map(|i| format!("key{i}\n")).collect();
-    run(&["remove", "-q", &removing], gone.as_bytes()).exits(0);
-    run(&["convert", "-q", &removing, "--to", "native", "-o", &converted], b"").exits(0);
-    let bits = |name: &str| dir.read(name)[dir.read(name).len() - 512..].to_vec();
-    assert_eq!(bits("c"), bits("p"));
-    assert!(dir.read("r").len() > 3 * dir.read("c").len());
-    run(&["convert", &converted, "--to", "native", "-o", &fast], b"").fails_with("it is native already");
 }
 
 #[test]
@@ -126,24 +106,21 @@ fn filters_of_one_form_are_merged_and_others_refused() {
         run(&args, keys.as_bytes()).exits(0);
         path
     };
-    let (g1, g2) = (build("g1", &["--growing"], &lines(900)), build("g2", &["--growing"], "x\ny\n"));
+    let (g1, g2) = (build("g1", &["--dynamic"], &lines(900)), build("g2", &["--dynamic"], "x\ny\n"));
     let told = run(&["merge", "--json", &g1, &g2, "-o", &out], b"").exits(0).json();
-    assert_eq!((told["kind"].as_str(), told["planned_fpr"].as_f64()), (Some("growing"), Some(0.02)));
+    assert_eq!(told["kind"], "dynamic");
     assert_eq!(run(&["check", "-c", &out], (lines(900) + "x\ny\n").as_bytes()).exits(0).text(), "902\n");
-    let (r1, r2) = (build("r1", &["--removable"], "a\nb\n"), build("r2", &["--removable"], "b\nc\n"));
+    let (r1, r2) = (build("r1", &["--deletable"], "a\nb\n"), build("r2", &["--deletable"], "b\nc\n"));
     run(&["merge", "-q", &r1, &r2, "-o", &out], b"").exits(0);
     run(&["remove", "-q", &out], b"b\n").exits(0);
     assert_eq!(run(&["check", &out], b"a\nb\nc\nd\n").exits(0).text(), "a\nb\nc\n", "b was in both");
     run(&["remove", "-q", &out], b"b\n").exits(0);
     assert_eq!(run(&["check", &out], b"a\nb\nc\nd\n").exits(0).text(), "a\nc\n");
     let fast = build("p", &[], "a\n");
-    run(&["merge", &fast, &r1, "-o", &out], b"").fails_with("is a removing filter, ");
+    run(&["merge", &fast, &r1, "-o", &out], b"").fails_with("is a dynamic filter, ");
     run(&["merge", &g1, &fast, "-o", &out], b"").fails_with("is a fast filter, ");
     let turning = dir.arg("t");
-    run(&["unique", "-c", "--rotate", "1d", "--state", &turning], b"a\n").exits(0);
-    run(&["merge", &turning, &turning, "-o", &out], b"").fails_with("cannot be merged");
-    run(&["convert", &turning, "--to", "native", "-o", &out], b"")
-        .fails_with("rotating filter cannot become");
+    run(&["unique", "-c", "--expire", "1d", "--state", &turning], b"a\n").exits(0);
     run(&["insert", "-q", &turning], b"b\n").exits(0);
     assert_eq!(run(&["check", &turning], b"a\nb\nc\n").exits(0).text(), "a\nb\n");
     assert_eq!(run(&["verify", &turning], b"").exits(0).code, 0);
@@ -153,7 +130,7 @@ fn filters_of_one_form_are_merged_and_others_refused() {
 fn two_who_change_one_filter_take_turns_and_lose_no_key() {
     let dir = Dir::new();
     let (filter, seen) = (dir.arg("g.bloom"), dir.arg("seen.bloom"));
-    run(&["build", "-q", "--growing", "-o", &filter], b"first\n").exits(0);
+    run(&["build", "-q", "--dynamic", "-o", &filter], b"first\n").exits(0);
     run(&["unique", "-c", "--state", &seen], b"first\n").exits(0);
     std::thread::scope(|scope| {
         for part in 0..4 {
@@ -174,10 +151,10 @@ fn two_who_change_one_filter_take_turns_and_lose_no_key() {
 fn keys_are_removed_though_nobody_reads_which_were_not_in() {
     let dir = Dir::new();
     let filter = dir.arg("r.bloom");
-    run(&["build", "-q", "--removable", "--fpr", "1e-6", "-o", &filter], lines(1_000).as_bytes()).exits(0);
+    run(&["build", "-q", "--deletable", "--fpr", "1e-6", "-o", &filter], lines(1_000).as_bytes()).exits(0);
     let absent: String = (0..100_000).map(|i| format!("absent {i}\n")).collect();
     let keys = dir.file("keys", absent + &lines(500));
-    let mut command = common::command(&["remove", "-v", &filter, &keys]);
+    let mut command = common::command(&["remove", "--force", "-v", &filter, &keys]);
     let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     assert_eq!(common::wait(&mut child), 1);
@@ -189,9 +166,12 @@ fn a_state_far_ahead_of_the_clock_is_left_alone() {
     let dir = Dir::new();
     let state = dir.arg("s.bloom");
     let ahead = std::time::SystemTime::now() + std::time::Duration::from_secs(30 * 86_400);
-    let rotation =
-        fullbloom::native::Rotation::of(fullbloom::native::Keep::Time(std::time::Duration::from_secs(60)));
-    let filter = fullbloom::native::RotatingFilter::new(rotation, 100, 1e-6, ahead).unwrap();
+    let expiry = fullbloom::native::Expiry::of(fullbloom::native::Keep::Time(std::time::Duration::from_secs(60)));
+    let options = fullbloom::native::DynamicOptions::new(100, 1e-6)
+        .mode(fullbloom::native::Mode::Expiring(expiry));
+    let mut filter = fullbloom::native::DynamicFilter::new(options).unwrap();
+    filter.set_key_type(Some(fullbloom::typed::KeyType::Bytes));
+    filter.advance(ahead).unwrap();
     dir.file("s.bloom", filter.encode());
     let before = dir.read("s.bloom");
     for command in [&["unique", "--state"][..], &["insert"]] {
@@ -204,7 +184,7 @@ fn a_state_far_ahead_of_the_clock_is_left_alone() {
 fn a_filter_with_room_takes_keys_and_says_when_the_room_is_gone() {
     let dir = Dir::new();
     let filter = dir.arg("p.bloom");
-    for kind in [&[][..], &["--removable"]] {
+    for kind in [&[][..], &["--deletable"]] {
         let args = [&["build", "-q", "--expected-keys", "60", "-o", &filter], kind].concat();
         run(&args, lines(50).as_bytes()).exits(0);
         let out = run(&["insert", &filter], b"one\n").exits(0);
@@ -214,7 +194,7 @@ fn a_filter_with_room_takes_keys_and_says_when_the_room_is_gone() {
         let more: String = (0..30).map(|i| format!("more {i}\n")).collect();
         let out = run(&["insert", &filter], more.as_bytes()).exits(0);
         assert!(out.err.contains("more than the 60 it was made for"), "{out:?}");
-        assert!(out.err.contains("of absent keys are called present\nhint: build --growing"), "{out:?}");
+        assert!(out.err.contains("of absent keys are called present\nhint: build --dynamic"), "{out:?}");
         let told = run(&["insert", "--json", &filter], b"last\n").exits(0).json();
         assert_eq!(told["overfull"], true);
         let seen = run(&["inspect", "--json", &filter], b"").exits(1).json();
@@ -228,7 +208,7 @@ fn keys_that_are_numbers_are_inserted_removed_and_made_unique_as_they_were_built
     let (filter, state) = (dir.arg("r.bloom"), dir.arg("s.bloom"));
     let numbers: String = (0..100).map(|i| format!("{i}\n")).collect();
     let typed = ["--key-type", "long"];
-    let args = ["build", "-q", "--removable", "--fpr", "1e-6", "-o", &filter];
+    let args = ["build", "-q", "--deletable", "--fpr", "1e-6", "-o", &filter];
     run(&[&args, &typed[..]].concat(), numbers.as_bytes()).exits(0);
     let out = run(&[&["remove", &filter], &typed[..]].concat(), b"7\n+8\n").exits(0);
     assert_eq!(out.text(), "2 keys removed, 0 not in the filter\n");

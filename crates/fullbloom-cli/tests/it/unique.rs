@@ -42,6 +42,10 @@ fn the_state_is_made_kept_and_known_in_the_next_run() {
     assert_eq!(run(&["check", &state], b"a\nb\nc\nd\n").exits(0).text(), "a\nb\nc\n");
     let out = run(&["unique", "--state", &state, "--expected-keys", "5k", "--fpr", "1e-9"], b"d\n").exits(0);
     assert!(out.err.contains("made for 1000 keys, which --expected-keys does not change"), "{out:?}");
+    let coarse = dir.arg("coarse.bloom");
+    run(&["build", "-q", "-o", &coarse, "--expected-keys", "100"], b"a\n").exits(0);
+    let out = run(&["unique", "--state", &coarse], b"b\n").exits(0);
+    assert!(out.err.contains("counts as known and is not printed"), "{out:?}");
     assert!(out.err.contains("which --fpr does not change"), "{out:?}");
 }
 
@@ -54,8 +58,8 @@ fn a_state_needs_a_place_and_a_filter_that_takes_keys() {
     run(&["unique", "--state", &keys], b"a\n").fails_with("is not a native filter");
     run(&["unique", "--state", "-"], b"a\n").fails_with("--state: is a file");
     run(&["unique", "--state", &dir.arg("no/s"), "--expected-keys", "5"], b"").fails_with("cannot save");
-    run(&["build", "-q", "-o", &state, "--removable"], b"x\n").exits(0);
-    run(&["unique", "--state", &state], b"a\n").fails_with("is a removing filter");
+    run(&["build", "-q", "-o", &state, "--deletable"], b"x\n").exits(0);
+    run(&["unique", "--state", &state], b"a\n").fails_with("is a deletable filter");
     run(&["build", "-q", "-o", &state, "--except", &keys], b"x\n").exits(0);
     run(&["unique", "--state", &state], b"a\n").fails_with("has exceptions");
     for fpr in ["0", "1", "nan", "-1"] {
@@ -129,9 +133,7 @@ fn keys_that_were_not_printed_are_not_remembered() {
 fn a_state_without_a_size_grows_and_keeps_its_rate() {
     let dir = Dir::new();
     let state = dir.arg("seen.bloom");
-    let first = dir.file("first", lines(1000));
-    // Counted, so that it begins small; then as many as come.
-    run(&["unique", "-c", "--state", &state, &first], b"").exits(0);
+    run(&["unique", "-c", "--state", &state], lines(1000).as_bytes()).exits(0);
     let small = dir.read("seen.bloom").len();
     let text = lines(30_000);
     let out = run(&["unique", "-c", "--state", &state], text.as_bytes()).exits(0);
@@ -140,19 +142,19 @@ fn a_state_without_a_size_grows_and_keeps_its_rate() {
     assert_eq!(run(&["unique", "-c", "--state", &state], text.as_bytes()).exits(1).text(), "0\n");
     let told = run(&["inspect", "--json", &state], b"").exits(0).json();
     let filter = &told["places"][0];
-    assert_eq!((filter["kind"].as_str(), filter["new_keys"].as_u64()), (Some("growing"), Some(30_000)));
-    assert_eq!(filter["links"].as_array().unwrap().len(), 5, "1, 2, 4, 8 and 16 thousand");
+    assert_eq!((filter["kind"].as_str(), filter["new_keys"].as_u64()), (Some("dynamic"), Some(30_000)));
+    assert_eq!((filter["mode"].as_str(), filter["up_to"].as_u64()), (Some("set"), Some(1_000_000_000)));
     assert!(filter["expected_fpr"].as_f64().unwrap() < 1e-6);
     assert_eq!(run(&["check", "-c", &state], text.as_bytes()).exits(0).text(), "30000\n");
-    let out = run(&["unique", "--state", &state, "--expected-keys", "5", "--fpr", "1e-9"], b"x\n").exits(0);
-    assert!(out.err.contains("a state that grows") && out.err.contains("--fpr does not change"), "{out:?}");
+    let out = run(&["unique", "--state", &state, "--up-to", "5", "--fpr", "1e-9"], b"x\n").exits(0);
+    assert!(out.err.contains("--up-to does not change") && out.err.contains("--fpr does not change"), "{out:?}");
 }
 
 #[test]
 fn keys_are_forgotten_after_a_time_and_not_before() {
     let dir = Dir::new();
     let state = dir.arg("turning.bloom");
-    let args = ["unique", "--rotate", "2s", "--generations", "2", "--state", &state];
+    let args = ["unique", "--expire", "2s", "--generations", "2", "--state", &state];
     assert_eq!(run(&args, b"a\nb\na\n").exits(0).text(), "a\nb\n");
     let begun = std::time::Instant::now();
     assert_eq!(run(&args[..1], b"a\n").exits(0).text(), "a\n", "without a state nothing is known");
@@ -166,31 +168,32 @@ fn keys_are_forgotten_after_a_time_and_not_before() {
     assert_eq!(run(&args, b"a\nb\n").exits(0).text(), "a\nb\n");
     let told = run(&["inspect", "--json", &state], b"").exits(0).json();
     let filter = &told["places"][0];
-    assert_eq!((filter["kind"].as_str(), filter["remember_ms"].as_u64()), (Some("rotating"), Some(2_000)));
-    assert!(filter["generations"][0]["opened"].as_str().unwrap().ends_with(" UTC"));
+    let expiry = &filter["expiry"];
+    assert_eq!((filter["mode"].as_str(), expiry["remember_ms"].as_u64()), (Some("expiring"), Some(2_000)));
+    assert!(expiry["generations"][0]["began"].as_str().unwrap().ends_with(" UTC"));
     let text = run(&["inspect", &state], b"").exits(0);
-    assert!(text.text().contains("rotating: keys are remembered for 2 s since they were new"), "{text:?}");
-    let out = run(&["unique", "--rotate", "3s", "--state", &state], b"x\n").exits(0);
-    assert!(out.err.contains("made for another rotation"), "{out:?}");
+    assert!(text.text().contains("keys are remembered for 2 s since they were new"), "{text:?}");
+    let out = run(&["unique", "--expire", "3s", "--state", &state], b"x\n").exits(0);
+    assert!(out.err.contains("made with another expiry"), "{out:?}");
 }
 
 #[test]
 fn keys_are_forgotten_after_a_number_of_others() {
     let dir = Dir::new();
     let state = dir.arg("last.bloom");
-    let args = ["unique", "-c", "--rotate-keys", "1000", "--generations", "10", "--state", &state];
+    let args = ["unique", "-c", "--expire-keys", "1000", "--generations", "10", "--state", &state];
     assert_eq!(run(&args, lines(5_000).as_bytes()).exits(0).text(), "5000\n");
     let last: String = (4_000..5_000).map(|i| format!("key{i}\n")).collect();
     assert_eq!(run(&args, last.as_bytes()).exits(1).text(), "0\n", "the last thousand are known");
     let before: String = (3_000..3_900).map(|i| format!("key{i}\n")).collect();
     assert_eq!(run(&["check", "-c", &state], before.as_bytes()).exits(1).text(), "0\n", "forgotten");
     let told = run(&["inspect", "--json", &state], b"").exits(0).json();
-    assert_eq!(told["places"][0]["remember_keys"], 1_000);
+    assert_eq!(told["places"][0]["expiry"]["remember_keys"], 1_000);
     // Refreshed keys stay.
     let mut stream = String::new();
     (0..30).for_each(|i| stream += &format!("constant\na{i}\nb{i}\nc{i}\n"));
     let count = |refresh: &[&str]| {
-        let args = [&["unique", "--rotate-keys", "10"], refresh].concat();
+        let args = [&["unique", "--expire-keys", "10"], refresh].concat();
         run(&args, stream.as_bytes()).exits(0).text().lines().filter(|line| *line == "constant").count()
     };
     assert_eq!(count(&["--refresh"]), 1);
@@ -198,25 +201,25 @@ fn keys_are_forgotten_after_a_number_of_others() {
 }
 
 #[test]
-fn what_makes_no_rotation_is_refused() {
+fn what_makes_no_expiry_is_refused() {
     let dir = Dir::new();
     let state = dir.arg("s");
     for (args, why) in [
-        (&["--rotate", "0s"][..], "time to remember 0"),
-        (&["--rotate-keys", "0"], "keys to remember 0"),
-        (&["--rotate", "5"], "a time is written 7d"),
-        (&["--rotate", "5d", "--generations", "0"], "generations 0"),
-        (&["--rotate", "5d", "--generations", "1001"], "generations 1001"),
-        (&["--generations", "5"], "give --rotate"),
-        (&["--refresh"], "give --rotate"),
-        (&["--rotate", "5d", "--rotate-keys", "5"], "cannot be used with"),
+        (&["--expire", "0s"][..], "time to remember 0"),
+        (&["--expire-keys", "0"], "keys to remember 0"),
+        (&["--expire", "5"], "a time is written 7d"),
+        (&["--expire", "5d", "--generations", "0"], "generations 0"),
+        (&["--expire", "5d", "--generations", "201"], "generations 201"),
+        (&["--generations", "5"], "give --expire"),
+        (&["--refresh"], "give --expire"),
+        (&["--expire", "5d", "--expire-keys", "5"], "cannot be used with"),
         (&["--save-every", "1m"], "--state"),
     ] {
         let out = run(&[&["unique"], args].concat(), b"a\n").exits(2);
         assert!(out.err.contains(why), "{args:?}: {out:?}");
     }
     run(&["unique", "--state", &state, "--expected-keys", "10"], b"a\n").exits(0);
-    run(&["unique", "--state", &state, "--rotate", "1d"], b"a\n").fails_with("forgets nothing");
+    run(&["unique", "--state", &state, "--expire", "1d"], b"a\n").fails_with("forgets nothing");
 }
 
 /// A stream that does not end: what was printed is in the state before the end.

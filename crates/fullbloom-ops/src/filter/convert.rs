@@ -33,7 +33,7 @@ pub enum Shrink {
 }
 
 /// The filter of a file in another dialect, where the positions of its keys stay the same; or from native to native,
-/// halved, or without counters.
+/// halved, or as a fast filter of a dynamic one's keys.
 pub fn convert(path: &Path, options: &ConvertOptions) -> Result<AnyFilter, Problem> {
     let read = ReadOptions { secret: None, ..options.read.clone() };
     let file = FilterFile::load(path, &read)?;
@@ -74,18 +74,9 @@ fn folded(file: &FilterFile, shrink: Option<Shrink>) -> Result<NativeFilter, Pro
                 .hint("build the smaller filter from its keys, with --except"));
         }
         StoredFilter::Fast(filter) => filter,
-        StoredFilter::Removing(filter) => filter.into_fast(),
-        StoredFilter::Growing(filter) if filter.links().len() == 1 => {
-            filter.links()[0].try_clone().map_err(size)?
-        }
-        StoredFilter::Growing(filter) => {
-            let links = filter.links().len();
-            let why = format!("its {links} links are filters of different sizes, which cannot become one");
-            return Err(refusal(path, why).hint("rebuild the filter from its keys with: fullbloom build"));
-        }
+        StoredFilter::Dynamic(filter) => filter.to_fast(filter.planned_fpr()).map_err(size)?,
         other => {
-            let why = format!("a {} filter cannot become a fast one, which forgets nothing", other.kind());
-            return Err(refusal(path, why));
+            return Err(refusal(path, format!("a {} filter cannot become a fast one", other.kind())));
         }
     };
     let mut times = 0;

@@ -6,7 +6,7 @@ use fullbloom::dialect::Name;
 use fullbloom::dialect::cassandra::Descriptor;
 use fullbloom::file::{self, Mapped};
 use fullbloom::filter::Part;
-use fullbloom::native::Secret;
+use fullbloom::native::{Journal, Secret, read_with_journal};
 use fullbloom::typed::KeyType;
 use fullbloom::{DecodeError, Owned, sniff};
 use std::path::{Path, PathBuf};
@@ -33,6 +33,8 @@ pub struct FilterFile {
     bytes: Storage,
     dialect: Name,
     recognised: String,
+    /// Keys that were saved since the file was written.
+    pub(super) journal: Option<Journal>,
     pub(super) options: ReadOptions,
 }
 
@@ -73,19 +75,21 @@ impl FilterFile {
             return Ok(file);
         }
         drop(file);
-        let bytes = file::read(path).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
-        Self::detect(path, Bytes::Loaded(bytes), options)
+        let read = read_with_journal(path, file::read);
+        let (bytes, journal) = read.map_err(|e| Problem::at(path, Code::Unreadable, e))?;
+        Self::detect(path, Bytes::Loaded(bytes), journal, options)
     }
 
     /// Maps a file: only the parts that are needed are read, but the file must not be truncated meanwhile.
     pub fn map(path: &Path, options: &ReadOptions) -> Result<FilterFile, Problem> {
-        let map = Mapped::open(path).map_err(|e| Problem::at(path, Code::Unreadable, e))?;
+        let read = read_with_journal(path, Mapped::open);
+        let (map, journal) = read.map_err(|e| Problem::at(path, Code::Unreadable, e))?;
         let bytes = match unpack(map.as_ref(), options) {
             None => Bytes::Mapped(map),
             Some(Ok(unpacked)) => Bytes::InMemory(unpacked),
             Some(Err(e)) => return Err(Problem::at(path, Code::Unreadable, format_args!("gzip: {e}"))),
         };
-        Self::detect(path, bytes, options)
+        Self::detect(path, bytes, journal, options)
     }
 
     /// Takes bytes from memory.
@@ -95,10 +99,15 @@ impl FilterFile {
             Some(Ok(unpacked)) => unpacked,
             Some(Err(e)) => return Err(Problem::new(name, Code::Unreadable, format_args!("gzip: {e}"))),
         };
-        Self::detect(Path::new(name), Bytes::InMemory(bytes), options)
+        Self::detect(Path::new(name), Bytes::InMemory(bytes), None, options)
     }
 
-    fn detect(path: &Path, bytes: Bytes, options: &ReadOptions) -> Result<FilterFile, Problem> {
+    fn detect(
+        path: &Path,
+        bytes: Bytes,
+        journal: Option<Journal>,
+        options: &ReadOptions,
+    ) -> Result<FilterFile, Problem> {
         let (dialect, recognised) = match options.dialect {
             Some(dialect) => (dialect, "given by --dialect".to_owned()),
             None => {
@@ -108,7 +117,8 @@ impl FilterFile {
             }
         };
         let bytes = Storage(Arc::new(bytes));
-        Ok(FilterFile { path: path.to_owned(), bytes, dialect, recognised, options: options.clone() })
+        let (path, options) = (path.to_owned(), options.clone());
+        Ok(FilterFile { path, bytes, dialect, recognised, journal, options })
     }
 
     /// Where it is.

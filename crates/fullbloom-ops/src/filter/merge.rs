@@ -4,7 +4,6 @@ use super::{FilterFile, ReadOptions};
 use crate::problem::{Code, Problem};
 use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
-use fullbloom::native::KindFacts;
 use fullbloom::{DecodeError, MergeError};
 use std::path::{Path, PathBuf};
 
@@ -59,10 +58,6 @@ fn mergeable(path: &Path, filter: &AnyFilter) -> Result<(), Problem> {
         return Err(refusal(path, "the filter has exceptions, which hold only for its own keys")
             .hint("rebuild the filter from all keys, with --except"));
     }
-    if matches!(facts.kind, KindFacts::Rotating { .. }) {
-        let why = "rotating filters cannot be merged: their generations do not begin at the same times";
-        return Err(refusal(path, why));
-    }
     Ok(())
 }
 
@@ -70,7 +65,7 @@ fn same_kind(first: &Path, ours: &AnyFilter, path: &Path, theirs: &AnyFilter) ->
     match (ours.kind(), theirs.kind()) {
         (Some(ours), Some(theirs)) if ours != theirs => {
             Err(refusal(path, format!("is a {theirs} filter, {} is a {ours} one", first.display()))
-                .hint("fullbloom convert --to native makes fast filters of removing ones"))
+                .hint("fullbloom convert --to native makes fast filters of dynamic ones"))
         }
         _ => Ok(()),
     }

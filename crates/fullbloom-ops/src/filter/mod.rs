@@ -24,7 +24,7 @@ pub use file::{FilterFile, ReadOptions};
 pub(crate) use fill::along;
 pub use fill::fill_along;
 pub use merge::merge;
-pub use native::{ExceptionRecord, GenerationRecord, KindRecord, LinkRecord, NativeRecord};
+pub use native::{DynamicRecord, ExceptionRecord, ExpiryRecord, GenerationRecord, KindRecord, NativeRecord};
 pub use open::{Opened, name_contradicts, other_key_type};
 pub use record::{FilterRecord, bits_per_estimated_key};
 pub(crate) use verify::verify;

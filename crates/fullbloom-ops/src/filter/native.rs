@@ -1,7 +1,7 @@
 //! What only native filters record: its plan, its hash, its exceptions, its kind.
 
 use crate::text;
-use fullbloom::native::{Facts, GenerationFacts, HashFacts, Keep, KindFacts, LinkFacts};
+use fullbloom::native::{Expiry, Facts, Generation, HashFacts, Keep, KindFacts, Mode};
 use fullbloom::typed::KeyType;
 use serde::Serialize;
 use std::time::{Duration, SystemTime};
@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 /// The numbers of a native filter beyond its bits.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NativeRecord {
-    /// Lines of 512 bits that each key has; not for kinds of several filters.
+    /// Lines of 512 bits that each key has; not of kind dynamic.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<u32>,
     /// Lines of a block.
@@ -62,63 +62,47 @@ pub struct ExceptionRecord {
 pub enum KindRecord {
     /// One filter.
     Fast,
-    /// A chain of filters that grows.
-    Growing {
-        /// The filters.
-        links: Vec<LinkRecord>,
-    },
-    /// One filter with counters, so that keys can be deleted.
-    Removing {
-        /// Bytes of the counters.
-        counter_bytes: u64,
-        /// Counters that are full and no longer change.
-        full_counters: u64,
-    },
-    /// Filters for parts of the time, so that old keys expire.
-    Rotating {
-        /// How long keys are remembered, in milliseconds; null if expiry is by keys.
-        remember_ms: Option<u64>,
-        /// For how many further keys they are remembered; null if expiry is by time.
-        remember_keys: Option<u64>,
-        /// Number of parts of the time.
-        generations_planned: u32,
-        /// Inserting a known key again renews it.
-        refresh: bool,
-        /// When the filter was last used.
-        time: String,
-        /// The parts, newest first.
-        generations: Vec<GenerationRecord>,
-    },
+    /// Fingerprints of keys: it grows, and supports deletion or expiry if its mode says so.
+    Dynamic(DynamicRecord),
 }
 
-/// One filter of a chain.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct LinkRecord {
-    /// Keys in it.
-    pub keys: u64,
-    /// Keys it was made for.
-    pub expected_keys: u64,
-    /// Its bits.
-    pub bits: u64,
-    /// Its probes.
-    pub probes: u32,
-    /// Share of bits set.
-    pub fill: f64,
-    /// The rate to expect.
-    pub expected_fpr: f64,
+/// What only a filter of kind dynamic has.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DynamicRecord {
+    /// `set`, `counting` (supports deletion) or `expiring`.
+    pub mode: &'static str,
+    /// Bits of a fingerprint.
+    pub fingerprint_bits: u32,
+    /// The number of keys up to which it keeps its rate.
+    pub up_to: u64,
+    /// When keys expire; null if they do not.
+    pub expiry: Option<ExpiryRecord>,
 }
 
-/// The keys of one part of the time.
+/// When the keys of a filter expire.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ExpiryRecord {
+    /// How long keys are remembered, in milliseconds; null if expiry is by keys.
+    pub remember_ms: Option<u64>,
+    /// For how many further keys they are remembered; null if expiry is by time.
+    pub remember_keys: Option<u64>,
+    /// Number of steps in which keys expire.
+    pub generations_planned: u32,
+    /// Inserting a known key again renews it.
+    pub refresh: bool,
+    /// When the filter was last used; null if expiry is by keys.
+    pub time: Option<String>,
+    /// The keys of each step, newest first.
+    pub generations: Vec<GenerationRecord>,
+}
+
+/// The keys of one step.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GenerationRecord {
-    /// When it began.
-    pub opened: String,
+    /// When it began: a time, or the number of keys inserted before.
+    pub began: String,
     /// Keys in it.
     pub keys: u64,
-    /// The rate to expect.
-    pub expected_fpr: f64,
-    /// Its filters.
-    pub links: Vec<LinkRecord>,
 }
 
 impl NativeRecord {
@@ -129,11 +113,12 @@ impl NativeRecord {
             HashFacts::Keyed { stored, .. } => (true, None, Some(stored)),
             HashFacts::Seed(seed) => (false, Some(seed), None),
         };
-        let is_planned = facts.expected_keys > 0 || kind.has_links();
+        let is_planned = facts.expected_keys > 0 || matches!(kind, KindRecord::Dynamic(_));
+        let layout = facts.layout;
         NativeRecord {
-            lines: (!kind.has_links()).then(|| facts.layout.lines()),
-            block_lines: (!kind.has_links()).then(|| facts.layout.block_lines()),
-            line_probes: facts.layout.line_probes(),
+            lines: layout.map(|layout| layout.lines()),
+            block_lines: layout.map(|layout| layout.block_lines()),
+            line_probes: facts.layout.map_or(0, |layout| layout.line_probes()),
             expected_keys: facts.expected_keys,
             new_keys: facts.keys,
             new_keys_estimated: facts.keys_are_estimated,
@@ -156,26 +141,15 @@ impl NativeRecord {
     /// The message if it holds more keys than it was made for.
     pub fn overfull_message(&self) -> Option<String> {
         let planned_fpr = self.planned_fpr.filter(|_| self.overfull)?;
+        let made_for = match &self.kind {
+            KindRecord::Dynamic(dynamic) => dynamic.up_to,
+            KindRecord::Fast => self.expected_keys,
+        };
         Some(format!(
-            "holds {} new keys, more than the {} it was made for at a rate of {}",
+            "holds {} new keys, more than the {made_for} it was made for at a rate of {}",
             self.new_keys,
-            self.expected_keys,
             text::rate(planned_fpr),
         ))
-    }
-}
-
-impl LinkRecord {
-    fn all(links: &[LinkFacts]) -> Vec<LinkRecord> {
-        let record = |link: &LinkFacts| LinkRecord {
-            keys: link.keys,
-            expected_keys: link.expected_keys,
-            bits: link.bits,
-            probes: link.probes,
-            fill: link.fill,
-            expected_fpr: link.expected_fpr,
-        };
-        links.iter().map(record).collect()
     }
 }
 
@@ -187,36 +161,36 @@ fn time(millis: u64) -> String {
 impl KindRecord {
     fn of(kind: &KindFacts) -> KindRecord {
         match kind {
-            KindFacts::Growing { links } => KindRecord::Growing { links: LinkRecord::all(links) },
-            KindFacts::Removing { counter_bytes, full_counters } => {
-                KindRecord::Removing { counter_bytes: *counter_bytes, full_counters: *full_counters }
-            }
-            KindFacts::Rotating { rotation, time: clock, generations } => {
-                let (remember_ms, remember_keys) = match rotation.keep {
-                    Keep::Time(time) => (Some(time.as_millis() as u64), None),
-                    Keep::Keys(keys) => (None, Some(keys)),
+            KindFacts::Dynamic { mode, fingerprint_bits, up_to, time: clock, generations } => {
+                let expiry = match mode {
+                    Mode::Expiring(expiry) => Some(ExpiryRecord::of(expiry, *clock, generations)),
+                    _ => None,
                 };
-                let generation = |one: &GenerationFacts| GenerationRecord {
-                    opened: time(one.opened),
-                    keys: one.keys,
-                    expected_fpr: one.expected_fpr,
-                    links: LinkRecord::all(&one.links),
-                };
-                KindRecord::Rotating {
-                    remember_ms,
-                    remember_keys,
-                    generations_planned: rotation.generations,
-                    refresh: rotation.refresh,
-                    time: time(*clock),
-                    generations: generations.iter().map(generation).collect(),
-                }
+                let (mode, fingerprint_bits, up_to) = (mode.name(), *fingerprint_bits, *up_to);
+                KindRecord::Dynamic(DynamicRecord { mode, fingerprint_bits, up_to, expiry })
             }
             _ => KindRecord::Fast,
         }
     }
+}
 
-    /// Whether it consists of several filters.
-    pub fn has_links(&self) -> bool {
-        matches!(self, KindRecord::Growing { .. } | KindRecord::Rotating { .. })
+impl ExpiryRecord {
+    fn of(expiry: &Expiry, clock: u64, generations: &[Generation]) -> ExpiryRecord {
+        let (remember_ms, remember_keys) = match expiry.keep {
+            Keep::Time(time) => (Some(time.as_millis() as u64), None),
+            Keep::Keys(keys) => (None, Some(keys)),
+        };
+        let generation = |one: &Generation| GenerationRecord {
+            began: if remember_ms.is_some() { time(one.began) } else { one.began.to_string() },
+            keys: one.keys,
+        };
+        ExpiryRecord {
+            remember_ms,
+            remember_keys,
+            generations_planned: expiry.generations,
+            refresh: expiry.refresh,
+            time: remember_ms.map(|_| time(clock)),
+            generations: generations.iter().map(generation).collect(),
+        }
     }
 }

@@ -12,7 +12,7 @@ use fullbloom::dialect::Name;
 use fullbloom::dialect::cassandra::Descriptor;
 use fullbloom::dialect::rocksdb::{self, Kind, Policy};
 use fullbloom::filter::Check;
-use fullbloom::native::HashFacts;
+use fullbloom::native::{HashFacts, Journal};
 use fullbloom::sizing::{Request, Target};
 use fullbloom::typed::{KeyType, TypeError};
 use std::path::Path;
@@ -69,7 +69,9 @@ impl FilterFile {
             len = usize::try_from(*at).map_or(len, |at| at.min(len));
             read = self.read(len, check);
         }
+        let read = read.and_then(|filter| filter.replay(self.journal.as_ref()));
         let mut filter = read.map_err(|e| self.refused(&e))?;
+        problems.extend(self.torn_journal());
         self.unlock(&mut filter)?;
         filter.advance(now);
         let doubt = filter.doubt();
@@ -80,6 +82,13 @@ impl FilterFile {
         problems.extend(overfull.map(|why| Problem::at(path, Code::Overfull, why)));
         let is_locked = filter.is_locked();
         Ok(Opened { filter, bytes: len as u64, problems, may_lose_keys, native, is_locked })
+    }
+
+    /// What a crash left at the end of the journal.
+    fn torn_journal(&self) -> Option<Problem> {
+        let torn = self.journal.as_ref().map_or(0, Journal::torn_bytes);
+        let why = format_args!("the last {torn} bytes of its journal were not completely saved, and are ignored");
+        (torn > 0).then(|| Problem::at(self.path(), Code::TrailingBytes, why))
     }
 
     /// The filter in the first `len` bytes, read where they are.

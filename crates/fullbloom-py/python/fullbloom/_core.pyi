@@ -95,6 +95,10 @@ class Filter:
         store_secret: bool = False,
         label: str | None = None,
         key_type: _KeyType | None = None,
+        kind: Literal["fast", "dynamic"] = "fast",
+        up_to: int | None = None,
+        deletable: bool = False,
+        expire: float | None = None,
     ) -> Filter: ...
     @staticmethod
     def load(
@@ -128,7 +132,7 @@ class Filter:
     @property
     def dialect(self) -> str: ...
     @property
-    def kind(self) -> Literal["fast", "growing", "removing", "rotating"] | None: ...
+    def kind(self) -> Literal["fast", "dynamic"] | None: ...
     @property
     def key_type(self) -> _KeyType: ...
     @property

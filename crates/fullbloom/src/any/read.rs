@@ -15,7 +15,13 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ops::Range;
 #[cfg(feature = "std")]
-use {crate::error::FileError, crate::file, crate::sniff, std::path::Path};
+use {
+    crate::error::FileError,
+    crate::file,
+    crate::native::{Journal, read_with_journal},
+    crate::sniff,
+    std::path::Path,
+};
 
 /// What the caller knows about the bytes.
 ///
@@ -131,10 +137,11 @@ impl AnyFilter {
     #[cfg(feature = "std")]
     pub fn load(path: impl AsRef<Path>, options: &ReadOptions) -> Result<AnyFilter, FileError> {
         let path = path.as_ref();
-        let bytes = file::read(path)?;
+        let (bytes, journal) = read_with_journal(path, file::read)?;
         let fail = |e| FileError::decode(path, e);
         let dialect = options.detect(Some(path), bytes.as_ref()).map_err(fail)?;
-        read(dialect, Bytes::Owned(bytes), options, Check::All).map_err(fail)
+        let filter = read(dialect, Bytes::Owned(bytes), options, Check::All).map_err(fail)?;
+        filter.replay(journal.as_ref()).map_err(fail)
     }
 
     /// Maps a filter's file and reads it in place; see [`Mapped`](file::Mapped) for the condition. With
@@ -142,10 +149,25 @@ impl AnyFilter {
     #[cfg(feature = "mmap")]
     pub fn open(path: impl AsRef<Path>, options: &ReadOptions, check: Check) -> Result<AnyFilter, FileError> {
         let path = path.as_ref();
-        let keeper = Keeper::new(file::Mapped::open(path)?);
+        let (mapped, journal) = read_with_journal(path, file::Mapped::open)?;
+        let keeper = Keeper::new(mapped);
         let fail = |e| FileError::decode(path, e);
         let dialect = options.detect(Some(path), keeper.as_ref()).map_err(fail)?;
-        read(dialect, Bytes::Kept(keeper), options, check).map_err(fail)
+        let filter = read(dialect, Bytes::Kept(keeper), options, check).map_err(fail)?;
+        filter.replay(journal.as_ref()).map_err(fail)
+    }
+
+    /// Inserts the keys of the journal that was found beside the filter's file, if there is one; see
+    /// [`read_with_journal`]. A filter over mapped bytes is checked and copied for that, but stays read only.
+    /// [`load`](AnyFilter::load) and [`open`](AnyFilter::open) do this themselves.
+    #[cfg(feature = "std")]
+    pub fn replay(mut self, journal: Option<&Journal>) -> Result<AnyFilter, DecodeError> {
+        let Some(journal) = journal.filter(|journal| !journal.is_empty()) else { return Ok(self) };
+        self.verify()?;
+        match self.inner.native_mut() {
+            Some(native) => native.replay(journal).map(|()| self),
+            None => Ok(self),
+        }
     }
 }
 

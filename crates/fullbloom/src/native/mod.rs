@@ -66,6 +66,7 @@
 mod build;
 mod chunks;
 mod dialect;
+mod dynamic;
 mod exceptions;
 mod facts;
 mod filter;
@@ -74,6 +75,8 @@ mod growing;
 mod guard;
 mod hashing;
 mod key_type;
+#[cfg(feature = "std")]
+mod journal;
 mod kind;
 mod pipeline;
 mod removing;
@@ -88,6 +91,9 @@ mod stored;
 pub use build::Builder;
 pub(crate) use chunks::Chunks;
 pub use dialect::Native;
+pub use dynamic::{
+    DynamicFilter, DynamicOptions, Expiry, Fingerprint, Fingerprints, Generation, Mode, NotDeletable,
+};
 pub use facts::{Facts, GenerationFacts, HashFacts, KindFacts, LinkFacts};
 pub use filter::NativeFilter;
 #[cfg(feature = "std")]
@@ -95,9 +101,11 @@ pub(crate) use format::MAGIC;
 pub use growing::GrowingFilter;
 pub use guard::{ExceptError, ExceptionFacts, GoodKeys, Members};
 pub use hashing::{Hasher, Hashing, Secret};
+#[cfg(feature = "std")]
+pub use journal::{Journal, JournalWriter, read_with_journal};
 pub use kind::StoredFilter;
 pub use removing::RemovingFilter;
-pub use rotating::{Generation, Keep, RotatingFilter, Rotation};
+pub use rotating::{Generation as RotatingGeneration, Keep, RotatingFilter, Rotation};
 pub use shared::SharedFilter;
 pub use sizing::{Candidate, Prefer, Sizing};
 pub use slices::{Scatter, Slice, SliceError, SliceFacts, Slicing};

@@ -62,6 +62,11 @@ pub fn create(dialect: Name, sizing: &Sizing) -> Made {
     made(|out| unsafe { fullbloom_filter_create(number(dialect), sizing, out) })
 }
 
+pub fn dynamic(sizing: &Sizing, up_to: u64, deletable: bool) -> Made {
+    // SAFETY: `out` has room for a handle; other pointers are to values that outlive the call.
+    made(|out| unsafe { fullbloom_filter_create_dynamic(sizing, up_to, deletable, out) })
+}
+
 pub fn view(dialect: i32, bytes: &[u8], (bits, probes): (u64, u32)) -> Made {
     // SAFETY: `out` has room for a handle; other pointers are to values that outlive the call.
     made(|out| unsafe {
@@ -96,6 +101,13 @@ impl Filter {
         // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         let status = unsafe { fullbloom_filter_insert(self.0, key.as_ptr().cast(), key.len(), &mut changed) };
         if status == Status::Ok { Ok(changed) } else { Err(status) }
+    }
+
+    pub fn remove(&self, key: &[u8]) -> Result<bool, Status> {
+        let mut removed = false;
+        // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
+        let status = unsafe { fullbloom_filter_remove(self.0, key.as_ptr().cast(), key.len(), &mut removed) };
+        if status == Status::Ok { Ok(removed) } else { Err(status) }
     }
 
     pub fn may_contain(&self, key: &[u8]) -> Result<bool, Status> {

@@ -6,15 +6,16 @@ use crate::error::Failure;
 use crate::input::{HashSpool, Keys, threads};
 use crate::output;
 use crate::progress::Progress;
+use crate::sizing::PROMISED;
 use fullbloom::SizeError;
 use fullbloom::dialect::Name;
 use fullbloom::keys::Hashes;
-use fullbloom::native::{Builder, GrowingFilter, Hashing, RemovingFilter, StoredFilter};
+use fullbloom::native::{Builder, DynamicFilter, DynamicOptions, Hashing, Mode, StoredFilter};
 use fullbloom::sizing::{Request, Target};
 use std::ops::ControlFlow;
 
-/// Initial size of a growing filter if the number of keys is unknown.
-const FIRST: u64 = 1 << 20;
+/// Keys that a dynamic filter has memory for at the beginning, if their number is unknown.
+const FIRST: u64 = 1 << 12;
 
 /// The filter and its number of keys.
 pub fn build(
@@ -24,29 +25,30 @@ pub fn build(
     keys: &mut Keys,
     hashing: &Hashing,
 ) -> Result<(StoredFilter, u64), Refusal> {
-    if args.native.growing {
-        return growing(args, expected_keys, target, keys, hashing);
+    if args.native.is_dynamic() {
+        return dynamic(args, expected_keys, target, keys, hashing);
     }
     let known = expected_keys.or(is_exact(target).then_some(0));
     let request = |expected_keys| Request { expected_keys, target };
     if let Some(expected_keys) = known {
         return direct(args, &request(expected_keys), keys, hashing);
     }
-    // If the keys cannot be kept, only a chain works without their number; counters and other targets need
-    // it.
+    // If the keys cannot be kept, only a filter that grows works without their number; other targets need it.
     let grow = match target {
-        Target::Fpr(fpr) if !args.native.removable => Some(fpr),
+        Target::Fpr(fpr) => Some(fpr),
         _ => None,
     };
-    let begin =
-        |first| grow.map(|fpr| chain(args, first, fpr, hashing).map_err(|e| Failure::size(Name::Native, &e)));
+    let begin = |first| {
+        let filter = |fpr| empty_dynamic(args, first, PROMISED, fpr, hashing);
+        grow.map(|fpr| filter(fpr).map_err(|e| Failure::size(Name::Native, &e)))
+    };
     match collect(keys, hashing, HashSpool::default(), begin)? {
         Collected::All(mut spool) => {
             let filter = from_spool(args, &request(spool.len()), hashing, &mut spool)?;
             Ok((filter, spool.len()))
         }
         Collected::TooMany => direct(args, &request(count(keys)?), keys, hashing),
-        Collected::Growing(filter, inserted) => Ok((StoredFilter::Growing(filter), inserted)),
+        Collected::Growing(filter, inserted) => Ok((StoredFilter::Dynamic(filter), inserted)),
     }
 }
 
@@ -57,7 +59,7 @@ enum Collected {
     /// Too many for memory, but the files can be read again.
     TooMany,
     /// They could not be kept: a filter that grew with them, and their number.
-    Growing(GrowingFilter, u64),
+    Growing(DynamicFilter, u64),
 }
 
 /// Reads keys whose number is unknown once, and keeps eight bytes of each until the number is known. Keys of
@@ -67,7 +69,7 @@ fn collect(
     keys: &mut Keys,
     hashing: &Hashing,
     spool: HashSpool,
-    begin: impl Fn(u64) -> Option<Result<GrowingFilter, Failure>> + Sync,
+    begin: impl Fn(u64) -> Option<Result<DynamicFilter, Failure>> + Sync,
 ) -> Result<Collected, Failure> {
     let in_memory = keys.are_plain_files();
     let mut collected = Collected::All(spool);
@@ -98,8 +100,8 @@ fn collect(
     Ok(collected)
 }
 
-/// Continues with a chain: inserts the keys kept so far, and those that could not be kept.
-fn grow(mut filter: GrowingFilter, spool: &mut HashSpool, last: &[u64]) -> Result<Collected, Failure> {
+/// Continues with a filter that grows: inserts the keys kept so far, and those that could not be kept.
+fn grow(mut filter: DynamicFilter, spool: &mut HashSpool, last: &[u64]) -> Result<Collected, Failure> {
     let mut refused = Ok(());
     spool.read(&Progress::hidden(), |hashes| {
         if refused.is_ok() {
@@ -111,7 +113,7 @@ fn grow(mut filter: GrowingFilter, spool: &mut HashSpool, last: &[u64]) -> Resul
     Ok(Collected::Growing(filter, spool.len() + last.len() as u64))
 }
 
-fn insert(filter: &mut GrowingFilter, hashes: &[u64]) -> Result<(), Failure> {
+fn insert(filter: &mut DynamicFilter, hashes: &[u64]) -> Result<(), Failure> {
     filter.insert_batch(&Hashes(hashes)).map(|_| ()).map_err(|e| Failure::size(Name::Native, &e))
 }
 
@@ -122,19 +124,8 @@ fn direct(
     keys: &mut Keys,
     hashing: &Hashing,
 ) -> Result<(StoredFilter, u64), Refusal> {
-    if !args.native.removable {
-        let (filter, inserted) = insert_keys(empty(args, request, hashing)?, keys, hashing)?;
-        return Ok((StoredFilter::Fast(filter), inserted));
-    }
-    let mut filter = removing(args, request, hashing)?;
-    let mut inserted = 0;
-    let progress = Progress::new("inserting keys", keys.total());
-    keys.in_order_hashed(&progress, threads(), hashing, |hashes| {
-        filter.insert_batch(&Hashes(hashes));
-        inserted += hashes.len() as u64;
-        Ok(ControlFlow::Continue(()))
-    })?;
-    Ok((StoredFilter::Removing(filter), inserted))
+    let (filter, inserted) = insert_keys(empty(args, request, hashing)?, keys, hashing)?;
+    Ok((StoredFilter::Fast(filter), inserted))
 }
 
 fn from_spool(
@@ -144,34 +135,28 @@ fn from_spool(
     spool: &mut HashSpool,
 ) -> Result<StoredFilter, Refusal> {
     let progress = Progress::new("inserting keys", Some(8 * spool.len()));
-    if args.native.removable {
-        let mut filter = removing(args, request, hashing)?;
-        spool.read(&progress, |hashes| {
-            filter.insert_batch(&Hashes(hashes));
-        })?;
-        return Ok(StoredFilter::Removing(filter));
-    }
     let mut builder = Builder::new(empty(args, request, hashing)?, 1);
     spool.read(&progress, |hashes| builder.insert_batch(&Hashes(hashes)))?;
     Ok(StoredFilter::Fast(builder.finish()))
 }
 
-fn removing(args: &Args, request: &Request, hashing: &Hashing) -> Result<RemovingFilter, SizeError> {
-    let mut filter = RemovingFilter::with_sizing(&args.native.sizing(request)?, hashing.clone())?;
+fn empty_dynamic(
+    args: &Args,
+    expected_keys: u64,
+    up_to: u64,
+    fpr: f64,
+    hashing: &Hashing,
+) -> Result<DynamicFilter, SizeError> {
+    let mode = if args.native.deletable { Mode::Counting } else { Mode::Set };
+    let options = DynamicOptions::new(expected_keys, fpr).up_to(up_to).mode(mode).hashing(hashing.clone());
+    let mut filter = DynamicFilter::new(options)?;
     filter.set_label(args.native.label.as_deref().unwrap_or_default());
     filter.store_secret(args.native.store_secret);
     Ok(filter)
 }
 
-fn chain(args: &Args, first: u64, fpr: f64, hashing: &Hashing) -> Result<GrowingFilter, SizeError> {
-    let mut filter = GrowingFilter::new(first, fpr, hashing.clone())?;
-    filter.set_label(args.native.label.as_deref().unwrap_or_default());
-    filter.store_secret(args.native.store_secret);
-    Ok(filter)
-}
-
-/// A growing filter, as requested: keys are read once.
-fn growing(
+/// A dynamic filter, as requested: keys are read once.
+fn dynamic(
     args: &Args,
     expected_keys: Option<u64>,
     target: Target,
@@ -179,27 +164,20 @@ fn growing(
     hashing: &Hashing,
 ) -> Result<(StoredFilter, u64), Refusal> {
     let Target::Fpr(fpr) = target else {
-        return Err(Failure::new("--growing", "the size follows from the number of keys: give --fpr").into());
+        let option = if args.native.deletable { "--deletable" } else { "--dynamic" };
+        return Err(Failure::new(option, "the size follows from the number of keys: give --fpr").into());
     };
-    let first = match expected_keys {
-        Some(expected_keys) => expected_keys,
-        None if keys.are_plain_files() => count(keys)?.max(1000),
-        None => FIRST,
-    };
-    let mut filter = chain(args, first, fpr, hashing)?;
-    let inserted = insert_growing(&mut filter, keys, hashing)?;
-    Ok((StoredFilter::Growing(filter), inserted))
-}
-
-fn insert_growing(filter: &mut GrowingFilter, keys: &mut Keys, hashing: &Hashing) -> Result<u64, Failure> {
+    let up_to = args.native.up_to.or(expected_keys).unwrap_or(PROMISED);
+    let first = expected_keys.unwrap_or(FIRST.min(up_to));
+    let mut filter = empty_dynamic(args, first, up_to, fpr, hashing)?;
     let mut inserted = 0;
     let progress = Progress::new("inserting keys", keys.total());
     keys.in_order_hashed(&progress, threads(), hashing, |hashes| {
-        insert(filter, hashes)?;
+        insert(&mut filter, hashes)?;
         inserted += hashes.len() as u64;
         Ok(ControlFlow::Continue(()))
     })?;
-    Ok(inserted)
+    Ok((StoredFilter::Dynamic(filter), inserted))
 }
 
 #[cfg(test)]
@@ -221,12 +199,12 @@ mod tests {
 
         let mut keys = Keys::new(&files, format.clone()).unwrap();
         let begin =
-            |first| Some(GrowingFilter::with_fpr(first, 0.01).map_err(|e| Failure::size(Name::Native, &e)));
+            |first| Some(DynamicFilter::with_fpr(first, 0.01).map_err(|e| Failure::size(Name::Native, &e)));
         let Ok(Collected::Growing(filter, 300_000)) = collect(&mut keys, &hashing, spool(), begin) else {
             panic!("it did not grow")
         };
         assert!((0..300_000).all(|i| filter.may_contain(format!("key-{i}").as_bytes())));
-        assert!(filter.first_keys() > 0 && filter.first_keys() <= room as u64 && filter.links().len() > 1);
+        assert!(filter.expected_keys() > 0 && filter.expected_keys() <= room as u64 && filter.keys() > 290_000);
 
         let mut keys = Keys::new(&files, format).unwrap();
         let refused = collect(&mut keys, &hashing, spool(), |_| None).err().unwrap();

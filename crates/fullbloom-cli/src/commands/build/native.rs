@@ -61,16 +61,21 @@ pub struct NativeArgs {
     pub(super) label: Option<String>,
 
     /// The fastest or the smallest layout for the rate [default: fast if at most 15 % larger]
-    #[arg(long, value_name = "WHAT", value_enum, conflicts_with = "growing")]
+    #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["dynamic", "deletable"])]
     prefer: Option<args::Prefer>,
 
-    /// Make a filter that grows with its keys, now and later; --expected-keys is its initial size
-    #[arg(long, conflicts_with_all = ["removable", "except"])]
-    pub(super) growing: bool,
-
-    /// Make a filter that supports deletion: it has counters and needs five times the space
+    /// Make a filter that grows with its keys, now and later; --expected-keys reserves memory
     #[arg(long, conflicts_with = "except")]
-    pub(super) removable: bool,
+    pub(super) dynamic: bool,
+
+    /// Make a dynamic filter that supports deletion: it counts its keys, in two bits more for each
+    #[arg(long, conflicts_with = "except")]
+    pub(super) deletable: bool,
+
+    /// Keep the rate of a dynamic filter up to this many keys: each doubling costs a bit for each key
+    /// [default: --expected-keys, or 1e9]
+    #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
+    pub(super) up_to: Option<u64>,
 }
 
 impl NativeArgs {
@@ -84,8 +89,9 @@ impl NativeArgs {
             ("--seed", self.seed.is_some() && dialect != Name::Spark2),
             ("--label", self.label.is_some()),
             ("--prefer", self.prefer.is_some()),
-            ("--growing", self.growing),
-            ("--removable", self.removable),
+            ("--dynamic", self.dynamic),
+            ("--deletable", self.deletable),
+            ("--up-to", self.up_to.is_some()),
         ];
         match asked.iter().find(|(_, given)| *given) {
             Some((option, _)) => {
@@ -106,6 +112,11 @@ impl NativeArgs {
     fn native_seed(&self) -> Result<u64, Failure> {
         let refused = |_| Failure::new("--seed", "a seed of a native filter is from 0 to 2^64 - 1");
         u64::try_from(self.seed.unwrap_or(0)).map_err(refused)
+    }
+
+    /// Whether the filter grows.
+    pub(super) fn is_dynamic(&self) -> bool {
+        self.dynamic || self.deletable
     }
 
     /// The size of the filter.
@@ -148,6 +159,10 @@ pub fn build(
         let why = "is the file of the secret and would be overwritten by the filter";
         return Err(Failure::new(args.output.display(), why).into());
     }
+    if args.native.up_to.is_some() && !args.native.is_dynamic() {
+        let failure = Failure::new("--up-to", "only dynamic filters keep their rate as they grow");
+        return Err(failure.hint("give --dynamic or --deletable, too").into());
+    }
     let (hashing, save_secret) = args.native.hashing()?;
     let mut good = match args.native.except.as_slice() {
         [] => None,
@@ -171,7 +186,7 @@ pub fn build(
     }
     // The secret is saved when the filter is on the disk, and before the filter can be used. It is not removed
     // if the very last step fails: another process may have used it by then.
-    let save = || match (save_secret, stored.first().hashing()) {
+    let save = || match (save_secret, stored.hashing()) {
         (Some(path), Hashing::Secret(secret)) => secret::save(path, secret),
         _ => Ok(()),
     };

@@ -1,23 +1,18 @@
-//! The keys seen so far: in one filter if their number is planned, in a growing chain if it is not, in
-//! generations if they expire.
+//! The keys seen so far: in a dynamic filter, or in the fast filter of an existing state.
 
 use fullbloom::NativeFilter;
 use fullbloom::SizeError;
 use fullbloom::keys::Hashes;
-use fullbloom::native::{GrowingFilter, Hashing, RotatingFilter};
-use fullbloom::typed::KeyType;
-use std::io::{self, Write};
+use fullbloom::native::{DynamicFilter, Hashing, Mode};
 use std::time::SystemTime;
 
 /// The keys seen so far.
 #[derive(Debug)]
 pub enum Seen {
-    /// One filter of fixed size.
+    /// A filter of fixed size.
     Fixed(NativeFilter),
-    /// A chain that grows.
-    Growing(GrowingFilter),
-    /// Generations.
-    Rotating(RotatingFilter),
+    /// A filter that grows, and whose keys may expire.
+    Dynamic(DynamicFilter),
 }
 
 impl Seen {
@@ -25,39 +20,37 @@ impl Seen {
     pub fn hashing(&self) -> &Hashing {
         match self {
             Seen::Fixed(filter) => filter.hashing(),
-            Seen::Growing(filter) => filter.hashing(),
-            Seen::Rotating(filter) => filter.hashing(),
+            Seen::Dynamic(filter) => filter.hashing(),
         }
     }
 
-    /// Records the type of its keys.
-    pub fn set_key_type(&mut self, key_type: KeyType) {
+    /// Keys it keeps its rate for; 0 if that is not known.
+    pub fn planned(&self) -> u64 {
         match self {
-            Seen::Fixed(filter) => filter.set_key_type(Some(key_type)),
-            Seen::Growing(filter) => filter.set_key_type(Some(key_type)),
-            Seen::Rotating(filter) => filter.set_key_type(Some(key_type)),
-        }
-    }
-
-    /// Keys it was made for; only a single filter has such a number.
-    pub fn planned(&self) -> Option<u64> {
-        match self {
-            Seen::Fixed(filter) => Some(filter.expected_keys()),
-            _ => None,
+            Seen::Fixed(filter) => filter.expected_keys(),
+            Seen::Dynamic(filter) => filter.up_to(),
         }
     }
 
     /// Whether it holds more keys than planned.
     pub fn is_overfull(&self) -> bool {
-        matches!(self, Seen::Fixed(filter) if filter.is_overfull())
+        match self {
+            Seen::Fixed(filter) => filter.is_overfull(),
+            Seen::Dynamic(filter) => filter.is_overfull(),
+        }
     }
 
     /// The present rate and the number of keys, if there are more than planned.
     pub fn overfull_rate(&self) -> Option<(f64, u64)> {
-        match self {
-            Seen::Fixed(filter) if filter.is_overfull() => Some((filter.expected_fpr(), filter.keys())),
-            _ => None,
-        }
+        self.is_overfull().then(|| match self {
+            Seen::Fixed(filter) => (filter.expected_fpr(), filter.keys()),
+            Seen::Dynamic(filter) => (filter.expected_fpr(), filter.keys()),
+        })
+    }
+
+    /// Whether known keys change it, too.
+    pub fn refreshes(&self) -> bool {
+        matches!(self, Seen::Dynamic(filter) if matches!(filter.mode(), Mode::Expiring(expiry) if expiry.refresh))
     }
 
     /// Inserts keys in order, and marks each one that is new; returns the number of new keys.
@@ -68,17 +61,10 @@ impl Seen {
                 filter.insert_batch_new(&Hashes(hashes), new);
                 Ok(filter.keys() - before)
             }
-            Seen::Growing(filter) => filter.insert_batch_new(&Hashes(hashes), new),
-            Seen::Rotating(filter) => filter.insert_batch_new(&Hashes(hashes), new, SystemTime::now()),
-        }
-    }
-
-    /// Writes the filter to the state file.
-    pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
-        match self {
-            Seen::Fixed(filter) => filter.write_to(out),
-            Seen::Growing(filter) => filter.write_to(out),
-            Seen::Rotating(filter) => filter.write_to(out),
+            Seen::Dynamic(filter) => {
+                filter.advance(SystemTime::now())?;
+                filter.insert_batch_new(&Hashes(hashes), new)
+            }
         }
     }
 }

@@ -6,6 +6,7 @@
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)] // ptrace, setrlimit
 
+mod journal;
 mod scenes;
 mod scylla;
 mod trace;

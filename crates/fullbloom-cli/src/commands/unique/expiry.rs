@@ -3,25 +3,22 @@
 use crate::error::Failure;
 use crate::numbers;
 use fullbloom::dialect::Name;
-use fullbloom::native::{Keep, Rotation};
+use fullbloom::native::{Expiry, Keep};
 use std::time::Duration;
-
-/// The default number of generations.
-const GENERATIONS: u32 = 7;
 
 /// The options for expiry.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Forgetting")]
-pub struct RotationArgs {
+pub struct ExpiryArgs {
     /// Forget keys after this time: 7d, 12h, 90m, 30s
-    #[arg(long, value_name = "TIME", value_parser = numbers::duration, conflicts_with = "rotate_keys")]
-    rotate: Option<Duration>,
+    #[arg(long, value_name = "TIME", value_parser = numbers::duration, conflicts_with = "expire_keys")]
+    expire: Option<Duration>,
 
     /// Forget keys after this many new ones: 10M
     #[arg(long, value_name = "N", value_parser = numbers::count)]
-    rotate_keys: Option<u64>,
+    expire_keys: Option<u64>,
 
-    /// Number of steps in which keys expire, 1 to 1000; keys are remembered for up to one step longer
+    /// Number of steps in which keys expire, 1 to 200; keys are remembered for up to one step longer
     /// [default: 7]
     #[arg(long, value_name = "N", value_parser = numbers::small_count)]
     generations: Option<u32>,
@@ -31,29 +28,25 @@ pub struct RotationArgs {
     refresh: bool,
 }
 
-impl RotationArgs {
-    /// Whether keys expire.
-    pub fn is_given(&self) -> bool {
-        self.rotate.is_some() || self.rotate_keys.is_some()
-    }
-
-    /// The requested rotation, if any.
-    pub fn requested(&self) -> Result<Option<Rotation>, Failure> {
-        let keep = match (self.rotate, self.rotate_keys) {
+impl ExpiryArgs {
+    /// The requested expiry, if any.
+    pub fn requested(&self) -> Result<Option<Expiry>, Failure> {
+        let keep = match (self.expire, self.expire_keys) {
             (Some(time), _) => Keep::Time(time),
             (None, Some(keys)) => Keep::Keys(keys),
             (None, None) => {
                 let given = [("--generations", self.generations.is_some()), ("--refresh", self.refresh)];
                 return match given.iter().find(|(_, given)| *given) {
                     Some((option, _)) => Err(Failure::new(option, "needs keys that expire")
-                        .hint("give --rotate TIME or --rotate-keys N")),
+                        .hint("give --expire TIME or --expire-keys N")),
                     None => Ok(None),
                 };
             }
         };
-        let generations = self.generations.unwrap_or(GENERATIONS);
-        let rotation = Rotation { keep, generations, refresh: self.refresh };
-        rotation.check().map_err(|e| Failure::size(Name::Native, &e))?;
-        Ok(Some(rotation))
+        let usual = Expiry::of(keep);
+        let generations = self.generations.unwrap_or(usual.generations);
+        let expiry = Expiry { generations, refresh: self.refresh, ..usual };
+        expiry.check().map_err(|e| Failure::size(Name::Native, &e))?;
+        Ok(Some(expiry))
     }
 }

@@ -1,0 +1,149 @@
+//! Kills at every system call of a save into the journal, and of the save that folds the journal into the file. No key
+//! that was saved before is lost; the keys of the killed run are all there, or none is.
+
+use super::main_begins;
+use super::trace::{self, Deed};
+use crate::common::{Dir, command, run};
+use fullbloom::claim::Claim;
+use fullbloom::keys::Hashes;
+use fullbloom::native::{DynamicFilter, DynamicOptions, JournalWriter, StoredFilter};
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Stdio;
+
+const OLD_KEYS: u64 = 6_000;
+const SAVED: u64 = 50;
+const NEW: u64 = 40;
+
+fn keys(numbers: std::ops::Range<u64>) -> String {
+    numbers.map(|i| format!("key{i}\n")).collect()
+}
+
+fn hashes(filter: &DynamicFilter, numbers: std::ops::Range<u64>) -> Vec<u64> {
+    numbers.map(|i| filter.hash(format!("key{i}").as_bytes())).collect()
+}
+
+/// A filter with some keys in its file and `saved` further ones in its journal.
+fn prepare(dir: &Dir, old: u64, fpr: f64, saved: u64) {
+    let path = dir.path("d/f");
+    let mut filter = DynamicFilter::new(DynamicOptions::new(1_000, fpr)).unwrap();
+    filter.insert_batch(&Hashes(&hashes(&filter, 0..old))).unwrap();
+    let mut writer = JournalWriter::new(Claim::new(&path).unwrap());
+    writer.save(&filter).unwrap();
+    if saved > 0 {
+        let hashes = hashes(&filter, old..old + saved);
+        let mut new = vec![false; hashes.len()];
+        filter.insert_batch_new(&Hashes(&hashes), &mut new[..]).unwrap();
+        writer.record(&filter, &hashes, &new);
+        writer.save(&filter).unwrap();
+        assert!(dir.path("d/f.journal").exists());
+    }
+}
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+fn files(dir: &Dir) -> Files {
+    let entries = fs::read_dir(dir.path("d")).unwrap().map(|entry| entry.unwrap());
+    entries.map(|e| (e.file_name().into_string().unwrap(), fs::read(e.path()).unwrap())).collect()
+}
+
+fn restore(dir: &Dir, files: &Files) {
+    fs::remove_dir_all(dir.path("d")).unwrap();
+    fs::create_dir(dir.path("d")).unwrap();
+    files.iter().for_each(|(name, bytes)| fs::write(dir.path("d").join(name), bytes).unwrap());
+}
+
+/// How many keys the file and its journal hold; all those saved before must be among them.
+fn judged(dir: &Dir, before: u64, when: &str) -> u64 {
+    let StoredFilter::Dynamic(filter) = StoredFilter::load(dir.path("d/f")).expect(when) else { panic!() };
+    assert_eq!(filter.count_batch(&Hashes(&hashes(&filter, 0..before))), before, "{when}: a saved key is lost");
+    let new = filter.count_batch(&Hashes(&hashes(&filter, before..before + NEW)));
+    assert!(new == 0 || new == NEW, "{when}: {new} of {NEW} new keys");
+    new
+}
+
+/// Kills the command before every system call. Returns the kills, how often the keys were there, and the names that
+/// stay after a run without a kill.
+fn kill_everywhere(dir: &Dir, args: &[&str], before: u64) -> (usize, usize, Vec<String>) {
+    let old = files(dir);
+    let start = || {
+        let mut command = command(args);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    let whole = trace::run(start(), Deed::Watch, |_| false);
+    assert_eq!(whole.code, Some(0));
+    assert_eq!(judged(dir, before, "after a run that nothing happened to"), NEW);
+    let names: Vec<String> = files(dir).into_keys().collect();
+    let (mut points, mut done) = (0, 0);
+    for at in main_begins(&whole.calls)..whole.calls.len() {
+        restore(dir, &old);
+        let mut number = 0..;
+        let killed = trace::run(start(), Deed::Kill, |_| number.next() == Some(at));
+        let when = format!("{args:?} killed before call {at}");
+        let new = judged(dir, before, &when);
+        assert!(killed.code.is_none() || new == NEW, "{when}: reported as saved");
+        points += 1;
+        done += usize::from(new == NEW);
+        let again = start().status().unwrap();
+        assert!(again.success() || new == NEW, "{when}: the next run");
+        assert_eq!(judged(dir, before, &when), NEW, "{when}: after the next run");
+        // A run that had nothing to do leaves the journal of a small file where it is.
+        let left: Vec<String> = files(dir).into_keys().collect();
+        assert!(left.iter().all(|name| ["f", "f.journal"].contains(&name.as_str())), "{when}: {left:?}");
+    }
+    (points, done, names)
+}
+
+#[test]
+fn killed_before_any_system_call_of_a_journal_or_its_folding_no_saved_key_is_lost() {
+    if !trace::is_allowed() {
+        return;
+    }
+    // Folded into a small file: at the end of insert, and of unique.
+    for command in [&["insert", "-q"][..], &["unique", "--state"]] {
+        let dir = Dir::new();
+        fs::create_dir(dir.path("d")).unwrap();
+        prepare(&dir, 20_000, 1e-12, SAVED);
+        let new = dir.file("new", keys(20_000 + SAVED..20_000 + SAVED + NEW));
+        let (points, done, names) = kill_everywhere(&dir, &[command, &[&dir.arg("d/f"), &new]].concat(), 20_000 + SAVED);
+        assert_eq!(names, ["f"], "folded");
+        assert!(points > 30 && done > 2, "{points} {done}");
+    }
+}
+
+/// The file is so large that it is not written again: the keys are appended, to a new journal or an old one.
+#[test]
+fn killed_before_any_system_call_of_an_append_no_saved_key_is_lost() {
+    if !trace::is_allowed() {
+        return;
+    }
+    for saved in [0, SAVED] {
+        let dir = Dir::new();
+        fs::create_dir(dir.path("d")).unwrap();
+        prepare(&dir, 110 * OLD_KEYS, 1e-13, saved);
+        let file = fs::read(dir.path("d/f")).unwrap();
+        assert!(file.len() > 4 << 20, "{}", file.len());
+        let before = 110 * OLD_KEYS + saved;
+        let new = dir.file("new", keys(before..before + NEW));
+        let (points, done, names) = kill_everywhere(&dir, &["insert", "-q", &dir.arg("d/f"), &new], before);
+        assert_eq!(names, ["f", "f.journal"]);
+        assert_eq!(fs::read(dir.path("d/f")).unwrap(), file, "not written again");
+        assert!(points > 20 && done > 1, "{points} {done}");
+        // What is torn is cut off and said, by the one who reads and by the one who writes.
+        let journal = fs::OpenOptions::new().write(true).open(dir.path("d/f.journal")).unwrap();
+        journal.set_len(journal.metadata().unwrap().len() - 3).unwrap();
+        let out = run(&["inspect", &dir.arg("d/f")], b"").exits(1);
+        assert!(out.text().contains("of its journal were not completely saved"), "{out:?}");
+        let out = run(&["insert", &dir.arg("d/f"), &new], b"").exits(0);
+        assert!(out.text().contains("40 keys inserted, 40 new") && out.err.contains("cut off"), "{out:?}");
+        // A damaged journal is not ignored.
+        let mut bytes = fs::read(dir.path("d/f.journal")).unwrap();
+        bytes[20] ^= 1;
+        fs::write(dir.path("d/f.journal"), bytes).unwrap();
+        for command in [&["check"][..], &["insert"], &["inspect"]] {
+            let out = run(&[command, &[&dir.arg("d/f")]].concat(), b"key1\n");
+            assert!(out.code == 2 && (out.err + &String::from_utf8_lossy(&out.out)).contains("journal"), "{command:?}");
+        }
+    }
+}

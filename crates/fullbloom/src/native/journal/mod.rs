@@ -1,0 +1,54 @@
+//! The journal of a dynamic filter's file: keys that were saved since the file was written.
+//!
+//! ```text
+//!   seen.bloom            the file: a whole filter
+//!   seen.bloom.journal    | header 32 | frame | frame | ...     hashes of keys inserted since
+//! ```
+//!
+//! A save of a few keys appends a frame instead of writing the whole filter again. The header names the exact bytes
+//! that the journal extends, by a hash of the file's front, which holds the checksums of everything else. A journal
+//! of any other file is never applied. When the journal has grown to a share of the file, a new file takes
+//! the place of the old one, and the journal, which no longer fits, is removed.
+//!
+//! Every reader of a path sees the keys of its journal: [`StoredFilter::load`](super::StoredFilter::load),
+//! [`DynamicFilter::open`](super::DynamicFilter::open), [`AnyFilter::load`](crate::any::AnyFilter::load) and
+//! [`AnyFilter::open`](crate::any::AnyFilter::open). Who reads bytes some other way uses [`read_with_journal`] and
+//! [`Journal::replay`].
+//!
+//! After a crash, bytes at the end that were not yet reported as saved may be incomplete: they are cut off. Damage
+//! anywhere else is an error.
+
+mod frames;
+mod read;
+mod write;
+
+pub use read::{Journal, read_with_journal};
+pub use write::JournalWriter;
+
+use super::format::MAGIC;
+
+/// What a journal extends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::native) struct Base {
+    /// The hash of the file's front.
+    front: u64,
+    /// The file's length.
+    len: u64,
+}
+
+impl Base {
+    /// The identity of a file, of which at least the front is in `bytes`; `None` if it is not a native filter.
+    fn of(bytes: &[u8], len: u64) -> Option<Base> {
+        let front = bytes.get(..front_len(bytes)?)?;
+        Some(Base { front: crate::hash::xxh64(front), len })
+    }
+}
+
+/// The length of the front of a native file.
+fn front_len(bytes: &[u8]) -> Option<usize> {
+    let len = bytes.get(16..20).filter(|_| bytes.starts_with(MAGIC))?;
+    usize::try_from(u32::from_le_bytes(len.try_into().ok()?)).ok()
+}
+
+#[cfg(test)]
+mod tests;

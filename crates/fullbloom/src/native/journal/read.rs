@@ -1,0 +1,138 @@
+//! Reads a journal, and inserts its keys.
+
+use super::frames::{bodies, groups, read_header};
+use super::{Base, front_len};
+use crate::claim::{identity, journal_of};
+use crate::error::{DecodeError, FileError, SizeError};
+use crate::keys::Hashes;
+use crate::native::{DynamicFilter, StoredFilter};
+use alloc::vec::Vec;
+use core::ops::Range;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// The journal of one file: keys that were inserted after the file was written.
+#[derive(Debug, Clone)]
+pub struct Journal {
+    bytes: Vec<u8>,
+    bodies: Vec<Range<usize>>,
+    /// Where the last complete frame ends.
+    end: usize,
+}
+
+/// How often the file may be replaced between reading it and looking for its journal.
+const TRIES: u32 = 100;
+
+/// Reads a file with `read`, and the journal that extends exactly these bytes, if there is one.
+///
+/// # Errors
+/// Those of `read`, and those of a journal that is damaged or cannot be read: without it, keys would be missing.
+pub fn read_with_journal<B: AsRef<[u8]>>(
+    path: &Path,
+    read: impl Fn(&Path) -> Result<B, FileError>,
+) -> Result<(B, Option<Journal>), FileError> {
+    for _ in 0..TRIES {
+        let before = fs::metadata(path);
+        let bytes = read(path)?;
+        let Some(base) = Base::of(bytes.as_ref(), bytes.as_ref().len() as u64) else {
+            return Ok((bytes, None));
+        };
+        if let Some(journal) = Journal::find(path, base)? {
+            return Ok((bytes, Some(journal)));
+        }
+        // A new file takes over the keys of the journal before the journal is removed.
+        if is_same(before, fs::metadata(path)) {
+            return Ok((bytes, None));
+        }
+    }
+    Err(FileError::io(path, "read", io::Error::other("it is replaced again and again")))
+}
+
+fn is_same(before: io::Result<Metadata>, after: io::Result<Metadata>) -> bool {
+    match (before, after) {
+        (Ok(before), Ok(after)) => {
+            identity(&before) == identity(&after)
+                && before.len() == after.len()
+                && before.modified().ok() == after.modified().ok()
+        }
+        _ => false,
+    }
+}
+
+impl Journal {
+    /// The journal of the file at this path, if it extends these bytes.
+    pub(super) fn find(path: &Path, base: Base) -> Result<Option<Journal>, FileError> {
+        let Some(path) = journal_of(path) else { return Ok(None) };
+        let mut bytes = Vec::new();
+        match File::open(&path).and_then(|mut file| file.read_to_end(&mut bytes)) {
+            Ok(_) => {}
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(FileError::io(&path, "read", e)),
+        }
+        let fail = |e| FileError::decode(&path, e);
+        if read_header(&bytes).map_err(fail)? != base {
+            return Ok(None);
+        }
+        let (bodies, end) = bodies(base, &bytes).map_err(fail)?;
+        Ok(Some(Journal { bytes, bodies, end }))
+    }
+
+    /// Whether it holds no keys.
+    pub fn is_empty(&self) -> bool {
+        self.bodies.is_empty()
+    }
+
+    /// Bytes at the end that were not completely written when the system or a process stopped. They were not
+    /// reported as saved, and are ignored.
+    pub fn torn_bytes(&self) -> u64 {
+        (self.bytes.len() - self.end) as u64
+    }
+
+    /// Its length, without incomplete bytes.
+    pub(super) fn complete_len(&self) -> u64 {
+        self.end as u64
+    }
+
+    /// Inserts its keys into the filter of its file. A mapped filter is copied into memory first.
+    ///
+    /// # Errors
+    /// When the memory cannot be allocated, or the filter is not of the kind dynamic.
+    pub fn replay<S: AsRef<[u8]>>(&self, filter: StoredFilter<S>) -> Result<StoredFilter<S>, DecodeError> {
+        match filter {
+            _ if self.is_empty() => Ok(filter),
+            StoredFilter::Dynamic(filter) => Ok(StoredFilter::Dynamic(self.replay_dynamic(filter)?)),
+            other => Err(DecodeError::Kind { found: other.kind(), wanted: "dynamic" }),
+        }
+    }
+
+    fn replay_dynamic<S: AsRef<[u8]>>(
+        &self,
+        filter: DynamicFilter<S>,
+    ) -> Result<DynamicFilter<S>, DecodeError> {
+        let memory = |_: SizeError| DecodeError::Memory { bytes: filter.memory() };
+        let mut copy = filter.try_clone().map_err(memory)?;
+        // The keys are hashed already: this needs no secret.
+        let locked = copy.locked.take();
+        for body in &self.bodies {
+            groups(&self.bytes[body.clone()], |time, hashes| {
+                copy.advance_millis(time).map_err(memory)?;
+                copy.insert_batch(&Hashes(hashes)).map_err(memory)?;
+                Ok(())
+            })?;
+        }
+        copy.locked = locked;
+        Ok(copy.map(|_| unreachable!("a copy has memory of its own")))
+    }
+}
+
+/// The identity of the file at this path, without reading all of it.
+pub(super) fn base_of(path: &Path) -> io::Result<Option<Base>> {
+    let mut file = File::open(path)?;
+    let len = file.metadata()?.len();
+    let mut front = Vec::new();
+    (&mut file).take(64).read_to_end(&mut front)?;
+    let rest = front_len(&front).unwrap_or(0).saturating_sub(front.len());
+    file.take(rest as u64).read_to_end(&mut front)?;
+    Ok(Base::of(&front, len))
+}

@@ -1,0 +1,224 @@
+use super::*;
+use crate::any::{AnyFilter, ReadOptions};
+use crate::claim::{Claim, journal_of};
+use crate::filter::Check;
+use crate::keys::Hashes;
+use crate::native::{DynamicFilter, DynamicOptions, Expiry, Hashing, Keep, Mode, Secret, StoredFilter};
+use core::time::Duration;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Hashes that differ in every bit.
+fn hashes(numbers: core::ops::Range<u64>) -> Vec<u64> {
+    numbers.map(|number| crate::hash::xxh64(&number.to_le_bytes())).collect()
+}
+
+fn insert(writer: &mut JournalWriter, filter: &mut DynamicFilter, hashes: &[u64]) {
+    let mut new = vec![false; hashes.len()];
+    filter.insert_batch_new(&Hashes(hashes), &mut new[..]).unwrap();
+    writer.record(filter, hashes, &new);
+}
+
+fn load(path: &Path) -> DynamicFilter {
+    match StoredFilter::load(path).unwrap() {
+        StoredFilter::Dynamic(filter) => filter,
+        other => panic!("{}", other.kind()),
+    }
+}
+
+/// A file with 50,000 keys, and a journal with 300 in three frames.
+fn with_journal(dir: &Path, options: DynamicOptions) -> (PathBuf, DynamicFilter, JournalWriter) {
+    let path = dir.join("seen.bloom");
+    let mut filter = DynamicFilter::new(options).unwrap();
+    let mut writer = JournalWriter::new(Claim::new(&path).unwrap());
+    insert(&mut writer, &mut filter, &hashes(0..50_000));
+    writer.save(&filter).unwrap();
+    for save in 0..3 {
+        let begin = 50_000 + 100 * save;
+        insert(&mut writer, &mut filter, &hashes(begin..begin + 100));
+        writer.save(&filter).unwrap();
+    }
+    (path, filter, writer)
+}
+
+fn options() -> DynamicOptions {
+    DynamicOptions::new(1_000, 1e-6).up_to(1 << 30)
+}
+
+#[test]
+fn a_few_keys_do_not_rewrite_the_file_and_every_reader_sees_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, filter, writer) = with_journal(dir.path(), options());
+    let journal = journal_of(&path).unwrap();
+    assert_eq!(journal.file_name().unwrap(), "seen.bloom.journal");
+    assert_eq!(fs::metadata(&journal).unwrap().len(), 32 + 3 * (16 + 16 + 800));
+    let file = fs::read(&path).unwrap();
+    assert_eq!(StoredFilter::decode(&file).unwrap().facts().keys, 50_000);
+
+    let all = hashes(0..50_300);
+    let read = load(&path);
+    assert_eq!((read.keys(), read.encode()), (50_300, filter.encode()));
+    let mapped = DynamicFilter::open(&path).unwrap();
+    assert_eq!(mapped.count_batch(&Hashes(&all)), 50_300);
+    for any in [
+        AnyFilter::load(&path, &ReadOptions::new()).unwrap(),
+        AnyFilter::open(&path, &ReadOptions::new(), Check::Front).unwrap(),
+    ] {
+        assert_eq!(any.native_facts().unwrap().keys, 50_300);
+        assert_eq!(any.encode(), filter.encode());
+    }
+    // A link leads to the same journal.
+    #[cfg(unix)]
+    {
+        let (other, link) = (tempfile::tempdir().unwrap(), "link.bloom");
+        std::os::unix::fs::symlink(&path, other.path().join(link)).unwrap();
+        assert_eq!(load(&other.path().join(link)).keys(), 50_300);
+    }
+    assert_eq!(fs::read(&path).unwrap(), file);
+    writer.finish(&filter).unwrap();
+    assert!(!journal.exists());
+    assert_eq!(fs::read(&path).unwrap(), filter.encode());
+}
+
+#[test]
+fn a_further_writer_continues_the_journal() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, _, writer) = with_journal(dir.path(), options());
+    drop(writer);
+    let (stored, mut writer) = JournalWriter::load(Claim::new(&path).unwrap()).unwrap();
+    let StoredFilter::Dynamic(mut filter) = stored else { panic!() };
+    assert_eq!((filter.keys(), writer.torn_bytes()), (50_300, 0));
+    insert(&mut writer, &mut filter, &hashes(60_000..60_010));
+    insert(&mut writer, &mut filter, &hashes(60_005..60_020));
+    writer.save(&filter).unwrap();
+    writer.save(&filter).unwrap(); // nothing new
+    assert_eq!(
+        fs::metadata(journal_of(&path).unwrap()).unwrap().len(),
+        32 + 3 * 832 + 16 + 16 + 80 + 16 + 80
+    );
+    assert_eq!(load(&path).encode(), filter.encode());
+}
+
+#[test]
+fn a_journal_that_grows_past_its_share_is_folded_into_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, mut filter, mut writer) = with_journal(dir.path(), options());
+    let (len, journal) = (fs::metadata(&path).unwrap().len(), journal_of(&path).unwrap());
+    let mut folds = 0;
+    for save in 0..100 {
+        insert(&mut writer, &mut filter, &hashes(100_000 + save * 500..100_500 + save * 500));
+        writer.save(&filter).unwrap();
+        folds += u32::from(!journal.exists());
+        assert_eq!(load(&path).keys(), filter.keys());
+    }
+    assert!((1..20).contains(&folds), "{folds}");
+    assert!(fs::metadata(&path).unwrap().len() > len);
+    // Too many keys for the journal are not kept in memory.
+    insert(&mut writer, &mut filter, &hashes(1_000_000..1_100_000));
+    writer.save(&filter).unwrap();
+    assert!(!journal.exists());
+    assert_eq!(load(&path).encode(), filter.encode());
+}
+
+#[test]
+fn a_journal_is_never_applied_to_another_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, filter, writer) = with_journal(dir.path(), options());
+    drop(writer);
+    let journal = journal_of(&path).unwrap();
+    let kept = fs::read(&journal).unwrap();
+    let base = fs::read(&path).unwrap();
+    // Another file, copied by another program.
+    let mut other = DynamicFilter::new(options()).unwrap();
+    other.insert_batch(&Hashes(&hashes(7..50_007))).unwrap();
+    fs::write(&path, other.encode()).unwrap();
+    assert_eq!(load(&path).encode(), other.encode());
+    // The next one that saves removes it.
+    other.save(&path).unwrap();
+    assert!(!journal.exists());
+    // Folded, and stopped before the journal was removed.
+    fs::write(&path, filter.encode()).unwrap();
+    fs::write(&journal, &kept).unwrap();
+    assert_eq!(load(&path).encode(), filter.encode());
+    // Even equal bytes take the journal away: they are a new filter.
+    fs::write(&path, &base).unwrap();
+    fs::write(&journal, &kept).unwrap();
+    assert_eq!(load(&path).keys(), 50_300);
+    crate::file::replace(&path, |out| out.write_all(&base)).unwrap();
+    assert_eq!((load(&path).keys(), journal.exists()), (50_000, false));
+    // A file with its name that is no journal stays, and is not ignored.
+    fs::write(&journal, b"mine").unwrap();
+    assert!(StoredFilter::load(&path).is_err());
+    crate::file::replace(&path, |out| out.write_all(&base)).unwrap();
+    assert_eq!(fs::read(&journal).unwrap(), b"mine");
+}
+
+#[test]
+fn every_prefix_keeps_the_complete_frames_and_every_flipped_bit_is_found() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, _, writer) = with_journal(dir.path(), options());
+    drop(writer);
+    let journal = journal_of(&path).unwrap();
+    let whole = fs::read(&journal).unwrap();
+    let base = Base::of(&fs::read(&path).unwrap(), fs::metadata(&path).unwrap().len()).unwrap();
+    let frame = 832;
+    for len in (0..whole.len()).step_by(13) {
+        fs::write(&journal, &whole[..len]).unwrap();
+        let read = Journal::find(&path, base);
+        if len < 32 {
+            assert!(read.is_err(), "{len}");
+            continue;
+        }
+        let read = read.unwrap().unwrap();
+        let complete = 32 + (len - 32) / frame * frame;
+        assert_eq!((read.complete_len(), read.torn_bytes()), (complete as u64, (len - complete) as u64));
+    }
+    for at in (0..whole.len()).flat_map(|byte| [(byte, 1), (byte, 128)]) {
+        let mut bytes = whole.clone();
+        bytes[at.0] ^= at.1;
+        fs::write(&journal, &bytes).unwrap();
+        match Journal::find(&path, base) {
+            Err(_) => assert!(at.0 < 32 + 2 * frame, "{at:?}"),
+            // Of the last frame, damage looks like a crash: it is cut off, and said.
+            Ok(Some(read)) => {
+                assert!(at.0 >= 32 + 2 * frame && read.torn_bytes() == frame as u64, "{at:?}");
+            }
+            Ok(None) => panic!("ignored: {at:?}"),
+        }
+    }
+    // A torn end is overwritten.
+    fs::write(&journal, &whole[..whole.len() - 5]).unwrap();
+    let (stored, mut writer) = JournalWriter::load(Claim::new(&path).unwrap()).unwrap();
+    let StoredFilter::Dynamic(mut filter) = stored else { panic!() };
+    assert_eq!((filter.keys(), writer.torn_bytes()), (50_200, 827));
+    insert(&mut writer, &mut filter, &hashes(70_000..70_001));
+    writer.save(&filter).unwrap();
+    assert_eq!(load(&path).encode(), filter.encode());
+}
+
+#[test]
+fn all_modes_and_keyed_filters_read_as_they_were() {
+    let secret = || Secret::new([7; 16]);
+    let by_keys = Expiry { refresh: true, ..Expiry::of(Keep::Keys(40_000)) };
+    for mode in [
+        Mode::Counting,
+        Mode::Expiring(by_keys),
+        Mode::Expiring(Expiry::of(Keep::Time(Duration::from_secs(70)))),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let made = options().mode(mode).hashing(Hashing::Secret(secret()));
+        let (path, mut filter, mut writer) = with_journal(dir.path(), made);
+        for step in 0..5 {
+            filter.advance_millis(step * 9_000).unwrap();
+            insert(&mut writer, &mut filter, &hashes(49_950 + step * 90..50_050 + step * 90));
+        }
+        writer.save(&filter).unwrap();
+        assert!(journal_of(&path).unwrap().exists());
+        let read = DynamicFilter::load_keyed(&path, &secret()).unwrap();
+        assert_eq!((read.keys(), read.encode()), (filter.keys(), filter.encode()), "{mode:?}");
+        // Without the secret, too.
+        let locked = StoredFilter::load(&path).unwrap();
+        assert!(locked.is_locked());
+        assert_eq!(locked.facts().keys, filter.keys());
+    }
+}

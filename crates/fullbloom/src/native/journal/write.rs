@@ -1,0 +1,223 @@
+//! Saves a dynamic filter often: whole, or as a frame of its journal.
+
+use super::frames::{HEADER_LEN, frame, header, push};
+use super::read::base_of;
+use super::{Base, Journal};
+use crate::claim::{Claim, journal_of};
+use crate::error::FileError;
+use crate::file;
+use crate::native::{DynamicFilter, Mode, StoredFilter};
+use alloc::vec::Vec;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+
+/// Files up to this length are always written whole.
+const SMALL: u64 = 64 << 10;
+
+/// Files up to this length are written whole at the end, so that no journal stays beside them.
+const CHEAP: u64 = 4 << 20;
+
+/// A journal has at most this share of its file's length.
+const SHARE: u64 = 4;
+
+/// The file of a dynamic filter, which one process changes and saves now and then.
+///
+/// ```
+/// use fullbloom::{claim::Claim, native::{DynamicFilter, JournalWriter, StoredFilter}};
+///
+/// let directory = tempfile::tempdir()?;
+/// let path = directory.path().join("seen.bloom");
+/// let mut filter = DynamicFilter::with_fpr(1_000, 1e-6)?;
+/// let mut writer = JournalWriter::new(Claim::new(&path)?);
+/// let hash = filter.hash(b"alice");
+/// if filter.insert_hash(hash)? {
+///     writer.record(&filter, &[hash], &[true]);
+/// }
+/// writer.save(&filter)?; // on the disk now
+///
+/// let StoredFilter::Dynamic(read) = StoredFilter::load(&path)? else { panic!("another kind") };
+/// assert!(read.may_contain(b"alice"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct JournalWriter {
+    claim: Claim,
+    /// What is at the path now; `None` if that is no native filter.
+    base: Option<Base>,
+    /// The length of the journal that extends it; 0 if there is none.
+    journal_len: u64,
+    file: Option<File>,
+    torn_bytes: u64,
+    changes: Changes,
+}
+
+/// What was inserted since the last save.
+#[derive(Debug)]
+enum Changes {
+    /// The body of a frame.
+    Recorded(Vec<u8>),
+    /// Too much for a frame.
+    TooMany,
+}
+
+impl JournalWriter {
+    /// For a file that does not exist yet, or will be replaced at the first save.
+    pub fn new(claim: Claim) -> JournalWriter {
+        let changes = Changes::TooMany;
+        JournalWriter { claim, base: None, journal_len: 0, file: None, torn_bytes: 0, changes }
+    }
+
+    /// Reads the file and its journal.
+    pub fn load(claim: Claim) -> Result<(StoredFilter, JournalWriter), FileError> {
+        let path = claim.place();
+        let bytes = file::read(path)?;
+        let base = Base::of(bytes.as_ref(), bytes.as_ref().len() as u64);
+        let journal = match base {
+            Some(base) => Journal::find(path, base)?,
+            None => None,
+        };
+        let fail = |e| FileError::decode(path, e);
+        let mut stored = StoredFilter::decode_owned(bytes).map_err(fail)?;
+        let (mut journal_len, mut torn_bytes) = (0, 0);
+        if let Some(journal) = journal {
+            (journal_len, torn_bytes) = (journal.complete_len(), journal.torn_bytes());
+            stored = journal.replay(stored).map_err(fail)?;
+        }
+        let changes = Changes::Recorded(Vec::new());
+        Ok((stored, JournalWriter { claim, base, journal_len, file: None, torn_bytes, changes }))
+    }
+
+    /// The claim, for a filter that has no journal.
+    pub fn into_claim(self) -> Claim {
+        self.claim
+    }
+
+    /// Whether there was a file when it was claimed, or it has been saved since.
+    pub fn exists(&self) -> bool {
+        self.claim.exists()
+    }
+
+    /// Bytes of the journal that a crash left incomplete, and that were cut off.
+    pub fn torn_bytes(&self) -> u64 {
+        self.torn_bytes
+    }
+
+    /// Notes keys that were just inserted, with the answers of
+    /// [`insert_batch_new`](DynamicFilter::insert_batch_new).
+    ///
+    /// # Panics
+    /// If the numbers of hashes and answers differ.
+    pub fn record(&mut self, filter: &DynamicFilter, hashes: &[u64], new: &[bool]) {
+        assert_eq!(hashes.len(), new.len(), "one answer for each hash");
+        let limit = self.limit();
+        let Changes::Recorded(body) = &mut self.changes else { return };
+        let all = match filter.mode() {
+            Mode::Set => false,
+            Mode::Counting => true,
+            Mode::Expiring(expiry) => expiry.refresh,
+        };
+        let changed = hashes.iter().zip(new).filter(|(_, new)| all || **new);
+        push(body, filter.time_millis(), changed.map(|(hash, _)| *hash));
+        if body.len() as u64 > limit {
+            self.changes = Changes::TooMany;
+        }
+    }
+
+    /// The largest frame that the journal takes.
+    fn limit(&self) -> u64 {
+        let len = self.base.map_or(0, |base| base.len);
+        if len <= SMALL { 0 } else { (len / SHARE).saturating_sub(self.journal_len) }
+    }
+
+    /// The next save writes the whole file: it was changed in another way than by inserting keys.
+    pub fn rewrite(&mut self) {
+        self.changes = Changes::TooMany;
+    }
+
+    /// Saves what was inserted since the last time. When it returns, the keys are on the disk.
+    pub fn save(&mut self, filter: &DynamicFilter) -> Result<(), FileError> {
+        match (&mut self.changes, self.base) {
+            (Changes::Recorded(body), _) if body.is_empty() => Ok(()),
+            (Changes::Recorded(body), Some(base)) => {
+                let body = core::mem::take(body);
+                let appended = self.append(base, &body);
+                if appended.is_err() {
+                    self.changes = Changes::TooMany; // the frame is lost: a further save writes everything
+                }
+                appended
+            }
+            _ => self.fold(filter),
+        }
+    }
+
+    /// Saves for the last time. Small files are left without a journal.
+    pub fn finish(mut self, filter: &DynamicFilter) -> Result<(), FileError> {
+        let has_journal =
+            self.journal_len > 0 || matches!(&self.changes, Changes::Recorded(body) if !body.is_empty());
+        if has_journal && self.base.is_some_and(|base| base.len <= CHEAP) {
+            return self.fold(filter);
+        }
+        self.save(filter)
+    }
+
+    /// Writes the whole file. The journal, whose keys it then holds, goes with the old one.
+    fn fold(&mut self, filter: &DynamicFilter) -> Result<(), FileError> {
+        if filter.stores_secret() && !self.claim.exists() {
+            self.claim.make_private();
+        }
+        self.file = None;
+        self.claim.replace(|out| filter.write_to(out))?;
+        let path = self.claim.place();
+        self.base = base_of(path).map_err(|e| FileError::io(path, "read", e))?;
+        (self.journal_len, self.changes) = (0, Changes::Recorded(Vec::new()));
+        Ok(())
+    }
+
+    /// Adds a frame to the journal, and makes the journal if there is none.
+    fn append(&mut self, base: Base, body: &[u8]) -> Result<(), FileError> {
+        let path = self.journal_path()?;
+        self.claim.require_unchanged()?;
+        if self.journal_len == 0 {
+            let mut claim = self.claim.beside(&path)?;
+            claim.like(self.claim.place());
+            let first = frame(base, HEADER_LEN as u64, body);
+            claim.replace(|out| {
+                out.write_all(&header(base))?;
+                out.write_all(&first)
+            })?;
+            self.journal_len = (HEADER_LEN + first.len()) as u64;
+            return Ok(());
+        }
+        let fail = |e| FileError::io(&path, "save", e);
+        let at = self.journal_len;
+        let mut file = match self.file.take() {
+            Some(file) => file,
+            None => {
+                let file = OpenOptions::new().write(true).open(&path).map_err(fail)?;
+                file.set_len(at).map_err(fail)?; // cuts off what a crash left incomplete
+                file
+            }
+        };
+        let bytes = frame(base, at, body);
+        if let Err(e) = write_at(&mut file, at, &bytes) {
+            let _ = file.set_len(at); // else the next reader cuts it off
+            return Err(fail(e));
+        }
+        self.journal_len += bytes.len() as u64;
+        self.file = Some(file);
+        Ok(())
+    }
+
+    fn journal_path(&self) -> Result<PathBuf, FileError> {
+        let path = self.claim.place();
+        journal_of(path).ok_or_else(|| FileError::io(path, "save", io::ErrorKind::InvalidInput.into()))
+    }
+}
+
+/// Writes these bytes and waits until they are on the disk.
+fn write_at(file: &mut File, at: u64, bytes: &[u8]) -> io::Result<()> {
+    file.seek(SeekFrom::Start(at))?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
