@@ -64,6 +64,7 @@
 
 #[cfg(feature = "std")]
 mod build;
+mod compact;
 mod dialect;
 mod exceptions;
 mod facts;
@@ -85,6 +86,9 @@ mod stored;
 
 #[cfg(feature = "std")]
 pub use build::Builder;
+pub use compact::{Compact, CompactFilter};
+#[cfg(feature = "std")]
+pub use compact::CompactBuilder;
 pub use dialect::Native;
 pub use facts::{Facts, GenerationFacts, HashFacts, KindFacts, LinkFacts};
 pub use filter::NativeFilter;

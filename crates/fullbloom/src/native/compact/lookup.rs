@@ -4,7 +4,7 @@ use super::shape::{LINE, Layer, Shape};
 use crate::bits::prefetch;
 use crate::kernel::lines::Line;
 use crate::kernel::pipeline::{self, Answers, Pipe, Source};
-use crate::kernel::systems::{KEYS, Systems, column_bits, wrong};
+use crate::kernel::systems::{KEYS, Tested};
 use crate::kernel::{Body, Cpu, Task};
 use crate::keys::{KeyHasher, Keys};
 use crate::probe::systems::{Place, coefficients, first_z, next_z, second_z, t_of_first, u_of};
@@ -55,7 +55,7 @@ impl<'a> Data<'a> {
         if place.priority() < tested.limit {
             return tested.wrong::<1>(place.fingerprint()) == 0 && self.agrees::<1>(cpu, layer, place, t);
         }
-        self.test_later::<1>(cpu, hash, t)
+        self.test_later::<1>(cpu, hash, t, second_z(t), 1)
     }
 
     /// For columns of several words.
@@ -76,15 +76,15 @@ impl<'a> Data<'a> {
         match self.at::<W>(cpu, layer, z, t) {
             (Answer::No, _) => false,
             (Answer::Yes, place) => self.agrees::<W>(cpu, layer, place, t),
-            (Answer::MovedOn, _) => self.test_later::<W>(cpu, hash, t),
+            (Answer::MovedOn, _) => self.test_later::<W>(cpu, hash, t, second_z(t), 1),
         }
     }
 
-    /// The layers after the first, and the list.
+    /// The layers from number `from` on, and the list; `z` belongs to the first of them.
     #[inline(never)]
-    fn test_later<const W: usize>(self, cpu: Cpu, hash: u64, t: u64) -> bool {
-        let mut z = second_z(t);
-        for layer in self.shape.layers.iter().skip(1) {
+    fn test_later<const W: usize>(self, cpu: Cpu, hash: u64, t: u64, z: u64, from: usize) -> bool {
+        let mut z = z;
+        for layer in self.shape.layers.iter().skip(from) {
             match self.at::<W>(cpu, layer, z, t) {
                 (Answer::No, _) => return false,
                 (Answer::Yes, place) => return self.agrees::<W>(cpu, layer, place, t),
@@ -228,6 +228,8 @@ struct Slot {
     hashes: [u64; KEYS],
     t: [u64; KEYS],
     places: [Place; KEYS],
+    priorities: [u8; KEYS],
+    fingerprints: [u8; KEYS],
 }
 
 /// Tests keys in three steps: the line of a key is prefetched, then tested; the lines of the next layer and the
@@ -247,6 +249,23 @@ struct Test<'a, B, E, const W: usize> {
     finished: usize,
 }
 
+impl<B: Body, E, const W: usize> Test<'_, B, E, W> {
+    /// A key that moved on from the first layer: most are in the second.
+    #[inline(always)]
+    fn test_second(&self, hash: u64, t: u64) -> bool {
+        let Some(layer) = self.data.shape.layers.get(1) else { return self.data.is_listed(hash) };
+        let z = second_z(t);
+        let place = Place::new(z, layer.lines);
+        let Some(line) = self.lines.get((layer.first + place.line()) as usize) else { return true };
+        let tested = self.kernel.tested(line, &coefficients::<W>(t));
+        if place.priority() < tested.limit {
+            let yes = tested.wrong::<W>(place.fingerprint()) == 0;
+            return yes && self.data.agrees::<W>(self.cpu, layer, place, t);
+        }
+        self.data.test_later::<W>(self.cpu, hash, t, next_z(z), 2)
+    }
+}
+
 impl<B: Body, E: Fn(u64) -> bool, const W: usize> Pipe<KEYS, 8> for Test<'_, B, E, W> {
     type Hash = u64;
     type Slot = Slot;
@@ -256,7 +275,8 @@ impl<B: Body, E: Fn(u64) -> bool, const W: usize> Pipe<KEYS, 8> for Test<'_, B, 
 
     #[inline(always)]
     fn empty(&self) -> Slot {
-        Slot { hashes: [0; KEYS], t: [0; KEYS], places: [Place::new(0, 0); KEYS] }
+        let places = [Place::new(0, 0); KEYS];
+        Slot { hashes: [0; KEYS], t: [0; KEYS], places, priorities: [0; KEYS], fingerprints: [0; KEYS] }
     }
 
     #[inline(always)]
@@ -271,6 +291,10 @@ impl<B: Body, E: Fn(u64) -> bool, const W: usize> Pipe<KEYS, 8> for Test<'_, B, 
             slot.places[i] = Place::new(z, self.first.lines);
             slot.t[i] = t_of_first(z);
         }
+        for i in 0..KEYS {
+            slot.priorities[i] = slot.places[i].priority();
+            slot.fingerprints[i] = slot.places[i].fingerprint();
+        }
         if self.far {
             for place in &slot.places {
                 prefetch::address(self.lines.as_ptr().wrapping_add(place.line() as usize).cast());
@@ -280,16 +304,16 @@ impl<B: Body, E: Fn(u64) -> bool, const W: usize> Pipe<KEYS, 8> for Test<'_, B, 
 
     #[inline(always)]
     fn prefetch(&mut self, slot: &Slot) {
-        let (mut wrong_bits, mut limits) = ([0; KEYS], [0; KEYS]);
-        let mut priorities = [0; KEYS];
+        let (mut wrong, mut limits) = ([0; KEYS], [0; KEYS]);
         for i in 0..KEYS {
             let Some(line) = self.lines.get(slot.places[i].line() as usize) else { continue };
             let tested = self.kernel.tested(line, &coefficients::<W>(slot.t[i]));
-            wrong_bits[i] = wrong::<W>(tested.parities, slot.places[i].fingerprint());
-            limits[i] = tested.limit;
-            priorities[i] = slot.places[i].priority();
+            (wrong[i], limits[i]) = (tested.parities, tested.limit);
         }
-        let (agree, here) = self.kernel.compare(&wrong_bits, &[0; KEYS], &priorities, &limits);
+        for i in 0..KEYS {
+            wrong[i] = Tested { parities: wrong[i], limit: 0 }.wrong::<W>(slot.fingerprints[i]);
+        }
+        let (agree, here) = self.kernel.compare(&wrong, &[0; KEYS], &slot.priorities, &limits);
         let (yes, moved) = (agree & here, !here & (u64::MAX >> (64 - KEYS)));
         self.waiting[self.tested % WAITING] = (yes, moved);
         self.tested += 1;
@@ -327,14 +351,9 @@ impl<B: Body, E: Fn(u64) -> bool, const W: usize> Pipe<KEYS, 8> for Test<'_, B, 
             }
         }
         for i in ones(moved & keys) {
-            yes |= u64::from(self.data.test_later::<W>(self.cpu, slot.hashes[i], slot.t[i])) << i;
+            yes |= u64::from(self.test_second(slot.hashes[i], slot.t[i])) << i;
         }
         let found = yes & keys;
         ones(found).filter(|&i| (self.excepted)(slot.hashes[i])).fold(yes, |yes, i| yes & !(1 << i))
     }
-}
-
-/// The mask of the fingerprint bits of lines with so many columns, for the exact rate.
-pub(super) const fn line_bits(words: usize) -> u32 {
-    column_bits(words).count_ones()
 }

@@ -1,8 +1,14 @@
-//! compact
+//! The kind `compact`: for sets that do not change, about a third smaller than a Bloom filter of the same rate.
+
+#[cfg(feature = "std")]
+mod builder;
 #[cfg(feature = "std")]
 mod construct;
+mod dialect;
+mod filter;
 #[cfg(feature = "std")]
 mod layer;
+mod lookup;
 #[cfg(feature = "std")]
 mod scatter;
 mod shape;
@@ -10,4 +16,8 @@ mod shape;
 mod solve;
 #[cfg(feature = "std")]
 mod sort;
-mod lookup;
+
+#[cfg(feature = "std")]
+pub use builder::CompactBuilder;
+pub use dialect::Compact;
+pub use filter::CompactFilter;

@@ -128,12 +128,17 @@ impl<const W: usize, const L: usize> Systems<W, L> {
                 let solved = &solved[from..from + ends[v]];
                 let mut bit = 1u64;
                 for (pivot, right) in pivots.iter().zip(solved) {
-                    for l in 0..L {
-                        let mask = if row[v][l] & bit == 0 { 0 } else { u64::MAX };
-                        for w in v..W {
-                            row[w][l] ^= pivot[w][l] & mask;
+                    // Loops over the lines inside, so that each is a few vector instructions. The words before
+                    // `v` of a pivot are zero.
+                    let mask: [u64; L] =
+                        core::array::from_fn(|l| if row[v][l] & bit == 0 { 0 } else { u64::MAX });
+                    for w in 0..W {
+                        for l in 0..L {
+                            row[w][l] ^= pivot[w][l] & mask[l];
                         }
-                        side[l] ^= right[l] & mask;
+                    }
+                    for l in 0..L {
+                        side[l] ^= right[l] & mask[l];
                     }
                     bit <<= 1;
                 }

@@ -44,11 +44,25 @@ impl Sorter {
             let digit = ((count.ilog2() + 8).div_ceil(passes)).min(MAX_DIGIT);
             from.resize(count, 0);
             to.resize(count, 0);
-            let chunks = all.chunks().iter().map(Vec::as_slice);
-            pass(chunks, from, counts, bits, digit * (passes - 1), digit);
-            for i in 1..passes {
-                pass(core::iter::once(from.as_slice()), to, counts, bits, digit * (passes - 1 - i), digit);
-                core::mem::swap(from, to);
+            counts.clear();
+            counts.resize((passes as usize) << digit, 0);
+            let mut digits = counts.chunks_exact_mut(1 << digit);
+            let mut next = |place: u32| (digits.next().expect("a table for each pass"), bits + digit * place);
+            let mut tables: Vec<_> = (0..passes).rev().map(|place| next(place)).collect();
+            for number in all.chunks().iter().flatten() {
+                for (table, skip) in &mut tables {
+                    table[(number << *skip >> (64 - digit)) as usize] += 1;
+                }
+            }
+            for (i, (table, skip)) in tables.into_iter().enumerate() {
+                let mut sum = 0;
+                table.iter_mut().for_each(|count| sum += core::mem::replace(count, sum));
+                if i == 0 {
+                    pass(all.chunks().iter().flatten(), from, table, skip, digit);
+                } else {
+                    pass(from.iter(), to, table, skip, digit);
+                    core::mem::swap(from, to);
+                }
             }
             order_runs(from, bits, digit * passes);
         }
@@ -58,29 +72,17 @@ impl Sorter {
     }
 }
 
-/// Orders by the digit that begins `skip` bits below the common top bits.
+/// Orders by the digit below the first `skip` bits; `starts` are the places of the numbers with each digit.
 #[inline(always)]
 fn pass<'a>(
-    from: impl Iterator<Item = &'a [u64]> + Clone,
+    from: impl Iterator<Item = &'a u64>,
     to: &mut [u64],
-    counts: &mut Vec<u32>,
-    bits: u32,
+    starts: &mut [u32],
     skip: u32,
     digit: u32,
 ) {
-    let shift = 64 - digit;
-    let digit_of = |number: u64| (number << (bits + skip) >> shift) as usize;
-    counts.clear();
-    counts.resize(1 << digit, 0);
-    for &number in from.clone().flatten() {
-        counts[digit_of(number)] += 1;
-    }
-    let mut sum = 0;
-    for count in counts.iter_mut() {
-        sum += core::mem::replace(count, sum);
-    }
-    for &number in from.flatten() {
-        let at = &mut counts[digit_of(number)];
+    for &number in from {
+        let at = &mut starts[(number << skip >> (64 - digit)) as usize];
         to[*at as usize] = number;
         *at += 1;
     }
