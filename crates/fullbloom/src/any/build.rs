@@ -11,7 +11,7 @@ use crate::dialect::rocksdb::{self, BuildError, FullFilter, Kind, Policy};
 use crate::dialect::{Name, RocksDb, RocksDbLegacy, with_dialect};
 use crate::error::SizeError;
 use crate::filter::Filter;
-use crate::native::{Hashing, NativeFilter, Sizing, StoredFilter};
+use crate::native::{CompactFilter, Hashing, NativeFilter, Sizing, StoredFilter};
 use crate::sizing::{Request, Target};
 use crate::typed::KeyType;
 use alloc::boxed::Box;
@@ -191,6 +191,12 @@ impl AnyFilter {
 impl From<StoredFilter> for AnyFilter {
     fn from(stored: StoredFilter) -> AnyFilter {
         AnyFilter::from_inner(Box::new(Native::Owned(stored)))
+    }
+}
+
+impl From<CompactFilter> for AnyFilter {
+    fn from(filter: CompactFilter) -> AnyFilter {
+        StoredFilter::Compact(filter).into()
     }
 }
 

@@ -40,6 +40,7 @@ fn links<S: AsRef<[u8]>>(stored: &StoredFilter<S>) -> Box<dyn Iterator<Item = &N
         StoredFilter::Removing(filter) => Box::new(core::iter::once(filter.filter())),
         StoredFilter::Growing(filter) => Box::new(filter.links().iter()),
         StoredFilter::Rotating(filter) => Box::new(filter.generations().flat_map(|one| one.filter().links())),
+        StoredFilter::Compact(_) => Box::new(core::iter::empty()),
     }
 }
 
@@ -69,18 +70,21 @@ impl Native {
     }
 
     pub(super) fn hashing(&self) -> &Hashing {
-        stored!(self, stored => stored.first().hashing())
+        stored!(self, stored => stored.hashing())
     }
 
     pub(super) fn stores_secret(&self) -> bool {
-        stored!(self, stored => stored.first().stores_secret())
+        stored!(self, stored => stored.stores_secret())
     }
 
     /// Checks all bytes against their checksums, unless that was done when they were read.
     pub(super) fn verify(&self) -> Result<(), DecodeError> {
         match self {
             Native::Owned(_) => Ok(()),
-            Native::Kept(stored) => crate::native::verify(stored.first().bits.storage().as_ref()),
+            Native::Kept(stored) => match stored.storage() {
+                Some(part) => crate::native::verify(part.storage().as_ref()),
+                None => Ok(()),
+            },
         }
     }
 
@@ -105,7 +109,7 @@ impl Native {
     /// Records the type of keys that are about to be inserted; none if there are keys of another type.
     pub(super) fn note_key_type(&mut self, key_type: KeyType) {
         let Native::Owned(stored) = self else { return };
-        if stored.key_type().is_none() && stored.first().keys() == 0 {
+        if stored.key_type().is_none() && stored.facts().keys == 0 {
             stored.set_key_type(Some(key_type));
         } else if stored.require_key_type(key_type).is_err() {
             stored.set_key_type(None);
@@ -167,6 +171,9 @@ impl Native {
     }
 }
 
+/// Why a compact filter does not change.
+const BUILT_AT_ONCE: &str = "a compact filter is built from all its keys at once and takes no more";
+
 /// The error for filters that cannot be merged or intersected.
 fn unsupported(why: &'static str) -> MergeError {
     MergeError::Unsupported { dialect: Name::Native.as_str(), why }
@@ -183,7 +190,10 @@ impl Erased for Native {
             let bit_len = sum.bit_len.saturating_add(next.bit_len);
             Geometry { bit_len, ..next }
         };
-        let shape = stored!(self, stored => links(stored).map(Filter::geometry).reduce(sum));
+        let shape = stored!(self, stored => match stored {
+            StoredFilter::Compact(filter) => Some(filter.geometry()),
+            other => links(other).map(Filter::geometry).reduce(sum),
+        });
         shape.unwrap_or(Geometry { bit_len: 0, block_len: 512, probes: 0 })
     }
 
@@ -195,6 +205,7 @@ impl Erased for Native {
             StoredFilter::Growing(filter) => filter.may_contain(key),
             StoredFilter::Removing(filter) => filter.may_contain(key),
             StoredFilter::Rotating(filter) => filter.may_contain(key),
+            StoredFilter::Compact(filter) => filter.may_contain(key),
         })
     }
 
@@ -205,6 +216,7 @@ impl Erased for Native {
     fn may_contain_batch(&self, keys: &AnyKeys<'_>, answers: Answers<'_>) {
         stored!(self, stored => match stored {
             StoredFilter::Fast(filter) => filter.may_contain_batch(keys, answers),
+            StoredFilter::Compact(filter) => filter.may_contain_batch(keys, answers),
             StoredFilter::Growing(filter) => {
                 with_bools(keys, answers, |bools| filter.may_contain_batch(keys, bools));
             }
@@ -224,6 +236,7 @@ impl Erased for Native {
     fn bits(&self) -> &[u8] {
         stored!(self, stored => match stored {
             StoredFilter::Fast(filter) => filter.bits(),
+            StoredFilter::Compact(filter) => filter.bits(),
             StoredFilter::Removing(filter) => filter.filter().bits(),
             StoredFilter::Growing(_) | StoredFilter::Rotating(_) => &[],
         })
@@ -234,7 +247,10 @@ impl Erased for Native {
     }
 
     fn count_ones(&self) -> u64 {
-        stored!(self, stored => links(stored).map(Filter::count_ones).sum())
+        stored!(self, stored => match stored {
+            StoredFilter::Compact(filter) => filter.count_ones(),
+            other => links(other).map(Filter::count_ones).sum(),
+        })
     }
 
     fn expected_fpr(&self) -> f64 {
@@ -243,11 +259,15 @@ impl Erased for Native {
             StoredFilter::Removing(filter) => filter.filter().expected_fpr(),
             StoredFilter::Growing(filter) => filter.expected_fpr(),
             StoredFilter::Rotating(filter) => filter.expected_fpr(),
+            StoredFilter::Compact(filter) => filter.expected_fpr(),
         })
     }
 
     fn estimated_keys(&self) -> Option<f64> {
-        let sum: Option<f64> = stored!(self, stored => links(stored).map(Filter::estimated_keys).sum());
+        let sum: Option<f64> = stored!(self, stored => match stored {
+            StoredFilter::Compact(filter) => filter.estimated_keys(),
+            other => links(other).map(Filter::estimated_keys).sum(),
+        });
         sum.map(|keys| keys + 0.0) // an empty sum is -0
     }
 
@@ -289,6 +309,7 @@ impl Erased for Native {
         match (self.changeable()?, new) {
             (StoredFilter::Fast(filter), Some(new)) => filter.insert_batch_new(keys, new),
             (StoredFilter::Fast(filter), None) => filter.insert_batch(keys),
+            (StoredFilter::Compact(_), _) => return Err(ChangeError::Unsupported(BUILT_AT_ONCE)),
             (StoredFilter::Growing(filter), Some(new)) => {
                 with_bools(keys, new, |new| filter.insert_batch_new(keys, new))?;
             }
@@ -319,6 +340,7 @@ impl Erased for Native {
     fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
         match self.changeable()? {
             StoredFilter::Fast(filter) => Ok(filter.insert(key)),
+            StoredFilter::Compact(_) => Err(ChangeError::Unsupported(BUILT_AT_ONCE)),
             StoredFilter::Growing(filter) => Ok(filter.insert(key)?),
             StoredFilter::Removing(filter) => Ok(filter.insert(key)),
             #[cfg(feature = "std")]
@@ -363,6 +385,7 @@ impl Erased for Native {
             (StoredFilter::Fast(ours), StoredFilter::Fast(theirs)) => ours.merge(theirs),
             (StoredFilter::Growing(ours), StoredFilter::Growing(theirs)) => ours.merge(theirs),
             (StoredFilter::Removing(ours), StoredFilter::Removing(theirs)) => ours.merge(theirs),
+            (StoredFilter::Compact(_), _) => Err(unsupported("a compact filter is built from all its keys at once")),
             _ => Err(unsupported("rotating filters begin their generations at different times")),
         })
     }

@@ -3,7 +3,6 @@
 use super::{ExceptionFacts, GrowingFilter, Hashing, NativeFilter, Rotation, StoredFilter};
 use crate::sizing::Layout;
 use crate::typed::KeyType;
-use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -11,8 +10,8 @@ use alloc::vec::Vec;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Facts {
-    /// How a key's bits are laid out; of the first filter, if there are several.
-    pub layout: Layout,
+    /// How a key's bits are laid out, of a filter that sets bits; of the first filter, if there are several.
+    pub layout: Option<Layout>,
     /// How keys are hashed.
     pub hash: HashFacts,
     /// The number of keys it was sized for; 0 when that is unknown or the filter grows.
@@ -53,6 +52,17 @@ pub enum HashFacts {
 pub enum KindFacts {
     /// One filter of fixed size.
     Fast,
+    /// Linear systems in lines, of a set that does not change.
+    Compact {
+        /// The fewest columns of a line: a key is compared in these.
+        columns: u32,
+        /// The lines of each layer.
+        layers: Vec<u64>,
+        /// Bytes of the further columns, which are not in the lines.
+        further_bytes: u64,
+        /// Hashes in the list of the keys that no layer holds.
+        listed: u64,
+    },
     /// A chain of filters.
     Growing {
         /// Its filters, oldest first.
@@ -136,29 +146,41 @@ impl LinkFacts {
 impl<S: AsRef<[u8]>> StoredFilter<S> {
     /// The facts of this filter. Reads the arrays, unless it is a fast filter.
     pub fn facts(&self) -> Facts {
-        let first = self.first();
+        let head = self.head();
         let (expected_keys, keys, planned_fpr) = match self {
             StoredFilter::Growing(all) => (0, all.keys(), all.planned_fpr()),
             StoredFilter::Rotating(all) => (0, all.keys(), all.planned_fpr()),
-            _ => (first.expected_keys(), first.keys(), first.planned_fpr()),
+            StoredFilter::Fast(filter) => (head.expected_keys, head.keys, filter.planned_fpr()),
+            StoredFilter::Removing(filter) => (head.expected_keys, head.keys, filter.filter().planned_fpr()),
+            StoredFilter::Compact(filter) => (head.expected_keys, head.keys, filter.planned_fpr()),
         };
         Facts {
-            layout: first.layout(),
-            hash: match first.hashing() {
+            layout: match self {
+                StoredFilter::Fast(filter) => Some(filter.layout()),
+                StoredFilter::Removing(filter) => Some(filter.filter().layout()),
+                StoredFilter::Growing(all) => Some(all.links()[0].layout()),
+                StoredFilter::Rotating(all) => Some(all.generations[0].filter.links[0].layout()),
+                StoredFilter::Compact(_) => None,
+            },
+            hash: match &head.hashing {
                 _ if self.is_locked() => HashFacts::Keyed { stored: false, locked: true },
-                Hashing::Secret(_) => HashFacts::Keyed { stored: first.stores_secret(), locked: false },
+                Hashing::Secret(_) => HashFacts::Keyed { stored: head.store_secret, locked: false },
                 Hashing::Seed(seed) => HashFacts::Seed(*seed),
             },
             expected_keys,
             keys,
             keys_are_estimated: match self {
                 StoredFilter::Growing(all) => all.keys_are_estimated(),
-                _ => first.keys_are_estimated(),
+                _ => head.estimated,
             },
             planned_fpr,
-            exceptions: first.exceptions(),
-            key_type: first.key_type(),
-            label: first.label().to_owned(),
+            exceptions: match self {
+                StoredFilter::Fast(filter) => filter.exceptions(),
+                StoredFilter::Compact(filter) => filter.exceptions(),
+                _ => None,
+            },
+            key_type: head.key_type,
+            label: head.label.clone(),
             kind: self.kind_facts(),
         }
     }
@@ -166,6 +188,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
     fn kind_facts(&self) -> KindFacts {
         match self {
             StoredFilter::Fast(_) => KindFacts::Fast,
+            StoredFilter::Compact(filter) => filter.dialect.kind_facts(),
             StoredFilter::Growing(filter) => KindFacts::Growing { links: LinkFacts::all(filter) },
             StoredFilter::Removing(filter) => KindFacts::Removing {
                 counter_bytes: filter.filter().bits().len() as u64 * 4,

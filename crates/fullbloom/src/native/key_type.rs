@@ -84,7 +84,7 @@ impl<S> NativeFilter<S> {
 impl<S: AsRef<[u8]>> StoredFilter<S> {
     /// The recorded type of its keys; `None` if it is not recorded.
     pub fn key_type(&self) -> Option<KeyType> {
-        self.first().key_type()
+        self.head().key_type
     }
 
     /// Checks that keys of this type can be in the filter: that their bytes are those of the recorded type.
@@ -101,6 +101,7 @@ impl<S> StoredFilter<S> {
             StoredFilter::Removing(filter) => filter.filter.set_key_type(key_type),
             StoredFilter::Growing(filter) => filter.set_key_type(key_type),
             StoredFilter::Rotating(filter) => filter.set_key_type(key_type),
+            StoredFilter::Compact(filter) => filter.set_key_type(key_type),
         }
     }
 }

@@ -1,11 +1,11 @@
 //! The contents of a `.bloom` file: one of the kinds of the native filter.
 
-use super::dialect::Native;
+use super::dialect::{Head, Native};
 use super::format::{Decoded, DecodedKind, Encoder, decode};
 #[cfg(feature = "std")]
 use super::hashing::Hasher;
 use super::rotating::Generation;
-use super::{GrowingFilter, NativeFilter, RemovingFilter, RotatingFilter, Secret};
+use super::{CompactFilter, GrowingFilter, Hashing, NativeFilter, RemovingFilter, RotatingFilter, Secret};
 use crate::bits::Owned;
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Check, Filter};
@@ -40,6 +40,8 @@ pub enum StoredFilter<S = Owned> {
     Removing(RemovingFilter<S>),
     /// Generations of keys.
     Rotating(RotatingFilter<S>),
+    /// A compact filter, with exceptions or without.
+    Compact(CompactFilter<S>),
 }
 
 impl<'a> StoredFilter<&'a [u8]> {
@@ -55,7 +57,8 @@ impl StoredFilter {
     /// set.
     ///
     /// # Errors
-    /// When there is not enough memory to grow; some of the keys have then been inserted.
+    /// When there is not enough memory to grow; some of the keys have then been inserted. And for a compact filter,
+    /// which takes no more keys.
     ///
     /// # Panics
     /// If the filter is locked or has exceptions.
@@ -69,6 +72,10 @@ impl StoredFilter {
             }
             StoredFilter::Growing(filter) => filter.insert_batch(keys),
             StoredFilter::Removing(filter) => Ok(filter.insert_batch(keys)),
+            StoredFilter::Compact(_) => {
+                let what = "a compact filter is built from all its keys at once and takes no more";
+                Err(SizeError::Unsupported { dialect: "native", what })
+            }
             StoredFilter::Rotating(filter) => {
                 let (now, mut new) = (filter.time(), alloc::vec![false; keys.count()]);
                 filter.insert_batch_new(keys, &mut new, now)
@@ -83,6 +90,7 @@ impl StoredFilter {
             StoredFilter::Growing(filter) => filter.set_label(label),
             StoredFilter::Removing(filter) => filter.set_label(label),
             StoredFilter::Rotating(filter) => filter.set_label(label),
+            StoredFilter::Compact(filter) => filter.set_label(label),
         }
     }
 
@@ -99,6 +107,7 @@ impl StoredFilter {
         decoded.verify(file.as_ref())?;
         let counters = match &decoded.kind {
             DecodedKind::Removing { counters } => Some(counters.clone()),
+            DecodedKind::Compact(compact) => Some(compact.bits.clone()),
             _ => None,
         };
         let ranges: Vec<_> = decoded.parts.iter().map(|part| part.bits.clone()).chain(counters).collect();
@@ -116,8 +125,8 @@ impl StoredFilter {
     }
 }
 
-impl<S> NativeFilter<S> {
-    fn map<T>(self, bits: impl FnOnce(S) -> T) -> NativeFilter<T> {
+impl<D, S> Filter<D, S> {
+    fn map<T>(self, bits: impl FnOnce(S) -> T) -> Filter<D, T> {
         Filter { dialect: self.dialect, bits: bits(self.bits) }
     }
 }
@@ -157,6 +166,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
         };
         Ok(match self {
             StoredFilter::Fast(filter) => StoredFilter::Fast(filter.try_clone()?),
+            StoredFilter::Compact(filter) => StoredFilter::Compact(filter.try_clone()?),
             StoredFilter::Growing(filter) => StoredFilter::Growing(growing(filter)?),
             StoredFilter::Removing(filter) => StoredFilter::Removing(RemovingFilter {
                 filter: filter.filter.try_clone()?,
@@ -196,6 +206,11 @@ impl<S> StoredFilter<S> {
             .into_iter()
             .map(|part| Filter { dialect: Native::from_parts(part.shape, part.head), bits: bits(part.bits) });
         match kind {
+            DecodedKind::Compact(compact) => {
+                drop(parts);
+                let bits = bits(compact.bits.clone());
+                StoredFilter::Compact(Filter { dialect: compact.assemble(exceptions, locked), bits })
+            }
             DecodedKind::Growing(growth) => {
                 StoredFilter::Growing(GrowingFilter { links: parts.collect(), growth, locked })
             }
@@ -227,6 +242,7 @@ impl<S> StoredFilter<S> {
     pub(crate) fn map<T>(self, mut bits: impl FnMut(S) -> T) -> StoredFilter<T> {
         match self {
             StoredFilter::Fast(filter) => StoredFilter::Fast(filter.map(bits)),
+            StoredFilter::Compact(filter) => StoredFilter::Compact(filter.map(bits)),
             StoredFilter::Growing(filter) => StoredFilter::Growing(filter.map(bits)),
             StoredFilter::Removing(RemovingFilter { filter, counters, locked }) => {
                 let filter = filter.map(&mut bits);
@@ -241,13 +257,14 @@ impl<S> StoredFilter<S> {
         }
     }
 
-    /// The name of its kind: `fast`, `growing`, `removing` or `rotating`.
+    /// The name of its kind: `fast`, `compact`, `growing`, `removing` or `rotating`.
     pub fn kind(&self) -> &'static str {
         match self {
             StoredFilter::Fast(_) => "fast",
             StoredFilter::Growing(_) => "growing",
             StoredFilter::Removing(_) => "removing",
             StoredFilter::Rotating(_) => "rotating",
+            StoredFilter::Compact(_) => "compact",
         }
     }
 
@@ -268,6 +285,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
             StoredFilter::Growing(filter) => filter.is_locked(),
             StoredFilter::Removing(filter) => filter.is_locked(),
             StoredFilter::Rotating(filter) => filter.is_locked(),
+            StoredFilter::Compact(filter) => filter.is_locked(),
         }
     }
 
@@ -283,16 +301,44 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
             StoredFilter::Growing(filter) => filter.unlock_in_place(secret),
             StoredFilter::Removing(filter) => filter.unlock_in_place(secret),
             StoredFilter::Rotating(filter) => filter.unlock_in_place(secret),
+            StoredFilter::Compact(filter) => filter.dialect.unlock(secret),
         }
     }
 
-    /// One of its filters, for the properties all share: the hash and the label.
-    pub fn first(&self) -> &NativeFilter<S> {
+    /// The facts that all kinds share.
+    pub(super) fn head(&self) -> &Head {
         match self {
-            StoredFilter::Fast(filter) => filter,
-            StoredFilter::Growing(filter) => &filter.links[0],
-            StoredFilter::Removing(filter) => filter.filter(),
-            StoredFilter::Rotating(filter) => &filter.generations[0].filter.links[0],
+            StoredFilter::Fast(filter) => &filter.dialect.head,
+            StoredFilter::Growing(filter) => &filter.links[0].dialect.head,
+            StoredFilter::Removing(filter) => &filter.filter().dialect.head,
+            StoredFilter::Rotating(filter) => &filter.generations[0].filter.links[0].dialect.head,
+            StoredFilter::Compact(filter) => &filter.dialect.head,
+        }
+    }
+
+    /// The seed or secret of its hash.
+    pub fn hashing(&self) -> &Hashing {
+        &self.head().hashing
+    }
+
+    /// Whether the secret of a keyed filter is, or will be, stored in its file.
+    pub fn stores_secret(&self) -> bool {
+        self.head().store_secret
+    }
+
+    /// The label: a text set by the owner and stored with the filter.
+    pub fn label(&self) -> &str {
+        &self.head().label
+    }
+
+    /// The memory of the first bits, if it is not in memory of its own.
+    pub(crate) fn storage(&self) -> Option<&S> {
+        match self {
+            StoredFilter::Fast(filter) => Some(&filter.bits),
+            StoredFilter::Growing(filter) => Some(&filter.links[0].bits),
+            StoredFilter::Removing(filter) => Some(&filter.filter.bits),
+            StoredFilter::Rotating(filter) => Some(&filter.generations[0].filter.links[0].bits),
+            StoredFilter::Compact(filter) => Some(&filter.bits),
         }
     }
 
@@ -311,6 +357,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
             StoredFilter::Growing(filter) => Encoder::growing(filter),
             StoredFilter::Removing(filter) => Encoder::removing(filter),
             StoredFilter::Rotating(filter) => Encoder::rotating(filter),
+            StoredFilter::Compact(filter) => Encoder::compact(&filter.dialect, filter.bits.as_ref()),
         }
     }
 

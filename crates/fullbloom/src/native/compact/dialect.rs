@@ -1,21 +1,27 @@
 //! The kind `compact` as a dialect: the facts a filter stores besides its array.
 
 use super::lookup::Data;
-use super::shape::{LINE, Shape};
+use super::shape::{LINE, Layer, Shape};
 use crate::dialect::Name;
-use crate::filter::Dialect;
+use crate::error::DecodeError;
+use crate::filter::{Check, Dialect, Format};
 use crate::kernel::Cpu;
 use crate::kernel::pipeline::{Answers, Source};
 use crate::keys::Keys;
 use crate::native::dialect::Head;
 use crate::native::exceptions::Exceptions;
-use crate::native::hashing::Hasher;
+use crate::native::facts::KindFacts;
+use crate::native::format::{self, DecodedKind, Encoder};
+use crate::native::guard::Except;
+use crate::native::hashing::{Hasher, Secret};
 use crate::probe::systems::ALL;
 use crate::sealed::Sealed;
 #[cfg(not(feature = "std"))]
 use crate::sizing::math::Float as _;
 use crate::sizing::{self as rates, Geometry};
+use crate::wire::{Output, Stop};
 use alloc::sync::Arc;
+use core::ops::Range;
 
 /// fullbloom's own dialect, kind `compact`.
 ///
@@ -37,6 +43,32 @@ impl Compact {
         Compact { shape, hasher, head, exceptions: None, locked: None, cpu: Cpu::in_use() }
     }
 
+    /// The same with these exceptions, or without any.
+    pub(in crate::native) fn closed(mut self, exceptions: Option<Exceptions>) -> Compact {
+        self.exceptions = exceptions.map(Arc::new);
+        self
+    }
+
+    /// Gives a locked filter its secret. Fails when it is the secret of another filter.
+    pub(in crate::native) fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
+        let Some(expected) = self.locked else { return Ok(()) };
+        self.head.unlock(expected, secret)?;
+        self.hasher = Hasher::new(&self.head.hashing);
+        self.locked = None;
+        Ok(())
+    }
+
+    pub(in crate::native) fn kind_facts(&self) -> KindFacts {
+        let shape = &self.shape;
+        let further = |layer: &Layer| shape.further_words(layer, layer.lines) * 8;
+        KindFacts::Compact {
+            columns: 8 / shape.words as u32 + shape.further,
+            layers: shape.layers.iter().map(|layer| layer.lines).collect(),
+            further_bytes: shape.layers.iter().map(further).sum(),
+            listed: shape.listed,
+        }
+    }
+
     #[inline(always)]
     fn data<'a>(&'a self, bytes: &'a [u8]) -> Data<'a> {
         Data { shape: &self.shape, bytes }
@@ -55,6 +87,24 @@ impl Compact {
 }
 
 impl Sealed for Compact {}
+
+impl Except for Compact {
+    fn is_open(&self) -> bool {
+        self.exceptions.is_none() && self.locked.is_none()
+    }
+
+    fn member_count(&self) -> u64 {
+        self.head.keys
+    }
+
+    fn exceptions(&self) -> Option<&Exceptions> {
+        self.exceptions.as_deref()
+    }
+
+    fn with(self, exceptions: Option<Exceptions>) -> Compact {
+        self.closed(exceptions)
+    }
+}
 
 impl Dialect for Compact {
     const NAME: Name = Name::Native;
@@ -129,5 +179,34 @@ impl Dialect for Compact {
 
     fn byte_len(&self) -> u64 {
         self.shape.byte_len()
+    }
+}
+
+impl Format for Compact {
+    fn decode(file: &[u8], check: Check) -> Result<(Self, Range<usize>), DecodeError> {
+        let decoded = format::decode(file)?;
+        if check == Check::All {
+            decoded.verify(file)?;
+        }
+        let exceptions = decoded.exceptions.map(|stored| stored.read(file));
+        match decoded.kind {
+            DecodedKind::Compact(compact) => {
+                let range = compact.bits.clone();
+                Ok((compact.assemble(exceptions, decoded.locked), range))
+            }
+            other => Err(DecodeError::Kind { found: other.name(), wanted: "compact" }),
+        }
+    }
+
+    fn encode(&self, bits: &[u8], out: &mut dyn Output) -> Result<(), Stop> {
+        Encoder::compact(self, bits).write_to(out)
+    }
+
+    fn encoded_len(&self) -> u64 {
+        Encoder::compact(self, &[]).encoded_len()
+    }
+
+    fn stores_secret(&self) -> bool {
+        Encoder::compact(self, &[]).stores_secret()
     }
 }

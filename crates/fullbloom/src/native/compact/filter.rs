@@ -3,7 +3,10 @@
 use super::dialect::Compact;
 use crate::bits::Owned;
 use crate::filter::Filter;
-use crate::native::hashing::Hashing;
+use crate::error::DecodeError;
+use crate::native::hashing::{Hashing, Secret};
+use crate::native::key_type::recorded;
+use crate::typed::KeyType;
 #[cfg(feature = "std")]
 use crate::{error::SizeError, keys::Keys, native::hashing::Hasher};
 
@@ -38,6 +41,28 @@ impl<S: AsRef<[u8]>> CompactFilter<S> {
         self.dialect.head.keys
     }
 
+    /// The label: a text set by the owner and stored with the filter.
+    pub fn label(&self) -> &str {
+        &self.dialect.head.label
+    }
+
+    /// Whether the secret of a keyed filter is, or will be, stored in its file.
+    pub fn stores_secret(&self) -> bool {
+        self.dialect.head.store_secret
+    }
+
+    /// Whether it is keyed and its secret is unknown: it answers "maybe" to every key until it is
+    /// [unlocked](Self::unlock).
+    pub fn is_locked(&self) -> bool {
+        self.dialect.locked.is_some()
+    }
+
+    /// Gives a keyed filter its secret, so that it can answer. Fails when it is the secret of another filter.
+    pub fn unlock(mut self, secret: &Secret) -> Result<Self, DecodeError> {
+        self.dialect.unlock(secret)?;
+        Ok(self)
+    }
+
     /// The seed or secret of its hash.
     pub fn hashing(&self) -> &Hashing {
         &self.dialect.head.hashing
@@ -47,5 +72,28 @@ impl<S: AsRef<[u8]>> CompactFilter<S> {
     pub fn planned_fpr(&self) -> f64 {
         use crate::filter::Dialect as _;
         self.dialect.expected_fpr(self.keys() as f64)
+    }
+}
+
+impl<S> CompactFilter<S> {
+    /// Sets the label of the filter, which is stored in the file. At most 65,535 bytes are kept.
+    pub fn set_label(&mut self, label: &str) {
+        self.dialect.head.set_label(label);
+    }
+
+    /// Whether to store the secret of a keyed filter in its file, which then needs the same protection as the
+    /// secret. Off by default. A filter hashed with a seed has no secret.
+    pub fn store_secret(&mut self, store: bool) {
+        self.dialect.head.store_secret = store;
+    }
+
+    /// The recorded type of its keys; `None` if it is not recorded.
+    pub fn key_type(&self) -> Option<KeyType> {
+        self.dialect.head.key_type
+    }
+
+    /// Records the type of its keys in its file. Types that native filters do not have are not recorded.
+    pub fn set_key_type(&mut self, key_type: Option<KeyType>) {
+        self.dialect.head.key_type = key_type.and_then(recorded);
     }
 }

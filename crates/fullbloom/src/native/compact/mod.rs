@@ -21,3 +21,4 @@ mod sort;
 pub use builder::CompactBuilder;
 pub use dialect::Compact;
 pub use filter::CompactFilter;
+pub(super) use shape::{MAX_LAYERS, Shape};

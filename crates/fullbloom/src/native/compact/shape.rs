@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 pub(super) const LINE: u64 = 64;
 
 /// The most layers: what is left then becomes the list, however long it is.
-pub(super) const MAX_LAYERS: usize = 20;
+pub(in crate::native) const MAX_LAYERS: usize = 20;
 
 /// Up to this many keys are a list, not a layer.
 pub(super) const LISTED: u64 = 8;
@@ -91,75 +91,75 @@ impl Columns {
 
 /// One layer of lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Layer {
+pub(in crate::native) struct Layer {
     /// Its first line, counted from the start of the array.
-    pub(super) first: u64,
-    pub(super) lines: u64,
+    pub(in crate::native) first: u64,
+    pub(in crate::native) lines: u64,
     /// The lines from this one on have one column more.
-    pub(super) split: u64,
+    pub(in crate::native) split: u64,
 }
 
 /// The numbers of a whole filter.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Shape {
-    pub(super) words: usize,
-    pub(super) further: u32,
-    pub(super) layers: Vec<Layer>,
+pub(in crate::native) struct Shape {
+    pub(in crate::native) words: usize,
+    pub(in crate::native) further: u32,
+    pub(in crate::native) layers: Vec<Layer>,
     /// Hashes in the list.
-    pub(super) listed: u64,
+    pub(in crate::native) listed: u64,
 }
 
 impl Shape {
     /// A filter without keys.
-    pub(super) fn empty(columns: Columns) -> Shape {
+    pub(in crate::native) fn empty(columns: Columns) -> Shape {
         Shape { words: columns.words, further: columns.further, layers: Vec::new(), listed: 0 }
     }
 
     /// Words of the further columns of the first `line` lines of a layer.
     #[inline(always)]
-    pub(super) fn further_words(&self, layer: &Layer, line: u64) -> u64 {
+    pub(in crate::native) fn further_words(&self, layer: &Layer, line: u64) -> u64 {
         (line * u64::from(self.further) + line.saturating_sub(layer.split)) * self.words as u64
     }
 
     /// The number of further columns of a line.
     #[inline(always)]
-    pub(super) fn further_of(&self, layer: &Layer, line: u64) -> u32 {
+    pub(in crate::native) fn further_of(&self, layer: &Layer, line: u64) -> u32 {
         self.further + u32::from(line >= layer.split)
     }
 
     /// Where the further columns of a line begin, in bytes.
     #[inline(always)]
-    pub(super) fn further_at(&self, layer: &Layer, line: u64) -> u64 {
+    pub(in crate::native) fn further_at(&self, layer: &Layer, line: u64) -> u64 {
         (layer.first + layer.lines) * LINE + self.further_words(layer, line) * 8
     }
 
     /// The lines and further columns of a layer, in units of a line; saturated.
-    pub(super) fn layer_len(&self, lines: u64, split: u64) -> u64 {
+    pub(in crate::native) fn layer_len(&self, lines: u64, split: u64) -> u64 {
         let columns = lines.saturating_mul(self.further.into()).saturating_add(lines.saturating_sub(split));
         lines.saturating_add(columns.saturating_mul(self.words as u64).div_ceil(8))
     }
 
     /// Adds a layer. Its lines follow the layers so far.
-    pub(super) fn push(&mut self, lines: u64, split: u64) {
+    pub(in crate::native) fn push(&mut self, lines: u64, split: u64) {
         let first = self.list_first();
         self.layers.push(Layer { first, lines, split });
     }
 
     /// Where the list begins, in units of a line; saturated.
-    pub(super) fn list_first(&self) -> u64 {
+    pub(in crate::native) fn list_first(&self) -> u64 {
         self.layers
             .last()
             .map_or(0, |last| last.first.saturating_add(self.layer_len(last.lines, last.split)))
     }
 
     /// Length of the array in bytes; saturated.
-    pub(super) fn byte_len(&self) -> u64 {
+    pub(in crate::native) fn byte_len(&self) -> u64 {
         let list = self.listed.div_ceil(LINE / 8);
         self.list_first().saturating_add(list).saturating_mul(LINE)
     }
 
     /// The probability that a line reports an absent key present: the mean over the lines of the first layer.
-    pub(super) fn planned_fpr(&self) -> f64 {
+    pub(in crate::native) fn planned_fpr(&self) -> f64 {
         let Some(layer) = self.layers.first() else { return 0.0 };
         let share = layer.split as f64 / layer.lines.max(1) as f64;
         let fewer = 8 / self.words as i32 + self.further as i32;

@@ -17,6 +17,7 @@
 //! Extensions: a section of an unknown kind is skipped unless it is marked as required. Unknown required
 //! features, versions, layouts and hashes are refused, and the error names them.
 
+mod compact;
 mod decode;
 mod encode;
 
@@ -65,6 +66,7 @@ mod kind {
     pub(super) const COUNTERS: u32 = 10;
     pub(super) const EXCEPTIONS: u32 = 11;
     pub(super) const EXCEPTION_DATA: u32 = 12;
+    pub(super) const COMPACT: u32 = 13;
 }
 
 /// Length of the filter section.
@@ -82,7 +84,12 @@ const REFRESH: u32 = 2;
 const EXCEPTIONS_LEN: u64 = 16;
 const LEVEL_LEN: u64 = 16;
 
+/// Length of the compact section before its layers, and of each layer.
+const COMPACT_LEN: u64 = 8;
+const LAYER_LEN: u64 = 16;
+
 const LAYOUT_LINES: u8 = 2;
+const LAYOUT_COMPACT: u8 = 3;
 const HASH_FOLD64: u8 = 1;
 const HASH_SIPHASH13: u8 = 2;
 
