@@ -53,11 +53,6 @@ impl Columns {
         Ok(Columns { words: 8 / in_line as usize, further: fewer as u32 - in_line, share })
     }
 
-    /// The columns of the lines with fewer.
-    pub(super) fn fewer(self) -> u32 {
-        8 / self.words as u32 + self.further
-    }
-
     /// The lines of a layer for this many keys.
     ///
     /// A line of more slots is filled more evenly: the larger it is, the closer the number of keys is to the number
@@ -65,7 +60,7 @@ impl Columns {
     pub(super) fn lines_for(self, keys: u64) -> Result<u64, SizeError> {
         let slots = (SLOTS * self.words) as u64;
         let keys_per_slot = match self.words {
-            1 => 70.0 / 63.0,
+            1 => 72.0 / 63.0,
             2 => 1.09,
             4 => 1.07,
             _ => 1.05,
@@ -111,7 +106,7 @@ pub(in crate::native) struct Shape {
 
 impl Shape {
     /// A filter without keys.
-    pub(in crate::native) fn empty(columns: Columns) -> Shape {
+    pub(super) fn empty(columns: Columns) -> Shape {
         Shape { words: columns.words, further: columns.further, layers: Vec::new(), listed: 0 }
     }
 
@@ -171,12 +166,16 @@ impl Shape {
 mod tests {
     use super::*;
 
+    fn fewer(columns: Columns) -> u32 {
+        8 / columns.words as u32 + columns.further
+    }
+
     #[test]
     fn the_rate_of_many_lines_is_the_requested_one_and_of_few_lines_not_above() {
         let mut fpr = *RATES.end();
         while RATES.contains(&fpr) {
             let columns = Columns::for_fpr(fpr).unwrap();
-            assert!(matches!(columns.fewer(), 1..=64) && (0.0..=1.0).contains(&columns.share));
+            assert!(matches!(fewer(columns), 1..=64) && (0.0..=1.0).contains(&columns.share));
             for lines in [1, 2, 3, 10, 1000, 1 << 30] {
                 let mut shape = Shape::empty(columns);
                 shape.push(lines, columns.split(lines));
@@ -190,7 +189,7 @@ mod tests {
         for fpr in [0.0, 1.0, 0.6, -1.0, 1e-20, f64::NAN, f64::INFINITY] {
             assert!(Columns::for_fpr(fpr).is_err(), "{fpr}");
         }
-        assert_eq!(Columns::for_fpr(*RATES.start()).unwrap().fewer(), 64);
+        assert_eq!(fewer(Columns::for_fpr(*RATES.start()).unwrap()), 64);
     }
 
     #[test]
