@@ -92,6 +92,17 @@ fn kind(lines: &mut Lines, record: &NativeRecord) {
     let asked = record.planned_fpr.map_or(String::new(), text::rate);
     match &record.kind {
         KindRecord::Fast => {}
+        KindRecord::Compact { columns, layers, further_bytes, listed } => {
+            let count = text::counted(layers.len() as u64, "layer");
+            let (lines_, further) = (layers.iter().sum::<u64>(), text::bytes(*further_bytes));
+            let listed = format!("{listed} {}", if *listed == 1 { "hash" } else { "hashes" });
+            lines.line(
+                "kind",
+                format!(
+                    "compact: {columns} columns or one more, {count} of {lines_} lines, further columns in {further}, {listed} listed"
+                ),
+            );
+        }
         KindRecord::Growing { links } => {
             let count = text::counted(links.len() as u64, "link");
             lines.line("kind", format!("growing: {count}, the rate stays under {asked} at any size"));

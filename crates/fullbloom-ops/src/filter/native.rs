@@ -62,6 +62,17 @@ pub struct ExceptionRecord {
 pub enum KindRecord {
     /// One filter.
     Fast,
+    /// Linear systems in lines, of a set that does not change.
+    Compact {
+        /// The fewest columns of a line.
+        columns: u32,
+        /// The lines of each layer.
+        layers: Vec<u64>,
+        /// Bytes of the further columns.
+        further_bytes: u64,
+        /// Hashes in the list.
+        listed: u64,
+    },
     /// A chain of filters that grows.
     Growing {
         /// The filters.
@@ -130,10 +141,11 @@ impl NativeRecord {
             HashFacts::Seed(seed) => (false, Some(seed), None),
         };
         let is_planned = facts.expected_keys > 0 || kind.has_links();
+        let layout = facts.layout.filter(|_| !kind.has_links());
         NativeRecord {
-            lines: (!kind.has_links()).then(|| facts.layout.lines()),
-            block_lines: (!kind.has_links()).then(|| facts.layout.block_lines()),
-            line_probes: facts.layout.line_probes(),
+            lines: layout.map(|layout| layout.lines()),
+            block_lines: layout.map(|layout| layout.block_lines()),
+            line_probes: facts.layout.map_or(0, |layout| layout.line_probes()),
             expected_keys: facts.expected_keys,
             new_keys: facts.keys,
             new_keys_estimated: facts.keys_are_estimated,
@@ -211,6 +223,12 @@ impl KindRecord {
                     generations: generations.iter().map(generation).collect(),
                 }
             }
+            KindFacts::Compact { columns, layers, further_bytes, listed } => KindRecord::Compact {
+                columns: *columns,
+                layers: layers.clone(),
+                further_bytes: *further_bytes,
+                listed: *listed,
+            },
             _ => KindRecord::Fast,
         }
     }

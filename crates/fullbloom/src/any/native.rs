@@ -300,6 +300,7 @@ impl Erased for Native {
         match self {
             _ if self.is_locked() => Err(ChangeError::Locked),
             Native::Kept(_) => Err(ChangeError::ReadOnly),
+            Native::Owned(StoredFilter::Compact(_)) => Err(ChangeError::Unsupported(BUILT_AT_ONCE)),
             Native::Owned(StoredFilter::Fast(filter)) if !filter.takes_keys() => Err(ChangeError::Exceptions),
             Native::Owned(_) => Ok(()),
         }

@@ -1,9 +1,9 @@
 //! The native dialect: the facts a filter stores besides its bits.
 
 use super::exceptions::Exceptions;
-use super::guard::Except;
 use super::filter::MAX_LABEL;
 use super::format::{self, DecodedKind, Encoder};
+use super::guard::Except;
 use super::hashing::{Hasher, Hashing, Secret};
 use super::key_type;
 use super::pipeline;

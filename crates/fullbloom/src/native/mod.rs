@@ -86,16 +86,16 @@ mod stored;
 
 #[cfg(feature = "std")]
 pub use build::Builder;
-pub use compact::{Compact, CompactFilter};
 #[cfg(feature = "std")]
-pub use compact::CompactBuilder;
+pub use compact::{BuildError, CompactBuilder};
+pub use compact::{Compact, CompactFilter, CompactPlan};
 pub use dialect::Native;
 pub use facts::{Facts, GenerationFacts, HashFacts, KindFacts, LinkFacts};
 pub use filter::NativeFilter;
 #[cfg(feature = "std")]
 pub(crate) use format::MAGIC;
 pub use growing::GrowingFilter;
-pub use guard::{ExceptError, ExceptionFacts, GoodKeys, Members};
+pub use guard::{Except, ExceptError, ExceptionFacts, GoodKeys, Members};
 pub use hashing::{Hasher, Hashing, Secret};
 pub use kind::StoredFilter;
 pub use removing::RemovingFilter;

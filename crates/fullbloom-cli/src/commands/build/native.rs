@@ -1,6 +1,6 @@
 //! Builds a native filter: its options, its keys (hashed by several threads) and its exceptions.
 
-use super::{Args, Refusal, kinds, summarise, warn_of_name};
+use super::{Args, Refusal, compact, kinds, summarise, warn_of_name};
 use crate::args;
 use crate::destination::Destination;
 use crate::error::Failure;
@@ -13,9 +13,9 @@ use fullbloom::any::AnyFilter;
 use fullbloom::claim::Claim;
 use fullbloom::dialect::Name;
 use fullbloom::keys::Hashes;
-use fullbloom::native::{Builder, ExceptError, Hashing, Sizing, StoredFilter};
+use fullbloom::native::{Builder, Except, ExceptError, Hashing, Sizing, StoredFilter};
 use fullbloom::sizing::{Request, Target};
-use fullbloom::{NativeFilter, SizeError};
+use fullbloom::{Filter, NativeFilter, SizeError};
 use fullbloom_ops::filter::NativeRecord;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -55,6 +55,10 @@ pub struct NativeArgs {
     #[arg(long, value_name = "WHAT", value_enum, conflicts_with = "growing")]
     prefer: Option<args::Prefer>,
 
+    /// Make the smallest filter, of keys that do not change: about 30 % smaller; it takes no more keys later
+    #[arg(long, conflicts_with_all = ["growing", "removable", "prefer"])]
+    pub(super) compact: bool,
+
     /// Make a filter that grows with its keys, now and later; --expected-keys is its initial size
     #[arg(long, conflicts_with_all = ["removable", "except"])]
     pub(super) growing: bool,
@@ -75,6 +79,7 @@ impl NativeArgs {
             ("--seed", self.seed.is_some()),
             ("--label", self.label.is_some()),
             ("--prefer", self.prefer.is_some()),
+            ("--compact", self.compact),
             ("--growing", self.growing),
             ("--removable", self.removable),
         ];
@@ -139,6 +144,14 @@ pub fn build(
         }
     };
     let (mut stored, inserted) = match &mut good {
+        good if args.native.compact => {
+            let (filter, inserted) =
+                compact::build(args, expected_keys, target, keys, &hashing, good.is_some())?;
+            match good {
+                Some(good) => (StoredFilter::Compact(except(filter, good, keys)?), inserted),
+                None => (StoredFilter::Compact(filter), inserted),
+            }
+        }
         Some(good) => with_exceptions(args, (expected_keys, target), keys, good, &hashing)?,
         None => kinds::build(args, expected_keys, target, keys, &hashing)?,
     };
@@ -149,7 +162,7 @@ pub fn build(
     }
     // The secret is saved when the filter is on the disk, and before the filter can be used. It is not removed
     // if the very last step fails: another process may have used it by then.
-    let save = || match (save_secret, stored.first().hashing()) {
+    let save = || match (save_secret, stored.hashing()) {
         (Some(path), Hashing::Secret(secret)) => secret::save(path, secret),
         _ => Ok(()),
     };
@@ -222,7 +235,7 @@ fn known_good(files: &[PathBuf], keys: &Keys) -> Result<Keys, Failure> {
 }
 
 /// Makes the exceptions: reads the known-good keys once, and the keys a second time.
-fn except(filter: NativeFilter, good: &mut Keys, keys: &mut Keys) -> Result<NativeFilter, Refusal> {
+fn except<D: Except>(filter: Filter<D>, good: &mut Keys, keys: &mut Keys) -> Result<Filter<D>, Refusal> {
     let refused = |e: ExceptError| match e {
         ExceptError::Size(e) => Refusal::Size(e),
         ExceptError::NotMembers { .. } => {

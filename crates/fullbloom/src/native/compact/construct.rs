@@ -1,13 +1,16 @@
 //! From the `z` of all keys to the array: layer after layer, on several threads.
 
+use super::collect::{Collected, Finished};
+use super::error::BuildError;
 use super::layer::{Solve, Solver, Sorted, Unit};
 use super::scatter::{Bucket, Lane, bits_for};
 use super::shape::{Columns, LINE, LISTED, MAX_LAYERS, Shape};
 use super::sort::Sorter;
+use super::spool::PART_BITS;
 use crate::bits::Owned;
 use crate::error::SizeError;
 use crate::kernel::{Body, Cpu, Task};
-use crate::probe::systems::{hash_of, t_of};
+use crate::probe::systems::{Place, hash_of, t_of};
 use std::sync::Mutex;
 use std::thread;
 use std::vec::Vec;
@@ -37,7 +40,9 @@ pub(super) fn on_threads<T: Send>(
         let work = &work;
         let running: Vec<_> = (1..threads).map(|i| scope.spawn(move || work(i))).collect();
         let mut results = vec![work(0)];
-        results.extend(running.into_iter().map(|thread| thread.join().expect("a thread of the builder panicked")));
+        results.extend(
+            running.into_iter().map(|thread| thread.join().expect("a thread of the builder panicked")),
+        );
         results.into_iter().collect()
     })
 }
@@ -101,7 +106,8 @@ impl Array {
             return Ok(());
         }
         // The layers after the first are an eighth of it. Pages that are never written cost nothing.
-        let mut larger = Owned::zeroed(len.saturating_add(len / 4).saturating_add(4096).next_multiple_of(LINE))?;
+        let mut larger =
+            Owned::zeroed(len.saturating_add(len / 4).saturating_add(4096).next_multiple_of(LINE))?;
         larger.as_mut()[..have].copy_from_slice(self.memory.as_ref());
         self.memory = larger;
         Ok(())
@@ -112,29 +118,41 @@ impl Array {
     }
 }
 
-/// Solves all layers. The lanes hold the `z` of layer 0.
-pub(super) fn construct(lanes: Vec<Lane>, columns: Columns, threads: usize) -> Result<Constructed, SizeError> {
+/// Solves all layers, from the `z` of layer 0.
+pub(super) fn construct(
+    first: Collected,
+    columns: Columns,
+    threads: usize,
+) -> Result<Constructed, BuildError> {
     let mut shape = Shape::empty(columns);
     let mut array = Array { memory: Owned::zeroed(0)? };
-    let mut keys = sorted(lanes, threads)?;
-    let distinct = keys.len();
-    while keys.len() > LISTED && shape.layers.len() < MAX_LAYERS {
-        let lines = columns.lines_for(keys.len())?;
+    let room = first.room().clone();
+    let mut left = Parts::new(first.finish()?, threads);
+    // Only the first layer has duplicates: its keys are counted before the number of lines is fixed.
+    let mut keys = left.count()?;
+    let distinct = keys;
+    while keys > LISTED && shape.layers.len() < MAX_LAYERS {
+        let lines = columns.lines_for(keys)?;
         shape.push(lines, columns.split(lines));
         array.reserve(shape.byte_len())?;
-        let next = match columns.words {
-            1 => solve::<1, 16>(&shape, &keys, array.memory.as_mut(), threads),
-            2 => solve::<2, 8>(&shape, &keys, array.memory.as_mut(), threads),
-            4 => solve::<4, 8>(&shape, &keys, array.memory.as_mut(), threads),
-            _ => solve::<8, 8>(&shape, &keys, array.memory.as_mut(), threads),
-        }?;
-        drop(keys);
-        keys = sorted(next, threads)?;
+        let mut next = Collected::new(room.clone(), keys / 6);
+        let memory = array.memory.as_mut();
+        match columns.words {
+            1 => solve::<1, 16>(&shape, left, memory, &mut next)?,
+            2 => solve::<2, 8>(&shape, left, memory, &mut next)?,
+            4 => solve::<4, 8>(&shape, left, memory, &mut next)?,
+            _ => solve::<8, 8>(&shape, left, memory, &mut next)?,
+        }
+        keys = next.len();
+        left = Parts::new(next.finish()?, threads);
     }
     let mut list: Vec<u64> = Vec::new();
     let layers = shape.layers.len();
-    for chunk in keys.buckets.iter().flat_map(|bucket| bucket.chunks()) {
-        list.extend(chunk.iter().map(|&z| hash_of(t_of(z, layers))));
+    while let Some(part) = left.next()? {
+        for chunk in part.buckets.iter().flat_map(|bucket| bucket.chunks()) {
+            list.try_reserve(chunk.len()).map_err(|_| SizeError::Memory { bytes: 8 * keys })?;
+            list.extend(chunk.iter().map(|&z| hash_of(t_of(z, layers))));
+        }
     }
     list.sort_unstable();
     let at = (shape.list_first() * LINE) as usize;
@@ -147,30 +165,112 @@ pub(super) fn construct(lanes: Vec<Lane>, columns: Columns, threads: usize) -> R
     Ok(Constructed { shape, array, keys: distinct })
 }
 
-/// Solves the last layer of the shape. Returns the keys that move on.
+/// The keys of a layer, sorted part by part.
+struct Parts {
+    finished: Option<Finished>,
+    /// The part to read next.
+    part: usize,
+    /// Keys in memory are sorted once.
+    sorted: Option<Sorted>,
+    threads: usize,
+}
+
+impl Parts {
+    fn new(finished: Finished, threads: usize) -> Parts {
+        Parts { finished: Some(finished), part: 0, sorted: None, threads }
+    }
+
+    /// The number of different keys; the next part is the first one.
+    fn count(&mut self) -> Result<u64, BuildError> {
+        let mut count = 0;
+        if matches!(self.finished, Some(Finished::Memory(_))) {
+            self.sorted = self.next()?;
+            return Ok(self.sorted.as_ref().map_or(0, Sorted::len));
+        }
+        while let Some(part) = self.next()? {
+            count += part.len();
+        }
+        self.part = 0;
+        Ok(count)
+    }
+
+    fn next(&mut self) -> Result<Option<Sorted>, BuildError> {
+        if let Some(sorted) = self.sorted.take() {
+            return Ok(Some(sorted));
+        }
+        match self.finished.take() {
+            None => Ok(None),
+            Some(Finished::Memory(lanes)) => Ok(Some(sorted(lanes, self.threads)?)),
+            Some(Finished::Disk(mut spool)) => {
+                let part = self.part;
+                if part == 1 << PART_BITS {
+                    self.finished = Some(Finished::Disk(spool));
+                    return Ok(None);
+                }
+                let keys = spool.part_len(part) << PART_BITS;
+                let lane = spool.read(part, bits_for(keys).max(PART_BITS))?;
+                self.finished = Some(Finished::Disk(spool));
+                self.part += 1;
+                let mut sorted = sorted(vec![lane], self.threads)?;
+                let each = 1 << (sorted.bits - PART_BITS);
+                sorted.first = (part * each) as u64;
+                sorted.buckets = sorted.buckets.drain(part * each..(part + 1) * each).collect();
+                Ok(Some(sorted))
+            }
+        }
+    }
+
+    /// Whether the part that was read last is the last one.
+    fn is_last(&self) -> bool {
+        match &self.finished {
+            Some(Finished::Disk(_)) => self.part == 1 << PART_BITS,
+            _ => true,
+        }
+    }
+}
+
+/// Solves the last layer of the shape. The keys that move on go to `next`.
 fn solve<const W: usize, const L: usize>(
     shape: &Shape,
-    keys: &Sorted,
+    mut parts: Parts,
     array: &mut [u8],
-    threads: usize,
-) -> Result<Vec<Lane>, SizeError> {
+    next: &mut Collected,
+) -> Result<(), BuildError> {
     let number = shape.layers.len() - 1;
     let layer = &shape.layers[number];
     let (_, own) = array.split_at_mut((layer.first * LINE) as usize);
     let (lines, further) = own.split_at_mut((layer.lines * LINE) as usize);
-    let units = Mutex::new(Units { lines, further, first: 0 });
-    let threads = threads.min((keys.len() / WORTH_A_THREAD) as usize + 1);
-    let moving = keys.len() / 6;
-    on_threads(threads, |_| {
-        let mut solver = Solver::<W, L>::new();
-        let mut next = Lane::new(bits_for(moving));
-        loop {
-            let unit = units.lock().unwrap_or_else(|e| e.into_inner()).next(shape);
-            let Some(unit) = unit else { return Ok(next) };
-            let solver = &mut solver;
-            Cpu::in_use().run(Solve { solver, shape, number, keys, unit, next: &mut next })?;
+    let mut units = Units { lines, further, first: 0, end: 0 };
+    // Keys of the line that the end of a part divides.
+    let mut carried = Bucket::default();
+    while let Some(mut keys) = parts.next()? {
+        if let Some(first) = keys.buckets.first_mut() {
+            carried.append(core::mem::take(first));
+            *first = core::mem::take(&mut carried);
         }
-    })
+        units.end = match parts.is_last() {
+            true => layer.lines,
+            false => Place::new(keys.last_possible(), layer.lines).line(),
+        };
+        for some in keys.rest_from(units.end, layer.lines) {
+            carried.extend(some)?;
+        }
+        let threads = parts.threads.min((keys.len() / WORTH_A_THREAD) as usize + 1);
+        let lanes: Vec<Mutex<&mut Lane>> = next.lanes(threads).iter_mut().map(Mutex::new).collect();
+        let shared = Mutex::new(&mut units);
+        on_threads(threads, |i| {
+            let mut solver = Solver::<W, L>::new();
+            let mut next = lanes[i].lock().unwrap_or_else(|e| e.into_inner());
+            loop {
+                let unit = shared.lock().unwrap_or_else(|e| e.into_inner()).next(shape);
+                let Some(unit) = unit else { return Ok(()) };
+                let (solver, keys) = (&mut solver, &keys);
+                Cpu::in_use().run(Solve { solver, shape, number, keys, unit, next: &mut next })?;
+            }
+        })?;
+        next.spill()?;
+    }
+    Ok(())
 }
 
 /// The lines that nobody solves yet.
@@ -178,13 +278,15 @@ struct Units<'a> {
     lines: &'a mut [u8],
     further: &'a mut [u8],
     first: u64,
+    /// Lines from this one on are not solved yet: not all of their keys are known.
+    end: u64,
 }
 
 impl<'a> Units<'a> {
     fn next(&mut self, shape: &Shape) -> Option<Unit<'a>> {
         let layer = shape.layers.last()?;
         let first = self.first;
-        let count = UNIT_LINES.min(layer.lines - first);
+        let count = UNIT_LINES.min(self.end.saturating_sub(first));
         if count == 0 {
             return None;
         }

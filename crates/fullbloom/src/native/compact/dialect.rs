@@ -158,7 +158,8 @@ impl Dialect for Compact {
                     limit => f64::from(limit) / 256.0,
                 }
             };
-            let mean = |lines: &[[u8; LINE as usize]]| lines.iter().map(share).sum::<f64>() / layer.lines as f64;
+            let mean =
+                |lines: &[[u8; LINE as usize]]| lines.iter().map(share).sum::<f64>() / layer.lines as f64;
             let (fewer, more) = own.split_at(layer.split as usize);
             let (fewer, more) = (mean(fewer), mean(more));
             let rate = 2f64.powi(-(8 / shape.words as i32 + shape.further as i32));

@@ -1,14 +1,16 @@
 //! Methods that only compact filters have.
 
 use super::dialect::Compact;
+use super::shape::{Columns, Shape};
 use crate::bits::Owned;
-use crate::filter::Filter;
-use crate::error::DecodeError;
+use crate::error::{DecodeError, SizeError};
+use crate::filter::{Dialect, Filter, Format};
+use crate::native::dialect::Head;
 use crate::native::hashing::{Hashing, Secret};
 use crate::native::key_type::recorded;
 use crate::typed::KeyType;
 #[cfg(feature = "std")]
-use crate::{error::SizeError, keys::Keys, native::hashing::Hasher};
+use {super::error::BuildError, crate::keys::Keys, crate::native::hashing::Hasher};
 
 /// A native filter of kind `compact`: built once from all its keys, then only looked up.
 ///
@@ -20,15 +22,40 @@ use crate::{error::SizeError, keys::Keys, native::hashing::Hasher};
 /// assert!(filter.may_contain(b"key-17"));   // never a false negative
 /// assert_eq!(filter.keys(), 100_000);       // exactly, whatever was repeated
 /// assert!(filter.bits().len() * 8 < 848_000); // 8.5 bits per key; a Bloom filter needs 12
-/// # Ok::<(), fullbloom::SizeError>(())
+/// # Ok::<(), fullbloom::native::BuildError>(())
 /// ```
 pub type CompactFilter<S = Owned> = Filter<Compact, S>;
+
+/// The size of a compact filter before it is built.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct CompactPlan {
+    /// Length of the array in bits: what filters of random keys have on average.
+    pub bit_len: u64,
+    /// Length of the file in bytes, without a label.
+    pub encoded_len: u64,
+    /// The expected rate.
+    pub expected_fpr: f64,
+}
+
+impl CompactFilter {
+    /// The size of a filter of this many different keys with this rate.
+    pub fn plan(keys: u64, fpr: f64) -> Result<CompactPlan, SizeError> {
+        let shape = Shape::planned(Columns::for_fpr(fpr)?, keys)?;
+        let dialect = Compact::from_parts(shape, Head { keys, ..Head::new(Hashing::default(), keys) });
+        Ok(CompactPlan {
+            bit_len: dialect.geometry().bit_len,
+            encoded_len: dialect.encoded_len(),
+            expected_fpr: dialect.expected_fpr(keys as f64),
+        })
+    }
+}
 
 #[cfg(feature = "std")]
 impl CompactFilter {
     /// The filter of these keys with this rate, from 2^-64 to 0.5, with the default hash, on one thread. A
     /// [`CompactBuilder`](super::CompactBuilder) has more choices.
-    pub fn build<K: Keys<Hasher> + Sync + ?Sized>(keys: &K, fpr: f64) -> Result<CompactFilter, SizeError> {
+    pub fn build<K: Keys<Hasher> + Sync + ?Sized>(keys: &K, fpr: f64) -> Result<CompactFilter, BuildError> {
         let mut builder = super::CompactBuilder::new(fpr)?.expected_keys(keys.count() as u64);
         builder.insert_batch(keys)?;
         builder.finish()
@@ -70,7 +97,6 @@ impl<S: AsRef<[u8]>> CompactFilter<S> {
 
     /// The planned rate.
     pub fn planned_fpr(&self) -> f64 {
-        use crate::filter::Dialect as _;
         self.dialect.expected_fpr(self.keys() as f64)
     }
 }

@@ -22,6 +22,18 @@ impl Sorted {
         self.buckets.iter().map(|bucket| bucket.len() as u64).sum()
     }
 
+    /// The largest number that this part could have.
+    pub(super) fn last_possible(&self) -> u64 {
+        let end = self.first + self.buckets.len() as u64;
+        end.checked_shl(64 - self.bits).unwrap_or(0).wrapping_sub(1)
+    }
+
+    /// The numbers of the lines from `line` of `lines` on, in slices.
+    pub(super) fn rest_from(&self, line: u64, lines: u64) -> impl Iterator<Item = &[u64]> {
+        let mut cursor = least_z(line, lines).map(|least| self.from(least));
+        core::iter::from_fn(move || cursor.as_mut()?.below(None))
+    }
+
     /// The numbers from this one on.
     fn from(&self, least: u64) -> Cursor<'_> {
         let top = least.checked_shr(64 - self.bits).unwrap_or(0);

@@ -7,8 +7,8 @@ use crate::kernel::pipeline::{self, Answers, Pipe, Source};
 use crate::kernel::systems::{KEYS, Tested};
 use crate::kernel::{Body, Cpu, Task};
 use crate::keys::{KeyHasher, Keys};
-use crate::probe::systems::{Place, coefficients, first_z, next_z, second_z, t_of_first, u_of};
 use crate::native::pipeline::ones;
+use crate::probe::systems::{Place, coefficients, first_z, next_z, second_z, t_of_first, u_of};
 
 /// Arrays up to this many bytes are expected in the second-level cache: their lines are not prefetched.
 const NEAR: usize = pipeline::NEAR;
@@ -208,7 +208,8 @@ impl<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>, E: Fn(u64) -> bool, const W:
             cpu,
             excepted,
             first: layer.unwrap_or(Layer { first: 0, lines: 0, split: 0 }),
-            lines: data.lines(),
+            // Without layers the array is the list.
+            lines: if layer.is_some() { data.lines() } else { &[] },
             further: data.has_further(),
             far: data.bytes.len() > NEAR,
             waiting: [(0, 0); WAITING],

@@ -3,8 +3,12 @@
 #[cfg(feature = "std")]
 mod builder;
 #[cfg(feature = "std")]
+mod collect;
+#[cfg(feature = "std")]
 mod construct;
 mod dialect;
+#[cfg(feature = "std")]
+mod error;
 mod filter;
 #[cfg(feature = "std")]
 mod layer;
@@ -16,9 +20,13 @@ mod shape;
 mod solve;
 #[cfg(feature = "std")]
 mod sort;
+#[cfg(feature = "std")]
+mod spool;
 
 #[cfg(feature = "std")]
 pub use builder::CompactBuilder;
 pub use dialect::Compact;
-pub use filter::CompactFilter;
+#[cfg(feature = "std")]
+pub use error::BuildError;
+pub use filter::{CompactFilter, CompactPlan};
 pub(super) use shape::{MAX_LAYERS, Shape};

@@ -78,6 +78,16 @@ impl Columns {
         Ok(lines)
     }
 
+    /// The share of the keys of a large layer that move on, as measured.
+    fn moving(self) -> f64 {
+        match self.words {
+            1 => 0.152,
+            2 => 0.1,
+            4 => 0.08,
+            _ => 0.06,
+        }
+    }
+
     /// How many of this many lines have fewer columns: never so many that the rate is above the requested one.
     pub(super) fn split(self, lines: u64) -> u64 {
         ((self.share * lines as f64) as u64).min(lines)
@@ -108,6 +118,20 @@ impl Shape {
     /// A filter without keys.
     pub(super) fn empty(columns: Columns) -> Shape {
         Shape { words: columns.words, further: columns.further, layers: Vec::new(), listed: 0 }
+    }
+
+    /// The shape that filters of this many random keys have on average.
+    pub(super) fn planned(columns: Columns, keys: u64) -> Result<Shape, SizeError> {
+        let mut shape = Shape::empty(columns);
+        let mut left = keys;
+        while left > LISTED && shape.layers.len() < MAX_LAYERS {
+            let lines = columns.lines_for(left)?;
+            shape.push(lines, columns.split(lines));
+            let slots = (SLOTS * columns.words) as u64;
+            left = if left < 10 * slots { 0 } else { (left as f64 * columns.moving()) as u64 };
+        }
+        shape.listed = left.min(LISTED);
+        Ok(shape)
     }
 
     /// Words of the further columns of the first `line` lines of a layer.
@@ -142,9 +166,7 @@ impl Shape {
 
     /// Where the list begins, in units of a line; saturated.
     pub(in crate::native) fn list_first(&self) -> u64 {
-        self.layers
-            .last()
-            .map_or(0, |last| last.first.saturating_add(self.layer_len(last.lines, last.split)))
+        self.layers.last().map_or(0, |last| last.first.saturating_add(self.layer_len(last.lines, last.split)))
     }
 
     /// Length of the array in bytes; saturated.

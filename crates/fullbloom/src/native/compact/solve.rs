@@ -224,7 +224,9 @@ impl<const W: usize, const L: usize> Systems<W, L> {
 #[inline(always)]
 fn transposed(x: u64) -> u64 {
     let mut x = x;
-    for (shift, mask) in [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)] {
+    for (shift, mask) in
+        [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)]
+    {
         let swapped = (x ^ x >> shift) & mask;
         x ^= swapped ^ swapped << shift;
     }

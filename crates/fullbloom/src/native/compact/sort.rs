@@ -74,13 +74,7 @@ impl Sorter {
 
 /// Orders by the digit below the first `skip` bits; `starts` are the places of the numbers with each digit.
 #[inline(always)]
-fn pass<'a>(
-    from: impl Iterator<Item = &'a u64>,
-    to: &mut [u64],
-    starts: &mut [u32],
-    skip: u32,
-    digit: u32,
-) {
+fn pass<'a>(from: impl Iterator<Item = &'a u64>, to: &mut [u64], starts: &mut [u32], skip: u32, digit: u32) {
     for &number in from {
         let at = &mut starts[(number << skip >> (64 - digit)) as usize];
         to[*at as usize] = number;

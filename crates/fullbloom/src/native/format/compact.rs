@@ -53,13 +53,13 @@ impl DecodedCompact {
         let section = table.required(kind::COMPACT, "compact")?;
         let layers = section.len.saturating_sub(COMPACT_LEN) / LAYER_LEN;
         if section.len != COMPACT_LEN + layers * LAYER_LEN || layers > MAX_LAYERS as u64 {
-            let (field, at, allowed) = ("compact section's length", section.at, "8, and 16 for each of at most 20 layers");
+            let (field, at, allowed) =
+                ("compact section's length", section.at, "8, and 16 for each of at most 20 layers");
             return Err(DecodeError::Value { field, at, got: section.len.into(), allowed });
         }
         let mut cursor = section.cursor(bytes);
         let listed = cursor.u64_le("listed hashes")?;
-        let mut shape =
-            Shape { words: words.into(), further: further.into(), layers: Vec::new(), listed };
+        let mut shape = Shape { words: words.into(), further: further.into(), layers: Vec::new(), listed };
         for _ in 0..layers {
             let at = cursor.at();
             let lines = cursor.u64_le("lines of a layer")?;
@@ -70,15 +70,24 @@ impl DecodedCompact {
             let at = cursor.at();
             let split = cursor.u64_le("lines with fewer columns")?;
             let most = u32::from(in_line) + u32::from(further) + u32::from(split < lines);
-            if split > lines || most > 64 || (split < lines && (u32::from(further) + 1) * u32::from(words) > 56) {
-                let (field, allowed) = ("lines with fewer columns", "at most the lines; all, if there can be no more columns");
+            if split > lines
+                || most > 64
+                || (split < lines && (u32::from(further) + 1) * u32::from(words) > 56)
+            {
+                let (field, allowed) =
+                    ("lines with fewer columns", "at most the lines; all, if there can be no more columns");
                 return Err(DecodeError::Value { field, at, got: split.into(), allowed });
             }
             shape.push(lines, split);
         }
         let expected = shape.byte_len();
         if bits.len != expected {
-            return Err(DecodeError::Mismatch { field: "bits' length", at: bits.at, got: bits.len, expected });
+            return Err(DecodeError::Mismatch {
+                field: "bits' length",
+                at: bits.at,
+                got: bits.len,
+                expected,
+            });
         }
         Ok(DecodedCompact { head, shape, bits: bits.range() })
     }

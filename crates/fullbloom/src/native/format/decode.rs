@@ -241,7 +241,8 @@ fn read_compact(
         let (field, at, expected) = ("blocks", section.at + 8, bits.len / ALIGN);
         return Err(DecodeError::Mismatch { field, at, got: record.blocks, expected });
     }
-    DecodedCompact::read(head, record.numbers, section, table, bits, bytes).map(|compact| Some((compact, check)))
+    DecodedCompact::read(head, record.numbers, section, table, bits, bytes)
+        .map(|compact| Some((compact, check)))
 }
 
 /// The filters of the file, whose bits follow each other, and the check value of their secret if they are
