@@ -403,7 +403,7 @@ impl Filter {
         self.held.read(py, |filter| Ok(filter.dialect().as_str()))
     }
 
-    /// The kind of a native filter: ``"fast"``, ``"growing"``, ``"removing"`` or ``"rotating"``; None for
+    /// The kind of a native filter: ``"fast"``, ``"compact"``, ``"growing"``, ``"removing"`` or ``"rotating"``; None for
     /// other dialects.
     #[getter]
     fn kind(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {

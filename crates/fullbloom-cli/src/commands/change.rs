@@ -149,6 +149,10 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
     {
         return Err(Failure::new(&path, "the filter has exceptions and takes no more keys"));
     }
+    if let StoredFilter::Compact(_) = &stored {
+        let why = "a compact filter is built from all its keys at once and takes no more";
+        return Err(Failure::new(&path, why).hint("rebuild it from all keys with: fullbloom build --compact"));
+    }
     let hashing = stored.hashing().clone();
     let was_full = is_full(&stored);
     if let StoredFilter::Rotating(filter) = &mut stored {

@@ -1,4 +1,14 @@
-//! The kind `compact`: for sets that do not change, about a third smaller than a Bloom filter of the same rate.
+//! The kind `compact`: for sets that do not change, about 30 % smaller than a Bloom filter of the same rate.
+//!
+//! ```text
+//!   build    keys ─► scatter.rs ─► sort.rs ─► layer.rs, solve.rs: a linear system in each line ─► keys that move on ─┐
+//!                        ▲   (collect.rs, spool.rs: on the disk when they are too many)                               │
+//!                        └────────────────────────────── the next layer ◄──────────────────────────────────────────┘
+//!   lookup   hash ─► probe/systems.rs: line, priority, equation ─► kernel/systems.rs: parities ─► lookup.rs
+//! ```
+//!
+//! A line has 63 slots and eight columns, and gets 72 keys on average: most lines are full. A full line keeps the keys of
+//! low priority, the others move on to a smaller layer. `docs/formats/native.md` describes every step.
 
 #[cfg(feature = "std")]
 mod builder;
