@@ -27,7 +27,8 @@ fn checked_out() -> Option<String> {
         return None;
     }
     let git = |arguments: &[&str]| {
-        let output = Command::new("git").args(arguments).output().ok().filter(|output| output.status.success())?;
+        let output =
+            Command::new("git").args(arguments).output().ok().filter(|output| output.status.success())?;
         Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
     };
     let head = git(&["rev-parse", "--git-path", "logs/HEAD"])?;

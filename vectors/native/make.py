@@ -6,6 +6,7 @@ Only the standard library is used.
 """
 import hashlib
 import json
+import math
 import struct
 
 M = (1 << 64) - 1
@@ -138,7 +139,7 @@ def up(n, to):
 
 
 FILTER, BITS, LABEL, SUMS, SECRET = range(1, 6)
-GROWING, ROTATING, COUNTERS, EXCEPTIONS, EXCEPTION_DATA = range(8, 13)
+GROWING, ROTATING, COUNTERS, EXCEPTIONS, EXCEPTION_DATA, COMPACT = range(8, 14)
 DYNAMIC = 14
 
 
@@ -342,6 +343,121 @@ def dynamic_file(tagged, bits, mode, tag_bits, hasher_fields, expected, count, f
     return assemble(records, main + overflow + tail, label, further=[(DYNAMIC, section)])
 
 
+KEYS_PER_SLOT = {1: 72 / 63, 2: 1.09, 4: 1.07, 8: 1.05}
+
+
+def compact_lines(keys, words):
+    """The lines of a layer: the rule of the writer."""
+    slots = 63 * words
+    if keys <= slots - 5:
+        return 1
+    if keys < 10 * slots:
+        return math.ceil(keys / (0.89 * slots))
+    return math.floor(keys / (KEYS_PER_SLOT[words] * slots) + 0.5)
+
+
+def compact_columns(fpr):
+    """Words of a column, further columns, share of the lines with fewer columns."""
+    fewer = min(max(math.floor(-math.log2(fpr)), 1), 64)
+    share = min(max(fpr * 2.0 ** (fewer + 1) - 1, 0.0), 1.0)
+    in_line = max(n for n in (1, 2, 4, 8) if n <= fewer)
+    return 8 // in_line, fewer - in_line, share
+
+
+def compact_key(h, number, lines, words):
+    """Line, priority, fingerprint word and coefficients of a hash in a layer."""
+    def step(x, by, factor):
+        return (x ^ x >> by) * factor & M
+
+    s = step(h, 32, P)
+    t = step(s, 32, Q)
+    z = s
+    if number > 0:
+        z = step(t, 32, P)
+        for _ in range(number - 1):
+            z = step(z, 32, Q)
+    x = z * lines >> 32
+    u = step(t, 29, R)
+    coefficients, more = t >> 1, u
+    for word in range(1, words):
+        more = step(more, 29, R)
+        coefficients |= (more >> 1) << (63 * word)
+    return x >> 32, min(x >> 24 & 255, 254), u & ~255 | x >> 16 & 255, coefficients
+
+
+def solve(rows):
+    """Rows as (coefficients, right side): the slots' bits, free slots zero; None if they contradict."""
+    pivots = {}
+    for row, side in rows:
+        while row:
+            low = row & -row
+            if low not in pivots:
+                pivots[low] = (row, side)
+                break
+            row, side = row ^ pivots[low][0], side ^ pivots[low][1]
+        if not row and side:
+            return None
+    solved = {}
+    for low in sorted(pivots, reverse=True):
+        row, side = pivots[low]
+        for other, bits in solved.items():
+            if row & other:
+                side ^= bits
+        solved[low] = side
+    return {low.bit_length() - 1: side for low, side in solved.items()}
+
+
+def compact_array(hashes, fpr):
+    """The array of a compact filter, its compact section, and its numbers of words and further columns."""
+    words, further, share = compact_columns(fpr)
+    array, left, layers = b"", sorted(set(hashes)), []
+    while len(left) > 8 and len(layers) < 20:
+        lines = compact_lines(len(left), words)
+        split = math.floor(share * lines)
+        found = [[] for _ in range(lines)]
+        for h in left:
+            line, priority, side, coefficients = compact_key(h, len(layers), lines, words)
+            found[line].append((priority, coefficients, side, h))
+        left, line_bytes, further_words = [], b"", []
+        for number, keys in enumerate(found):
+            columns = further + (number >= split)
+            used = sum(1 << bit for bit in range(0, 8 + columns * words, words))
+            keys = [(priority, coefficients, side & used, h) for priority, coefficients, side, h in sorted(keys)]
+            limit = 255
+            slots = solve([key[1:3] for key in keys])
+            if slots is None:
+                # The first key, by priority, that contradicts those before it: by bisection.
+                low, high = 0, len(keys)
+                while high - low > 1:
+                    middle = (low + high) // 2
+                    low, high = (low, middle) if solve([key[1:3] for key in keys[:middle]]) is None else (middle, high)
+                limit = keys[low][0]
+                slots = solve([key[1:3] for key in keys if key[0] < limit])
+            left += [key[3] for key in keys if key[0] >= limit and limit != 255]
+
+            def word(bit, part):
+                return sum((slots.get(63 * part + k, 0) >> bit & 1) << k for k in range(63))
+
+            for i in range(8):
+                line_bytes += struct.pack("<Q", word(i // words * words, i % words) | (limit >> i & 1) << 63)
+            further_words += [word(8 + f * words, part) for f in range(columns) for part in range(words)]
+        layers.append((lines, split))
+        more = b"".join(struct.pack("<Q", word) for word in further_words)
+        array += line_bytes + more.ljust(up(len(more), 64), b"\0")
+    listed = b"".join(struct.pack("<Q", h) for h in sorted(left))
+    section = struct.pack("<Q", len(left)) + b"".join(struct.pack("<2Q", *layer) for layer in layers)
+    return array + listed.ljust(up(len(listed), 64), b"\0"), section, words, further
+
+
+def compact_file(keys, hasher, seed_field, hash_kind, fpr, label=b"", secret=b"", exceptions=None, key_type=0):
+    hashes = {hasher(key) for key in keys}
+    array, section, words, more = compact_array(hashes, fpr)
+    records = struct.pack("<8B4Q24x", 3, hash_kind, words, more, 0, 0, key_type, 0, len(array) // 64, seed_field, len(hashes), len(hashes))
+    further = ([(EXCEPTIONS, exceptions[0])] if exceptions else []) + [(COMPACT, section)]
+    further_data = [(EXCEPTION_DATA, exceptions[1])] if exceptions else []
+    return assemble(records, array, label, secret, further, further_data)
+
+
 def level_hash(e, level):
     x = (e + (level + 1) * P) & M
     x = (x ^ x >> 32) * Q & M
@@ -394,6 +510,16 @@ def main():
 
     def seeded(seed):
         return lambda key: fold64(key, seed)
+
+    thousands = number_keys("key-", 0, 3000)
+    write("compact.bloom", compact_file(thousands, seeded(0), 0, 1, 1 / 256))
+    write("compact-percent.bloom", compact_file(thousands, seeded(5), 5, 1, 0.01, "ein Prozent".encode(), key_type=0))
+    write("compact-keyed.bloom", compact_file(keys, lambda key: siphash13(key, secret), check_value(secret), 2, 1e-6, b"open", secret))
+    write("compact-third.bloom", compact_file(thousands, seeded(0), 0, 1, 0.3))
+    write("compact-eighth.bloom", compact_file(thousands, seeded(0), 0, 1, 0.1))
+    write("compact-lowest.bloom", compact_file(keys, seeded(0), 0, 1, 2.0**-64))
+    write("compact-list.bloom", compact_file(keys[:5], seeded(0), 0, 1, 0.01))
+    write("compact-empty.bloom", compact_file([], seeded(0), 0, 1, 0.01))
 
     # Over a mebibyte: the array begins at a page. Only its sum is kept.
     large = file((1, 1, 5), 16384 + 16, keys, seeded(3), 3, 1, 840_000)

@@ -46,6 +46,22 @@ pub struct DialectPlan {
     /// Of the native dialect: the layouts that were considered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layouts: Vec<LayoutPlan>,
+    /// Of the native dialect, for a rate: the kind `compact`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compact: Option<CompactRow>,
+}
+
+/// The kind `compact` of the native dialect: for sets that do not change.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CompactRow {
+    /// Length of the array in bits.
+    pub bits: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Bits for each expected key; null without keys.
+    pub bits_per_key: Option<f64>,
+    /// The rate to expect.
+    pub expected_fpr: f64,
 }
 
 /// A layout of the native dialect.
@@ -207,8 +223,18 @@ fn sized(dialect: Name, expected_keys: u64, wish: Wish, prefer: Option<Prefer>) 
         probes: plan.map(|plan| plan.geometry.probes),
         expected_fpr: plan.map(|plan| plan.expected_fpr),
         layouts,
+        compact: compact(dialect, expected_keys, wish),
     };
     Found { record, problems }
+}
+
+/// The kind `compact`, where it can be had.
+fn compact(dialect: Name, expected_keys: u64, wish: Wish) -> Option<CompactRow> {
+    let (Name::Native, Wish::Target(Target::Fpr(fpr))) = (dialect, wish) else { return None };
+    let plan = native::CompactFilter::plan(expected_keys, fpr).ok()?;
+    let bits_per_key = Some(plan.bit_len as f64 / expected_keys as f64).filter(|bits| bits.is_finite());
+    let (bits, bytes, expected_fpr) = (plan.bit_len, plan.encoded_len, plan.expected_fpr);
+    Some(CompactRow { bits, bytes, bits_per_key, expected_fpr })
 }
 
 fn considered(plan: &native::Sizing) -> Vec<LayoutPlan> {

@@ -413,7 +413,7 @@ impl Filter {
         self.held.read(py, |filter| Ok(filter.dialect().as_str()))
     }
 
-    /// The kind of a native filter: ``"fast"`` or ``"dynamic"``; None for
+    /// The kind of a native filter: ``"fast"``, ``"compact"`` or ``"dynamic"``; None for
     /// other dialects.
     #[getter]
     fn kind(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {

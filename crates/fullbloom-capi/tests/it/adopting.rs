@@ -17,7 +17,14 @@ fn the_cpp_code_on_the_page_runs() {
     let libraries = test.parent().and_then(Path::parent).unwrap();
     let mut compiler = Command::new("c++");
     compiler
-        .args(["-std=c++17", "-Wall", "-Wextra", "-Werror", "-I", concat!(env!("CARGO_MANIFEST_DIR"), "/include")])
+        .args([
+            "-std=c++17",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-I",
+            concat!(env!("CARGO_MANIFEST_DIR"), "/include"),
+        ])
         .args([&source, &libraries.join("libfullbloom_c.so")])
         .arg("-o")
         .arg(&program);
@@ -27,7 +34,11 @@ fn the_cpp_code_on_the_page_runs() {
         Err(e) => return eprintln!("skipped: the code was not compiled, c++: {e}"),
     }
     // The program names the library by its SONAME.
-    std::os::unix::fs::symlink(libraries.join("libfullbloom_c.so"), directory.path().join("libfullbloom.so.0")).unwrap();
+    std::os::unix::fs::symlink(
+        libraries.join("libfullbloom_c.so"),
+        directory.path().join("libfullbloom.so.0"),
+    )
+    .unwrap();
     let run = Command::new(&program).env("LD_LIBRARY_PATH", directory.path()).output().unwrap();
     assert!(run.status.success(), "{run:?}");
     assert!(String::from_utf8_lossy(&run.stdout).ends_with("of 10000 absent keys match\n"), "{run:?}");

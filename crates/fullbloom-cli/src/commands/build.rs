@@ -1,5 +1,7 @@
 //! `fullbloom build [KEYS…] -o FILTER`: builds a filter from keys, as the real program would write it.
 
+mod compact;
+mod exceptions;
 mod kinds;
 mod native;
 
@@ -29,13 +31,14 @@ use std::path::PathBuf;
 /// status: 0 if it was written, 1 if the engine would store no filter, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(
-    group = clap::ArgGroup::new("size").args(["fpr", "bits_per_key", "bits", "memory"]),
+    group = clap::ArgGroup::new("size").args(["fpr", "bits_per_key", "bits"]),
     after_help = "\
 Examples:
   fullbloom build keys.txt -o keys.bloom
   zcat hashes.gz | fullbloom build --fpr 1e-6 --except good.txt -o bad.bloom
   fullbloom build keys.txt --secret keys.secret -o keyed.bloom
   fullbloom build keys.txt --memory 64MiB -o keys.bloom
+  fullbloom build keys.txt --compact --fpr 1e-4 -o keys.bloom
   fullbloom build keys.txt --dynamic -o keys.bloom
   fullbloom build keys.txt --deletable --up-to 10M -o keys.bloom
   fullbloom build --dialect cassandra --fpr 0.01 keys.txt -o nb-1-big-Filter.db
@@ -65,7 +68,8 @@ pub struct Args {
     #[command(flatten)]
     target: TargetArgs,
 
-    /// Build the best filter whose file fits in this size: 64MiB, 500MB
+    /// Build the best filter whose file fits in this size: 64MiB, 500MB. With --compact: the memory to build with,
+    /// besides the filter [default: 1GiB]
     #[arg(long, value_name = "SIZE", value_parser = numbers::size, allow_negative_numbers = true)]
     memory: Option<u64>,
 
@@ -127,6 +131,10 @@ impl From<Failure> for Refusal {
 }
 
 fn build(args: &Args) -> Result<(), Refusal> {
+    if args.memory.is_some() && !args.native.compact && args.target.target().is_some() {
+        let why = "the size follows from it: do not give --fpr or --bits-per-key as well";
+        return Err(Failure::new("--memory", why).into());
+    }
     let mut target = sizing::target(&args.target, &args.geometry);
     check_target(args.dialect, target)?;
     let bits_alone = args.geometry.bits.filter(|_| args.geometry.probes.is_none());
@@ -145,7 +153,7 @@ fn build(args: &Args) -> Result<(), Refusal> {
         return Err(failure.into());
     }
     let mut known = args.expected_keys;
-    if let Some(memory) = args.memory {
+    if let Some(memory) = args.memory.filter(|_| !args.native.compact) {
         // The size of a filter for some memory depends on the number of keys.
         let counted = match known {
             Some(given) => given,

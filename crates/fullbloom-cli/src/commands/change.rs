@@ -141,7 +141,8 @@ impl Common {
 }
 
 /// The hint for a filter that is full.
-const ROOM: &str = "build --dynamic makes a filter for any number of keys, build --expected-keys N one with room for N";
+const ROOM: &str =
+    "build --dynamic makes a filter for any number of keys, build --expected-keys N one with room for N";
 
 /// Inserts and saves.
 pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
@@ -154,6 +155,10 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
         && !filter.takes_keys()
     {
         return Err(Failure::new(&path, "the filter has exceptions and takes no more keys"));
+    }
+    if let StoredFilter::Compact(_) = &stored {
+        let why = "a compact filter is built from all its keys at once and takes no more";
+        return Err(Failure::new(&path, why).hint("rebuild it from all keys with: fullbloom build --compact"));
     }
     let hashing = stored.hashing().clone();
     let was_full = is_full(&stored);
@@ -245,8 +250,13 @@ pub fn remove(args: &RemoveArgs) -> Result<Status, Failure> {
     if absent > 0 && !args.force {
         removed = 0;
         let keys = text::counted(absent, "key");
-        output::warning(&format!("{path}: {keys} surely not in it: nothing is removed: {}", named(&first, absent)));
-        output::hint("a list of keys that were never inserted removes other keys by mistake; --force removes the rest");
+        output::warning(&format!(
+            "{path}: {keys} surely not in it: nothing is removed: {}",
+            named(&first, absent)
+        ));
+        output::hint(
+            "a list of keys that were never inserted removes other keys by mistake; --force removes the rest",
+        );
     } else if removed > 0 {
         writer.rewrite();
         writer.finish(&filter)?;

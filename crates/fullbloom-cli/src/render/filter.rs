@@ -90,6 +90,17 @@ fn layout(lines: u32, block_lines: u64, line_probes: u32) -> String {
 }
 
 fn kind(lines: &mut Lines, record: &NativeRecord) {
+    if let KindRecord::Compact { columns, layers, further_bytes, listed } = &record.kind {
+        let count = text::counted(layers.len() as u64, "layer");
+        let (lines_, further) = (layers.iter().sum::<u64>(), text::bytes(*further_bytes));
+        let listed = format!("{listed} {}", if *listed == 1 { "hash" } else { "hashes" });
+        lines.line(
+            "kind",
+            format!(
+                "compact: {columns} columns or one more, {count} of {lines_} lines, further columns in {further}, {listed} listed"
+            ),
+        );
+    }
     let KindRecord::Dynamic(dynamic) = &record.kind else { return };
     let what = match dynamic.mode {
         "counting" => ", it supports deletion",

@@ -52,6 +52,14 @@ fn notes(found: &[Found<DialectPlan>], expected_keys: u64) -> String {
         text += "\nnative: the layouts considered, * chosen; without --prefer, the fewest lines that need at most 15 % more bits\n";
         text.extend(layouts.iter().map(|layout| layout_line(layout, expected_keys)));
     }
+    for row in found.iter().filter_map(|found| found.record.compact) {
+        let per_key =
+            row.bits_per_key.map_or(String::new(), |bits| format!(", {} bits/key", text::decimal(bits, 2)));
+        let (bytes, rate) = (text::bytes(row.bytes), text::rate(row.expected_fpr));
+        text += &format!(
+            "\nnative, build --compact, for keys that do not change: {bytes}{per_key}, expected rate {rate}\n"
+        );
+    }
     text
 }
 

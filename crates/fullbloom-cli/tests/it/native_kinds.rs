@@ -166,9 +166,10 @@ fn a_state_far_ahead_of_the_clock_is_left_alone() {
     let dir = Dir::new();
     let state = dir.arg("s.bloom");
     let ahead = std::time::SystemTime::now() + std::time::Duration::from_secs(30 * 86_400);
-    let expiry = fullbloom::native::Expiry::of(fullbloom::native::Keep::Time(std::time::Duration::from_secs(60)));
-    let options = fullbloom::native::DynamicOptions::new(100, 1e-6)
-        .mode(fullbloom::native::Mode::Expiring(expiry));
+    let expiry =
+        fullbloom::native::Expiry::of(fullbloom::native::Keep::Time(std::time::Duration::from_secs(60)));
+    let options =
+        fullbloom::native::DynamicOptions::new(100, 1e-6).mode(fullbloom::native::Mode::Expiring(expiry));
     let mut filter = fullbloom::native::DynamicFilter::new(options).unwrap();
     filter.set_key_type(Some(fullbloom::typed::KeyType::Bytes));
     filter.advance(ahead).unwrap();
@@ -219,4 +220,46 @@ fn keys_that_are_numbers_are_inserted_removed_and_made_unique_as_they_were_built
     let unique = [&["unique", "--state", &state], &typed[..]].concat();
     assert_eq!(run(&unique, b"1\n+1\n2\n").exits(0).text(), "1\n2\n");
     assert_eq!(run(&[&["check", &state], &typed[..]].concat(), b"2\n3\n").exits(0).text(), "2\n");
+}
+
+#[test]
+fn a_compact_filter_is_built_checked_inspected_and_verified() {
+    let dir = Dir::new();
+    let (filter, text) = (dir.arg("c.bloom"), lines(20_000));
+    let keys = dir.file("keys", &text);
+    let args = ["build", "--compact", "--fpr", "1e-4", "--label", "mine", "-o", &filter, "--json", &keys];
+    let built = run(&args, b"").exits(0).json();
+    assert_eq!(built["kind"], "compact");
+    assert_eq!((&built["keys"], &built["new_keys"]), (&20_000.into(), &20_000.into()));
+    assert_eq!(run(&["check", &filter], text.as_bytes()).exits(0).text(), text);
+    run(&["check", "-q", &filter], b"absent\n").exits(1);
+    let seen = run(&["inspect", "--json", &filter], b"").exits(0).json();
+    assert_eq!(seen["places"][0]["kind"], "compact");
+    assert!(run(&["inspect", &filter], b"").exits(0).text().contains("compact: 13 columns"));
+    run(&["verify", &filter, "--keys", &keys], b"").exits(0);
+
+    // The same bytes from another order, with duplicates, in little memory.
+    let reversed: String =
+        text.lines().rev().chain(text.lines().take(100)).map(|key| format!("{key}\n")).collect();
+    let args = ["build", "--compact", "--fpr", "1e-4", "--label", "mine", "--memory", "16MiB", "-o", "-"];
+    assert!(run(&args, reversed.as_bytes()).exits(0).out == dir.read("c.bloom"), "the bytes differ");
+
+    let refused = run(&["insert", &filter], b"new\n").exits(2).err;
+    assert!(refused.contains("all its keys at once"), "{refused}");
+    let refused =
+        run(&["build", "--compact", "--bits-per-key", "10", "-o", &dir.arg("d.bloom"), &keys], b"").exits(2);
+    assert!(refused.err.contains("give --fpr"), "{}", refused.err);
+    run(&["build", "--memory", "1MiB", "--fpr", "0.01", "-o", &dir.arg("d.bloom"), &keys], b"").exits(2);
+}
+
+#[test]
+fn a_compact_filter_has_exceptions() {
+    let dir = Dir::new();
+    let (filter, text) = (dir.arg("c.bloom"), lines(5000));
+    let keys = dir.file("keys", &text);
+    let good: String = (0..50_000).map(|i| format!("good{i}\n")).collect();
+    let known = dir.file("good", &good);
+    run(&["build", "-q", "--compact", "--except", &known, "-o", &filter, &keys], b"").exits(0);
+    run(&["check", "-q", &filter], good.as_bytes()).exits(1);
+    assert_eq!(run(&["check", &filter], text.as_bytes()).exits(0).text(), text);
 }

@@ -147,7 +147,10 @@ fn a_state_without_a_size_grows_and_keeps_its_rate() {
     assert!(filter["expected_fpr"].as_f64().unwrap() < 1e-6);
     assert_eq!(run(&["check", "-c", &state], text.as_bytes()).exits(0).text(), "30000\n");
     let out = run(&["unique", "--state", &state, "--up-to", "5", "--fpr", "1e-9"], b"x\n").exits(0);
-    assert!(out.err.contains("--up-to does not change") && out.err.contains("--fpr does not change"), "{out:?}");
+    assert!(
+        out.err.contains("--up-to does not change") && out.err.contains("--fpr does not change"),
+        "{out:?}"
+    );
 }
 
 #[test]

@@ -64,6 +64,17 @@ pub enum KindRecord {
     Fast,
     /// Fingerprints of keys: it grows, and supports deletion or expiry if its mode says so.
     Dynamic(DynamicRecord),
+    /// Linear systems in lines, of a set that does not change.
+    Compact {
+        /// The fewest columns of a line.
+        columns: u32,
+        /// The lines of each layer.
+        layers: Vec<u64>,
+        /// Bytes of the further columns.
+        further_bytes: u64,
+        /// Hashes in the list.
+        listed: u64,
+    },
 }
 
 /// What only a filter of kind dynamic has.
@@ -143,7 +154,7 @@ impl NativeRecord {
         let planned_fpr = self.planned_fpr.filter(|_| self.overfull)?;
         let made_for = match &self.kind {
             KindRecord::Dynamic(dynamic) => dynamic.up_to,
-            KindRecord::Fast => self.expected_keys,
+            KindRecord::Fast | KindRecord::Compact { .. } => self.expected_keys,
         };
         Some(format!(
             "holds {} new keys, more than the {made_for} it was made for at a rate of {}",
@@ -169,6 +180,12 @@ impl KindRecord {
                 let (mode, fingerprint_bits, up_to) = (mode.name(), *fingerprint_bits, *up_to);
                 KindRecord::Dynamic(DynamicRecord { mode, fingerprint_bits, up_to, expiry })
             }
+            KindFacts::Compact { columns, layers, further_bytes, listed } => KindRecord::Compact {
+                columns: *columns,
+                layers: layers.clone(),
+                further_bytes: *further_bytes,
+                listed: *listed,
+            },
             _ => KindRecord::Fast,
         }
     }

@@ -12,7 +12,7 @@ use crate::dialect::spark::optimal_probes;
 use crate::dialect::{Name, RocksDb, RocksDbLegacy, Spark2, with_dialect};
 use crate::error::SizeError;
 use crate::filter::{Dialect, Filter, Size};
-use crate::native::{Hashing, NativeFilter, Sizing, StoredFilter};
+use crate::native::{CompactFilter, Hashing, NativeFilter, Sizing, StoredFilter};
 use crate::sizing::{Geometry, Request, Target};
 use crate::typed::KeyType;
 use alloc::boxed::Box;
@@ -209,6 +209,12 @@ impl AnyFilter {
 impl From<StoredFilter> for AnyFilter {
     fn from(stored: StoredFilter) -> AnyFilter {
         AnyFilter::from_inner(Box::new(Native::Owned(stored)))
+    }
+}
+
+impl From<CompactFilter> for AnyFilter {
+    fn from(filter: CompactFilter) -> AnyFilter {
+        StoredFilter::Compact(filter).into()
     }
 }
 

@@ -41,7 +41,7 @@ fn links<S: AsRef<[u8]>>(stored: &StoredFilter<S>) -> Box<dyn Iterator<Item = &N
         StoredFilter::Removing(filter) => Box::new(core::iter::once(filter.filter())),
         StoredFilter::Growing(filter) => Box::new(filter.links().iter()),
         StoredFilter::Rotating(filter) => Box::new(filter.generations().flat_map(|one| one.filter().links())),
-        StoredFilter::Dynamic(_) => Box::new(core::iter::empty()),
+        StoredFilter::Dynamic(_) | StoredFilter::Compact(_) => Box::new(core::iter::empty()),
     }
 }
 
@@ -120,7 +120,9 @@ impl Native {
     /// Compares the chunks of a mapped file that these keys depend on.
     pub(super) fn verify_keys(&self, chunks: &Chunks, keys: &AnyKeys<'_>) -> Result<(), DecodeError> {
         let Native::Kept(stored) = self else { return Ok(()) };
-        let file = stored.first().bits.storage().as_ref();
+        // A dynamic filter that has copied its lines checked all of them before.
+        let Some(part) = stored.storage() else { return Ok(()) };
+        let file = part.storage().as_ref();
         match stored {
             StoredFilter::Fast(filter) if !filter.is_locked() => chunks.check_keys(file, filter, keys),
             _ => chunks.check_all(file),
@@ -207,6 +209,8 @@ impl Native {
 
 /// Why a key cannot be removed.
 const NOT_DELETABLE: &str = "filters of this kind do not support deletion";
+/// Why a compact filter does not change.
+const BUILT_AT_ONCE: &str = "a compact filter is built from all its keys at once and takes no more";
 
 /// The error for filters that cannot be merged or intersected.
 fn unsupported(why: &'static str) -> MergeError {
@@ -227,7 +231,10 @@ impl Erased for Native {
         if let Some((bit_len, probes)) = self.dynamic_geometry() {
             return Geometry { bit_len, block_len: 512, probes };
         }
-        let shape = stored!(self, stored => links(stored).map(Filter::geometry).reduce(sum));
+        let shape = stored!(self, stored => match stored {
+            StoredFilter::Compact(filter) => Some(filter.geometry()),
+            other => links(other).map(Filter::geometry).reduce(sum),
+        });
         shape.unwrap_or(Geometry { bit_len: 0, block_len: 512, probes: 0 })
     }
 
@@ -240,6 +247,7 @@ impl Erased for Native {
             StoredFilter::Removing(filter) => filter.may_contain(key),
             StoredFilter::Rotating(filter) => filter.may_contain(key),
             StoredFilter::Dynamic(filter) => filter.may_contain(key),
+            StoredFilter::Compact(filter) => filter.may_contain(key),
         })
     }
 
@@ -251,6 +259,7 @@ impl Erased for Native {
         stored!(self, stored => match stored {
             StoredFilter::Fast(filter) => filter.may_contain_batch(keys, answers),
             StoredFilter::Dynamic(filter) => filter.may_contain_batch(keys, answers),
+            StoredFilter::Compact(filter) => filter.may_contain_batch(keys, answers),
             StoredFilter::Growing(filter) => {
                 with_bools(keys, answers, |bools| filter.may_contain_batch(keys, bools));
             }
@@ -270,6 +279,7 @@ impl Erased for Native {
     fn bits(&self) -> &[u8] {
         stored!(self, stored => match stored {
             StoredFilter::Fast(filter) => filter.bits(),
+            StoredFilter::Compact(filter) => filter.bits(),
             StoredFilter::Removing(filter) => filter.filter().bits(),
             StoredFilter::Growing(_) | StoredFilter::Rotating(_) | StoredFilter::Dynamic(_) => &[],
         })
@@ -279,7 +289,10 @@ impl Erased for Native {
         stored!(self, stored => match stored {
             StoredFilter::Fast(filter) => filter.probes_of(key),
             StoredFilter::Removing(filter) => filter.filter().probes_of(key),
-            StoredFilter::Growing(_) | StoredFilter::Rotating(_) => None,
+            StoredFilter::Growing(_)
+            | StoredFilter::Rotating(_)
+            | StoredFilter::Dynamic(_)
+            | StoredFilter::Compact(_) => None,
         })
     }
 
@@ -288,7 +301,10 @@ impl Erased for Native {
     }
 
     fn count_ones(&self) -> u64 {
-        stored!(self, stored => links(stored).map(Filter::count_ones).sum())
+        stored!(self, stored => match stored {
+            StoredFilter::Compact(filter) => filter.count_ones(),
+            other => links(other).map(Filter::count_ones).sum(),
+        })
     }
 
     fn expected_fpr(&self) -> f64 {
@@ -298,6 +314,7 @@ impl Erased for Native {
             StoredFilter::Growing(filter) => filter.expected_fpr(),
             StoredFilter::Rotating(filter) => filter.expected_fpr(),
             StoredFilter::Dynamic(filter) => filter.expected_fpr(),
+            StoredFilter::Compact(filter) => filter.expected_fpr(),
         })
     }
 
@@ -305,7 +322,10 @@ impl Erased for Native {
         if let Native::Owned(StoredFilter::Dynamic(_)) | Native::Kept(StoredFilter::Dynamic(_)) = self {
             return Some(self.facts().keys as f64);
         }
-        let sum: Option<f64> = stored!(self, stored => links(stored).map(Filter::estimated_keys).sum());
+        let sum: Option<f64> = stored!(self, stored => match stored {
+            StoredFilter::Compact(filter) => filter.estimated_keys(),
+            other => links(other).map(Filter::estimated_keys).sum(),
+        });
         sum.map(|keys| keys + 0.0) // an empty sum is -0
     }
 
@@ -338,6 +358,7 @@ impl Erased for Native {
         match self {
             _ if self.is_locked() => Err(ChangeError::Locked),
             Native::Kept(_) => Err(ChangeError::ReadOnly),
+            Native::Owned(StoredFilter::Compact(_)) => Err(ChangeError::Unsupported(BUILT_AT_ONCE)),
             Native::Owned(StoredFilter::Fast(filter)) if !filter.takes_keys() => Err(ChangeError::Exceptions),
             Native::Owned(_) => Ok(()),
         }
@@ -353,6 +374,7 @@ impl Erased for Native {
             (StoredFilter::Dynamic(filter), None) => {
                 filter.insert_batch(keys)?;
             }
+            (StoredFilter::Compact(_), _) => return Err(ChangeError::Unsupported(BUILT_AT_ONCE)),
             (StoredFilter::Growing(filter), Some(new)) => {
                 with_bools(keys, new, |new| filter.insert_batch_new(keys, new))?;
             }
@@ -383,6 +405,7 @@ impl Erased for Native {
     fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
         match self.changeable()? {
             StoredFilter::Fast(filter) => Ok(filter.insert(key)),
+            StoredFilter::Compact(_) => Err(ChangeError::Unsupported(BUILT_AT_ONCE)),
             StoredFilter::Growing(filter) => Ok(filter.insert(key)?),
             StoredFilter::Removing(filter) => Ok(filter.insert(key)),
             StoredFilter::Dynamic(filter) => Ok(filter.insert(key)?),
@@ -433,6 +456,7 @@ impl Erased for Native {
             (StoredFilter::Growing(ours), StoredFilter::Growing(theirs)) => ours.merge(theirs),
             (StoredFilter::Removing(ours), StoredFilter::Removing(theirs)) => ours.merge(theirs),
             (StoredFilter::Dynamic(ours), StoredFilter::Dynamic(theirs)) => ours.merge(theirs),
+            (StoredFilter::Compact(_), _) => Err(unsupported("a compact filter is built from all its keys at once")),
             _ => Err(unsupported("rotating filters begin their generations at different times")),
         })
     }

@@ -1,7 +1,9 @@
 //! The native dialect: the facts a filter stores besides its bits.
 
 use super::exceptions::Exceptions;
+use super::filter::MAX_LABEL;
 use super::format::{self, DecodedKind, Encoder};
+use super::guard::Except;
 use super::hashing::{Hasher, Hashing, Secret};
 use super::key_type;
 use super::pipeline;
@@ -19,6 +21,7 @@ use crate::sealed::Sealed;
 use crate::sizing::{self as rates, Geometry, Request, estimated_keys};
 use crate::typed::KeyType;
 use crate::wire::{Output, Stop};
+use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::sync::Arc;
 use core::ops::Range;
@@ -92,6 +95,21 @@ impl Head {
             (Hashing::Secret(_), _) => MergeError::require_equal("the hash", "keyed", "seeded"),
         }
     }
+
+    /// Takes the secret, if it is the one with this check value.
+    pub(super) fn unlock(&mut self, expected: u64, secret: &Secret) -> Result<(), DecodeError> {
+        if secret.check() != expected {
+            return Err(DecodeError::Unknown { what: "this is not the filter's secret" });
+        }
+        self.hashing = Hashing::Secret(secret.clone());
+        Ok(())
+    }
+
+    /// Sets the label. At most 65,535 bytes are kept.
+    pub(super) fn set_label(&mut self, label: &str) {
+        let end = (0..=label.len().min(MAX_LABEL)).rev().find(|&end| label.is_char_boundary(end));
+        self.label = label[..end.unwrap_or(0)].to_owned();
+    }
 }
 
 /// The array as lines. `bits` has the length given by the shape, as [`Filter`](crate::Filter) has checked.
@@ -142,10 +160,7 @@ impl Native {
     /// Gives a locked filter its secret. Fails when it is the secret of another filter.
     pub(super) fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
         let Some(expected) = self.locked else { return Ok(()) };
-        if secret.check() != expected {
-            return Err(DecodeError::Unknown { what: "this is not the filter's secret" });
-        }
-        self.head.hashing = Hashing::Secret(secret.clone());
+        self.head.unlock(expected, secret)?;
         self.hasher = self.head.hasher();
         self.locked = None;
         if self.takes_keys() {
@@ -177,6 +192,26 @@ impl Native {
 }
 
 impl Sealed for Native {}
+
+impl Except for Native {
+    fn is_open(&self) -> bool {
+        self.takes_keys()
+    }
+
+    fn member_count(&self) -> u64 {
+        self.head.keys
+    }
+
+    fn exceptions(&self) -> Option<&Exceptions> {
+        self.exceptions.as_deref()
+    }
+
+    fn with(self, exceptions: Option<Exceptions>) -> Native {
+        let Native { shape, head, locked, .. } = self;
+        let shape = Shape::new(shape.layout, shape.blocks);
+        Native::from_parts(shape, head).closed(exceptions, locked)
+    }
+}
 
 impl Dialect for Native {
     const NAME: Name = Name::Native;

@@ -47,7 +47,7 @@ use core::ops::Range;
 
 /// The levels and the list, in the form that lookups use.
 #[derive(Debug, Default)]
-pub(super) struct Exceptions {
+pub struct Exceptions {
     levels: Vec<Level>,
     /// The lines of all levels, one level after the other.
     lines: Vec<Line>,

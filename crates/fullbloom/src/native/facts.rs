@@ -3,7 +3,6 @@
 use super::{ExceptionFacts, Generation, GrowingFilter, Hashing, Mode, NativeFilter, Rotation, StoredFilter};
 use crate::sizing::Layout;
 use crate::typed::KeyType;
-use alloc::borrow::ToOwned;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -53,6 +52,17 @@ pub enum HashFacts {
 pub enum KindFacts {
     /// One filter of fixed size.
     Fast,
+    /// Linear systems in lines, of a set that does not change.
+    Compact {
+        /// The fewest columns of a line: a key is compared in these.
+        columns: u32,
+        /// The lines of each layer.
+        layers: Vec<u64>,
+        /// Bytes of the further columns, which are not in the lines.
+        further_bytes: u64,
+        /// Hashes in the list of the keys that no layer holds.
+        listed: u64,
+    },
     /// A chain of filters.
     Growing {
         /// Its filters, oldest first.
@@ -152,37 +162,42 @@ impl LinkFacts {
 impl<S: AsRef<[u8]>> StoredFilter<S> {
     /// The facts of this filter. Reads the arrays, unless it is a fast filter.
     pub fn facts(&self) -> Facts {
-        let first = match self {
-            StoredFilter::Fast(filter) => Some(filter),
-            StoredFilter::Growing(filter) => filter.links().first(),
-            StoredFilter::Removing(filter) => Some(filter.filter()),
-            StoredFilter::Rotating(filter) => Some(filter.link()),
-            StoredFilter::Dynamic(_) => None,
-        };
-        let (expected_keys, keys, planned_fpr) = match (self, first) {
-            (StoredFilter::Growing(all), _) => (0, all.keys(), all.planned_fpr()),
-            (StoredFilter::Rotating(all), _) => (0, all.keys(), all.planned_fpr()),
-            (StoredFilter::Dynamic(all), _) => (all.expected_keys(), all.keys(), all.planned_fpr()),
-            (_, Some(first)) => (first.expected_keys(), first.keys(), first.planned_fpr()),
-            (_, None) => (0, 0, 0.0),
+        let head = self.head();
+        let (expected_keys, keys, planned_fpr) = match self {
+            StoredFilter::Growing(all) => (0, all.keys(), all.planned_fpr()),
+            StoredFilter::Rotating(all) => (0, all.keys(), all.planned_fpr()),
+            StoredFilter::Fast(filter) => (head.expected_keys, head.keys, filter.planned_fpr()),
+            StoredFilter::Removing(filter) => (head.expected_keys, head.keys, filter.filter().planned_fpr()),
+            StoredFilter::Compact(filter) => (head.expected_keys, head.keys, filter.planned_fpr()),
+            StoredFilter::Dynamic(all) => (all.expected_keys(), all.keys(), all.planned_fpr()),
         };
         Facts {
-            layout: first.map(NativeFilter::layout),
-            hash: match self.hashing() {
+            layout: match self {
+                StoredFilter::Fast(filter) => Some(filter.layout()),
+                StoredFilter::Removing(filter) => Some(filter.filter().layout()),
+                StoredFilter::Growing(all) => Some(all.links()[0].layout()),
+                StoredFilter::Rotating(all) => Some(all.generations[0].filter.links[0].layout()),
+                StoredFilter::Compact(_) | StoredFilter::Dynamic(_) => None,
+            },
+            hash: match &head.hashing {
                 _ if self.is_locked() => HashFacts::Keyed { stored: false, locked: true },
-                Hashing::Secret(_) => HashFacts::Keyed { stored: self.stores_secret(), locked: false },
+                Hashing::Secret(_) => HashFacts::Keyed { stored: head.store_secret, locked: false },
                 Hashing::Seed(seed) => HashFacts::Seed(*seed),
             },
             expected_keys,
             keys,
             keys_are_estimated: match self {
                 StoredFilter::Growing(all) => all.keys_are_estimated(),
-                _ => first.is_some_and(NativeFilter::keys_are_estimated),
+                _ => head.estimated,
             },
             planned_fpr,
-            exceptions: first.and_then(NativeFilter::exceptions),
-            key_type: self.key_type(),
-            label: self.label().to_owned(),
+            exceptions: match self {
+                StoredFilter::Fast(filter) => filter.exceptions(),
+                StoredFilter::Compact(filter) => filter.exceptions(),
+                _ => None,
+            },
+            key_type: head.key_type,
+            label: head.label.clone(),
             kind: self.kind_facts(),
         }
     }
@@ -197,6 +212,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
                 time: filter.time_millis(),
                 generations: filter.generations().collect(),
             },
+            StoredFilter::Compact(filter) => filter.dialect.kind_facts(),
             StoredFilter::Growing(filter) => KindFacts::Growing { links: LinkFacts::all(filter) },
             StoredFilter::Removing(filter) => KindFacts::Removing {
                 counter_bytes: filter.filter().bits().len() as u64 * 4,

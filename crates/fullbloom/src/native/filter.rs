@@ -9,8 +9,6 @@ use crate::error::{DecodeError, SizeError};
 use crate::filter::{Dialect, Filter};
 use crate::keys::{Hashes, KeyHasher};
 use crate::sizing::Layout;
-use alloc::borrow::ToOwned;
-use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A native filter of kind `fast`: insertion and lookup, single or in batches; merge, fold, save.
@@ -192,7 +190,7 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
 impl<S> NativeFilter<S> {
     /// Sets the label of the filter, which is stored in the file. At most 65,535 bytes are kept.
     pub fn set_label(&mut self, label: &str) {
-        self.dialect.head.label = trimmed_label(label);
+        self.dialect.head.set_label(label);
     }
 
     /// Whether to store the secret of a keyed filter in its file, which then needs the same protection as the

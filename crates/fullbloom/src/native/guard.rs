@@ -1,13 +1,11 @@
 //! Building the exceptions of a filter, in two passes.
 
-use super::NativeFilter;
 use super::dialect::Native;
 use super::exceptions::{Exceptions, next_level};
 use super::hashing::Hasher;
-use super::shape::Shape;
 use crate::bits::Owned;
 use crate::error::SizeError;
-use crate::filter::{Filter, View};
+use crate::filter::{Dialect, Filter, View};
 use crate::kernel::pipeline::Answers;
 use crate::keys::{Hashes, Keys};
 use alloc::vec::Vec;
@@ -16,7 +14,25 @@ use core::fmt;
 /// Keys processed at once.
 const CHUNK: usize = 1024;
 
-impl<S: AsRef<[u8]>> NativeFilter<S> {
+/// The native kinds that can have exceptions: `fast` and `compact`. Implemented in this crate only.
+pub trait Except: Dialect<Hash = u64, Hasher = Hasher> {
+    /// Whether exceptions can be added: there are none yet, and the secret is known.
+    #[doc(hidden)]
+    fn is_open(&self) -> bool;
+
+    /// The number of keys.
+    #[doc(hidden)]
+    fn member_count(&self) -> u64;
+
+    #[doc(hidden)]
+    fn exceptions(&self) -> Option<&Exceptions>;
+
+    /// The same with these exceptions, or without any.
+    #[doc(hidden)]
+    fn with(self, exceptions: Option<Exceptions>) -> Self;
+}
+
+impl<D: Except, S: AsRef<[u8]>> Filter<D, S> {
     /// The filter with exceptions: `good` keys are answered "no" unless they are members. `members` must be
     /// all keys of the filter. The filter accepts no more keys afterwards.
     ///
@@ -52,24 +68,21 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
     ///
     /// # Errors
     /// If the filter has exceptions already, or is locked.
-    pub fn except(self) -> Result<GoodKeys<S>, ExceptError> {
-        if !self.takes_keys() {
+    pub fn except(self) -> Result<GoodKeys<S, D>, ExceptError> {
+        if !self.dialect.is_open() {
             return Err(ExceptError::Closed);
         }
         Ok(GoodKeys { filter: self, found: Vec::new() })
     }
 
     /// The same bits without the exceptions: known-good keys that are false positives are reported present.
-    pub fn without_exceptions(&self) -> View<'_, Native> {
-        let Native { shape, head, locked, .. } = &self.dialect;
-        let shape = Shape::new(shape.layout, shape.blocks);
-        let dialect = Native::from_parts(shape, head.clone()).closed(None, *locked);
-        Filter { dialect, bits: self.bits.as_ref() }
+    pub fn without_exceptions(&self) -> View<'_, D> {
+        Filter { dialect: self.dialect.clone().with(None), bits: self.bits.as_ref() }
     }
 
     /// The composition of the exceptions; `None` when there are none.
     pub fn exceptions(&self) -> Option<ExceptionFacts> {
-        self.dialect.exceptions.as_ref().map(|exceptions| ExceptionFacts {
+        self.dialect.exceptions().map(|exceptions| ExceptionFacts {
             levels: exceptions.levels().len(),
             listed: exceptions.list().len() as u64,
             bytes: exceptions.byte_len(),
@@ -86,10 +99,10 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
         let mut hashes = [0; CHUNK];
         for start in (0..keys.count()).step_by(CHUNK) {
             let hashes = &mut hashes[..CHUNK.min(keys.count() - start)];
-            keys.hash_into(&self.dialect.hasher, start, hashes, false);
+            keys.hash_into(self.dialect.hasher(), start, hashes, false);
             let mut found = [0; CHUNK / 64];
             let answers = Answers::Bits(&mut found[..hashes.len().div_ceil(64)]);
-            super::pipeline::test(&self.dialect, self.bits.as_ref(), &Hashes(hashes), answers);
+            self.dialect.test_batch(self.bits.as_ref(), &Hashes(hashes), answers);
             each(hashes, &found)?;
         }
         Ok(())
@@ -110,15 +123,15 @@ pub struct ExceptionFacts {
 
 /// First pass: takes the known-good keys and remembers those that the filter reports present.
 #[derive(Debug)]
-pub struct GoodKeys<S = Owned> {
-    filter: NativeFilter<S>,
+pub struct GoodKeys<S = Owned, D = Native> {
+    filter: Filter<D, S>,
     found: Vec<u64>,
 }
 
 /// Second pass: takes every member again, so that none is rejected.
 #[derive(Debug)]
-pub struct Members<S = Owned> {
-    filter: NativeFilter<S>,
+pub struct Members<S = Owned, D = Native> {
+    filter: Filter<D, S>,
     exceptions: Exceptions,
     /// The false positives among the known-good keys, sorted. One that turns out to be a member is marked.
     candidates: Vec<(u64, bool)>,
@@ -128,7 +141,7 @@ pub struct Members<S = Owned> {
     strangers: u64,
 }
 
-impl<S: AsRef<[u8]>> GoodKeys<S> {
+impl<D: Except, S: AsRef<[u8]>> GoodKeys<S, D> {
     /// Takes known-good keys; may be called any number of times. Memory is used only for the false positives
     /// among them.
     pub fn add<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<(), ExceptError> {
@@ -147,10 +160,10 @@ impl<S: AsRef<[u8]>> GoodKeys<S> {
     }
 
     /// Proceeds to the second pass.
-    pub fn members(mut self) -> Result<Members<S>, ExceptError> {
+    pub fn members(mut self) -> Result<Members<S, D>, ExceptError> {
         self.found.sort_unstable();
         self.found.dedup();
-        let next = next_level(self.found.len() as f64, self.filter.keys().max(1) as f64);
+        let next = next_level(self.found.len() as f64, self.filter.dialect.member_count().max(1) as f64);
         // Even if it is not kept as the first level, a filter that passes few members saves most of the
         // lookups.
         let mut exceptions = Exceptions::default();
@@ -166,7 +179,7 @@ impl<S: AsRef<[u8]>> GoodKeys<S> {
     }
 }
 
-impl<S: AsRef<[u8]>> Members<S> {
+impl<D: Except, S: AsRef<[u8]>> Members<S, D> {
     /// Takes members, in any order; may be called any number of times.
     pub fn add<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<(), ExceptError> {
         let Members { filter, exceptions, candidates, passed, strangers, .. } = self;
@@ -195,7 +208,7 @@ impl<S: AsRef<[u8]>> Members<S> {
     }
 
     /// The filter with its exceptions.
-    pub fn finish(self) -> Result<NativeFilter<S>, ExceptError> {
+    pub fn finish(self) -> Result<Filter<D, S>, ExceptError> {
         if self.strangers > 0 {
             return Err(ExceptError::NotMembers { count: self.strangers });
         }
@@ -208,7 +221,7 @@ impl<S: AsRef<[u8]>> Members<S> {
             exceptions.set_list(good);
         }
         let Filter { dialect, bits } = self.filter;
-        Ok(Filter { dialect: dialect.closed(Some(exceptions), None), bits })
+        Ok(Filter { dialect: dialect.with(Some(exceptions)), bits })
     }
 }
 

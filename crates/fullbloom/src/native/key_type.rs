@@ -102,6 +102,7 @@ impl<S> StoredFilter<S> {
             StoredFilter::Growing(filter) => filter.set_key_type(key_type),
             StoredFilter::Rotating(filter) => filter.set_key_type(key_type),
             StoredFilter::Dynamic(filter) => filter.set_key_type(key_type),
+            StoredFilter::Compact(filter) => filter.set_key_type(key_type),
         }
     }
 }

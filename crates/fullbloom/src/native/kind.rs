@@ -5,7 +5,10 @@ use super::format::{Decoded, DecodedKind, Encoder, decode};
 #[cfg(feature = "std")]
 use super::hashing::Hasher;
 use super::rotating::Generation;
-use super::{DynamicFilter, GrowingFilter, Hashing, NativeFilter, RemovingFilter, RotatingFilter, Secret};
+use super::{
+    CompactFilter, DynamicFilter, GrowingFilter, Hashing, NativeFilter, RemovingFilter, RotatingFilter,
+    Secret,
+};
 use crate::bits::Owned;
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Check, Filter};
@@ -42,6 +45,8 @@ pub enum StoredFilter<S = Owned> {
     Rotating(RotatingFilter<S>),
     /// Fingerprints.
     Dynamic(DynamicFilter<S>),
+    /// A compact filter, with exceptions or without.
+    Compact(CompactFilter<S>),
 }
 
 impl<'a> StoredFilter<&'a [u8]> {
@@ -57,7 +62,8 @@ impl StoredFilter {
     /// set.
     ///
     /// # Errors
-    /// When there is not enough memory to grow; some of the keys have then been inserted.
+    /// When there is not enough memory to grow; some of the keys have then been inserted. And for a compact filter,
+    /// which takes no more keys.
     ///
     /// # Panics
     /// If the filter is locked or has exceptions.
@@ -72,6 +78,10 @@ impl StoredFilter {
             StoredFilter::Growing(filter) => filter.insert_batch(keys),
             StoredFilter::Removing(filter) => Ok(filter.insert_batch(keys)),
             StoredFilter::Dynamic(filter) => filter.insert_batch(keys),
+            StoredFilter::Compact(_) => {
+                let what = "a compact filter is built from all its keys at once and takes no more";
+                Err(SizeError::Unsupported { dialect: "native", what })
+            }
             StoredFilter::Rotating(filter) => {
                 let (now, mut new) = (filter.time(), alloc::vec![false; keys.count()]);
                 filter.insert_batch_new(keys, &mut new, now)
@@ -87,6 +97,7 @@ impl StoredFilter {
             StoredFilter::Removing(filter) => filter.set_label(label),
             StoredFilter::Rotating(filter) => filter.set_label(label),
             StoredFilter::Dynamic(filter) => filter.set_label(label),
+            StoredFilter::Compact(filter) => filter.set_label(label),
         }
     }
 
@@ -104,6 +115,7 @@ impl StoredFilter {
         let counters = match &decoded.kind {
             DecodedKind::Removing { counters } => Some(counters.clone()),
             DecodedKind::Dynamic(dynamic) => Some(dynamic.bits()),
+            DecodedKind::Compact(compact) => Some(compact.bits.clone()),
             _ => None,
         };
         let ranges: Vec<_> = decoded.parts.iter().map(|part| part.bits.clone()).chain(counters).collect();
@@ -126,8 +138,8 @@ impl StoredFilter {
     }
 }
 
-impl<S> NativeFilter<S> {
-    fn map<T>(self, bits: impl FnOnce(S) -> T) -> NativeFilter<T> {
+impl<D, S> Filter<D, S> {
+    fn map<T>(self, bits: impl FnOnce(S) -> T) -> Filter<D, T> {
         Filter { dialect: self.dialect, bits: bits(self.bits) }
     }
 }
@@ -168,6 +180,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
         Ok(match self {
             StoredFilter::Dynamic(filter) => StoredFilter::Dynamic(filter.try_clone()?),
             StoredFilter::Fast(filter) => StoredFilter::Fast(filter.try_clone()?),
+            StoredFilter::Compact(filter) => StoredFilter::Compact(filter.try_clone()?),
             StoredFilter::Growing(filter) => StoredFilter::Growing(growing(filter)?),
             StoredFilter::Removing(filter) => StoredFilter::Removing(RemovingFilter {
                 filter: filter.filter.try_clone()?,
@@ -212,6 +225,11 @@ impl<S> StoredFilter<S> {
                 let storage = bits(dynamic.bits());
                 StoredFilter::Dynamic(dynamic.assemble(file, storage))
             }
+            DecodedKind::Compact(compact) => {
+                drop(parts);
+                let bits = bits(compact.bits.clone());
+                StoredFilter::Compact(Filter { dialect: compact.assemble(exceptions, locked), bits })
+            }
             DecodedKind::Growing(growth) => {
                 StoredFilter::Growing(GrowingFilter { links: parts.collect(), growth, locked })
             }
@@ -244,6 +262,7 @@ impl<S> StoredFilter<S> {
         match self {
             StoredFilter::Fast(filter) => StoredFilter::Fast(filter.map(bits)),
             StoredFilter::Dynamic(filter) => StoredFilter::Dynamic(filter.map(bits)),
+            StoredFilter::Compact(filter) => StoredFilter::Compact(filter.map(bits)),
             StoredFilter::Growing(filter) => StoredFilter::Growing(filter.map(bits)),
             StoredFilter::Removing(RemovingFilter { filter, counters, locked }) => {
                 let filter = filter.map(&mut bits);
@@ -258,7 +277,7 @@ impl<S> StoredFilter<S> {
         }
     }
 
-    /// The name of its kind: `fast`, `growing`, `removing`, `rotating` or `dynamic`.
+    /// The name of its kind: `fast`, `compact`, `dynamic`, `growing`, `removing` or `rotating`.
     pub fn kind(&self) -> &'static str {
         match self {
             StoredFilter::Fast(_) => "fast",
@@ -266,6 +285,7 @@ impl<S> StoredFilter<S> {
             StoredFilter::Removing(_) => "removing",
             StoredFilter::Rotating(_) => "rotating",
             StoredFilter::Dynamic(_) => "dynamic",
+            StoredFilter::Compact(_) => "compact",
         }
     }
 
@@ -287,6 +307,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
             StoredFilter::Removing(filter) => filter.is_locked(),
             StoredFilter::Rotating(filter) => filter.is_locked(),
             StoredFilter::Dynamic(filter) => filter.is_locked(),
+            StoredFilter::Compact(filter) => filter.is_locked(),
         }
     }
 
@@ -303,6 +324,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
             StoredFilter::Removing(filter) => filter.unlock_in_place(secret),
             StoredFilter::Rotating(filter) => filter.unlock_in_place(secret),
             StoredFilter::Dynamic(filter) => filter.unlock_in_place(secret),
+            StoredFilter::Compact(filter) => filter.dialect.unlock(secret),
         }
     }
 
@@ -314,6 +336,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
             StoredFilter::Removing(filter) => &filter.filter().dialect.head,
             StoredFilter::Rotating(filter) => &filter.generations[0].filter.links[0].dialect.head,
             StoredFilter::Dynamic(filter) => &filter.head,
+            StoredFilter::Compact(filter) => &filter.dialect.head,
         }
     }
 
@@ -340,6 +363,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
             StoredFilter::Removing(filter) => Some(&filter.filter.bits),
             StoredFilter::Rotating(filter) => Some(&filter.generations[0].filter.links[0].bits),
             StoredFilter::Dynamic(filter) => filter.storage(),
+            StoredFilter::Compact(filter) => Some(&filter.bits),
         }
     }
 
@@ -365,6 +389,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
             StoredFilter::Growing(filter) => Encoder::growing(filter),
             StoredFilter::Removing(filter) => Encoder::removing(filter),
             StoredFilter::Rotating(filter) => Encoder::rotating(filter),
+            StoredFilter::Compact(filter) => Encoder::compact(&filter.dialect, filter.bits.as_ref()),
         }
     }
 

@@ -51,6 +51,7 @@
 //! | [`SharedFilter`] | the same, with concurrent insertion by many threads |
 //! | [`Builder`] | builds large filters in parts, on several threads |
 //! | [`Slicing`], [`Slice`] | builds one filter on several machines, in slices of its array |
+//! | [`CompactFilter`], [`CompactBuilder`] | for sets that do not change: built at once, about 30 % smaller |
 //! | [`GrowingFilter`] | for an unknown number of keys: a chain of filters whose rate stays below the requested one |
 //! | [`RemovingFilter`] | supports deletion: a four-bit counter for each bit |
 //! | [`RotatingFilter`] | keys expire after a time, or after a number of other keys |
@@ -65,6 +66,7 @@
 #[cfg(feature = "std")]
 mod build;
 mod chunks;
+mod compact;
 mod dialect;
 mod dynamic;
 mod exceptions;
@@ -74,9 +76,9 @@ mod format;
 mod growing;
 mod guard;
 mod hashing;
-mod key_type;
 #[cfg(feature = "std")]
 mod journal;
+mod key_type;
 mod kind;
 mod pipeline;
 mod removing;
@@ -90,6 +92,9 @@ mod stored;
 #[cfg(feature = "std")]
 pub use build::Builder;
 pub(crate) use chunks::Chunks;
+#[cfg(feature = "std")]
+pub use compact::{BuildError, CompactBuilder};
+pub use compact::{Compact, CompactFilter, CompactPlan};
 pub use dialect::Native;
 pub use dynamic::{
     DynamicFilter, DynamicOptions, Expiry, Fingerprint, Fingerprints, Generation, Mode, NotDeletable,
@@ -99,7 +104,7 @@ pub use filter::NativeFilter;
 #[cfg(feature = "std")]
 pub(crate) use format::MAGIC;
 pub use growing::GrowingFilter;
-pub use guard::{ExceptError, ExceptionFacts, GoodKeys, Members};
+pub use guard::{Except, ExceptError, ExceptionFacts, GoodKeys, Members};
 pub use hashing::{Hasher, Hashing, Secret};
 #[cfg(feature = "std")]
 pub use journal::{Journal, JournalWriter, read_with_journal};

@@ -13,7 +13,7 @@ use crate::probe::lines::Lines;
 const SLOTS: usize = 2;
 
 /// The indices of the set bits.
-pub(super) fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
+pub(in crate::native) fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
     core::iter::from_fn(move || {
         let next = bits.trailing_zeros();
         bits &= bits.wrapping_sub(1);

@@ -5,6 +5,7 @@
 
 pub(crate) mod lines;
 mod reduce;
+pub(crate) mod systems;
 mod walk;
 
 pub use reduce::{BitLen, Mod32, Mod63, Mod64};

@@ -30,6 +30,7 @@ mod golden_native_kinds;
 mod golden_rocksdb;
 mod kernel;
 mod large_filters;
+mod native_compact;
 mod native_dynamic;
 mod native_exceptions;
 mod native_growing;

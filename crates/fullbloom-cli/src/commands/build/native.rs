@@ -1,6 +1,7 @@
 //! Builds a native filter: its options, its keys (hashed by several threads) and its exceptions.
 
-use super::{Args, Refusal, kinds, summarise, warn_of_name};
+use super::exceptions::{others, with_exceptions};
+use super::{Args, Refusal, compact, kinds, summarise, warn_of_name};
 use crate::args;
 use crate::destination::Destination;
 use crate::error::Failure;
@@ -9,12 +10,11 @@ use crate::numbers;
 use crate::output;
 use crate::progress::Progress;
 use crate::secret;
-use crate::text;
 use fullbloom::any::AnyFilter;
 use fullbloom::claim::Claim;
 use fullbloom::dialect::Name;
 use fullbloom::keys::Hashes;
-use fullbloom::native::{Builder, ExceptError, Hashing, Members, Sizing, StoredFilter};
+use fullbloom::native::{Builder, Hashing, Sizing, StoredFilter};
 use fullbloom::sizing::{Request, Target};
 use fullbloom::{NativeFilter, SizeError};
 use fullbloom_ops::filter::NativeRecord;
@@ -32,11 +32,11 @@ pub struct NativeArgs {
 
     /// Leave keys that are also in --except out of the filter
     #[arg(long, requires = "except", conflicts_with = "keys_win")]
-    except_wins: bool,
+    pub(super) except_wins: bool,
 
     /// Keep keys that are also in --except in the filter
     #[arg(long, requires = "except")]
-    keys_win: bool,
+    pub(super) keys_win: bool,
 
     /// Hash with a secret, so that nobody without it can construct false positives; needs --secret or
     /// --store-secret
@@ -64,6 +64,10 @@ pub struct NativeArgs {
     #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["dynamic", "deletable"])]
     prefer: Option<args::Prefer>,
 
+    /// Make the smallest filter, of keys that do not change: about 30 % smaller; it takes no more keys later
+    #[arg(long, conflicts_with_all = ["dynamic", "deletable", "prefer"])]
+    pub(super) compact: bool,
+
     /// Make a filter that grows with its keys, now and later; --expected-keys reserves memory
     #[arg(long, conflicts_with = "except")]
     pub(super) dynamic: bool,
@@ -89,6 +93,7 @@ impl NativeArgs {
             ("--seed", self.seed.is_some() && dialect != Name::Spark2),
             ("--label", self.label.is_some()),
             ("--prefer", self.prefer.is_some()),
+            ("--compact", self.compact),
             ("--dynamic", self.dynamic),
             ("--deletable", self.deletable),
             ("--up-to", self.up_to.is_some()),
@@ -176,7 +181,30 @@ pub fn build(
         }
     };
     let (mut stored, inserted) = match &mut good {
-        Some(good) => with_exceptions(args, (expected_keys, target), keys, good, &hashing)?,
+        Some(good) if args.native.compact => {
+            let make = |keys: &mut Keys, _, without: &HashSet<_>| {
+                compact::build(args, expected_keys, target, keys, &hashing, without)
+            };
+            let (filter, inserted) = with_exceptions(&args.native, keys, good, &hashing, make)?;
+            (StoredFilter::Compact(filter), inserted)
+        }
+        Some(good) => {
+            let make = |keys: &mut Keys, counted, without: &HashSet<_>| {
+                let expected_keys = expected_keys.or(is_exact(target).then_some(0)).unwrap_or(counted);
+                let filter = empty(args, &Request { expected_keys, target }, &hashing)?;
+                match without.is_empty() {
+                    true => Ok(insert_keys(filter, keys, &hashing)?),
+                    false => Ok(insert_others(filter, keys, without)?),
+                }
+            };
+            let (filter, inserted) = with_exceptions(&args.native, keys, good, &hashing, make)?;
+            (StoredFilter::Fast(filter), inserted)
+        }
+        None if args.native.compact => {
+            let (filter, inserted) =
+                compact::build(args, expected_keys, target, keys, &hashing, &HashSet::new())?;
+            (StoredFilter::Compact(filter), inserted)
+        }
         None => kinds::build(args, expected_keys, target, keys, &hashing)?,
     };
 
@@ -199,61 +227,6 @@ pub fn build(
     Ok(summarise(args, &destination, &AnyFilter::from(stored), inserted, Some(facts))?)
 }
 
-/// Exceptions need every key twice. Counting the keys also keeps a stream that can be read only once.
-fn with_exceptions(
-    args: &Args,
-    (expected_keys, target): (Option<u64>, Target),
-    keys: &mut Keys,
-    good: &mut Keys,
-    hashing: &Hashing,
-) -> Result<(StoredFilter, u64), Refusal> {
-    let counted = count(keys)?;
-    if !good.are_plain_files() {
-        count(good)?; // keeps a stream: these keys may be read a second time
-    }
-    let expected_keys = expected_keys.or(is_exact(target).then_some(0)).unwrap_or(counted);
-    let request = Request { expected_keys, target };
-    let (filter, inserted) = insert_keys(empty(args, &request, hashing)?, keys, hashing)?;
-    let members = exceptions(filter, good, keys, &HashSet::new())?;
-    let in_both: HashSet<u64> = members.good_member_hashes().collect();
-    if in_both.is_empty() {
-        return Ok((StoredFilter::Fast(members.finish().map_err(refused)?), inserted));
-    }
-    let both = keys_with(good, hashing, &in_both)?;
-    let how_many = text::counted(both.len() as u64, "key");
-    let first = both
-        .iter()
-        .min()
-        .map_or(String::new(), |key| text::printable(&String::from_utf8_lossy(key)).into_owned());
-    if args.native.keys_win {
-        output::note(&format!("--except: {how_many} in both lists, such as {first:?}: kept in the filter"));
-        return Ok((StoredFilter::Fast(members.finish().map_err(refused)?), inserted));
-    }
-    if !args.native.except_wins {
-        let why = format!("{how_many} in both lists, such as {first:?}");
-        let hint = "--except-wins leaves them out of the filter, --keys-win keeps them in it";
-        return Err(Failure::new("--except", why).hint(hint).into());
-    }
-    output::note(&format!("--except: {how_many} in both lists, such as {first:?}: left out of the filter"));
-    drop(members);
-    let (filter, inserted) = insert_others(empty(args, &request, hashing)?, keys, &both)?;
-    let members = exceptions(filter, good, keys, &both)?;
-    Ok((StoredFilter::Fast(members.finish().map_err(refused)?), inserted))
-}
-
-/// The known-good keys with these hashes.
-fn keys_with(good: &mut Keys, hashing: &Hashing, hashes: &HashSet<u64>) -> Result<HashSet<Vec<u8>>, Failure> {
-    let (mut found, mut of_batch) = (HashSet::new(), Vec::new());
-    good.for_each_batch(&Progress::new("known-good keys again", good.total()), |batch| {
-        of_batch.resize(batch.keys.len(), 0);
-        hashing.hash_batch(batch.keys, &mut of_batch);
-        let keys = batch.keys.iter().zip(&of_batch).filter(|(_, hash)| hashes.contains(hash));
-        found.extend(keys.map(|(key, _)| key.to_vec()));
-        Ok(ControlFlow::Continue(()))
-    })?;
-    Ok(found)
-}
-
 /// Inserts all keys but these.
 fn insert_others(
     filter: NativeFilter,
@@ -264,7 +237,7 @@ fn insert_others(
     let mut inserted = 0;
     let progress = Progress::new("inserting keys", keys.total());
     keys.for_each_batch(&progress, |batch| {
-        let others: Vec<&[u8]> = batch.keys.iter().copied().filter(|key| !without.contains(*key)).collect();
+        let others = others(batch.keys, without);
         builder.insert_batch(&others);
         inserted += others.len() as u64;
         Ok(ControlFlow::Continue(()))
@@ -314,44 +287,4 @@ fn known_good(files: &[PathBuf], keys: &Keys) -> Result<Keys, Failure> {
         ));
     }
     Keys::new(files, keys.format().clone())
-}
-
-fn refused(e: ExceptError) -> Refusal {
-    match e {
-        ExceptError::Size(e) => Refusal::Size(e),
-        ExceptError::NotMembers { .. } => {
-            Failure::new("--except", format_args!("{e}: the key files have changed meanwhile")).into()
-        }
-        _ => Failure::new("--except", e).into(),
-    }
-}
-
-/// Begins the exceptions: reads the known-good keys once, and the keys, but for some, a second time.
-fn exceptions(
-    filter: NativeFilter,
-    good: &mut Keys,
-    keys: &mut Keys,
-    without: &HashSet<Vec<u8>>,
-) -> Result<Members, Refusal> {
-    let failed = |e: ExceptError| Failure::new("--except", e);
-    let mut first = filter.except().map_err(refused)?;
-    let progress = Progress::new("known-good keys", good.total());
-    good.for_each_batch(&progress, |batch| {
-        first.add(batch.keys).map_err(failed)?;
-        Ok(ControlFlow::Continue(()))
-    })?;
-    drop(progress);
-    let mut second = first.members().map_err(refused)?;
-    let progress = Progress::new("keys again", keys.total());
-    keys.for_each_batch(&progress, |batch| {
-        if without.is_empty() {
-            second.add(batch.keys).map_err(failed)?;
-        } else {
-            let others = batch.keys.iter().copied().filter(|key| !without.contains(*key));
-            second.add(&others.collect::<Vec<&[u8]>>()).map_err(failed)?;
-        }
-        Ok(ControlFlow::Continue(()))
-    })?;
-    drop(progress);
-    Ok(second)
 }

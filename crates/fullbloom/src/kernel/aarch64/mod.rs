@@ -4,6 +4,7 @@
 mod lines;
 mod neon;
 mod split;
+mod systems;
 
 use super::blocks::Filter;
 use super::local::{EachTest, Local, TestFn};

@@ -15,6 +15,7 @@ mod masks;
 mod ops;
 mod slots;
 mod split;
+mod systems;
 
 use super::blocks::{Filter, FilterMut};
 use super::counters::Counters;
@@ -137,7 +138,6 @@ impl Avx512 {
     }
 
     /// The kernel with fewer features, which it proves as well: AVX-512 F includes AVX2.
-    #[cfg(all(target_feature = "avx2", not(target_feature = "avx512bw")))]
     #[inline(always)]
     pub(crate) fn avx2(self) -> Avx2 {
         Avx2(())

@@ -1,5 +1,6 @@
 //! Decoding a `.bloom` file: no field is trusted before it has been checked against the file.
 
+use super::compact::DecodedCompact;
 use super::*;
 use crate::checksum::crc32c;
 use crate::error::DecodeError;
@@ -17,6 +18,7 @@ use crate::native::shape::Shape;
 use crate::sizing::Layout;
 use crate::wire::Cursor;
 use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -53,6 +55,7 @@ pub(in crate::native) enum DecodedKind {
     Rotating(Growth, DecodedRotation),
     Removing { counters: Range<usize> },
     Dynamic(Box<DecodedDynamic>),
+    Compact(Box<DecodedCompact>),
 }
 
 impl DecodedKind {
@@ -63,6 +66,7 @@ impl DecodedKind {
             DecodedKind::Rotating(..) => "rotating",
             DecodedKind::Removing { .. } => "removing",
             DecodedKind::Dynamic(_) => "dynamic",
+            DecodedKind::Compact(_) => "compact",
         }
     }
 }
@@ -186,18 +190,21 @@ pub(in crate::native) fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
         });
     }
     let bits = table.required(kind::BITS, "bits")?;
+    let (chunk_len, sums) = (chunk_len as usize, sums.range());
     if let Some(dynamic) = DecodedDynamic::read(&table, bits, bytes)? {
-        let (kind, chunk_len, sums) =
-            (DecodedKind::Dynamic(Box::new(dynamic)), chunk_len as usize, sums.range());
-        return Ok(Decoded {
-            parts: Vec::new(),
-            kind,
-            exceptions: None,
-            locked: None,
-            data,
-            chunk_len,
-            sums,
-        });
+        let kind = DecodedKind::Dynamic(Box::new(dynamic));
+        let (exceptions, locked) = (None, None);
+        return Ok(Decoded { parts: Vec::new(), kind, exceptions, locked, data, chunk_len, sums });
+    }
+    if let Some((mut compact, check)) = read_compact(&table, bits, bytes)? {
+        let head = &mut compact.head;
+        if let Some(label) = table.optional(kind::LABEL) {
+            head.label = read_label(label, bytes)?;
+        }
+        let locked = read_secret(head, check, table.optional(kind::SECRET), bytes)?;
+        let exceptions = read_exceptions(&table, bytes)?;
+        let kind = DecodedKind::Compact(Box::new(compact));
+        return Ok(Decoded { parts: Vec::new(), kind, exceptions, locked, data, chunk_len, sums });
     }
     let (mut parts, check) = read_parts(&table, bits, bytes)?;
     let head = &mut parts[0].head;
@@ -212,8 +219,38 @@ pub(in crate::native) fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
     }
     let kind = read_kind(&table, bits, parts.len(), bytes)?;
     let exceptions = read_exceptions(&table, bytes)?;
-    let (chunk_len, sums) = (chunk_len as usize, sums.range());
     Ok(Decoded { parts, kind, exceptions, locked, data, chunk_len, sums })
+}
+
+/// A compact filter, if the file holds one, and the check value of its secret if it is keyed.
+fn read_compact(
+    table: &Table,
+    bits: Section,
+    bytes: &[u8],
+) -> Result<Option<(DecodedCompact, Option<u64>)>, DecodeError> {
+    let section = table.required(kind::FILTER, "filter")?;
+    if bytes[section.range()].first() != Some(&LAYOUT_COMPACT) {
+        return match table.optional(kind::COMPACT) {
+            Some(section) => {
+                let (field, at, allowed) = ("section kind", section.at, "layers only with the layout 3");
+                Err(DecodeError::Value { field, at, got: kind::COMPACT.into(), allowed })
+            }
+            None => Ok(None),
+        };
+    }
+    for kind in [kind::GROWING, kind::ROTATING, kind::COUNTERS] {
+        if let Some(section) = table.optional(kind) {
+            let (field, at, allowed) = ("section kind", section.at, "not in a compact filter");
+            return Err(DecodeError::Value { field, at, got: kind.into(), allowed });
+        }
+    }
+    let (head, record, check) = read_record(section, bytes)?;
+    if record.blocks != bits.len / ALIGN {
+        let (field, at, expected) = ("blocks", section.at + 8, bits.len / ALIGN);
+        return Err(DecodeError::Mismatch { field, at, got: record.blocks, expected });
+    }
+    DecodedCompact::read(head, record.numbers, section, table, bits, bytes)
+        .map(|compact| Some((compact, check)))
 }
 
 /// The filters of the file, whose bits follow each other, and the check value of their secret if they are
@@ -433,8 +470,37 @@ fn read_table(bytes: &[u8], count: u16, front_len: u64) -> Result<Table, DecodeE
     Ok(table)
 }
 
-/// The filter section: its fields, and the check value of the secret if it is keyed.
+/// The numbers of a filter section that depend on its layout.
+struct Record {
+    layout: u8,
+    numbers: [u8; 3],
+    blocks: u64,
+}
+
+/// The filter section of a filter that sets bits, and the check value of the secret if it is keyed.
 fn read_filter(section: Section, bytes: &[u8]) -> Result<(Head, Shape, Option<u64>), DecodeError> {
+    let (head, Record { layout, numbers: [lines, block_lines, line_probes], blocks }, check) =
+        read_record(section, bytes)?;
+    let at = section.at;
+    if layout > LAYOUT_LINES {
+        return Err(DecodeError::Newer { field: "layout", at, got: layout.into() });
+    }
+    let Some(layout) = Layout::new(lines.into(), block_lines.into(), line_probes.into()) else {
+        let got = i128::from(u32::from_be_bytes([0, lines, block_lines, line_probes]));
+        let allowed = "1, 2 or 4 lines; blocks of a power of two up to 64 lines; 1 to 8 probes";
+        return Err(DecodeError::Value { field: "layout's numbers", at: at + 2, got, allowed });
+    };
+    // The bits are in the file, so a size that does not fit there is wrong. After this check nothing below
+    // can overflow.
+    if blocks == 0 || blocks > bytes.len() as u64 {
+        let allowed = "at least one, and all of them in the file";
+        return Err(DecodeError::Value { field: "blocks", at: at + 8, got: blocks.into(), allowed });
+    }
+    Ok((head, Shape::new(layout, blocks), check))
+}
+
+/// The filter section of any layout.
+fn read_record(section: Section, bytes: &[u8]) -> Result<(Head, Record, Option<u64>), DecodeError> {
     let mut cursor = section.cursor(bytes);
     let at = section.at;
     let layout = cursor.u8("layout")?;
@@ -442,18 +508,11 @@ fn read_filter(section: Section, bytes: &[u8]) -> Result<(Head, Shape, Option<u6
         let allowed = "2: the file was written by a development version";
         return Err(DecodeError::Value { field: "layout", at, got: layout.into(), allowed });
     }
-    if layout > LAYOUT_LINES {
+    if layout > LAYOUT_COMPACT {
         return Err(DecodeError::Newer { field: "layout", at, got: layout.into() });
     }
     let hash = cursor.u8("hash")?;
-    let lines = cursor.u8("lines")?;
-    let block_lines = cursor.u8("lines in a block")?;
-    let line_probes = cursor.u8("probes in a line")?;
-    let Some(layout) = Layout::new(lines.into(), block_lines.into(), line_probes.into()) else {
-        let got = i128::from(u32::from_be_bytes([0, lines, block_lines, line_probes]));
-        let allowed = "1, 2 or 4 lines; blocks of a power of two up to 64 lines; 1 to 8 probes";
-        return Err(DecodeError::Value { field: "layout's numbers", at: at + 2, got, allowed });
-    };
+    let numbers = [cursor.u8("lines")?, cursor.u8("lines in a block")?, cursor.u8("probes in a line")?];
     let flags = cursor.u8("flags")?;
     if flags & !KEYS_ESTIMATED != 0 {
         return Err(DecodeError::Newer { field: "flags", at: at + 5, got: flags.into() });
@@ -471,12 +530,6 @@ fn read_filter(section: Section, bytes: &[u8]) -> Result<(Head, Shape, Option<u6
         }
     };
     let blocks = cursor.u64_le("blocks")?;
-    // The bits are in the file, so a size that does not fit there is wrong. After this check nothing below
-    // can overflow.
-    if blocks == 0 || blocks > bytes.len() as u64 {
-        let allowed = "at least one, and all of them in the file";
-        return Err(DecodeError::Value { field: "blocks", at: at + 8, got: blocks.into(), allowed });
-    }
     let seed = cursor.u64_le("seed")?;
     let expected_keys = cursor.u64_le("expected keys")?;
     let keys = cursor.u64_le("keys")?;
@@ -495,7 +548,7 @@ fn read_filter(section: Section, bytes: &[u8]) -> Result<(Head, Shape, Option<u6
         hash_bits,
         label: String::new(),
     };
-    Ok((head, Shape::new(layout, blocks), check))
+    Ok((head, Record { layout, numbers, blocks }, check))
 }
 
 pub(in crate::native) fn read_label(section: Section, bytes: &[u8]) -> Result<String, DecodeError> {

@@ -8,7 +8,7 @@ use crate::native::growing::Growth;
 use crate::native::hashing::Hashing;
 use crate::native::key_type;
 use crate::native::shape::Shape;
-use crate::native::{GrowingFilter, Keep, NativeFilter, RemovingFilter, RotatingFilter, Rotation};
+use crate::native::{Compact, GrowingFilter, Keep, NativeFilter, RemovingFilter, RotatingFilter, Rotation};
 use crate::wire::{Output, Stop};
 use alloc::vec;
 use alloc::vec::Vec;
@@ -26,13 +26,23 @@ pub(in crate::native) struct Encoder<'a> {
 /// One filter and its bits.
 struct Part<'a> {
     head: &'a Head,
-    shape: &'a Shape,
+    /// The layout and its numbers.
+    layout: [u8; 4],
+    blocks: u64,
+    byte_len: u64,
     bits: &'a [u8],
 }
 
 impl<'a> Part<'a> {
     fn new(native: &'a Native, bits: &'a [u8]) -> Self {
-        Part { head: &native.head, shape: &native.shape, bits }
+        Part::of_lines(&native.head, &native.shape, bits)
+    }
+
+    fn of_lines(head: &'a Head, shape: &Shape, bits: &'a [u8]) -> Self {
+        let layout = shape.layout;
+        let numbers = [layout.lines() as u8, layout.block_lines() as u8, layout.line_probes() as u8];
+        let layout = [LAYOUT_LINES, numbers[0], numbers[1], numbers[2]];
+        Part { head, layout, blocks: shape.blocks, byte_len: shape.byte_len(), bits }
     }
 }
 
@@ -42,6 +52,7 @@ enum Kind<'a> {
     Growing(Growth),
     Rotating(Growth, Vec<u8>),
     Removing(&'a [u8]),
+    Compact(Vec<u8>),
 }
 
 /// A section and its location; its bytes only if it is in the front.
@@ -74,6 +85,16 @@ impl<'a> Encoder<'a> {
         Encoder { parts: vec![Part::new(native, bits)], kind: Kind::Fast, exceptions, locked }
     }
 
+    pub(in crate::native) fn compact(compact: &'a Compact, bits: &'a [u8]) -> Self {
+        let shape = &compact.shape;
+        let layout = [LAYOUT_COMPACT, shape.words as u8, shape.further as u8, 0];
+        let byte_len = shape.byte_len();
+        let part = Part { head: &compact.head, layout, blocks: byte_len / ALIGN, byte_len, bits };
+        let kind = Kind::Compact(compact::section(shape));
+        let (exceptions, locked) = (compact.exceptions.as_deref(), compact.locked);
+        Encoder { parts: vec![part], kind, exceptions, locked }
+    }
+
     pub(in crate::native) fn growing<S: AsRef<[u8]>>(filter: &'a GrowingFilter<S>) -> Self {
         let kind = Kind::Growing(filter.growth);
         Encoder { locked: filter.locked, ..Encoder::new(filter.links.iter(), kind) }
@@ -93,7 +114,7 @@ impl<'a> Encoder<'a> {
     /// The filter without its bits, which are stored elsewhere: only its [`front`](Encoder::front) is
     /// available.
     pub(in crate::native) fn of_front(head: &'a Head, shape: &'a Shape) -> Self {
-        let parts = vec![Part { head, shape, bits: &[] }];
+        let parts = vec![Part::of_lines(head, shape, &[])];
         Encoder { parts, kind: Kind::Fast, exceptions: None, locked: None }
     }
 
@@ -102,7 +123,7 @@ impl<'a> Encoder<'a> {
     }
 
     fn bits_len(&self) -> u64 {
-        self.parts.iter().map(|part| part.shape.byte_len()).sum()
+        self.parts.iter().map(|part| part.byte_len).sum()
     }
 
     fn counters(&self) -> &'a [u8] {
@@ -141,6 +162,10 @@ impl<'a> Encoder<'a> {
         match &self.kind {
             Kind::Fast => {}
             Kind::Removing(_) => entries += 1,
+            Kind::Compact(section) => {
+                entries += 1;
+                small += section.len() as u64;
+            }
             Kind::Growing(_) => {
                 entries += 1;
                 small += GROWING_LEN;
@@ -207,6 +232,9 @@ impl<'a> Encoder<'a> {
         if let Kind::Rotating(_, rotation) = &self.kind {
             sections.push(Section::in_front(kind::ROTATING, REQUIRED, rotation));
         }
+        if let Kind::Compact(compact) = &self.kind {
+            sections.push(Section::in_front(kind::COMPACT, REQUIRED, compact));
+        }
         let of_data = 1 + u64::from(described.is_some()) + u64::from(!self.counters().is_empty());
         let mut at = HEADER_LEN + ENTRY_LEN * (sections.len() as u64 + of_data);
         for section in &mut sections {
@@ -239,20 +267,13 @@ impl<'a> Encoder<'a> {
             (None, Hashing::Seed(seed)) => (HASH_FOLD64, *seed),
             (None, Hashing::Secret(secret)) => (HASH_SIPHASH13, secret.check()),
         };
-        let layout = part.shape.layout;
         let flags = if *estimated { KEYS_ESTIMATED } else { 0 };
-        let mut section = vec![
-            LAYOUT_LINES,
-            hash,
-            layout.lines() as u8,
-            layout.block_lines() as u8,
-            layout.line_probes() as u8,
-            flags,
-            key_type::code(self.head().key_type),
-            // All 64 bits are 0.
-            part.head.hash_bits as u8 % 64,
-        ];
-        for number in [part.shape.blocks, seed, *expected_keys, *keys] {
+        let [layout, one, two, three] = part.layout;
+        // All 64 bits are 0.
+        let hash_bits = part.head.hash_bits as u8 % 64;
+        let key_type = key_type::code(self.head().key_type);
+        let mut section = vec![layout, hash, one, two, three, flags, key_type, hash_bits];
+        for number in [part.blocks, seed, *expected_keys, *keys] {
             section.extend_from_slice(&number.to_le_bytes());
         }
         section.resize(FILTER_LEN as usize, 0);

@@ -17,6 +17,7 @@
 //! Extensions: a section of an unknown kind is skipped unless it is marked as required. Unknown required
 //! features, versions, layouts and hashes are refused, and the error names them.
 
+mod compact;
 mod decode;
 mod encode;
 mod front;
@@ -67,6 +68,7 @@ pub(super) mod kind {
     pub(in crate::native) const COUNTERS: u32 = 10;
     pub(in crate::native) const EXCEPTIONS: u32 = 11;
     pub(in crate::native) const EXCEPTION_DATA: u32 = 12;
+    pub(in crate::native) const COMPACT: u32 = 13;
     pub(in crate::native) const DYNAMIC: u32 = 14;
 }
 
@@ -85,7 +87,12 @@ const REFRESH: u32 = 2;
 const EXCEPTIONS_LEN: u64 = 16;
 const LEVEL_LEN: u64 = 16;
 
+/// Length of the compact section before its layers, and of each layer.
+const COMPACT_LEN: u64 = 8;
+const LAYER_LEN: u64 = 16;
+
 const LAYOUT_LINES: u8 = 2;
+const LAYOUT_COMPACT: u8 = 3;
 pub(super) const LAYOUT_DYNAMIC: u8 = 4;
 pub(super) const HASH_FOLD64: u8 = 1;
 pub(super) const HASH_SIPHASH13: u8 = 2;

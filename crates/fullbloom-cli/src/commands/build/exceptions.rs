@@ -1,0 +1,111 @@
+//! Builds the exceptions of a native filter: known-good keys that it must not report present.
+
+use super::Refusal;
+use super::native::{NativeArgs, count};
+use crate::error::Failure;
+use crate::input::Keys;
+use crate::output;
+use crate::progress::Progress;
+use crate::text;
+use fullbloom::Filter;
+use fullbloom::Owned;
+use fullbloom::native::{Except, ExceptError, Hashing, Members};
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+
+/// A filter with exceptions, and its number of insertions. `make` builds the filter from the keys, of which it gets
+/// the number, without some of them.
+///
+/// Every key is needed twice. Counting the keys also keeps a stream that can be read only once.
+pub fn with_exceptions<D: Except>(
+    args: &NativeArgs,
+    keys: &mut Keys,
+    good: &mut Keys,
+    hashing: &Hashing,
+    mut make: impl FnMut(&mut Keys, u64, &HashSet<Vec<u8>>) -> Result<(Filter<D>, u64), Refusal>,
+) -> Result<(Filter<D>, u64), Refusal> {
+    let counted = count(keys)?;
+    if !good.are_plain_files() {
+        count(good)?; // keeps a stream: these keys may be read a second time
+    }
+    let none = HashSet::new();
+    let (filter, inserted) = make(keys, counted, &none)?;
+    let members = exceptions(filter, good, keys, &none)?;
+    let in_both: HashSet<u64> = members.good_member_hashes().collect();
+    if in_both.is_empty() {
+        return Ok((members.finish().map_err(refused)?, inserted));
+    }
+    let both = keys_with(good, hashing, &in_both)?;
+    let how_many = text::counted(both.len() as u64, "key");
+    let first = both
+        .iter()
+        .min()
+        .map_or(String::new(), |key| text::printable(&String::from_utf8_lossy(key)).into_owned());
+    if args.keys_win {
+        output::note(&format!("--except: {how_many} in both lists, such as {first:?}: kept in the filter"));
+        return Ok((members.finish().map_err(refused)?, inserted));
+    }
+    if !args.except_wins {
+        let why = format!("{how_many} in both lists, such as {first:?}");
+        let hint = "--except-wins leaves them out of the filter, --keys-win keeps them in it";
+        return Err(Failure::new("--except", why).hint(hint).into());
+    }
+    output::note(&format!("--except: {how_many} in both lists, such as {first:?}: left out of the filter"));
+    drop(members);
+    let (filter, inserted) = make(keys, counted, &both)?;
+    let members = exceptions(filter, good, keys, &both)?;
+    Ok((members.finish().map_err(refused)?, inserted))
+}
+
+/// The known-good keys with these hashes.
+fn keys_with(good: &mut Keys, hashing: &Hashing, hashes: &HashSet<u64>) -> Result<HashSet<Vec<u8>>, Failure> {
+    let (mut found, mut of_batch) = (HashSet::new(), Vec::new());
+    good.for_each_batch(&Progress::new("known-good keys again", good.total()), |batch| {
+        of_batch.resize(batch.keys.len(), 0);
+        hashing.hash_batch(batch.keys, &mut of_batch);
+        let keys = batch.keys.iter().zip(&of_batch).filter(|(_, hash)| hashes.contains(hash));
+        found.extend(keys.map(|(key, _)| key.to_vec()));
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(found)
+}
+
+fn refused(e: ExceptError) -> Refusal {
+    match e {
+        ExceptError::Size(e) => Refusal::Size(e),
+        ExceptError::NotMembers { .. } => {
+            Failure::new("--except", format_args!("{e}: the key files have changed meanwhile")).into()
+        }
+        _ => Failure::new("--except", e).into(),
+    }
+}
+
+/// Begins the exceptions: reads the known-good keys once, and the keys, but for some, a second time.
+fn exceptions<D: Except>(
+    filter: Filter<D>,
+    good: &mut Keys,
+    keys: &mut Keys,
+    without: &HashSet<Vec<u8>>,
+) -> Result<Members<Owned, D>, Refusal> {
+    let failed = |e: ExceptError| Failure::new("--except", e);
+    let mut first = filter.except().map_err(refused)?;
+    let progress = Progress::new("known-good keys", good.total());
+    good.for_each_batch(&progress, |batch| {
+        first.add(batch.keys).map_err(failed)?;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    drop(progress);
+    let mut second = first.members().map_err(refused)?;
+    let progress = Progress::new("keys again", keys.total());
+    keys.for_each_batch(&progress, |batch| {
+        second.add(&others(batch.keys, without)).map_err(failed)?;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    drop(progress);
+    Ok(second)
+}
+
+/// The keys of a batch that are not left out.
+pub fn others<'a>(batch: &[&'a [u8]], without: &HashSet<Vec<u8>>) -> Vec<&'a [u8]> {
+    batch.iter().copied().filter(|key| !without.contains(*key)).collect()
+}

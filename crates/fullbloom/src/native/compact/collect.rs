@@ -1,0 +1,102 @@
+//! The numbers of a layer's keys: in memory, or on the disk when they are too many.
+
+use super::error::BuildError;
+use super::scatter::{Lane, bits_for};
+use super::spool::Spool;
+use std::path::PathBuf;
+use std::vec::Vec;
+
+/// Where numbers go that the memory cannot hold, and how much it may hold.
+#[derive(Debug, Clone)]
+pub(super) struct Room {
+    /// Bytes of scratch memory.
+    pub(super) memory: u64,
+    pub(super) directory: PathBuf,
+}
+
+impl Room {
+    /// The most numbers that are kept in memory: sorting and the keys that move on need room as well.
+    fn numbers(&self) -> u64 {
+        self.memory.max(LEAST) / 10
+    }
+}
+
+/// Less memory than this is not asked for.
+const LEAST: u64 = 16 << 20;
+
+/// The numbers.
+#[derive(Debug)]
+pub(super) struct Collected {
+    pub(super) lanes: Vec<Lane>,
+    pub(super) spool: Option<Spool>,
+    room: Room,
+    bits: u32,
+}
+
+impl Collected {
+    /// Without numbers; `expected` of them will come, roughly.
+    pub(super) fn new(room: Room, expected: u64) -> Collected {
+        let bits = bits_for(expected.min(room.numbers()));
+        Collected { lanes: vec![Lane::new(bits)], spool: None, room, bits }
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        let in_memory: u64 = self.lanes.iter().map(Lane::len).sum();
+        in_memory + self.spool.as_ref().map_or(0, Spool::len)
+    }
+
+    pub(super) fn room(&self) -> &Room {
+        &self.room
+    }
+
+    /// So many lanes, at least.
+    pub(super) fn lanes(&mut self, count: usize) -> &mut [Lane] {
+        while self.lanes.len() < count {
+            self.lanes.push(Lane::new(self.bits));
+        }
+        &mut self.lanes
+    }
+
+    /// The number of keys that fit into memory before the next [`spill`](Collected::spill).
+    pub(super) fn room_left(&self) -> u64 {
+        let in_memory: u64 = self.lanes.iter().map(Lane::len).sum();
+        self.room.numbers().saturating_sub(in_memory).max(1 << 14)
+    }
+
+    /// Moves the numbers to the disk if there are too many.
+    pub(super) fn spill(&mut self) -> Result<(), BuildError> {
+        let in_memory: u64 = self.lanes.iter().map(Lane::len).sum();
+        if in_memory < self.room.numbers() {
+            return Ok(());
+        }
+        self.spill_all()
+    }
+
+    fn spill_all(&mut self) -> Result<(), BuildError> {
+        let spool = match &mut self.spool {
+            Some(spool) => spool,
+            None => self.spool.insert(Spool::new(&self.room.directory)?),
+        };
+        for lane in &mut self.lanes {
+            spool.write(core::mem::replace(lane, Lane::new(self.bits)))?;
+        }
+        Ok(())
+    }
+
+    /// The numbers in one place: all in memory, or all on the disk.
+    pub(super) fn finish(mut self) -> Result<Finished, BuildError> {
+        if self.spool.is_some() {
+            self.spill_all()?;
+        }
+        Ok(match self.spool {
+            Some(spool) => Finished::Disk(spool),
+            None => Finished::Memory(self.lanes),
+        })
+    }
+}
+
+/// All numbers of a layer.
+pub(super) enum Finished {
+    Memory(Vec<Lane>),
+    Disk(Spool),
+}

@@ -1,0 +1,230 @@
+//! The numbers of a compact filter: columns, layers, and where everything is in its array.
+//!
+//! ```text
+//!   | lines of layer 0 | further columns of layer 0, pad | lines of layer 1 | further columns, pad | ... | list, pad |
+//! ```
+//!
+//! All parts begin at multiples of 64 bytes.
+
+use crate::error::SizeError;
+use crate::probe::systems::{MAX_LINES, SLOTS};
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
+use alloc::vec::Vec;
+
+/// Bytes of a line, and the unit of all positions in the array.
+pub(super) const LINE: u64 = 64;
+
+/// The most layers: what is left then becomes the list, however long it is.
+pub(in crate::native) const MAX_LAYERS: usize = 20;
+
+/// Up to this many keys are a list, not a layer.
+pub(super) const LISTED: u64 = 8;
+
+/// The lowest and the highest rate of a compact filter.
+pub(super) const RATES: core::ops::RangeInclusive<f64> = 5.421_010_862_427_522e-20..=0.5;
+
+/// The columns of a filter's lines: they determine the rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Columns {
+    /// Words of a column: 1, 2, 4 or 8. A line has `8 / words` columns.
+    pub(super) words: usize,
+    /// Further columns of the first lines of a layer. Its other lines have one more.
+    pub(super) further: u32,
+    /// The share of lines with fewer columns, from 0 to 1.
+    pub(super) share: f64,
+}
+
+impl Columns {
+    /// The columns for a rate from 2^-64 to 0.5.
+    pub(super) fn for_fpr(fpr: f64) -> Result<Columns, SizeError> {
+        if !RATES.contains(&fpr) {
+            return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "2^-64 to 0.5" });
+        }
+        // The rate is a mean of 2^-fewer and half of it.
+        let fewer = (-fpr.log2()).floor().clamp(1.0, 64.0);
+        let share = (fpr * 2f64.powf(fewer + 1.0) - 1.0).clamp(0.0, 1.0);
+        let in_line = match fewer as u32 {
+            8.. => 8,
+            4.. => 4,
+            2.. => 2,
+            _ => 1,
+        };
+        Ok(Columns { words: 8 / in_line as usize, further: fewer as u32 - in_line, share })
+    }
+
+    /// The lines of a layer for this many keys.
+    ///
+    /// A line of more slots is filled more evenly: the larger it is, the closer the number of keys is to the number
+    /// of slots. A few lines, whose rest would be a layer of its own, get fewer keys.
+    pub(super) fn lines_for(self, keys: u64) -> Result<u64, SizeError> {
+        let slots = (SLOTS * self.words) as u64;
+        let keys_per_slot = match self.words {
+            1 => 72.0 / 63.0,
+            2 => 1.09,
+            4 => 1.07,
+            _ => 1.05,
+        };
+        let lines = match keys {
+            0 => 0,
+            _ if keys <= slots - 5 => 1,
+            _ if keys < 10 * slots => (keys as f64 / (0.89 * slots as f64)).ceil() as u64,
+            _ => (keys as f64 / (keys_per_slot * slots as f64)).round() as u64,
+        };
+        if lines > MAX_LINES {
+            let bit_len = lines.saturating_mul(LINE * 8);
+            return Err(SizeError::TooLarge { bit_len, limit: MAX_LINES * LINE * 8 });
+        }
+        Ok(lines)
+    }
+
+    /// The share of the keys of a large layer that move on, as measured.
+    fn moving(self) -> f64 {
+        match self.words {
+            1 => 0.152,
+            2 => 0.1,
+            4 => 0.08,
+            _ => 0.06,
+        }
+    }
+
+    /// How many of this many lines have fewer columns: never so many that the rate is above the requested one.
+    pub(super) fn split(self, lines: u64) -> u64 {
+        ((self.share * lines as f64) as u64).min(lines)
+    }
+}
+
+/// One layer of lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::native) struct Layer {
+    /// Its first line, counted from the start of the array.
+    pub(in crate::native) first: u64,
+    pub(in crate::native) lines: u64,
+    /// The lines from this one on have one column more.
+    pub(in crate::native) split: u64,
+}
+
+/// The numbers of a whole filter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::native) struct Shape {
+    pub(in crate::native) words: usize,
+    pub(in crate::native) further: u32,
+    pub(in crate::native) layers: Vec<Layer>,
+    /// Hashes in the list.
+    pub(in crate::native) listed: u64,
+}
+
+impl Shape {
+    /// A filter without keys.
+    pub(super) fn empty(columns: Columns) -> Shape {
+        Shape { words: columns.words, further: columns.further, layers: Vec::new(), listed: 0 }
+    }
+
+    /// The shape that filters of this many random keys have on average.
+    pub(super) fn planned(columns: Columns, keys: u64) -> Result<Shape, SizeError> {
+        let mut shape = Shape::empty(columns);
+        let mut left = keys;
+        while left > LISTED && shape.layers.len() < MAX_LAYERS {
+            let lines = columns.lines_for(left)?;
+            shape.push(lines, columns.split(lines));
+            let slots = (SLOTS * columns.words) as u64;
+            left = if left < 10 * slots { 0 } else { (left as f64 * columns.moving()) as u64 };
+        }
+        shape.listed = left.min(LISTED);
+        Ok(shape)
+    }
+
+    /// Words of the further columns of the first `line` lines of a layer.
+    #[inline(always)]
+    pub(in crate::native) fn further_words(&self, layer: &Layer, line: u64) -> u64 {
+        (line * u64::from(self.further) + line.saturating_sub(layer.split)) * self.words as u64
+    }
+
+    /// The number of further columns of a line.
+    #[inline(always)]
+    pub(in crate::native) fn further_of(&self, layer: &Layer, line: u64) -> u32 {
+        self.further + u32::from(line >= layer.split)
+    }
+
+    /// Where the further columns of a line begin, in bytes.
+    #[inline(always)]
+    pub(in crate::native) fn further_at(&self, layer: &Layer, line: u64) -> u64 {
+        (layer.first + layer.lines) * LINE + self.further_words(layer, line) * 8
+    }
+
+    /// The lines and further columns of a layer, in units of a line; saturated.
+    pub(in crate::native) fn layer_len(&self, lines: u64, split: u64) -> u64 {
+        let columns = lines.saturating_mul(self.further.into()).saturating_add(lines.saturating_sub(split));
+        lines.saturating_add(columns.saturating_mul(self.words as u64).div_ceil(8))
+    }
+
+    /// Adds a layer. Its lines follow the layers so far.
+    pub(in crate::native) fn push(&mut self, lines: u64, split: u64) {
+        let first = self.list_first();
+        self.layers.push(Layer { first, lines, split });
+    }
+
+    /// Where the list begins, in units of a line; saturated.
+    pub(in crate::native) fn list_first(&self) -> u64 {
+        self.layers.last().map_or(0, |last| last.first.saturating_add(self.layer_len(last.lines, last.split)))
+    }
+
+    /// Length of the array in bytes; saturated.
+    pub(in crate::native) fn byte_len(&self) -> u64 {
+        let list = self.listed.div_ceil(LINE / 8);
+        self.list_first().saturating_add(list).saturating_mul(LINE)
+    }
+
+    /// The probability that a line reports an absent key present: the mean over the lines of the first layer.
+    pub(in crate::native) fn planned_fpr(&self) -> f64 {
+        let Some(layer) = self.layers.first() else { return 0.0 };
+        let share = layer.split as f64 / layer.lines.max(1) as f64;
+        let fewer = 8 / self.words as i32 + self.further as i32;
+        2f64.powi(-fewer) * (share + (1.0 - share) / 2.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fewer(columns: Columns) -> u32 {
+        8 / columns.words as u32 + columns.further
+    }
+
+    #[test]
+    fn the_rate_of_many_lines_is_the_requested_one_and_of_few_lines_not_above() {
+        let mut fpr = *RATES.end();
+        while RATES.contains(&fpr) {
+            let columns = Columns::for_fpr(fpr).unwrap();
+            assert!(matches!(fewer(columns), 1..=64) && (0.0..=1.0).contains(&columns.share));
+            for lines in [1, 2, 3, 10, 1000, 1 << 30] {
+                let mut shape = Shape::empty(columns);
+                shape.push(lines, columns.split(lines));
+                let planned = shape.planned_fpr();
+                assert!(planned <= fpr * 1.000_001, "{fpr}: {planned}");
+                assert!(planned >= fpr / 2.0);
+                assert!(lines < 1000 || planned > fpr * 0.998, "{fpr}: {planned}");
+            }
+            fpr *= 0.97;
+        }
+        for fpr in [0.0, 1.0, 0.6, -1.0, 1e-20, f64::NAN, f64::INFINITY] {
+            assert!(Columns::for_fpr(fpr).is_err(), "{fpr}");
+        }
+        assert_eq!(fewer(Columns::for_fpr(*RATES.start()).unwrap()), 64);
+    }
+
+    #[test]
+    fn a_layer_has_as_many_words_as_its_lines_have_further_columns() {
+        let shape = Shape { words: 2, further: 3, layers: Vec::new(), listed: 0 };
+        let layer = Layer { first: 7, lines: 10, split: 4 };
+        let mut words = 0;
+        for line in 0..10 {
+            assert_eq!(shape.further_words(&layer, line), words);
+            assert_eq!(shape.further_at(&layer, line), 17 * 64 + words * 8);
+            words += u64::from(shape.further_of(&layer, line)) * 2;
+        }
+        assert_eq!(shape.further_words(&layer, 10), words);
+        assert_eq!(shape.layer_len(10, 4), 10 + words.div_ceil(8));
+    }
+}

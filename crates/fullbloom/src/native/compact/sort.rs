@@ -1,0 +1,143 @@
+//! Sorting one bucket, which fits into the cache, and dropping its duplicates.
+
+use super::scatter::Bucket;
+use crate::error::SizeError;
+use std::vec::Vec;
+
+/// Memory that is used again for every bucket.
+#[derive(Debug, Default)]
+pub(super) struct Sorter {
+    from: Vec<u64>,
+    to: Vec<u64>,
+    counts: Vec<u32>,
+}
+
+/// Fewer numbers are sorted by comparisons.
+const FEW: usize = 200;
+
+/// The most bits of a digit.
+const MAX_DIGIT: u32 = 11;
+
+impl Sorter {
+    /// The numbers of all parts, sorted, each once. They have their `bits` top bits in common.
+    #[inline(always)]
+    pub(super) fn sort(&mut self, parts: Vec<Bucket>, bits: u32) -> Result<Bucket, SizeError> {
+        let count = parts.iter().map(Bucket::len).sum();
+        let mut all = Bucket::default();
+        parts.into_iter().for_each(|part| all.append(part));
+        let Sorter { from, to, counts } = self;
+        for memory in [&mut *from, &mut *to] {
+            memory.clear();
+            let bytes = 8 * count as u64;
+            memory.try_reserve(count).map_err(|_| SizeError::Memory { bytes })?;
+        }
+        let passes = match count {
+            0..FEW => 0,
+            FEW..0x2_0000 => 2,
+            _ => 3,
+        };
+        if passes == 0 || count > u32::MAX as usize {
+            all.chunks().iter().for_each(|chunk| from.extend_from_slice(chunk));
+            from.sort_unstable();
+        } else {
+            // So many digits that two different numbers seldom agree in all of them.
+            let digit = ((count.ilog2() + 8).div_ceil(passes)).min(MAX_DIGIT);
+            from.resize(count, 0);
+            to.resize(count, 0);
+            counts.clear();
+            counts.resize((passes as usize) << digit, 0);
+            let mut digits = counts.chunks_exact_mut(1 << digit);
+            let mut next = |place: u32| (digits.next().expect("a table for each pass"), bits + digit * place);
+            let mut tables: Vec<_> = (0..passes).rev().map(|place| next(place)).collect();
+            for number in all.chunks().iter().flatten() {
+                for (table, skip) in &mut tables {
+                    table[(number << *skip >> (64 - digit)) as usize] += 1;
+                }
+            }
+            for (i, (table, skip)) in tables.into_iter().enumerate() {
+                let mut sum = 0;
+                table.iter_mut().for_each(|count| sum += core::mem::replace(count, sum));
+                if i == 0 {
+                    pass(all.chunks().iter().flatten(), from, table, skip, digit);
+                } else {
+                    pass(from.iter(), to, table, skip, digit);
+                    core::mem::swap(from, to);
+                }
+            }
+            order_runs(from, bits, digit * passes);
+        }
+        from.dedup();
+        all.replace(from);
+        Ok(all)
+    }
+}
+
+/// Orders by the digit below the first `skip` bits; `starts` are the places of the numbers with each digit.
+#[inline(always)]
+fn pass<'a>(from: impl Iterator<Item = &'a u64>, to: &mut [u64], starts: &mut [u32], skip: u32, digit: u32) {
+    for &number in from {
+        let at = &mut starts[(number << skip >> (64 - digit)) as usize];
+        to[*at as usize] = number;
+        *at += 1;
+    }
+}
+
+/// Sorts the runs of numbers that agree in all digits.
+#[inline(always)]
+fn order_runs(numbers: &mut [u64], bits: u32, digits: u32) {
+    let top = |number: u64| number << bits >> (64 - digits);
+    let mut start = 0;
+    for end in 1..=numbers.len() {
+        if end < numbers.len() && top(numbers[end]) == top(numbers[start]) {
+            continue;
+        }
+        if end - start > 1 {
+            numbers[start..end].sort_unstable();
+        }
+        start = end;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::native::compact::scatter::Lane;
+
+    #[test]
+    fn all_sizes_are_sorted_and_every_number_is_there_once() {
+        let mut sorter = Sorter::default();
+        let mut state = 7u64;
+        for count in [0, 1, 2, 199, 200, 511, 512, 513, 5000, 140_000] {
+            for (bits, distinct) in [(0, u64::MAX), (3, u64::MAX), (0, 50), (7, 3000)] {
+                let mut lanes = [Lane::new(bits), Lane::new(bits)];
+                let mut expected = Vec::new();
+                for i in 0..count {
+                    state = state.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(i);
+                    let number = (state ^ state >> 31) % distinct;
+                    let number = number.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                    lanes[i as usize % 2].add(&[number]).unwrap();
+                    expected.push(number);
+                }
+                expected.sort_unstable();
+                expected.dedup();
+                let [mut first, mut second] = lanes;
+                let pairs = first.take().unwrap().into_iter().zip(second.take().unwrap());
+                let mut sorted = Vec::new();
+                for (one, two) in pairs {
+                    let bucket = sorter.sort(vec![one, two], bits).unwrap();
+                    bucket.chunks().iter().for_each(|chunk| sorted.extend_from_slice(chunk));
+                }
+                assert_eq!(sorted, expected, "{count} numbers, {bits} bits");
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_that_differ_only_at_the_bottom_are_sorted() {
+        let numbers: Vec<u64> = (0..4000u64).rev().collect();
+        let mut bucket = Bucket::default();
+        bucket.extend(&numbers).unwrap();
+        let sorted = Sorter::default().sort(vec![bucket], 0).unwrap();
+        assert!(sorted.chunks().iter().flatten().copied().eq(0..4000));
+    }
+}
