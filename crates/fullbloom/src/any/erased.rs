@@ -299,7 +299,7 @@ impl<D: Insert> Filter<D, Memory> {
 pub(super) struct Constant {
     pub(super) name: Name,
     pub(super) answer: bool,
-    pub(super) bytes: &'static [u8],
+    pub(super) bytes: Vec<u8>,
 }
 
 impl Erased for Constant {
@@ -354,11 +354,11 @@ impl Erased for Constant {
     }
 
     fn encode(&self, out: &mut dyn Output) -> Result<(), Stop> {
-        out.write_all(self.bytes)
+        out.write_all(&self.bytes)
     }
 
     fn try_clone(&self) -> Result<Box<dyn Erased>, SizeError> {
-        Ok(Box::new(Constant { ..*self }))
+        Ok(Box::new(Constant { bytes: self.bytes.clone(), ..*self }))
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -64,6 +64,7 @@
 
 #[cfg(feature = "std")]
 mod build;
+mod chunks;
 mod dialect;
 mod exceptions;
 mod facts;
@@ -85,6 +86,7 @@ mod stored;
 
 #[cfg(feature = "std")]
 pub use build::Builder;
+pub(crate) use chunks::Chunks;
 pub use dialect::Native;
 pub use facts::{Facts, GenerationFacts, HashFacts, KindFacts, LinkFacts};
 pub use filter::NativeFilter;
