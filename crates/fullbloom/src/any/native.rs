@@ -119,7 +119,8 @@ impl Native {
     /// Compares the chunks of a mapped file that these keys depend on.
     pub(super) fn verify_keys(&self, chunks: &Chunks, keys: &AnyKeys<'_>) -> Result<(), DecodeError> {
         let Native::Kept(stored) = self else { return Ok(()) };
-        let file = stored.first().bits.storage().as_ref();
+        let Some(part) = stored.storage() else { return Ok(()) };
+        let file = part.storage().as_ref();
         match stored {
             StoredFilter::Fast(filter) if !filter.is_locked() => chunks.check_keys(file, filter, keys),
             _ => chunks.check_all(file),
