@@ -1,7 +1,7 @@
 //! Encoded filters of every dialect.
 
 use fullbloom::dialect::Name;
-use fullbloom::native::{self, StoredFilter};
+use fullbloom::native::{self, Mode, StoredFilter};
 use fullbloom::any::{AnyFilter, ReadOptions};
 use fullbloom::filter::Check;
 use fullbloom::{DecodeError, hash};
@@ -134,6 +134,20 @@ pub fn native_kind(kind: &str, data: &[u8]) {
                 let Ok(new) = filter.insert(key, now) else { return };
                 assert!(new || known, "neither new nor known");
                 assert!(filter.may_contain(key));
+            }
+        }
+        StoredFilter::Dynamic(mut filter) => {
+            assert!(again == file || filter.encode() == again, "one filter has one encoding");
+            let now = filter.time_millis().saturating_add(u64::from(data[data.len() - 1]) << 5);
+            filter.advance_millis(now).expect("memory for a shard");
+            for key in KEYS {
+                let known = filter.may_contain(key);
+                let new = filter.insert(key).expect("memory for a shard");
+                assert!(new != known && filter.may_contain(key), "neither new nor known");
+                if filter.mode() == Mode::Counting {
+                    assert_eq!(filter.remove(key), Ok(true), "an inserted key is refused");
+                    assert_eq!(filter.may_contain(key), known, "a key is lost");
+                }
             }
         }
         _ => {}

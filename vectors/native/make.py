@@ -139,6 +139,7 @@ def up(n, to):
 
 FILTER, BITS, LABEL, SUMS, SECRET = range(1, 6)
 GROWING, ROTATING, COUNTERS, EXCEPTIONS, EXCEPTION_DATA = range(8, 13)
+DYNAMIC = 14
 
 
 def record(layout, blocks, seed_field, hash_kind, expected, count, estimated=0, key_type=0):
@@ -270,6 +271,77 @@ def rotating_file(coming, hasher, seed_field, hash_kind, fpr, first, keep, gener
     return assemble(records, bits, label, secret, [(GROWING, growing), (ROTATING, section)])
 
 
+# The most keys of 16 lines, by the slots of a line.
+GROUP_KEYS = [
+    0, 1, 5, 16, 28, 42, 56, 71, 86, 101, 117, 132, 145, 161, 177, 193, 207, 223, 240, 256, 270, 286, 303, 319,
+    334, 350, 367, 381, 398, 415, 429, 446, 460, 477, 494, 509, 526, 540, 557, 572, 589, 604, 621, 638, 652, 669,
+    684, 701, 716, 733, 748, 765, 780, 795, 812, 827, 844, 859, 877, 892, 909, 924, 937,
+]
+
+
+def slots(interval, tag_bits):
+    """Slots, bits of a remainder and quotients of a line."""
+    best = (0, 0, 0)
+    for remainder in range(1, 57 - tag_bits):
+        quotients = (interval - 1 >> remainder) + 1
+        if quotients <= 64:
+            count = min((511 - quotients) // (remainder + tag_bits + 1), 62)
+            if count > best[0]:
+                best = (count, remainder, quotients)
+    return best
+
+
+def dynamic_lines(bits, tag_bits, keys):
+    """The number of lines of a file."""
+    wanted = keys + keys // 32
+
+    def limit(depth, lines):
+        return (lines // 16 * GROUP_KEYS[slots(-(-(1 << bits - depth) // lines), tag_bits)[0]]) << depth
+
+    deepest = max(bits - 14, 0)
+    depth = next((d for d in range(deepest) if limit(d, 3840) >= wanted), deepest)
+    fewest = 2048 if depth else 16
+    lines = next((n for n in range(fewest, 3840, 16) if limit(depth, n) >= wanted), 3840)
+    return lines << depth
+
+
+def dynamic_line(entries, interval, tag_bits):
+    """One line of sorted (number, tag)."""
+    count, remainder, quotients = slots(interval, tag_bits)
+    width, line, before = remainder + tag_bits, 1 << len(entries), None
+    for slot, (number, tag) in enumerate(entries):
+        quotient = number >> remainder
+        line |= (quotient != before) << slot | 1 << count + 1 + quotient
+        line |= ((number & (1 << remainder) - 1) << tag_bits | tag) << count + 1 + quotients + slot * width
+        before = quotient
+    return (line ^ 1).to_bytes(64, "little")
+
+
+def dynamic_file(tagged, bits, mode, tag_bits, hasher_fields, expected, count, fpr, up_to, clock=b"", counts=(), label=b""):
+    """`tagged` maps fingerprints to tags; `counts` has the fingerprints with more than three copies."""
+    lines = dynamic_lines(bits, tag_bits, len(tagged))
+
+    def shared(items, lines):
+        """The items of each line that fit, as bytes, and the rest."""
+        interval = -(-(1 << bits) // lines)
+        most, out, rest = slots(interval, tag_bits)[0], b"", []
+        for line in range(lines):
+            first, end = -(-(line << bits) // lines), -(-(line + 1 << bits) // lines)
+            here = [item for item in items if first <= item[0] < end]
+            out += dynamic_line([(v - first, tag) for v, tag in here[:most]], interval, tag_bits)
+            rest += here[most:]
+        return out, rest
+
+    main, rest = shared(sorted(tagged.items()), lines)
+    overflow, listed = shared(rest, lines // 16)
+    tail = b"".join(struct.pack("<Q", v << tag_bits | tag) for v, tag in listed)
+    tail += b"".join(struct.pack("<2Q", *one) for one in sorted(counts))
+    seed_field, hash_kind = hasher_fields
+    records = struct.pack("<8B4QdQQ", 4, hash_kind, bits, mode, 0, 0, 0, 0, lines, seed_field, expected, count, fpr, up_to, len(tagged))
+    section = struct.pack("<2Q", len(listed), len(counts)) + clock
+    return assemble(records, main + overflow + tail, label, further=[(DYNAMIC, section)])
+
+
 def level_hash(e, level):
     x = (e + (level + 1) * P) & M
     x = (x ^ x >> 32) * Q & M
@@ -372,6 +444,29 @@ def main():
     # Four generations of ten keys; keys that come again are remembered from then on, and the secret is in the file.
     coming = [(5, key) for key in keys[:70] + keys[55:75]]
     write("rotating-keys.bloom", rotating_file(coming, keyed, check_value(secret), 2, 0.01, 10, 40, 4, 3, 5, [(one, 1, 10)], secret=secret))
+
+    # Dynamic: 12 bits of fingerprint make long runs and collisions, 27 bits are those of 1,000 keys promised to 10^6 at 1 %.
+    many = number_keys("key-", 0, 700)
+    seed_0 = (0, 1)
+    crowded = {fold64(key, 0) >> 52: 0 for key in many}
+    write("dynamic-set.bloom", dynamic_file(crowded, 12, 0, 0, seed_0, 30, len(crowded), 0.01, 30, label=b"a set"))
+    wide = {fold64(key, 0) >> 37: 0 for key in many}
+    write("dynamic-promised.bloom", dynamic_file(wide, 27, 0, 0, seed_0, 1000, len(wide), 0.01, 1_000_000))
+    copies = {}
+    for number, key in enumerate(many[:200]):
+        v = fold64(key, 0) >> 44
+        copies[v] = copies.get(v, 0) + 1 + number % 6
+    tags = {v: min(n, 4) - 1 for v, n in copies.items()}
+    write("dynamic-counting.bloom", dynamic_file(tags, 20, 1, 2, seed_0, 1000, sum(copies.values()), 0.001, 1000, counts=[(v, n) for v, n in copies.items() if n > 3]))
+    # Kept for 10 seconds in 4 generations of 2,500 ms; a key comes every 100 ms from 1,000,000 ms on, and is not renewed.
+    times, now = {}, 0
+    for number, key in enumerate(many[:300]):
+        now = (1_000_000 + 100 * number) // 2500
+        times.setdefault(fold64(key, 0) >> 47, now)
+    live = {v: t % 8 for v, t in times.items() if now - t <= 4}
+    ages = [sum(now - t == age for t in times.values()) for age in range(5)]
+    clock = struct.pack("<Q2I2Q5Q", 10_000, 4, 0, 1_000_000 + 100 * 299, 0, *ages)
+    write("dynamic-expiring.bloom", dynamic_file(live, 17, 2, 3, seed_0, 1000, len(live), 0.01, 1000, clock))
 
 
 main()

@@ -149,7 +149,7 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
     {
         return Err(Failure::new(&path, "the filter has exceptions and takes no more keys"));
     }
-    let hashing = stored.first().hashing().clone();
+    let hashing = stored.hashing().clone();
     let was_full = is_full(&stored);
     if let StoredFilter::Rotating(filter) = &mut stored {
         filter.advance(SystemTime::now());

@@ -130,10 +130,11 @@ impl NativeRecord {
             HashFacts::Seed(seed) => (false, Some(seed), None),
         };
         let is_planned = facts.expected_keys > 0 || kind.has_links();
+        let layout = facts.layout.filter(|_| !kind.has_links());
         NativeRecord {
-            lines: (!kind.has_links()).then(|| facts.layout.lines()),
-            block_lines: (!kind.has_links()).then(|| facts.layout.block_lines()),
-            line_probes: facts.layout.line_probes(),
+            lines: layout.map(|layout| layout.lines()),
+            block_lines: layout.map(|layout| layout.block_lines()),
+            line_probes: facts.layout.map_or(0, |layout| layout.line_probes()),
             expected_keys: facts.expected_keys,
             new_keys: facts.keys,
             new_keys_estimated: facts.keys_are_estimated,

@@ -7,7 +7,7 @@ use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::filter::{Filter, Part};
 use crate::kernel::pipeline::Answers;
-use crate::native::{Chunks, Facts, Hashing, NativeFilter, Secret, StoredFilter};
+use crate::native::{Chunks, Facts, Hashing, Mode, NativeFilter, Secret, StoredFilter};
 use crate::sizing::Geometry;
 use crate::typed::{KeyType, TypeError, Value};
 use crate::wire::{Output, Stop};
@@ -41,6 +41,7 @@ fn links<S: AsRef<[u8]>>(stored: &StoredFilter<S>) -> Box<dyn Iterator<Item = &N
         StoredFilter::Removing(filter) => Box::new(core::iter::once(filter.filter())),
         StoredFilter::Growing(filter) => Box::new(filter.links().iter()),
         StoredFilter::Rotating(filter) => Box::new(filter.generations().flat_map(|one| one.filter().links())),
+        StoredFilter::Dynamic(_) => Box::new(core::iter::empty()),
     }
 }
 
@@ -70,18 +71,21 @@ impl Native {
     }
 
     pub(super) fn hashing(&self) -> &Hashing {
-        stored!(self, stored => stored.first().hashing())
+        stored!(self, stored => stored.hashing())
     }
 
     pub(super) fn stores_secret(&self) -> bool {
-        stored!(self, stored => stored.first().stores_secret())
+        stored!(self, stored => stored.stores_secret())
     }
 
     /// Checks all bytes against their checksums, unless that was done when they were read.
     pub(super) fn verify(&self) -> Result<(), DecodeError> {
         match self {
             Native::Owned(_) => Ok(()),
-            Native::Kept(stored) => crate::native::verify(stored.first().bits.storage().as_ref()),
+            Native::Kept(stored) => match stored.storage() {
+                Some(part) => crate::native::verify(part.storage().as_ref()),
+                None => Ok(()),
+            },
         }
     }
 
@@ -106,7 +110,7 @@ impl Native {
     /// Records the type of keys that are about to be inserted; none if there are keys of another type.
     pub(super) fn note_key_type(&mut self, key_type: KeyType) {
         let Native::Owned(stored) = self else { return };
-        if stored.key_type().is_none() && stored.first().keys() == 0 {
+        if stored.key_type().is_none() && stored.facts().keys == 0 {
             stored.set_key_type(Some(key_type));
         } else if stored.require_key_type(key_type).is_err() {
             stored.set_key_type(None);
@@ -116,7 +120,8 @@ impl Native {
     /// Compares the chunks of a mapped file that these keys depend on.
     pub(super) fn verify_keys(&self, chunks: &Chunks, keys: &AnyKeys<'_>) -> Result<(), DecodeError> {
         let Native::Kept(stored) = self else { return Ok(()) };
-        let file = stored.first().bits.storage().as_ref();
+        let Some(part) = stored.storage() else { return Ok(()) };
+        let file = part.storage().as_ref();
         match stored {
             StoredFilter::Fast(filter) if !filter.is_locked() => chunks.check_keys(file, filter, keys),
             _ => chunks.check_all(file),
@@ -133,7 +138,12 @@ impl Native {
 
     #[cfg(feature = "std")]
     pub(super) fn advance(&mut self, now: std::time::SystemTime) {
-        stored!(self, stored => if let StoredFilter::Rotating(filter) = stored { filter.advance(now) });
+        stored!(self, stored => match stored {
+            StoredFilter::Rotating(filter) => filter.advance(now),
+            // Without memory to drop expired keys, they stay longer.
+            StoredFilter::Dynamic(filter) => filter.advance(now).unwrap_or(()),
+            _ => {}
+        });
     }
 
     pub(super) fn set_label(&mut self, label: &str) -> Result<(), ChangeError> {
@@ -152,6 +162,14 @@ impl Native {
             Native::Owned(stored) => Ok(stored),
             kept => Err(Box::new(kept)),
         }
+    }
+
+    /// Of fingerprints: the bits in memory, and one probe.
+    fn dynamic_geometry(&self) -> Option<(u64, u32)> {
+        stored!(self, stored => match stored {
+            StoredFilter::Dynamic(filter) => Some((filter.memory().saturating_mul(8), 1)),
+            _ => None,
+        })
     }
 
     fn changeable(&mut self) -> Result<&mut StoredFilter, ChangeError> {
@@ -178,6 +196,9 @@ impl Native {
     }
 }
 
+/// Why a key cannot be removed.
+const NOT_DELETABLE: &str = "filters of this kind do not support deletion";
+
 /// The error for filters that cannot be merged or intersected.
 fn unsupported(why: &'static str) -> MergeError {
     MergeError::Unsupported { dialect: Name::Native.as_str(), why }
@@ -194,6 +215,9 @@ impl Erased for Native {
             let bit_len = sum.bit_len.saturating_add(next.bit_len);
             Geometry { bit_len, ..next }
         };
+        if let Some((bit_len, probes)) = self.dynamic_geometry() {
+            return Geometry { bit_len, block_len: 512, probes };
+        }
         let shape = stored!(self, stored => links(stored).map(Filter::geometry).reduce(sum));
         shape.unwrap_or(Geometry { bit_len: 0, block_len: 512, probes: 0 })
     }
@@ -206,6 +230,7 @@ impl Erased for Native {
             StoredFilter::Growing(filter) => filter.may_contain(key),
             StoredFilter::Removing(filter) => filter.may_contain(key),
             StoredFilter::Rotating(filter) => filter.may_contain(key),
+            StoredFilter::Dynamic(filter) => filter.may_contain(key),
         })
     }
 
@@ -216,6 +241,7 @@ impl Erased for Native {
     fn may_contain_batch(&self, keys: &AnyKeys<'_>, answers: Answers<'_>) {
         stored!(self, stored => match stored {
             StoredFilter::Fast(filter) => filter.may_contain_batch(keys, answers),
+            StoredFilter::Dynamic(filter) => filter.may_contain_batch(keys, answers),
             StoredFilter::Growing(filter) => {
                 with_bools(keys, answers, |bools| filter.may_contain_batch(keys, bools));
             }
@@ -236,7 +262,7 @@ impl Erased for Native {
         stored!(self, stored => match stored {
             StoredFilter::Fast(filter) => filter.bits(),
             StoredFilter::Removing(filter) => filter.filter().bits(),
-            StoredFilter::Growing(_) | StoredFilter::Rotating(_) => &[],
+            StoredFilter::Growing(_) | StoredFilter::Rotating(_) | StoredFilter::Dynamic(_) => &[],
         })
     }
 
@@ -262,10 +288,14 @@ impl Erased for Native {
             StoredFilter::Removing(filter) => filter.filter().expected_fpr(),
             StoredFilter::Growing(filter) => filter.expected_fpr(),
             StoredFilter::Rotating(filter) => filter.expected_fpr(),
+            StoredFilter::Dynamic(filter) => filter.expected_fpr(),
         })
     }
 
     fn estimated_keys(&self) -> Option<f64> {
+        if let Native::Owned(StoredFilter::Dynamic(_)) | Native::Kept(StoredFilter::Dynamic(_)) = self {
+            return Some(self.facts().keys as f64);
+        }
         let sum: Option<f64> = stored!(self, stored => links(stored).map(Filter::estimated_keys).sum());
         sum.map(|keys| keys + 0.0) // an empty sum is -0
     }
@@ -308,6 +338,12 @@ impl Erased for Native {
         match (self.changeable()?, new) {
             (StoredFilter::Fast(filter), Some(new)) => filter.insert_batch_new(keys, new),
             (StoredFilter::Fast(filter), None) => filter.insert_batch(keys),
+            (StoredFilter::Dynamic(filter), Some(new)) => {
+                filter.insert_batch_new(keys, new)?;
+            }
+            (StoredFilter::Dynamic(filter), None) => {
+                filter.insert_batch(keys)?;
+            }
             (StoredFilter::Growing(filter), Some(new)) => {
                 with_bools(keys, new, |new| filter.insert_batch_new(keys, new))?;
             }
@@ -340,6 +376,7 @@ impl Erased for Native {
             StoredFilter::Fast(filter) => Ok(filter.insert(key)),
             StoredFilter::Growing(filter) => Ok(filter.insert(key)?),
             StoredFilter::Removing(filter) => Ok(filter.insert(key)),
+            StoredFilter::Dynamic(filter) => Ok(filter.insert(key)?),
             #[cfg(feature = "std")]
             StoredFilter::Rotating(filter) => Ok(filter.insert(key, filter.time())?),
             #[cfg(not(feature = "std"))]
@@ -359,7 +396,10 @@ impl Erased for Native {
     fn remove_batch(&mut self, keys: &AnyKeys<'_>, removed: &mut [bool]) -> Result<u64, ChangeError> {
         match self.changeable()? {
             StoredFilter::Removing(filter) => Ok(filter.remove_batch_told(keys, removed)),
-            _ => Err(ChangeError::Unsupported("filters of this kind do not support deletion")),
+            StoredFilter::Dynamic(filter) if filter.mode() == Mode::Counting => {
+                filter.remove_batch(keys, removed).map_err(|_| ChangeError::Unsupported(NOT_DELETABLE))
+            }
+            _ => Err(ChangeError::Unsupported(NOT_DELETABLE)),
         }
     }
 
@@ -367,6 +407,7 @@ impl Erased for Native {
         match self.changeable()? {
             StoredFilter::Fast(filter) => filter.clear(),
             StoredFilter::Removing(filter) => filter.clear(),
+            StoredFilter::Dynamic(filter) => filter.clear()?,
             _ => {
                 return Err(ChangeError::Unsupported(
                     "a filter that grows cannot be cleared: build a new one",
@@ -382,6 +423,7 @@ impl Erased for Native {
             (StoredFilter::Fast(ours), StoredFilter::Fast(theirs)) => ours.merge(theirs),
             (StoredFilter::Growing(ours), StoredFilter::Growing(theirs)) => ours.merge(theirs),
             (StoredFilter::Removing(ours), StoredFilter::Removing(theirs)) => ours.merge(theirs),
+            (StoredFilter::Dynamic(ours), StoredFilter::Dynamic(theirs)) => ours.merge(theirs),
             _ => Err(unsupported("rotating filters begin their generations at different times")),
         })
     }

@@ -74,6 +74,11 @@ impl Owned {
         Owned::allocated(size).ok_or(refused)
     }
 
+    /// As [`zeroed`](Owned::zeroed), without huge pages: what is never written takes no memory, at any size.
+    pub(crate) fn zeroed_in_small_pages(len: usize) -> Result<Owned, SizeError> {
+        Owned::allocated(len).ok_or(SizeError::Memory { bytes: len as u64 })
+    }
+
     fn allocated(size: usize) -> Option<Owned> {
         // Over-aligned `alloc_zeroed` is posix_memalign plus memset, which touches every page. Requesting the
         // natural alignment keeps it a calloc; the slack makes room to align by hand.

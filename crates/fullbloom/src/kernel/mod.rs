@@ -7,6 +7,7 @@
 //!   lines.rs              the native layout over many lines: one key, groups of 64; any kernel
 //!   local.rs              FastLocalBloom over many blocks: one key, batches, filling; any kernel
 //!   split.rs              Parquet's split block over many blocks: one key, batches, filling; any kernel
+//!   slots.rs              a line of sorted fingerprints
 //!   blocks.rs             where the blocks are
 //!   gather.rs             libbloom's probes, anywhere in the array: one key
 //!   x86_64/, aarch64/     these operations, many probes or keys at once
@@ -31,6 +32,7 @@ pub(crate) mod lines;
 pub(crate) mod local;
 pub(crate) mod pipeline;
 pub(crate) mod scalar;
+pub(crate) mod slots;
 pub(crate) mod split;
 
 #[cfg(target_arch = "aarch64")]
@@ -165,7 +167,7 @@ impl fmt::Display for KernelError {
 impl core::error::Error for KernelError {}
 
 /// The capabilities of a kernel that no layout depends on, and every layout's operations.
-pub(crate) trait Body: local::Local + split::Split {
+pub(crate) trait Body: local::Local + split::Split + slots::Select {
     /// Whether it multiplies eight 64-bit words at once.
     const WIDE: bool = false;
 
@@ -221,6 +223,18 @@ impl Cpu {
         }
         #[cfg(not(feature = "std"))]
         Cpu::choose()
+    }
+
+    /// The kernel for lines of fingerprints: with AVX-512 that is the body for AVX2.
+    #[inline(always)]
+    pub(crate) fn for_slots() -> Cpu {
+        match Cpu::in_use() {
+            #[cfg(target_arch = "x86_64")]
+            Cpu::Avx512(kernel) => Cpu::Avx2(kernel.into()),
+            #[cfg(target_arch = "x86_64")]
+            Cpu::Avx512Bitalg(kernel) => Cpu::Avx2(kernel.into()),
+            other => other,
+        }
     }
 
     #[cfg_attr(feature = "std", cold)]

@@ -62,3 +62,5 @@ impl Local for Scalar {
 }
 
 impl Body for Scalar {}
+
+impl super::slots::Select for Scalar {}

@@ -47,6 +47,8 @@ pub(super) struct Head {
     pub(super) store_secret: bool,
     /// The type of its keys, if that is known.
     pub(super) key_type: Option<KeyType>,
+    /// The leading bits of the hash that are used: 64, or fewer in a filter of fingerprints.
+    pub(super) hash_bits: u32,
     pub(super) label: String,
 }
 
@@ -60,7 +62,34 @@ impl Head {
             estimated: false,
             store_secret: false,
             key_type: None,
+            hash_bits: 64,
             label: String::new(),
+        }
+    }
+
+    /// The hash function of a filter with these facts.
+    pub(super) fn hasher(&self) -> Hasher {
+        Hasher::new(&self.hashing).leading(self.hash_bits)
+    }
+
+    /// `Ok` when both hash keys in the same way, and keys are not of types with different bytes.
+    pub(super) fn same_hash(&self, other: &Head) -> Result<(), MergeError> {
+        if let (Some(ours), Some(theirs)) = (self.key_type, other.key_type)
+            && key_type::require(Some(ours), theirs).is_err()
+        {
+            return MergeError::require_equal("the key type", ours, theirs);
+        }
+        MergeError::require_equal("bits of the hash", self.hash_bits, other.hash_bits)?;
+        match (&self.hashing, &other.hashing) {
+            (Hashing::Seed(ours), Hashing::Seed(theirs)) => {
+                MergeError::require_equal("the seed", ours, theirs)
+            }
+            (Hashing::Secret(ours), Hashing::Secret(theirs)) if ours == theirs => Ok(()),
+            (Hashing::Secret(_), Hashing::Secret(_)) => {
+                MergeError::require_equal("the secret", "one", "another")
+            }
+            (Hashing::Seed(_), _) => MergeError::require_equal("the hash", "seeded", "keyed"),
+            (Hashing::Secret(_), _) => MergeError::require_equal("the hash", "keyed", "seeded"),
         }
     }
 }
@@ -85,7 +114,7 @@ impl Native {
     }
 
     pub(super) fn from_parts(shape: Shape, head: Head) -> Native {
-        Native { shape, hasher: Hasher::new(&head.hashing), head, exceptions: None, locked: None }
+        Native { shape, hasher: head.hasher(), head, exceptions: None, locked: None }
     }
 
     /// Adds exceptions, and the check value of an unknown secret. Lookups then take the slower path.
@@ -117,7 +146,7 @@ impl Native {
             return Err(DecodeError::Unknown { what: "this is not the filter's secret" });
         }
         self.head.hashing = Hashing::Secret(secret.clone());
-        self.hasher = Hasher::new(&self.head.hashing);
+        self.hasher = self.head.hasher();
         self.locked = None;
         if self.takes_keys() {
             self.shape = Shape::new(self.shape.layout, self.shape.blocks);
@@ -140,26 +169,6 @@ impl Native {
     fn set_any(&mut self, bits: &mut [u8], hash: u64) -> bool {
         self.assert_takes_keys();
         self.shape.set_any(lines_mut(bits), hash)
-    }
-
-    /// `Ok` when both hash keys in the same way, and keys are not of types with different bytes.
-    pub(super) fn same_hash(&self, other: &Native) -> Result<(), MergeError> {
-        if let (Some(ours), Some(theirs)) = (self.head.key_type, other.head.key_type)
-            && key_type::require(Some(ours), theirs).is_err()
-        {
-            return MergeError::require_equal("the key type", ours, theirs);
-        }
-        match (&self.head.hashing, &other.head.hashing) {
-            (Hashing::Seed(ours), Hashing::Seed(theirs)) => {
-                MergeError::require_equal("the seed", ours, theirs)
-            }
-            (Hashing::Secret(ours), Hashing::Secret(theirs)) if ours == theirs => Ok(()),
-            (Hashing::Secret(_), Hashing::Secret(_)) => {
-                MergeError::require_equal("the secret", "one", "another")
-            }
-            (Hashing::Seed(_), _) => MergeError::require_equal("the hash", "seeded", "keyed"),
-            (Hashing::Secret(_), _) => MergeError::require_equal("the hash", "keyed", "seeded"),
-        }
     }
 
     pub(super) fn encoder<'a>(&'a self, bits: &'a [u8]) -> Encoder<'a> {
@@ -215,12 +224,12 @@ impl Dialect for Native {
     /// The exact probability, over all hashes, that one is reported present. Exceptions, which only lower it,
     /// are not counted.
     fn fpr_of(&self, bits: &[u8]) -> f64 {
-        self.shape.fpr_now(lines(bits))
+        rates::combine(self.shape.fpr_now(lines(bits)), self.shortened_fpr(self.head.keys as f64))
     }
 
     fn expected_fpr(&self, keys: f64) -> f64 {
         let spread = self.shape.layout.expected_fpr(keys, self.shape.blocks);
-        rates::combine(spread, rates::collision_fpr(keys, 64))
+        rates::combine(spread, rates::collision_fpr(keys, self.head.hash_bits))
     }
 }
 
@@ -290,11 +299,16 @@ impl Insert for Native {
         MergeError::require_equal("bits", ours.bit_len, theirs.bit_len)?;
         MergeError::require_equal("bits in a block", ours.block_len, theirs.block_len)?;
         MergeError::require_equal("probes", ours.probes, theirs.probes)?;
-        self.same_hash(other)
+        self.head.same_hash(&other.head)
     }
 }
 
 impl Native {
+    /// The rate at which absent keys have the hash of a present one, if the hash is shortened.
+    fn shortened_fpr(&self, keys: f64) -> f64 {
+        if self.head.hash_bits == 64 { 0.0 } else { rates::collision_fpr(keys, self.head.hash_bits) }
+    }
+
     /// The number of keys, estimated from the bits; `u64::MAX` when all bits are set.
     fn estimate(&self, bits: &[u8]) -> u64 {
         let Geometry { bit_len, probes, .. } = self.geometry();

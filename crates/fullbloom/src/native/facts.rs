@@ -1,6 +1,6 @@
 //! The facts that a native filter of any kind reports about itself.
 
-use super::{ExceptionFacts, GrowingFilter, Hashing, NativeFilter, Rotation, StoredFilter};
+use super::{ExceptionFacts, Generation, GrowingFilter, Hashing, Mode, NativeFilter, Rotation, StoredFilter};
 use crate::sizing::Layout;
 use crate::typed::KeyType;
 use alloc::borrow::ToOwned;
@@ -11,8 +11,8 @@ use alloc::vec::Vec;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Facts {
-    /// How a key's bits are laid out; of the first filter, if there are several.
-    pub layout: Layout,
+    /// How a key's bits are laid out, of a filter that sets bits; of the first filter, if there are several.
+    pub layout: Option<Layout>,
     /// How keys are hashed.
     pub hash: HashFacts,
     /// The number of keys it was sized for; 0 when that is unknown or the filter grows.
@@ -74,6 +74,19 @@ pub enum KindFacts {
         /// The generations that have not expired, newest first.
         generations: Vec<GenerationFacts>,
     },
+    /// Fingerprints.
+    Dynamic {
+        /// What it remembers of keys besides their fingerprints.
+        mode: Mode,
+        /// Bits of a fingerprint.
+        fingerprint_bits: u32,
+        /// The number of keys up to which it keeps its rate.
+        up_to: u64,
+        /// The latest time set, in milliseconds since the Unix epoch, or the number of keys inserted.
+        time: u64,
+        /// The generations that have not expired, newest first.
+        generations: Vec<Generation>,
+    },
 }
 
 /// One filter of a chain.
@@ -111,7 +124,10 @@ pub struct GenerationFacts {
 impl Facts {
     /// Whether it holds more keys than it was sized for.
     pub fn is_overfull(&self) -> bool {
-        self.expected_keys > 0 && self.keys > self.expected_keys
+        match self.kind {
+            KindFacts::Dynamic { up_to, .. } => self.keys > up_to,
+            _ => self.expected_keys > 0 && self.keys > self.expected_keys,
+        }
     }
 }
 
@@ -136,29 +152,37 @@ impl LinkFacts {
 impl<S: AsRef<[u8]>> StoredFilter<S> {
     /// The facts of this filter. Reads the arrays, unless it is a fast filter.
     pub fn facts(&self) -> Facts {
-        let first = self.first();
-        let (expected_keys, keys, planned_fpr) = match self {
-            StoredFilter::Growing(all) => (0, all.keys(), all.planned_fpr()),
-            StoredFilter::Rotating(all) => (0, all.keys(), all.planned_fpr()),
-            _ => (first.expected_keys(), first.keys(), first.planned_fpr()),
+        let first = match self {
+            StoredFilter::Fast(filter) => Some(filter),
+            StoredFilter::Growing(filter) => filter.links().first(),
+            StoredFilter::Removing(filter) => Some(filter.filter()),
+            StoredFilter::Rotating(filter) => Some(filter.link()),
+            StoredFilter::Dynamic(_) => None,
+        };
+        let (expected_keys, keys, planned_fpr) = match (self, first) {
+            (StoredFilter::Growing(all), _) => (0, all.keys(), all.planned_fpr()),
+            (StoredFilter::Rotating(all), _) => (0, all.keys(), all.planned_fpr()),
+            (StoredFilter::Dynamic(all), _) => (all.expected_keys(), all.keys(), all.planned_fpr()),
+            (_, Some(first)) => (first.expected_keys(), first.keys(), first.planned_fpr()),
+            (_, None) => (0, 0, 0.0),
         };
         Facts {
-            layout: first.layout(),
-            hash: match first.hashing() {
+            layout: first.map(NativeFilter::layout),
+            hash: match self.hashing() {
                 _ if self.is_locked() => HashFacts::Keyed { stored: false, locked: true },
-                Hashing::Secret(_) => HashFacts::Keyed { stored: first.stores_secret(), locked: false },
+                Hashing::Secret(_) => HashFacts::Keyed { stored: self.stores_secret(), locked: false },
                 Hashing::Seed(seed) => HashFacts::Seed(*seed),
             },
             expected_keys,
             keys,
             keys_are_estimated: match self {
                 StoredFilter::Growing(all) => all.keys_are_estimated(),
-                _ => first.keys_are_estimated(),
+                _ => first.is_some_and(NativeFilter::keys_are_estimated),
             },
             planned_fpr,
-            exceptions: first.exceptions(),
-            key_type: first.key_type(),
-            label: first.label().to_owned(),
+            exceptions: first.and_then(NativeFilter::exceptions),
+            key_type: self.key_type(),
+            label: self.label().to_owned(),
             kind: self.kind_facts(),
         }
     }
@@ -166,6 +190,13 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
     fn kind_facts(&self) -> KindFacts {
         match self {
             StoredFilter::Fast(_) => KindFacts::Fast,
+            StoredFilter::Dynamic(filter) => KindFacts::Dynamic {
+                mode: filter.mode(),
+                fingerprint_bits: filter.fingerprint_bits(),
+                up_to: filter.up_to(),
+                time: filter.time_millis(),
+                generations: filter.generations().collect(),
+            },
             StoredFilter::Growing(filter) => KindFacts::Growing { links: LinkFacts::all(filter) },
             StoredFilter::Removing(filter) => KindFacts::Removing {
                 counter_bytes: filter.filter().bits().len() as u64 * 4,

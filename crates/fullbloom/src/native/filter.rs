@@ -10,6 +10,7 @@ use crate::filter::{Dialect, Filter};
 use crate::keys::{Hashes, KeyHasher};
 use crate::sizing::Layout;
 use alloc::borrow::ToOwned;
+use alloc::string::String;
 use alloc::vec::Vec;
 
 /// A native filter of kind `fast`: insertion and lookup, single or in batches; merge, fold, save.
@@ -191,8 +192,7 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
 impl<S> NativeFilter<S> {
     /// Sets the label of the filter, which is stored in the file. At most 65,535 bytes are kept.
     pub fn set_label(&mut self, label: &str) {
-        let end = (0..=label.len().min(MAX_LABEL)).rev().find(|&end| label.is_char_boundary(end));
-        self.dialect.head.label = label[..end.unwrap_or(0)].to_owned();
+        self.dialect.head.label = trimmed_label(label);
     }
 
     /// Whether to store the secret of a keyed filter in its file, which then needs the same protection as the
@@ -200,6 +200,12 @@ impl<S> NativeFilter<S> {
     pub fn store_secret(&mut self, store: bool) {
         self.dialect.head.store_secret = store;
     }
+}
+
+/// As much of the label as a file takes.
+pub(super) fn trimmed_label(label: &str) -> String {
+    let end = (0..=label.len().min(MAX_LABEL)).rev().find(|&end| label.is_char_boundary(end));
+    label[..end.unwrap_or(0)].to_owned()
 }
 
 /// Longest label in bytes.

@@ -250,7 +250,7 @@ impl GrowingFilter {
                 why: "one is locked: its secret is not known",
             });
         }
-        self.links[0].dialect.same_hash(&other.links[0].dialect)?;
+        self.links[0].dialect.head.same_hash(&other.links[0].dialect.head)?;
         if self.links.len() + other.links.len() > MAX_LINKS {
             let why = "together they have more than 65,536 links";
             return Err(MergeError::Unsupported { dialect: "native", why });

@@ -5,6 +5,7 @@ use crate::kernel::Cpu;
 use crate::kernel::lines::Lines as _;
 use crate::keys::{KeyHasher, Keys};
 use crate::sealed::Sealed;
+use alloc::boxed::Box;
 use core::fmt;
 
 /// The seed or secret that makes the hash of one filter differ from that of another.
@@ -96,6 +97,8 @@ pub struct Hasher(Keyed);
 enum Keyed {
     Fold(Fold64),
     Sip([u8; 16]),
+    /// Only the leading bits of the hash, spread over all 64.
+    Leading(Box<Hasher>, u32),
 }
 
 impl Hasher {
@@ -105,6 +108,27 @@ impl Hasher {
             Hashing::Secret(secret) => Hasher(Keyed::Sip(secret.0)),
         }
     }
+}
+
+impl Hasher {
+    /// The hasher of filters that know only the leading bits of hashes, 64 or fewer.
+    pub(super) fn leading(self, bits: u32) -> Hasher {
+        if bits == 64 { self } else { Hasher(Keyed::Leading(Box::new(self), bits)) }
+    }
+}
+
+/// The hash that stands for the leading bits of another one. Different bits have different hashes.
+pub(super) fn spread(hash: u64, bits: u32) -> u64 {
+    let kept = hash & !(u64::MAX >> bits);
+    let mixed = (kept ^ kept >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    let mixed = (mixed ^ mixed >> 32).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    mixed ^ mixed >> 32
+}
+
+/// Out of line, as [`sip`].
+#[inline(never)]
+fn leading(key: &[u8], hasher: &Hasher, bits: u32) -> u64 {
+    spread(hasher.hash(key), bits)
 }
 
 impl Sealed for Hasher {}
@@ -117,6 +141,7 @@ impl KeyHasher for Hasher {
         match &self.0 {
             Keyed::Fold(fold) => fold.hash(key),
             Keyed::Sip(secret) => sip(key, secret),
+            Keyed::Leading(hasher, bits) => leading(key, hasher, *bits),
         }
     }
 
@@ -130,6 +155,9 @@ impl KeyHasher for Hasher {
             Keyed::Sip(secret) => {
                 out.iter_mut().zip(keys).for_each(|(out, key)| *out = siphash13(key.as_ref(), secret));
             }
+            Keyed::Leading(hasher, bits) => {
+                out.iter_mut().zip(keys).for_each(|(out, key)| *out = leading(key.as_ref(), hasher, *bits));
+            }
         }
     }
 
@@ -141,7 +169,9 @@ impl KeyHasher for Hasher {
                 let (x, y) = fold.of_eight_bytes();
                 Cpu::in_use().fold(words, x, y, out);
             }
-            Keyed::Sip(_) => self.hash_iter(words.iter().map(|word| word.to_le_bytes()), out),
+            Keyed::Sip(_) | Keyed::Leading(..) => {
+                self.hash_iter(words.iter().map(|word| word.to_le_bytes()), out);
+            }
         }
     }
 }
@@ -157,6 +187,7 @@ impl fmt::Debug for Hasher {
         f.write_str(match self.0 {
             Keyed::Fold(_) => "Fold",
             Keyed::Sip(_) => "Sip",
+            Keyed::Leading(..) => "Leading",
         })
     }
 }

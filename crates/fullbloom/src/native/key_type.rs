@@ -4,7 +4,7 @@
 //! therefore records what its keys are, if the writer knows it. `bytes` and `string` are the same keys in a
 //! native filter, and so are `int` and `long` ([`typed`](crate::typed)).
 
-use super::{GrowingFilter, NativeFilter, RotatingFilter, StoredFilter};
+use super::{DynamicFilter, GrowingFilter, NativeFilter, RotatingFilter, StoredFilter};
 use crate::typed::{KeyType, TypeError};
 
 /// The number of a type in the file; 0 if it is not recorded. Types that native filters do not have are not
@@ -84,7 +84,7 @@ impl<S> NativeFilter<S> {
 impl<S: AsRef<[u8]>> StoredFilter<S> {
     /// The recorded type of its keys; `None` if it is not recorded.
     pub fn key_type(&self) -> Option<KeyType> {
-        self.first().key_type()
+        self.head().key_type
     }
 
     /// Checks that keys of this type can be in the filter: that their bytes are those of the recorded type.
@@ -101,7 +101,20 @@ impl<S> StoredFilter<S> {
             StoredFilter::Removing(filter) => filter.filter.set_key_type(key_type),
             StoredFilter::Growing(filter) => filter.set_key_type(key_type),
             StoredFilter::Rotating(filter) => filter.set_key_type(key_type),
+            StoredFilter::Dynamic(filter) => filter.set_key_type(key_type),
         }
+    }
+}
+
+impl<S> DynamicFilter<S> {
+    /// The recorded type of its keys; `None` if it is not recorded.
+    pub fn key_type(&self) -> Option<KeyType> {
+        self.head.key_type
+    }
+
+    /// Records the type of its keys; see [`Filter::set_key_type`](crate::Filter::set_key_type).
+    pub fn set_key_type(&mut self, key_type: Option<KeyType>) {
+        self.head.key_type = key_type.and_then(recorded);
     }
 }
 

@@ -1,11 +1,11 @@
 //! The contents of a `.bloom` file: one of the kinds of the native filter.
 
-use super::dialect::Native;
+use super::dialect::{Head, Native};
 use super::format::{Decoded, DecodedKind, Encoder, decode};
 #[cfg(feature = "std")]
 use super::hashing::Hasher;
 use super::rotating::Generation;
-use super::{GrowingFilter, NativeFilter, RemovingFilter, RotatingFilter, Secret};
+use super::{DynamicFilter, GrowingFilter, Hashing, NativeFilter, RemovingFilter, RotatingFilter, Secret};
 use crate::bits::Owned;
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Check, Filter};
@@ -40,6 +40,8 @@ pub enum StoredFilter<S = Owned> {
     Removing(RemovingFilter<S>),
     /// Generations of keys.
     Rotating(RotatingFilter<S>),
+    /// Fingerprints.
+    Dynamic(DynamicFilter<S>),
 }
 
 impl<'a> StoredFilter<&'a [u8]> {
@@ -69,6 +71,7 @@ impl StoredFilter {
             }
             StoredFilter::Growing(filter) => filter.insert_batch(keys),
             StoredFilter::Removing(filter) => Ok(filter.insert_batch(keys)),
+            StoredFilter::Dynamic(filter) => filter.insert_batch(keys),
             StoredFilter::Rotating(filter) => {
                 let (now, mut new) = (filter.time(), alloc::vec![false; keys.count()]);
                 filter.insert_batch_new(keys, &mut new, now)
@@ -83,6 +86,7 @@ impl StoredFilter {
             StoredFilter::Growing(filter) => filter.set_label(label),
             StoredFilter::Removing(filter) => filter.set_label(label),
             StoredFilter::Rotating(filter) => filter.set_label(label),
+            StoredFilter::Dynamic(filter) => filter.set_label(label),
         }
     }
 
@@ -99,6 +103,7 @@ impl StoredFilter {
         decoded.verify(file.as_ref())?;
         let counters = match &decoded.kind {
             DecodedKind::Removing { counters } => Some(counters.clone()),
+            DecodedKind::Dynamic(dynamic) => Some(dynamic.bits()),
             _ => None,
         };
         let ranges: Vec<_> = decoded.parts.iter().map(|part| part.bits.clone()).chain(counters).collect();
@@ -156,6 +161,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
             Ok(GrowingFilter { links, growth: filter.growth, locked: filter.locked })
         };
         Ok(match self {
+            StoredFilter::Dynamic(filter) => StoredFilter::Dynamic(filter.try_clone()?),
             StoredFilter::Fast(filter) => StoredFilter::Fast(filter.try_clone()?),
             StoredFilter::Growing(filter) => StoredFilter::Growing(growing(filter)?),
             StoredFilter::Removing(filter) => StoredFilter::Removing(RemovingFilter {
@@ -196,6 +202,11 @@ impl<S> StoredFilter<S> {
             .into_iter()
             .map(|part| Filter { dialect: Native::from_parts(part.shape, part.head), bits: bits(part.bits) });
         match kind {
+            DecodedKind::Dynamic(dynamic) => {
+                drop(parts);
+                let storage = bits(dynamic.bits());
+                StoredFilter::Dynamic(dynamic.assemble(file, storage))
+            }
             DecodedKind::Growing(growth) => {
                 StoredFilter::Growing(GrowingFilter { links: parts.collect(), growth, locked })
             }
@@ -227,6 +238,7 @@ impl<S> StoredFilter<S> {
     pub(crate) fn map<T>(self, mut bits: impl FnMut(S) -> T) -> StoredFilter<T> {
         match self {
             StoredFilter::Fast(filter) => StoredFilter::Fast(filter.map(bits)),
+            StoredFilter::Dynamic(filter) => StoredFilter::Dynamic(filter.map(bits)),
             StoredFilter::Growing(filter) => StoredFilter::Growing(filter.map(bits)),
             StoredFilter::Removing(RemovingFilter { filter, counters, locked }) => {
                 let filter = filter.map(&mut bits);
@@ -241,13 +253,14 @@ impl<S> StoredFilter<S> {
         }
     }
 
-    /// The name of its kind: `fast`, `growing`, `removing` or `rotating`.
+    /// The name of its kind: `fast`, `growing`, `removing`, `rotating` or `dynamic`.
     pub fn kind(&self) -> &'static str {
         match self {
             StoredFilter::Fast(_) => "fast",
             StoredFilter::Growing(_) => "growing",
             StoredFilter::Removing(_) => "removing",
             StoredFilter::Rotating(_) => "rotating",
+            StoredFilter::Dynamic(_) => "dynamic",
         }
     }
 
@@ -268,6 +281,7 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
             StoredFilter::Growing(filter) => filter.is_locked(),
             StoredFilter::Removing(filter) => filter.is_locked(),
             StoredFilter::Rotating(filter) => filter.is_locked(),
+            StoredFilter::Dynamic(filter) => filter.is_locked(),
         }
     }
 
@@ -283,30 +297,65 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
             StoredFilter::Growing(filter) => filter.unlock_in_place(secret),
             StoredFilter::Removing(filter) => filter.unlock_in_place(secret),
             StoredFilter::Rotating(filter) => filter.unlock_in_place(secret),
+            StoredFilter::Dynamic(filter) => filter.unlock_in_place(secret),
         }
     }
 
-    /// One of its filters, for the properties all share: the hash and the label.
-    pub fn first(&self) -> &NativeFilter<S> {
+    /// The facts that all kinds share.
+    pub(super) fn head(&self) -> &Head {
         match self {
-            StoredFilter::Fast(filter) => filter,
-            StoredFilter::Growing(filter) => &filter.links[0],
-            StoredFilter::Removing(filter) => filter.filter(),
-            StoredFilter::Rotating(filter) => &filter.generations[0].filter.links[0],
+            StoredFilter::Fast(filter) => &filter.dialect.head,
+            StoredFilter::Growing(filter) => &filter.links[0].dialect.head,
+            StoredFilter::Removing(filter) => &filter.filter().dialect.head,
+            StoredFilter::Rotating(filter) => &filter.generations[0].filter.links[0].dialect.head,
+            StoredFilter::Dynamic(filter) => &filter.head,
+        }
+    }
+
+    /// The seed or secret of its hash.
+    pub fn hashing(&self) -> &Hashing {
+        &self.head().hashing
+    }
+
+    /// Whether the secret of a keyed filter is, or will be, stored in its file.
+    pub fn stores_secret(&self) -> bool {
+        self.head().store_secret
+    }
+
+    /// The label: a text set by the owner and stored with the filter.
+    pub fn label(&self) -> &str {
+        &self.head().label
+    }
+
+    /// The memory of the first bits, if it is not in memory of its own.
+    pub(crate) fn storage(&self) -> Option<&S> {
+        match self {
+            StoredFilter::Fast(filter) => Some(&filter.bits),
+            StoredFilter::Growing(filter) => Some(&filter.links[0].bits),
+            StoredFilter::Removing(filter) => Some(&filter.filter.bits),
+            StoredFilter::Rotating(filter) => Some(&filter.generations[0].filter.links[0].bits),
+            StoredFilter::Dynamic(filter) => filter.storage(),
         }
     }
 
     pub(crate) fn encode_to(&self, out: &mut dyn Output) -> Result<(), Stop> {
-        self.encoder().write_to(out)
+        match self {
+            StoredFilter::Dynamic(filter) => filter.encode_to(out),
+            other => other.encoder().write_to(out),
+        }
     }
 
     /// Length of the file in bytes.
     pub fn encoded_len(&self) -> u64 {
-        self.encoder().encoded_len()
+        match self {
+            StoredFilter::Dynamic(filter) => filter.encoded_len(),
+            other => other.encoder().encoded_len(),
+        }
     }
 
     fn encoder(&self) -> Encoder<'_> {
         match self {
+            StoredFilter::Dynamic(_) => unreachable!("encoded without an encoder"),
             StoredFilter::Fast(filter) => filter.dialect.encoder(filter.bits.as_ref()),
             StoredFilter::Growing(filter) => Encoder::growing(filter),
             StoredFilter::Removing(filter) => Encoder::removing(filter),

@@ -66,6 +66,7 @@
 mod build;
 mod chunks;
 mod dialect;
+mod dynamic;
 mod exceptions;
 mod facts;
 mod filter;
@@ -88,6 +89,9 @@ mod stored;
 pub use build::Builder;
 pub(crate) use chunks::Chunks;
 pub use dialect::Native;
+pub use dynamic::{
+    DynamicFilter, DynamicOptions, Expiry, Fingerprint, Fingerprints, Generation, Mode, NotDeletable,
+};
 pub use facts::{Facts, GenerationFacts, HashFacts, KindFacts, LinkFacts};
 pub use filter::NativeFilter;
 #[cfg(feature = "std")]
@@ -97,7 +101,7 @@ pub use guard::{ExceptError, ExceptionFacts, GoodKeys, Members};
 pub use hashing::{Hasher, Hashing, Secret};
 pub use kind::StoredFilter;
 pub use removing::RemovingFilter;
-pub use rotating::{Generation, Keep, RotatingFilter, Rotation};
+pub use rotating::{Generation as RotatingGeneration, Keep, RotatingFilter, Rotation};
 pub use shared::SharedFilter;
 pub use sizing::{Candidate, Prefer, Sizing};
 pub use slices::{Scatter, Slice, SliceError, SliceFacts, Slicing};

@@ -371,7 +371,7 @@ impl<S: AsRef<[u8]>> RotatingFilter<S> {
         self.clock.saturating_sub(generation.opened)
     }
 
-    fn link(&self) -> &NativeFilter<S> {
+    pub(super) fn link(&self) -> &NativeFilter<S> {
         &self.generations[0].filter.links[0]
     }
 

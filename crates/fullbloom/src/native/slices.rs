@@ -80,7 +80,7 @@ impl Slicing {
         let bytes = slice_bytes.clamp(1, 1 << 45).next_power_of_two().max(chunk_len(shape.byte_len()));
         let block_bytes = sizing.layout.block_len() / 8;
         let head = Head::new(hashing, sizing.expected_keys);
-        let hasher = Hasher::new(&head.hashing);
+        let hasher = head.hasher();
         Ok(Slicing { shape, hasher, head, blocks_shift: (bytes / block_bytes).ilog2() })
     }
 

@@ -171,7 +171,7 @@ pub fn build(
     }
     // The secret is saved when the filter is on the disk, and before the filter can be used. It is not removed
     // if the very last step fails: another process may have used it by then.
-    let save = || match (save_secret, stored.first().hashing()) {
+    let save = || match (save_secret, stored.hashing()) {
         (Some(path), Hashing::Secret(secret)) => secret::save(path, secret),
         _ => Ok(()),
     };

@@ -25,6 +25,8 @@ impl Neon {
 
 impl Body for Neon {}
 
+impl super::slots::Select for Neon {}
+
 impl Split for Neon {
     const SPLIT_TEST: split_block::TestFn = split::test;
     const SPLIT_SET: split_block::SetFn = split::set;

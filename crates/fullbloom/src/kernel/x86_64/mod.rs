@@ -13,6 +13,7 @@ mod lines_avx2;
 mod lines_avx512;
 mod masks;
 mod ops;
+mod slots;
 mod split;
 
 use super::blocks::{Filter, FilterMut};
@@ -73,6 +74,19 @@ impl Body for Avx2 {
     }
 }
 
+/// Both have AVX2 and BMI, as `Avx512::detect` has seen.
+impl From<Avx512> for Avx2 {
+    fn from(_: Avx512) -> Avx2 {
+        Avx2(())
+    }
+}
+
+impl From<Avx512Bitalg> for Avx2 {
+    fn from(kernel: Avx512Bitalg) -> Avx2 {
+        kernel.0.into()
+    }
+}
+
 impl Local for Avx2 {
     const TEST: TestFn = avx2::test;
 
@@ -111,7 +125,9 @@ pub(crate) struct Avx512(());
 
 impl Avx512 {
     pub(super) fn detect() -> Option<Avx512> {
-        let all = cpu_has!(is_x86_feature_detected, "avx512f")
+        // AVX-512 F includes AVX2; it is asked for because an `Avx512` becomes an `Avx2`.
+        let all = cpu_has!(is_x86_feature_detected, "avx2")
+            && cpu_has!(is_x86_feature_detected, "avx512f")
             && cpu_has!(is_x86_feature_detected, "avx512bw")
             && cpu_has!(is_x86_feature_detected, "avx512dq")
             && cpu_has!(is_x86_feature_detected, "avx512vl")

@@ -5,6 +5,7 @@ use crate::checksum::crc32c;
 use crate::error::DecodeError;
 use crate::kernel::counters::{self, COUNTERS_LEN};
 use crate::native::dialect::Head;
+use crate::native::dynamic::DecodedDynamic;
 use crate::native::exceptions::{Exceptions, MAX_LEVELS};
 use crate::native::filter::MAX_LABEL;
 use crate::native::growing::{Growth, MAX_LINKS};
@@ -51,6 +52,7 @@ pub(in crate::native) enum DecodedKind {
     Growing(Growth),
     Rotating(Growth, DecodedRotation),
     Removing { counters: Range<usize> },
+    Dynamic(Box<DecodedDynamic>),
 }
 
 impl DecodedKind {
@@ -60,6 +62,7 @@ impl DecodedKind {
             DecodedKind::Growing(_) => "growing",
             DecodedKind::Rotating(..) => "rotating",
             DecodedKind::Removing { .. } => "removing",
+            DecodedKind::Dynamic(_) => "dynamic",
         }
     }
 }
@@ -93,29 +96,29 @@ impl StoredExceptions {
 
 /// A section, as listed in the table.
 #[derive(Debug, Clone, Copy)]
-struct Section {
-    at: u64,
-    len: u64,
+pub(in crate::native) struct Section {
+    pub(in crate::native) at: u64,
+    pub(in crate::native) len: u64,
 }
 
 impl Section {
     /// Inside the file, as checked with the table; so it fits in a `usize`.
-    fn range(self) -> Range<usize> {
+    pub(in crate::native) fn range(self) -> Range<usize> {
         self.at as usize..(self.at + self.len) as usize
     }
 
     /// The section as a sequence of fields; offsets in errors are offsets in the file.
-    fn cursor(self, bytes: &[u8]) -> Cursor<'_> {
+    pub(in crate::native) fn cursor(self, bytes: &[u8]) -> Cursor<'_> {
         Cursor::at_offset(&bytes[..self.range().end], self.at as usize)
     }
 }
 
 /// The known sections.
 #[derive(Debug, Default)]
-struct Table([Option<Section>; 13]);
+pub(in crate::native) struct Table([Option<Section>; 15]);
 
 impl Table {
-    fn required(&self, kind: u32, field: &'static str) -> Result<Section, DecodeError> {
+    pub(in crate::native) fn required(&self, kind: u32, field: &'static str) -> Result<Section, DecodeError> {
         self.0[kind as usize].ok_or(DecodeError::Truncated {
             field,
             at: HEADER_LEN,
@@ -124,7 +127,7 @@ impl Table {
         })
     }
 
-    fn optional(&self, kind: u32) -> Option<Section> {
+    pub(in crate::native) fn optional(&self, kind: u32) -> Option<Section> {
         self.0[kind as usize]
     }
 }
@@ -183,6 +186,19 @@ pub(in crate::native) fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
         });
     }
     let bits = table.required(kind::BITS, "bits")?;
+    if let Some(dynamic) = DecodedDynamic::read(&table, bits, bytes)? {
+        let (kind, chunk_len, sums) =
+            (DecodedKind::Dynamic(Box::new(dynamic)), chunk_len as usize, sums.range());
+        return Ok(Decoded {
+            parts: Vec::new(),
+            kind,
+            exceptions: None,
+            locked: None,
+            data,
+            chunk_len,
+            sums,
+        });
+    }
     let (mut parts, check) = read_parts(&table, bits, bytes)?;
     let head = &mut parts[0].head;
     if let Some(label) = table.optional(kind::LABEL) {
@@ -446,7 +462,14 @@ fn read_filter(section: Section, bytes: &[u8]) -> Result<(Head, Shape, Option<u6
     let Some(key_type) = key_type::from_code(code) else {
         return Err(DecodeError::Newer { field: "key type", at: at + 6, got: code.into() });
     };
-    cursor.u8("reserve")?;
+    let hash_bits = match cursor.u8("bits of the hash")? {
+        0 => 64,
+        bits @ 10..=63 => u32::from(bits),
+        got => {
+            let (field, at, allowed) = ("bits of the hash", at + 7, "10 to 63, or 0 for all 64");
+            return Err(DecodeError::Value { field, at, got: got.into(), allowed });
+        }
+    };
     let blocks = cursor.u64_le("blocks")?;
     // The bits are in the file, so a size that does not fit there is wrong. After this check nothing below
     // can overflow.
@@ -469,12 +492,13 @@ fn read_filter(section: Section, bytes: &[u8]) -> Result<(Head, Shape, Option<u6
         estimated: flags & KEYS_ESTIMATED != 0,
         store_secret: false,
         key_type,
+        hash_bits,
         label: String::new(),
     };
     Ok((head, Shape::new(layout, blocks), check))
 }
 
-fn read_label(section: Section, bytes: &[u8]) -> Result<String, DecodeError> {
+pub(in crate::native) fn read_label(section: Section, bytes: &[u8]) -> Result<String, DecodeError> {
     let text = &bytes[section.range()];
     let label = core::str::from_utf8(text).ok().filter(|label| label.len() <= MAX_LABEL);
     let refused = DecodeError::Value {
@@ -488,7 +512,7 @@ fn read_label(section: Section, bytes: &[u8]) -> Result<String, DecodeError> {
 
 /// Puts the secret into the header if it is in the file; otherwise returns the check value of the right
 /// secret.
-fn read_secret(
+pub(in crate::native) fn read_secret(
     head: &mut Head,
     check: Option<u64>,
     stored: Option<Section>,
@@ -564,6 +588,9 @@ impl Decoded {
                 let at = (self.data.start + i * self.chunk_len) as u64;
                 return Err(DecodeError::Checksum { field: "data", at, len: chunk.len() as u64 });
             }
+        }
+        if let DecodedKind::Dynamic(dynamic) = &self.kind {
+            return dynamic.verify(bytes);
         }
         if let DecodedKind::Removing { counters } = &self.kind {
             let lines = bytes[self.parts[0].bits.clone()].as_chunks().0;

@@ -45,12 +45,12 @@ enum Kind<'a> {
 }
 
 /// A section and its location; its bytes only if it is in the front.
-struct Section<'a> {
-    kind: u32,
-    flags: u32,
-    at: u64,
-    len: u64,
-    bytes: &'a [u8],
+pub(super) struct Section<'a> {
+    pub(super) kind: u32,
+    pub(super) flags: u32,
+    pub(super) at: u64,
+    pub(super) len: u64,
+    pub(super) bytes: &'a [u8],
 }
 
 impl<'a> Section<'a> {
@@ -249,7 +249,8 @@ impl<'a> Encoder<'a> {
             layout.line_probes() as u8,
             flags,
             key_type::code(self.head().key_type),
-            0,
+            // All 64 bits are 0.
+            part.head.hash_bits as u8 % 64,
         ];
         for number in [part.shape.blocks, seed, *expected_keys, *keys] {
             section.extend_from_slice(&number.to_le_bytes());
@@ -276,7 +277,13 @@ pub(in crate::native) fn plain_len(bits: u64) -> u64 {
     front_len(bits, bits, 0, 0) + bits
 }
 
-fn write_header(front: &mut [u8], sections: &[Section<'_>], front_len: u64, chunk_len: u64, file_len: u64) {
+pub(super) fn write_header(
+    front: &mut [u8],
+    sections: &[Section<'_>],
+    front_len: u64,
+    chunk_len: u64,
+    file_len: u64,
+) {
     front[..8].copy_from_slice(MAGIC);
     front[12..14].copy_from_slice(&VERSION.to_le_bytes());
     front[14..16].copy_from_slice(&(sections.len() as u16).to_le_bytes());

@@ -19,9 +19,11 @@
 
 mod decode;
 mod encode;
+mod front;
 
-pub(super) use decode::{Decoded, DecodedKind, decode};
+pub(super) use decode::{Decoded, DecodedKind, Section, Table, decode, read_label, read_secret};
 pub(super) use encode::{Encoder, checksums, chunk_len, plain_len};
+pub(super) use front::{front, front_len};
 
 /// The first eight bytes. The first is not ASCII and the last is a line feed, so that text conversions are
 /// detected.
@@ -51,24 +53,25 @@ const PAGED_FROM: u64 = 1 << 20;
 const CHUNK_LEN: u32 = 1 << 16;
 
 /// Set for sections that a reader must know.
-const REQUIRED: u32 = 1;
+pub(super) const REQUIRED: u32 = 1;
 
 /// The contents of a section.
-mod kind {
-    pub(super) const FILTER: u32 = 1;
-    pub(super) const BITS: u32 = 2;
-    pub(super) const LABEL: u32 = 3;
-    pub(super) const SUMS: u32 = 4;
-    pub(super) const SECRET: u32 = 5;
-    pub(super) const GROWING: u32 = 8;
-    pub(super) const ROTATING: u32 = 9;
-    pub(super) const COUNTERS: u32 = 10;
-    pub(super) const EXCEPTIONS: u32 = 11;
-    pub(super) const EXCEPTION_DATA: u32 = 12;
+pub(super) mod kind {
+    pub(in crate::native) const FILTER: u32 = 1;
+    pub(in crate::native) const BITS: u32 = 2;
+    pub(in crate::native) const LABEL: u32 = 3;
+    pub(in crate::native) const SUMS: u32 = 4;
+    pub(in crate::native) const SECRET: u32 = 5;
+    pub(in crate::native) const GROWING: u32 = 8;
+    pub(in crate::native) const ROTATING: u32 = 9;
+    pub(in crate::native) const COUNTERS: u32 = 10;
+    pub(in crate::native) const EXCEPTIONS: u32 = 11;
+    pub(in crate::native) const EXCEPTION_DATA: u32 = 12;
+    pub(in crate::native) const DYNAMIC: u32 = 14;
 }
 
 /// Length of the filter section.
-const FILTER_LEN: u64 = 64;
+pub(super) const FILTER_LEN: u64 = 64;
 /// Length of the growing section, of the rotating section before its generations, and of each generation.
 const GROWING_LEN: u64 = 24;
 const ROTATING_LEN: u64 = 32;
@@ -83,8 +86,9 @@ const EXCEPTIONS_LEN: u64 = 16;
 const LEVEL_LEN: u64 = 16;
 
 const LAYOUT_LINES: u8 = 2;
-const HASH_FOLD64: u8 = 1;
-const HASH_SIPHASH13: u8 = 2;
+pub(super) const LAYOUT_DYNAMIC: u8 = 4;
+pub(super) const HASH_FOLD64: u8 = 1;
+pub(super) const HASH_SIPHASH13: u8 = 2;
 
 /// Set when the number of keys is an estimate.
 const KEYS_ESTIMATED: u8 = 1;

@@ -1,0 +1,211 @@
+use super::*;
+use crate::kernel::{Body, Cpu, Kernel, Task};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let z = (*state ^ *state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
+
+/// Runs a function of a kernel on every kernel that this CPU has, compiled for it.
+fn on_each(work: impl Fn(&dyn Fn(u64, u32) -> u64, Cpu)) {
+    struct Pair(u64, u32);
+    impl Task for Pair {
+        type Output = u64;
+        #[inline(always)]
+        fn run<K: Body>(self, kernel: K) -> u64 {
+            kernel.pair(self.0, self.1)
+        }
+    }
+    for kernel in Kernel::available() {
+        let cpu = Cpu::detect(kernel).unwrap();
+        work(&|word, rank| cpu.run(Pair(word, rank)), cpu);
+    }
+}
+
+#[test]
+fn every_kernel_selects_two_bits_as_a_loop_does() {
+    let slow = |word: u64, rank: u32| {
+        let bits = (0..64).filter(|bit| word >> bit & 1 == 1).skip(rank as usize).take(2);
+        bits.fold(0u64, |pair, bit| pair | 1 << bit)
+    };
+    on_each(|pair, cpu| {
+        let mut state = 1;
+        let mut words = vec![0, 1, 1 << 63, u64::MAX, 3 << 62];
+        words.extend((0..300).map(|_| random(&mut state) & random(&mut state)));
+        words.extend((0..300).map(|_| random(&mut state)));
+        for word in words {
+            for rank in 0..=64 {
+                assert_eq!(pair(word, rank), slow(word, rank), "{cpu:?} {word:#x} {rank}");
+            }
+        }
+    });
+}
+
+#[test]
+fn every_kernel_moves_bits_as_the_definition_does() {
+    struct Move(Line, u32, u32, u64, bool);
+    impl Task for Move {
+        type Output = Line;
+        #[inline(always)]
+        fn run<K: Body>(mut self, kernel: K) -> Line {
+            match self.4 {
+                true => kernel.open(&mut self.0, self.1, self.2, self.3),
+                false => kernel.close(&mut self.0, self.1, self.2),
+            }
+            self.0
+        }
+    }
+    let bit = |line: &Line, at: u32| at < 512 && line[at as usize / 8] >> (at % 8) & 1 == 1;
+    let mut state = 7;
+    for round in 0..4_000 {
+        let mut line = [0u8; 64];
+        line.iter_mut().for_each(|byte| *byte = random(&mut state) as u8);
+        let width = 1 + (random(&mut state) % 56) as u32;
+        let at =
+            if round % 5 == 0 { 512 - width } else { (random(&mut state) % u64::from(513 - width)) as u32 };
+        let value = random(&mut state) & low(width);
+        let mut opened = [0u8; 64];
+        let mut closed = [0u8; 64];
+        for i in 0..512u32 {
+            let old = match i {
+                i if i < at => bit(&line, i),
+                i if i < at + width => value >> (i - at) & 1 == 1,
+                i => bit(&line, i - width),
+            };
+            opened[i as usize / 8] |= u8::from(old) << (i % 8);
+            let old = if i < at { bit(&line, i) } else { bit(&line, i + width) };
+            closed[i as usize / 8] |= u8::from(old) << (i % 8);
+        }
+        on_each(|_, cpu| {
+            assert!(cpu.run(Move(line, at, width, value, true)) == opened, "{cpu:?} {at} {width}");
+            assert!(cpu.run(Move(line, at, width, value, false)) == closed, "{cpu:?} {at} {width}");
+        });
+    }
+}
+
+/// A line of every kernel and a sorted map of the same entries, under random operations.
+#[test]
+fn a_line_is_a_sorted_map_of_its_least_entries() {
+    struct Step<'a>(&'a mut Line, &'a Slots, u64, u64);
+    #[derive(Debug, PartialEq)]
+    enum Done {
+        Insert(Insert),
+        Remove(Remove),
+        Find(Find),
+        Least(Option<u64>),
+    }
+    impl Task for Step<'_> {
+        type Output = Done;
+        #[inline(always)]
+        fn run<K: Body>(self, kernel: K) -> Done {
+            let Step(line, slots, entry, what) = self;
+            match what % 4 {
+                0 | 1 => Done::Insert(insert(kernel, line, slots, entry)),
+                2 => Done::Remove(remove(kernel, line, slots, entry)),
+                _ if what & 4 == 0 => Done::Find(find(kernel, line, slots, entry)),
+                _ => Done::Least(at_least(kernel, line, slots, entry)),
+            }
+        }
+    }
+    let cpus: Vec<Cpu> = Kernel::available().map(|kernel| Cpu::detect(kernel).unwrap()).collect();
+    for (interval, tag) in
+        [(50, 0), (64, 2), (8_200, 0), (8_200, 4), (10_000, 0), (1 << 20, 0), (1 << 33, 8), (1 << 52, 2)]
+    {
+        let slots = Slots::new(interval, tag);
+        assert!(slots.first + slots.slots * slots.width <= 512 && slots.slots >= 7);
+        for start in 0..6u64 {
+            let mut state = start + interval;
+            let mut line = [0; 64];
+            let mut map: BTreeMap<u64, u64> = BTreeMap::new();
+            for _ in 0..600 {
+                // Crowded in some rounds, so that runs are long.
+                let number = if start % 2 == 0 {
+                    random(&mut state) % interval
+                } else {
+                    random(&mut state) % interval.min(90)
+                };
+                let entry = number << tag | random(&mut state) & low(tag);
+                let what = random(&mut state) % 8;
+                let mut results: Vec<(Done, Line)> = Vec::new();
+                for cpu in &cpus {
+                    let mut copy = line;
+                    let done = cpu.run(Step(&mut copy, &slots, entry, what));
+                    results.push((done, copy));
+                }
+                assert!(results.windows(2).all(|pair| pair[0] == pair[1]), "kernels differ");
+                let (done, after) = results.pop().unwrap();
+                let full = map.len() == slots.count() as usize;
+                let greatest = map.last_key_value().map(|(number, tag)| (*number, *tag));
+                let beyond = full && greatest.is_some_and(|(greatest, _)| greatest < number);
+                match done {
+                    Done::Insert(Insert::Known(slot)) => {
+                        assert_eq!(super::tag(&line, &slots, slot), map[&number]);
+                        assert_eq!(map.range(..number).count(), slot as usize);
+                    }
+                    Done::Insert(Insert::Done) => {
+                        assert!(!full && map.insert(number, entry & low(tag)).is_none());
+                    }
+                    Done::Insert(Insert::Beyond) => assert!(beyond),
+                    Done::Insert(Insert::Evicted(out)) => {
+                        assert!(full && !beyond && map.insert(number, entry & low(tag)).is_none());
+                        assert_eq!(map.pop_last(), Some((out >> tag, out & low(tag))));
+                    }
+                    Done::Remove(Remove::Absent) | Done::Find(Find::Absent) => {
+                        assert!(!map.contains_key(&number) && !beyond);
+                    }
+                    Done::Remove(Remove::Beyond) | Done::Find(Find::Beyond) => assert!(beyond),
+                    Done::Remove(Remove::Done) => assert!(!full && map.remove(&number).is_some()),
+                    Done::Remove(Remove::DoneFull) => assert!(full && map.remove(&number).is_some()),
+                    Done::Find(Find::At(slot)) => assert_eq!(super::tag(&line, &slots, slot), map[&number]),
+                    Done::Least(least) => {
+                        assert_eq!(least, map.range(number..).next().map(|(number, t)| number << tag | t));
+                    }
+                }
+                line = after;
+                let mut listed = Vec::new();
+                entries(&line, &slots, |entry| listed.push(entry));
+                let expected: Vec<u64> = map.iter().map(|(number, t)| number << tag | t).collect();
+                assert_eq!(listed, expected);
+                assert!(encode(&slots, 0, &expected) == line, "a line is a function of its entries");
+                if let Some((slot, (number, _))) = map.iter().enumerate().next() {
+                    let (number, t) = (*number, random(&mut state) & low(tag));
+                    set_tag(&mut line, &slots, slot as u32, t);
+                    map.insert(number, t);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_bytes_make_a_line_panic() {
+    struct All<'a>(&'a mut Line, &'a Slots, u64);
+    impl Task for All<'_> {
+        type Output = ();
+        #[inline(always)]
+        fn run<K: Body>(self, kernel: K) {
+            let All(line, slots, entry) = self;
+            find(kernel, line, slots, entry);
+            at_least(kernel, line, slots, entry);
+            entries(line, slots, |_| {});
+            remove(kernel, line, slots, entry);
+            insert(kernel, line, slots, entry);
+        }
+    }
+    let mut state = 3;
+    for round in 0..20_000u64 {
+        let tag = (random(&mut state) % 9) as u32;
+        let slots = Slots::new(1 << (random(&mut state) % 50) | 1, tag);
+        let mut line = [0u8; 64];
+        let mask = if round % 3 == 0 { 0xff } else { random(&mut state) as u8 };
+        line.iter_mut().for_each(|byte| *byte = random(&mut state) as u8 & mask);
+        let entry = random(&mut state) >> (random(&mut state) % 64);
+        for kernel in Kernel::available() {
+            Cpu::detect(kernel).unwrap().run(All(&mut line.clone(), &slots, entry));
+        }
+    }
+}

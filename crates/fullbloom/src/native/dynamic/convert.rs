@@ -1,0 +1,150 @@
+//! Bytes, files and other kinds.
+
+use super::filter::DynamicFilter;
+use crate::error::{DecodeError, SizeError};
+use crate::keys::Hashes;
+use crate::native::dialect::{Head, Native};
+use crate::native::hashing::spread;
+use crate::native::stored::assert_unlocked;
+use crate::native::{NativeFilter, Secret, Sizing, StoredFilter};
+use crate::sizing::{Request, Target};
+use alloc::vec::Vec;
+#[cfg(feature = "std")]
+use {crate::error::FileError, crate::file, std::path::Path};
+#[cfg(feature = "mmap")]
+use {
+    crate::file::Mapped,
+    crate::filter::{Check, Part},
+};
+
+impl<S: AsRef<[u8]>> DynamicFilter<S> {
+    /// The file's bytes. They depend only on the fingerprints and the options, not on the order of insertions.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let written = self.encode_to(&mut bytes);
+        debug_assert!(written.is_ok(), "writing to a Vec cannot fail");
+        bytes
+    }
+
+    /// Writes the file's bytes.
+    #[cfg(feature = "std")]
+    pub fn write_to(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+        crate::wire::write_with(out, |out| self.encode_to(out))
+    }
+
+    /// Saves the filter. The file is replaced atomically.
+    #[cfg(feature = "std")]
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
+        file::save(path.as_ref(), self.secret_in_file().is_some(), |out| self.write_to(out))
+    }
+}
+
+impl<S: AsRef<[u8]>> DynamicFilter<S> {
+    /// A [`NativeFilter`] of kind `fast` of the same keys. Its rate is `fpr` and, because it knows only the fingerprints,
+    /// the [rate of this filter](Self::expected_fpr) on top of it. It has no counts and no ages: keys can neither be removed
+    /// nor expire, and those that have expired already are left out.
+    ///
+    /// Its hash is shortened to a fingerprint, which the file records: hashes made for other filters do not fit it, and it
+    /// can only be merged with filters whose hash is as short.
+    ///
+    /// ```
+    /// use fullbloom::native::{DynamicFilter, DynamicOptions, Mode};
+    ///
+    /// let mut counted = DynamicFilter::new(DynamicOptions::new(100, 0.001).mode(Mode::Counting))?;
+    /// counted.insert(b"alice")?;
+    /// let fast = counted.to_fast(0.01)?;
+    /// assert!(fast.may_contain(b"alice") && !fast.may_contain(b"bob"));
+    /// # Ok::<(), fullbloom::SizeError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the size is invalid or there is no memory.
+    ///
+    /// # Panics
+    /// If the filter is [locked](Self::is_locked).
+    pub fn to_fast(&self, fpr: f64) -> Result<NativeFilter, SizeError> {
+        assert_unlocked(self.locked);
+        let request = Request { expected_keys: self.distinct(), target: Target::Fpr(fpr) };
+        let mut native = Native::new(&Sizing::new(&request)?, self.head.hashing.clone());
+        native.head = Head { keys: 0, estimated: false, hash_bits: self.plan.bits, ..self.head.clone() };
+        native.head.expected_keys = request.expected_keys;
+        native.hasher = native.head.hasher();
+        let mut fast = NativeFilter::from_dialect(native)?;
+        let mut hashes = self.hashes();
+        loop {
+            let some: Vec<u64> = hashes.by_ref().take(4096).collect();
+            if some.is_empty() {
+                return Ok(fast);
+            }
+            fast.insert_batch(&Hashes(&some));
+        }
+    }
+
+    /// The hashes that stand for the fingerprints in filters of other kinds, which then use only as many bits of a key's
+    /// hash as the fingerprints have.
+    pub(in crate::native) fn hashes(&self) -> impl Iterator<Item = u64> {
+        self.fingerprints().map(|one| spread(one.hash, self.plan.bits))
+    }
+}
+
+impl DynamicFilter {
+    /// Reads a `.bloom` file of this kind, checks all of it, and copies it.
+    pub fn decode(file: &[u8]) -> Result<Self, DecodeError> {
+        of_stored(StoredFilter::decode(file)?, None)
+    }
+
+    /// As [`decode`](Self::decode), for a keyed filter whose file does not hold its secret.
+    pub fn decode_keyed(file: &[u8], secret: &Secret) -> Result<Self, DecodeError> {
+        of_stored(StoredFilter::decode(file)?, Some(secret))
+    }
+
+    /// Reads a file of this kind and checks all of it. The file may be changed or deleted afterwards.
+    #[cfg(feature = "std")]
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
+        let path = path.as_ref();
+        of_stored(StoredFilter::load(path)?, None).map_err(|e| FileError::decode(path, e))
+    }
+
+    /// As [`load`](Self::load), for a keyed filter whose file does not hold its secret.
+    #[cfg(feature = "std")]
+    pub fn load_keyed(path: impl AsRef<Path>, secret: &Secret) -> Result<Self, FileError> {
+        let path = path.as_ref();
+        of_stored(StoredFilter::load(path)?, Some(secret)).map_err(|e| FileError::decode(path, e))
+    }
+
+    /// Maps a file of this kind: it is ready at once, for lookups in place. Only the front is checked;
+    /// [`verify`](crate::native::verify) checks the rest.
+    #[cfg(feature = "mmap")]
+    pub fn open(path: impl AsRef<Path>) -> Result<DynamicFilter<Part<Mapped>>, FileError> {
+        let path = path.as_ref();
+        let mapped = Mapped::open(path)?;
+        let read =
+            StoredFilter::read(mapped.as_ref(), Check::Front, |range| Part::new(mapped.clone(), range));
+        read.and_then(|stored| of_stored(stored, None)).map_err(|e| FileError::decode(path, e))
+    }
+}
+
+impl<'a> DynamicFilter<&'a [u8]> {
+    /// Reads the front of a `.bloom` file of this kind and uses the rest in place, unchecked.
+    pub fn view(file: &'a [u8]) -> Result<Self, DecodeError> {
+        of_stored(StoredFilter::view(file)?, None)
+    }
+}
+
+/// The filter, if it is of this kind and its secret is known.
+fn of_stored<S: AsRef<[u8]>>(
+    stored: StoredFilter<S>,
+    secret: Option<&Secret>,
+) -> Result<DynamicFilter<S>, DecodeError> {
+    let found = stored.kind();
+    let StoredFilter::Dynamic(mut filter) = stored else {
+        return Err(DecodeError::Kind { found, wanted: "dynamic" });
+    };
+    if let Some(secret) = secret {
+        filter.unlock_in_place(secret)?;
+    }
+    match filter.is_locked() {
+        true => Err(DecodeError::Unknown { what: "the filter is keyed: give its secret" }),
+        false => Ok(filter),
+    }
+}

@@ -1,0 +1,564 @@
+//! The dynamic filter: one key at a time.
+
+use super::clock::Clock;
+use super::flat::Flat;
+use super::lines::Location;
+use super::options::{DynamicOptions, Mode};
+use super::shards::{Aim, Shards};
+use crate::bits::Owned;
+use crate::error::{DecodeError, SizeError};
+use crate::kernel::slots::Select;
+use crate::kernel::{Body, Cpu, Task};
+use crate::keys::KeyHasher;
+use crate::native::dialect::Head;
+use crate::native::filter::trimmed_label;
+use crate::native::stored::assert_unlocked;
+use crate::native::{Hasher, Hashing, Secret};
+#[cfg(not(feature = "std"))]
+use crate::sizing::math::Float as _;
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use core::fmt;
+
+/// A native filter of kind `dynamic`: it grows with its keys, and, depending on its [`Mode`], supports deletion or
+/// expiry.
+///
+/// For numbers of keys that are not known, or that change. For a known number of keys that stay, a
+/// [`NativeFilter`](crate::NativeFilter) is two to three times as fast.
+///
+/// ```
+/// use fullbloom::{keys::Column, native::DynamicFilter};
+///
+/// let mut filter = DynamicFilter::with_fpr(1_000, 0.001)?; // memory for a thousand keys to begin with
+/// let keys: Vec<u64> = (0..1_000).collect();
+/// assert_eq!(filter.insert_batch(&Column(&keys))?, filter.keys());
+/// assert_eq!(filter.count_batch(&Column(&keys)), 1_000);  // never a false negative
+/// assert!(filter.expected_fpr() <= 0.001);                // with the expected keys, and stated with more
+/// assert!(filter.insert(b"alice")?);                      // true: surely new
+/// # Ok::<(), fullbloom::SizeError>(())
+/// ```
+///
+/// It grows in small parts: an insertion is never delayed by more than the time for one shard, about 200,000 keys.
+#[derive(Debug)]
+pub struct DynamicFilter<S = Owned> {
+    /// `keys` and `estimated` are not used: the number is always known.
+    pub(in crate::native) head: Head,
+    pub(super) hasher: Hasher,
+    /// Keyed, with an unknown secret: the check value of the right secret.
+    pub(in crate::native) locked: Option<u64>,
+    pub(super) plan: Plan,
+    /// Of a filter with expiry.
+    pub(super) clock: Option<Box<Clock>>,
+    /// Fingerprints that were inserted more than three times, and how often; of a counting filter.
+    pub(super) counts: BTreeMap<u64, u64>,
+    /// Insertions minus removals; of a counting filter.
+    pub(super) copies: u64,
+    pub(super) store: Store<S>,
+    /// Counts insertions, so that now and then the expired keys of a shard are dropped.
+    pub(super) sweep_next: usize,
+}
+
+/// What does not change.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Plan {
+    /// Bits of a fingerprint.
+    pub(super) bits: u32,
+    /// Bits of a tag.
+    pub(super) tag: u32,
+    pub(super) mode: Mode,
+    pub(super) fpr: f64,
+    pub(super) up_to: u64,
+}
+
+/// The fingerprints: in memory, or in a file that was not changed yet.
+#[derive(Debug)]
+pub(super) enum Store<S> {
+    Shards(Shards),
+    Flat(Box<Flat<S>>),
+}
+
+/// The filter does not support deletion: it was not made with [`Mode::Counting`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotDeletable;
+
+impl fmt::Display for NotDeletable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the filter does not support deletion: it does not count its keys")
+    }
+}
+
+impl core::error::Error for NotDeletable {}
+
+/// The kernel for lines of fingerprints.
+pub(super) fn cpu() -> Cpu {
+    Cpu::for_slots()
+}
+
+impl DynamicFilter {
+    /// An empty set for this many keys at this rate. It grows beyond that number, and its rate then rises in
+    /// proportion; see [`DynamicOptions::up_to`].
+    pub fn with_fpr(expected_keys: u64, fpr: f64) -> Result<Self, SizeError> {
+        Self::new(DynamicOptions::new(expected_keys, fpr))
+    }
+
+    /// An empty filter with these properties.
+    pub fn new(options: DynamicOptions) -> Result<Self, SizeError> {
+        let (bits, tag) = (options.bits()?, options.mode.tag_bits());
+        let DynamicOptions { expected_keys, fpr, up_to, mode, hashing } = options;
+        let plan = Plan { bits, tag, mode, fpr, up_to };
+        let store = Store::Shards(Shards::new(bits, tag, expected_keys)?);
+        Ok(Self::from_parts(plan, Head::new(hashing, expected_keys), store))
+    }
+}
+
+impl<S> DynamicFilter<S> {
+    pub(super) fn from_parts(plan: Plan, head: Head, store: Store<S>) -> Self {
+        DynamicFilter {
+            hasher: Hasher::new(&head.hashing),
+            head,
+            locked: None,
+            plan,
+            clock: match plan.mode {
+                Mode::Expiring(expiry) => Some(Box::new(Clock::new(expiry, 0, 0))),
+                _ => None,
+            },
+            counts: BTreeMap::new(),
+            copies: 0,
+            store,
+            sweep_next: 0,
+        }
+    }
+
+    /// The same filter over other memory.
+    pub(in crate::native) fn map<T>(self, bytes: impl FnOnce(S) -> T) -> DynamicFilter<T> {
+        let store = match self.store {
+            Store::Shards(shards) => Store::Shards(shards),
+            Store::Flat(flat) => Store::Flat(Box::new(flat.map(bytes))),
+        };
+        let DynamicFilter { head, hasher, locked, plan, clock, counts, copies, sweep_next, .. } = self;
+        DynamicFilter { head, hasher, locked, plan, clock, counts, copies, store, sweep_next }
+    }
+}
+
+impl<S: AsRef<[u8]>> DynamicFilter<S> {
+    /// Whether the key may be present. "No" is certain; "yes" is wrong at the filter's rate. A locked filter
+    /// answers "maybe" to every key.
+    pub fn may_contain(&self, key: &[u8]) -> bool {
+        self.may_contain_hash(self.hash(key))
+    }
+
+    /// As [`may_contain`](Self::may_contain), for a precomputed hash.
+    pub fn may_contain_hash(&self, hash: u64) -> bool {
+        self.locked.is_some() || self.tag_of(hash).is_some_and(|tag| self.is_live(tag))
+    }
+
+    /// How often the key was inserted and not removed, at most; 1 for keys that may be present in a filter that does
+    /// not count.
+    ///
+    /// # Panics
+    /// If the filter is [locked](Self::is_locked).
+    pub fn count(&self, key: &[u8]) -> u64 {
+        self.count_hash(self.hash(key))
+    }
+
+    /// As [`count`](Self::count), for a precomputed hash.
+    pub fn count_hash(&self, hash: u64) -> u64 {
+        assert_unlocked(self.locked);
+        match self.tag_of(hash) {
+            Some(tag) if self.is_live(tag) => self.count_of(tag, hash >> (64 - self.plan.bits)),
+            _ => 0,
+        }
+    }
+
+    /// The tag of the key, if its fingerprint is there, even if it has expired.
+    fn tag_of(&self, hash: u64) -> Option<u64> {
+        struct Look<'a, S>(&'a Store<S>, u64);
+        impl<S: AsRef<[u8]>> Task for Look<'_, S> {
+            type Output = Option<u64>;
+
+            #[inline(always)]
+            fn run<K: Body>(self, kernel: K) -> Option<u64> {
+                match self.0 {
+                    Store::Shards(shards) => {
+                        let aim = shards.aim(self.1);
+                        shards.locate(kernel, &aim).map(|location| shards.tag(&aim, location))
+                    }
+                    Store::Flat(flat) => {
+                        flat.locate(kernel, flat.aim(self.1)).map(|location| flat.tag(location))
+                    }
+                }
+            }
+        }
+        cpu().run(Look(&self.store, hash))
+    }
+
+    /// Whether a fingerprint with this tag counts.
+    #[inline(always)]
+    pub(super) fn is_live(&self, tag: u64) -> bool {
+        self.clock.as_ref().is_none_or(|clock| clock.is_live(tag))
+    }
+
+    /// The number of copies of a fingerprint with this tag.
+    pub(super) fn count_of(&self, tag: u64, fingerprint: u64) -> u64 {
+        match self.plan.mode {
+            Mode::Counting if tag == MANY => self.counts.get(&fingerprint).copied().unwrap_or(MANY + 1),
+            Mode::Counting => tag + 1,
+            _ => 1,
+        }
+    }
+
+    /// The hash of a key, for lookups in several filters with the same seed or secret.
+    pub fn hash(&self, key: &[u8]) -> u64 {
+        self.hasher.hash(key)
+    }
+
+    /// The number of keys: of a set, the insertions that returned true; of a counting filter, insertions minus
+    /// removals; of a filter with expiry, the keys that have not expired. Exact.
+    pub fn keys(&self) -> u64 {
+        match (&self.clock, &self.plan.mode) {
+            (Some(clock), _) => clock.keys(),
+            (None, Mode::Counting) => self.copies,
+            _ => self.distinct(),
+        }
+    }
+
+    /// Fingerprints that count.
+    pub(super) fn distinct(&self) -> u64 {
+        match (&self.clock, &self.store) {
+            (Some(clock), _) => clock.keys(),
+            (None, Store::Shards(shards)) => shards.keys(),
+            (None, Store::Flat(_)) => self.head.keys,
+        }
+    }
+
+    /// The number of keys it was made for; it had memory for them from the beginning.
+    pub fn expected_keys(&self) -> u64 {
+        self.head.expected_keys
+    }
+
+    /// The number of keys up to which it keeps the requested rate.
+    pub fn up_to(&self) -> u64 {
+        self.plan.up_to
+    }
+
+    /// Whether it holds more keys than it keeps its rate for. The rate is then above the planned one, and rises
+    /// further.
+    pub fn is_overfull(&self) -> bool {
+        self.keys() > self.plan.up_to
+    }
+
+    /// The requested rate, kept up to [`up_to`](Self::up_to) keys.
+    pub fn planned_fpr(&self) -> f64 {
+        self.plan.fpr
+    }
+
+    /// The rate with the present keys, exactly.
+    pub fn expected_fpr(&self) -> f64 {
+        self.distinct() as f64 / self.fingerprint_count()
+    }
+
+    /// The expected rate with this many keys.
+    pub fn fpr_with(&self, keys: u64) -> f64 {
+        // Two keys with the same fingerprint count once: 1 - (1 - 1 / 2^bits)^keys.
+        let mean = keys as f64 / self.fingerprint_count();
+        -(-mean).exp_m1()
+    }
+
+    fn fingerprint_count(&self) -> f64 {
+        (1u64 << self.plan.bits) as f64
+    }
+
+    /// Bits of a fingerprint: the first bits of the hash of a key.
+    pub fn fingerprint_bits(&self) -> u32 {
+        self.plan.bits
+    }
+
+    /// What it remembers of keys besides their fingerprints.
+    pub fn mode(&self) -> Mode {
+        self.plan.mode
+    }
+
+    /// Bytes of memory that the fingerprints occupy.
+    pub fn memory(&self) -> u64 {
+        let counts = self.counts.len() as u64 * 32;
+        counts
+            + match &self.store {
+                Store::Shards(shards) => shards.byte_len(),
+                Store::Flat(flat) => flat.bytes.as_ref().len() as u64,
+            }
+    }
+
+    /// The seed or secret of its hash.
+    pub fn hashing(&self) -> &Hashing {
+        &self.head.hashing
+    }
+
+    /// Whether the secret of a keyed filter is, or will be, stored in its file.
+    pub fn stores_secret(&self) -> bool {
+        self.head.store_secret
+    }
+
+    /// The label: a text set by the owner and stored with the filter.
+    pub fn label(&self) -> &str {
+        &self.head.label
+    }
+
+    /// Whether it is keyed and its secret is unknown; see [`unlock`](Self::unlock).
+    pub fn is_locked(&self) -> bool {
+        self.locked.is_some()
+    }
+
+    /// Gives a keyed filter its secret, so that it can answer. Fails when it is the secret of another filter.
+    pub fn unlock(mut self, secret: &Secret) -> Result<Self, DecodeError> {
+        self.unlock_in_place(secret)?;
+        Ok(self)
+    }
+
+    pub(in crate::native) fn unlock_in_place(&mut self, secret: &Secret) -> Result<(), DecodeError> {
+        let Some(expected) = self.locked else { return Ok(()) };
+        if secret.check() != expected {
+            return Err(DecodeError::Unknown { what: "this is not the filter's secret" });
+        }
+        self.head.hashing = Hashing::Secret(secret.clone());
+        self.hasher = Hasher::new(&self.head.hashing);
+        self.locked = None;
+        Ok(())
+    }
+
+    /// Sets the label of the filter, which is stored in the file. At most 65,535 bytes are kept.
+    pub fn set_label(&mut self, label: &str) {
+        self.head.label = trimmed_label(label);
+    }
+
+    /// Whether the secret of a keyed filter goes into its file; see
+    /// [`Filter::store_secret`](crate::Filter::store_secret).
+    pub fn store_secret(&mut self, store: bool) {
+        self.head.store_secret = store;
+    }
+
+    /// A copy in memory of its own.
+    pub fn try_clone(&self) -> Result<DynamicFilter, SizeError> {
+        let mut copy =
+            DynamicFilter::from_parts(self.plan, self.head.clone(), Store::Shards(self.copied_shards()?));
+        copy.hasher = self.hasher.clone();
+        copy.locked = self.locked;
+        copy.clock.clone_from(&self.clock);
+        copy.counts.clone_from(&self.counts);
+        copy.copies = self.copies;
+        if let Some(clock) = &mut copy.clock {
+            clock.rebase();
+        }
+        Ok(copy)
+    }
+}
+
+/// The tag of fingerprints whose count is in the table.
+pub(super) const MANY: u64 = 3;
+
+impl DynamicFilter {
+    /// Adds a key. Returns true if it was certainly not present before (or has expired). A counting filter counts
+    /// the key in both cases.
+    ///
+    /// # Errors
+    /// When the memory to grow cannot be allocated; the key is then not inserted.
+    ///
+    /// # Panics
+    /// If the filter is [locked](Self::is_locked).
+    pub fn insert(&mut self, key: &[u8]) -> Result<bool, SizeError> {
+        self.insert_hash(self.hash(key))
+    }
+
+    /// As [`insert`](Self::insert), for a precomputed hash.
+    pub fn insert_hash(&mut self, hash: u64) -> Result<bool, SizeError> {
+        assert_unlocked(self.locked);
+        self.make_shards()?;
+        struct One<'a>(&'a mut DynamicFilter, u64);
+        impl Task for One<'_> {
+            type Output = Result<bool, SizeError>;
+
+            #[inline(always)]
+            fn run<K: Body>(self, kernel: K) -> Self::Output {
+                self.0.sweep_some(1)?;
+                let aim = self.0.shards().aim(self.1);
+                self.0.insert_at(kernel, self.1, aim).map(|(new, _)| new)
+            }
+        }
+        cpu().run(One(self, hash))
+    }
+
+    /// The shards; only after [`make_shards`](Self::make_shards).
+    #[inline(always)]
+    pub(super) fn shards(&self) -> &Shards {
+        match &self.store {
+            Store::Shards(shards) => shards,
+            Store::Flat(_) => unreachable!("made before"),
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn shards_mut(&mut self) -> &mut Shards {
+        match &mut self.store {
+            Store::Shards(shards) => shards,
+            Store::Flat(_) => unreachable!("made before"),
+        }
+    }
+
+    /// A filter from a file takes its lines into memory that can grow, before it is changed.
+    pub(super) fn make_shards(&mut self) -> Result<(), SizeError> {
+        if let Store::Flat(_) = self.store {
+            self.store = Store::Shards(self.copied_shards()?);
+            if let Some(clock) = &mut self.clock {
+                clock.rebase();
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a key whose place is known. Returns whether it was new, and whether a shard has grown: then the places of
+    /// other keys are no longer valid.
+    #[inline(always)]
+    pub(super) fn insert_at(
+        &mut self,
+        kernel: impl Select,
+        hash: u64,
+        mut aim: Aim,
+    ) -> Result<(bool, bool), SizeError> {
+        let has_grown = self.shards().is_full(&aim);
+        if has_grown {
+            aim = self.grow(hash, aim)?;
+        }
+        let tag = self.clock.as_ref().map_or(0, |clock| clock.tag());
+        let known = self.shards_mut().insert(kernel, &aim, tag);
+        let new = match known {
+            None if self.plan.tag == 0 => true,
+            Some(_) if self.plan.tag == 0 => false,
+            known => self.tagged(hash, aim, known, tag)?,
+        };
+        Ok((new, has_grown))
+    }
+
+    /// What follows an insertion in a counting or expiring filter.
+    #[inline(never)]
+    fn tagged(&mut self, hash: u64, aim: Aim, known: Option<Location>, tag: u64) -> Result<bool, SizeError> {
+        let Some(clock) = &mut self.clock else {
+            self.copies = self.copies.saturating_add(1);
+            if let Some(location) = known {
+                self.count_up(hash, aim, location);
+            }
+            return Ok(known.is_none());
+        };
+        let by_keys = clock.expiry.is_by_keys();
+        let Some(location) = known else {
+            clock.add(tag);
+            return self.tick(by_keys).map(|()| true);
+        };
+        let Store::Shards(shards) = &mut self.store else { unreachable!("made before") };
+        let before = shards.tag(&aim, location);
+        let was_live = clock.is_live(before);
+        if was_live && (!clock.expiry.refresh || before == tag) {
+            return Ok(false);
+        }
+        if was_live {
+            clock.take(before);
+        }
+        clock.add(tag);
+        shards.set_tag(&aim, location, tag);
+        self.tick(by_keys).map(|()| !was_live)
+    }
+
+    /// One more copy of a fingerprint that is there.
+    fn count_up(&mut self, hash: u64, aim: Aim, location: Location) {
+        let tag = self.shards().tag(&aim, location);
+        if tag == MANY {
+            let count = self.counts.entry(hash >> (64 - self.plan.bits)).or_insert(MANY + 1);
+            *count = count.saturating_add(1);
+            return;
+        }
+        if tag + 1 == MANY {
+            self.counts.insert(hash >> (64 - self.plan.bits), MANY + 1);
+        }
+        self.shards_mut().set_tag(&aim, location, tag + 1);
+    }
+
+    /// Removes a key, or one copy of it if it was inserted several times. Returns false if it is surely absent;
+    /// then nothing is changed.
+    ///
+    /// Removing a key that was never inserted removes the fingerprint of another key if the two are equal, which has
+    /// the probability [`expected_fpr`](Self::expected_fpr). No other key is affected.
+    ///
+    /// # Errors
+    /// If the filter does not count its keys.
+    ///
+    /// # Panics
+    /// If the filter is [locked](Self::is_locked), or if it was read from a file and there is no memory to change it.
+    pub fn remove(&mut self, key: &[u8]) -> Result<bool, NotDeletable> {
+        self.remove_hash(self.hash(key))
+    }
+
+    /// As [`remove`](Self::remove), for a precomputed hash.
+    pub fn remove_hash(&mut self, hash: u64) -> Result<bool, NotDeletable> {
+        assert_unlocked(self.locked);
+        if self.plan.mode != Mode::Counting {
+            return Err(NotDeletable);
+        }
+        self.make_shards().expect("memory for the filter's lines");
+        struct One<'a>(&'a mut DynamicFilter, u64);
+        impl Task for One<'_> {
+            type Output = bool;
+
+            #[inline(always)]
+            fn run<K: Body>(self, kernel: K) -> bool {
+                let aim = self.0.shards().aim(self.1);
+                self.0.remove_at(kernel, self.1, aim)
+            }
+        }
+        Ok(cpu().run(One(self, hash)))
+    }
+
+    #[inline(always)]
+    pub(super) fn remove_at(&mut self, kernel: impl Select, hash: u64, aim: Aim) -> bool {
+        let Some(location) = self.shards().locate(kernel, &aim) else { return false };
+        let tag = self.shards().tag(&aim, location);
+        self.copies -= 1;
+        if tag == 0 {
+            return self.shards_mut().remove(kernel, &aim);
+        }
+        if tag == MANY {
+            let fingerprint = hash >> (64 - self.plan.bits);
+            if let Some(count) = self.counts.get_mut(&fingerprint)
+                && *count > MANY + 1
+            {
+                *count -= 1;
+                return true;
+            }
+            self.counts.remove(&fingerprint);
+        }
+        self.shards_mut().set_tag(&aim, location, tag - 1);
+        true
+    }
+
+    /// Removes all keys. The memory is that of a new filter.
+    ///
+    /// # Errors
+    /// When the memory cannot be allocated; nothing is changed then.
+    pub fn clear(&mut self) -> Result<(), SizeError> {
+        assert_unlocked(self.locked);
+        self.store = Store::Shards(Shards::new(self.plan.bits, self.plan.tag, self.head.expected_keys)?);
+        self.counts.clear();
+        self.copies = 0;
+        if let Some(clock) = &mut self.clock {
+            clock.clear();
+        }
+        Ok(())
+    }
+}
+
+impl<S> DynamicFilter<S> {
+    /// The memory of the file it was read from, while it uses it.
+    pub(in crate::native) fn storage(&self) -> Option<&S> {
+        match &self.store {
+            Store::Flat(flat) => Some(&flat.bytes),
+            Store::Shards(_) => None,
+        }
+    }
+}

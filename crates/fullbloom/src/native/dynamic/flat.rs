@@ -1,0 +1,99 @@
+//! The fingerprints of a file, in place.
+
+use super::lines::{self, Lines, Location};
+use super::shape::{GROUP, Shape};
+use crate::bits::prefetch;
+use crate::kernel::lines::Line;
+use crate::kernel::slots::Select;
+
+/// The data of a file: lines, overflow lines, list, counts.
+#[derive(Debug, Clone)]
+pub(super) struct Flat<S> {
+    pub(super) shape: Shape,
+    /// The file's shards are those of all prefixes of this many bits.
+    pub(super) depth: u32,
+    pub(super) listed: usize,
+    pub(super) counted: usize,
+    pub(super) bytes: S,
+}
+
+/// An empty line, for damaged files that claim more than they have.
+static EMPTY: Line = [0; 64];
+
+impl<S: AsRef<[u8]>> Flat<S> {
+    #[inline(always)]
+    fn line(&self, line: u64) -> &Line {
+        self.bytes.as_ref().as_chunks().0.get(line as usize).unwrap_or(&EMPTY)
+    }
+
+    fn number(&self, at: u64) -> u64 {
+        let bytes = self.bytes.as_ref().get(at as usize..).and_then(<[u8]>::first_chunk);
+        bytes.copied().map_or(0, u64::from_le_bytes)
+    }
+
+    fn list_at(&self) -> u64 {
+        (self.shape.main.lines + self.shape.main.lines / GROUP) * 64
+    }
+
+    /// A fingerprint of the table of counts, and its count.
+    pub(super) fn count(&self, i: usize) -> (u64, u64) {
+        let at = self.list_at() + 8 * self.listed as u64 + 16 * i as u64;
+        (self.number(at), self.number(at + 8))
+    }
+
+    /// Where the key of this hash belongs: its fingerprint at the top of a word, line and number.
+    #[inline(always)]
+    pub(super) fn aim(&self, hash: u64) -> (u64, u64, u64) {
+        let x = hash & !(u64::MAX >> self.shape.bits);
+        let (line, number) = self.shape.main.place(x);
+        (x, line, number)
+    }
+
+    #[inline(always)]
+    pub(super) fn prefetch(&self, aim: &(u64, u64, u64)) {
+        prefetch::address(self.line(aim.1).as_ptr());
+    }
+
+    #[inline(always)]
+    pub(super) fn locate(&self, kernel: impl Select, (x, line, number): (u64, u64, u64)) -> Option<Location> {
+        lines::locate(kernel, self, &self.shape, x, line, number)
+    }
+
+    #[inline(always)]
+    pub(super) fn tag(&self, location: Location) -> u64 {
+        lines::tag(self, &self.shape, location)
+    }
+}
+
+impl<S> Flat<S> {
+    /// The same over other bytes.
+    pub(super) fn clone_with<T>(&self, bytes: T) -> Flat<T> {
+        let Flat { shape, depth, listed, counted, .. } = self;
+        Flat { shape: shape.clone(), depth: *depth, listed: *listed, counted: *counted, bytes }
+    }
+
+    pub(super) fn map<T>(self, bytes: impl FnOnce(S) -> T) -> Flat<T> {
+        let Flat { shape, depth, listed, counted, bytes: from } = self;
+        Flat { shape, depth, listed, counted, bytes: bytes(from) }
+    }
+}
+
+impl<S: AsRef<[u8]>> Lines for Flat<S> {
+    #[inline(always)]
+    fn main(&self, line: u64) -> &Line {
+        self.line(line)
+    }
+
+    #[inline(always)]
+    fn overflow(&self, line: u64) -> &Line {
+        self.line(self.shape.main.lines + line)
+    }
+
+    fn list_len(&self) -> usize {
+        self.listed
+    }
+
+    fn listed(&self, i: usize) -> u64 {
+        self.number(self.list_at() + 8 * i as u64)
+    }
+}

@@ -1,0 +1,38 @@
+//! The kind `dynamic`: a filter that grows, deletes, counts, expires, merges and lists.
+//!
+//! It keeps a fingerprint of each key: the first bits of its hash. So it can do without the keys what a Bloom filter
+//! needs them for. With `n` keys, a lookup of an absent key is wrong with probability `n / 2^bits`: the bits are chosen so
+//! that this is the requested rate at the promised number of keys. With fewer keys the rate is lower, with more it is
+//! higher; [`expected_fpr`](DynamicFilter::expected_fpr) and [`fpr_with`](DynamicFilter::fpr_with) state it exactly.
+//!
+//! ```text
+//!   options.rs    what is asked for                clock.rs    generations, for expiry
+//!   filter.rs     DynamicFilter                    batch.rs    many keys at once
+//!   shards.rs     prefix ─► shard; growth          shard.rs    one shard: insert, remove
+//!   lines.rs      a shard's lines: find, list, fill           pool.rs   the memory of the lines
+//!   shape.rs      which line, and how it is divided           kernel/slots.rs   one line
+//!   flat.rs       a file in place                  file.rs     its bytes
+//! ```
+
+mod batch;
+mod clock;
+mod convert;
+mod expiry;
+mod file;
+mod filter;
+mod flat;
+mod lines;
+mod merge;
+mod options;
+mod pool;
+mod shape;
+mod shard;
+mod shards;
+#[cfg(test)]
+mod tests;
+
+pub use expiry::Generation;
+pub(in crate::native) use file::DecodedDynamic;
+pub use filter::{DynamicFilter, NotDeletable};
+pub use merge::{Fingerprint, Fingerprints};
+pub use options::{DynamicOptions, Expiry, Mode};

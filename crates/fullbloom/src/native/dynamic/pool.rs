@@ -1,0 +1,74 @@
+//! The memory of the lines: pages that shards take and give back.
+
+use super::shape::PAGE;
+use crate::bits::Owned;
+use crate::error::SizeError;
+use crate::kernel::lines::Line;
+use alloc::vec::Vec;
+
+/// Pages of a chunk: 4 MiB, for which huge pages are requested.
+const CHUNK_PAGES: u64 = 256;
+
+/// Bytes of a chunk.
+const CHUNK_LEN: usize = (CHUNK_PAGES * PAGE * 64) as usize;
+
+/// Pages of [`PAGE`] lines in a few large chunks.
+///
+/// A pool of one shard that is smaller than a chunk is exactly as large as the shard.
+#[derive(Debug, Default)]
+pub(super) struct Pool {
+    chunks: Vec<Owned>,
+    free: Vec<u32>,
+}
+
+impl Pool {
+    /// One shard of this many lines, whose pages are 0, 1, 2 …
+    pub(super) fn exact(lines: u64) -> Result<Pool, SizeError> {
+        Ok(Pool { chunks: alloc::vec![Owned::zeroed(lines * 64)?], free: Vec::new() })
+    }
+
+    /// Takes a page. Its lines are those of its last user, or zero.
+    pub(super) fn take(&mut self) -> Result<u32, SizeError> {
+        if let Some(page) = self.free.pop() {
+            return Ok(page);
+        }
+        let memory = |_| SizeError::Memory { bytes: CHUNK_PAGES * 4 };
+        self.free.try_reserve(CHUNK_PAGES as usize * (self.chunks.len() + 1)).map_err(memory)?;
+        // In the first chunk, most of which small filters do not need, untouched pages cost nothing.
+        self.chunks.push(match self.chunks.len() {
+            0 => Owned::zeroed_in_small_pages(CHUNK_LEN)?,
+            _ => Owned::zeroed(CHUNK_LEN as u64)?,
+        });
+        let first = (self.chunks.len() as u64 - 1) * CHUNK_PAGES;
+        self.free.extend((first..first + CHUNK_PAGES).rev().map(|page| page as u32));
+        Ok(self.free.pop().expect("a chunk has pages"))
+    }
+
+    /// Gives a page back.
+    pub(super) fn give(&mut self, page: u32) {
+        self.free.push(page);
+    }
+
+    #[inline(always)]
+    pub(super) fn line(&self, page: u32, line: u64) -> &Line {
+        let chunk = self.chunks[page as usize / CHUNK_PAGES as usize].as_ref().as_chunks().0;
+        &chunk[at(page, line)]
+    }
+
+    #[inline(always)]
+    pub(super) fn line_mut(&mut self, page: u32, line: u64) -> &mut Line {
+        let chunk = self.chunks[page as usize / CHUNK_PAGES as usize].as_mut().as_chunks_mut().0;
+        &mut chunk[at(page, line)]
+    }
+
+    /// Bytes of the pages in use.
+    pub(super) fn byte_len(&self) -> u64 {
+        let all: usize = self.chunks.iter().map(|chunk| chunk.as_ref().len()).sum();
+        all as u64 - self.free.len() as u64 * PAGE * 64
+    }
+}
+
+#[inline(always)]
+fn at(page: u32, line: u64) -> usize {
+    (page as usize % CHUNK_PAGES as usize) * PAGE as usize + (line % PAGE) as usize
+}

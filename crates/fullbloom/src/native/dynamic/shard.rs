@@ -1,0 +1,293 @@
+//! The fingerprints with one prefix: what one pause of the growth rewrites.
+
+use super::lines::{self, Lines, Location};
+use super::pool::Pool;
+use super::shape::{GROUP, MIN_LINES, PAGE, Shape};
+use crate::bits::Owned;
+use crate::error::SizeError;
+use crate::kernel::lines::Line;
+use crate::kernel::slots::{self, Insert, Remove, Select};
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+/// The most pages of a shard.
+const PAGES: usize = 16;
+
+/// A shard: the fingerprints that begin with a prefix.
+#[derive(Debug)]
+pub(super) struct Shard {
+    pub(super) shape: Arc<Shape>,
+    pages: [u32; PAGES],
+    overflow: Owned,
+    list: Vec<u64>,
+    /// Fingerprints in it, expired ones included.
+    pub(super) keys: u64,
+    /// The prefix and its length in bits.
+    pub(super) prefix: u64,
+    pub(super) depth: u32,
+    /// The generation in which its expired fingerprints were last dropped.
+    pub(super) swept: u64,
+}
+
+/// A shard with the pool that holds its lines.
+#[derive(Clone, Copy)]
+pub(super) struct Reader<'a> {
+    pub(super) shard: &'a Shard,
+    pub(super) pool: &'a Pool,
+}
+
+impl Lines for Reader<'_> {
+    #[inline(always)]
+    fn main(&self, line: u64) -> &Line {
+        self.pool.line(self.shard.page(line), line)
+    }
+
+    #[inline(always)]
+    fn overflow(&self, line: u64) -> &Line {
+        &self.shard.overflow.as_ref().as_chunks().0[line as usize]
+    }
+
+    #[inline(always)]
+    fn list_len(&self) -> usize {
+        self.shard.list.len()
+    }
+
+    #[inline(always)]
+    fn listed(&self, i: usize) -> u64 {
+        self.shard.list[i]
+    }
+}
+
+impl Shard {
+    /// An empty shard in memory that is all zeros, or will be overwritten.
+    pub(super) fn new(
+        shape: Arc<Shape>,
+        pool: &mut Pool,
+        prefix: u64,
+        depth: u32,
+    ) -> Result<Shard, SizeError> {
+        let overflow = Owned::zeroed(shape.overflow.lines * 64)?;
+        let mut pages = [0; PAGES];
+        if shape.main.lines < MIN_LINES {
+            *pool = Pool::exact(shape.main.lines)?;
+            pages.iter_mut().zip(0..).for_each(|(page, number)| *page = number);
+        } else {
+            let count = shape.main.lines.div_ceil(PAGE) as usize;
+            for i in 0..count {
+                match pool.take() {
+                    Ok(page) => pages[i] = page,
+                    Err(refused) => {
+                        pages[..i].iter().for_each(|page| pool.give(*page));
+                        return Err(refused);
+                    }
+                }
+            }
+        }
+        Ok(Shard { shape, pages, overflow, list: Vec::new(), keys: 0, prefix, depth, swept: 0 })
+    }
+
+    /// Gives its pages back.
+    pub(super) fn free(self, pool: &mut Pool) {
+        if self.shape.main.lines >= MIN_LINES {
+            let count = self.shape.main.lines.div_ceil(PAGE) as usize;
+            self.pages[..count].iter().for_each(|page| pool.give(*page));
+        }
+    }
+
+    #[inline(always)]
+    fn page(&self, line: u64) -> u32 {
+        self.pages[(line / PAGE) as usize % PAGES]
+    }
+
+    /// The bits of a hash that tell fingerprints of this shard apart, at the top.
+    #[inline(always)]
+    pub(super) fn local(&self, hash: u64) -> u64 {
+        hash << self.depth & !(u64::MAX >> self.shape.bits)
+    }
+
+    /// Appends all its items to `out`.
+    pub(super) fn read(&self, pool: &Pool, out: &mut Vec<u64>) -> Result<(), SizeError> {
+        let memory = |_| SizeError::Memory { bytes: self.keys * 8 };
+        out.try_reserve(self.keys as usize).map_err(memory)?;
+        lines::read(&Reader { shard: self, pool }, &self.shape, 0..self.shape.overflow.lines, out);
+        Ok(())
+    }
+
+    /// Writes all its lines: it holds these items.
+    pub(super) fn fill(&mut self, pool: &mut Pool, items: &[u64]) {
+        let shape = Arc::clone(&self.shape);
+        let pages = self.pages;
+        let overflow = self.overflow.as_mut().as_chunks_mut().0;
+        self.list = lines::fill(
+            &shape,
+            0..shape.overflow.lines,
+            items,
+            |number, line| *pool.line_mut(pages[(number / PAGE) as usize % PAGES], number) = line,
+            |number, line| overflow[number as usize] = line,
+        );
+        self.keys = items.len() as u64;
+    }
+
+    /// Takes over the lines of another place with the same shape, from its line and overflow line `at` on.
+    pub(super) fn copy(&mut self, pool: &mut Pool, from: &impl Lines, at: u64, list: Vec<u64>) {
+        for line in 0..self.shape.main.lines {
+            *pool.line_mut(self.page(line), line) = *from.main(at + line);
+        }
+        let overflow = self.overflow.as_mut().as_chunks_mut().0;
+        for (line, to) in overflow.iter_mut().enumerate() {
+            *to = *from.overflow(at / GROUP + line as u64);
+        }
+        self.list = list;
+    }
+
+    /// Changes the tag at this place.
+    pub(super) fn set_tag(&mut self, pool: &mut Pool, location: Location, tag: u64) {
+        match location {
+            Location::Main(line, slot) => {
+                slots::set_tag(pool.line_mut(self.page(line), line), &self.shape.main.slots, slot, tag);
+            }
+            Location::Overflow(line, slot) => {
+                let line = &mut self.overflow.as_mut().as_chunks_mut().0[line as usize];
+                slots::set_tag(line, &self.shape.overflow.slots, slot, tag);
+            }
+            Location::List(i) => self.list[i] = self.list[i] >> self.shape.tag << self.shape.tag | tag,
+        }
+    }
+
+    /// Inserts a fingerprint with a tag; its place in the main lines is known. Returns its place if it was there.
+    #[inline(always)]
+    pub(super) fn insert(
+        &mut self,
+        kernel: impl Select,
+        pool: &mut Pool,
+        (x, line, number): (u64, u64, u64),
+        tag: u64,
+    ) -> Option<Location> {
+        let to = pool.line_mut(self.page(line), line);
+        let entry = number << self.shape.tag | tag;
+        match slots::insert(kernel, to, &self.shape.main.slots, entry) {
+            Insert::Done => {}
+            Insert::Known(slot) => return Some(Location::Main(line, slot)),
+            Insert::Evicted(evicted) => {
+                let number_out = evicted >> self.shape.tag;
+                let x = x.wrapping_add(number_out.wrapping_sub(number) << (64 - self.shape.bits));
+                self.insert_beyond(kernel, x, evicted & ((1 << self.shape.tag) - 1));
+            }
+            Insert::Beyond => {
+                let known = self.insert_beyond(kernel, x, tag);
+                if known.is_some() {
+                    return known;
+                }
+            }
+        }
+        self.keys += 1;
+        None
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn insert_beyond(&mut self, kernel: impl Select, x: u64, tag: u64) -> Option<Location> {
+        let (line, number) = self.shape.overflow.place(x);
+        let to = &mut self.overflow.as_mut().as_chunks_mut().0[line as usize];
+        let (unit, tags) = (64 - self.shape.bits, self.shape.tag);
+        let entry = number << tags | tag;
+        let (x, tag) = match slots::insert(kernel, to, &self.shape.overflow.slots, entry) {
+            Insert::Done => return None,
+            Insert::Known(slot) => return Some(Location::Overflow(line, slot)),
+            Insert::Beyond => (x, tag),
+            Insert::Evicted(evicted) => {
+                let x = x.wrapping_add((evicted >> tags).wrapping_sub(number) << unit);
+                (x, evicted & ((1 << tags) - 1))
+            }
+        };
+        let fingerprint = x >> unit;
+        match self.list.binary_search_by_key(&fingerprint, |item| item >> tags) {
+            Ok(i) => Some(Location::List(i)),
+            Err(i) => {
+                self.list.insert(i, fingerprint << tags | tag);
+                None
+            }
+        }
+    }
+
+    /// Removes a fingerprint. Returns whether it was there.
+    pub(super) fn remove(&mut self, kernel: impl Select, pool: &mut Pool, x: u64) -> bool {
+        let (line, number) = self.shape.main.place(x);
+        let from = pool.line_mut(self.page(line), line);
+        match slots::remove(kernel, from, &self.shape.main.slots, number << self.shape.tag) {
+            Remove::Absent => return false,
+            Remove::Done => {}
+            Remove::DoneFull => self.pull(kernel, pool, x, line),
+            Remove::Beyond => {
+                if !self.remove_beyond(kernel, x) {
+                    return false;
+                }
+            }
+        }
+        self.keys -= 1;
+        true
+    }
+
+    fn remove_beyond(&mut self, kernel: impl Select, x: u64) -> bool {
+        let (line, number) = self.shape.overflow.place(x);
+        let (unit, tags) = (64 - self.shape.bits, self.shape.tag);
+        let grid = &self.shape.overflow;
+        let from = &mut self.overflow.as_mut().as_chunks_mut().0[line as usize];
+        let search = self.list.binary_search_by_key(&(x >> unit), |item| item >> tags);
+        match (slots::remove(kernel, from, &grid.slots, number << tags), search) {
+            (Remove::Absent, _) | (Remove::Beyond, Err(_)) => false,
+            (Remove::Done, _) => true,
+            (Remove::Beyond, Ok(i)) => {
+                self.list.remove(i);
+                true
+            }
+            (Remove::DoneFull, Ok(i) | Err(i)) => {
+                // The least item of the list that belongs to this line moves into it.
+                if let Some(&item) = self.list.get(i) {
+                    let (home, number) = grid.place(item >> tags << unit);
+                    if home == line {
+                        self.list.remove(i);
+                        let entry = number << tags | item & ((1 << tags) - 1);
+                        slots::insert(kernel, from, &grid.slots, entry);
+                    }
+                }
+                true
+            }
+        }
+    }
+
+    /// A line was full and has lost an entry: the least entry of its overflow moves into it. All of them are above
+    /// `x`, which was in the line.
+    #[cold]
+    fn pull(&mut self, kernel: impl Select, pool: &mut Pool, x: u64, line: u64) {
+        let (unit, tags) = (64 - self.shape.bits, self.shape.tag);
+        let (over, number) = self.shape.overflow.place(x);
+        let from = &self.overflow.as_ref().as_chunks().0[over as usize];
+        let least = match slots::at_least(kernel, from, &self.shape.overflow.slots, number << tags) {
+            Some(entry) => Some((x >> unit << tags) + entry - (number << tags)),
+            None => {
+                let at = self.list.partition_point(|item| item >> tags < x >> unit);
+                self.list.get(at).copied()
+            }
+        };
+        let Some(item) = least else { return };
+        let x = item >> tags << unit;
+        let (home, number) = self.shape.main.place(x);
+        if home == line {
+            self.remove_beyond(kernel, x);
+            let entry = number << tags | item & ((1 << tags) - 1);
+            slots::insert(kernel, pool.line_mut(self.page(line), line), &self.shape.main.slots, entry);
+        }
+    }
+
+    /// Bytes besides its pages.
+    pub(super) fn byte_len(&self) -> u64 {
+        (self.overflow.as_ref().len() + self.list.capacity() * 8 + size_of::<Shard>()) as u64
+    }
+
+    /// The number of items in the list.
+    #[cfg(test)]
+    pub(super) fn listed(&self) -> usize {
+        self.list.len()
+    }
+}

@@ -1,0 +1,344 @@
+//! All shards of a filter and the directory that finds them.
+//!
+//! ```text
+//!   hash  | prefix | rest …      directory[prefix] ─► shard      a shard with a shorter prefix has several entries
+//! ```
+//!
+//! A shard that is full is read and written again with more lines; one that has the most lines is split into two.
+//! Nothing else is touched, so a pause is the time for one shard, and so is the additional memory.
+
+use super::lines::{self, Lines, Location};
+use super::pool::Pool;
+use super::shape::{GROUP, MAX_LINES, MIN_LINES, Shape, grown};
+use super::shard::{Reader, Shard};
+use crate::bits::prefetch;
+use crate::error::SizeError;
+use crate::kernel::slots::Select;
+use alloc::sync::Arc;
+use alloc::vec;
+use alloc::vec::Vec;
+
+/// The fingerprints of a filter in memory.
+#[derive(Debug)]
+pub(super) struct Shards {
+    tag: u32,
+    depth: u32,
+    directory: Vec<u32>,
+    shards: Vec<Shard>,
+    pool: Pool,
+    /// Shapes in use, so that shards share them.
+    shapes: Vec<Arc<Shape>>,
+    /// For reading a shard.
+    buffer: Vec<u64>,
+}
+
+/// The shard and line of a key.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Aim {
+    shard: u32,
+    x: u64,
+    line: u64,
+    number: u64,
+}
+
+impl Shards {
+    /// Without keys, with lines for this many.
+    pub(super) fn new(bits: u32, tag: u32, keys: u64) -> Result<Shards, SizeError> {
+        let (depth, lines) = Shape::for_keys(bits, tag, keys);
+        // With several shards: whole pages.
+        let lines = if lines > MIN_LINES { lines.next_multiple_of(super::shape::PAGE) } else { lines };
+        let mut all = Shards::empty(tag, depth)?;
+        let shape = all.shape(bits - depth, lines);
+        for prefix in 0..1u64 << depth {
+            let shard = Shard::new(Arc::clone(&shape), &mut all.pool, prefix, depth)?;
+            all.shards.push(shard);
+        }
+        Ok(all)
+    }
+
+    fn empty(tag: u32, depth: u32) -> Result<Shards, SizeError> {
+        let memory = |_| SizeError::Memory { bytes: (size_of::<Shard>() as u64) << depth };
+        let (mut shards, mut directory) = (Vec::new(), Vec::new());
+        shards.try_reserve_exact(1 << depth).map_err(memory)?;
+        directory.try_reserve_exact(1 << depth).map_err(memory)?;
+        directory.extend(0..1u32 << depth);
+        let (pool, shapes, buffer) = (Pool::default(), vec![], vec![]);
+        Ok(Shards { tag, depth, directory, shards, pool, shapes, buffer })
+    }
+
+    /// Takes over the lines of a file: `2^depth` shards one after the other.
+    pub(super) fn from_lines(
+        bits: u32,
+        tag: u32,
+        depth: u32,
+        from: &impl Lines,
+        whole: &Shape,
+        now: u64,
+    ) -> Result<Shards, SizeError> {
+        let mut all = Shards::empty(tag, depth)?;
+        let shape = all.shape(bits - depth, whole.main.lines >> depth);
+        let mut at = 0;
+        for prefix in 0..1u64 << depth {
+            let mut shard = Shard::new(Arc::clone(&shape), &mut all.pool, prefix, depth)?;
+            let base = prefix << shape.bits << tag;
+            let end = (prefix + 1) << shape.bits << tag;
+            let mut list = Vec::new();
+            while at < from.list_len() && from.listed(at) < end {
+                list.push(from.listed(at) - base);
+                at += 1;
+            }
+            shard.copy(&mut all.pool, from, prefix * shape.main.lines, list);
+            (shard.keys, shard.swept) = (all.count(&shard), now);
+            all.shards.push(shard);
+        }
+        Ok(all)
+    }
+
+    /// Fills shards that were made for them with sorted items; `now` is the generation in which all of them are alive.
+    pub(super) fn fill_sorted(
+        &mut self,
+        items: &mut impl Iterator<Item = u64>,
+        now: u64,
+    ) -> Result<(), SizeError> {
+        let mut items = items.peekable();
+        for shard in &mut self.shards {
+            // The shards are those of all prefixes of one length, in order.
+            let end = (shard.prefix + 1) << shard.shape.bits << self.tag;
+            let base = shard.prefix << shard.shape.bits << self.tag;
+            self.buffer.clear();
+            while let Some(item) = items.next_if(|item| *item < end) {
+                if self.buffer.len() == self.buffer.capacity() {
+                    let more = self.buffer.len().max(1024);
+                    let memory = |_| SizeError::Memory { bytes: more as u64 * 16 };
+                    self.buffer.try_reserve(more).map_err(memory)?;
+                }
+                self.buffer.push(item - base);
+            }
+            shard.fill(&mut self.pool, &self.buffer);
+            shard.swept = now;
+        }
+        Ok(())
+    }
+
+    /// The number of fingerprints in a shard.
+    fn count(&mut self, shard: &Shard) -> u64 {
+        self.buffer.clear();
+        let groups = 0..shard.shape.overflow.lines;
+        lines::read(&Reader { shard, pool: &self.pool }, &shard.shape, groups, &mut self.buffer);
+        self.buffer.len() as u64
+    }
+
+    fn shape(&mut self, bits: u32, lines: u64) -> Arc<Shape> {
+        let known = self.shapes.iter().find(|shape| shape.bits == bits && shape.main.lines == lines);
+        if let Some(shape) = known {
+            return Arc::clone(shape);
+        }
+        self.shapes.retain(|shape| Arc::strong_count(shape) > 1);
+        let shape = Arc::new(Shape::new(bits, self.tag, lines));
+        self.shapes.push(Arc::clone(&shape));
+        shape
+    }
+
+    #[inline(always)]
+    fn shard_of(&self, hash: u64) -> u32 {
+        // A shift of 64 is not possible; at depth 0 there is one entry.
+        self.directory[(hash >> 1 >> (63 - self.depth)) as usize]
+    }
+
+    /// Where the key of this hash belongs.
+    #[inline(always)]
+    pub(super) fn aim(&self, hash: u64) -> Aim {
+        let number = self.shard_of(hash);
+        let shard = &self.shards[number as usize];
+        let x = shard.local(hash);
+        let (line, offset) = shard.shape.main.place(x);
+        Aim { shard: number, x, line, number: offset }
+    }
+
+    /// Prefetches the line of a key.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, aim: &Aim) {
+        let reader = Reader { shard: &self.shards[aim.shard as usize], pool: &self.pool };
+        prefetch::address(reader.main(aim.line).as_ptr());
+    }
+
+    /// Finds a fingerprint.
+    #[inline(always)]
+    pub(super) fn locate(&self, kernel: impl Select, aim: &Aim) -> Option<Location> {
+        let reader = Reader { shard: &self.shards[aim.shard as usize], pool: &self.pool };
+        lines::locate(kernel, &reader, &reader.shard.shape, aim.x, aim.line, aim.number)
+    }
+
+    /// The tag of a fingerprint at this place of its shard.
+    #[inline(always)]
+    pub(super) fn tag(&self, aim: &Aim, location: Location) -> u64 {
+        let reader = Reader { shard: &self.shards[aim.shard as usize], pool: &self.pool };
+        lines::tag(&reader, &reader.shard.shape, location)
+    }
+
+    /// Changes the tag.
+    pub(super) fn set_tag(&mut self, aim: &Aim, location: Location, tag: u64) {
+        self.shards[aim.shard as usize].set_tag(&mut self.pool, location, tag);
+    }
+
+    /// Whether the shard of this key should grow before it takes another one.
+    #[inline(always)]
+    pub(super) fn is_full(&self, aim: &Aim) -> bool {
+        let shard = &self.shards[aim.shard as usize];
+        shard.keys >= shard.shape.limit
+    }
+
+    /// Inserts a fingerprint with a tag, and returns its place if it was there. Aims are valid as long as no shard
+    /// grows.
+    #[inline(always)]
+    pub(super) fn insert(&mut self, kernel: impl Select, aim: &Aim, tag: u64) -> Option<Location> {
+        let shard = &mut self.shards[aim.shard as usize];
+        shard.insert(kernel, &mut self.pool, (aim.x, aim.line, aim.number), tag)
+    }
+
+    /// Removes a fingerprint. Returns whether it was there.
+    pub(super) fn remove(&mut self, kernel: impl Select, aim: &Aim) -> bool {
+        self.shards[aim.shard as usize].remove(kernel, &mut self.pool, aim.x)
+    }
+
+    /// Gives the shard of this key more lines, or splits it. Items for which `keep` is false are dropped; if that
+    /// makes enough room, the shard keeps its size. All aims become invalid.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn grow(&mut self, aim: &Aim, keep: impl Fn(u64) -> bool, now: u64) -> Result<(), SizeError> {
+        let (number, before) = (aim.shard as usize, self.shards.len());
+        let items = self.items_of(number, keep)?;
+        let shard = &self.shards[number];
+        let (lines, bits) = (shard.shape.main.lines, shard.shape.bits);
+        let done = if (items.len() as u64) < shard.shape.limit - shard.shape.limit / 8 {
+            self.shards[number].fill(&mut self.pool, &items);
+            Ok(())
+        } else if lines < MAX_LINES || bits <= super::shape::MIN_BITS + 4 {
+            self.replace(number, grown(lines), &items)
+        } else {
+            self.split(number, &items)
+        };
+        self.buffer = items;
+        self.shards[number].swept = now;
+        // The other half of a split.
+        self.shards[before..].iter_mut().for_each(|shard| shard.swept = now);
+        done
+    }
+
+    /// Drops the items of a shard for which `keep` is false.
+    pub(super) fn sweep(
+        &mut self,
+        number: usize,
+        keep: impl Fn(u64) -> bool,
+        now: u64,
+    ) -> Result<(), SizeError> {
+        let items = self.items_of(number, keep)?;
+        if items.len() as u64 != self.shards[number].keys {
+            self.shards[number].fill(&mut self.pool, &items);
+        }
+        self.buffer = items;
+        self.shards[number].swept = now;
+        Ok(())
+    }
+
+    /// The items of a shard that are kept, in the buffer.
+    fn items_of(&mut self, number: usize, keep: impl Fn(u64) -> bool) -> Result<Vec<u64>, SizeError> {
+        let mut items = core::mem::take(&mut self.buffer);
+        items.clear();
+        self.shards[number].read(&self.pool, &mut items)?;
+        if self.tag > 0 {
+            let tags = (1 << self.tag) - 1;
+            items.retain(|item| keep(item & tags));
+        }
+        Ok(items)
+    }
+
+    fn replace(&mut self, number: usize, lines: u64, items: &[u64]) -> Result<(), SizeError> {
+        let (bits, prefix, depth) = {
+            let old = &self.shards[number];
+            (old.shape.bits, old.prefix, old.depth)
+        };
+        let is_small = self.shards[number].shape.main.lines < MIN_LINES;
+        let shape = self.shape(bits, lines);
+        // A small shard has a pool of its own size.
+        let mut fresh = Pool::default();
+        let pool = if is_small { &mut fresh } else { &mut self.pool };
+        let mut new = Shard::new(shape, pool, prefix, depth)?;
+        new.fill(pool, items);
+        let old = core::mem::replace(&mut self.shards[number], new);
+        if is_small {
+            self.pool = fresh;
+        } else {
+            old.free(&mut self.pool);
+        }
+        Ok(())
+    }
+
+    fn split(&mut self, number: usize, items: &[u64]) -> Result<(), SizeError> {
+        let (bits, prefix, depth) = {
+            let old = &self.shards[number];
+            (old.shape.bits - 1, old.prefix << 1, old.depth + 1)
+        };
+        let memory = |_| SizeError::Memory { bytes: (size_of::<Shard>() * 2) as u64 };
+        self.shards.try_reserve(1).map_err(memory)?;
+        if depth > self.depth {
+            let memory = |_| SizeError::Memory { bytes: 8 << self.depth };
+            let mut wider = Vec::new();
+            wider.try_reserve_exact(self.directory.len() * 2).map_err(memory)?;
+            wider.extend(self.directory.iter().flat_map(|shard| [*shard, *shard]));
+            (self.directory, self.depth) = (wider, depth);
+        }
+        let shape = self.shape(bits, MIN_LINES);
+        let mut low = Shard::new(Arc::clone(&shape), &mut self.pool, prefix, depth)?;
+        let mut high = match Shard::new(shape, &mut self.pool, prefix | 1, depth) {
+            Ok(high) => high,
+            Err(refused) => {
+                low.free(&mut self.pool);
+                return Err(refused);
+            }
+        };
+        let half = 1u64 << bits << self.tag;
+        let (below, above) = items.split_at(items.partition_point(|item| *item < half));
+        low.fill(&mut self.pool, below);
+        let above: Vec<u64> = above.iter().map(|item| item - half).collect();
+        high.fill(&mut self.pool, &above);
+        core::mem::replace(&mut self.shards[number], low).free(&mut self.pool);
+        let width = self.depth - depth;
+        let first = ((prefix | 1) << width) as usize;
+        self.directory[first..first + (1 << width)].fill(self.shards.len() as u32);
+        self.shards.push(high);
+        Ok(())
+    }
+
+    /// The items of the shard at this entry of the directory; returns the entry of the next shard.
+    pub(super) fn read_at(&self, entry: usize, items: &mut Vec<u64>) -> Result<usize, SizeError> {
+        let shard = &self.shards[self.directory[entry] as usize];
+        items.clear();
+        shard.read(&self.pool, items)?;
+        let base = shard.prefix << shard.shape.bits << self.tag;
+        items.iter_mut().for_each(|item| *item += base);
+        Ok(entry + (1 << (self.depth - shard.depth)))
+    }
+
+    /// Entries of the directory.
+    pub(super) fn entries(&self) -> usize {
+        self.directory.len()
+    }
+
+    pub(super) fn shards(&self) -> &[Shard] {
+        &self.shards
+    }
+
+    /// Bytes of memory.
+    pub(super) fn byte_len(&self) -> u64 {
+        let shards: u64 = self.shards.iter().map(Shard::byte_len).sum();
+        self.pool.byte_len() + shards + self.directory.len() as u64 * 4
+    }
+
+    /// Fingerprints, expired ones included.
+    pub(super) fn keys(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.keys).sum()
+    }
+}
+
+const _: () = assert!(MIN_LINES.is_multiple_of(GROUP) && MAX_LINES.is_multiple_of(GROUP));

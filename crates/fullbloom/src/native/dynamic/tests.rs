@@ -1,0 +1,54 @@
+use super::filter::Store;
+use super::*;
+use crate::keys::Hashes;
+use crate::native::Keep;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+fn hashes(count: u64) -> Vec<u64> {
+    let mix = |i: u64| {
+        let z = (i ^ i >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    };
+    (1..=count).map(|i| mix(mix(i.wrapping_mul(0x9e37_79b9_7f4a_7c15)))).collect()
+}
+
+fn listed(filter: &DynamicFilter) -> usize {
+    filter.shards().shards().iter().map(shard::Shard::listed).sum()
+}
+
+#[test]
+fn few_keys_are_in_lists_at_every_size_and_rate() {
+    for (fpr, up_to) in [(0.3, 1), (0.01, 1), (0.01, 1 << 30), (1e-6, 1)] {
+        let all = hashes(1_500_000);
+        for keys in [100, 3_000, 90_000, 400_000, 1_500_000] {
+            let options = DynamicOptions::new(1_000, fpr).up_to(up_to.max(keys as u64));
+            let mut grown = DynamicFilter::new(options).unwrap();
+            grown.insert_batch(&Hashes(&all[..keys])).unwrap();
+            assert!(listed(&grown) <= keys / 200 + 4, "{fpr} {keys}: {}", listed(&grown));
+            let mut sized = DynamicFilter::with_fpr(keys as u64, fpr).unwrap();
+            let memory = sized.memory();
+            sized.insert_batch(&Hashes(&all[..keys])).unwrap();
+            assert!(sized.memory() - memory <= keys as u64 / 8 + 64, "a sized filter does not grow");
+        }
+    }
+}
+
+#[test]
+fn expired_keys_are_dropped_while_others_come() {
+    let expiry = Expiry::of(Keep::Time(Duration::from_millis(70_000)));
+    let mut filter =
+        DynamicFilter::new(DynamicOptions::new(1_000, 0.001).mode(Mode::Expiring(expiry))).unwrap();
+    let all = hashes(2_000_000);
+    let mut most = 0;
+    for (second, some) in all.chunks(1_000).enumerate() {
+        filter.advance_millis(second as u64 * 1_000).unwrap();
+        filter.insert_batch(&Hashes(some)).unwrap();
+        most = most.max(filter.memory());
+    }
+    let Store::Shards(shards) = &filter.store else { panic!("inserted") };
+    assert!(filter.keys() >= 70_000 * 99 / 100 && filter.keys() <= 81_000);
+    assert!(shards.keys() < 250_000, "{} fingerprints are stored", shards.keys());
+    assert!(most < 1 << 20, "{most} bytes");
+}

@@ -1,0 +1,160 @@
+//! The kind `dynamic` against the second implementation: files byte for byte, both ways; and damaged ones.
+
+use fullbloom::dialect::Name;
+use fullbloom::native::{DynamicFilter, DynamicOptions, Expiry, Keep, Mode, StoredFilter};
+use fullbloom::sniff;
+use fullbloom_testkit::vectors;
+use std::time::Duration;
+
+const FILES: [&str; 4] = ["set", "promised", "counting", "expiring"];
+
+fn golden(name: &str) -> Vec<u8> {
+    vectors::bytes(&format!("native/dynamic-{name}.bloom"))
+}
+
+fn key(number: u64) -> String {
+    format!("key-{number}")
+}
+
+/// The filter of a golden file, built from its keys in this order.
+fn built(name: &str, order: impl Iterator<Item = u64> + Clone) -> DynamicFilter {
+    let options = match name {
+        // Ten bits are the fewest; these have twelve.
+        "set" => DynamicOptions::new(30, 0.01),
+        "promised" => DynamicOptions::new(1_000, 0.01).up_to(1_000_000),
+        "counting" => DynamicOptions::new(1_000, 0.001).mode(Mode::Counting),
+        _ => {
+            let expiry = Expiry { generations: 4, ..Expiry::of(Keep::Time(Duration::from_secs(10))) };
+            DynamicOptions::new(1_000, 0.01).mode(Mode::Expiring(expiry))
+        }
+    };
+    let mut filter = DynamicFilter::new(options).unwrap();
+    match name {
+        "expiring" => {
+            for number in 0..300 {
+                filter.advance_millis(1_000_000 + 100 * number).unwrap();
+                filter.insert(key(number).as_bytes()).unwrap();
+            }
+        }
+        "counting" => {
+            for number in order.filter(|number| *number < 200) {
+                for _ in 0..=number % 6 {
+                    filter.insert(key(number).as_bytes()).unwrap();
+                }
+            }
+        }
+        _ => {
+            for number in order {
+                filter.insert(key(number).as_bytes()).unwrap();
+            }
+        }
+    }
+    if name == "set" {
+        filter.set_label("a set");
+    }
+    filter
+}
+
+#[test]
+fn dynamic_filters_are_written_as_by_the_second_implementation() {
+    for name in FILES {
+        let golden = golden(name);
+        assert!(built(name, 0..700).encode() == golden, "{name}");
+        assert!(built(name, (0..700).rev()).encode() == golden, "{name}, in another order");
+        assert_eq!(sniff::dialect(None, &golden), Ok(Name::Native));
+        let stored = StoredFilter::decode(&golden).unwrap();
+        assert_eq!((stored.kind(), stored.encoded_len()), ("dynamic", golden.len() as u64));
+        let mut again = Vec::new();
+        stored.write_to(&mut again).unwrap();
+        assert!(again == golden, "{name}, read and written again");
+    }
+}
+
+#[test]
+fn golden_files_have_their_keys_in_place_and_in_memory() {
+    for name in FILES {
+        let (golden, built) = (golden(name), built(name, 0..700));
+        let view = DynamicFilter::view(&golden).unwrap();
+        let read = DynamicFilter::decode(&golden).unwrap();
+        assert_eq!((view.keys(), read.keys(), view.mode()), (built.keys(), built.keys(), built.mode()));
+        for number in 0..2_000 {
+            let expected = built.may_contain(key(number).as_bytes());
+            assert_eq!(view.may_contain(key(number).as_bytes()), expected, "{name} {number}");
+            assert_eq!(read.may_contain(key(number).as_bytes()), expected, "{name} {number}");
+            assert_eq!(view.count(key(number).as_bytes()), built.count(key(number).as_bytes()));
+        }
+        assert!(view.fingerprints().eq(built.fingerprints()));
+    }
+}
+
+#[test]
+fn every_flipped_bit_and_every_prefix_of_a_file_is_found() {
+    for name in FILES {
+        let golden = golden(name);
+        let mut file = golden.clone();
+        for bit in 0..8 * golden.len() {
+            file[bit / 8] ^= 1 << (bit % 8);
+            assert!(DynamicFilter::decode(&file).is_err(), "{name}: bit {bit}");
+            file[bit / 8] ^= 1 << (bit % 8);
+        }
+        for len in 0..golden.len() {
+            assert!(DynamicFilter::decode(&golden[..len]).is_err(), "{name}: {len} bytes");
+            assert!(DynamicFilter::view(&golden[..len]).is_err(), "{name}: {len} bytes");
+        }
+        file.push(0);
+        assert!(DynamicFilter::decode(&file).is_err(), "{name}: a byte more");
+    }
+}
+
+/// With checksums made anew, so that only the checks of the contents are left: data is accepted only if a writer would
+/// write it, and so are all numbers of the front that it depends on. Reserved fields, labels and numbers that nothing
+/// else depends on may differ.
+#[test]
+fn changed_contents_are_refused_or_another_filter() {
+    for name in FILES {
+        let golden = golden(name);
+        let front = u32::from_le_bytes(golden[16..20].try_into().unwrap()) as usize;
+        let mut refused = 0;
+        for bit in 8 * 12..8 * golden.len() {
+            let mut file = golden.clone();
+            file[bit / 8] ^= 1 << (bit % 8);
+            resign(&mut file);
+            if let Ok(view) = DynamicFilter::view(&file) {
+                // Whatever the bytes are, lookups and listing end.
+                let _ = (view.may_contain(b"x"), view.fingerprints().take(2_000).count(), view.keys());
+            }
+            match DynamicFilter::decode(&file) {
+                Ok(mut read) => {
+                    let again = read.encode();
+                    assert!(
+                        again[front.min(again.len())..] == file[front..],
+                        "{name}: bit {bit} is accepted and lost"
+                    );
+                    read.insert(b"x").unwrap();
+                }
+                Err(_) => refused += 1,
+            }
+        }
+        assert!(refused > 8 * (golden.len() - front) / 3, "{name}: {refused}");
+    }
+}
+
+/// Writes the checksums of a file of one chunk.
+fn resign(file: &mut [u8]) {
+    let number = |file: &[u8], at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
+    let front = number(file, 16).min(file.len());
+    for entry in (64..front.saturating_sub(32).min(64 + 32 * 8)).step_by(32) {
+        if number(file, entry) == 4 {
+            let at = number(file, entry + 8);
+            if at + 4 <= front && front < file.len() {
+                let sum = crc32c::crc32c(&file[front..]);
+                file[at..at + 4].copy_from_slice(&sum.to_le_bytes());
+            }
+            break;
+        }
+    }
+    if front > 12 {
+        let sum = crc32c::crc32c(&file[12..front]);
+        file[8..12].copy_from_slice(&sum.to_le_bytes());
+    }
+}
