@@ -270,7 +270,7 @@ impl Erased for Native {
         stored!(self, stored => match stored {
             StoredFilter::Fast(filter) => filter.probes_of(key),
             StoredFilter::Removing(filter) => filter.filter().probes_of(key),
-            StoredFilter::Growing(_) | StoredFilter::Rotating(_) => None,
+            StoredFilter::Growing(_) | StoredFilter::Rotating(_) | StoredFilter::Dynamic(_) => None,
         })
     }
 
