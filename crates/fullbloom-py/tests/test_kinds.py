@@ -182,3 +182,28 @@ def test_damage_of_every_kind_is_seen_by_load_and_verify(native):
 
 def test_other_dialects_have_no_kind():
     assert Filter.with_capacity(10, dialect="cassandra").kind is None and Filter.with_capacity(10).kind == "fast"
+
+
+def test_a_dynamic_filter_grows_removes_and_forgets(tmp_path):
+    f = Filter.with_capacity(100, 1e-4, kind="dynamic", up_to=1_000_000)
+    f.update(NEW)
+    assert f.kind == "dynamic" and f.may_contain(NEW).all() and f.expected_fpr <= 1e-4
+    f.save(tmp_path / "f.bloom")
+    assert Filter.load(tmp_path / "f.bloom").to_bytes() == Filter.open(tmp_path / "f.bloom").to_bytes() == f.to_bytes()
+    with pytest.raises(ValueError, match="do not support deletion"):
+        f.remove("new-1")
+    d = Filter.with_capacity(100, 1e-6, kind="dynamic", deletable=True)
+    d.update(NEW[:10])
+    assert d.remove(NEW[:5]) == 5 and not d.may_contain(NEW[:5]).any() and d.may_contain(NEW[5:10]).all()
+    e = Filter.with_capacity(100, 1e-6, kind="dynamic", expire=7)
+    e.advance(4e9)
+    e.add("x")
+    e.advance(4e9 + 6)
+    assert "x" in e
+    e.advance(4e9 + 9)
+    assert "x" not in e
+    for wrong in ({"kind": "slow"}, {"deletable": True}, {"kind": "dynamic", "deletable": True, "expire": 5}, {"kind": "dynamic", "expire": -1}):
+        with pytest.raises(ValueError):
+            Filter.with_capacity(10, **wrong)
+    with pytest.raises(ValueError):
+        Filter.with_capacity(10, kind="dynamic", dialect="cassandra")
