@@ -25,7 +25,7 @@ pub struct Setting {
     /// Size of the filter.
     pub bytes: u64,
     pub bits_per_key: f64,
-    /// `single`, `batch` or `build`.
+    /// `single`, `present`, `batch` or `build`.
     pub mode: &'static str,
 }
 

@@ -77,6 +77,7 @@ pub fn stranger<K: Key>(i: u64) -> K {
 pub enum Mix {
     Half,
     Absent,
+    Present,
 }
 
 /// Questions. They come in windows; a contestant takes the next one each time, so that it does not find the blocks
@@ -98,7 +99,11 @@ impl<K: Key> Questions<K> {
         };
         let question = |i: u64| {
             let random = mix(i ^ 0x5eed_0000_0000);
-            let of_member = mixed == Mix::Half && random & 1 == 0;
+            let of_member = match mixed {
+                Mix::Half => random & 1 == 0,
+                Mix::Absent => false,
+                Mix::Present => true,
+            };
             if of_member { member(mix(random) % members) } else { stranger(mix(random)) }
         };
         Questions { keys: (0..(window * windows) as u64).map(question).collect(), window }

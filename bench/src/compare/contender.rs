@@ -7,7 +7,7 @@ use fullbloom::hash::Fold64;
 use fullbloom::NativeFilter;
 use fullbloom::dialect::rocksdb::FullFilter;
 use fullbloom::keys::Column;
-use fullbloom::native::{Builder, Hashing, Sizing};
+use fullbloom::native::{Builder, Hashing, SharedFilter, Sizing};
 use fullbloom::sizing::{Request, Target};
 use std::error::Error;
 
@@ -69,6 +69,8 @@ pub struct Size {
 pub trait NativeKeys: Key {
     fn answer(filter: &NativeFilter, keys: &[Self], out: &mut [bool]);
     fn insert(builder: &mut Builder, keys: &[Self]);
+    fn answer_shared(filter: &SharedFilter, keys: &[Self], out: &mut [bool]);
+    fn insert_shared(filter: &SharedFilter, keys: &[Self]);
     fn answer_ribbon(filter: &FullFilter, keys: &[Self], out: &mut [bool]);
 }
 
@@ -79,6 +81,14 @@ impl NativeKeys for u64 {
 
     fn insert(builder: &mut Builder, keys: &[u64]) {
         builder.insert_batch(&Column(keys));
+    }
+
+    fn answer_shared(filter: &SharedFilter, keys: &[u64], out: &mut [bool]) {
+        filter.may_contain_batch(&Column(keys), out);
+    }
+
+    fn insert_shared(filter: &SharedFilter, keys: &[u64]) {
+        filter.insert_batch(&Column(keys));
     }
 
     fn answer_ribbon(filter: &FullFilter, keys: &[u64], out: &mut [bool]) {
@@ -93,6 +103,14 @@ impl<const N: usize> NativeKeys for [u8; N] {
 
     fn insert(builder: &mut Builder, keys: &[[u8; N]]) {
         builder.insert_batch(keys);
+    }
+
+    fn answer_shared(filter: &SharedFilter, keys: &[[u8; N]], out: &mut [bool]) {
+        filter.may_contain_batch(keys, out);
+    }
+
+    fn insert_shared(filter: &SharedFilter, keys: &[[u8; N]]) {
+        filter.insert_batch(keys);
     }
 
     fn answer_ribbon(filter: &FullFilter, keys: &[[u8; N]], out: &mut [bool]) {
@@ -111,11 +129,14 @@ pub struct Fullbloom {
 /// Its row in tables.
 pub const OURS: &str = "fullbloom";
 
+fn plan(size: Size) -> Result<Sizing, Box<dyn Error>> {
+    let target = Target::BitsPerKey(size.bits_per_key);
+    Ok(Sizing::new(&Request { expected_keys: size.members, target })?)
+}
+
 impl Fullbloom {
     pub fn new(size: Size, threads: usize) -> Result<Fullbloom, Box<dyn Error>> {
-        let target = Target::BitsPerKey(size.bits_per_key);
-        let plan = Sizing::new(&Request { expected_keys: size.members, target })?;
-        Ok(Fullbloom { plan, threads, builder: None, filter: None })
+        Ok(Fullbloom { plan: plan(size)?, threads, builder: None, filter: None })
     }
 
     fn filter(&self) -> &NativeFilter {
@@ -156,6 +177,47 @@ impl<K: NativeKeys> Contender<K> for Fullbloom {
 
     fn threads(&self) -> usize {
         self.threads
+    }
+}
+
+/// The native filter that threads share: bits are set atomically. Here on one thread.
+pub struct Shared {
+    plan: Sizing,
+    filter: Option<SharedFilter>,
+}
+
+impl Shared {
+    pub fn new(size: Size) -> Result<Shared, Box<dyn Error>> {
+        Ok(Shared { plan: plan(size)?, filter: None })
+    }
+
+    fn filter(&self) -> &SharedFilter {
+        self.filter.as_ref().expect("started")
+    }
+}
+
+impl<K: NativeKeys> Contender<K> for Shared {
+    fn name(&self) -> String {
+        format!("{OURS}, atomic")
+    }
+
+    fn start(&mut self) {
+        self.filter = None;
+        let filter = SharedFilter::with_sizing(&self.plan, Hashing::default()).expect("memory for a filter");
+        self.filter = Some(filter);
+    }
+
+    fn insert(&mut self, keys: &[K]) {
+        K::insert_shared(self.filter(), keys);
+    }
+
+    fn count(&self, keys: &[K]) -> usize {
+        let filter = self.filter();
+        keys.iter().filter(|key| key.bytes(|key| filter.may_contain(key))).count()
+    }
+
+    fn answer(&self, keys: &[K], out: &mut [bool]) {
+        K::answer_shared(self.filter(), keys, out);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The native filter beside the filters that Rust, C and C++ programs use: asked key by key, asked in batches, built.
 //!
 //! All contenders get the same keys, the same number of bytes (the static xorf takes what it takes) and 2 MiB pages.
-//! `single` asks for absent keys one by one; `batch` asks for keys of which half are present, by the filter's own batch if it
+//! `single` asks for absent keys one by one, `present` for present ones; `batch` asks for keys of which half are present, by the filter's own batch if it
 //! has one, else in a loop; `build` goes from keys to a filter in new memory.
 
 #[cfg(boost_bloom)]
@@ -18,7 +18,7 @@ use crate::Common;
 use crate::harness::{self, Contestant, Row, Setting};
 use crate::keys::{self, Key, Mix, Questions};
 use crate::memory::HugePages;
-use contender::{Contender, Contenders, Fullbloom, Limit, NativeKeys, OURS, Size};
+use contender::{Contender, Contenders, Fullbloom, Limit, NativeKeys, OURS, Shared, Size};
 use fullbloom::native::Sizing;
 use fullbloom::sizing::{Request, Target};
 use std::cell::RefCell;
@@ -39,7 +39,7 @@ pub struct Options {
     #[arg(long, value_name = "KEYS", value_delimiter = ',', value_parser = ["u64", "16B", "32B"])]
     keys: Option<Vec<String>>,
     /// Only these modes.
-    #[arg(long, value_name = "MODES", value_delimiter = ',', value_parser = ["single", "batch", "build"])]
+    #[arg(long, value_name = "MODES", value_delimiter = ',', value_parser = ["single", "present", "batch", "build"])]
     modes: Option<Vec<String>>,
     /// Only filters whose names begin so.
     #[arg(long, value_name = "NAMES", value_delimiter = ';')]
@@ -53,16 +53,18 @@ pub struct Options {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Single,
+    Present,
     Batch,
     Build,
 }
 
 impl Mode {
-    const ALL: [Mode; 3] = [Mode::Single, Mode::Batch, Mode::Build];
+    const ALL: [Mode; 4] = [Mode::Single, Mode::Present, Mode::Batch, Mode::Build];
 
     fn name(self) -> &'static str {
         match self {
             Mode::Single => "single",
+            Mode::Present => "present",
             Mode::Batch => "batch",
             Mode::Build => "build",
         }
@@ -174,7 +176,7 @@ fn at_size<K: NativeKeys>(
 ) -> Result<Vec<Row>, Box<dyn Error>> {
     let (peers, missing) = peers::all::<K>(size);
     notes.extend(missing.into_iter().map(|why| format!("{} at {}", why, harness::size(size.bytes))));
-    let mut contenders: Contenders<K> = vec![Box::new(Fullbloom::new(size, 1)?)];
+    let mut contenders: Contenders<K> = vec![Box::new(Fullbloom::new(size, 1)?), Box::new(Shared::new(size)?)];
     for peer in peers {
         if course.quick && size.bytes > SLOW && peer.is_slow_to_build() {
             let bytes = harness::size(size.bytes);
@@ -310,7 +312,11 @@ fn ask<K: Key>(
     course: &Course<'_>,
     contenders: &[Box<dyn Contender<K>>],
 ) -> Vec<Row> {
-    let mixed = if mode == Mode::Batch { Mix::Half } else { Mix::Absent };
+    let mixed = match mode {
+        Mode::Batch => Mix::Half,
+        Mode::Present => Mix::Present,
+        Mode::Single | Mode::Build => Mix::Absent,
+    };
     let questions = &Questions::<K>::new(size.bytes, size.members, mixed);
     // A window of a small filter takes less than a tenth of a millisecond, and the first one of a turn brings the
     // filter back into the cache.

@@ -236,6 +236,27 @@ pub(crate) trait Lines: Copy {
     /// Sets all bits of this key. Returns true if at least one was clear.
     fn set(self, line: &mut Line, mark: Mark, probes: Probes) -> bool;
 
+    /// As [`test`](Lines::test), in the line of a hash, for layouts whose blocks are one line. The number of blocks
+    /// is that of the lines.
+    ///
+    /// # Safety
+    /// There is at least one line.
+    #[inline(always)]
+    unsafe fn test_hash(self, lines: &[Line], hash: u64, probes: Probes) -> bool {
+        // SAFETY: as above.
+        unsafe { test_hash(self, lines, hash, probes) }
+    }
+
+    /// As [`set`](Lines::set), in the line of a hash.
+    ///
+    /// # Safety
+    /// As for [`test_hash`](Lines::test_hash).
+    #[inline(always)]
+    unsafe fn set_hash(self, lines: &mut [Line], hash: u64, probes: Probes) -> bool {
+        // SAFETY: as above.
+        unsafe { set_hash(self, lines, hash, probes) }
+    }
+
     /// For each key `k`: low half xor high half of the 128-bit product of `k ^ x` and `y`. The slices have
     /// the same length; [`Cpu`] shortens the longer one.
     fn fold(self, keys: &[u64], x: u64, y: u64, hashes: &mut [u64]);
@@ -280,6 +301,30 @@ pub(crate) trait Lines: Copy {
     }
 }
 
+/// [`Lines::test_hash`] of a kernel that has no other.
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+pub(super) unsafe fn test_hash<K: Lines>(kernel: K, lines: &[Line], hash: u64, probes: Probes) -> bool {
+    let line = lines::block_of(hash, lines.len() as u64) as usize;
+    debug_assert!(line < lines.len());
+    // SAFETY: the high half of a product with the number of lines is below that number, which is not 0.
+    kernel.test(unsafe { lines.get_unchecked(line) }, Mark::of(hash), probes)
+}
+
+/// [`Lines::set_hash`] of a kernel that has no other.
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+pub(super) unsafe fn set_hash<K: Lines>(kernel: K, lines: &mut [Line], hash: u64, probes: Probes) -> bool {
+    let line = lines::block_of(hash, lines.len() as u64) as usize;
+    debug_assert!(line < lines.len());
+    // SAFETY: as in `test_hash`.
+    kernel.set(unsafe { lines.get_unchecked_mut(line) }, Mark::of(hash), probes)
+}
+
 /// The kernels whose `test` and `set` of one line are few enough instructions to be inlined everywhere.
 ///
 /// A build that requires AVX2 or AVX-512, and every other architecture, has one variant: no decision is left at run
@@ -321,32 +366,22 @@ impl Inlined {
         on_inlined!(self, kernel => kernel.test(line, mark, probes))
     }
 
-    #[inline(always)]
-    pub(crate) fn set(self, line: &mut Line, mark: Mark, probes: Probes) -> bool {
-        on_inlined!(self, kernel => kernel.set(line, mark, probes))
-    }
-
-    /// As [`test`](Inlined::test), in the line of a hash, for layouts whose blocks are one line. The number of
-    /// blocks is that of the lines. False if there are none.
+    /// As [`Lines::test_hash`]. False if there are no lines.
     #[inline(always)]
     pub(crate) fn test_hash(self, lines: &[Line], hash: u64, probes: Probes) -> bool {
-        let line = lines::block_of(hash, lines.len() as u64) as usize;
-        debug_assert!(line < lines.len() || lines.is_empty());
-        if lines.is_empty() {
-            return false;
-        }
-        // SAFETY: the high half of a product with the number of lines is below that number, which is not 0.
-        self.test(unsafe { lines.get_unchecked(line) }, Mark::of(hash), probes)
+        // SAFETY: there is a line.
+        !lines.is_empty() && on_inlined!(self, kernel => unsafe { kernel.test_hash(lines, hash, probes) })
     }
 
-    /// As [`set`](Inlined::set), in the line of a hash.
+    /// As [`Lines::set_hash`].
     ///
     /// # Panics
     /// If there are no lines.
     #[inline(always)]
     pub(crate) fn set_hash(self, lines: &mut [Line], hash: u64, probes: Probes) -> bool {
-        let line = lines::block_of(hash, lines.len() as u64) as usize;
-        self.set(&mut lines[line], Mark::of(hash), probes)
+        assert!(!lines.is_empty(), "an array without lines");
+        // SAFETY: there is a line.
+        on_inlined!(self, kernel => unsafe { kernel.set_hash(lines, hash, probes) })
     }
 }
 
