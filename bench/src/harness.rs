@@ -113,7 +113,8 @@ pub fn print(rows: &[Row], to: &str) {
         let [low, high] = row.quartiles;
         let fpr = row.fpr.map_or(String::new(), |fpr| format!("{:.3}", 100.0 * fpr));
         let ratio = base.map_or(String::new(), |base| format!("{:.2}", row.median / base));
-        let [bits, ours] = row.bits.map_or_else(Default::default, |bits| bits.map(|bits| format!("{bits:.2}")));
+        let [bits, ours] =
+            row.bits.map_or_else(Default::default, |bits| bits.map(|bits| format!("{bits:.2}")));
         println!(
             "  {:34} {:8.1} {:8.1} {low:8.1}-{high:<8.1} {fpr:>8} {bits:>6} {ours:>6} {ratio:>6}",
             row.filter, row.best, row.median

@@ -5,10 +5,10 @@
 
 use crate::harness::{self, Row, Setting};
 use crate::keys::mix;
-use fullbloom::keys::Hashes;
 use fullbloom::Filter;
 use fullbloom::dialect::{Cassandra, Guava};
 use fullbloom::filter::{Insert, Size};
+use fullbloom::keys::Hashes;
 use std::error::Error;
 use std::hint::black_box;
 use std::io::{BufRead, BufReader, Write};

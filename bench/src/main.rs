@@ -17,10 +17,10 @@ mod compare;
 mod drop_in;
 #[cfg(fast_local)]
 mod fast_local;
-mod kinds;
 mod harness;
 mod jvm;
 mod keys;
+mod kinds;
 mod libbloom;
 #[cfg(librocksdb)]
 mod librocksdb;

@@ -3,9 +3,9 @@
 use crate::keys::Key;
 use crate::limit;
 use crate::memory::Region;
-use fullbloom::hash::Fold64;
 use fullbloom::NativeFilter;
 use fullbloom::dialect::rocksdb::FullFilter;
+use fullbloom::hash::Fold64;
 use fullbloom::keys::Column;
 use fullbloom::native::{Builder, Hashing, SharedFilter, Sizing};
 use fullbloom::sizing::{Request, Target};

@@ -69,7 +69,9 @@ fn reached(race: &[Row], rival: Rival) -> Option<(f64, &str)> {
     let rival = match rival {
         Rival::UpTo(times) => {
             let most = times * ours.fpr?;
-            peers.filter(|row| row.fpr.is_some_and(|fpr| fpr <= most)).max_by(|a, b| a.median.total_cmp(&b.median))
+            peers
+                .filter(|row| row.fpr.is_some_and(|fpr| fpr <= most))
+                .max_by(|a, b| a.median.total_cmp(&b.median))
         }
         Rival::Limit => race.iter().find(|row| row.filter == LIMIT),
     }?;

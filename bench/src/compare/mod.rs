@@ -176,7 +176,8 @@ fn at_size<K: NativeKeys>(
 ) -> Result<Vec<Row>, Box<dyn Error>> {
     let (peers, missing) = peers::all::<K>(size);
     notes.extend(missing.into_iter().map(|why| format!("{} at {}", why, harness::size(size.bytes))));
-    let mut contenders: Contenders<K> = vec![Box::new(Fullbloom::new(size, 1)?), Box::new(Shared::new(size)?)];
+    let mut contenders: Contenders<K> =
+        vec![Box::new(Fullbloom::new(size, 1)?), Box::new(Shared::new(size)?)];
     for peer in peers {
         if course.quick && size.bytes > SLOW && peer.is_slow_to_build() {
             let bytes = harness::size(size.bytes);

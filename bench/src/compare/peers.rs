@@ -17,7 +17,8 @@ pub fn all<K: NativeKeys>(size: Size) -> (Contenders<K>, Vec<String>) {
     #[cfg(boost_bloom)]
     peers.extend(super::boost::all(size));
     #[cfg(not(boost_bloom))]
-    missing.push("Boost.Bloom: BOOST_INCLUDE named no headers of Boost 1.90 when this was compiled".to_owned());
+    missing
+        .push("Boost.Bloom: BOOST_INCLUDE named no headers of Boost 1.90 when this was compiled".to_owned());
     peers.push(Box::new(Fastbloom { size, filter: None }));
     peers.push(Box::new(FastbloomAtomic { size, filter: None }));
     peers.push(Box::new(SbbfRs { size, filter: None }));

@@ -111,7 +111,8 @@ pub(crate) const MOST_WORDS: usize = 32;
 pub(crate) fn insert<W: Word>(key: &[(&W, Mask)]) -> bool {
     debug_assert!(key.len() <= MOST_WORDS);
     let words = key.iter().enumerate().rev();
-    let mut lacking = words.fold(0u32, |lacking, (i, (word, mask))| lacking | u32::from(!word.sees(*mask)) << i);
+    let mut lacking =
+        words.fold(0u32, |lacking, (i, (word, mask))| lacking | u32::from(!word.sees(*mask)) << i);
     while lacking != 0 {
         let (word, mask) = key[lacking.trailing_zeros() as usize];
         lacking &= lacking - 1;
@@ -201,7 +202,8 @@ mod model {
 
     #[test]
     fn exactly_one_of_two_insertions_of_a_key_with_several_bits_in_a_word_is_new() {
-        let several = |words: &[(usize, u64)]| words.iter().map(|&(word, bits)| (word, Mask::new(bits))).collect();
+        let several =
+            |words: &[(usize, u64)]| words.iter().map(|&(word, bits)| (word, Mask::new(bits))).collect();
         let apple: Vec<_> = several(&[(0, 0b101), (1, 0), (2, 0b11)]);
         for preset in [&[][..], &[(2, 0)], &[(2, 0), (2, 1)], &[(0, 0), (2, 1)]] {
             interleaved(None, key(preset), vec![apple.clone(); 2], exactly_one);

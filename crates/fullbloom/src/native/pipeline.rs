@@ -134,8 +134,19 @@ pub(super) fn set<K: Keys<Hasher> + ?Sized>(
     new: Option<Answers<'_>>,
 ) {
     let Native { shape, hasher, head, .. } = native;
-    let pipe = Set { shape, lines: lines_mut(bits) };
-    let count = insert(pipe, Source::new(keys, hasher), new);
+    let lines = lines_mut(bits);
+    let count = if new.is_none() && shape.layout.lines() == 1 && shape.cpu.inserts_one_by_one(lines) {
+        let mut hashes = [0; GROUP];
+        let mut count = 0;
+        for start in (0..keys.count()).step_by(GROUP) {
+            let hashes = &mut hashes[..(keys.count() - start).min(GROUP)];
+            keys.hash_into(hasher, start, hashes, false);
+            count += shape.cpu.set_part(lines, 0, shape.blocks, hashes, shape.probes);
+        }
+        count
+    } else {
+        insert(Set { shape, lines }, Source::new(keys, hasher), new)
+    };
     head.keys = head.keys.saturating_add(count);
 }
 

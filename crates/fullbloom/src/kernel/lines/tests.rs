@@ -83,6 +83,37 @@ fn every_bit_of_a_line_is_seen_alone() {
 }
 
 #[test]
+fn the_inlined_kernels_find_and_set_the_bits_of_a_hash() {
+    let mut random = SplitMix::new(7);
+    for (name, cpu) in kernels() {
+        let Some(inlined) = cpu.inlined() else { continue };
+        let (mut present, mut clear) = (0, 0);
+        for round in 0..20_000u32 {
+            let probes = Probes::new(round % 8 + 1);
+            let size = [1, 2, 3, 64, 100][round as usize % 5];
+            let mut lines: Vec<Line> = (0..size).map(|_| random_line(&mut random)).collect();
+            let hash = if round < 100 { u64::from(round).wrapping_neg() } else { random.next_u64() };
+            let (line, mark) = (lines::block_of(hash, size) as usize, Mark::of(hash));
+            let mut naive = lines.clone();
+            if round % 3 == 0 {
+                Scalar.set(&mut lines[line], mark, probes);
+                naive.clone_from(&lines);
+            }
+            let expected = Scalar.test(&naive[line], mark, probes);
+            assert_eq!(inlined.test_hash(&lines, hash, probes), expected, "{name} {hash:x} of {size}");
+            let changed = Scalar.set(&mut naive[line], mark, probes);
+            assert_eq!(inlined.set_hash(&mut lines, hash, probes), changed, "{name} {hash:x} of {size}");
+            assert_eq!(lines, naive, "{name} {hash:x} of {size}");
+            (present, clear) = (present + u32::from(expected), clear + u32::from(changed));
+        }
+        assert!(present > 5_000 && clear > 5_000, "{name} {present} {clear}");
+        assert!(!inlined.test_hash(&[], 1, Probes::new(6)), "{name}");
+        let set = std::panic::catch_unwind(|| inlined.set_hash(&mut [], 1, Probes::new(6)));
+        assert!(set.is_err(), "{name}");
+    }
+}
+
+#[test]
 fn groups_are_their_keys_one_by_one_on_every_kernel() {
     compare_groups(600, &[1, 2, 63, 64, 65, 1000, 10_000]);
 }
