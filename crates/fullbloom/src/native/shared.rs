@@ -65,7 +65,23 @@ impl SharedFilter {
 
     /// As [`insert`](Self::insert), for a precomputed hash.
     pub fn insert_hash(&self, hash: u64) -> bool {
-        let new = self.with_words(hash, |key| atomic::insert(key));
+        match self.native.shape.layout.lines() {
+            1 => self.insert_bits::<8>(hash),
+            2 => self.insert_bits::<16>(hash),
+            _ => self.insert_bits::<32>(hash),
+        }
+    }
+
+    /// Inserts a key that has at most `MOST` bits.
+    #[inline(always)]
+    fn insert_bits<const MOST: usize>(&self, hash: u64) -> bool {
+        let mut bits = [(0, Mask::of_bit(0)); MOST];
+        let mut count = 0;
+        for (slot, bit) in bits.iter_mut().zip(self.bits_of(hash)) {
+            *slot = bit;
+            count += 1;
+        }
+        let new = atomic::insert(self.bits.words(), &bits[..count]);
         if new {
             self.keys.add(hash);
         }
@@ -89,7 +105,7 @@ impl SharedFilter {
 
     /// As [`may_contain`](Self::may_contain), for a precomputed hash.
     pub fn may_contain_hash(&self, hash: u64) -> bool {
-        self.with_words(hash, |key| atomic::contains(key))
+        atomic::contains(self.bits.words(), self.bits_of(hash))
     }
 
     /// Looks up many keys.
@@ -141,40 +157,16 @@ impl SharedFilter {
         Filter { dialect, bits: self.bits.into_inner() }
     }
 
-    /// Runs this on the words of a hash's lines and its bits in each, always in the same order.
+    /// The bits of a hash as (word, bit) pairs, always in the same order.
     #[inline(always)]
-    fn with_words<R>(&self, hash: u64, work: impl Fn(&[(&AtomicU64, Mask)]) -> R) -> R {
-        match self.native.shape.layout.lines() {
-            1 => work(&self.words_of::<LINE_WORDS>(hash)),
-            2 => work(&self.words_of::<{ 2 * LINE_WORDS }>(hash)),
-            _ => work(&self.words_of::<{ 4 * LINE_WORDS }>(hash)),
-        }
-    }
-
-    /// For keys of `WORDS / LINE_WORDS` lines.
-    #[inline(always)]
-    fn words_of<const WORDS: usize>(&self, hash: u64) -> [(&AtomicU64, Mask); WORDS] {
-        const { assert!(WORDS <= atomic::MOST_WORDS) }
-        let shape = &self.native.shape;
-        let (lines, _) = self.bits.words().as_chunks::<LINE_WORDS>();
-        let mut words = [(&lines[0][0], Mask::new(0)); WORDS];
-        let walk = Lines::new(shape.layout, shape.blocks, hash);
-        for ((line, mark), words) in walk.zip(words.as_chunks_mut::<LINE_WORDS>().0) {
-            let mut masks = [0u64; LINE_WORDS];
-            for bit in mark.bits(shape.layout.line_probes()) {
-                masks[bit as usize / 64 % LINE_WORDS] |= 1 << (bit % 64);
-            }
-            let line = lines[line as usize].iter().zip(masks);
-            for (slot, (word, mask)) in words.iter_mut().zip(line) {
-                *slot = (word, Mask::new(mask));
-            }
-        }
-        words
+    fn bits_of(&self, hash: u64) -> impl Iterator<Item = (usize, Mask)> {
+        let probes = self.native.shape.layout.line_probes();
+        Lines::new(self.native.shape.layout, self.native.shape.blocks, hash).flat_map(move |(line, mark)| {
+            let first_word = line as usize * (LINE / 8);
+            mark.bits(probes).map(move |bit| (first_word + bit as usize / 64, Mask::of_bit(bit % 64)))
+        })
     }
 }
-
-/// 64-bit words in a line.
-const LINE_WORDS: usize = LINE / 8;
 
 /// Keys whose lines are prefetched together in a batch.
 const TOGETHER: usize = 32;
@@ -207,7 +199,7 @@ impl<W: Fn(u64) -> bool> Pipe<TOGETHER, 2> for Together<'_, W> {
         let shape = &self.filter.native.shape;
         for &hash in slot {
             for (line, _) in Lines::new(shape.layout, shape.blocks, hash) {
-                prefetch::ahead(self.filter.bits.words(), line as usize * LINE_WORDS, 1);
+                prefetch::ahead(self.filter.bits.words(), line as usize * (LINE / 8), 1);
             }
         }
     }
