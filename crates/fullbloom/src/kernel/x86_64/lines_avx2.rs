@@ -448,13 +448,13 @@ unsafe fn set_group<const DISTANCE: u8>(
     // All lines, including those only prefetched, are addressed through one mutable pointer.
     let base = lines.as_flattened_mut().as_mut_ptr();
     let line_at = |offset: u64| base.wrapping_add(offset as usize).cast::<Line>();
-    for i in 0..now.len().min(GROUP) {
+    for (i, changed) in changed.iter_mut().enumerate().take(now.len()) {
         let half = i / AHEAD;
         prefetch::<DISTANCE>(line_at(distance::ahead::<DISTANCE>(now, next, half)[i % AHEAD]));
         // SAFETY: the caller guarantees that the line is in the array; `lines` is borrowed exclusively, and no other
         // reference to a line exists here.
         let line = unsafe { &mut *line_at(now.offsets[i]) };
-        changed[i] = set(line, now.mark(i), probes).into();
+        *changed = set(line, now.mark(i), probes).into();
     }
     let (halves, _) = changed.as_chunks();
     let mask = |half: usize| _mm256_movemask_epi8(_mm256_slli_epi16::<7>(load(&halves[half]))) as u32;
