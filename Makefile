@@ -5,6 +5,7 @@
 #   make install LIBBLOOM=1       the same with libbloom 1.6
 #   make install-runtime          only the shared libraries: libfullbloom.so.0, libbloom.so.1, libbloom.so.2
 #   make uninstall
+#   make dist                     everything that a release consists of, in dist/out; see dist/README.md
 #
 # PREFIX, DESTDIR, libdir, includedir and pkgconfigdir have their usual meaning. Install the command with cargo:
 # cargo install --path crates/fullbloom-cli
@@ -16,6 +17,7 @@ pkgconfigdir ?= $(libdir)/pkgconfig
 LIBBLOOM ?= 2
 
 CARGO ?= cargo
+CARGO_FLAGS ?=
 INSTALL ?= install
 LD ?= ld
 AR ?= ar
@@ -47,13 +49,13 @@ $(error LIBBLOOM is 1 or 2)
 endif
 libbloom_version := $(patsubst libbloom.so.%,%,$(bloom$(LIBBLOOM)_so))
 
-.PHONY: all fullbloom bloom1 bloom2 install install-fullbloom install-libbloom install-runtime uninstall check clean
+.PHONY: all fullbloom bloom1 bloom2 install install-fullbloom install-libbloom install-runtime uninstall check clean dist
 all: fullbloom bloom1 bloom2
 
 # The static library is one object. It exports only the symbols in the list and hides Rust's own, so that it can be linked
 # together with other libraries written in Rust.
 fullbloom bloom1 bloom2:
-	$(CARGO) rustc --release --quiet --target-dir $(CARGO_TARGET_DIR) --package $($@_crate) --crate-type cdylib,staticlib
+	$(CARGO) rustc --release --quiet $(CARGO_FLAGS) --target-dir $(CARGO_TARGET_DIR) --package $($@_crate) --crate-type cdylib,staticlib
 	@mkdir -p $(STAGE)/$@
 	$(OBJCOPY) --strip-unneeded $(OUT)/lib$($@_built).so $(STAGE)/$@/$($@_so)
 	ln -sf $($@_so) $(STAGE)/$@/$($@_soname)
@@ -117,3 +119,6 @@ check:
 
 clean:
 	rm -rf $(STAGE)
+
+dist:
+	dist/run

@@ -67,12 +67,13 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<Status, Failure>
     }
 }
 
-/// `-V` is the version; `--version` also names the kernel in use on this CPU.
+/// `-V` is the version; `--version` also names the commit, if it is known, and the kernel in use on this CPU.
 fn version() -> String {
     let others: Vec<&str> = Kernel::available().map(Kernel::name).collect();
     format!(
-        "{}\nkernel {} (this CPU can run {}; FULLBLOOM_KERNEL forces one)",
+        "{}{}\nkernel {} (this CPU can run {}; FULLBLOOM_KERNEL forces one)",
         env!("CARGO_PKG_VERSION"),
+        option_env!("FULLBLOOM_COMMIT").map_or(String::new(), |commit| format!(" (commit {commit})")),
         Kernel::in_use(),
         others.join(", ")
     )
