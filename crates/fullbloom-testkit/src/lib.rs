@@ -33,6 +33,11 @@ pub use hex::{from_hex, to_hex};
 #[doc = include_str!("../../../docs/tour.md")]
 struct Tour;
 
+/// The same for `docs/adopting.md`.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/adopting.md")]
+struct Adopting;
+
 /// SHA-256 as lower-case hex.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     use sha2::Digest;

@@ -1,5 +1,7 @@
 //! The C library's tests, in one program.
 
+#[cfg(target_os = "linux")]
+mod adopting;
 mod border;
 mod common;
 mod filters;
