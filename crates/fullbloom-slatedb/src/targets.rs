@@ -22,7 +22,8 @@ pub(crate) enum Probe<'a> {
 impl Targets {
     /// The policy's name. Filters of policies with different names are never mixed up.
     pub(crate) fn name(&self, base: &str) -> String {
-        let prefix = self.extractor.as_ref().map_or(String::new(), |extractor| format!(":p={}", extractor.name()));
+        let prefix =
+            self.extractor.as_ref().map_or(String::new(), |extractor| format!(":p={}", extractor.name()));
         format!("{base}{prefix}{}", if self.whole_key { "" } else { ":wh=0" })
     }
 

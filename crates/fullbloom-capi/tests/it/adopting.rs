@@ -1,6 +1,5 @@
 //! The C++ code of `docs/adopting.md`: compiled, linked to the shared library and run.
 
-use std::path::Path;
 use std::process::Command;
 
 /// Runs if there is a C++ compiler; fails without one if `FULLBLOOM_REQUIRE_CC` is set.
@@ -12,9 +11,9 @@ fn the_cpp_code_on_the_page_runs() {
     let directory = tempfile::tempdir().unwrap();
     let (source, program) = (directory.path().join("adopting.cc"), directory.path().join("adopting"));
     std::fs::write(&source, code).unwrap();
-    // The test program is in `deps`, beside the shared library that it was built with.
+    // The shared library that was built with the test program is beside it.
     let test = std::env::current_exe().unwrap();
-    let libraries = test.parent().and_then(Path::parent).unwrap();
+    let libraries = test.parent().unwrap();
     let mut compiler = Command::new("c++");
     compiler
         .args([

@@ -41,7 +41,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         filters(&policies, keys, rounds);
     }
     println!("\n{:34}{:>12}   nanoseconds for each get of an absent key", "", "get");
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(stores(&policies, rounds))?;
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?
+        .block_on(stores(&policies, rounds))?;
     Ok(())
 }
 
@@ -106,7 +109,8 @@ fn filters(policies: &[Policy], keys: u64, rounds: usize) {
     let times: Vec<[f64; 3]> = times.into_iter().map(|of| of.map(median)).collect();
     for ((name, _), time) in policies.iter().zip(&times) {
         let cells: String = time.iter().map(|time| format!("{:>12.1}", time * 1e9)).collect();
-        let ratios: Vec<_> = time.iter().zip(&times[0]).map(|(ours, base)| format!("x {:.1}", base / ours)).collect();
+        let ratios: Vec<_> =
+            time.iter().zip(&times[0]).map(|(ours, base)| format!("x {:.1}", base / ours)).collect();
         let ratios = if *name == SLATEDB { String::new() } else { format!("   {}", ratios.join(", ")) };
         println!("{keys:>8} {name:25}{cells}{ratios}");
     }

@@ -47,10 +47,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         write(objects.clone(), &policies, keys).await?;
         rows.push(read(name, objects, &policies, keys).await?);
     }
-    println!("{keys} keys, {LOOKUPS} lookups of absent and of present keys; indexes and filters cached, blocks not\n");
+    println!(
+        "{keys} keys, {LOOKUPS} lookups of absent and of present keys; indexes and filters cached, blocks not\n"
+    );
     report::table(&rows);
     println!();
-    report::chart("KiB fetched for each lookup of an absent key", &rows, |row| row.absent.bytes_per_lookup() / 1024.0);
+    report::chart("KiB fetched for each lookup of an absent key", &rows, |row| {
+        row.absent.bytes_per_lookup() / 1024.0
+    });
     Ok(())
 }
 
@@ -115,7 +119,8 @@ async fn read(
         lookups.push(report::Lookups { count: LOOKUPS, found, requests, bytes });
     }
     let manifest = db.manifest();
-    let tables = manifest.l0().len() + manifest.compacted().iter().map(|run| run.sst_views().len()).sum::<usize>();
+    let tables =
+        manifest.l0().len() + manifest.compacted().iter().map(|run| run.sst_views().len()).sum::<usize>();
     let runs = manifest.l0().len() + manifest.compacted().len();
     db.close().await?;
     let [absent, present] = lookups.try_into().expect("two rounds");

@@ -33,7 +33,10 @@ pub(crate) struct Row {
 
 pub(crate) fn table(rows: &[Row]) {
     println!("{:26}{:>16}   {:-^18}   {:-^18}", "", "", " absent keys ", " present keys ");
-    println!("{:26}{:>8}{:>8}   {:>8}{:>10}   {:>8}{:>10}", "", "tables", "runs", "blocks", "KiB", "blocks", "KiB");
+    println!(
+        "{:26}{:>8}{:>8}   {:>8}{:>10}   {:>8}{:>10}",
+        "", "tables", "runs", "blocks", "KiB", "blocks", "KiB"
+    );
     for row in rows {
         let ([a, b], [c, d]) = (row.absent.cells(), row.present.cells());
         println!("{:26}{:>8}{:>8}   {a:>8}{b:>10}   {c:>8}{d:>10}", row.name, row.tables, row.runs);

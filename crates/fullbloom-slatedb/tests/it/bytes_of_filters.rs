@@ -18,9 +18,11 @@ fn keys_are_found_in_the_built_the_decoded_and_the_cached_filter() {
             let keys = keys(count);
             let filter = built(&policy, &keys);
             let decoded = policy.decode(&encoded(&*filter));
-            for filter in [&filter, &decoded, &filter.clamp_allocated_size(), &decoded.clamp_allocated_size()] {
+            for filter in [&filter, &decoded, &filter.clamp_allocated_size(), &decoded.clamp_allocated_size()]
+            {
                 assert!(keys.iter().all(|key| point(&**filter, key)), "{name}: {count} keys");
-                let absent = (count..count + 1_000).filter(|key| point(&**filter, &key.to_be_bytes())).count();
+                let absent =
+                    (count..count + 1_000).filter(|key| point(&**filter, &key.to_be_bytes())).count();
                 assert!(absent < 50, "{name}: {count} keys: {absent} false positives");
             }
             assert_eq!(encoded(&*decoded), encoded(&*filter), "{name}: {count} keys");
@@ -62,7 +64,11 @@ fn unknown_and_damaged_bytes_answer_maybe_and_are_kept() {
         let cut = (0..bytes.len()).map(|length| bytes[..length].to_vec());
         for damaged in [b"".to_vec(), b"from a later version".to_vec(), later].into_iter().chain(cut) {
             let filter = policy.decode(&damaged);
-            assert!(point(&*filter, b"absent") && point(&*filter, &[0, 0, 0, 1]), "{name}: {} bytes", damaged.len());
+            assert!(
+                point(&*filter, b"absent") && point(&*filter, &[0, 0, 0, 1]),
+                "{name}: {} bytes",
+                damaged.len()
+            );
             assert_eq!(encoded(&*filter), damaged, "{name}");
             assert_eq!(filter.size(), damaged.len(), "{name}");
         }
@@ -102,7 +108,10 @@ fn prefixes_are_found_and_others_are_not() {
         let keys = ["aa1", "aa2", "ab1", "b"];
         let filter = policy.decode(&encoded(&*built(&policy, &keys)));
         assert!(keys.iter().all(|key| point(&*filter, key.as_bytes())), "{name}");
-        assert!(["aa", "aa1", "aazzz", "ab"].iter().all(|found| prefix(&*filter, found.as_bytes())), "{name}");
+        assert!(
+            ["aa", "aa1", "aazzz", "ab"].iter().all(|found| prefix(&*filter, found.as_bytes())),
+            "{name}"
+        );
         let other = ["zz", "ac", "bb", "b1", "cc", "dd"];
         assert!(other.iter().filter(|other| prefix(&*filter, other.as_bytes())).count() < 2, "{name}");
         assert!(prefix(&*filter, b"a"), "{name}: too short to be looked up");
@@ -152,7 +161,10 @@ fn the_filter_of_a_broken_extractor_answers_maybe() {
     for (name, policy) in ours() {
         let policy = policy.with_prefix_extractor(Arc::new(TooLong));
         let filter = policy.decode(&encoded(&*built(&policy, &["long enough", "no"])));
-        assert!(point(&*filter, b"no") && point(&*filter, b"absent") && prefix(&*filter, b"absent"), "{name}");
+        assert!(
+            point(&*filter, b"no") && point(&*filter, b"absent") && prefix(&*filter, b"absent"),
+            "{name}"
+        );
     }
 }
 
@@ -168,8 +180,12 @@ fn impossible_sizes_are_refused() {
 fn the_estimated_size_is_close_and_not_too_small() {
     for (name, policy) in ours() {
         for count in [0, 1_000, 100_000] {
-            let (estimated, real) = (policy.estimate_size(count), encoded(&*built(&policy, &keys(count as u32))).len());
-            assert!(estimated >= real && estimated <= real + real / 20 + 1_024, "{name}: {estimated} for {real}");
+            let (estimated, real) =
+                (policy.estimate_size(count), encoded(&*built(&policy, &keys(count as u32))).len());
+            assert!(
+                estimated >= real && estimated <= real + real / 20 + 1_024,
+                "{name}: {estimated} for {real}"
+            );
         }
     }
 }

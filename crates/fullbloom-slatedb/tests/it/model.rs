@@ -102,8 +102,10 @@ impl Run {
 
     async fn compare_prefix(&self, prefix: &[u8]) {
         let mut found = self.db.scan_prefix(prefix, ..).await.unwrap();
-        for (key, value) in self.model.range(prefix.to_vec()..).take_while(|(key, _)| key.starts_with(prefix)) {
-            let next = found.next().await.unwrap().unwrap_or_else(|| panic!("{key:?} lost; {:?}", self.history));
+        for (key, value) in self.model.range(prefix.to_vec()..).take_while(|(key, _)| key.starts_with(prefix))
+        {
+            let next =
+                found.next().await.unwrap().unwrap_or_else(|| panic!("{key:?} lost; {:?}", self.history));
             assert_eq!((&*next.key, &*next.value), (&**key, &**value), "{:?}", self.history);
         }
         assert_eq!(found.next().await.unwrap(), None, "{:?}", self.history);

@@ -9,7 +9,8 @@ const ABSENT: u64 = 1_000_000;
 fn measured(policy: &FullbloomPolicy) -> f64 {
     let keys: Vec<_> = (0..KEYS).map(|key| format!("user:{key:08}")).collect();
     let filter = built(policy, &keys);
-    let found = (KEYS..KEYS + ABSENT).filter(|key| point(&*filter, format!("user:{key:08}").as_bytes())).count();
+    let found =
+        (KEYS..KEYS + ABSENT).filter(|key| point(&*filter, format!("user:{key:08}").as_bytes())).count();
     found as f64 / ABSENT as f64
 }
 
