@@ -311,8 +311,8 @@ impl<B: Body, E: Fn(u64) -> bool, const W: usize> Pipe<KEYS, 8> for Test<'_, B, 
             let tested = self.kernel.tested(line, &coefficients::<W>(slot.t[i]));
             (wrong[i], limits[i]) = (tested.parities, tested.limit);
         }
-        for i in 0..KEYS {
-            wrong[i] = Tested { parities: wrong[i], limit: 0 }.wrong::<W>(slot.fingerprints[i]);
+        for (wrong, &fingerprint) in wrong.iter_mut().zip(&slot.fingerprints) {
+            *wrong = Tested { parities: *wrong, limit: 0 }.wrong::<W>(fingerprint);
         }
         let (agree, here) = self.kernel.compare(&wrong, &[0; KEYS], &slot.priorities, &limits);
         let (yes, moved) = (agree & here, !here & (u64::MAX >> (64 - KEYS)));

@@ -30,11 +30,11 @@ impl Bucket {
     /// Adds numbers: at most a chunk of them at a time.
     #[inline(always)]
     fn add(&mut self, numbers: &[u64]) -> Result<(), SizeError> {
-        if let Some(last) = self.chunks.last_mut() {
-            if last.len() + numbers.len() <= CHUNK {
-                last.extend_from_slice(numbers);
-                return Ok(());
-            }
+        if let Some(last) = self.chunks.last_mut()
+            && last.len() + numbers.len() <= CHUNK
+        {
+            last.extend_from_slice(numbers);
+            return Ok(());
         }
         self.add_chunk(numbers)
     }

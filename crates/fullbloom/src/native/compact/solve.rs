@@ -187,12 +187,12 @@ impl<const W: usize, const L: usize> Systems<W, L> {
             let (before, after) = solved.split_at_mut(slot + 1);
             let mut side = before[slot];
             let mut later = after.iter();
-            for v in slot / SLOTS..W {
+            for (v, words) in pivot.iter().enumerate().skip(slot / SLOTS) {
                 let first = if v == slot / SLOTS { slot % SLOTS + 1 } else { 0 };
                 let mut bit = 1u64 << first;
                 for solved in later.by_ref().take(SLOTS - first) {
                     for l in 0..L {
-                        let mask = if pivot[v][l] & bit == 0 { 0 } else { u64::MAX };
+                        let mask = if words[l] & bit == 0 { 0 } else { u64::MAX };
                         side[l] ^= solved[l] & mask;
                     }
                     bit <<= 1;

@@ -48,7 +48,7 @@ impl Sorter {
             counts.resize((passes as usize) << digit, 0);
             let mut digits = counts.chunks_exact_mut(1 << digit);
             let mut next = |place: u32| (digits.next().expect("a table for each pass"), bits + digit * place);
-            let mut tables: Vec<_> = (0..passes).rev().map(|place| next(place)).collect();
+            let mut tables: Vec<_> = (0..passes).rev().map(&mut next).collect();
             for number in all.chunks().iter().flatten() {
                 for (table, skip) in &mut tables {
                     table[(number << *skip >> (64 - digit)) as usize] += 1;
