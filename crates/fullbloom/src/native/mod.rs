@@ -52,6 +52,7 @@
 //! | [`Builder`] | builds large filters in parts, on several threads |
 //! | [`Slicing`], [`Slice`] | builds one filter on several machines, in slices of its array |
 //! | [`CompactFilter`], [`CompactBuilder`] | for sets that do not change: built at once, about 30 % smaller |
+//! | [`DynamicFilter`] | for an unknown number of keys, deletion and expiry: a fingerprint for each key |
 //! | [`GrowingFilter`] | for an unknown number of keys: a chain of filters whose rate stays below the requested one |
 //! | [`RemovingFilter`] | supports deletion: a four-bit counter for each bit |
 //! | [`RotatingFilter`] | keys expire after a time, or after a number of other keys |
