@@ -18,7 +18,17 @@ import org.apache.cassandra.service.EmbeddedCassandraService;
  * is called once the rows are flushed.
  */
 public final class Node {
-  public static void main(String[] args) throws Exception {
+  public static void main(String[] args) {
+    try {
+      run(args);
+    } catch (Throwable e) {
+      e.printStackTrace();
+      Runtime.getRuntime().halt(1); // the threads of a node that did not start would keep the process alive
+    }
+    System.exit(0); // as those of one that did
+  }
+
+  private static void run(String[] args) throws Exception {
     int rows = Integer.parseInt(args[1]);
     new EmbeddedCassandraService().start();
     if (args[0].equals("write")) {
@@ -35,7 +45,6 @@ public final class Node {
     System.out.printf(
         "%d %d %d %d %d%n",
         found, absentFound, rejected(orders) - rejectedBefore, orders.getLiveSSTables().size(), inMemory);
-    System.exit(0); // the node's threads would keep the process alive
   }
 
   private static void write(int rows) throws Exception {

@@ -64,7 +64,7 @@ const KEYS: &str = "Keys";
 /// The key files and their format.
 #[derive(Debug, Args)]
 pub struct KeyArgs {
-    /// Key files: plain, gzip or zstd. Without one, or with -, keys come from standard input
+    /// Key files: plain, gzip, zstd, xz or bzip2. Without one, or with -, keys come from standard input
     #[arg(value_name = "KEYS")]
     pub files: Vec<PathBuf>,
 
@@ -83,7 +83,7 @@ pub struct KeyArgs {
 /// The files of a table's entries and their format.
 #[derive(Debug, Args)]
 pub struct EntryArgs {
-    /// Files of entries: plain, gzip or zstd. Without one, or with -, entries come from standard input
+    /// Files of entries: plain, gzip, zstd, xz or bzip2. Without one, or with -, entries come from standard input
     #[arg(value_name = "KEYS")]
     pub files: Vec<PathBuf>,
 

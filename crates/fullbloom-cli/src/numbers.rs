@@ -30,6 +30,14 @@ pub fn small_count(text: &str) -> Result<u32, String> {
     u32::try_from(count(text)?).map_err(|_| "larger than 2^32 - 1".to_owned())
 }
 
+/// A seed: a whole number, perhaps negative.
+pub fn seed(text: &str) -> Result<i128, String> {
+    match text.strip_prefix('-') {
+        Some(digits) => count(digits).map(|number| -i128::from(number)),
+        None => count(text).map(i128::from),
+    }
+}
+
 /// A size in bytes: a number and one of `B`, `kB`, `MB`, `GB`, `TB` (powers of 1000) or `KiB`, `MiB`, `GiB`,
 /// `TiB` (powers of 1024); the `B` may be left out. Parts of a byte are dropped.
 pub fn size(text: &str) -> Result<u64, String> {

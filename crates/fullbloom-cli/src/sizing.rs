@@ -49,9 +49,22 @@ impl GeometryArgs {
     }
 }
 
+/// The geometry of a filter to be built: some dialects know the probes.
+#[derive(Debug, Args)]
+pub struct NewGeometryArgs {
+    /// Length of the bit array in bits
+    #[arg(long, value_name = "M", value_parser = numbers::count, allow_negative_numbers = true)]
+    pub bits: Option<u64>,
+
+    /// Probes for each key; parquet and spark need only --bits
+    #[arg(long, value_name = "K", value_parser = numbers::small_count, allow_negative_numbers = true,
+          requires = "bits")]
+    pub probes: Option<u32>,
+}
+
 /// The target of a filter to be built.
-pub fn target(target: &TargetArgs, geometry: &GeometryArgs) -> Target {
-    match geometry.geometry() {
+pub fn target(target: &TargetArgs, geometry: &NewGeometryArgs) -> Target {
+    match geometry.bits.zip(geometry.probes) {
         Some((bit_len, probes)) => Target::Exact { bit_len, probes },
         None => target.target().unwrap_or(Target::Fpr(DEFAULT_FPR)),
     }

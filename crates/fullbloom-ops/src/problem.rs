@@ -328,6 +328,11 @@ impl Problem {
             .hint("give the file of its secret, which build made or was given: --secret FILE")
     }
 
+    /// Whether something could not be read, so that the command fails.
+    pub(crate) fn is_failure(&self) -> bool {
+        self.code.ends_inspect() == Status::Failed
+    }
+
     /// Whether it is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error

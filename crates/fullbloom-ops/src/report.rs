@@ -54,6 +54,17 @@ pub enum Status {
     Failed,
 }
 
+impl Status {
+    /// How a plan ends that was made in spite of these problems.
+    pub(crate) fn of_plan(problems: &[Problem]) -> Status {
+        match problems {
+            [] => Status::Well,
+            some if some.iter().any(Problem::is_failure) => Status::Failed,
+            _ => Status::NotWell,
+        }
+    }
+}
+
 impl<R, S> Report<R, S> {
     /// Every problem: of the places first, then the others.
     pub fn problems(&self) -> impl Iterator<Item = &Problem> + Clone {

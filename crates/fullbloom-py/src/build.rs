@@ -7,7 +7,9 @@ use crate::run::Run;
 use fullbloom::any::{self, AnyFilter};
 use fullbloom::native::StoredFilter;
 use fullbloom::typed::KeyType;
+use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
+use std::ffi::CString;
 
 /// How the keys of a filter are inserted.
 #[derive(Clone, Copy)]
@@ -111,5 +113,10 @@ fn with_exceptions<'py>(
     Source::of(good)?.each(py, false, |run| first.add(&run.native_keys()).map_err(errors::except))?;
     let mut second = py.detach(|| first.members()).map_err(errors::except)?;
     keys.each(py, true, |run| second.add(&run.native_keys()).map_err(errors::except))?;
+    let in_both = second.good_members();
+    if in_both > 0 {
+        let message = CString::new(format!("except_keys: {in_both} of them are among the keys, and stay in the filter"))?;
+        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 1)?;
+    }
     py.detach(|| second.finish()).map(AnyFilter::from).map_err(errors::except)
 }

@@ -11,7 +11,7 @@ use crate::input::Keys;
 use crate::numbers;
 use crate::output;
 use crate::progress::Progress;
-use crate::sizing::{self, GeometryArgs, TargetArgs};
+use crate::sizing::{self, NewGeometryArgs, TargetArgs};
 use fullbloom::SizeError;
 use fullbloom::any::{self, AnyFilter, Builder};
 use fullbloom::dialect::Name;
@@ -70,7 +70,7 @@ pub struct Args {
     memory: Option<u64>,
 
     #[command(flatten)]
-    geometry: GeometryArgs,
+    geometry: NewGeometryArgs,
 
     #[command(flatten)]
     force: ForceArgs,
@@ -129,6 +129,11 @@ impl From<Failure> for Refusal {
 fn build(args: &Args) -> Result<(), Refusal> {
     let mut target = sizing::target(&args.target, &args.geometry);
     check_target(args.dialect, target)?;
+    let bits_alone = args.geometry.bits.filter(|_| args.geometry.probes.is_none());
+    if bits_alone.is_some_and(|bits| any::probes_for(args.dialect, 1, bits).is_none()) {
+        let failure = Failure::new("--bits", format_args!("{} needs --probes K too", args.dialect));
+        return Err(failure.into());
+    }
     if args.dialect != Name::Native {
         args.native.refuse_for(args.dialect)?;
     }
@@ -149,6 +154,16 @@ fn build(args: &Args) -> Result<(), Refusal> {
         target = any::target_within(args.dialect, counted, memory)?;
         known = Some(counted);
     }
+    if let Some(bit_len) = bits_alone {
+        // Spark computes the probes from the number of keys.
+        let counted = match known {
+            Some(given) => given,
+            None => keys.count(&Progress::new("counting keys", keys.total()))?,
+        };
+        let probes = any::probes_for(args.dialect, counted, bit_len).unwrap_or(1);
+        target = Target::Exact { bit_len, probes };
+        check_target(args.dialect, target)?;
+    }
     if args.dialect == Name::Native {
         return native::build(args, known, target, &mut keys, destination);
     }
@@ -159,7 +174,11 @@ fn build(args: &Args) -> Result<(), Refusal> {
         None if uncounted => 0,
         None => keys.count(&Progress::new("counting keys", keys.total()))?,
     };
-    let builder = Builder::new(args.dialect, &Request { expected_keys, target })?;
+    let request = Request { expected_keys, target };
+    let builder = match args.native.spark_seed(args.dialect)? {
+        Some(seed) => Builder::spark_2(&request, seed)?,
+        None => Builder::new(args.dialect, &request)?,
+    };
     let mut builder = builder.with_key_type(args.types.key_type.key_type());
     let mut inserted = 0;
     let progress = Progress::new("inserting keys", keys.total());
@@ -175,7 +194,7 @@ fn build(args: &Args) -> Result<(), Refusal> {
     warn_of_name(args);
     if inserted == 0 && filter.encoded_len() == 0 {
         output::warning(&format!(
-            "{}: without keys the engine stores no filter block: the file is empty, and check refuses it",
+            "{}: without keys the engine stores no filter block: the file is empty, and matches no key",
             args.dialect
         ));
     }

@@ -79,7 +79,8 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
 
-    /// Map the filter instead of reading it; the file must not be truncated meanwhile
+    /// Map the filter instead of reading all of it. Of a native filter, the parts that a lookup needs are compared
+    /// with their checksums first. If the file is truncated meanwhile, the system ends the command (SIGBUS)
     #[arg(long)]
     map: bool,
 
@@ -188,6 +189,11 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     }
     let format = args.types.apply(args.keys.format(), file.dialect())?;
     answer_all(args, format, |keys, answers| {
+        let damaged = |e| {
+            let failure = Failure::new(args.filter.display(), format_args!("damaged: {e}"));
+            failure.hint("no key is surely absent from it; build it again from its keys")
+        };
+        opened.filter.verify_keys(keys).map_err(damaged)?;
         opened.filter.may_contain_batch(keys, answers);
         Ok(())
     })

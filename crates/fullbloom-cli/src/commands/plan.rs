@@ -95,8 +95,12 @@ fn from_directory(args: &Args, directory: &Path) -> Result<Status, Failure> {
         PlacePlan::Sstables(report) => render::cassandra_plan(report),
         PlacePlan::Database(report) => render::database_plan(report),
     })?;
-    for problem in planned.problems().iter().filter(|_| !args.json) {
-        output::warning(&problem.message);
+    for problem in planned.problems() {
+        match problem.is_error() {
+            true => output::problem(problem),
+            false if args.json => {}
+            false => output::warning(&problem.message),
+        }
     }
     Ok(planned.status().into())
 }

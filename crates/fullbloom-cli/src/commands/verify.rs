@@ -54,7 +54,7 @@ pub struct Args {
     #[arg(long, value_name = "E")]
     prefix_extractor: Option<PrefixExtractor>,
 
-    /// Look up the keys in these files, plain, gzip or zstd; - for standard input
+    /// Look up the keys in these files, plain, gzip, zstd, xz or bzip2; - for standard input
     #[arg(long, value_name = "KEYS")]
     keys: Vec<PathBuf>,
 

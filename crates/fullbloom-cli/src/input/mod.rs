@@ -1,11 +1,12 @@
 //! What a command reads: keys in all their formats, and native filters that it changes.
 //!
 //! ```text
-//!   source (file, pipe; gzip, zstd) ─► blocks of whole records ─► batches of keys
+//!   source (file, pipe; gzip, zstd, xz, bzip2) ─► blocks of whole records ─► batches of keys
 //! ```
 
 mod batches;
 mod blocks;
+mod content;
 mod ends;
 #[cfg(fuzzing)]
 pub mod fuzz;
@@ -52,6 +53,11 @@ pub struct KeyFormat {
 impl KeyFormat {
     /// Records that are their keys.
     pub const LINES: KeyFormat = KeyFormat { end: b'\n', hex: false, typed: None, part: WHOLE };
+
+    /// Whether records are lines.
+    fn is_lines(&self) -> bool {
+        self.end == b'\n'
+    }
 }
 
 /// The whole record is the key.
@@ -62,8 +68,8 @@ const WHOLE: KeyPart = KeyPart { field: None, ignore_case: false, skip_comments:
 pub struct Keys {
     sources: Vec<Source>,
     format: KeyFormat,
-    /// The line ends have been checked, or need no check.
-    line_ends_checked: bool,
+    /// The first lines have been looked at, or need not be.
+    lines_checked: bool,
 }
 
 impl Keys {
@@ -71,8 +77,8 @@ impl Keys {
     pub fn new(files: &[PathBuf], format: KeyFormat) -> Result<Keys, Failure> {
         let files = if files.is_empty() { &[PathBuf::from("-")] } else { files };
         let sources = files.iter().map(|file| Source::new(file)).collect::<Result<_, _>>()?;
-        let line_ends_checked = format.hex || format.end != b'\n' || format.part.crlf;
-        Ok(Keys { sources, format, line_ends_checked })
+        let lines_checked = format.hex || !format.is_lines();
+        Ok(Keys { sources, format, lines_checked })
     }
 
     /// Keys that were given on the command line.
@@ -87,7 +93,7 @@ impl Keys {
             bytes.extend_from_slice(key);
             bytes.push(format.end);
         }
-        Ok(Keys { sources: vec![Source::given(&bytes)?], format, line_ends_checked: true })
+        Ok(Keys { sources: vec![Source::given(&bytes)?], format, lines_checked: true })
     }
 
     /// Their format.
@@ -118,13 +124,13 @@ impl Keys {
     /// Counts the keys. A stream that cannot be read twice is kept: up to 64 MiB in memory, the rest in a
     /// temporary file without a name, which disappears with the process.
     pub fn count(&mut self, progress: &Progress) -> Result<u64, Failure> {
-        let end = self.format.end;
+        let (end, is_lines) = (self.format.end, self.format.is_lines());
         let mut keys = 0;
         let mut block = Block::default();
         for source in &mut self.sources {
             let name = source.name();
             let mut spool = source.spool();
-            let mut blocks = Blocks::new(source.open(progress)?, end);
+            let mut blocks = Blocks::new(source.open(progress, is_lines)?, end);
             while blocks.next(&mut block).map_err(|e| name.failed(&e))? {
                 keys += count_keys(block.bytes(), &self.format);
                 if let Some(spool) = &mut spool {
@@ -148,10 +154,10 @@ impl Keys {
         let mut block = Block::default();
         for source in &mut self.sources {
             let name = source.name();
-            let mut blocks = Blocks::new(source.open(progress)?, self.format.end);
+            let mut blocks = Blocks::new(source.open(progress, self.format.is_lines())?, self.format.end);
             let mut splitter = Splitter::new(self.format.clone());
             while blocks.next(&mut block).map_err(|e| name.failed(&e))? {
-                warn_of_carriage_returns(&mut self.line_ends_checked, &name, block.bytes());
+                warn_of_lines(&mut self.lines_checked, &name, block.bytes(), &self.format);
                 match splitter.split(block.bytes(), &mut each).map_err(|e| e.in_source(&name))? {
                     ControlFlow::Continue(()) => {}
                     ControlFlow::Break(()) => return Ok(()),
@@ -165,12 +171,27 @@ impl Keys {
 /// Lines examined to detect the line ends.
 const FIRST_LINES: usize = 8;
 
-/// Warns once of Windows line ends, which are easily overlooked: the carriage return is part of each key.
-fn warn_of_carriage_returns(checked: &mut bool, name: &Label, block: &[u8]) {
+/// Warns once of lines that are probably not what they seem: the first block is looked at.
+fn warn_of_lines(checked: &mut bool, name: &Label, block: &[u8], format: &KeyFormat) {
     if *checked {
         return;
     }
-    *checked = true; // only the first block is checked
+    *checked = true;
+    if memchr::memchr(0, block).is_some() {
+        output::warning(&format!(
+            "{name}: zero bytes in lines: is this text? They count as part of the keys"
+        ));
+        output::hint("--null takes keys that end with a zero byte; iconv converts text in UTF-16");
+    } else if std::str::from_utf8(block).is_err() {
+        output::warning(&format!("{name}: not UTF-8: keys are compared byte by byte, in whatever encoding"));
+    }
+    if !format.part.crlf {
+        warn_of_carriage_returns(name, block);
+    }
+}
+
+/// Windows line ends are easily overlooked: the carriage return is part of each key.
+fn warn_of_carriage_returns(name: &Label, block: &[u8]) {
     let mut lines = block.split_inclusive(|byte| *byte == b'\n').take(FIRST_LINES).peekable();
     if lines.peek().is_some() && lines.all(|line| line.ends_with(b"\r\n") || line.ends_with(b"\r")) {
         output::warning(&format!(

@@ -10,7 +10,7 @@
 use super::batches::{Batch, SplitError, Splitter};
 use super::blocks::{Block, Blocks};
 use super::source::{Label, Source};
-use super::{KeyFormat, Keys, warn_of_carriage_returns};
+use super::{KeyFormat, Keys, warn_of_lines};
 use crate::error::Failure;
 use crate::progress::Progress;
 use std::ops::ControlFlow;
@@ -38,13 +38,13 @@ impl Keys {
         commit: impl FnMut(&mut T, &[u8]) -> Result<ControlFlow<()>, Failure> + Send,
     ) -> Result<(), Failure> {
         let format = self.format.clone();
-        let Keys { sources, line_ends_checked, .. } = self;
+        let Keys { sources, lines_checked, .. } = self;
         let reader = Reader {
             sources: sources.iter_mut(),
             current: None,
             progress,
-            end: format.end,
-            line_ends_checked,
+            format: format.clone(),
+            lines_checked,
             next: 0,
         };
         let turn = Turn { next: 0, commit, source: 0, records: 0, ended: None };
@@ -66,8 +66,8 @@ struct Reader<'a> {
     sources: slice::IterMut<'a, Source>,
     current: Option<(Label, Blocks<'a>)>,
     progress: &'a Progress,
-    end: u8,
-    line_ends_checked: &'a mut bool,
+    format: KeyFormat,
+    lines_checked: &'a mut bool,
     /// Number of the next block.
     next: u64,
 }
@@ -87,15 +87,15 @@ impl<'a> Reader<'a> {
             let Some((name, blocks)) = &mut self.current else {
                 let source = self.sources.next()?;
                 let name = source.name();
-                match source.open(self.progress) {
-                    Ok(bytes) => self.current = Some((name, Blocks::new(bytes, self.end))),
+                match source.open(self.progress, self.format.is_lines()) {
+                    Ok(bytes) => self.current = Some((name, Blocks::new(bytes, self.format.end))),
                     Err(failure) => break Err(failure),
                 }
                 continue;
             };
             match blocks.next(block) {
                 Ok(true) => {
-                    warn_of_carriage_returns(self.line_ends_checked, name, block.bytes());
+                    warn_of_lines(self.lines_checked, name, block.bytes(), &self.format);
                     break Ok(name.clone());
                 }
                 Ok(false) => self.current = None,

@@ -1,24 +1,24 @@
 //! Where keys come from: files, standard input, and the kept part of it.
 
+use super::content::{self, Content, Refused, contents};
 use crate::error::Failure;
 use crate::output;
 use crate::progress::Progress;
 use std::fmt::{self, Display};
 use std::fs::{self, File};
-use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// Bytes kept in memory of a stream that must be read twice; the rest goes to a temporary file.
 const SPOOL_IN_MEMORY: usize = 64 << 20;
-
-/// Compressed bytes read at once.
-const COMPRESSED_BLOCK: usize = 64 << 10;
 
 /// One key file, or standard input.
 #[derive(Debug)]
 pub struct Source {
     name: Label,
     place: Place,
+    /// A byte-order mark has been reported.
+    mark_noted: bool,
 }
 
 /// The name of a source in messages.
@@ -57,7 +57,7 @@ impl Source {
                 Ok(start) if regular => Place::Redirected { start },
                 _ => Place::StdinStream,
             };
-            return Ok(Source { name, place });
+            return Ok(Source { name, place, mark_noted: false });
         }
         let name = Label::File(file.to_owned());
         let meta = fs::metadata(file).map_err(|e| name.failed(&e))?;
@@ -67,14 +67,14 @@ impl Source {
         }
         let place =
             if meta.is_file() { Place::File(file.to_owned()) } else { Place::Stream(file.to_owned()) };
-        Ok(Source { name, place })
+        Ok(Source { name, place, mark_noted: false })
     }
 
     /// Keys that are in memory.
     pub fn given(keys: &[u8]) -> Result<Source, Failure> {
         let mut spool = Spool::new();
         spool.write(keys)?;
-        Ok(Source { name: Label::Given, place: Place::Kept(spool) })
+        Ok(Source { name: Label::Given, place: Place::Kept(spool), mark_noted: true })
     }
 
     /// Its name in messages.
@@ -104,9 +104,9 @@ impl Source {
             }),
             Place::Stream(_) | Place::StdinStream | Place::Kept(_) => return false,
         };
-        let mut magic = Vec::with_capacity(4);
-        let read = open.and_then(|file| file.take(4).read_to_end(&mut magic));
-        read.is_ok() && Packing::of(&magic) == Packing::None
+        let mut magic = Vec::with_capacity(content::DECISIVE);
+        let read = open.and_then(|file| file.take(content::DECISIVE as u64).read_to_end(&mut magic));
+        read.is_ok() && !content::is_packed(&magic)
     }
 
     /// Bytes to be read, where that is known.
@@ -122,8 +122,13 @@ impl Source {
         }
     }
 
-    /// Its bytes from the beginning, decompressed.
-    pub fn open<'a>(&'a mut self, progress: &'a Progress) -> Result<Box<dyn Read + Send + 'a>, Failure> {
+    /// Its bytes from the beginning, decompressed. If its records are lines, a byte-order mark is left out, and
+    /// contents that are known not to be text are refused.
+    pub fn open<'a>(
+        &'a mut self,
+        progress: &'a Progress,
+        is_lines: bool,
+    ) -> Result<Box<dyn Read + Send + 'a>, Failure> {
         let raw: io::Result<Box<dyn Read + Send + 'a>> = match &mut self.place {
             Place::File(file) | Place::Stream(file) => File::open(file).map(|file| Box::new(file) as _),
             Place::Redirected { start } => stdin().and_then(|mut stdin| {
@@ -134,7 +139,20 @@ impl Source {
             Place::Kept(spool) => return Ok(Box::new(Tracked { source: spool.rewind()?, progress })),
         };
         let tracked = raw.map(|source| Tracked { source, progress });
-        tracked.and_then(decompressed).map_err(|e| self.name.failed(&e))
+        let name = &self.name;
+        let examined = tracked.map_err(Refused::Io).and_then(|raw| contents(raw, is_lines));
+        let Content { bytes, had_mark } = examined.map_err(|refused| match refused {
+            Refused::Io(e) => name.failed(&e),
+            Refused::NotKeys(found) => {
+                let failure = Failure::new(name, format_args!("{}, not lines of keys", found.what));
+                failure.hint(format!("{}; --null takes keys of any bytes", found.hint))
+            }
+        })?;
+        if had_mark && !self.mark_noted {
+            self.mark_noted = true;
+            output::note(&format!("{name}: the byte-order mark is not part of the first key"));
+        }
+        Ok(bytes)
     }
 
     /// A buffer that keeps the bytes while they are read, if they can be read only once.
@@ -184,60 +202,6 @@ fn stdin() -> io::Result<File> {
     output::duplicate(&io::stdin())
 }
 
-/// The stream itself, or its decompressed contents; detected by its first bytes.
-pub fn decompressed<'a>(mut raw: impl Read + Send + 'a) -> io::Result<Box<dyn Read + Send + 'a>> {
-    // One read, if its bytes are enough: a line from a slow pipe is not held back until the next one arrives.
-    let mut front = vec![0; COMPRESSED_BLOCK];
-    let mut filled = 0;
-    while filled < 4 && Packing::may_begin(&front[..filled]) {
-        match raw.read(&mut front[filled..]) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
-    }
-    front.truncate(filled);
-    let packing = Packing::of(&front[..filled.min(4)]);
-    let whole = Cursor::new(front).chain(raw);
-    Ok(match packing {
-        Packing::None => Box::new(whole),
-        Packing::Gzip => {
-            let buffered = BufReader::with_capacity(COMPRESSED_BLOCK, whole);
-            Box::new(flate2::bufread::MultiGzDecoder::new(buffered))
-        }
-        Packing::Zstd => {
-            let buffered = BufReader::with_capacity(COMPRESSED_BLOCK, whole);
-            Box::new(zstd::stream::read::Decoder::with_buffer(buffered)?)
-        }
-    })
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Packing {
-    None,
-    Gzip,
-    Zstd,
-}
-
-impl Packing {
-    /// Whether compressed data may begin with these bytes.
-    fn may_begin(front: &[u8]) -> bool {
-        matches!(front.first(), None | Some(0x1f | 0x28 | 0x50..=0x5f))
-    }
-
-    fn of(magic: &[u8]) -> Packing {
-        match *magic {
-            // The method is deflate, and the reserved flags are clear (RFC 1952).
-            [0x1f, 0x8b, 8, flags] if flags & 0xe0 == 0 => Packing::Gzip,
-            [0x28, 0xb5, 0x2f, 0xfd] => Packing::Zstd,
-            // A skippable frame may come first (RFC 8878).
-            [low, 0x2a, 0x4d, 0x18] if low & 0xf0 == 0x50 => Packing::Zstd,
-            _ => Packing::None,
-        }
-    }
-}
-
 /// Reports what is read to a progress bar.
 struct Tracked<'a, R> {
     source: R,
@@ -282,22 +246,5 @@ impl Spool {
             Failure::new(std::env::temp_dir().display(), format_args!("cannot read the keys kept: {e}"))
         })?;
         Ok(&mut self.file)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn packing_is_told_by_whole_magic_bytes_only() {
-        assert_eq!(Packing::of(&[0x1f, 0x8b, 8, 0]), Packing::Gzip);
-        assert_eq!(Packing::of(&[0x1f, 0x8b, 8, 0x20]), Packing::None);
-        assert_eq!(Packing::of(&[0x1f, 0x8b, 7, 0]), Packing::None);
-        assert_eq!(Packing::of(&[0x1f, 0x8b, 8]), Packing::None);
-        assert_eq!(Packing::of(&[0x28, 0xb5, 0x2f, 0xfd]), Packing::Zstd);
-        assert_eq!(Packing::of(&[0x5f, 0x2a, 0x4d, 0x18]), Packing::Zstd);
-        assert_eq!(Packing::of(b""), Packing::None);
-        assert_eq!(Packing::of(b"key\n"), Packing::None);
     }
 }

@@ -64,7 +64,7 @@ fn no_keys_are_no_bytes_in_rocksdbs_full_filters_and_that_is_said() {
         let out = run(&["build", "--dialect", dialect, "-q", "-o", &filter], b"").exits(0);
         assert!(out.err.contains("without keys the engine stores no filter block"), "{out:?}");
         assert!(dir.read("f").is_empty());
-        run(&["check", "--dialect", dialect, &filter], b"a\n").fails_with("f: ");
+        run(&["check", "--dialect", dialect, &filter], b"a\n").exits(1);
     }
 }
 
@@ -253,4 +253,71 @@ fn file_names_need_not_be_text() {
     let mut command = common::command(&["check", "--dialect", "leveldb"]);
     command.arg(&filter).arg(&keys);
     assert_eq!(finish(command, b"").exits(0).text(), "a\n");
+}
+
+#[test]
+fn a_rocksdb_filter_without_keys_is_written_read_and_matches_nothing() {
+    let dir = Dir::new();
+    for dialect in ["rocksdb", "rocksdb-legacy", "rocksdb-ribbon"] {
+        let file = dir.arg("empty");
+        let built = run(&["build", "--dialect", dialect, "--bits-per-key", "10", "-o", &file], b"").exits(0);
+        assert!(built.err.contains("matches no key"), "{built:?}");
+        assert_eq!(dir.read("empty"), b"");
+        run(&["check", "--dialect", dialect, &file], b"key\n").exits(1);
+        run(&["inspect", "--dialect", dialect, &file], b"").exits(0);
+        let refused = run(&["check", &file], b"key\n").exits(2);
+        assert!(refused.err.contains("--dialect rocksdb"), "{refused:?}");
+    }
+    for (bytes, dialect) in [(&b"\xff\0\x06\0\0"[..], "rocksdb"), (b"\x06\0\0\0\0", "rocksdb-legacy")] {
+        let file = dir.file("old", bytes);
+        run(&["check", &file], b"key\n").exits(1);
+        let seen = run(&["inspect", "--json", &file], b"").exits(0).json();
+        assert_eq!(seen["places"][0]["dialect"], dialect);
+    }
+    let damaged = dir.file("damaged", b"\xff\0\x06");
+    run(&["check", "--dialect", "rocksdb", &damaged], b"key\n").exits(2);
+}
+
+#[test]
+fn bits_alone_are_enough_where_the_system_knows_the_probes() {
+    let dir = Dir::new();
+    let (file, text) = (dir.arg("f"), lines(100));
+    // create(100, 1000): 1000 bits are 16 words, and 1000 / 100 * ln 2 rounds to 7 probes.
+    for dialect in ["spark", "spark-2"] {
+        run(&["build", "-q", "--dialect", dialect, "--bits", "1000", "-o", &file], text.as_bytes()).exits(0);
+        let seen = run(&["inspect", "--json", "--dialect", dialect, &file], b"").json();
+        let place = &seen["places"][0];
+        assert_eq!((&place["bits"], &place["probes"]), (&1024.into(), &7.into()), "{dialect}");
+        run(&["build", "-q", "--dialect", dialect, "--bits", "1000", "--probes", "3", "-o", &file], b"a\n")
+            .exits(0);
+        assert_eq!(
+            run(&["inspect", "--json", "--dialect", dialect, &file], b"").json()["places"][0]["bits"],
+            1024
+        );
+    }
+    run(&["build", "-q", "--dialect", "parquet", "--bits", "1024", "-o", &file], text.as_bytes()).exits(0);
+    assert_eq!(run(&["check", "-c", &file], text.as_bytes()).exits(0).text(), "100\n");
+    for dialect in ["native", "guava", "leveldb"] {
+        run(&["build", "--dialect", dialect, "--bits", "1024", "-o", &file], b"a\n").fails_with("--probes");
+    }
+}
+
+#[test]
+fn spark_2_takes_any_seed_of_32_bits() {
+    let dir = Dir::new();
+    let file = dir.arg("f");
+    for (seed, bytes) in
+        [("-7", (-7i32).to_be_bytes()), ("-2147483648", i32::MIN.to_be_bytes()), ("42", 42i32.to_be_bytes())]
+    {
+        let build = ["build", "-q", "--dialect", "spark-2", "--seed", seed, "-o", &file];
+        run(&build, b"apple\n").exits(0);
+        assert_eq!(dir.read("f")[8..12], bytes);
+        assert_eq!(
+            run(&["check", "--dialect", "spark-2", &file], b"apple\npear\n").exits(0).text(),
+            "apple\n"
+        );
+    }
+    run(&["build", "--dialect", "spark-2", "--seed", "2147483648", "-o", &file], b"a\n").fails_with("--seed");
+    run(&["build", "--dialect", "spark", "--seed", "1", "-o", &file], b"a\n").fails_with("--seed");
+    run(&["build", "--seed", "-1", "-o", &file], b"a\n").fails_with("--seed");
 }

@@ -179,3 +179,34 @@ fn answers_keep_the_order_of_the_keys_over_many_blocks_and_a_wrong_line_far_into
         .fails_with("keys: line 300001, ");
     assert!(out.text() == "1\n0\n".repeat(300_000), "the answers before it are given");
 }
+
+#[test]
+fn a_mapped_filter_answers_only_from_parts_whose_checksums_are_right() {
+    let dir = Dir::new();
+    let (filter, text) = (dir.arg("f.bloom"), lines(400_000));
+    run(&["build", "-q", "-o", &filter], text.as_bytes()).exits(0);
+    let mut bytes = dir.read("f.bloom");
+    let at = bytes.len() - 5000; // in the last of several chunks
+    bytes[at..at + 4000].fill(0);
+    dir.file("f.bloom", &bytes);
+    run(&["check", &filter], text.as_bytes()).fails_with("checksum");
+    let refused = run(&["check", "--map", "--answers", &filter], text.as_bytes()).fails_with("checksum");
+    assert!(refused.err.contains("build it again"), "{refused:?}");
+    // A key whose part is undamaged is answered, without the rest being read.
+    let answered = (0..20).filter(|i| {
+        let done = run(&["check", "--map", &filter, "-e", &format!("key{i}")], b"");
+        done.code == 0 || {
+            assert_eq!(done.code, 2, "{done:?}");
+            false
+        }
+    });
+    assert!(answered.count() >= 5, "one chunk of several is damaged");
+}
+
+#[test]
+fn keys_where_the_filter_should_be_are_recognised() {
+    let dir = Dir::new();
+    let keys = dir.file("keys.txt", lines(1000));
+    let refused = run(&["check", &keys, &keys], b"").exits(2);
+    assert!(refused.err.contains("looks like lines of text"), "{refused:?}");
+}

@@ -13,7 +13,7 @@ use std::os::unix::process::CommandExt;
 const SPACE: u64 = 200 << 20;
 
 /// Runs the command with little memory.
-fn run_small(args: &[&str], stdin: &[u8]) -> Outcome {
+pub fn run_small(args: &[&str], stdin: &[u8]) -> Outcome {
     let mut command = command(args);
     let set = || {
         let limit = libc::rlimit { rlim_cur: SPACE, rlim_max: SPACE };

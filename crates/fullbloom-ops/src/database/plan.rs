@@ -178,12 +178,12 @@ pub(crate) fn plan(
     let unread =
         unread.filter(|(found, table)| found.record.kind.is_none() && !is_stray(&database, table)).count();
     let unread = unread + database.missing.len();
-    let problems: Vec<Problem> = (unread > 0)
+    let left_out = (unread > 0)
         .then(|| format!("{} left out: cannot be read", text::counted(unread as u64, "table")))
-        .map(|why| Problem::at(path, Code::Uncounted, why))
-        .into_iter()
-        .collect();
-    let status = if problems.is_empty() { Status::Well } else { Status::NotWell };
+        .map(|why| Problem::at(path, Code::Uncounted, why));
+    let failures = tables.iter().flat_map(|found| &found.problems).filter(|problem| problem.is_failure());
+    let problems: Vec<Problem> = failures.cloned().chain(left_out).collect();
+    let status = Status::of_plan(&problems);
     let summary = summary(path, dialect, wish, families);
     Ok(Report { found, problems, summary, status })
 }

@@ -162,12 +162,27 @@ fn unpack(bytes: &[u8], options: &ReadOptions) -> Option<std::io::Result<Vec<u8>
     }
 }
 
+/// Whether the file begins with lines of text, as a list of keys does.
+fn is_text(bytes: &[u8]) -> bool {
+    let front = &bytes[..bytes.len().min(1024)];
+    let end = front.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    let is_plain = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
+    end > 0 && std::str::from_utf8(&front[..end]).is_ok_and(|lines| lines.chars().all(is_plain))
+}
+
 /// Lists the dialects whose bytes these could be.
 fn unknown(path: &Path, bytes: &[u8], cause: &DecodeError) -> Problem {
     let list = |names: &[Name]| names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
     let candidates = sniff::candidates(bytes);
     let raw = "raw bits (libbloom-1, java-lsm) with --bits M --probes K";
     let hint = match candidates.as_slice() {
+        _ if bytes.is_empty() => {
+            "RocksDB stores nothing for no keys: --dialect rocksdb reads it so; else the file has lost its bytes"
+                .to_owned()
+        }
+        _ if is_text(bytes) => {
+            "it looks like lines of text, not a filter; fullbloom build makes a filter of keys".to_owned()
+        }
         [] => format!(
             "give --dialect D, one of {}; the bytes fit none of them, unless they are {raw}",
             list(Name::ALL)

@@ -3,7 +3,7 @@
 use super::ranges::shares;
 use super::rates::{Part, RATES, Row, row};
 use super::totals::useless_reads;
-use super::{SstableRecord, find, inspect};
+use super::{SstableRecord, find, inspect, skipped};
 use crate::plan::PlaceWish;
 use crate::pool;
 use crate::problem::{Code, Problem};
@@ -141,13 +141,16 @@ pub(crate) fn plan(
     watch: &mut dyn Watch<()>,
 ) -> Result<Report<CassandraTablePlan, CassandraPlanSummary>, Problem> {
     let walk = find(path, options.snapshots)?;
+    // What cannot be read is an error: the plan would be too small without it.
+    let mut problems: Vec<Problem> = walk.skipped.iter().map(skipped).filter(Problem::is_failure).collect();
     let mut seen = Vec::new();
     let _ = pool::each(
         &walk.sstables,
-        |sstable| inspect(sstable, None).record,
+        |sstable| inspect(sstable, None),
         watch,
-        |record, _| {
-            seen.push(record);
+        |found, _| {
+            problems.extend(found.problems.into_iter().filter(Problem::is_failure));
+            seen.push(found.record);
             ControlFlow::Continue(())
         },
     );
@@ -184,7 +187,6 @@ pub(crate) fn plan(
     for table in &mut tables {
         table.rows = table.rows(&rates);
     }
-    let mut problems = Vec::new();
     if all.uncounted > 0 {
         let why = format!("{} left out: the keys cannot be read", text::counted(all.uncounted, "sstable"));
         problems.push(Problem::at(path, Code::Uncounted, why));
@@ -204,7 +206,7 @@ pub(crate) fn plan(
         rows,
         advice: vec![ADVICE],
     };
-    let status = if problems.is_empty() { Status::Well } else { Status::NotWell };
+    let status = Status::of_plan(&problems);
     let found = tables.into_iter().map(|record| Found { record, problems: Vec::new() }).collect();
     Ok(Report { found, problems, summary, status })
 }

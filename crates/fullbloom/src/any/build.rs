@@ -8,11 +8,12 @@ use super::read::constant;
 use super::{AnyFilter, AnyKeys};
 use crate::bits::Owned;
 use crate::dialect::rocksdb::{self, BuildError, FullFilter, Kind, Policy};
-use crate::dialect::{Name, RocksDb, RocksDbLegacy, with_dialect};
+use crate::dialect::spark::optimal_probes;
+use crate::dialect::{Name, RocksDb, RocksDbLegacy, Spark2, with_dialect};
 use crate::error::SizeError;
-use crate::filter::Filter;
+use crate::filter::{Dialect, Filter, Size};
 use crate::native::{Hashing, NativeFilter, Sizing, StoredFilter};
-use crate::sizing::{Request, Target};
+use crate::sizing::{Geometry, Request, Target};
 use crate::typed::KeyType;
 use alloc::boxed::Box;
 
@@ -36,6 +37,16 @@ pub fn is_built_at_once(dialect: Name) -> bool {
 /// sized by the actual number of keys.
 pub fn ignores_expected_keys(dialect: Name, target: Target) -> bool {
     matches!(target, Target::Exact { .. }) || is_built_at_once(dialect)
+}
+
+/// The probes of a filter of which only the bits are given, in dialects whose systems have such a call:
+/// Spark computes them from the number of keys, and Parquet has no others.
+pub fn probes_for(dialect: Name, expected_keys: u64, bits: u64) -> Option<u32> {
+    match dialect {
+        Name::Parquet => Some(8),
+        Name::Spark | Name::Spark2 => Some(optimal_probes(expected_keys.max(1), bits)),
+        _ => None,
+    }
 }
 
 /// The policy that the target means for this number of keys.
@@ -123,6 +134,13 @@ impl Builder {
             (None, _) => Inner::Filter(empty(dialect, request)?),
         };
         Ok(Builder { inner, key_type: None })
+    }
+
+    /// Begins a `spark-2` filter whose hashes start from this seed.
+    pub fn spark_2(request: &Request, seed: i32) -> Result<Builder, SizeError> {
+        let Geometry { bit_len, probes, .. } = Spark2::size(request)?.geometry();
+        let filter = Filter::from_dialect(Spark2::with_seed(bit_len, probes, seed)?)?;
+        Ok(Builder { inner: Inner::Filter(boxed(filter)), key_type: None })
     }
 
     /// Sets the type of the keys, which are given as their bytes ([`Value::key`](crate::typed::Value::key)).

@@ -12,6 +12,7 @@ use crate::typed::{TypeError, Value};
 use crate::wire::{Output, Stop};
 use alloc::boxed::Box;
 use alloc::string::ToString;
+use alloc::vec::Vec;
 use core::any::Any;
 
 /// The operations an `AnyFilter` needs of its inner filter. Methods that change keys are called only after
@@ -293,7 +294,7 @@ impl<D: Insert> Filter<D, Memory> {
 pub(super) struct Constant {
     pub(super) name: Name,
     pub(super) answer: bool,
-    pub(super) bytes: &'static [u8],
+    pub(super) bytes: Vec<u8>,
 }
 
 impl Erased for Constant {
@@ -344,11 +345,11 @@ impl Erased for Constant {
     }
 
     fn encode(&self, out: &mut dyn Output) -> Result<(), Stop> {
-        out.write_all(self.bytes)
+        out.write_all(&self.bytes)
     }
 
     fn try_clone(&self) -> Result<Box<dyn Erased>, SizeError> {
-        Ok(Box::new(Constant { ..*self }))
+        Ok(Box::new(Constant { bytes: self.bytes.clone(), ..*self }))
     }
 
     fn as_any(&self) -> &dyn Any {

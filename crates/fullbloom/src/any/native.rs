@@ -7,7 +7,7 @@ use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::filter::{Filter, Part};
 use crate::kernel::pipeline::Answers;
-use crate::native::{Facts, Hashing, Mode, NativeFilter, Secret, StoredFilter};
+use crate::native::{Chunks, Facts, Hashing, Mode, NativeFilter, Secret, StoredFilter};
 use crate::sizing::Geometry;
 use crate::typed::{KeyType, TypeError, Value};
 use crate::wire::{Output, Stop};
@@ -113,6 +113,17 @@ impl Native {
             stored.set_key_type(Some(key_type));
         } else if stored.require_key_type(key_type).is_err() {
             stored.set_key_type(None);
+        }
+    }
+
+    /// Compares the chunks of a mapped file that these keys depend on.
+    pub(super) fn verify_keys(&self, chunks: &Chunks, keys: &AnyKeys<'_>) -> Result<(), DecodeError> {
+        let Native::Kept(stored) = self else { return Ok(()) };
+        let Some(part) = stored.storage() else { return Ok(()) };
+        let file = part.storage().as_ref();
+        match stored {
+            StoredFilter::Fast(filter) if !filter.is_locked() => chunks.check_keys(file, filter, keys),
+            _ => chunks.check_all(file),
         }
     }
 

@@ -9,9 +9,10 @@ use crate::bits::Owned;
 use crate::dialect::{Name, RocksDb, rocksdb, with_dialect};
 use crate::error::DecodeError;
 use crate::filter::{Check, Filter, Format, Part};
-use crate::native::{Hashing, Secret, StoredFilter};
+use crate::native::{Chunks, Hashing, Secret, StoredFilter};
 use crate::typed::KeyType;
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::ops::Range;
 #[cfg(feature = "std")]
 use {
@@ -171,9 +172,18 @@ impl AnyFilter {
 }
 
 fn read(dialect: Name, bytes: Bytes, options: &ReadOptions, check: Check) -> Result<AnyFilter, DecodeError> {
+    let chunks = match (&bytes, check) {
+        (Bytes::Kept(keeper), Check::Front) if dialect == Name::Native => {
+            Some(Box::new(Chunks::of(keeper.as_ref())?))
+        }
+        _ => None,
+    };
     let inner: Box<dyn Erased> = match dialect {
         _ if options.secret.is_some() && dialect != Name::Native => {
             return Err(DecodeError::Unknown { what: "only native filters have a secret" });
+        }
+        _ if options.geometry.is_none() && rocksdb::is_without_keys(dialect, bytes.as_ref()) => {
+            Box::new(Constant { name: dialect, answer: false, bytes: bytes.as_ref().to_vec() })
         }
         // RocksDB writes a Bloom filter where a Ribbon filter would not pay off.
         Name::RocksDbRibbon if rocksdb::sniff(bytes.as_ref()) == Some(Name::RocksDb) => {
@@ -182,6 +192,7 @@ fn read(dialect: Name, bytes: Bytes, options: &ReadOptions, check: Check) -> Res
         other => with_dialect!(other, D => D::read(bytes, options, check))?,
     };
     let mut filter = AnyFilter::from_inner(inner);
+    filter.chunks = chunks;
     if let Some(key_type) = options.key_type {
         filter.require_key_type(key_type).map_err(DecodeError::KeyType)?;
         filter.assume_key_type(key_type);
@@ -253,7 +264,7 @@ pub(super) fn read_native(
 
 /// The bytes that RocksDB stores for zero keys, and for keys for which it could not build a filter.
 pub(super) fn constant(name: Name, answer: bool) -> Box<dyn Erased> {
-    let bytes: &'static [u8] = if answer { &rocksdb::MATCHES_EVERYTHING } else { &[] };
+    let bytes = if answer { rocksdb::MATCHES_EVERYTHING.to_vec() } else { Vec::new() };
     Box::new(Constant { name, answer, bytes })
 }
 

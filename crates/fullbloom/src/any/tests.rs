@@ -310,3 +310,23 @@ fn what_is_inserted_decides_what_is_recorded() {
     let kept = AnyFilter::over(filter.encode(), &Name::Native.into(), Check::All);
     assert_eq!(kept.unwrap().record_key_type(KeyType::Long), Err(ChangeError::ReadOnly));
 }
+
+#[test]
+fn a_damaged_part_of_a_file_read_in_place_is_found_by_the_keys_that_need_it() {
+    let request = Request { expected_keys: 200_000, target: Target::BitsPerKey(10.0) };
+    let all = keys(0..200_000);
+    let mut filter = AnyFilter::new(Name::Native, &request).unwrap();
+    filter.insert_batch(slices(&all).as_slice()).unwrap();
+    let mut file = filter.encode();
+    let sound = AnyFilter::over(file.clone(), &Name::Native.into(), Check::Front).unwrap();
+    assert_eq!(sound.verify_keys(slices(&all).as_slice()), Ok(()));
+    let len = file.len();
+    file[len - 100] ^= 1; // in the last chunk of four
+    let damaged = AnyFilter::over(file, &Name::Native.into(), Check::Front).unwrap();
+    let refused: Vec<bool> =
+        all.iter().take(1000).map(|key| damaged.verify_keys(&[key.as_bytes()]).is_err()).collect();
+    let count = refused.iter().filter(|refused| **refused).count();
+    assert!((50..500).contains(&count), "{count} of 1000 keys are in the damaged chunk");
+    assert!(matches!(damaged.verify_keys(slices(&all).as_slice()), Err(DecodeError::Checksum { .. })));
+    assert!(damaged.verify().is_err());
+}

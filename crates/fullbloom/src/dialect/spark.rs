@@ -268,7 +268,10 @@ impl<V: Version> Size for Sketch<V> {
                 let allowed = "above 0, below 1550";
                 return Err(SizeError::Value { what: "bits_per_key", got: bits, allowed });
             }
-            Target::Exact { bit_len, probes } => return Self::with_geometry(bit_len, probes),
+            // Spark allocates whole words for any number of bits.
+            Target::Exact { bit_len, probes } => {
+                return Self::with_geometry(bit_len.checked_next_multiple_of(64).unwrap_or(bit_len), probes);
+            }
         };
         if keys == 0 || keys > i64::MAX as u64 {
             let allowed = "1 to 2^63 - 1, as in Spark";

@@ -189,6 +189,11 @@ impl<S: AsRef<[u8]>> Members<S> {
         self.candidates.iter().filter(|(_, member)| *member).count() as u64
     }
 
+    /// The hashes of those keys.
+    pub fn good_member_hashes(&self) -> impl Iterator<Item = u64> + '_ {
+        self.candidates.iter().filter(|(_, member)| *member).map(|(hash, _)| *hash)
+    }
+
     /// The filter with its exceptions.
     pub fn finish(self) -> Result<NativeFilter<S>, ExceptError> {
         if self.strangers > 0 {

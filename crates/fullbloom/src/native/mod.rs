@@ -64,6 +64,7 @@
 
 #[cfg(feature = "std")]
 mod build;
+mod chunks;
 mod dialect;
 mod dynamic;
 mod exceptions;
@@ -88,6 +89,7 @@ mod stored;
 
 #[cfg(feature = "std")]
 pub use build::Builder;
+pub(crate) use chunks::Chunks;
 pub use dialect::Native;
 pub use dynamic::{
     DynamicFilter, DynamicOptions, Expiry, Fingerprint, Fingerprints, Generation, Mode, NotDeletable,

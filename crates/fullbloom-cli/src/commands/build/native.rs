@@ -9,14 +9,16 @@ use crate::numbers;
 use crate::output;
 use crate::progress::Progress;
 use crate::secret;
+use crate::text;
 use fullbloom::any::AnyFilter;
 use fullbloom::claim::Claim;
 use fullbloom::dialect::Name;
 use fullbloom::keys::Hashes;
-use fullbloom::native::{Builder, ExceptError, Hashing, Sizing, StoredFilter};
+use fullbloom::native::{Builder, ExceptError, Hashing, Members, Sizing, StoredFilter};
 use fullbloom::sizing::{Request, Target};
 use fullbloom::{NativeFilter, SizeError};
 use fullbloom_ops::filter::NativeRecord;
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -24,9 +26,17 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Native filters")]
 pub struct NativeArgs {
-    /// Files of known-good keys, in the format of KEYS: they are answered "no" unless they are also in KEYS
+    /// Files of known-good keys, which are answered "no"; a key in both lists is an error
     #[arg(long, value_name = "KEYS")]
     except: Vec<PathBuf>,
+
+    /// Leave keys that are also in --except out of the filter
+    #[arg(long, requires = "except", conflicts_with = "keys_win")]
+    except_wins: bool,
+
+    /// Keep keys that are also in --except in the filter
+    #[arg(long, requires = "except")]
+    keys_win: bool,
 
     /// Hash with a secret, so that nobody without it can construct false positives; needs --secret or
     /// --store-secret
@@ -42,10 +52,9 @@ pub struct NativeArgs {
     #[arg(long)]
     pub(super) store_secret: bool,
 
-    /// The seed of the hash, not secret: filters with different seeds have different false positives
-    /// [default: 0]
-    #[arg(long, value_name = "N", value_parser = numbers::count, conflicts_with_all = ["keyed", "secret", "store_secret"])]
-    seed: Option<u64>,
+    /// The seed of the hash, not secret: other seeds give other false positives; also for spark-2 [default: 0]
+    #[arg(long, value_name = "N", value_parser = numbers::seed, allow_negative_numbers = true, conflicts_with_all = ["keyed", "secret", "store_secret"])]
+    seed: Option<i128>,
 
     /// A text to store with the filter
     #[arg(long, value_name = "TEXT")]
@@ -77,7 +86,7 @@ impl NativeArgs {
             ("--keyed", self.keyed),
             ("--secret", self.secret.is_some()),
             ("--store-secret", self.store_secret),
-            ("--seed", self.seed.is_some()),
+            ("--seed", self.seed.is_some() && dialect != Name::Spark2),
             ("--label", self.label.is_some()),
             ("--prefer", self.prefer.is_some()),
             ("--dynamic", self.dynamic),
@@ -97,6 +106,19 @@ impl NativeArgs {
         self.dynamic || self.deletable
     }
 
+    /// The seed of a `spark-2` filter.
+    pub fn spark_seed(&self, dialect: Name) -> Result<Option<i32>, Failure> {
+        let Some(seed) = self.seed.filter(|_| dialect == Name::Spark2) else { return Ok(None) };
+        let refused = |_| Failure::new("--seed", "a seed of spark-2 is from -2147483648 to 2147483647");
+        i32::try_from(seed).map(Some).map_err(refused)
+    }
+
+    /// The seed of a native filter.
+    fn native_seed(&self) -> Result<u64, Failure> {
+        let refused = |_| Failure::new("--seed", "a seed of a native filter is from 0 to 2^64 - 1");
+        u64::try_from(self.seed.unwrap_or(0)).map_err(refused)
+    }
+
     /// The size of the filter.
     pub(super) fn sizing(&self, request: &Request) -> Result<Sizing, SizeError> {
         let sizing = Sizing::new(request)?;
@@ -109,7 +131,7 @@ impl NativeArgs {
     /// The hash, and the file that its new secret must be saved to.
     fn hashing(&self) -> Result<(Hashing, Option<&Path>), Failure> {
         if !self.keyed && self.secret.is_none() && !self.store_secret {
-            return Ok((Hashing::Seed(self.seed.unwrap_or(0)), None));
+            return Ok((Hashing::Seed(self.native_seed()?), None));
         }
         match self.secret.as_deref() {
             Some(path) if secret::is_there(path) => {
@@ -186,10 +208,68 @@ fn with_exceptions(
     hashing: &Hashing,
 ) -> Result<(StoredFilter, u64), Refusal> {
     let counted = count(keys)?;
+    if !good.are_plain_files() {
+        count(good)?; // keeps a stream: these keys may be read a second time
+    }
     let expected_keys = expected_keys.or(is_exact(target).then_some(0)).unwrap_or(counted);
-    let filter = empty(args, &Request { expected_keys, target }, hashing)?;
-    let (filter, inserted) = insert_keys(filter, keys, hashing)?;
-    Ok((StoredFilter::Fast(except(filter, good, keys)?), inserted))
+    let request = Request { expected_keys, target };
+    let (filter, inserted) = insert_keys(empty(args, &request, hashing)?, keys, hashing)?;
+    let members = exceptions(filter, good, keys, &HashSet::new())?;
+    let in_both: HashSet<u64> = members.good_member_hashes().collect();
+    if in_both.is_empty() {
+        return Ok((StoredFilter::Fast(members.finish().map_err(refused)?), inserted));
+    }
+    let both = keys_with(good, hashing, &in_both)?;
+    let how_many = text::counted(both.len() as u64, "key");
+    let first = both
+        .iter()
+        .min()
+        .map_or(String::new(), |key| text::printable(&String::from_utf8_lossy(key)).into_owned());
+    if args.native.keys_win {
+        output::note(&format!("--except: {how_many} in both lists, such as {first:?}: kept in the filter"));
+        return Ok((StoredFilter::Fast(members.finish().map_err(refused)?), inserted));
+    }
+    if !args.native.except_wins {
+        let why = format!("{how_many} in both lists, such as {first:?}");
+        let hint = "--except-wins leaves them out of the filter, --keys-win keeps them in it";
+        return Err(Failure::new("--except", why).hint(hint).into());
+    }
+    output::note(&format!("--except: {how_many} in both lists, such as {first:?}: left out of the filter"));
+    drop(members);
+    let (filter, inserted) = insert_others(empty(args, &request, hashing)?, keys, &both)?;
+    let members = exceptions(filter, good, keys, &both)?;
+    Ok((StoredFilter::Fast(members.finish().map_err(refused)?), inserted))
+}
+
+/// The known-good keys with these hashes.
+fn keys_with(good: &mut Keys, hashing: &Hashing, hashes: &HashSet<u64>) -> Result<HashSet<Vec<u8>>, Failure> {
+    let (mut found, mut of_batch) = (HashSet::new(), Vec::new());
+    good.for_each_batch(&Progress::new("known-good keys again", good.total()), |batch| {
+        of_batch.resize(batch.keys.len(), 0);
+        hashing.hash_batch(batch.keys, &mut of_batch);
+        let keys = batch.keys.iter().zip(&of_batch).filter(|(_, hash)| hashes.contains(hash));
+        found.extend(keys.map(|(key, _)| key.to_vec()));
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(found)
+}
+
+/// Inserts all keys but these.
+fn insert_others(
+    filter: NativeFilter,
+    keys: &mut Keys,
+    without: &HashSet<Vec<u8>>,
+) -> Result<(NativeFilter, u64), Failure> {
+    let mut builder = Builder::new(filter, 1);
+    let mut inserted = 0;
+    let progress = Progress::new("inserting keys", keys.total());
+    keys.for_each_batch(&progress, |batch| {
+        let others: Vec<&[u8]> = batch.keys.iter().copied().filter(|key| !without.contains(*key)).collect();
+        builder.insert_batch(&others);
+        inserted += others.len() as u64;
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok((builder.finish(), inserted))
 }
 
 pub(super) fn is_exact(target: Target) -> bool {
@@ -236,15 +316,23 @@ fn known_good(files: &[PathBuf], keys: &Keys) -> Result<Keys, Failure> {
     Keys::new(files, keys.format().clone())
 }
 
-/// Makes the exceptions: reads the known-good keys once, and the keys a second time.
-fn except(filter: NativeFilter, good: &mut Keys, keys: &mut Keys) -> Result<NativeFilter, Refusal> {
-    let refused = |e: ExceptError| match e {
+fn refused(e: ExceptError) -> Refusal {
+    match e {
         ExceptError::Size(e) => Refusal::Size(e),
         ExceptError::NotMembers { .. } => {
             Failure::new("--except", format_args!("{e}: the key files have changed meanwhile")).into()
         }
         _ => Failure::new("--except", e).into(),
-    };
+    }
+}
+
+/// Begins the exceptions: reads the known-good keys once, and the keys, but for some, a second time.
+fn exceptions(
+    filter: NativeFilter,
+    good: &mut Keys,
+    keys: &mut Keys,
+    without: &HashSet<Vec<u8>>,
+) -> Result<Members, Refusal> {
     let failed = |e: ExceptError| Failure::new("--except", e);
     let mut first = filter.except().map_err(refused)?;
     let progress = Progress::new("known-good keys", good.total());
@@ -256,9 +344,14 @@ fn except(filter: NativeFilter, good: &mut Keys, keys: &mut Keys) -> Result<Nati
     let mut second = first.members().map_err(refused)?;
     let progress = Progress::new("keys again", keys.total());
     keys.for_each_batch(&progress, |batch| {
-        second.add(batch.keys).map_err(failed)?;
+        if without.is_empty() {
+            second.add(batch.keys).map_err(failed)?;
+        } else {
+            let others = batch.keys.iter().copied().filter(|key| !without.contains(*key));
+            second.add(&others.collect::<Vec<&[u8]>>()).map_err(failed)?;
+        }
         Ok(ControlFlow::Continue(()))
     })?;
     drop(progress);
-    second.finish().map_err(refused)
+    Ok(second)
 }

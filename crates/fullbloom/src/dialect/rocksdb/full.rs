@@ -122,6 +122,17 @@ impl<S: AsRef<[u8]>> FullFilter<S> {
     }
 }
 
+/// Whether these bytes are what RocksDB writes for a filter without keys: nothing, as since 9.6, or a bare
+/// trailer of this dialect. No key matches. Other short bytes, which RocksDB reads in the same way, are damage.
+pub(crate) fn is_without_keys(dialect: Name, bytes: &[u8]) -> bool {
+    matches!(
+        (dialect, bytes),
+        (Name::RocksDb | Name::RocksDbLegacy | Name::RocksDbRibbon, [])
+            | (Name::RocksDb | Name::RocksDbRibbon, [fast_local::MARKER, 0, 1..=30, 0, 0])
+            | (Name::RocksDbLegacy, [1..=30, 0, 0, 0, 0])
+    )
+}
+
 /// The full filter that these bytes can be, by their trailer.
 ///
 /// FastLocalBloom and Ribbon have a marker, and everything beside it must fit too. The legacy filter has no
@@ -130,6 +141,10 @@ impl<S: AsRef<[u8]>> FullFilter<S> {
 /// it is of 1 GiB or more, so these can be distinguished. A Ribbon filter of more than eight million keys is
 /// also a valid per-block filter, and a per-block filter may end like a Ribbon trailer by chance.
 pub fn sniff(bytes: &[u8]) -> Option<Name> {
+    let bare = |name: &Name| !bytes.is_empty() && is_without_keys(*name, bytes);
+    if let Some(name) = [Name::RocksDb, Name::RocksDbLegacy].into_iter().find(bare) {
+        return Some(name);
+    }
     let (_, trailer) = split(bytes).ok()?;
     match trailer[0] {
         fast_local::MARKER => RocksDb::decode(bytes, Check::Front).ok().map(|_| Name::RocksDb),

@@ -50,6 +50,7 @@ mod sizing;
 pub use builder::{AltOrder, Builder};
 pub use construction::BuildError;
 pub use fast_local::RocksDb;
+pub(crate) use full::is_without_keys;
 pub use full::{FullFilter, MATCHES_EVERYTHING, sniff};
 pub use legacy::RocksDbLegacy;
 pub use memory::MemoryBalance;

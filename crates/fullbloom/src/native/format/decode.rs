@@ -574,6 +574,11 @@ fn read_exceptions(table: &Table, bytes: &[u8]) -> Result<Option<StoredException
 }
 
 impl Decoded {
+    /// The range of the data, the length of its chunks, and the range of their checksums.
+    pub(in crate::native) fn chunks(&self) -> (Range<usize>, usize, Range<usize>) {
+        (self.data.clone(), self.chunk_len, self.sums.clone())
+    }
+
     /// Checks the data against its checksums. Reads the whole file.
     pub(in crate::native) fn verify(&self, bytes: &[u8]) -> Result<(), DecodeError> {
         let chunks = bytes[self.data.clone()].chunks(self.chunk_len);

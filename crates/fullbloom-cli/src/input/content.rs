@@ -1,0 +1,233 @@
+//! What a stream is, by its first bytes: compressed, text with a byte-order mark, or not a list of keys.
+
+use bzip2::bufread::MultiBzDecoder;
+use flate2::bufread::MultiGzDecoder;
+use lzma_rust2::XzReader;
+use std::io::{self, BufReader, Cursor, Read};
+
+/// Compressed bytes read at once.
+const COMPRESSED_BLOCK: usize = 64 << 10;
+
+/// The memory that a stream of xz may ask for, in KiB: `xz -9` needs 65 MiB.
+const XZ_MEMORY: u32 = 512 << 10;
+
+/// Bytes of a magic, and which bits of them count.
+type Magic = (&'static [u8], &'static [u8]);
+
+const ALL: [u8; 16] = [0xff; 16];
+
+/// How a stream is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Packing {
+    Gzip,
+    Zstd,
+    Xz,
+    Bzip2,
+}
+
+const PACKED: [(Magic, Packing); 6] = [
+    // The method is deflate, and the reserved flags are clear (RFC 1952).
+    ((&[0x1f, 0x8b, 8, 0], &[0xff, 0xff, 0xff, 0xe0]), Packing::Gzip),
+    ((&[0x28, 0xb5, 0x2f, 0xfd], &ALL), Packing::Zstd),
+    // A skippable frame may come first (RFC 8878).
+    ((&[0x50, 0x2a, 0x4d, 0x18], &[0xf0, 0xff, 0xff, 0xff]), Packing::Zstd),
+    ((b"\xfd7zXZ\0", &ALL), Packing::Xz),
+    // The level is a digit; a block follows, or the end of a stream of nothing.
+    ((b"BZh0\x31\x41\x59\x26\x53\x59", &BZIP2_MASK), Packing::Bzip2),
+    ((b"BZh0\x17\x72\x45\x38\x50\x90", &BZIP2_MASK), Packing::Bzip2),
+];
+
+const BZIP2_MASK: [u8; 10] = [0xff, 0xff, 0xff, 0xf0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
+
+/// Contents that are never lines of keys: what it is, and what to do.
+const REFUSED: [(&[u8], &str, &str); 12] = [
+    (b"PK\x03\x04", "a zip archive", "unzip -p FILE prints what is in it"),
+    (b"PK\x05\x06", "an empty zip archive", "there are no keys in it"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z e -so FILE prints what is in it"),
+    (b"Rar!\x1a\x07", "a RAR archive", "unrar p -inul FILE prints what is in it"),
+    (b"\x04\x22\x4d\x18", "compressed by lz4", "lz4 -dc FILE unpacks it"),
+    (b"\x1f\x9d", "compressed by compress", "gzip -dc FILE unpacks it"),
+    (b"\xff\xfe", "text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE makes UTF-8 of it"),
+    (b"\xfe\xff", "text in UTF-16", "iconv -f UTF-16 -t UTF-8 FILE makes UTF-8 of it"),
+    (
+        b"\x89FBLOOM\n",
+        "a filter of fullbloom",
+        "fullbloom inspect FILE shows it; a filter does not store its keys",
+    ),
+    (
+        b"libbloom2\x40\0",
+        "a filter of libbloom",
+        "fullbloom inspect FILE shows it; a filter does not store its keys",
+    ),
+    (b"PAR1\x15", "a Parquet file", "fullbloom keys FILE prints the values of a column"),
+    (b"SQLite format 3\0", "an SQLite database", "sqlite3 FILE 'SELECT …' prints a column"),
+];
+
+/// The byte-order mark of UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// A stream that is not a list of keys.
+#[derive(Debug)]
+pub struct NotKeys {
+    /// What it is.
+    pub what: &'static str,
+    /// What to do.
+    pub hint: &'static str,
+}
+
+/// Why a stream cannot be read.
+#[derive(Debug)]
+pub enum Refused {
+    Io(io::Error),
+    NotKeys(NotKeys),
+}
+
+impl From<io::Error> for Refused {
+    fn from(e: io::Error) -> Refused {
+        Refused::Io(e)
+    }
+}
+
+/// A stream that has been examined.
+pub struct Content<'a> {
+    /// Its bytes, decompressed and without a byte-order mark.
+    pub bytes: Box<dyn Read + Send + 'a>,
+    /// It began with a byte-order mark.
+    pub had_mark: bool,
+}
+
+/// The contents of a stream. Lines of keys are text; other records may begin with any bytes.
+pub fn contents<'a>(raw: impl Read + Send + 'a, is_lines: bool) -> Result<Content<'a>, Refused> {
+    let bytes = decompressed(raw)?;
+    if !is_lines {
+        return Ok(Content { bytes, had_mark: false });
+    }
+    let (mut front, bytes) = begin(bytes, COMPRESSED_BLOCK, |front| {
+        front.len() < MARK.len() && MARK.starts_with(front)
+            || REFUSED.iter().any(|(magic, ..)| front.len() < magic.len() && magic.starts_with(front))
+    })?;
+    if let Some((_, what, hint)) = REFUSED.into_iter().find(|(magic, ..)| front.starts_with(magic)) {
+        return Err(Refused::NotKeys(NotKeys { what, hint }));
+    }
+    let had_mark = front.starts_with(MARK);
+    if had_mark {
+        front.drain(..MARK.len());
+    }
+    Ok(Content { bytes: Box::new(Cursor::new(front).chain(bytes)), had_mark })
+}
+
+/// Reads the beginning of a stream, and on while `goes_on` says that it may be of interest. One read, if its
+/// bytes are enough: a line from a slow pipe is not held back until the next one arrives.
+fn begin<R: Read>(
+    mut stream: R,
+    at_once: usize,
+    goes_on: impl Fn(&[u8]) -> bool,
+) -> io::Result<(Vec<u8>, R)> {
+    let mut front = vec![0; at_once];
+    let mut filled = 0;
+    while goes_on(&front[..filled]) {
+        match stream.read(&mut front[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    front.truncate(filled);
+    Ok((front, stream))
+}
+
+/// Whether these bytes are those of the magic, as far as both go.
+fn agrees(front: &[u8], (magic, mask): Magic) -> bool {
+    front.iter().zip(magic).zip(mask).all(|((byte, magic), mask)| byte & mask == *magic)
+}
+
+impl Packing {
+    /// Whether more bytes may make it a compressed stream.
+    fn may_begin(front: &[u8]) -> bool {
+        PACKED.iter().any(|(magic, _)| front.len() < magic.0.len() && agrees(front, *magic))
+    }
+
+    fn of(front: &[u8]) -> Option<Packing> {
+        let is = |(magic, _): &&(Magic, Packing)| front.len() >= magic.0.len() && agrees(front, *magic);
+        PACKED.iter().find(is).map(|(_, packing)| *packing)
+    }
+}
+
+/// Whether a file with this beginning is compressed.
+pub fn is_packed(front: &[u8]) -> bool {
+    Packing::of(front).is_some()
+}
+
+/// Bytes that decide whether a file is compressed.
+pub const DECISIVE: usize = 10;
+
+/// The stream itself, or its decompressed contents.
+pub fn decompressed<'a>(raw: impl Read + Send + 'a) -> io::Result<Box<dyn Read + Send + 'a>> {
+    let (front, raw) = begin(raw, COMPRESSED_BLOCK, Packing::may_begin)?;
+    let packing = Packing::of(&front);
+    let whole = Cursor::new(front).chain(raw);
+    let buffered = |whole| BufReader::with_capacity(COMPRESSED_BLOCK, whole);
+    Ok(match packing {
+        None => Box::new(whole),
+        Some(Packing::Gzip) => Box::new(MultiGzDecoder::new(buffered(whole))),
+        Some(Packing::Bzip2) => Box::new(MultiBzDecoder::new(buffered(whole))),
+        Some(Packing::Xz) => Box::new(XzReader::new_mem_limit(buffered(whole), true, XZ_MEMORY)),
+        Some(Packing::Zstd) => Box::new(zstd::stream::read::Decoder::with_buffer(buffered(whole))?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packing_is_detected_by_whole_magic_bytes_only() {
+        assert_eq!(Packing::of(&[0x1f, 0x8b, 8, 0]), Some(Packing::Gzip));
+        assert_eq!(Packing::of(&[0x1f, 0x8b, 8, 0x20]), None);
+        assert_eq!(Packing::of(&[0x1f, 0x8b, 7, 0]), None);
+        assert_eq!(Packing::of(&[0x1f, 0x8b, 8]), None);
+        assert_eq!(Packing::of(&[0x28, 0xb5, 0x2f, 0xfd]), Some(Packing::Zstd));
+        assert_eq!(Packing::of(&[0x5f, 0x2a, 0x4d, 0x18]), Some(Packing::Zstd));
+        assert_eq!(Packing::of(b"\xfd7zXZ\0\0"), Some(Packing::Xz));
+        assert_eq!(Packing::of(b"BZh91AY&SY"), Some(Packing::Bzip2));
+        assert_eq!(Packing::of(b"BZh9 is a key\n"), None);
+        assert_eq!(Packing::of(b""), None);
+        assert_eq!(Packing::of(b"key\n"), None);
+    }
+
+    /// A reader that is asked once more than it must be would wait for a slow pipe.
+    struct Once(Option<&'static [u8]>);
+
+    impl Read for Once {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let bytes = self.0.take().expect("one read is enough");
+            out[..bytes.len()].copy_from_slice(bytes);
+            Ok(bytes.len())
+        }
+    }
+
+    #[test]
+    fn a_short_line_of_a_slow_pipe_is_not_held_back() {
+        for line in [&b"B\n"[..], b"P\n", b"PAR1\n", b"libbloom2\n", b"\xef\n", b"7\n", b"\n"] {
+            let mut content = contents(Once(Some(line)), true).ok().unwrap();
+            let mut read = vec![0; line.len()];
+            content.bytes.read_exact(&mut read).unwrap();
+            assert_eq!((read.as_slice(), content.had_mark), (line, false));
+        }
+    }
+
+    #[test]
+    fn what_is_not_lines_is_refused_and_other_records_may_begin_with_anything() {
+        for (magic, what, _) in REFUSED {
+            let bytes = [magic, b"anything\n"].concat();
+            match contents(bytes.as_slice(), true).err().unwrap() {
+                Refused::NotKeys(NotKeys { what: found, .. }) => assert_eq!(found, what),
+                Refused::Io(e) => panic!("{e}"),
+            }
+            let mut read = Vec::new();
+            contents(bytes.as_slice(), false).ok().unwrap().bytes.read_to_end(&mut read).unwrap();
+            assert_eq!(read, bytes);
+        }
+    }
+}
