@@ -5,6 +5,8 @@
 #   make install LIBBLOOM=1       the same with libbloom 1.6
 #   make install-runtime          only the shared libraries: libfullbloom.so.0, libbloom.so.1, libbloom.so.2
 #   make uninstall
+#   make web                      the page of web/, one file, in target/web/page; needs Node.js 20 and npm too
+#   make web-serve                serves it on loopback
 #
 # PREFIX, DESTDIR, libdir, includedir and pkgconfigdir have their usual meaning. Install the command with cargo:
 # cargo install --path crates/fullbloom-cli
@@ -47,7 +49,7 @@ $(error LIBBLOOM is 1 or 2)
 endif
 libbloom_version := $(patsubst libbloom.so.%,%,$(bloom$(LIBBLOOM)_so))
 
-.PHONY: all fullbloom bloom1 bloom2 install install-fullbloom install-libbloom install-runtime uninstall check clean
+.PHONY: all fullbloom bloom1 bloom2 install install-fullbloom install-libbloom install-runtime uninstall check clean web web-serve
 all: fullbloom bloom1 bloom2
 
 # The static library is one object. It exports only the symbols in the list and hides Rust's own, so that it can be linked
@@ -117,3 +119,20 @@ check:
 
 clean:
 	rm -rf $(STAGE)
+
+# The page: the core as WebAssembly, its bindings, and everything else bundled into one HTML file.
+WASM := crates/fullbloom-wasm
+WASM_OUT := $(WASM)/target/wasm32-unknown-unknown/release
+WEB := target/web
+
+web:
+	rustup target add wasm32-unknown-unknown
+	cd $(WASM) && $(CARGO) build --release --lib --locked --target wasm32-unknown-unknown
+	cd $(WASM) && $(CARGO) build --locked --package fullbloom-bindgen
+	$(WASM)/target/debug/fullbloom-bindgen $(WASM_OUT)/fullbloom_wasm.wasm $(WEB)/wasm
+	cd web && npm ci --no-audit --no-fund --silent
+	web/node_modules/.bin/tsc --noEmit --project web
+	node web/build.mjs $(WEB)/wasm $(WEB)/page
+
+web-serve:
+	node web/serve.mjs $(WEB)/page

@@ -16,6 +16,7 @@
 //! | [`problem`] | the one table of problem codes and severities |
 //! | [`report`] | the shape that all commands share, and how a command ends |
 //! | [`mod@inspect`], [`mod@verify`], [`mod@rebuild`], [`mod@plan`] | the four commands: each dispatches on the place |
+//! | [`look`] | one file without a file system: inspected, and asked about keys |
 //! | [`which`](mod@which), [`keys`] | the filters that may hold a key; the keys of a place |
 //! | [`KeySpec`] | how keys are written, type by type |
 //! | [`filter`] | filter files: bytes → filter → record; lookups of the caller's keys |
@@ -44,6 +45,7 @@ pub mod filter;
 pub mod inspect;
 mod key_spec;
 mod keys;
+pub mod look;
 #[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod place;
@@ -62,6 +64,7 @@ pub mod which;
 pub use inspect::{InspectOptions, InspectReport, Inspected, inspect};
 pub use key_spec::{KeySpec, KeyText};
 pub use keys::{EachKey, KeysFound, KeysOptions, keys};
+pub use look::{Look, LookOptions};
 pub use place::{Place, PlaceKind};
 pub use plan::{PlacePlan, PlaceWish, PlanReport, Wish, plan, plan_from};
 pub use problem::{Code, Problem, Severity};

@@ -11,7 +11,7 @@ use fullbloom::Filter;
 use fullbloom::dialect::Name;
 use fullbloom::dialect::Parquet;
 use fullbloom::typed::KeyType;
-use fullbloom_parquet::{Chunk, Error, File, Options, Type};
+use fullbloom_parquet::{Chunk, Error, File, Options, Source, Type};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -78,10 +78,17 @@ pub struct VerifiedColumn {
 
 /// Opens a file. The parquet crate may panic on damaged bytes, which is caught.
 fn open(path: &Path) -> Result<File, Problem> {
-    File::open(path).map_err(|e| {
-        let code = if matches!(e, Error::Io(_)) { Code::Unreadable } else { Code::TableUnreadable };
-        Problem::at(path, code, e)
-    })
+    File::open(path).map_err(|e| unreadable(path, &e))
+}
+
+/// Opens bytes from anywhere.
+pub(crate) fn open_source(name: &Path, source: impl Source) -> Result<File, Problem> {
+    File::from_source(source).map_err(|e| unreadable(name, &e))
+}
+
+fn unreadable(path: &Path, cause: &Error) -> Problem {
+    let code = if matches!(cause, Error::Io(_)) { Code::Unreadable } else { Code::TableUnreadable };
+    Problem::at(path, code, cause)
 }
 
 fn failed(path: &Path, chunk: &Chunk, cause: &Error) -> Problem {
@@ -101,7 +108,11 @@ fn no_filters(path: &Path, file: &File) -> Problem {
 
 /// Inspects the filters of all column chunks.
 pub(crate) fn inspect(path: &Path) -> Result<Report<Inspected, InspectSummary>, Problem> {
-    let file = open(path)?;
+    inspect_file(path, &open(path)?)
+}
+
+/// The same for a file that is open.
+pub(crate) fn inspect_file(path: &Path, file: &File) -> Result<Report<Inspected, InspectSummary>, Problem> {
     let (mut found, mut problems) = (Vec::new(), Vec::new());
     for chunk in file.chunks() {
         let Some(bytes) = file.filter_bytes(chunk).map_err(|e| failed(path, chunk, &e))? else { continue };
@@ -127,7 +138,7 @@ pub(crate) fn inspect(path: &Path) -> Result<Report<Inspected, InspectSummary>, 
         found.push(Found { record: Inspected::Column(record), problems: Vec::new() });
     }
     if found.is_empty() {
-        problems.push(no_filters(path, &file));
+        problems.push(no_filters(path, file));
     }
     Ok(InspectSummary::report(found, problems, InspectSummary::default()))
 }
@@ -227,7 +238,7 @@ fn column<'f>(path: &Path, file: &'f File, name: Option<&str>) -> Result<Vec<&'f
 }
 
 /// The type of a column's values.
-fn key_type(chunk: &Chunk) -> KeyType {
+pub(crate) fn key_type(chunk: &Chunk) -> KeyType {
     match chunk.physical_type {
         Type::INT32 => KeyType::Int,
         Type::INT64 => KeyType::Long,

@@ -7,6 +7,7 @@ use fullbloom::sniff;
 use fullbloom_table::footer::is_table;
 use fullbloom_table::{PlainFile, Source};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -67,37 +68,49 @@ impl Place {
 }
 
 fn file(path: &Path) -> PlaceKind {
-    #[cfg(feature = "parquet")]
-    if fullbloom_parquet::is_parquet(path) {
-        return PlaceKind::Parquet;
-    }
-    if ends_as_table(path) || is_named_table(path) && !has_magic(path) {
-        PlaceKind::Table
-    } else if Descriptor::parse(path).is_ok() && !has_magic(path) {
-        PlaceKind::Sstable
-    } else {
-        PlaceKind::Filter
+    match PlainFile::open(path) {
+        Ok(file) => PlaceKind::of_source(path, &file),
+        // Whoever reads it reports why it cannot be opened.
+        Err(_) if Descriptor::parse(path).is_ok() => PlaceKind::Sstable,
+        Err(_) if is_named_table(path) && path.is_file() => PlaceKind::Table,
+        Err(_) => PlaceKind::Filter,
     }
 }
 
-/// Whether the name of an existing file is that of a table.
+impl PlaceKind {
+    /// What a file of this name and with these bytes is. Only its first and last bytes are read.
+    pub fn of_source(name: &Path, source: &dyn Source) -> PlaceKind {
+        #[cfg(feature = "parquet")]
+        if head(source, 4).is_some_and(|head| *head == fullbloom_parquet::MAGIC) {
+            return PlaceKind::Parquet;
+        }
+        // The bytes may identify a file as a filter, whatever its name is.
+        let recognised = head(source, 64).map(|head| sniff::recognise(None, &head));
+        let has_magic = matches!(recognised, Some(Ok((_, sniff::How::Magic))));
+        if ends_as_table(source) || is_named_table(name) && !has_magic {
+            PlaceKind::Table
+        } else if Descriptor::parse(name).is_ok() && !has_magic {
+            PlaceKind::Sstable
+        } else {
+            PlaceKind::Filter
+        }
+    }
+}
+
+/// Whether the name is that of a table.
 fn is_named_table(path: &Path) -> bool {
-    let is_table = |end: &str| path.extension().is_some_and(|extension| extension == end);
-    (is_table("sst") || is_table("ldb")) && path.is_file()
+    path.extension().is_some_and(|extension| extension == "sst" || extension == "ldb")
 }
 
-/// Whether the file ends with the magic number of a table. One that cannot be opened does not.
-pub(crate) fn ends_as_table(path: &Path) -> bool {
-    let Ok(file) = PlainFile::open(path) else { return false };
-    let Some(offset) = file.byte_len().checked_sub(8) else { return false };
-    file.read(offset, 8).is_ok_and(|tail| is_table(&tail))
+/// Whether a file ends with the magic number of a table.
+pub(crate) fn ends_as_table(source: &dyn Source) -> bool {
+    let Some(offset) = source.byte_len().checked_sub(8) else { return false };
+    source.read(offset, 8).is_ok_and(|tail| is_table(&tail))
 }
 
-/// Whether the bytes identify the file as a filter, whatever its name is.
-fn has_magic(path: &Path) -> bool {
-    let Ok(file) = PlainFile::open(path) else { return false };
-    let len = file.byte_len().min(64) as usize;
-    file.read(0, len).is_ok_and(|head| matches!(sniff::recognise(None, &head), Ok((_, sniff::How::Magic))))
+/// The first bytes, as many as there are.
+fn head(source: &dyn Source, len: u64) -> Option<Cow<'_, [u8]>> {
+    source.read(0, source.byte_len().min(len) as usize).ok()
 }
 
 fn directory(path: &Path) -> PlaceKind {

@@ -2,20 +2,22 @@
 
 use crate::error::{Error, guarded};
 use crate::pages;
+use crate::source::{OnDisk, Shared, Source};
 use fullbloom::dialect::parquet::header;
 use parquet::basic::Type;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fs;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Longer than any header of a filter.
 const HEADER: u64 = 64;
 
 /// An open Parquet file.
 pub struct File {
-    pub(crate) reader: SerializedFileReader<fs::File>,
-    file: fs::File,
+    pub(crate) reader: SerializedFileReader<Shared>,
+    source: Shared,
     len: u64,
     chunks: Vec<Chunk>,
 }
@@ -53,16 +55,25 @@ pub fn is_parquet(path: &Path) -> bool {
     let mut magic = [0; 4];
     let is_file = fs::metadata(path).is_ok_and(|meta| meta.is_file());
     let mut read = || fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic));
-    is_file && read().is_ok() && magic == *b"PAR1"
+    is_file && read().is_ok() && magic == MAGIC
 }
+
+/// What a Parquet file begins with.
+pub const MAGIC: [u8; 4] = *b"PAR1";
 
 impl File {
     /// Opens a file and reads its footer.
     pub fn open(path: &Path) -> Result<File, Error> {
         let file = fs::File::open(path)?;
         let len = file.metadata()?.len();
-        pages::check_footer(&file, len)?;
-        let again = file.try_clone()?;
+        File::from_source(OnDisk { file, len })
+    }
+
+    /// The same for bytes from anywhere.
+    pub fn from_source(source: impl Source) -> Result<File, Error> {
+        let (len, source) = (source.byte_len(), Shared(Arc::new(source)));
+        pages::check_footer(&source, len)?;
+        let again = source.clone();
         let reader = guarded(move || Ok(SerializedFileReader::new(again)?))?;
         let mut chunks = Vec::new();
         for (row_group, group) in reader.metadata().row_groups().iter().enumerate() {
@@ -80,7 +91,7 @@ impl File {
                 });
             }
         }
-        Ok(File { reader, file, len, chunks })
+        Ok(File { reader, source, len, chunks })
     }
 
     /// All column chunks, row group by row group.
@@ -113,20 +124,12 @@ impl File {
     }
 
     fn read(&self, at: u64, len: u64) -> Result<Vec<u8>, Error> {
-        read(&self.file, at, len)
+        Ok(self.source.read(at, len)?)
     }
 
     /// Checks the pages of a chunk before the parquet crate allocates what they announce.
     pub(crate) fn check_pages(&self, chunk: &Chunk) -> Result<(), Error> {
         let (at, len) = self.reader.metadata().row_group(chunk.row_group).column(chunk.column).byte_range();
-        pages::check(&self.file, at, len.min(self.len.saturating_sub(at)))
+        pages::check(&self.source, at, len.min(self.len.saturating_sub(at)))
     }
-}
-
-/// Up to `len` bytes from `at`, as many as there are.
-pub(crate) fn read(mut file: &fs::File, at: u64, len: u64) -> Result<Vec<u8>, Error> {
-    file.seek(SeekFrom::Start(at))?;
-    let mut bytes = Vec::new();
-    file.take(len).read_to_end(&mut bytes)?; // at most the length of the file
-    Ok(bytes)
 }

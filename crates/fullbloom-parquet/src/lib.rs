@@ -12,11 +12,13 @@
 mod error;
 mod file;
 mod pages;
+mod source;
 mod thrift;
 mod values;
 mod verify;
 
 pub use error::Error;
-pub use file::{Chunk, File, is_parquet};
+pub use file::{Chunk, File, MAGIC, is_parquet};
 pub use parquet::basic::Type;
+pub use source::Source;
 pub use verify::{Options, Verified};

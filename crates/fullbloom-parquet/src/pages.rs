@@ -1,9 +1,8 @@
 //! What a file announces, compared with what is there and with limits, before the parquet crate allocates it.
 
 use crate::error::Error;
-use crate::file::read;
+use crate::source::Shared;
 use crate::thrift;
-use std::fs::File;
 
 /// The largest page that is read. Writers make pages of a mebibyte.
 const PAGE: u64 = 64 << 20;
@@ -23,12 +22,12 @@ const STORED: &[i16] = &[3];
 const DICTIONARY_VALUES: &[i16] = &[7, 1];
 
 /// Checks that every list of the footer fits into it.
-pub(crate) fn check_footer(file: &File, file_len: u64) -> Result<(), Error> {
+pub(crate) fn check_footer(file: &Shared, file_len: u64) -> Result<(), Error> {
     let Some(end) = file_len.checked_sub(TAIL) else { return Ok(()) }; // the parquet crate refuses it
-    let tail = read(file, end, TAIL)?;
+    let tail = file.read(end, TAIL)?;
     let Some((len, b"PAR1")) = tail.split_first_chunk::<4>() else { return Ok(()) };
     let Some(at) = end.checked_sub(u32::from_le_bytes(*len).into()) else { return Ok(()) };
-    let footer = read(file, at, end - at)?;
+    let footer = file.read(at, end - at)?;
     match thrift::walk(&footer, |_, _| {}) {
         Some(_) => Ok(()),
         None => Err(Error::Malformed { what: "the footer" }),
@@ -36,15 +35,15 @@ pub(crate) fn check_footer(file: &File, file_len: u64) -> Result<(), Error> {
 }
 
 /// Checks the headers of all pages in a column chunk.
-pub(crate) fn check(file: &File, start: u64, len: u64) -> Result<(), Error> {
+pub(crate) fn check(file: &Shared, start: u64, len: u64) -> Result<(), Error> {
     let end = start.saturating_add(len);
     let mut at = start;
     while at < end {
         let (mut size, mut stored, mut values) = (0, 0, None);
         let header = HEADER.iter().find_map(|most| {
-            let bytes = match read(file, at, (end - at).min(*most)) {
+            let bytes = match file.read(at, (end - at).min(*most)) {
                 Ok(bytes) => bytes,
-                Err(e) => return Some(Err(e)),
+                Err(e) => return Some(Err(Error::Io(e))),
             };
             let header_len = thrift::walk(&bytes, |path, value| match path {
                 SIZE => size = value,

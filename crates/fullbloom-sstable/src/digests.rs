@@ -2,7 +2,6 @@
 
 use crate::scylla::{COMPONENTS, crc};
 use crate::sstable::{COMPRESSION_INFO, FILTER, STATISTICS, SUMMARY, Sstable, TOC};
-use fullbloom::file::Mapped;
 use std::fmt;
 
 /// A component whose bytes are not those that ScyllaDB wrote.
@@ -52,7 +51,7 @@ pub(crate) fn mismatches(sstable: &Sstable, which: Which) -> Vec<DigestMismatch>
         if which == Which::AtLoading && !AT_LOADING.contains(&component) || !sstable.has(component) {
             return None;
         }
-        let map = Mapped::open(&sstable.path(component)).ok()?;
+        let map = sstable.bytes(component).ok()?;
         let (recorded, computed) = (digest.crc, crc(map.as_ref()));
         (recorded != computed).then_some(DigestMismatch { component, recorded, computed })
     };

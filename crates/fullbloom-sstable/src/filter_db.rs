@@ -1,10 +1,10 @@
 //! `Filter.db` of an sstable in any state: sound, truncated, empty, mislabelled or missing.
 
+use crate::component::Bytes;
 use crate::sstable::{FILTER, Sstable};
 use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
 use fullbloom::error::FileCause;
-use fullbloom::file::Mapped;
 use fullbloom::filter::{Check, Part};
 use fullbloom::{DecodeError, FileError};
 use std::fmt;
@@ -80,10 +80,17 @@ impl fmt::Display for FilterProblem {
     }
 }
 
+impl Sstable {
+    /// The filter, as `inspect` reads it: as the dialect of the version, unless the bytes fit only another.
+    pub fn filter(&self) -> Result<AnyFilter, FilterProblem> {
+        FilterFile::open(self)?.view()
+    }
+}
+
 /// A filter's file.
 #[derive(Debug)]
 pub(crate) struct FilterFile {
-    map: Mapped,
+    map: Bytes,
     /// Bytes that are the filter.
     len: usize,
     /// The family that the bytes can be read as: that of the version, unless only another fits.
@@ -101,7 +108,7 @@ impl FilterFile {
         if sstable.is_encrypted(FILTER) {
             return Err(FilterProblem::Encrypted);
         }
-        let map = Mapped::open(&sstable.path(FILTER)).map_err(|e| match e.cause() {
+        let map = sstable.bytes(FILTER).map_err(|e| match e.cause() {
             FileCause::Io(io) if io.kind() == io::ErrorKind::NotFound => {
                 FilterProblem::Missing { listed: sstable.lists(FILTER) }
             }
@@ -154,7 +161,7 @@ impl FilterFile {
 }
 
 /// The filter in the first `len` bytes of a file, read where they are.
-fn view(map: &Mapped, dialect: Name, len: usize) -> Result<AnyFilter, DecodeError> {
+fn view(map: &Bytes, dialect: Name, len: usize) -> Result<AnyFilter, DecodeError> {
     let short =
         DecodeError::Truncated { field: "file", at: 0, need: len as u64, have: map.as_ref().len() as u64 };
     let part = Part::of(map.clone(), 0..len).ok_or(short)?;

@@ -3,11 +3,11 @@
 use crate::ComponentError;
 use crate::bti::{KeyPlace, PartitionIndex, key_in_rows};
 use crate::chunks::Data;
+use crate::component::Bytes;
 use crate::compression::{self, CompressionInfo, InfoError};
 use crate::index::{Entries, Layout};
 use crate::sstable::{COMPRESSION_INFO, DATA, INDEX, PARTITIONS, ROWS, Sstable};
 use crate::version::{KeySource, Version};
-use fullbloom::file::Mapped;
 use fullbloom::hash::murmur3_cassandra;
 use fullbloom::{DecodeError, FileError};
 use std::ops::ControlFlow;
@@ -27,16 +27,16 @@ pub struct Keys<'s> {
 
 #[derive(Debug)]
 enum Files {
-    Index { index: Mapped, layout: Layout },
+    Index { index: Bytes, layout: Layout },
     Bti(Box<Bti>),
 }
 
 #[derive(Debug)]
 struct Bti {
-    partitions: Mapped,
-    rows: Option<Mapped>,
-    data: Option<Mapped>,
-    compression: Option<Mapped>,
+    partitions: Bytes,
+    rows: Option<Bytes>,
+    data: Option<Bytes>,
+    compression: Option<Bytes>,
     compression_layout: compression::Layout,
 }
 
@@ -189,7 +189,7 @@ impl<'s> Keys<'s> {
     fn read_bti(
         &self,
         index: &PartitionIndex<'_>,
-        rows: Option<&Mapped>,
+        rows: Option<&Bytes>,
         mut data: Option<Data<'_>>,
         mut give: impl FnMut(&[u8]) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, ComponentError> {

@@ -40,9 +40,13 @@
 //! # Ok::<(), fullbloom::FileError>(())
 //! ```
 
+#[cfg(target_family = "wasm")]
+extern crate fullbloom_zstd as zstd;
+
 mod absent;
 pub mod bti;
 mod chunks;
+mod component;
 mod compression;
 mod digests;
 mod engine;

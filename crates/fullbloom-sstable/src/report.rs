@@ -137,7 +137,7 @@ pub fn inspect(sstable: &Sstable) -> Inspection {
             filter_bytes = filter_bytes.or(match problem {
                 FilterProblem::Empty => Some(0),
                 FilterProblem::Truncated { have, .. } => Some(have),
-                _ => std::fs::metadata(sstable.path(FILTER)).ok().filter(|m| m.is_file()).map(|m| m.len()),
+                _ => sstable.byte_len(FILTER),
             });
             flags.push(Flag::Filter(problem));
             None

@@ -1,5 +1,6 @@
 //! One sstable: the files whose names begin alike, and the facts in that name and the directory.
 
+use crate::component::{Bytes, Held};
 use crate::engine::Engine;
 use crate::scylla::ScyllaDb;
 use crate::{ComponentError, toc};
@@ -12,6 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The filter.
 pub const FILTER: &str = "Filter.db";
@@ -64,6 +66,8 @@ pub struct Sstable {
     pub toc: Toc,
     /// What `Scylla.db` says.
     pub scylla: Scylla,
+    /// The bytes of the components, if the caller gave them.
+    held: Option<Held>,
 }
 
 /// What is known about `Scylla.db`.
@@ -104,6 +108,27 @@ impl Sstable {
         let found = group(directory, names.filter(|name| name.starts_with(&prefix))).sstables;
         let asked = found.into_iter().find(|sstable| sstable.prefix == prefix);
         asked.ok_or_else(|| FileError::io(path, "open", io::ErrorKind::NotFound.into()))
+    }
+
+    /// The sstable that the file called `name` is a component of, from bytes in memory: pairs of a file's name and its
+    /// contents. No file is read, and nothing is known about the directory.
+    pub fn in_memory(name: &str, files: Vec<(String, Vec<u8>)>) -> Result<Sstable, FileError> {
+        let path = Path::new(name);
+        let invalid = |e| FileError::io(path, "open", io::Error::new(io::ErrorKind::InvalidInput, e));
+        let prefix = prefix(path, &Descriptor::parse(path).map_err(invalid)?);
+        let held: Held = files
+            .into_iter()
+            .filter_map(|(name, bytes)| Some((name.strip_prefix(&prefix)?.to_owned(), Arc::new(bytes))))
+            .collect();
+        let names: Vec<String> = held.keys().map(|component| format!("{prefix}{component}")).collect();
+        let found = group_of(Path::new(""), names.into_iter(), Some(&held)).sstables;
+        let asked = found.into_iter().find(|sstable| sstable.prefix == prefix);
+        asked.ok_or_else(|| FileError::io(path, "open", io::ErrorKind::NotFound.into()))
+    }
+
+    /// Whether its components were given by the caller, and are not in a directory.
+    pub fn is_in_memory(&self) -> bool {
+        self.held.is_some()
     }
 
     /// The path of a component, whether it exists or not.
@@ -157,15 +182,35 @@ impl Sstable {
         self.scylla_db().is_some_and(|read| read.is_encrypted(component))
     }
 
-    /// Maps a component.
-    pub(crate) fn open(&self, component: &'static str) -> Result<Mapped, ComponentError> {
+    /// The bytes of a component.
+    pub(crate) fn open(&self, component: &'static str) -> Result<Bytes, ComponentError> {
         if !self.has(component) {
             return Err(ComponentError::Missing { component });
         }
         if self.is_encrypted(component) {
             return Err(ComponentError::Encrypted { component });
         }
-        Ok(Mapped::open(&self.path(component))?)
+        Ok(self.bytes(component)?)
+    }
+
+    /// The bytes of a component, encrypted or not.
+    pub(crate) fn bytes(&self, component: &str) -> Result<Bytes, FileError> {
+        let path = self.path(component);
+        match &self.held {
+            None => Mapped::open(&path).map(Bytes::Mapped),
+            Some(held) => match held.get(component) {
+                Some(bytes) => Ok(Bytes::Held(Arc::clone(bytes))),
+                None => Err(FileError::io(&path, "open", io::ErrorKind::NotFound.into())),
+            },
+        }
+    }
+
+    /// The length of a component, if it exists.
+    pub(crate) fn byte_len(&self, component: &str) -> Option<u64> {
+        match &self.held {
+            None => fs::metadata(self.path(component)).ok().filter(fs::Metadata::is_file).map(|m| m.len()),
+            Some(held) => held.get(component).map(|bytes| bytes.len() as u64),
+        }
     }
 
     /// `keyspace.table`, as far as it is known.
@@ -202,6 +247,11 @@ pub(crate) struct Group {
 
 /// Groups the files of a directory, given their names, into sstables.
 pub(crate) fn group(directory: &Path, names: impl Iterator<Item = String>) -> Group {
+    group_of(directory, names, None)
+}
+
+/// The same for files in the directory, or held in memory.
+fn group_of(directory: &Path, names: impl Iterator<Item = String>, held: Option<&Held>) -> Group {
     let mut found: BTreeMap<String, (Descriptor, BTreeSet<String>)> = BTreeMap::new();
     let (mut unknown, mut temporary) = (Vec::new(), Vec::new());
     for name in names {
@@ -230,9 +280,9 @@ pub(crate) fn group(directory: &Path, names: impl Iterator<Item = String>) -> Gr
         }
         !unfinished
     });
-    let place = if found.is_empty() { Place::default() } else { Place::of(directory) };
+    let place = if found.is_empty() || held.is_some() { Place::default() } else { Place::of(directory) };
     let sstables =
-        found.into_iter().map(|(prefix, (d, c))| sstable(directory, &place, prefix, d, c)).collect();
+        found.into_iter().map(|(prefix, (d, c))| sstable(directory, &place, prefix, d, c, held)).collect();
     Group { sstables, unknown, temporary }
 }
 
@@ -242,6 +292,7 @@ fn sstable(
     prefix: String,
     descriptor: Descriptor,
     components: BTreeSet<String>,
+    held: Option<&Held>,
 ) -> Sstable {
     let modern = descriptor.table.is_none();
     let mut table = descriptor.table.or_else(|| place.table.clone());
@@ -263,16 +314,19 @@ fn sstable(
         components,
         toc: Toc::Absent,
         scylla: Scylla::Absent,
+        held: held.cloned(),
     };
     if sstable.has(TOC) {
         let path = sstable.path(TOC);
-        let names = Mapped::open(&path)
+        let names = sstable
+            .bytes(TOC)
             .and_then(|map| toc::decode(map.as_ref()).map_err(|e| FileError::decode(&path, e)));
         sstable.toc = names.map_or_else(Toc::Unreadable, Toc::Lists);
     }
     if sstable.has(SCYLLA) {
         let path = sstable.path(SCYLLA);
-        let read = Mapped::open(&path)
+        let read = sstable
+            .bytes(SCYLLA)
             .and_then(|map| ScyllaDb::decode(map.as_ref()).map_err(|e| FileError::decode(&path, e)));
         sstable.scylla = read.map_or_else(Scylla::Unreadable, |read| Scylla::Read(Box::new(read)));
     }

@@ -28,6 +28,9 @@
 //! compressed blocks cannot expand without bounds ([`Limits`]), and every error names the file and the
 //! position.
 
+#[cfg(target_family = "wasm")]
+extern crate fullbloom_zstd as zstd;
+
 pub mod block;
 pub mod block_builder;
 mod bytes;

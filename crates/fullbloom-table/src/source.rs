@@ -132,6 +132,13 @@ fn read_exact_at(file: &File, mut bytes: &mut [u8], mut offset: u64) -> io::Resu
     Ok(())
 }
 
+#[cfg(not(any(unix, windows)))]
+fn read_exact_at(mut file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    use std::io::{Read, Seek, SeekFrom};
+    file.seek(SeekFrom::Start(offset))?;
+    file.read_exact(bytes)
+}
+
 impl Source for Mapped {
     fn byte_len(&self) -> u64 {
         self.as_ref().len() as u64

@@ -386,6 +386,13 @@ impl AnyFilter {
         self.inner.bits()
     }
 
+    /// The bits that a lookup of this key tests, in the order of the probes, as positions in
+    /// [`bits`](AnyFilter::bits): position `p` is bit `p % 8` of byte `p / 8`. `None` where a lookup is not a test
+    /// of single bits: Ribbon filters, filters of several parts, keyed filters whose secret is not known.
+    pub fn probes_of(&self, key: &[u8]) -> Option<Vec<u64>> {
+        self.inner.probes_of(key)
+    }
+
     /// Number of set bits. Reads the whole array, as do the next three methods.
     pub fn count_ones(&self) -> u64 {
         self.inner.count_ones()

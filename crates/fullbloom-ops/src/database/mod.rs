@@ -75,19 +75,14 @@ pub(crate) fn look_alone(path: &Path, last: &LastDatabase) -> Found<TableRecord>
         Some((database, table)) => look(&database, &table),
         None => table::open_named(path, None)
             .and_then(|open| table::inspect(path, &open))
-            .unwrap_or_else(|problem| unread(path, problem)),
+            .unwrap_or_else(|problem| TableRecord::unread(path, problem)),
     }
-}
-
-fn unread(path: &Path, problem: Problem) -> Found<TableRecord> {
-    let record = TableRecord { path: path.display().to_string(), ..TableRecord::default() };
-    Found { record, problems: vec![problem] }
 }
 
 /// Inspects one table of a database.
 fn look(database: &Database, table: &DatabaseTable) -> Found<TableRecord> {
     let looked = table::open_named(&table.path, None).and_then(|open| table::inspect(&table.path, &open));
-    let mut found = looked.unwrap_or_else(|problem| unread(&table.path, problem));
+    let mut found = looked.unwrap_or_else(|problem| TableRecord::unread(&table.path, problem));
     let place = table.place.as_ref();
     found.record.column_family = Some(place.map(|place| place.family.clone()));
     found.record.level = Some(place.map(|place| place.level));

@@ -41,7 +41,8 @@ fn of_table(path: &Path, dialect: Name) -> Result<Vec<f64>, Problem> {
     Ok(filter.map_or_else(|_| Vec::new(), |filter| along(filter.bits())))
 }
 
-fn along(bits: &[u8]) -> Vec<f64> {
+/// The share of set bits in each part of an array.
+pub(crate) fn along(bits: &[u8]) -> Vec<f64> {
     let parts = PARTS.min(bits.len().div_ceil(PART_BYTES));
     let cut = |i: usize| (bits.len() as u128 * i as u128 / parts as u128) as usize;
     (0..parts)

@@ -21,6 +21,7 @@ mod verify;
 
 pub use convert::{ConvertOptions, Shrink, convert};
 pub use file::{FilterFile, ReadOptions};
+pub(crate) use fill::along;
 pub use fill::fill_along;
 pub use merge::merge;
 pub use native::{DynamicRecord, ExceptionRecord, ExpiryRecord, GenerationRecord, KindRecord, NativeRecord};
@@ -48,10 +49,14 @@ pub fn inspect_bytes(
 }
 
 fn inspect_file(file: &FilterFile) -> Result<Found<FilterRecord>, Problem> {
-    let opened = file.open()?;
+    Ok(inspect_opened(file, &file.open()?))
+}
+
+/// The same for a filter that is open.
+pub(crate) fn inspect_opened(file: &FilterFile, opened: &Opened) -> Found<FilterRecord> {
     let mut found = FilterRecord::of(file.path(), &opened.filter, opened.bytes);
-    found.record.native = opened.native;
+    found.record.native = opened.native.clone();
     found.record.recognised = Some(file.recognised().to_owned());
-    found.problems.splice(0..0, opened.problems);
-    Ok(found)
+    found.problems.splice(0..0, opened.problems.iter().cloned());
+    found
 }

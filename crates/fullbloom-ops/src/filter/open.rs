@@ -40,15 +40,20 @@ impl FilterFile {
     /// ends. A file in memory is compared with its checksums; of a mapped one only the header, so that
     /// answers come at once. A filter that forgets keys is brought up to the present time.
     pub fn open(&self) -> Result<Opened, Problem> {
-        self.open_with(if self.is_mapped() { Check::Front } else { Check::All })
+        self.open_at(SystemTime::now())
+    }
+
+    /// As [`open`](FilterFile::open), with the present time given by the caller.
+    pub fn open_at(&self, now: SystemTime) -> Result<Opened, Problem> {
+        self.open_with(if self.is_mapped() { Check::Front } else { Check::All }, now)
     }
 
     /// As [`open`](FilterFile::open), and compares a mapped file with its checksums too.
     pub fn open_verified(&self) -> Result<Opened, Problem> {
-        self.open_with(Check::All)
+        self.open_with(Check::All, SystemTime::now())
     }
 
-    fn open_with(&self, check: Check) -> Result<Opened, Problem> {
+    fn open_with(&self, check: Check, now: SystemTime) -> Result<Opened, Problem> {
         let (path, dialect) = (self.path(), self.dialect());
         if self.options.secret.is_some() && dialect != Name::Native {
             let why = format!("--secret: a {dialect} filter has no secret");
@@ -68,7 +73,7 @@ impl FilterFile {
         let mut filter = read.map_err(|e| self.refused(&e))?;
         problems.extend(self.torn_journal());
         self.unlock(&mut filter)?;
-        filter.advance(SystemTime::now());
+        filter.advance(now);
         let doubt = filter.doubt();
         let may_lose_keys = doubt.as_ref().is_some_and(|doubt| doubt.may_lose_keys);
         problems.extend(doubt.map(|doubt| Problem::at(path, Code::Doubtful, doubt)));

@@ -118,7 +118,8 @@ pub(crate) fn inspect(sstable: &Sstable, wanted: Option<f64>) -> Found<SstableRe
     let mut name = SstableName::of(sstable);
     name.dialect = filter.map_or(name.dialect, |filter| filter.dialect);
     let mut problems: Vec<Problem> = seen.flags.iter().map(|flag| problems::of_flag(sstable, flag)).collect();
-    let promise = Promise { wanted, schema: schema_fpr(&sstable.directory), recorded: seen.recorded.fpr() };
+    let schema = if sstable.is_in_memory() { None } else { schema_fpr(&sstable.directory) };
+    let promise = Promise { wanted, schema, recorded: seen.recorded.fpr() };
     if let (Some(filter), Some(keys)) = (filter, seen.keys) {
         problems.extend(judge(sstable, filter, keys, &promise));
     }

@@ -120,6 +120,12 @@ pub fn inspect<S: Source>(path: &Path, table: &Table<S>) -> Result<Found<TableRe
 }
 
 impl TableRecord {
+    /// The record of a table that cannot be read.
+    pub(crate) fn unread(path: &Path, problem: Problem) -> Found<TableRecord> {
+        let record = TableRecord { path: path.display().to_string(), ..TableRecord::default() };
+        Found { record, problems: vec![problem] }
+    }
+
     /// Entries of the filter, or keys of the table where they are not recorded.
     pub(crate) fn entries(&self) -> u64 {
         self.filter_entries.filter(|entries| *entries > 0).or(self.keys).unwrap_or(0)

@@ -33,14 +33,25 @@ pub(crate) fn open_named(
     path: &Path,
     prefix_extractor: Option<PrefixExtractor>,
 ) -> Result<Table<PlainFile>, Problem> {
-    if !crate::place::ends_as_table(path) {
-        // A file that cannot be opened fails here.
-        let opened = PlainFile::open(path);
-        opened.map_err(|e| Problem::at(path, Code::Unreadable, format_args!("cannot open: {e}")))?;
-        let why = "does not end as a table of LevelDB or RocksDB does";
-        return Err(Problem::at(path, Code::TableUnreadable, why));
-    }
+    let source = PlainFile::open(path);
+    let source = source.map_err(|e| Problem::at(path, Code::Unreadable, format_args!("cannot open: {e}")))?;
+    require_end(path, &source)?;
     open(path, prefix_extractor)
+}
+
+/// The same for bytes from anywhere.
+pub fn open_source<S: Source>(name: &Path, source: S) -> Result<Table<S>, Problem> {
+    require_end(name, &source)?;
+    let options = TableOptions { cache: Some(BlockCache::new(CACHE)), ..TableOptions::default() };
+    Table::new(source, options).map_err(|e| problem(name, &e))
+}
+
+fn require_end(path: &Path, source: &dyn Source) -> Result<(), Problem> {
+    if crate::place::ends_as_table(source) {
+        return Ok(());
+    }
+    let why = "does not end as a table of LevelDB or RocksDB does";
+    Err(Problem::at(path, Code::TableUnreadable, why))
 }
 
 /// The problem of a table that does not have all of its entries.

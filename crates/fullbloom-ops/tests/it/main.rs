@@ -2,6 +2,7 @@
 
 mod databases;
 mod files;
+mod look;
 mod openings;
 mod operators;
 mod sstables;

@@ -26,6 +26,7 @@ pub(super) trait Erased: Send + Sync + Any {
     fn may_contain_batch(&self, keys: &AnyKeys<'_>, answers: Answers<'_>);
     fn encoded_len(&self) -> u64;
     fn bits(&self) -> &[u8];
+    fn probes_of(&self, key: &[u8]) -> Option<Vec<u64>>;
     fn is_owned(&self) -> bool;
     fn count_ones(&self) -> u64;
     fn expected_fpr(&self) -> f64;
@@ -151,6 +152,10 @@ macro_rules! common {
 
         fn bits(&self) -> &[u8] {
             Filter::bits(self)
+        }
+
+        fn probes_of(&self, key: &[u8]) -> Option<Vec<u64>> {
+            Filter::probes_of(self, key)
         }
 
         fn is_owned(&self) -> bool {
@@ -326,6 +331,10 @@ impl Erased for Constant {
 
     fn bits(&self) -> &[u8] {
         &[]
+    }
+
+    fn probes_of(&self, _: &[u8]) -> Option<Vec<u64>> {
+        None
     }
 
     fn is_owned(&self) -> bool {

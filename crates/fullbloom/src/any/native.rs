@@ -13,6 +13,7 @@ use crate::typed::{KeyType, TypeError, Value};
 use crate::wire::{Output, Stop};
 use alloc::boxed::Box;
 use alloc::vec;
+use alloc::vec::Vec;
 use core::any::Any;
 
 /// A native filter of any kind, over owned memory or over bytes that are kept alive with it.
@@ -272,6 +273,14 @@ impl Erased for Native {
             StoredFilter::Fast(filter) => filter.bits(),
             StoredFilter::Removing(filter) => filter.filter().bits(),
             StoredFilter::Growing(_) | StoredFilter::Rotating(_) | StoredFilter::Dynamic(_) => &[],
+        })
+    }
+
+    fn probes_of(&self, key: &[u8]) -> Option<Vec<u64>> {
+        stored!(self, stored => match stored {
+            StoredFilter::Fast(filter) => filter.probes_of(key),
+            StoredFilter::Removing(filter) => filter.filter().probes_of(key),
+            StoredFilter::Growing(_) | StoredFilter::Rotating(_) | StoredFilter::Dynamic(_) => None,
         })
     }
 

@@ -312,6 +312,31 @@ fn what_is_inserted_decides_what_is_recorded() {
 }
 
 #[test]
+fn the_probes_of_a_key_are_the_bits_that_inserting_it_sets() {
+    let mut count = 0;
+    for dialect in Name::ALL {
+        let mut builder = Builder::new(*dialect, &REQUEST).unwrap();
+        builder.insert(b"alice");
+        let filter = builder.finish().unwrap();
+        let Some(probes) = filter.probes_of(b"alice") else {
+            assert_eq!(*dialect, Name::RocksDbRibbon);
+            continue;
+        };
+        let mut distinct = probes.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        assert!(probes.len() >= filter.geometry().probes as usize, "{dialect}");
+        let is_set = |at: &u64| filter.bits()[(at / 8) as usize] >> (at % 8) & 1 == 1;
+        assert!(probes.iter().all(is_set), "{dialect}");
+        // poppy counts the bits of its buckets, and has one more in its cache.
+        let cached = u64::from(*dialect == Name::Poppy && probes.len() as u32 > filter.geometry().probes);
+        assert_eq!(distinct.len() as u64, filter.count_ones() + cached, "{dialect}");
+        count += 1;
+    }
+    assert!(count > 20);
+}
+
+#[test]
 fn a_damaged_part_of_a_file_read_in_place_is_found_by_the_keys_that_need_it() {
     let request = Request { expected_keys: 200_000, target: Target::BitsPerKey(10.0) };
     let all = keys(0..200_000);

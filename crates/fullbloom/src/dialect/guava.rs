@@ -169,6 +169,11 @@ impl<T: Strategy> Dialect for Funnelled<T> {
         probe::prefetch_all(bits, self.positions(hash));
     }
 
+    fn visit_probes(&self, hash: [u64; 2], visit: &mut dyn FnMut(u64)) -> bool {
+        self.positions(hash).for_each(visit);
+        true
+    }
+
     fn fpr_of(&self, bits: &[u8]) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
         let range = T::RANGE.unwrap_or(bit_len);

@@ -142,6 +142,11 @@ impl Dialect for JavaLsm {
         probe::prefetch_all(bits, self.positions(hash));
     }
 
+    fn visit_probes(&self, hash: i32, visit: &mut dyn FnMut(u64)) -> bool {
+        self.positions(hash).for_each(visit);
+        true
+    }
+
     fn weakness(&self) -> Option<Weakness> {
         let why = "sequential keys (key1, key2, …) are not spread evenly: the rate may be 12 times the expected one";
         Some(Weakness { why, with_all_keys: false })

@@ -200,6 +200,11 @@ impl Dialect for Orc {
         probe::prefetch_all(bits, self.positions(hash));
     }
 
+    fn visit_probes(&self, hash: u64, visit: &mut dyn FnMut(u64)) -> bool {
+        self.positions(hash).for_each(visit);
+        true
+    }
+
     fn expected_fpr(&self, keys: f64) -> f64 {
         let spread = modulo_fpr(keys, 1 << 31, self.bit_len.divisor().into(), self.probes);
         combine(spread, collision_fpr(keys, 64))

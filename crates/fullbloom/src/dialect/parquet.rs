@@ -203,6 +203,12 @@ impl Dialect for Parquet {
         prefetch::read(bits, at + BLOCK as usize - 1);
     }
 
+    fn visit_probes(&self, hash: u64, visit: &mut dyn FnMut(u64)) -> bool {
+        let start = 8 * BLOCK * self.block_index(hash) as u64;
+        split::positions(hash as u32).for_each(|at| visit(start + at));
+        true
+    }
+
     fn test_batch<K: Keys<Xxh64> + ?Sized>(&self, bits: &[u8], keys: &K, answers: Answers<'_>) {
         let filter = blocks::Filter::new(bits.as_chunks().0, PROBES).expect("at least one block");
         split::answer(Cpu::in_use(), filter, Source::new(keys, &Xxh64), answers);

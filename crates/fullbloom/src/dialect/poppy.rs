@@ -354,6 +354,11 @@ impl Dialect for Poppy {
         probe::prefetch_all(bits, self.positions(hash));
     }
 
+    fn visit_probes(&self, hash: u64, visit: &mut dyn FnMut(u64)) -> bool {
+        self.cache_position(hash).into_iter().chain(self.positions(hash)).for_each(visit);
+        true
+    }
+
     /// The mean over the buckets, for the keys that pass the cache.
     fn fpr_of(&self, bits: &[u8]) -> f64 {
         let buckets = bits[self.buckets()].chunks_exact(BUCKET_BYTES as usize);

@@ -206,6 +206,11 @@ impl<V: Version> Dialect for Sketch<V> {
         probe::prefetch_all(bits, self.positions(hash));
     }
 
+    fn visit_probes(&self, hash: [u32; 2], visit: &mut dyn FnMut(u64)) -> bool {
+        self.positions(hash).for_each(visit);
+        true
+    }
+
     fn fpr_of(&self, bits: &[u8]) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
         if let Some(range) = V::RANGE {

@@ -40,6 +40,13 @@ pub trait Dialect: Clone + Send + Sync + Sealed {
     /// Prefetches the cache lines that [`test`](Dialect::test) will read.
     fn prefetch(&self, bits: &[u8], hash: Self::Hash);
 
+    /// Calls `visit` with each bit that [`test`](Dialect::test) examines, as a position in the array, in the
+    /// order of the probes. Returns false if lookups of this dialect do not test single bits.
+    fn visit_probes(&self, hash: Self::Hash, visit: &mut dyn FnMut(u64)) -> bool {
+        let _ = (hash, visit);
+        false
+    }
+
     /// Tests many keys. `answers` has one place per key.
     #[doc(hidden)]
     #[inline]

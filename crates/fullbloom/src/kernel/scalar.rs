@@ -11,32 +11,32 @@ use super::{Block, Body};
 /// The multiplier between probes: 2^32 divided by the golden ratio, made odd.
 const GOLDEN: u32 = 0x9e37_79b9;
 
+/// The bits of the block that `hash` chooses, in order.
+#[inline(always)]
+pub(crate) fn local_positions(hash: u32, probes: u32) -> impl Iterator<Item = u32> {
+    let mut hash = hash;
+    (0..probes).map(move |_| {
+        let bit = hash >> 23;
+        hash = hash.wrapping_mul(GOLDEN);
+        bit
+    })
+}
+
 /// Whether all probes of `hash` hit set bits of the block. True for no probes.
 #[inline(always)]
 pub(crate) fn local_test(block: &Block, hash: u32, probes: u32) -> bool {
-    let mut hash = hash;
-    for _ in 0..probes {
-        let bit = hash >> 23;
-        if block[(bit >> 3) as usize] & (1 << (bit & 7)) == 0 {
-            return false;
-        }
-        hash = hash.wrapping_mul(GOLDEN);
-    }
-    true
+    local_positions(hash, probes).all(|bit| block[(bit >> 3) as usize] & (1 << (bit & 7)) != 0)
 }
 
 /// Sets the bits of all probes of `hash`. Returns true if at least one was clear.
 #[inline(always)]
 pub(crate) fn local_set(block: &mut Block, hash: u32, probes: u32) -> bool {
-    let mut hash = hash;
     let mut changed = 0;
-    for _ in 0..probes {
-        let bit = hash >> 23;
+    for bit in local_positions(hash, probes) {
         let byte = &mut block[(bit >> 3) as usize];
         let mask = 1 << (bit & 7);
         changed |= !*byte & mask;
         *byte |= mask;
-        hash = hash.wrapping_mul(GOLDEN);
     }
     changed != 0
 }

@@ -38,6 +38,11 @@ fn masks(lower: u32) -> [u32; 8] {
     SALTS.map(|salt| 1 << (lower.wrapping_mul(salt) >> 27))
 }
 
+/// The same as positions in the block.
+pub(crate) fn positions(lower: u32) -> impl Iterator<Item = u64> {
+    masks(lower).into_iter().zip(0..).map(|(mask, word)| 32 * word + u64::from(mask.trailing_zeros()))
+}
+
 /// Whether all eight bits are set: the definition.
 #[inline(always)]
 pub(crate) fn test(block: &SplitBlock, lower: u32) -> bool {

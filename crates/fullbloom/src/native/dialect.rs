@@ -206,6 +206,14 @@ impl Dialect for Native {
         }
     }
 
+    fn visit_probes(&self, hash: u64, visit: &mut dyn FnMut(u64)) -> bool {
+        let probes = self.shape.layout.line_probes();
+        for (line, mark) in lines::Lines::new(self.shape.layout, self.shape.blocks, hash) {
+            mark.bits(probes).for_each(|bit| visit(8 * lines::LINE as u64 * line + u64::from(bit)));
+        }
+        self.locked.is_none()
+    }
+
     fn test_batch<K: Keys<Hasher> + ?Sized>(&self, bits: &[u8], keys: &K, mut answers: Answers<'_>) {
         match self.locked {
             Some(_) => answers.fill(keys.count(), true),

@@ -152,6 +152,11 @@ impl<K: KeyForm> Dialect for BitSet<K> {
         probe::prefetch_all(bits, self.positions(hash));
     }
 
+    fn visit_probes(&self, hash: [i32; 2], visit: &mut dyn FnMut(u64)) -> bool {
+        self.positions(hash).for_each(visit);
+        true
+    }
+
     fn expected_fpr(&self, keys: f64) -> f64 {
         // An absolute value of 32 bits: 2^31 values, each hit twice, except for two.
         rates::modulo_fpr(keys, 1 << 31, self.bit_len.divisor().into(), self.probes)

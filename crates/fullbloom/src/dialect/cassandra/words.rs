@@ -204,6 +204,11 @@ impl<F: Family> Dialect for Words<F> {
     fn prefetch(&self, bits: &[u8], hash: [u64; 2]) {
         probe::prefetch_all(bits, self.positions(hash));
     }
+
+    fn visit_probes(&self, hash: [u64; 2], visit: &mut dyn FnMut(u64)) -> bool {
+        self.positions(hash).for_each(visit);
+        true
+    }
 }
 
 impl<F: Family> Insert for Words<F> {

@@ -214,6 +214,11 @@ impl Dialect for Dcso {
         probe::prefetch_all(bits, self.positions(hash));
     }
 
+    fn visit_probes(&self, hash: u64, visit: &mut dyn FnMut(u64)) -> bool {
+        self.positions(hash).for_each(visit);
+        true
+    }
+
     fn count_ones(&self, bits: &[u8]) -> u64 {
         bits::count_ones(&bits[COUNT..self.array_len()], self.bits)
     }

@@ -124,6 +124,11 @@ impl Dialect for Libbloom {
         probe::prefetch_all(bits, self.positions(hash));
     }
 
+    fn visit_probes(&self, hash: [u32; 2], visit: &mut dyn FnMut(u64)) -> bool {
+        self.positions(hash).for_each(visit);
+        true
+    }
+
     fn expected_fpr(&self, keys: f64) -> f64 {
         rate::expected_fpr(keys, self.bit_len, self.probes.into())
     }

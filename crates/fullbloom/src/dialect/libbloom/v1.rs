@@ -111,6 +111,11 @@ impl Dialect for Libbloom1 {
         probe::prefetch_all(bits, self.positions(hash));
     }
 
+    fn visit_probes(&self, hash: [u32; 2], visit: &mut dyn FnMut(u64)) -> bool {
+        self.positions(hash).for_each(visit);
+        true
+    }
+
     fn expected_fpr(&self, keys: f64) -> f64 {
         combine(modulo_fpr(keys, 1 << 32, self.bit_len.into(), self.probes), collision_fpr(keys, 64))
     }

@@ -149,6 +149,13 @@ impl Dialect for RocksDb {
         prefetch::read(bits, at + BLOCK as usize - 1);
     }
 
+    fn visit_probes(&self, hash: u64, visit: &mut dyn FnMut(u64)) -> bool {
+        let start = 8 * BLOCK * self.block_index(hash) as u64;
+        let positions = scalar::local_positions((hash >> 32) as u32, self.probes.into());
+        positions.for_each(|at| visit(start + u64::from(at)));
+        true
+    }
+
     fn test_batch<K: Keys<Xxph3> + ?Sized>(&self, bits: &[u8], keys: &K, answers: Answers<'_>) {
         let blocks = &bits.as_chunks().0[..self.blocks as usize];
         let filter = Filter::new(blocks, self.probes.into()).expect("at least one block");

@@ -156,6 +156,11 @@ impl Dialect for RocksDbLegacy {
         }
     }
 
+    fn visit_probes(&self, hash: u32, visit: &mut dyn FnMut(u64)) -> bool {
+        self.positions(hash).for_each(visit);
+        true
+    }
+
     /// RocksDB's own model.
     fn expected_fpr(&self, keys: f64) -> f64 {
         // Past the number of bits, the terms of the formula add up to slightly more than 1.

@@ -1,0 +1,48 @@
+//! What the page in `web/` calls. Records go out as the JSON that `fullbloom plan --json` and `inspect --json` print.
+//!
+//! | module | what is there |
+//! |---|---|
+//! | `plan` | a filter in each dialect; the rate over bits per key |
+//! | `look` | a file that the browser reads piece by piece: inspected, and asked about keys |
+//! | `learn` | small filters for the pictures |
+//!
+//! A panic ends the module: the page starts it again.
+
+mod learn;
+mod look;
+mod plan;
+
+use fullbloom::dialect::Name;
+use fullbloom_ops::Problem;
+use serde::Serialize;
+use wasm_bindgen::prelude::wasm_bindgen;
+
+/// A record as JSON.
+fn json(record: &impl Serialize) -> String {
+    serde_json::to_string(record).unwrap_or_else(|e| format!("{{\"error\":\"{e}\"}}"))
+}
+
+/// A problem as JSON, with what to do about it.
+fn problem(problem: &Problem) -> String {
+    let next = problem.next_step().map(str::to_owned);
+    json(&Problem { hint: next, ..problem.clone() })
+}
+
+#[derive(Serialize)]
+struct About {
+    version: &'static str,
+    dialects: Vec<Dialect>,
+}
+
+#[derive(Serialize)]
+struct Dialect {
+    name: &'static str,
+    about: &'static str,
+}
+
+/// The version, and all dialects in the order of listings.
+#[wasm_bindgen]
+pub fn about() -> String {
+    let dialects = Name::ALL.iter().map(|name| Dialect { name: name.as_str(), about: name.about() });
+    json(&About { version: env!("CARGO_PKG_VERSION"), dialects: dialects.collect() })
+}
