@@ -296,8 +296,14 @@ fn dynamic_filters_grow_and_remove_keys_and_their_files_are_read() {
         assert!(filter.answers(&slices(&all)).unwrap().iter().all(|&yes| yes));
         assert!(filter.facts().unwrap().expected_fpr <= 0.001);
         if deletable {
-            assert_eq!((filter.remove(all[0].as_bytes()), filter.remove(all[0].as_bytes())), (Ok(true), Ok(false)));
-            assert_eq!((filter.may_contain(all[0].as_bytes()), filter.may_contain(all[1].as_bytes())), (Ok(false), Ok(true)));
+            assert_eq!(
+                (filter.remove(all[0].as_bytes()), filter.remove(all[0].as_bytes())),
+                (Ok(true), Ok(false))
+            );
+            assert_eq!(
+                (filter.may_contain(all[0].as_bytes()), filter.may_contain(all[1].as_bytes())),
+                (Ok(false), Ok(true))
+            );
             filter.insert(all[0].as_bytes()).unwrap();
         } else {
             assert!(filter.remove(all[0].as_bytes()).is_err());

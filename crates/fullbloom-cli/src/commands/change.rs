@@ -141,7 +141,8 @@ impl Common {
 }
 
 /// The hint for a filter that is full.
-const ROOM: &str = "build --dynamic makes a filter for any number of keys, build --expected-keys N one with room for N";
+const ROOM: &str =
+    "build --dynamic makes a filter for any number of keys, build --expected-keys N one with room for N";
 
 /// Inserts and saves.
 pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
@@ -245,8 +246,13 @@ pub fn remove(args: &RemoveArgs) -> Result<Status, Failure> {
     if absent > 0 && !args.force {
         removed = 0;
         let keys = text::counted(absent, "key");
-        output::warning(&format!("{path}: {keys} surely not in it: nothing is removed: {}", named(&first, absent)));
-        output::hint("a list of keys that were never inserted removes other keys by mistake; --force removes the rest");
+        output::warning(&format!(
+            "{path}: {keys} surely not in it: nothing is removed: {}",
+            named(&first, absent)
+        ));
+        output::hint(
+            "a list of keys that were never inserted removes other keys by mistake; --force removes the rest",
+        );
     } else if removed > 0 {
         writer.rewrite();
         writer.finish(&filter)?;

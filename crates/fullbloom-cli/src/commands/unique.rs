@@ -12,8 +12,8 @@ use crate::numbers;
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::secret::SecretArgs;
-use crate::text;
 use crate::sizing::PROMISED;
+use crate::text;
 use expiry::ExpiryArgs;
 use fullbloom::dialect::Name;
 use fullbloom::native::{DynamicFilter, DynamicOptions, Hashing, Mode};
@@ -187,10 +187,11 @@ fn begin<'a>(args: &'a Args, keys: &Keys) -> Result<(Option<State<'a>>, Seen), F
     }
     let hashing = args.secret.read()?.map_or(Hashing::default(), Hashing::Secret);
     let up_to = args.up_to.or(args.expected_keys).unwrap_or(PROMISED);
-    let options = DynamicOptions::new(args.expected_keys.unwrap_or(FIRST.min(up_to)), args.fpr.unwrap_or(DEFAULT_FPR))
-        .up_to(up_to)
-        .mode(expiry.map_or(Mode::Set, Mode::Expiring))
-        .hashing(hashing);
+    let options =
+        DynamicOptions::new(args.expected_keys.unwrap_or(FIRST.min(up_to)), args.fpr.unwrap_or(DEFAULT_FPR))
+            .up_to(up_to)
+            .mode(expiry.map_or(Mode::Set, Mode::Expiring))
+            .hashing(hashing);
     let mut filter = DynamicFilter::new(options).map_err(|e| Failure::size(Name::Native, &e))?;
     filter.set_key_type(Some(args.types.key_type.key_type()));
     Ok((state, Seen::Dynamic(filter)))

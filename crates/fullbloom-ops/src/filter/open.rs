@@ -87,7 +87,8 @@ impl FilterFile {
     /// What a crash left at the end of the journal.
     fn torn_journal(&self) -> Option<Problem> {
         let torn = self.journal.as_ref().map_or(0, Journal::torn_bytes);
-        let why = format_args!("the last {torn} bytes of its journal were not completely saved, and are ignored");
+        let why =
+            format_args!("the last {torn} bytes of its journal were not completely saved, and are ignored");
         (torn > 0).then(|| Problem::at(self.path(), Code::TrailingBytes, why))
     }
 

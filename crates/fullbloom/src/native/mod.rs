@@ -74,9 +74,9 @@ mod format;
 mod growing;
 mod guard;
 mod hashing;
-mod key_type;
 #[cfg(feature = "std")]
 mod journal;
+mod key_type;
 mod kind;
 mod pipeline;
 mod removing;

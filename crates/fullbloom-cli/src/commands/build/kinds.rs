@@ -204,7 +204,9 @@ mod tests {
             panic!("it did not grow")
         };
         assert!((0..300_000).all(|i| filter.may_contain(format!("key-{i}").as_bytes())));
-        assert!(filter.expected_keys() > 0 && filter.expected_keys() <= room as u64 && filter.keys() > 290_000);
+        assert!(
+            filter.expected_keys() > 0 && filter.expected_keys() <= room as u64 && filter.keys() > 290_000
+        );
 
         let mut keys = Keys::new(&files, format).unwrap();
         let refused = collect(&mut keys, &hashing, spool(), |_| None).err().unwrap();

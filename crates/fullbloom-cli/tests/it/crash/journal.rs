@@ -56,7 +56,11 @@ fn restore(dir: &Dir, files: &Files) {
 /// How many keys the file and its journal hold; all those saved before must be among them.
 fn judged(dir: &Dir, before: u64, when: &str) -> u64 {
     let StoredFilter::Dynamic(filter) = StoredFilter::load(dir.path("d/f")).expect(when) else { panic!() };
-    assert_eq!(filter.count_batch(&Hashes(&hashes(&filter, 0..before))), before, "{when}: a saved key is lost");
+    assert_eq!(
+        filter.count_batch(&Hashes(&hashes(&filter, 0..before))),
+        before,
+        "{when}: a saved key is lost"
+    );
     let new = filter.count_batch(&Hashes(&hashes(&filter, before..before + NEW)));
     assert!(new == 0 || new == NEW, "{when}: {new} of {NEW} new keys");
     new
@@ -106,7 +110,8 @@ fn killed_before_any_system_call_of_a_journal_or_its_folding_no_saved_key_is_los
         fs::create_dir(dir.path("d")).unwrap();
         prepare(&dir, 20_000, 1e-12, SAVED);
         let new = dir.file("new", keys(20_000 + SAVED..20_000 + SAVED + NEW));
-        let (points, done, names) = kill_everywhere(&dir, &[command, &[&dir.arg("d/f"), &new]].concat(), 20_000 + SAVED);
+        let (points, done, names) =
+            kill_everywhere(&dir, &[command, &[&dir.arg("d/f"), &new]].concat(), 20_000 + SAVED);
         assert_eq!(names, ["f"], "folded");
         assert!(points > 30 && done > 2, "{points} {done}");
     }
@@ -143,7 +148,10 @@ fn killed_before_any_system_call_of_an_append_no_saved_key_is_lost() {
         fs::write(dir.path("d/f.journal"), bytes).unwrap();
         for command in [&["check"][..], &["insert"], &["inspect"]] {
             let out = run(&[command, &[&dir.arg("d/f")]].concat(), b"key1\n");
-            assert!(out.code == 2 && (out.err + &String::from_utf8_lossy(&out.out)).contains("journal"), "{command:?}");
+            assert!(
+                out.code == 2 && (out.err + &String::from_utf8_lossy(&out.out)).contains("journal"),
+                "{command:?}"
+            );
         }
     }
 }
