@@ -106,6 +106,11 @@ impl NativeArgs {
         }
     }
 
+    /// Whether the filter grows.
+    pub(super) fn is_dynamic(&self) -> bool {
+        self.dynamic || self.deletable
+    }
+
     /// The seed of a `spark-2` filter.
     pub fn spark_seed(&self, dialect: Name) -> Result<Option<i32>, Failure> {
         let Some(seed) = self.seed.filter(|_| dialect == Name::Spark2) else { return Ok(None) };
@@ -117,11 +122,6 @@ impl NativeArgs {
     fn native_seed(&self) -> Result<u64, Failure> {
         let refused = |_| Failure::new("--seed", "a seed of a native filter is from 0 to 2^64 - 1");
         u64::try_from(self.seed.unwrap_or(0)).map_err(refused)
-    }
-
-    /// Whether the filter grows.
-    pub(super) fn is_dynamic(&self) -> bool {
-        self.dynamic || self.deletable
     }
 
     /// The size of the filter.

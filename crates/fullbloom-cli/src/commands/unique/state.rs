@@ -43,9 +43,15 @@ impl<'a> State<'a> {
         }
         let key_type = args.types.key_type.key_type();
         let (stored, writer) = load_stored(path, claim, args.secret.read()?, key_type)?;
-        warn_of_other_options(args, path, &stored)?;
-        let kind = stored.kind();
-        let name = path.display();
+        let (kind, name) = (stored.kind(), path.display());
+        let is_usable = match &stored {
+            StoredFilter::Fast(filter) => filter.takes_keys(),
+            StoredFilter::Dynamic(filter) => filter.mode() != Mode::Counting,
+            _ => false,
+        };
+        if is_usable {
+            warn_of_other_options(args, path, &stored)?;
+        }
         match stored {
             StoredFilter::Fast(filter) if !filter.takes_keys() => {
                 Err(Failure::new(&name, "the filter has exceptions and takes no more keys"))
