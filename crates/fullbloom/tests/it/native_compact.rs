@@ -48,7 +48,9 @@ fn no_key_is_lost_and_the_rate_is_the_planned_one() {
             assert!(expected <= fpr * 1.02, "{count} keys at {fpr}: {expected}");
             assert!((filter.planned_fpr() - expected).abs() <= 0.15 * fpr || count < 1000);
             if count >= 20_000 {
-                assert!((filter.planned_fpr() / fpr - 1.0).abs() < 0.01, "{fpr}: {}", filter.planned_fpr());
+                // One column of eight words has few lines at this size: 38, so the rate has steps of 1.6 %.
+                let step = if fpr > 0.25 { 0.02 } else { 0.01 };
+                assert!((filter.planned_fpr() / fpr - 1.0).abs() < step, "{fpr}: {}", filter.planned_fpr());
             }
         }
     }

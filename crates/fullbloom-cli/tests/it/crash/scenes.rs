@@ -77,7 +77,7 @@ pub const SCENARIOS: [Scenario; 12] = [
     },
     Scenario {
         name: "unique with a state",
-        args: &["unique", "--state", "@d/f", "@keys"],
+        args: &["unique", "--state", "@d/f", "--fpr", "1%", "@keys"],
         prepare: |dir| build(dir, "old\n", &["--expected-keys", "100k"], "d/f"),
         ..SCENARIO
     },

@@ -254,11 +254,12 @@ impl DecodedDynamic {
         bytes: &[u8],
     ) -> Result<Option<DecodedDynamic>, DecodeError> {
         let section = table.required(kind::FILTER, "filter")?;
-        let mut cursor = section.cursor(bytes);
-        let at = section.at;
-        if cursor.u8("layout")? != LAYOUT_DYNAMIC {
+        if bytes[section.range()].first() != Some(&LAYOUT_DYNAMIC) {
             return Ok(None);
         }
+        let mut cursor = section.cursor(bytes);
+        let at = section.at;
+        cursor.u8("layout")?;
         let hash = cursor.u8("hash")?;
         let fingerprint_bits = u32::from(cursor.u8("fingerprint bits")?);
         let mode = cursor.u8("mode")?;

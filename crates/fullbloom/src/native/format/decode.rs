@@ -245,12 +245,22 @@ fn read_compact(
         }
     }
     let (head, record, check) = read_record(section, bytes)?;
+    require_whole_hash(&head, section)?;
     if record.blocks != bits.len / ALIGN {
         let (field, at, expected) = ("blocks", section.at + 8, bits.len / ALIGN);
         return Err(DecodeError::Mismatch { field, at, got: record.blocks, expected });
     }
     DecodedCompact::read(head, record.numbers, section, table, bits, bytes)
         .map(|compact| Some((compact, check)))
+}
+
+/// Only fast filters shorten the hash.
+fn require_whole_hash(head: &Head, record: Section) -> Result<(), DecodeError> {
+    if head.hash_bits == 64 {
+        return Ok(());
+    }
+    let (field, at, got) = ("bits of the hash", record.at + 7, head.hash_bits.into());
+    Err(DecodeError::Value { field, at, got, allowed: "0 for all 64, unless the filter is a fast one" })
 }
 
 /// The filters of the file, whose bits follow each other, and the check value of their secret if they are
@@ -278,6 +288,9 @@ fn read_parts(
     let mut end = 0u64;
     for record in records {
         let (head, shape, check) = read_filter(record, bytes)?;
+        if is_chain || table.optional(kind::COUNTERS).is_some() {
+            require_whole_hash(&head, record)?;
+        }
         let own = (head.hashing.clone(), check, head.key_type);
         if *hash.get_or_insert_with(|| own.clone()) != own {
             let allowed = "the hash, the seed and the key type of the first link";
