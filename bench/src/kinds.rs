@@ -21,7 +21,8 @@ const FASTBLOOM: &str = "fastbloom";
 /// One size after the other; a size is that of the fast filter's bits.
 pub fn run(options: &Common) -> Result<(), Box<dyn Error>> {
     println!("{}; kernel {}; 8-byte keys", harness::cpu_name(), fullbloom::kernel::Kernel::in_use());
-    let default: &[u64] = if options.quick { &[128 << 10, 5 << 20] } else { &[128 << 10, 5 << 20, 123 << 20] };
+    let default: &[u64] =
+        if options.quick { &[128 << 10, 5 << 20] } else { &[128 << 10, 5 << 20, 123 << 20] };
     let mut rows = Vec::new();
     for fpr in [0.01, 1e-6] {
         for &bytes in options.sizes.as_deref().unwrap_or(default) {
@@ -112,7 +113,8 @@ fn at_size(bytes: u64, fpr: f64, rounds: usize) -> Result<Vec<Row>, Box<dyn Erro
     }
     for race in [races.insert, races.absent, races.present, races.remove] {
         println!("\n{}, {keys} keys at {fpr}:", race.what);
-        let setting = Setting { keys: "u64", bytes, bits_per_key: 8.0 * bytes as f64 / keys as f64, mode: race.mode };
+        let setting =
+            Setting { keys: "u64", bytes, bits_per_key: 8.0 * bytes as f64 / keys as f64, mode: race.mode };
         let result: Vec<Row> = race
             .names
             .iter()
@@ -127,13 +129,21 @@ fn at_size(bytes: u64, fpr: f64, rounds: usize) -> Result<Vec<Row>, Box<dyn Erro
 
 type Sizes = Vec<(&'static str, u64)>;
 
-fn fast(races: &mut Races, sizes: &mut Sizes, fpr: f64, members: &[u64], absent: &[u64]) -> Result<(), Box<dyn Error>> {
+fn fast(
+    races: &mut Races,
+    sizes: &mut Sizes,
+    fpr: f64,
+    members: &[u64],
+    absent: &[u64],
+) -> Result<(), Box<dyn Error>> {
     let mut filter = NativeFilter::with_fpr(members.len() as u64, fpr)?;
     let mut answers = vec![false; absent.len()];
     races.insert.time(FAST, members.len(), || filter.insert_batch(&Column(members)));
     races.absent.time(FAST, absent.len(), || filter.may_contain_batch(&Column(absent), &mut answers));
     let some = &members[..absent.len().min(members.len())];
-    races.present.time(FAST, some.len(), || filter.may_contain_batch(&Column(some), &mut answers[..some.len()]));
+    races
+        .present
+        .time(FAST, some.len(), || filter.may_contain_batch(&Column(some), &mut answers[..some.len()]));
     sizes.push((FAST, filter.bits().len() as u64));
     Ok(())
 }
@@ -152,7 +162,9 @@ fn dynamic(
     let len = absent.len();
     races.absent.time(name, len, || filter.may_contain_batch(&Column(absent), &mut answers[..len]));
     let some = &members[..absent.len().min(members.len())];
-    races.present.time(name, some.len(), || filter.may_contain_batch(&Column(some), &mut answers[..some.len()]));
+    races
+        .present
+        .time(name, some.len(), || filter.may_contain_batch(&Column(some), &mut answers[..some.len()]));
     assert!(answers[..some.len()].iter().all(|yes| *yes), "no key is lost");
     sizes.push((name, filter.memory()));
     if filter.mode() == Mode::Counting {
@@ -194,7 +206,8 @@ fn others(races: &mut Races, sizes: &mut Sizes, fpr: f64, members: &[u64], absen
             filter.insert_hash(xxh3_64(&key.to_le_bytes()));
         });
     });
-    let count = |keys: &[u64]| keys.iter().filter(|key| filter.contains_hash(xxh3_64(&key.to_le_bytes()))).count();
+    let count =
+        |keys: &[u64]| keys.iter().filter(|key| filter.contains_hash(xxh3_64(&key.to_le_bytes()))).count();
     races.absent.time(FASTBLOOM, absent.len(), || count(absent));
     let some = &members[..absent.len().min(members.len())];
     races.present.time(FASTBLOOM, some.len(), || count(some));

@@ -1,8 +1,8 @@
 //! From keys to bytes and back.
 
 use fullbloom::any::{AnyFilter, Builder, ReadOptions};
-use fullbloom::filter::Check;
 use fullbloom::dialect::Name;
+use fullbloom::filter::Check;
 use fullbloom::sizing::{Request, Target};
 
 /// The input is a rate or a number of bits, a number of keys and the keys: a filter is built of them, encoded, read

@@ -1,12 +1,12 @@
 //! Encoded filters of every dialect.
 
-use fullbloom::dialect::Name;
-use fullbloom::native::{self, Mode, StoredFilter};
 use fullbloom::any::{AnyFilter, ReadOptions};
-use fullbloom::filter::Check;
-use fullbloom::{DecodeError, hash};
+use fullbloom::dialect::Name;
 use fullbloom::dialect::rocksdb;
+use fullbloom::filter::Check;
+use fullbloom::native::{self, Mode, StoredFilter};
 use fullbloom::sniff as sniffing;
+use fullbloom::{DecodeError, hash};
 use fullbloom_testkit::naive::hash::bloom32;
 use fullbloom_testkit::rocksdb as oracle;
 use std::path::Path;

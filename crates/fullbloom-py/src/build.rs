@@ -115,7 +115,9 @@ fn with_exceptions<'py>(
     keys.each(py, true, |run| second.add(&run.native_keys()).map_err(errors::except))?;
     let in_both = second.good_members();
     if in_both > 0 {
-        let message = CString::new(format!("except_keys: {in_both} of them are among the keys, and stay in the filter"))?;
+        let message = CString::new(format!(
+            "except_keys: {in_both} of them are among the keys, and stay in the filter"
+        ))?;
         PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 1)?;
     }
     py.detach(|| second.finish()).map(AnyFilter::from).map_err(errors::except)

@@ -53,11 +53,13 @@ impl Filter {
     /// Refuses keys that are not of the recorded type: the filter surely does not contain them.
     fn require(&self, given: KeyType) -> PyResult<()> {
         match self.recorded {
-            Some(recorded) if recorded.is_number() != given.is_number() => Err(errors::wrong_type(format_args!(
-                "the filter was built from {}, the keys given are {}",
-                words(recorded),
-                words(given)
-            ))),
+            Some(recorded) if recorded.is_number() != given.is_number() => {
+                Err(errors::wrong_type(format_args!(
+                    "the filter was built from {}, the keys given are {}",
+                    words(recorded),
+                    words(given)
+                )))
+            }
             _ => Ok(()),
         }
     }
@@ -506,10 +508,9 @@ impl Filter {
         })?;
         copy.takes_keys().map_err(errors::change)?;
         match copy.into_native() {
-            Ok(StoredFilter::Fast(filter)) => py
-                .detach(|| filter.folded())
-                .map(|filter| self.like(filter.into()))
-                .map_err(errors::size),
+            Ok(StoredFilter::Fast(filter)) => {
+                py.detach(|| filter.folded()).map(|filter| self.like(filter.into())).map_err(errors::size)
+            }
             _ => Err(errors::value("only native filters can be folded")),
         }
     }

@@ -31,7 +31,8 @@ impl Slicing {
         slice_bytes: u64,
         key_type: Option<KeyType>,
     ) -> PyResult<Slicing> {
-        let mut core = native::Slicing::new(&sizing, Hashing::Seed(seed), slice_bytes).map_err(errors::size)?;
+        let mut core =
+            native::Slicing::new(&sizing, Hashing::Seed(seed), slice_bytes).map_err(errors::size)?;
         if let Some(key_type) = key_type {
             core = core.with_key_type(key_type);
         }
@@ -124,7 +125,8 @@ impl Slicing {
         let Slicing { sizing, seed, slice_bytes, key_type, .. } = slf.get();
         let layout = sizing.layout;
         let layout = (layout.lines(), layout.block_lines() as u32, layout.line_probes());
-        let parts = (layout, sizing.blocks, sizing.expected_keys, *seed, *slice_bytes, key_type.map(KeyType::as_str));
+        let parts =
+            (layout, sizing.blocks, sizing.expected_keys, *seed, *slice_bytes, key_type.map(KeyType::as_str));
         Ok((slf.get_type().getattr("_of")?, parts.into_pyobject(slf.py())?))
     }
 }

@@ -172,9 +172,8 @@ impl Prepared<'_> {
         temporary.rename(&claim.target.path).map_err(fail)?;
         claim.target.old = Some(new);
         // Other systems cannot flush a directory.
-        match directory.ok().filter(|_| cfg!(unix)) {
-            Some(directory) => directory.sync_all().map_err(|e| FileError::unflushed(&path, e))?,
-            None => {}
+        if let Some(directory) = directory.ok().filter(|_| cfg!(unix)) {
+            directory.sync_all().map_err(|e| FileError::unflushed(&path, e))?;
         }
         // The journal of the old file is not needed once the new one is certain to stay. Left behind, it would be
         // ignored, unless both files are equal.
