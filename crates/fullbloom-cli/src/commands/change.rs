@@ -218,10 +218,11 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
 
 /// Saves what was inserted.
 fn save(stored: &StoredFilter, writer: JournalWriter) -> Result<(), Failure> {
-    Ok(match stored {
+    match stored {
         StoredFilter::Dynamic(filter) => writer.finish(filter)?,
         other => writer.into_claim().replace(|out| other.write_to(out))?,
-    })
+    }
+    Ok(())
 }
 
 /// Whether a filter has as many keys as it was made for.

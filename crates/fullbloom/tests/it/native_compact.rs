@@ -45,7 +45,9 @@ fn no_key_is_lost_and_the_rate_is_the_planned_one() {
             }
             let expected = filter.expected_fpr();
             Measured::of(answers).assert_within_3_sigma(expected, &format!("{count} keys at {fpr}"));
-            assert!(expected <= fpr * 1.02, "{count} keys at {fpr}: {expected}");
+            // Up to eight hashes of 64 bits may be in the list.
+            let listed = 8.0 * 0.5f64.powi(64);
+            assert!(expected <= fpr * 1.02 + listed, "{count} keys at {fpr}: {expected}");
             assert!((filter.planned_fpr() - expected).abs() <= 0.15 * fpr || count < 1000);
             if count >= 20_000 {
                 // One column of eight words has few lines at this size: 38, so the rate has steps of 1.6 %.
@@ -277,7 +279,7 @@ fn files_are_written_and_read_as_by_the_second_implementation() {
     let seed = || Hashing::Seed(0);
     same("native/compact.bloom", &all, 1.0 / 256.0, seed(), |_| {});
     same("native/compact-percent.bloom", &all, 0.01, Hashing::Seed(5), |filter| {
-        filter.set_label("ein Prozent")
+        filter.set_label("ein Prozent");
     });
     same("native/compact-third.bloom", &all, 0.3, seed(), |_| {});
     same("native/compact-eighth.bloom", &all, 0.1, seed(), |_| {});

@@ -48,7 +48,7 @@ pub fn build(
             Ok((filter, spool.len()))
         }
         Collected::TooMany => direct(args, &request(count(keys)?), keys, hashing),
-        Collected::Growing(filter, inserted) => Ok((StoredFilter::Dynamic(filter), inserted)),
+        Collected::Growing(filter, inserted) => Ok((StoredFilter::Dynamic(*filter), inserted)),
     }
 }
 
@@ -59,7 +59,7 @@ enum Collected {
     /// Too many for memory, but the files can be read again.
     TooMany,
     /// They could not be kept: a filter that grew with them, and their number.
-    Growing(DynamicFilter, u64),
+    Growing(Box<DynamicFilter>, u64),
 }
 
 /// Reads keys whose number is unknown once, and keeps eight bytes of each until the number is known. Keys of
@@ -110,7 +110,7 @@ fn grow(mut filter: DynamicFilter, spool: &mut HashSpool, last: &[u64]) -> Resul
     })?;
     refused?;
     insert(&mut filter, last)?;
-    Ok(Collected::Growing(filter, spool.len() + last.len() as u64))
+    Ok(Collected::Growing(Box::new(filter), spool.len() + last.len() as u64))
 }
 
 fn insert(filter: &mut DynamicFilter, hashes: &[u64]) -> Result<(), Failure> {

@@ -20,7 +20,7 @@ pub struct State<'a> {
 /// How the filter is saved.
 enum Saver {
     /// Whole.
-    Whole(Claim),
+    Whole(Box<Claim>),
     /// Whole, or as a few keys in its journal.
     Journal(Box<JournalWriter>),
 }
@@ -56,9 +56,10 @@ impl<'a> State<'a> {
             StoredFilter::Fast(filter) if !filter.takes_keys() => {
                 Err(Failure::new(&name, "the filter has exceptions and takes no more keys"))
             }
-            StoredFilter::Fast(filter) => {
-                Ok((State { path, saver: Saver::Whole(writer.into_claim()) }, Some(Seen::Fixed(filter))))
-            }
+            StoredFilter::Fast(filter) => Ok((
+                State { path, saver: Saver::Whole(Box::new(writer.into_claim())) },
+                Some(Seen::Fixed(filter)),
+            )),
             StoredFilter::Dynamic(filter) if filter.mode() != Mode::Counting => {
                 Ok((State { path, saver: Saver::Journal(Box::new(writer)) }, Some(Seen::Dynamic(filter))))
             }
@@ -87,11 +88,12 @@ impl<'a> State<'a> {
 
     /// Saves what was inserted since the last save, completely or not at all.
     pub fn save(&mut self, seen: &Seen) -> Result<(), Failure> {
-        Ok(match (&mut self.saver, seen) {
+        match (&mut self.saver, seen) {
             (Saver::Journal(writer), Seen::Dynamic(filter)) => writer.save(filter)?,
             (Saver::Whole(claim), Seen::Fixed(filter)) => claim.replace(|out| filter.write_to(out))?,
             _ => unreachable!("{}: the kind does not change", self.path.display()),
-        })
+        }
+        Ok(())
     }
 
     /// Saves for the last time.
