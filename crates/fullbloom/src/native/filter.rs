@@ -200,12 +200,6 @@ impl<S> NativeFilter<S> {
     }
 }
 
-/// As much of the label as a file takes.
-pub(super) fn trimmed_label(label: &str) -> String {
-    let end = (0..=label.len().min(MAX_LABEL)).rev().find(|&end| label.is_char_boundary(end));
-    label[..end.unwrap_or(0)].to_owned()
-}
-
 /// Longest label in bytes.
 pub(super) const MAX_LABEL: usize = 65_535;
 

@@ -38,12 +38,14 @@ fn mix(x: u64, factor: u64) -> u64 {
 
 /// The number before [`mix`] with the factor whose inverse this is.
 #[inline(always)]
+#[cfg(feature = "std")]
 fn unmix(x: u64, inverse: u64) -> u64 {
     let product = x.wrapping_mul(inverse);
     product ^ product >> 32
 }
 
 /// The inverse of an odd number modulo 2^64, by Newton's iteration.
+#[cfg(feature = "std")]
 const fn inverse(factor: u64) -> u64 {
     let (mut x, mut i) = (factor, 0);
     while i < 6 {
@@ -79,6 +81,7 @@ pub(crate) fn next_z(z: u64) -> u64 {
 
 /// `t`, from `z` of any layer.
 #[inline(always)]
+#[cfg(feature = "std")]
 pub(crate) fn t_of(z: u64, layer: usize) -> u64 {
     if layer == 0 {
         return t_of_first(z);
@@ -89,6 +92,7 @@ pub(crate) fn t_of(z: u64, layer: usize) -> u64 {
 
 /// `z` of the layer after `layer`.
 #[inline(always)]
+#[cfg(feature = "std")]
 pub(crate) fn z_after(z: u64, layer: usize) -> u64 {
     if layer == 0 { second_z(t_of_first(z)) } else { next_z(z) }
 }

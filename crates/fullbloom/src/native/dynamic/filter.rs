@@ -11,7 +11,6 @@ use crate::kernel::slots::Select;
 use crate::kernel::{Body, Cpu, Task};
 use crate::keys::KeyHasher;
 use crate::native::dialect::Head;
-use crate::native::filter::trimmed_label;
 use crate::native::stored::assert_unlocked;
 use crate::native::{Hasher, Hashing, Secret};
 #[cfg(not(feature = "std"))]
@@ -327,7 +326,7 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
 
     /// Sets the label of the filter, which is stored in the file. At most 65,535 bytes are kept.
     pub fn set_label(&mut self, label: &str) {
-        self.head.label = trimmed_label(label);
+        self.head.set_label(label);
     }
 
     /// Whether the secret of a keyed filter goes into its file; see
