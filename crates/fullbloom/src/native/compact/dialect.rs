@@ -39,7 +39,7 @@ pub struct Compact {
 
 impl Compact {
     pub(in crate::native) fn from_parts(shape: Shape, head: Head) -> Compact {
-        let hasher = Hasher::new(&head.hashing);
+        let hasher = head.hasher();
         Compact { shape, hasher, head, exceptions: None, locked: None, cpu: Cpu::in_use() }
     }
 
@@ -53,7 +53,7 @@ impl Compact {
     pub(in crate::native) fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
         let Some(expected) = self.locked else { return Ok(()) };
         self.head.unlock(expected, secret)?;
-        self.hasher = Hasher::new(&self.head.hashing);
+        self.hasher = self.head.hasher();
         self.locked = None;
         Ok(())
     }
@@ -166,7 +166,7 @@ impl Dialect for Compact {
             sum += left * rate * (fewer + more / 2.0);
             left *= 1.0 - fewer - more;
         }
-        rates::combine(sum, rates::collision_fpr(self.head.keys as f64, 64))
+        rates::combine(sum, rates::collision_fpr(self.head.keys as f64, self.head.hash_bits))
     }
 
     /// The number of keys is known.
@@ -175,7 +175,7 @@ impl Dialect for Compact {
     }
 
     fn expected_fpr(&self, keys: f64) -> f64 {
-        rates::combine(self.shape.planned_fpr(), rates::collision_fpr(keys, 64))
+        rates::combine(self.shape.planned_fpr(), rates::collision_fpr(keys, self.head.hash_bits))
     }
 
     fn byte_len(&self) -> u64 {

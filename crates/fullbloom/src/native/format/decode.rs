@@ -245,7 +245,6 @@ fn read_compact(
         }
     }
     let (head, record, check) = read_record(section, bytes)?;
-    require_whole_hash(&head, section)?;
     if record.blocks != bits.len / ALIGN {
         let (field, at, expected) = ("blocks", section.at + 8, bits.len / ALIGN);
         return Err(DecodeError::Mismatch { field, at, got: record.blocks, expected });
@@ -254,13 +253,13 @@ fn read_compact(
         .map(|compact| Some((compact, check)))
 }
 
-/// Only fast filters shorten the hash.
+/// Only fast and compact filters shorten the hash.
 fn require_whole_hash(head: &Head, record: Section) -> Result<(), DecodeError> {
     if head.hash_bits == 64 {
         return Ok(());
     }
     let (field, at, got) = ("bits of the hash", record.at + 7, head.hash_bits.into());
-    Err(DecodeError::Value { field, at, got, allowed: "0 for all 64, unless the filter is a fast one" })
+    Err(DecodeError::Value { field, at, got, allowed: "0 for all 64, unless the filter is a fast or compact one" })
 }
 
 /// The filters of the file, whose bits follow each other, and the check value of their secret if they are
