@@ -30,6 +30,7 @@ PATTERNS = [
     ("native-growing", ["native/growing*.bloom"]),
     ("native-removing", ["native/removing*.bloom"]),
     ("native-rotating", ["native/rotating*.bloom"]),
+    ("native-compact", ["native/compact*.bloom"]),
     ("guava-32", ["guava/*_mitz32.bin"]),
     ("guava", ["guava/*_mitz64.bin"]),
     ("spark-2", ["spark/*_v2.bin"]),

@@ -4,6 +4,8 @@
 //! have the nearest one that is not above the requested rate; their tables have its figure.
 
 mod entrants;
+pub mod large;
+pub mod lost;
 
 use crate::Common;
 use crate::harness::{self, Contestant, Row, Setting};

@@ -150,6 +150,14 @@ pub fn native_kind(kind: &str, data: &[u8]) {
                 }
             }
         }
+        StoredFilter::Compact(filter) => {
+            assert!(again == file || filter.encode() == again, "one filter has one encoding");
+            let mut answers = [false; KEYS.len()];
+            filter.may_contain_batch(&KEYS, &mut answers);
+            let one_by_one = KEYS.map(|key| filter.may_contain(key));
+            assert_eq!(answers, one_by_one, "a batch is answered otherwise");
+            assert!((0.0..=1.0).contains(&filter.expected_fpr()) && (0.0..=1.0).contains(&filter.planned_fpr()));
+        }
         _ => {}
     }
 }

@@ -2,7 +2,8 @@
 
 use dsi_progress_logger::no_logging;
 use fullbloom::NativeFilter;
-use fullbloom::dialect::rocksdb;
+use fullbloom::any;
+use fullbloom::dialect::{Name, rocksdb};
 use fullbloom::keys::Column;
 use fullbloom::native::{Builder, CompactBuilder, CompactFilter};
 use fullbloom::sizing::{Request, Target};
@@ -165,11 +166,8 @@ vfilter!(vfilter8 u8, vfilter16 u16, vfilter32 u32);
 /// RocksDB's Ribbon filter, as fullbloom writes and reads it.
 fn ribbon(keys: &[u64], fpr: f64) -> Result<Box<dyn Filter>, Box<dyn Error>> {
     // The bits per key at which RocksDB's Bloom filter would have this rate.
-    let bits = fullbloom::any::plan(
-        fullbloom::dialect::Name::RocksDb,
-        &Request { expected_keys: keys.len() as u64, target: Target::Fpr(fpr) },
-    )?
-    .bits_per_key;
+    let request = Request { expected_keys: keys.len() as u64, target: Target::Fpr(fpr) };
+    let bits = any::plan(Name::RocksDb, &request)?.geometry.bit_len as f64 / keys.len() as f64;
     let mut builder = rocksdb::Builder::new(rocksdb::Policy::new(rocksdb::Kind::Ribbon, bits)?);
     keys.iter().for_each(|key| builder.insert(&key.to_le_bytes()));
     Ok(Box::new(builder.finish()?))
