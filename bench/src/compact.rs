@@ -68,14 +68,18 @@ fn at_size(bytes: u64, fpr: f64, options: &Options) -> Result<Vec<Row>, Box<dyn 
     let count = members.len() as u64;
     let mut entrants = entrants::all(count, fpr);
     entrants.retain(|entrant| {
-        let wanted = options.filters.as_ref().is_none_or(|names| names.iter().any(|name| entrant.name.starts_with(name)));
+        let wanted = options
+            .filters
+            .as_ref()
+            .is_none_or(|names| names.iter().any(|name| entrant.name.starts_with(name)));
         let refused = memory::refused(entrant.needs);
         if let Some(why) = refused.as_ref().filter(|_| wanted) {
             println!("left out: {} at {}: {why}", entrant.name, harness::size(bytes));
         }
         wanted && refused.is_none()
     });
-    let setting = |mode| Setting { keys: "u64", bytes, bits_per_key: bytes as f64 * 8.0 / count as f64, mode };
+    let setting =
+        |mode| Setting { keys: "u64", bytes, bits_per_key: bytes as f64 * 8.0 / count as f64, mode };
     println!("\n{count} keys at {fpr}");
     let rounds = options.build_rounds.unwrap_or(if bytes > 64 << 20 { 1 } else { 7 });
     let (built, mut rows) = build(&setting("build"), &entrants, &members, fpr, rounds)?;
@@ -154,7 +158,10 @@ fn build(
     }
     let strangers: Vec<u64> = (0..1 << 22).map(keys::stranger).collect();
     let mut answers = vec![false; strangers.len()];
-    println!("  {:34} {:>9} {:>9} {:>12} {:>10} {:>12}", "", "bits/key", "of log2", "rate", "strangers", "scratch B/key");
+    println!(
+        "  {:34} {:>9} {:>9} {:>12} {:>10} {:>12}",
+        "", "bits/key", "of log2", "rate", "strangers", "scratch B/key"
+    );
     for ((name, filter), held) in built.iter().zip(&held) {
         let found = members.chunks(1 << 22).map(|some| filter.count(some)).sum::<usize>();
         if found != members.len() {
@@ -208,7 +215,8 @@ fn goals(rows: &[Row], bytes: u64, fpr: f64) -> String {
         if let Some((ours_median, rival_median)) = median(ours).zip(median(rival)) {
             let ratio = ours_median / rival_median;
             let verdict = if ratio >= least { "reached" } else { "MISSED" };
-            text += &format!("  {mode:16} {ours:22} {ratio:5.2} x {rival:22} at least {least:4.2}  {verdict}\n");
+            text +=
+                &format!("  {mode:16} {ours:22} {ratio:5.2} x {rival:22} at least {least:4.2}  {verdict}\n");
         }
     }
     text

@@ -156,7 +156,9 @@ pub fn native_kind(kind: &str, data: &[u8]) {
             filter.may_contain_batch(&KEYS, &mut answers);
             let one_by_one = KEYS.map(|key| filter.may_contain(key));
             assert_eq!(answers, one_by_one, "a batch is answered otherwise");
-            assert!((0.0..=1.0).contains(&filter.expected_fpr()) && (0.0..=1.0).contains(&filter.planned_fpr()));
+            assert!(
+                (0.0..=1.0).contains(&filter.expected_fpr()) && (0.0..=1.0).contains(&filter.planned_fpr())
+            );
         }
         _ => {}
     }

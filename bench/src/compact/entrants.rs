@@ -50,11 +50,26 @@ pub fn all(keys: u64, fpr: f64) -> Vec<Entrant> {
     let mut all = vec![
         Entrant { name: FAST, threads: 1, needs: keys * 4, build: |keys, fpr| fast(keys, fpr, 1) },
         Entrant { name: FAST_2, threads: 2, needs: keys * 4, build: |keys, fpr| fast(keys, fpr, 2) },
-        Entrant { name: COMPACT, threads: 1, needs: keys * 12, build: |keys, fpr| compact(keys, fpr, 1, u64::MAX) },
-        Entrant { name: COMPACT_2, threads: 2, needs: keys * 12, build: |keys, fpr| compact(keys, fpr, 2, u64::MAX) },
+        Entrant {
+            name: COMPACT,
+            threads: 1,
+            needs: keys * 12,
+            build: |keys, fpr| compact(keys, fpr, 1, u64::MAX),
+        },
+        Entrant {
+            name: COMPACT_2,
+            threads: 2,
+            needs: keys * 12,
+            build: |keys, fpr| compact(keys, fpr, 2, u64::MAX),
+        },
     ];
     if keys > 30_000_000 {
-        all.push(Entrant { name: BOUNDED, threads: 1, needs: keys * 4, build: |keys, fpr| compact(keys, fpr, 1, 256 << 20) });
+        all.push(Entrant {
+            name: BOUNDED,
+            threads: 1,
+            needs: keys * 4,
+            build: |keys, fpr| compact(keys, fpr, 1, 256 << 20),
+        });
     }
     let build: [Build; 2] = match fpr {
         _ if fpr >= 1.0 / 256.0 => [fuse::<xorf::BinaryFuse8>, vfilter8],
@@ -77,7 +92,8 @@ fn fast(keys: &[u64], fpr: f64, threads: usize) -> Result<Box<dyn Filter>, Box<d
 }
 
 fn compact(keys: &[u64], fpr: f64, threads: usize, memory: u64) -> Result<Box<dyn Filter>, Box<dyn Error>> {
-    let mut builder = CompactBuilder::new(fpr)?.threads(threads).memory(memory).expected_keys(keys.len() as u64);
+    let mut builder =
+        CompactBuilder::new(fpr)?.threads(threads).memory(memory).expected_keys(keys.len() as u64);
     builder.insert_batch(&Column(keys))?;
     Ok(Box::new(builder.finish()?))
 }

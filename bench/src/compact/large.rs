@@ -54,7 +54,10 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     let seconds = start.elapsed().as_secs_f64();
     let bits = filter.bits().len() as f64 * 8.0 / keys as f64;
     println!("{keys} keys at {fpr}: {bits:.4} bits per key, {:.4} of log2(1/rate)", bits / -fpr.log2());
-    println!("built in {seconds:.0} s on {threads} threads; {:.2} million keys/s", keys as f64 / seconds / 1e6);
+    println!(
+        "built in {seconds:.0} s on {threads} threads; {:.2} million keys/s",
+        keys as f64 / seconds / 1e6
+    );
     println!(
         "memory: {} MiB at most, of which the filter has {}",
         held.peak >> 20,
@@ -77,7 +80,10 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
     }
     let (measured, expected) = (Measured { lookups, hits }, filter.expected_fpr());
     let sigma = measured.z_score(expected);
-    println!("rate: {:.6e} planned, {expected:.6e} expected, {:.6e} measured over {lookups} absent keys, {sigma:+.2} sigma",
-        filter.planned_fpr(), measured.rate());
+    println!(
+        "rate: {:.6e} planned, {expected:.6e} expected, {:.6e} measured over {lookups} absent keys, {sigma:+.2} sigma",
+        filter.planned_fpr(),
+        measured.rate()
+    );
     if sigma.abs() > 3.0 { Err("the rate is not the planned one".into()) } else { Ok(()) }
 }

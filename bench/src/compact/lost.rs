@@ -55,8 +55,13 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         }
         round += 1;
     }
-    println!("kernel {}: {lookups} lookups of present keys in {filters} filters, none lost", Kernel::in_use());
-    println!("{rates} rates measured over 200000 absent keys each: {outliers} beyond 3 sigma, at most {worst:.2}");
+    println!(
+        "kernel {}: {lookups} lookups of present keys in {filters} filters, none lost",
+        Kernel::in_use()
+    );
+    println!(
+        "{rates} rates measured over 200000 absent keys each: {outliers} beyond 3 sigma, at most {worst:.2}"
+    );
     // One in 370 is beyond by chance.
     if outliers as f64 > 3.0 + rates as f64 / 370.0 * 3.0 {
         return Err("too many rates are off".into());
@@ -81,7 +86,11 @@ fn ask(filter: &CompactFilter, keys: &[&[u8]], fpr: f64) -> Result<u64, Box<dyn 
     let mut lookups = 0;
     let mut check = |found: u64, of: usize| {
         lookups += of as u64;
-        if found == of as u64 { Ok(()) } else { Err(format!("{} keys at {fpr}: {} are lost", keys.len(), of as u64 - found)) }
+        if found == of as u64 {
+            Ok(())
+        } else {
+            Err(format!("{} keys at {fpr}: {} are lost", keys.len(), of as u64 - found))
+        }
     };
     check(filter.count_batch(keys), keys.len())?;
     for len in [7, 100, 1000] {

@@ -4,8 +4,8 @@ use crate::errors;
 use fullbloom::any::{self, AnyFilter, Builder, ReadOptions};
 use fullbloom::dialect::Name;
 use fullbloom::native::{
-    CompactBuilder, CompactFilter, DynamicFilter, DynamicOptions, Expiry, Hashing, Keep, Mode, NativeFilter, Secret,
-    Sizing, StoredFilter,
+    CompactBuilder, CompactFilter, DynamicFilter, DynamicOptions, Expiry, Hashing, Keep, Mode, NativeFilter,
+    Secret, Sizing, StoredFilter,
 };
 use fullbloom::sizing::{Request, Target};
 use fullbloom::typed::KeyType;
@@ -143,7 +143,15 @@ impl NewFilter {
             }
             (None, seed) => Hashing::Seed(seed.unwrap_or(0)),
         };
-        Ok(NewFilter { dialect, target: size.target()?, hashing, store_secret, label, dynamic: None, compact: false })
+        Ok(NewFilter {
+            dialect,
+            target: size.target()?,
+            hashing,
+            store_secret,
+            label,
+            dynamic: None,
+            compact: false,
+        })
     }
 
     /// Makes a filter of kind dynamic.
@@ -162,7 +170,9 @@ impl NewFilter {
             "dynamic" => {
                 return Err(errors::value("a dynamic filter grows with its keys: use Filter.with_capacity"));
             }
-            _ => return Err(errors::value(format_args!("kind is \"fast\" or \"compact\" here, not {kind:?}"))),
+            _ => {
+                return Err(errors::value(format_args!("kind is \"fast\" or \"compact\" here, not {kind:?}")));
+            }
         };
         if compact {
             require_native("kind", self.dialect)?;

@@ -273,8 +273,12 @@ mod tests {
                 }
             }
             let priorities = core::array::from_fn(|_| next() as u8);
-            let chunk =
-                Chunk { lines: lines.each_ref(), t: &t, fingerprints: &fingerprints, priorities: &priorities };
+            let chunk = Chunk {
+                lines: lines.each_ref(),
+                t: &t,
+                fingerprints: &fingerprints,
+                priorities: &priorities,
+            };
             let (agree, here) = same::<1>(&chunk);
             agreed += agree.count_ones();
             were_here += here.count_ones();

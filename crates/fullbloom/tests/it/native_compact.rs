@@ -6,7 +6,8 @@ use fullbloom::dialect::Name;
 use fullbloom::filter::Check;
 use fullbloom::keys::{Column, Hashes};
 use fullbloom::native::{
-    CompactBuilder, CompactFilter, DynamicFilter, DynamicOptions, Hashing, KindFacts, Secret, StoredFilter, verify,
+    CompactBuilder, CompactFilter, DynamicFilter, DynamicOptions, Hashing, KindFacts, Secret, StoredFilter,
+    verify,
 };
 use fullbloom::typed::KeyType;
 use fullbloom::{DecodeError, NativeFilter, SizeError};
@@ -51,9 +52,15 @@ fn no_key_is_lost_and_the_rate_is_the_planned_one() {
             let collisions = (count + 1) as f64 * 0.5f64.powi(64);
             assert!(expected <= fpr * 1.02 + collisions, "{count} keys at {fpr}: {expected}");
             let planned = filter.planned_fpr();
-            assert!(count < 1000 || (planned - expected).abs() <= 0.03 * fpr + collisions, "{count} keys at {fpr}: {expected}");
+            assert!(
+                count < 1000 || (planned - expected).abs() <= 0.03 * fpr + collisions,
+                "{count} keys at {fpr}: {expected}"
+            );
             // A list of hashes is exact. Lines have the requested rate, at every size.
-            assert!(count <= 8 || (planned - fpr).abs() <= 0.004 * fpr + collisions, "{count} keys at {fpr}: {planned}");
+            assert!(
+                count <= 8 || (planned - fpr).abs() <= 0.004 * fpr + collisions,
+                "{count} keys at {fpr}: {planned}"
+            );
         }
     }
     for fpr in [0.0, 0.51, 1.0, 1e-20, f64::NAN] {

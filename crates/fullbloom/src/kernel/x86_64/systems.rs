@@ -141,9 +141,8 @@ fn test_chunk<const W: usize>(chunk: &Chunk<'_>) -> (u64, u64) {
         wrong = _mm_and_si128(wrong, _mm_set1_epi8(column_bits(W) as i8));
     }
     let agree = _mm_movemask_epi8(_mm_cmpeq_epi8(wrong, _mm_setzero_si128())) as u16;
-    let limits = |i: usize| {
-        _mm_packus_epi32(limits_of_four(&lines[i..i + 4]), limits_of_four(&lines[i + 4..i + 8]))
-    };
+    let limits =
+        |i: usize| _mm_packus_epi32(limits_of_four(&lines[i..i + 4]), limits_of_four(&lines[i + 4..i + 8]));
     let limits = _mm_packus_epi16(limits(0), limits(8));
     let later = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(priorities, limits), priorities)) as u16;
     (agree.into(), (!later).into())

@@ -172,7 +172,14 @@ impl Lane {
         let count = 1 << bits;
         let mut buckets = Vec::new();
         buckets.resize_with(count, Bucket::default);
-        Lane { bits, buckets, staged: vec![[0; STAGED]; count], fill: vec![0; count], len: 0, pool: Pool::default() }
+        Lane {
+            bits,
+            buckets,
+            staged: vec![[0; STAGED]; count],
+            fill: vec![0; count],
+            len: 0,
+            pool: Pool::default(),
+        }
     }
 
     #[inline(always)]

@@ -178,7 +178,8 @@ impl Shape {
 
     /// The lines and further columns of a layer, in units of a line; saturated.
     pub(in crate::native) fn layer_len(&self, lines: u64, split: u64) -> u64 {
-        let columns = lines.saturating_mul(self.further.into()).saturating_add(lines.saturating_sub(split / PARTS));
+        let columns =
+            lines.saturating_mul(self.further.into()).saturating_add(lines.saturating_sub(split / PARTS));
         lines.saturating_add(columns.saturating_mul(self.words as u64).div_ceil(8))
     }
 
@@ -249,7 +250,8 @@ mod tests {
         }
         assert_eq!(shape.further_words(&layer, 10), words);
         assert_eq!(shape.layer_len(10, 4 * PARTS + 17), 10 + words.div_ceil(8));
-        let columns = |x: u64| shape.further_for(&layer, Place::new(x << 32, 1 << 32));
-        assert_eq!([4 << 8, (4 << 8) + 16, (4 << 8) + 17, 5 << 8].map(|at: u64| columns(at >> 8) + columns(at)), [6, 6, 6, 7]);
+        let columns = |position: u64| shape.further_for(&layer, Place::new(position << 24, 1 << 32));
+        let split = 4 * PARTS + 17;
+        assert_eq!([0, split - 1, split, 10 * PARTS].map(columns), [3, 3, 4, 4]);
     }
 }

@@ -150,7 +150,8 @@ impl<const H: usize, const S: usize, const L: usize> Systems<H, S, L> {
                 for (pivot, right) in pivots.iter().zip(solved) {
                     // Loops over the lines inside, so that each is a few vector instructions. The halves before
                     // `h` of a pivot are zero.
-                    let mask: Lanes<L> = core::array::from_fn(|l| if row[h][l] & bit == 0 { 0 } else { u32::MAX });
+                    let mask: Lanes<L> =
+                        core::array::from_fn(|l| if row[h][l] & bit == 0 { 0 } else { u32::MAX });
                     for w in h..H {
                         for l in 0..L {
                             row[w][l] ^= pivot[w][l] & mask[l];
@@ -218,7 +219,8 @@ impl<const H: usize, const S: usize, const L: usize> Systems<H, S, L> {
                     let first = if h == half { k + 1 } else { 0 };
                     let mut bit = 1u32.checked_shl(first as u32).unwrap_or(0);
                     for solved in later.by_ref().take(slots_of(h) - first) {
-                        let mask: Lanes<L> = core::array::from_fn(|l| if lanes[l] & bit == 0 { 0 } else { u32::MAX });
+                        let mask: Lanes<L> =
+                            core::array::from_fn(|l| if lanes[l] & bit == 0 { 0 } else { u32::MAX });
                         for s in 0..S {
                             for l in 0..L {
                                 side[s][l] ^= solved[s][l] & mask[l];

@@ -259,7 +259,12 @@ fn require_whole_hash(head: &Head, record: Section) -> Result<(), DecodeError> {
         return Ok(());
     }
     let (field, at, got) = ("bits of the hash", record.at + 7, head.hash_bits.into());
-    Err(DecodeError::Value { field, at, got, allowed: "0 for all 64, unless the filter is a fast or compact one" })
+    Err(DecodeError::Value {
+        field,
+        at,
+        got,
+        allowed: "0 for all 64, unless the filter is a fast or compact one",
+    })
 }
 
 /// The filters of the file, whose bits follow each other, and the check value of their secret if they are
