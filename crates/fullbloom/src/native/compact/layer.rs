@@ -90,6 +90,7 @@ pub(super) struct Solver<const H: usize, const S: usize, const L: usize> {
     systems: Systems<H, S, L>,
     keys: Vec<u64>,
     priorities: Vec<u8>,
+    fingerprints: Vec<u8>,
     moved: Vec<u64>,
 }
 
@@ -107,8 +108,8 @@ pub(super) struct Solve<'a, const H: usize, const S: usize, const L: usize> {
 
 impl<const H: usize, const S: usize, const L: usize> Solver<H, S, L> {
     pub(super) fn new() -> Self {
-        let (keys, priorities, moved) = (Vec::new(), Vec::new(), Vec::new());
-        Solver { systems: Systems::new(), keys, priorities, moved }
+        let (keys, moved) = (Vec::new(), Vec::new());
+        Solver { systems: Systems::new(), keys, priorities: Vec::new(), fingerprints: Vec::new(), moved }
     }
 }
 
@@ -153,27 +154,32 @@ impl<const H: usize, const S: usize, const L: usize> Solver<H, S, L> {
         lines: &mut [u8],
         further: &mut [u8],
     ) {
-        let Solver { systems, keys, priorities, moved } = self;
-        let mut starts = [0; L];
-        let mut counts = [0; L];
+        let Solver { systems, keys, priorities, fingerprints, moved } = self;
+        let mut starts = [keys.len(); L];
+        let mut next = 0;
         priorities.clear();
-        for &z in keys.iter() {
+        fingerprints.clear();
+        for (i, &z) in keys.iter().enumerate() {
             let place = Place::new(z, layer.lines);
-            counts[(place.line() - first) as usize] += 1;
+            // Keys come in the order of their lines.
+            while next < L && place.line() - first >= next as u64 {
+                starts[next] = i;
+                next += 1;
+            }
             priorities.push(place.priority());
+            fingerprints.push(place.fingerprint());
         }
-        for l in 1..L {
-            starts[l] = starts[l - 1] + counts[l - 1];
-        }
+        let counts: [usize; L] =
+            core::array::from_fn(|l| starts.get(l + 1).copied().unwrap_or(keys.len()) - starts[l]);
         let most = counts.iter().map(|&count| Systems::<H, S, L>::needed(count)).max().unwrap_or(0);
         systems.begin(most);
         for l in 0..lines.len() / LINE as usize {
             let columns = shape.further_of(layer, first + l as u64);
             let mask = side_mask(H / 2, columns);
-            for (i, &z) in keys[starts[l]..][..Systems::<H, S, L>::needed(counts[l])].iter().enumerate() {
+            let own = starts[l]..starts[l] + Systems::<H, S, L>::needed(counts[l]);
+            for (i, (&z, &fingerprint)) in keys[own.clone()].iter().zip(&fingerprints[own]).enumerate() {
                 let t = t_of(z, number);
-                let fingerprint = u64::from(Place::new(z, layer.lines).fingerprint());
-                systems.set(l, i, t, (u_of(t) & !0xff | fingerprint) & mask);
+                systems.set(l, i, t, (u_of(t) & !0xff | u64::from(fingerprint)) & mask);
             }
         }
         let kept = systems.solve(counts, |l, i| priorities[starts[l] + i]);
