@@ -142,33 +142,6 @@ impl Words {
     pub(crate) fn zeroed(len: usize) -> Result<Words, SizeError> {
         Owned::zeroed((len as u64).saturating_mul(8)).map(Words)
     }
-
-    /// Parts of `len` words each; `len` is a multiple of eight, so that they are aligned. What is left over becomes
-    /// inaccessible.
-    pub(crate) fn split(self, len: usize) -> Vec<Words> {
-        assert!(len > 0 && len.is_multiple_of(ALIGN / 8), "parts are aligned");
-        let parts = self.0.len / (8 * len);
-        self.0.split((0..parts).map(|i| i * 8 * len..(i + 1) * 8 * len)).into_iter().map(Words).collect()
-    }
-}
-
-#[cfg(feature = "std")]
-impl fmt::Debug for Words {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Words({} bytes)", self.0.len)
-    }
-}
-
-#[cfg(feature = "std")]
-impl AsRef<[u64]> for Words {
-    #[inline(always)]
-    fn as_ref(&self) -> &[u64] {
-        if self.0.len == 0 {
-            return &[];
-        }
-        // SAFETY: as in `as_mut`; parts of `split` begin at multiples of 64 bytes too.
-        unsafe { core::slice::from_raw_parts(self.0.start.as_ptr().cast(), self.0.len / 8) }
-    }
 }
 
 #[cfg(feature = "std")]
@@ -247,19 +220,6 @@ mod tests {
         }
         assert!(Owned::zeroed(10).unwrap().split([0..1, 10..10])[1].as_ref().is_empty());
         assert!(Owned::zeroed(0).unwrap().split([0..0, 0..0])[0].as_ref().is_empty());
-    }
-
-    #[cfg(feature = "std")]
-    #[test]
-    fn parts_of_words_are_separate_words() {
-        let mut parts = Words::zeroed(3 * 16 + 5).unwrap().split(16);
-        assert_eq!(parts.len(), 3);
-        parts[1].as_mut().fill(7);
-        assert!(parts[0].as_ref().iter().chain(parts[2].as_ref()).all(|&word| word == 0));
-        let middle = parts.swap_remove(1);
-        drop(parts);
-        assert_eq!(middle.as_ref(), [7; 16]);
-        assert!(Words::zeroed(0).unwrap().as_ref().is_empty());
     }
 
     #[test]
