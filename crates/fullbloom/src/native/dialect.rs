@@ -361,17 +361,18 @@ impl Size for Native {
 
 impl Format for Native {
     fn decode(file: &[u8], check: Check) -> Result<(Self, Range<usize>), DecodeError> {
-        let mut decoded = format::decode(file)?;
+        let decoded = format::decode(file)?;
         if check == Check::All {
             decoded.verify(file)?;
         }
-        if !matches!(decoded.kind, DecodedKind::Fast) {
-            return Err(DecodeError::Kind { found: decoded.kind.name(), wanted: "fast" });
-        }
         let exceptions = decoded.exceptions.map(|stored| stored.read(file));
-        let part = decoded.parts.swap_remove(0);
-        let native = Native::from_parts(part.shape, part.head).closed(exceptions, decoded.locked);
-        Ok((native, part.bits))
+        match decoded.kind {
+            DecodedKind::Fast(head, shape) => {
+                let native = Native::from_parts(shape, head).closed(exceptions, decoded.locked);
+                Ok((native, decoded.bits))
+            }
+            other => Err(DecodeError::Kind { found: other.name(), wanted: "fast" }),
+        }
     }
 
     fn encode(&self, bits: &[u8], out: &mut dyn Output) -> Result<(), Stop> {

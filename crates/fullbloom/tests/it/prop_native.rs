@@ -306,3 +306,22 @@ fn labels_are_cut_between_characters() {
     assert_eq!(filter.label().len(), 65_534);
     assert_eq!(NativeFilter::decode(&filter.encode()).unwrap().label(), filter.label());
 }
+
+#[test]
+fn a_large_filter_is_folded_to_the_size_of_its_keys() {
+    let request = Request { expected_keys: 1_000_000, target: Target::Fpr(0.001) };
+    let plan = Sizing::new(&request).unwrap().foldable(10).unwrap();
+    assert!(plan.blocks.is_multiple_of(1024) && plan.expected_fpr <= 0.001);
+    for keys in [0u64, 1, 1_000, 30_000, 400_000, 1_000_000] {
+        let mut filter = NativeFilter::with_sizing(&plan, Hashing::default()).unwrap();
+        let numbers: Vec<u64> = (0..keys).collect();
+        filter.insert_batch(&Column(&numbers));
+        let folded = filter.folded_to(0.001).unwrap();
+        assert_eq!(folded.count_batch(&Column(&numbers)), keys, "a key is lost");
+        assert!(folded.fpr_with(folded.keys()) <= 0.001);
+        let blocks = folded.blocks();
+        let halved = folded.layout().expected_fpr(folded.keys() as f64, blocks / 2);
+        assert!(blocks % 2 == 1 || blocks == filter.blocks() >> 10 || halved > 0.00099, "could be smaller");
+    }
+    assert!(Sizing::new(&request).unwrap().foldable(60).is_err());
+}

@@ -35,4 +35,4 @@ pub use expiry::Generation;
 pub(in crate::native) use file::DecodedDynamic;
 pub use filter::{DynamicFilter, NotDeletable};
 pub use merge::{Fingerprint, Fingerprints};
-pub use options::{DynamicOptions, Expiry, Mode};
+pub use options::{DynamicOptions, Expiry, Keep, Mode};
