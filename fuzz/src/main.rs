@@ -8,6 +8,7 @@
 mod build;
 mod dialects;
 mod engines;
+mod journal;
 
 use fullbloom::dialect::Name;
 use fullbloom_testkit::alloc::{Counting, peak_of};
@@ -38,6 +39,7 @@ fn targets() -> Vec<Target> {
     target("native-front", ALLOWANCE, Box::new(dialects::native_with_sound_front));
     // Shards are added.
     target("native-dynamic", 16 << 20, Box::new(dialects::native_dynamic));
+    target("native-journal", 16 << 20, Box::new(journal::native_journal));
     target("rocksdb-reader", ALLOWANCE, Box::new(dialects::full_filter_beside_the_oracle));
     target("sniff", ALLOWANCE, Box::new(dialects::sniff));
     target("table", engines::TABLE_ALLOWANCE, Box::new(engines::table));

@@ -111,10 +111,9 @@ impl Native {
 
     #[cfg(feature = "std")]
     pub(super) fn advance(&mut self, now: std::time::SystemTime) {
-        stored!(self, stored => match stored {
+        stored!(self, stored => if let StoredFilter::Dynamic(filter) = stored {
             // Without memory to drop expired keys, they stay longer.
-            StoredFilter::Dynamic(filter) => filter.advance(now).unwrap_or(()),
-            _ => {}
+            filter.advance(now).unwrap_or(());
         });
     }
 

@@ -20,6 +20,8 @@ pub struct Facts {
     pub keys: u64,
     /// Whether `keys` is an estimate.
     pub keys_are_estimated: bool,
+    /// Whether it holds more keys than it was sized for; for a dynamic filter, than it keeps its rate for.
+    pub is_overfull: bool,
     /// The rate with the expected keys; for a dynamic filter, with the promised number of keys.
     pub planned_fpr: f64,
     /// The composition of its exceptions.
@@ -78,16 +80,6 @@ pub enum KindFacts {
     },
 }
 
-impl Facts {
-    /// Whether it holds more keys than it was sized for.
-    pub fn is_overfull(&self) -> bool {
-        match self.kind {
-            KindFacts::Dynamic { up_to, .. } => self.keys > up_to,
-            _ => self.expected_keys > 0 && self.keys > self.expected_keys,
-        }
-    }
-}
-
 impl<S: AsRef<[u8]>> StoredFilter<S> {
     /// The facts of this filter.
     pub fn facts(&self) -> Facts {
@@ -110,6 +102,10 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
             expected_keys: head.expected_keys,
             keys,
             keys_are_estimated: head.estimated,
+            is_overfull: match self {
+                StoredFilter::Fast(_) | StoredFilter::Compact(_) => head.is_overfull(),
+                StoredFilter::Dynamic(filter) => filter.is_overfull(),
+            },
             planned_fpr,
             exceptions: match self {
                 StoredFilter::Fast(filter) => filter.exceptions(),

@@ -53,6 +53,7 @@
 //! | [`Slicing`], [`Slice`] | builds one filter on several machines, in slices of its array |
 //! | [`CompactFilter`], [`CompactBuilder`] | for sets that do not change: built at once, about 30 % smaller |
 //! | [`DynamicFilter`] | for an unknown number of keys, deletion and expiry: a fingerprint for each key |
+//! | [`SharedDynamicFilter`] | the same, with concurrent insertion by many threads |
 //! | [`StoredFilter`] | the contents of a file: any of these |
 //! | [`Sizing`] | the layout and size for a request, and why |
 //!
@@ -90,6 +91,8 @@ pub(crate) use chunks::Chunks;
 pub use compact::{BuildError, CompactBuilder};
 pub use compact::{Compact, CompactFilter, CompactPlan};
 pub use dialect::Native;
+#[cfg(feature = "std")]
+pub use dynamic::SharedDynamicFilter;
 pub use dynamic::{
     DynamicFilter, DynamicOptions, Expiry, Fingerprint, Fingerprints, Generation, Keep, Mode, NotDeletable,
 };

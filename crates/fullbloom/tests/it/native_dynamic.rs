@@ -562,3 +562,38 @@ fn other_kinds_are_refused_and_named() {
     assert_eq!(message, "the file holds a dynamic filter, where a fast one is expected");
     assert_eq!(StoredFilter::view(&dynamic).unwrap().kind(), "dynamic");
 }
+
+/// How long single insertions take while a filter grows from room for 1,000 keys:
+/// `cargo test --release -p fullbloom --test it native_dynamic::how_long -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn how_long_the_longest_insertions_take_while_a_filter_grows() {
+    for mode in [Mode::Set, Mode::Counting] {
+        let mut filter =
+            DynamicFilter::new(DynamicOptions::new(1_000, 0.01).up_to(1_000_000_000).mode(mode)).unwrap();
+        let (mut done, mut longest) = (0u64, Vec::new());
+        for end in [100_000, 1_000_000, 10_000_000, 30_000_000u64] {
+            longest.clear();
+            for number in done..end {
+                let begin = std::time::Instant::now();
+                filter.insert_hash(mix(mix(number))).unwrap();
+                let took = begin.elapsed();
+                if took > Duration::from_micros(100) {
+                    longest.push(took);
+                }
+            }
+            longest.sort_unstable();
+            let at =
+                |from_the_end: usize| longest.iter().rev().nth(from_the_end).copied().unwrap_or_default();
+            println!(
+                "{}, {done} to {end} keys: {} insertions over 0.1 ms; the longest {:?}, the tenth {:?}, the hundredth {:?}",
+                mode.name(),
+                longest.len(),
+                at(0),
+                at(9),
+                at(99)
+            );
+            done = end;
+        }
+    }
+}
