@@ -13,7 +13,7 @@ use crate::serialise;
 use crate::text;
 use fullbloom_sstable::scylla::ScyllaDb;
 use fullbloom_sstable::sstable::FILTER;
-use fullbloom_sstable::{Sstable, TokenRange, report};
+use fullbloom_sstable::{Flag, Sstable, TokenRange, report};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::ops::Deref;
@@ -120,7 +120,9 @@ pub(crate) fn inspect(sstable: &Sstable, wanted: Option<f64>) -> Found<SstableRe
     let mut problems: Vec<Problem> = seen.flags.iter().map(|flag| problems::of_flag(sstable, flag)).collect();
     let schema = if sstable.is_in_memory() { None } else { schema_fpr(&sstable.directory) };
     let promise = Promise { wanted, schema, recorded: seen.recorded.fpr() };
-    if let (Some(filter), Some(keys)) = (filter, seen.keys) {
+    // The size of a filter cannot be judged by a part of its keys.
+    let is_short = seen.flags.iter().any(|flag| matches!(flag, Flag::IndexShort(_)));
+    if let (Some(filter), Some(keys), false) = (filter, seen.keys, is_short) {
         problems.extend(judge(sstable, filter, keys, &promise));
     }
     problems.sort_by_key(|problem| Reverse(problem.severity));
