@@ -275,7 +275,8 @@ fn check_names(sstables: &[Sstable], tables: &[PathBuf], options: &RebuildOption
     }
     if let Some(name) = engine_file(directory, !tables.is_empty()) {
         let why = format!("{} is the directory of other data, with {name} in it", directory.display());
-        let hint = "name an empty directory: files of engines are not overwritten, and none are added to theirs";
+        let hint =
+            "name an empty directory: files of engines are not overwritten, and none are added to theirs";
         return Err(Problem::at(directory, Code::NameClash, why).hint(hint));
     }
     let hint = "give the tables one by one, each with a directory of its own";
@@ -293,7 +294,8 @@ fn check_names(sstables: &[Sstable], tables: &[PathBuf], options: &RebuildOption
 /// A file that shows that an engine keeps its data in this directory: sstables, or a database where tables are to be
 /// written. New filters of an earlier run do not count.
 fn engine_file(directory: &Path, with_tables: bool) -> Option<String> {
-    let names = fs::read_dir(directory).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let names =
+        fs::read_dir(directory).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
     let of_sstable = |name: &str| {
         Descriptor::parse(Path::new(name))
             .is_ok_and(|parsed| [DATA, INDEX, PARTITIONS, TOC].contains(&parsed.component.as_str()))

@@ -265,7 +265,8 @@ pub(crate) fn group(directory: &Path, names: impl Iterator<Item = String>) -> Gr
 fn group_of(directory: &Path, names: impl Iterator<Item = String>, held: Option<&Held>) -> Group {
     let mut found: BTreeMap<String, (Descriptor, BTreeSet<String>)> = BTreeMap::new();
     let (mut unknown, mut temporary) = (Vec::new(), Vec::new());
-    let mut in_scylla_table = held.is_none() && SCYLLA_DIRECTORIES.iter().any(|name| directory.join(name).is_dir());
+    let mut in_scylla_table =
+        held.is_none() && SCYLLA_DIRECTORIES.iter().any(|name| directory.join(name).is_dir());
     for name in names {
         in_scylla_table |= is_scylla_db(&name);
         match Descriptor::parse(Path::new(&name)) {

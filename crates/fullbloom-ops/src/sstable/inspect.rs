@@ -1,5 +1,6 @@
 //! `inspect` of one sstable, or of a data directory.
 
+use super::damage::FilterState;
 use super::judge::{Promise, judge, schema_fpr};
 use super::opening;
 use super::totals::totals;
@@ -130,6 +131,11 @@ pub(crate) fn inspect(sstable: &Sstable, wanted: Option<f64>) -> Found<SstableRe
     if sstable.components.len() == 1 {
         problems.retain(|problem| problem.code != Code::ComponentsMissing);
     }
+    let state = FilterState::of(sstable, &seen);
+    if state == FilterState::Zeroed && seen.keys.is_none() {
+        let why = "no bit of the filter is set: all rows are invisible";
+        problems.push(Problem::at(&sstable.path(FILTER), Code::KeyMissing, why));
+    }
     let record = SstableRecord {
         name,
         bits: filter.map(|f| f.bits),
@@ -144,7 +150,7 @@ pub(crate) fn inspect(sstable: &Sstable, wanted: Option<f64>) -> Found<SstableRe
         recorded_fpr: seen.recorded.fpr(),
         tokens: seen.tokens.map(|TokenRange { first, last, .. }| [first, last]),
         scylla: sstable.scylla_db().map(|read| Box::new(ScyllaRecord::of(read))),
-        on_open: opening::openings(sstable).iter().map(|rule| rule.on_open(sstable.has(FILTER))).collect(),
+        on_open: opening::openings(sstable).iter().map(|rule| rule.on_open(sstable.dialect, state)).collect(),
         recognised: "by the sstable version in its name; the bytes do not identify it",
     };
     Found { record, problems }

@@ -1,5 +1,6 @@
 //! Sstables of Cassandra, ScyllaDB and DataStax: one, or all of a data directory.
 
+pub mod damage;
 mod inspect;
 mod judge;
 pub mod opening;
