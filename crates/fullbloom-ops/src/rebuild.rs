@@ -274,7 +274,7 @@ fn check_names(sstables: &[Sstable], tables: &[PathBuf], options: &RebuildOption
         }
     }
     if let Some(name) = engine_file(directory, !tables.is_empty()) {
-        let why = format!("{} is the directory of other data, with {name} in it", directory.display());
+        let why = format!("an engine keeps other data in this directory: {name} is there");
         let hint =
             "name an empty directory: files of engines are not overwritten, and none are added to theirs";
         return Err(Problem::at(directory, Code::NameClash, why).hint(hint));

@@ -259,7 +259,7 @@ fn new_filters_are_never_written_into_the_directory_of_other_sstables() {
     let places = [Place::detect(&table.directory, None)];
     let refused = rebuild(&places, &into(&other.directory), &mut ()).unwrap_err();
     assert_eq!(refused.code, Code::NameClash);
-    assert!(refused.message.contains("is the directory of other data"), "{}", refused.message);
+    assert!(refused.message.contains("an engine keeps other data in this directory"), "{}", refused.message);
     assert_eq!(fs::read(other.path("nb", 1, "Filter.db")).unwrap(), before);
     // A directory of new filters can be written to again.
     let new = tempfile::tempdir().unwrap();
