@@ -123,6 +123,31 @@ fn keys_come_out_as_they_went_in() {
 }
 
 #[test]
+fn only_rebuild_replaces_the_filter_of_a_scylla_sstable() {
+    let dir = Dir::new();
+    let from = vectors::root().join("scylla/dictionaries/mt-lz4");
+    for entry in fs::read_dir(from).unwrap().map(|entry| entry.unwrap()) {
+        fs::write(dir.path(entry.file_name().to_str().unwrap()), fs::read(entry.path()).unwrap()).unwrap();
+    }
+    let (names, filter) = (dir.names(), dir.arg("mt-1-big-Filter.db"));
+    let before = dir.read("mt-1-big-Filter.db");
+    for args in [
+        &["insert", &filter][..],
+        &["build", "--dialect", "cassandra-3", "-o", &filter],
+        &["merge", &filter, &filter, "-o", &filter],
+        &["convert", &filter, "--to", "cassandra", "-o", &filter],
+    ] {
+        run(args, b"a\n").fails_with("it belongs to a ScyllaDB sstable").fails_with("fullbloom rebuild");
+        assert!(dir.read("mt-1-big-Filter.db") == before && dir.names() == names, "{args:?}");
+    }
+    run(&["rebuild", "--fpr", "0.2", &filter], b"").exits(0);
+    // A copy of the filter alone is nobody's.
+    let alone = Dir::new();
+    fs::write(alone.path("mt-1-big-Filter.db"), &before).unwrap();
+    run(&["insert", "-q", &alone.arg("mt-1-big-Filter.db")], b"a\n").exits(0);
+}
+
+#[test]
 fn filters_of_other_systems_take_more_keys() {
     for (dialect, more) in [
         ("cassandra", &[][..]),
