@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { basename, dirname } from "node:path";
-import { command, everyDialect, vectors } from "./files.mjs";
+import { command, vectors } from "./files.mjs";
 
 /** Equal numbers: the last digits may differ, because two C libraries compute powers and logarithms. */
 function same(page, command, where) {
@@ -79,10 +79,10 @@ async function reportOf(page) {
 }
 
 /** The report of every dialect and of every file of the vectors. */
-export async function inspections(page, dialects) {
+export async function inspections(page, made) {
   let compared = 0;
   await page.evaluate(() => (location.hash = "#look"));
-  for (const { dialect, path, bits, probes } of everyDialect(dialects)) {
+  for (const { dialect, path, bits, probes } of made) {
     const raw = ["libbloom-1", "java-lsm"].includes(dialect) ? ["--bits", String(bits), "--probes", String(probes)] : [];
     let said = command("inspect", "--json", path);
     let text = await look(page, path);

@@ -114,7 +114,13 @@ impl FilterPolicy for FullbloomPolicy {
     }
 
     fn estimate_size(&self, num_keys: usize) -> usize {
-        FRONT_BYTES + (num_keys as f64 * self.bits_per_key / 8.0) as usize
+        let bits = match self.build {
+            Build::Fast { .. } => num_keys as f64 * self.bits_per_key,
+            // The last layers of a small filter count: it is planned as it would be built.
+            Build::Compact { fpr } => CompactFilter::plan(num_keys as u64, fpr)
+                .map_or(num_keys as f64 * self.bits_per_key, |plan| plan.bit_len as f64),
+        };
+        FRONT_BYTES + (bits / 8.0) as usize
     }
 
     fn supports_prefix_queries(&self) -> bool {

@@ -30,7 +30,10 @@ pub(crate) fn configurations() -> Vec<Configuration> {
         let prefixes = policy.clone().with_prefix_extractor(Arc::new(FirstBytes(2)));
         all.push((format!("{name}, keys and prefixes"), vec![Arc::new(prefixes.clone())]));
         all.push((format!("{name}, prefixes"), vec![Arc::new(prefixes.with_whole_key_filtering(false))]));
-        all.push((format!("{name} and SlateDB's"), vec![Arc::new(BloomFilterPolicy::new(10)), Arc::new(policy)]));
+        all.push((
+            format!("{name} and SlateDB's"),
+            vec![Arc::new(BloomFilterPolicy::new(10)), Arc::new(policy)],
+        ));
     }
     all
 }
