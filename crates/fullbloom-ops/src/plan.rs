@@ -251,7 +251,8 @@ fn compact_within(
     expected_keys: u64,
     fits: impl Fn(&native::CompactPlan) -> bool,
 ) -> Option<native::CompactPlan> {
-    let with = |exponent: f64| native::CompactFilter::plan(expected_keys, (-exponent).exp2()).ok().filter(&fits);
+    let with =
+        |exponent: f64| native::CompactFilter::plan(expected_keys, (-exponent).exp2()).ok().filter(&fits);
     let (mut low, mut high) = (1.0, 64.0);
     let mut best = with(low)?;
     for _ in 0..30 {
