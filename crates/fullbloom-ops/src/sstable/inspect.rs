@@ -127,12 +127,13 @@ pub(crate) fn inspect(sstable: &Sstable, wanted: Option<f64>) -> Found<SstableRe
         problems.extend(judge(sstable, filter, keys, &promise));
     }
     problems.sort_by_key(|problem| Reverse(problem.severity));
-    // A filter that was copied out of its directory is not a damaged sstable.
-    if sstable.components.len() == 1 {
+    // A filter that was copied out of its directory is not a damaged sstable, and may be the filter of no keys.
+    let is_alone = sstable.components.len() == 1;
+    if is_alone {
         problems.retain(|problem| problem.code != Code::ComponentsMissing);
     }
     let state = FilterState::of(sstable, &seen);
-    if state == FilterState::Zeroed && seen.keys.is_none() {
+    if state == FilterState::Zeroed && seen.keys.is_none() && !is_alone {
         let why = "no bit of the filter is set: all rows are invisible";
         problems.push(Problem::at(&sstable.path(FILTER), Code::KeyMissing, why));
     }
