@@ -3,7 +3,7 @@
 use super::collect::{Collected, Finished};
 use super::error::BuildError;
 use super::layer::{Solve, Solver, Sorted, Unit};
-use super::scatter::{Bucket, Lane, bits_for};
+use super::scatter::{Bucket, Lane, Pool, bits_for};
 use super::shape::{Columns, LINE, LISTED, MAX_LAYERS, Shape};
 use super::sort::Sorter;
 use super::spool::PART_BITS;
@@ -137,11 +137,13 @@ pub(super) fn construct(
         array.reserve(shape.byte_len())?;
         let mut next = Collected::new(room.clone(), keys / 6);
         let memory = array.memory.as_mut();
+        // Only columns of one word are more than fit into a right side of 32 bits.
         match columns.words {
-            1 => solve::<1, 16>(&shape, left, memory, &mut next)?,
-            2 => solve::<2, 8>(&shape, left, memory, &mut next)?,
-            4 => solve::<4, 8>(&shape, left, memory, &mut next)?,
-            _ => solve::<8, 8>(&shape, left, memory, &mut next)?,
+            1 if columns.further < 24 => solve::<2, 1, 16>(&shape, left, memory, &mut next)?,
+            1 => solve::<2, 2, 16>(&shape, left, memory, &mut next)?,
+            2 => solve::<4, 1, 16>(&shape, left, memory, &mut next)?,
+            4 => solve::<8, 1, 16>(&shape, left, memory, &mut next)?,
+            _ => solve::<16, 1, 16>(&shape, left, memory, &mut next)?,
         }
         keys = next.len();
         left = Parts::new(next.finish()?, threads);
@@ -230,7 +232,7 @@ impl Parts {
 }
 
 /// Solves the last layer of the shape. The keys that move on go to `next`.
-fn solve<const W: usize, const L: usize>(
+fn solve<const H: usize, const S: usize, const L: usize>(
     shape: &Shape,
     mut parts: Parts,
     array: &mut [u8],
@@ -242,7 +244,7 @@ fn solve<const W: usize, const L: usize>(
     let (lines, further) = own.split_at_mut((layer.lines * LINE) as usize);
     let mut units = Units { lines, further, first: 0, end: 0 };
     // Keys of the line that the end of a part divides.
-    let mut carried = Bucket::default();
+    let (mut carried, mut pool) = (Bucket::default(), Pool::default());
     while let Some(mut keys) = parts.next()? {
         if let Some(first) = keys.buckets.first_mut() {
             carried.append(core::mem::take(first));
@@ -253,13 +255,13 @@ fn solve<const W: usize, const L: usize>(
             false => Place::new(keys.last_possible(), layer.lines).line(),
         };
         for some in keys.rest_from(units.end, layer.lines) {
-            carried.extend(some)?;
+            carried.extend(some, &mut pool)?;
         }
         let threads = parts.threads.min((keys.len() / WORTH_A_THREAD) as usize + 1);
         let lanes: Vec<Mutex<&mut Lane>> = next.lanes(threads).iter_mut().map(Mutex::new).collect();
         let shared = Mutex::new(&mut units);
         on_threads(threads, |i| {
-            let mut solver = Solver::<W, L>::new();
+            let mut solver = Solver::<H, S, L>::new();
             let mut next = lanes[i].lock().unwrap_or_else(|e| e.into_inner());
             loop {
                 let unit = shared.lock().unwrap_or_else(|e| e.into_inner()).next(shape);
