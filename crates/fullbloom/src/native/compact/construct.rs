@@ -3,7 +3,7 @@
 use super::collect::{Collected, Finished};
 use super::error::BuildError;
 use super::layer::{Solve, Solver, Sorted, Unit};
-use super::scatter::{Bucket, Lane, Pool, bits_for};
+use super::scatter::{Bucket, Lane, bits_for};
 use super::shape::{Columns, LINE, LISTED, MAX_LAYERS, Shape};
 use super::sort::Sorter;
 use super::spool::PART_BITS;
@@ -244,7 +244,7 @@ fn solve<const H: usize, const S: usize, const L: usize>(
     let (lines, further) = own.split_at_mut((layer.lines * LINE) as usize);
     let mut units = Units { lines, further, first: 0, end: 0 };
     // Keys of the line that the end of a part divides.
-    let (mut carried, mut pool) = (Bucket::default(), Pool::default());
+    let mut carried = Bucket::default();
     while let Some(mut keys) = parts.next()? {
         if let Some(first) = keys.buckets.first_mut() {
             carried.append(core::mem::take(first));
@@ -255,7 +255,7 @@ fn solve<const H: usize, const S: usize, const L: usize>(
             false => Place::new(keys.last_possible(), layer.lines).line(),
         };
         for some in keys.rest_from(units.end, layer.lines) {
-            carried.extend(some, &mut pool)?;
+            carried.extend(some)?;
         }
         let threads = parts.threads.min((keys.len() / WORTH_A_THREAD) as usize + 1);
         let lanes: Vec<Mutex<&mut Lane>> = next.lanes(threads).iter_mut().map(Mutex::new).collect();

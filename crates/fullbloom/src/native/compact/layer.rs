@@ -1,6 +1,6 @@
 //! One layer: from sorted keys to solved lines, and the keys that move on.
 
-use super::scatter::{Bucket, Chunk, Lane};
+use super::scatter::{Bucket, Lane};
 use super::shape::{LINE, Layer, Shape};
 use super::solve::Systems;
 use crate::error::SizeError;
@@ -47,7 +47,7 @@ impl Sorted {
 /// Reads sorted numbers.
 struct Cursor<'a> {
     buckets: &'a [Bucket],
-    chunks: &'a [Chunk],
+    chunks: &'a [Vec<u64>],
     rest: &'a [u64],
 }
 

@@ -10,8 +10,8 @@ use crate::keys::{KeyHasher, Keys};
 use crate::native::pipeline::ones;
 use crate::probe::systems::{Place, coefficients, first_z, next_z, second_z, t_of_first, u_of};
 
-/// Arrays up to this many bytes are expected in the first-level cache: their lines are not prefetched.
-const NEAR: usize = 32 << 10;
+/// Arrays up to this many bytes are expected in the second-level cache: their lines are not prefetched.
+const NEAR: usize = pipeline::NEAR;
 
 /// A filter's numbers and its array.
 #[derive(Clone, Copy)]

@@ -1,8 +1,6 @@
 //! Numbers distributed over buckets by their top bits, in memory that grows by small chunks.
 
-use crate::bits::Words;
 use crate::error::SizeError;
-use core::ops::Deref;
 use std::vec::Vec;
 
 /// Numbers of a chunk.
@@ -22,108 +20,45 @@ pub(super) fn bits_for(keys: u64) -> u32 {
     (keys / BUCKET_KEYS).checked_ilog2().unwrap_or(0).min(MAX_BITS)
 }
 
-/// Memory that chunks are cut from: small ones first, then from 4 MiB at a time, which are two large pages. With small pages
-/// alone, each bucket is on a page of its own, and building 250 million keys took a third longer.
-#[derive(Debug, Default)]
-pub(super) struct Pool {
-    free: Vec<Words>,
-    given: usize,
-}
-
-/// Chunks that are allocated one by one.
-const SINGLE: usize = 2 * LARGE;
-
-/// Chunks of a large piece of memory.
-const LARGE: usize = 1024;
-
-impl Pool {
-    #[inline(never)]
-    fn chunk(&mut self) -> Result<Chunk, SizeError> {
-        self.given += 1;
-        let words = match self.free.pop() {
-            Some(words) => words,
-            None if self.given <= SINGLE => Words::zeroed(CHUNK)?,
-            None => {
-                self.free = Words::zeroed(LARGE * CHUNK)?.split(CHUNK);
-                self.free.reverse(); // the first one first
-                self.free.pop().ok_or(SizeError::Memory { bytes: 0 })?
-            }
-        };
-        Ok(Chunk { words, len: 0 })
-    }
-}
-
-/// Up to [`CHUNK`] numbers.
-#[derive(Debug)]
-pub(super) struct Chunk {
-    words: Words,
-    len: usize,
-}
-
-impl Chunk {
-    /// Adds numbers for which there is room.
-    #[inline(always)]
-    fn extend(&mut self, numbers: &[u64]) {
-        self.words.as_mut()[self.len..self.len + numbers.len()].copy_from_slice(numbers);
-        self.len += numbers.len();
-    }
-}
-
-impl Deref for Chunk {
-    type Target = [u64];
-
-    #[inline(always)]
-    fn deref(&self) -> &[u64] {
-        &self.words.as_ref()[..self.len]
-    }
-}
-
-impl<'a> IntoIterator for &'a Chunk {
-    type Item = &'a u64;
-    type IntoIter = core::slice::Iter<'a, u64>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.iter()
-    }
-}
-
 /// A list of numbers.
 #[derive(Debug, Default)]
 pub(super) struct Bucket {
-    chunks: Vec<Chunk>,
+    chunks: Vec<Vec<u64>>,
 }
 
 impl Bucket {
     /// Adds numbers: at most a chunk of them at a time.
     #[inline(always)]
-    fn add(&mut self, numbers: &[u64], pool: &mut Pool) -> Result<(), SizeError> {
+    fn add(&mut self, numbers: &[u64]) -> Result<(), SizeError> {
         if let Some(last) = self.chunks.last_mut()
-            && last.len + numbers.len() <= CHUNK
+            && last.len() + numbers.len() <= CHUNK
         {
-            last.extend(numbers);
+            last.extend_from_slice(numbers);
             return Ok(());
         }
-        self.add_chunk(numbers, pool)
+        self.add_chunk(numbers)
     }
 
     /// Fills the last chunk, and begins a new one with the rest.
     #[inline(never)]
-    fn add_chunk(&mut self, numbers: &[u64], pool: &mut Pool) -> Result<(), SizeError> {
-        let room = self.chunks.last().map_or(0, |last| CHUNK - last.len);
+    fn add_chunk(&mut self, numbers: &[u64]) -> Result<(), SizeError> {
+        let room = self.chunks.last().map_or(0, |last| CHUNK - last.len());
         let (now, rest) = numbers.split_at(room.min(numbers.len()));
         if let Some(last) = self.chunks.last_mut() {
-            last.extend(now);
+            last.extend_from_slice(now);
         }
-        let mut chunk = pool.chunk()?;
-        chunk.extend(rest);
-        self.chunks.try_reserve(1).map_err(|_| SizeError::Memory { bytes: 8 * CHUNK as u64 })?;
+        let mut chunk = Vec::new();
+        let refused = SizeError::Memory { bytes: 8 * CHUNK as u64 };
+        chunk.try_reserve_exact(CHUNK).map_err(|_| refused.clone())?;
+        chunk.extend_from_slice(rest);
+        self.chunks.try_reserve(1).map_err(|_| refused)?;
         self.chunks.push(chunk);
         Ok(())
     }
 
     /// Adds any number of numbers.
-    pub(super) fn extend(&mut self, numbers: &[u64], pool: &mut Pool) -> Result<(), SizeError> {
-        numbers.chunks(CHUNK).try_for_each(|some| self.add(some, pool))
+    pub(super) fn extend(&mut self, numbers: &[u64]) -> Result<(), SizeError> {
+        numbers.chunks(CHUNK).try_for_each(|some| self.add(some))
     }
 
     /// Adds the chunks of another list.
@@ -132,11 +67,11 @@ impl Bucket {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.chunks.iter().map(|chunk| chunk.len).sum()
+        self.chunks.iter().map(Vec::len).sum()
     }
 
     /// The numbers, in slices.
-    pub(super) fn chunks(&self) -> &[Chunk] {
+    pub(super) fn chunks(&self) -> &[Vec<u64>] {
         &self.chunks
     }
 
@@ -145,12 +80,12 @@ impl Bucket {
         let mut rest = numbers;
         for chunk in &mut self.chunks {
             let (now, later) = rest.split_at(rest.len().min(CHUNK));
-            chunk.len = 0;
-            chunk.extend(now);
+            chunk.clear();
+            chunk.extend_from_slice(now);
             rest = later;
         }
         debug_assert!(rest.is_empty());
-        self.chunks.retain(|chunk| chunk.len > 0);
+        self.chunks.retain(|chunk| !chunk.is_empty());
     }
 }
 
@@ -163,7 +98,6 @@ pub(super) struct Lane {
     staged: Vec<[u64; STAGED]>,
     fill: Vec<u8>,
     len: u64,
-    pool: Pool,
 }
 
 impl Lane {
@@ -172,21 +106,14 @@ impl Lane {
         let count = 1 << bits;
         let mut buckets = Vec::new();
         buckets.resize_with(count, Bucket::default);
-        Lane {
-            bits,
-            buckets,
-            staged: vec![[0; STAGED]; count],
-            fill: vec![0; count],
-            len: 0,
-            pool: Pool::default(),
-        }
+        Lane { bits, buckets, staged: vec![[0; STAGED]; count], fill: vec![0; count], len: 0 }
     }
 
     #[inline(always)]
     pub(super) fn add(&mut self, numbers: &[u64]) -> Result<(), SizeError> {
         self.len += numbers.len() as u64;
         if self.bits == 0 {
-            return self.buckets[0].extend(numbers, &mut self.pool);
+            return self.buckets[0].extend(numbers);
         }
         let shift = 64 - self.bits;
         for &number in numbers {
@@ -197,7 +124,7 @@ impl Lane {
             if *fill as usize == STAGED {
                 *fill = 0;
                 let staged = *staged;
-                self.buckets[i].add(&staged, &mut self.pool)?;
+                self.buckets[i].add(&staged)?;
             }
         }
         Ok(())
@@ -214,7 +141,7 @@ impl Lane {
     /// The buckets, in order; the lane is empty afterwards.
     pub(super) fn take(&mut self) -> Result<Vec<Bucket>, SizeError> {
         for ((bucket, staged), fill) in self.buckets.iter_mut().zip(&self.staged).zip(&mut self.fill) {
-            bucket.add(&staged[..core::mem::take(fill) as usize], &mut self.pool)?;
+            bucket.add(&staged[..core::mem::take(fill) as usize])?;
         }
         self.len = 0;
         Ok(self.buckets.iter_mut().map(core::mem::take).collect())

@@ -114,7 +114,7 @@ fn order_rest(numbers: &mut Vec<u64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::native::compact::scatter::{Lane, Pool};
+    use crate::native::compact::scatter::Lane;
 
     #[test]
     fn all_sizes_are_sorted_and_every_number_is_there_once() {
@@ -149,7 +149,7 @@ mod tests {
     fn numbers_that_differ_only_at_the_bottom_are_sorted() {
         let numbers: Vec<u64> = (0..4000u64).rev().collect();
         let mut bucket = Bucket::default();
-        bucket.extend(&numbers, &mut Pool::default()).unwrap();
+        bucket.extend(&numbers).unwrap();
         let sorted = Sorter::default().sort(vec![bucket], 0).unwrap();
         assert!(sorted.chunks().iter().flatten().copied().eq(0..4000));
     }
