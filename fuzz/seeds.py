@@ -29,6 +29,7 @@ PATTERNS = [
     ("rocksdb", ["rocksdb/raw_filters.json", "rocksdb/reader_corner_cases.json"]),
     ("java-lsm", ["javalsm/*.bin"]),
     ("native-dynamic", ["native/dynamic*.bloom"]),
+    ("native-compact", ["native/compact*.bloom"]),
     ("guava-32", ["guava/*_mitz32.bin"]),
     ("guava", ["guava/*_mitz64.bin"]),
     ("spark-2", ["spark/*_v2.bin"]),

@@ -91,6 +91,16 @@ pub fn time(threads: usize, what: impl FnOnce()) -> f64 {
     if threads == 1 { own } else { own.max((end[1] - start[1]) / threads as f64) }
 }
 
+/// As [`time`], for what may use threads of its own though it should use one: all of their time counts.
+pub fn time_of_all(threads: usize, what: impl FnOnce()) -> f64 {
+    if threads > 1 {
+        return time(threads, what);
+    }
+    let start = now(libc::CLOCK_PROCESS_CPUTIME_ID);
+    what();
+    now(libc::CLOCK_PROCESS_CPUTIME_ID) - start
+}
+
 fn now(clock: libc::clockid_t) -> f64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `now` is a timespec to be written.

@@ -8,11 +8,15 @@
 //! cargo run --release --manifest-path bench/Cargo.toml -- libbloom [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- jvm DIALECT … -- JAVA…    (interop/cassandra/bench, interop/guava/bench)
 //! cargo run --release --manifest-path bench/Cargo.toml -- kinds [--quick] [--json FILE]
+//! cargo run --release --manifest-path bench/Cargo.toml -- compact [--quick] [--json FILE] [--rates RATES]
+//! cargo run --release --manifest-path bench/Cargo.toml -- compact-large [--keys N]
+//! cargo run --release --manifest-path bench/Cargo.toml -- compact-lost [--lookups N] [--kernel NAME]
 //! cargo run --release --manifest-path bench/Cargo.toml -- rate
 //! cargo run --release --manifest-path bench/Cargo.toml -- rates
 //! ```
 
 mod classic;
+mod compact;
 mod compare;
 mod drop_in;
 #[cfg(fast_local)]
@@ -66,6 +70,12 @@ enum Command {
     Jvm(jvm::Options),
     /// The native kind `dynamic` beside `fast`, qfilter and fastbloom.
     Kinds(Common),
+    /// The native kind compact beside fast, xorf, sux and our Ribbon.
+    Compact(compact::Options),
+    /// A compact filter of 10^9 keys in bounded memory.
+    CompactLarge(compact::large::Options),
+    /// 10^9 lookups of present keys in compact filters.
+    CompactLost(compact::lost::Options),
     /// The native filter's rate with 2·10^8 keys: planned and measured.
     Rate(rate::Options),
     /// The rates of every dialect for keys of three shapes: planned and measured.
@@ -109,6 +119,9 @@ fn main() -> ExitCode {
         Command::Libbloom(options) => drop_in::run(&options),
         Command::Jvm(options) => jvm::run(&options),
         Command::Kinds(options) => kinds::run(&options),
+        Command::Compact(options) => compact::run(&options),
+        Command::CompactLarge(options) => compact::large::run(&options),
+        Command::CompactLost(options) => compact::lost::run(&options),
         Command::Rate(options) => rate::run(&options),
         Command::Rates(options) => rates::run(&options),
     };

@@ -2,7 +2,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Zeroed bytes that begin at a 2 MiB boundary.
 pub struct Region {
@@ -62,6 +62,35 @@ impl Drop for Region {
     }
 }
 
+/// Memory of the whole program while something runs, beyond what it held before.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Held {
+    /// The most at any time.
+    pub peak: u64,
+    /// What is left.
+    pub after: u64,
+}
+
+/// Bytes that the program has allocated, and the most it had.
+static HELD: AtomicU64 = AtomicU64::new(0);
+static MOST: AtomicU64 = AtomicU64::new(0);
+
+/// The memory that this takes and keeps.
+pub fn held_by(what: impl FnOnce()) -> Held {
+    let before = HELD.load(Ordering::Relaxed);
+    MOST.store(before, Ordering::Relaxed);
+    what();
+    let beyond = |now: &AtomicU64| now.load(Ordering::Relaxed).saturating_sub(before);
+    Held { peak: beyond(&MOST), after: beyond(&HELD) }
+}
+
+fn took(bytes: usize) {
+    let now = HELD.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
+    if now > MOST.load(Ordering::Relaxed) {
+        MOST.fetch_max(now, Ordering::Relaxed);
+    }
+}
+
 /// Gives allocations of 4 MiB and more 2 MiB pages, if that was asked for: then peers that do not ask for them
 /// have them too.
 pub struct HugePages;
@@ -81,12 +110,14 @@ unsafe impl GlobalAlloc for HugePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.
         let block = unsafe { System.alloc(widened(layout)) };
+        took(layout.size());
         advise(block, layout.size());
         block
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         if layout.size() < LARGE {
+            took(layout.size());
             // SAFETY: the caller's promise.
             return unsafe { System.alloc_zeroed(layout) };
         }
@@ -102,6 +133,7 @@ unsafe impl GlobalAlloc for HugePages {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size() as u64, Ordering::Relaxed);
         // SAFETY: allocated with this layout, widened the same way.
         unsafe { System.dealloc(block, widened(layout)) }
     }

@@ -3,7 +3,10 @@
 use fullbloom::any::{AnyFilter, Builder, ReadOptions};
 use fullbloom::dialect::Name;
 use fullbloom::filter::Check;
+use fullbloom::keys::Hashes;
+use fullbloom::native::{CompactBuilder, CompactFilter};
 use fullbloom::sizing::{Request, Target};
+use std::collections::BTreeSet;
 
 /// The input is a rate or a number of bits, a number of keys and the keys: a filter is built of them, encoded, read
 /// again, and must know every key, and answer as before.
@@ -51,4 +54,39 @@ pub fn round_trip(name: Name, data: &[u8]) {
     for key in [&b"absent"[..], b"", keys] {
         assert_eq!(filter.may_contain(key), read.may_contain(key));
     }
+}
+
+/// The input is a rate, a shift and hashes, eight bytes each: numbers that no hash function would give, so that systems are
+/// singular and lines are too full. Every hash is found, also when they come in another order and repeated, and the bytes
+/// are the same.
+pub fn compact(data: &[u8]) {
+    let [rate, shift, numbers @ ..] = data else { return };
+    let fpr = 0.5f64.powf(1.0 + f64::from(*rate) * 63.0 / 255.0);
+    // The rest of a number is that of the one before: neighbours in a line, or far from each other.
+    let hashes: Vec<u64> = numbers
+        .chunks(2)
+        .scan(0u64, |last, bytes| {
+            let number = bytes.iter().fold(0u64, |number, byte| number << 8 | u64::from(*byte));
+            *last = last.wrapping_add(number.rotate_left(u32::from(*shift)));
+            Some(*last)
+        })
+        .collect();
+    let build = |hashes: &[u64], threads: usize| {
+        let mut builder = CompactBuilder::new(fpr).expect("a rate that can be had").threads(threads);
+        for some in hashes.chunks(1000) {
+            builder.insert_batch(&Hashes(some)).expect("memory for hashes");
+        }
+        builder.finish().expect("memory for a filter")
+    };
+    let filter = build(&hashes, 1);
+    let distinct: BTreeSet<u64> = hashes.iter().copied().collect();
+    assert_eq!(filter.keys(), distinct.len() as u64);
+    assert!(hashes.iter().all(|&hash| filter.may_contain_hash(hash)), "a key is lost");
+    assert_eq!(filter.count_batch(&Hashes(&hashes)), hashes.len() as u64, "a key is lost in a batch");
+    let bytes = filter.encode();
+    let mut others: Vec<u64> = distinct.into_iter().rev().collect();
+    others.extend_from_slice(&hashes[..hashes.len() / 2]);
+    assert!(build(&others, 2).encode() == bytes, "the order matters");
+    let read = CompactFilter::decode(&bytes).expect("what was written is read");
+    assert!(read.encode() == bytes && hashes.iter().all(|&hash| read.may_contain_hash(hash)));
 }

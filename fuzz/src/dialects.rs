@@ -4,7 +4,7 @@ use fullbloom::any::{AnyFilter, ReadOptions};
 use fullbloom::dialect::Name;
 use fullbloom::dialect::rocksdb;
 use fullbloom::filter::Check;
-use fullbloom::native::{self, DynamicFilter, Mode, StoredFilter};
+use fullbloom::native::{self, CompactFilter, DynamicFilter, Mode, StoredFilter};
 use fullbloom::sniff as sniffing;
 use fullbloom::{DecodeError, hash};
 use fullbloom_testkit::naive::hash::bloom32;
@@ -114,6 +114,22 @@ pub fn native_dynamic(data: &[u8]) {
             assert_eq!(filter.may_contain(key), known, "a key is lost");
         }
     }
+}
+
+/// Compact filters: what is accepted answers batches as single keys, and says the same bytes again.
+pub fn native_compact(data: &[u8]) {
+    let Some(file) = resealed(data) else { return };
+    let Ok(filter) = CompactFilter::decode(&file) else { return };
+    if filter.is_locked() {
+        return;
+    }
+    let again = filter.encode();
+    let read = CompactFilter::decode(&again).expect("what was written is read");
+    assert!(read.encode() == again, "one filter has one encoding");
+    let mut answers = [false; KEYS.len()];
+    filter.may_contain_batch(&KEYS, &mut answers);
+    assert_eq!(answers, KEYS.map(|key| filter.may_contain(key)), "a batch is answered otherwise");
+    assert!((0.0..=1.0).contains(&filter.expected_fpr()) && (0.0..=1.0).contains(&filter.planned_fpr()));
 }
 
 /// The compatible reader of RocksDB's full filters answers as a separate, simple reader does, and what strict decoding

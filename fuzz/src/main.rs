@@ -40,6 +40,9 @@ fn targets() -> Vec<Target> {
     // Shards are added.
     target("native-dynamic", 16 << 20, Box::new(dialects::native_dynamic));
     target("native-journal", 16 << 20, Box::new(journal::native_journal));
+    target("native-compact", ALLOWANCE, Box::new(dialects::native_compact));
+    // Its scratch memory does not depend on the input.
+    target("build-compact", 16 << 20, Box::new(build::compact));
     target("rocksdb-reader", ALLOWANCE, Box::new(dialects::full_filter_beside_the_oracle));
     target("sniff", ALLOWANCE, Box::new(dialects::sniff));
     target("table", engines::TABLE_ALLOWANCE, Box::new(engines::table));

@@ -267,7 +267,7 @@ def compact_lines(keys, words):
 
 
 def compact_columns(fpr):
-    """Words of a column, further columns, share of the lines with fewer columns."""
+    """Words of coefficients, further columns, share of the keys that are compared in fewer columns."""
     fewer = min(max(math.floor(-math.log2(fpr)), 1), 64)
     share = min(max(fpr * 2.0 ** (fewer + 1) - 1, 0.0), 1.0)
     in_line = max(n for n in (1, 2, 4, 8) if n <= fewer)
@@ -323,14 +323,14 @@ def compact_array(hashes, fpr):
     array, left, layers = b"", sorted(set(hashes)), []
     while len(left) > 8 and len(layers) < 20:
         lines = compact_lines(len(left), words)
-        split = math.floor(share * lines)
+        split = math.floor(share * (256 * lines))
         found = [[] for _ in range(lines)]
         for h in left:
             line, priority, side, coefficients = compact_key(h, len(layers), lines, words)
             found[line].append((priority, coefficients, side, h))
         left, line_bytes, further_words = [], b"", []
         for number, keys in enumerate(found):
-            columns = further + (number >= split)
+            columns = further + (number >= split // 256)
             used = sum(1 << bit for bit in range(0, 8 + columns * words, words))
             keys = [(priority, coefficients, side & used, h) for priority, coefficients, side, h in sorted(keys)]
             limit = 255
@@ -345,11 +345,15 @@ def compact_array(hashes, fpr):
                 slots = solve([key[1:3] for key in keys if key[0] < limit])
             left += [key[3] for key in keys if key[0] >= limit and limit != 255]
 
-            def word(bit, part):
-                return sum((slots.get(63 * part + k, 0) >> bit & 1) << k for k in range(63))
+            def bits_of(slot, bit):
+                return slots.get(slot, 0) >> bit & 1
 
-            for i in range(8):
-                line_bytes += struct.pack("<Q", word(i // words * words, i % words) | (limit >> i & 1) << 63)
+            def word(bit, part):
+                return sum(bits_of(63 * part + k, bit) << k for k in range(63))
+
+            for k in range(63):
+                line_bytes += bytes([sum(bits_of(63 * part + k, bit) << (bit + part) for bit in range(0, 8, words) for part in range(words))])
+            line_bytes += bytes([limit])
             further_words += [word(8 + f * words, part) for f in range(columns) for part in range(words)]
         layers.append((lines, split))
         more = b"".join(struct.pack("<Q", word) for word in further_words)

@@ -4,7 +4,7 @@ use crate::errors;
 use crate::keys::Source;
 use crate::options::{Building, NewFilter};
 use crate::run::Run;
-use fullbloom::any::{self, AnyFilter};
+use fullbloom::any::AnyFilter;
 use fullbloom::native::StoredFilter;
 use fullbloom::typed::KeyType;
 use pyo3::exceptions::PyRuntimeWarning;
@@ -54,6 +54,13 @@ pub fn remove(filter: &mut AnyFilter, run: Run<'_>, key_type: KeyType) -> PyResu
 impl Building {
     fn insert(&mut self, run: Run<'_>, how: Insertion) -> PyResult<()> {
         match self {
+            Building::Compact(builder, key_types) => {
+                let key_type = run.key_type(how.key_type);
+                if run.count() > 0 && !key_types.contains(&key_type) {
+                    key_types.push(key_type);
+                }
+                builder.insert_batch(&run.native_keys()).map_err(errors::build)
+            }
             Building::Native(filter) => how.insert(filter, run),
             Building::Other(builder, dialect) => {
                 builder.insert_batch(run.keys(how.key_type, *dialect)?);
@@ -62,8 +69,17 @@ impl Building {
         }
     }
 
-    fn finish(self) -> PyResult<AnyFilter> {
+    fn finish(self, new: &NewFilter) -> PyResult<AnyFilter> {
         match self {
+            Building::Compact(builder, key_types) => {
+                let mut filter = builder.finish().map_err(errors::build)?;
+                new.finish_compact(&mut filter);
+                // None if there are numbers and others.
+                let numbers = key_types.iter().filter(|key_type| key_type.is_number()).count();
+                let one_form = numbers == 0 || numbers == key_types.len();
+                filter.set_key_type(key_types.first().copied().filter(|_| one_form));
+                Ok(filter.into())
+            }
             Building::Native(filter) => Ok(filter),
             Building::Other(builder, _) => builder.finish().map_err(errors::size),
         }
@@ -87,12 +103,12 @@ pub fn build<'py>(
     }
     let expected_keys = match expected_keys {
         Some(expected_keys) => expected_keys,
-        None if any::ignores_expected_keys(new.dialect, new.target) => 0,
+        None if new.ignores_expected_keys() => 0,
         None => source.count(py)?,
     };
-    let mut building = new.begin(expected_keys)?;
+    let mut building = new.begin(expected_keys, how.threads)?;
     source.each(py, keep, |run| building.insert(run, how))?;
-    let filter = py.detach(|| building.finish())?;
+    let filter = py.detach(|| building.finish(new))?;
     match except_keys {
         Some(good) => with_exceptions(py, filter, &mut source, good),
         None => Ok(filter),
@@ -106,19 +122,29 @@ fn with_exceptions<'py>(
     keys: &mut Source<'py>,
     good: &Bound<'py, PyAny>,
 ) -> PyResult<AnyFilter> {
-    let Ok(StoredFilter::Fast(filter)) = filter.into_native() else {
-        return Err(errors::value("except_keys: only native filters have this"));
-    };
-    let mut first = filter.except().map_err(errors::except)?;
-    Source::of(good)?.each(py, false, |run| first.add(&run.native_keys()).map_err(errors::except))?;
-    let mut second = py.detach(|| first.members()).map_err(errors::except)?;
-    keys.each(py, true, |run| second.add(&run.native_keys()).map_err(errors::except))?;
-    let in_both = second.good_members();
-    if in_both > 0 {
-        let message = CString::new(format!(
-            "except_keys: {in_both} of them are among the keys, and stay in the filter"
-        ))?;
-        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 1)?;
+    /// The same for both kinds.
+    macro_rules! passes {
+        ($filter:expr) => {{
+            let mut first = $filter.except().map_err(errors::except)?;
+            Source::of(good)?.each(py, false, |run| first.add(&run.native_keys()).map_err(errors::except))?;
+            let mut second = py.detach(|| first.members()).map_err(errors::except)?;
+            keys.each(py, true, |run| second.add(&run.native_keys()).map_err(errors::except))?;
+            warn_of_members(py, second.good_members())?;
+            py.detach(|| second.finish()).map(AnyFilter::from).map_err(errors::except)
+        }};
     }
-    py.detach(|| second.finish()).map(AnyFilter::from).map_err(errors::except)
+    match filter.into_native() {
+        Ok(StoredFilter::Fast(filter)) => passes!(filter),
+        Ok(StoredFilter::Compact(filter)) => passes!(filter),
+        _ => Err(errors::value("except_keys: only native filters have this")),
+    }
+}
+
+fn warn_of_members(py: Python<'_>, in_both: u64) -> PyResult<()> {
+    if in_both == 0 {
+        return Ok(());
+    }
+    let message =
+        CString::new(format!("except_keys: {in_both} of them are among the keys, and stay in the filter"))?;
+    PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &message, 1)
 }

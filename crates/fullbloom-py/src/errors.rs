@@ -2,7 +2,7 @@
 
 use fullbloom::any::ChangeError;
 use fullbloom::error::FileCause;
-use fullbloom::native::ExceptError;
+use fullbloom::native::{BuildError, ExceptError};
 use fullbloom::typed::TypeError;
 use fullbloom::{DecodeError, FileError, MergeError, SizeError};
 use pyo3::create_exception;
@@ -32,6 +32,17 @@ pub fn size(e: SizeError) -> PyErr {
     match e {
         SizeError::Memory { .. } => PyMemoryError::new_err(e.to_string()),
         _ => value(e),
+    }
+}
+
+/// A compact filter cannot be built.
+pub fn build(e: BuildError) -> PyErr {
+    match e {
+        BuildError::Size(e) => size(e),
+        BuildError::Spool { ref cause, ref path } if cause.raw_os_error().is_some() => {
+            PyOSError::new_err((cause.raw_os_error(), e.to_string(), path.as_os_str().to_owned()))
+        }
+        _ => PyOSError::new_err(e.to_string()),
     }
 }
 

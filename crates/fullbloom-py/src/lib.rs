@@ -45,7 +45,7 @@ mod _core {
     #[pymodule_export]
     use super::plan::{kernels, plan};
     #[pymodule_export]
-    use super::slices::{Partial, Scatter, Slice, Slicing};
+    use super::slices::{Compacting, Partial, Scatter, Slice, Slicing};
 
     use fullbloom::dialect::Name;
     use pyo3::prelude::*;

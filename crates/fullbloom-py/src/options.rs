@@ -4,9 +4,11 @@ use crate::errors;
 use fullbloom::any::{self, AnyFilter, Builder, ReadOptions};
 use fullbloom::dialect::Name;
 use fullbloom::native::{
-    DynamicFilter, DynamicOptions, Expiry, Hashing, Keep, Mode, NativeFilter, Secret, Sizing, StoredFilter,
+    CompactBuilder, CompactFilter, DynamicFilter, DynamicOptions, Expiry, Hashing, Keep, Mode, NativeFilter,
+    Secret, Sizing, StoredFilter,
 };
 use fullbloom::sizing::{Request, Target};
+use fullbloom::typed::KeyType;
 use pyo3::prelude::*;
 use std::time::{Duration, SystemTime};
 
@@ -54,6 +56,7 @@ pub struct NewFilter {
     store_secret: bool,
     label: Option<String>,
     dynamic: Option<Dynamic>,
+    compact: bool,
 }
 
 /// What only a filter of kind `dynamic` has.
@@ -83,6 +86,9 @@ impl Dynamic {
                 Err(errors::value("up_to, deletable and expire need kind=\"dynamic\""))
             }
             "fast" => Ok(None),
+            "compact" => Err(errors::value(
+                "a compact filter is built from all its keys at once: use Filter.build(keys, kind=\"compact\")",
+            )),
             _ => Err(errors::value(format_args!("kind is \"fast\" or \"dynamic\", not {kind:?}"))),
         }
     }
@@ -101,6 +107,8 @@ impl Dynamic {
 
 /// A filter that takes its keys now.
 pub enum Building {
+    /// A native filter of kind compact, and the types of its keys so far.
+    Compact(CompactBuilder, Vec<KeyType>),
     /// A native filter, which can have a seed, a secret and a label.
     Native(AnyFilter),
     /// A filter of another system.
@@ -142,7 +150,8 @@ impl NewFilter {
             (None, _) => Hashing::Seed(0),
         };
         let target = size.target()?;
-        Ok(NewFilter { dialect, target, hashing, spark_seed, store_secret, label, dynamic: None })
+        let (dynamic, compact) = (None, false);
+        Ok(NewFilter { dialect, target, hashing, spark_seed, store_secret, label, dynamic, compact })
     }
 
     /// Makes a filter of kind dynamic.
@@ -151,6 +160,44 @@ impl NewFilter {
             require_native("kind", self.dialect)?;
         }
         Ok(NewFilter { dynamic, ..self })
+    }
+
+    /// Makes a filter of this kind, which is built from all its keys.
+    pub fn of_kind(self, kind: &str) -> PyResult<NewFilter> {
+        let compact = match kind {
+            "fast" => false,
+            "compact" => true,
+            "dynamic" => {
+                return Err(errors::value("a dynamic filter grows with its keys: use Filter.with_capacity"));
+            }
+            _ => {
+                return Err(errors::value(format_args!("kind is \"fast\" or \"compact\" here, not {kind:?}")));
+            }
+        };
+        if compact {
+            require_native("kind", self.dialect)?;
+        }
+        Ok(NewFilter { compact, ..self })
+    }
+
+    /// Whether the number of expected keys makes no difference.
+    pub fn ignores_expected_keys(&self) -> bool {
+        self.compact || any::ignores_expected_keys(self.dialect, self.target)
+    }
+
+    /// The builder of a compact filter.
+    fn compact(&self, expected_keys: u64, threads: usize) -> PyResult<CompactBuilder> {
+        let Target::Fpr(fpr) = self.target else {
+            return Err(errors::value("a compact filter is sized by fpr"));
+        };
+        let builder = CompactBuilder::new(fpr).map_err(errors::size)?;
+        Ok(builder.hashing(self.hashing.clone()).threads(threads).expected_keys(expected_keys))
+    }
+
+    /// The label and the way to store the secret, for a compact filter.
+    pub fn finish_compact(&self, filter: &mut CompactFilter) {
+        filter.set_label(self.label.as_deref().unwrap_or_default());
+        filter.store_secret(self.store_secret);
     }
 
     fn request(&self, expected_keys: u64) -> Request {
@@ -202,9 +249,12 @@ impl NewFilter {
         }
     }
 
-    /// Begins a filter for this many keys.
-    pub fn begin(&self, expected_keys: u64) -> PyResult<Building> {
+    /// Begins a filter for this many keys, filled by so many threads if it is a native one.
+    pub fn begin(&self, expected_keys: u64, threads: usize) -> PyResult<Building> {
         match self.dialect {
+            Name::Native if self.compact => {
+                self.compact(expected_keys, threads).map(|builder| Building::Compact(builder, Vec::new()))
+            }
             Name::Native => self.native(expected_keys).map(Building::Native),
             dialect => {
                 let request = self.request(expected_keys);

@@ -3,10 +3,11 @@
 //! Hashes travel as bytes: eight for each, least significant first.
 
 use crate::errors;
+use crate::filter::Filter;
 use crate::keys::Source;
 use crate::options::Size;
 use fullbloom::keys::{Hashes, Keys};
-use fullbloom::native::{self, Hasher, Hashing, NativeFilter, Sizing, SliceFacts};
+use fullbloom::native::{self, CompactBuilder, Hasher, Hashing, NativeFilter, Sizing, SliceFacts};
 use fullbloom::sizing::{Layout, Request};
 use fullbloom::typed::KeyType;
 use pyo3::prelude::*;
@@ -235,6 +236,43 @@ impl Partial {
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &py.detach(|| self.0.encode()))
     }
+}
+
+/// A compact filter, from the hashes of its keys on all machines, in any order.
+#[pyclass(module = "fullbloom._core")]
+pub struct Compacting {
+    builder: Option<CompactBuilder>,
+    key_type: Option<KeyType>,
+}
+
+#[pymethods]
+impl Compacting {
+    #[new]
+    #[pyo3(signature = (fpr=None, seed=0, key_type=None, threads=1))]
+    fn __new__(fpr: Option<f64>, seed: u64, key_type: Option<&str>, threads: usize) -> PyResult<Compacting> {
+        let builder = CompactBuilder::new(fpr.unwrap_or(0.01)).map_err(errors::size)?;
+        let builder = builder.hashing(Hashing::Seed(seed)).threads(threads);
+        Ok(Compacting { builder: Some(builder), key_type: named(key_type)? })
+    }
+
+    /// Adds the keys of these hashes.
+    fn insert_hashes(&mut self, py: Python<'_>, hashes: &[u8]) -> PyResult<()> {
+        let hashes = numbers(hashes)?;
+        let builder = self.builder.as_mut().ok_or_else(finished)?;
+        py.detach(|| builder.insert_batch(&Hashes(&hashes))).map_err(errors::build)
+    }
+
+    /// The filter of all of them; once.
+    fn finish(&mut self, py: Python<'_>) -> PyResult<Filter> {
+        let builder = self.builder.take().ok_or_else(finished)?;
+        let mut filter = py.detach(|| builder.finish()).map_err(errors::build)?;
+        filter.set_key_type(self.key_type);
+        Ok(Filter::of_read(filter.into(), None))
+    }
+}
+
+fn finished() -> PyErr {
+    errors::value("the filter is built already")
 }
 
 fn bytes<'py>(py: Python<'py>, hashes: &[u64]) -> Bound<'py, PyBytes> {

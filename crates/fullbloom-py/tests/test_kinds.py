@@ -212,3 +212,46 @@ def test_a_dynamic_filter_grows_removes_and_forgets(tmp_path):
             Filter.with_capacity(10, **wrong)
     with pytest.raises(ValueError):
         Filter.with_capacity(10, kind="dynamic", dialect="cassandra")
+
+
+def test_a_compact_filter_is_built_at_once_and_takes_no_more_keys(tmp_path):
+    keys = [f"key-{i}" for i in range(20_000)]
+    f = Filter.build(keys, 1e-4, kind="compact", label="mine")
+    assert f.kind == "compact" and len(f) == 20_000 and f.label == "mine"
+    assert f.may_contain(keys).all() and f.may_contain([f"other-{i}" for i in range(100_000)]).sum() < 40
+    assert len(f.to_bytes()) < 0.75 * len(Filter.build(keys, 1e-4).to_bytes())
+    assert Filter.build(iter([*reversed(keys), *keys]), 1e-4, kind="compact", label="mine", threads=2) == f, "whatever the order"
+    f.save(tmp_path / "f.bloom")
+    assert Filter.open(tmp_path / "f.bloom").may_contain(keys).all()
+    assert pickle.loads(pickle.dumps(f)) == f
+    for change in (lambda: f.add("x"), lambda: f.update(["x"]), lambda: f.clear()):
+        with pytest.raises(ValueError, match="all its keys at once"):
+            change()
+    numbers = Filter.build(np.arange(1000), kind="compact")
+    assert numbers.may_contain(np.arange(1000)).all() and 5 in numbers
+    with pytest.raises(TypeError):
+        "5" in numbers
+    mixed = Filter.build([1, "a", None], kind="compact")
+    assert 1 in mixed and "a" in mixed and len(mixed) == 2
+    assert len(Filter.build([], kind="compact")) == 0
+    secret = Filter.build(keys[:100], kind="compact", secret=SECRET)
+    assert Filter.from_bytes(secret.to_bytes()).is_locked
+    assert Filter.from_bytes(secret.to_bytes(), secret=SECRET).may_contain(keys[:100]).all()
+
+
+def test_a_compact_filter_has_exceptions():
+    keys, good = [f"key-{i}" for i in range(5000)], [f"good-{i}" for i in range(50_000)]
+    assert Filter.build(keys, kind="compact").may_contain(good).any()
+    f = Filter.build(keys, kind="compact", except_keys=good)
+    assert f.kind == "compact" and f.may_contain(keys).all() and not f.may_contain(good).any()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"kind": "slow"}, {"kind": "dynamic"}, {"kind": "compact", "dialect": "cassandra"}, {"kind": "compact", "bits_per_key": 10}, {"kind": "compact", "fpr": 0.7}],
+)
+def test_what_a_compact_filter_cannot_be_is_refused(wrong):
+    with pytest.raises(ValueError):
+        Filter.build(["a"], **wrong)
+    with pytest.raises(ValueError, match="use Filter.build"):
+        Filter.with_capacity(10, kind="compact")

@@ -72,6 +72,25 @@ def test_the_bytes_are_those_of_a_build_on_one_machine(spark, merge, fpr, partit
     assert built == alone
 
 
+@pytest.mark.parametrize("fpr, partitions", [(None, 5), (1e-4, 1), (1e-7, 3)])
+def test_a_compact_filter_has_the_bytes_of_a_build_on_one_machine(spark, fpr, partitions):
+    df = mixed(spark, 200_000, partitions)
+    built = fs.build(df, "key", fpr, kind="compact")
+    alone = Filter.build(rows(df, "key"), fpr, kind="compact")
+    assert built.kind == "compact" and built.to_bytes() == alone.to_bytes()
+    assert df.filter(built.may_contain("key")).count() == df.where("key is not null").count()
+    text = df.select(F.col("key").cast("string").alias("key"))
+    assert fs.build(text, "key", fpr, seed=5, kind="compact") == Filter.build(rows(text, "key"), fpr, seed=5, kind="compact")
+
+
+def test_a_compact_filter_of_no_rows_is_empty_and_what_it_cannot_be_is_refused(spark):
+    df = mixed(spark, 100, 2)
+    assert len(fs.build(df.limit(0), "key", kind="compact")) == 0
+    for wrong in ({"kind": "slow"}, {"bits_per_key": 10}, {"merge": "tree"}, {"dialect": "spark"}, {"fpr": 0.9}):
+        with pytest.raises(ValueError):
+            fs.build(df, "key", **{"kind": "compact", **wrong})
+
+
 def test_filters_in_spark_s_own_format_have_the_bytes_of_one_machine_and_are_asked_in_the_jvm(spark, monkeypatch):
     df = mixed(spark, 20_000, 3)
     for dialect in ("spark", "spark-2"):

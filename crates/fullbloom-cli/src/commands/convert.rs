@@ -19,13 +19,14 @@ use std::path::PathBuf;
 /// A filter does not store its keys, so this is possible only where the positions of the keys stay the same:
 /// between cassandra-3 and cassandra (the byte order of a word), between libbloom and libbloom-1 (with and
 /// without the header, if the number of bits is a power of two), and from native to native: halved once or
-/// several times, or from a dynamic filter to a fast one, without counts and times. In other cases the error says
-/// what is needed. Exit status: 0 if it was written, 2 on errors.
+/// several times, or from a dynamic filter to a fast or compact one, without counts and times. In other cases the error
+/// says what is needed. Exit status: 0 if it was written, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   fullbloom convert me-1-big-Filter.db --to cassandra -o nb-1-big-Filter.db
   fullbloom convert keys.bloom --to native --memory 1MiB -o small.bloom
+  fullbloom convert grown.bloom --to native --compact -o small.bloom
   fullbloom convert keys.bits --dialect libbloom-1 --bits 1048576 --probes 7 \\
       --to libbloom --expected-keys 104000 --fpr 0.0079 -o keys.libbloom")]
 pub struct Args {
@@ -51,9 +52,14 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = numbers::small_count, requires = "fpr")]
     expected_keys: Option<u32>,
 
-    /// The rate the filter was made for, which a libbloom file stores
-    #[arg(long, value_name = "P", value_parser = numbers::rate, requires = "expected_keys")]
+    /// The rate the filter was made for, which a libbloom file stores. With --compact: the rate of the compact filter,
+    /// on top of the dynamic one's own, which is the default
+    #[arg(long, value_name = "P", value_parser = numbers::rate)]
     fpr: Option<f64>,
+
+    /// Make a compact filter of a dynamic one: smaller, and it takes no more keys
+    #[arg(long, conflicts_with_all = ["memory", "fold", "expected_keys"])]
+    compact: bool,
 
     /// Halve a native filter until its file fits this size
     #[arg(long, value_name = "SIZE", value_parser = numbers::size, conflicts_with = "fold")]
@@ -80,6 +86,9 @@ pub struct Args {
 
 /// Converts and saves.
 pub fn run(args: &Args) -> Result<Status, Failure> {
+    if args.fpr.is_some() && args.expected_keys.is_none() && !args.compact {
+        return Err(Failure::new("--fpr", "give --expected-keys as well, or --compact"));
+    }
     let destination = Destination::new(&args.output, args.force.force)?;
     let (dialect, geometry, secret) = (args.dialect, args.geometry.geometry(), args.secret.read()?);
     let options = ConvertOptions {
@@ -87,6 +96,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         to: args.to,
         made_for: args.expected_keys.zip(args.fpr).map(|(expected_keys, fpr)| MadeFor { expected_keys, fpr }),
         shrink: args.fold.map(Shrink::Times).or(args.memory.map(Shrink::ToBytes)),
+        compact: args.compact.then_some(args.fpr),
     };
     let converted = convert(&args.filter, &options)?;
     let status = made::save(&args.output, destination, &converted, (args.json, args.quiet))?;

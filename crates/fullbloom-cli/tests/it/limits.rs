@@ -14,11 +14,16 @@ const SPACE: u64 = 200 << 20;
 
 /// Runs the command with little memory.
 pub fn run_small(args: &[&str], stdin: &[u8]) -> Outcome {
+    run_within(libc::RLIMIT_AS, SPACE, args, stdin)
+}
+
+/// Runs the command with this limit.
+fn run_within(resource: libc::__rlimit_resource_t, most: u64, args: &[&str], stdin: &[u8]) -> Outcome {
     let mut command = command(args);
-    let set = || {
-        let limit = libc::rlimit { rlim_cur: SPACE, rlim_max: SPACE };
+    let set = move || {
+        let limit = libc::rlimit { rlim_cur: most, rlim_max: most };
         // SAFETY: the struct outlives the call, which is safe between fork and exec.
-        match unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) } {
+        match unsafe { libc::setrlimit(resource, &raw const limit) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
@@ -71,6 +76,24 @@ fn filters_larger_than_the_memory_are_refused_in_every_dialect_and_small_ones_ar
         run_small(&[&["plan", "--dialect", dialect.as_str()], &large[..]].concat(), b"").exits(0);
     }
     assert!(by_memory >= 18, "{by_memory} refusals for want of memory");
+}
+
+#[test]
+fn a_compact_build_without_disk_or_memory_says_so_and_leaves_nothing() {
+    let dir = Dir::new();
+    let out = dir.arg("c.bloom");
+    let keys = lines(1_800_000);
+    // More hashes than 16 MiB hold go to a file, which must not grow beyond a mebibyte.
+    let args = ["build", "-q", "--compact", "--fpr", "1e-3", "--memory", "16MiB", "-o", &out];
+    let outcome = run_within(libc::RLIMIT_FSIZE, 1 << 20, &args, keys.as_bytes());
+    refused(outcome, "cannot be kept on the disk: File too large", "disk");
+    assert!(dir.names().is_empty(), "{:?}", dir.names());
+    // And less memory than the hashes need.
+    let args = ["build", "-q", "--compact", "--fpr", "1e-3", "-o", &out];
+    let keys = keys.repeat(2) + &(0..2_000_000).map(|i| format!("{i} more\n")).collect::<String>();
+    let outcome = run_within(libc::RLIMIT_AS, 64 << 20, &args, keys.as_bytes());
+    refused(outcome, "memory", "memory");
+    assert!(dir.names().is_empty(), "{:?}", dir.names());
 }
 
 #[test]

@@ -253,6 +253,33 @@ fn a_compact_filter_is_built_checked_inspected_and_verified() {
 }
 
 #[test]
+fn a_dynamic_filter_becomes_a_compact_one() {
+    let dir = Dir::new();
+    let (dynamic, compact, text) = (dir.arg("d.bloom"), dir.arg("c.bloom"), lines(20_000));
+    run(&["build", "-q", "--dynamic", "--fpr", "1e-5", "--label", "mine", "-o", &dynamic], text.as_bytes())
+        .exits(0);
+    run(&["convert", "-q", &dynamic, "--to", "native", "--compact", "-o", &compact], b"").exits(0);
+    assert_eq!(run(&["check", &compact], text.as_bytes()).exits(0).text(), text);
+    let seen = run(&["inspect", "--json", &compact], b"").exits(0).json();
+    let place = &seen["places"][0];
+    assert_eq!((&place["kind"], &place["label"]), (&"compact".into(), &"mine".into()));
+    let rate = place["expected_fpr"].as_f64().unwrap();
+    assert!(rate > 1e-5 && rate < 2.1e-5, "the rates of both: {rate}");
+    let small = dir.arg("s.bloom");
+    run(&["convert", "-q", &dynamic, "--to", "native", "--compact", "--fpr", "0.01", "-o", &small], b"")
+        .exits(0);
+    assert_eq!(run(&["check", &small], text.as_bytes()).exits(0).text(), text);
+    assert!(dir.read("s.bloom").len() * 2 < dir.read("c.bloom").len());
+    let refused =
+        run(&["convert", &compact, "--to", "native", "--compact", "-o", &dir.arg("x")], b"").exits(2).err;
+    assert!(refused.contains("a compact filter cannot become a compact one"), "{refused}");
+    run(&["convert", &dynamic, "--to", "native", "--fpr", "0.01", "-o", &dir.arg("x")], b"")
+        .fails_with("--compact");
+    run(&["convert", &dynamic, "--to", "cassandra", "--compact", "-o", &dir.arg("x")], b"")
+        .fails_with("only dynamic");
+}
+
+#[test]
 fn a_compact_filter_has_exceptions() {
     let dir = Dir::new();
     let (filter, text) = (dir.arg("c.bloom"), lines(5000));

@@ -21,6 +21,9 @@ pub struct ConvertOptions {
     pub made_for: Option<MadeFor>,
     /// How small a native filter becomes.
     pub shrink: Option<Shrink>,
+    /// A dynamic filter becomes a compact one, not a fast one, with this rate on top of its own; the planned rate of
+    /// the dynamic one if that is `None`.
+    pub compact: Option<Option<f64>>,
 }
 
 /// How small a native filter becomes: it is halved once or several times.
@@ -33,11 +36,17 @@ pub enum Shrink {
 }
 
 /// The filter of a file in another dialect, where the positions of its keys stay the same; or from native to native,
-/// halved, or as a fast filter of a dynamic one's keys.
+/// halved, or as a fast or compact filter of a dynamic one's keys.
 pub fn convert(path: &Path, options: &ConvertOptions) -> Result<AnyFilter, Problem> {
     let read = ReadOptions { secret: None, ..options.read.clone() };
     let file = FilterFile::load(path, &read)?;
     let (from, to) = (file.dialect(), options.to);
+    if let Some(fpr) = options.compact {
+        if (from, to) != (Name::Native, Name::Native) {
+            return Err(refusal(path, "only dynamic filters can become compact ones"));
+        }
+        return compacted(&FilterFile::load(path, &options.read)?, fpr);
+    }
     if (from, to) == (Name::Native, Name::Native) {
         let folded = folded(&FilterFile::load(path, &options.read)?, options.shrink)?;
         return Ok(AnyFilter::from(StoredFilter::Fast(folded)));
@@ -55,6 +64,22 @@ pub fn convert(path: &Path, options: &ConvertOptions) -> Result<AnyFilter, Probl
     }
     any::convert(from, file.bytes(), options.read.geometry, to, options.made_for)
         .map_err(|e| refused(path, from, to, &e))
+}
+
+/// The compact filter of a dynamic one's keys.
+fn compacted(file: &FilterFile, fpr: Option<f64>) -> Result<AnyFilter, Problem> {
+    match trusted(file)?.try_clone().map(AnyFilter::into_native) {
+        Ok(Ok(StoredFilter::Dynamic(filter))) => {
+            let compact = filter.to_compact(fpr.unwrap_or(filter.planned_fpr()));
+            compact.map(AnyFilter::from).map_err(|e| Problem::new(Name::Native, Code::CannotSize, e))
+        }
+        Ok(Ok(other)) => {
+            let why = format!("a {} filter cannot become a compact one: its keys are needed", other.kind());
+            Err(refusal(file.path(), why).hint("fullbloom build --compact KEYS -o FILTER"))
+        }
+        Ok(Err(_)) => Err(refusal(file.path(), "is not a native filter")),
+        Err(e) => Err(Problem::new(Name::Native, Code::CannotSize, e)),
+    }
 }
 
 /// The fast filter, halved as often as requested.

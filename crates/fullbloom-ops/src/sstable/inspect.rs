@@ -128,11 +128,14 @@ pub(crate) fn inspect(sstable: &Sstable, wanted: Option<f64>) -> Found<SstableRe
     }
     problems.sort_by_key(|problem| Reverse(problem.severity));
     // A filter that was copied out of its directory is not a damaged sstable.
-    if sstable.components.len() == 1 {
+    let is_alone = sstable.components.len() == 1;
+    if is_alone {
         problems.retain(|problem| problem.code != Code::ComponentsMissing);
     }
     let state = FilterState::of(sstable, &seen);
-    if state == FilterState::Zeroed && seen.keys.is_none() {
+    // A filter that was built of no keys has one or two words.
+    let is_of_no_keys = is_alone && filter.is_some_and(|filter| filter.bits <= 128);
+    if state == FilterState::Zeroed && seen.keys.is_none() && !is_of_no_keys {
         let why = "no bit of the filter is set: all rows are invisible";
         problems.push(Problem::at(&sstable.path(FILTER), Code::KeyMissing, why));
     }

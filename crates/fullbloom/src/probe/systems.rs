@@ -112,13 +112,29 @@ pub(crate) fn u_of(t: u64) -> u64 {
 /// The coefficients of a key's equation: 63 in each word.
 #[inline(always)]
 pub(crate) fn coefficients<const W: usize>(t: u64) -> [u64; W] {
-    let mut words = [t >> 1; W];
-    let mut u = u_of(t);
-    for word in words.iter_mut().skip(1) {
-        u = u_of(u);
-        *word = u >> 1;
+    let mut words = Coefficients::new(t);
+    core::array::from_fn(|_| words.next_word())
+}
+
+/// The words of coefficients, one after the other.
+pub(crate) struct Coefficients {
+    next: u64,
+    /// The number after `next`, if `next` is the first one.
+    u: Option<u64>,
+}
+
+impl Coefficients {
+    #[inline(always)]
+    pub(crate) fn new(t: u64) -> Coefficients {
+        Coefficients { next: t, u: Some(u_of(t)) }
     }
-    words
+
+    #[inline(always)]
+    pub(crate) fn next_word(&mut self) -> u64 {
+        let word = self.next >> 1;
+        self.next = u_of(self.u.take().unwrap_or(self.next));
+        word
+    }
 }
 
 /// A key's place in a layer.
@@ -139,6 +155,12 @@ impl Place {
     #[inline(always)]
     pub(crate) fn line(self) -> u64 {
         self.x >> 32
+    }
+
+    /// The line, and where the key is in it, in 256ths.
+    #[inline(always)]
+    pub(crate) fn position(self) -> u64 {
+        self.x >> 24
     }
 
     #[inline(always)]
@@ -188,6 +210,7 @@ mod tests {
                 let product = u128::from(z) * u128::from(lines);
                 let place = Place::new(z, lines);
                 assert_eq!(place.line(), (product >> 64) as u64);
+                assert_eq!(place.position(), (product >> 56) as u64);
                 assert_eq!(place.priority(), ((product >> 56) as u8).min(254));
                 assert_eq!(place.fingerprint(), (product >> 48) as u8);
                 let least = least_z(place.line(), lines).unwrap();

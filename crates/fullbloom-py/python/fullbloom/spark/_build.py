@@ -9,6 +9,9 @@ then, byte for byte, the one that ``Filter.build`` makes of the same rows, the n
     slices   each partition sorts its hashes by slice of the array; each slice is filled by one task; the file is put
              together from them, one after the other
 
+A compact filter is built by the driver, from the hashes of all partitions: it needs eight bytes of each key at once, in 1 GiB of
+memory at most; more go to a temporary file of the driver.
+
 Filters in Spark's own format, which stores only bits, are merged as bits, also in a tree.
 """
 
@@ -24,10 +27,10 @@ from pyspark import StorageLevel, TaskContext
 from pyspark.sql import Column, DataFrame, functions
 
 from .. import Filter, plan
-from .._core import Slicing
+from .._core import Compacting, Slicing
 from ._ask import MAPPED_FROM, SparkFilter
 from ._executors import check_executors
-from ._keys import keys_of, kind, named
+from ._keys import keys_of, kind as kind_of, named
 
 #: Filters of up to this many bytes are merged as a tree, larger ones by slices. See docs/spark.md for what was measured.
 TREE_UP_TO = 1 << 20
@@ -50,6 +53,7 @@ _COUNT_MARGIN = 2
 
 _RUNS = "part int, seq int, hashes binary"
 _BITS = "part int, bits binary"
+_HASHES = "hashes binary"
 _SLICE_RUNS = "slice int, part int, seq int, hashes binary"
 _FILLED = "slice int, piece int, keys bigint, bytes binary"
 
@@ -64,6 +68,7 @@ def build(
     seed: int = 0,
     dialect: Literal["native", "spark-2", "spark"] = "native",
     merge: Literal["auto", "tree", "slices"] = "auto",
+    kind: Literal["fast", "compact"] = "fast",
 ) -> SparkFilter:
     """A filter of the keys in a column, built on the executors. Nulls are not inserted.
 
@@ -73,10 +78,19 @@ def build(
     a filter looks up integers in the JVM (``prune``), but has a copy in every task that builds it. ``merge`` is
     ``"tree"``, ``"slices"``, or chosen by the size of the filter.
 
+    With ``kind="compact"`` the filter is about 30 % smaller. It is sized by ``fpr`` alone, no keys are counted first, and the
+    driver builds it from eight bytes of each key.
+
     The filter has the bytes that ``Filter.build`` gives for the same rows in the same order, ``expected_keys`` and rate.
     """
     if dialect not in ("native", "spark-2", "spark"):
         raise ValueError(f"dialect is 'native', 'spark-2' or 'spark' here, not {dialect!r}")
+    if kind not in ("fast", "compact"):
+        raise ValueError(f"kind is 'fast' or 'compact' here, not {kind!r}")
+    if kind == "compact":
+        if dialect != "native" or bits_per_key is not None or merge != "auto":
+            raise ValueError("a compact filter is a native one, sized by fpr and built by the driver: no bits_per_key, no merge")
+        return _compact(df, column, fpr, seed)
     return made(df, column, fpr, expected_keys, bits_per_key=bits_per_key, seed=seed, dialect=dialect, merge=merge)
 
 
@@ -88,7 +102,7 @@ def made(df, column, fpr=None, expected_keys=None, *, bits_per_key=None, seed=0,
     if dialect in ("spark-2", "spark") and (merge == "slices" or seed):
         raise ValueError("slices and seeds: only native filters have them")
     check_executors(df.sparkSession.sparkContext)
-    keys_are = kind(df, column)
+    keys_are = kind_of(df, column)
     keys = df.select(named(column).alias("key"))
     how = {"fpr": fpr, "bits_per_key": bits_per_key}
     # Invalid numbers are refused before any key is counted.
@@ -116,6 +130,31 @@ def made(df, column, fpr=None, expected_keys=None, *, bits_per_key=None, seed=0,
         message = f"{many} keys are in the filter where {expected_keys} {what}: its rate is now {built.expected_fpr:.3g}"
         warnings.warn(message, RuntimeWarning, stacklevel=3)
     return SparkFilter(built, keys_are)
+
+
+def _compact(df, column, fpr, seed):
+    # An invalid rate or seed is refused before any key is read.
+    Compacting(fpr, seed)
+    check_executors(df.sparkSession.sparkContext)
+    keys_are = kind_of(df, column)
+    keys = df.select(named(column).alias("key"))
+    builder = Compacting(fpr, seed, key_type="long" if keys_are == "integer" else "bytes", threads=0)
+    hashed = keys.mapInArrow(_hashed(Slicing(1, seed=seed)), _HASHES)
+    for row in hashed.toLocalIterator(prefetchPartitions=True):
+        builder.insert_hashes(bytes(row.hashes))
+    return SparkFilter(builder.finish(), keys_are)
+
+
+def _hashed(slicing):
+    def hashed(batches):
+        scatter = slicing.scatter()
+        for batch in batches:
+            scatter.update(keys_of(batch.column(0)))
+            if 8 * scatter.waiting >= _RUN_BYTES:
+                yield from (_row([hashes]) for _, hashes in scatter.take())
+        yield from (_row([hashes]) for _, hashes in scatter.take())
+
+    return hashed
 
 
 def _spark_bytes(expected, how):

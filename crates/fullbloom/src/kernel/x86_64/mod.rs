@@ -40,7 +40,7 @@ fn prefetch<const DISTANCE: u8>(line: *const Line) {
     }
 }
 
-/// Proof of AVX2 and BMI: Haswell, Zen and later.
+/// Proof of AVX2, BMI, LZCNT and POPCNT: Haswell, Zen and later.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Avx2(());
 
@@ -48,14 +48,16 @@ impl Avx2 {
     pub(super) fn detect() -> Option<Avx2> {
         let all = cpu_has!(is_x86_feature_detected, "avx2")
             && cpu_has!(is_x86_feature_detected, "bmi1")
-            && cpu_has!(is_x86_feature_detected, "bmi2");
+            && cpu_has!(is_x86_feature_detected, "bmi2")
+            && cpu_has!(is_x86_feature_detected, "lzcnt")
+            && cpu_has!(is_x86_feature_detected, "popcnt");
         all.then_some(Avx2(()))
     }
 
     /// Runs the task, compiled for these features.
     #[inline(always)]
     pub(super) fn run<T: Task>(self, task: T) -> T::Output {
-        #[target_feature(enable = "avx2,bmi1,bmi2")]
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
         fn compiled<T: Task>(kernel: Avx2, task: T) -> T::Output {
             task.run(kernel)
         }
@@ -66,7 +68,7 @@ impl Avx2 {
 
 impl Body for Avx2 {}
 
-/// Both have AVX2 and BMI, as `Avx512::detect` has seen.
+/// Both have AVX2, BMI, LZCNT and POPCNT, as `Avx512::detect` has seen.
 impl From<Avx512> for Avx2 {
     fn from(_: Avx512) -> Avx2 {
         Avx2(())
@@ -124,7 +126,9 @@ impl Avx512 {
             && cpu_has!(is_x86_feature_detected, "avx512dq")
             && cpu_has!(is_x86_feature_detected, "avx512vl")
             && cpu_has!(is_x86_feature_detected, "bmi1")
-            && cpu_has!(is_x86_feature_detected, "bmi2");
+            && cpu_has!(is_x86_feature_detected, "bmi2")
+            && cpu_has!(is_x86_feature_detected, "lzcnt")
+            && cpu_has!(is_x86_feature_detected, "popcnt");
         all.then_some(Avx512(()))
     }
 

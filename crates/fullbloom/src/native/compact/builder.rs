@@ -10,7 +10,7 @@ use crate::error::SizeError;
 use crate::filter::Filter;
 use crate::kernel::pipeline::hash_all;
 use crate::kernel::{Body, Cpu, Task};
-use crate::keys::Keys;
+use crate::keys::{Hashes, Keys};
 use crate::native::dialect::Head;
 use crate::native::hashing::{Hasher, Hashing};
 use crate::probe::systems::first_z;
@@ -184,6 +184,27 @@ impl CompactBuilder {
         let Constructed { shape, array, keys } = construct(self.keys, self.columns, self.threads)?;
         let mut head = Head::new(self.hashing, keys);
         head.keys = keys;
+        Ok(Filter { dialect: Compact::from_parts(shape, head), bits: array })
+    }
+}
+
+impl CompactFilter {
+    /// The filter of hashes that the hasher of these facts makes of its keys.
+    pub(in crate::native) fn of_hashes(
+        mut hashes: impl Iterator<Item = u64>,
+        head: Head,
+        fpr: f64,
+    ) -> Result<CompactFilter, BuildError> {
+        let mut builder = CompactBuilder::new(fpr)?.expected_keys(head.expected_keys);
+        loop {
+            let some: Vec<u64> = hashes.by_ref().take(AT_A_TIME).collect();
+            if some.is_empty() {
+                break;
+            }
+            builder.insert_batch(&Hashes(&some))?;
+        }
+        let Constructed { shape, array, keys } = construct(builder.keys, builder.columns, 1)?;
+        let head = Head { keys, expected_keys: keys, estimated: false, ..head };
         Ok(Filter { dialect: Compact::from_parts(shape, head), bits: array })
     }
 }

@@ -1,12 +1,13 @@
 //! The kind `compact` as a dialect: the facts a filter stores besides its array.
 
 use super::lookup::Data;
-use super::shape::{LINE, Layer, Shape};
+use super::shape::{LINE, Layer, PARTS, Shape};
 use crate::dialect::Name;
 use crate::error::DecodeError;
 use crate::filter::{Check, Dialect, Format};
 use crate::kernel::Cpu;
 use crate::kernel::pipeline::{Answers, Source};
+use crate::kernel::systems::LIMIT;
 use crate::keys::Keys;
 use crate::native::dialect::Head;
 use crate::native::exceptions::Exceptions;
@@ -39,7 +40,7 @@ pub struct Compact {
 
 impl Compact {
     pub(in crate::native) fn from_parts(shape: Shape, head: Head) -> Compact {
-        let hasher = Hasher::new(&head.hashing);
+        let hasher = head.hasher();
         Compact { shape, hasher, head, exceptions: None, locked: None, cpu: Cpu::in_use() }
     }
 
@@ -53,7 +54,7 @@ impl Compact {
     pub(in crate::native) fn unlock(&mut self, secret: &Secret) -> Result<(), DecodeError> {
         let Some(expected) = self.locked else { return Ok(()) };
         self.head.unlock(expected, secret)?;
-        self.hasher = Hasher::new(&self.head.hashing);
+        self.hasher = self.head.hasher();
         self.locked = None;
         Ok(())
     }
@@ -151,22 +152,23 @@ impl Dialect for Compact {
         let (mut left, mut sum) = (1.0, 0.0);
         for layer in &shape.layers {
             let own = &lines[layer.first as usize..][..layer.lines as usize];
-            let share = |line: &[u8; LINE as usize]| {
-                let tops = line.chunks_exact(8).map(|word| word[7] >> 7);
-                match tops.enumerate().fold(0, |limit, (j, top)| limit | top << j) {
-                    ALL => 1.0,
-                    limit => f64::from(limit) / 256.0,
-                }
-            };
-            let mean =
-                |lines: &[[u8; LINE as usize]]| lines.iter().map(share).sum::<f64>() / layer.lines as f64;
-            let (fewer, more) = own.split_at(layer.split as usize);
-            let (fewer, more) = (mean(fewer), mean(more));
+            // The shares of hashes that the lines keep and compare in fewer columns, and in one more.
+            let (mut fewer, mut more) = (0.0, 0.0);
+            for (line, at) in own.iter().zip((0..).step_by(PARTS as usize)) {
+                let kept = match line[LIMIT] {
+                    ALL => PARTS,
+                    limit => limit.into(),
+                };
+                let few = kept.min(layer.split.saturating_sub(at));
+                fewer += few as f64;
+                more += (kept - few) as f64;
+            }
+            let all = (layer.lines * PARTS) as f64;
             let rate = 2f64.powi(-(8 / shape.words as i32 + shape.further as i32));
-            sum += left * rate * (fewer + more / 2.0);
-            left *= 1.0 - fewer - more;
+            sum += left * rate * (fewer + more / 2.0) / all;
+            left *= 1.0 - (fewer + more) / all;
         }
-        rates::combine(sum, rates::collision_fpr(self.head.keys as f64, 64))
+        rates::combine(sum, rates::collision_fpr(self.head.keys as f64, self.head.hash_bits))
     }
 
     /// The number of keys is known.
@@ -175,7 +177,7 @@ impl Dialect for Compact {
     }
 
     fn expected_fpr(&self, keys: f64) -> f64 {
-        rates::combine(self.shape.planned_fpr(), rates::collision_fpr(keys, 64))
+        rates::combine(self.shape.planned_fpr(), rates::collision_fpr(keys, self.head.hash_bits))
     }
 
     fn byte_len(&self) -> u64 {

@@ -4,9 +4,9 @@ use super::scatter::{Bucket, Lane};
 use super::shape::{LINE, Layer, Shape};
 use super::solve::Systems;
 use crate::error::SizeError;
-use crate::kernel::systems::column_bits;
+use crate::kernel::systems::{LIMIT, column_bits};
 use crate::kernel::{Body, Task};
-use crate::probe::systems::{Place, coefficients, least_z, t_of, u_of, z_after};
+use crate::probe::systems::{Place, SLOTS, least_z, t_of, u_of, z_after};
 use std::vec::Vec;
 
 /// The sorted `z` of keys: those whose top bits are `first`, then `first + 1`, and so on.
@@ -86,16 +86,17 @@ pub(super) struct Unit<'a> {
 }
 
 /// Solves units of one layer.
-pub(super) struct Solver<const W: usize, const L: usize> {
-    systems: Systems<W, L>,
+pub(super) struct Solver<const H: usize, const S: usize, const L: usize> {
+    systems: Systems<H, S, L>,
     keys: Vec<u64>,
     priorities: Vec<u8>,
+    fingerprints: Vec<u8>,
     moved: Vec<u64>,
 }
 
 /// One unit, as a task for a kernel.
-pub(super) struct Solve<'a, const W: usize, const L: usize> {
-    pub(super) solver: &'a mut Solver<W, L>,
+pub(super) struct Solve<'a, const H: usize, const S: usize, const L: usize> {
+    pub(super) solver: &'a mut Solver<H, S, L>,
     pub(super) shape: &'a Shape,
     /// Number of the layer.
     pub(super) number: usize,
@@ -105,14 +106,14 @@ pub(super) struct Solve<'a, const W: usize, const L: usize> {
     pub(super) next: &'a mut Lane,
 }
 
-impl<const W: usize, const L: usize> Solver<W, L> {
+impl<const H: usize, const S: usize, const L: usize> Solver<H, S, L> {
     pub(super) fn new() -> Self {
-        let (keys, priorities, moved) = (Vec::new(), Vec::new(), Vec::new());
-        Solver { systems: Systems::new(), keys, priorities, moved }
+        let (keys, moved) = (Vec::new(), Vec::new());
+        Solver { systems: Systems::new(), keys, priorities: Vec::new(), fingerprints: Vec::new(), moved }
     }
 }
 
-impl<const W: usize, const L: usize> Task for Solve<'_, W, L> {
+impl<const H: usize, const S: usize, const L: usize> Task for Solve<'_, H, S, L> {
     type Output = Result<(), SizeError>;
 
     #[inline(always)]
@@ -141,7 +142,7 @@ impl<const W: usize, const L: usize> Task for Solve<'_, W, L> {
     }
 }
 
-impl<const W: usize, const L: usize> Solver<W, L> {
+impl<const H: usize, const S: usize, const L: usize> Solver<H, S, L> {
     /// Solves up to `L` lines from `first` on; `self.keys` are theirs.
     #[inline(always)]
     fn group(
@@ -153,27 +154,32 @@ impl<const W: usize, const L: usize> Solver<W, L> {
         lines: &mut [u8],
         further: &mut [u8],
     ) {
-        let Solver { systems, keys, priorities, moved } = self;
-        let mut starts = [0; L];
-        let mut counts = [0; L];
+        let Solver { systems, keys, priorities, fingerprints, moved } = self;
+        let mut starts = [keys.len(); L];
+        let mut next = 0;
         priorities.clear();
-        for &z in keys.iter() {
+        fingerprints.clear();
+        for (i, &z) in keys.iter().enumerate() {
             let place = Place::new(z, layer.lines);
-            counts[(place.line() - first) as usize] += 1;
+            // Keys come in the order of their lines.
+            while next < L && place.line() - first >= next as u64 {
+                starts[next] = i;
+                next += 1;
+            }
             priorities.push(place.priority());
+            fingerprints.push(place.fingerprint());
         }
-        for l in 1..L {
-            starts[l] = starts[l - 1] + counts[l - 1];
-        }
-        let most = counts.iter().map(|&count| Systems::<W, L>::needed(count)).max().unwrap_or(0);
+        let counts: [usize; L] =
+            core::array::from_fn(|l| starts.get(l + 1).copied().unwrap_or(keys.len()) - starts[l]);
+        let most = counts.iter().map(|&count| Systems::<H, S, L>::needed(count)).max().unwrap_or(0);
         systems.begin(most);
         for l in 0..lines.len() / LINE as usize {
             let columns = shape.further_of(layer, first + l as u64);
-            let mask = side_mask(W, columns);
-            for (i, &z) in keys[starts[l]..][..Systems::<W, L>::needed(counts[l])].iter().enumerate() {
+            let mask = side_mask(H / 2, columns);
+            let own = starts[l]..starts[l] + Systems::<H, S, L>::needed(counts[l]);
+            for (i, (&z, &fingerprint)) in keys[own.clone()].iter().zip(&fingerprints[own]).enumerate() {
                 let t = t_of(z, number);
-                let fingerprint = u64::from(Place::new(z, layer.lines).fingerprint());
-                systems.set(l, i, coefficients(t), (u_of(t) & !0xff | fingerprint) & mask);
+                systems.set(l, i, t, (u_of(t) & !0xff | u64::from(fingerprint)) & mask);
             }
         }
         let kept = systems.solve(counts, |l, i| priorities[starts[l] + i]);
@@ -183,22 +189,19 @@ impl<const W: usize, const L: usize> Solver<W, L> {
             let leaving = &keys[starts[l] + kept[l].keys..starts[l] + counts[l]];
             moved.extend(leaving.iter().map(|&z| z_after(z, number)));
             let columns = shape.further_of(layer, first + l as u64) as usize;
-            let (own, rest) = core::mem::take(&mut further).split_at_mut(columns * W * 8);
+            let (own, rest) = core::mem::take(&mut further).split_at_mut(columns * (H / 2) * 8);
             further = rest;
-            for v in 0..W {
-                let planes = systems.planes(l, v, 0);
-                for j in 0..8 / W {
-                    put(line, j * W + v, planes[j * W]);
-                }
-                for f in (0..columns).step_by(8 / W) {
-                    let planes = systems.planes(l, v, 1 + f * W / 8);
-                    for j in 0..(8 / W).min(columns - f) {
-                        put(own, (f + j) * W + v, planes[j * W]);
+            for k in 0..SLOTS {
+                line[k] = (0..H / 2).fold(0, |byte, v| byte | systems.byte(l, v * SLOTS + k) << v);
+            }
+            line[LIMIT] = kept[l].limit;
+            for v in 0..H / 2 {
+                for f in (0..columns).step_by(8 / (H / 2)) {
+                    let planes = systems.planes(l, v, 1 + f * (H / 2) / 8);
+                    for j in 0..(8 / (H / 2)).min(columns - f) {
+                        put(own, (f + j) * (H / 2) + v, planes[j * (H / 2)]);
                     }
                 }
-            }
-            for (j, word) in line.chunks_exact_mut(8).enumerate() {
-                word[7] |= (kept[l].limit >> j & 1) << 7;
             }
         }
     }

@@ -4,7 +4,7 @@ use super::shape::{LINE, Layer, Shape};
 use crate::bits::prefetch;
 use crate::kernel::lines::Line;
 use crate::kernel::pipeline::{self, Answers, Pipe, Source};
-use crate::kernel::systems::{KEYS, Tested};
+use crate::kernel::systems::{Chunk, KEYS, wrong};
 use crate::kernel::{Body, Cpu, Task};
 use crate::keys::{KeyHasher, Keys};
 use crate::native::pipeline::ones;
@@ -37,7 +37,7 @@ impl<'a> Data<'a> {
 
     #[inline(always)]
     fn has_further(self) -> bool {
-        self.shape.further > 0 || self.shape.layers.first().is_some_and(|layer| layer.split < layer.lines)
+        self.shape.further > 0 || self.shape.layers.first().is_some_and(|layer| !layer.is_even())
     }
 
     /// Whether a key with this hash may be present.
@@ -112,7 +112,7 @@ impl<'a> Data<'a> {
     /// Whether the further columns of a line agree with a key.
     #[inline(always)]
     fn agrees<const W: usize>(self, cpu: Cpu, layer: &Layer, place: Place, t: u64) -> bool {
-        let columns = self.shape.further_of(layer, place.line());
+        let columns = self.shape.further_for(layer, place);
         columns == 0 || self.further_agree::<W>(cpu, layer, place, t, columns)
     }
 
@@ -140,8 +140,7 @@ impl<'a> Data<'a> {
                     &last
                 }
             };
-            let tested = cpu.tested(eight, &coefficients);
-            if tested.wrong::<W>(fingerprint as u8) & used != 0 {
+            if wrong::<W>(cpu.parities(eight, &coefficients), fingerprint as u8) & used != 0 {
                 return false;
             }
             at += LINE as usize;
@@ -305,16 +304,14 @@ impl<B: Body, E: Fn(u64) -> bool, const W: usize> Pipe<KEYS, 8> for Test<'_, B, 
 
     #[inline(always)]
     fn prefetch(&mut self, slot: &Slot) {
-        let (mut wrong, mut limits) = ([0; KEYS], [0; KEYS]);
-        for i in 0..KEYS {
-            let Some(line) = self.lines.get(slot.places[i].line() as usize) else { continue };
-            let tested = self.kernel.tested(line, &coefficients::<W>(slot.t[i]));
-            (wrong[i], limits[i]) = (tested.parities, tested.limit);
-        }
-        for (wrong, &fingerprint) in wrong.iter_mut().zip(&slot.fingerprints) {
-            *wrong = Tested { parities: *wrong, limit: 0 }.wrong::<W>(fingerprint);
-        }
-        let (agree, here) = self.kernel.compare(&wrong, &[0; KEYS], &slot.priorities, &limits);
+        const NOWHERE: &Line = &[0; LINE as usize];
+        let line = |place: Place| self.lines.get(place.line() as usize).unwrap_or(NOWHERE);
+        let (agree, here) = self.kernel.test_chunk::<W>(&Chunk {
+            lines: slot.places.map(line),
+            t: &slot.t,
+            fingerprints: &slot.fingerprints,
+            priorities: &slot.priorities,
+        });
         let (yes, moved) = (agree & here, !here & (u64::MAX >> (64 - KEYS)));
         self.waiting[self.tested % WAITING] = (yes, moved);
         self.tested += 1;

@@ -39,4 +39,4 @@ pub use dialect::Compact;
 #[cfg(feature = "std")]
 pub use error::BuildError;
 pub use filter::{CompactFilter, CompactPlan};
-pub(super) use shape::{MAX_LAYERS, Shape};
+pub(super) use shape::{MAX_LAYERS, PARTS, Shape};

@@ -11,7 +11,7 @@
 //!
 //! [`Task`]: crate::kernel::Task
 
-use crate::probe::systems::{ALL, SLOTS};
+use crate::probe::systems::{ALL, Coefficients, SLOTS};
 use std::boxed::Box;
 use std::vec::Vec;
 
@@ -19,23 +19,34 @@ use std::vec::Vec;
 /// keys does, the line is full nevertheless.
 const BEYOND: usize = 128;
 
-/// Words of coefficients of one key in each line.
-type Row<const W: usize, const L: usize> = [[u64; L]; W];
+/// A number of 32 bits for each line.
+type Lanes<const L: usize> = [u32; L];
 
-/// The equations of `L` lines, and the memory to solve them.
-pub(super) struct Systems<const W: usize, const L: usize> {
+/// The equations of `L` lines, and the memory to solve them. Coefficients are `H` halves of words, two for each word: 32
+/// and 31 slots. Right sides have `S` numbers of 32 bits.
+pub(super) struct Systems<const H: usize, const S: usize, const L: usize> {
     /// Equation `i` of each line.
-    rows: Vec<Row<W, L>>,
-    sides: Vec<[u64; L]>,
+    rows: Vec<[Lanes<L>; H]>,
+    sides: Vec<[Lanes<L>; S]>,
     /// The slot that equation `i` determines, or [`NONE`].
     slots: Vec<[u16; L]>,
     /// The equation that determines a slot: its lowest coefficient is this slot.
-    pivots: Box<[Row<W, L>]>,
+    pivots: Box<[[Lanes<L>; H]]>,
     /// Its right side; after solving, the bits of the slot in all columns.
-    pub(super) solved: Box<[[u64; L]]>,
+    solved: Box<[[Lanes<L>; S]]>,
 }
 
 const NONE: u16 = u16::MAX;
+
+/// The first slot of a half.
+const fn first_of(half: usize) -> usize {
+    half / 2 * SLOTS + half % 2 * 32
+}
+
+/// The slots of a half.
+const fn slots_of(half: usize) -> usize {
+    if half % 2 == 0 { 32 } else { SLOTS - 32 }
+}
 
 /// What became of one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,43 +56,48 @@ pub(super) struct Kept {
     pub(super) limit: u8,
 }
 
-impl<const W: usize, const L: usize> Systems<W, L> {
+impl<const H: usize, const S: usize, const L: usize> Systems<H, S, L> {
     pub(super) fn new() -> Self {
-        let slots = W * SLOTS;
+        let slots = H / 2 * SLOTS;
         Systems {
             rows: Vec::new(),
             sides: Vec::new(),
             slots: Vec::new(),
-            pivots: vec![[[0; L]; W]; slots].into_boxed_slice(),
-            solved: vec![[0; L]; slots].into_boxed_slice(),
+            pivots: vec![[[0; L]; H]; slots].into_boxed_slice(),
+            solved: vec![[[0; L]; S]; slots].into_boxed_slice(),
         }
     }
 
     /// The number of keys of a line that are needed of this many.
     #[inline(always)]
     pub(super) fn needed(keys: usize) -> usize {
-        keys.min(W * SLOTS + BEYOND)
+        keys.min(H / 2 * SLOTS + BEYOND)
     }
 
     /// Makes room for this many equations in each line.
     #[inline(always)]
     pub(super) fn begin(&mut self, equations: usize) {
         self.rows.clear();
-        self.rows.resize(equations, [[0; L]; W]);
+        self.rows.resize(equations, [[0; L]; H]);
         self.sides.clear();
-        self.sides.resize(equations, [0; L]);
+        self.sides.resize(equations, [[0; L]; S]);
         self.slots.clear();
         self.slots.resize(equations, [NONE; L]);
     }
 
-    /// Sets an equation: coefficients and right side.
+    /// Sets an equation: the number that the coefficients follow from, and the right side.
     #[inline(always)]
-    pub(super) fn set(&mut self, line: usize, number: usize, coefficients: [u64; W], side: u64) {
+    pub(super) fn set(&mut self, line: usize, number: usize, t: u64, side: u64) {
         let (row, sides) = (&mut self.rows[number], &mut self.sides[number]);
-        for (word, coefficient) in row.iter_mut().zip(coefficients) {
-            word[line] = coefficient;
+        let mut words = Coefficients::new(t);
+        for pair in row.as_chunks_mut::<2>().0 {
+            let word = words.next_word();
+            pair[0][line] = word as u32;
+            pair[1][line] = (word >> 32) as u32;
         }
-        sides[line] = side;
+        for (i, part) in sides.iter_mut().enumerate() {
+            part[line] = (side >> (32 * i)) as u32;
+        }
     }
 
     /// Solves the lines. `keys` of each line are set; `priorities` gives the priority of a line's key.
@@ -101,8 +117,8 @@ impl<const W: usize, const L: usize> Systems<W, L> {
             for slots in &self.slots[kept.keys..taken[line]] {
                 let slot = slots[line];
                 if slot != NONE {
-                    self.pivots[slot as usize].iter_mut().for_each(|word| word[line] = 0);
-                    self.solved[slot as usize][line] = 0;
+                    self.pivots[slot as usize].iter_mut().for_each(|half| half[line] = 0);
+                    self.solved[slot as usize].iter_mut().for_each(|part| part[line] = 0);
                 }
             }
         }
@@ -114,31 +130,37 @@ impl<const W: usize, const L: usize> Systems<W, L> {
     #[inline(always)]
     fn eliminate(&mut self, keys: [usize; L]) -> [usize; L] {
         let Systems { rows, sides, slots, pivots, solved } = self;
-        pivots.fill([[0; L]; W]);
-        solved.fill([0; L]);
+        pivots.fill([[0; L]; H]);
+        solved.fill([[0; L]; S]);
         let mut taken = keys;
         let mut alive = [true; L];
-        // Slots of each word from this one on are not determined yet, in any line.
-        let mut ends = [0usize; W];
+        let mut left = L;
+        // Slots of each half from this one on are not determined yet, in any line.
+        let mut ends = [0usize; H];
         for (number, (row, side)) in rows.iter().zip(sides.iter()).enumerate() {
+            if left == 0 {
+                return taken;
+            }
             let (mut row, mut side) = (*row, *side);
-            for v in 0..W {
-                let from = v * SLOTS;
-                let pivots = &pivots[from..from + ends[v]];
-                let solved = &solved[from..from + ends[v]];
-                let mut bit = 1u64;
+            for h in 0..H {
+                let from = first_of(h);
+                let pivots = &pivots[from..from + ends[h]];
+                let solved = &solved[from..from + ends[h]];
+                let mut bit = 1u32;
                 for (pivot, right) in pivots.iter().zip(solved) {
-                    // Loops over the lines inside, so that each is a few vector instructions. The words before
-                    // `v` of a pivot are zero.
-                    let mask: [u64; L] =
-                        core::array::from_fn(|l| if row[v][l] & bit == 0 { 0 } else { u64::MAX });
-                    for w in 0..W {
+                    // Loops over the lines inside, so that each is a few vector instructions. The halves before
+                    // `h` of a pivot are zero.
+                    let mask: Lanes<L> =
+                        core::array::from_fn(|l| if row[h][l] & bit == 0 { 0 } else { u32::MAX });
+                    for w in h..H {
                         for l in 0..L {
                             row[w][l] ^= pivot[w][l] & mask[l];
                         }
                     }
-                    for l in 0..L {
-                        side[l] ^= right[l] & mask[l];
+                    for s in 0..S {
+                        for l in 0..L {
+                            side[s][l] ^= right[s][l] & mask[l];
+                        }
                     }
                     bit <<= 1;
                 }
@@ -149,22 +171,26 @@ impl<const W: usize, const L: usize> Systems<W, L> {
                 }
                 if number >= keys[l] {
                     alive[l] = false;
+                    left -= 1;
                     continue;
                 }
-                match (0..W).find(|&v| row[v][l] != 0) {
-                    Some(v) => {
-                        let k = row[v][l].trailing_zeros() as usize;
-                        let slot = v * SLOTS + k;
-                        for w in v..W {
+                match (0..H).find(|&h| row[h][l] != 0) {
+                    Some(h) => {
+                        let k = row[h][l].trailing_zeros() as usize;
+                        let slot = first_of(h) + k;
+                        for w in h..H {
                             pivots[slot][w][l] = row[w][l];
                         }
-                        solved[slot][l] = side[l];
+                        for s in 0..S {
+                            solved[slot][s][l] = side[s][l];
+                        }
                         slots[number][l] = slot as u16;
-                        ends[v] = ends[v].max(k + 1);
+                        ends[h] = ends[h].max(k + 1);
                     }
-                    None if side[l] != 0 => {
+                    None if (0..S).any(|s| side[s][l] != 0) => {
                         taken[l] = number;
                         alive[l] = false;
+                        left -= 1;
                     }
                     None => {}
                 }
@@ -182,24 +208,36 @@ impl<const W: usize, const L: usize> Systems<W, L> {
     #[inline(always)]
     fn substitute(&mut self) {
         let Systems { pivots, solved, .. } = self;
-        for slot in (0..W * SLOTS).rev() {
-            let pivot = &pivots[slot];
-            let (before, after) = solved.split_at_mut(slot + 1);
-            let mut side = before[slot];
-            let mut later = after.iter();
-            for (v, words) in pivot.iter().enumerate().skip(slot / SLOTS) {
-                let first = if v == slot / SLOTS { slot % SLOTS + 1 } else { 0 };
-                let mut bit = 1u64 << first;
-                for solved in later.by_ref().take(SLOTS - first) {
-                    for l in 0..L {
-                        let mask = if words[l] & bit == 0 { 0 } else { u64::MAX };
-                        side[l] ^= solved[l] & mask;
+        for half in (0..H).rev() {
+            for k in (0..slots_of(half)).rev() {
+                let slot = first_of(half) + k;
+                let pivot = &pivots[slot];
+                let (before, after) = solved.split_at_mut(slot + 1);
+                let mut side = before[slot];
+                let mut later = after.iter();
+                for (h, lanes) in pivot.iter().enumerate().skip(half) {
+                    let first = if h == half { k + 1 } else { 0 };
+                    let mut bit = 1u32.checked_shl(first as u32).unwrap_or(0);
+                    for solved in later.by_ref().take(slots_of(h) - first) {
+                        let mask: Lanes<L> =
+                            core::array::from_fn(|l| if lanes[l] & bit == 0 { 0 } else { u32::MAX });
+                        for s in 0..S {
+                            for l in 0..L {
+                                side[s][l] ^= solved[s][l] & mask[l];
+                            }
+                        }
+                        bit <<= 1;
                     }
-                    bit <<= 1;
                 }
+                before[slot] = side;
             }
-            before[slot] = side;
         }
+    }
+
+    /// The first eight bits of a slot.
+    #[inline(always)]
+    pub(super) fn byte(&self, line: usize, slot: usize) -> u8 {
+        self.solved[slot][0][line] as u8
     }
 
     /// Eight words of a line: bit `k` of word `j` is bit `8 * eighth + j` of slot `k` of the word number `v` of a column,
@@ -208,7 +246,7 @@ impl<const W: usize, const L: usize> Systems<W, L> {
     pub(super) fn planes(&self, line: usize, v: usize, eighth: usize) -> [u64; 8] {
         let mut bytes = [0u8; 64];
         for (byte, solved) in bytes.iter_mut().zip(&self.solved[v * SLOTS..(v + 1) * SLOTS]) {
-            *byte = (solved[line] >> (8 * eighth)) as u8;
+            *byte = (solved[eighth / 4][line] >> (eighth % 4 * 8)) as u8;
         }
         let mut planes = [[0u8; 8]; 8];
         for (i, eight) in bytes.as_chunks().0.iter().enumerate() {

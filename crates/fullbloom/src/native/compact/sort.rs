@@ -39,6 +39,7 @@ impl Sorter {
         if passes == 0 || count > u32::MAX as usize {
             all.chunks().iter().for_each(|chunk| from.extend_from_slice(chunk));
             from.sort_unstable();
+            from.dedup();
         } else {
             // So many digits that two different numbers seldom agree in all of them.
             let digit = ((count.ilog2() + 8).div_ceil(passes)).min(MAX_DIGIT);
@@ -64,9 +65,8 @@ impl Sorter {
                     core::mem::swap(from, to);
                 }
             }
-            order_runs(from, bits, digit * passes);
+            order_rest(from);
         }
-        from.dedup();
         all.replace(from);
         Ok(all)
     }
@@ -82,19 +82,32 @@ fn pass<'a>(from: impl Iterator<Item = &'a u64>, to: &mut [u64], starts: &mut [u
     }
 }
 
-/// Sorts the runs of numbers that agree in all digits.
+/// Sorts numbers that are in the order of all digits, and drops duplicates. Only few of them agree in all digits, unless
+/// there are many duplicates.
 #[inline(always)]
-fn order_runs(numbers: &mut [u64], bits: u32, digits: u32) {
-    let top = |number: u64| number << bits >> (64 - digits);
-    let mut start = 0;
-    for end in 1..=numbers.len() {
-        if end < numbers.len() && top(numbers[end]) == top(numbers[start]) {
+fn order_rest(numbers: &mut Vec<u64>) {
+    let (mut equal, mut moves) = (false, 0);
+    for i in 1..numbers.len() {
+        if numbers[i - 1] < numbers[i] {
             continue;
         }
-        if end - start > 1 {
-            numbers[start..end].sort_unstable();
+        let number = numbers[i];
+        let mut at = i;
+        while at > 0 && numbers[at - 1] > number {
+            numbers[at] = numbers[at - 1];
+            at -= 1;
+            moves += 1;
         }
-        start = end;
+        numbers[at] = number;
+        equal |= at > 0 && numbers[at - 1] == number;
+        if moves > 16 * numbers.len() {
+            numbers.sort_unstable();
+            equal = true;
+            break;
+        }
+    }
+    if equal {
+        numbers.dedup();
     }
 }
 

@@ -10,7 +10,12 @@ use crate::native::{NativeFilter, Secret, Sizing, StoredFilter};
 use crate::sizing::{Request, Target};
 use alloc::vec::Vec;
 #[cfg(feature = "std")]
-use {crate::error::FileError, crate::file, std::path::Path};
+use {
+    crate::error::FileError,
+    crate::file,
+    crate::native::{BuildError, CompactFilter},
+    std::path::Path,
+};
 #[cfg(feature = "mmap")]
 use {
     crate::file::Mapped,
@@ -79,6 +84,34 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
             }
             fast.insert_batch(&Hashes(&some));
         }
+    }
+
+    /// A [`CompactFilter`] of the same keys: smaller, and it takes no more keys. Rates, counts and ages are as for
+    /// [`to_fast`](Self::to_fast), and so is the hash.
+    ///
+    /// ```
+    /// use fullbloom::native::{DynamicFilter, DynamicOptions};
+    ///
+    /// let mut grown = DynamicFilter::new(DynamicOptions::new(100, 1e-6).up_to(1_000_000))?;
+    /// for i in 0..10_000u32 {
+    ///     grown.insert(&i.to_le_bytes())?;
+    /// }
+    /// let compact = grown.to_compact(1e-3)?;
+    /// assert!(compact.may_contain(&17u32.to_le_bytes()) && compact.keys() == 10_000);
+    /// assert!(compact.encoded_len() * 2 < grown.encoded_len());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the rate is invalid or there is no memory.
+    ///
+    /// # Panics
+    /// If the filter is [locked](Self::is_locked).
+    #[cfg(feature = "std")]
+    pub fn to_compact(&self, fpr: f64) -> Result<CompactFilter, BuildError> {
+        assert_unlocked(self.locked);
+        let (hash_bits, expected_keys) = (self.plan.bits, self.distinct());
+        CompactFilter::of_hashes(self.hashes(), Head { hash_bits, expected_keys, ..self.head.clone() }, fpr)
     }
 
     /// The hashes that stand for the fingerprints in filters of other kinds, which then use only as many bits of a key's

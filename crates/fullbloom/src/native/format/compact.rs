@@ -3,7 +3,7 @@
 use super::decode::{Section, Table};
 use super::*;
 use crate::error::DecodeError;
-use crate::native::compact::{Compact, MAX_LAYERS, Shape};
+use crate::native::compact::{Compact, MAX_LAYERS, PARTS, Shape};
 use crate::native::dialect::Head;
 use crate::native::exceptions::Exceptions;
 use crate::probe::systems::MAX_LINES;
@@ -66,14 +66,15 @@ impl DecodedCompact {
                 return Err(DecodeError::Value { field, at, got: lines.into(), allowed });
             }
             let at = cursor.at();
-            let split = cursor.u64_le("lines with fewer columns")?;
-            let most = u32::from(in_line) + u32::from(further) + u32::from(split < lines);
-            if split > lines
+            let split = cursor.u64_le("split")?;
+            let uneven = split < lines * PARTS;
+            let most = u32::from(in_line) + u32::from(further) + u32::from(uneven);
+            if split > lines * PARTS
                 || most > 64
-                || (split < lines && (u32::from(further) + 1) * u32::from(words) > 56)
+                || (uneven && (u32::from(further) + 1) * u32::from(words) > 56)
             {
                 let (field, allowed) =
-                    ("lines with fewer columns", "at most the lines; all, if there can be no more columns");
+                    ("split", "at most 256 times the lines; exactly that, if there can be no more columns");
                 return Err(DecodeError::Value { field, at, got: split.into(), allowed });
             }
             shape.push(lines, split);

@@ -194,7 +194,6 @@ fn read_kind(table: &Table, bits: Section, bytes: &[u8]) -> Result<(DecodedKind,
         return Ok((DecodedKind::Dynamic(Box::new(dynamic)), check));
     };
     if is_compact {
-        require_whole_hash(&head, section)?;
         if record.blocks != bits.len / ALIGN {
             let (field, at, expected) = ("blocks", section.at + 8, bits.len / ALIGN);
             return Err(DecodeError::Mismatch { field, at, got: record.blocks, expected });
@@ -221,15 +220,6 @@ fn read_owner(
         head.label = read_label(label, bytes)?;
     }
     read_secret(head, check, table.optional(kind::SECRET), bytes)
-}
-
-/// Only fast filters shorten the hash.
-fn require_whole_hash(head: &Head, record: Section) -> Result<(), DecodeError> {
-    if head.hash_bits == 64 {
-        return Ok(());
-    }
-    let (field, at, got) = ("bits of the hash", record.at + 7, head.hash_bits.into());
-    Err(DecodeError::Value { field, at, got, allowed: "0 for all 64, unless the filter is a fast one" })
 }
 
 /// Sections are in file order and do not overlap; data sections begin at multiples of a line.
