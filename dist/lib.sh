@@ -32,8 +32,9 @@ packages() {
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" = installed ] || missing+=("$package")
   done
   [ ${#missing[@]} -gt 0 ] || return 0
-  as_root apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive as_root apt-get install -y -qq "${missing[@]}" > "$work/apt.log" 2>&1 ||
+  # Another program may be installing packages as well.
+  as_root apt-get -o DPkg::Lock::Timeout=600 update -qq
+  DEBIAN_FRONTEND=noninteractive as_root apt-get -o DPkg::Lock::Timeout=600 install -y -qq "${missing[@]}" > "$work/apt.log" 2>&1 ||
     { tail -n 5 "$work/apt.log" >&2; return 1; }
 }
 

@@ -33,8 +33,9 @@ packages() {
 install_packages() {
   local as_root=()
   [ "$(id -u)" -eq 0 ] || as_root=(sudo)
-  "${as_root[@]}" apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get install -y -qq "$@" > "$work/apt.log" 2>&1 ||
+  # Another program may be installing packages as well.
+  "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=600 update -qq
+  DEBIAN_FRONTEND=noninteractive "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=600 install -y -qq "$@" > "$work/apt.log" 2>&1 ||
     { tail -5 "$work/apt.log" >&2; return 1; }
 }
 

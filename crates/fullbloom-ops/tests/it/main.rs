@@ -5,6 +5,7 @@ mod files;
 mod look;
 mod openings;
 mod operators;
+mod plan;
 mod sstables;
 #[path = "../../../fullbloom-sstable/tests/support/mod.rs"]
 mod support;

@@ -142,9 +142,9 @@ fn every_sstable_of_scylla_is_as_its_manifest_says() {
     check_all(&root);
     for entry in manifest(&root) {
         let sstable = Sstable::of_file(&filter_path(&root, &entry)).unwrap();
-        let written_by_scylla =
-            entry["components"].as_array().unwrap().iter().any(|name| name == "Scylla.db");
-        assert_eq!(sstable.engine() == Engine::Scylla, written_by_scylla);
+        // Its own, or that of another sstable beside it.
+        let in_scylla_table = files(&sstable.directory).iter().any(|name| name.ends_with("-Scylla.db"));
+        assert_eq!(sstable.engine() == Engine::Scylla, in_scylla_table, "{entry}");
         let digests = entry["scylla_db"]["digests"].as_object().map_or(0, serde_json::Map::len);
         let found = sstable.scylla_db().and_then(|read| read.digests.as_ref()).map_or(0, Vec::len);
         assert_eq!(found, digests, "{entry}");
@@ -233,6 +233,28 @@ fn mt() -> (tempfile::TempDir, Sstable) {
 
 fn rebuilt(sstable: &Sstable, output: &Output) -> replace::Written {
     propose(sstable, Rate::Fpr(0.2)).unwrap().build().unwrap().save(output).unwrap()
+}
+
+#[test]
+fn a_table_of_scylla_is_known_by_its_directory_where_an_sstable_has_no_scylla_db() {
+    let support = crate::support::Table::new();
+    for version in ["mc", "nb"] {
+        support.add(version, 1, &crate::support::keys(20), 0.01);
+    }
+    let engine = |version| Sstable::of_file(&support.path(version, 1, "Filter.db")).unwrap().engine();
+    let both = || (engine("mc"), engine("nb"));
+    assert_eq!(both(), (Engine::Cassandra, Engine::Cassandra));
+    for made in ["upload", "staging"] {
+        fs::create_dir(support.directory.join(made)).unwrap();
+        assert_eq!(both(), (Engine::Scylla, Engine::Cassandra), "nb is never ScyllaDB's");
+        fs::remove_dir(support.directory.join(made)).unwrap();
+    }
+    support.put("md", 7, "Scylla.db", &[0; 4]);
+    assert_eq!(both(), (Engine::Scylla, Engine::Cassandra));
+    // So its backup does not stop a node.
+    let sstable = Sstable::of_file(&support.path("mc", 1, "Filter.db")).unwrap();
+    let written = rebuilt(&sstable, &Output::InPlace { backup: true });
+    assert!(written.backups[0].starts_with(support.directory.join("snapshots/fullbloom-1")), "{written:?}");
 }
 
 #[test]

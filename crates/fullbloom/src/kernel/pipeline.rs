@@ -76,7 +76,7 @@ pub(crate) trait Pipe<const N: usize, const SLOTS: usize> {
 
 /// A few operations on one word; LLVM would emit eight shifts.
 #[inline(always)]
-pub(super) fn eight_bools(bits: u8) -> [bool; 8] {
+pub(crate) fn eight_bools(bits: u8) -> [bool; 8] {
     let copies = u64::from(bits).wrapping_mul(0x0101_0101_0101_0101);
     let one_each = copies & 0x8040_2010_0804_0201; // byte i keeps bit i
     let at_the_bottom = one_each.wrapping_add(0x7f7f_7f7f_7f7f_7f7f) >> 7 & 0x0101_0101_0101_0101;

@@ -35,17 +35,27 @@ pub(crate) struct Slots {
     slots: u32,
     /// The bit where the slots begin.
     first: u32,
-    /// Slots that are compared at once.
+    /// Slots that are compared at once, and as many bits.
     per_word: u32,
+    word_slots: u64,
     /// The bits of `starts`, and of `occupied` when shifted to the bottom.
     starts: u64,
     occupied: u64,
-    /// The bits of a slot.
+    /// The bits of a slot, and of its remainder.
     field: u64,
+    remainder: u64,
     /// The lowest and the highest bit of each slot that is compared at once, and the bits of their remainders.
     ones: u64,
     tops: u64,
     remainders: u64,
+    /// `tops - ones`.
+    carry: u64,
+    /// The bit where `occupied` begins, and 64 less that.
+    shift: u32,
+    unshift: u32,
+    /// The bits of the first two words that belong to slots, and all bits up to the last slot.
+    behind: [u64; 2],
+    used: [u64; 8],
 }
 
 impl Slots {
@@ -65,18 +75,27 @@ impl Slots {
         let width = remainder + tag;
         let per_word = WINDOW / width;
         let ones = (0..per_word).fold(0, |lanes, i| lanes | 1 << (i * width));
+        let first = slots + 1 + quotients;
+        let behind = u128::MAX << first;
         Slots {
             tag,
             width,
             slots,
-            first: slots + 1 + quotients,
+            first,
             per_word,
+            word_slots: low(per_word),
             starts: low(slots + 1),
             occupied: low(quotients),
             field: low(width),
+            remainder: low(width) & !low(tag),
             ones,
             tops: ones << (width - 1),
             remainders: ones * (low(width) & !low(tag)),
+            carry: (ones << (width - 1)) - ones,
+            shift: slots + 1,
+            unshift: 63 - slots,
+            behind: [behind as u64, (behind >> 64) as u64],
+            used: core::array::from_fn(|i| low((first + slots * width).saturating_sub(64 * i as u32))),
         }
     }
 
@@ -90,12 +109,6 @@ impl Slots {
         (entry >> self.width) as u32 & 63
     }
 
-    /// The remainder of the entry in every lane.
-    #[inline(always)]
-    fn pattern(&self, entry: u64) -> u64 {
-        (entry & self.field & !low(self.tag)).wrapping_mul(self.ones)
-    }
-
     #[inline(always)]
     fn position(&self, slot: u32) -> u32 {
         self.first + slot * self.width
@@ -106,10 +119,33 @@ impl Slots {
         window(line, self.position(slot)) & self.field
     }
 
-    /// The mask of the first lanes, at most `slots`.
+    /// The slots from this one on, as many as are compared at once.
     #[inline(always)]
-    fn lanes(&self, slots: u32) -> u64 {
-        low(slots.min(self.per_word) * self.width)
+    fn lanes(&self, line: &Line, slot: u32) -> u64 {
+        window(line, self.position(slot)) & self.remainders
+    }
+
+    /// The remainder of the entry in every lane.
+    #[inline(always)]
+    fn pattern(&self, entry: u64) -> u64 {
+        (entry & self.remainder).wrapping_mul(self.ones)
+    }
+
+    /// The top bits of the lanes that are equal in both.
+    #[inline(always)]
+    fn equal(&self, lanes: u64, pattern: u64) -> u64 {
+        let differ = lanes ^ pattern;
+        // The top bit of a lane becomes zero if the whole lane is zero.
+        !((differ & !self.tops).wrapping_add(self.carry) | differ) & self.tops
+    }
+
+    /// The top bits of the lanes that are less than those of the pattern.
+    #[inline(always)]
+    fn less(&self, lanes: u64, pattern: u64) -> u64 {
+        // Lane by lane: the difference, without a borrow into the next lane; then whether it is negative.
+        let differ = lanes ^ pattern;
+        let difference = (lanes | self.tops).wrapping_sub(pattern & !self.tops) ^ (!differ & self.tops);
+        ((!lanes & pattern) | (!differ & difference)) & self.tops
     }
 }
 
@@ -140,11 +176,18 @@ pub(crate) trait Select: Copy {
         select_pair(word, rank)
     }
 
-    /// Moves the bits from position `at` on up by `width`, 1 to 56, and puts `value` into the gap. Bits that leave
-    /// the line are lost.
+    /// The first of the set bits of `tops`, as many as the lowest bits of `count` are set; the distance between two
+    /// of `tops`, and of the first from bit 0, is `width` (the first one bit less).
     #[inline(always)]
-    fn open(self, line: &mut Line, at: u32, width: u32, value: u64) {
-        open(line, at, width, value);
+    fn first(self, tops: u64, width: u32, count: u64) -> u64 {
+        tops & low(count.trailing_ones().saturating_mul(width))
+    }
+
+    /// Moves the bits from position `at` on up by `width`, 1 to 56, puts `value`, which has at most that many bits, into
+    /// the gap, and clears all bits that are not `used`.
+    #[inline(always)]
+    fn open(self, line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8]) {
+        open(line, at, width, value, used);
     }
 
     /// Moves the bits from position `at + width` on down by `width`; zeros follow.
@@ -182,7 +225,7 @@ pub(crate) fn select_pair(word: u64, rank: u32) -> u64 {
 
 /// The definition of [`Select::open`].
 #[inline(always)]
-pub(crate) fn open(line: &mut Line, at: u32, width: u32, value: u64) {
+pub(crate) fn open(line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8]) {
     let words: [u64; 8] = core::array::from_fn(|i| word(line, i));
     let (start, bit) = ((at >> 6) as usize, at & 63);
     let mut moved = words;
@@ -195,6 +238,9 @@ pub(crate) fn open(line: &mut Line, at: u32, width: u32, value: u64) {
         if let Some(next) = moved.get_mut(start + 1) {
             *next = words[start + 1] << width | above >> (64 - width) | value >> 1 >> (63 - bit);
         }
+    }
+    for (word, used) in moved.iter_mut().zip(used) {
+        *word &= used;
     }
     store(line, &moved);
 }
@@ -229,26 +275,47 @@ struct Run {
     starts: u64,
     occupied: u64,
     quotient: u32,
+    /// Whether this quotient is occupied, and in the bits above, which greater ones are.
+    rest: u64,
+    /// Where it begins, or would.
     start: u32,
-    end: u32,
+    /// Its slots: the lowest bits, as many as it has. Undefined if the quotient is not occupied.
+    slots: u64,
 }
 
 impl Run {
     #[inline(always)]
     fn is_occupied(&self) -> bool {
-        self.occupied >> self.quotient & 1 == 1
+        self.rest & 1 == 1
     }
 
     #[inline(always)]
     fn len(&self) -> u32 {
-        if self.is_occupied() { self.end.wrapping_sub(self.start) & 63 } else { 0 }
+        if self.is_occupied() { self.slots.count_ones() } else { 0 }
+    }
+
+    #[inline(always)]
+    fn is_full(&self, slots: &Slots) -> bool {
+        self.starts >> slots.slots != 0
+    }
+
+    /// Whether it is full and no greater quotient is occupied: then a greater entry may be in the overflow.
+    #[inline(always)]
+    fn is_last_of_full(&self, slots: &Slots) -> bool {
+        self.starts >> slots.slots > self.rest >> 1
+    }
+
+    /// Whether its slots are not compared at once. This is rare: most runs have one or two slots.
+    #[inline(always)]
+    fn is_long(&self, slots: &Slots) -> bool {
+        self.slots > slots.word_slots
     }
 }
 
 #[inline(always)]
 fn front(line: &Line, slots: &Slots) -> (u64, u64) {
     let (first, second) = (word(line, 0) ^ 1, word(line, 1));
-    let occupied = first >> (slots.slots + 1) | second << 1 << (62 - slots.slots);
+    let occupied = first.wrapping_shr(slots.shift) | second.wrapping_shl(slots.unshift);
     (first & slots.starts, occupied & slots.occupied)
 }
 
@@ -256,47 +323,50 @@ fn front(line: &Line, slots: &Slots) -> (u64, u64) {
 fn run(kernel: impl Select, line: &Line, slots: &Slots, quotient: u32) -> Run {
     let (starts, occupied) = front(line, slots);
     let rank = (occupied & ((1 << quotient) - 1)).count_ones();
+    // Where the run begins, and the next one.
     let pair = kernel.pair(starts, rank);
-    let (start, end) = (pair.trailing_zeros(), 63u32.wrapping_sub(pair.leading_zeros()));
-    Run { starts, occupied, quotient, start, end }
+    let start = pair.trailing_zeros();
+    let slots = pair.wrapping_shr(start).wrapping_sub(2);
+    Run { starts, occupied, quotient, rest: occupied >> quotient, start, slots }
 }
 
-/// The slot of the run that holds this remainder.
-#[inline(always)]
-fn equal(line: &Line, slots: &Slots, run: &Run, entry: u64) -> Option<u32> {
-    let pattern = slots.pattern(entry);
-    let (mut slot, mut left) = (run.start, run.len());
-    loop {
-        let lanes = (window(line, slots.position(slot)) ^ pattern) & slots.remainders;
-        // The top bit of a lane becomes zero if the whole lane is zero.
-        let others = (lanes & !slots.tops).wrapping_add(slots.tops - slots.ones) | lanes;
-        let equal = !others & slots.tops & slots.lanes(left);
-        if equal != 0 {
-            return Some(slot + equal.trailing_zeros() / slots.width);
+/// As [`search`], slot by slot.
+#[cold]
+#[inline(never)]
+fn long_run(line: &Line, slots: &Slots, run: &Run, entry: u64) -> (Option<u32>, u32) {
+    let remainder = entry & slots.remainder;
+    let mut below = 0;
+    for slot in run.start..run.start.saturating_add(run.len()) {
+        let found = slots.slot(line, slot) & slots.remainder;
+        if found == remainder {
+            return (Some(slot), slot);
         }
-        if left <= slots.per_word {
-            return None;
-        }
-        (slot, left) = (slot + slots.per_word, left - slots.per_word);
+        below += u32::from(found < remainder);
     }
+    (None, run.start.saturating_add(below))
 }
 
-/// The first slot of the run, or after it, whose remainder is not below this one.
+/// Where the entry's remainder is in its run, or else belongs: the first slot whose remainder is not below it.
 #[inline(always)]
-fn lower_bound(line: &Line, slots: &Slots, run: &Run, entry: u64) -> u32 {
-    let y = slots.pattern(entry);
-    let (mut slot, mut left, mut below) = (run.start, run.len(), run.start);
-    loop {
-        let x = window(line, slots.position(slot)) & slots.remainders;
-        // Lane by lane: x - y, without a borrow into the next lane; then whether it is negative.
-        let difference = (x | slots.tops).wrapping_sub(y & !slots.tops) ^ ((x ^ !y) & slots.tops);
-        let less = (!x & y) | (!(x ^ y) & difference);
-        below += (less & slots.tops & slots.lanes(left)).count_ones();
-        if left <= slots.per_word {
-            return below;
-        }
-        (slot, left) = (slot + slots.per_word, left - slots.per_word);
+fn search(kernel: impl Select, line: &Line, slots: &Slots, run: &Run, entry: u64) -> (Option<u32>, u32) {
+    if run.is_long(slots) {
+        return long_run(line, slots, run, entry);
     }
+    let (lanes, pattern) = (slots.lanes(line, run.start), slots.pattern(entry));
+    let mine = kernel.first(slots.tops, slots.width, run.slots) & (run.rest & 1).wrapping_neg();
+    let less = slots.less(lanes, pattern) & mine;
+    let slot = run.start + less.count_ones();
+    ((slots.equal(lanes, pattern) & mine != 0).then_some(slot), slot)
+}
+
+/// Whether an entry with this quotient and remainder is in the line; the second is true if that is not the whole
+/// answer: [`find`] has it.
+#[inline(always)]
+pub(crate) fn test(kernel: impl Select, line: &Line, slots: &Slots, entry: u64) -> (bool, bool) {
+    let run = run(kernel, line, slots, slots.quotient(entry));
+    let equal = slots.equal(slots.lanes(line, run.start), slots.pattern(entry));
+    let found = equal & kernel.first(slots.tops, slots.width, run.slots) != 0;
+    (found & run.is_occupied(), run.is_last_of_full(slots) || run.is_long(slots))
 }
 
 /// The answer of one line.
@@ -314,20 +384,17 @@ pub(crate) enum Find {
 #[inline(always)]
 pub(crate) fn find(kernel: impl Select, line: &Line, slots: &Slots, entry: u64) -> Find {
     let run = run(kernel, line, slots, slots.quotient(entry));
-    match equal(line, slots, &run, entry) {
-        Some(slot) => Find::At(slot),
-        None if is_beyond(line, slots, &run, entry) => Find::Beyond,
-        None => Find::Absent,
+    match search(kernel, line, slots, &run, entry) {
+        (Some(slot), _) => Find::At(slot),
+        (None, slot) if is_beyond(slots, &run, slot) => Find::Beyond,
+        (None, _) => Find::Absent,
     }
 }
 
-/// Whether the line is full and has only entries below this one.
+/// Whether the line is full and has only entries below the one that belongs into this slot.
 #[inline(always)]
-fn is_beyond(line: &Line, slots: &Slots, run: &Run, entry: u64) -> bool {
-    if run.starts >> slots.slots == 0 || run.occupied >> run.quotient >> 1 != 0 {
-        return false;
-    }
-    !run.is_occupied() || slots.slot(line, slots.slots - 1) >> slots.tag < (entry & slots.field) >> slots.tag
+fn is_beyond(slots: &Slots, run: &Run, slot: u32) -> bool {
+    run.is_full(slots) & (slot >= slots.slots)
 }
 
 /// The tag in this slot.
@@ -364,41 +431,32 @@ pub(crate) enum Insert {
 #[inline(always)]
 pub(crate) fn insert(kernel: impl Select, line: &mut Line, slots: &Slots, entry: u64) -> Insert {
     let run = run(kernel, line, slots, slots.quotient(entry));
-    if let Some(slot) = equal(line, slots, &run, entry) {
+    let (found, slot) = search(kernel, line, slots, &run, entry);
+    if let Some(slot) = found {
         return Insert::Known(slot);
     }
-    if run.starts >> slots.slots == 0 {
-        put(kernel, line, slots, &run, entry);
+    // The run gets longer, or one begins.
+    let is_new = !run.rest & 1;
+    let at = run.start + 1 - is_new as u32;
+    let kept = run.starts & !(u64::MAX << (at & 63));
+    let starts = kept | (run.starts ^ kept) << 1 | is_new << (at & 63);
+    let occupied = run.occupied | 1 << run.quotient;
+    if !run.is_full(slots) {
+        kernel.open(line, slots.position(slot), slots.width, entry & slots.field, &slots.used);
+        write_front(line, slots, starts, occupied);
         return Insert::Done;
     }
-    insert_full(kernel, line, slots, &run, entry)
-}
-
-#[cold]
-#[inline(never)]
-fn insert_full(kernel: impl Select, line: &mut Line, slots: &Slots, found: &Run, entry: u64) -> Insert {
-    if is_beyond(line, slots, found, entry) {
+    if slot >= slots.slots {
         return Insert::Beyond;
     }
-    let last = slots.slots - 1;
-    let quotient = 63u32.wrapping_sub(found.occupied.leading_zeros()) & 63;
-    let evicted = u64::from(quotient) << slots.width | slots.slot(line, last);
-    take(kernel, line, slots, &run(kernel, line, slots, quotient), last);
-    put(kernel, line, slots, &run(kernel, line, slots, slots.quotient(entry)), entry);
-    Insert::Evicted(evicted)
-}
-
-/// Inserts an entry that is not there into a line that is not full.
-#[inline(always)]
-fn put(kernel: impl Select, line: &mut Line, slots: &Slots, run: &Run, entry: u64) {
-    let slot = lower_bound(line, slots, run, entry);
-    kernel.open(line, slots.position(slot), slots.width, entry & slots.field);
-    // The run gets longer, or one begins.
-    let is_new = !run.is_occupied();
-    let at = run.start + u32::from(!is_new);
-    let kept = run.starts & low(at);
-    let starts = kept | (run.starts ^ kept) << 1 | u64::from(is_new) << (at & 63);
-    write_front(line, slots, starts, run.occupied | 1 << run.quotient);
+    // The last entry leaves. If it was alone in its run, its quotient is no longer occupied.
+    let last = slots.slot(line, slots.slots - 1);
+    kernel.open(line, slots.position(slot), slots.width, entry & slots.field, &slots.used);
+    let quotient = 63 - (occupied | 1).leading_zeros();
+    let was_alone = starts >> slots.slots & 1;
+    let starts = starts & low(slots.slots) | 1 << slots.slots;
+    write_front(line, slots, starts, occupied & !(was_alone << quotient));
+    Insert::Evicted(u64::from(quotient) << slots.width | last)
 }
 
 /// Takes the entry out of this slot, which is one of the run.
@@ -414,10 +472,12 @@ fn take(kernel: impl Select, line: &mut Line, slots: &Slots, run: &Run, slot: u3
 
 #[inline(always)]
 fn write_front(line: &mut Line, slots: &Slots, starts: u64, occupied: u64) {
-    let front = u128::from(starts & slots.starts ^ 1) | u128::from(occupied) << (slots.slots + 1);
-    let mask = (1u128 << slots.first) - 1;
-    if let Some(bytes) = line.first_chunk_mut() {
-        *bytes = (u128::from_le_bytes(*bytes) & !mask | front).to_le_bytes();
+    let front = [
+        (starts & slots.starts ^ 1) | occupied.wrapping_shl(slots.shift),
+        occupied.wrapping_shr(slots.unshift),
+    ];
+    for ((bytes, front), behind) in line.as_chunks_mut().0.iter_mut().zip(front).zip(slots.behind) {
+        *bytes = (u64::from_le_bytes(*bytes) & behind | front).to_le_bytes();
     }
 }
 
@@ -435,26 +495,28 @@ pub(crate) enum Remove {
 }
 
 /// Removes the entry with this quotient and remainder.
+#[inline(always)]
 pub(crate) fn remove(kernel: impl Select, line: &mut Line, slots: &Slots, entry: u64) -> Remove {
     let run = run(kernel, line, slots, slots.quotient(entry));
-    match equal(line, slots, &run, entry) {
-        Some(slot) => {
+    match search(kernel, line, slots, &run, entry) {
+        (Some(slot), _) => {
             take(kernel, line, slots, &run, slot);
-            if run.starts >> slots.slots == 0 { Remove::Done } else { Remove::DoneFull }
+            if run.is_full(slots) { Remove::DoneFull } else { Remove::Done }
         }
-        None if is_beyond(line, slots, &run, entry) => Remove::Beyond,
-        None => Remove::Absent,
+        (None, slot) if is_beyond(slots, &run, slot) => Remove::Beyond,
+        (None, _) => Remove::Absent,
     }
 }
 
 /// The least entry of the line that is not below this one.
+#[inline(always)]
 pub(crate) fn at_least(kernel: impl Select, line: &Line, slots: &Slots, entry: u64) -> Option<u64> {
     let run = run(kernel, line, slots, slots.quotient(entry));
-    let slot = lower_bound(line, slots, &run, entry);
-    if slot < run.start + run.len() {
+    let (_, slot) = search(kernel, line, slots, &run, entry);
+    if slot < run.start.saturating_add(run.len()) {
         return Some(u64::from(run.quotient) << slots.width | slots.slot(line, slot));
     }
-    let above = run.occupied >> run.quotient >> 1;
+    let above = run.rest >> 1;
     if above == 0 {
         return None;
     }
@@ -462,19 +524,32 @@ pub(crate) fn at_least(kernel: impl Select, line: &Line, slots: &Slots, entry: u
     Some(quotient << slots.width | slots.slot(line, slot))
 }
 
-/// Calls `sink` with all entries of a line, in order.
+/// The most entries that [`decode`] writes, and some that mean nothing.
+pub(crate) const DECODED: usize = 64;
+
+/// Writes all entries of a line in order, each with `base` added. Returns how many there are; `out` is undefined from
+/// there on.
 #[inline(always)]
-pub(crate) fn entries(line: &Line, slots: &Slots, mut sink: impl FnMut(u64)) {
+pub(crate) fn decode(line: &Line, slots: &Slots, base: u64, out: &mut [u64; DECODED]) -> usize {
     let (starts, mut occupied) = front(line, slots);
-    let count = (64 - starts.leading_zeros()).saturating_sub(1);
-    let mut quotient = 0;
-    for slot in 0..count {
-        let is_start = starts >> slot & 1 == 1;
-        let next = occupied.trailing_zeros();
-        quotient = if is_start { next } else { quotient };
-        occupied = if is_start { occupied & occupied.wrapping_sub(1) } else { occupied };
-        sink(u64::from(quotient) << slots.width | slots.slot(line, slot));
+    let count = (63 - (starts | 1).leading_zeros()) as usize;
+    // The quotient's part of an entry.
+    let mut high = base;
+    let mut at = 0;
+    while at < count {
+        let mut lanes = window(line, slots.position(at as u32));
+        let end = count.min(at + slots.per_word as usize);
+        for (slot, entry) in out.iter_mut().enumerate().take(end).skip(at) {
+            let next = base.wrapping_add(u64::from(occupied.trailing_zeros()) << slots.width);
+            let is_start = starts >> slot & 1 == 1;
+            high = if is_start { next } else { high };
+            occupied = if is_start { occupied & occupied.wrapping_sub(1) } else { occupied };
+            *entry = high.wrapping_add(lanes & slots.field);
+            lanes >>= slots.width;
+        }
+        at = end;
     }
+    count
 }
 
 /// The line of these entries, each with `base` added; at most as many as there are slots.
@@ -482,21 +557,30 @@ pub(crate) fn entries(line: &Line, slots: &Slots, mut sink: impl FnMut(u64)) {
 pub(crate) fn encode(slots: &Slots, base: u64, entries: &[u64]) -> Line {
     let mut words = [0u64; 9];
     let (mut starts, mut occupied, mut before) = (0, 0, u64::MAX);
+    // Bits that have not been stored, below `used` of a word.
+    let (mut bits, mut used, mut at) = (0, slots.first & 63, (slots.first >> 6) as usize);
     for (slot, entry) in entries.iter().enumerate() {
         let entry = entry - base;
         let quotient = entry >> slots.width;
-        starts |= u64::from(quotient != before) << slot;
+        starts |= u64::from(quotient != before) << (slot & 63);
         occupied |= 1 << (quotient & 63);
         before = quotient;
-        let (at, field) = (slots.position(slot as u32), entry & slots.field);
-        words[(at >> 6) as usize & 7] |= field << (at & 63);
-        words[((at >> 6) as usize & 7) + 1] |= field >> 1 >> (63 - (at & 63));
+        let field = entry & slots.field;
+        bits |= field << used;
+        used += slots.width;
+        if used >= 64 {
+            words[at & 7] = bits;
+            at += 1;
+            used -= 64;
+            bits = field >> ((slots.width - used) & 63);
+        }
     }
+    words[at.min(8)] = bits;
     let mut line = [0; 64];
     if let Some(words) = words.first_chunk() {
         store(&mut line, words);
     }
-    write_front(&mut line, slots, starts | 1 << entries.len(), occupied);
+    write_front(&mut line, slots, starts | 1 << (entries.len() & 63), occupied);
     line
 }
 

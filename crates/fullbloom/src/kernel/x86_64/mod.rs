@@ -8,7 +8,6 @@
 mod avx2;
 mod avx512;
 mod bitalg;
-mod counters;
 mod lines_avx2;
 mod lines_avx512;
 mod masks;
@@ -18,14 +17,12 @@ mod split;
 mod systems;
 
 use super::blocks::{Filter, FilterMut};
-use super::counters::Counters;
-use super::lines::{Line, Probes, distance};
+use super::lines::{Line, distance};
 use super::local::{EachTest, Local, TestFn, each_set};
 use super::pipeline::{self, Answers, Source};
 use super::split::{self as split_block, Split, SplitBlock};
 use super::{Block, Body, Task, cpu_has};
 use crate::keys::{KeyHasher, Keys};
-use crate::probe::lines::Mark;
 use bitalg::Bytes;
 use core::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
 use masks::Masks;
@@ -43,7 +40,7 @@ fn prefetch<const DISTANCE: u8>(line: *const Line) {
     }
 }
 
-/// Proof of AVX2 and BMI: Haswell, Zen and later.
+/// Proof of AVX2, BMI, LZCNT and POPCNT: Haswell, Zen and later.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Avx2(());
 
@@ -51,14 +48,16 @@ impl Avx2 {
     pub(super) fn detect() -> Option<Avx2> {
         let all = cpu_has!(is_x86_feature_detected, "avx2")
             && cpu_has!(is_x86_feature_detected, "bmi1")
-            && cpu_has!(is_x86_feature_detected, "bmi2");
+            && cpu_has!(is_x86_feature_detected, "bmi2")
+            && cpu_has!(is_x86_feature_detected, "lzcnt")
+            && cpu_has!(is_x86_feature_detected, "popcnt");
         all.then_some(Avx2(()))
     }
 
     /// Runs the task, compiled for these features.
     #[inline(always)]
     pub(super) fn run<T: Task>(self, task: T) -> T::Output {
-        #[target_feature(enable = "avx2,bmi1,bmi2")]
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
         fn compiled<T: Task>(kernel: Avx2, task: T) -> T::Output {
             task.run(kernel)
         }
@@ -67,15 +66,9 @@ impl Avx2 {
     }
 }
 
-impl Body for Avx2 {
-    #[inline(always)]
-    fn count(self, line: &mut Line, counters: &mut Counters, mark: Mark, probes: Probes) -> bool {
-        // SAFETY: an `Avx2` exists only if `detect` saw these features on this CPU.
-        unsafe { counters::add_256(line, counters, mark, probes) }
-    }
-}
+impl Body for Avx2 {}
 
-/// Both have AVX2 and BMI, as `Avx512::detect` has seen.
+/// Both have AVX2, BMI, LZCNT and POPCNT, as `Avx512::detect` has seen.
 impl From<Avx512> for Avx2 {
     fn from(_: Avx512) -> Avx2 {
         Avx2(())
@@ -133,7 +126,9 @@ impl Avx512 {
             && cpu_has!(is_x86_feature_detected, "avx512dq")
             && cpu_has!(is_x86_feature_detected, "avx512vl")
             && cpu_has!(is_x86_feature_detected, "bmi1")
-            && cpu_has!(is_x86_feature_detected, "bmi2");
+            && cpu_has!(is_x86_feature_detected, "bmi2")
+            && cpu_has!(is_x86_feature_detected, "lzcnt")
+            && cpu_has!(is_x86_feature_detected, "popcnt");
         all.then_some(Avx512(()))
     }
 
@@ -157,12 +152,6 @@ impl Avx512 {
 
 impl Body for Avx512 {
     const WIDE: bool = true;
-
-    #[inline(always)]
-    fn count(self, line: &mut Line, counters: &mut Counters, mark: Mark, probes: Probes) -> bool {
-        // SAFETY: an `Avx512` exists only if `detect` saw these features on this CPU.
-        unsafe { counters::add_512(line, counters, mark, probes) }
-    }
 }
 
 impl Local for Avx512 {
@@ -255,11 +244,6 @@ impl Avx512Bitalg {
 
 impl Body for Avx512Bitalg {
     const WIDE: bool = true;
-
-    #[inline(always)]
-    fn count(self, line: &mut Line, counters: &mut Counters, mark: Mark, probes: Probes) -> bool {
-        self.0.count(line, counters, mark, probes)
-    }
 }
 
 impl Local for Avx512Bitalg {

@@ -13,9 +13,15 @@ impl Select for Avx2 {
     }
 
     #[inline(always)]
-    fn open(self, line: &mut Line, at: u32, width: u32, value: u64) {
+    fn first(self, tops: u64, _width: u32, count: u64) -> u64 {
         // SAFETY: see above.
-        unsafe { open(line, at, width, value) }
+        unsafe { deposit(count, tops) }
+    }
+
+    #[inline(always)]
+    fn open(self, line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8]) {
+        // SAFETY: see above.
+        unsafe { open(line, at, width, value, used) }
     }
 
     #[inline(always)]
@@ -36,9 +42,15 @@ fn pair(word: u64, rank: u32) -> u64 {
     _pdep_u64(if rank < 64 { 3 << rank } else { 0 }, word)
 }
 
+#[target_feature(enable = "bmi2")]
+#[inline]
+fn deposit(bits: u64, mask: u64) -> u64 {
+    _pdep_u64(bits, mask)
+}
+
 #[target_feature(enable = "avx2")]
 #[inline]
-fn load(line: &Line) -> [__m256i; 2] {
+fn load(line: &[u8; 64]) -> [__m256i; 2] {
     let (low, high) = line.split_at(32);
     // SAFETY: both halves have 32 bytes.
     unsafe { [_mm256_loadu_si256(low.as_ptr().cast()), _mm256_loadu_si256(high.as_ptr().cast())] }
@@ -55,49 +67,61 @@ fn store(line: &mut Line, [first, second]: [__m256i; 2]) {
     }
 }
 
+/// For each number of bits within a byte: bytes of ones, a byte with this many ones, and bytes of zeros. Any 64 bytes
+/// in a row with that byte among them, or just after them, are a mask.
+static MASKS: [[u8; 128]; 8] = {
+    let mut masks = [[0; 128]; 8];
+    let mut bits = 0;
+    while bits < 8 {
+        let mut i = 0;
+        while i < 64 {
+            masks[bits][i] = 0xff;
+            i += 1;
+        }
+        masks[bits][64] = (1 << bits) - 1;
+        bits += 1;
+    }
+    masks
+};
+
 /// All bits of the line below position `at`.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn below(at: u32) -> [__m256i; 2] {
-    let ones = _mm256_set1_epi64x(-1);
-    let ends = [_mm256_setr_epi64x(64, 128, 192, 256), _mm256_setr_epi64x(320, 384, 448, 512)];
-    ends.map(|ends| {
-        // The word is shifted by the bits that are not below: none if that is negative, all from 64 on.
-        let shift = _mm256_sub_epi64(ends, _mm256_set1_epi64x(at.into()));
-        let negative = _mm256_cmpgt_epi64(_mm256_setzero_si256(), shift);
-        _mm256_srlv_epi64(ones, _mm256_andnot_si256(negative, shift))
-    })
-}
-
-/// The bits of `yes` where the mask is set, of `no` elsewhere.
-#[target_feature(enable = "avx2")]
-#[inline]
-fn choose(mask: __m256i, yes: __m256i, no: __m256i) -> __m256i {
-    _mm256_or_si256(_mm256_and_si256(mask, yes), _mm256_andnot_si256(mask, no))
+    let start = 64 - (at >> 3).min(64) as usize;
+    match MASKS[(at & 7) as usize][start..].first_chunk() {
+        Some(mask) => load(mask),
+        None => [_mm256_setzero_si256(); 2], // `start` is at most 64
+    }
 }
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn open(line: &mut Line, at: u32, width: u32, value: u64) {
-    let [first, second] = load(line);
+fn open(line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8]) {
+    let (words, low) = (load(line), below(at));
+    let moving = [_mm256_andnot_si256(low[0], words[0]), _mm256_andnot_si256(low[1], words[1])];
     // Each word's predecessor.
-    let up = _mm256_permute4x64_epi64::<0b10_01_00_00>;
     let carried = [
-        _mm256_blend_epi32::<0b11>(up(first), _mm256_setzero_si256()),
-        _mm256_blend_epi32::<0b11>(up(second), _mm256_permute4x64_epi64::<0b11>(first)),
+        _mm256_alignr_epi8::<8>(moving[0], _mm256_permute2x128_si256::<0x08>(moving[0], moving[0])),
+        _mm256_alignr_epi8::<8>(moving[1], _mm256_permute2x128_si256::<0x21>(moving[0], moving[1])),
     ];
     let (left, right) = (_mm_cvtsi64_si128(width.into()), _mm_cvtsi64_si128(64 - i64::from(width)));
-    let (low, field) = (below(at), below(at + width));
-    // Rotated, so that its bits are in their places in whichever words it touches.
-    let value = _mm256_set1_epi64x(value.rotate_left(at) as i64);
-    let moved = |word: __m256i, carried: __m256i| {
-        _mm256_or_si256(_mm256_sll_epi64(word, left), _mm256_srl_epi64(carried, right))
-    };
-    let upper = [
-        choose(field[0], value, moved(first, carried[0])),
-        choose(field[1], value, moved(second, carried[1])),
-    ];
-    store(line, [choose(low[0], first, upper[0]), choose(low[1], second, upper[1])]);
+    let (at, value) = (_mm256_set1_epi64x(at.into()), _mm256_set1_epi64x(value as i64));
+    let starts = [_mm256_setr_epi64x(0, 64, 128, 192), _mm256_setr_epi64x(256, 320, 384, 448)];
+    let mut joined = words;
+    for i in 0..2 {
+        let moved = _mm256_or_si256(_mm256_sll_epi64(moving[i], left), _mm256_srl_epi64(carried[i], right));
+        // The value's part of each word: a shift by a negative number, or by 64 and more, leaves nothing.
+        let part = _mm256_or_si256(
+            _mm256_sllv_epi64(value, _mm256_sub_epi64(at, starts[i])),
+            _mm256_srlv_epi64(value, _mm256_sub_epi64(starts[i], at)),
+        );
+        let below = _mm256_and_si256(low[i], words[i]);
+        // SAFETY: `used` has 64 bytes.
+        let used = unsafe { _mm256_loadu_si256(used.as_ptr().add(4 * i).cast()) };
+        joined[i] = _mm256_and_si256(_mm256_or_si256(_mm256_or_si256(below, part), moved), used);
+    }
+    store(line, joined);
 }
 
 #[target_feature(enable = "avx2")]
@@ -105,16 +129,13 @@ fn open(line: &mut Line, at: u32, width: u32, value: u64) {
 fn close(line: &mut Line, at: u32, width: u32) {
     let [first, second] = load(line);
     // Each word's successor.
-    let down = _mm256_permute4x64_epi64::<0b11_11_10_01>;
-    let carried = [
-        _mm256_blend_epi32::<0b1100_0000>(down(first), _mm256_permute4x64_epi64::<0>(second)),
-        _mm256_blend_epi32::<0b1100_0000>(down(second), _mm256_setzero_si256()),
-    ];
+    let carried_0 = _mm256_alignr_epi8::<8>(_mm256_permute2x128_si256::<0x21>(first, second), first);
+    let carried_1 = _mm256_alignr_epi8::<8>(_mm256_permute2x128_si256::<0x81>(second, second), second);
     let (right, left) = (_mm_cvtsi64_si128(width.into()), _mm_cvtsi64_si128(64 - i64::from(width)));
     let low = below(at);
-    let moved = |word: __m256i, carried: __m256i| {
-        _mm256_or_si256(_mm256_srl_epi64(word, right), _mm256_sll_epi64(carried, left))
+    let joined = |word: __m256i, carried: __m256i, low: __m256i| {
+        let moved = _mm256_or_si256(_mm256_srl_epi64(word, right), _mm256_sll_epi64(carried, left));
+        _mm256_or_si256(_mm256_and_si256(low, word), _mm256_andnot_si256(low, moved))
     };
-    let lower = [moved(first, carried[0]), moved(second, carried[1])];
-    store(line, [choose(low[0], first, lower[0]), choose(low[1], second, lower[1])]);
+    store(line, [joined(first, carried_0, low[0]), joined(second, carried_1, low[1])]);
 }

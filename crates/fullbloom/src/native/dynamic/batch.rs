@@ -2,21 +2,26 @@
 
 use super::filter::{DynamicFilter, NotDeletable, Store, cpu};
 use super::flat::Flat;
+use super::lines::Target;
 use super::options::Mode;
 use super::shards::{Aim, Shards};
+use crate::bits::prefetch;
 use crate::error::SizeError;
-use crate::kernel::pipeline::{Answers, hash_all};
-use crate::kernel::slots::Select;
-use crate::kernel::{Body, Task};
+use crate::kernel::pipeline::{Answers, eight_bools, hash_all};
+use crate::kernel::{Body, Task, slots};
 use crate::keys::Keys;
 use crate::native::Hasher;
 use crate::native::stored::assert_unlocked;
 
-/// Keys hashed at once.
+/// Keys hashed at once; a multiple of 64.
 const CHUNK: usize = 1024;
 
-/// How many keys ahead of its turn a key's line is prefetched.
-const AHEAD: usize = 32;
+/// Keys whose lines are prefetched, and then processed while the next are prefetched. One loop for each is faster than
+/// one for both: more keys are in the CPU's instruction window.
+const GROUP: usize = 32;
+
+/// The hashes of a chunk, and after them hashes that mean nothing, so that there is always one more group.
+type Ahead = [u64; CHUNK + GROUP];
 
 /// The answers of a chunk.
 type Bits = [u64; CHUNK / 64];
@@ -32,13 +37,13 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         if self.locked.is_some() {
             return answers.fill(keys.count(), true);
         }
-        let done = chunks(keys, &self.hasher, Some(answers), |hashes, bits| {
+        let done = chunks(keys, &self.hasher, Some(answers), |hashes, len, bits| {
             match &self.store {
-                Store::Shards(shards) => cpu().run(Look { filter: self, store: shards, hashes, bits }),
+                Store::Shards(shards) => cpu().run(Look { filter: self, store: shards, hashes, len, bits }),
                 Store::Flat(flat) => {
                     // The bytes are asked for once, not for each key.
                     let store = &flat.as_ref().clone_with(flat.bytes.as_ref());
-                    cpu().run(Look { filter: self, store, hashes, bits });
+                    cpu().run(Look { filter: self, store, hashes, len, bits });
                 }
             }
             Ok::<(), core::convert::Infallible>(())
@@ -54,30 +59,32 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
     }
 }
 
-/// Calls `work` with the hashes of chunks of keys, stores the answers, and counts those that are yes.
+/// Calls `work` with the hashes of chunks of keys and their number, stores the answers, and counts those that are yes.
 fn chunks<K: Keys<Hasher> + ?Sized, E>(
     keys: &K,
     hasher: &Hasher,
     mut answers: Option<Answers<'_>>,
-    mut work: impl FnMut(&[u64], &mut Bits) -> Result<(), E>,
+    mut work: impl FnMut(&Ahead, usize, &mut Bits) -> Result<(), E>,
 ) -> Result<u64, E> {
-    let mut hashes = [0; CHUNK];
+    let mut hashes = [0; CHUNK + GROUP];
     let mut count = 0;
     for start in (0..keys.count()).step_by(CHUNK) {
-        let hashes = &mut hashes[..CHUNK.min(keys.count() - start)];
-        hash_all(cpu(), keys, hasher, start, hashes);
+        let len = CHUNK.min(keys.count() - start);
+        hash_all(cpu(), keys, hasher, start, &mut hashes[..len]);
         let mut bits = [0; CHUNK / 64];
-        let done = work(hashes, &mut bits);
+        let done = work(&hashes, len, &mut bits);
         count += bits.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
         match &mut answers {
             None => {}
             Some(Answers::Bools(bools)) => {
-                for (i, yes) in bools[start..][..hashes.len()].iter_mut().enumerate() {
-                    *yes = bits[i / 64] >> (i % 64) & 1 == 1;
+                for (bools, word) in bools[start..][..len].chunks_mut(64).zip(bits) {
+                    for (eight, byte) in bools.chunks_mut(8).zip(word.to_le_bytes()) {
+                        eight.copy_from_slice(&eight_bools(byte)[..eight.len()]);
+                    }
                 }
             }
             Some(Answers::Bits(words)) => {
-                let words = &mut words[start / 64..][..hashes.len().div_ceil(64)];
+                let words = &mut words[start / 64..][..len.div_ceil(64)];
                 words.copy_from_slice(&bits[..words.len()]);
             }
         }
@@ -86,51 +93,39 @@ fn chunks<K: Keys<Hasher> + ?Sized, E>(
     Ok(count)
 }
 
+/// The hashes of a group.
+#[inline(always)]
+fn group(hashes: &Ahead, group: usize) -> &[u64; GROUP] {
+    &hashes.as_chunks().0[group]
+}
+
 /// A store in which keys are looked up.
 trait Lookup {
-    type Aim: Copy + Default;
+    fn target<const TAGS: bool>(&self, hash: u64) -> Target<'_>;
 
-    fn aim(&self, hash: u64) -> Self::Aim;
-    fn prefetch(&self, aim: &Self::Aim);
-    /// The tag of the key, if it is there; 0 unless `TAGS`.
-    fn find<const TAGS: bool>(&self, kernel: impl Select, aim: &Self::Aim) -> Option<u64>;
+    /// The tag of the key, if it is there.
+    fn find(&self, hash: u64) -> Option<u64>;
 }
 
 impl Lookup for Shards {
-    type Aim = Aim;
-
     #[inline(always)]
-    fn aim(&self, hash: u64) -> Aim {
-        Shards::aim(self, hash)
+    fn target<const TAGS: bool>(&self, hash: u64) -> Target<'_> {
+        Shards::target::<TAGS>(self, hash)
     }
 
-    #[inline(always)]
-    fn prefetch(&self, aim: &Aim) {
-        Shards::prefetch(self, aim);
-    }
-
-    #[inline(always)]
-    fn find<const TAGS: bool>(&self, kernel: impl Select, aim: &Aim) -> Option<u64> {
-        self.locate(kernel, aim).map(|location| if TAGS { self.tag(aim, location) } else { 0 })
+    fn find(&self, hash: u64) -> Option<u64> {
+        Shards::find(self, hash)
     }
 }
 
 impl<S: AsRef<[u8]>> Lookup for Flat<S> {
-    type Aim = (u64, u64, u64);
-
     #[inline(always)]
-    fn aim(&self, hash: u64) -> Self::Aim {
-        Flat::aim(self, hash)
+    fn target<const TAGS: bool>(&self, hash: u64) -> Target<'_> {
+        Flat::target(self, hash)
     }
 
-    #[inline(always)]
-    fn prefetch(&self, aim: &Self::Aim) {
-        Flat::prefetch(self, aim);
-    }
-
-    #[inline(always)]
-    fn find<const TAGS: bool>(&self, kernel: impl Select, aim: &Self::Aim) -> Option<u64> {
-        self.locate(kernel, *aim).map(|location| if TAGS { self.tag(location) } else { 0 })
+    fn find(&self, hash: u64) -> Option<u64> {
+        Flat::find(self, hash)
     }
 }
 
@@ -138,7 +133,8 @@ impl<S: AsRef<[u8]>> Lookup for Flat<S> {
 struct Look<'a, S, L> {
     filter: &'a DynamicFilter<S>,
     store: &'a L,
-    hashes: &'a [u64],
+    hashes: &'a Ahead,
+    len: usize,
     bits: &'a mut Bits,
 }
 
@@ -147,37 +143,55 @@ impl<S: AsRef<[u8]>, L: Lookup> Task for Look<'_, S, L> {
 
     #[inline(always)]
     fn run<K: Body>(self, kernel: K) {
-        let Look { filter, store, hashes, bits } = self;
+        let Look { filter, store, hashes, len, bits } = self;
         match filter.plan.mode {
-            Mode::Expiring(_) => look::<L, true>(kernel, store, hashes, bits, |tag| filter.is_live(tag)),
-            _ => look::<L, false>(kernel, store, hashes, bits, |_| true),
+            Mode::Expiring(_) => {
+                look::<_, _, true, true>(kernel, store, hashes, len, bits, |tag| filter.is_live(tag));
+            }
+            Mode::Counting => look::<_, _, true, false>(kernel, store, hashes, len, bits, |_| true),
+            Mode::Set => look::<_, _, false, false>(kernel, store, hashes, len, bits, |_| true),
+        }
+        if len % 64 > 0 {
+            bits[len / 64] &= (1 << (len % 64)) - 1;
         }
     }
 }
 
+/// `TAGS`: fingerprints have tags; `DIE`: which decide whether they count.
 #[inline(always)]
-fn look<L: Lookup, const TAGS: bool>(
-    kernel: impl Select,
+fn look<K: Body, L: Lookup, const TAGS: bool, const DIE: bool>(
+    kernel: K,
     store: &L,
-    hashes: &[u64],
+    hashes: &Ahead,
+    len: usize,
     bits: &mut Bits,
     is_live: impl Fn(u64) -> bool,
 ) {
-    let aim = |i: usize| {
-        let aim = store.aim(hashes[i]);
-        store.prefetch(&aim);
-        aim
-    };
-    let mut ring = [L::Aim::default(); AHEAD];
-    (0..hashes.len().min(AHEAD)).for_each(|i| ring[i] = aim(i));
-    for i in 0..hashes.len() {
-        let now = ring[i % AHEAD];
-        if i + AHEAD < hashes.len() {
-            ring[i % AHEAD] = aim(i + AHEAD);
+    // This group and the next, in turn.
+    let mut two = [targets::<L, TAGS>(store, group(hashes, 0)); 2];
+    for at in 0..len.div_ceil(GROUP) {
+        two[(at + 1) % 2] = targets::<L, TAGS>(store, group(hashes, at + 1));
+        let mut answers = 0u32;
+        for (i, target) in two[at % 2].iter().enumerate() {
+            let (mut yes, unsure) = slots::test(kernel, target.line, target.slots, target.entry);
+            if unsure | (DIE & yes) {
+                yes = store.find(group(hashes, at)[i]).is_some_and(&is_live);
+            }
+            answers = answers << 1 | u32::from(yes);
         }
-        let yes = store.find::<TAGS>(kernel, &now).is_some_and(&is_live);
-        bits[i / 64] |= u64::from(yes) << (i % 64);
+        bits[at * GROUP / 64] |= u64::from(answers.reverse_bits()) << (at * GROUP % 64);
     }
+}
+
+/// The targets of a group, whose lines are prefetched.
+#[inline(always)]
+fn targets<'a, L: Lookup, const TAGS: bool>(store: &'a L, hashes: &[u64; GROUP]) -> [Target<'a>; GROUP] {
+    let mut targets = [store.target::<TAGS>(hashes[0]); GROUP];
+    for (target, hash) in targets.iter_mut().zip(hashes) {
+        *target = store.target::<TAGS>(*hash);
+        prefetch::address(target.line.as_ptr());
+    }
+    targets
 }
 
 impl DynamicFilter {
@@ -219,8 +233,9 @@ impl DynamicFilter {
         assert_unlocked(self.locked);
         self.make_shards()?;
         let hasher = self.hasher.clone();
-        chunks(keys, &hasher, new, |hashes, bits| {
-            cpu().run(Change { filter: self, hashes, bits, insert: true })
+        chunks(keys, &hasher, new, |hashes, len, bits| match (self.plan.mode, &mut self.store) {
+            (Mode::Set, Store::Shards(shards)) => cpu().run(Insert { shards, hashes, len, bits }),
+            _ => cpu().run(Change { filter: self, hashes, len, bits, insert: true }),
         })
     }
 
@@ -245,16 +260,64 @@ impl DynamicFilter {
         }
         self.make_shards().expect("memory for the filter's lines");
         let hasher = self.hasher.clone();
-        chunks(keys, &hasher, Some(removed), |hashes, bits| {
-            cpu().run(Change { filter: self, hashes, bits, insert: false }).map_err(|_| NotDeletable)
+        chunks(keys, &hasher, Some(removed), |hashes, len, bits| {
+            cpu().run(Change { filter: self, hashes, len, bits, insert: false }).map_err(|_| NotDeletable)
         })
     }
 }
 
-/// Inserts or removes a chunk of keys.
+/// Inserts a chunk of keys into a set.
+struct Insert<'a> {
+    shards: &'a mut Shards,
+    hashes: &'a Ahead,
+    len: usize,
+    bits: &'a mut Bits,
+}
+
+impl Task for Insert<'_> {
+    type Output = Result<(), SizeError>;
+
+    #[inline(always)]
+    fn run<K: Body>(self, kernel: K) -> Self::Output {
+        let Insert { shards, hashes, len, bits } = self;
+        let mut two = [aims(shards, group(hashes, 0)); 2];
+        for at in 0..len.div_ceil(GROUP) {
+            let (now, next) = (at % 2, (at + 1) % 2);
+            two[next] = aims(shards, group(hashes, at + 1));
+            let hashes_now = group(hashes, at);
+            let mut answers = 0;
+            for i in 0..GROUP.min(len - at * GROUP) {
+                if shards.is_full(&two[now][i]) {
+                    shards.grow(&two[now][i], |_| true, 0)?;
+                    // The places of all keys may have changed.
+                    two[now] = aims(shards, hashes_now);
+                    two[next] = aims(shards, group(hashes, at + 1));
+                }
+                let new = shards.insert(kernel, hashes_now[i], &two[now][i], 0).is_none();
+                answers |= u64::from(new) << i;
+            }
+            bits[at * GROUP / 64] |= answers << (at * GROUP % 64);
+        }
+        Ok(())
+    }
+}
+
+/// The places of a group, whose lines are prefetched.
+#[inline(always)]
+fn aims(shards: &Shards, hashes: &[u64; GROUP]) -> [Aim; GROUP] {
+    let mut aims = [Aim::default(); GROUP];
+    for (aim, hash) in aims.iter_mut().zip(hashes) {
+        *aim = shards.aim(*hash);
+        shards.prefetch(aim);
+    }
+    aims
+}
+
+/// Inserts a chunk of keys into a filter with tags, or removes them.
 struct Change<'a> {
     filter: &'a mut DynamicFilter,
-    hashes: &'a [u64],
+    hashes: &'a Ahead,
+    len: usize,
     bits: &'a mut Bits,
     insert: bool,
 }
@@ -264,30 +327,26 @@ impl Task for Change<'_> {
 
     #[inline(always)]
     fn run<K: Body>(self, kernel: K) -> Self::Output {
-        let Change { filter, hashes, bits, insert } = self;
-        let aim = |filter: &DynamicFilter, i: usize| {
-            let aim = filter.shards().aim(hashes[i]);
-            filter.shards().prefetch(&aim);
-            aim
-        };
+        let Change { filter, hashes, len, bits, insert } = self;
         if insert {
-            filter.sweep_some(hashes.len())?;
+            filter.sweep_some(len)?;
         }
-        let mut ring = [Aim::default(); AHEAD];
-        (0..hashes.len().min(AHEAD)).for_each(|i| ring[i] = aim(filter, i));
-        for i in 0..hashes.len() {
-            let now = ring[i % AHEAD];
-            if i + AHEAD < hashes.len() {
-                ring[i % AHEAD] = aim(filter, i + AHEAD);
-            }
-            let (yes, has_grown) = match insert {
-                true => filter.insert_at(kernel, hashes[i], now)?,
-                false => (filter.remove_at(kernel, hashes[i], now), false),
-            };
-            bits[i / 64] |= u64::from(yes) << (i % 64);
-            if has_grown {
-                // The places of the keys ahead may have changed.
-                (i + 1..hashes.len().min(i + 1 + AHEAD)).for_each(|j| ring[j % AHEAD] = aim(filter, j));
+        let mut next = aims(filter.shards(), group(hashes, 0));
+        for at in 0..len.div_ceil(GROUP) {
+            let mut now = next;
+            next = aims(filter.shards(), group(hashes, at + 1));
+            let hashes_now = group(hashes, at);
+            for i in 0..GROUP.min(len - at * GROUP) {
+                let (yes, has_grown) = match insert {
+                    true => filter.insert_at(kernel, hashes_now[i], now[i])?,
+                    false => (filter.remove_at(kernel, hashes_now[i], now[i]), false),
+                };
+                bits[at * GROUP / 64] |= u64::from(yes) << (at * GROUP % 64 + i);
+                if has_grown {
+                    // The places of all keys may have changed.
+                    now = aims(filter.shards(), hashes_now);
+                    next = aims(filter.shards(), group(hashes, at + 1));
+                }
             }
         }
         Ok(())

@@ -171,24 +171,10 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
 
     /// The tag of the key, if its fingerprint is there, even if it has expired.
     fn tag_of(&self, hash: u64) -> Option<u64> {
-        struct Look<'a, S>(&'a Store<S>, u64);
-        impl<S: AsRef<[u8]>> Task for Look<'_, S> {
-            type Output = Option<u64>;
-
-            #[inline(always)]
-            fn run<K: Body>(self, kernel: K) -> Option<u64> {
-                match self.0 {
-                    Store::Shards(shards) => {
-                        let aim = shards.aim(self.1);
-                        shards.locate(kernel, &aim).map(|location| shards.tag(&aim, location))
-                    }
-                    Store::Flat(flat) => {
-                        flat.locate(kernel, flat.aim(self.1)).map(|location| flat.tag(location))
-                    }
-                }
-            }
+        match &self.store {
+            Store::Shards(shards) => shards.find(hash),
+            Store::Flat(flat) => flat.find(hash),
         }
-        cpu().run(Look(&self.store, hash))
     }
 
     /// Whether a fingerprint with this tag counts.
@@ -315,10 +301,7 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
 
     pub(in crate::native) fn unlock_in_place(&mut self, secret: &Secret) -> Result<(), DecodeError> {
         let Some(expected) = self.locked else { return Ok(()) };
-        if secret.check() != expected {
-            return Err(DecodeError::Unknown { what: "this is not the filter's secret" });
-        }
-        self.head.hashing = Hashing::Secret(secret.clone());
+        self.head.unlock(expected, secret)?;
         self.hasher = Hasher::new(&self.head.hashing);
         self.locked = None;
         Ok(())
@@ -427,7 +410,7 @@ impl DynamicFilter {
             aim = self.grow(hash, aim)?;
         }
         let tag = self.clock.as_ref().map_or(0, |clock| clock.tag());
-        let known = self.shards_mut().insert(kernel, &aim, tag);
+        let known = self.shards_mut().insert(kernel, hash, &aim, tag);
         let new = match known {
             None if self.plan.tag == 0 => true,
             Some(_) if self.plan.tag == 0 => false,
@@ -516,11 +499,11 @@ impl DynamicFilter {
 
     #[inline(always)]
     pub(super) fn remove_at(&mut self, kernel: impl Select, hash: u64, aim: Aim) -> bool {
-        let Some(location) = self.shards().locate(kernel, &aim) else { return false };
+        let Some(location) = self.shards().locate(kernel, hash, &aim) else { return false };
         let tag = self.shards().tag(&aim, location);
-        self.copies -= 1;
+        self.copies = self.copies.saturating_sub(1); // a copy of an unchecked file may have fewer than it has tags
         if tag == 0 {
-            return self.shards_mut().remove(kernel, &aim);
+            return self.shards_mut().remove(kernel, hash, &aim);
         }
         if tag == MANY {
             let fingerprint = hash >> (64 - self.plan.bits);

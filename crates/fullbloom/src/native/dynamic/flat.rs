@@ -1,10 +1,10 @@
 //! The fingerprints of a file, in place.
 
-use super::lines::{self, Lines, Location};
+use super::filter::cpu;
+use super::lines::{self, Lines, Target};
 use super::shape::{GROUP, Shape};
-use crate::bits::prefetch;
 use crate::kernel::lines::Line;
-use crate::kernel::slots::Select;
+use crate::kernel::{Body, Task};
 
 /// The data of a file: lines, overflow lines, list, counts.
 #[derive(Debug, Clone)]
@@ -14,6 +14,8 @@ pub(super) struct Flat<S> {
     pub(super) depth: u32,
     pub(super) listed: usize,
     pub(super) counted: usize,
+    /// Whether the bytes were compared with what a writer writes. Otherwise they may be anything.
+    pub(super) is_checked: bool,
     pub(super) bytes: S,
 }
 
@@ -43,38 +45,55 @@ impl<S: AsRef<[u8]>> Flat<S> {
 
     /// Where the key of this hash belongs: its fingerprint at the top of a word, line and number.
     #[inline(always)]
-    pub(super) fn aim(&self, hash: u64) -> (u64, u64, u64) {
+    fn aim(&self, hash: u64) -> (u64, u64, u64) {
         let x = hash & !(u64::MAX >> self.shape.bits);
         let (line, number) = self.shape.main.place(x);
         (x, line, number)
     }
 
+    /// The line of a key, how it is divided, and what is looked for in it.
     #[inline(always)]
-    pub(super) fn prefetch(&self, aim: &(u64, u64, u64)) {
-        prefetch::address(self.line(aim.1).as_ptr());
+    pub(super) fn target(&self, hash: u64) -> Target<'_> {
+        let (_, line, number) = self.aim(hash);
+        Target { line: self.line(line), slots: &self.shape.main.slots, entry: number << self.shape.tag }
     }
 
-    #[inline(always)]
-    pub(super) fn locate(&self, kernel: impl Select, (x, line, number): (u64, u64, u64)) -> Option<Location> {
-        lines::locate(kernel, self, &self.shape, x, line, number)
-    }
+    /// The tag of the key of this hash, if it is there.
+    #[inline(never)]
+    pub(super) fn find(&self, hash: u64) -> Option<u64> {
+        struct Look<'a, S>(&'a Flat<S>, u64);
+        impl<S: AsRef<[u8]>> Task for Look<'_, S> {
+            type Output = Option<u64>;
 
-    #[inline(always)]
-    pub(super) fn tag(&self, location: Location) -> u64 {
-        lines::tag(self, &self.shape, location)
+            #[inline(always)]
+            fn run<K: Body>(self, kernel: K) -> Option<u64> {
+                let Flat { shape, .. } = self.0;
+                let (x, line, number) = self.0.aim(self.1);
+                let location = lines::locate(kernel, self.0, shape, x, line, number);
+                location.map(|location| lines::tag(self.0, shape, location))
+            }
+        }
+        cpu().run(Look(self, hash))
     }
 }
 
 impl<S> Flat<S> {
     /// The same over other bytes.
     pub(super) fn clone_with<T>(&self, bytes: T) -> Flat<T> {
-        let Flat { shape, depth, listed, counted, .. } = self;
-        Flat { shape: shape.clone(), depth: *depth, listed: *listed, counted: *counted, bytes }
+        let Flat { shape, depth, listed, counted, is_checked, .. } = self;
+        Flat {
+            shape: shape.clone(),
+            depth: *depth,
+            listed: *listed,
+            counted: *counted,
+            is_checked: *is_checked,
+            bytes,
+        }
     }
 
     pub(super) fn map<T>(self, bytes: impl FnOnce(S) -> T) -> Flat<T> {
-        let Flat { shape, depth, listed, counted, bytes: from } = self;
-        Flat { shape, depth, listed, counted, bytes: bytes(from) }
+        let Flat { shape, depth, listed, counted, is_checked, bytes: from } = self;
+        Flat { shape, depth, listed, counted, is_checked, bytes: bytes(from) }
     }
 }
 

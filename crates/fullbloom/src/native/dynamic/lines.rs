@@ -6,9 +6,11 @@
 //!   list                                      the rest, sorted
 //! ```
 
+use super::filter::cpu;
 use super::shape::{GROUP, Shape};
 use crate::kernel::lines::Line;
-use crate::kernel::slots::{self, Find, Select};
+use crate::kernel::slots::{self, DECODED, Find, Select, Slots};
+use crate::kernel::{Body, Task};
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -36,6 +38,14 @@ pub(super) trait Lines {
     }
 }
 
+/// The line of a key, and what is looked for in it.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'a> {
+    pub(super) line: &'a Line,
+    pub(super) slots: &'a Slots,
+    pub(super) entry: u64,
+}
+
 /// The place of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Location {
@@ -57,15 +67,24 @@ pub(super) fn locate<L: Lines>(
     match slots::find(kernel, lines.main(line), &shape.main.slots, number << shape.tag) {
         Find::At(slot) => Some(Location::Main(line, slot)),
         Find::Absent => None,
-        Find::Beyond => locate_beyond(kernel, lines, shape, x),
+        Find::Beyond => locate_beyond(lines, shape, x),
     }
 }
 
 #[cold]
 #[inline(never)]
-fn locate_beyond<L: Lines>(kernel: impl Select, lines: &L, shape: &Shape, x: u64) -> Option<Location> {
+fn locate_beyond<L: Lines>(lines: &L, shape: &Shape, x: u64) -> Option<Location> {
+    struct Beyond<'a>(&'a Line, &'a Slots, u64);
+    impl Task for Beyond<'_> {
+        type Output = Find;
+
+        #[inline(always)]
+        fn run<K: Body>(self, kernel: K) -> Find {
+            slots::find(kernel, self.0, self.1, self.2)
+        }
+    }
     let (line, number) = shape.overflow.place(x);
-    match slots::find(kernel, lines.overflow(line), &shape.overflow.slots, number << shape.tag) {
+    match cpu().run(Beyond(lines.overflow(line), &shape.overflow.slots, number << shape.tag)) {
         Find::At(slot) => Some(Location::Overflow(line, slot)),
         Find::Absent => None,
         Find::Beyond => lines.search_list(x >> (64 - shape.bits), shape.tag).ok().map(Location::List),
@@ -82,35 +101,65 @@ pub(super) fn tag<L: Lines>(lines: &L, shape: &Shape, location: Location) -> u64
     }
 }
 
+/// Room for items that [`read`] needs for a moment, beside that of the items themselves and of the list.
+pub(super) const MORE: usize = 66 * DECODED;
+
 /// Appends the items of these groups of 16 lines to `out`, in order: fingerprints with their tags below them.
 pub(super) fn read<L: Lines>(lines: &L, shape: &Shape, groups: Range<u64>, out: &mut Vec<u64>) {
-    let mut beyond = Vec::with_capacity(64);
-    let start = shape.overflow.base(groups.start);
-    let mut at = lines.search_list(start, shape.tag).unwrap_or_else(|at| at);
-    for group in groups {
-        beyond.clear();
-        let base = shape.overflow.base(group) << shape.tag;
-        slots::entries(lines.overflow(group), &shape.overflow.slots, |entry| {
-            beyond.push(base.wrapping_add(entry));
-        });
-        let end = shape.overflow.base(group + 1) << shape.tag;
-        while at < lines.list_len() && lines.listed(at) < end {
-            beyond.push(lines.listed(at));
-            at += 1;
+    struct Read<'a, L>(&'a L, &'a Shape, Range<u64>, &'a mut Vec<u64>);
+    impl<L: Lines> Task for Read<'_, L> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<K: Body>(self, _: K) {
+            read_lines(self.0, self.1, self.2, self.3);
         }
-        let mut later = beyond.iter().peekable();
+    }
+    cpu().run(Read(lines, shape, groups, out));
+}
+
+#[inline(always)]
+fn read_lines<L: Lines>(lines: &L, shape: &Shape, groups: Range<u64>, out: &mut Vec<u64>) {
+    let (tag, mut at_out) = (shape.tag, out.len());
+    let mut beyond = Vec::with_capacity(2 * DECODED);
+    let mut at_list = lines.search_list(shape.overflow.base(groups.start), tag).unwrap_or_else(|at| at);
+    let mut bases = shape.main.bases(groups.start * GROUP);
+    let mut base = bases.next_base() << tag;
+    for group in groups {
+        beyond.resize(DECODED, 0);
+        let first = shape.overflow.base(group) << tag;
+        let mut count = match beyond.first_chunk_mut() {
+            Some(to) => slots::decode(lines.overflow(group), &shape.overflow.slots, first, to),
+            None => 0,
+        };
+        beyond.truncate(count);
+        let end = shape.overflow.base(group + 1) << tag;
+        while at_list < lines.list_len() && lines.listed(at_list) < end {
+            beyond.push(lines.listed(at_list));
+            at_list += 1;
+        }
+        count = 0;
         for line in group * GROUP..(group + 1) * GROUP {
-            let base = shape.main.base(line) << shape.tag;
-            slots::entries(lines.main(line), &shape.main.slots, |entry| out.push(base.wrapping_add(entry)));
-            if later.peek().is_some() {
-                let end = shape.main.base(line + 1) << shape.tag;
-                while let Some(item) = later.next_if(|item| **item < end) {
-                    out.push(*item);
-                }
+            // Room for one line and what is beyond it.
+            let room = at_out + DECODED + beyond.len();
+            if out.len() < room {
+                out.resize(room + 64 * DECODED, 0);
+            }
+            if let Some(to) = out[at_out..].first_chunk_mut() {
+                at_out += slots::decode(lines.main(line), &shape.main.slots, base, to);
+            }
+            base = bases.next_base() << tag;
+            while let Some(item) = beyond.get(count).filter(|item| **item < base) {
+                out[at_out] = *item;
+                (at_out, count) = (at_out + 1, count + 1);
             }
         }
-        out.extend(later); // only in a damaged file
+        for item in &beyond[count..] {
+            out[at_out] = *item; // only in a damaged file
+            at_out += 1;
+        }
     }
+    out.truncate(at_out);
 }
 
 /// Writes the lines of these groups of 16, which hold these sorted items; returns their part of the list.
@@ -118,25 +167,61 @@ pub(super) fn fill(
     shape: &Shape,
     groups: Range<u64>,
     items: &[u64],
+    main: impl FnMut(u64, Line),
+    overflow: impl FnMut(u64, Line),
+) -> Vec<u64> {
+    struct Fill<'a, M, O>(&'a Shape, Range<u64>, &'a [u64], M, O);
+    impl<M: FnMut(u64, Line), O: FnMut(u64, Line)> Task for Fill<'_, M, O> {
+        type Output = Vec<u64>;
+
+        #[inline(always)]
+        fn run<K: Body>(self, _: K) -> Vec<u64> {
+            fill_lines(self.0, self.1, self.2, self.3, self.4)
+        }
+    }
+    cpu().run(Fill(shape, groups, items, main, overflow))
+}
+
+#[inline(always)]
+fn fill_lines(
+    shape: &Shape,
+    groups: Range<u64>,
+    items: &[u64],
     mut main: impl FnMut(u64, Line),
     mut overflow: impl FnMut(u64, Line),
 ) -> Vec<u64> {
+    let tag = shape.tag;
     let (mut list, mut beyond, mut rest) = (Vec::new(), Vec::new(), items);
+    let mut bases = shape.main.bases(groups.start * GROUP);
+    let mut base = bases.next_base() << tag;
     for group in groups {
         beyond.clear();
-        let mut base = shape.main.base(group * GROUP) << shape.tag;
         for line in group * GROUP..(group + 1) * GROUP {
-            let end = shape.main.base(line + 1) << shape.tag;
-            let here = rest.iter().position(|item| *item >= end).unwrap_or(rest.len());
-            let (here, later) = rest.split_at(here);
+            let end = bases.next_base() << tag;
+            let (here, later) = rest.split_at(count_below(rest, end));
             let (fits, more) = here.split_at(here.len().min(shape.main.slots.count() as usize));
             main(line, slots::encode(&shape.main.slots, base, fits));
             beyond.extend_from_slice(more);
             (rest, base) = (later, end);
         }
         let (fits, more) = beyond.split_at(beyond.len().min(shape.overflow.slots.count() as usize));
-        overflow(group, slots::encode(&shape.overflow.slots, shape.overflow.base(group) << shape.tag, fits));
+        overflow(group, slots::encode(&shape.overflow.slots, shape.overflow.base(group) << tag, fits));
         list.extend_from_slice(more);
     }
     list
+}
+
+/// How many of the sorted items are below this one: few, so they are counted from the front.
+#[inline(always)]
+fn count_below(items: &[u64], end: u64) -> usize {
+    let mut count = 0;
+    // Without a branch for each item.
+    for some in items.chunks(32) {
+        let below = some.iter().map(|item| usize::from(*item < end)).sum::<usize>();
+        count += below;
+        if below < some.len() {
+            break;
+        }
+    }
+    count
 }

@@ -9,8 +9,9 @@ use alloc::vec::Vec;
 /// Pages of a chunk: 4 MiB, for which huge pages are requested.
 const CHUNK_PAGES: u64 = 256;
 
-/// Bytes of a chunk.
-const CHUNK_LEN: usize = (CHUNK_PAGES * PAGE * 64) as usize;
+/// Lines and bytes of a chunk.
+const CHUNK_LINES: usize = (CHUNK_PAGES * PAGE) as usize;
+const CHUNK_LEN: usize = CHUNK_LINES * 64;
 
 /// Pages of [`PAGE`] lines in a few large chunks.
 ///
@@ -27,7 +28,7 @@ impl Pool {
         Ok(Pool { chunks: alloc::vec![Owned::zeroed(lines * 64)?], free: Vec::new() })
     }
 
-    /// Takes a page. Its lines are those of its last user, or zero.
+    /// Takes a page: its number. Its lines are those of its last user, or zero.
     pub(super) fn take(&mut self) -> Result<u32, SizeError> {
         if let Some(page) = self.free.pop() {
             return Ok(page);
@@ -49,16 +50,16 @@ impl Pool {
         self.free.push(page);
     }
 
+    /// A line by its number: those of page *p* begin at [`PAGE`] · p.
     #[inline(always)]
-    pub(super) fn line(&self, page: u32, line: u64) -> &Line {
-        let chunk = self.chunks[page as usize / CHUNK_PAGES as usize].as_ref().as_chunks().0;
-        &chunk[at(page, line)]
+    pub(super) fn line(&self, number: u32) -> &Line {
+        &self.chunks[number as usize / CHUNK_LINES].as_ref().as_chunks().0[number as usize % CHUNK_LINES]
     }
 
     #[inline(always)]
-    pub(super) fn line_mut(&mut self, page: u32, line: u64) -> &mut Line {
-        let chunk = self.chunks[page as usize / CHUNK_PAGES as usize].as_mut().as_chunks_mut().0;
-        &mut chunk[at(page, line)]
+    pub(super) fn line_mut(&mut self, number: u32) -> &mut Line {
+        let chunk = self.chunks[number as usize / CHUNK_LINES].as_mut().as_chunks_mut().0;
+        &mut chunk[number as usize % CHUNK_LINES]
     }
 
     /// Bytes of the pages in use.
@@ -66,9 +67,4 @@ impl Pool {
         let all: usize = self.chunks.iter().map(|chunk| chunk.as_ref().len()).sum();
         all as u64 - self.free.len() as u64 * PAGE * 64
     }
-}
-
-#[inline(always)]
-fn at(page: u32, line: u64) -> usize {
-    (page as usize % CHUNK_PAGES as usize) * PAGE as usize + (line % PAGE) as usize
 }

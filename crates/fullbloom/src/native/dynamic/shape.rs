@@ -69,9 +69,47 @@ impl Grid {
         (line, scaled >> self.shift)
     }
 
+    /// The first fingerprints of the lines from this one on, and after the last line the number of fingerprints.
+    pub(super) fn bases(&self, line: u64) -> Bases {
+        let (all, lines) = (1u128 << self.bits, u128::from(self.lines));
+        let start = u128::from(line) << self.bits;
+        Bases {
+            next: (start / lines) as u64,
+            part: (start % lines) as u64,
+            step: (all / lines) as u64,
+            step_part: (all % lines) as u64,
+            lines: self.lines,
+        }
+    }
+
     /// The first fingerprint of a line.
     pub(super) fn base(&self, line: u64) -> u64 {
         (u128::from(line) << self.bits).div_ceil(self.lines.into()) as u64
+    }
+}
+
+/// The first fingerprints of lines, one after the other.
+#[derive(Debug)]
+pub(super) struct Bases {
+    /// The next one is `next + part / lines`, rounded up.
+    next: u64,
+    part: u64,
+    step: u64,
+    step_part: u64,
+    lines: u64,
+}
+
+impl Bases {
+    #[inline(always)]
+    pub(super) fn next_base(&mut self) -> u64 {
+        let base = self.next + u64::from(self.part > 0);
+        self.next += self.step;
+        self.part += self.step_part;
+        if self.part >= self.lines {
+            self.part -= self.lines;
+            self.next += 1;
+        }
+        base
     }
 }
 
@@ -115,13 +153,17 @@ pub(super) const PAGE: u64 = 256;
 pub(super) const MIN_LINES: u64 = 8 * PAGE;
 pub(super) const MAX_LINES: u64 = 15 * PAGE;
 
-/// The next larger number of lines of a shard; above [`MAX_LINES`] it is split instead.
-pub(super) fn grown(lines: u64) -> u64 {
+/// The next larger number of lines of a shard; `None` if it is to be split instead.
+///
+/// By about a quarter each time: a key is rewritten four times in its life, and a third to a fifth of the memory is for
+/// keys to come just after a step. Steps of an eighth would rewrite it eight times.
+pub(super) fn grown(lines: u64) -> Option<u64> {
     if lines < MIN_LINES {
         let more = (lines + (lines / 4).max(GROUP)).next_multiple_of(GROUP);
-        return if more > MIN_LINES * 9 / 10 { MIN_LINES } else { more };
+        return Some(if more > MIN_LINES * 9 / 10 { MIN_LINES } else { more });
     }
-    (lines + 2 * PAGE).next_multiple_of(PAGE).min(MAX_LINES)
+    // 8, 10 and 13 pages; then twice 8.
+    Some((lines + lines / 4).next_multiple_of(PAGE)).filter(|more| *more <= MAX_LINES)
 }
 
 #[cfg(test)]
@@ -133,6 +175,8 @@ mod tests {
         for bits in [10, 11, 17, 24] {
             for lines in [16, 48, 112, 1008, 2048, 3840].into_iter().filter(|lines| *lines <= 1 << bits) {
                 let grid = Grid::new(bits, lines, 0);
+                let mut bases = grid.bases(lines / 2);
+                assert!((lines / 2..=lines).all(|line| bases.next_base() == grid.base(line)));
                 let (mut line, mut base) = (0, 0);
                 for v in 0..1u64 << bits {
                     let (found, number) = grid.place(v << (64 - bits));
@@ -189,16 +233,14 @@ mod tests {
 
     #[test]
     fn shards_grow_by_steps_until_they_are_split() {
-        let mut lines = GROUP;
-        for _ in 0..40 {
-            let next = grown(lines);
-            assert!(next > lines || lines == MAX_LINES);
-            assert!(
-                next.is_multiple_of(GROUP)
-                    && next <= (lines * 5).div_ceil(4).next_multiple_of(GROUP).max(MIN_LINES)
-            );
-            lines = next;
+        let mut steps = vec![GROUP];
+        while let Some(next) = grown(steps[steps.len() - 1]) {
+            steps.push(next);
         }
-        assert_eq!(lines, MAX_LINES);
+        for step in steps.windows(2) {
+            assert!(step[1] > step[0] && step[1].is_multiple_of(GROUP), "{steps:?}");
+            assert!(step[1] <= (step[0] * 4 / 3).max(step[0] + GROUP), "{steps:?}");
+        }
+        assert!(steps.ends_with(&[2048, 2560, 3328]) && steps.len() < 30, "{steps:?}");
     }
 }

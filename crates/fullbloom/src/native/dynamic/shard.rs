@@ -1,12 +1,14 @@
 //! The fingerprints with one prefix: what one pause of the growth rewrites.
 
+use super::filter::cpu;
 use super::lines::{self, Lines, Location};
 use super::pool::Pool;
 use super::shape::{GROUP, MIN_LINES, PAGE, Shape};
 use crate::bits::Owned;
 use crate::error::SizeError;
 use crate::kernel::lines::Line;
-use crate::kernel::slots::{self, Insert, Remove, Select};
+use crate::kernel::slots::{self, Insert, Remove, Slots};
+use crate::kernel::{Body, Task};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -17,6 +19,7 @@ const PAGES: usize = 16;
 #[derive(Debug)]
 pub(super) struct Shard {
     pub(super) shape: Arc<Shape>,
+    /// The first line of each page, by its number in the pool.
     pages: [u32; PAGES],
     overflow: Owned,
     list: Vec<u64>,
@@ -39,7 +42,7 @@ pub(super) struct Reader<'a> {
 impl Lines for Reader<'_> {
     #[inline(always)]
     fn main(&self, line: u64) -> &Line {
-        self.pool.line(self.shard.page(line), line)
+        self.pool.line(self.shard.number(line))
     }
 
     #[inline(always)]
@@ -58,6 +61,59 @@ impl Lines for Reader<'_> {
     }
 }
 
+/// The number in the pool of a line of a shard with these pages.
+#[inline(always)]
+fn number(pages: &[u32; PAGES], line: u64) -> u32 {
+    pages[(line / PAGE) as usize % PAGES] + (line % PAGE) as u32
+}
+
+/// Gives pages back to the pool.
+fn give(pool: &mut Pool, pages: &[u32]) {
+    pages.iter().for_each(|first| pool.give(first / PAGE as u32));
+}
+
+/// [`slots::insert`], compiled for this CPU; for what is not inlined into a loop over keys.
+fn insert(line: &mut Line, slots: &Slots, entry: u64) -> Insert {
+    struct One<'a>(&'a mut Line, &'a Slots, u64);
+    impl Task for One<'_> {
+        type Output = Insert;
+
+        #[inline(always)]
+        fn run<K: Body>(self, kernel: K) -> Insert {
+            slots::insert(kernel, self.0, self.1, self.2)
+        }
+    }
+    cpu().run(One(line, slots, entry))
+}
+
+/// [`slots::remove`], compiled for this CPU.
+fn remove(line: &mut Line, slots: &Slots, entry: u64) -> Remove {
+    struct One<'a>(&'a mut Line, &'a Slots, u64);
+    impl Task for One<'_> {
+        type Output = Remove;
+
+        #[inline(always)]
+        fn run<K: Body>(self, kernel: K) -> Remove {
+            slots::remove(kernel, self.0, self.1, self.2)
+        }
+    }
+    cpu().run(One(line, slots, entry))
+}
+
+/// [`slots::at_least`], compiled for this CPU.
+fn at_least(line: &Line, slots: &Slots, entry: u64) -> Option<u64> {
+    struct One<'a>(&'a Line, &'a Slots, u64);
+    impl Task for One<'_> {
+        type Output = Option<u64>;
+
+        #[inline(always)]
+        fn run<K: Body>(self, kernel: K) -> Option<u64> {
+            slots::at_least(kernel, self.0, self.1, self.2)
+        }
+    }
+    cpu().run(One(line, slots, entry))
+}
+
 impl Shard {
     /// An empty shard in memory that is all zeros, or will be overwritten.
     pub(super) fn new(
@@ -70,14 +126,14 @@ impl Shard {
         let mut pages = [0; PAGES];
         if shape.main.lines < MIN_LINES {
             *pool = Pool::exact(shape.main.lines)?;
-            pages.iter_mut().zip(0..).for_each(|(page, number)| *page = number);
+            pages.iter_mut().zip(0..).for_each(|(first, page)| *first = page * PAGE as u32);
         } else {
             let count = shape.main.lines.div_ceil(PAGE) as usize;
             for i in 0..count {
                 match pool.take() {
-                    Ok(page) => pages[i] = page,
+                    Ok(page) => pages[i] = page * PAGE as u32,
                     Err(refused) => {
-                        pages[..i].iter().for_each(|page| pool.give(*page));
+                        give(pool, &pages[..i]);
                         return Err(refused);
                     }
                 }
@@ -90,25 +146,20 @@ impl Shard {
     pub(super) fn free(self, pool: &mut Pool) {
         if self.shape.main.lines >= MIN_LINES {
             let count = self.shape.main.lines.div_ceil(PAGE) as usize;
-            self.pages[..count].iter().for_each(|page| pool.give(*page));
+            give(pool, &self.pages[..count]);
         }
     }
 
+    /// The number of a line in the pool.
     #[inline(always)]
-    fn page(&self, line: u64) -> u32 {
-        self.pages[(line / PAGE) as usize % PAGES]
-    }
-
-    /// The bits of a hash that tell fingerprints of this shard apart, at the top.
-    #[inline(always)]
-    pub(super) fn local(&self, hash: u64) -> u64 {
-        hash << self.depth & !(u64::MAX >> self.shape.bits)
+    pub(super) fn number(&self, line: u64) -> u32 {
+        number(&self.pages, line)
     }
 
     /// Appends all its items to `out`.
     pub(super) fn read(&self, pool: &Pool, out: &mut Vec<u64>) -> Result<(), SizeError> {
         let memory = |_| SizeError::Memory { bytes: self.keys * 8 };
-        out.try_reserve(self.keys as usize).map_err(memory)?;
+        out.try_reserve(self.keys as usize + lines::MORE).map_err(memory)?;
         lines::read(&Reader { shard: self, pool }, &self.shape, 0..self.shape.overflow.lines, out);
         Ok(())
     }
@@ -122,8 +173,8 @@ impl Shard {
             &shape,
             0..shape.overflow.lines,
             items,
-            |number, line| *pool.line_mut(pages[(number / PAGE) as usize % PAGES], number) = line,
-            |number, line| overflow[number as usize] = line,
+            |at, line| *pool.line_mut(number(&pages, at)) = line,
+            |at, line| overflow[at as usize] = line,
         );
         self.keys = items.len() as u64;
     }
@@ -131,7 +182,7 @@ impl Shard {
     /// Takes over the lines of another place with the same shape, from its line and overflow line `at` on.
     pub(super) fn copy(&mut self, pool: &mut Pool, from: &impl Lines, at: u64, list: Vec<u64>) {
         for line in 0..self.shape.main.lines {
-            *pool.line_mut(self.page(line), line) = *from.main(at + line);
+            *pool.line_mut(self.number(line)) = *from.main(at + line);
         }
         let overflow = self.overflow.as_mut().as_chunks_mut().0;
         for (line, to) in overflow.iter_mut().enumerate() {
@@ -144,7 +195,7 @@ impl Shard {
     pub(super) fn set_tag(&mut self, pool: &mut Pool, location: Location, tag: u64) {
         match location {
             Location::Main(line, slot) => {
-                slots::set_tag(pool.line_mut(self.page(line), line), &self.shape.main.slots, slot, tag);
+                slots::set_tag(pool.line_mut(self.number(line)), &self.shape.main.slots, slot, tag);
             }
             Location::Overflow(line, slot) => {
                 let line = &mut self.overflow.as_mut().as_chunks_mut().0[line as usize];
@@ -154,44 +205,26 @@ impl Shard {
         }
     }
 
-    /// Inserts a fingerprint with a tag; its place in the main lines is known. Returns its place if it was there.
-    #[inline(always)]
-    pub(super) fn insert(
-        &mut self,
-        kernel: impl Select,
-        pool: &mut Pool,
-        (x, line, number): (u64, u64, u64),
-        tag: u64,
-    ) -> Option<Location> {
-        let to = pool.line_mut(self.page(line), line);
-        let entry = number << self.shape.tag | tag;
-        match slots::insert(kernel, to, &self.shape.main.slots, entry) {
-            Insert::Done => {}
-            Insert::Known(slot) => return Some(Location::Main(line, slot)),
+    /// Completes an insertion into a line that was full: of fingerprint `x`, whose number in the line is `number`.
+    #[inline(never)]
+    pub(super) fn insert_full(&mut self, done: Insert, x: u64, number: u64, tag: u64) -> Option<Location> {
+        let tags = self.shape.tag;
+        match done {
             Insert::Evicted(evicted) => {
-                let number_out = evicted >> self.shape.tag;
-                let x = x.wrapping_add(number_out.wrapping_sub(number) << (64 - self.shape.bits));
-                self.insert_beyond(kernel, x, evicted & ((1 << self.shape.tag) - 1));
+                let x = x.wrapping_add((evicted >> tags).wrapping_sub(number) << (64 - self.shape.bits));
+                self.insert_beyond(x, evicted & ((1 << tags) - 1));
+                None
             }
-            Insert::Beyond => {
-                let known = self.insert_beyond(kernel, x, tag);
-                if known.is_some() {
-                    return known;
-                }
-            }
+            _ => self.insert_beyond(x, tag),
         }
-        self.keys += 1;
-        None
     }
 
-    #[cold]
-    #[inline(never)]
-    fn insert_beyond(&mut self, kernel: impl Select, x: u64, tag: u64) -> Option<Location> {
+    /// Inserts a fingerprint into the overflow.
+    fn insert_beyond(&mut self, x: u64, tag: u64) -> Option<Location> {
         let (line, number) = self.shape.overflow.place(x);
         let to = &mut self.overflow.as_mut().as_chunks_mut().0[line as usize];
         let (unit, tags) = (64 - self.shape.bits, self.shape.tag);
-        let entry = number << tags | tag;
-        let (x, tag) = match slots::insert(kernel, to, &self.shape.overflow.slots, entry) {
+        let (x, tag) = match insert(to, &self.shape.overflow.slots, number << tags | tag) {
             Insert::Done => return None,
             Insert::Known(slot) => return Some(Location::Overflow(line, slot)),
             Insert::Beyond => (x, tag),
@@ -210,31 +243,23 @@ impl Shard {
         }
     }
 
-    /// Removes a fingerprint. Returns whether it was there.
-    pub(super) fn remove(&mut self, kernel: impl Select, pool: &mut Pool, x: u64) -> bool {
-        let (line, number) = self.shape.main.place(x);
-        let from = pool.line_mut(self.page(line), line);
-        match slots::remove(kernel, from, &self.shape.main.slots, number << self.shape.tag) {
-            Remove::Absent => return false,
-            Remove::Done => {}
-            Remove::DoneFull => self.pull(kernel, pool, x, line),
-            Remove::Beyond => {
-                if !self.remove_beyond(kernel, x) {
-                    return false;
-                }
-            }
+    /// Completes a removal from a line that was full. Returns whether the fingerprint was there.
+    #[inline(never)]
+    pub(super) fn remove_full(&mut self, pool: &mut Pool, done: Remove, x: u64, line: u64) -> bool {
+        if done == Remove::Beyond {
+            return self.remove_beyond(x);
         }
-        self.keys -= 1;
+        self.pull(pool, x, line);
         true
     }
 
-    fn remove_beyond(&mut self, kernel: impl Select, x: u64) -> bool {
+    fn remove_beyond(&mut self, x: u64) -> bool {
         let (line, number) = self.shape.overflow.place(x);
         let (unit, tags) = (64 - self.shape.bits, self.shape.tag);
         let grid = &self.shape.overflow;
         let from = &mut self.overflow.as_mut().as_chunks_mut().0[line as usize];
         let search = self.list.binary_search_by_key(&(x >> unit), |item| item >> tags);
-        match (slots::remove(kernel, from, &grid.slots, number << tags), search) {
+        match (remove(from, &grid.slots, number << tags), search) {
             (Remove::Absent, _) | (Remove::Beyond, Err(_)) => false,
             (Remove::Done, _) => true,
             (Remove::Beyond, Ok(i)) => {
@@ -248,7 +273,7 @@ impl Shard {
                     if home == line {
                         self.list.remove(i);
                         let entry = number << tags | item & ((1 << tags) - 1);
-                        slots::insert(kernel, from, &grid.slots, entry);
+                        insert(from, &grid.slots, entry);
                     }
                 }
                 true
@@ -258,12 +283,11 @@ impl Shard {
 
     /// A line was full and has lost an entry: the least entry of its overflow moves into it. All of them are above
     /// `x`, which was in the line.
-    #[cold]
-    fn pull(&mut self, kernel: impl Select, pool: &mut Pool, x: u64, line: u64) {
+    fn pull(&mut self, pool: &mut Pool, x: u64, line: u64) {
         let (unit, tags) = (64 - self.shape.bits, self.shape.tag);
         let (over, number) = self.shape.overflow.place(x);
         let from = &self.overflow.as_ref().as_chunks().0[over as usize];
-        let least = match slots::at_least(kernel, from, &self.shape.overflow.slots, number << tags) {
+        let least = match at_least(from, &self.shape.overflow.slots, number << tags) {
             Some(entry) => Some((x >> unit << tags) + entry - (number << tags)),
             None => {
                 let at = self.list.partition_point(|item| item >> tags < x >> unit);
@@ -274,9 +298,9 @@ impl Shard {
         let x = item >> tags << unit;
         let (home, number) = self.shape.main.place(x);
         if home == line {
-            self.remove_beyond(kernel, x);
+            self.remove_beyond(x);
             let entry = number << tags | item & ((1 << tags) - 1);
-            slots::insert(kernel, pool.line_mut(self.page(line), line), &self.shape.main.slots, entry);
+            insert(pool.line_mut(self.number(line)), &self.shape.main.slots, entry);
         }
     }
 

@@ -7,13 +7,15 @@
 //! A shard that is full is read and written again with more lines; one that has the most lines is split into two.
 //! Nothing else is touched, so a pause is the time for one shard, and so is the additional memory.
 
-use super::lines::{self, Lines, Location};
+use super::filter::cpu;
+use super::lines::{self, Lines, Location, Target};
 use super::pool::Pool;
-use super::shape::{GROUP, MAX_LINES, MIN_LINES, Shape, grown};
+use super::shape::{GROUP, MAX_LINES, MIN_BITS, MIN_LINES, Shape, grown};
 use super::shard::{Reader, Shard};
 use crate::bits::prefetch;
 use crate::error::SizeError;
-use crate::kernel::slots::Select;
+use crate::kernel::slots::{self, Insert, Remove, Select};
+use crate::kernel::{Body, Task};
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -21,6 +23,8 @@ use alloc::vec::Vec;
 /// The fingerprints of a filter in memory.
 #[derive(Debug)]
 pub(super) struct Shards {
+    /// The bits of a hash that are its fingerprint.
+    mask: u64,
     tag: u32,
     depth: u32,
     directory: Vec<u32>,
@@ -32,12 +36,14 @@ pub(super) struct Shards {
     buffer: Vec<u64>,
 }
 
-/// The shard and line of a key.
+/// Where a key belongs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Aim {
     shard: u32,
-    x: u64,
-    line: u64,
+    /// The line in the shard, and its number in the pool.
+    line: u32,
+    at: u32,
+    /// The number of the fingerprint in the line.
     number: u64,
 }
 
@@ -47,7 +53,7 @@ impl Shards {
         let (depth, lines) = Shape::for_keys(bits, tag, keys);
         // With several shards: whole pages.
         let lines = if lines > MIN_LINES { lines.next_multiple_of(super::shape::PAGE) } else { lines };
-        let mut all = Shards::empty(tag, depth)?;
+        let mut all = Shards::empty(bits, tag, depth)?;
         let shape = all.shape(bits - depth, lines);
         for prefix in 0..1u64 << depth {
             let shard = Shard::new(Arc::clone(&shape), &mut all.pool, prefix, depth)?;
@@ -56,14 +62,15 @@ impl Shards {
         Ok(all)
     }
 
-    fn empty(tag: u32, depth: u32) -> Result<Shards, SizeError> {
+    fn empty(bits: u32, tag: u32, depth: u32) -> Result<Shards, SizeError> {
         let memory = |_| SizeError::Memory { bytes: (size_of::<Shard>() as u64) << depth };
         let (mut shards, mut directory) = (Vec::new(), Vec::new());
         shards.try_reserve_exact(1 << depth).map_err(memory)?;
         directory.try_reserve_exact(1 << depth).map_err(memory)?;
         directory.extend(0..1u32 << depth);
         let (pool, shapes, buffer) = (Pool::default(), vec![], vec![]);
-        Ok(Shards { tag, depth, directory, shards, pool, shapes, buffer })
+        let mask = !(u64::MAX >> bits);
+        Ok(Shards { mask, tag, depth, directory, shards, pool, shapes, buffer })
     }
 
     /// Takes over the lines of a file: `2^depth` shards one after the other.
@@ -75,7 +82,7 @@ impl Shards {
         whole: &Shape,
         now: u64,
     ) -> Result<Shards, SizeError> {
-        let mut all = Shards::empty(tag, depth)?;
+        let mut all = Shards::empty(bits, tag, depth)?;
         let shape = all.shape(bits - depth, whole.main.lines >> depth);
         let mut at = 0;
         for prefix in 0..1u64 << depth {
@@ -145,28 +152,58 @@ impl Shards {
         self.directory[(hash >> 1 >> (63 - self.depth)) as usize]
     }
 
+    /// The fingerprint of a hash in a shard, at the top of a word.
+    #[inline(always)]
+    fn local(&self, shard: &Shard, hash: u64) -> u64 {
+        (hash & self.mask) << shard.depth
+    }
+
     /// Where the key of this hash belongs.
     #[inline(always)]
     pub(super) fn aim(&self, hash: u64) -> Aim {
         let number = self.shard_of(hash);
         let shard = &self.shards[number as usize];
-        let x = shard.local(hash);
-        let (line, offset) = shard.shape.main.place(x);
-        Aim { shard: number, x, line, number: offset }
+        let (line, offset) = shard.shape.main.place(self.local(shard, hash));
+        Aim { shard: number, line: line as u32, at: shard.number(line), number: offset }
     }
 
     /// Prefetches the line of a key.
     #[inline(always)]
     pub(super) fn prefetch(&self, aim: &Aim) {
-        let reader = Reader { shard: &self.shards[aim.shard as usize], pool: &self.pool };
-        prefetch::address(reader.main(aim.line).as_ptr());
+        prefetch::address(self.pool.line(aim.at).as_ptr());
+    }
+
+    /// The line of a key, how it is divided, and what is looked for in it.
+    #[inline(always)]
+    pub(super) fn target<const TAGS: bool>(&self, hash: u64) -> Target<'_> {
+        let shard = &self.shards[self.shard_of(hash) as usize];
+        let (line, number) = shard.shape.main.place(self.local(shard, hash));
+        let line = self.pool.line(shard.number(line));
+        Target { line, slots: &shard.shape.main.slots, entry: if TAGS { number << self.tag } else { number } }
     }
 
     /// Finds a fingerprint.
     #[inline(always)]
-    pub(super) fn locate(&self, kernel: impl Select, aim: &Aim) -> Option<Location> {
+    pub(super) fn locate(&self, kernel: impl Select, hash: u64, aim: &Aim) -> Option<Location> {
         let reader = Reader { shard: &self.shards[aim.shard as usize], pool: &self.pool };
-        lines::locate(kernel, &reader, &reader.shard.shape, aim.x, aim.line, aim.number)
+        let x = self.local(reader.shard, hash);
+        lines::locate(kernel, &reader, &reader.shard.shape, x, aim.line.into(), aim.number)
+    }
+
+    /// The tag of the key of this hash, if it is there; for what a line alone does not answer.
+    #[inline(never)]
+    pub(super) fn find(&self, hash: u64) -> Option<u64> {
+        struct Look<'a>(&'a Shards, u64);
+        impl Task for Look<'_> {
+            type Output = Option<u64>;
+
+            #[inline(always)]
+            fn run<K: Body>(self, kernel: K) -> Option<u64> {
+                let aim = self.0.aim(self.1);
+                self.0.locate(kernel, self.1, &aim).map(|location| self.0.tag(&aim, location))
+            }
+        }
+        cpu().run(Look(self, hash))
     }
 
     /// The tag of a fingerprint at this place of its shard.
@@ -188,17 +225,39 @@ impl Shards {
         shard.keys >= shard.shape.limit
     }
 
-    /// Inserts a fingerprint with a tag, and returns its place if it was there. Aims are valid as long as no shard
-    /// grows.
+    /// Inserts the fingerprint of a hash with a tag, and returns its place if it was there. Aims are valid as long as
+    /// no shard grows.
     #[inline(always)]
-    pub(super) fn insert(&mut self, kernel: impl Select, aim: &Aim, tag: u64) -> Option<Location> {
+    pub(super) fn insert(&mut self, kernel: impl Select, hash: u64, aim: &Aim, tag: u64) -> Option<Location> {
         let shard = &mut self.shards[aim.shard as usize];
-        shard.insert(kernel, &mut self.pool, (aim.x, aim.line, aim.number), tag)
+        let entry = aim.number << self.tag | tag;
+        let known = match slots::insert(kernel, self.pool.line_mut(aim.at), &shard.shape.main.slots, entry) {
+            Insert::Done => None,
+            Insert::Known(slot) => Some(Location::Main(aim.line.into(), slot)),
+            full => {
+                let x = (hash & self.mask) << shard.depth;
+                shard.insert_full(full, x, aim.number, tag)
+            }
+        };
+        shard.keys += u64::from(known.is_none());
+        known
     }
 
-    /// Removes a fingerprint. Returns whether it was there.
-    pub(super) fn remove(&mut self, kernel: impl Select, aim: &Aim) -> bool {
-        self.shards[aim.shard as usize].remove(kernel, &mut self.pool, aim.x)
+    /// Removes the fingerprint of a hash. Returns whether it was there.
+    #[inline(always)]
+    pub(super) fn remove(&mut self, kernel: impl Select, hash: u64, aim: &Aim) -> bool {
+        let shard = &mut self.shards[aim.shard as usize];
+        let entry = aim.number << self.tag;
+        let removed = match slots::remove(kernel, self.pool.line_mut(aim.at), &shard.shape.main.slots, entry) {
+            Remove::Absent => false,
+            Remove::Done => true,
+            full => {
+                let x = (hash & self.mask) << shard.depth;
+                shard.remove_full(&mut self.pool, full, x, aim.line.into())
+            }
+        };
+        shard.keys -= u64::from(removed);
+        removed
     }
 
     /// Gives the shard of this key more lines, or splits it. Items for which `keep` is false are dropped; if that
@@ -207,16 +266,18 @@ impl Shards {
     #[inline(never)]
     pub(super) fn grow(&mut self, aim: &Aim, keep: impl Fn(u64) -> bool, now: u64) -> Result<(), SizeError> {
         let (number, before) = (aim.shard as usize, self.shards.len());
-        let items = self.items_of(number, keep)?;
+        let mut items = self.items_of(number, keep)?;
         let shard = &self.shards[number];
         let (lines, bits) = (shard.shape.main.lines, shard.shape.bits);
         let done = if (items.len() as u64) < shard.shape.limit - shard.shape.limit / 8 {
             self.shards[number].fill(&mut self.pool, &items);
             Ok(())
-        } else if lines < MAX_LINES || bits <= super::shape::MIN_BITS + 4 {
-            self.replace(number, grown(lines), &items)
+        } else if let Some(lines) = grown(lines) {
+            self.replace(number, lines, &items)
+        } else if bits > MIN_BITS + 4 {
+            self.split(number, &mut items)
         } else {
-            self.split(number, &items)
+            self.replace(number, MAX_LINES, &items)
         };
         self.buffer = items;
         self.shards[number].swept = now;
@@ -274,7 +335,7 @@ impl Shards {
         Ok(())
     }
 
-    fn split(&mut self, number: usize, items: &[u64]) -> Result<(), SizeError> {
+    fn split(&mut self, number: usize, items: &mut [u64]) -> Result<(), SizeError> {
         let (bits, prefix, depth) = {
             let old = &self.shards[number];
             (old.shape.bits - 1, old.prefix << 1, old.depth + 1)
@@ -298,10 +359,10 @@ impl Shards {
             }
         };
         let half = 1u64 << bits << self.tag;
-        let (below, above) = items.split_at(items.partition_point(|item| *item < half));
+        let (below, above) = items.split_at_mut(items.partition_point(|item| *item < half));
         low.fill(&mut self.pool, below);
-        let above: Vec<u64> = above.iter().map(|item| item - half).collect();
-        high.fill(&mut self.pool, &above);
+        above.iter_mut().for_each(|item| *item -= half);
+        high.fill(&mut self.pool, above);
         core::mem::replace(&mut self.shards[number], low).free(&mut self.pool);
         let width = self.depth - depth;
         let first = ((prefix | 1) << width) as usize;
