@@ -239,7 +239,10 @@ mod tests {
         }
         for step in steps.windows(2) {
             assert!(step[1] > step[0] && step[1].is_multiple_of(GROUP), "{steps:?}");
-            assert!(step[1] <= (step[0] * 4 / 3).max(step[0] + GROUP), "{steps:?}");
+            // A quarter, rounded up to a whole group or page; the step to whole pages may be larger.
+            let unit = if step[0] < MIN_LINES { GROUP } else { PAGE };
+            let quarter = (step[0] + (step[0] / 4).max(GROUP)).next_multiple_of(unit);
+            assert!(step[1] <= quarter || step[1] == MIN_LINES && quarter > MIN_LINES * 9 / 10, "{steps:?}");
         }
         assert!(steps.ends_with(&[2048, 2560, 3328]) && steps.len() < 30, "{steps:?}");
     }
