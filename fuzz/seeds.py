@@ -7,6 +7,7 @@ import glob
 import hashlib
 import json
 import os
+import struct
 import sys
 
 vectors, corpus, targets = sys.argv[1], sys.argv[2], sys.argv[3:]
@@ -27,9 +28,7 @@ PATTERNS = [
     ("rocksdb-block", ["rocksdb/block_filter_policy.json"]),
     ("rocksdb", ["rocksdb/raw_filters.json", "rocksdb/reader_corner_cases.json"]),
     ("java-lsm", ["javalsm/*.bin"]),
-    ("native-growing", ["native/growing*.bloom"]),
-    ("native-removing", ["native/removing*.bloom"]),
-    ("native-rotating", ["native/rotating*.bloom"]),
+    ("native-dynamic", ["native/dynamic*.bloom"]),
     ("guava-32", ["guava/*_mitz32.bin"]),
     ("guava", ["guava/*_mitz64.bin"]),
     ("spark-2", ["spark/*_v2.bin"]),
@@ -77,7 +76,10 @@ for target in targets:
     patterns = next((patterns for start, patterns in PATTERNS if target.startswith(start)), [])
     # In this target three bytes that select the input format precede the key file.
     front = b"\0\xff\0" if target == "command-keys" else b""
-    for seed in seeds(patterns):
+    # A mode, and frames: their length in words, then groups of a time, a number of hashes, and hashes.
+    group = struct.pack("<4Q", 5_000, 2, 1 << 63, 12345)
+    journals = [bytes([mode, 4]) + group + bytes([8]) + group + group for mode in (0, 1, 2, 3, 64)]
+    for seed in journals if target == "native-journal" else seeds(patterns):
         seed = front + seed
         if len(seed) <= 20000:
             with open(os.path.join(directory, hashlib.sha1(seed).hexdigest()), "wb") as file:

@@ -64,7 +64,7 @@ enum Command {
     Libbloom(drop_in::Options),
     /// The `cassandra` and `guava` dialects beside the originals on a JVM, which takes turns as a second process.
     Jvm(jvm::Options),
-    /// The native filter's kinds, growing and removing, beside the fast one.
+    /// The native kind `dynamic` beside `fast`, qfilter and fastbloom.
     Kinds(Common),
     /// The native filter's rate with 2·10^8 keys: planned and measured.
     Rate(rate::Options),

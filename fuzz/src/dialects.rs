@@ -4,13 +4,12 @@ use fullbloom::any::{AnyFilter, ReadOptions};
 use fullbloom::dialect::Name;
 use fullbloom::dialect::rocksdb;
 use fullbloom::filter::Check;
-use fullbloom::native::{self, Mode, StoredFilter};
+use fullbloom::native::{self, DynamicFilter, Mode, StoredFilter};
 use fullbloom::sniff as sniffing;
 use fullbloom::{DecodeError, hash};
 use fullbloom_testkit::naive::hash::bloom32;
 use fullbloom_testkit::rocksdb as oracle;
 use std::path::Path;
-use std::time::Duration;
 
 /// Keys that are asked of whatever was read: lengths on all sides of the hashes' classes.
 const KEYS: [&[u8]; 6] =
@@ -97,60 +96,23 @@ pub fn native_with_sound_front(data: &[u8]) {
     }
 }
 
-/// One kind of the native filter: what is accepted takes keys, has them, says the same bytes again, and gives them back.
-pub fn native_kind(kind: &str, data: &[u8]) {
+/// Dynamic filters: what is accepted takes keys, has them, says the same bytes again, and gives them back.
+pub fn native_dynamic(data: &[u8]) {
     let Some(file) = resealed(data) else { return };
-    let Ok(stored) = StoredFilter::decode(&file) else { return };
-    if stored.kind() != kind || stored.is_locked() {
-        return;
-    }
-    let mut again = Vec::with_capacity(file.len());
-    stored.write_to(&mut again).expect("memory takes everything");
-    let read = StoredFilter::decode(&again).expect("what was written is read");
-    assert_eq!(read.kind(), kind);
-    match stored {
-        StoredFilter::Growing(mut filter) => {
-            for key in KEYS {
-                let known = filter.may_contain(key);
-                // No further link can have its part of a very low rate.
-                let Ok(new) = filter.insert(key) else { return };
-                assert!(new != known && filter.may_contain(key));
-            }
+    let Ok(mut filter) = DynamicFilter::decode(&file) else { return };
+    let again = filter.encode();
+    let read = DynamicFilter::decode(&again).expect("what was written is read");
+    assert!(read.encode() == again, "one filter has one encoding");
+    let now = filter.time_millis().saturating_add(u64::from(data[data.len() - 1]) << 5);
+    filter.advance_millis(now).expect("memory for a shard");
+    for key in KEYS {
+        let known = filter.may_contain(key);
+        let new = filter.insert(key).expect("memory for a shard");
+        assert!(new != known && filter.may_contain(key), "neither new nor known");
+        if filter.mode() == Mode::Counting {
+            assert_eq!(filter.remove(key), Ok(true), "an inserted key is refused");
+            assert_eq!(filter.may_contain(key), known, "a key is lost");
         }
-        StoredFilter::Removing(mut filter) => {
-            let before: Vec<bool> = KEYS.iter().map(|key| filter.may_contain(key)).collect();
-            KEYS.iter().for_each(|key| assert!(filter.insert(key) || filter.may_contain(key)));
-            assert!(KEYS.iter().all(|key| filter.remove(key)), "an inserted key is refused");
-            for (key, before) in KEYS.iter().zip(before) {
-                assert!(!before || filter.may_contain(key), "a key is lost");
-            }
-        }
-        StoredFilter::Rotating(mut filter) => {
-            let mut now = filter.time();
-            for key in KEYS {
-                now += Duration::from_millis(u64::from(data[data.len() - 1]) << (key.len() % 32));
-                filter.advance(now);
-                let known = filter.may_contain(key);
-                let Ok(new) = filter.insert(key, now) else { return };
-                assert!(new || known, "neither new nor known");
-                assert!(filter.may_contain(key));
-            }
-        }
-        StoredFilter::Dynamic(mut filter) => {
-            assert!(again == file || filter.encode() == again, "one filter has one encoding");
-            let now = filter.time_millis().saturating_add(u64::from(data[data.len() - 1]) << 5);
-            filter.advance_millis(now).expect("memory for a shard");
-            for key in KEYS {
-                let known = filter.may_contain(key);
-                let new = filter.insert(key).expect("memory for a shard");
-                assert!(new != known && filter.may_contain(key), "neither new nor known");
-                if filter.mode() == Mode::Counting {
-                    assert_eq!(filter.remove(key), Ok(true), "an inserted key is refused");
-                    assert_eq!(filter.may_contain(key), known, "a key is lost");
-                }
-            }
-        }
-        _ => {}
     }
 }
 

@@ -8,6 +8,7 @@
 mod build;
 mod dialects;
 mod engines;
+mod journal;
 
 use fullbloom::dialect::Name;
 use fullbloom_testkit::alloc::{Counting, peak_of};
@@ -36,11 +37,9 @@ fn targets() -> Vec<Target> {
         target(&format!("build-{name}"), 4 << 20, Box::new(move |data| build::round_trip(name, data)));
     }
     target("native-front", ALLOWANCE, Box::new(dialects::native_with_sound_front));
-    for kind in ["growing", "removing", "rotating", "dynamic"] {
-        // Links and shards are added.
-        let run = move |data: &[u8]| dialects::native_kind(kind, data);
-        target(&format!("native-{kind}"), 16 << 20, Box::new(run));
-    }
+    // Shards are added.
+    target("native-dynamic", 16 << 20, Box::new(dialects::native_dynamic));
+    target("native-journal", 16 << 20, Box::new(journal::native_journal));
     target("rocksdb-reader", ALLOWANCE, Box::new(dialects::full_filter_beside_the_oracle));
     target("sniff", ALLOWANCE, Box::new(dialects::sniff));
     target("table", engines::TABLE_ALLOWANCE, Box::new(engines::table));

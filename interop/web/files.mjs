@@ -23,19 +23,23 @@ const NAMES = {
   "cassandra-1": "t-hc-1-Filter.db", native: "keys.bloom",
 };
 
-/** A file of each dialect: its path, and what has to be said about it. */
+/** The kinds of native filters, and how the command makes them. */
+const KINDS = [["fast"], ["compact", "--compact"], ["dynamic", "--dynamic"], ["deletable", "--deletable"]];
+
+/** A file of each dialect, and of each native kind: its path, and what has to be said about it. */
 export function everyDialect(dialects) {
   const directory = join(WORK, "dialects");
   rmSync(directory, { recursive: true, force: true });
   mkdirSync(directory, { recursive: true });
   const keys = join(directory, "keys.txt");
   writeFileSync(keys, KEYS.join("\n") + "\n");
-  return dialects.map((dialect) => {
-    const folder = join(directory, dialect);
+  const all = dialects.flatMap((dialect) => (dialect === "native" ? KINDS.map((kind) => [dialect, ...kind]) : [[dialect, ""]]));
+  return all.map(([dialect, kind, ...options]) => {
+    const folder = join(directory, dialect + kind);
     mkdirSync(folder);
     const path = join(folder, NAMES[dialect] ?? "filter.bin");
     const size = /^(leveldb|rocksdb)/.test(dialect) ? ["--bits-per-key", "10"] : ["--fpr", "0.01"];
-    const made = JSON.parse(command("build", keys, "--dialect", dialect, "--expected-keys", "2000", ...size, "--json", "-o", path));
+    const made = JSON.parse(command("build", keys, "--dialect", dialect, ...options, "--expected-keys", "2000", ...size, "--json", "-o", path));
     const record = made.places?.[0] ?? made;
     return { dialect, path, bits: record.bits, probes: record.probes };
   });

@@ -31,18 +31,25 @@ const files = {
   tableKeys: command("keys", table).split("\n").slice(0, 5),
 };
 
-/** Loading: how long, and whether anything moves. */
+/** Loading: how long until the page takes input, from nothing in any cache, and whether anything moves. */
 async function loading() {
-  const opened = await open(browser, server.url);
-  const [ready, shift] = await opened.page.evaluate(() => new Promise((resolve) => {
-    let sum = 0;
-    new PerformanceObserver((list) => list.getEntries().forEach((entry) => (sum += entry.value))).observe({ type: "layout-shift", buffered: true });
-    setTimeout(() => resolve([performance.timeOrigin ? performance.now() - 600 : 0, sum]), 600);
-  }));
-  console.log(`ready after ${ready.toFixed(0)} ms or less, layout shift ${shift.toFixed(4)}`);
-  assert.ok(shift < 0.1, `the layout jumps: ${shift}`);
-  assert.ok(ready < 5000, `loading takes ${ready} ms`);
-  await opened.close();
+  const times = [];
+  for (let i = 0; i < 7; i++) {
+    const opened = await open(browser, server.url);
+    const [ready, shift] = await opened.page.evaluate(() => new Promise((resolve) => {
+      let sum = 0;
+      new PerformanceObserver((list) => list.getEntries().forEach((entry) => (sum += entry.value))).observe({ type: "layout-shift", buffered: true });
+      setTimeout(() => resolve([performance.getEntriesByName("ready")[0].startTime, sum]), 600);
+    }));
+    assert.ok(shift < 0.1, `the layout jumps: ${shift}`);
+    times.push(ready);
+    await opened.close();
+  }
+  times.sort((a, b) => a - b);
+  console.log(`ready after ${times.map((time) => time.toFixed(0)).join(", ")} ms`);
+  // Other programs make single loads slower.
+  assert.ok(times[1] < 1000, `loading takes ${times[1]} ms`);
+  return times.length;
 }
 
 /** Every story on both sizes and in both schemes: served and then offline, or from the folder. */
@@ -134,12 +141,12 @@ async function large() {
 }
 
 try {
-  await loading();
+  done("loads that are ready within a second, without jumps of the layout", await loading());
   done("stories: plan, look and learn on a desktop and a phone, light and dark", await everyStory());
   done("widths from 360 to 1600 pixels", await widths());
   const opened = await open(browser, server.url, { size: "desktop" });
   done("cells of plans equal to plan --json", await plans(opened.page));
-  done("reports equal to inspect --json", await inspections(opened.page, [...new Set(dialects)]));
+  done("reports equal to inspect --json", await inspections(opened.page, made));
   await opened.close();
   done("damaged files answered with a message", await damage());
   done("a file of 300 MB within twice its size", await large());

@@ -50,7 +50,7 @@ async function plan(page, look) {
   await page.click("#snippets .snippet:first-child button");
   await until(page, () => document.querySelector("#snippets .snippet:first-child button").innerText === "Copied");
   if (look.served) assert.match(await page.evaluate(() => navigator.clipboard.readText()), /bloom_filter_fp_chance = 0.01/);
-  for (const [system, expected] of [["leveldb", "NewBloomFilterPolicy("], ["parquet", "parquet.bloom.filter.fpp#id"], ["spark-2", "df.stat.bloomFilter"], ["rocksdb", "filter_policy=bloomfilter:"]]) {
+  for (const [system, expected] of [["leveldb", "NewBloomFilterPolicy("], ["parquet", "parquet.bloom.filter.fpp#id"], ["spark-2", "df.stat.bloomFilter"], ["rocksdb", "filter_policy=bloomfilter:"], ["native-compact", "build keys.txt --compact"]]) {
     await page.selectOption("#focus", system);
     await until(page, (expected) => document.querySelector("#snippets").innerText.includes(expected), expected);
   }
@@ -113,8 +113,15 @@ async function lookAt(page, look) {
   await page.click("#remove-second");
 
   // One with a hole says so in the strip.
-  await page.click("#samples button:nth-of-type(3)");
+  await page.click("#samples button:nth-of-type(4)");
   await until(page, () => document.querySelectorAll(".bar.hole").length > 5);
+
+  // A compact filter has no probes to draw, and answers all the same.
+  await page.click("#samples button:nth-of-type(2)");
+  await until(page, () => document.querySelector(".facts [data-field=kind] td")?.innerText === "compact");
+  await page.fill("#lookup-keys", "user:12\nuser:77001");
+  await until(page, () => [...document.querySelectorAll(".answer")].map((one) => one.innerText).join() === "maybe,surely not");
+  assert.equal(await page.locator(".strip circle.probe").count(), 0);
 
   // A column of a Parquet file; numbers are written as numbers.
   await page.setInputFiles("#file", look.files.parquet);

@@ -139,8 +139,7 @@ def up(n, to):
 
 
 FILTER, BITS, LABEL, SUMS, SECRET = range(1, 6)
-GROWING, ROTATING, COUNTERS, EXCEPTIONS, EXCEPTION_DATA, COMPACT = range(8, 14)
-DYNAMIC = 14
+EXCEPTIONS, EXCEPTION_DATA, COMPACT, DYNAMIC = range(11, 15)
 
 
 def record(layout, blocks, seed_field, hash_kind, expected, count, estimated=0, key_type=0):
@@ -181,95 +180,6 @@ def file(layout, blocks, keys, hasher, seed_field, hash_kind, expected, label=b"
     further = [(EXCEPTIONS, exceptions[0])] if exceptions else []
     further_data = [(EXCEPTION_DATA, exceptions[1])] if exceptions else []
     return assemble(records, array, label, secret, further, further_data)
-
-
-class Chain:
-    """A growing filter. `shapes` has the layout and blocks of the links to come: how large a link is, is the writer's choice."""
-
-    def __init__(self, shapes):
-        self.shapes, self.links = shapes, []
-
-    def knows(self, h):
-        return any(all(array[b >> 3] >> (b & 7) & 1 for b in positions(h, *layout, blocks)) for layout, blocks, _, array, _ in self.links)
-
-    def count(self):
-        return sum(link[4] for link in self.links)
-
-    def insert(self, h):
-        if self.knows(h):
-            return False
-        if not self.links or self.links[-1][4] >= self.links[-1][2]:
-            layout, blocks, expected = self.shapes[len(self.links)]
-            self.links.append([layout, blocks, expected, bytearray(blocks * layout[1] * 64), 0])
-        layout, blocks, _, array, _ = self.links[-1]
-        set_bits(array, positions(h, *layout, blocks))
-        self.links[-1][4] += 1
-        return True
-
-    def records(self, seed_field, hash_kind):
-        return b"".join(record(layout, blocks, seed_field, hash_kind, expected, count) for layout, blocks, expected, _, count in self.links)
-
-    def bits(self):
-        return b"".join(bytes(link[3]) for link in self.links)
-
-
-def growing_file(keys, hasher, seed_field, hash_kind, fpr, first, shapes, label=b""):
-    chain = Chain(shapes)
-    for key in keys:
-        chain.insert(hasher(key))
-    section = struct.pack("<dQQ", fpr, first, 0)
-    return assemble(chain.records(seed_field, hash_kind), chain.bits(), label, further=[(GROWING, section)])
-
-
-def removing_file(layout, blocks, inserted, removed, hasher, seed_field, hash_kind, expected, label=b""):
-    counts = [0] * (blocks * layout[1] * 512)
-    for key in inserted:
-        for bit in positions(hasher(key), *layout, blocks):
-            counts[bit] = min(counts[bit] + 1, 16)
-    for key in removed:
-        for bit in positions(hasher(key), *layout, blocks):
-            assert counts[bit] > 0
-            counts[bit] -= counts[bit] < 16
-    array, counters = bytearray(len(counts) // 8), bytearray(len(counts) // 2)
-    for bit, count in enumerate(counts):
-        if count:
-            set_bits(array, [bit])
-        for digit in range(4):
-            if max(count - 1, 0) >> digit & 1:
-                line, place = divmod(bit, 512)
-                set_bits(counters, [(line * 4 + digit) * 512 + place])
-    assert 16 in counts
-    records = record(layout, blocks, seed_field, hash_kind, expected, len(inserted) - len(removed))
-    return assemble(records, array, label, further_data=[(COUNTERS, bytes(counters))])
-
-
-def rotating_file(coming, hasher, seed_field, hash_kind, fpr, first, keep, generations, flags, created, shapes, label=b"", secret=b""):
-    """Keys come as (time, key). `shapes` has those of the links of one generation."""
-    by_keys, refresh = flags & 1, flags & 2
-    span = -(-keep // generations)
-    live = [(created, Chain(shapes))]
-    clock = created
-    for now, key in coming:
-        assert now >= clock
-        clock = now
-        h = hasher(key)
-        remembered = [chain for opened, chain in live if by_keys or clock < opened + span + keep]
-        if any(chain.knows(h) for chain in remembered) and not refresh:
-            continue
-        opened, last = live[-1]
-        if last.count() >= span if by_keys else clock >= opened + span:
-            live.append((clock, Chain(shapes)))
-            if by_keys:
-                live = live[-(generations + 1) :]
-            else:
-                live = [one for one in live if clock < one[0] + span + keep]
-        live[-1][1].insert(h)
-    growing = struct.pack("<dQQ", fpr, first, 0)
-    section = struct.pack("<Q2I2Q", keep, generations, flags, clock, len(live))
-    section += b"".join(struct.pack("<2Q", opened, len(chain.links)) for opened, chain in live)
-    records = b"".join(chain.records(seed_field, hash_kind) for _, chain in live)
-    bits = b"".join(chain.bits() for _, chain in live)
-    return assemble(records, bits, label, secret, [(GROWING, growing), (ROTATING, section)])
 
 
 # The most keys of 16 lines, by the slots of a line.
@@ -318,7 +228,7 @@ def dynamic_line(entries, interval, tag_bits):
     return (line ^ 1).to_bytes(64, "little")
 
 
-def dynamic_file(tagged, bits, mode, tag_bits, hasher_fields, expected, count, fpr, up_to, clock=b"", counts=(), label=b""):
+def dynamic_file(tagged, bits, mode, tag_bits, hasher_fields, expected, count, fpr, up_to, clock=b"", counts=(), label=b"", secret=b"", key_type=0):
     """`tagged` maps fingerprints to tags; `counts` has the fingerprints with more than three copies."""
     lines = dynamic_lines(bits, tag_bits, len(tagged))
 
@@ -338,9 +248,9 @@ def dynamic_file(tagged, bits, mode, tag_bits, hasher_fields, expected, count, f
     tail = b"".join(struct.pack("<Q", v << tag_bits | tag) for v, tag in listed)
     tail += b"".join(struct.pack("<2Q", *one) for one in sorted(counts))
     seed_field, hash_kind = hasher_fields
-    records = struct.pack("<8B4QdQQ", 4, hash_kind, bits, mode, 0, 0, 0, 0, lines, seed_field, expected, count, fpr, up_to, len(tagged))
+    records = struct.pack("<8B4QdQQ", 4, hash_kind, bits, mode, 0, 0, key_type, 0, lines, seed_field, expected, count, fpr, up_to, len(tagged))
     section = struct.pack("<2Q", len(listed), len(counts)) + clock
-    return assemble(records, main + overflow + tail, label, further=[(DYNAMIC, section)])
+    return assemble(records, main + overflow + tail, label, secret, [(DYNAMIC, section)])
 
 
 KEYS_PER_SLOT = {1: 72 / 63, 2: 1.09, 4: 1.07, 8: 1.05}
@@ -555,22 +465,6 @@ def main():
         own, other = [hash_ for hash_ in other if passes(hash_, number, array, blocks_, 2)], own
     write("exceptions-chain.bloom", file(layout, blocks, keys, seeded(0), 0, 1, 100, exceptions=chain(levels, own)))
 
-    # The forms. The shapes of links are those that the library plans for their keys and rates.
-    one = (1, 1, 8)
-    shapes = [(one, 1, 10), (one, 1, 20), (one, 2, 40), (one, 3, 80)]
-    write("growing.bloom", growing_file(keys + keys, seeded(0), 0, 1, 0.01, 10, shapes, label=b"grows"))
-    write("growing-keyed.bloom", growing_file(keys[:25], keyed, check_value(secret), 2, 0.01, 10, shapes))
-    inserted = keys + [keys[0]] + [keys[1]] * 20
-    write("removing.bloom", removing_file((1, 1, 7), 2, inserted, keys[50:60] + [keys[0]] + [keys[1]] * 20, seeded(5), 5, 1, 100, label=b"shrinks"))
-    write("removing-two-lines.bloom", removing_file((2, 8, 7), 1, inserted, keys[50:60], seeded(0), 0, 1, 100))
-    # Two generations of 5 seconds, so three at once; the first two are over when the last keys come.
-    coming = [(1_000_000 + 500 * i, key) for i, key in enumerate(keys[:46])] + [(1_022_900, keys[45]), (1_023_000, keys[0])]
-    shapes = [(one, 1, 12), (one, 1, 24)]
-    write("rotating-time.bloom", rotating_file(coming, seeded(0), 0, 1, 0.02, 12, 10_000, 2, 0, 1_000_000, shapes, label=b"turns"))
-    # Four generations of ten keys; keys that come again are remembered from then on, and the secret is in the file.
-    coming = [(5, key) for key in keys[:70] + keys[55:75]]
-    write("rotating-keys.bloom", rotating_file(coming, keyed, check_value(secret), 2, 0.01, 10, 40, 4, 3, 5, [(one, 1, 10)], secret=secret))
-
     # Dynamic: 12 bits of fingerprint make long runs and collisions, 27 bits are those of 1,000 keys promised to 10^6 at 1 %.
     many = number_keys("key-", 0, 700)
     seed_0 = (0, 1)
@@ -593,6 +487,22 @@ def main():
     ages = [sum(now - t == age for t in times.values()) for age in range(5)]
     clock = struct.pack("<Q2I2Q5Q", 10_000, 4, 0, 1_000_000 + 100 * 299, 0, *ages)
     write("dynamic-expiring.bloom", dynamic_file(live, 17, 2, 3, seed_0, 1000, len(live), 0.01, 1000, clock))
+    # The secret is not in the file.
+    secretly = {keyed(key) >> 47: 0 for key in many}
+    write("dynamic-keyed.bloom", dynamic_file(secretly, 17, 0, 0, (check_value(secret), 2), 1000, len(secretly), 0.01, 1000))
+    # Of 90 keys the last 40 are kept, in four generations of ten. Keys that come again are renewed, unless that was done in
+    # this generation. The secret is in the file, and the type of the keys is text.
+    times, now = {}, 0
+    for key in keys[:70] + keys[55:75]:
+        v = keyed(key) >> 47
+        if v not in times or times[v] != now // 10:
+            times[v] = now // 10
+            now += 1
+    generation = now // 10
+    live = {v: t % 8 for v, t in times.items() if generation - t <= 4}
+    ages = [sum(generation - t == age for t in times.values()) for age in range(5)]
+    clock = struct.pack("<Q2I2Q5Q", 40, 4, 1, now, 0, *ages)
+    write("dynamic-renewed.bloom", dynamic_file(live, 17, 3, 3, (check_value(secret), 2), 1000, len(live), 0.01, 1000, clock, secret=secret, key_type=2))
 
 
 main()

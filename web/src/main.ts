@@ -49,6 +49,7 @@ async function start(): Promise<void> {
   window.addEventListener("hashchange", follow);
   follow();
   document.documentElement.dataset["ready"] = "true";
+  performance.mark("ready");
 }
 
 // The view is there before the module is.

@@ -24,6 +24,15 @@ export interface DialectPlan {
   bits_per_key: number | null;
   probes: number | null;
   expected_fpr: number | null;
+  /** Of the native dialect: its kind compact. */
+  compact?: CompactPlan;
+}
+
+export interface CompactPlan {
+  bits: number;
+  bytes: number;
+  bits_per_key: number | null;
+  expected_fpr: number;
 }
 
 export interface PlanSummary {

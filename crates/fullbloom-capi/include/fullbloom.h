@@ -115,6 +115,23 @@ typedef struct fullbloom_sizing {
 
 #define FULLBLOOM_SIZING_INIT { sizeof(fullbloom_sizing), 0, 0.0, 0.0, 0, 0, NULL }
 
+/*
+ * What a dynamic filter can do besides growing. Begin with FULLBLOOM_DYNAMIC_INIT: a set that keeps its rate up to the
+ * expected keys. A filter is either deletable, or its keys expire after a time, or after a number of other keys.
+ */
+typedef struct fullbloom_dynamic {
+    size_t struct_size;     /* sizeof(fullbloom_dynamic) */
+    uint64_t up_to;         /* the number of keys up to which it keeps its rate; 0: the expected ones */
+    uint64_t expire_ms;     /* keys are remembered for this many milliseconds at least, or 0 */
+    uint64_t expire_keys;   /* keys are remembered while fewer than this many new ones have come, or 0 */
+    uint32_t generations;   /* in how many steps keys expire, 1 to 200; 0: 7. Keys stay for at most one step longer */
+    uint8_t refresh;        /* 1: inserting a known key again restarts its time */
+    uint8_t deletable;      /* 1: it counts its keys, and fullbloom_filter_remove removes them */
+    uint8_t reserved[2];
+} fullbloom_dynamic;
+
+#define FULLBLOOM_DYNAMIC_INIT { sizeof(fullbloom_dynamic), 0, 0, 0, 0, 0, 0, { 0, 0 } }
+
 /* The facts of a filter, or of a plan for one. Begin with FULLBLOOM_FACTS_INIT. */
 typedef struct fullbloom_facts {
     size_t struct_size;     /* sizeof(fullbloom_facts) */
@@ -164,10 +181,9 @@ fullbloom_status fullbloom_filter_create(fullbloom_dialect dialect, const fullbl
 
 /*
  * An empty native filter of kind dynamic. It has memory for sizing->expected_keys keys, grows beyond, and keeps
- * the rate sizing->fpr up to `up_to` keys (0: the expected ones). If `deletable`, it counts its keys, and
- * fullbloom_filter_remove removes them.
+ * the rate sizing->fpr up to dynamic->up_to keys. `dynamic` may be NULL: FULLBLOOM_DYNAMIC_INIT.
  */
-fullbloom_status fullbloom_filter_create_dynamic(const fullbloom_sizing *sizing, uint64_t up_to, bool deletable,
+fullbloom_status fullbloom_filter_create_dynamic(const fullbloom_sizing *sizing, const fullbloom_dynamic *dynamic,
                                                  fullbloom_filter **filter);
 
 /*
@@ -233,6 +249,13 @@ fullbloom_status fullbloom_filter_insert_batch(fullbloom_filter *filter, const v
  * can look present, and removing it removes a key with the same fingerprint.
  */
 fullbloom_status fullbloom_filter_remove(fullbloom_filter *filter, const void *key, size_t len, bool *removed);
+
+/*
+ * Sets the clock of a filter whose keys expire by time, in milliseconds since 1970-01-01 00:00 UTC. The library never
+ * reads a clock. Keys that have expired by then are no longer found; keys inserted from now on begin at this time. A
+ * clock that goes back a little stands still until it has caught up. Other filters stay as they are.
+ */
+fullbloom_status fullbloom_filter_advance(fullbloom_filter *filter, uint64_t now_ms);
 
 /* Whether a key may be present. If the call fails, *answer is true: "maybe" is always a safe answer. */
 fullbloom_status fullbloom_filter_may_contain(const fullbloom_filter *filter, const void *key, size_t len,

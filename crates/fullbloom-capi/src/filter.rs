@@ -1,6 +1,7 @@
 //! The functions on filters. Each checks its pointers and calls [`handle`](crate::handle).
 
 use crate::dialect::{UNKNOWN, named};
+use crate::dynamic::{self, Dynamic};
 use crate::file;
 use crate::handle::Filter;
 use crate::keys::{Keys, array, key};
@@ -49,16 +50,15 @@ pub unsafe extern "C" fn fullbloom_filter_create(
 /// An empty dynamic filter.
 ///
 /// # Safety
-/// As of [`fullbloom_filter_create`].
+/// As of [`fullbloom_filter_create`]; `dynamic` is null or a struct as long as its first field says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fullbloom_filter_create_dynamic(
     sizing: *const Sizing,
-    up_to: u64,
-    deletable: bool,
+    dynamic: *const Dynamic,
     filter: *mut *mut Filter,
 ) -> Status {
     // SAFETY: promised by the caller.
-    unsafe { give(filter, || Filter::dynamic(sizing::read(sizing)?, up_to, deletable)) }
+    unsafe { give(filter, || Filter::dynamic(sizing::read(sizing)?, dynamic::read(dynamic)?)) }
 }
 
 /// What the caller says about bytes: the dialect, bits and probes may be left out as zeros.
@@ -238,6 +238,16 @@ pub unsafe extern "C" fn fullbloom_filter_remove(
         }
         Ok(())
     })
+}
+
+/// Sets the clock of a filter with expiry.
+///
+/// # Safety
+/// `filter` is null or a live handle that nobody else uses meanwhile.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fullbloom_filter_advance(filter: *mut Filter, now_ms: u64) -> Status {
+    // SAFETY: promised by the caller.
+    call(|| unsafe { Filter::get_mut(filter)?.advance(now_ms) })
 }
 
 /// Whether a key may be present; "maybe" if the call fails.

@@ -14,6 +14,7 @@ use fullbloom::dialect::Name;
 use fullbloom::native::{DynamicFilter, DynamicOptions, Hashing, Mode, Secret, StoredFilter};
 use fullbloom::sizing::Target;
 use fullbloom::typed::KeyType;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// Marks a live handle; the letters `fbfilter`.
 const LIVE: u64 = u64::from_be_bytes(*b"fbfilter");
@@ -66,13 +67,13 @@ impl Filter {
     }
 
     /// An empty dynamic filter: it has memory for the expected keys, grows, and keeps its rate up to `up_to` keys.
-    pub fn dynamic((request, secret): Asked, up_to: u64, deletable: bool) -> Result<Filter, Error> {
+    pub fn dynamic((request, secret): Asked, (up_to, mode): (u64, Mode)) -> Result<Filter, Error> {
         let Target::Fpr(fpr) = request.target else {
             return Err(Error::new(Status::Argument, "a dynamic filter is sized by fpr"));
         };
         let options = DynamicOptions::new(request.expected_keys, fpr)
             .up_to(up_to)
-            .mode(if deletable { Mode::Counting } else { Mode::Set })
+            .mode(mode)
             .hashing(secret.map_or(Hashing::default(), Hashing::Secret));
         Ok(Filter::read(StoredFilter::Dynamic(DynamicFilter::new(options)?).into()))
     }
@@ -82,6 +83,15 @@ impl Filter {
         let mut removed = [false];
         self.finished_mut()?.remove_batch(&[key], &mut removed)?;
         Ok(removed[0])
+    }
+
+    /// Sets the clock of a filter with expiry, in milliseconds since the Unix epoch.
+    pub fn advance(&mut self, now: u64) -> Result<(), Error> {
+        let Some(now) = UNIX_EPOCH.checked_add(Duration::from_millis(now)) else {
+            return Err(Error::new(Status::Argument, "now_ms is a time that this system cannot express"));
+        };
+        self.finished_mut()?.advance(now);
+        Ok(())
     }
 
     /// A filter that was read.

@@ -14,6 +14,7 @@
 //! structs for their size, handles for their kind; that they point to live memory is the caller's promise.
 
 pub mod dialect;
+pub mod dynamic;
 pub mod facts;
 mod file;
 pub mod filter;

@@ -8,6 +8,7 @@ use flate2::write::GzEncoder;
 use fullbloom::any::AnyFilter;
 use fullbloom::claim::Claim;
 use fullbloom::dialect::Name;
+use fullbloom_ops::sstable::refuses_filter;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -65,6 +66,9 @@ impl Destination {
                 return Err(failure.hint("-o - writes to standard output"));
             }
             _ => {}
+        }
+        if let Some(problem) = refuses_filter(path) {
+            return Err(problem.into());
         }
         let claim = Claim::wait(path, || output::waiting(path))?;
         if secret::is_in(path) {

@@ -46,7 +46,7 @@ pub struct DialectPlan {
     /// Of the native dialect: the layouts that were considered.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub layouts: Vec<LayoutPlan>,
-    /// Of the native dialect, for a rate: the kind `compact`.
+    /// Of the native dialect: the kind `compact`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compact: Option<CompactRow>,
 }
@@ -230,11 +230,39 @@ fn sized(dialect: Name, expected_keys: u64, wish: Wish, prefer: Option<Prefer>) 
 
 /// The kind `compact`, where it can be had.
 fn compact(dialect: Name, expected_keys: u64, wish: Wish) -> Option<CompactRow> {
-    let (Name::Native, Wish::Target(Target::Fpr(fpr))) = (dialect, wish) else { return None };
-    let plan = native::CompactFilter::plan(expected_keys, fpr).ok()?;
+    if dialect != Name::Native {
+        return None;
+    }
+    let plan = match wish {
+        Wish::Target(Target::Fpr(fpr)) => native::CompactFilter::plan(expected_keys, fpr).ok()?,
+        Wish::Target(Target::BitsPerKey(bits)) => {
+            compact_within(expected_keys, |plan| plan.bit_len as f64 <= bits * expected_keys as f64)?
+        }
+        Wish::Target(_) => return None,
+        Wish::Memory(memory) => compact_within(expected_keys, |plan| plan.encoded_len <= memory)?,
+    };
     let bits_per_key = Some(plan.bit_len as f64 / expected_keys as f64).filter(|bits| bits.is_finite());
     let (bits, bytes, expected_fpr) = (plan.bit_len, plan.encoded_len, plan.expected_fpr);
     Some(CompactRow { bits, bytes, bits_per_key, expected_fpr })
+}
+
+/// The compact filter with the lowest rate that fits. Rates are found by halving the range of their exponents.
+fn compact_within(
+    expected_keys: u64,
+    fits: impl Fn(&native::CompactPlan) -> bool,
+) -> Option<native::CompactPlan> {
+    let with =
+        |exponent: f64| native::CompactFilter::plan(expected_keys, (-exponent).exp2()).ok().filter(&fits);
+    let (mut low, mut high) = (1.0, 64.0);
+    let mut best = with(low)?;
+    for _ in 0..30 {
+        let middle = (low + high) / 2.0;
+        match with(middle) {
+            Some(plan) => (best, low) = (plan, middle),
+            None => high = middle,
+        }
+    }
+    Some(best)
 }
 
 fn considered(plan: &native::Sizing) -> Vec<LayoutPlan> {

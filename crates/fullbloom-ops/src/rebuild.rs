@@ -12,7 +12,7 @@ use fullbloom::dialect::cassandra::Descriptor;
 use fullbloom::file::Mapped;
 use fullbloom::replace::{self, Output, Replacement, is_same_file};
 use fullbloom_sstable::rebuild::first_clash;
-use fullbloom_sstable::sstable::FILTER;
+use fullbloom_sstable::sstable::{DATA, FILTER, INDEX, PARTITIONS, TOC};
 use fullbloom_sstable::{Sstable, walk};
 use fullbloom_table::PrefixExtractor;
 use serde::Serialize;
@@ -273,6 +273,12 @@ fn check_names(sstables: &[Sstable], tables: &[PathBuf], options: &RebuildOption
             return Err(Problem::at(&source, Code::NameClash, why).hint(hint));
         }
     }
+    if let Some(name) = engine_file(directory, !tables.is_empty()) {
+        let why = format!("an engine keeps other data in this directory: {name} is there");
+        let hint =
+            "name an empty directory: files of engines are not overwritten, and none are added to theirs";
+        return Err(Problem::at(directory, Code::NameClash, why).hint(hint));
+    }
     let hint = "give the tables one by one, each with a directory of its own";
     if let Some(path) = table::first_clash(tables, &options.output) {
         let why = "another table would be written under the same name";
@@ -283,6 +289,19 @@ fn check_names(sstables: &[Sstable], tables: &[PathBuf], options: &RebuildOption
         return Err(Problem::at(&sstable.path(FILTER), Code::NameClash, why).hint(hint));
     }
     Ok(())
+}
+
+/// A file that shows that an engine keeps its data in this directory: sstables, or a database where tables are to be
+/// written. New filters of an earlier run do not count.
+fn engine_file(directory: &Path, with_tables: bool) -> Option<String> {
+    let names =
+        fs::read_dir(directory).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let of_sstable = |name: &str| {
+        Descriptor::parse(Path::new(name))
+            .is_ok_and(|parsed| [DATA, INDEX, PARTITIONS, TOC].contains(&parsed.component.as_str()))
+    };
+    let of_database = |name: &str| name == "CURRENT" || name.starts_with("MANIFEST-");
+    names.into_iter().find(|name| of_sstable(name) || with_tables && of_database(name))
 }
 
 /// Locks the databases whose tables are replaced in place, each once.

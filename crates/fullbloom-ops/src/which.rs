@@ -216,7 +216,8 @@ fn of_sstable(sstable: &Sstable, options: &WhichOptions) -> Found<Answers> {
     let path: PathBuf = sstable.path(FILTER);
     if let Err(other) = options.spec.check_sstable(sstable) {
         // A key of another type cannot be in it.
-        let record = answers(&path, "sstable", options.keys.iter().map(|_| false));
+        let no = answers(&path, "sstable", options.keys.iter().map(|_| false));
+        let record = Answers { reason: Some("its partition keys are of another type"), ..no };
         return Found { record, problems: vec![other] };
     }
     if !sstable.has(FILTER) {

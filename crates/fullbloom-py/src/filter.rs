@@ -139,7 +139,7 @@ impl Filter {
     /// ``fpr`` is the false-positive rate (1 % by default); ``bits_per_key`` sets the memory instead. The
     /// filter is sized for the number of keys given, or for ``expected_keys`` if more will come. With
     /// ``threads`` other than 1, large native filters are built on several cores (0: all), with a buffer of
-    /// up to half the filter's size. ``key_type`` says whether integers are hashed as 32 bits (``"int"``) or
+    /// up to half the filter's size. ``seed`` is that of a native or a ``spark-2`` filter. ``key_type`` says whether integers are hashed as 32 bits (``"int"``) or
     /// 64 (``"long"``), for systems that tell them apart.
     #[staticmethod]
     #[pyo3(signature = (keys, fpr=None, *, bits_per_key=None, dialect="native", expected_keys=None, bits=None,
@@ -155,7 +155,7 @@ impl Filter {
         expected_keys: Option<u64>,
         bits: Option<u64>,
         probes: Option<u32>,
-        seed: Option<u64>,
+        seed: Option<i128>,
         secret: Option<&[u8]>,
         store_secret: bool,
         label: Option<String>,
@@ -189,7 +189,7 @@ impl Filter {
         dialect: &str,
         bits: Option<u64>,
         probes: Option<u32>,
-        seed: Option<u64>,
+        seed: Option<i128>,
         secret: Option<&[u8]>,
         store_secret: bool,
         label: Option<String>,

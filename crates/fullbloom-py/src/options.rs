@@ -50,6 +50,7 @@ pub struct NewFilter {
     pub dialect: Name,
     pub target: Target,
     hashing: Hashing,
+    spark_seed: Option<i32>,
     store_secret: bool,
     label: Option<String>,
     dynamic: Option<Dynamic>,
@@ -107,19 +108,23 @@ pub enum Building {
 }
 
 impl NewFilter {
-    /// Checks the arguments: seeds, secrets and labels are for native filters only.
+    /// Checks the arguments: seeds are for native and spark-2 filters, secrets and labels for native ones.
     pub fn new(
         name: &str,
         size: &Size,
-        seed: Option<u64>,
+        seed: Option<i128>,
         secret: Option<&[u8]>,
         store_secret: bool,
         label: Option<String>,
     ) -> PyResult<NewFilter> {
         let dialect = dialect(name)?;
         let secret = secret_of(secret)?;
+        let spark_seed = match (dialect, seed) {
+            (Name::Spark2, Some(seed)) => Some(spark_seed(seed)?),
+            _ => None,
+        };
         let given = [
-            ("seed", seed.is_some()),
+            ("seed", seed.is_some() && spark_seed.is_none()),
             ("secret", secret.is_some()),
             ("store_secret", store_secret),
             ("label", label.is_some()),
@@ -133,9 +138,11 @@ impl NewFilter {
             (None, _) if store_secret => {
                 return Err(errors::value("store_secret: there is no secret to store"));
             }
-            (None, seed) => Hashing::Seed(seed.unwrap_or(0)),
+            (None, Some(seed)) if spark_seed.is_none() => Hashing::Seed(native_seed(seed)?),
+            (None, _) => Hashing::Seed(0),
         };
-        Ok(NewFilter { dialect, target: size.target()?, hashing, store_secret, label, dynamic: None })
+        let target = size.target()?;
+        Ok(NewFilter { dialect, target, hashing, spark_seed, store_secret, label, dynamic: None })
     }
 
     /// Makes a filter of kind dynamic.
@@ -185,7 +192,13 @@ impl NewFilter {
             dialect if any::is_built_at_once(dialect) => Err(errors::value(format_args!(
                 "a {dialect} filter is built from all its keys at once: use Filter.build"
             ))),
-            dialect => AnyFilter::new(dialect, &self.request(expected_keys)).map_err(errors::size),
+            dialect => match self.spark_seed {
+                None => AnyFilter::new(dialect, &self.request(expected_keys)).map_err(errors::size),
+                Some(seed) => {
+                    let builder = Builder::spark_2(&self.request(expected_keys), seed);
+                    builder.and_then(Builder::finish).map_err(errors::size)
+                }
+            },
         }
     }
 
@@ -193,11 +206,28 @@ impl NewFilter {
     pub fn begin(&self, expected_keys: u64) -> PyResult<Building> {
         match self.dialect {
             Name::Native => self.native(expected_keys).map(Building::Native),
-            dialect => Builder::new(dialect, &self.request(expected_keys))
-                .map(|builder| Building::Other(builder, dialect))
-                .map_err(errors::size),
+            dialect => {
+                let request = self.request(expected_keys);
+                let builder = match self.spark_seed {
+                    None => Builder::new(dialect, &request),
+                    Some(seed) => Builder::spark_2(&request, seed),
+                };
+                builder.map(|builder| Building::Other(builder, dialect)).map_err(errors::size)
+            }
         }
     }
+}
+
+fn native_seed(seed: i128) -> PyResult<u64> {
+    let refused = |_| errors::value(format_args!("a seed is from 0 to {}, not {seed}", u64::MAX));
+    u64::try_from(seed).map_err(refused)
+}
+
+/// Spark's seed is a Java int.
+fn spark_seed(seed: i128) -> PyResult<i32> {
+    let refused =
+        |_| errors::value(format_args!("a seed of spark-2 is from {} to {}, not {seed}", i32::MIN, i32::MAX));
+    i32::try_from(seed).map_err(refused)
 }
 
 /// Refuses an argument that only native filters have.

@@ -211,6 +211,22 @@ def test_labels():
         f.bits = 3
 
 
+def test_spark_2_has_a_seed_of_32_bits_with_a_sign():
+    for seed in (0, 42, -1, 2**31 - 1, -(2**31)):
+        f = Filter.build([1, 2, 3], dialect="spark-2", seed=seed)
+        assert f.to_bytes()[8:12] == seed.to_bytes(4, "big", signed=True)
+        assert 2 in f and 2 in Filter.from_bytes(f.to_bytes(), "spark-2")
+        empty = Filter.with_capacity(3, dialect="spark-2", seed=seed)
+        empty.update([1, 2, 3])
+        assert empty.to_bytes() == f.to_bytes()
+    for seed in (2**31, -(2**31) - 1):
+        with pytest.raises(ValueError, match="a seed of spark-2 is from -2147483648 to 2147483647"):
+            Filter.build([1], dialect="spark-2", seed=seed)
+    for seed in (-1, 2**64):
+        with pytest.raises(ValueError, match="a seed is from 0 to"):
+            Filter.build([1], seed=seed)
+
+
 def test_seeds_change_which_keys_err():
     a, b = Filter.build(KEYS, 0.05, seed=1), Filter.build(KEYS, 0.05, seed=2)
     assert (a.seed, b.seed) == (1, 2)

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use fullbloom::NativeFilter;
 use fullbloom::hash::Fold64;
 use fullbloom::keys::Hashes;
+use fullbloom::native::CompactFilter;
 use slatedb::{Filter, FilterBuilder, RowEntry};
 use std::sync::Arc;
 
@@ -63,6 +64,7 @@ impl Builder {
                 filter.insert_batch(&Hashes(hashes));
                 Some(Kind::Fast(filter))
             }
+            Build::Compact { fpr } => CompactFilter::build(&Hashes(hashes), fpr).ok().map(Kind::Compact),
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::targets::{Probe, Targets};
 use bytes::{BufMut, Bytes};
 use fullbloom::NativeFilter;
+use fullbloom::native::CompactFilter;
 use slatedb::{Filter, FilterQuery};
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ pub(crate) fn prefix_hash(hash: u64) -> u64 {
 /// A filter of one of the kinds that a policy reads.
 pub(crate) enum Kind {
     Fast(NativeFilter),
+    Compact(CompactFilter),
     /// Bytes that cannot be decoded. They answer "maybe", and are passed on as they are.
     Unknown(Bytes),
 }
@@ -26,16 +28,16 @@ pub(crate) enum Kind {
 impl Kind {
     /// Reads an encoded filter. The bits are copied into aligned memory and not compared with their checksums.
     pub(crate) fn decode(bytes: &[u8]) -> Kind {
-        NativeFilter::view(bytes)
-            .ok()
-            .and_then(|view| view.try_clone().ok())
-            .map_or_else(|| Kind::Unknown(Bytes::copy_from_slice(bytes)), Kind::Fast)
+        let fast = || NativeFilter::view(bytes).ok()?.try_clone().ok().map(Kind::Fast);
+        let compact = || CompactFilter::view(bytes).ok()?.try_clone().ok().map(Kind::Compact);
+        fast().or_else(compact).unwrap_or_else(|| Kind::Unknown(Bytes::copy_from_slice(bytes)))
     }
 
     #[inline]
     fn may_contain_key(&self, key: &[u8]) -> bool {
         match self {
             Kind::Fast(filter) => filter.may_contain(key),
+            Kind::Compact(filter) => filter.may_contain(key),
             Kind::Unknown(_) => true,
         }
     }
@@ -43,6 +45,7 @@ impl Kind {
     fn may_contain_prefix(&self, prefix: &[u8]) -> bool {
         match self {
             Kind::Fast(filter) => filter.may_contain_hash(prefix_hash(filter.hash(prefix))),
+            Kind::Compact(filter) => filter.may_contain_hash(prefix_hash(filter.hash(prefix))),
             Kind::Unknown(_) => true,
         }
     }
@@ -73,6 +76,7 @@ impl Filter for TableFilter {
     fn encode(&self, writer: &mut dyn BufMut) {
         match &*self.kind {
             Kind::Fast(filter) => writer.put_slice(&filter.encode()),
+            Kind::Compact(filter) => writer.put_slice(&filter.encode()),
             Kind::Unknown(bytes) => writer.put_slice(bytes),
         }
     }
@@ -80,6 +84,7 @@ impl Filter for TableFilter {
     fn size(&self) -> usize {
         match &*self.kind {
             Kind::Fast(filter) => filter.bits().len(),
+            Kind::Compact(filter) => filter.bits().len(),
             Kind::Unknown(bytes) => bytes.len(),
         }
     }

@@ -4,7 +4,7 @@ use crate::builder::Builder;
 use crate::filter::{Kind, TableFilter};
 use crate::targets::Targets;
 use fullbloom::SizeError;
-use fullbloom::native::Sizing;
+use fullbloom::native::{CompactFilter, Sizing};
 use fullbloom::sizing::{Request, Target};
 use slatedb::{Filter, FilterBuilder, FilterPolicy, PrefixExtractor};
 use std::fmt;
@@ -21,14 +21,20 @@ const FRONT_BYTES: usize = 512;
 pub(crate) enum Build {
     /// Kind `fast` with this many bits per key.
     Fast { bits_per_key: f64 },
+    /// Kind `compact` with this rate.
+    Compact { fpr: f64 },
 }
 
 impl Build {
+    /// Checks the argument, and returns the bits per key of filters of usual size.
     fn check(self) -> Result<f64, SizeError> {
         match self {
             Build::Fast { bits_per_key } => {
                 let target = Target::BitsPerKey(bits_per_key);
                 Ok(Sizing::new(&Request { expected_keys: TYPICAL_KEYS, target })?.bits_per_key())
+            }
+            Build::Compact { fpr } => {
+                Ok(CompactFilter::plan(TYPICAL_KEYS, fpr)?.bit_len as f64 / TYPICAL_KEYS as f64)
             }
         }
     }
@@ -54,6 +60,15 @@ impl FullbloomPolicy {
     /// When the number is not positive, or too large.
     pub fn fast(bits_per_key: impl Into<f64>) -> Result<Self, SizeError> {
         Self::new(Build::Fast { bits_per_key: bits_per_key.into() })
+    }
+
+    /// Filters of kind `compact`, with this rate, from 2^-64 to 0.5: 7.1 bits per key at 1 %, about 30 % fewer than
+    /// `fast`. Building takes longer, and a lookup reads 1.15 cache lines on average.
+    ///
+    /// # Errors
+    /// When the rate is out of range.
+    pub fn compact(fpr: f64) -> Result<Self, SizeError> {
+        Self::new(Build::Compact { fpr })
     }
 
     fn new(build: Build) -> Result<Self, SizeError> {
@@ -99,7 +114,13 @@ impl FilterPolicy for FullbloomPolicy {
     }
 
     fn estimate_size(&self, num_keys: usize) -> usize {
-        FRONT_BYTES + (num_keys as f64 * self.bits_per_key / 8.0) as usize
+        let bits = match self.build {
+            Build::Fast { .. } => num_keys as f64 * self.bits_per_key,
+            // The last layers of a small filter count: it is planned as it would be built.
+            Build::Compact { fpr } => CompactFilter::plan(num_keys as u64, fpr)
+                .map_or(num_keys as f64 * self.bits_per_key, |plan| plan.bit_len as f64),
+        };
+        FRONT_BYTES + (bits / 8.0) as usize
     }
 
     fn supports_prefix_queries(&self) -> bool {

@@ -23,8 +23,9 @@ const MAX_CHUNK_LEN: u32 = 64 << 20;
 /// Cassandra and ScyllaDB take a compressor's name with or without its package.
 const PACKAGE: &[u8] = b"org.apache.cassandra.io.compress.";
 
-/// DataStax Enterprise encrypts chunks with this class.
-const ENCRYPTOR: &[u8] = b"Encryptor";
+/// How the classes begin that DataStax Enterprise encrypts chunks with: `Encryptor`, `EncryptingLZ4Compressor` and others,
+/// with or without a package.
+const ENCRYPTING: &[u8] = b"Encrypt";
 
 /// The start of the options that hold pieces of ScyllaDB's dictionary; eight decimal digits follow.
 const DICTIONARY_OPTION: &[u8] = b".dictionary.";
@@ -96,7 +97,11 @@ impl From<DecodeError> for InfoError {
 
 /// Whether a whole `CompressionInfo.db` says that the data are encrypted by DataStax Enterprise.
 pub(crate) fn is_encrypted(bytes: &[u8]) -> bool {
-    Cursor::new(bytes).slice_u16_be("compressor").is_ok_and(|name| name == ENCRYPTOR)
+    Cursor::new(bytes).slice_u16_be("compressor").is_ok_and(encrypts)
+}
+
+fn encrypts(compressor: &[u8]) -> bool {
+    compressor.rsplit(|byte| *byte == b'.').next().is_some_and(|class| class.starts_with(ENCRYPTING))
 }
 
 impl<'a> CompressionInfo<'a> {
@@ -141,7 +146,7 @@ impl<'a> CompressionInfo<'a> {
                 return Err(DecodeError::Mismatch { field, at, got, expected: at }.into());
             }
         };
-        if name == ENCRYPTOR {
+        if encrypts(name) {
             return Err(InfoError::Encrypted);
         }
         // Checked last, so that damage is reported as damage and not as an unknown compressor.
@@ -355,6 +360,12 @@ mod tests {
     fn names_are_taken_with_their_package_and_encryption_is_named() {
         let bytes = file("org.apache.cassandra.io.compress.LZ4Compressor", &[], Layout::Unlimited, &[]);
         assert_eq!(CompressionInfo::decode(&bytes, Layout::Unlimited).unwrap().compressor, Compressor::Lz4);
+        for name in
+            ["EncryptingLZ4Compressor", "com.datastax.bdp.cassandra.crypto.EncryptingSnappyCompressor"]
+        {
+            let bytes = file(name, &[], Layout::Limited, &[]);
+            assert_eq!(CompressionInfo::decode(&bytes, Layout::Limited).unwrap_err(), InfoError::Encrypted);
+        }
         let bytes = file("Encryptor", &[], Layout::Limited, &[]);
         assert_eq!(CompressionInfo::decode(&bytes, Layout::Limited).unwrap_err(), InfoError::Encrypted);
         assert!(is_encrypted(&bytes));

@@ -10,7 +10,8 @@ use std::fmt;
 pub enum Engine {
     /// Apache Cassandra.
     Cassandra,
-    /// ScyllaDB: there is a `Scylla.db`, or the version is one that only ScyllaDB writes.
+    /// ScyllaDB: there is a `Scylla.db`, or the version is one that only ScyllaDB writes, or one that it reads and the
+    /// directory is that of a ScyllaDB table.
     Scylla,
     /// DataStax Enterprise, Hyper-Converged Database and Astra: BTI versions before `da`. Sstables that they
     /// write in versions of Apache Cassandra cannot be distinguished.
@@ -22,6 +23,11 @@ impl Engine {
         let version = sstable.version.as_str();
         match sstable.format {
             _ if sstable.has(SCYLLA) || matches!(version, "ms" | "mt") => Engine::Scylla,
+            TableFormat::Big
+                if sstable.in_scylla_table && matches!(version, "ka" | "la" | "mc" | "md" | "me") =>
+            {
+                Engine::Scylla
+            }
             TableFormat::Bti if version < "d" => Engine::DataStax,
             _ => Engine::Cassandra,
         }

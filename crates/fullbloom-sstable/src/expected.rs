@@ -1,17 +1,18 @@
 //! What other components say about the keys that an index should have.
 //!
 //! An index has no header and no checksum. If it was cut between two entries, or is empty, it reads as one
-//! with fewer keys, and a filter rebuilt from it would hide rows. Three components know better:
+//! with fewer keys, and a filter rebuilt from it would hide rows. Four components know better:
 //!
 //! | component | says | versions |
 //! |---|---|---|
 //! | `Statistics.db` | the number of partitions: the sum of the histogram of their sizes | `ka` and later |
 //! | `Summary.db` | the last key | `ka` and later, BIG |
+//! | `Data.db` | that there are partitions, if it has bytes; used where those above are missing | all |
 //! | `Filter.db` | about how many keys were inserted, by its set bits; used where the others are missing | all |
 
 use crate::keys::Ends;
 use crate::report::FilterFacts;
-use crate::sstable::{STATISTICS, SUMMARY, Sstable};
+use crate::sstable::{DATA, STATISTICS, SUMMARY, Sstable};
 use crate::version::{KeySource, Version};
 use crate::{statistics, summary};
 use std::fmt;
@@ -37,6 +38,8 @@ pub enum Evidence {
     },
     /// `Summary.db` ends with another key.
     Summary,
+    /// `Data.db` has bytes, so there are partitions.
+    Data,
     /// The set bits of the filter suggest about this many keys.
     Filter {
         /// The estimate.
@@ -53,6 +56,7 @@ impl fmt::Display for IndexShort {
                 write!(f, "{STATISTICS} counts {partitions} partitions")
             }
             Evidence::Summary => write!(f, "does not end with the last key of {SUMMARY}"),
+            Evidence::Data => write!(f, "{DATA} has bytes"),
             Evidence::Filter { estimated } => {
                 write!(f, "the set bits of the filter suggest about {estimated:.0}")
             }
@@ -96,6 +100,9 @@ pub(crate) fn index_short(
             return short(Evidence::Summary);
         }
         known = true;
+    }
+    if !known && found == 0 && sstable.byte_len(DATA).is_some_and(|bytes| bytes > 0) {
+        return short(Evidence::Data);
     }
     let estimated = filter.and_then(|filter| filter.estimated_keys).filter(|_| !known)?;
     if estimated > found as f64 * FILTER_TIMES + FILTER_MORE {

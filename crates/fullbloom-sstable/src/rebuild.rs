@@ -1,7 +1,7 @@
 //! A new `Filter.db` from the keys of an sstable: at another rate, or because the old one is damaged.
 //!
-//! Three steps, of which a dry run does the first: [`propose`] counts the keys and sizes the filter,
-//! [`Proposal::build`] builds it, [`Rebuilt::write`] writes it (see [`replace`](crate::replace)).
+//! Three steps: [`propose`] counts the keys and sizes the filter, [`Proposal::build`] builds it, [`Rebuilt::write`]
+//! writes it (see [`replace`](crate::replace)). A dry run leaves out the last.
 
 use crate::RebuildError;
 use crate::expected::{IndexShort, index_short};
@@ -140,7 +140,10 @@ fn target(
             Ok(Recorded::Encrypted) => {
                 return Err(RebuildError::NoRate { why: "Statistics.db is encrypted" });
             }
-            Ok(Recorded::Nothing | Recorded::Missing | Recorded::Unreadable) => {
+            Ok(Recorded::Missing) => {
+                return Err(RebuildError::NoRate { why: "there is no Statistics.db" });
+            }
+            Ok(Recorded::Nothing | Recorded::Unreadable) => {
                 return Err(RebuildError::NoRate { why: "Statistics.db records none" });
             }
             Err(_) => return Err(RebuildError::NoRate { why: "Statistics.db cannot be read" }),

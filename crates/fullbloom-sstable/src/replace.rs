@@ -195,6 +195,14 @@ impl Rebuilt<'_> {
         Ok(written)
     }
 
+    /// Whether the sstable has this filter already, and the components that must agree with it do: then nothing is
+    /// written in place.
+    pub fn is_done(&self) -> bool {
+        let recorded = self.sstable.scylla_db().filter(|read| read.digests.is_some());
+        let agrees = recorded.is_none_or(|read| read.filter_digest() == Some(self.digest()));
+        agrees && self.sstable.lists(FILTER) != Some(false) && self.is_in_place()
+    }
+
     /// As [`write`](Rebuilt::write), for programs that are the only ones to replace filters: claims the filter
     /// only now.
     pub fn save(&self, output: &Output) -> Result<Written, FileError> {

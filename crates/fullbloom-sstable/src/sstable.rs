@@ -66,6 +66,9 @@ pub struct Sstable {
     pub toc: Toc,
     /// What `Scylla.db` says.
     pub scylla: Scylla,
+    /// ScyllaDB keeps the table: another sstable beside it has a `Scylla.db`, or the directory has the
+    /// subdirectories that ScyllaDB makes.
+    pub(crate) in_scylla_table: bool,
     /// The bytes of the components, if the caller gave them.
     held: Option<Held>,
 }
@@ -105,7 +108,8 @@ impl Sstable {
         let entries = fs::read_dir(directory).map_err(|e| FileError::io(directory, "read", e))?;
         // A file that cannot be examined counts as missing and is reported so.
         let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-        let found = group(directory, names.filter(|name| name.starts_with(&prefix))).sstables;
+        let asked_for = |name: &String| name.starts_with(&prefix) || is_scylla_db(name);
+        let found = group(directory, names.filter(asked_for)).sstables;
         let asked = found.into_iter().find(|sstable| sstable.prefix == prefix);
         asked.ok_or_else(|| FileError::io(path, "open", io::ErrorKind::NotFound.into()))
     }
@@ -245,6 +249,13 @@ pub(crate) struct Group {
     pub(crate) temporary: Vec<String>,
 }
 
+/// Subdirectories that ScyllaDB makes in the directory of each table, and Cassandra does not.
+const SCYLLA_DIRECTORIES: [&str; 2] = ["staging", "upload"];
+
+fn is_scylla_db(name: &str) -> bool {
+    name.strip_suffix(SCYLLA).is_some_and(|prefix| prefix.ends_with('-'))
+}
+
 /// Groups the files of a directory, given their names, into sstables.
 pub(crate) fn group(directory: &Path, names: impl Iterator<Item = String>) -> Group {
     group_of(directory, names, None)
@@ -254,7 +265,10 @@ pub(crate) fn group(directory: &Path, names: impl Iterator<Item = String>) -> Gr
 fn group_of(directory: &Path, names: impl Iterator<Item = String>, held: Option<&Held>) -> Group {
     let mut found: BTreeMap<String, (Descriptor, BTreeSet<String>)> = BTreeMap::new();
     let (mut unknown, mut temporary) = (Vec::new(), Vec::new());
+    let mut in_scylla_table =
+        held.is_none() && SCYLLA_DIRECTORIES.iter().any(|name| directory.join(name).is_dir());
     for name in names {
+        in_scylla_table |= is_scylla_db(&name);
         match Descriptor::parse(Path::new(&name)) {
             Ok(descriptor) if descriptor.temporary => temporary.push(name),
             Ok(descriptor) => {
@@ -281,8 +295,12 @@ fn group_of(directory: &Path, names: impl Iterator<Item = String>, held: Option<
         !unfinished
     });
     let place = if found.is_empty() || held.is_some() { Place::default() } else { Place::of(directory) };
-    let sstables =
-        found.into_iter().map(|(prefix, (d, c))| sstable(directory, &place, prefix, d, c, held)).collect();
+    let one = |(prefix, (descriptor, components))| {
+        let mut sstable = sstable(directory, &place, prefix, descriptor, components, held);
+        sstable.in_scylla_table = in_scylla_table;
+        sstable
+    };
+    let sstables = found.into_iter().map(one).collect();
     Group { sstables, unknown, temporary }
 }
 
@@ -314,6 +332,7 @@ fn sstable(
         components,
         toc: Toc::Absent,
         scylla: Scylla::Absent,
+        in_scylla_table: false,
         held: held.cloned(),
     };
     if sstable.has(TOC) {

@@ -3,6 +3,7 @@
 use crate::json;
 use fullbloom::any::{AnyFilter, Builder, ReadOptions};
 use fullbloom::dialect::Name;
+use fullbloom::native::CompactFilter;
 use fullbloom::sizing::{Request, Target};
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -117,9 +118,13 @@ pub fn reads(tables: u32, keys: u32, bits_per_key: f64, lookups: u32, shown: u32
 const SAMPLE_KEYS: u32 = 3000;
 
 /// A filter file to look at, with the keys `user:0` to `user:2999`. `holed` is one of Cassandra with a tenth of its
-/// bits lost.
+/// bits lost, `native-compact` a native one of kind `compact`.
 #[wasm_bindgen]
 pub fn sample(dialect: &str) -> Result<Vec<u8>, String> {
+    if dialect == "native-compact" {
+        let keys: Vec<String> = (0..SAMPLE_KEYS).map(|i| format!("user:{i}")).collect();
+        return Ok(CompactFilter::build(&keys, 0.01).map_err(text)?.encode());
+    }
     let holed = dialect == "holed";
     let name: Name = if holed { Name::Cassandra } else { dialect.parse().map_err(text)? };
     let request = Request { expected_keys: SAMPLE_KEYS.into(), target: Target::Fpr(0.01) };

@@ -3,6 +3,7 @@
 use crate::{json, problem};
 use fullbloom::any;
 use fullbloom::dialect::Name;
+use fullbloom::native::CompactFilter;
 use fullbloom::sizing::{Request, Target, classic_fpr};
 use fullbloom_ops::Wish;
 use serde::Serialize;
@@ -33,9 +34,13 @@ fn steps(most: f64) -> impl Iterator<Item = f64> {
     (2..=(2.0 * most) as u32).map(|half| f64::from(half) / 2.0)
 }
 
-/// The rate to expect of one dialect over its real bits per key, up to `most`, as a list of points.
+/// The rate to expect of one dialect over its real bits per key, up to `most`, as a list of points. `native-compact` is
+/// the kind `compact` of the native dialect.
 #[wasm_bindgen]
 pub fn curve(dialect: &str, expected_keys: f64, most: f64) -> Result<String, String> {
+    if dialect == "native-compact" {
+        return Ok(json(&compact_curve(expected_keys as u64, most)));
+    }
     let dialect: Name = dialect.parse().map_err(|e: fullbloom::dialect::UnknownName| e.to_string())?;
     let expected_keys = expected_keys as u64;
     let mut points: Vec<Point> = Vec::new();
@@ -52,6 +57,16 @@ pub fn curve(dialect: &str, expected_keys: f64, most: f64) -> Result<String, Str
         }
     }
     Ok(json(&points))
+}
+
+/// Compact filters are sized by their rate. No probe count: a lookup compares columns.
+fn compact_curve(expected_keys: u64, most: f64) -> Vec<Point> {
+    let point = |half: u32| {
+        let plan = CompactFilter::plan(expected_keys, (-f64::from(half) / 2.0).exp2()).ok()?;
+        let bits_per_key = plan.bit_len as f64 / expected_keys.max(1) as f64;
+        (bits_per_key <= most * 1.02).then_some(Point { bits_per_key, fpr: plan.expected_fpr, probes: 0 })
+    };
+    (2..=128).map_while(point).collect()
 }
 
 /// The rate of the textbook's filter, with its best number of probes.

@@ -207,7 +207,7 @@ impl AnyFilter {
         self.inner.native().map(native::Native::facts)
     }
 
-    /// The kind of a native filter: `fast`, `growing`, `removing` or `rotating`; `None` for other dialects.
+    /// The kind of a native filter: `fast`, `compact` or `dynamic`; `None` for other dialects.
     pub fn kind(&self) -> Option<&'static str> {
         self.inner.native().map(native::Native::kind)
     }

@@ -25,7 +25,7 @@
 //! | many keys at once: slices, numbers, Arrow columns, hashes | [`Filter::may_contain_batch`], [`Filter::insert_batch`] with [`keys`] |
 //! | a set that does not change, and little space | [`native::CompactFilter`]: about 30 % smaller |
 //! | an unknown number of keys, deletion, expiry | [`native::DynamicFilter`] |
-//! | many threads that insert | [`native::SharedFilter`] |
+//! | many threads that insert | [`native::SharedFilter`]; for an unknown number of keys `native::SharedDynamicFilter` |
 //! | 10⁸ keys and more to build from | [`native::Builder`]: in parts, on several threads |
 //! | bytes in a block cache, in `Bytes`, in a mapping | [`Filter::over`]; for engines [`Filter::read`], which never fails |
 //! | one key and many filters | [`Filter::hash`] once, then [`Filter::may_contain_hash`] |

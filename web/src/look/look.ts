@@ -39,6 +39,7 @@ class Slot {
 
 const SAMPLES: [string, string, string][] = [
   ["native", "sample.bloom", "a native filter"],
+  ["native-compact", "compact.bloom", "a compact one"],
   ["cassandra", "nb-1-big-Filter.db", "one of Cassandra"],
   ["holed", "nb-2-big-Filter.db", "a damaged one"],
 ];

@@ -8,7 +8,7 @@ import { draw } from "./chart";
 import { Dial } from "./dial";
 import { snippets } from "./snippets";
 import { DEFAULT, type PlanState, type Wish, read, write } from "./state";
-import { head, rows, sentence } from "./systems";
+import { head, rows, sentence, systemNames, systemPlans } from "./systems";
 
 /** The chart ends here. */
 const MOST_BITS = 32;
@@ -49,14 +49,14 @@ export class PlanView {
     this.body = h("tbody", { role: "rowgroup" });
     byId("systems").append(head(), this.body);
     const focus = byId<HTMLSelectElement>("focus");
-    focus.append(...about.dialects.map(({ name }) => h("option", { value: name }, name)));
+    focus.append(...systemNames(about).map((name) => h("option", { value: name }, name)));
     focus.addEventListener("change", () => this.change({ focus: focus.value }));
     new ResizeObserver(() => this.drawChart()).observe(byId("chart-box"));
   }
 
   /** Takes the state from the address. */
   open(query: string): void {
-    this.state = read(query, this.about.dialects.map((dialect) => dialect.name));
+    this.state = read(query, systemNames(this.about));
     void this.refresh();
   }
 
@@ -130,7 +130,8 @@ export class PlanView {
   }
 
   private focused(): DialectPlan | null {
-    return this.report?.places.find((plan) => plan.dialect === this.state.focus) ?? null;
+    if (!this.report) return null;
+    return systemPlans(this.report).find((plan) => plan.dialect === this.state.focus) ?? null;
   }
 
   private show(): void {

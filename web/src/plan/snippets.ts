@@ -3,6 +3,7 @@
 import { copyButton, h } from "../dom";
 import type { DialectPlan } from "../records";
 import type { PlanState } from "./state";
+import { COMPACT } from "./systems";
 
 interface Snippet {
   where: string;
@@ -101,6 +102,10 @@ function settings(dialect: string, n: Numbers): Snippet[] {
       return [{ where: "libbloom 1.6, C", code: `bloom_init(&bloom, ${n.keys}, ${n.fpr});` }];
     case "dcso":
       return [{ where: "DCSO bloom", code: `bloom -p ${n.fpr} -n ${n.keys} create keys.bloom` }];
+    case "native":
+      return [{ where: "SlateDB, Rust", code: slatedb(`fast(${n.bits})`) }];
+    case COMPACT:
+      return [{ where: "SlateDB, Rust", code: slatedb(`compact(${n.fpr})`) }];
     case "java-lsm":
       return [{ where: "Java", code: `new BloomFilter(${n.keys}, ${n.fpr});` }];
     default:
@@ -108,8 +113,21 @@ function settings(dialect: string, n: Numbers): Snippet[] {
   }
 }
 
+function slatedb(policy: string): string {
+  return `Db::builder("store", objects)\n    .with_filter_policies(vec![Arc::new(FullbloomPolicy::${policy}?)])`;
+}
+
+/** A compact filter: from all its keys at once, by a rate. */
+function compact(n: Numbers): Snippet[] {
+  return [
+    { where: "Command", code: `fullbloom build keys.txt --compact --fpr ${n.fpr} -o keys.bloom` },
+    { where: "Rust", code: `use fullbloom::native::CompactFilter;\nlet filter = CompactFilter::build(&keys, ${n.fpr})?;` },
+  ];
+}
+
 /** The same filter made by fullbloom. */
 function ours(dialect: string, n: Numbers): Snippet[] {
+  if (dialect === COMPACT) return compact(n);
   const bits = BY_BITS.test(dialect);
   const native = dialect === "native";
   const option = native ? "" : ` --dialect ${dialect}`;

@@ -5,6 +5,25 @@ import { bytes, digits, rate } from "../format";
 import type { About, DialectPlan, PlanReport } from "../records";
 import type { PlanState } from "./state";
 
+/** The kind compact of the native dialect: a system of its own in the table and in the chart. */
+export const COMPACT = "native-compact";
+const ABOUT_COMPACT = "ours, the kind compact: for sets of keys that do not change";
+
+/** The names of all systems, in the order of the table. */
+export function systemNames(about: About): string[] {
+  return about.dialects.flatMap(({ name }) => (name === "native" ? [name, COMPACT] : [name]));
+}
+
+/** A plan for each system. */
+export function systemPlans(report: PlanReport): DialectPlan[] {
+  return report.places.flatMap((plan) => (plan.dialect === "native" ? [plan, compactOf(plan)] : [plan]));
+}
+
+function compactOf({ compact }: DialectPlan): DialectPlan {
+  const none = { bits: null, bytes: null, bits_per_key: null, expected_fpr: null };
+  return { type: "dialect", dialect: COMPACT, probes: null, ...(compact ?? none) };
+}
+
 export interface SystemsEvents {
   focus(dialect: string): void;
   show(dialect: string, shown: boolean): void;
@@ -26,9 +45,9 @@ export function head(): HTMLElement {
 
 /** A row for each system: what it would take, and what to know about it. */
 export function rows(report: PlanReport, about: About, state: PlanState, events: SystemsEvents): HTMLElement[] {
-  return report.places.map((plan) => {
+  return systemPlans(report).map((plan) => {
     const problems = report.problems.filter((problem) => problem.place === plan.dialect);
-    const words = about.dialects.find((dialect) => dialect.name === plan.dialect)?.about ?? "";
+    const words = about.dialects.find((dialect) => dialect.name === plan.dialect)?.about ?? ABOUT_COMPACT;
     const box = h("input", {
       type: "checkbox", "aria-label": `Show ${plan.dialect} in the chart`,
       checked: state.shown.includes(plan.dialect),

@@ -291,7 +291,8 @@ fn dynamic_filters_grow_and_remove_keys_and_their_files_are_read() {
         fullbloom_c::sizing::Sizing { expected_keys: 100, fpr: 0.001, bits_per_key: 0.0, ..ten_bits() };
     let all = keys(0..KEYS);
     for deletable in [false, true] {
-        let filter = dynamic(&sizing, 1 << 20, deletable).unwrap();
+        let filter =
+            dynamic(&sizing, &Dynamic { up_to: 1 << 20, deletable: deletable.into(), ..SET }).unwrap();
         filter.insert_batch(&slices(&all));
         assert!(filter.answers(&slices(&all)).unwrap().iter().all(|&yes| yes));
         assert!(filter.facts().unwrap().expected_fpr <= 0.001);
@@ -321,5 +322,44 @@ fn dynamic_filters_grow_and_remove_keys_and_their_files_are_read() {
             assert!(read.unwrap().answers(&slices(&all)).unwrap().iter().all(|&yes| yes));
         }
     }
-    assert_eq!(dynamic(&ten_bits(), 0, false).err(), Some(Status::Argument));
+    assert_eq!(dynamic(&ten_bits(), &SET).err(), Some(Status::Argument));
+}
+
+#[test]
+fn keys_of_dynamic_filters_expire_by_time_and_by_number() {
+    let sizing =
+        fullbloom_c::sizing::Sizing { expected_keys: 100, fpr: 1e-9, bits_per_key: 0.0, ..ten_bits() };
+    for refresh in [0, 1] {
+        let by_time = Dynamic { expire_ms: 7_000, refresh, ..SET };
+        let filter = dynamic(&sizing, &by_time).unwrap();
+        assert_eq!(filter.advance(1_000_000), Status::Ok);
+        assert_eq!((filter.insert(b"a"), filter.insert(b"a")), (Ok(true), Ok(false)));
+        assert_eq!(filter.advance(1_006_000), Status::Ok);
+        assert_eq!((filter.insert(b"a"), filter.insert(b"b")), (Ok(false), Ok(true)));
+        assert_eq!(filter.advance(1_008_000), Status::Ok);
+        assert_eq!(filter.may_contain(b"a"), Ok(refresh == 1), "renewed, or forgotten after eight seconds");
+        assert_eq!(filter.may_contain(b"b"), Ok(true));
+        let read = decode(UNKNOWN, &filter.encode().unwrap(), (0, 0)).unwrap();
+        assert_eq!((read.advance(1_014_000), read.may_contain(b"b")), (Status::Ok, Ok(false)));
+    }
+    let by_keys = Dynamic { expire_keys: 10, generations: 2, ..SET };
+    let filter = dynamic(&sizing, &by_keys).unwrap();
+    for key in 0..15u8 {
+        assert_eq!(filter.insert(&[key]), Ok(true));
+    }
+    let found = |key: u8| filter.may_contain(&[key]).unwrap();
+    assert!((5..15).all(found) && !(0..5).any(found));
+    assert_eq!(filter.advance(5), Status::Ok, "its clock counts keys");
+    assert!((5..15).all(found));
+    assert_eq!(create(Name::LevelDb, &ten_bits()).unwrap().advance(5), Status::Ok, "no clock");
+    for wrong in [
+        Dynamic { struct_size: 8, ..SET },
+        Dynamic { reserved: [1, 0], ..SET },
+        Dynamic { deletable: 1, expire_ms: 1, ..SET },
+        Dynamic { expire_keys: 1, expire_ms: 1, ..SET },
+    ] {
+        assert_eq!(dynamic(&sizing, &wrong).err(), Some(Status::Argument), "{wrong:?}");
+    }
+    let many = Dynamic { expire_ms: 1, generations: 201, ..SET };
+    assert_eq!(dynamic(&sizing, &many).err(), Some(Status::Size));
 }

@@ -3,6 +3,7 @@
 
 use fullbloom::dialect::Name;
 use fullbloom::typed::KeyType;
+use fullbloom_c::dynamic::Dynamic;
 use fullbloom_c::facts::Facts;
 use fullbloom_c::key_type;
 use fullbloom_c::sizing::Sizing;
@@ -35,7 +36,7 @@ fn the_header_declares_the_symbols_of_the_list() {
         .match_indices('(')
         .filter_map(|(at, _)| code[..at].rsplit(|c: char| !c.is_ascii_alphanumeric() && c != '_').next())
         .filter(|name| name.starts_with("fullbloom_"))
-        .filter(|&name| name != "fullbloom_sizing" && name != "fullbloom_facts") // sizeof
+        .filter(|name| !["fullbloom_sizing", "fullbloom_dynamic", "fullbloom_facts"].contains(name)) // sizeof
         .collect();
     declared.sort_unstable();
     assert_eq!(declared, SYMBOLS.lines().collect::<Vec<_>>());
@@ -104,11 +105,16 @@ fn the_header_compiles_as_c99_and_as_cpp17_and_its_structs_are_ours() {
         "#include \"fullbloom.h\"\n\
          #include <stdio.h>\n\
          typedef char sizing_is_ours[sizeof(fullbloom_sizing) == {} ? 1 : -1];\n\
+         typedef char dynamic_is_ours[sizeof(fullbloom_dynamic) == {} ? 1 : -1];\n\
+         typedef char reserve_is_where[offsetof(fullbloom_dynamic, reserved) == {} ? 1 : -1];\n\
          typedef char facts_are_ours[sizeof(fullbloom_facts) == {} ? 1 : -1];\n\
          typedef char last_is_where[offsetof(fullbloom_facts, takes_keys) == {} ? 1 : -1];\n\
          int main(void) {{ fullbloom_sizing s = FULLBLOOM_SIZING_INIT; fullbloom_facts f = FULLBLOOM_FACTS_INIT;\n\
-         return (int)(s.struct_size + f.struct_size) == 0; }}\n",
+         fullbloom_dynamic d = FULLBLOOM_DYNAMIC_INIT;\n\
+         return (int)(s.struct_size + f.struct_size + d.struct_size) == 0; }}\n",
         size_of::<Sizing>(),
+        size_of::<Dynamic>(),
+        std::mem::offset_of!(Dynamic, reserved),
         size_of::<Facts>(),
         std::mem::offset_of!(Facts, takes_keys),
     );

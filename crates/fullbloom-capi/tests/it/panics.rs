@@ -48,8 +48,9 @@ fn child() {
             ("fullbloom_filter_create", fullbloom_filter_create(1, &asked, &mut out) == internal),
             (
                 "fullbloom_filter_create_dynamic",
-                fullbloom_filter_create_dynamic(&asked, 0, true, &mut out) == internal,
+                fullbloom_filter_create_dynamic(&asked, null(), &mut out) == internal,
             ),
+            ("fullbloom_filter_advance", fullbloom_filter_advance(f, 5) == internal),
             ("fullbloom_filter_remove", fullbloom_filter_remove(f, key, 3, &mut flag) == internal),
             ("fullbloom_filter_view", fullbloom_filter_view(1, key, 3, 0, 0, &mut out) == internal),
             ("fullbloom_filter_decode", fullbloom_filter_decode(1, key, 3, 0, 0, &mut out) == internal),

@@ -115,15 +115,16 @@ fn keys(totals: &TableTotals) -> String {
 fn heading(totals: &TableTotals) -> String {
     let per_key =
         totals.bits_per_key.map_or(String::new(), |bits| format!(", {} bits/key", text::decimal(bits, 1)));
+    let reads = text::decimal(totals.useless_reads, 4);
+    let sstables = if reads == "1" { "sstable" } else { "sstables" };
     format!(
         "{}: {}, {} keys{per_key}, filters {} on disk, {} in memory\n  \
-         a lookup of an absent key reads {} sstables needlessly\n",
+         a lookup of an absent key reads {reads} {sstables} needlessly\n",
         name(totals),
         text::counted(totals.sstables, "sstable"),
         keys(totals),
         text::bytes(totals.bytes),
         text::bytes(totals.memory_bytes),
-        text::decimal(totals.useless_reads, 4),
     )
 }
 

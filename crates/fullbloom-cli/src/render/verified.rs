@@ -7,14 +7,14 @@ use fullbloom_ops::report::Counts;
 use fullbloom_ops::sstable::VerifiedSstable;
 use fullbloom_ops::table::VerifiedTable;
 use fullbloom_ops::verify::VerifySummary;
-use fullbloom_ops::{Found, Verified};
+use fullbloom_ops::{Code, Found, Problem, Verified};
 
 /// A few lines; the first is the path. Column chunks are shown together, in a table.
 pub fn verified(found: &Found<Verified>) -> String {
     let mut lines = match &found.record {
         Verified::Filter(record) => filter(record),
         Verified::Table(record) => table(record),
-        Verified::Sstable(record) => sstable(record),
+        Verified::Sstable(record) => sstable(record, has_no_filter(&found.problems)),
         _ => return String::new(),
     };
     lines.problems(&found.problems);
@@ -104,14 +104,21 @@ fn table(record: &VerifiedTable) -> Lines {
     lines
 }
 
-fn sstable(record: &VerifiedSstable) -> Lines {
+fn has_no_filter(problems: &[Problem]) -> bool {
+    problems.iter().any(|problem| matches!(problem.code, Code::WrittenWithoutFilter | Code::FilterMissing))
+}
+
+fn sstable(record: &VerifiedSstable, has_no_filter: bool) -> Lines {
     let mut lines = Lines::new(&record.path);
     let name = record.table_name();
     lines.line("sstable", format!("{name}, version {}, {}", record.version, record.dialect));
     lines.line("keys", record.keys.to_string());
     // The rate is measured with other keys: if it is known, the filter can be read.
     let unread = if record.measured_fpr.is_some() { "keys" } else { "filter" };
-    let unknown = || format!("unknown: the {unread} cannot be read");
+    let unknown = || match has_no_filter {
+        true => "unknown: there is no filter".to_owned(),
+        false => format!("unknown: the {unread} cannot be read"),
+    };
     let missing = record.missing.map_or_else(unknown, |missing| missing.to_string());
     lines.line("missing", missing);
     for key in &record.missing_keys {

@@ -139,7 +139,8 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// Light or dark as the reader's system prefers; works from a width of 320 pixels.
+/// Light or dark as the reader's system prefers; works from a width of 320 pixels. A shadow at the edge of a table
+/// shows that there is more to scroll to.
 const STYLE: &str = "
 :root{--page:#fbfbfa;--card:#fff;--ink:#1c1e21;--soft:#5d636b;--line:#dfe2e5;--grid:#eceef0;
 --one:#1f6fb2;--two:#b4540a;--three:#2f7d4f;--four:#7a4fa3;--fill:#1f6fb233;--bad:#b3261e;--warn:#8a5a00}
@@ -158,7 +159,9 @@ section{background:var(--card);border:1px solid var(--line);border-radius:.5rem;
 display:flex;flex-direction:column}
 .figures dd{margin:0;font-size:1.3rem;font-weight:600;font-variant-numeric:tabular-nums}
 .figures dt{color:var(--soft);font-size:.85rem}
-.wide{overflow-x:auto}
+.wide{overflow-x:auto;background:linear-gradient(90deg,var(--card),transparent 2rem) local,
+linear-gradient(-90deg,var(--card),transparent 2rem) local,linear-gradient(90deg,var(--line),transparent .6rem),
+linear-gradient(-90deg,var(--line),transparent .6rem)}
 table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums;min-width:100%}
 th,td{padding:.3rem .6rem;text-align:left;border-bottom:1px solid var(--line);white-space:nowrap}
 th{color:var(--soft);font-weight:600}
@@ -189,7 +192,7 @@ font-size:.9rem;font-variant-numeric:tabular-nums}
 .remarks b.error{color:var(--bad)}.remarks b.warning{color:var(--warn)}
 footer{padding-bottom:2rem;font-size:.85rem;color:var(--soft)}
 @media (max-width:32rem){.bars,.strips{grid-template-columns:minmax(3rem,38%) 1fr max-content;gap:.3rem .5rem}
-section{padding:.75rem}svg text{font-size:18px}}
+section{padding:.75rem}svg text{font-size:18px}table{font-size:.8rem}th,td{padding:.3rem .35rem}.t{min-width:7rem}}
 ";
 
 #[cfg(test)]

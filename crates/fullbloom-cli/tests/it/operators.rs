@@ -105,6 +105,8 @@ fn the_type_of_a_partition_key_is_compared_with_the_schema() {
         refused.fails_with("the partition key of").fails_with("is text");
         let report = run(&["which", "--json", "--key-type", "int", "-e", "7", path], b"").exits(1).json();
         assert_eq!(report["problems"][0]["code"], "other-key-type");
+        let text = run(&["which", "--key-type", "int", "-e", "7", path], b"").exits(1);
+        assert!(text.text().contains("(its partition keys are of another type)"), "{text:?}");
     }
 }
 
@@ -118,6 +120,31 @@ fn keys_come_out_as_they_went_in() {
     let missing = run(&["check", "--hex", "-v", "-c", &dir.arg(&table)], &keys.out);
     assert_eq!(missing.exits(1).text(), "0\n", "every key of a table is in its filter");
     run(&["keys", &dir.arg("CURRENT")], b"").fails_with("does not store its keys");
+}
+
+#[test]
+fn only_rebuild_replaces_the_filter_of_a_scylla_sstable() {
+    let dir = Dir::new();
+    let from = vectors::root().join("scylla/dictionaries/mt-lz4");
+    for entry in fs::read_dir(from).unwrap().map(|entry| entry.unwrap()) {
+        fs::write(dir.path(entry.file_name().to_str().unwrap()), fs::read(entry.path()).unwrap()).unwrap();
+    }
+    let (names, filter) = (dir.names(), dir.arg("mt-1-big-Filter.db"));
+    let before = dir.read("mt-1-big-Filter.db");
+    for args in [
+        &["insert", &filter][..],
+        &["build", "--dialect", "cassandra-3", "-o", &filter],
+        &["merge", &filter, &filter, "-o", &filter],
+        &["convert", &filter, "--to", "cassandra", "-o", &filter],
+    ] {
+        run(args, b"a\n").fails_with("it belongs to a ScyllaDB sstable").fails_with("fullbloom rebuild");
+        assert!(dir.read("mt-1-big-Filter.db") == before && dir.names() == names, "{args:?}");
+    }
+    run(&["rebuild", "--fpr", "0.2", &filter], b"").exits(0);
+    // A copy of the filter alone is nobody's.
+    let alone = Dir::new();
+    fs::write(alone.path("mt-1-big-Filter.db"), &before).unwrap();
+    run(&["insert", "-q", &alone.arg("mt-1-big-Filter.db")], b"a\n").exits(0);
 }
 
 #[test]

@@ -101,11 +101,12 @@ fn a_browser_has_nothing_to_complain_of_at_the_width_of_a_phone_and_of_a_desk() 
     let browser = std::env::var("FULLBLOOM_CHROMIUM").expect("FULLBLOOM_CHROMIUM names the browser");
     let dir = Dir::new();
     for path in pages(&dir) {
-        for width in [360, 1200] {
+        for (width, dark) in [(390, false), (390, true), (1280, false), (1280, true)] {
             let shot = dir.arg("shot.png");
             let out = std::process::Command::new(&browser)
                 .args(["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr"])
                 .arg(format!("--window-size={width},900"))
+                .args(dark.then_some("--blink-settings=preferredColorScheme=0"))
                 .arg(format!("--screenshot={shot}"))
                 .arg(format!("file://{path}"))
                 .output()

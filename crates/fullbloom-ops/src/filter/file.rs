@@ -42,7 +42,9 @@ pub struct FilterFile {
 enum Bytes {
     Loaded(Owned),
     Mapped(Mapped),
-    /// Of a compressed file, or given by the caller.
+    /// Of a compressed file.
+    Unpacked(Vec<u8>),
+    /// Given by the caller.
     InMemory(Vec<u8>),
 }
 
@@ -61,7 +63,7 @@ impl AsRef<[u8]> for Bytes {
         match self {
             Bytes::Loaded(bytes) => bytes.as_ref(),
             Bytes::Mapped(map) => map.as_ref(),
-            Bytes::InMemory(bytes) => bytes,
+            Bytes::Unpacked(bytes) | Bytes::InMemory(bytes) => bytes,
         }
     }
 }
@@ -86,7 +88,7 @@ impl FilterFile {
         let (map, journal) = read.map_err(|e| Problem::at(path, Code::Unreadable, e))?;
         let bytes = match unpack(map.as_ref(), options) {
             None => Bytes::Mapped(map),
-            Some(Ok(unpacked)) => Bytes::InMemory(unpacked),
+            Some(Ok(unpacked)) => Bytes::Unpacked(unpacked),
             Some(Err(e)) => return Err(Problem::at(path, Code::Unreadable, format_args!("gzip: {e}"))),
         };
         Self::detect(path, bytes, journal, options)
@@ -95,11 +97,11 @@ impl FilterFile {
     /// Takes bytes from memory.
     pub fn from_bytes(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<FilterFile, Problem> {
         let bytes = match unpack(&bytes, options) {
-            None => bytes,
-            Some(Ok(unpacked)) => unpacked,
+            None => Bytes::InMemory(bytes),
+            Some(Ok(unpacked)) => Bytes::Unpacked(unpacked),
             Some(Err(e)) => return Err(Problem::new(name, Code::Unreadable, format_args!("gzip: {e}"))),
         };
-        Self::detect(Path::new(name), Bytes::InMemory(bytes), None, options)
+        Self::detect(Path::new(name), bytes, None, options)
     }
 
     fn detect(
@@ -112,7 +114,7 @@ impl FilterFile {
             Some(dialect) => (dialect, "given by --dialect".to_owned()),
             None => {
                 let found = sniff::recognise(Some(path), bytes.as_ref());
-                let (dialect, how) = found.map_err(|e| unknown(path, bytes.as_ref(), &e))?;
+                let (dialect, how) = found.map_err(|e| unknown(path, &bytes, &e))?;
                 (dialect, how.to_string())
             }
         };
@@ -171,7 +173,9 @@ fn is_text(bytes: &[u8]) -> bool {
 }
 
 /// Lists the dialects whose bytes these could be.
-fn unknown(path: &Path, bytes: &[u8], cause: &DecodeError) -> Problem {
+fn unknown(path: &Path, bytes: &Bytes, cause: &DecodeError) -> Problem {
+    let is_unpacked = matches!(bytes, Bytes::Unpacked(_));
+    let bytes = bytes.as_ref();
     let list = |names: &[Name]| names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
     let candidates = sniff::candidates(bytes);
     let raw = "raw bits (libbloom-1, java-lsm) with --bits M --probes K";
@@ -183,6 +187,7 @@ fn unknown(path: &Path, bytes: &[u8], cause: &DecodeError) -> Problem {
         _ if is_text(bytes) => {
             "it looks like lines of text, not a filter; fullbloom build makes a filter of keys".to_owned()
         }
+        _ if is_unpacked => "it is compressed, and what is in it is not recognised: unpack it with gunzip first".to_owned(),
         [] => format!(
             "give --dialect D, one of {}; the bytes fit none of them, unless they are {raw}",
             list(Name::ALL)

@@ -23,7 +23,12 @@ const STEP: u64 = 4 << 20;
 /// The contents of a compressed file; `None` if it is not one. Several members in a row are one stream; bytes
 /// after the last are an error. Memory grows with what is really unpacked, up to a limit.
 pub fn unpack(bytes: &[u8]) -> Option<io::Result<Vec<u8>>> {
-    bytes.starts_with(MAGIC).then(|| unpack_bounded(bytes))
+    is_packed(bytes).then(|| unpack_bounded(bytes))
+}
+
+/// Whether these bytes begin as a gzip file does.
+pub fn is_packed(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC)
 }
 
 fn unpack_bounded(bytes: &[u8]) -> io::Result<Vec<u8>> {

@@ -134,7 +134,7 @@ impl NativeRecord {
             new_keys: facts.keys,
             new_keys_estimated: facts.keys_are_estimated,
             planned_fpr: is_planned.then_some(facts.planned_fpr),
-            overfull: facts.is_overfull(),
+            overfull: facts.is_overfull,
             keyed,
             secret_stored,
             seed,

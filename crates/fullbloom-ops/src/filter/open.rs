@@ -3,7 +3,7 @@
 //! Only this module and `native` use the library's filter of any dialect.
 
 use super::native::NativeRecord;
-use super::{FilterFile, FilterRecord};
+use super::{FilterFile, FilterRecord, gzip};
 use crate::problem::{Code, Problem};
 use crate::report::Found;
 use fullbloom::DecodeError;
@@ -135,6 +135,8 @@ impl FilterFile {
                 Problem::at(path, Code::FilterTruncated, not_a(dialect, cause))
             }
             _ if is_filter_db(path) => Problem::at(path, Code::FilterMalformed, not_a(dialect, cause)),
+            _ if gzip::is_packed(self.bytes()) => Problem::at(path, Code::NotAFilter, not_a(dialect, cause))
+                .hint("it begins as gzip: unpack it with gunzip"),
             _ => Problem::at(path, Code::NotAFilter, not_a(dialect, cause)),
         }
     }

@@ -1,5 +1,6 @@
 //! `inspect` of one sstable, or of a data directory.
 
+use super::damage::FilterState;
 use super::judge::{Promise, judge, schema_fpr};
 use super::opening;
 use super::totals::totals;
@@ -13,7 +14,7 @@ use crate::serialise;
 use crate::text;
 use fullbloom_sstable::scylla::ScyllaDb;
 use fullbloom_sstable::sstable::FILTER;
-use fullbloom_sstable::{Sstable, TokenRange, report};
+use fullbloom_sstable::{Flag, Sstable, TokenRange, report};
 use serde::Serialize;
 use std::cmp::Reverse;
 use std::ops::Deref;
@@ -120,13 +121,20 @@ pub(crate) fn inspect(sstable: &Sstable, wanted: Option<f64>) -> Found<SstableRe
     let mut problems: Vec<Problem> = seen.flags.iter().map(|flag| problems::of_flag(sstable, flag)).collect();
     let schema = if sstable.is_in_memory() { None } else { schema_fpr(&sstable.directory) };
     let promise = Promise { wanted, schema, recorded: seen.recorded.fpr() };
-    if let (Some(filter), Some(keys)) = (filter, seen.keys) {
+    // The size of a filter cannot be judged by a part of its keys.
+    let is_short = seen.flags.iter().any(|flag| matches!(flag, Flag::IndexShort(_)));
+    if let (Some(filter), Some(keys), false) = (filter, seen.keys, is_short) {
         problems.extend(judge(sstable, filter, keys, &promise));
     }
     problems.sort_by_key(|problem| Reverse(problem.severity));
     // A filter that was copied out of its directory is not a damaged sstable.
     if sstable.components.len() == 1 {
         problems.retain(|problem| problem.code != Code::ComponentsMissing);
+    }
+    let state = FilterState::of(sstable, &seen);
+    if state == FilterState::Zeroed && seen.keys.is_none() {
+        let why = "no bit of the filter is set: all rows are invisible";
+        problems.push(Problem::at(&sstable.path(FILTER), Code::KeyMissing, why));
     }
     let record = SstableRecord {
         name,
@@ -142,7 +150,7 @@ pub(crate) fn inspect(sstable: &Sstable, wanted: Option<f64>) -> Found<SstableRe
         recorded_fpr: seen.recorded.fpr(),
         tokens: seen.tokens.map(|TokenRange { first, last, .. }| [first, last]),
         scylla: sstable.scylla_db().map(|read| Box::new(ScyllaRecord::of(read))),
-        on_open: opening::openings(sstable).iter().map(|rule| rule.on_open(sstable.has(FILTER))).collect(),
+        on_open: opening::openings(sstable).iter().map(|rule| rule.on_open(sstable.dialect, state)).collect(),
         recognised: "by the sstable version in its name; the bytes do not identify it",
     };
     Found { record, problems }

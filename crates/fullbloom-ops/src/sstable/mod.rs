@@ -1,5 +1,6 @@
 //! Sstables of Cassandra, ScyllaDB and DataStax: one, or all of a data directory.
 
+pub mod damage;
 mod inspect;
 mod judge;
 pub mod opening;
@@ -25,12 +26,13 @@ pub(crate) use verify::verify_all;
 use crate::problem::{Code, Problem};
 use crate::serialise;
 use fullbloom::dialect::Name;
-use fullbloom::dialect::cassandra::TableFormat;
-use fullbloom_sstable::Sstable;
+use fullbloom::dialect::cassandra::{Descriptor, TableFormat};
 use fullbloom_sstable::sstable::{FILTER, INDEX, PARTITIONS};
 use fullbloom_sstable::walk::{self, Options, Skipped, Walk, Why};
+use fullbloom_sstable::{Engine, Sstable};
 use serde::Serialize;
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 
 /// Which sstable it is.
@@ -127,6 +129,20 @@ pub(crate) fn skipped(skipped: &Skipped) -> Problem {
         Why::UnknownVersion(why) => at(Code::UnknownVersion, why).hint(DIALECT_HINT),
         _ => at(Code::Unsupported, "it was left out"),
     }
+}
+
+/// Why a filter must not be written to this path by anything but `rebuild`: it is the filter of a ScyllaDB sstable, whose
+/// checksum is in `Scylla.db`, and no other file may be beside it. `None` for other paths.
+pub fn refuses_filter(path: &Path) -> Option<Problem> {
+    let whole = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let is_filter = Descriptor::parse(&whole).is_ok_and(|named| named.component == FILTER);
+    let sstable = Sstable::of_file(&whole).ok().filter(|_| is_filter)?;
+    let others = sstable.components.iter().any(|component| component != FILTER);
+    (sstable.engine() == Engine::Scylla && others).then(|| {
+        let why = "cannot save: it belongs to a ScyllaDB sstable, and Scylla.db may record its checksum";
+        let hint = "fullbloom rebuild makes it from the keys of the sstable, and rewrites Scylla.db too";
+        Problem::at(path, Code::CannotSave, why).hint(hint)
+    })
 }
 
 /// How to rebuild a filter, if the keys are beside it.

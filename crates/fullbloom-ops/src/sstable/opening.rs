@@ -119,17 +119,6 @@ pub const RULES: [Rule; 23] = {
     ]
 };
 
-impl Rule {
-    /// What these releases do with an sstable whose filter is there, or is not.
-    pub fn on_open(&self, has_filter: bool) -> String {
-        let Rule { engine, releases, present, absent, .. } = self;
-        match has_filter {
-            true => format!("{engine} {releases}: {present}"),
-            false => format!("{engine} {releases}: {absent}"),
-        }
-    }
-}
-
 /// The rules for one sstable: what each line of releases that can open it does with its filter.
 pub fn openings(sstable: &Sstable) -> Vec<&'static Rule> {
     let (engine, version) = (sstable.engine(), sstable.version.as_str());

@@ -31,7 +31,7 @@ pub struct RebuiltSstable {
     pub fpr: Option<f64>,
     /// The rate recorded in `Statistics.db`.
     pub recorded_fpr: Option<f64>,
-    /// The filter had these bytes already and was left alone.
+    /// The filter had these bytes already and was left alone, or would be.
     pub unchanged: bool,
     /// The file that was written; null in a dry run, and if nothing changed.
     pub written: Option<String>,
@@ -122,18 +122,19 @@ pub(crate) fn rebuild(
         replace::check(sstable).map_err(|refusal| not_replaced(sstable, &refusal))?;
     }
     let before = before(&proposal); // before the file is replaced
-    let written = match claimed {
-        None => None,
+    let rebuilt = proposal.build().map_err(|e| refused(sstable, &e))?;
+    let (unchanged, written) = match claimed {
+        None => (matches!(options.output, Output::InPlace { .. }) && rebuilt.is_done(), None),
         Some(claimed) => {
-            let rebuilt = proposal.build().map_err(|e| refused(sstable, &e))?;
-            Some(rebuilt.write(claimed).map_err(|e| not_saved(&path, &e))?)
+            let written = rebuilt.write(claimed).map_err(|e| not_saved(&path, &e))?;
+            (written.path.is_none() && written.others.is_empty(), Some(written))
         }
     };
     let mut problems: Vec<Problem> = reasons.unwrap_or_else(|| {
         proposal.problem.iter().map(|problem| problems::of_filter(sstable, problem)).collect()
     });
     problems.iter_mut().for_each(|problem| problem.hint = None); // to rebuild it, which is done
-    Ok(Some(Found { record: record(&proposal, before, written.as_ref()), problems }))
+    Ok(Some(Found { record: record(&proposal, before, unchanged, written.as_ref()), problems }))
 }
 
 /// Claims the filter, before the sstable is read.
@@ -152,6 +153,7 @@ fn claim(
 fn record(
     proposal: &Proposal<'_>,
     before: Option<SstableBefore>,
+    unchanged: bool,
     written: Option<&Written>,
 ) -> RebuiltSstable {
     let Plan { dialect, geometry, encoded_len, expected_fpr, .. } = proposal.after;
@@ -168,7 +170,7 @@ fn record(
         },
         fpr: proposal.fpr,
         recorded_fpr: proposal.recorded.fpr(),
-        unchanged: written.is_some_and(|written| written.path.is_none() && written.others.is_empty()),
+        unchanged,
         written: written.and_then(|written| written.path.as_ref()).map(text),
         rewritten: written.iter().flat_map(|written| written.others.iter().map(text)).collect(),
         backup: written.and_then(|written| written.backups.last()).map(text),

@@ -82,21 +82,19 @@ pub(super) fn problems_of(sstable: &Sstable, found: &Verification) -> Vec<Proble
     all.extend(scylla_error.map(|e| Problem::at(&sstable.path(FILTER), Code::ScyllaUnreadable, e)));
     all.extend(found.toc_missing.then(|| problems::of_flag(sstable, &Flag::TocMissing)));
     all.extend(found.not_listed.then(|| problems::of_flag(sstable, &Flag::NotListed)));
-    let mut add = |code, why: String, hint| {
-        all.push(Problem { hint, ..Problem::at(&sstable.path(FILTER), code, why) });
+    // A filter rebuilt from a part of the keys would hide the others.
+    let hint = || rebuild_hint(sstable).filter(|_| found.index_short.is_none());
+    let mut add = |code, why: String| {
+        all.push(Problem { hint: hint(), ..Problem::at(&sstable.path(FILTER), code, why) });
     };
     match (found.missing.unwrap_or(0), found.reads_as.as_slice()) {
         (0, _) => {}
         (1, []) => {
-            add(
-                Code::KeyMissing,
-                "1 key is not in the filter: its row is invisible".into(),
-                rebuild_hint(sstable),
-            );
+            add(Code::KeyMissing, "1 key is not in the filter: its row is invisible".into());
         }
         (missing, []) => {
             let why = format!("{missing} keys are not in the filter: their rows are invisible");
-            add(Code::KeyMissing, why, rebuild_hint(sstable));
+            add(Code::KeyMissing, why);
         }
         (missing, names) => {
             let names = names.iter().map(|name| Name::as_str(*name)).collect::<Vec<_>>().join(" or ");
@@ -105,12 +103,13 @@ pub(super) fn problems_of(sstable: &Sstable, found: &Verification) -> Vec<Proble
                 "version and content disagree: {missing} missing when it is read as {}, none as {names}",
                 sstable.dialect
             );
-            add(Code::Mislabelled, why, rebuild_hint(sstable));
+            add(Code::Mislabelled, why);
         }
     }
-    if found.rebuilt_identical == Some(false) {
+    // With keys missing from the index, they cannot be the same.
+    if found.rebuilt_identical == Some(false) && found.index_short.is_none() {
         let why = "the filter's bytes are not the ones that its keys give".to_owned();
-        add(Code::BytesDiffer, why, rebuild_hint(sstable));
+        add(Code::BytesDiffer, why);
     }
     all
 }

@@ -1,9 +1,12 @@
 //! What the engines do with a rebuilt filter.
 
 use crate::support::{Table, VERSIONS, keys};
+use fullbloom::dialect::Name;
+use fullbloom_ops::sstable::damage::{self, FilterState, WhenDamaged};
 use fullbloom_ops::sstable::opening::{
     self, Circumstance, Rule, WhenAbsent, WhenPresent, circumstances, openings,
 };
+use fullbloom_ops::{InspectOptions, Inspected, Place, inspect};
 use fullbloom_sstable::report::recorded;
 use fullbloom_sstable::{Engine, Sstable};
 use fullbloom_testkit::vectors;
@@ -104,5 +107,78 @@ fn sstables_of_scylla_have_its_rules_and_no_others() {
 fn the_page_has_the_table_of_rules() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats/cassandra.md");
     let page = fs::read_to_string(page).unwrap();
-    assert!(page.contains(&opening::markdown()), "docs/formats/cassandra.md needs:\n{}", opening::markdown());
+    for table in [opening::markdown(), damage::markdown()] {
+        assert!(page.contains(&table), "docs/formats/cassandra.md needs:\n{table}");
+    }
+}
+
+#[test]
+fn damaged_filters_are_used_as_each_release_uses_them() {
+    let of = |version: &str, releases: &str, state: FilterState| {
+        let rules = opening_of(version);
+        let rule = rules.into_iter().find(|rule| rule.releases == releases).unwrap();
+        let dialect = if version < "na" { Name::Cassandra3 } else { Name::Cassandra };
+        rule.when_damaged(dialect, state)
+    };
+    for (version, releases, state, expected) in [
+        ("nb", "4.0 - 4.1", FilterState::Empty, Some(WhenDamaged::Corrupt)),
+        ("nb", "5.0", FilterState::Empty, Some(WhenDamaged::AlwaysPresent)),
+        ("pa", "6.0", FilterState::Headless, Some(WhenDamaged::AsMissing)),
+        ("pa", "6.0", FilterState::Truncated, Some(WhenDamaged::RowsInvisible)),
+        ("me", "4.0 - 4.1", FilterState::Truncated, Some(WhenDamaged::Corrupt)),
+        ("me", "5.0", FilterState::Truncated, Some(WhenDamaged::AsMissing)),
+        ("oa", "5.0", FilterState::Zeroed, Some(WhenDamaged::RowsInvisible)),
+        ("oa", "5.0", FilterState::Unrecorded, Some(WhenDamaged::AsMissing)),
+        ("oa", "5.0", FilterState::Sound, None),
+    ] {
+        assert_eq!(of(version, releases, state), expected, "{version} in {releases}: {state}");
+    }
+}
+
+/// `on_open` of an sstable, and the codes of its problems.
+fn inspected(table: &Table, version: &str) -> (Vec<String>, Vec<&'static str>) {
+    let place = Place::detect(table.path(version, 1, "Filter.db"), None);
+    let report = inspect(&place, &InspectOptions::default(), &mut ()).unwrap();
+    let codes = report.problems().map(|problem| problem.code.as_str()).collect();
+    let Inspected::Sstable(record) = &report.found[0].record else { panic!("an sstable") };
+    (record.on_open.clone(), codes)
+}
+
+#[test]
+fn inspect_says_what_releases_do_with_a_damaged_filter() {
+    let table = Table::new();
+    table.add("nb", 1, &keys(300), 0.01);
+    let whole = fs::read(table.path("nb", 1, "Filter.db")).unwrap();
+    let zeroed = [&whole[..8], &vec![0; whole.len() - 8]].concat();
+    for (bytes, sentence, code) in [
+        (&[][..], "Cassandra 5.0: the file is empty: it lets every key pass", "filter-empty"),
+        (
+            &whole[..5],
+            "Cassandra 5.0: the file ends within its header: it is not loaded; the node",
+            "filter-truncated",
+        ),
+        (
+            &whole[..99],
+            "Cassandra 5.0: the file ends within its array: it is loaded without",
+            "filter-truncated",
+        ),
+        (&zeroed, "Cassandra 5.0: no bit is set: it is loaded without a warning", "key-missing"),
+    ] {
+        table.put("nb", 1, "Filter.db", bytes);
+        let (on_open, codes) = inspected(&table, "nb");
+        assert!(on_open.iter().any(|line| line.starts_with(sentence)), "{sentence}: {on_open:?}");
+        assert_eq!(codes, [code]);
+    }
+    table.put("nb", 1, "Filter.db", &whole);
+    fs::remove_file(table.path("nb", 1, "Statistics.db")).unwrap();
+    let (on_open, _) = inspected(&table, "nb");
+    assert!(on_open[0].contains("Statistics.db does not record the rate: it is not loaded"), "{on_open:?}");
+
+    // A filter alone, all of whose bits are zero: an sstable has a key.
+    for component in ["Index.db", "TOC.txt"] {
+        let _ = fs::remove_file(table.path("nb", 1, component));
+    }
+    table.put("nb", 1, "Filter.db", &zeroed);
+    let (on_open, codes) = inspected(&table, "nb");
+    assert!(on_open[0].contains("no bit is set") && codes.contains(&"key-missing"), "{on_open:?} {codes:?}");
 }

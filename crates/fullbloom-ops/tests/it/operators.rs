@@ -174,6 +174,21 @@ fn a_database_is_rebuilt_where_it_is_damaged_and_the_reason_is_given() {
     assert_eq!(fs::read(&paths[0]).unwrap(), cleared);
 }
 
+#[test]
+fn new_tables_are_never_written_into_a_database() {
+    let (dir, other) = (copy("rocksdb"), copy("rocksdb"));
+    let options = RebuildOptions {
+        size: Size::Fpr(0.2),
+        output: Output::Into(other.path().to_owned()),
+        ..RebuildOptions::default()
+    };
+    let bytes = || tables(other.path()).iter().map(|path| fs::read(path).unwrap()).collect::<Vec<_>>();
+    let before = bytes();
+    let refused = rebuild(&[place(dir.path())], &options, &mut ()).unwrap_err();
+    assert_eq!(refused.code, Code::NameClash, "{refused}");
+    assert_eq!(bytes(), before);
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_database_that_is_open_is_refused_before_anything_is_written() {

@@ -2,6 +2,7 @@
 
 use crate::support::{Table, family, filter, index, keys};
 use fullbloom::dialect::Name;
+use fullbloom::replace::Output;
 use fullbloom_ops::rebuild::{RebuildReport, Size};
 use fullbloom_ops::{
     Code, InspectOptions, InspectReport, Inspected, Place, PlaceKind, Problem, RebuildOptions, Severity,
@@ -213,11 +214,12 @@ fn an_index_that_has_lost_keys_is_named_and_rebuild_refuses_it_without_force() {
         table.add("nb", 1, &keys(300), 0.01);
         let sound = fs::read(table.path("nb", 1, "Filter.db")).unwrap();
         table.put("nb", 1, "Index.db", &index("nb", &keys(300)[..kept]));
-        assert!(codes(&table).contains(&Code::IndexShort));
+        // Nothing is said about the filter's size, nor that it should be rebuilt: keys are missing.
+        assert_eq!(codes(&table), [Code::IndexShort]);
         let verified =
             verify(&Place::detect(&table.directory, None), &VerifyOptions::default(), &mut ()).unwrap();
-        assert!(verified.found[0].problems.iter().any(|problem| problem.code == Code::IndexShort));
-        assert_eq!(verified.status, Status::NotWell);
+        let found: Vec<Code> = verified.found[0].problems.iter().map(|problem| problem.code).collect();
+        assert_eq!((found, verified.status), (vec![Code::IndexShort], Status::NotWell));
         let report = rebuild_all(&table, RebuildOptions::default());
         assert_eq!(report.status, Status::Failed);
         assert_eq!(report.problems[0].code, Code::IndexShort);
@@ -225,6 +227,45 @@ fn an_index_that_has_lost_keys_is_named_and_rebuild_refuses_it_without_force() {
         assert_eq!(fs::read(table.path("nb", 1, "Filter.db")).unwrap(), sound, "the filter is as it was");
         let forced = rebuild_all(&table, RebuildOptions { force: true, ..RebuildOptions::default() });
         assert_eq!((forced.status, forced.summary.filters), (Status::Well, 1));
+    }
+}
+
+#[test]
+fn an_empty_index_beside_data_is_short_though_nothing_else_counts_the_keys() {
+    let table = Table::new();
+    table.add("nb", 1, &keys(3), 0.01);
+    table.put("nb", 1, "Data.db", b"three partitions");
+    table.put("nb", 1, "Index.db", b"");
+    for component in ["Statistics.db", "Filter.db"] {
+        fs::remove_file(table.path("nb", 1, component)).unwrap();
+    }
+    assert!(codes(&table).contains(&Code::IndexShort));
+    let report = rebuild_all(&table, RebuildOptions { size: Size::Fpr(0.01), ..RebuildOptions::default() });
+    assert_eq!((report.status, report.problems[0].code), (Status::Failed, Code::IndexShort));
+    assert!(report.problems[0].message.contains("Data.db has bytes"));
+    assert!(!table.path("nb", 1, "Filter.db").exists());
+}
+
+#[test]
+fn new_filters_are_never_written_into_the_directory_of_other_sstables() {
+    let (table, other) = (Table::new(), Table::new());
+    table.add("nb", 1, &keys(300), 0.01);
+    other.add("nb", 1, &keys(20), 0.01);
+    let before = fs::read(other.path("nb", 1, "Filter.db")).unwrap();
+    let into = |directory: &Path| RebuildOptions {
+        output: Output::Into(directory.to_owned()),
+        ..RebuildOptions::default()
+    };
+    let places = [Place::detect(&table.directory, None)];
+    let refused = rebuild(&places, &into(&other.directory), &mut ()).unwrap_err();
+    assert_eq!(refused.code, Code::NameClash);
+    assert!(refused.message.contains("an engine keeps other data in this directory"), "{}", refused.message);
+    assert_eq!(fs::read(other.path("nb", 1, "Filter.db")).unwrap(), before);
+    // A directory of new filters can be written to again.
+    let new = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        let report = rebuild(&places, &into(new.path()), &mut ()).unwrap();
+        assert_eq!((report.status, report.summary.filters), (Status::Well, 1));
     }
 }
 
@@ -237,6 +278,8 @@ fn filters_that_are_right_are_left_alone_and_restore_goes_back_step_by_step() {
     let same = rebuild_all(&table, RebuildOptions::default());
     assert_eq!((same.status, same.summary.filters, same.summary.unchanged), (Status::Well, 0, 1));
     assert_eq!(fs::read_dir(&table.directory).unwrap().count(), 4, "no backup was made");
+    let dry = rebuild_all(&table, RebuildOptions { dry_run: true, ..RebuildOptions::default() });
+    assert_eq!((dry.summary.filters, dry.summary.unchanged), (0, 1), "a dry run says so too");
     let at = |fpr| RebuildOptions { size: Size::Fpr(fpr), ..RebuildOptions::default() };
     rebuild_all(&table, at(0.1));
     let second = fs::read(&path).unwrap();

@@ -28,6 +28,7 @@ fn policies() -> Result<Vec<Policy>, Box<dyn std::error::Error>> {
     Ok(vec![
         (SLATEDB, Arc::new(BloomFilterPolicy::new(10))),
         ("fullbloom fast(10)", Arc::new(FullbloomPolicy::fast(10)?)),
+        ("fullbloom compact(0.01)", Arc::new(FullbloomPolicy::compact(0.01)?)),
     ])
 }
 

@@ -39,6 +39,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("no filter", vec![]),
         ("SlateDB, 10 bits per key", vec![Arc::new(BloomFilterPolicy::new(10))]),
         ("fullbloom fast(10)", vec![Arc::new(FullbloomPolicy::fast(10)?)]),
+        ("fullbloom compact(0.01)", vec![Arc::new(FullbloomPolicy::compact(0.01)?)]),
     ];
     let mut rows = Vec::new();
     for (name, policies) in policies {

@@ -37,7 +37,7 @@ struct Run {
     objects: Arc<dyn ObjectStore>,
     db: Db,
     model: BTreeMap<Vec<u8>, Vec<u8>>,
-    history: Vec<&'static str>,
+    history: Vec<String>,
 }
 
 async fn opened(objects: &Arc<dyn ObjectStore>, policies: Vec<Arc<dyn FilterPolicy>>) -> Db {
@@ -79,17 +79,17 @@ impl Run {
             }
             970..985 => {
                 flush(&self.db).await.unwrap();
-                self.history.push("flush");
+                self.history.push("flush".into());
             }
             985..992 => {
                 compacted(&self.db).await.unwrap();
-                self.history.push("compaction");
+                self.history.push("compaction".into());
             }
             _ => {
                 self.db.close().await.unwrap();
                 let (name, policies) = &choices[self.random.below(choices.len() as u64) as usize];
                 self.db = opened(&self.objects, policies.clone()).await;
-                self.history.push(name);
+                self.history.push(name.clone());
             }
         }
     }

@@ -7,26 +7,33 @@ use slatedb::{BloomFilterPolicy, Filter, FilterPolicy, FilterQuery, RowEntry, Va
 use std::sync::Arc;
 
 /// A list of policies as a store is configured with, and its name.
-pub(crate) type Configuration = (&'static str, Vec<Arc<dyn FilterPolicy>>);
+pub(crate) type Configuration = (String, Vec<Arc<dyn FilterPolicy>>);
 
 pub(crate) fn fast() -> FullbloomPolicy {
     FullbloomPolicy::fast(10).unwrap()
 }
 
+pub(crate) fn compact() -> FullbloomPolicy {
+    FullbloomPolicy::compact(0.01).unwrap()
+}
+
 /// Our policies of every kind, with whole keys.
 pub(crate) fn ours() -> Vec<(&'static str, FullbloomPolicy)> {
-    vec![("fast", fast())]
+    vec![("fast", fast()), ("compact", compact())]
 }
 
 pub(crate) fn configurations() -> Vec<Configuration> {
     let mut all: Vec<Configuration> =
-        vec![("no filter", vec![]), ("SlateDB's", vec![Arc::new(BloomFilterPolicy::new(10))])];
+        vec![("no filter".into(), vec![]), ("SlateDB's".into(), vec![Arc::new(BloomFilterPolicy::new(10))])];
     for (name, policy) in ours() {
-        all.push((name, vec![Arc::new(policy.clone())]));
+        all.push((name.into(), vec![Arc::new(policy.clone())]));
         let prefixes = policy.clone().with_prefix_extractor(Arc::new(FirstBytes(2)));
-        all.push(("keys and prefixes", vec![Arc::new(prefixes.clone())]));
-        all.push(("prefixes", vec![Arc::new(prefixes.with_whole_key_filtering(false))]));
-        all.push(("both", vec![Arc::new(BloomFilterPolicy::new(10)), Arc::new(policy)]));
+        all.push((format!("{name}, keys and prefixes"), vec![Arc::new(prefixes.clone())]));
+        all.push((format!("{name}, prefixes"), vec![Arc::new(prefixes.with_whole_key_filtering(false))]));
+        all.push((
+            format!("{name} and SlateDB's"),
+            vec![Arc::new(BloomFilterPolicy::new(10)), Arc::new(policy)],
+        ));
     }
     all
 }

@@ -15,7 +15,7 @@ fn measured(policy: &FullbloomPolicy) -> f64 {
 }
 
 #[test]
-fn the_rate_at_ten_bits_per_key_is_below_one_percent() {
+fn the_rate_of_both_kinds_is_below_one_percent() {
     for (name, policy) in ours() {
         let rate = measured(&policy);
         // Three standard deviations of the measurement.

@@ -236,6 +236,28 @@ fn rebuilt(sstable: &Sstable, output: &Output) -> replace::Written {
 }
 
 #[test]
+fn a_table_of_scylla_is_known_by_its_directory_where_an_sstable_has_no_scylla_db() {
+    let support = crate::support::Table::new();
+    for version in ["mc", "nb"] {
+        support.add(version, 1, &crate::support::keys(20), 0.01);
+    }
+    let engine = |version| Sstable::of_file(&support.path(version, 1, "Filter.db")).unwrap().engine();
+    let both = || (engine("mc"), engine("nb"));
+    assert_eq!(both(), (Engine::Cassandra, Engine::Cassandra));
+    for made in ["upload", "staging"] {
+        fs::create_dir(support.directory.join(made)).unwrap();
+        assert_eq!(both(), (Engine::Scylla, Engine::Cassandra), "nb is never ScyllaDB's");
+        fs::remove_dir(support.directory.join(made)).unwrap();
+    }
+    support.put("md", 7, "Scylla.db", &[0; 4]);
+    assert_eq!(both(), (Engine::Scylla, Engine::Cassandra));
+    // So its backup does not stop a node.
+    let sstable = Sstable::of_file(&support.path("mc", 1, "Filter.db")).unwrap();
+    let written = rebuilt(&sstable, &Output::InPlace { backup: true });
+    assert!(written.backups[0].starts_with(support.directory.join("snapshots/fullbloom-1")), "{written:?}");
+}
+
+#[test]
 fn the_old_pair_of_scylla_is_kept_under_snapshots_and_goes_back() {
     let (_dir, sstable) = mt();
     let again = |sstable: &Sstable| Sstable::of_file(&sstable.path("Filter.db")).unwrap();

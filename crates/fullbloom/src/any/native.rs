@@ -5,14 +5,13 @@ use super::memory::Keeper;
 use super::{AnyKeys, ChangeError};
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::filter::{Filter, Part};
+use crate::filter::Part;
 use crate::kernel::pipeline::Answers;
-use crate::native::{Chunks, Facts, Hashing, Mode, NativeFilter, Secret, StoredFilter};
+use crate::native::{Chunks, Facts, Hashing, NativeFilter, Secret, StoredFilter};
 use crate::sizing::Geometry;
 use crate::typed::{KeyType, TypeError, Value};
 use crate::wire::{Output, Stop};
 use alloc::boxed::Box;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::any::Any;
 
@@ -32,33 +31,6 @@ macro_rules! stored {
             Native::Kept($stored) => $body,
         }
     };
-}
-
-/// The filters that make up a stored filter, limited to those that lookups read.
-fn links<S: AsRef<[u8]>>(stored: &StoredFilter<S>) -> Box<dyn Iterator<Item = &NativeFilter<S>> + '_> {
-    match stored {
-        StoredFilter::Fast(filter) => Box::new(core::iter::once(filter)),
-        StoredFilter::Removing(filter) => Box::new(core::iter::once(filter.filter())),
-        StoredFilter::Growing(filter) => Box::new(filter.links().iter()),
-        StoredFilter::Rotating(filter) => Box::new(filter.generations().flat_map(|one| one.filter().links())),
-        StoredFilter::Dynamic(_) | StoredFilter::Compact(_) => Box::new(core::iter::empty()),
-    }
-}
-
-/// For kinds that answer with bools: converts to the form the caller wants.
-fn with_bools<T>(keys: &AnyKeys<'_>, answers: Answers<'_>, answer: impl FnOnce(&mut [bool]) -> T) -> T {
-    match answers {
-        Answers::Bools(bools) => answer(bools),
-        Answers::Bits(words) => {
-            let mut bools = vec![false; keys.count()];
-            let result = answer(&mut bools);
-            words.fill(0);
-            for (i, yes) in bools.into_iter().enumerate() {
-                words[i / 64] |= u64::from(yes) << (i % 64);
-            }
-            result
-        }
-    }
 }
 
 impl Native {
@@ -139,11 +111,9 @@ impl Native {
 
     #[cfg(feature = "std")]
     pub(super) fn advance(&mut self, now: std::time::SystemTime) {
-        stored!(self, stored => match stored {
-            StoredFilter::Rotating(filter) => filter.advance(now),
+        stored!(self, stored => if let StoredFilter::Dynamic(filter) = stored {
             // Without memory to drop expired keys, they stay longer.
-            StoredFilter::Dynamic(filter) => filter.advance(now).unwrap_or(()),
-            _ => {}
+            filter.advance(now).unwrap_or(());
         });
     }
 
@@ -173,14 +143,6 @@ impl Native {
             Native::Owned(stored) => Ok(stored),
             kept => Err(Box::new(kept)),
         }
-    }
-
-    /// Of fingerprints: the bits in memory, and one probe.
-    fn dynamic_geometry(&self) -> Option<(u64, u32)> {
-        stored!(self, stored => match stored {
-            StoredFilter::Dynamic(filter) => Some((filter.memory().saturating_mul(8), 1)),
-            _ => None,
-        })
     }
 
     fn changeable(&mut self) -> Result<&mut StoredFilter, ChangeError> {
@@ -222,20 +184,15 @@ impl Erased for Native {
         Name::Native
     }
 
-    /// The bits of all filters; blocks and probes of the last one, which has the most keys.
+    /// Of fingerprints: the bits in memory, and one probe.
     fn geometry(&self) -> Geometry {
-        let sum = |sum: Geometry, next: Geometry| {
-            let bit_len = sum.bit_len.saturating_add(next.bit_len);
-            Geometry { bit_len, ..next }
-        };
-        if let Some((bit_len, probes)) = self.dynamic_geometry() {
-            return Geometry { bit_len, block_len: 512, probes };
-        }
-        let shape = stored!(self, stored => match stored {
-            StoredFilter::Compact(filter) => Some(filter.geometry()),
-            other => links(other).map(Filter::geometry).reduce(sum),
-        });
-        shape.unwrap_or(Geometry { bit_len: 0, block_len: 512, probes: 0 })
+        stored!(self, stored => match stored {
+            StoredFilter::Fast(filter) => filter.geometry(),
+            StoredFilter::Compact(filter) => filter.geometry(),
+            StoredFilter::Dynamic(filter) => {
+                Geometry { bit_len: filter.memory().saturating_mul(8), block_len: 512, probes: 1 }
+            }
+        })
     }
 
     fn set_numbers(&mut self, _: bool) {}
@@ -243,9 +200,6 @@ impl Erased for Native {
     fn may_contain(&self, key: &[u8]) -> bool {
         stored!(self, stored => match stored {
             StoredFilter::Fast(filter) => filter.may_contain(key),
-            StoredFilter::Growing(filter) => filter.may_contain(key),
-            StoredFilter::Removing(filter) => filter.may_contain(key),
-            StoredFilter::Rotating(filter) => filter.may_contain(key),
             StoredFilter::Dynamic(filter) => filter.may_contain(key),
             StoredFilter::Compact(filter) => filter.may_contain(key),
         })
@@ -260,15 +214,6 @@ impl Erased for Native {
             StoredFilter::Fast(filter) => filter.may_contain_batch(keys, answers),
             StoredFilter::Dynamic(filter) => filter.may_contain_batch(keys, answers),
             StoredFilter::Compact(filter) => filter.may_contain_batch(keys, answers),
-            StoredFilter::Growing(filter) => {
-                with_bools(keys, answers, |bools| filter.may_contain_batch(keys, bools));
-            }
-            StoredFilter::Removing(filter) => {
-                with_bools(keys, answers, |bools| filter.may_contain_batch(keys, bools));
-            }
-            StoredFilter::Rotating(filter) => {
-                with_bools(keys, answers, |bools| filter.may_contain_batch(keys, bools));
-            }
         });
     }
 
@@ -280,19 +225,14 @@ impl Erased for Native {
         stored!(self, stored => match stored {
             StoredFilter::Fast(filter) => filter.bits(),
             StoredFilter::Compact(filter) => filter.bits(),
-            StoredFilter::Removing(filter) => filter.filter().bits(),
-            StoredFilter::Growing(_) | StoredFilter::Rotating(_) | StoredFilter::Dynamic(_) => &[],
+            StoredFilter::Dynamic(_) => &[],
         })
     }
 
     fn probes_of(&self, key: &[u8]) -> Option<Vec<u64>> {
         stored!(self, stored => match stored {
             StoredFilter::Fast(filter) => filter.probes_of(key),
-            StoredFilter::Removing(filter) => filter.filter().probes_of(key),
-            StoredFilter::Growing(_)
-            | StoredFilter::Rotating(_)
-            | StoredFilter::Dynamic(_)
-            | StoredFilter::Compact(_) => None,
+            StoredFilter::Compact(_) | StoredFilter::Dynamic(_) => None,
         })
     }
 
@@ -302,31 +242,26 @@ impl Erased for Native {
 
     fn count_ones(&self) -> u64 {
         stored!(self, stored => match stored {
+            StoredFilter::Fast(filter) => filter.count_ones(),
             StoredFilter::Compact(filter) => filter.count_ones(),
-            other => links(other).map(Filter::count_ones).sum(),
+            StoredFilter::Dynamic(_) => 0,
         })
     }
 
     fn expected_fpr(&self) -> f64 {
         stored!(self, stored => match stored {
             StoredFilter::Fast(filter) => filter.expected_fpr(),
-            StoredFilter::Removing(filter) => filter.filter().expected_fpr(),
-            StoredFilter::Growing(filter) => filter.expected_fpr(),
-            StoredFilter::Rotating(filter) => filter.expected_fpr(),
             StoredFilter::Dynamic(filter) => filter.expected_fpr(),
             StoredFilter::Compact(filter) => filter.expected_fpr(),
         })
     }
 
     fn estimated_keys(&self) -> Option<f64> {
-        if let Native::Owned(StoredFilter::Dynamic(_)) | Native::Kept(StoredFilter::Dynamic(_)) = self {
-            return Some(self.facts().keys as f64);
-        }
-        let sum: Option<f64> = stored!(self, stored => match stored {
+        stored!(self, stored => match stored {
+            StoredFilter::Fast(filter) => filter.estimated_keys(),
             StoredFilter::Compact(filter) => filter.estimated_keys(),
-            other => links(other).map(Filter::estimated_keys).sum(),
-        });
-        sum.map(|keys| keys + 0.0) // an empty sum is -0
+            StoredFilter::Dynamic(filter) => Some(filter.keys() as f64),
+        })
     }
 
     fn encode(&self, out: &mut dyn Output) -> Result<(), Stop> {
@@ -375,29 +310,6 @@ impl Erased for Native {
                 filter.insert_batch(keys)?;
             }
             (StoredFilter::Compact(_), _) => return Err(ChangeError::Unsupported(BUILT_AT_ONCE)),
-            (StoredFilter::Growing(filter), Some(new)) => {
-                with_bools(keys, new, |new| filter.insert_batch_new(keys, new))?;
-            }
-            (StoredFilter::Growing(filter), None) => {
-                filter.insert_batch(keys)?;
-            }
-            (StoredFilter::Removing(filter), Some(new)) => {
-                with_bools(keys, new, |new| filter.insert_batch_new(keys, new));
-            }
-            (StoredFilter::Removing(filter), None) => {
-                filter.insert_batch(keys);
-            }
-            #[cfg(feature = "std")]
-            (StoredFilter::Rotating(filter), new) => {
-                let now = filter.time();
-                let mut unused = vec![false; if new.is_some() { 0 } else { keys.count() }];
-                let new = new.unwrap_or(Answers::Bools(&mut unused));
-                with_bools(keys, new, |new| filter.insert_batch_new(keys, new, now))?;
-            }
-            #[cfg(not(feature = "std"))]
-            (StoredFilter::Rotating(_), _) => {
-                return Err(ChangeError::Unsupported("a rotating filter needs a clock"));
-            }
         }
         Ok(())
     }
@@ -406,13 +318,7 @@ impl Erased for Native {
         match self.changeable()? {
             StoredFilter::Fast(filter) => Ok(filter.insert(key)),
             StoredFilter::Compact(_) => Err(ChangeError::Unsupported(BUILT_AT_ONCE)),
-            StoredFilter::Growing(filter) => Ok(filter.insert(key)?),
-            StoredFilter::Removing(filter) => Ok(filter.insert(key)),
             StoredFilter::Dynamic(filter) => Ok(filter.insert(key)?),
-            #[cfg(feature = "std")]
-            StoredFilter::Rotating(filter) => Ok(filter.insert(key, filter.time())?),
-            #[cfg(not(feature = "std"))]
-            StoredFilter::Rotating(_) => Err(ChangeError::Unsupported("a rotating filter needs a clock")),
         }
     }
 
@@ -427,8 +333,7 @@ impl Erased for Native {
 
     fn remove_batch(&mut self, keys: &AnyKeys<'_>, removed: &mut [bool]) -> Result<u64, ChangeError> {
         match self.changeable()? {
-            StoredFilter::Removing(filter) => Ok(filter.remove_batch_told(keys, removed)),
-            StoredFilter::Dynamic(filter) if filter.mode() == Mode::Counting => {
+            StoredFilter::Dynamic(filter) => {
                 filter.remove_batch(keys, removed).map_err(|_| ChangeError::Unsupported(NOT_DELETABLE))
             }
             _ => Err(ChangeError::Unsupported(NOT_DELETABLE)),
@@ -438,13 +343,8 @@ impl Erased for Native {
     fn clear(&mut self) -> Result<(), ChangeError> {
         match self.changeable()? {
             StoredFilter::Fast(filter) => filter.clear(),
-            StoredFilter::Removing(filter) => filter.clear(),
+            StoredFilter::Compact(_) => return Err(ChangeError::Unsupported(BUILT_AT_ONCE)),
             StoredFilter::Dynamic(filter) => filter.clear()?,
-            _ => {
-                return Err(ChangeError::Unsupported(
-                    "a filter that grows cannot be cleared: build a new one",
-                ));
-            }
         }
         Ok(())
     }
@@ -453,11 +353,8 @@ impl Erased for Native {
         let (ours, theirs) = self.pair(other)?;
         stored!(theirs, theirs => match (ours, theirs) {
             (StoredFilter::Fast(ours), StoredFilter::Fast(theirs)) => ours.merge(theirs),
-            (StoredFilter::Growing(ours), StoredFilter::Growing(theirs)) => ours.merge(theirs),
-            (StoredFilter::Removing(ours), StoredFilter::Removing(theirs)) => ours.merge(theirs),
             (StoredFilter::Dynamic(ours), StoredFilter::Dynamic(theirs)) => ours.merge(theirs),
-            (StoredFilter::Compact(_), _) => Err(unsupported("a compact filter is built from all its keys at once")),
-            _ => Err(unsupported("rotating filters begin their generations at different times")),
+            _ => Err(unsupported("a compact filter is built from all its keys at once")),
         })
     }
 

@@ -216,7 +216,7 @@ where
     let is_whole = range.len() as u64 >= dialect.byte_len();
     let bits = match bytes {
         Bytes::Kept(keeper) => Memory::kept(keeper, range),
-        Bytes::Owned(bytes) if is_whole => Memory::Owned(part_of(bytes, range)),
+        Bytes::Owned(bytes) if is_whole => Memory::Owned(bytes.part(range)),
         // The file drops trailing zero bytes; the filter needs them as room for keys.
         Bytes::Owned(bytes) => {
             let view = Filter::from_decoded(dialect, &bytes.as_ref()[range])?;
@@ -226,11 +226,6 @@ where
         }
     };
     Ok(Box::new(Filter::from_decoded(dialect, bits)?))
-}
-
-/// A part of a buffer; the whole buffer stays allocated.
-fn part_of(bytes: Owned, range: Range<usize>) -> Owned {
-    bytes.split([range]).pop().expect("one part for one range")
 }
 
 pub(super) fn read_native(

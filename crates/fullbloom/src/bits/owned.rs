@@ -3,8 +3,6 @@
 
 use crate::error::SizeError;
 use alloc::alloc::{alloc_zeroed, dealloc};
-use alloc::sync::Arc;
-use alloc::vec::Vec;
 use core::alloc::Layout;
 use core::fmt;
 use core::ops::Range;
@@ -37,8 +35,6 @@ pub struct Owned {
 enum Memory {
     None,
     Allocated(#[expect(dead_code, reason = "held to be dropped")] Allocation),
-    /// One of several parts of one array; see [`Owned::split`].
-    Shared(#[expect(dead_code, reason = "held to be dropped")] Arc<Memory>),
     /// Unmaps itself when dropped.
     #[cfg(all(target_os = "linux", feature = "huge-pages"))]
     Mapped(#[expect(dead_code, reason = "held to be dropped")] memmap2::MmapMut),
@@ -103,23 +99,15 @@ impl Owned {
         Some(Owned { start, len: size, memory: Memory::Mapped(map) })
     }
 
-    /// Splits the array into these parts, which do not overlap. Bytes outside them become inaccessible. The
-    /// whole array stays in memory until the last part is dropped.
+    /// This part of the array. Bytes outside it become inaccessible, and stay in memory until the part is dropped.
     ///
     /// # Panics
-    /// If a range begins before the end of the previous one, or is not inside the array.
-    pub(crate) fn split(mut self, ranges: impl IntoIterator<Item = Range<usize>>) -> Vec<Owned> {
-        let memory = Arc::new(core::mem::replace(&mut self.memory, Memory::None));
-        let mut free = 0;
-        let part = |range: Range<usize>| {
-            assert!(range.start >= free, "parts must be in order and must not overlap");
-            let len = self.as_ref()[range.clone()].len();
-            free = range.end;
-            // SAFETY: slicing has just shown that the range lies inside the array.
-            let start = unsafe { self.start.add(range.start) };
-            Owned { start, len, memory: Memory::Shared(Arc::clone(&memory)) }
-        };
-        ranges.into_iter().map(part).collect()
+    /// If the range is not inside the array.
+    pub(crate) fn part(self, range: Range<usize>) -> Owned {
+        let len = self.as_ref()[range.clone()].len();
+        // SAFETY: slicing has just shown that the range lies inside the array.
+        let start = unsafe { self.start.add(range.start) };
+        Owned { start, len, memory: self.memory }
     }
 
     /// The first byte; for views of another type over the same memory.
@@ -172,8 +160,7 @@ impl AsMut<[u8]> for Owned {
     }
 }
 
-// SAFETY: `Owned` is a uniquely owned byte buffer, like `Box<[u8]>`; nothing in it is tied to a thread. Parts
-// of one array have separate ranges, and share only the owner that frees the memory, through an `Arc`.
+// SAFETY: `Owned` is a uniquely owned byte buffer, like `Box<[u8]>`; nothing in it is tied to a thread.
 unsafe impl Send for Owned {}
 // SAFETY: `&Owned` gives out `&[u8]`, and a pointer for `AtomicBits`, which owns its array and writes to it
 // with atomics.
@@ -204,34 +191,22 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_an_array_are_those_parts_and_outlive_each_other() {
+    fn a_part_of_an_array_is_that_part_and_keeps_the_memory() {
         for len in [200u64, 5 << 20] {
             let mut owned = Owned::zeroed(len).unwrap();
             owned.as_mut()[64..68].copy_from_slice(&[1, 2, 3, 4]);
-            let mut parts = owned.split([0..0, 65..67, 67..200]);
-            assert_eq!((parts[0].len, parts[2].len), (0, 133));
-            parts[2].as_mut()[1] = 9;
-            let middle = parts.remove(1);
-            let last = parts.remove(1);
-            drop(parts);
-            assert_eq!(middle.as_ref(), [2, 3]);
-            drop(middle);
-            assert_eq!(last.as_ref()[..3], [4, 9, 0]);
+            let mut part = owned.part(65..200).part(1..100);
+            part.as_mut()[1] = 9;
+            assert_eq!((part.len, &part.as_ref()[..3]), (99, &[3, 9, 0][..]));
         }
-        assert!(Owned::zeroed(10).unwrap().split([0..1, 10..10])[1].as_ref().is_empty());
-        assert!(Owned::zeroed(0).unwrap().split([0..0, 0..0])[0].as_ref().is_empty());
+        assert!(Owned::zeroed(10).unwrap().part(10..10).as_ref().is_empty());
+        assert!(Owned::zeroed(0).unwrap().part(0..0).as_ref().is_empty());
     }
 
     #[test]
     #[should_panic(expected = "range end index 11 out of range")]
     fn a_part_beyond_the_end_is_refused() {
-        Owned::zeroed(10).unwrap().split([0..5, 5..11]);
-    }
-
-    #[test]
-    #[should_panic(expected = "must not overlap")]
-    fn parts_that_overlap_are_refused() {
-        Owned::zeroed(10).unwrap().split([0..6, 5..10]);
+        Owned::zeroed(10).unwrap().part(5..11);
     }
 
     #[test]

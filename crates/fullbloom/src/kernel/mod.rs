@@ -25,7 +25,6 @@
 //! adds a trait beside `local::Local`, implements it for the same values, and names it in `Body`.
 
 pub(crate) mod blocks;
-pub(crate) mod counters;
 pub(crate) mod each;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod gather;
@@ -42,7 +41,6 @@ mod aarch64;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 
-use crate::probe::lines::Mark;
 use alloc::borrow::ToOwned;
 use alloc::string::String;
 use core::fmt;
@@ -172,19 +170,6 @@ impl core::error::Error for KernelError {}
 pub(crate) trait Body: local::Local + split::Split + slots::Select + systems::Systems {
     /// Whether it multiplies eight 64-bit words at once.
     const WIDE: bool = false;
-
-    /// Sets the bits of a key in a line and raises their counters. Returns true if it changed a bit. See
-    /// [`counters`].
-    #[inline(always)]
-    fn count(
-        self,
-        line: &mut lines::Line,
-        counters: &mut counters::Counters,
-        mark: Mark,
-        probes: lines::Probes,
-    ) -> bool {
-        counters::add(line, counters, mark, probes)
-    }
 }
 
 /// A piece of work that runs on whichever kernel is in use.

@@ -34,10 +34,7 @@ impl Chunks {
     pub(crate) fn of(file: &[u8]) -> Result<Chunks, DecodeError> {
         let decoded = decode(file)?;
         let (data, chunk_len, sums) = decoded.chunks();
-        let bits = match (decoded.parts.first(), decoded.parts.last()) {
-            (Some(first), Some(last)) => first.bits.start..last.bits.end,
-            _ => data.clone(),
-        };
+        let bits = decoded.bits.clone();
         let count = data.len().div_ceil(chunk_len); // as many as there are checksums in the file
         let checked = (0..count).map(|_| AtomicBool::new(false)).collect();
         let (left, rest_checked) = (AtomicUsize::new(count), AtomicBool::new(false));

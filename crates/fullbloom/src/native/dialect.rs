@@ -96,6 +96,12 @@ impl Head {
         }
     }
 
+    /// Whether there are more keys than expected; of an estimate, more than three standard deviations more.
+    pub(super) fn is_overfull(&self) -> bool {
+        let deviation = if self.estimated { 3 * self.expected_keys.isqrt() } else { 0 };
+        self.expected_keys > 0 && self.keys > self.expected_keys.saturating_add(deviation)
+    }
+
     /// Takes the secret, if it is the one with this check value.
     pub(super) fn unlock(&mut self, expected: u64, secret: &Secret) -> Result<(), DecodeError> {
         if secret.check() != expected {
@@ -296,23 +302,26 @@ impl Insert for Native {
         self.head.estimated = false;
     }
 
-    /// The number of keys that the two share is unknown: the count becomes an estimate, unless one of them
-    /// was empty.
+    /// The number of keys that the two share is unknown: the count becomes an estimate, unless one of them has no bit
+    /// that the other has not.
     fn merge(&mut self, ours: &mut [u8], other: &Self, theirs: &[u8]) -> Result<(), MergeError> {
         let (our_keys, their_keys) = (self.head.keys, other.head.keys);
+        let (our_ones, their_ones) = (self.count_ones(ours), self.count_ones(theirs));
         bits::or_into(ours, theirs);
+        let ones = self.count_ones(ours);
         self.head.key_type = match (self.head.key_type, other.head.key_type) {
             (ours, theirs) if our_keys == 0 => ours.or(theirs),
             (ours, _) if their_keys == 0 => ours,
             (ours, theirs) => key_type::common(ours, theirs),
         };
-        self.head.estimated |= other.head.estimated;
-        self.head.keys = if our_keys == 0 || their_keys == 0 {
-            our_keys + their_keys
+        if ones == our_ones {
+            return Ok(());
+        }
+        (self.head.keys, self.head.estimated) = if ones == their_ones {
+            (their_keys, other.head.estimated)
         } else {
-            self.head.estimated = true;
             let most = our_keys.saturating_add(their_keys);
-            self.estimate(ours).clamp(our_keys.max(their_keys), most)
+            (self.estimate(ours).clamp(our_keys.max(their_keys), most), true)
         };
         Ok(())
     }
@@ -361,17 +370,18 @@ impl Size for Native {
 
 impl Format for Native {
     fn decode(file: &[u8], check: Check) -> Result<(Self, Range<usize>), DecodeError> {
-        let mut decoded = format::decode(file)?;
+        let decoded = format::decode(file)?;
         if check == Check::All {
             decoded.verify(file)?;
         }
-        if !matches!(decoded.kind, DecodedKind::Fast) {
-            return Err(DecodeError::Kind { found: decoded.kind.name(), wanted: "fast" });
-        }
         let exceptions = decoded.exceptions.map(|stored| stored.read(file));
-        let part = decoded.parts.swap_remove(0);
-        let native = Native::from_parts(part.shape, part.head).closed(exceptions, decoded.locked);
-        Ok((native, part.bits))
+        match decoded.kind {
+            DecodedKind::Fast(head, shape) => {
+                let native = Native::from_parts(shape, head).closed(exceptions, decoded.locked);
+                Ok((native, decoded.bits))
+            }
+            other => Err(DecodeError::Kind { found: other.name(), wanted: "fast" }),
+        }
     }
 
     fn encode(&self, bits: &[u8], out: &mut dyn Output) -> Result<(), Stop> {

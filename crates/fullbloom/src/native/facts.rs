@@ -1,6 +1,6 @@
 //! The facts that a native filter of any kind reports about itself.
 
-use super::{ExceptionFacts, Generation, GrowingFilter, Hashing, Mode, NativeFilter, Rotation, StoredFilter};
+use super::{ExceptionFacts, Generation, Hashing, Mode, StoredFilter};
 use crate::sizing::Layout;
 use crate::typed::KeyType;
 use alloc::string::String;
@@ -10,17 +10,19 @@ use alloc::vec::Vec;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Facts {
-    /// How a key's bits are laid out, of a filter that sets bits; of the first filter, if there are several.
+    /// How a key's bits are laid out, of a fast filter.
     pub layout: Option<Layout>,
     /// How keys are hashed.
     pub hash: HashFacts,
-    /// The number of keys it was sized for; 0 when that is unknown or the filter grows.
+    /// The number of keys it was sized for; 0 when that is unknown.
     pub expected_keys: u64,
     /// Insertions of new keys; for a filter that supports deletion, insertions minus deletions.
     pub keys: u64,
     /// Whether `keys` is an estimate.
     pub keys_are_estimated: bool,
-    /// The rate with the expected keys; for a filter that grows, the rate it stays below.
+    /// Whether it holds more keys than it was sized for; for a dynamic filter, than it keeps its rate for.
+    pub is_overfull: bool,
+    /// The rate with the expected keys; for a dynamic filter, with the promised number of keys.
     pub planned_fpr: f64,
     /// The composition of its exceptions.
     pub exceptions: Option<ExceptionFacts>,
@@ -63,27 +65,6 @@ pub enum KindFacts {
         /// Hashes in the list of the keys that no layer holds.
         listed: u64,
     },
-    /// A chain of filters.
-    Growing {
-        /// Its filters, oldest first.
-        links: Vec<LinkFacts>,
-    },
-    /// A filter with counters.
-    Removing {
-        /// Bytes of the counters.
-        counter_bytes: u64,
-        /// Saturated counters, which are never lowered.
-        full_counters: u64,
-    },
-    /// Generations of keys.
-    Rotating {
-        /// When keys expire.
-        rotation: Rotation,
-        /// The latest time set, in milliseconds since the Unix epoch.
-        time: u64,
-        /// The generations that have not expired, newest first.
-        generations: Vec<GenerationFacts>,
-    },
     /// Fingerprints.
     Dynamic {
         /// What it remembers of keys besides their fingerprints.
@@ -99,84 +80,18 @@ pub enum KindFacts {
     },
 }
 
-/// One filter of a chain.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct LinkFacts {
-    /// Insertions of new keys.
-    pub keys: u64,
-    /// The number of keys it accepts.
-    pub expected_keys: u64,
-    /// Length of its array in bits.
-    pub bits: u64,
-    /// Probes per key.
-    pub probes: u32,
-    /// Share of bits set.
-    pub fill: f64,
-    /// Its rate in its current state.
-    pub expected_fpr: f64,
-}
-
-/// The keys of one period of time.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct GenerationFacts {
-    /// When it began to take keys, in milliseconds since the Unix epoch.
-    pub opened: u64,
-    /// Its keys.
-    pub keys: u64,
-    /// Its rate in its current state.
-    pub expected_fpr: f64,
-    /// Its filters, oldest first.
-    pub links: Vec<LinkFacts>,
-}
-
-impl Facts {
-    /// Whether it holds more keys than it was sized for.
-    pub fn is_overfull(&self) -> bool {
-        match self.kind {
-            KindFacts::Dynamic { up_to, .. } => self.keys > up_to,
-            _ => self.expected_keys > 0 && self.keys > self.expected_keys,
-        }
-    }
-}
-
-impl LinkFacts {
-    fn of<S: AsRef<[u8]>>(link: &NativeFilter<S>) -> LinkFacts {
-        let shape = link.geometry();
-        LinkFacts {
-            keys: link.keys(),
-            expected_keys: link.expected_keys(),
-            bits: shape.bit_len,
-            probes: shape.probes,
-            fill: link.fill(),
-            expected_fpr: link.expected_fpr(),
-        }
-    }
-
-    fn all<S: AsRef<[u8]>>(filter: &GrowingFilter<S>) -> Vec<LinkFacts> {
-        filter.links().iter().map(LinkFacts::of).collect()
-    }
-}
-
 impl<S: AsRef<[u8]>> StoredFilter<S> {
-    /// The facts of this filter. Reads the arrays, unless it is a fast filter.
+    /// The facts of this filter.
     pub fn facts(&self) -> Facts {
         let head = self.head();
-        let (expected_keys, keys, planned_fpr) = match self {
-            StoredFilter::Growing(all) => (0, all.keys(), all.planned_fpr()),
-            StoredFilter::Rotating(all) => (0, all.keys(), all.planned_fpr()),
-            StoredFilter::Fast(filter) => (head.expected_keys, head.keys, filter.planned_fpr()),
-            StoredFilter::Removing(filter) => (head.expected_keys, head.keys, filter.filter().planned_fpr()),
-            StoredFilter::Compact(filter) => (head.expected_keys, head.keys, filter.planned_fpr()),
-            StoredFilter::Dynamic(all) => (all.expected_keys(), all.keys(), all.planned_fpr()),
+        let (keys, planned_fpr) = match self {
+            StoredFilter::Fast(filter) => (head.keys, filter.planned_fpr()),
+            StoredFilter::Compact(filter) => (head.keys, filter.planned_fpr()),
+            StoredFilter::Dynamic(filter) => (filter.keys(), filter.planned_fpr()),
         };
         Facts {
             layout: match self {
                 StoredFilter::Fast(filter) => Some(filter.layout()),
-                StoredFilter::Removing(filter) => Some(filter.filter().layout()),
-                StoredFilter::Growing(all) => Some(all.links()[0].layout()),
-                StoredFilter::Rotating(all) => Some(all.generations[0].filter.links[0].layout()),
                 StoredFilter::Compact(_) | StoredFilter::Dynamic(_) => None,
             },
             hash: match &head.hashing {
@@ -184,17 +99,18 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
                 Hashing::Secret(_) => HashFacts::Keyed { stored: head.store_secret, locked: false },
                 Hashing::Seed(seed) => HashFacts::Seed(*seed),
             },
-            expected_keys,
+            expected_keys: head.expected_keys,
             keys,
-            keys_are_estimated: match self {
-                StoredFilter::Growing(all) => all.keys_are_estimated(),
-                _ => head.estimated,
+            keys_are_estimated: head.estimated,
+            is_overfull: match self {
+                StoredFilter::Fast(_) | StoredFilter::Compact(_) => head.is_overfull(),
+                StoredFilter::Dynamic(filter) => filter.is_overfull(),
             },
             planned_fpr,
             exceptions: match self {
                 StoredFilter::Fast(filter) => filter.exceptions(),
                 StoredFilter::Compact(filter) => filter.exceptions(),
-                _ => None,
+                StoredFilter::Dynamic(_) => None,
             },
             key_type: head.key_type,
             label: head.label.clone(),
@@ -205,31 +121,13 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
     fn kind_facts(&self) -> KindFacts {
         match self {
             StoredFilter::Fast(_) => KindFacts::Fast,
+            StoredFilter::Compact(filter) => filter.dialect.kind_facts(),
             StoredFilter::Dynamic(filter) => KindFacts::Dynamic {
                 mode: filter.mode(),
                 fingerprint_bits: filter.fingerprint_bits(),
                 up_to: filter.up_to(),
                 time: filter.time_millis(),
                 generations: filter.generations().collect(),
-            },
-            StoredFilter::Compact(filter) => filter.dialect.kind_facts(),
-            StoredFilter::Growing(filter) => KindFacts::Growing { links: LinkFacts::all(filter) },
-            StoredFilter::Removing(filter) => KindFacts::Removing {
-                counter_bytes: filter.filter().bits().len() as u64 * 4,
-                full_counters: filter.full_counters(),
-            },
-            StoredFilter::Rotating(filter) => KindFacts::Rotating {
-                rotation: filter.rotation(),
-                time: filter.clock,
-                generations: filter
-                    .generations()
-                    .map(|one| GenerationFacts {
-                        opened: one.opened,
-                        keys: one.filter().keys(),
-                        expected_fpr: one.filter().expected_fpr(),
-                        links: LinkFacts::all(one.filter()),
-                    })
-                    .collect(),
             },
         }
     }

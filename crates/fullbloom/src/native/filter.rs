@@ -72,10 +72,10 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
         self.dialect.head.estimated
     }
 
-    /// Whether it holds more keys than it was sized for. The rate is then above the planned one, and rises
+    /// Whether it holds more keys than it was sized for; if their number is an estimate, surely more. The rate is then above the planned one, and rises
     /// further.
     pub fn is_overfull(&self) -> bool {
-        self.expected_keys() > 0 && self.keys() > self.expected_keys()
+        self.dialect.head.is_overfull()
     }
 
     /// The label: a text set by the owner and stored with the filter.

@@ -4,7 +4,7 @@
 //! therefore records what its keys are, if the writer knows it. `bytes` and `string` are the same keys in a
 //! native filter, and so are `int` and `long` ([`typed`](crate::typed)).
 
-use super::{DynamicFilter, GrowingFilter, NativeFilter, RotatingFilter, StoredFilter};
+use super::{DynamicFilter, NativeFilter, StoredFilter};
 use crate::typed::{KeyType, TypeError};
 
 /// The number of a type in the file; 0 if it is not recorded. Types that native filters do not have are not
@@ -98,9 +98,6 @@ impl<S> StoredFilter<S> {
     pub fn set_key_type(&mut self, key_type: Option<KeyType>) {
         match self {
             StoredFilter::Fast(filter) => filter.set_key_type(key_type),
-            StoredFilter::Removing(filter) => filter.filter.set_key_type(key_type),
-            StoredFilter::Growing(filter) => filter.set_key_type(key_type),
-            StoredFilter::Rotating(filter) => filter.set_key_type(key_type),
             StoredFilter::Dynamic(filter) => filter.set_key_type(key_type),
             StoredFilter::Compact(filter) => filter.set_key_type(key_type),
         }
@@ -116,20 +113,6 @@ impl<S> DynamicFilter<S> {
     /// Records the type of its keys; see [`Filter::set_key_type`](crate::Filter::set_key_type).
     pub fn set_key_type(&mut self, key_type: Option<KeyType>) {
         self.head.key_type = key_type.and_then(recorded);
-    }
-}
-
-impl<S> GrowingFilter<S> {
-    /// Records the type of its keys; see [`Filter::set_key_type`](crate::Filter::set_key_type).
-    pub fn set_key_type(&mut self, key_type: Option<KeyType>) {
-        self.links[0].set_key_type(key_type);
-    }
-}
-
-impl<S> RotatingFilter<S> {
-    /// Records the type of its keys; see [`Filter::set_key_type`](crate::Filter::set_key_type).
-    pub fn set_key_type(&mut self, key_type: Option<KeyType>) {
-        self.generations.iter_mut().for_each(|one| one.filter.set_key_type(key_type));
     }
 }
 

@@ -53,9 +53,7 @@
 //! | [`Slicing`], [`Slice`] | builds one filter on several machines, in slices of its array |
 //! | [`CompactFilter`], [`CompactBuilder`] | for sets that do not change: built at once, about 30 % smaller |
 //! | [`DynamicFilter`] | for an unknown number of keys, deletion and expiry: a fingerprint for each key |
-//! | [`GrowingFilter`] | for an unknown number of keys: a chain of filters whose rate stays below the requested one |
-//! | [`RemovingFilter`] | supports deletion: a four-bit counter for each bit |
-//! | [`RotatingFilter`] | keys expire after a time, or after a number of other keys |
+//! | [`SharedDynamicFilter`] | the same, with concurrent insertion by many threads |
 //! | [`StoredFilter`] | the contents of a file: any of these |
 //! | [`Sizing`] | the layout and size for a request, and why |
 //!
@@ -74,16 +72,12 @@ mod exceptions;
 mod facts;
 mod filter;
 mod format;
-mod growing;
 mod guard;
 mod hashing;
 #[cfg(feature = "std")]
 mod journal;
 mod key_type;
-mod kind;
 mod pipeline;
-mod removing;
-mod rotating;
 mod shape;
 mod shared;
 mod sizing;
@@ -97,22 +91,20 @@ pub(crate) use chunks::Chunks;
 pub use compact::{BuildError, CompactBuilder};
 pub use compact::{Compact, CompactFilter, CompactPlan};
 pub use dialect::Native;
+#[cfg(feature = "std")]
+pub use dynamic::SharedDynamicFilter;
 pub use dynamic::{
-    DynamicFilter, DynamicOptions, Expiry, Fingerprint, Fingerprints, Generation, Mode, NotDeletable,
+    DynamicFilter, DynamicOptions, Expiry, Fingerprint, Fingerprints, Generation, Keep, Mode, NotDeletable,
 };
-pub use facts::{Facts, GenerationFacts, HashFacts, KindFacts, LinkFacts};
+pub use facts::{Facts, HashFacts, KindFacts};
 pub use filter::NativeFilter;
 #[cfg(feature = "std")]
 pub(crate) use format::MAGIC;
-pub use growing::GrowingFilter;
 pub use guard::{Except, ExceptError, ExceptionFacts, GoodKeys, Members};
 pub use hashing::{Hasher, Hashing, Secret};
 #[cfg(feature = "std")]
 pub use journal::{Journal, JournalWriter, read_with_journal};
-pub use kind::StoredFilter;
-pub use removing::RemovingFilter;
-pub use rotating::{Generation as RotatingGeneration, Keep, RotatingFilter, Rotation};
 pub use shared::SharedFilter;
 pub use sizing::{Candidate, Prefer, Sizing};
 pub use slices::{Scatter, Slice, SliceError, SliceFacts, Slicing};
-pub use stored::verify;
+pub use stored::{StoredFilter, verify};

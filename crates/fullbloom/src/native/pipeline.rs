@@ -3,7 +3,6 @@
 use super::dialect::{Native, lines, lines_mut};
 use super::hashing::Hasher;
 use super::shape::Shape;
-use crate::kernel::counters::{Counted, Counters};
 use crate::kernel::lines::{GROUP, Group, Line, Lines as _, prefetch_first};
 use crate::kernel::pipeline::{self, Answers, Pipe, Source, put_bools};
 use crate::keys::Keys;
@@ -171,44 +170,7 @@ fn insert<P: Pipe<GROUP, SLOTS, Hash = u64>, K: Keys<Hasher> + ?Sized>(
     count
 }
 
-/// Sets the bits of keys and counts the keys per bit.
-struct Count<'a> {
-    shape: &'a Shape,
-    lines: &'a mut [Line],
-    counters: &'a mut [Counters],
-}
-
-impl Pipe<GROUP, SLOTS> for Count<'_> {
-    group_pipe!(self, self.shape);
-
-    #[inline(always)]
-    fn prefetch(&mut self, _: &Group) {}
-
-    #[inline(always)]
-    fn finish(&mut self, now: &Group, next: &Group, count: usize) -> u64 {
-        let shape = self.shape;
-        let now = now.shortened(count);
-        let mut add = |now: &Group, next: &Group| {
-            let counted = Counted { lines: self.lines, counters: self.counters, probes: shape.probes };
-            counted.add_group(shape.cpu, now, next)
-        };
-        let changed = add(&now, next);
-        shape.further(&now).fold(changed, |changed, further| changed | add(&further, &Group::EMPTY))
-    }
-}
-
 impl Shape {
-    /// As [`set`], counting the keys per bit. Returns how many were new.
-    pub(super) fn count_batch<K: Keys<Hasher> + ?Sized>(
-        &self,
-        lines: &mut [Line],
-        counters: &mut [Counters],
-        source: Source<'_, K, Hasher>,
-        new: Option<Answers<'_>>,
-    ) -> u64 {
-        insert(Count { shape: self, lines, counters }, source, new)
-    }
-
     /// Finds the first line of every key of a group by its hash.
     #[inline(always)]
     pub(super) fn locate(&self, group: &mut Group) {

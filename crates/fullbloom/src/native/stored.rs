@@ -1,13 +1,41 @@
-//! Native filters as bytes and in files.
+//! The contents of a `.bloom` file: one of the kinds of the native filter.
 
-use super::dialect::Native;
-use super::format::{Encoder, decode};
-use super::hashing::Hasher;
-use super::{GrowingFilter, Hashing, RemovingFilter, RotatingFilter, Secret, StoredFilter};
-use crate::error::DecodeError;
-use alloc::vec::Vec;
+use super::dialect::{Head, Native};
+use super::format::{Decoded, DecodedKind, Encoder, decode};
 #[cfg(feature = "std")]
-use {crate::error::FileError, crate::file, std::path::Path};
+use super::hashing::Hasher;
+use super::{CompactFilter, DynamicFilter, Hashing, NativeFilter, Secret};
+use crate::bits::Owned;
+use crate::error::{DecodeError, SizeError};
+use crate::filter::{Check, Filter};
+#[cfg(feature = "std")]
+use crate::keys::Keys;
+use crate::wire::{Output, Stop};
+use core::ops::Range;
+#[cfg(feature = "std")]
+use {super::read_with_journal, crate::error::FileError, crate::file, std::path::Path};
+
+/// A filter from a file, whose kind is detected when it is read.
+///
+/// ```
+/// use fullbloom::native::{DynamicFilter, StoredFilter};
+///
+/// let mut dynamic = DynamicFilter::with_fpr(1_000, 0.01)?;
+/// dynamic.insert(b"alice")?;
+/// let StoredFilter::Dynamic(read) = StoredFilter::decode(&dynamic.encode())? else { panic!("another kind") };
+/// assert!(read.may_contain(b"alice"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StoredFilter<S = Owned> {
+    /// Bits in lines, with exceptions or without.
+    Fast(NativeFilter<S>),
+    /// Linear systems in lines, with exceptions or without.
+    Compact(CompactFilter<S>),
+    /// Fingerprints.
+    Dynamic(DynamicFilter<S>),
+}
 
 /// Checks every byte of a `.bloom` file, of any kind, against its checksums. Reads the whole file.
 pub fn verify(file: &[u8]) -> Result<(), DecodeError> {
@@ -19,100 +47,229 @@ pub(super) fn assert_unlocked(locked: Option<u64>) {
     assert!(locked.is_none(), "the filter is locked: its secret is not known");
 }
 
-/// Gives the parts of a locked filter their secret. Fails when it is the secret of another filter.
-pub(super) fn unlock<'a>(
-    locked: &mut Option<u64>,
-    parts: impl Iterator<Item = &'a mut Native>,
-    secret: &Secret,
-) -> Result<(), DecodeError> {
-    let Some(expected) = *locked else { return Ok(()) };
-    if secret.check() != expected {
-        return Err(DecodeError::Unknown { what: "this is not the filter's secret" });
+impl<'a> StoredFilter<&'a [u8]> {
+    /// Reads the front of a `.bloom` file and uses the bits in place, unchecked; [`verify`](super::verify)
+    /// checks them.
+    pub fn view(file: &'a [u8]) -> Result<Self, DecodeError> {
+        Ok(Self::assemble(decode(file)?, file, |range| &file[range]))
     }
-    let hashing = Hashing::Secret(secret.clone());
-    for part in parts {
-        part.hasher = Hasher::new(&hashing);
-        part.head.hashing = hashing.clone();
-    }
-    *locked = None;
-    Ok(())
 }
 
-/// The methods of every filter that can be written, and of every kind that can be read directly.
-macro_rules! written {
-    ($filter:ident, $encoder:ident, $kind:ident) => {
-        impl<S: AsRef<[u8]>> $filter<S> {
-            /// Length of the file in bytes.
-            pub fn encoded_len(&self) -> u64 {
-                Encoder::$encoder(self).encoded_len()
+impl StoredFilter {
+    /// Adds many keys. Returns how many were new. A filter with expiry by age inserts them at the latest time
+    /// set.
+    ///
+    /// # Errors
+    /// When there is not enough memory to grow; some of the keys have then been inserted. And for a compact filter,
+    /// which takes no more keys.
+    ///
+    /// # Panics
+    /// If the filter is locked or has exceptions.
+    #[cfg(feature = "std")]
+    pub fn insert_batch<K: Keys<Hasher> + ?Sized>(&mut self, keys: &K) -> Result<u64, SizeError> {
+        match self {
+            StoredFilter::Fast(filter) => {
+                let before = filter.keys();
+                filter.insert_batch(keys);
+                Ok(filter.keys() - before)
             }
-
-            /// Writes the file's bytes.
-            #[cfg(feature = "std")]
-            pub fn write_to(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
-                crate::wire::write_with(out, |out| Encoder::$encoder(self).write_to(out))
+            StoredFilter::Compact(_) => {
+                let what = "a compact filter is built from all its keys at once and takes no more";
+                Err(SizeError::Unsupported { dialect: "native", what })
             }
-
-            /// The file's bytes.
-            pub fn encode(&self) -> Vec<u8> {
-                let mut bytes = Vec::with_capacity(self.encoded_len() as usize);
-                let written = Encoder::$encoder(self).write_to(&mut bytes);
-                debug_assert!(written.is_ok(), "writing to a Vec cannot fail");
-                bytes
-            }
-
-            /// Saves the filter. The file is replaced atomically.
-            #[cfg(feature = "std")]
-            pub fn save(&self, path: impl AsRef<Path>) -> Result<(), FileError> {
-                file::save(path.as_ref(), Encoder::$encoder(self).stores_secret(), |out| self.write_to(out))
-            }
+            StoredFilter::Dynamic(filter) => filter.insert_batch(keys),
         }
+    }
 
-        impl $filter {
-            /// Reads a `.bloom` file that holds such a filter, checks all of it, and copies it.
-            pub fn decode(file: &[u8]) -> Result<Self, DecodeError> {
-                Self::of_stored(StoredFilter::decode(file)?, None)
-            }
-
-            /// As [`decode`](Self::decode), for a keyed filter whose file does not hold its secret.
-            pub fn decode_keyed(file: &[u8], secret: &Secret) -> Result<Self, DecodeError> {
-                Self::of_stored(StoredFilter::decode(file)?, Some(secret))
-            }
-
-            /// Reads the file of such a filter and checks all of it. The file may be changed or deleted
-            /// afterwards.
-            #[cfg(feature = "std")]
-            pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
-                let path = path.as_ref();
-                Self::of_stored(StoredFilter::load(path)?, None).map_err(|e| FileError::decode(path, e))
-            }
-
-            /// As [`load`](Self::load), for a keyed filter whose file does not hold its secret.
-            #[cfg(feature = "std")]
-            pub fn load_keyed(path: impl AsRef<Path>, secret: &Secret) -> Result<Self, FileError> {
-                let path = path.as_ref();
-                Self::of_stored(StoredFilter::load(path)?, Some(secret))
-                    .map_err(|e| FileError::decode(path, e))
-            }
-
-            fn of_stored(stored: StoredFilter, secret: Option<&Secret>) -> Result<Self, DecodeError> {
-                let stored = match secret {
-                    Some(secret) => stored.unlock(secret)?,
-                    None => stored,
-                };
-                let found = stored.kind();
-                match stored {
-                    StoredFilter::$kind(filter) if filter.is_locked() => Err(LOCKED),
-                    StoredFilter::$kind(filter) => Ok(filter),
-                    _ => Err(DecodeError::Kind { found, wanted: stringify!($encoder) }),
-                }
-            }
+    /// Sets the label of the filter, which is stored in the file. At most 65,535 bytes are kept.
+    pub fn set_label(&mut self, label: &str) {
+        match self {
+            StoredFilter::Fast(filter) => filter.set_label(label),
+            StoredFilter::Compact(filter) => filter.set_label(label),
+            StoredFilter::Dynamic(filter) => filter.set_label(label),
         }
-    };
+    }
+
+    /// Reads a `.bloom` file, checks all of it, and copies it.
+    pub fn decode(file: &[u8]) -> Result<Self, DecodeError> {
+        let memory = |_| DecodeError::Memory { bytes: file.len() as u64 };
+        let mut copy = Owned::zeroed(file.len() as u64).map_err(memory)?;
+        copy.as_mut().copy_from_slice(file);
+        Self::decode_owned(copy)
+    }
+
+    pub(crate) fn decode_owned(file: Owned) -> Result<Self, DecodeError> {
+        let decoded = decode(file.as_ref())?.verified(file.as_ref())?;
+        let bits = decoded.bits.clone();
+        let stored = StoredFilter::assemble(decoded, file.as_ref(), |_| ());
+        Ok(stored.map(|()| file.part(bits)))
+    }
+
+    /// Reads a filter's file and its journal, and checks all of it. The file may be changed or deleted afterwards.
+    #[cfg(feature = "std")]
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
+        let path = path.as_ref();
+        let (bytes, journal) = read_with_journal(path, file::read)?;
+        let stored = Self::decode_owned(bytes).and_then(|stored| match journal {
+            Some(journal) => journal.replay(stored),
+            None => Ok(stored),
+        });
+        stored.map_err(|e| FileError::decode(path, e))
+    }
 }
 
-written!(GrowingFilter, growing, Growing);
-written!(RemovingFilter, removing, Removing);
-written!(RotatingFilter, rotating, Rotating);
+impl<D, S> Filter<D, S> {
+    fn map<T>(self, bits: impl FnOnce(S) -> T) -> Filter<D, T> {
+        Filter { dialect: self.dialect, bits: bits(self.bits) }
+    }
+}
 
-const LOCKED: DecodeError = DecodeError::Unknown { what: "the filter is keyed: give its secret" };
+impl<S: AsRef<[u8]>> StoredFilter<S> {
+    /// Reads the front of a `.bloom` file, and checks the rest depending on `check`; `bits` creates the
+    /// storage for a range of the file.
+    pub(crate) fn read(
+        file: &[u8],
+        check: Check,
+        bits: impl FnOnce(Range<usize>) -> S,
+    ) -> Result<Self, DecodeError> {
+        let decoded = decode(file)?;
+        let decoded = if check == Check::All { decoded.verified(file)? } else { decoded };
+        Ok(Self::assemble(decoded, file, bits))
+    }
+
+    /// A copy that owns its bits.
+    pub fn try_clone(&self) -> Result<StoredFilter, SizeError> {
+        Ok(match self {
+            StoredFilter::Fast(filter) => StoredFilter::Fast(filter.try_clone()?),
+            StoredFilter::Compact(filter) => StoredFilter::Compact(filter.try_clone()?),
+            StoredFilter::Dynamic(filter) => StoredFilter::Dynamic(filter.try_clone()?),
+        })
+    }
+}
+
+impl<S> StoredFilter<S> {
+    /// The filter over the storage that `bits` creates for the range of its bits in the file.
+    fn assemble(decoded: Decoded, file: &[u8], bits: impl FnOnce(Range<usize>) -> S) -> StoredFilter<S> {
+        let Decoded { kind, exceptions, locked, bits: range, .. } = decoded;
+        let (exceptions, bits) = (exceptions.map(|stored| stored.read(file)), bits(range));
+        match kind {
+            DecodedKind::Fast(head, shape) => {
+                let dialect = Native::from_parts(shape, head).closed(exceptions, locked);
+                StoredFilter::Fast(Filter { dialect, bits })
+            }
+            DecodedKind::Compact(compact) => {
+                StoredFilter::Compact(Filter { dialect: compact.assemble(exceptions, locked), bits })
+            }
+            DecodedKind::Dynamic(dynamic) => StoredFilter::Dynamic(dynamic.assemble(file, locked, bits)),
+        }
+    }
+
+    /// The same filter over other memory.
+    fn map<T>(self, bits: impl FnOnce(S) -> T) -> StoredFilter<T> {
+        match self {
+            StoredFilter::Fast(filter) => StoredFilter::Fast(filter.map(bits)),
+            StoredFilter::Compact(filter) => StoredFilter::Compact(filter.map(bits)),
+            StoredFilter::Dynamic(filter) => StoredFilter::Dynamic(filter.map(bits)),
+        }
+    }
+
+    /// The name of its kind: `fast`, `compact` or `dynamic`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            StoredFilter::Fast(_) => "fast",
+            StoredFilter::Compact(_) => "compact",
+            StoredFilter::Dynamic(_) => "dynamic",
+        }
+    }
+
+    /// The fast filter. Fails for other kinds.
+    pub fn into_fast(self) -> Result<NativeFilter<S>, DecodeError> {
+        match self {
+            StoredFilter::Fast(filter) => Ok(filter),
+            other => Err(DecodeError::Kind { found: other.kind(), wanted: "fast" }),
+        }
+    }
+}
+
+impl<S: AsRef<[u8]>> StoredFilter<S> {
+    /// Whether it is keyed and its secret is unknown.
+    pub fn is_locked(&self) -> bool {
+        match self {
+            StoredFilter::Fast(filter) => filter.is_locked(),
+            StoredFilter::Compact(filter) => filter.is_locked(),
+            StoredFilter::Dynamic(filter) => filter.is_locked(),
+        }
+    }
+
+    /// Gives a keyed filter its secret, so that it can answer. Fails when it is the secret of another filter.
+    pub fn unlock(mut self, secret: &Secret) -> Result<Self, DecodeError> {
+        self.unlock_in_place(secret)?;
+        Ok(self)
+    }
+
+    pub(crate) fn unlock_in_place(&mut self, secret: &Secret) -> Result<(), DecodeError> {
+        match self {
+            StoredFilter::Fast(filter) => filter.dialect.unlock(secret),
+            StoredFilter::Compact(filter) => filter.dialect.unlock(secret),
+            StoredFilter::Dynamic(filter) => filter.unlock_in_place(secret),
+        }
+    }
+
+    /// The facts that all kinds share.
+    pub(super) fn head(&self) -> &Head {
+        match self {
+            StoredFilter::Fast(filter) => &filter.dialect.head,
+            StoredFilter::Compact(filter) => &filter.dialect.head,
+            StoredFilter::Dynamic(filter) => &filter.head,
+        }
+    }
+
+    /// The seed or secret of its hash.
+    pub fn hashing(&self) -> &Hashing {
+        &self.head().hashing
+    }
+
+    /// Whether the secret of a keyed filter is, or will be, stored in its file.
+    pub fn stores_secret(&self) -> bool {
+        self.head().store_secret
+    }
+
+    /// The label: a text set by the owner and stored with the filter.
+    pub fn label(&self) -> &str {
+        &self.head().label
+    }
+
+    /// The memory of its bits; `None` if a dynamic filter has copied them.
+    pub(crate) fn storage(&self) -> Option<&S> {
+        match self {
+            StoredFilter::Fast(filter) => Some(&filter.bits),
+            StoredFilter::Compact(filter) => Some(&filter.bits),
+            StoredFilter::Dynamic(filter) => filter.storage(),
+        }
+    }
+
+    pub(crate) fn encode_to(&self, out: &mut dyn Output) -> Result<(), Stop> {
+        match self {
+            StoredFilter::Fast(filter) => filter.dialect.encoder(filter.bits.as_ref()).write_to(out),
+            StoredFilter::Compact(filter) => {
+                Encoder::compact(&filter.dialect, filter.bits.as_ref()).write_to(out)
+            }
+            StoredFilter::Dynamic(filter) => filter.encode_to(out),
+        }
+    }
+
+    /// Length of the file in bytes.
+    pub fn encoded_len(&self) -> u64 {
+        match self {
+            StoredFilter::Fast(filter) => filter.encoded_len(),
+            StoredFilter::Compact(filter) => filter.encoded_len(),
+            StoredFilter::Dynamic(filter) => filter.encoded_len(),
+        }
+    }
+
+    /// Writes the file's bytes.
+    #[cfg(feature = "std")]
+    pub fn write_to(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+        crate::wire::write_with(out, |out| self.encode_to(out))
+    }
+}

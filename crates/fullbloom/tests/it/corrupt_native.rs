@@ -6,13 +6,12 @@ use fullbloom::NativeFilter;
 use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
 use fullbloom::filter::Check;
-use fullbloom::native::{Hashing, Secret, Sizing, StoredFilter, verify};
+use fullbloom::native::{Hashing, Mode, Secret, Sizing, StoredFilter, verify};
 use fullbloom::sizing::{Request, Target};
 use fullbloom_testkit::alloc::peak_of;
 use fullbloom_testkit::damage::{byte_changes, patched, prefixes};
 use fullbloom_testkit::keys::SplitMix;
 use fullbloom_testkit::vectors;
-use std::time::{Duration, UNIX_EPOCH};
 
 const GOLDEN: [&str; 18] = [
     "native/one-line.bloom",
@@ -23,12 +22,12 @@ const GOLDEN: [&str; 18] = [
     "native/keyed-with-secret.bloom",
     "native/exceptions-list.bloom",
     "native/exceptions-chain.bloom",
-    "native/growing.bloom",
-    "native/growing-keyed.bloom",
-    "native/removing.bloom",
-    "native/removing-two-lines.bloom",
-    "native/rotating-time.bloom",
-    "native/rotating-keys.bloom",
+    "native/dynamic-set.bloom",
+    "native/dynamic-promised.bloom",
+    "native/dynamic-counting.bloom",
+    "native/dynamic-expiring.bloom",
+    "native/dynamic-keyed.bloom",
+    "native/dynamic-renewed.bloom",
     "native/compact-keyed.bloom",
     "native/compact-third.bloom",
     "native/compact-list.bloom",
@@ -62,31 +61,21 @@ fn read(bytes: &[u8]) -> Result<(), DecodeError> {
     Ok(())
 }
 
-/// An accepted filter that supports insertion accepts keys, and then contains them.
+/// An accepted filter that supports insertion at any time accepts keys, and then contains them.
 fn takes_keys(stored: StoredFilter) {
-    match stored {
-        StoredFilter::Fast(_) | StoredFilter::Compact(_) => {}
-        StoredFilter::Growing(filter) if filter.is_locked() => {}
-        StoredFilter::Growing(mut filter) => {
-            // A rate so low that no further link can have its share is still a valid rate.
-            if filter.insert(b"new").is_ok() {
-                assert!(filter.may_contain(b"new"));
-            }
+    let StoredFilter::Dynamic(mut filter) = stored else { return };
+    if filter.is_locked() {
+        return;
+    }
+    for now in [0, 1_000_000, u64::MAX / 2, u64::MAX] {
+        filter.advance_millis(now).unwrap();
+        let known = filter.may_contain(b"new");
+        assert_eq!(filter.insert(b"new"), Ok(!known));
+        assert!(filter.may_contain(b"new"));
+        if filter.mode() == Mode::Counting {
+            assert_eq!(filter.remove(b"new"), Ok(true));
+            assert_eq!(filter.may_contain(b"new"), known);
         }
-        StoredFilter::Removing(filter) if filter.is_locked() => {}
-        StoredFilter::Removing(mut filter) => {
-            filter.insert(b"new");
-            assert!(filter.may_contain(b"new") && filter.remove(b"new"));
-        }
-        StoredFilter::Rotating(mut filter) => {
-            for now in [Duration::from_secs(1_000), Duration::from_secs(i64::MAX as u64 / 2)] {
-                let now = UNIX_EPOCH.checked_add(now).expect("a time the system knows");
-                if !filter.is_locked() && filter.insert(b"new", now).is_ok() {
-                    assert!(filter.may_contain(b"new"));
-                }
-            }
-        }
-        _ => panic!("a kind without a test"),
     }
 }
 
@@ -256,8 +245,8 @@ fn section(file: &[u8], kind: u8) -> (usize, usize) {
 
 /// A reader that does not know the section of a kind, which is marked as required.
 #[test]
-fn a_reader_that_does_not_know_a_form_names_its_section() {
-    for (name, kind) in [("growing", 8), ("rotating-time", 8), ("removing", 10)] {
+fn a_reader_that_does_not_know_a_kind_names_its_section() {
+    for (name, kind) in [("compact-third", 13), ("dynamic-set", 14)] {
         let file = vectors::bytes(&format!("native/{name}.bloom"));
         let (entry, _) = section(&file, kind);
         assert_eq!(file[entry + 4], 1, "marked as required");
@@ -276,53 +265,81 @@ fn a_reader_that_does_not_know_a_form_names_its_section() {
     }
 }
 
+/// Numbers that sections had in development versions.
 #[test]
-fn what_is_wrong_with_a_form_is_named() {
-    let growing = vectors::bytes("native/growing.bloom");
-    let (entry, at) = section(&growing, 8);
-    let (filters, first) = section(&growing, 1);
-    assert_eq!(refused_field(patched(&growing, at + 8, &[0; 8])), "first keys");
-    assert_eq!(refused_field(patched(&growing, at + 8, &[0xff; 8])), "first keys");
-    for wrong in [0u64, 513, 1 << 40, u64::MAX] {
-        let changed = patched(&growing, first + 24, &wrong.to_le_bytes());
-        assert_eq!(refused_field(changed), "expected keys of a link");
+fn sections_that_are_no_longer_used_are_refused() {
+    let mut filter = NativeFilter::with_fpr(10, 0.01).unwrap();
+    filter.set_label("here");
+    let file = filter.encode();
+    let (entry, _) = section(&file, 3);
+    for kind in 6..=10 {
+        let required = resealed(patched(&file, entry, &[kind, 0, 0, 0, 1]));
+        let message = read(&required).unwrap_err().to_string();
+        let expected = format!("section kind at byte {entry}: {kind} is not allowed");
+        assert!(message.contains(&expected) && message.contains("development version"), "{message}");
+        assert!(read(&resealed(patched(&file, entry, &[kind]))).is_ok(), "not required, so passed over");
     }
-    assert_eq!(refused_field(patched(&growing, first + 32, &[11])), "keys of a link");
-    assert!(read(&resealed(patched(&growing, at, &f64::NAN.to_le_bytes()))).is_err());
-    assert!(read(&resealed(patched(&growing, at, &1.0f64.to_le_bytes()))).is_err());
-    assert_eq!(refused_field(patched(&growing, filters + 16, &[255, 0])), "filter's length");
-    assert_eq!(refused_field(patched(&growing, filters + 16, &[0, 0])), "filter's length");
-    assert_eq!(refused_field(patched(&growing, first + 64 + 16, &[1])), "hash of a link");
-    assert_eq!(refused_field(patched(&growing, first + 64 + 8, &[9])), "bits' length");
-    assert_eq!(refused_field(patched(&growing, entry, &[9])), "bits' length", "rotating without links");
-    // Counters and links exclude each other.
-    let removing = vectors::bytes("native/removing.bloom");
-    let (label, _) = section(&removing, 3);
-    assert_eq!(refused_field(patched(&removing, label, &[8])), "section kind");
-    assert_eq!(refused_field(patched(&removing, label, &[11])), "section kind");
-    let (entry, counters) = section(&removing, 10);
-    let len = u64::from_le_bytes(removing[entry + 16..entry + 24].try_into().unwrap());
-    assert_eq!(refused_field(patched(&removing, entry + 16, &(len - 64).to_le_bytes())), "counters' length");
-    // A counter of a bit that is clear.
-    let (_, bits) = section(&removing, 2);
-    let clear = (0..64).find(|byte| removing[bits + byte] & 1 == 0).unwrap();
-    let lying = patched(&removing, counters + clear, &[removing[counters + clear] | 1]);
-    assert_eq!(refused_field(lying), "counters");
+    assert_eq!(refused_field(patched(&file, entry, &[0, 0, 0, 0, 1])), "section kind");
+}
 
-    let rotating = vectors::bytes("native/rotating-time.bloom");
-    let (_, at) = section(&rotating, 9);
-    assert_eq!(refused_field(patched(&rotating, at + 12, &[4])), "rotation flags");
-    assert_eq!(refused_field(patched(&rotating, at + 24, &[0])), "stored generations");
-    assert_eq!(refused_field(patched(&rotating, at + 24, &[4])), "stored generations");
-    assert_eq!(refused_field(patched(&rotating, at + 16, &[0; 8])), "beginning of a generation");
-    assert_eq!(refused_field(patched(&rotating, at + 32, &[0xff; 8])), "beginning of a generation");
-    assert_eq!(refused_field(patched(&rotating, at + 40, &[0])), "links of a generation");
-    assert_eq!(refused_field(patched(&rotating, at + 40, &[9])), "links of a generation");
-    for generations in [0u32, 1001, u32::MAX] {
-        let changed = patched(&rotating, at + 8, &generations.to_le_bytes());
+#[test]
+fn what_is_wrong_with_a_dynamic_filter_is_named() {
+    let file = vectors::bytes("native/dynamic-expiring.bloom");
+    let ((filters, first), (entry, at)) = (section(&file, 1), section(&file, 14));
+    let number = |at: usize| u64::from_le_bytes(file[at..at + 8].try_into().unwrap());
+    assert_eq!(refused_field(patched(&file, filters + 16, &[63])), "fingerprints", "63 bytes");
+    assert_eq!(refused_field(patched(&file, first, &[5])), "layout");
+    assert_eq!(refused_field(patched(&file, first + 1, &[3])), "hash");
+    for bits in [0, 9, 60, 63, 255] {
+        assert_eq!(refused_field(patched(&file, first + 2, &[bits])), "fingerprint bits");
+    }
+    assert_eq!(refused_field(patched(&file, first + 3, &[0])), "dynamic section's length");
+    assert_eq!(refused_field(patched(&file, first + 3, &[4])), "mode");
+    assert_eq!(refused_field(patched(&file, first + 4, &[1])), "flags");
+    assert_eq!(refused_field(patched(&file, first + 6, &[5])), "key type");
+    assert_eq!(refused_field(patched(&file, first + 8, &[0])), "lines");
+    assert_eq!(refused_field(patched(&file, first + 32, &[1])), "keys");
+    for fpr in [0.0, 1.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert_eq!(refused_field(patched(&file, first + 40, &fpr.to_le_bytes())), "fpr");
+    }
+    for wrong in [number(first + 56) + 1, 1 << 17, 1 << 40, u64::MAX] {
+        assert!(read(&resealed(patched(&file, first + 56, &wrong.to_le_bytes()))).is_err());
+    }
+    for wrong in [1, 1 << 32, 1 << 61, u64::MAX] {
+        let changed = patched(&file, at, &(number(at) ^ wrong).to_le_bytes());
+        assert_eq!(refused_field(changed), "bits' length", "listed");
+        let changed = patched(&file, at + 8, &wrong.to_le_bytes());
+        assert_eq!(refused_field(changed), "bits' length", "counted");
+    }
+    assert_eq!(refused_field(patched(&file, at + 28, &[2])), "expiry flags");
+    for generations in [0u32, 201, u32::MAX] {
+        let changed = patched(&file, at + 24, &generations.to_le_bytes());
         assert!(matches!(read(&resealed(changed)), Err(DecodeError::Geometry(_))));
     }
-    assert!(matches!(read(&resealed(patched(&rotating, at, &[0; 8]))), Err(DecodeError::Geometry(_))));
+    assert!(matches!(read(&resealed(patched(&file, at + 16, &[0; 8]))), Err(DecodeError::Geometry(_))));
+    assert_eq!(refused_field(patched(&file, at + 48, &[0xff; 8])), "keys of a generation");
+    assert_eq!(refused_field(patched(&file, at + 48, &[0; 8])), "keys");
+    // As many keys, but in another generation.
+    let (newest, next) = (number(at + 48), number(at + 56));
+    let moved = [(newest - 1).to_le_bytes(), (next + 1).to_le_bytes()].concat();
+    assert_eq!(refused_field(patched(&file, at + 48, &moved)), "generations");
+    assert_eq!(refused_field(patched(&file, entry, &[13])), "section kind", "of a compact filter");
+    assert_eq!(refused_field(patched(&file, entry, &[11])), "section kind", "exceptions");
+    let counting = vectors::bytes("native/dynamic-counting.bloom");
+    let last = counting.len() - 8;
+    for copies in [0u64, 3, u64::MAX] {
+        let changed = patched(&counting, last, &copies.to_le_bytes());
+        assert_eq!(refused_field(changed), if copies > 3 { "keys" } else { "counts" });
+    }
+    assert_eq!(refused_field(patched(&counting, last - 8, &[0xff; 8])), "counts");
+    // Sections of other kinds in a fast filter.
+    let mut fast = NativeFilter::with_fpr(10, 0.01).unwrap();
+    fast.set_label("here");
+    let fast = fast.encode();
+    let (label, _) = section(&fast, 3);
+    for kind in [13, 14] {
+        assert_eq!(refused_field(patched(&fast, label, &[kind])), "section kind");
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@ use fullbloom::keys::Hashes;
 use fullbloom::native::{
     DynamicFilter, DynamicOptions, Expiry, Hashing, Keep, Mode, Secret, StoredFilter, verify,
 };
+use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -486,5 +487,113 @@ fn a_fast_filter_of_the_fingerprints_has_all_keys_and_both_rates() {
                 .merge(&fullbloom::NativeFilter::with_fpr(20_000, 0.005).unwrap())
                 .is_err()
         );
+    }
+}
+
+proptest! {
+    /// Keys one by one or in batches of any sizes, with removals between them.
+    #[test]
+    fn the_filter_is_the_same_however_the_keys_are_cut(
+        first in 1u64..200, seed: u64, keys in 0usize..3000, distinct in 1u64..3000,
+        cuts in prop::collection::vec(0usize..1500, 0..9)
+    ) {
+        let mut random = Random(seed);
+        let hashes: Vec<u64> = (0..keys).map(|_| mix(mix(random.below(distinct)))).collect();
+        let options = DynamicOptions::new(first, 0.01).up_to(5_000).mode(Mode::Counting);
+        let mut alone = DynamicFilter::new(options.clone()).unwrap();
+        let mut together = DynamicFilter::new(options).unwrap();
+        let mut rest = hashes.as_slice();
+        for cut in cuts.into_iter().chain([usize::MAX]) {
+            let (some, later) = rest.split_at(cut.min(rest.len()));
+            let mut new = vec![false; some.len()];
+            together.insert_batch_new(&Hashes(some), &mut new).unwrap();
+            let reported: Vec<bool> = some.iter().map(|&hash| alone.insert_hash(hash).unwrap()).collect();
+            prop_assert!(reported == new, "other answers in batches");
+            let gone: Vec<u64> = (0..some.len() / 3).map(|_| mix(mix(random.below(2 * distinct)))).collect();
+            let mut removed = vec![false; gone.len()];
+            let count = together.remove_batch(&Hashes(&gone), &mut removed).unwrap();
+            prop_assert_eq!(count, removed.iter().filter(|removed| **removed).count() as u64);
+            let reported: Vec<bool> = gone.iter().map(|&hash| alone.remove_hash(hash).unwrap()).collect();
+            prop_assert!(reported == removed, "other removals in batches");
+            prop_assert!(alone.encode() == together.encode(), "other bytes in batches");
+            rest = later;
+        }
+    }
+}
+
+#[test]
+fn a_cleared_filter_is_a_new_one() {
+    for mode in modes() {
+        let (mut filter, _) = Model::new(DynamicOptions::new(50, 0.01).up_to(100_000), mode);
+        let (empty, memory) = (filter.encode(), filter.memory());
+        for number in 0..30_000u64 {
+            filter.insert_hash(mix(number % 20_000)).unwrap();
+        }
+        assert!(filter.memory() > 10 * memory);
+        filter.clear().unwrap();
+        assert_eq!((filter.keys(), filter.memory()), (0, memory));
+        if !matches!(mode, Mode::Expiring(Expiry { keep: Keep::Keys(_), .. })) {
+            assert!(filter.encode() == empty);
+        }
+        assert!(filter.insert(b"new").unwrap());
+    }
+}
+
+#[test]
+#[should_panic(expected = "the filter is locked")]
+fn a_locked_filter_takes_no_keys_under_another_hash() {
+    let options = DynamicOptions::new(100, 0.01).hashing(Hashing::Secret(Secret::new([7; 16])));
+    let mut filter = DynamicFilter::new(options).unwrap();
+    filter.insert(b"key").unwrap();
+    let Ok(StoredFilter::Dynamic(mut locked)) = StoredFilter::decode(&filter.encode()) else {
+        panic!("a dynamic filter is read")
+    };
+    assert!(locked.is_locked() && locked.may_contain(b"other"));
+    let _ = locked.insert(b"more");
+}
+
+#[test]
+fn other_kinds_are_refused_and_named() {
+    let fast = fullbloom::NativeFilter::with_fpr(10, 0.01).unwrap().encode();
+    let message = DynamicFilter::decode(&fast).unwrap_err().to_string();
+    assert_eq!(message, "the file holds a fast filter, where a dynamic one is expected");
+    let dynamic = DynamicFilter::with_fpr(10, 0.01).unwrap().encode();
+    let message = fullbloom::NativeFilter::decode(&dynamic).unwrap_err().to_string();
+    assert_eq!(message, "the file holds a dynamic filter, where a fast one is expected");
+    assert_eq!(StoredFilter::view(&dynamic).unwrap().kind(), "dynamic");
+}
+
+/// How long single insertions take while a filter grows from room for 1,000 keys:
+/// `cargo test --release -p fullbloom --test it native_dynamic::how_long -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn how_long_the_longest_insertions_take_while_a_filter_grows() {
+    for mode in [Mode::Set, Mode::Counting] {
+        let mut filter =
+            DynamicFilter::new(DynamicOptions::new(1_000, 0.01).up_to(1_000_000_000).mode(mode)).unwrap();
+        let (mut done, mut longest) = (0u64, Vec::new());
+        for end in [100_000, 1_000_000, 10_000_000, 30_000_000u64] {
+            longest.clear();
+            for number in done..end {
+                let begin = std::time::Instant::now();
+                filter.insert_hash(mix(mix(number))).unwrap();
+                let took = begin.elapsed();
+                if took > Duration::from_micros(100) {
+                    longest.push(took);
+                }
+            }
+            longest.sort_unstable();
+            let at =
+                |from_the_end: usize| longest.iter().rev().nth(from_the_end).copied().unwrap_or_default();
+            println!(
+                "{}, {done} to {end} keys: {} insertions over 0.1 ms; the longest {:?}, the tenth {:?}, the hundredth {:?}",
+                mode.name(),
+                longest.len(),
+                at(0),
+                at(9),
+                at(99)
+            );
+            done = end;
+        }
     }
 }

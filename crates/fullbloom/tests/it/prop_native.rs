@@ -306,3 +306,54 @@ fn labels_are_cut_between_characters() {
     assert_eq!(filter.label().len(), 65_534);
     assert_eq!(NativeFilter::decode(&filter.encode()).unwrap().label(), filter.label());
 }
+
+#[test]
+fn a_large_filter_is_folded_to_the_size_of_its_keys() {
+    let request = Request { expected_keys: 1_000_000, target: Target::Fpr(0.001) };
+    let plan = Sizing::new(&request).unwrap().foldable(10).unwrap();
+    assert!(plan.blocks.is_multiple_of(1024) && plan.expected_fpr <= 0.001);
+    for keys in [0u64, 1, 1_000, 30_000, 400_000, 1_000_000] {
+        let mut filter = NativeFilter::with_sizing(&plan, Hashing::default()).unwrap();
+        let numbers: Vec<u64> = (0..keys).collect();
+        filter.insert_batch(&Column(&numbers));
+        let folded = filter.folded_to(0.001).unwrap();
+        assert_eq!(folded.count_batch(&Column(&numbers)), keys, "a key is lost");
+        assert!(folded.fpr_with(folded.keys()) <= 0.001);
+        let blocks = folded.blocks();
+        let halved = folded.layout().expected_fpr(folded.keys() as f64, blocks / 2);
+        assert!(blocks % 2 == 1 || blocks == filter.blocks() >> 10 || halved > 0.00099, "could be smaller");
+    }
+    assert!(Sizing::new(&request).unwrap().foldable(60).is_err());
+}
+
+#[test]
+fn a_merge_that_adds_nothing_changes_nothing_and_halves_of_a_whole_are_not_overfull() {
+    for keys in [100u64, 10_000, 1_000_000] {
+        let numbers: Vec<u64> = (0..keys).collect();
+        let mut whole = NativeFilter::with_fpr(keys, 0.01).unwrap();
+        whole.insert_batch(&Column(&numbers));
+        let (file, copy) = (whole.encode(), whole.try_clone().unwrap());
+        whole.merge(&copy).unwrap();
+        assert!(whole.encode() == file, "merged with itself");
+        let [mut one, mut other] = [0, 1].map(|_| NativeFilter::with_fpr(keys, 0.01).unwrap());
+        one.merge(&whole).unwrap();
+        assert!(one.encode() == file, "merged into an empty one");
+        let (first, second) = numbers.split_at(numbers.len() / 2);
+        one.clear();
+        one.insert_batch(&Column(first));
+        other.insert_batch(&Column(second));
+        whole.merge(&one).unwrap();
+        assert!(whole.encode() == file, "merged with a part of it");
+        one.merge(&other).unwrap();
+        assert!(
+            one.bits() == whole.bits() && one.keys_are_estimated() && !one.is_overfull(),
+            "{}",
+            one.keys()
+        );
+        let more: Vec<u64> = (keys..keys + keys).collect();
+        other.clear();
+        other.insert_batch(&Column(&more));
+        one.merge(&other).unwrap();
+        assert!(one.keys_are_estimated() && one.is_overfull(), "{}", one.keys());
+    }
+}

@@ -3,6 +3,7 @@
 
 use fullbloom::dialect::Name;
 use fullbloom_c::dialect::number;
+pub use fullbloom_c::dynamic::Dynamic;
 use fullbloom_c::facts::{Facts, fullbloom_filter_facts};
 use fullbloom_c::filter::*;
 use fullbloom_c::handle;
@@ -62,9 +63,21 @@ pub fn create(dialect: Name, sizing: &Sizing) -> Made {
     made(|out| unsafe { fullbloom_filter_create(number(dialect), sizing, out) })
 }
 
-pub fn dynamic(sizing: &Sizing, up_to: u64, deletable: bool) -> Made {
+/// A set; FULLBLOOM_DYNAMIC_INIT.
+pub const SET: Dynamic = Dynamic {
+    struct_size: size_of::<Dynamic>(),
+    up_to: 0,
+    expire_ms: 0,
+    expire_keys: 0,
+    generations: 0,
+    refresh: 0,
+    deletable: 0,
+    reserved: [0; 2],
+};
+
+pub fn dynamic(sizing: &Sizing, dynamic: &Dynamic) -> Made {
     // SAFETY: `out` has room for a handle; other pointers are to values that outlive the call.
-    made(|out| unsafe { fullbloom_filter_create_dynamic(sizing, up_to, deletable, out) })
+    made(|out| unsafe { fullbloom_filter_create_dynamic(sizing, dynamic, out) })
 }
 
 pub fn view(dialect: i32, bytes: &[u8], (bits, probes): (u64, u32)) -> Made {
@@ -108,6 +121,11 @@ impl Filter {
         // SAFETY: the handle lives as long as `self`; other pointers are to values that outlive the call.
         let status = unsafe { fullbloom_filter_remove(self.0, key.as_ptr().cast(), key.len(), &mut removed) };
         if status == Status::Ok { Ok(removed) } else { Err(status) }
+    }
+
+    pub fn advance(&self, now_ms: u64) -> Status {
+        // SAFETY: the handle lives as long as `self`.
+        unsafe { fullbloom_filter_advance(self.0, now_ms) }
     }
 
     pub fn may_contain(&self, key: &[u8]) -> Result<bool, Status> {

@@ -298,14 +298,6 @@ fn test(line: &Line, mark: Mark, probes: Probes) -> bool {
     _mm256_testc_ps(signs(line, mark.fields), _mm256_castsi256_ps(row(mark, probes))) != 0
 }
 
-/// The bits of a key, as the two halves of a line.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn bits(mark: Mark, probes: Probes) -> [__m256i; 2] {
-    let (fields, bits) = fields_and_bits(mark, probes);
-    in_halves(fields, bits)
-}
-
 /// The fields of a key, and its bits in whichever half they are.
 #[inline]
 #[target_feature(enable = "avx2")]

@@ -8,7 +8,6 @@
 mod avx2;
 mod avx512;
 mod bitalg;
-mod counters;
 mod lines_avx2;
 mod lines_avx512;
 mod masks;
@@ -18,14 +17,12 @@ mod split;
 mod systems;
 
 use super::blocks::{Filter, FilterMut};
-use super::counters::Counters;
-use super::lines::{Line, Probes, distance};
+use super::lines::{Line, distance};
 use super::local::{EachTest, Local, TestFn, each_set};
 use super::pipeline::{self, Answers, Source};
 use super::split::{self as split_block, Split, SplitBlock};
 use super::{Block, Body, Task, cpu_has};
 use crate::keys::{KeyHasher, Keys};
-use crate::probe::lines::Mark;
 use bitalg::Bytes;
 use core::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
 use masks::Masks;
@@ -69,13 +66,7 @@ impl Avx2 {
     }
 }
 
-impl Body for Avx2 {
-    #[inline(always)]
-    fn count(self, line: &mut Line, counters: &mut Counters, mark: Mark, probes: Probes) -> bool {
-        // SAFETY: an `Avx2` exists only if `detect` saw these features on this CPU.
-        unsafe { counters::add_256(line, counters, mark, probes) }
-    }
-}
+impl Body for Avx2 {}
 
 /// Both have AVX2, BMI, LZCNT and POPCNT, as `Avx512::detect` has seen.
 impl From<Avx512> for Avx2 {
@@ -161,12 +152,6 @@ impl Avx512 {
 
 impl Body for Avx512 {
     const WIDE: bool = true;
-
-    #[inline(always)]
-    fn count(self, line: &mut Line, counters: &mut Counters, mark: Mark, probes: Probes) -> bool {
-        // SAFETY: an `Avx512` exists only if `detect` saw these features on this CPU.
-        unsafe { counters::add_512(line, counters, mark, probes) }
-    }
 }
 
 impl Local for Avx512 {
@@ -259,11 +244,6 @@ impl Avx512Bitalg {
 
 impl Body for Avx512Bitalg {
     const WIDE: bool = true;
-
-    #[inline(always)]
-    fn count(self, line: &mut Line, counters: &mut Counters, mark: Mark, probes: Probes) -> bool {
-        self.0.count(line, counters, mark, probes)
-    }
 }
 
 impl Local for Avx512Bitalg {

@@ -62,7 +62,7 @@ impl CompactBuilder {
     pub fn new(fpr: f64) -> Result<CompactBuilder, SizeError> {
         let (columns, hashing) = (Columns::for_fpr(fpr)?, Hashing::default());
         let hasher = Hasher::new(&hashing);
-        let room = Room { memory: MEMORY, directory: std::env::temp_dir() };
+        let room = Room { memory: MEMORY, directory: None };
         Ok(CompactBuilder { columns, hashing, hasher, threads: 1, keys: Collected::new(room, 0) })
     }
 
@@ -115,7 +115,7 @@ impl CompactBuilder {
     #[must_use]
     pub fn spool_in(self, directory: impl Into<std::path::PathBuf>) -> CompactBuilder {
         let memory = self.keys.room().memory;
-        self.with_room(Room { memory, directory: directory.into() })
+        self.with_room(Room { memory, directory: Some(directory.into()) })
     }
 
     fn with_room(mut self, room: Room) -> CompactBuilder {

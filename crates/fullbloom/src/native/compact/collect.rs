@@ -11,7 +11,8 @@ use std::vec::Vec;
 pub(super) struct Room {
     /// Bytes of scratch memory.
     pub(super) memory: u64,
-    pub(super) directory: PathBuf,
+    /// `None` is the system's directory for temporary files. Not every system has one: it is looked for when needed.
+    pub(super) directory: Option<PathBuf>,
 }
 
 impl Room {
@@ -75,7 +76,10 @@ impl Collected {
     fn spill_all(&mut self) -> Result<(), BuildError> {
         let spool = match &mut self.spool {
             Some(spool) => spool,
-            None => self.spool.insert(Spool::new(&self.room.directory)?),
+            None => {
+                let directory = self.room.directory.clone().unwrap_or_else(std::env::temp_dir);
+                self.spool.insert(Spool::new(&directory)?)
+            }
         };
         for lane in &mut self.lanes {
             spool.write(core::mem::replace(lane, Lane::new(self.bits)))?;

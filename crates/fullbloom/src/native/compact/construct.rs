@@ -114,7 +114,7 @@ impl Array {
     }
 
     fn finish(self, len: u64) -> Owned {
-        self.memory.split(core::iter::once(0..len as usize)).swap_remove(0)
+        self.memory.part(0..len as usize)
     }
 }
 

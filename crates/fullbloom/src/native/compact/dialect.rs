@@ -191,10 +191,7 @@ impl Format for Compact {
         }
         let exceptions = decoded.exceptions.map(|stored| stored.read(file));
         match decoded.kind {
-            DecodedKind::Compact(compact) => {
-                let range = compact.bits.clone();
-                Ok((compact.assemble(exceptions, decoded.locked), range))
-            }
+            DecodedKind::Compact(compact) => Ok((compact.assemble(exceptions, decoded.locked), decoded.bits)),
             other => Err(DecodeError::Kind { found: other.name(), wanted: "compact" }),
         }
     }

@@ -129,6 +129,12 @@ impl Clock {
         }
     }
 
+    /// Sets the keys with each tag.
+    #[cfg(feature = "std")]
+    pub(super) fn set_by_tag(&mut self, counts: Vec<u64>) {
+        self.counts = counts;
+    }
+
     pub(super) fn clear(&mut self) {
         self.counts.fill(0);
         self.reference = self.generation();

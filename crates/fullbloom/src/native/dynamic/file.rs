@@ -14,7 +14,7 @@ use super::filter::{DynamicFilter, MANY, Plan, Store};
 use super::flat::Flat;
 use super::lines::{self, Lines};
 use super::merge::Items;
-use super::options::{Expiry, Mode};
+use super::options::{Expiry, Keep, Mode};
 use super::shape::{GROUP, MAX_BITS, MIN_BITS, Shape};
 use crate::checksum::crc32c_append;
 use crate::error::DecodeError;
@@ -23,10 +23,9 @@ use crate::native::dialect::Head;
 use crate::native::format::{
     self, FILTER_LEN, HASH_FOLD64, HASH_SIPHASH13, LAYOUT_DYNAMIC, REQUIRED, Section, Table, chunk_len, kind,
 };
-use crate::native::{Hashing, Keep, key_type};
+use crate::native::{Hashing, key_type};
 use crate::wire::{Output, Stop};
 use alloc::boxed::Box;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 use core::time::Duration;
@@ -76,22 +75,39 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         Ok((overflow, list))
     }
 
-    /// Length of the file in bytes. Reads all fingerprints.
+    /// The data of the file it was read from, if that is also the data of its file now, and the length of its list.
+    fn data_in_place(&self) -> Option<(&[u8], u64)> {
+        match &self.store {
+            Store::Flat(flat) if self.clock.as_ref().is_none_or(|clock| clock.is_current()) => {
+                Some((flat.bytes.as_ref(), flat.listed as u64))
+            }
+            _ => None,
+        }
+    }
+
+    /// Length of the file in bytes. Reads all fingerprints, unless the filter is as it was read from a file.
     pub fn encoded_len(&self) -> u64 {
-        let (overflow, list) = self.write_lines(|_| Ok(())).unwrap_or_default();
-        let data_len = (overflow.len() as u64 * (GROUP + 1) * 64) + self.tail(&list).len() as u64;
-        let chunks = data_len.div_ceil(self.chunk_len(overflow.len() as u64));
+        let (data_len, listed) = match self.data_in_place() {
+            Some((data, listed)) => (data.len() as u64, listed),
+            None => {
+                let (overflow, list) = self.write_lines(|_| Ok(())).unwrap_or_default();
+                let lines_len = overflow.len() as u64 * (GROUP + 1) * 64;
+                (lines_len + self.tail(&list).len() as u64, list.len() as u64)
+            }
+        };
+        let chunks = data_len.div_ceil(self.chunk_len());
         let label = self.head.label.len() as u64;
-        let mut lengths =
-            alloc::vec![FILTER_LEN, chunks * 4, self.dynamic_section(list.len() as u64).len() as u64];
+        let mut lengths = alloc::vec![FILTER_LEN, chunks * 4, self.dynamic_section(listed).len() as u64];
         lengths.extend((label > 0).then_some(label));
         lengths.extend(self.secret_in_file().map(|secret| secret.len() as u64));
         let sections = lengths.len() + 1;
         format::front_len(lengths.into_iter(), sections, data_len) + data_len
     }
 
-    fn chunk_len(&self, groups: u64) -> u64 {
-        chunk_len(groups * (GROUP + 1) * 64)
+    /// Data bytes per checksum.
+    fn chunk_len(&self) -> u64 {
+        let (depth, shape) = self.file_shape();
+        chunk_len((shape.overflow.lines << depth) * (GROUP + 1) * 64)
     }
 
     /// The list and the counts as bytes.
@@ -111,7 +127,12 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
 
     /// Writes the file. The lines are computed twice: for the checksums, which come first, and for the data.
     pub(in crate::native) fn encode_to(&self, out: &mut dyn Output) -> Result<(), Stop> {
-        let mut sums = Sums::new(self.chunk_len(self.file_shape().1.overflow.lines << self.file_shape().0));
+        let mut sums = Sums::new(self.chunk_len());
+        if let Some((data, listed)) = self.data_in_place() {
+            sums.add(data);
+            out.write_all(&self.front(sums, listed, data.len() as u64))?;
+            return out.write_all(data);
+        }
         let (overflow, list) = self.write_lines(|line| {
             sums.add(line);
             Ok(())
@@ -119,18 +140,8 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         sums.add(overflow.as_flattened());
         let tail = self.tail(&list);
         sums.add(&tail);
-        let chunk_len = sums.chunk_len as u64;
-        let (sums, record, dynamic) = (sums.finish(), self.record(), self.dynamic_section(list.len() as u64));
-        let mut small = alloc::vec![(kind::FILTER, REQUIRED, &record[..]), (kind::SUMS, REQUIRED, &sums)];
-        if !self.head.label.is_empty() {
-            small.push((kind::LABEL, 0, self.head.label.as_bytes()));
-        }
-        if let Some(secret) = self.secret_in_file() {
-            small.push((kind::SECRET, 0, secret));
-        }
-        small.push((kind::DYNAMIC, REQUIRED, &dynamic));
         let data_len = overflow.len() as u64 * (GROUP + 1) * 64 + tail.len() as u64;
-        out.write_all(&format::front(&small, &[(kind::BITS, data_len)], chunk_len))?;
+        out.write_all(&self.front(sums, list.len() as u64, data_len))?;
         let mut buffer = Vec::with_capacity(1 << 16);
         self.write_lines(|line| {
             buffer.extend_from_slice(line);
@@ -143,6 +154,21 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         out.write_all(&buffer)?;
         out.write_all(overflow.as_flattened())?;
         out.write_all(&tail)
+    }
+
+    /// Everything before the data, which has these checksums, a list of this length, and this length.
+    fn front(&self, sums: Sums, listed: u64, data_len: u64) -> Vec<u8> {
+        let chunk_len = sums.chunk_len as u64;
+        let (sums, record, dynamic) = (sums.finish(), self.record(), self.dynamic_section(listed));
+        let mut small = alloc::vec![(kind::FILTER, REQUIRED, &record[..]), (kind::SUMS, REQUIRED, &sums)];
+        if !self.head.label.is_empty() {
+            small.push((kind::LABEL, 0, self.head.label.as_bytes()));
+        }
+        if let Some(secret) = self.secret_in_file() {
+            small.push((kind::SECRET, 0, secret));
+        }
+        small.push((kind::DYNAMIC, REQUIRED, &dynamic));
+        format::front(&small, &[(kind::BITS, data_len)], chunk_len)
     }
 
     /// The filter section.
@@ -237,8 +263,7 @@ impl Sums {
 /// What the front of a dynamic filter's file says.
 #[derive(Debug)]
 pub(in crate::native) struct DecodedDynamic {
-    head: Head,
-    locked: Option<u64>,
+    pub(in crate::native) head: Head,
     plan: Plan,
     clock: Option<Box<Clock>>,
     copies: u64,
@@ -247,16 +272,13 @@ pub(in crate::native) struct DecodedDynamic {
 }
 
 impl DecodedDynamic {
-    /// Reads the front, if it is that of a dynamic filter.
+    /// Reads the filter section and the dynamic section. Returns the check value of the secret too, if it is keyed.
     pub(in crate::native) fn read(
+        section: Section,
         table: &Table,
         bits: Section,
         bytes: &[u8],
-    ) -> Result<Option<DecodedDynamic>, DecodeError> {
-        let section = table.required(kind::FILTER, "filter")?;
-        if bytes[section.range()].first() != Some(&LAYOUT_DYNAMIC) {
-            return Ok(None);
-        }
+    ) -> Result<(DecodedDynamic, Option<u64>), DecodeError> {
         let mut cursor = section.cursor(bytes);
         let at = section.at;
         cursor.u8("layout")?;
@@ -333,12 +355,7 @@ impl DecodedDynamic {
                 expected,
             });
         }
-        let mut head = Head { keys: distinct, key_type, ..Head::new(hashing, expected_keys) };
-        head.label = match table.optional(kind::LABEL) {
-            Some(label) => format::read_label(label, bytes)?,
-            None => String::new(),
-        };
-        let locked = format::read_secret(&mut head, check, table.optional(kind::SECRET), bytes)?;
+        let head = Head { keys: distinct, key_type, ..Head::new(hashing, expected_keys) };
         let shape = Shape::new(fingerprint_bits, tag, lines);
         let plan = Plan { bits: fingerprint_bits, tag, mode, fpr, up_to };
         let stated = match (&clock, mode) {
@@ -349,19 +366,31 @@ impl DecodedDynamic {
         if keys != stated || clock.is_some() && keys != distinct {
             return Err(DecodeError::Mismatch { field: "keys", at: at + 32, got: keys, expected: stated });
         }
-        let flat = Flat { shape, depth, listed: listed as usize, counted: counted as usize, bytes: () };
+        let flat = Flat {
+            shape,
+            depth,
+            listed: listed as usize,
+            counted: counted as usize,
+            is_checked: false,
+            bytes: (),
+        };
         let copies = if mode == Mode::Counting { keys } else { 0 };
-        Ok(Some(DecodedDynamic { head, locked, plan, clock, copies, flat, bits: bits.range() }))
+        Ok((DecodedDynamic { head, plan, clock, copies, flat, bits: bits.range() }, check))
     }
 
-    /// Where the data is in the file.
-    pub(in crate::native) fn bits(&self) -> Range<usize> {
-        self.bits.clone()
+    /// The data was verified.
+    pub(in crate::native) fn set_checked(&mut self) {
+        self.flat.is_checked = true;
     }
 
     /// The filter over the storage of its data; `file` is the whole file.
-    pub(in crate::native) fn assemble<S>(self, file: &[u8], bytes: S) -> DynamicFilter<S> {
-        let DecodedDynamic { head, locked, plan, clock, copies, flat, bits } = self;
+    pub(in crate::native) fn assemble<S>(
+        self,
+        file: &[u8],
+        locked: Option<u64>,
+        bytes: S,
+    ) -> DynamicFilter<S> {
+        let DecodedDynamic { head, plan, clock, copies, flat, bits } = self;
         let read = flat.clone_with(&file[bits]);
         let counts = (0..read.counted).map(|i| read.count(i)).collect();
         let mut filter = DynamicFilter::from_parts(plan, head, Store::Flat(Box::new(flat.map(|()| bytes))));

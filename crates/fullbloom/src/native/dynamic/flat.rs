@@ -14,6 +14,8 @@ pub(super) struct Flat<S> {
     pub(super) depth: u32,
     pub(super) listed: usize,
     pub(super) counted: usize,
+    /// Whether the bytes were compared with what a writer writes. Otherwise they may be anything.
+    pub(super) is_checked: bool,
     pub(super) bytes: S,
 }
 
@@ -78,13 +80,20 @@ impl<S: AsRef<[u8]>> Flat<S> {
 impl<S> Flat<S> {
     /// The same over other bytes.
     pub(super) fn clone_with<T>(&self, bytes: T) -> Flat<T> {
-        let Flat { shape, depth, listed, counted, .. } = self;
-        Flat { shape: shape.clone(), depth: *depth, listed: *listed, counted: *counted, bytes }
+        let Flat { shape, depth, listed, counted, is_checked, .. } = self;
+        Flat {
+            shape: shape.clone(),
+            depth: *depth,
+            listed: *listed,
+            counted: *counted,
+            is_checked: *is_checked,
+            bytes,
+        }
     }
 
     pub(super) fn map<T>(self, bytes: impl FnOnce(S) -> T) -> Flat<T> {
-        let Flat { shape, depth, listed, counted, bytes: from } = self;
-        Flat { shape, depth, listed, counted, bytes: bytes(from) }
+        let Flat { shape, depth, listed, counted, is_checked, bytes: from } = self;
+        Flat { shape, depth, listed, counted, is_checked, bytes: bytes(from) }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::filter::{DynamicFilter, MANY, Store};
 use super::lines;
 use super::options::Mode;
+use super::shape::Shape;
 use super::shards::Shards;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::native::key_type;
@@ -81,7 +82,15 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
                     return None;
                 }
                 *next = groups.end;
+                let Shape { tag, overflow, .. } = &flat.shape;
+                let (mut free, end) = (overflow.base(groups.start) << tag, overflow.base(groups.end) << tag);
                 lines::read(&**flat, &flat.shape, groups, &mut items);
+                // Of a file that was not checked, only what is in order is listed.
+                items.retain(|item| {
+                    let is_in_order = (free..end).contains(item);
+                    free = if is_in_order { item + 1 } else { free };
+                    is_in_order
+                });
             }
         }
         Some(items)
@@ -92,7 +101,9 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         let plan = self.plan;
         let now = self.clock.as_ref().map_or(0, |clock| clock.generation());
         match &self.store {
-            Store::Flat(flat) if self.clock.as_ref().is_none_or(|clock| clock.is_current()) => {
+            Store::Flat(flat)
+                if flat.is_checked && self.clock.as_ref().is_none_or(|clock| clock.is_current()) =>
+            {
                 Shards::from_lines(plan.bits, plan.tag, flat.depth, &**flat, &flat.shape, now)
             }
             _ => {

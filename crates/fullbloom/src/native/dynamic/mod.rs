@@ -12,6 +12,7 @@
 //!   lines.rs      a shard's lines: find, list, fill           pool.rs   the memory of the lines
 //!   shape.rs      which line, and how it is divided           kernel/slots.rs   one line
 //!   flat.rs       a file in place                  file.rs     its bytes
+//!   shared.rs     parts with locks, for many threads
 //! ```
 
 mod batch;
@@ -28,6 +29,8 @@ mod pool;
 mod shape;
 mod shard;
 mod shards;
+#[cfg(feature = "std")]
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -35,4 +38,6 @@ pub use expiry::Generation;
 pub(in crate::native) use file::DecodedDynamic;
 pub use filter::{DynamicFilter, NotDeletable};
 pub use merge::{Fingerprint, Fingerprints};
-pub use options::{DynamicOptions, Expiry, Mode};
+pub use options::{DynamicOptions, Expiry, Keep, Mode};
+#[cfg(feature = "std")]
+pub use shared::SharedDynamicFilter;

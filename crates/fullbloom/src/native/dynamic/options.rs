@@ -2,7 +2,8 @@
 
 use super::shape::{MAX_BITS, MIN_BITS};
 use crate::error::SizeError;
-use crate::native::{Hashing, Keep};
+use crate::native::Hashing;
+use core::time::Duration;
 
 /// The most generations of an [`Expiry`]: their tags have at most eight bits.
 const MAX_GENERATIONS: u32 = 200;
@@ -21,6 +22,16 @@ pub enum Mode {
     Counting,
     /// When it was inserted, so that it expires. Some bits more for each key: 4 for 7 generations.
     Expiring(Expiry),
+}
+
+/// How long keys are remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// At least this time, rounded up to whole milliseconds.
+    Time(Duration),
+    /// While fewer than this many new keys have been inserted since. With [`refresh`](Expiry::refresh), known keys that
+    /// are inserted again count too, once for each generation.
+    Keys(u64),
 }
 
 /// When keys expire.

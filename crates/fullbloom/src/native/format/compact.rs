@@ -8,14 +8,12 @@ use crate::native::dialect::Head;
 use crate::native::exceptions::Exceptions;
 use crate::probe::systems::MAX_LINES;
 use alloc::vec::Vec;
-use core::ops::Range;
 
-/// A compact filter, and the location of its array.
+/// A compact filter without its array.
 #[derive(Debug)]
 pub(in crate::native) struct DecodedCompact {
     pub(super) head: Head,
     shape: Shape,
-    pub(in crate::native) bits: Range<usize>,
 }
 
 impl DecodedCompact {
@@ -89,7 +87,7 @@ impl DecodedCompact {
                 expected,
             });
         }
-        Ok(DecodedCompact { head, shape, bits: bits.range() })
+        Ok(DecodedCompact { head, shape })
     }
 }
 

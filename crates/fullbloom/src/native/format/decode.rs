@@ -4,80 +4,51 @@ use super::compact::DecodedCompact;
 use super::*;
 use crate::checksum::crc32c;
 use crate::error::DecodeError;
-use crate::kernel::counters::{self, COUNTERS_LEN};
 use crate::native::dialect::Head;
 use crate::native::dynamic::DecodedDynamic;
 use crate::native::exceptions::{Exceptions, MAX_LEVELS};
 use crate::native::filter::MAX_LABEL;
-use crate::native::growing::{Growth, MAX_LINKS};
 use crate::native::hashing::{Hashing, Secret};
 use crate::native::key_type;
-use crate::native::removing::counters_len;
-use crate::native::rotating::{Keep, Rotation};
 use crate::native::shape::Shape;
 use crate::sizing::Layout;
 use crate::wire::Cursor;
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
-use core::time::Duration;
 
 /// The facts in a file, and the location of the bits.
 #[derive(Debug)]
 pub(in crate::native) struct Decoded {
-    /// One filter, or the links of all generations.
-    pub(in crate::native) parts: Vec<DecodedPart>,
     pub(in crate::native) kind: DecodedKind,
     pub(in crate::native) exceptions: Option<StoredExceptions>,
     /// Keyed, with a secret that is not in the file: its check value.
     pub(in crate::native) locked: Option<u64>,
+    /// The location of the bits section.
+    pub(in crate::native) bits: Range<usize>,
     data: Range<usize>,
     chunk_len: usize,
     sums: Range<usize>,
 }
 
-/// One filter, and the location of its bits.
-#[derive(Debug)]
-pub(in crate::native) struct DecodedPart {
-    pub(in crate::native) head: Head,
-    pub(in crate::native) shape: Shape,
-    pub(in crate::native) bits: Range<usize>,
-}
-
 /// The parts specific to the kind.
 #[derive(Debug)]
 pub(in crate::native) enum DecodedKind {
-    Fast,
-    Growing(Growth),
-    Rotating(Growth, DecodedRotation),
-    Removing { counters: Range<usize> },
-    Dynamic(Box<DecodedDynamic>),
+    Fast(Head, Shape),
     Compact(Box<DecodedCompact>),
+    Dynamic(Box<DecodedDynamic>),
 }
 
 impl DecodedKind {
     pub(in crate::native) fn name(&self) -> &'static str {
         match self {
-            DecodedKind::Fast => "fast",
-            DecodedKind::Growing(_) => "growing",
-            DecodedKind::Rotating(..) => "rotating",
-            DecodedKind::Removing { .. } => "removing",
-            DecodedKind::Dynamic(_) => "dynamic",
+            DecodedKind::Fast(..) => "fast",
             DecodedKind::Compact(_) => "compact",
+            DecodedKind::Dynamic(_) => "dynamic",
         }
     }
-}
-
-/// The times of a rotating filter.
-#[derive(Debug)]
-pub(in crate::native) struct DecodedRotation {
-    pub(in crate::native) rotation: Rotation,
-    pub(in crate::native) clock: u64,
-    /// The start time of each, and its number of links.
-    pub(in crate::native) generations: Vec<(u64, usize)>,
 }
 
 /// The parts of exceptions.
@@ -119,7 +90,7 @@ impl Section {
 
 /// The known sections.
 #[derive(Debug, Default)]
-pub(in crate::native) struct Table([Option<Section>; 15]);
+pub(in crate::native) struct Table([Option<Section>; kind::DYNAMIC as usize + 1]);
 
 impl Table {
     pub(in crate::native) fn required(&self, kind: u32, field: &'static str) -> Result<Section, DecodeError> {
@@ -190,68 +161,66 @@ pub(in crate::native) fn decode(bytes: &[u8]) -> Result<Decoded, DecodeError> {
         });
     }
     let bits = table.required(kind::BITS, "bits")?;
-    let (chunk_len, sums) = (chunk_len as usize, sums.range());
-    if let Some(dynamic) = DecodedDynamic::read(&table, bits, bytes)? {
-        let kind = DecodedKind::Dynamic(Box::new(dynamic));
-        let (exceptions, locked) = (None, None);
-        return Ok(Decoded { parts: Vec::new(), kind, exceptions, locked, data, chunk_len, sums });
-    }
-    if let Some((mut compact, check)) = read_compact(&table, bits, bytes)? {
-        let head = &mut compact.head;
-        if let Some(label) = table.optional(kind::LABEL) {
-            head.label = read_label(label, bytes)?;
-        }
-        let locked = read_secret(head, check, table.optional(kind::SECRET), bytes)?;
-        let exceptions = read_exceptions(&table, bytes)?;
-        let kind = DecodedKind::Compact(Box::new(compact));
-        return Ok(Decoded { parts: Vec::new(), kind, exceptions, locked, data, chunk_len, sums });
-    }
-    let (mut parts, check) = read_parts(&table, bits, bytes)?;
-    let head = &mut parts[0].head;
-    if let Some(label) = table.optional(kind::LABEL) {
-        head.label = read_label(label, bytes)?;
-    }
-    let locked = read_secret(head, check, table.optional(kind::SECRET), bytes)?;
-    let (hashing, store_secret) = (head.hashing.clone(), head.store_secret);
-    for part in &mut parts[1..] {
-        part.head.hashing = hashing.clone();
-        part.head.store_secret = store_secret;
-    }
-    let kind = read_kind(&table, bits, parts.len(), bytes)?;
+    let (mut kind, check) = read_kind(&table, bits, bytes)?;
+    let locked = match &mut kind {
+        DecodedKind::Fast(head, _) => read_owner(head, check, &table, bytes)?,
+        DecodedKind::Compact(compact) => read_owner(&mut compact.head, check, &table, bytes)?,
+        DecodedKind::Dynamic(dynamic) => read_owner(&mut dynamic.head, check, &table, bytes)?,
+    };
     let exceptions = read_exceptions(&table, bytes)?;
-    Ok(Decoded { parts, kind, exceptions, locked, data, chunk_len, sums })
+    let (bits, chunk_len, sums) = (bits.range(), chunk_len as usize, sums.range());
+    Ok(Decoded { kind, exceptions, locked, bits, data, chunk_len, sums })
 }
 
-/// A compact filter, if the file holds one, and the check value of its secret if it is keyed.
-fn read_compact(
-    table: &Table,
-    bits: Section,
-    bytes: &[u8],
-) -> Result<Option<(DecodedCompact, Option<u64>)>, DecodeError> {
+/// The filter, and the check value of its secret if it is keyed. Its layout says of which kind it is.
+fn read_kind(table: &Table, bits: Section, bytes: &[u8]) -> Result<(DecodedKind, Option<u64>), DecodeError> {
     let section = table.required(kind::FILTER, "filter")?;
-    if bytes[section.range()].first() != Some(&LAYOUT_COMPACT) {
-        return match table.optional(kind::COMPACT) {
-            Some(section) => {
-                let (field, at, allowed) = ("section kind", section.at, "layers only with the layout 3");
-                Err(DecodeError::Value { field, at, got: kind::COMPACT.into(), allowed })
-            }
-            None => Ok(None),
-        };
-    }
-    for kind in [kind::GROWING, kind::ROTATING, kind::COUNTERS] {
-        if let Some(section) = table.optional(kind) {
-            let (field, at, allowed) = ("section kind", section.at, "not in a compact filter");
+    let layout = bytes[section.range()].first();
+    let (is_compact, is_dynamic) = (layout == Some(&LAYOUT_COMPACT), layout == Some(&LAYOUT_DYNAMIC));
+    let record = if is_dynamic { None } else { Some(read_record(section, bytes)?) };
+    let belongs = [
+        (kind::COMPACT, is_compact, "only with the layout 3"),
+        (kind::DYNAMIC, is_dynamic, "only with the layout 4"),
+        (kind::EXCEPTIONS, !is_dynamic, "not with the layout 4"),
+    ];
+    for (kind, belongs, allowed) in belongs {
+        if let Some(section) = table.optional(kind).filter(|_| !belongs) {
+            let (field, at) = ("section kind", section.at);
             return Err(DecodeError::Value { field, at, got: kind.into(), allowed });
         }
     }
-    let (head, record, check) = read_record(section, bytes)?;
-    require_whole_hash(&head, section)?;
-    if record.blocks != bits.len / ALIGN {
-        let (field, at, expected) = ("blocks", section.at + 8, bits.len / ALIGN);
-        return Err(DecodeError::Mismatch { field, at, got: record.blocks, expected });
+    let Some((head, record, check)) = record else {
+        let (dynamic, check) = DecodedDynamic::read(section, table, bits, bytes)?;
+        return Ok((DecodedKind::Dynamic(Box::new(dynamic)), check));
+    };
+    if is_compact {
+        require_whole_hash(&head, section)?;
+        if record.blocks != bits.len / ALIGN {
+            let (field, at, expected) = ("blocks", section.at + 8, bits.len / ALIGN);
+            return Err(DecodeError::Mismatch { field, at, got: record.blocks, expected });
+        }
+        let compact = DecodedCompact::read(head, record.numbers, section, table, bits, bytes)?;
+        return Ok((DecodedKind::Compact(Box::new(compact)), check));
     }
-    DecodedCompact::read(head, record.numbers, section, table, bits, bytes)
-        .map(|compact| Some((compact, check)))
+    let shape = read_shape(&record, section, bytes)?;
+    if shape.byte_len() != bits.len {
+        let (field, at, got) = ("bits' length", bits.at, bits.len);
+        return Err(DecodeError::Mismatch { field, at, got, expected: shape.byte_len() });
+    }
+    Ok((DecodedKind::Fast(head, shape), check))
+}
+
+/// The label, and the secret if it is in the file; otherwise the check value of the right secret.
+fn read_owner(
+    head: &mut Head,
+    check: Option<u64>,
+    table: &Table,
+    bytes: &[u8],
+) -> Result<Option<u64>, DecodeError> {
+    if let Some(label) = table.optional(kind::LABEL) {
+        head.label = read_label(label, bytes)?;
+    }
+    read_secret(head, check, table.optional(kind::SECRET), bytes)
 }
 
 /// Only fast filters shorten the hash.
@@ -261,171 +230,6 @@ fn require_whole_hash(head: &Head, record: Section) -> Result<(), DecodeError> {
     }
     let (field, at, got) = ("bits of the hash", record.at + 7, head.hash_bits.into());
     Err(DecodeError::Value { field, at, got, allowed: "0 for all 64, unless the filter is a fast one" })
-}
-
-/// The filters of the file, whose bits follow each other, and the check value of their secret if they are
-/// keyed.
-fn read_parts(
-    table: &Table,
-    bits: Section,
-    bytes: &[u8],
-) -> Result<(Vec<DecodedPart>, Option<u64>), DecodeError> {
-    let section = table.required(kind::FILTER, "filter")?;
-    let is_chain = table.optional(kind::GROWING).is_some();
-    let records = match is_chain {
-        false => vec![section],
-        true => {
-            let count = section.len / FILTER_LEN;
-            if section.len % FILTER_LEN != 0 || !(1..=MAX_LINKS as u64).contains(&count) {
-                let allowed = "64 bytes for each link, 1 to 65,536 links";
-                let (at, got) = (section.at, section.len.into());
-                return Err(DecodeError::Value { field: "filter's length", at, got, allowed });
-            }
-            (0..count).map(|i| Section { at: section.at + i * FILTER_LEN, len: FILTER_LEN }).collect()
-        }
-    };
-    let (mut parts, mut hash) = (Vec::with_capacity(records.len()), None);
-    let mut end = 0u64;
-    for record in records {
-        let (head, shape, check) = read_filter(record, bytes)?;
-        if is_chain || table.optional(kind::COUNTERS).is_some() {
-            require_whole_hash(&head, record)?;
-        }
-        let own = (head.hashing.clone(), check, head.key_type);
-        if *hash.get_or_insert_with(|| own.clone()) != own {
-            let allowed = "the hash, the seed and the key type of the first link";
-            let at = record.at + 1;
-            return Err(DecodeError::Value {
-                field: "hash of a link",
-                at,
-                got: bytes[at as usize].into(),
-                allowed,
-            });
-        }
-        if is_chain {
-            check_link(&head, &shape, record.at)?;
-        }
-        let start = end;
-        end = end.saturating_add(shape.byte_len());
-        if end > bits.len {
-            break;
-        }
-        let bits = (bits.at + start) as usize..(bits.at + end) as usize;
-        parts.push(DecodedPart { head, shape, bits });
-    }
-    if end != bits.len {
-        let (got, expected) = (bits.len, end);
-        return Err(DecodeError::Mismatch { field: "bits' length", at: bits.at, got, expected });
-    }
-    Ok((parts, hash.and_then(|(_, check, _)| check)))
-}
-
-/// A link accepts no more keys than it was sized for, and has at least one bit for each. The size of the next
-/// link follows from it, so a small file must not claim a large number.
-fn check_link(head: &Head, shape: &Shape, at: u64) -> Result<(), DecodeError> {
-    let bits = shape.byte_len().saturating_mul(8);
-    let (expected, keys) = (head.expected_keys, head.keys);
-    if expected == 0 || expected > bits {
-        let (field, at, allowed) =
-            ("expected keys of a link", at + 24, "at least 1, at most one for each bit");
-        return Err(DecodeError::Value { field, at, got: expected.into(), allowed });
-    }
-    if keys > expected {
-        let (field, at, allowed) = ("keys of a link", at + 32, "at most its expected keys");
-        return Err(DecodeError::Value { field, at, got: keys.into(), allowed });
-    }
-    Ok(())
-}
-
-/// The kind of the filter; a file holds one filter.
-fn read_kind(table: &Table, bits: Section, parts: usize, bytes: &[u8]) -> Result<DecodedKind, DecodeError> {
-    let kinds = [kind::GROWING, kind::COUNTERS, kind::EXCEPTIONS];
-    let mut found = kinds.into_iter().filter_map(|kind| Some((kind, table.optional(kind)?)));
-    let first = found.next();
-    if let Some((kind, section)) = found.next() {
-        let allowed = "one of links, counters and exceptions";
-        let (at, got) = (section.at, kind.into());
-        return Err(DecodeError::Value { field: "section kind", at, got, allowed });
-    }
-    let growth = match table.optional(kind::GROWING) {
-        Some(section) => read_growing(section, bits, bytes)?,
-        None => {
-            if let Some(section) = table.optional(kind::ROTATING) {
-                let (at, got, allowed) = (section.at, kind::ROTATING.into(), "only beside links");
-                return Err(DecodeError::Value { field: "section kind", at, got, allowed });
-            }
-            let Some((kind::COUNTERS, counters)) = first else { return Ok(DecodedKind::Fast) };
-            let expected = counters_len(bits.len);
-            if counters.len != expected {
-                let (at, got) = (counters.at, counters.len);
-                return Err(DecodeError::Mismatch { field: "counters' length", at, got, expected });
-            }
-            return Ok(DecodedKind::Removing { counters: counters.range() });
-        }
-    };
-    Ok(match table.optional(kind::ROTATING) {
-        None => DecodedKind::Growing(growth),
-        Some(section) => DecodedKind::Rotating(growth, read_rotating(section, parts, bytes)?),
-    })
-}
-
-fn read_growing(section: Section, bits: Section, bytes: &[u8]) -> Result<Growth, DecodeError> {
-    let mut cursor = section.cursor(bytes);
-    let fpr = cursor.f64_le("fpr")?;
-    let at = cursor.at();
-    let first = cursor.u64_le("first keys")?;
-    if first == 0 || first > bits.len.saturating_mul(8) {
-        let allowed = "at least 1, at most one for each bit";
-        return Err(DecodeError::Value { field: "first keys", at, got: first.into(), allowed });
-    }
-    Growth::new(fpr, first).map_err(DecodeError::Geometry)
-}
-
-fn read_rotating(section: Section, parts: usize, bytes: &[u8]) -> Result<DecodedRotation, DecodeError> {
-    let mut cursor = section.cursor(bytes);
-    let amount = cursor.u64_le("time to remember")?;
-    let generations = cursor.u32_le("generations")?;
-    let at = cursor.at();
-    let flags = cursor.u32_le("rotation flags")?;
-    if flags & !(BY_KEYS | REFRESH) != 0 {
-        return Err(DecodeError::Newer { field: "rotation flags", at, got: flags.into() });
-    }
-    let keep = match flags & BY_KEYS {
-        0 => Keep::Time(Duration::from_millis(amount)),
-        _ => Keep::Keys(amount),
-    };
-    let rotation = Rotation { keep, generations, refresh: flags & REFRESH != 0 };
-    rotation.check().map_err(DecodeError::Geometry)?;
-    let clock = cursor.u64_le("time")?;
-    let at = cursor.at();
-    let count = cursor.u64_le("stored generations")?;
-    if count == 0 || count > parts as u64 || ROTATING_LEN + count * GENERATION_LEN != section.len {
-        let allowed = "at least 1, with at least one link each, all of them stored";
-        return Err(DecodeError::Value { field: "stored generations", at, got: count.into(), allowed });
-    }
-    let (mut stored, mut earlier, mut left) = (Vec::with_capacity(count as usize), 0, parts as u64);
-    for _ in 0..count {
-        let at = cursor.at();
-        let opened = cursor.u64_le("beginning of a generation")?;
-        let links = cursor.u64_le("links of a generation")?;
-        if opened < earlier || opened > clock {
-            let allowed = "not before the previous generation, not after the current time";
-            let field = "beginning of a generation";
-            return Err(DecodeError::Value { field, at, got: opened.into(), allowed });
-        }
-        if links == 0 || links > left {
-            let allowed = "at least 1, at most the stored links";
-            let (field, at) = ("links of a generation", at + 8);
-            return Err(DecodeError::Value { field, at, got: links.into(), allowed });
-        }
-        (earlier, left) = (opened, left - links);
-        stored.push((opened, links as usize));
-    }
-    if left > 0 {
-        let (field, got) = ("links of all generations", parts as u64 - left);
-        return Err(DecodeError::Mismatch { field, at: section.at, got, expected: parts as u64 });
-    }
-    Ok(DecodedRotation { rotation, clock, generations: stored })
 }
 
 /// Sections are in file order and do not overlap; data sections begin at multiples of a line.
@@ -458,9 +262,9 @@ fn read_table(bytes: &[u8], count: u16, front_len: u64) -> Result<Table, DecodeE
             });
         }
         free = at + len;
-        let is_data = matches!(kind, kind::BITS | kind::EXCEPTION_DATA | kind::COUNTERS);
-        match table.0.get_mut(kind as usize) {
-            Some(slot) if kind != 0 => {
+        let is_data = matches!(kind, kind::BITS | kind::EXCEPTION_DATA);
+        match table.0.get_mut(kind as usize).filter(|_| kind::KNOWN.contains(&kind)) {
+            Some(slot) => {
                 let well_placed =
                     if is_data { at >= front_len && at % ALIGN == 0 } else { free <= front_len };
                 if slot.is_some() || !well_placed {
@@ -474,10 +278,19 @@ fn read_table(bytes: &[u8], count: u16, front_len: u64) -> Result<Table, DecodeE
                 }
                 *slot = Some(Section { at, len });
             }
-            _ if flags & REQUIRED != 0 => {
+            None if flags & REQUIRED != 0 && kind < kind::DYNAMIC => {
+                let allowed = "a section that is still in use: the file was written by a development version";
+                return Err(DecodeError::Value {
+                    field: "section kind",
+                    at: entry,
+                    got: kind.into(),
+                    allowed,
+                });
+            }
+            None if flags & REQUIRED != 0 => {
                 return Err(DecodeError::Newer { field: "section kind", at: entry, got: kind.into() });
             }
-            _ => {}
+            None => {}
         }
     }
     Ok(table)
@@ -485,19 +298,14 @@ fn read_table(bytes: &[u8], count: u16, front_len: u64) -> Result<Table, DecodeE
 
 /// The numbers of a filter section that depend on its layout.
 struct Record {
-    layout: u8,
     numbers: [u8; 3],
     blocks: u64,
 }
 
-/// The filter section of a filter that sets bits, and the check value of the secret if it is keyed.
-fn read_filter(section: Section, bytes: &[u8]) -> Result<(Head, Shape, Option<u64>), DecodeError> {
-    let (head, Record { layout, numbers: [lines, block_lines, line_probes], blocks }, check) =
-        read_record(section, bytes)?;
+/// The shape of a filter that sets bits.
+fn read_shape(record: &Record, section: Section, bytes: &[u8]) -> Result<Shape, DecodeError> {
+    let Record { numbers: [lines, block_lines, line_probes], blocks } = *record;
     let at = section.at;
-    if layout > LAYOUT_LINES {
-        return Err(DecodeError::Newer { field: "layout", at, got: layout.into() });
-    }
     let Some(layout) = Layout::new(lines.into(), block_lines.into(), line_probes.into()) else {
         let got = i128::from(u32::from_be_bytes([0, lines, block_lines, line_probes]));
         let allowed = "1, 2 or 4 lines; blocks of a power of two up to 64 lines; 1 to 8 probes";
@@ -509,7 +317,7 @@ fn read_filter(section: Section, bytes: &[u8]) -> Result<(Head, Shape, Option<u6
         let allowed = "at least one, and all of them in the file";
         return Err(DecodeError::Value { field: "blocks", at: at + 8, got: blocks.into(), allowed });
     }
-    Ok((head, Shape::new(layout, blocks), check))
+    Ok(Shape::new(layout, blocks))
 }
 
 /// The filter section of any layout.
@@ -561,10 +369,10 @@ fn read_record(section: Section, bytes: &[u8]) -> Result<(Head, Record, Option<u
         hash_bits,
         label: String::new(),
     };
-    Ok((head, Record { layout, numbers, blocks }, check))
+    Ok((head, Record { numbers, blocks }, check))
 }
 
-pub(in crate::native) fn read_label(section: Section, bytes: &[u8]) -> Result<String, DecodeError> {
+fn read_label(section: Section, bytes: &[u8]) -> Result<String, DecodeError> {
     let text = &bytes[section.range()];
     let label = core::str::from_utf8(text).ok().filter(|label| label.len() <= MAX_LABEL);
     let refused = DecodeError::Value {
@@ -578,7 +386,7 @@ pub(in crate::native) fn read_label(section: Section, bytes: &[u8]) -> Result<St
 
 /// Puts the secret into the header if it is in the file; otherwise returns the check value of the right
 /// secret.
-pub(in crate::native) fn read_secret(
+fn read_secret(
     head: &mut Head,
     check: Option<u64>,
     stored: Option<Section>,
@@ -645,7 +453,16 @@ impl Decoded {
         (self.data.clone(), self.chunk_len, self.sums.clone())
     }
 
-    /// Checks the data against its checksums. Reads the whole file.
+    /// The same, if the data agrees with its checksums and is what a writer writes. Reads the whole file.
+    pub(in crate::native) fn verified(mut self, bytes: &[u8]) -> Result<Decoded, DecodeError> {
+        self.verify(bytes)?;
+        if let DecodedKind::Dynamic(dynamic) = &mut self.kind {
+            dynamic.set_checked();
+        }
+        Ok(self)
+    }
+
+    /// Checks the data, as [`verified`](Decoded::verified) does.
     pub(in crate::native) fn verify(&self, bytes: &[u8]) -> Result<(), DecodeError> {
         let chunks = bytes[self.data.clone()].chunks(self.chunk_len);
         let sums = bytes[self.sums.clone()].as_chunks().0;
@@ -655,18 +472,9 @@ impl Decoded {
                 return Err(DecodeError::Checksum { field: "data", at, len: chunk.len() as u64 });
             }
         }
-        if let DecodedKind::Dynamic(dynamic) = &self.kind {
-            return dynamic.verify(bytes);
+        match &self.kind {
+            DecodedKind::Dynamic(dynamic) => dynamic.verify(bytes),
+            _ => Ok(()),
         }
-        if let DecodedKind::Removing { counters } = &self.kind {
-            let lines = bytes[self.parts[0].bits.clone()].as_chunks().0;
-            let counted = bytes[counters.clone()].as_chunks().0;
-            if let Some(line) = counters::contradiction(lines, counted) {
-                let at = (counters.start + line * COUNTERS_LEN) as u64;
-                let allowed = "counters of set bits only (the value is the line number)";
-                return Err(DecodeError::Value { field: "counters", at, got: line as i128, allowed });
-            }
-        }
-        Ok(())
     }
 }

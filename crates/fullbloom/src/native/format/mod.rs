@@ -10,9 +10,8 @@
 //! (CRC-32C): the front by one that is always checked, the data by one per chunk, checked when a file is
 //! loaded or on request. All numbers are little-endian. `docs/formats/native.md` describes every byte.
 //!
-//! A growing or rotating filter consists of several filters: the filter section has a record for each, and
-//! their bits follow one another. A removing filter has counters beside its bits. In both cases a separate
-//! section, which a reader must know, marks the kind.
+//! The layout in the filter section says of which kind the filter is. A compact or dynamic filter has one more section,
+//! which a reader must know.
 //!
 //! Extensions: a section of an unknown kind is skipped unless it is marked as required. Unknown required
 //! features, versions, layouts and hashes are refused, and the error names them.
@@ -22,7 +21,7 @@ mod decode;
 mod encode;
 mod front;
 
-pub(super) use decode::{Decoded, DecodedKind, Section, Table, decode, read_label, read_secret};
+pub(super) use decode::{Decoded, DecodedKind, Section, Table, decode};
 pub(super) use encode::{Encoder, checksums, chunk_len, plain_len};
 pub(super) use front::{front, front_len};
 
@@ -63,29 +62,18 @@ pub(super) mod kind {
     pub(in crate::native) const LABEL: u32 = 3;
     pub(in crate::native) const SUMS: u32 = 4;
     pub(in crate::native) const SECRET: u32 = 5;
-    pub(in crate::native) const GROWING: u32 = 8;
-    pub(in crate::native) const ROTATING: u32 = 9;
-    pub(in crate::native) const COUNTERS: u32 = 10;
     pub(in crate::native) const EXCEPTIONS: u32 = 11;
     pub(in crate::native) const EXCEPTION_DATA: u32 = 12;
     pub(in crate::native) const COMPACT: u32 = 13;
     pub(in crate::native) const DYNAMIC: u32 = 14;
+
+    /// All of them. Only development versions used the numbers between them.
+    pub(super) const KNOWN: [u32; 9] =
+        [FILTER, BITS, LABEL, SUMS, SECRET, EXCEPTIONS, EXCEPTION_DATA, COMPACT, DYNAMIC];
 }
 
 /// Length of the filter section.
 pub(super) const FILTER_LEN: u64 = 64;
-/// Length of the growing section, of the rotating section before its generations, and of each generation.
-const GROWING_LEN: u64 = 24;
-const ROTATING_LEN: u64 = 32;
-const GENERATION_LEN: u64 = 16;
-
-/// Flags of the rotating section: generations end after a number of keys; a repeated key restarts its time.
-const BY_KEYS: u32 = 1;
-const REFRESH: u32 = 2;
-
-/// Length of the exceptions section before its levels, and of each level.
-const EXCEPTIONS_LEN: u64 = 16;
-const LEVEL_LEN: u64 = 16;
 
 /// Length of the compact section before its layers, and of each layer.
 const COMPACT_LEN: u64 = 8;
