@@ -155,8 +155,8 @@ pub(super) const MAX_LINES: u64 = 15 * PAGE;
 
 /// The next larger number of lines of a shard; `None` if it is to be split instead.
 ///
-/// By about a quarter each time: a key is rewritten four times in its life, and a third to a fifth of the memory is for
-/// keys to come just after a step. Steps of an eighth would rewrite it eight times.
+/// By about a quarter each time: by calculation, a key is rewritten four times in its life, and just after a step a
+/// fifth of the room is free. Steps of an eighth would rewrite it eight times.
 pub(super) fn grown(lines: u64) -> Option<u64> {
     if lines < MIN_LINES {
         let more = (lines + (lines / 4).max(GROUP)).next_multiple_of(GROUP);
