@@ -65,8 +65,11 @@ fn every_kernel_moves_bits_as_the_definition_does() {
         let mut line = [0u8; 64];
         line.iter_mut().for_each(|byte| *byte = random(&mut state) as u8);
         let width = 1 + (random(&mut state) % 56) as u32;
-        let at =
-            if round % 5 == 0 { 512 - width * (round % 2) } else { (random(&mut state) % u64::from(513 - width)) as u32 };
+        let at = if round % 5 == 0 {
+            512 - width * (round % 2)
+        } else {
+            (random(&mut state) % u64::from(513 - width)) as u32
+        };
         let value = random(&mut state) & low(width);
         let end = if round % 3 == 0 { 512 } else { 512 - (random(&mut state) % 100) as u32 };
         let used = core::array::from_fn(|i| low(end.saturating_sub(64 * i as u32)));
@@ -83,7 +86,10 @@ fn every_kernel_moves_bits_as_the_definition_does() {
             closed[i as usize / 8] |= u8::from(old) << (i % 8);
         }
         on_each(|_, cpu| {
-            assert!(cpu.run(Move(line, at, width, value, Some(used))) == opened, "{cpu:?} {at} {width} {end}");
+            assert!(
+                cpu.run(Move(line, at, width, value, Some(used))) == opened,
+                "{cpu:?} {at} {width} {end}"
+            );
             assert!(cpu.run(Move(line, at, width, value, None)) == closed, "{cpu:?} {at} {width}");
         });
     }

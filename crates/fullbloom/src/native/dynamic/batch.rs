@@ -16,8 +16,7 @@ use crate::native::stored::assert_unlocked;
 /// Keys hashed at once; a multiple of 64.
 const CHUNK: usize = 1024;
 
-/// Keys whose lines are prefetched, and then processed while the next are prefetched. One loop for each is faster than
-/// one for both: more keys are in the CPU's instruction window.
+/// Keys whose lines are prefetched together, one group before they are processed.
 const GROUP: usize = 32;
 
 /// The hashes of a chunk, and after them hashes that mean nothing, so that there is always one more group.

@@ -248,7 +248,8 @@ impl Shards {
     pub(super) fn remove(&mut self, kernel: impl Select, hash: u64, aim: &Aim) -> bool {
         let shard = &mut self.shards[aim.shard as usize];
         let entry = aim.number << self.tag;
-        let removed = match slots::remove(kernel, self.pool.line_mut(aim.at), &shard.shape.main.slots, entry) {
+        let removed = match slots::remove(kernel, self.pool.line_mut(aim.at), &shard.shape.main.slots, entry)
+        {
             Remove::Absent => false,
             Remove::Done => true,
             full => {
