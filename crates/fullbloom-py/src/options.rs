@@ -108,7 +108,7 @@ impl Dynamic {
 /// A filter that takes its keys now.
 pub enum Building {
     /// A native filter of kind compact, and the types of its keys so far.
-    Compact(CompactBuilder, Vec<KeyType>),
+    Compact(Box<CompactBuilder>, Vec<KeyType>),
     /// A native filter, which can have a seed, a secret and a label.
     Native(AnyFilter),
     /// A filter of another system.
@@ -253,7 +253,8 @@ impl NewFilter {
     pub fn begin(&self, expected_keys: u64, threads: usize) -> PyResult<Building> {
         match self.dialect {
             Name::Native if self.compact => {
-                self.compact(expected_keys, threads).map(|builder| Building::Compact(builder, Vec::new()))
+                let builder = self.compact(expected_keys, threads)?;
+                Ok(Building::Compact(Box::new(builder), Vec::new()))
             }
             Name::Native => self.native(expected_keys).map(Building::Native),
             dialect => {

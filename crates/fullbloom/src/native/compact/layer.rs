@@ -191,8 +191,8 @@ impl<const H: usize, const S: usize, const L: usize> Solver<H, S, L> {
             let columns = shape.further_of(layer, first + l as u64) as usize;
             let (own, rest) = core::mem::take(&mut further).split_at_mut(columns * (H / 2) * 8);
             further = rest;
-            for k in 0..SLOTS {
-                line[k] = (0..H / 2).fold(0, |byte, v| byte | systems.byte(l, v * SLOTS + k) << v);
+            for (k, slot) in line[..SLOTS].iter_mut().enumerate() {
+                *slot = (0..H / 2).fold(0, |byte, v| byte | systems.byte(l, v * SLOTS + k) << v);
             }
             line[LIMIT] = kept[l].limit;
             for v in 0..H / 2 {

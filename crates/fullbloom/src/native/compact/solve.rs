@@ -45,7 +45,7 @@ const fn first_of(half: usize) -> usize {
 
 /// The slots of a half.
 const fn slots_of(half: usize) -> usize {
-    if half % 2 == 0 { 32 } else { SLOTS - 32 }
+    if half.is_multiple_of(2) { 32 } else { SLOTS - 32 }
 }
 
 /// What became of one line.
