@@ -171,7 +171,9 @@ impl NewFilter {
                 return Err(errors::value("a dynamic filter grows with its keys: use Filter.with_capacity"));
             }
             _ => {
-                return Err(errors::value(format_args!("kind is \"fast\" or \"compact\" here, not {kind:?}")));
+                return Err(errors::value(format_args!(
+                    "kind is \"fast\" or \"compact\" here, not {kind:?}"
+                )));
             }
         };
         if compact {
