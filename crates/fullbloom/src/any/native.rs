@@ -7,7 +7,7 @@ use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::filter::Part;
 use crate::kernel::pipeline::Answers;
-use crate::native::{Chunks, Facts, Hashing, NativeFilter, Secret, StoredFilter};
+use crate::native::{Chunks, Facts, Hashing, Secret, StoredFilter};
 use crate::sizing::Geometry;
 use crate::typed::{KeyType, TypeError, Value};
 use crate::wire::{Output, Stop};
@@ -119,7 +119,8 @@ impl Native {
 
     #[cfg(feature = "std")]
     pub(super) fn replay(&mut self, journal: &crate::native::Journal) -> Result<(), DecodeError> {
-        let empty = StoredFilter::Fast(NativeFilter::with_fpr(0, 0.5).map_err(DecodeError::Geometry)?);
+        let empty =
+            StoredFilter::Fast(crate::native::NativeFilter::with_fpr(0, 0.5).map_err(DecodeError::Geometry)?);
         *self = match core::mem::replace(self, Native::Owned(empty)) {
             Native::Owned(stored) => Native::Owned(journal.replay(stored)?),
             Native::Kept(stored) => Native::Kept(journal.replay(stored)?),
