@@ -68,7 +68,7 @@ def test_what_cannot_be_done_raises(tmp_path, vectors):
         fullbloom.inspect(tmp_path / "missing.bloom")
     with pytest.raises(ValueError, match="give one of"):
         fullbloom.rebuild(tmp_path, fpr=0.01, same_size=True)
-    with pytest.raises(ValueError, match="does not hold its keys"):
+    with pytest.raises(ValueError, match="does not store its keys"):
         fullbloom.keys(vectors / "native" / "dynamic-set.bloom")
     with pytest.raises(ValueError, match="cannot find sstables"):
         fullbloom.verify(tmp_path)
