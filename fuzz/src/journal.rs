@@ -21,7 +21,8 @@ fn files() -> &'static [(PathBuf, Vec<u8>); 4] {
             for key in 0..40u8 {
                 filter.insert(&[key]).expect("memory");
             }
-            let name = format!("fullbloom-fuzz-{}-{}-{}", std::process::id(), mode.name(), filter.encoded_len());
+            let name =
+                format!("fullbloom-fuzz-{}-{}-{}", std::process::id(), mode.name(), filter.encoded_len());
             let path = directory.join(name);
             let bytes = filter.encode();
             fs::write(&path, &bytes).expect("the directory can be written");
