@@ -130,6 +130,22 @@ fn keys_that_were_not_printed_are_not_remembered() {
 }
 
 #[test]
+fn a_state_with_another_rate_is_reported_and_keeps_its_own() {
+    let dir = Dir::new();
+    let state = dir.arg("state.bloom");
+    run(&["unique", "--state", &state, "--fpr", "1e-4"], lines(100).as_bytes()).exits(0);
+    let later = run(&["unique", "--state", &state, "--fpr", "1e-9"], lines(200).as_bytes()).exits(0);
+    assert!(later.err.contains("made for a rate of 0.01 %, which --fpr does not change"), "{}", later.err);
+    assert_eq!(later.text().lines().count(), 100);
+
+    // A filter that was built for something else: its rate is far above that of a state.
+    let built = dir.arg("built.bloom");
+    run(&["build", "-q", "--fpr", "0.05", "-o", &built], lines(100).as_bytes()).exits(0);
+    let unique = run(&["unique", "--state", &built], lines(100).as_bytes());
+    assert!(unique.err.contains("counts as known and is not printed"), "{}", unique.err);
+}
+
+#[test]
 fn a_state_without_a_size_grows_and_keeps_its_rate() {
     let dir = Dir::new();
     let state = dir.arg("seen.bloom");
