@@ -35,9 +35,7 @@ pub fn read(name: Name, data: &[u8]) {
     let alone = KEYS.map(|key| filter.may_contain(key));
     assert_eq!(together, alone);
     let shape = filter.geometry();
-    // A dynamic filter that expires keys is copied into lines with room for others.
-    let room = if filter.kind() == Some("dynamic") { 2 * bytes.len() + (64 << 10) } else { bytes.len() };
-    assert!(shape.bit_len <= 8 * room as u64, "{shape:?}");
+    assert!(shape.bit_len <= 8 * bytes.len() as u64, "{shape:?}");
     assert!((0.0..=1.0).contains(&filter.fill()));
     // Some dialects find their rate by filling or asking filters, which takes a while.
     if data.ends_with(b"rate") {

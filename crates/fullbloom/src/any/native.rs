@@ -185,13 +185,13 @@ impl Erased for Native {
         Name::Native
     }
 
-    /// Of fingerprints: the bits in memory, and one probe.
+    /// Of fingerprints: the bits of the array, in the file or in memory, and one probe.
     fn geometry(&self) -> Geometry {
         stored!(self, stored => match stored {
             StoredFilter::Fast(filter) => filter.geometry(),
             StoredFilter::Compact(filter) => filter.geometry(),
             StoredFilter::Dynamic(filter) => {
-                Geometry { bit_len: filter.memory().saturating_mul(8), block_len: 512, probes: 1 }
+                Geometry { bit_len: filter.array_len().saturating_mul(8), block_len: 512, probes: 1 }
             }
         })
     }

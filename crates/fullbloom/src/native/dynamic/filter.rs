@@ -265,12 +265,15 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
 
     /// Bytes of memory that the fingerprints occupy.
     pub fn memory(&self) -> u64 {
-        let counts = self.counts.len() as u64 * 32;
-        counts
-            + match &self.store {
-                Store::Shards(shards) => shards.byte_len(),
-                Store::Flat(flat) => flat.bytes.as_ref().len() as u64,
-            }
+        self.array_len() + self.counts.len() as u64 * 32
+    }
+
+    /// Bytes of the array: in its file if it is read in place, otherwise in memory.
+    pub(crate) fn array_len(&self) -> u64 {
+        match &self.store {
+            Store::Shards(shards) => shards.byte_len(),
+            Store::Flat(flat) => flat.bytes.as_ref().len() as u64,
+        }
     }
 
     /// The seed or secret of its hash.
