@@ -96,7 +96,8 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         to: args.to,
         made_for: args.expected_keys.zip(args.fpr).map(|(expected_keys, fpr)| MadeFor { expected_keys, fpr }),
         shrink: args.fold.map(Shrink::Times).or(args.memory.map(Shrink::ToBytes)),
-        compact: args.compact.then_some(args.fpr),
+        compact: args.compact,
+        fpr: args.fpr,
     };
     let converted = convert(&args.filter, &options)?;
     let status = made::save(&args.output, destination, &converted, (args.json, args.quiet))?;

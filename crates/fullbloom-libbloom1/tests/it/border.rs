@@ -1,5 +1,5 @@
 //! Mistakes of a C program: every call returns its error code, and none crashes.
-#![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
+#![allow(unsafe_code)]
 
 use crate::library::{LIBRARY, Struct};
 use std::ffi::c_void;
@@ -10,6 +10,7 @@ const KEY: *const c_void = c"key".as_ptr().cast();
 #[test]
 fn null_instead_of_a_struct_gives_error_codes() {
     let l = &LIBRARY;
+    // SAFETY: the library must test its pointers; the others are ours.
     unsafe {
         assert_eq!((l.init)(null_mut(), 1000, 0.1), 1);
         assert_eq!((l.init_size)(null_mut(), 1000, 0.1, 0), 1);

@@ -1,5 +1,5 @@
 //! Everything that libbloom 1.6 was recorded to do, through the shared library: parameters, bits, codes and text.
-#![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
+#![allow(unsafe_code)]
 
 use crate::library::{self, LIBRARY, Struct, version};
 use fullbloom_testkit::from_hex;
@@ -16,6 +16,7 @@ fn parameters_and_the_struct_after_every_init_are_those_of_the_original() {
         let (entries, error) = (row.int("entries") as i32, row.real("error"));
         let code = match row.text("fn") {
             "bloom_init" => bloom.init(entries, error),
+            // SAFETY: the library writes only into the struct, which has its size and alignment.
             "bloom_init_size" => unsafe { (LIBRARY.init_size)(&mut bloom, entries, error, 12345) },
             other => panic!("{other}"),
         };
@@ -103,6 +104,7 @@ fn the_recorded_scenario_plays_step_by_step() {
     let scenarios = vectors::json("libbloom/scenarios.json");
     let key = |name: &str| scenarios.field("keys_hex").hex(name);
     let (a, b, c) = (key("A"), key("B"), key("C"));
+    // SAFETY: the struct is ours; keys of length 0 and less have no bytes to read.
     let with_len = |call: library::OnKey, bloom: &mut Struct, len| unsafe { call(bloom, null(), len) };
     let (add, check) = (LIBRARY.add, LIBRARY.check);
 

@@ -1,5 +1,5 @@
 //! Mistakes of a C program: every call returns its error code, and none crashes.
-#![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
+#![allow(unsafe_code)]
 
 use crate::library::{self, LIBRARY, Struct};
 use fullbloom_testkit::vectors;
@@ -13,6 +13,7 @@ const KEY: *const c_void = c"key".as_ptr().cast();
 fn null_instead_of_a_struct_gives_error_codes() {
     let l = &LIBRARY;
     let mut bloom = Struct::made(1000, 0.1);
+    // SAFETY: the library must test its pointers; the others are ours.
     unsafe {
         assert_eq!(((l.init)(null_mut(), 1000, 0.1), (l.init2)(null_mut(), 1000, 0.1)), (1, 1));
         assert_eq!(((l.check)(null_mut(), KEY, 3), (l.add)(null_mut(), KEY, 3)), (-1, -1));
@@ -114,6 +115,7 @@ fn pipes_and_devices_load_as_far_as_they_go() {
     assert_eq!(bloom.load("/dev/zero".as_ref()), 5);
     // A pipe whose writer announces 2^46 bytes and sends a few: memory is allocated as bytes arrive.
     let pipe = directory.path().join("pipe");
+    // SAFETY: the path ends with a zero byte and lives until the call returns.
     assert_eq!(unsafe { libc::mkfifo(library::c_path(&pipe).as_ptr(), 0o600) }, 0);
     let mut file = vectors::bytes("libbloom/v2_a.bloom");
     file[27..35].copy_from_slice(&(1u64 << 46).to_le_bytes());

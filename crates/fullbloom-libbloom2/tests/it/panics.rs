@@ -1,7 +1,7 @@
 //! A panic in any function comes out as that function's error code: `cargo test --features planted-panic`.
 //! Panics are planted by an environment variable, so the calls are made in a process of their own.
 #![cfg(feature = "planted-panic")]
-#![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
+#![allow(unsafe_code)]
 
 use crate::library::{LIBRARY, Struct};
 use fullbloom_testkit::process::alone;
@@ -17,8 +17,9 @@ fn child() {
     let mut bloom = Struct::made(1000, 0.1);
     let (b, file) = (&raw mut bloom, c"/dev/null".as_ptr());
     let (key, l) = (file.cast(), &LIBRARY);
-    // The only test in this process; no other thread reads the environment.
+    // SAFETY: the only test in this process; no other thread reads the environment.
     unsafe { std::env::set_var("FULLBLOOM_PLANTED_PANIC", "1") };
+    // SAFETY: the struct holds a filter, and the texts are constants.
     let mut called = unsafe {
         let version = (l.version)();
         [
@@ -42,6 +43,7 @@ fn child() {
             ("murmurhash2", (l.murmurhash2)(key, 3, 1) == 0),
         ]
     };
+    // SAFETY: as for `set_var`.
     unsafe { std::env::remove_var("FULLBLOOM_PLANTED_PANIC") };
     called.sort_unstable();
     assert!(called.iter().map(|(name, _)| *name).eq(include_str!("../../abi/symbols").lines()));

@@ -1,6 +1,6 @@
 //! Everything that libbloom 2.0 was recorded to do, through the shared library: parameters, bits, codes and
 //! files.
-#![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
+#![allow(unsafe_code)]
 
 use crate::library::{self, LIBRARY, Struct, c_path, version};
 use fullbloom_testkit::from_hex;
@@ -21,6 +21,7 @@ fn parameters_and_the_struct_after_every_init_are_those_of_the_original() {
         let (entries, error) = (row.int("entries"), row.real("error"));
         let code = match row.text("fn") {
             "bloom_init2" => bloom.init2(entries as u32, error),
+            // SAFETY: the library writes only into the struct, which has its size and alignment.
             "bloom_init" => unsafe { (LIBRARY.init)(&mut bloom, entries as i32, error) },
             other => panic!("{other}"),
         };
@@ -172,9 +173,13 @@ fn load_without_a_file_or_a_struct_gives_the_recorded_codes() {
     for row in vectors::json("libbloom/load_codes.json").as_array().unwrap() {
         let Some(call) = row.get("call").map(|_| row.text("call")) else { continue };
         let code = match call {
+            // SAFETY: the library must test its pointers; names are constants.
             "load(NULL name)" => unsafe { load(&mut bloom, null()) },
+            // SAFETY: the library must test its pointers; names are constants.
             "load(empty name)" => unsafe { load(&mut bloom, c"".as_ptr()) },
+            // SAFETY: the library must test its pointers; names are constants.
             "load(NULL bloom, \"hi\")" => unsafe { load(std::ptr::null_mut(), c"hi".as_ptr()) },
+            // SAFETY: the library must test its pointers; names are constants.
             "load(NULL bloom, NULL)" => unsafe { load(std::ptr::null_mut(), null()) },
             "load(missing file)" => bloom.load(&directory.path().join("missing")),
             "load(a directory)" => bloom.load(directory.path()),
@@ -192,6 +197,7 @@ fn the_recorded_scenario_plays_step_by_step() {
     let (a, b, c) = (key("A"), key("B"), key("C"));
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name);
+    // SAFETY: the struct is ours; keys of length 0 and less have no bytes to read.
     let with_len = |call: library::OnKey, bloom: &mut Struct, len| unsafe { call(bloom, null(), len) };
     let (add, check) = (LIBRARY.add, LIBRARY.check);
 
@@ -265,6 +271,7 @@ fn the_recorded_scenario_plays_step_by_step() {
             "src unchanged" => number((src.bits_bytes() == before).into()),
             "merge with itself" => {
                 let same: *mut Struct = &mut dest;
+                // SAFETY: a filter; both pointers are to the same one, which the library allows.
                 number(unsafe { (LIBRARY.merge)(same, same) })
             }
 
@@ -288,7 +295,9 @@ fn the_recorded_scenario_plays_step_by_step() {
                 assert_eq!(mode_under(0o077, &mut dest, &path("mode77")), 0o600);
                 Value::from("0o644")
             }
+            // SAFETY: a filter; the library must test the name.
             "save NULL" => number(unsafe { (LIBRARY.save)(&mut dest, null()) }),
+            // SAFETY: a filter; the library must test the name.
             "save empty" => number(unsafe { (LIBRARY.save)(&mut dest, c"".as_ptr()) }),
             "save bad dir" => number(dest.save(&path("missing").join("file"))),
             "save zeroed struct" => number(Struct::filled(0).save(&path("zeroed"))),
@@ -334,6 +343,7 @@ fn with_other(dest: &mut Struct, change: impl FnOnce(&mut Struct), entries: u32,
 fn mode_under(umask: libc::mode_t, bloom: &mut Struct, path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     let name = c_path(path);
+    // SAFETY: the child sets its mask, saves and ends without returning; the parent waits for it.
     unsafe {
         let child = libc::fork();
         if child == 0 {

@@ -21,9 +21,11 @@ pub struct ConvertOptions {
     pub made_for: Option<MadeFor>,
     /// How small a native filter becomes.
     pub shrink: Option<Shrink>,
-    /// A dynamic filter becomes a compact one, not a fast one, with this rate on top of its own; the planned rate of
-    /// the dynamic one if that is `None`.
-    pub compact: Option<Option<f64>>,
+    /// A dynamic filter becomes a compact one, not a fast one.
+    pub compact: bool,
+    /// The rate of the compact filter, on top of the dynamic one's own. The default is the planned rate of the dynamic
+    /// one.
+    pub fpr: Option<f64>,
 }
 
 /// How small a native filter becomes: it is halved once or several times.
@@ -41,11 +43,11 @@ pub fn convert(path: &Path, options: &ConvertOptions) -> Result<AnyFilter, Probl
     let read = ReadOptions { secret: None, ..options.read.clone() };
     let file = FilterFile::load(path, &read)?;
     let (from, to) = (file.dialect(), options.to);
-    if let Some(fpr) = options.compact {
+    if options.compact {
         if (from, to) != (Name::Native, Name::Native) {
             return Err(refusal(path, "only dynamic filters can become compact ones"));
         }
-        return compacted(&FilterFile::load(path, &options.read)?, fpr);
+        return compacted(&FilterFile::load(path, &options.read)?, options.fpr);
     }
     if (from, to) == (Name::Native, Name::Native) {
         let folded = folded(&FilterFile::load(path, &options.read)?, options.shrink)?;

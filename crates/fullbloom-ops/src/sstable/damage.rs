@@ -17,7 +17,7 @@ const HEADER: u64 = 8;
 pub enum FilterState {
     /// Nothing is wrong.
     Sound,
-    /// There is none.
+    /// There is no `Filter.db`.
     Missing,
     /// It has no bytes.
     Empty,

@@ -1,6 +1,6 @@
 //! `libbloom.so.1` through its symbols, and its struct through its offsets: nothing here comes from the
 //! library's own source.
-#![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
+#![allow(unsafe_code)]
 
 #[path = "../../../../fullbloom-libbloom/tests/dynamic/mod.rs"]
 pub mod dynamic;
@@ -30,6 +30,7 @@ pub struct Functions {
 
 pub static LIBRARY: LazyLock<Functions> = LazyLock::new(|| {
     let library = Library::open(FILE);
+    // SAFETY: these are the types of the functions in the header.
     unsafe {
         Functions {
             init: library.get(c"bloom_init"),
@@ -63,22 +64,27 @@ impl Struct {
     }
 
     pub fn init(&mut self, entries: i32, error: f64) -> c_int {
+        // SAFETY: the library writes only into the struct, which has its size and alignment.
         unsafe { (LIBRARY.init)(self, entries, error) }
     }
 
     pub fn add(&mut self, key: &[u8]) -> c_int {
+        // SAFETY: the struct is ours, and the key has this many bytes.
         unsafe { (LIBRARY.add)(self, key.as_ptr().cast(), key.len() as c_int) }
     }
 
     pub fn check(&mut self, key: &[u8]) -> c_int {
+        // SAFETY: the struct is ours, and the key has this many bytes.
         unsafe { (LIBRARY.check)(self, key.as_ptr().cast(), key.len() as c_int) }
     }
 
     pub fn reset(&mut self) -> c_int {
+        // SAFETY: the struct is ours; the library finds out whether it holds a filter.
         unsafe { (LIBRARY.reset)(self) }
     }
 
     pub fn free(&mut self) {
+        // SAFETY: the struct is ours; the library finds out whether it holds a filter.
         unsafe { (LIBRARY.free)(self) }
     }
 
@@ -133,15 +139,18 @@ impl Struct {
     /// The bits of a ready filter.
     pub fn bits_bytes(&self) -> &[u8] {
         assert_ne!(self.ready(), 0);
+        // SAFETY: the bits of a ready filter are this many bytes, and live until it is freed.
         unsafe { std::slice::from_raw_parts(self.bf(), self.bytes() as usize) }
     }
 
     pub fn bit(&mut self, position: u64) -> &mut u8 {
         assert!(position < self.bits() as u64);
+        // SAFETY: the position is among the bits of the filter, which live until it is freed.
         unsafe { &mut *self.bf().add((position >> 3) as usize) }
     }
 }
 
 pub fn version() -> &'static str {
+    // SAFETY: a text of the library, which ends with a zero byte and is never freed.
     unsafe { CStr::from_ptr((LIBRARY.version)()) }.to_str().unwrap()
 }

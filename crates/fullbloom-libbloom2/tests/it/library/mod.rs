@@ -1,6 +1,6 @@
 //! `libbloom.so.2` through its symbols, and its struct through its offsets: nothing here comes from the
 //! library's own source.
-#![allow(unsafe_code, clippy::undocumented_unsafe_blocks)]
+#![allow(unsafe_code)]
 
 #[path = "../../../../fullbloom-libbloom/tests/dynamic/mod.rs"]
 pub mod dynamic;
@@ -36,6 +36,7 @@ pub struct Functions {
 
 pub static LIBRARY: LazyLock<Functions> = LazyLock::new(|| {
     let library = Library::open(FILE);
+    // SAFETY: these are the types of the functions in the header.
     unsafe {
         Functions {
             init: library.get(c"bloom_init"),
@@ -72,34 +73,42 @@ impl Struct {
     }
 
     pub fn init2(&mut self, entries: u32, error: f64) -> c_int {
+        // SAFETY: the library writes only into the struct, which has its size and alignment.
         unsafe { (LIBRARY.init2)(self, entries, error) }
     }
 
     pub fn add(&mut self, key: &[u8]) -> c_int {
+        // SAFETY: the struct is ours, and the key has this many bytes.
         unsafe { (LIBRARY.add)(self, key.as_ptr().cast(), key.len() as c_int) }
     }
 
     pub fn check(&mut self, key: &[u8]) -> c_int {
+        // SAFETY: the struct is ours, and the key has this many bytes.
         unsafe { (LIBRARY.check)(self, key.as_ptr().cast(), key.len() as c_int) }
     }
 
     pub fn reset(&mut self) -> c_int {
+        // SAFETY: the struct is ours; the library finds out whether it holds a filter.
         unsafe { (LIBRARY.reset)(self) }
     }
 
     pub fn free(&mut self) {
+        // SAFETY: the struct is ours; the library finds out whether it holds a filter.
         unsafe { (LIBRARY.free)(self) }
     }
 
     pub fn merge(&mut self, src: &mut Struct) -> c_int {
+        // SAFETY: both structs are ours; the library finds out whether they hold filters.
         unsafe { (LIBRARY.merge)(self, src) }
     }
 
     pub fn save(&mut self, path: &Path) -> c_int {
+        // SAFETY: the struct is ours; the path ends with a zero byte and lives until the call returns.
         unsafe { (LIBRARY.save)(self, c_path(path).as_ptr()) }
     }
 
     pub fn load(&mut self, path: &Path) -> c_int {
+        // SAFETY: the struct is ours; the path ends with a zero byte and lives until the call returns.
         unsafe { (LIBRARY.load)(self, c_path(path).as_ptr()) }
     }
 
@@ -158,11 +167,13 @@ impl Struct {
     /// The bits of a ready filter.
     pub fn bits_bytes(&self) -> &[u8] {
         assert_ne!(self.ready(), 0);
+        // SAFETY: the bits of a ready filter are this many bytes, and live until it is freed.
         unsafe { std::slice::from_raw_parts(self.bf(), self.bytes() as usize) }
     }
 
     pub fn bit(&mut self, position: u64) -> &mut u8 {
         assert!(position < self.bits());
+        // SAFETY: the position is among the bits of the filter, which live until it is freed.
         unsafe { &mut *self.bf().add((position >> 3) as usize) }
     }
 }
@@ -172,5 +183,6 @@ pub fn c_path(path: &Path) -> CString {
 }
 
 pub fn version() -> &'static str {
+    // SAFETY: a text of the library, which ends with a zero byte and is never freed.
     unsafe { CStr::from_ptr((LIBRARY.version)()) }.to_str().unwrap()
 }
