@@ -5,7 +5,7 @@ use fullbloom::dialect::Name;
 use fullbloom::dialect::rocksdb;
 use fullbloom::filter::Check;
 use fullbloom::native::{self, CompactFilter, DynamicFilter, Mode, StoredFilter};
-use fullbloom::sniff as sniffing;
+use fullbloom::internal::sniff as sniffing;
 use fullbloom::{DecodeError, hash};
 use fullbloom_testkit::naive::hash::bloom32;
 use fullbloom_testkit::rocksdb as oracle;

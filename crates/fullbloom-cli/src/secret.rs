@@ -2,7 +2,7 @@
 
 use crate::error::Failure;
 use crate::input::decode_hex;
-use fullbloom::claim::Claim;
+use fullbloom::internal::claim::Claim;
 use fullbloom::native::Secret;
 use std::fs::{self, File};
 use std::io::{self, Read};

@@ -12,7 +12,7 @@
 mod lookup;
 
 use crate::bits::{self, Writers};
-use fullbloom::dialect::libbloom::parts;
+use fullbloom::internal::libbloom::{self, hash_with_len};
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU8;
 
@@ -48,7 +48,7 @@ impl Key<'_> {
             // SAFETY: `new` was promised that many readable bytes, and refused a null `start`.
             unsafe { std::slice::from_raw_parts(self.start, self.len as usize) }
         };
-        parts::hash(bytes, self.len as u32)
+        hash_with_len(bytes, self.len as u32)
     }
 }
 
@@ -112,8 +112,8 @@ impl<'a, const WRAPS: bool> Raw<'a, WRAPS> {
         let Raw { bit_len, probes, .. } = *self;
         let reduce = |sum: u32| u64::from(sum) % bit_len;
         match WRAPS {
-            true => parts::wrapping32_by(a, b, probes, reduce).for_each(visit),
-            false => parts::stepping_reduced(reduce(a), reduce(b), probes, bit_len).for_each(visit),
+            true => libbloom::wrapping32_by(a, b, probes, reduce).for_each(visit),
+            false => libbloom::stepping_reduced(reduce(a), reduce(b), probes, bit_len).for_each(visit),
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::rebuild::{RebuildOptions, Size};
 use crate::text;
 use fullbloom::dialect::Name;
-use fullbloom::replace::Output;
+use fullbloom::internal::replace::Output;
 
 /// What a database does with a table that is written into its place: the length is the same.
 pub(crate) const IN_PLACE: [&str; 2] = [

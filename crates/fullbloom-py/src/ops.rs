@@ -4,7 +4,7 @@
 use crate::errors::{self, FormatError};
 use crate::options::dialect;
 use fullbloom::FileError;
-use fullbloom::replace::Output;
+use fullbloom::internal::replace::Output;
 use fullbloom_ops::filter::ReadOptions;
 use fullbloom_ops::rebuild::Size;
 use fullbloom_ops::{

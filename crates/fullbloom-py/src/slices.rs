@@ -7,7 +7,8 @@ use crate::filter::Filter;
 use crate::keys::Source;
 use crate::options::Size;
 use fullbloom::keys::{Hashes, Keys};
-use fullbloom::native::{self, CompactBuilder, Hasher, Hashing, NativeFilter, Sizing, SliceFacts};
+use fullbloom::internal::slices::{self, SliceFacts};
+use fullbloom::native::{CompactBuilder, Hasher, Hashing, NativeFilter, Sizing};
 use fullbloom::sizing::{Layout, Request};
 use fullbloom::typed::KeyType;
 use pyo3::prelude::*;
@@ -22,7 +23,7 @@ pub struct Slicing {
     slice_bytes: u64,
     /// What the filter records.
     key_type: Option<KeyType>,
-    core: native::Slicing,
+    core: slices::Slicing,
 }
 
 impl Slicing {
@@ -33,7 +34,7 @@ impl Slicing {
         key_type: Option<KeyType>,
     ) -> PyResult<Slicing> {
         let mut core =
-            native::Slicing::new(&sizing, Hashing::Seed(seed), slice_bytes).map_err(errors::size)?;
+            slices::Slicing::new(&sizing, Hashing::Seed(seed), slice_bytes).map_err(errors::size)?;
         if let Some(key_type) = key_type {
             core = core.with_key_type(key_type);
         }
@@ -87,7 +88,7 @@ impl Slicing {
 
     /// Hashes the keys of one machine, to be sent to the machines that have the slices.
     fn scatter(&self) -> Scatter {
-        Scatter(native::Scatter::new(&self.core))
+        Scatter(slices::Scatter::new(&self.core))
     }
 
     /// A whole filter, for the keys of one machine.
@@ -134,7 +135,7 @@ impl Slicing {
 
 /// One slice of the array.
 #[pyclass(module = "fullbloom._core")]
-pub struct Slice(native::Slice);
+pub struct Slice(slices::Slice);
 
 #[pymethods]
 impl Slice {
@@ -169,7 +170,7 @@ impl Slice {
 
 /// Keys of one machine, hashed and sorted by slice.
 #[pyclass(module = "fullbloom._core")]
-pub struct Scatter(native::Scatter);
+pub struct Scatter(slices::Scatter);
 
 #[pymethods]
 impl Scatter {

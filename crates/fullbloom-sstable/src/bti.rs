@@ -17,7 +17,7 @@
 
 use crate::trie::Payloads;
 use fullbloom::DecodeError;
-use fullbloom::wire::Cursor;
+use fullbloom::internal::wire::Cursor;
 
 /// Three numbers at the end.
 const FOOTER_LEN: u64 = 24;

@@ -7,7 +7,7 @@
 use crate::compression::{CompressionInfo, Decompressor};
 use flate2::Crc;
 use fullbloom::DecodeError;
-use fullbloom::wire::Cursor;
+use fullbloom::internal::wire::Cursor;
 
 /// Bytes of the checksum behind each chunk.
 const CRC_LEN: u64 = 4;

@@ -12,7 +12,7 @@
 
 use flate2::{Decompress, FlushDecompress, Status};
 use fullbloom::DecodeError;
-use fullbloom::wire::Cursor;
+use fullbloom::internal::wire::Cursor;
 use std::fmt;
 use std::sync::Arc;
 

@@ -19,7 +19,7 @@
 //! ```
 
 use fullbloom::DecodeError;
-use fullbloom::wire::Cursor;
+use fullbloom::internal::wire::Cursor;
 
 /// What follows the key in an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

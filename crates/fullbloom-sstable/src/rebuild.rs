@@ -10,7 +10,7 @@ use crate::keys::{Ends, Keys, Scan};
 use crate::report::{self, FilterFacts, Recorded};
 use crate::sstable::Sstable;
 use fullbloom::any::{self, AnyFilter, Builder, Plan};
-use fullbloom::replace::Output;
+use fullbloom::internal::replace::Output;
 use fullbloom::sizing::{Geometry, Request, Target};
 use fullbloom::{FileError, SizeError};
 use std::ops::ControlFlow;

@@ -29,9 +29,9 @@ use crate::sstable::{DATA, FILTER, INDEX, PARTITIONS, SCYLLA, STATISTICS, Scylla
 use crate::{DigestMismatch, Engine, running, toc};
 use flate2::Crc;
 use fullbloom::FileError;
-use fullbloom::claim::Claim;
 use fullbloom::file;
-use fullbloom::replace::{self, Output, Replacement};
+use fullbloom::internal::claim::Claim;
+use fullbloom::internal::replace::{self, Output, Replacement};
 use std::fmt;
 use std::fs;
 use std::io::{self, Write};

@@ -101,26 +101,26 @@ pub mod any;
 mod bits;
 mod checksum;
 #[cfg(feature = "std")]
-pub mod claim;
+mod claim;
 pub mod dialect;
 pub mod error;
 #[cfg(feature = "std")]
 pub mod file;
 pub mod filter;
 pub mod hash;
+#[doc(hidden)]
+pub mod internal;
 pub mod kernel;
 pub mod keys;
 pub mod native;
-#[doc(hidden)]
-pub mod probe;
+mod probe;
 #[cfg(feature = "std")]
-pub mod replace;
+mod replace;
 pub mod sizing;
 #[cfg(feature = "std")]
-pub mod sniff;
+mod sniff;
 pub mod typed;
-#[doc(hidden)]
-pub mod wire;
+mod wire;
 
 pub use bits::Owned;
 #[cfg(feature = "std")]

@@ -21,7 +21,7 @@ const JAVA_STREAM: &[u8] = b"\xac\xed\x00\x05";
 /// the dialect must be given.
 ///
 /// ```
-/// use fullbloom::{dialect::Name, sniff};
+/// use fullbloom::{dialect::Name, internal::sniff};
 ///
 /// assert_eq!(sniff::dialect(None, b"libbloom2\x40\x00"), Ok(Name::Libbloom));
 /// let filter_db = [0, 0, 0, 5, 0, 0, 0, 1];
@@ -61,7 +61,7 @@ impl fmt::Display for How {
 /// bytes.
 ///
 /// ```
-/// use fullbloom::{dialect::Name, sniff};
+/// use fullbloom::{dialect::Name, internal::sniff};
 ///
 /// let filter_db = b"\0\0\0\x05\0\0\0\x01\x84\0\x91\x80\x4c\0\x38\x08";
 /// let candidates = sniff::candidates(filter_db);

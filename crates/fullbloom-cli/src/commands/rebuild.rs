@@ -5,7 +5,7 @@ use crate::numbers;
 use crate::output::{self, Output};
 use crate::progress::Places;
 use crate::render;
-use fullbloom::replace;
+use fullbloom::internal::replace;
 use fullbloom_ops::rebuild::Size;
 use fullbloom_ops::{self as ops, Found, Place, RebuildOptions, Rebuilt, Severity, Watch, rebuild};
 use fullbloom_table::PrefixExtractor;

@@ -6,7 +6,7 @@
 use super::{Key, Raw};
 use crate::bits;
 #[cfg(target_arch = "x86_64")]
-use fullbloom::dialect::libbloom::parts::{self, Array, Gather};
+use fullbloom::internal::libbloom::{Array, Gather, all_set, hash_with_len};
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU8;
 
@@ -151,8 +151,8 @@ unsafe extern "C" fn gather_known<const WRAPS: bool, const LEN: usize>(
     match unsafe { Array::compared(bits.cast(), len, bit_len) } {
         Some(array) => {
             // SAFETY: the key has this many bytes.
-            let hash = parts::hash(unsafe { &*key.cast::<[u8; LEN]>() }, LEN as u32);
-            parts::all_set::<WRAPS>(array, hash, probes).into()
+            let hash = hash_with_len(unsafe { &*key.cast::<[u8; LEN]>() }, LEN as u32);
+            all_set::<WRAPS>(array, hash, probes).into()
         }
         // SAFETY: the caller's promise.
         None => unsafe { walk::<WRAPS>(bits, len, bit_len, key, LEN as i32, probes) },
@@ -175,7 +175,7 @@ unsafe extern "C" fn gather_any<const WRAPS: bool>(
     match unsafe { Array::compared(bits.cast(), len, bit_len) } {
         Some(array) => {
             let hash = Key { start: key, len: key_len, bytes: PhantomData }.hash();
-            parts::all_set::<WRAPS>(array, hash, probes).into()
+            all_set::<WRAPS>(array, hash, probes).into()
         }
         // SAFETY: the caller's promise.
         None => unsafe { walk::<WRAPS>(bits, len, bit_len, key, key_len, probes) },

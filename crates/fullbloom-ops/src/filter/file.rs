@@ -6,9 +6,11 @@ use fullbloom::dialect::Name;
 use fullbloom::dialect::cassandra::Descriptor;
 use fullbloom::file::{self, Mapped};
 use fullbloom::filter::Part;
-use fullbloom::native::{Journal, Secret, read_with_journal};
+use fullbloom::internal::journal::{Journal, read_with_journal};
+use fullbloom::internal::sniff;
+use fullbloom::native::Secret;
 use fullbloom::typed::KeyType;
-use fullbloom::{DecodeError, Owned, sniff};
+use fullbloom::{DecodeError, Owned};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use crate::problem::{Code, Problem};
 use crate::rebuild::{RebuildOptions, Restored, Size, check_writable, not_saved};
 use crate::report::Found;
 use fullbloom::any::Plan;
-use fullbloom::replace::Output;
+use fullbloom::internal::replace::Output;
 use fullbloom_sstable::rebuild::{Proposal, Rate, propose};
 use fullbloom_sstable::replace::{self, Claimed, Refusal, Written};
 use fullbloom_sstable::{ComponentError, FilterProblem, RebuildError, Sstable, sstable::FILTER, verify};

@@ -8,7 +8,7 @@ use crate::report::Found;
 use crate::serialise;
 use crate::table;
 use fullbloom::dialect::Name;
-use fullbloom::replace::{Output, Written};
+use fullbloom::internal::replace::{Output, Written};
 use fullbloom_table::{FilterSize, Inspection, NewFilter};
 use serde::Serialize;
 use std::collections::BTreeSet;

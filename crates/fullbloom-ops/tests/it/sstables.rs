@@ -2,7 +2,7 @@
 
 use crate::support::{Table, family, filter, index, keys};
 use fullbloom::dialect::Name;
-use fullbloom::replace::Output;
+use fullbloom::internal::replace::Output;
 use fullbloom_ops::rebuild::{RebuildReport, Size};
 use fullbloom_ops::{
     Code, InspectOptions, InspectReport, Inspected, Place, PlaceKind, Problem, RebuildOptions, Severity,

@@ -3,7 +3,7 @@
 use crate::support::{Table, VERSIONS, family, filter, index, keys};
 use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
-use fullbloom::replace::Output;
+use fullbloom::internal::replace::Output;
 use fullbloom_sstable::rebuild::{Before, Rate, first_clash, propose};
 use fullbloom_sstable::report::inspect;
 use fullbloom_sstable::verify::{Options, verify};

@@ -50,7 +50,6 @@
 //! | [`NativeFilter`] | insertion and lookup, single or in batches; merge, fold, save; exceptions |
 //! | [`SharedFilter`] | the same, with concurrent insertion by many threads |
 //! | [`Builder`] | builds large filters in parts, on several threads |
-//! | [`Slicing`], [`Slice`] | builds one filter on several machines, in slices of its array |
 //! | [`CompactFilter`], [`CompactBuilder`] | for sets that do not change: built at once, about 30 % smaller |
 //! | [`DynamicFilter`] | for an unknown number of keys, deletion and expiry: a fingerprint for each key |
 //! | [`SharedDynamicFilter`] | the same, with concurrent insertion by many threads |
@@ -75,13 +74,13 @@ mod format;
 mod guard;
 mod hashing;
 #[cfg(feature = "std")]
-mod journal;
+pub(crate) mod journal;
 mod key_type;
 mod pipeline;
 mod shape;
 mod shared;
 mod sizing;
-mod slices;
+pub(crate) mod slices;
 mod stored;
 
 #[cfg(feature = "std")]
@@ -103,8 +102,7 @@ pub(crate) use format::MAGIC;
 pub use guard::{Except, ExceptError, ExceptionFacts, GoodKeys, Members};
 pub use hashing::{Hasher, Hashing, Secret};
 #[cfg(feature = "std")]
-pub use journal::{Journal, JournalWriter, read_with_journal};
+pub(crate) use journal::{Journal, read_with_journal};
 pub use shared::SharedFilter;
 pub use sizing::{Candidate, Prefer, Sizing};
-pub use slices::{Scatter, Slice, SliceError, SliceFacts, Slicing};
 pub use stored::{StoredFilter, verify};

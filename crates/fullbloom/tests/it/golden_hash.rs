@@ -4,7 +4,7 @@ use fullbloom::hash::{
     bloom32_leveldb, bloom32_rocksdb, java_string_hash, murmur2_32_cassandra, murmur2_64_cassandra,
     murmur2_libbloom, murmur3_cassandra, utf16_units, xxph3, xxph3_rocksdb,
 };
-use fullbloom::probe::{Mod32, Mod63, int32, long64, stepping64, wrapping32};
+use fullbloom::internal::probe::{Mod32, Mod63, int32, long64, stepping64, wrapping32};
 use fullbloom_testkit::vectors::{self, Record, Text, Value};
 
 fn positions(record: &Value, name: &str) -> Vec<u64> {

@@ -1,9 +1,9 @@
 //! `libbloom` and `libbloom-1`: parameters, positions, bits, return codes and files are those of libbloom 2.0
 //! and 1.6.
 
-use fullbloom::dialect::libbloom::sizing::{params_1_6, params_2_0};
 use fullbloom::dialect::{Libbloom, Libbloom1};
 use fullbloom::filter::{Dialect, Format, Insert, Size};
+use fullbloom::internal::libbloom::{params_1_6, params_2_0};
 use fullbloom::{DecodeError, Filter};
 use fullbloom_testkit::from_hex;
 use fullbloom_testkit::vectors::{self, Record, Value};

@@ -10,7 +10,8 @@ use fullbloom::keys::Column;
 use fullbloom::native::{Hashing, Secret, Sizing, verify};
 use fullbloom::sizing::{Request, Target};
 use fullbloom::typed::{KeyType, TypeError};
-use fullbloom::{DecodeError, sniff};
+use fullbloom::DecodeError;
+use fullbloom::internal::sniff;
 use fullbloom_testkit::sha256_hex;
 use fullbloom_testkit::vectors::{self, Record};
 

@@ -3,7 +3,8 @@
 use fullbloom::dialect::Name;
 use fullbloom::native::{DynamicFilter, DynamicOptions, Expiry, Hashing, Keep, Mode, Secret, StoredFilter};
 use fullbloom::typed::KeyType;
-use fullbloom::{DecodeError, sniff};
+use fullbloom::DecodeError;
+use fullbloom::internal::sniff;
 use fullbloom_testkit::vectors::{self, Record};
 use std::time::Duration;
 

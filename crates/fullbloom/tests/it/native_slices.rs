@@ -1,8 +1,9 @@
 //! A file assembled from slices equals the file of the filter built in one place.
 
 use fullbloom::NativeFilter;
+use fullbloom::internal::slices::{Scatter, SliceError, SliceFacts, Slicing};
 use fullbloom::keys::{Column, Hashes};
-use fullbloom::native::{Hashing, Prefer, Scatter, Secret, Sizing, SliceError, SliceFacts, Slicing};
+use fullbloom::native::{Hashing, Prefer, Secret, Sizing};
 use fullbloom::sizing::{Request, Target};
 use fullbloom_testkit::keys::SplitMix;
 

@@ -7,8 +7,9 @@ use crate::error::Failure;
 use crate::input::{Keys, load_stored};
 use crate::output;
 use crate::text;
-use fullbloom::claim::Claim;
-use fullbloom::native::{Expiry, JournalWriter, Mode, StoredFilter};
+use fullbloom::internal::claim::Claim;
+use fullbloom::internal::journal::JournalWriter;
+use fullbloom::native::{Expiry, Mode, StoredFilter};
 use std::path::Path;
 
 /// The file of `--state`.

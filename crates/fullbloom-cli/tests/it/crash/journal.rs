@@ -4,9 +4,10 @@
 use super::main_begins;
 use super::trace::{self, Deed};
 use crate::common::{Dir, command, run};
-use fullbloom::claim::Claim;
+use fullbloom::internal::claim::Claim;
+use fullbloom::internal::journal::JournalWriter;
 use fullbloom::keys::Hashes;
-use fullbloom::native::{DynamicFilter, DynamicOptions, JournalWriter, StoredFilter};
+use fullbloom::native::{DynamicFilter, DynamicOptions, StoredFilter};
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Stdio;

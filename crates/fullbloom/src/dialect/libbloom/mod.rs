@@ -18,40 +18,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub(crate) mod hashes;
 mod rate;
 mod save_file;
-pub mod sizing;
+pub(crate) mod sizing;
 mod v1;
 
 pub use save_file::Libbloom;
 pub use v1::Libbloom1;
 
-use crate::hash::murmur2_libbloom_from;
-
-/// The fixed seed of the first hash.
-const SEED: u32 = 0x9747_b28c;
-
-/// The two hashes of a key; the second is seeded with the first.
-#[inline(always)]
-fn hash(key: &[u8]) -> [u32; 2] {
-    parts::hash(key, key.len() as u32)
-}
-
-/// The parts that the crate `fullbloom-libbloom` needs to answer from a C struct: the hash, the walks and the
-/// gather kernel. Not part of the public interface.
-#[doc(hidden)]
-pub mod parts {
-    use super::{SEED, murmur2_libbloom_from};
-
-    #[cfg(target_arch = "x86_64")]
-    pub use crate::kernel::gather::{Array, Gather, all_set};
-    pub use crate::probe::{stepping_reduced, wrapping32_by};
-
-    /// The two hashes of a key, with a separate length that is mixed into them: a C caller may pass a
-    /// negative length and no bytes.
-    #[inline(always)]
-    pub fn hash(key: &[u8], len: u32) -> [u32; 2] {
-        let a = murmur2_libbloom_from(SEED ^ len, key);
-        [a, murmur2_libbloom_from(a ^ len, key)]
-    }
-}
+use hashes::hash;

@@ -24,7 +24,8 @@ const SHARE: u64 = 4;
 /// The file of a dynamic filter, which one process changes and saves now and then.
 ///
 /// ```
-/// use fullbloom::{claim::Claim, native::{DynamicFilter, JournalWriter, StoredFilter}};
+/// use fullbloom::internal::{claim::Claim, journal::JournalWriter};
+/// use fullbloom::native::{DynamicFilter, StoredFilter};
 ///
 /// let directory = tempfile::tempdir()?;
 /// let path = directory.path().join("seen.bloom");
