@@ -1,14 +1,15 @@
 //! Many keys at once: the lines of later keys are prefetched while earlier keys are processed.
 
 use super::filter::{DynamicFilter, NotDeletable, Store, cpu};
-use super::flat::Flat;
-use super::lines::Target;
+use super::lines::{EvenLines, Target};
 use super::options::Mode;
 use super::shards::{Aim, Shards};
 use crate::bits::prefetch;
 use crate::error::SizeError;
+use crate::kernel::lines::Line;
 use crate::kernel::pipeline::{Answers, eight_bools, hash_all};
-use crate::kernel::{Body, Task, slots};
+use crate::kernel::slots::{self, Select};
+use crate::kernel::{Body, Task};
 use crate::keys::Keys;
 use crate::native::Hasher;
 use crate::native::stored::assert_unlocked;
@@ -38,7 +39,10 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         }
         let done = chunks(keys, &self.hasher, Some(answers), |hashes, len, bits| {
             match &self.store {
-                Store::Shards(shards) => cpu().run(Look { filter: self, store: shards, hashes, len, bits }),
+                Store::Shards(shards) => match shards.even() {
+                    Some(even) => cpu().run(Look { filter: self, store: &even, hashes, len, bits }),
+                    None => cpu().run(Look { filter: self, store: shards, hashes, len, bits }),
+                },
                 Store::Flat(flat) => {
                     // The bytes are asked for once, not for each key.
                     let store = &flat.as_ref().clone_with(flat.bytes.as_ref());
@@ -100,16 +104,34 @@ fn group(hashes: &Ahead, group: usize) -> &[u64; GROUP] {
 
 /// A store in which keys are looked up.
 trait Lookup {
-    fn target<const TAGS: bool>(&self, hash: u64) -> Target<'_>;
+    /// What is kept of a key until its turn.
+    type Target<'a>: Copy
+    where
+        Self: 'a;
+
+    /// Prefetches the line of a key.
+    fn aim<const TAGS: bool>(&self, hash: u64) -> Self::Target<'_>;
+
+    /// As [`slots::test`].
+    fn test(&self, kernel: impl Select, target: &Self::Target<'_>) -> (bool, bool);
 
     /// The tag of the key, if it is there.
     fn find(&self, hash: u64) -> Option<u64>;
 }
 
 impl Lookup for Shards {
+    type Target<'a> = Target<'a>;
+
     #[inline(always)]
-    fn target<const TAGS: bool>(&self, hash: u64) -> Target<'_> {
-        Shards::target::<TAGS>(self, hash)
+    fn aim<const TAGS: bool>(&self, hash: u64) -> Target<'_> {
+        let target = self.target::<TAGS>(hash);
+        prefetch::address(target.line.as_ptr());
+        target
+    }
+
+    #[inline(always)]
+    fn test(&self, kernel: impl Select, target: &Target<'_>) -> (bool, bool) {
+        slots::test(kernel, target.line, target.slots, target.entry)
     }
 
     fn find(&self, hash: u64) -> Option<u64> {
@@ -117,14 +139,28 @@ impl Lookup for Shards {
     }
 }
 
-impl<S: AsRef<[u8]>> Lookup for Flat<S> {
+/// All lines have one shape: it needs not be kept for each key.
+impl<E: EvenLines> Lookup for E {
+    type Target<'a>
+        = (&'a Line, u64)
+    where
+        Self: 'a;
+
     #[inline(always)]
-    fn target<const TAGS: bool>(&self, hash: u64) -> Target<'_> {
-        Flat::target(self, hash)
+    fn aim<const TAGS: bool>(&self, hash: u64) -> (&Line, u64) {
+        let (line, number) = self.grid().place.of(hash & self.mask());
+        let line = self.line(line);
+        prefetch::address(line.as_ptr());
+        (line, if TAGS { number << self.tag_bits() } else { number })
+    }
+
+    #[inline(always)]
+    fn test(&self, kernel: impl Select, (line, entry): &(&Line, u64)) -> (bool, bool) {
+        slots::test(kernel, line, &self.grid().slots, *entry)
     }
 
     fn find(&self, hash: u64) -> Option<u64> {
-        Flat::find(self, hash)
+        EvenLines::find(self, hash)
     }
 }
 
@@ -167,12 +203,12 @@ fn look<K: Body, L: Lookup, const TAGS: bool, const DIE: bool>(
     is_live: impl Fn(u64) -> bool,
 ) {
     // This group and the next, in turn.
-    let mut two = [targets::<L, TAGS>(store, group(hashes, 0)); 2];
+    let mut two = [aim_all::<L, TAGS>(store, group(hashes, 0)); 2];
     for at in 0..len.div_ceil(GROUP) {
-        two[(at + 1) % 2] = targets::<L, TAGS>(store, group(hashes, at + 1));
+        two[(at + 1) % 2] = aim_all::<L, TAGS>(store, group(hashes, at + 1));
         let mut answers = 0u32;
         for (i, target) in two[at % 2].iter().enumerate() {
-            let (mut yes, unsure) = slots::test(kernel, target.line, target.slots, target.entry);
+            let (mut yes, unsure) = store.test(kernel, target);
             if unsure | (DIE & yes) {
                 yes = store.find(group(hashes, at)[i]).is_some_and(&is_live);
             }
@@ -182,13 +218,15 @@ fn look<K: Body, L: Lookup, const TAGS: bool, const DIE: bool>(
     }
 }
 
-/// The targets of a group, whose lines are prefetched.
+/// The targets of a group.
 #[inline(always)]
-fn targets<'a, L: Lookup, const TAGS: bool>(store: &'a L, hashes: &[u64; GROUP]) -> [Target<'a>; GROUP] {
-    let mut targets = [store.target::<TAGS>(hashes[0]); GROUP];
+fn aim_all<'a, L: Lookup, const TAGS: bool>(
+    store: &'a L,
+    hashes: &[u64; GROUP],
+) -> [L::Target<'a>; GROUP] {
+    let mut targets = [store.aim::<TAGS>(hashes[0]); GROUP];
     for (target, hash) in targets.iter_mut().zip(hashes) {
-        *target = store.target::<TAGS>(*hash);
-        prefetch::address(target.line.as_ptr());
+        *target = store.aim::<TAGS>(*hash);
     }
     targets
 }
@@ -305,10 +343,11 @@ impl Task for Insert<'_> {
 #[inline(always)]
 fn aims(shards: &Shards, hashes: &[u64; GROUP]) -> [Aim; GROUP] {
     let mut aims = [Aim::default(); GROUP];
-    for (aim, hash) in aims.iter_mut().zip(hashes) {
-        *aim = shards.aim(*hash);
-        shards.prefetch(aim);
+    match shards.even() {
+        Some(even) => aims.iter_mut().zip(hashes).for_each(|(aim, hash)| *aim = even.aim(*hash)),
+        None => aims.iter_mut().zip(hashes).for_each(|(aim, hash)| *aim = shards.aim(*hash)),
     }
+    aims.iter().for_each(|aim| shards.prefetch(aim));
     aims
 }
 

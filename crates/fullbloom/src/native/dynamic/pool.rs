@@ -13,22 +13,28 @@ const CHUNK_PAGES: u64 = 256;
 const CHUNK_LINES: usize = (CHUNK_PAGES * PAGE) as usize;
 const CHUNK_LEN: usize = CHUNK_LINES * 64;
 
-/// Pages of [`PAGE`] lines in a few large chunks.
-///
-/// A pool of one shard that is smaller than a chunk is exactly as large as the shard.
+/// Lines with numbers, in a few large chunks. A page is [`PAGE`] lines in a row, from any number on.
 #[derive(Debug, Default)]
 pub(super) struct Pool {
     chunks: Vec<Owned>,
+    /// The first lines of pages that nobody uses.
     free: Vec<u32>,
 }
 
 impl Pool {
-    /// One shard of this many lines, whose pages are 0, 1, 2 …
+    /// Exactly this many lines, all in use: 0, 1, 2 …
     pub(super) fn exact(lines: u64) -> Result<Pool, SizeError> {
-        Ok(Pool { chunks: alloc::vec![Owned::zeroed(lines * 64)?], free: Vec::new() })
+        let count = lines.div_ceil(CHUNK_LINES as u64);
+        let mut chunks = Vec::new();
+        let memory = |_| SizeError::Memory { bytes: count * size_of::<Owned>() as u64 };
+        chunks.try_reserve_exact(count as usize).map_err(memory)?;
+        for first in (0..lines).step_by(CHUNK_LINES) {
+            chunks.push(Owned::zeroed((lines - first).min(CHUNK_LINES as u64) * 64)?);
+        }
+        Ok(Pool { chunks, free: Vec::new() })
     }
 
-    /// Takes a page: its number. Its lines are those of its last user, or zero.
+    /// Takes a page: its first line. Its lines are those of its last user, or zero.
     pub(super) fn take(&mut self) -> Result<u32, SizeError> {
         if let Some(page) = self.free.pop() {
             return Ok(page);
@@ -40,17 +46,17 @@ impl Pool {
             0 => Owned::zeroed_in_small_pages(CHUNK_LEN)?,
             _ => Owned::zeroed(CHUNK_LEN as u64)?,
         });
-        let first = (self.chunks.len() as u64 - 1) * CHUNK_PAGES;
-        self.free.extend((first..first + CHUNK_PAGES).rev().map(|page| page as u32));
+        let first = (self.chunks.len() - 1) * CHUNK_LINES;
+        self.free.extend((first..first + CHUNK_LINES).step_by(PAGE as usize).rev().map(|line| line as u32));
         Ok(self.free.pop().expect("a chunk has pages"))
     }
 
     /// Gives a page back.
-    pub(super) fn give(&mut self, page: u32) {
-        self.free.push(page);
+    pub(super) fn give(&mut self, first: u32) {
+        self.free.push(first);
     }
 
-    /// A line by its number: those of page *p* begin at [`PAGE`] · p.
+    /// A line by its number.
     #[inline(always)]
     pub(super) fn line(&self, number: u32) -> &Line {
         &self.chunks[number as usize / CHUNK_LINES].as_ref().as_chunks().0[number as usize % CHUNK_LINES]
@@ -62,7 +68,7 @@ impl Pool {
         &mut chunk[number as usize % CHUNK_LINES]
     }
 
-    /// Bytes of the pages in use.
+    /// Bytes of the lines in use.
     pub(super) fn byte_len(&self) -> u64 {
         let all: usize = self.chunks.iter().map(|chunk| chunk.as_ref().len()).sum();
         all as u64 - self.free.len() as u64 * PAGE * 64

@@ -3,7 +3,7 @@
 use super::filter::cpu;
 use super::lines::{self, Lines, Location};
 use super::pool::Pool;
-use super::shape::{GROUP, MIN_LINES, PAGE, Shape};
+use super::shape::{GROUP, PAGE, Place, Shape};
 use crate::bits::Owned;
 use crate::error::SizeError;
 use crate::kernel::lines::Line;
@@ -15,19 +15,23 @@ use alloc::vec::Vec;
 /// The most pages of a shard.
 const PAGES: usize = 16;
 
-/// A shard: the fingerprints that begin with a prefix.
+/// A shard: the fingerprints that begin with a prefix. What every operation needs comes first: two cache lines.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Shard {
-    pub(super) shape: Arc<Shape>,
-    /// The first line of each page, by its number in the pool.
-    pages: [u32; PAGES],
-    overflow: Owned,
-    list: Vec<u64>,
+    /// Those of the shape.
+    pub(super) place: Place,
+    pub(super) limit: u64,
     /// Fingerprints in it, expired ones included.
     pub(super) keys: u64,
+    pub(super) shape: Arc<Shape>,
+    /// The first line of each page of [`PAGE`] lines, by its number in the pool.
+    pages: [u32; PAGES],
     /// The prefix and its length in bits.
-    pub(super) prefix: u64,
     pub(super) depth: u32,
+    pub(super) prefix: u64,
+    overflow: Owned,
+    list: Vec<u64>,
     /// The generation in which its expired fingerprints were last dropped.
     pub(super) swept: u64,
 }
@@ -65,11 +69,6 @@ impl Lines for Reader<'_> {
 #[inline(always)]
 fn number(pages: &[u32; PAGES], line: u64) -> u32 {
     pages[(line / PAGE) as usize % PAGES] + (line % PAGE) as u32
-}
-
-/// Gives pages back to the pool.
-fn give(pool: &mut Pool, pages: &[u32]) {
-    pages.iter().for_each(|first| pool.give(first / PAGE as u32));
 }
 
 /// [`slots::insert`], compiled for this CPU; for what is not inlined into a loop over keys.
@@ -115,39 +114,54 @@ fn at_least(line: &Line, slots: &Slots, entry: u64) -> Option<u64> {
 }
 
 impl Shard {
-    /// An empty shard in memory that is all zeros, or will be overwritten.
-    pub(super) fn new(
+    /// A shard whose lines are in order in the pool, from this number on. They are all zeros, or will be overwritten.
+    pub(super) fn in_order(
+        shape: Arc<Shape>,
+        first: u64,
+        prefix: u64,
+        depth: u32,
+    ) -> Result<Shard, SizeError> {
+        let pages = core::array::from_fn(|i| (first + i as u64 * PAGE) as u32);
+        let overflow = Owned::zeroed(shape.overflow.lines * 64)?;
+        Ok(Shard {
+            place: shape.main.place,
+            limit: shape.limit,
+            keys: 0,
+            shape,
+            pages,
+            depth,
+            prefix,
+            overflow,
+            list: Vec::new(),
+            swept: 0,
+        })
+    }
+
+    /// A shard of whole pages from a pool, which will be overwritten.
+    pub(super) fn of_pages(
         shape: Arc<Shape>,
         pool: &mut Pool,
         prefix: u64,
         depth: u32,
     ) -> Result<Shard, SizeError> {
-        let overflow = Owned::zeroed(shape.overflow.lines * 64)?;
-        let mut pages = [0; PAGES];
-        if shape.main.lines < MIN_LINES {
-            *pool = Pool::exact(shape.main.lines)?;
-            pages.iter_mut().zip(0..).for_each(|(first, page)| *first = page * PAGE as u32);
-        } else {
-            let count = shape.main.lines.div_ceil(PAGE) as usize;
-            for i in 0..count {
-                match pool.take() {
-                    Ok(page) => pages[i] = page * PAGE as u32,
-                    Err(refused) => {
-                        give(pool, &pages[..i]);
-                        return Err(refused);
-                    }
+        let mut shard = Shard::in_order(shape, 0, prefix, depth)?;
+        let count = (shard.shape.main.lines / PAGE) as usize;
+        for i in 0..count {
+            match pool.take() {
+                Ok(first) => shard.pages[i] = first,
+                Err(refused) => {
+                    shard.pages[..i].iter().for_each(|first| pool.give(*first));
+                    return Err(refused);
                 }
             }
         }
-        Ok(Shard { shape, pages, overflow, list: Vec::new(), keys: 0, prefix, depth, swept: 0 })
+        Ok(shard)
     }
 
-    /// Gives its pages back.
+    /// Gives its pages back. Lines that are not a whole page stay unused.
     pub(super) fn free(self, pool: &mut Pool) {
-        if self.shape.main.lines >= MIN_LINES {
-            let count = self.shape.main.lines.div_ceil(PAGE) as usize;
-            give(pool, &self.pages[..count]);
-        }
+        let count = (self.shape.main.lines / PAGE) as usize;
+        self.pages[..count].iter().for_each(|first| pool.give(*first));
     }
 
     /// The number of a line in the pool.
@@ -221,7 +235,7 @@ impl Shard {
 
     /// Inserts a fingerprint into the overflow.
     fn insert_beyond(&mut self, x: u64, tag: u64) -> Option<Location> {
-        let (line, number) = self.shape.overflow.place(x);
+        let (line, number) = self.shape.overflow.place.of(x);
         let to = &mut self.overflow.as_mut().as_chunks_mut().0[line as usize];
         let (unit, tags) = (64 - self.shape.bits, self.shape.tag);
         let (x, tag) = match insert(to, &self.shape.overflow.slots, number << tags | tag) {
@@ -254,7 +268,7 @@ impl Shard {
     }
 
     fn remove_beyond(&mut self, x: u64) -> bool {
-        let (line, number) = self.shape.overflow.place(x);
+        let (line, number) = self.shape.overflow.place.of(x);
         let (unit, tags) = (64 - self.shape.bits, self.shape.tag);
         let grid = &self.shape.overflow;
         let from = &mut self.overflow.as_mut().as_chunks_mut().0[line as usize];
@@ -269,7 +283,7 @@ impl Shard {
             (Remove::DoneFull, Ok(i) | Err(i)) => {
                 // The least item of the list that belongs to this line moves into it.
                 if let Some(&item) = self.list.get(i) {
-                    let (home, number) = grid.place(item >> tags << unit);
+                    let (home, number) = grid.place.of(item >> tags << unit);
                     if home == line {
                         self.list.remove(i);
                         let entry = number << tags | item & ((1 << tags) - 1);
@@ -285,7 +299,7 @@ impl Shard {
     /// `x`, which was in the line.
     fn pull(&mut self, pool: &mut Pool, x: u64, line: u64) {
         let (unit, tags) = (64 - self.shape.bits, self.shape.tag);
-        let (over, number) = self.shape.overflow.place(x);
+        let (over, number) = self.shape.overflow.place.of(x);
         let from = &self.overflow.as_ref().as_chunks().0[over as usize];
         let least = match at_least(from, &self.shape.overflow.slots, number << tags) {
             Some(entry) => Some((x >> unit << tags) + entry - (number << tags)),
@@ -296,7 +310,7 @@ impl Shard {
         };
         let Some(item) = least else { return };
         let x = item >> tags << unit;
-        let (home, number) = self.shape.main.place(x);
+        let (home, number) = self.shape.main.place.of(x);
         if home == line {
             self.remove_beyond(x);
             let entry = number << tags | item & ((1 << tags) - 1);
