@@ -43,9 +43,10 @@ pub(crate) struct Slots {
     width: u32,
     /// Slots.
     slots: u32,
-    /// Slots that are loaded at once, and as many bits.
+    /// Slots that are loaded at once.
     per_word: u32,
-    word_slots: u64,
+    /// As many bits.
+    compared: u64,
     /// `occupied` is the eight bytes from byte 48 plus this on, shifted down by so many bits.
     occupied_at: u32,
     occupied_shift: u32,
@@ -86,7 +87,7 @@ impl Slots {
             width,
             slots,
             per_word,
-            word_slots: low(per_word),
+            compared: low(per_word),
             occupied_at,
             occupied_shift: 64 - quotients,
             starts_shift: 63 - slots,
@@ -350,7 +351,7 @@ impl Run {
     /// Whether its slots are not compared at once. This is rare: most runs have one or two slots.
     #[inline(always)]
     fn is_long(&self, slots: &Slots) -> bool {
-        self.slots > slots.word_slots
+        self.slots > slots.compared
     }
 }
 
@@ -395,19 +396,21 @@ fn search(kernel: impl Select, line: &Line, slots: &Slots, run: &Run, entry: u64
     }
     let (lanes, pattern) = (slots.lanes(line, run.start), slots.pattern(entry));
     let mine = kernel.first(slots.tops, slots.width, run.slots) & (run.rest & 1).wrapping_neg();
-    let less = slots.less(lanes, pattern) & mine;
-    let slot = run.start + less.count_ones();
+    let slot = run.start + (slots.less(lanes, pattern) & mine).count_ones();
     ((slots.equal(lanes, pattern) & mine != 0).then_some(slot), slot)
 }
 
-/// Whether an entry with this quotient and remainder is in the line; the second is true if that is not the whole
-/// answer: [`find`] has it.
+/// Whether an entry with this quotient and remainder is in the line. If the second is true, it may also be in the
+/// overflow.
 #[inline(always)]
 pub(crate) fn test(kernel: impl Select, line: &Line, slots: &Slots, entry: u64) -> (bool, bool) {
     let run = run(kernel, line, slots, slots.quotient(entry));
     let equal = slots.equal(slots.lanes(line, run.start), slots.pattern(entry));
-    let found = equal & kernel.first(slots.tops, slots.width, run.slots) != 0;
-    (found & run.is_occupied(), run.is_last_of_full(slots) || run.is_long(slots))
+    let mut found = equal & kernel.first(slots.tops, slots.width, run.slots);
+    if run.is_long(slots) {
+        found = u64::from(long_run(line, slots, run.start, run.len(), entry).0.is_some());
+    }
+    ((found != 0) & run.is_occupied(), run.is_last_of_full(slots))
 }
 
 /// The answer of one line.

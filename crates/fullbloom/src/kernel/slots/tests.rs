@@ -183,16 +183,17 @@ fn a_line_is_a_sorted_map_of_its_least_entries() {
                         assert_eq!(map.pop_last(), Some((out >> tag, out & low(tag))));
                     }
                     Done::Find(Find::Absent, (found, unsure)) => {
-                        assert!(!map.contains_key(&number) && !beyond && (unsure || !found));
+                        assert!(!map.contains_key(&number) && !beyond && !found);
+                        assert!(!unsure || full);
                     }
-                    Done::Find(Find::Beyond, (_, unsure)) => assert!(beyond && unsure),
+                    Done::Find(Find::Beyond, (found, unsure)) => assert!(beyond && unsure && !found),
                     Done::Remove(Remove::Absent) => assert!(!map.contains_key(&number) && !beyond),
                     Done::Remove(Remove::Beyond) => assert!(beyond),
                     Done::Remove(Remove::Done) => assert!(!full && map.remove(&number).is_some()),
                     Done::Remove(Remove::DoneFull) => assert!(full && map.remove(&number).is_some()),
-                    Done::Find(Find::At(slot), (found, unsure)) => {
+                    Done::Find(Find::At(slot), (found, _)) => {
                         assert_eq!(super::tag(&line, &slots, slot), map[&number]);
-                        assert!(unsure || found);
+                        assert!(found);
                     }
                     Done::Least(least) => {
                         assert_eq!(least, map.range(number..).next().map(|(number, t)| number << tag | t));

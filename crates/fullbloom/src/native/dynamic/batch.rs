@@ -115,6 +115,9 @@ trait Lookup {
     /// As [`slots::test`].
     fn test(&self, kernel: impl Select, target: &Self::Target<'_>) -> (bool, bool);
 
+    /// The overflow line of a key.
+    fn beyond(&self, hash: u64) -> Target<'_>;
+
     /// The tag of the key, if it is there.
     fn find(&self, hash: u64) -> Option<u64>;
 }
@@ -132,6 +135,11 @@ impl Lookup for Shards {
     #[inline(always)]
     fn test(&self, kernel: impl Select, target: &Target<'_>) -> (bool, bool) {
         slots::test(kernel, target.line, target.slots, target.entry)
+    }
+
+    #[inline(always)]
+    fn beyond(&self, hash: u64) -> Target<'_> {
+        Shards::beyond(self, hash)
     }
 
     fn find(&self, hash: u64) -> Option<u64> {
@@ -157,6 +165,11 @@ impl<E: EvenLines> Lookup for E {
     #[inline(always)]
     fn test(&self, kernel: impl Select, (line, entry): &(&Line, u64)) -> (bool, bool) {
         slots::test(kernel, line, &self.grid().slots, *entry)
+    }
+
+    #[inline(always)]
+    fn beyond(&self, hash: u64) -> Target<'_> {
+        EvenLines::beyond(self, hash)
     }
 
     fn find(&self, hash: u64) -> Option<u64> {
@@ -203,18 +216,33 @@ fn look<K: Body, L: Lookup, const TAGS: bool, const DIE: bool>(
     is_live: impl Fn(u64) -> bool,
 ) {
     // This group and the next, in turn.
-    let mut two = [aim_all::<L, TAGS>(store, group(hashes, 0)); 2];
+    let mut two = [[store.aim::<TAGS>(hashes[0]); GROUP]; 2];
+    aim_all::<L, TAGS>(store, group(hashes, 0), &mut two[0]);
     for at in 0..len.div_ceil(GROUP) {
-        two[(at + 1) % 2] = aim_all::<L, TAGS>(store, group(hashes, at + 1));
-        let mut answers = 0u32;
-        for (i, target) in two[at % 2].iter().enumerate() {
-            let (mut yes, unsure) = store.test(kernel, target);
-            if unsure | (DIE & yes) {
-                yes = store.find(group(hashes, at)[i]).is_some_and(&is_live);
-            }
+        aim_all::<L, TAGS>(store, group(hashes, at + 1), &mut two[(at + 1) % 2]);
+        let (mut answers, mut unsure, hashes) = (0u32, 0u32, group(hashes, at));
+        for target in &two[at % 2] {
+            let (yes, is_unsure) = store.test(kernel, target);
             answers = answers << 1 | u32::from(yes);
+            unsure = unsure << 1 | u32::from(is_unsure | (DIE & yes));
         }
-        bits[at * GROUP / 64] |= u64::from(answers.reverse_bits()) << (at * GROUP % 64);
+        (answers, unsure) = (answers.reverse_bits(), unsure.reverse_bits());
+        // Few keys need more than their line.
+        while unsure != 0 {
+            let i = unsure.trailing_zeros();
+            unsure &= unsure - 1;
+            let yes = if DIE {
+                store.find(hashes[i as usize]).is_some_and(&is_live)
+            } else {
+                let beyond = store.beyond(hashes[i as usize]);
+                match slots::test(kernel, beyond.line, beyond.slots, beyond.entry) {
+                    (yes, false) => yes | (answers >> i & 1 == 1),
+                    (_, true) => store.find(hashes[i as usize]).is_some(),
+                }
+            };
+            answers = answers & !(1 << i) | u32::from(yes) << i;
+        }
+        bits[at * GROUP / 64] |= u64::from(answers) << (at * GROUP % 64);
     }
 }
 
@@ -223,12 +251,11 @@ fn look<K: Body, L: Lookup, const TAGS: bool, const DIE: bool>(
 fn aim_all<'a, L: Lookup, const TAGS: bool>(
     store: &'a L,
     hashes: &[u64; GROUP],
-) -> [L::Target<'a>; GROUP] {
-    let mut targets = [store.aim::<TAGS>(hashes[0]); GROUP];
+    targets: &mut [L::Target<'a>; GROUP],
+) {
     for (target, hash) in targets.iter_mut().zip(hashes) {
         *target = store.aim::<TAGS>(*hash);
     }
-    targets
 }
 
 impl DynamicFilter {
@@ -317,18 +344,19 @@ impl Task for Insert<'_> {
     #[inline(always)]
     fn run<K: Body>(self, kernel: K) -> Self::Output {
         let Insert { shards, hashes, len, bits } = self;
-        let mut two = [aims(shards, group(hashes, 0)); 2];
+        let mut two = [[Aim::default(); GROUP]; 2];
+        aims(shards, group(hashes, 0), &mut two[0]);
         for at in 0..len.div_ceil(GROUP) {
             let (now, next) = (at % 2, (at + 1) % 2);
-            two[next] = aims(shards, group(hashes, at + 1));
+            aims(shards, group(hashes, at + 1), &mut two[next]);
             let hashes_now = group(hashes, at);
             let mut answers = 0;
             for i in 0..GROUP.min(len - at * GROUP) {
                 if shards.is_full(&two[now][i]) {
                     shards.grow(&two[now][i], |_| true, 0)?;
                     // The places of all keys may have changed.
-                    two[now] = aims(shards, hashes_now);
-                    two[next] = aims(shards, group(hashes, at + 1));
+                    aims(shards, hashes_now, &mut two[now]);
+                    aims(shards, group(hashes, at + 1), &mut two[next]);
                 }
                 let new = shards.insert(kernel, hashes_now[i], &two[now][i], 0).is_none();
                 answers |= u64::from(new) << i;
@@ -341,14 +369,19 @@ impl Task for Insert<'_> {
 
 /// The places of a group, whose lines are prefetched.
 #[inline(always)]
-fn aims(shards: &Shards, hashes: &[u64; GROUP]) -> [Aim; GROUP] {
-    let mut aims = [Aim::default(); GROUP];
+fn aims(shards: &Shards, hashes: &[u64; GROUP], aims: &mut [Aim; GROUP]) {
     match shards.even() {
-        Some(even) => aims.iter_mut().zip(hashes).for_each(|(aim, hash)| *aim = even.aim(*hash)),
-        None => aims.iter_mut().zip(hashes).for_each(|(aim, hash)| *aim = shards.aim(*hash)),
+        Some(even) => {
+            for (aim, hash) in aims.iter_mut().zip(hashes) {
+                *aim = even.aim(*hash);
+            }
+        }
+        None => {
+            for (aim, hash) in aims.iter_mut().zip(hashes) {
+                *aim = shards.aim(*hash);
+            }
+        }
     }
-    aims.iter().for_each(|aim| shards.prefetch(aim));
-    aims
 }
 
 /// Inserts a chunk of keys into a filter with tags, or removes them.
@@ -369,21 +402,22 @@ impl Task for Change<'_> {
         if insert {
             filter.sweep_some(len)?;
         }
-        let mut next = aims(filter.shards(), group(hashes, 0));
+        let mut two = [[Aim::default(); GROUP]; 2];
+        aims(filter.shards(), group(hashes, 0), &mut two[0]);
         for at in 0..len.div_ceil(GROUP) {
-            let mut now = next;
-            next = aims(filter.shards(), group(hashes, at + 1));
+            let (now, next) = (at % 2, (at + 1) % 2);
+            aims(filter.shards(), group(hashes, at + 1), &mut two[next]);
             let hashes_now = group(hashes, at);
             for i in 0..GROUP.min(len - at * GROUP) {
                 let (yes, has_grown) = match insert {
-                    true => filter.insert_at(kernel, hashes_now[i], now[i])?,
-                    false => (filter.remove_at(kernel, hashes_now[i], now[i]), false),
+                    true => filter.insert_at(kernel, hashes_now[i], two[now][i])?,
+                    false => (filter.remove_at(kernel, hashes_now[i], two[now][i]), false),
                 };
                 bits[at * GROUP / 64] |= u64::from(yes) << (at * GROUP % 64 + i);
                 if has_grown {
                     // The places of all keys may have changed.
-                    now = aims(filter.shards(), hashes_now);
-                    next = aims(filter.shards(), group(hashes, at + 1));
+                    aims(filter.shards(), hashes_now, &mut two[now]);
+                    aims(filter.shards(), group(hashes, at + 1), &mut two[next]);
                 }
             }
         }

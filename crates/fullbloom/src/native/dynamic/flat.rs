@@ -1,7 +1,7 @@
 //! The fingerprints of a file, in place.
 
 use super::filter::cpu;
-use super::lines::{self, EvenLines, Lines};
+use super::lines::{self, EvenLines, Lines, Target};
 use super::shape::{GROUP, Grid, Shape};
 use crate::kernel::lines::Line;
 use crate::kernel::{Body, Task};
@@ -109,6 +109,12 @@ impl<S: AsRef<[u8]>> EvenLines for Flat<S> {
     #[inline(always)]
     fn line(&self, line: u64) -> &Line {
         Flat::line(self, line)
+    }
+
+    fn beyond(&self, hash: u64) -> Target<'_> {
+        let Grid { place, slots, .. } = &self.shape.overflow;
+        let (line, number) = place.of(hash & self.mask());
+        Target { line: self.overflow(line), slots, entry: number << self.shape.tag }
     }
 
     fn find(&self, hash: u64) -> Option<u64> {

@@ -49,6 +49,9 @@ pub(super) trait EvenLines {
 
     fn line(&self, line: u64) -> &Line;
 
+    /// The overflow line of a key.
+    fn beyond(&self, hash: u64) -> Target<'_>;
+
     /// The tag of the key of this hash, if it is there.
     fn find(&self, hash: u64) -> Option<u64>;
 }

@@ -51,7 +51,7 @@ impl Lines for Reader<'_> {
 
     #[inline(always)]
     fn overflow(&self, line: u64) -> &Line {
-        &self.shard.overflow.as_ref().as_chunks().0[line as usize]
+        self.shard.overflow_line(line)
     }
 
     #[inline(always)]
@@ -162,6 +162,11 @@ impl Shard {
     pub(super) fn free(self, pool: &mut Pool) {
         let count = (self.shape.main.lines / PAGE) as usize;
         self.pages[..count].iter().for_each(|first| pool.give(*first));
+    }
+
+    #[inline(always)]
+    pub(super) fn overflow_line(&self, line: u64) -> &Line {
+        &self.overflow.as_ref().as_chunks().0[line as usize]
     }
 
     /// The number of a line in the pool.

@@ -43,6 +43,7 @@ pub(super) struct Shards {
 pub(super) struct Even<'a> {
     shards: &'a Shards,
     grid: &'a Grid,
+    lines: &'a [Line],
 }
 
 impl Even<'_> {
@@ -52,6 +53,7 @@ impl Even<'_> {
         let (at, number) = self.grid.place.of(hash & self.shards.mask);
         let shard = self.shards.entry_of(hash) as u32;
         let first = shard * (self.grid.lines >> self.shards.depth) as u32;
+        prefetch::read(self.lines, at as usize);
         Aim { shard, line: at as u32 - first, at: at as u32, number }
     }
 }
@@ -74,7 +76,11 @@ impl EvenLines for Even<'_> {
 
     #[inline(always)]
     fn line(&self, line: u64) -> &Line {
-        self.shards.pool.line(line as u32)
+        &self.lines[line as usize]
+    }
+
+    fn beyond(&self, hash: u64) -> Target<'_> {
+        self.shards.beyond(hash)
     }
 
     fn find(&self, hash: u64) -> Option<u64> {
@@ -211,22 +217,18 @@ impl Shards {
 
     /// The lines as one grid, if they are one.
     pub(super) fn even(&self) -> Option<Even<'_>> {
-        self.even.as_ref().map(|grid| Even { shards: self, grid })
+        self.even.as_ref().map(|grid| Even { shards: self, grid, lines: self.pool.first() })
     }
 
-    /// Where the key of this hash belongs.
+    /// Where the key of this hash belongs. Prefetches its line.
     #[inline(always)]
     pub(super) fn aim(&self, hash: u64) -> Aim {
         let number = self.shard_of(hash);
         let shard = &self.shards[number as usize];
         let (line, offset) = shard.place.of(self.local(shard, hash));
-        Aim { shard: number, line: line as u32, at: shard.number(line), number: offset }
-    }
-
-    /// Prefetches the line of a key.
-    #[inline(always)]
-    pub(super) fn prefetch(&self, aim: &Aim) {
-        prefetch::address(self.pool.line(aim.at).as_ptr());
+        let at = shard.number(line);
+        prefetch::address(self.pool.line(at).as_ptr());
+        Aim { shard: number, line: line as u32, at, number: offset }
     }
 
     /// The line of a key, how it is divided, and what is looked for in it.
@@ -236,6 +238,15 @@ impl Shards {
         let (line, number) = shard.place.of(self.local(shard, hash));
         let line = self.pool.line(shard.number(line));
         Target { line, slots: &shard.shape.main.slots, entry: if TAGS { number << self.tag } else { number } }
+    }
+
+    /// The overflow line of a key.
+    #[inline(always)]
+    pub(super) fn beyond(&self, hash: u64) -> Target<'_> {
+        let shard = &self.shards[self.shard_of(hash) as usize];
+        let Grid { place, slots, .. } = &shard.shape.overflow;
+        let (line, number) = place.of(self.local(shard, hash));
+        Target { line: shard.overflow_line(line), slots, entry: number << self.tag }
     }
 
     /// Finds a fingerprint.
@@ -409,7 +420,7 @@ impl Shards {
         }
         let shape = self.shape(bits, MIN_LINES);
         // The only shard had a pool of its own size.
-        let mut fresh = Pool::default();
+        let mut fresh = Pool::exact(0)?;
         let pool = if depth == 1 { &mut fresh } else { &mut self.pool };
         let mut low = Shard::of_pages(Arc::clone(&shape), pool, prefix, depth)?;
         let mut high = match Shard::of_pages(shape, pool, prefix | 1, depth) {
