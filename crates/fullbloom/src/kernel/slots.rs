@@ -521,13 +521,21 @@ pub(crate) enum Remove {
     DoneFull,
     /// Perhaps it is in the overflow.
     Beyond,
+    /// It is in this slot and has a tag.
+    Tagged(u32),
 }
 
-/// Removes the entry with this quotient and remainder.
+/// Removes the entry with this quotient and remainder; if `KEEP`, only if its tag is zero.
 #[inline(always)]
-pub(crate) fn remove(kernel: impl Select, line: &mut Line, slots: &Slots, entry: u64) -> Remove {
+pub(crate) fn remove<const KEEP: bool>(
+    kernel: impl Select,
+    line: &mut Line,
+    slots: &Slots,
+    entry: u64,
+) -> Remove {
     let run = run(kernel, line, slots, slots.quotient(entry));
     match search(kernel, line, slots, &run, entry) {
+        (Some(slot), _) if KEEP && tag(line, slots, slot) != 0 => Remove::Tagged(slot),
         (Some(slot), _) => {
             take(kernel, line, slots, &run, slot);
             if run.is_full(slots) { Remove::DoneFull } else { Remove::Done }

@@ -131,7 +131,8 @@ fn a_line_is_a_sorted_map_of_its_least_entries() {
             let Step(line, slots, entry, what) = self;
             match what % 4 {
                 0 | 1 => Done::Insert(insert(kernel, line, slots, entry)),
-                2 => Done::Remove(remove(kernel, line, slots, entry)),
+                2 if entry & 1 == 0 => Done::Remove(remove::<false>(kernel, line, slots, entry)),
+                2 => Done::Remove(remove::<true>(kernel, line, slots, entry)),
                 _ if what & 4 == 0 => {
                     Done::Find(find(kernel, line, slots, entry), test(kernel, line, slots, entry))
                 }
@@ -189,6 +190,11 @@ fn a_line_is_a_sorted_map_of_its_least_entries() {
                     Done::Find(Find::Beyond, (found, unsure)) => assert!(beyond && unsure && !found),
                     Done::Remove(Remove::Absent) => assert!(!map.contains_key(&number) && !beyond),
                     Done::Remove(Remove::Beyond) => assert!(beyond),
+                    Done::Remove(Remove::Tagged(slot)) => {
+                        assert!(entry & 1 == 1 && map[&number] != 0 && after == line);
+                        assert_eq!(map.range(..number).count(), slot as usize);
+                    }
+                    Done::Remove(_) if entry & 1 == 1 && map[&number] != 0 => panic!("it has a tag"),
                     Done::Remove(Remove::Done) => assert!(!full && map.remove(&number).is_some()),
                     Done::Remove(Remove::DoneFull) => assert!(full && map.remove(&number).is_some()),
                     Done::Find(Find::At(slot), (found, _)) => {
@@ -228,7 +234,8 @@ fn no_bytes_make_a_line_panic() {
             find(kernel, line, slots, entry);
             at_least(kernel, line, slots, entry);
             decode(line, slots, 5, &mut [0; DECODED]);
-            remove(kernel, line, slots, entry);
+            remove::<true>(kernel, line, slots, entry);
+            remove::<false>(kernel, line, slots, entry);
             insert(kernel, line, slots, entry);
         }
     }

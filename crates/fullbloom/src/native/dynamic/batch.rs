@@ -3,7 +3,7 @@
 use super::filter::{DynamicFilter, NotDeletable, Store, cpu};
 use super::lines::{EvenLines, Target};
 use super::options::Mode;
-use super::shards::{Aim, Shards};
+use super::shards::{Aim, Early, Late, Shards};
 use crate::bits::prefetch;
 use crate::error::SizeError;
 use crate::kernel::lines::Line;
@@ -345,6 +345,7 @@ impl Task for Insert<'_> {
     fn run<K: Body>(self, kernel: K) -> Self::Output {
         let Insert { shards, hashes, len, bits } = self;
         let mut two = [[Aim::default(); GROUP]; 2];
+        let mut late = LateKeys::default();
         aims(shards, group(hashes, 0), &mut two[0]);
         for at in 0..len.div_ceil(GROUP) {
             let (now, next) = (at % 2, (at + 1) % 2);
@@ -353,17 +354,55 @@ impl Task for Insert<'_> {
             let mut answers = 0;
             for i in 0..GROUP.min(len - at * GROUP) {
                 if shards.is_full(&two[now][i]) {
+                    answers |= late.insert(shards);
                     shards.grow(&two[now][i], |_| true, 0)?;
                     // The places of all keys may have changed.
                     aims(shards, hashes_now, &mut two[now]);
                     aims(shards, group(hashes, at + 1), &mut two[next]);
                 }
-                let new = shards.insert(kernel, hashes_now[i], &two[now][i], 0).is_none();
-                answers |= u64::from(new) << i;
+                match shards.insert_early(kernel, hashes_now[i], &two[now][i]) {
+                    Early::Done(new) => answers |= u64::from(new) << i,
+                    Early::Evicted(other) => {
+                        answers |= 1 << i;
+                        late.push(other, None);
+                    }
+                    Early::Beyond(key) => late.push(key, Some(i as u8)),
+                }
             }
+            answers |= late.insert(shards);
             bits[at * GROUP / 64] |= answers << (at * GROUP % 64);
         }
         Ok(())
+    }
+}
+
+/// Fingerprints of a group that belong in the overflow, and which keys of the group they are: they wait until their
+/// lines are there.
+#[derive(Default)]
+struct LateKeys {
+    keys: [(Late, Option<u8>); GROUP],
+    len: usize,
+}
+
+impl LateKeys {
+    #[inline(always)]
+    fn push(&mut self, late: Late, key: Option<u8>) {
+        self.keys[self.len % GROUP] = (late, key);
+        self.len += 1;
+    }
+
+    /// Inserts them. Returns which keys of the group were new.
+    #[inline(always)]
+    fn insert(&mut self, shards: &mut Shards) -> u64 {
+        let mut new = 0;
+        for (late, key) in &self.keys[..self.len] {
+            match key {
+                None => shards.insert_evicted(*late),
+                Some(key) => new |= u64::from(shards.insert_late(*late)) << key,
+            }
+        }
+        self.len = 0;
+        new
     }
 }
 

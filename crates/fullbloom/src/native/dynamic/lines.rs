@@ -91,7 +91,7 @@ pub(super) fn locate<L: Lines>(
 
 #[cold]
 #[inline(never)]
-fn locate_beyond<L: Lines>(lines: &L, shape: &Shape, x: u64) -> Option<Location> {
+pub(super) fn locate_beyond<L: Lines>(lines: &L, shape: &Shape, x: u64) -> Option<Location> {
     struct Beyond<'a>(&'a Line, &'a Slots, u64);
     impl Task for Beyond<'_> {
         type Output = Find;

@@ -164,10 +164,10 @@ pub(super) const MAX_LINES: u64 = 15 * PAGE;
 /// The next larger number of lines of a shard; `None` if it is to be split instead.
 ///
 /// By about a quarter each time: by calculation, a key is rewritten four times in its life, and just after a step a
-/// fifth of the room is free. Steps of an eighth would rewrite it eight times.
+/// fifth of the room is free. Steps of an eighth would rewrite it eight times. Small shards grow by half.
 pub(super) fn grown(lines: u64) -> Option<u64> {
     if lines < MIN_LINES {
-        let more = (lines + (lines / 4).max(GROUP)).next_multiple_of(GROUP);
+        let more = (lines + (lines / 2).max(GROUP)).next_multiple_of(GROUP);
         return Some(if more > MIN_LINES * 9 / 10 { MIN_LINES } else { more });
     }
     // 8, 10 and 13 pages; then twice 8.
@@ -248,10 +248,10 @@ mod tests {
         }
         for step in steps.windows(2) {
             assert!(step[1] > step[0] && step[1].is_multiple_of(GROUP), "{steps:?}");
-            // A quarter, rounded up to a whole group or page; the step to whole pages may be larger.
-            let unit = if step[0] < MIN_LINES { GROUP } else { PAGE };
-            let quarter = (step[0] + (step[0] / 4).max(GROUP)).next_multiple_of(unit);
-            assert!(step[1] <= quarter || step[1] == MIN_LINES && quarter > MIN_LINES * 9 / 10, "{steps:?}");
+            // A half or a quarter, rounded up to a whole group or page; the step to whole pages may be another.
+            let (unit, part) = if step[0] < MIN_LINES { (GROUP, 2) } else { (PAGE, 4) };
+            let more = (step[0] + (step[0] / part).max(GROUP)).next_multiple_of(unit);
+            assert!(step[1] == more || step[1] == MIN_LINES && more > MIN_LINES * 9 / 10, "{steps:?}");
         }
         assert!(steps.ends_with(&[2048, 2560, 3328]) && steps.len() < 30, "{steps:?}");
     }

@@ -4,7 +4,7 @@ use super::filter::cpu;
 use super::lines::{self, Lines, Location};
 use super::pool::Pool;
 use super::shape::{GROUP, PAGE, Place, Shape};
-use crate::bits::Owned;
+use crate::bits::{Owned, prefetch};
 use crate::error::SizeError;
 use crate::kernel::lines::Line;
 use crate::kernel::slots::{self, Insert, Remove, Slots};
@@ -34,6 +34,15 @@ pub(super) struct Shard {
     list: Vec<u64>,
     /// The generation in which its expired fingerprints were last dropped.
     pub(super) swept: u64,
+}
+
+/// What happened to a fingerprint that was to be removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Removed {
+    Absent,
+    Done,
+    /// It is here and has a tag; nothing was changed.
+    Tagged(Location),
 }
 
 /// A shard with the pool that holds its lines.
@@ -85,7 +94,7 @@ fn insert(line: &mut Line, slots: &Slots, entry: u64) -> Insert {
     cpu().run(One(line, slots, entry))
 }
 
-/// [`slots::remove`], compiled for this CPU.
+/// [`slots::remove`] of any tag, compiled for this CPU.
 fn remove(line: &mut Line, slots: &Slots, entry: u64) -> Remove {
     struct One<'a>(&'a mut Line, &'a Slots, u64);
     impl Task for One<'_> {
@@ -93,7 +102,7 @@ fn remove(line: &mut Line, slots: &Slots, entry: u64) -> Remove {
 
         #[inline(always)]
         fn run<K: Body>(self, kernel: K) -> Remove {
-            slots::remove(kernel, self.0, self.1, self.2)
+            slots::remove::<false>(kernel, self.0, self.1, self.2)
         }
     }
     cpu().run(One(line, slots, entry))
@@ -224,22 +233,37 @@ impl Shard {
         }
     }
 
-    /// Completes an insertion into a line that was full: of fingerprint `x`, whose number in the line is `number`.
-    #[inline(never)]
-    pub(super) fn insert_full(&mut self, done: Insert, x: u64, number: u64, tag: u64) -> Option<Location> {
+    /// What an insertion into a full line leaves for the overflow: of fingerprint `x`, whose number in the line is
+    /// `number`. It and its tag.
+    #[inline(always)]
+    pub(super) fn leaving(&self, done: Insert, x: u64, number: u64, tag: u64) -> (u64, u64) {
         let tags = self.shape.tag;
         match done {
             Insert::Evicted(evicted) => {
-                let x = x.wrapping_add((evicted >> tags).wrapping_sub(number) << (64 - self.shape.bits));
-                self.insert_beyond(x, evicted & ((1 << tags) - 1));
-                None
+                let distance = (evicted >> tags).wrapping_sub(number);
+                (x.wrapping_add(distance << (64 - self.shape.bits)), evicted & ((1 << tags) - 1))
             }
-            _ => self.insert_beyond(x, tag),
+            _ => (x, tag),
         }
     }
 
+    /// Completes an insertion into a line that was full.
+    #[inline(never)]
+    pub(super) fn insert_full(&mut self, done: Insert, x: u64, number: u64, tag: u64) -> Option<Location> {
+        let (x, tag) = self.leaving(done, x, number, tag);
+        let known = self.insert_beyond(x, tag);
+        if done == Insert::Beyond { known } else { None }
+    }
+
+    /// Prefetches the overflow line of a fingerprint.
+    #[inline(always)]
+    pub(super) fn prefetch_beyond(&self, x: u64) {
+        let (line, _) = self.shape.overflow.place.of(x);
+        prefetch::read(self.overflow.as_ref().as_chunks::<64>().0, line as usize);
+    }
+
     /// Inserts a fingerprint into the overflow.
-    fn insert_beyond(&mut self, x: u64, tag: u64) -> Option<Location> {
+    pub(super) fn insert_beyond(&mut self, x: u64, tag: u64) -> Option<Location> {
         let (line, number) = self.shape.overflow.place.of(x);
         let to = &mut self.overflow.as_mut().as_chunks_mut().0[line as usize];
         let (unit, tags) = (64 - self.shape.bits, self.shape.tag);
@@ -262,14 +286,18 @@ impl Shard {
         }
     }
 
-    /// Completes a removal from a line that was full. Returns whether the fingerprint was there.
+    /// Removes a fingerprint without a tag from the overflow.
     #[inline(never)]
-    pub(super) fn remove_full(&mut self, pool: &mut Pool, done: Remove, x: u64, line: u64) -> bool {
-        if done == Remove::Beyond {
-            return self.remove_beyond(x);
+    pub(super) fn remove_untagged_beyond(&mut self, pool: &Pool, x: u64) -> Removed {
+        let reader = Reader { shard: self, pool };
+        match lines::locate_beyond(&reader, &self.shape, x) {
+            None => Removed::Absent,
+            Some(location) if lines::tag(&reader, &self.shape, location) != 0 => Removed::Tagged(location),
+            Some(_) => {
+                self.remove_beyond(x);
+                Removed::Done
+            }
         }
-        self.pull(pool, x, line);
-        true
     }
 
     fn remove_beyond(&mut self, x: u64) -> bool {
@@ -279,7 +307,7 @@ impl Shard {
         let from = &mut self.overflow.as_mut().as_chunks_mut().0[line as usize];
         let search = self.list.binary_search_by_key(&(x >> unit), |item| item >> tags);
         match (remove(from, &grid.slots, number << tags), search) {
-            (Remove::Absent, _) | (Remove::Beyond, Err(_)) => false,
+            (Remove::Absent | Remove::Tagged(_), _) | (Remove::Beyond, Err(_)) => false,
             (Remove::Done, _) => true,
             (Remove::Beyond, Ok(i)) => {
                 self.list.remove(i);
@@ -302,7 +330,8 @@ impl Shard {
 
     /// A line was full and has lost an entry: the least entry of its overflow moves into it. All of them are above
     /// `x`, which was in the line.
-    fn pull(&mut self, pool: &mut Pool, x: u64, line: u64) {
+    #[inline(never)]
+    pub(super) fn pull(&mut self, pool: &mut Pool, x: u64, line: u64) {
         let (unit, tags) = (64 - self.shape.bits, self.shape.tag);
         let (over, number) = self.shape.overflow.place.of(x);
         let from = &self.overflow.as_ref().as_chunks().0[over as usize];

@@ -11,7 +11,7 @@ use super::filter::cpu;
 use super::lines::{self, EvenLines, Lines, Location, Target};
 use super::pool::Pool;
 use super::shape::{GROUP, Grid, MAX_LINES, MIN_BITS, MIN_LINES, Shape, grown};
-use super::shard::{Reader, Shard};
+use super::shard::{Reader, Removed, Shard};
 use crate::bits::prefetch;
 use crate::error::SizeError;
 use crate::kernel::lines::Line;
@@ -97,6 +97,23 @@ pub(super) struct Aim {
     at: u32,
     /// The number of the fingerprint in the line.
     number: u64,
+}
+
+/// The result of the first part of an insertion.
+pub(super) enum Early {
+    /// That was all; and whether the key was new.
+    Done(bool),
+    /// The key was new, and another one had to leave its line for the overflow.
+    Evicted(Late),
+    /// It is or belongs in the overflow.
+    Beyond(Late),
+}
+
+/// A fingerprint that belongs in the overflow of a shard.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Late {
+    shard: u32,
+    x: u64,
 }
 
 impl Shards {
@@ -310,21 +327,56 @@ impl Shards {
         known
     }
 
-    /// Removes the fingerprint of a hash. Returns whether it was there.
+    /// The first part of [`insert`](Self::insert) for sets. The second, if there is one, must follow before anything else
+    /// is done with the shard than such insertions; the overflow line that it needs is prefetched.
     #[inline(always)]
-    pub(super) fn remove(&mut self, kernel: impl Select, hash: u64, aim: &Aim) -> bool {
+    pub(super) fn insert_early(&mut self, kernel: impl Select, hash: u64, aim: &Aim) -> Early {
         let shard = &mut self.shards[aim.shard as usize];
-        let entry = aim.number << self.tag;
-        let removed = match slots::remove(kernel, self.pool.line_mut(aim.at), &shard.shape.main.slots, entry)
-        {
-            Remove::Absent => false,
-            Remove::Done => true,
+        let line = self.pool.line_mut(aim.at);
+        let done = slots::insert(kernel, line, &shard.shape.main.slots, aim.number);
+        shard.keys += u64::from(matches!(done, Insert::Done | Insert::Evicted(_)));
+        match done {
+            Insert::Done => Early::Done(true),
+            Insert::Known(_) => Early::Done(false),
             full => {
-                let x = (hash & self.mask) << shard.depth;
-                shard.remove_full(&mut self.pool, full, x, aim.line.into())
+                let (x, _) = shard.leaving(full, (hash & self.mask) << shard.depth, aim.number, 0);
+                shard.prefetch_beyond(x);
+                let late = Late { shard: aim.shard, x };
+                if full == Insert::Beyond { Early::Beyond(late) } else { Early::Evicted(late) }
+            }
+        }
+    }
+
+    /// The second part of the insertion of a key that was in the line: what had to leave it.
+    pub(super) fn insert_evicted(&mut self, late: Late) {
+        self.shards[late.shard as usize].insert_beyond(late.x, 0);
+    }
+
+    /// The second part of the insertion of a key that belongs into the overflow. Returns whether it was new.
+    pub(super) fn insert_late(&mut self, late: Late) -> bool {
+        let shard = &mut self.shards[late.shard as usize];
+        let new = shard.insert_beyond(late.x, 0).is_none();
+        shard.keys += u64::from(new);
+        new
+    }
+
+    /// Removes the fingerprint of a hash, unless it has a tag.
+    #[inline(always)]
+    pub(super) fn remove(&mut self, kernel: impl Select, hash: u64, aim: &Aim) -> Removed {
+        let shard = &mut self.shards[aim.shard as usize];
+        let (x, entry) = ((hash & self.mask) << shard.depth, aim.number << self.tag);
+        let line = self.pool.line_mut(aim.at);
+        let removed = match slots::remove::<true>(kernel, line, &shard.shape.main.slots, entry) {
+            Remove::Absent => Removed::Absent,
+            Remove::Done => Removed::Done,
+            Remove::Tagged(slot) => Removed::Tagged(Location::Main(aim.line.into(), slot)),
+            Remove::Beyond => shard.remove_untagged_beyond(&self.pool, x),
+            Remove::DoneFull => {
+                shard.pull(&mut self.pool, x, aim.line.into());
+                Removed::Done
             }
         };
-        shard.keys -= u64::from(removed);
+        shard.keys -= u64::from(removed == Removed::Done);
         removed
     }
 
