@@ -1,5 +1,6 @@
 //! Many keys at once: the lines of later keys are prefetched while earlier keys are processed.
 
+use super::bulk::{self, Buffers};
 use super::filter::{DynamicFilter, NotDeletable, Store, cpu};
 use super::lines::{EvenLines, Target};
 use super::options::Mode;
@@ -37,7 +38,7 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         if self.locked.is_some() {
             return answers.fill(keys.count(), true);
         }
-        let done = chunks(keys, &self.hasher, Some(answers), |hashes, len, bits| {
+        let done = chunks(keys, 0, &self.hasher, Some(answers), |hashes, len, bits| {
             match &self.store {
                 Store::Shards(shards) => match shards.even() {
                     Some(even) => cpu().run(Look { filter: self, store: &even, hashes, len, bits }),
@@ -62,16 +63,18 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
     }
 }
 
-/// Calls `work` with the hashes of chunks of keys and their number, stores the answers, and counts those that are yes.
+/// Calls `work` with the hashes of chunks of keys, from this key on, and their number, stores the answers, and counts those
+/// that are yes.
 fn chunks<K: Keys<Hasher> + ?Sized, E>(
     keys: &K,
+    first: usize,
     hasher: &Hasher,
     mut answers: Option<Answers<'_>>,
     mut work: impl FnMut(&Ahead, usize, &mut Bits) -> Result<(), E>,
 ) -> Result<u64, E> {
     let mut hashes = [0; CHUNK + GROUP];
     let mut count = 0;
-    for start in (0..keys.count()).step_by(CHUNK) {
+    for start in (first..keys.count()).step_by(CHUNK) {
         let len = CHUNK.min(keys.count() - start);
         hash_all(cpu(), keys, hasher, start, &mut hashes[..len]);
         let mut bits = [0; CHUNK / 64];
@@ -94,6 +97,29 @@ fn chunks<K: Keys<Hasher> + ?Sized, E>(
         done?;
     }
     Ok(count)
+}
+
+/// Inserts keys into a set as long as there are so many that it pays to sort them. Returns how many those are, and how
+/// many were new.
+fn insert_sorted<K: Keys<Hasher> + ?Sized>(
+    shards: &mut Shards,
+    keys: &K,
+    hasher: &Hasher,
+) -> Result<(usize, u64), SizeError> {
+    let (mut start, mut new) = (0, 0);
+    let mut buffers = None;
+    loop {
+        let len = bulk::MOST.min(keys.count() - start);
+        if !shards.pays_to_sort(len) {
+            return Ok((start, new));
+        }
+        let Some(buffers) = buffers.get_or_insert_with(|| Buffers::new(len)) else {
+            return Ok((start, new)); // it can be done without
+        };
+        hash_all(cpu(), keys, hasher, start, &mut buffers.hashes[..len]);
+        new += shards.insert_sorted(buffers, len)?;
+        start += len;
+    }
 }
 
 /// The hashes of a group.
@@ -218,32 +244,47 @@ fn look<K: Body, L: Lookup, const TAGS: bool, const DIE: bool>(
     // This group and the next, in turn.
     let mut two = [[store.aim::<TAGS>(hashes[0]); GROUP]; 2];
     aim_all::<L, TAGS>(store, group(hashes, 0), &mut two[0]);
-    for at in 0..len.div_ceil(GROUP) {
-        aim_all::<L, TAGS>(store, group(hashes, at + 1), &mut two[(at + 1) % 2]);
-        let (mut answers, mut unsure, hashes) = (0u32, 0u32, group(hashes, at));
-        for target in &two[at % 2] {
-            let (yes, is_unsure) = store.test(kernel, target);
-            answers = answers << 1 | u32::from(yes);
-            unsure = unsure << 1 | u32::from(is_unsure | (DIE & yes));
+    let groups = len.div_ceil(GROUP);
+    // The answers of the group before, and the few keys of it that need more than their line.
+    let (mut answers, mut unsure) = (0u32, 0u32);
+    for at in 0..=groups {
+        let (mut answers_now, mut unsure_now) = (0u32, 0u32);
+        if at < groups {
+            aim_all::<L, TAGS>(store, group(hashes, at + 1), &mut two[(at + 1) % 2]);
+            for target in &two[at % 2] {
+                let (yes, is_unsure) = store.test(kernel, target);
+                answers_now = answers_now << 1 | u32::from(yes);
+                unsure_now = unsure_now << 1 | u32::from(is_unsure | (DIE & yes));
+            }
+            (answers_now, unsure_now) = (answers_now.reverse_bits(), unsure_now.reverse_bits());
+            for i in ones(unsure_now) {
+                prefetch::address(store.beyond(group(hashes, at)[i]).line.as_ptr());
+            }
         }
-        (answers, unsure) = (answers.reverse_bits(), unsure.reverse_bits());
-        // Few keys need more than their line.
-        while unsure != 0 {
-            let i = unsure.trailing_zeros();
-            unsure &= unsure - 1;
-            let yes = if DIE {
-                store.find(hashes[i as usize]).is_some_and(&is_live)
-            } else {
-                let beyond = store.beyond(hashes[i as usize]);
-                match slots::test(kernel, beyond.line, beyond.slots, beyond.entry) {
-                    (yes, false) => yes | (answers >> i & 1 == 1),
-                    (_, true) => store.find(hashes[i as usize]).is_some(),
-                }
-            };
-            answers = answers & !(1 << i) | u32::from(yes) << i;
+        if at > 0 {
+            for i in ones(unsure) {
+                let hash = group(hashes, at - 1)[i];
+                let beyond = store.beyond(hash);
+                let yes = match slots::test(kernel, beyond.line, beyond.slots, beyond.entry) {
+                    (yes, false) if !DIE => yes | (answers >> i & 1 == 1),
+                    _ => store.find(hash).is_some_and(&is_live),
+                };
+                answers = answers & !(1 << i) | u32::from(yes) << i;
+            }
+            bits[(at - 1) * GROUP / 64] |= u64::from(answers) << ((at - 1) * GROUP % 64);
         }
-        bits[at * GROUP / 64] |= u64::from(answers) << (at * GROUP % 64);
+        (answers, unsure) = (answers_now, unsure_now);
     }
+}
+
+/// The positions of the set bits.
+#[inline(always)]
+fn ones(mut bits: u32) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let next = (bits != 0).then_some(bits.trailing_zeros() as usize);
+        bits &= bits.wrapping_sub(1);
+        next
+    })
 }
 
 /// The targets of a group.
@@ -297,10 +338,17 @@ impl DynamicFilter {
         assert_unlocked(self.locked);
         self.make_shards()?;
         let hasher = self.hasher.clone();
-        chunks(keys, &hasher, new, |hashes, len, bits| match (self.plan.mode, &mut self.store) {
-            (Mode::Set, Store::Shards(shards)) => cpu().run(Insert { shards, hashes, len, bits }),
-            _ => cpu().run(Change { filter: self, hashes, len, bits, insert: true }),
-        })
+        let (mut start, mut count) = (0, 0);
+        if let (None, Mode::Set, Store::Shards(shards)) = (&new, self.plan.mode, &mut self.store) {
+            (start, count) = insert_sorted(shards, keys, &hasher)?;
+        }
+        let rest = chunks(keys, start, &hasher, new, |hashes, len, bits| {
+            match (self.plan.mode, &mut self.store) {
+                (Mode::Set, Store::Shards(shards)) => cpu().run(Insert { shards, hashes, len, bits }),
+                _ => cpu().run(Change { filter: self, hashes, len, bits, insert: true }),
+            }
+        })?;
+        Ok(count + rest)
     }
 
     /// Removes many keys, and reports for each whether it was removed; see [`remove`](Self::remove). Returns how many
@@ -324,7 +372,7 @@ impl DynamicFilter {
         }
         self.make_shards().expect("memory for the filter's lines");
         let hasher = self.hasher.clone();
-        chunks(keys, &hasher, Some(removed), |hashes, len, bits| {
+        chunks(keys, 0, &hasher, Some(removed), |hashes, len, bits| {
             cpu().run(Change { filter: self, hashes, len, bits, insert: false }).map_err(|_| NotDeletable)
         })
     }
@@ -353,20 +401,23 @@ impl Task for Insert<'_> {
             let hashes_now = group(hashes, at);
             let mut answers = 0;
             for i in 0..GROUP.min(len - at * GROUP) {
-                if shards.is_full(&two[now][i]) {
+                let mut early = shards.insert_early::<false>(kernel, hashes_now[i], &two[now][i]);
+                if let Early::Full = early {
                     answers |= late.insert(shards);
                     shards.grow(&two[now][i], |_| true, 0)?;
                     // The places of all keys may have changed.
                     aims(shards, hashes_now, &mut two[now]);
                     aims(shards, group(hashes, at + 1), &mut two[next]);
+                    early = shards.insert_early::<true>(kernel, hashes_now[i], &two[now][i]);
                 }
-                match shards.insert_early(kernel, hashes_now[i], &two[now][i]) {
+                match early {
                     Early::Done(new) => answers |= u64::from(new) << i,
                     Early::Evicted(other) => {
                         answers |= 1 << i;
                         late.push(other, None);
                     }
                     Early::Beyond(key) => late.push(key, Some(i as u8)),
+                    Early::Full => unreachable!("it has grown"),
                 }
             }
             answers |= late.insert(shards);

@@ -418,6 +418,10 @@ impl DynamicFilter {
         let new = match known {
             None if self.plan.tag == 0 => true,
             Some(_) if self.plan.tag == 0 => false,
+            None if self.clock.is_none() => {
+                self.copies = self.copies.saturating_add(1);
+                true
+            }
             known => self.tagged(hash, aim, known, tag)?,
         };
         Ok((new, has_grown))

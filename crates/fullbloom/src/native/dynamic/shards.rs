@@ -107,6 +107,8 @@ pub(super) enum Early {
     Evicted(Late),
     /// It is or belongs in the overflow.
     Beyond(Late),
+    /// Nothing was done: the shard should grow before.
+    Full,
 }
 
 /// A fingerprint that belongs in the overflow of a shard.
@@ -328,10 +330,19 @@ impl Shards {
     }
 
     /// The first part of [`insert`](Self::insert) for sets. The second, if there is one, must follow before anything else
-    /// is done with the shard than such insertions; the overflow line that it needs is prefetched.
+    /// is done with the shard than such insertions; the overflow line that it needs is prefetched. `GROWN`: the shard
+    /// has just grown.
     #[inline(always)]
-    pub(super) fn insert_early(&mut self, kernel: impl Select, hash: u64, aim: &Aim) -> Early {
+    pub(super) fn insert_early<const GROWN: bool>(
+        &mut self,
+        kernel: impl Select,
+        hash: u64,
+        aim: &Aim,
+    ) -> Early {
         let shard = &mut self.shards[aim.shard as usize];
+        if !GROWN && shard.keys >= shard.limit {
+            return Early::Full;
+        }
         let line = self.pool.line_mut(aim.at);
         let done = slots::insert(kernel, line, &shard.shape.main.slots, aim.number);
         shard.keys += u64::from(matches!(done, Insert::Done | Insert::Evicted(_)));
@@ -423,7 +434,11 @@ impl Shards {
     }
 
     /// The items of a shard that are kept, in the buffer.
-    fn items_of(&mut self, number: usize, keep: impl Fn(u64) -> bool) -> Result<Vec<u64>, SizeError> {
+    pub(super) fn items_of(
+        &mut self,
+        number: usize,
+        keep: impl Fn(u64) -> bool,
+    ) -> Result<Vec<u64>, SizeError> {
         let mut items = core::mem::take(&mut self.buffer);
         items.clear();
         self.shards[number].read(&self.pool, &mut items)?;
@@ -434,7 +449,8 @@ impl Shards {
         Ok(items)
     }
 
-    fn replace(&mut self, number: usize, lines: u64, items: &[u64]) -> Result<(), SizeError> {
+    /// Gives a shard another number of lines, and these items.
+    pub(super) fn replace(&mut self, number: usize, lines: u64, items: &[u64]) -> Result<(), SizeError> {
         let (bits, prefix, depth) = {
             let old = &self.shards[number];
             (old.shape.bits, old.prefix, old.depth)
@@ -456,7 +472,8 @@ impl Shards {
         Ok(())
     }
 
-    fn split(&mut self, number: usize, items: &mut [u64]) -> Result<(), SizeError> {
+    /// Splits a shard, whose items are now these. The upper half becomes the last shard.
+    pub(super) fn split(&mut self, number: usize, items: &mut [u64]) -> Result<(), SizeError> {
         let (bits, prefix, depth) = {
             let old = &self.shards[number];
             (old.shape.bits - 1, old.prefix << 1, old.depth + 1)
@@ -509,6 +526,27 @@ impl Shards {
         let base = shard.prefix << shard.shape.bits << self.tag;
         items.iter_mut().for_each(|item| *item += base);
         Ok(entry + (1 << (self.depth - shard.depth)))
+    }
+
+    /// Gives a shard these items, which it has room for.
+    pub(super) fn refill(&mut self, number: usize, items: &[u64]) {
+        self.shards[number].fill(&mut self.pool, items);
+    }
+
+    /// The bits of a hash that are its fingerprint.
+    pub(super) fn mask(&self) -> u64 {
+        self.mask
+    }
+
+    /// The number of the shard at this entry of the directory, and how many entries it has.
+    pub(super) fn number_at(&self, entry: usize) -> (usize, usize) {
+        let number = self.directory[entry] as usize;
+        (number, 1 << (self.depth - self.shards[number].depth))
+    }
+
+    /// The buffer that [`items_of`](Self::items_of) uses, for later calls.
+    pub(super) fn give_buffer(&mut self, buffer: Vec<u64>) {
+        self.buffer = buffer;
     }
 
     /// Entries of the directory.
