@@ -4,15 +4,16 @@
 //!   | S slots of R + T bits: a remainder, and below it a tag | unused | occupied: Q bits | up to 7 | starts: S bits |
 //! ```
 //!
-//! An entry is a number whose upper bits are the quotient, then the remainder, then the tag. Entries are sorted;
-//! no two have the same quotient and remainder. Bit `q` of `occupied` is set if an entry has the quotient `q`. The
-//! entries of one quotient are a run of slots. Bit `i` of `starts` is set where a run begins at slot `i`, and
-//! after the last slot in use. Bit 0 is always set, and not stored: so a line of zeros is empty. Unused slots are zero,
-//! so a line is a function of its entries. `occupied` ends at the end of a byte, so one unaligned load and a shift get
-//! it, and so do they for `starts` and for any slot.
+//! An entry is a number whose upper bits are the quotient, then the remainder, then the tag. Entries are
+//! sorted; no two have the same quotient and remainder. Bit `q` of `occupied` is set if an entry has the
+//! quotient `q`. The entries of one quotient are a run of slots. Bit `i` of `starts` is set where a run
+//! begins at slot `i`, and after the last slot in use. Bit 0 is always set, and not stored: so a line of
+//! zeros is empty. Unused slots are zero, so a line is a function of its entries. `occupied` ends at the end
+//! of a byte, so one unaligned load and a shift get it, and so do they for `starts` and for any slot.
 //!
-//! A lookup counts the occupied quotients below its own, finds the run of that number with [`Select`], and compares
-//! the slots of the run with one word operation. No function here panics, whatever the bytes of the line are.
+//! A lookup counts the occupied quotients below its own, finds the run of that number with [`Select`], and
+//! compares the slots of the run with one word operation. No function here panics, whatever the bytes of the
+//! line are.
 
 use super::lines::Line;
 
@@ -57,7 +58,8 @@ pub(crate) struct Slots {
     /// The bits of a slot, and of its remainder.
     field: u64,
     remainder: u64,
-    /// The lowest and the highest bit of each slot that is compared at once; all bits but those of their tags.
+    /// The lowest and the highest bit of each slot that is compared at once; all bits but those of their
+    /// tags.
     ones: u64,
     tops: u64,
     remainders: u64,
@@ -68,12 +70,14 @@ pub(crate) struct Slots {
 }
 
 impl Slots {
-    /// The division with the most slots, for entries whose quotient and remainder together are below `interval`.
+    /// The division with the most slots, for entries whose quotient and remainder together are below
+    /// `interval`.
     pub(crate) fn new(interval: u64, tag: u32) -> Slots {
         let widest = WINDOW - 1 - tag;
         let divide = |remainder: u32| {
             let quotients = ((interval.max(1) - 1) >> remainder) + 1;
-            (quotients <= 64).then(|| (most_slots(remainder + tag, quotients as u32), remainder, quotients as u32))
+            (quotients <= 64)
+                .then(|| (most_slots(remainder + tag, quotients as u32), remainder, quotients as u32))
         };
         let best =
             (1..=widest).filter_map(divide).reduce(|best, next| if next.0 > best.0 { next } else { best });
@@ -131,7 +135,8 @@ impl Slots {
         window(line, self.position(slot)) & self.field
     }
 
-    /// The remainders from this slot on, as many as are compared at once; above them are bits that mean nothing.
+    /// The remainders from this slot on, as many as are compared at once; above them are bits that mean
+    /// nothing.
     #[inline(always)]
     fn lanes(&self, line: &Line, slot: u32) -> u64 {
         window(line, self.position(slot)) & self.remainders
@@ -203,14 +208,15 @@ fn most_slots(width: u32, quotients: u32) -> u32 {
 
 /// What differs between CPUs.
 pub(crate) trait Select: Copy {
-    /// Of the set bits of `word`, only the ones number `rank` and `rank + 1`, counted from 0; `rank` is below 64.
+    /// Of the set bits of `word`, only the ones number `rank` and `rank + 1`, counted from 0; `rank` is below
+    /// 64.
     #[inline(always)]
     fn pair(self, word: u64, rank: u32) -> u64 {
         select_pair(word, rank)
     }
 
-    /// The first of the set bits of `tops`, as many as the lowest bits of `count` are set; the distance between two
-    /// of `tops`, and of the first from bit 0, is `width` (the first one bit less).
+    /// The first of the set bits of `tops`, as many as the lowest bits of `count` are set; the distance
+    /// between two of `tops`, and of the first from bit 0, is `width` (the first one bit less).
     #[inline(always)]
     fn first(self, tops: u64, width: u32, count: u64) -> u64 {
         tops & low(count.trailing_ones().saturating_mul(width))
@@ -222,16 +228,16 @@ pub(crate) trait Select: Copy {
         word & low(at) | (word & !low(at)) << 1
     }
 
-    /// Moves the bits from position `at` on, at most [`FARTHEST`], up by `width`, 1 to 56, and puts `value`, which has at
-    /// most that many bits, into the gap. Then clears all bits that are not `used`, and sets those of `front` in the last two
-    /// words.
+    /// Moves the bits from position `at` on, at most [`FARTHEST`], up by `width`, 1 to 56, and puts `value`,
+    /// which has at most that many bits, into the gap. Then clears all bits that are not `used`, and sets
+    /// those of `front` in the last two words.
     #[inline(always)]
     fn open(self, line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], front: [u64; 2]) {
         open(line, at, width, value, used, front);
     }
 
-    /// Clears all bits that are not `used`, then moves the bits from position `at + width` on down by `width`, and sets
-    /// those of `front` in the last two words.
+    /// Clears all bits that are not `used`, then moves the bits from position `at + width` on down by
+    /// `width`, and sets those of `front` in the last two words.
     #[inline(always)]
     fn close(self, line: &mut Line, at: u32, width: u32, used: &[u64; 8], front: [u64; 2]) {
         close(line, at, width, used, front);
@@ -388,7 +394,8 @@ fn long_run(line: &Line, slots: &Slots, start: u32, len: u32, entry: u64) -> (Op
     (None, start.saturating_add(below))
 }
 
-/// Where the entry's remainder is in its run, or else belongs: the first slot whose remainder is not below it.
+/// Where the entry's remainder is in its run, or else belongs: the first slot whose remainder is not below
+/// it.
 #[inline(always)]
 fn search(kernel: impl Select, line: &Line, slots: &Slots, run: &Run, entry: u64) -> (Option<u32>, u32) {
     if run.is_long(slots) {
@@ -400,8 +407,8 @@ fn search(kernel: impl Select, line: &Line, slots: &Slots, run: &Run, entry: u64
     ((slots.equal(lanes, pattern) & mine != 0).then_some(slot), slot)
 }
 
-/// Whether an entry with this quotient and remainder is in the line. If the second is true, it may also be in the
-/// overflow.
+/// Whether an entry with this quotient and remainder is in the line. If the second is true, it may also be in
+/// the overflow.
 #[inline(always)]
 pub(crate) fn test(kernel: impl Select, line: &Line, slots: &Slots, entry: u64) -> (bool, bool) {
     let run = run(kernel, line, slots, slots.quotient(entry));
@@ -468,7 +475,8 @@ pub(crate) enum Insert {
     Evicted(u64),
 }
 
-/// Inserts an entry, unless one with its quotient and remainder is there. A full line keeps its least entries.
+/// Inserts an entry, unless one with its quotient and remainder is there. A full line keeps its least
+/// entries.
 #[inline(always)]
 pub(crate) fn insert(kernel: impl Select, line: &mut Line, slots: &Slots, entry: u64) -> Insert {
     let run = run(kernel, line, slots, slots.quotient(entry));
@@ -561,71 +569,8 @@ pub(crate) fn at_least(kernel: impl Select, line: &Line, slots: &Slots, entry: u
     Some(quotient << slots.width | slots.slot(line, slot))
 }
 
-/// The most entries that [`decode`] writes, and some that mean nothing.
-pub(crate) const DECODED: usize = 64;
-
-/// Writes all entries of a line in order, each with `base` added. Returns how many there are; `out` is undefined from
-/// there on.
-#[inline(always)]
-pub(crate) fn decode(line: &Line, slots: &Slots, base: u64, out: &mut [u64; DECODED]) -> usize {
-    match slots.per_word {
-        ..2 => decode_by::<1>(line, slots, base, out),
-        2..4 => decode_by::<2>(line, slots, base, out),
-        _ => decode_by::<4>(line, slots, base, out),
-    }
-}
-
-/// `N` slots at a time, without a branch for each.
-#[inline(always)]
-fn decode_by<const N: usize>(line: &Line, slots: &Slots, base: u64, out: &mut [u64; DECODED]) -> usize {
-    let (starts, mut occupied) = front(line, slots);
-    let count = (63 - starts.leading_zeros()) as usize;
-    let mut starts = starts >> 1;
-    for (i, some) in out.as_chunks_mut::<N>().0.iter_mut().enumerate() {
-        if i * N >= count {
-            break;
-        }
-        let mut lanes = window(line, slots.position((i * N) as u32));
-        for entry in some {
-            // The lowest bit of `occupied` is the quotient of this slot; it goes if the next slot begins a run.
-            let quotient = u64::from(occupied.trailing_zeros()).wrapping_shl(slots.width);
-            *entry = base.wrapping_add(quotient).wrapping_add(lanes & slots.field);
-            lanes = lanes.wrapping_shr(slots.width);
-            occupied &= occupied.wrapping_sub(starts & 1);
-            starts >>= 1;
-        }
-    }
-    count
-}
-
-/// The line of these entries, each with `base` added; at most as many as there are slots.
-#[inline(always)]
-pub(crate) fn encode(slots: &Slots, base: u64, entries: &[u64]) -> Line {
-    let mut words = [0u64; 8];
-    let (mut starts, mut occupied, mut before) = (0, 0, u64::MAX);
-    // Bits that have not been stored, below `used` of a word.
-    let (mut bits, mut used, mut at) = (0, 0, 0usize);
-    for (slot, entry) in entries.iter().enumerate() {
-        let entry = entry - base;
-        let quotient = entry >> slots.width;
-        starts |= u64::from(quotient != before) << (slot & 63);
-        occupied |= 1 << (quotient & 63);
-        before = quotient;
-        let field = entry & slots.field;
-        bits |= field << used;
-        used += slots.width;
-        if used >= 64 {
-            words[at & 7] = bits;
-            at += 1;
-            used -= 64;
-            bits = field >> ((slots.width - used) & 63);
-        }
-    }
-    words[at & 7] = bits;
-    let mut line = [0; 64];
-    store(&mut line, words, slots.front(starts | 1 << (entries.len() & 63), occupied));
-    line
-}
+mod whole;
+pub(crate) use whole::{DECODED, decode, encode};
 
 #[cfg(test)]
 mod tests;

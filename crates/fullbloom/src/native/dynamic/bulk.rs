@@ -1,7 +1,8 @@
 //! Many keys at once into a set: they are sorted, and merged with the fingerprints of each shard.
 //!
-//! This pays if there are many new keys for each line. Then a key costs the time to sort it and its share of writing the
-//! lines once; inserted one by one, it would cost a search in its line, and several rewritings while the filter grows.
+//! This pays if there are many new keys for each line. Then a key costs the time to sort it and its share of
+//! writing the lines once; inserted one by one, it would cost a search in its line, and several rewritings
+//! while the filter grows.
 
 use super::shape::{MAX_LINES, MIN_BITS, Shape, grown};
 use super::shards::Shards;
@@ -91,8 +92,8 @@ impl Shards {
         Ok(count)
     }
 
-    /// Makes these the items of a shard, with as many lines or shards as they need. Without memory for them, the lines
-    /// that are there take them all the same, and the list of the shard is long.
+    /// Makes these the items of a shard, with as many lines or shards as they need. Without memory for them,
+    /// the lines that are there take them all the same, and the list of the shard is long.
     fn store(&mut self, number: usize, items: &mut [u64]) -> Result<(), SizeError> {
         let shard = &self.shards()[number];
         let (bits, mut lines, mut limit) = (shard.shape.bits, shard.shape.main.lines, shard.limit);
@@ -148,8 +149,8 @@ const BUCKET_BITS: u32 = 9;
 /// More hashes than this in a place where one is expected are sorted in another way.
 const CROWDED: u32 = 32;
 
-/// Sorts hashes: by their first bits into buckets, and each bucket by its next bits into places for one hash. Then few are
-/// not in order. Hashes are distributed evenly; others are sorted too, but slower.
+/// Sorts hashes: by their first bits into buckets, and each bucket by its next bits into places for one hash.
+/// Then few are not in order. Hashes are distributed evenly; others are sorted too, but slower.
 fn sort(hashes: &mut [u64], spare: &mut [u64]) {
     let first_bits = (hashes.len().max(1).ilog2().saturating_sub(BUCKET_BITS)).clamp(1, 12);
     let mut ends = [0u32; 1 << 12];
@@ -205,7 +206,8 @@ mod tests {
 
     #[test]
     fn hashes_of_any_distribution_are_sorted() {
-        let mix = |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ i >> 7).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mix =
+            |i: u64| (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ i >> 7).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         for len in [0, 1, 2, 33, 512, 4_096, 70_000] {
             for shape in 0..5 {
                 let mut hashes: Vec<u64> = (0..len as u64)

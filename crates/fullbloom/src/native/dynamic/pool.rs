@@ -13,8 +13,8 @@ const CHUNK_PAGES: u64 = 256;
 const CHUNK_LINES: usize = (CHUNK_PAGES * PAGE) as usize;
 const CHUNK_LEN: usize = CHUNK_LINES * 64;
 
-/// Lines with numbers: first those that were there from the beginning, then chunks. A page is [`PAGE`] lines in a row,
-/// from any number on.
+/// Lines with numbers: first those that were there from the beginning, then chunks. A page is [`PAGE`] lines
+/// in a row, from any number on.
 #[derive(Debug)]
 pub(super) struct Pool {
     first: Owned,

@@ -15,7 +15,8 @@ use alloc::vec::Vec;
 /// The most pages of a shard.
 const PAGES: usize = 16;
 
-/// A shard: the fingerprints that begin with a prefix. What every operation needs comes first: two cache lines.
+/// A shard: the fingerprints that begin with a prefix. What every operation needs comes first: two cache
+/// lines.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(super) struct Shard {
@@ -123,7 +124,8 @@ fn at_least(line: &Line, slots: &Slots, entry: u64) -> Option<u64> {
 }
 
 impl Shard {
-    /// A shard whose lines are in order in the pool, from this number on. They are all zeros, or will be overwritten.
+    /// A shard whose lines are in order in the pool, from this number on. They are all zeros, or will be
+    /// overwritten.
     pub(super) fn in_order(
         shape: Arc<Shape>,
         first: u64,
@@ -233,8 +235,8 @@ impl Shard {
         }
     }
 
-    /// What an insertion into a full line leaves for the overflow: of fingerprint `x`, whose number in the line is
-    /// `number`. It and its tag.
+    /// What an insertion into a full line leaves for the overflow: of fingerprint `x`, whose number in the
+    /// line is `number`. It and its tag.
     #[inline(always)]
     pub(super) fn leaving(&self, done: Insert, x: u64, number: u64, tag: u64) -> (u64, u64) {
         let tags = self.shape.tag;
@@ -328,8 +330,8 @@ impl Shard {
         }
     }
 
-    /// A line was full and has lost an entry: the least entry of its overflow moves into it. All of them are above
-    /// `x`, which was in the line.
+    /// A line was full and has lost an entry: the least entry of its overflow moves into it. All of them are
+    /// above `x`, which was in the line.
     #[inline(never)]
     pub(super) fn pull(&mut self, pool: &mut Pool, x: u64, line: u64) {
         let (unit, tags) = (64 - self.shape.bits, self.shape.tag);

@@ -4,8 +4,8 @@
 //!   hash  | prefix | rest …      directory[prefix] ─► shard      a shard with a shorter prefix has several entries
 //! ```
 //!
-//! A shard that is full is read and written again with more lines; one that has the most lines is split into two.
-//! Nothing else is touched, so a pause is the time for one shard, and so is the additional memory.
+//! A shard that is full is read and written again with more lines; one that has the most lines is split into
+//! two. Nothing else is touched, so a pause is the time for one shard, and so is the additional memory.
 
 use super::filter::cpu;
 use super::lines::{self, EvenLines, Lines, Location, Target};
@@ -179,7 +179,8 @@ impl Shards {
         Ok(all)
     }
 
-    /// Fills shards that were made for them with sorted items; `now` is the generation in which all of them are alive.
+    /// Fills shards that were made for them with sorted items; `now` is the generation in which all of them
+    /// are alive.
     pub(super) fn fill_sorted(
         &mut self,
         items: &mut impl Iterator<Item = u64>,
@@ -311,8 +312,8 @@ impl Shards {
         shard.keys >= shard.limit
     }
 
-    /// Inserts the fingerprint of a hash with a tag, and returns its place if it was there. Aims are valid as long as
-    /// no shard grows.
+    /// Inserts the fingerprint of a hash with a tag, and returns its place if it was there. Aims are valid as
+    /// long as no shard grows.
     #[inline(always)]
     pub(super) fn insert(&mut self, kernel: impl Select, hash: u64, aim: &Aim, tag: u64) -> Option<Location> {
         let shard = &mut self.shards[aim.shard as usize];
@@ -329,9 +330,9 @@ impl Shards {
         known
     }
 
-    /// The first part of [`insert`](Self::insert) for sets. The second, if there is one, must follow before anything else
-    /// is done with the shard than such insertions; the overflow line that it needs is prefetched. `GROWN`: the shard
-    /// has just grown.
+    /// The first part of [`insert`](Self::insert) for sets. The second, if there is one, must follow before
+    /// anything else is done with the shard than such insertions; the overflow line that it needs is
+    /// prefetched. `GROWN`: the shard has just grown.
     #[inline(always)]
     pub(super) fn insert_early<const GROWN: bool>(
         &mut self,
@@ -391,8 +392,8 @@ impl Shards {
         removed
     }
 
-    /// Gives the shard of this key more lines, or splits it. Items for which `keep` is false are dropped; if that
-    /// makes enough room, the shard keeps its size. All aims become invalid.
+    /// Gives the shard of this key more lines, or splits it. Items for which `keep` is false are dropped; if
+    /// that makes enough room, the shard keeps its size. All aims become invalid.
     #[cold]
     #[inline(never)]
     pub(super) fn grow(&mut self, aim: &Aim, keep: impl Fn(u64) -> bool, now: u64) -> Result<(), SizeError> {

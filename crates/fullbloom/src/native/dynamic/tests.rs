@@ -56,7 +56,8 @@ fn expired_keys_are_dropped_while_others_come() {
 #[test]
 fn keys_that_are_sorted_make_the_filter_of_keys_one_by_one() {
     let all = hashes(300_000);
-    for (expected, fpr, up_to) in [(1_000, 0.01, 1 << 30), (300_000, 0.01, 1), (1, 0.4, 1), (60_000, 1e-6, 1)] {
+    for (expected, fpr, up_to) in [(1_000, 0.01, 1 << 30), (300_000, 0.01, 1), (1, 0.4, 1), (60_000, 1e-6, 1)]
+    {
         let options = DynamicOptions::new(expected, fpr).up_to(up_to.max(expected));
         let mut sorted = DynamicFilter::new(options.clone()).unwrap();
         let mut single = DynamicFilter::new(options).unwrap();
@@ -70,7 +71,12 @@ fn keys_that_are_sorted_make_the_filter_of_keys_one_by_one() {
             assert_eq!(sorted.keys(), single.keys());
             assert_eq!(sorted.count_batch(&Hashes(&keys)), keys.len() as u64);
             assert!(sorted.encode() == single.encode(), "{fpr}");
-            assert!(sorted.memory() <= single.memory() * 5 / 4, "{fpr}: {} {}", sorted.memory(), single.memory());
+            assert!(
+                sorted.memory() <= single.memory() * 5 / 4,
+                "{fpr}: {} {}",
+                sorted.memory(),
+                single.memory()
+            );
             assert!(listed(&sorted) as u64 <= sorted.keys() / 200 + 4, "{fpr}: {}", listed(&sorted));
         }
     }
