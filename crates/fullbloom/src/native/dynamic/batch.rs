@@ -302,8 +302,9 @@ fn aim_all<'a, L: Lookup, const TAGS: bool>(
 impl DynamicFilter {
     /// Adds many keys. Returns how many were new.
     ///
-    /// If there are many for a set, compared with the keys that it has, they are sorted first. This takes 16
-    /// bytes for each of up to two million keys while it lasts; without that memory they are inserted one by one.
+    /// If a set must grow for them, and there are many compared with the keys that it has, they are sorted
+    /// first. This takes 16 bytes for each of up to two million keys while it lasts; without that memory they are
+    /// inserted one by one.
     ///
     /// # Errors
     /// When the memory to grow cannot be allocated; some of the keys have then been inserted.

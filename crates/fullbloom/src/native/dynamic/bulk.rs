@@ -1,8 +1,9 @@
-//! Many keys at once into a set: they are sorted, and merged with the fingerprints of each shard.
+//! Many keys at once into a set that must grow for them: they are sorted, and merged with the fingerprints of
+//! each shard.
 //!
-//! This pays if there are many new keys for each line. Then a key costs the time to sort it and its share of
-//! writing the lines once; inserted one by one, it would cost a search in its line, and several rewritings
-//! while the filter grows.
+//! So a key costs the time to sort it and its share of writing the lines once. Inserted one by one, it would
+//! cost a search in its line, and several rewritings while the filter grows. If there is room for the keys, that
+//! is as fast or faster.
 
 use super::shape::{MAX_LINES, MIN_BITS, Shape, grown};
 use super::shards::Shards;
@@ -15,9 +16,8 @@ pub(super) const MOST: usize = 1 << 21;
 /// Fewer keys are inserted one by one.
 const FEWEST: usize = 1 << 12;
 
-/// It pays with at least a fourth as many keys as there are, and with this many for each line.
+/// So are fewer than this part of the keys that are there.
 const PART: u64 = 4;
-const PER_LINE: u64 = 8;
 
 /// Room for hashes, and to sort them.
 #[derive(Default)]
@@ -42,11 +42,9 @@ impl Buffers {
 impl Shards {
     /// Whether it pays to sort this many keys.
     pub(super) fn pays_to_sort(&self, keys: usize) -> bool {
-        let lines: u64 = self.shards().iter().map(|shard| shard.shape.main.lines).sum();
-        let keys_now = self.keys();
-        // Lines that will be needed anyway do not count.
-        let is_empty = keys_now == 0 && self.shards().len() == 1;
-        keys >= FEWEST && keys as u64 >= keys_now / PART && (is_empty || keys as u64 >= lines * PER_LINE)
+        let (known, more) = (self.keys(), keys as u64);
+        let room: u64 = self.shards().iter().map(|shard| shard.limit).sum();
+        keys >= FEWEST && more >= known / PART && known + more > room
     }
 
     /// Inserts the fingerprints of these hashes into a set, whose order they lose. Returns how many were new.
