@@ -14,9 +14,12 @@ const FAST: &str = "fast";
 const SIZED: &str = "dynamic, sized";
 const GROWN: &str = "dynamic, from 1,000 up to 10^9";
 const COUNTING: &str = "dynamic, counting, sized";
+const COUNTING_GROWN: &str = "dynamic, counting, from 1,000 up to 10^9";
 const QFILTER: &str = "qfilter, sized";
 const QFILTER_GROWN: &str = "qfilter, growing up to 10^9";
 const FASTBLOOM: &str = "fastbloom";
+/// Its fingerprints have eight bits: a rate of 3 %.
+const CUCKOO: &str = "cuckoofilter (3 %)";
 
 /// One size after the other; a size is that of the fast filter's bits.
 pub fn run(options: &Common) -> Result<(), Box<dyn Error>> {
@@ -98,13 +101,17 @@ fn at_size(bytes: u64, fpr: f64, rounds: usize) -> Result<Vec<Row>, Box<dyn Erro
         let sized = DynamicOptions::new(keys, fpr);
         dynamic(&mut races, &mut sizes, SIZED, sized.clone(), &members, &absent)?;
         let grown = DynamicOptions::new(1_000, fpr).up_to(1_000_000_000);
-        dynamic(&mut races, &mut sizes, GROWN, grown, &members, &absent)?;
+        dynamic(&mut races, &mut sizes, GROWN, grown.clone(), &members, &absent)?;
         dynamic(&mut races, &mut sizes, COUNTING, sized.mode(Mode::Counting), &members, &absent)?;
+        dynamic(&mut races, &mut sizes, COUNTING_GROWN, grown.mode(Mode::Counting), &members, &absent)?;
         let sized = qfilter::Filter::new(keys, fpr)?;
         quotient(&mut races, &mut sizes, QFILTER, sized, &members, &absent);
         let grown = qfilter::Filter::new_resizeable(1_000, 1_000_000_000, fpr)?;
         quotient(&mut races, &mut sizes, QFILTER_GROWN, grown, &members, &absent);
         others(&mut races, &mut sizes, fpr, &members, &absent);
+        if fpr == 0.01 {
+            cuckoo(&mut races, &mut sizes, &members, &absent);
+        }
     }
     let mut rows = Vec::new();
     println!("\n{keys} keys at {fpr}, bits per key:");
@@ -212,4 +219,21 @@ fn others(races: &mut Races, sizes: &mut Sizes, fpr: f64, members: &[u64], absen
     let some = &members[..absent.len().min(members.len())];
     races.present.time(FASTBLOOM, some.len(), || count(some));
     sizes.push((FASTBLOOM, filter.num_bits() as u64 / 8));
+}
+
+fn cuckoo(races: &mut Races, sizes: &mut Sizes, members: &[u64], absent: &[u64]) {
+    use std::hash::DefaultHasher;
+    let mut filter = cuckoofilter::CuckooFilter::<DefaultHasher>::with_capacity(members.len() * 20 / 19);
+    let mut full = 0;
+    races.insert.time(CUCKOO, members.len(), || {
+        full = members.iter().filter(|key| filter.add(*key).is_err()).count();
+    });
+    if full > 0 {
+        println!("{CUCKOO}: {full} keys found no place");
+    }
+    races.absent.time(CUCKOO, absent.len(), || absent.iter().filter(|key| filter.contains(*key)).count());
+    let some = &members[..absent.len().min(members.len())];
+    races.present.time(CUCKOO, some.len(), || some.iter().filter(|key| filter.contains(*key)).count());
+    sizes.push((CUCKOO, filter.memory_usage() as u64));
+    races.remove.time(CUCKOO, members.len(), || members.iter().filter(|key| filter.delete(*key)).count());
 }

@@ -68,7 +68,7 @@ enum Command {
     Libbloom(drop_in::Options),
     /// The `cassandra` and `guava` dialects beside the originals on a JVM, which takes turns as a second process.
     Jvm(jvm::Options),
-    /// The native kind `dynamic` beside `fast`, qfilter and fastbloom.
+    /// The native kind `dynamic` beside `fast`, qfilter, fastbloom and a cuckoo filter.
     Kinds(Common),
     /// The native kind compact beside fast, xorf, sux and our Ribbon.
     Compact(compact::Options),

@@ -194,12 +194,16 @@ def slots(interval, tag_bits):
     """Slots, bits of a remainder and quotients of a line."""
     best = (0, 0, 0)
     for remainder in range(1, 57 - tag_bits):
-        quotients = (interval - 1 >> remainder) + 1
-        if quotients <= 64:
-            count = min((511 - quotients) // (remainder + tag_bits + 1), 62)
-            if count > best[0]:
+        quotients, width = (interval - 1 >> remainder) + 1, remainder + tag_bits
+        for count in range(best[0] + 1, 63):
+            if quotients <= 64 and count * width + quotients <= occupied_end(count) and (count - 1) * width <= 455:
                 best = (count, remainder, quotients)
     return best
+
+
+def occupied_end(count):
+    """The position after the occupied bits of a line with so many slots."""
+    return (512 - count) // 8 * 8
 
 
 def dynamic_lines(bits, tag_bits, keys):
@@ -219,13 +223,14 @@ def dynamic_lines(bits, tag_bits, keys):
 def dynamic_line(entries, interval, tag_bits):
     """One line of sorted (number, tag)."""
     count, remainder, quotients = slots(interval, tag_bits)
-    width, line, before = remainder + tag_bits, 1 << len(entries), None
+    width, line, starts, before = remainder + tag_bits, 0, 1 << len(entries), None
     for slot, (number, tag) in enumerate(entries):
         quotient = number >> remainder
-        line |= (quotient != before) << slot | 1 << count + 1 + quotient
-        line |= ((number & (1 << remainder) - 1) << tag_bits | tag) << count + 1 + quotients + slot * width
+        starts |= (quotient != before) << slot
+        line |= 1 << occupied_end(count) - quotients + quotient
+        line |= ((number & (1 << remainder) - 1) << tag_bits | tag) << slot * width
         before = quotient
-    return (line ^ 1).to_bytes(64, "little")
+    return (line | starts >> 1 << 512 - count).to_bytes(64, "little")
 
 
 def dynamic_file(tagged, bits, mode, tag_bits, hasher_fields, expected, count, fpr, up_to, clock=b"", counts=(), label=b"", secret=b"", key_type=0):

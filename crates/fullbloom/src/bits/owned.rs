@@ -65,13 +65,18 @@ impl Owned {
         }
         #[cfg(all(target_os = "linux", feature = "huge-pages"))]
         if size >= HUGE_FROM && !cfg!(miri) {
-            return Owned::mapped(size).ok_or(refused);
+            return Owned::mapped(size, true).ok_or(refused);
         }
         Owned::allocated(size).ok_or(refused)
     }
 
     /// As [`zeroed`](Owned::zeroed), without huge pages: what is never written takes no memory, at any size.
     pub(crate) fn zeroed_in_small_pages(len: usize) -> Result<Owned, SizeError> {
+        #[cfg(all(target_os = "linux", feature = "huge-pages"))]
+        if len >= HUGE_FROM && !cfg!(miri) {
+            // The allocator may have memory of this size that it must clear.
+            return Owned::mapped(len, false).ok_or(SizeError::Memory { bytes: len as u64 });
+        }
         Owned::allocated(len).ok_or(SizeError::Memory { bytes: len as u64 })
     }
 
@@ -88,10 +93,12 @@ impl Owned {
     }
 
     #[cfg(all(target_os = "linux", feature = "huge-pages"))]
-    fn mapped(size: usize) -> Option<Owned> {
+    fn mapped(size: usize, huge: bool) -> Option<Owned> {
         let mut map = memmap2::MmapOptions::new().len(size.checked_add(HUGE_PAGE)?).map_anon().ok()?;
-        // A system without huge pages refuses, which changes nothing.
-        let _ = map.advise(memmap2::Advice::HugePage);
+        if huge {
+            // A system without huge pages refuses, which changes nothing.
+            let _ = map.advise(memmap2::Advice::HugePage);
+        }
         let base = NonNull::new(map.as_mut_ptr())?;
         let slack = base.addr().get().wrapping_neg() % HUGE_PAGE;
         // SAFETY: `slack` is a remainder by HUGE_PAGE, and the mapping is `size + HUGE_PAGE` bytes long.

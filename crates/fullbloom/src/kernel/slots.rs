@@ -1,17 +1,19 @@
 //! A line of sorted fingerprints with tags: the native kind `dynamic`.
 //!
 //! ```text
-//!   | starts: S + 1 bits | occupied: Q bits | S slots of R + T bits: a remainder, and below it a tag | unused |
+//!   | S slots of R + T bits: a remainder, and below it a tag | unused | occupied: Q bits | up to 7 | starts: S bits |
 //! ```
 //!
-//! An entry is a number whose upper bits are the quotient, then the remainder, then the tag. Entries are sorted;
-//! no two have the same quotient and remainder. Bit `q` of `occupied` is set if an entry has the quotient `q`. The
-//! entries of one quotient are a run of slots. Bit `i` of `starts` is set where a run begins at slot `i`, and
-//! after the last slot in use. Bit 0 of the line is stored inverted, so that a line of zeros is empty. Unused slots are
-//! zero, so a line is a function of its entries.
+//! An entry is a number whose upper bits are the quotient, then the remainder, then the tag. Entries are
+//! sorted; no two have the same quotient and remainder. Bit `q` of `occupied` is set if an entry has the
+//! quotient `q`. The entries of one quotient are a run of slots. Bit `i` of `starts` is set where a run
+//! begins at slot `i`, and after the last slot in use. Bit 0 is always set, and not stored: so a line of
+//! zeros is empty. Unused slots are zero, so a line is a function of its entries. `occupied` ends at the end
+//! of a byte, so one unaligned load and a shift get it, and so do they for `starts` and for any slot.
 //!
-//! A lookup counts the occupied quotients below its own, finds the run of that number with [`Select`], and compares
-//! the slots of the run with one word operation. No function here panics, whatever the bytes of the line are.
+//! A lookup counts the occupied quotients below its own, finds the run of that number with [`Select`], and
+//! compares the slots of the run with one word operation. No function here panics, whatever the bytes of the
+//! line are.
 
 use super::lines::Line;
 
@@ -24,6 +26,15 @@ pub(crate) const MAX_SLOTS: u32 = 62;
 /// Bits that an unaligned load of eight bytes gives at any bit position.
 const WINDOW: u32 = 57;
 
+/// The last byte from which eight bytes can be loaded.
+const LAST: u32 = 56;
+
+/// The last position at which a slot can begin: [`WINDOW`] bits can be loaded there.
+pub(crate) const FARTHEST: u32 = 8 * LAST + 7;
+
+/// The first byte from which those with `occupied` are loaded, if there are [`MAX_SLOTS`].
+const OCCUPIED: u32 = 48;
+
 /// How a line is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slots {
@@ -33,41 +44,40 @@ pub(crate) struct Slots {
     width: u32,
     /// Slots.
     slots: u32,
-    /// The bit where the slots begin.
-    first: u32,
-    /// Slots that are compared at once, and as many bits.
+    /// Slots that are loaded at once.
     per_word: u32,
-    word_slots: u64,
-    /// The bits of `starts`, and of `occupied` when shifted to the bottom.
-    starts: u64,
-    occupied: u64,
+    /// As many bits.
+    compared: u64,
+    /// `occupied` is the eight bytes from byte 48 plus this on, shifted down by so many bits.
+    occupied_at: u32,
+    occupied_shift: u32,
+    /// `starts` is the last eight bytes, shifted down by so many bits.
+    starts_shift: u32,
+    /// These eight bytes, shifted down by so many bits and 8, are the beginning of the last eight.
+    shared_shift: u32,
     /// The bits of a slot, and of its remainder.
     field: u64,
     remainder: u64,
-    /// The lowest and the highest bit of each slot that is compared at once, and the bits of their remainders.
+    /// The lowest and the highest bit of each slot that is compared at once; all bits but those of their
+    /// tags.
     ones: u64,
     tops: u64,
     remainders: u64,
     /// `tops - ones`.
     carry: u64,
-    /// The bit where `occupied` begins, and 64 less that.
-    shift: u32,
-    unshift: u32,
-    /// The bits of the first two words that belong to slots, and all bits up to the last slot.
-    behind: [u64; 2],
+    /// All bits of the slots.
     used: [u64; 8],
 }
 
 impl Slots {
-    /// The division with the most slots, for entries whose quotient and remainder together are below `interval`.
+    /// The division with the most slots, for entries whose quotient and remainder together are below
+    /// `interval`.
     pub(crate) fn new(interval: u64, tag: u32) -> Slots {
         let widest = WINDOW - 1 - tag;
         let divide = |remainder: u32| {
             let quotients = ((interval.max(1) - 1) >> remainder) + 1;
-            let width = remainder + tag;
-            let slots =
-                ((LINE_BITS - 1).saturating_sub(quotients.min(512) as u32) / (width + 1)).min(MAX_SLOTS);
-            (quotients <= 64).then_some((slots, remainder, quotients as u32))
+            (quotients <= 64)
+                .then(|| (most_slots(remainder + tag, quotients as u32), remainder, quotients as u32))
         };
         let best =
             (1..=widest).filter_map(divide).reduce(|best, next| if next.0 > best.0 { next } else { best });
@@ -75,27 +85,24 @@ impl Slots {
         let width = remainder + tag;
         let per_word = WINDOW / width;
         let ones = (0..per_word).fold(0, |lanes, i| lanes | 1 << (i * width));
-        let first = slots + 1 + quotients;
-        let behind = u128::MAX << first;
+        let occupied_at = (LINE_BITS - slots) / 8 - 8 - OCCUPIED;
         Slots {
             tag,
             width,
             slots,
-            first,
             per_word,
-            word_slots: low(per_word),
-            starts: low(slots + 1),
-            occupied: low(quotients),
+            compared: low(per_word),
+            occupied_at,
+            occupied_shift: 64 - quotients,
+            starts_shift: 63 - slots,
+            shared_shift: 8 * (LAST - 1 - OCCUPIED - occupied_at),
             field: low(width),
             remainder: low(width) & !low(tag),
             ones,
             tops: ones << (width - 1),
-            remainders: ones * (low(width) & !low(tag)),
+            remainders: !(ones * low(tag)),
             carry: (ones << (width - 1)) - ones,
-            shift: slots + 1,
-            unshift: 63 - slots,
-            behind: [behind as u64, (behind >> 64) as u64],
-            used: core::array::from_fn(|i| low((first + slots * width).saturating_sub(64 * i as u32))),
+            used: core::array::from_fn(|i| low((slots * width).saturating_sub(64 * i as u32))),
         }
     }
 
@@ -109,9 +116,18 @@ impl Slots {
         (entry >> self.width) as u32 & 63
     }
 
+    /// Where a slot begins; undefined if there is no such slot, but at most [`FARTHEST`].
     #[inline(always)]
     fn position(&self, slot: u32) -> u32 {
-        self.first + slot * self.width
+        slot.wrapping_mul(self.width).min(FARTHEST)
+    }
+
+    /// The last two words, apart from slots.
+    #[inline(always)]
+    fn front(&self, starts: u64, occupied: u64) -> [u64; 2] {
+        let occupied = occupied.wrapping_shl(self.occupied_shift);
+        let last = (occupied >> 8).wrapping_shr(self.shared_shift);
+        [occupied << (8 * (self.occupied_at & 7)), last | (starts >> 1).wrapping_shl(self.starts_shift + 1)]
     }
 
     #[inline(always)]
@@ -119,7 +135,8 @@ impl Slots {
         window(line, self.position(slot)) & self.field
     }
 
-    /// The slots from this one on, as many as are compared at once.
+    /// The remainders from this slot on, as many as are compared at once; above them are bits that mean
+    /// nothing.
     #[inline(always)]
     fn lanes(&self, line: &Line, slot: u32) -> u64 {
         window(line, self.position(slot)) & self.remainders
@@ -131,21 +148,21 @@ impl Slots {
         (entry & self.remainder).wrapping_mul(self.ones)
     }
 
-    /// The top bits of the lanes that are equal in both.
+    /// The top bits of the lanes that are equal in both; other bits mean nothing.
     #[inline(always)]
     fn equal(&self, lanes: u64, pattern: u64) -> u64 {
         let differ = lanes ^ pattern;
         // The top bit of a lane becomes zero if the whole lane is zero.
-        !((differ & !self.tops).wrapping_add(self.carry) | differ) & self.tops
+        !((differ & !self.tops).wrapping_add(self.carry) | differ)
     }
 
-    /// The top bits of the lanes that are less than those of the pattern.
+    /// The top bits of the lanes that are less than those of the pattern; other bits mean nothing.
     #[inline(always)]
     fn less(&self, lanes: u64, pattern: u64) -> u64 {
         // Lane by lane: the difference, without a borrow into the next lane; then whether it is negative.
         let differ = lanes ^ pattern;
-        let difference = (lanes | self.tops).wrapping_sub(pattern & !self.tops) ^ (!differ & self.tops);
-        ((!lanes & pattern) | (!differ & difference)) & self.tops
+        let difference = !(lanes | self.tops).wrapping_sub(pattern & !self.tops);
+        (!lanes & pattern) | (!differ & difference)
     }
 }
 
@@ -160,40 +177,70 @@ fn word(line: &Line, i: usize) -> u64 {
     u64::from_le_bytes(line.as_chunks().0[i])
 }
 
-/// The bits from position `at` on: at least [`WINDOW`], or all that the line has.
+/// The eight bytes from this one on, at most [`LAST`].
+#[inline(always)]
+fn eight(line: &Line, byte: u32) -> u64 {
+    let bytes = line[byte.min(LAST) as usize..].first_chunk().copied();
+    u64::from_le_bytes(bytes.unwrap_or_default())
+}
+
+#[inline(always)]
+fn put_eight(line: &mut Line, byte: u32, bits: u64) {
+    if let Some(bytes) = line[byte.min(LAST) as usize..].first_chunk_mut() {
+        *bytes = bits.to_le_bytes();
+    }
+}
+
+/// The bits from this position on, at most [`FARTHEST`]: at least [`WINDOW`].
 #[inline(always)]
 fn window(line: &Line, at: u32) -> u64 {
-    let byte = (at >> 3).min(56);
-    let bytes = line[byte as usize..].first_chunk().copied().unwrap_or_default();
-    u64::from_le_bytes(bytes) >> ((at - 8 * byte) & 63)
+    eight(line, at >> 3) >> (at & 7)
+}
+
+/// The most slots of this width beside so many quotients. Every slot can be loaded with [`window`].
+fn most_slots(width: u32, quotients: u32) -> u32 {
+    let fits = |slots: &u32| {
+        let occupied_end = (LINE_BITS - slots) / 8 * 8;
+        slots * width + quotients <= occupied_end && (slots - 1) * width <= FARTHEST
+    };
+    (1..=MAX_SLOTS).rev().find(fits).unwrap_or(0)
 }
 
 /// What differs between CPUs.
 pub(crate) trait Select: Copy {
-    /// Of the set bits of `word`, only the ones number `rank` and `rank + 1`, counted from 0.
+    /// Of the set bits of `word`, only the ones number `rank` and `rank + 1`, counted from 0; `rank` is below
+    /// 64.
     #[inline(always)]
     fn pair(self, word: u64, rank: u32) -> u64 {
         select_pair(word, rank)
     }
 
-    /// The first of the set bits of `tops`, as many as the lowest bits of `count` are set; the distance between two
-    /// of `tops`, and of the first from bit 0, is `width` (the first one bit less).
+    /// The first of the set bits of `tops`, as many as the lowest bits of `count` are set; the distance
+    /// between two of `tops`, and of the first from bit 0, is `width` (the first one bit less).
     #[inline(always)]
     fn first(self, tops: u64, width: u32, count: u64) -> u64 {
         tops & low(count.trailing_ones().saturating_mul(width))
     }
 
-    /// Moves the bits from position `at` on up by `width`, 1 to 56, puts `value`, which has at most that many bits, into
-    /// the gap, and clears all bits that are not `used`.
+    /// Moves the bits from position `at` on, below 64, up by one.
     #[inline(always)]
-    fn open(self, line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8]) {
-        open(line, at, width, value, used);
+    fn widen(self, word: u64, at: u32) -> u64 {
+        word & low(at) | (word & !low(at)) << 1
     }
 
-    /// Moves the bits from position `at + width` on down by `width`; zeros follow.
+    /// Moves the bits from position `at` on, at most [`FARTHEST`], up by `width`, 1 to 56, and puts `value`,
+    /// which has at most that many bits, into the gap. Then clears all bits that are not `used`, and sets
+    /// those of `front` in the last two words.
     #[inline(always)]
-    fn close(self, line: &mut Line, at: u32, width: u32) {
-        close(line, at, width);
+    fn open(self, line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], front: [u64; 2]) {
+        open(line, at, width, value, used, front);
+    }
+
+    /// Clears all bits that are not `used`, then moves the bits from position `at + width` on down by
+    /// `width`, and sets those of `front` in the last two words.
+    #[inline(always)]
+    fn close(self, line: &mut Line, at: u32, width: u32, used: &[u64; 8], front: [u64; 2]) {
+        close(line, at, width, used, front);
     }
 }
 
@@ -207,7 +254,6 @@ pub(crate) fn select_pair(word: u64, rank: u32) -> u64 {
     let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
     let sums = ((fours + (fours >> 4)) & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul(ONES);
     // The bytes whose sum is at most the rank are before the byte that holds the bit.
-    let rank = rank.min(64);
     let before = (((u64::from(rank) * ONES) | TOPS) - sums) & TOPS;
     let byte = 8 * before.count_ones();
     if byte == 64 {
@@ -225,7 +271,7 @@ pub(crate) fn select_pair(word: u64, rank: u32) -> u64 {
 
 /// The definition of [`Select::open`].
 #[inline(always)]
-pub(crate) fn open(line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8]) {
+fn open(line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], front: [u64; 2]) {
     let words: [u64; 8] = core::array::from_fn(|i| word(line, i));
     let (start, bit) = ((at >> 6) as usize, at & 63);
     let mut moved = words;
@@ -242,13 +288,13 @@ pub(crate) fn open(line: &mut Line, at: u32, width: u32, value: u64, used: &[u64
     for (word, used) in moved.iter_mut().zip(used) {
         *word &= used;
     }
-    store(line, &moved);
+    store(line, moved, front);
 }
 
 /// The definition of [`Select::close`].
 #[inline(always)]
-pub(crate) fn close(line: &mut Line, at: u32, width: u32) {
-    let words: [u64; 9] = core::array::from_fn(|i| if i < 8 { word(line, i) } else { 0 });
+fn close(line: &mut Line, at: u32, width: u32, used: &[u64; 8], front: [u64; 2]) {
+    let words: [u64; 9] = core::array::from_fn(|i| if i < 8 { word(line, i) & used[i] } else { 0 });
     let (start, bit) = ((at >> 6) as usize, at & 63);
     let mut moved = [0; 8];
     for i in 0..8 {
@@ -259,11 +305,14 @@ pub(crate) fn close(line: &mut Line, at: u32, width: u32) {
             core::cmp::Ordering::Greater => down,
         };
     }
-    store(line, &moved);
+    store(line, moved, front);
 }
 
+/// Writes these words, with the bits of `front` in the last two.
 #[inline(always)]
-fn store(line: &mut Line, words: &[u64; 8]) {
+fn store(line: &mut Line, mut words: [u64; 8], front: [u64; 2]) {
+    words[6] |= front[0];
+    words[7] |= front[1];
     for (bytes, word) in line.as_chunks_mut().0.iter_mut().zip(words) {
         *bytes = word.to_le_bytes();
     }
@@ -308,15 +357,14 @@ impl Run {
     /// Whether its slots are not compared at once. This is rare: most runs have one or two slots.
     #[inline(always)]
     fn is_long(&self, slots: &Slots) -> bool {
-        self.slots > slots.word_slots
+        self.slots > slots.compared
     }
 }
 
 #[inline(always)]
 fn front(line: &Line, slots: &Slots) -> (u64, u64) {
-    let (first, second) = (word(line, 0) ^ 1, word(line, 1));
-    let occupied = first.wrapping_shr(slots.shift) | second.wrapping_shl(slots.unshift);
-    (first & slots.starts, occupied & slots.occupied)
+    let starts = eight(line, LAST).wrapping_shr(slots.starts_shift) | 1;
+    (starts, eight(line, OCCUPIED + (slots.occupied_at & 7)).wrapping_shr(slots.occupied_shift))
 }
 
 #[inline(always)]
@@ -330,43 +378,46 @@ fn run(kernel: impl Select, line: &Line, slots: &Slots, quotient: u32) -> Run {
     Run { starts, occupied, quotient, rest: occupied >> quotient, start, slots }
 }
 
-/// As [`search`], slot by slot.
+/// As [`search`], slot by slot: of a run of this many slots that begins here.
 #[cold]
 #[inline(never)]
-fn long_run(line: &Line, slots: &Slots, run: &Run, entry: u64) -> (Option<u32>, u32) {
+fn long_run(line: &Line, slots: &Slots, start: u32, len: u32, entry: u64) -> (Option<u32>, u32) {
     let remainder = entry & slots.remainder;
     let mut below = 0;
-    for slot in run.start..run.start.saturating_add(run.len()) {
+    for slot in start..start.saturating_add(len) {
         let found = slots.slot(line, slot) & slots.remainder;
         if found == remainder {
             return (Some(slot), slot);
         }
         below += u32::from(found < remainder);
     }
-    (None, run.start.saturating_add(below))
+    (None, start.saturating_add(below))
 }
 
-/// Where the entry's remainder is in its run, or else belongs: the first slot whose remainder is not below it.
+/// Where the entry's remainder is in its run, or else belongs: the first slot whose remainder is not below
+/// it.
 #[inline(always)]
 fn search(kernel: impl Select, line: &Line, slots: &Slots, run: &Run, entry: u64) -> (Option<u32>, u32) {
     if run.is_long(slots) {
-        return long_run(line, slots, run, entry);
+        return long_run(line, slots, run.start, run.len(), entry);
     }
     let (lanes, pattern) = (slots.lanes(line, run.start), slots.pattern(entry));
     let mine = kernel.first(slots.tops, slots.width, run.slots) & (run.rest & 1).wrapping_neg();
-    let less = slots.less(lanes, pattern) & mine;
-    let slot = run.start + less.count_ones();
+    let slot = run.start + (slots.less(lanes, pattern) & mine).count_ones();
     ((slots.equal(lanes, pattern) & mine != 0).then_some(slot), slot)
 }
 
-/// Whether an entry with this quotient and remainder is in the line; the second is true if that is not the whole
-/// answer: [`find`] has it.
+/// Whether an entry with this quotient and remainder is in the line. If the second is true, it may also be in
+/// the overflow.
 #[inline(always)]
 pub(crate) fn test(kernel: impl Select, line: &Line, slots: &Slots, entry: u64) -> (bool, bool) {
     let run = run(kernel, line, slots, slots.quotient(entry));
     let equal = slots.equal(slots.lanes(line, run.start), slots.pattern(entry));
-    let found = equal & kernel.first(slots.tops, slots.width, run.slots) != 0;
-    (found & run.is_occupied(), run.is_last_of_full(slots) || run.is_long(slots))
+    let mut found = equal & kernel.first(slots.tops, slots.width, run.slots);
+    if run.is_long(slots) {
+        found = u64::from(long_run(line, slots, run.start, run.len(), entry).0.is_some());
+    }
+    ((found != 0) & run.is_occupied(), run.is_last_of_full(slots))
 }
 
 /// The answer of one line.
@@ -406,12 +457,9 @@ pub(crate) fn tag(line: &Line, slots: &Slots, slot: u32) -> u64 {
 /// Changes the tag in this slot.
 pub(crate) fn set_tag(line: &mut Line, slots: &Slots, slot: u32, tag: u64) {
     let at = slots.position(slot);
-    let byte = (at >> 3).min(56);
-    if let Some(bytes) = line[byte as usize..].first_chunk_mut() {
-        let shift = (at - 8 * byte) & 63;
-        let mask = low(slots.tag) << shift;
-        *bytes = (u64::from_le_bytes(*bytes) & !mask | tag << shift & mask).to_le_bytes();
-    }
+    let (byte, shift) = (at >> 3, at & 7);
+    let mask = low(slots.tag) << shift;
+    put_eight(line, byte, eight(line, byte) & !mask | tag << shift & mask);
 }
 
 /// What happened to an entry that was inserted into a line.
@@ -427,7 +475,8 @@ pub(crate) enum Insert {
     Evicted(u64),
 }
 
-/// Inserts an entry, unless one with its quotient and remainder is there. A full line keeps its least entries.
+/// Inserts an entry, unless one with its quotient and remainder is there. A full line keeps its least
+/// entries.
 #[inline(always)]
 pub(crate) fn insert(kernel: impl Select, line: &mut Line, slots: &Slots, entry: u64) -> Insert {
     let run = run(kernel, line, slots, slots.quotient(entry));
@@ -438,12 +487,12 @@ pub(crate) fn insert(kernel: impl Select, line: &mut Line, slots: &Slots, entry:
     // The run gets longer, or one begins.
     let is_new = !run.rest & 1;
     let at = run.start + 1 - is_new as u32;
-    let kept = run.starts & !(u64::MAX << (at & 63));
-    let starts = kept | (run.starts ^ kept) << 1 | is_new << (at & 63);
+    let starts = kernel.widen(run.starts, at & 63) | is_new << (at & 63);
     let occupied = run.occupied | 1 << run.quotient;
+    let at = slots.position(slot);
     if !run.is_full(slots) {
-        kernel.open(line, slots.position(slot), slots.width, entry & slots.field, &slots.used);
-        write_front(line, slots, starts, occupied);
+        let front = slots.front(starts, occupied);
+        kernel.open(line, at, slots.width, entry & slots.field, &slots.used, front);
         return Insert::Done;
     }
     if slot >= slots.slots {
@@ -451,34 +500,22 @@ pub(crate) fn insert(kernel: impl Select, line: &mut Line, slots: &Slots, entry:
     }
     // The last entry leaves. If it was alone in its run, its quotient is no longer occupied.
     let last = slots.slot(line, slots.slots - 1);
-    kernel.open(line, slots.position(slot), slots.width, entry & slots.field, &slots.used);
     let quotient = 63 - (occupied | 1).leading_zeros();
     let was_alone = starts >> slots.slots & 1;
     let starts = starts & low(slots.slots) | 1 << slots.slots;
-    write_front(line, slots, starts, occupied & !(was_alone << quotient));
+    let front = slots.front(starts, occupied & !(was_alone << quotient));
+    kernel.open(line, at, slots.width, entry & slots.field, &slots.used, front);
     Insert::Evicted(u64::from(quotient) << slots.width | last)
 }
 
 /// Takes the entry out of this slot, which is one of the run.
 #[inline(always)]
 fn take(kernel: impl Select, line: &mut Line, slots: &Slots, run: &Run, slot: u32) {
-    kernel.close(line, slots.position(slot), slots.width);
     let is_last = run.len() == 1;
     let at = run.start + u32::from(!is_last);
     let starts = run.starts & low(at) | run.starts >> 1 & !low(at);
-    let occupied = run.occupied & !(u64::from(is_last) << run.quotient);
-    write_front(line, slots, starts, occupied);
-}
-
-#[inline(always)]
-fn write_front(line: &mut Line, slots: &Slots, starts: u64, occupied: u64) {
-    let front = [
-        (starts & slots.starts ^ 1) | occupied.wrapping_shl(slots.shift),
-        occupied.wrapping_shr(slots.unshift),
-    ];
-    for ((bytes, front), behind) in line.as_chunks_mut().0.iter_mut().zip(front).zip(slots.behind) {
-        *bytes = (u64::from_le_bytes(*bytes) & behind | front).to_le_bytes();
-    }
+    let front = slots.front(starts, run.occupied & !(u64::from(is_last) << run.quotient));
+    kernel.close(line, slots.position(slot), slots.width, &slots.used, front);
 }
 
 /// What happened to an entry that was to be removed from a line.
@@ -492,13 +529,21 @@ pub(crate) enum Remove {
     DoneFull,
     /// Perhaps it is in the overflow.
     Beyond,
+    /// It is in this slot and has a tag.
+    Tagged(u32),
 }
 
-/// Removes the entry with this quotient and remainder.
+/// Removes the entry with this quotient and remainder; if `KEEP`, only if its tag is zero.
 #[inline(always)]
-pub(crate) fn remove(kernel: impl Select, line: &mut Line, slots: &Slots, entry: u64) -> Remove {
+pub(crate) fn remove<const KEEP: bool>(
+    kernel: impl Select,
+    line: &mut Line,
+    slots: &Slots,
+    entry: u64,
+) -> Remove {
     let run = run(kernel, line, slots, slots.quotient(entry));
     match search(kernel, line, slots, &run, entry) {
+        (Some(slot), _) if KEEP && tag(line, slots, slot) != 0 => Remove::Tagged(slot),
         (Some(slot), _) => {
             take(kernel, line, slots, &run, slot);
             if run.is_full(slots) { Remove::DoneFull } else { Remove::Done }
@@ -524,65 +569,8 @@ pub(crate) fn at_least(kernel: impl Select, line: &Line, slots: &Slots, entry: u
     Some(quotient << slots.width | slots.slot(line, slot))
 }
 
-/// The most entries that [`decode`] writes, and some that mean nothing.
-pub(crate) const DECODED: usize = 64;
-
-/// Writes all entries of a line in order, each with `base` added. Returns how many there are; `out` is undefined from
-/// there on.
-#[inline(always)]
-pub(crate) fn decode(line: &Line, slots: &Slots, base: u64, out: &mut [u64; DECODED]) -> usize {
-    let (starts, mut occupied) = front(line, slots);
-    let count = (63 - (starts | 1).leading_zeros()) as usize;
-    // The quotient's part of an entry.
-    let mut high = base;
-    let mut at = 0;
-    while at < count {
-        let mut lanes = window(line, slots.position(at as u32));
-        let end = count.min(at + slots.per_word as usize);
-        for (slot, entry) in out.iter_mut().enumerate().take(end).skip(at) {
-            let next = base.wrapping_add(u64::from(occupied.trailing_zeros()) << slots.width);
-            let is_start = starts >> slot & 1 == 1;
-            high = if is_start { next } else { high };
-            occupied = if is_start { occupied & occupied.wrapping_sub(1) } else { occupied };
-            *entry = high.wrapping_add(lanes & slots.field);
-            lanes >>= slots.width;
-        }
-        at = end;
-    }
-    count
-}
-
-/// The line of these entries, each with `base` added; at most as many as there are slots.
-#[inline(always)]
-pub(crate) fn encode(slots: &Slots, base: u64, entries: &[u64]) -> Line {
-    let mut words = [0u64; 9];
-    let (mut starts, mut occupied, mut before) = (0, 0, u64::MAX);
-    // Bits that have not been stored, below `used` of a word.
-    let (mut bits, mut used, mut at) = (0, slots.first & 63, (slots.first >> 6) as usize);
-    for (slot, entry) in entries.iter().enumerate() {
-        let entry = entry - base;
-        let quotient = entry >> slots.width;
-        starts |= u64::from(quotient != before) << (slot & 63);
-        occupied |= 1 << (quotient & 63);
-        before = quotient;
-        let field = entry & slots.field;
-        bits |= field << used;
-        used += slots.width;
-        if used >= 64 {
-            words[at & 7] = bits;
-            at += 1;
-            used -= 64;
-            bits = field >> ((slots.width - used) & 63);
-        }
-    }
-    words[at.min(8)] = bits;
-    let mut line = [0; 64];
-    if let Some(words) = words.first_chunk() {
-        store(&mut line, words);
-    }
-    write_front(&mut line, slots, starts | 1 << (entries.len() & 63), occupied);
-    line
-}
+mod whole;
+pub(crate) use whole::{DECODED, decode, encode};
 
 #[cfg(test)]
 mod tests;

@@ -38,7 +38,7 @@ fn every_kernel_selects_two_bits_as_a_loop_does() {
         words.extend((0..300).map(|_| random(&mut state) & random(&mut state)));
         words.extend((0..300).map(|_| random(&mut state)));
         for word in words {
-            for rank in 0..=64 {
+            for rank in 0..64 {
                 assert_eq!(pair(word, rank), slow(word, rank), "{cpu:?} {word:#x} {rank}");
             }
         }
@@ -47,14 +47,14 @@ fn every_kernel_selects_two_bits_as_a_loop_does() {
 
 #[test]
 fn every_kernel_moves_bits_as_the_definition_does() {
-    struct Move(Line, u32, u32, u64, Option<[u64; 8]>);
+    struct Move(Line, u32, u32, Option<u64>, [u64; 8], [u64; 2]);
     impl Task for Move {
         type Output = Line;
         #[inline(always)]
         fn run<K: Body>(mut self, kernel: K) -> Line {
-            match self.4 {
-                Some(used) => kernel.open(&mut self.0, self.1, self.2, self.3, &used),
-                None => kernel.close(&mut self.0, self.1, self.2),
+            match self.3 {
+                Some(value) => kernel.open(&mut self.0, self.1, self.2, value, &self.4, self.5),
+                None => kernel.close(&mut self.0, self.1, self.2, &self.4, self.5),
             }
             self.0
         }
@@ -65,14 +65,16 @@ fn every_kernel_moves_bits_as_the_definition_does() {
         let mut line = [0u8; 64];
         line.iter_mut().for_each(|byte| *byte = random(&mut state) as u8);
         let width = 1 + (random(&mut state) % 56) as u32;
-        let at = if round % 5 == 0 {
-            512 - width * (round % 2)
-        } else {
-            (random(&mut state) % u64::from(513 - width)) as u32
+        let at = match round % 5 {
+            0 => FARTHEST,
+            _ => (random(&mut state) % u64::from(FARTHEST + 1)) as u32,
         };
         let value = random(&mut state) & low(width);
-        let end = if round % 3 == 0 { 512 } else { 512 - (random(&mut state) % 100) as u32 };
+        // The slots end above the value, and before the front.
+        let end = (at + width).max(512 - (random(&mut state) % 300) as u32);
         let used = core::array::from_fn(|i| low(end.saturating_sub(64 * i as u32)));
+        let front = [random(&mut state), random(&mut state)];
+        let in_front = |i: u32| i >= 384 && front[(i as usize - 384) / 64] >> (i % 64) & 1 == 1;
         let mut opened = [0u8; 64];
         let mut closed = [0u8; 64];
         for i in 0..512u32 {
@@ -81,17 +83,33 @@ fn every_kernel_moves_bits_as_the_definition_does() {
                 i if i < at + width => value >> (i - at) & 1 == 1,
                 i => bit(&line, i - width),
             };
-            opened[i as usize / 8] |= u8::from(old && i < end) << (i % 8);
-            let old = if i < at { bit(&line, i) } else { bit(&line, i + width) };
-            closed[i as usize / 8] |= u8::from(old) << (i % 8);
+            opened[i as usize / 8] |= u8::from(old && i < end || in_front(i)) << (i % 8);
+            let from = if i < at { i } else { i + width };
+            closed[i as usize / 8] |= u8::from(from < end && bit(&line, from) || in_front(i)) << (i % 8);
         }
         on_each(|_, cpu| {
-            assert!(
-                cpu.run(Move(line, at, width, value, Some(used))) == opened,
-                "{cpu:?} {at} {width} {end}"
-            );
-            assert!(cpu.run(Move(line, at, width, value, None)) == closed, "{cpu:?} {at} {width}");
+            let open = Move(line, at, width, Some(value), used, front);
+            assert!(cpu.run(open) == opened, "{cpu:?} {at} {width} {end}");
+            let close = Move(line, at, width, None, used, front);
+            assert!(cpu.run(close) == closed, "{cpu:?} {at} {width} {end}");
         });
+    }
+}
+
+#[test]
+fn every_division_fits_into_a_line() {
+    for tag in 0..9 {
+        for bits in 0..60 {
+            for interval in [1 << bits, (1 << bits) + 1, 3 << bits >> 1, (2 << bits) - 1] {
+                let slots = Slots::new(interval, tag);
+                let (remainder, quotients) = (slots.width - tag, 64 - slots.occupied_shift);
+                let end = (512 - slots.slots) / 8 * 8;
+                assert!(slots.slots * slots.width + quotients <= end && slots.slots <= MAX_SLOTS);
+                assert!((slots.slots - 1) * slots.width <= FARTHEST);
+                // Quotients and remainders together are enough, unless entries have more bits than a slot can have.
+                assert!(interval - 1 < u64::from(quotients) << remainder || remainder == 56 - tag);
+            }
+        }
     }
 }
 
@@ -113,7 +131,8 @@ fn a_line_is_a_sorted_map_of_its_least_entries() {
             let Step(line, slots, entry, what) = self;
             match what % 4 {
                 0 | 1 => Done::Insert(insert(kernel, line, slots, entry)),
-                2 => Done::Remove(remove(kernel, line, slots, entry)),
+                2 if entry & 1 == 0 => Done::Remove(remove::<false>(kernel, line, slots, entry)),
+                2 => Done::Remove(remove::<true>(kernel, line, slots, entry)),
                 _ if what & 4 == 0 => {
                     Done::Find(find(kernel, line, slots, entry), test(kernel, line, slots, entry))
                 }
@@ -126,7 +145,7 @@ fn a_line_is_a_sorted_map_of_its_least_entries() {
         [(50, 0), (64, 2), (8_200, 0), (8_200, 4), (10_000, 0), (1 << 20, 0), (1 << 33, 8), (1 << 52, 2)]
     {
         let slots = Slots::new(interval, tag);
-        assert!(slots.first + slots.slots * slots.width <= 512 && slots.slots >= 7);
+        assert!(slots.slots >= 7);
         for start in 0..6u64 {
             let mut state = start + interval;
             let mut line = [0; 64];
@@ -165,16 +184,22 @@ fn a_line_is_a_sorted_map_of_its_least_entries() {
                         assert_eq!(map.pop_last(), Some((out >> tag, out & low(tag))));
                     }
                     Done::Find(Find::Absent, (found, unsure)) => {
-                        assert!(!map.contains_key(&number) && !beyond && (unsure || !found));
+                        assert!(!map.contains_key(&number) && !beyond && !found);
+                        assert!(!unsure || full);
                     }
-                    Done::Find(Find::Beyond, (_, unsure)) => assert!(beyond && unsure),
+                    Done::Find(Find::Beyond, (found, unsure)) => assert!(beyond && unsure && !found),
                     Done::Remove(Remove::Absent) => assert!(!map.contains_key(&number) && !beyond),
                     Done::Remove(Remove::Beyond) => assert!(beyond),
+                    Done::Remove(Remove::Tagged(slot)) => {
+                        assert!(entry & 1 == 1 && map[&number] != 0 && after == line);
+                        assert_eq!(map.range(..number).count(), slot as usize);
+                    }
+                    Done::Remove(_) if entry & 1 == 1 && map[&number] != 0 => panic!("it has a tag"),
                     Done::Remove(Remove::Done) => assert!(!full && map.remove(&number).is_some()),
                     Done::Remove(Remove::DoneFull) => assert!(full && map.remove(&number).is_some()),
-                    Done::Find(Find::At(slot), (found, unsure)) => {
+                    Done::Find(Find::At(slot), (found, _)) => {
                         assert_eq!(super::tag(&line, &slots, slot), map[&number]);
-                        assert!(unsure || found);
+                        assert!(found);
                     }
                     Done::Least(least) => {
                         assert_eq!(least, map.range(number..).next().map(|(number, t)| number << tag | t));
@@ -209,7 +234,8 @@ fn no_bytes_make_a_line_panic() {
             find(kernel, line, slots, entry);
             at_least(kernel, line, slots, entry);
             decode(line, slots, 5, &mut [0; DECODED]);
-            remove(kernel, line, slots, entry);
+            remove::<true>(kernel, line, slots, entry);
+            remove::<false>(kernel, line, slots, entry);
             insert(kernel, line, slots, entry);
         }
     }

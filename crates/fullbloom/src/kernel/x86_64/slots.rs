@@ -19,15 +19,21 @@ impl Select for Avx2 {
     }
 
     #[inline(always)]
-    fn open(self, line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8]) {
+    fn widen(self, word: u64, at: u32) -> u64 {
         // SAFETY: see above.
-        unsafe { open(line, at, width, value, used) }
+        unsafe { deposit(word, !1u64.wrapping_shl(at)) }
     }
 
     #[inline(always)]
-    fn close(self, line: &mut Line, at: u32, width: u32) {
+    fn open(self, line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], front: [u64; 2]) {
         // SAFETY: see above.
-        unsafe { close(line, at, width) }
+        unsafe { open(line, at, width, value, used, front) }
+    }
+
+    #[inline(always)]
+    fn close(self, line: &mut Line, at: u32, width: u32, used: &[u64; 8], front: [u64; 2]) {
+        // SAFETY: see above.
+        unsafe { close(line, at, width, used, front) }
     }
 }
 
@@ -38,8 +44,7 @@ impl Select for Avx512Bitalg {}
 #[target_feature(enable = "bmi2")]
 #[inline]
 fn pair(word: u64, rank: u32) -> u64 {
-    // A rank of 64 and more has no bits.
-    _pdep_u64(if rank < 64 { 3 << rank } else { 0 }, word)
+    _pdep_u64(3u64.wrapping_shl(rank), word)
 }
 
 #[target_feature(enable = "bmi2")]
@@ -50,92 +55,80 @@ fn deposit(bits: u64, mask: u64) -> u64 {
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn load(line: &[u8; 64]) -> [__m256i; 2] {
-    let (low, high) = line.split_at(32);
-    // SAFETY: both halves have 32 bytes.
-    unsafe { [_mm256_loadu_si256(low.as_ptr().cast()), _mm256_loadu_si256(high.as_ptr().cast())] }
+fn load(line: &[u64; 8]) -> [__m256i; 2] {
+    let at = line.as_ptr();
+    // SAFETY: both halves have four words.
+    unsafe { [_mm256_loadu_si256(at.cast()), _mm256_loadu_si256(at.add(4).cast())] }
 }
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn store(line: &mut Line, [first, second]: [__m256i; 2]) {
-    let (low, high) = line.split_at_mut(32);
+fn load_line(line: &Line) -> [__m256i; 2] {
+    let at = line.as_ptr();
+    // SAFETY: both halves have 32 bytes.
+    unsafe { [_mm256_loadu_si256(at.cast()), _mm256_loadu_si256(at.add(32).cast())] }
+}
+
+/// Writes the words, with the bits of `front` in the last two.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn store(line: &mut Line, [first, second]: [__m256i; 2], front: [u64; 2]) {
+    let front = _mm256_set_epi64x(front[1] as i64, front[0] as i64, 0, 0);
+    let at = line.as_mut_ptr();
     // SAFETY: both halves have 32 bytes.
     unsafe {
-        _mm256_storeu_si256(low.as_mut_ptr().cast(), first);
-        _mm256_storeu_si256(high.as_mut_ptr().cast(), second);
+        _mm256_storeu_si256(at.cast(), first);
+        _mm256_storeu_si256(at.add(32).cast(), _mm256_or_si256(second, front));
     }
 }
 
-/// For each number of bits within a byte: bytes of ones, a byte with this many ones, and bytes of zeros. Any 64 bytes
-/// in a row with that byte among them, or just after them, are a mask.
-static MASKS: [[u8; 128]; 8] = {
-    let mut masks = [[0; 128]; 8];
-    let mut bits = 0;
-    while bits < 8 {
-        let mut i = 0;
-        while i < 64 {
-            masks[bits][i] = 0xff;
-            i += 1;
-        }
-        masks[bits][64] = (1 << bits) - 1;
-        bits += 1;
-    }
-    masks
-};
-
-/// All bits of the line below position `at`.
+/// All bits of the line from position `at` on.
 #[target_feature(enable = "avx2")]
 #[inline]
-fn below(at: u32) -> [__m256i; 2] {
-    let start = 64 - (at >> 3).min(64) as usize;
-    match MASKS[(at & 7) as usize][start..].first_chunk() {
-        Some(mask) => load(mask),
-        None => [_mm256_setzero_si256(); 2], // `start` is at most 64
-    }
+fn from(at: u32) -> [__m256i; 2] {
+    let (at, all) = (_mm256_set1_epi64x(at.into()), _mm256_set1_epi64x(-1));
+    // How many bits of each word are below; a shift by 64 and more leaves none.
+    let below = [
+        _mm256_subs_epu16(at, _mm256_setr_epi64x(0, 64, 128, 192)),
+        _mm256_subs_epu16(at, _mm256_setr_epi64x(256, 320, 384, 448)),
+    ];
+    [_mm256_sllv_epi64(all, below[0]), _mm256_sllv_epi64(all, below[1])]
 }
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn open(line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8]) {
-    let (words, low) = (load(line), below(at));
-    let moving = [_mm256_andnot_si256(low[0], words[0]), _mm256_andnot_si256(low[1], words[1])];
+fn open(line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], front: [u64; 2]) {
+    let (words, from, used) = (load_line(line), from(at), load(used));
+    let moving = [_mm256_and_si256(from[0], words[0]), _mm256_and_si256(from[1], words[1])];
     // Each word's predecessor.
     let carried = [
         _mm256_alignr_epi8::<8>(moving[0], _mm256_permute2x128_si256::<0x08>(moving[0], moving[0])),
         _mm256_alignr_epi8::<8>(moving[1], _mm256_permute2x128_si256::<0x21>(moving[0], moving[1])),
     ];
     let (left, right) = (_mm_cvtsi64_si128(width.into()), _mm_cvtsi64_si128(64 - i64::from(width)));
-    let (at, value) = (_mm256_set1_epi64x(at.into()), _mm256_set1_epi64x(value as i64));
-    let starts = [_mm256_setr_epi64x(0, 64, 128, 192), _mm256_setr_epi64x(256, 320, 384, 448)];
-    let mut joined = words;
-    for i in 0..2 {
+    let joined = |i: usize| {
         let moved = _mm256_or_si256(_mm256_sll_epi64(moving[i], left), _mm256_srl_epi64(carried[i], right));
-        // The value's part of each word: a shift by a negative number, or by 64 and more, leaves nothing.
-        let part = _mm256_or_si256(
-            _mm256_sllv_epi64(value, _mm256_sub_epi64(at, starts[i])),
-            _mm256_srlv_epi64(value, _mm256_sub_epi64(starts[i], at)),
-        );
-        let below = _mm256_and_si256(low[i], words[i]);
-        // SAFETY: `used` has 64 bytes.
-        let used = unsafe { _mm256_loadu_si256(used.as_ptr().add(4 * i).cast()) };
-        joined[i] = _mm256_and_si256(_mm256_or_si256(_mm256_or_si256(below, part), moved), used);
+        _mm256_and_si256(_mm256_or_si256(_mm256_andnot_si256(from[i], words[i]), moved), used[i])
+    };
+    store(line, [joined(0), joined(1)], front);
+    let byte = (at >> 3).min(56) as usize;
+    if let Some(bytes) = line[byte..].first_chunk_mut() {
+        *bytes = (u64::from_le_bytes(*bytes) | value << (at & 7)).to_le_bytes();
     }
-    store(line, joined);
 }
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn close(line: &mut Line, at: u32, width: u32) {
-    let [first, second] = load(line);
+fn close(line: &mut Line, at: u32, width: u32, used: &[u64; 8], front: [u64; 2]) {
+    let (words, from, used) = (load_line(line), from(at), load(used));
+    let (first, second) = (_mm256_and_si256(words[0], used[0]), _mm256_and_si256(words[1], used[1]));
     // Each word's successor.
     let carried_0 = _mm256_alignr_epi8::<8>(_mm256_permute2x128_si256::<0x21>(first, second), first);
     let carried_1 = _mm256_alignr_epi8::<8>(_mm256_permute2x128_si256::<0x81>(second, second), second);
     let (right, left) = (_mm_cvtsi64_si128(width.into()), _mm_cvtsi64_si128(64 - i64::from(width)));
-    let low = below(at);
-    let joined = |word: __m256i, carried: __m256i, low: __m256i| {
+    let joined = |word: __m256i, carried: __m256i, from: __m256i| {
         let moved = _mm256_or_si256(_mm256_srl_epi64(word, right), _mm256_sll_epi64(carried, left));
-        _mm256_or_si256(_mm256_and_si256(low, word), _mm256_andnot_si256(low, moved))
+        _mm256_or_si256(_mm256_andnot_si256(from, word), _mm256_and_si256(from, moved))
     };
-    store(line, [joined(first, carried_0, low[0]), joined(second, carried_1, low[1])]);
+    store(line, [joined(first, carried_0, from[0]), joined(second, carried_1, from[1])], front);
 }

@@ -1,14 +1,16 @@
 //! Many keys at once: the lines of later keys are prefetched while earlier keys are processed.
 
+use super::bulk::{self, Buffers};
 use super::filter::{DynamicFilter, NotDeletable, Store, cpu};
-use super::flat::Flat;
-use super::lines::Target;
+use super::lines::{EvenLines, Target};
 use super::options::Mode;
-use super::shards::{Aim, Shards};
+use super::shards::{Aim, Early, Late, Shards};
 use crate::bits::prefetch;
 use crate::error::SizeError;
+use crate::kernel::lines::Line;
 use crate::kernel::pipeline::{Answers, eight_bools, hash_all};
-use crate::kernel::{Body, Task, slots};
+use crate::kernel::slots::{self, Select};
+use crate::kernel::{Body, Task};
 use crate::keys::Keys;
 use crate::native::Hasher;
 use crate::native::stored::assert_unlocked;
@@ -36,9 +38,12 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
         if self.locked.is_some() {
             return answers.fill(keys.count(), true);
         }
-        let done = chunks(keys, &self.hasher, Some(answers), |hashes, len, bits| {
+        let done = chunks(keys, 0, &self.hasher, Some(answers), |hashes, len, bits| {
             match &self.store {
-                Store::Shards(shards) => cpu().run(Look { filter: self, store: shards, hashes, len, bits }),
+                Store::Shards(shards) => match shards.even() {
+                    Some(even) => cpu().run(Look { filter: self, store: &even, hashes, len, bits }),
+                    None => cpu().run(Look { filter: self, store: shards, hashes, len, bits }),
+                },
                 Store::Flat(flat) => {
                     // The bytes are asked for once, not for each key.
                     let store = &flat.as_ref().clone_with(flat.bytes.as_ref());
@@ -58,16 +63,18 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
     }
 }
 
-/// Calls `work` with the hashes of chunks of keys and their number, stores the answers, and counts those that are yes.
+/// Calls `work` with the hashes of chunks of keys, from this key on, and their number, stores the answers,
+/// and counts those that are yes.
 fn chunks<K: Keys<Hasher> + ?Sized, E>(
     keys: &K,
+    first: usize,
     hasher: &Hasher,
     mut answers: Option<Answers<'_>>,
     mut work: impl FnMut(&Ahead, usize, &mut Bits) -> Result<(), E>,
 ) -> Result<u64, E> {
     let mut hashes = [0; CHUNK + GROUP];
     let mut count = 0;
-    for start in (0..keys.count()).step_by(CHUNK) {
+    for start in (first..keys.count()).step_by(CHUNK) {
         let len = CHUNK.min(keys.count() - start);
         hash_all(cpu(), keys, hasher, start, &mut hashes[..len]);
         let mut bits = [0; CHUNK / 64];
@@ -92,6 +99,29 @@ fn chunks<K: Keys<Hasher> + ?Sized, E>(
     Ok(count)
 }
 
+/// Inserts keys into a set as long as there are so many that it pays to sort them. Returns how many those
+/// are, and how many were new.
+fn insert_sorted<K: Keys<Hasher> + ?Sized>(
+    shards: &mut Shards,
+    keys: &K,
+    hasher: &Hasher,
+) -> Result<(usize, u64), SizeError> {
+    let (mut start, mut new) = (0, 0);
+    let mut buffers = None;
+    loop {
+        let len = bulk::MOST.min(keys.count() - start);
+        if !shards.pays_to_sort(len) {
+            return Ok((start, new));
+        }
+        let Some(buffers) = buffers.get_or_insert_with(|| Buffers::new(len)) else {
+            return Ok((start, new)); // it can be done without
+        };
+        hash_all(cpu(), keys, hasher, start, &mut buffers.hashes[..len]);
+        new += shards.insert_sorted(buffers, len)?;
+        start += len;
+    }
+}
+
 /// The hashes of a group.
 #[inline(always)]
 fn group(hashes: &Ahead, group: usize) -> &[u64; GROUP] {
@@ -100,16 +130,42 @@ fn group(hashes: &Ahead, group: usize) -> &[u64; GROUP] {
 
 /// A store in which keys are looked up.
 trait Lookup {
-    fn target<const TAGS: bool>(&self, hash: u64) -> Target<'_>;
+    /// What is kept of a key until its turn.
+    type Target<'a>: Copy
+    where
+        Self: 'a;
+
+    /// Prefetches the line of a key.
+    fn aim<const TAGS: bool>(&self, hash: u64) -> Self::Target<'_>;
+
+    /// As [`slots::test`].
+    fn test(&self, kernel: impl Select, target: &Self::Target<'_>) -> (bool, bool);
+
+    /// The overflow line of a key.
+    fn beyond(&self, hash: u64) -> Target<'_>;
 
     /// The tag of the key, if it is there.
     fn find(&self, hash: u64) -> Option<u64>;
 }
 
 impl Lookup for Shards {
+    type Target<'a> = Target<'a>;
+
     #[inline(always)]
-    fn target<const TAGS: bool>(&self, hash: u64) -> Target<'_> {
-        Shards::target::<TAGS>(self, hash)
+    fn aim<const TAGS: bool>(&self, hash: u64) -> Target<'_> {
+        let target = self.target::<TAGS>(hash);
+        prefetch::address(target.line.as_ptr());
+        target
+    }
+
+    #[inline(always)]
+    fn test(&self, kernel: impl Select, target: &Target<'_>) -> (bool, bool) {
+        slots::test(kernel, target.line, target.slots, target.entry)
+    }
+
+    #[inline(always)]
+    fn beyond(&self, hash: u64) -> Target<'_> {
+        Shards::beyond(self, hash)
     }
 
     fn find(&self, hash: u64) -> Option<u64> {
@@ -117,14 +173,33 @@ impl Lookup for Shards {
     }
 }
 
-impl<S: AsRef<[u8]>> Lookup for Flat<S> {
+/// All lines have one shape: it needs not be kept for each key.
+impl<E: EvenLines> Lookup for E {
+    type Target<'a>
+        = (&'a Line, u64)
+    where
+        Self: 'a;
+
     #[inline(always)]
-    fn target<const TAGS: bool>(&self, hash: u64) -> Target<'_> {
-        Flat::target(self, hash)
+    fn aim<const TAGS: bool>(&self, hash: u64) -> (&Line, u64) {
+        let (line, number) = self.grid().place.of(hash & self.mask());
+        let line = self.line(line);
+        prefetch::address(line.as_ptr());
+        (line, if TAGS { number << self.tag_bits() } else { number })
+    }
+
+    #[inline(always)]
+    fn test(&self, kernel: impl Select, (line, entry): &(&Line, u64)) -> (bool, bool) {
+        slots::test(kernel, line, &self.grid().slots, *entry)
+    }
+
+    #[inline(always)]
+    fn beyond(&self, hash: u64) -> Target<'_> {
+        EvenLines::beyond(self, hash)
     }
 
     fn find(&self, hash: u64) -> Option<u64> {
-        Flat::find(self, hash)
+        EvenLines::find(self, hash)
     }
 }
 
@@ -167,34 +242,69 @@ fn look<K: Body, L: Lookup, const TAGS: bool, const DIE: bool>(
     is_live: impl Fn(u64) -> bool,
 ) {
     // This group and the next, in turn.
-    let mut two = [targets::<L, TAGS>(store, group(hashes, 0)); 2];
-    for at in 0..len.div_ceil(GROUP) {
-        two[(at + 1) % 2] = targets::<L, TAGS>(store, group(hashes, at + 1));
-        let mut answers = 0u32;
-        for (i, target) in two[at % 2].iter().enumerate() {
-            let (mut yes, unsure) = slots::test(kernel, target.line, target.slots, target.entry);
-            if unsure | (DIE & yes) {
-                yes = store.find(group(hashes, at)[i]).is_some_and(&is_live);
+    let mut two = [[store.aim::<TAGS>(hashes[0]); GROUP]; 2];
+    aim_all::<L, TAGS>(store, group(hashes, 0), &mut two[0]);
+    let groups = len.div_ceil(GROUP);
+    // The answers of the group before, and the few keys of it that need more than their line.
+    let (mut answers, mut unsure) = (0u32, 0u32);
+    for at in 0..=groups {
+        let (mut answers_now, mut unsure_now) = (0u32, 0u32);
+        if at < groups {
+            aim_all::<L, TAGS>(store, group(hashes, at + 1), &mut two[(at + 1) % 2]);
+            for target in &two[at % 2] {
+                let (yes, is_unsure) = store.test(kernel, target);
+                answers_now = answers_now << 1 | u32::from(yes);
+                unsure_now = unsure_now << 1 | u32::from(is_unsure | (DIE & yes));
             }
-            answers = answers << 1 | u32::from(yes);
+            (answers_now, unsure_now) = (answers_now.reverse_bits(), unsure_now.reverse_bits());
+            for i in ones(unsure_now) {
+                prefetch::address(store.beyond(group(hashes, at)[i]).line.as_ptr());
+            }
         }
-        bits[at * GROUP / 64] |= u64::from(answers.reverse_bits()) << (at * GROUP % 64);
+        if at > 0 {
+            for i in ones(unsure) {
+                let hash = group(hashes, at - 1)[i];
+                let beyond = store.beyond(hash);
+                let yes = match slots::test(kernel, beyond.line, beyond.slots, beyond.entry) {
+                    (yes, false) if !DIE => yes | (answers >> i & 1 == 1),
+                    _ => store.find(hash).is_some_and(&is_live),
+                };
+                answers = answers & !(1 << i) | u32::from(yes) << i;
+            }
+            bits[(at - 1) * GROUP / 64] |= u64::from(answers) << ((at - 1) * GROUP % 64);
+        }
+        (answers, unsure) = (answers_now, unsure_now);
     }
 }
 
-/// The targets of a group, whose lines are prefetched.
+/// The positions of the set bits.
 #[inline(always)]
-fn targets<'a, L: Lookup, const TAGS: bool>(store: &'a L, hashes: &[u64; GROUP]) -> [Target<'a>; GROUP] {
-    let mut targets = [store.target::<TAGS>(hashes[0]); GROUP];
+fn ones(mut bits: u32) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let next = (bits != 0).then_some(bits.trailing_zeros() as usize);
+        bits &= bits.wrapping_sub(1);
+        next
+    })
+}
+
+/// The targets of a group.
+#[inline(always)]
+fn aim_all<'a, L: Lookup, const TAGS: bool>(
+    store: &'a L,
+    hashes: &[u64; GROUP],
+    targets: &mut [L::Target<'a>; GROUP],
+) {
     for (target, hash) in targets.iter_mut().zip(hashes) {
-        *target = store.target::<TAGS>(*hash);
-        prefetch::address(target.line.as_ptr());
+        *target = store.aim::<TAGS>(*hash);
     }
-    targets
 }
 
 impl DynamicFilter {
     /// Adds many keys. Returns how many were new.
+    ///
+    /// If a set must grow for them, and there are many compared with the keys that it has, they are sorted
+    /// first. This takes 16 bytes for each of up to two million keys while it lasts; without that memory they are
+    /// inserted one by one.
     ///
     /// # Errors
     /// When the memory to grow cannot be allocated; some of the keys have then been inserted.
@@ -205,14 +315,15 @@ impl DynamicFilter {
         self.insert_chunks(keys, None)
     }
 
-    /// Adds many keys in order and reports for each whether it was new. The second of two equal keys is not new.
-    /// Returns how many were new.
+    /// Adds many keys in order and reports for each whether it was new. The second of two equal keys is not
+    /// new. Returns how many were new.
     ///
     /// # Errors
     /// As [`insert_batch`](Self::insert_batch). The keys after the failure are reported as not new.
     ///
     /// # Panics
-    /// If the number of places in `new` is not the number of keys, or if the filter is [locked](Self::is_locked).
+    /// If the number of places in `new` is not the number of keys, or if the filter is
+    /// [locked](Self::is_locked).
     pub fn insert_batch_new<'a, K: Keys<Hasher> + ?Sized>(
         &mut self,
         keys: &K,
@@ -232,14 +343,20 @@ impl DynamicFilter {
         assert_unlocked(self.locked);
         self.make_shards()?;
         let hasher = self.hasher.clone();
-        chunks(keys, &hasher, new, |hashes, len, bits| match (self.plan.mode, &mut self.store) {
-            (Mode::Set, Store::Shards(shards)) => cpu().run(Insert { shards, hashes, len, bits }),
-            _ => cpu().run(Change { filter: self, hashes, len, bits, insert: true }),
-        })
+        let (mut start, mut count) = (0, 0);
+        if let (None, Mode::Set, Store::Shards(shards)) = (&new, self.plan.mode, &mut self.store) {
+            (start, count) = insert_sorted(shards, keys, &hasher)?;
+        }
+        let rest =
+            chunks(keys, start, &hasher, new, |hashes, len, bits| match (self.plan.mode, &mut self.store) {
+                (Mode::Set, Store::Shards(shards)) => cpu().run(Insert { shards, hashes, len, bits }),
+                _ => cpu().run(Change { filter: self, hashes, len, bits, insert: true }),
+            })?;
+        Ok(count + rest)
     }
 
-    /// Removes many keys, and reports for each whether it was removed; see [`remove`](Self::remove). Returns how many
-    /// were.
+    /// Removes many keys, and reports for each whether it was removed; see [`remove`](Self::remove). Returns
+    /// how many were.
     ///
     /// # Errors
     /// If the filter does not count its keys.
@@ -259,7 +376,7 @@ impl DynamicFilter {
         }
         self.make_shards().expect("memory for the filter's lines");
         let hasher = self.hasher.clone();
-        chunks(keys, &hasher, Some(removed), |hashes, len, bits| {
+        chunks(keys, 0, &hasher, Some(removed), |hashes, len, bits| {
             cpu().run(Change { filter: self, hashes, len, bits, insert: false }).map_err(|_| NotDeletable)
         })
     }
@@ -279,37 +396,86 @@ impl Task for Insert<'_> {
     #[inline(always)]
     fn run<K: Body>(self, kernel: K) -> Self::Output {
         let Insert { shards, hashes, len, bits } = self;
-        let mut two = [aims(shards, group(hashes, 0)); 2];
+        let mut two = [[Aim::default(); GROUP]; 2];
+        let mut late = LateKeys::default();
+        aims(shards, group(hashes, 0), &mut two[0]);
         for at in 0..len.div_ceil(GROUP) {
             let (now, next) = (at % 2, (at + 1) % 2);
-            two[next] = aims(shards, group(hashes, at + 1));
+            aims(shards, group(hashes, at + 1), &mut two[next]);
             let hashes_now = group(hashes, at);
             let mut answers = 0;
             for i in 0..GROUP.min(len - at * GROUP) {
-                if shards.is_full(&two[now][i]) {
+                let mut early = shards.insert_early::<false>(kernel, hashes_now[i], &two[now][i]);
+                if let Early::Full = early {
+                    answers |= late.insert(shards);
                     shards.grow(&two[now][i], |_| true, 0)?;
                     // The places of all keys may have changed.
-                    two[now] = aims(shards, hashes_now);
-                    two[next] = aims(shards, group(hashes, at + 1));
+                    aims(shards, hashes_now, &mut two[now]);
+                    aims(shards, group(hashes, at + 1), &mut two[next]);
+                    early = shards.insert_early::<true>(kernel, hashes_now[i], &two[now][i]);
                 }
-                let new = shards.insert(kernel, hashes_now[i], &two[now][i], 0).is_none();
-                answers |= u64::from(new) << i;
+                match early {
+                    Early::Done(new) => answers |= u64::from(new) << i,
+                    Early::Evicted(other) => {
+                        answers |= 1 << i;
+                        late.push(other, None);
+                    }
+                    Early::Beyond(key) => late.push(key, Some(i as u8)),
+                    Early::Full => unreachable!("it has grown"),
+                }
             }
+            answers |= late.insert(shards);
             bits[at * GROUP / 64] |= answers << (at * GROUP % 64);
         }
         Ok(())
     }
 }
 
+/// Fingerprints of a group that belong in the overflow, and which keys of the group they are: they wait until
+/// their lines are there.
+#[derive(Default)]
+struct LateKeys {
+    keys: [(Late, Option<u8>); GROUP],
+    len: usize,
+}
+
+impl LateKeys {
+    #[inline(always)]
+    fn push(&mut self, late: Late, key: Option<u8>) {
+        self.keys[self.len % GROUP] = (late, key);
+        self.len += 1;
+    }
+
+    /// Inserts them. Returns which keys of the group were new.
+    #[inline(always)]
+    fn insert(&mut self, shards: &mut Shards) -> u64 {
+        let mut new = 0;
+        for (late, key) in &self.keys[..self.len] {
+            match key {
+                None => shards.insert_evicted(*late),
+                Some(key) => new |= u64::from(shards.insert_late(*late)) << key,
+            }
+        }
+        self.len = 0;
+        new
+    }
+}
+
 /// The places of a group, whose lines are prefetched.
 #[inline(always)]
-fn aims(shards: &Shards, hashes: &[u64; GROUP]) -> [Aim; GROUP] {
-    let mut aims = [Aim::default(); GROUP];
-    for (aim, hash) in aims.iter_mut().zip(hashes) {
-        *aim = shards.aim(*hash);
-        shards.prefetch(aim);
+fn aims(shards: &Shards, hashes: &[u64; GROUP], aims: &mut [Aim; GROUP]) {
+    match shards.even() {
+        Some(even) => {
+            for (aim, hash) in aims.iter_mut().zip(hashes) {
+                *aim = even.aim(*hash);
+            }
+        }
+        None => {
+            for (aim, hash) in aims.iter_mut().zip(hashes) {
+                *aim = shards.aim(*hash);
+            }
+        }
     }
-    aims
 }
 
 /// Inserts a chunk of keys into a filter with tags, or removes them.
@@ -330,21 +496,22 @@ impl Task for Change<'_> {
         if insert {
             filter.sweep_some(len)?;
         }
-        let mut next = aims(filter.shards(), group(hashes, 0));
+        let mut two = [[Aim::default(); GROUP]; 2];
+        aims(filter.shards(), group(hashes, 0), &mut two[0]);
         for at in 0..len.div_ceil(GROUP) {
-            let mut now = next;
-            next = aims(filter.shards(), group(hashes, at + 1));
+            let (now, next) = (at % 2, (at + 1) % 2);
+            aims(filter.shards(), group(hashes, at + 1), &mut two[next]);
             let hashes_now = group(hashes, at);
             for i in 0..GROUP.min(len - at * GROUP) {
                 let (yes, has_grown) = match insert {
-                    true => filter.insert_at(kernel, hashes_now[i], now[i])?,
-                    false => (filter.remove_at(kernel, hashes_now[i], now[i]), false),
+                    true => filter.insert_at(kernel, hashes_now[i], two[now][i])?,
+                    false => (filter.remove_at(kernel, hashes_now[i], two[now][i]), false),
                 };
                 bits[at * GROUP / 64] |= u64::from(yes) << (at * GROUP % 64 + i);
                 if has_grown {
                     // The places of all keys may have changed.
-                    now = aims(filter.shards(), hashes_now);
-                    next = aims(filter.shards(), group(hashes, at + 1));
+                    aims(filter.shards(), hashes_now, &mut two[now]);
+                    aims(filter.shards(), group(hashes, at + 1), &mut two[next]);
                 }
             }
         }

@@ -4,6 +4,7 @@ use super::clock::Clock;
 use super::flat::Flat;
 use super::lines::Location;
 use super::options::{DynamicOptions, Mode};
+use super::shard::Removed;
 use super::shards::{Aim, Shards};
 use crate::bits::Owned;
 use crate::error::{DecodeError, SizeError};
@@ -23,7 +24,8 @@ use core::fmt;
 /// expiry.
 ///
 /// For numbers of keys that are not known, or that change. For a known number of keys that stay, a
-/// [`NativeFilter`](crate::NativeFilter) is four to nine times as fast in batches.
+/// [`NativeFilter`](crate::NativeFilter) is two to four times as fast for lookups in batches, and two to nine times
+/// for inserts.
 ///
 /// ```
 /// use fullbloom::{keys::Column, native::DynamicFilter};
@@ -417,6 +419,10 @@ impl DynamicFilter {
         let new = match known {
             None if self.plan.tag == 0 => true,
             Some(_) if self.plan.tag == 0 => false,
+            None if self.clock.is_none() => {
+                self.copies = self.copies.saturating_add(1);
+                true
+            }
             known => self.tagged(hash, aim, known, tag)?,
         };
         Ok((new, has_grown))
@@ -502,24 +508,30 @@ impl DynamicFilter {
 
     #[inline(always)]
     pub(super) fn remove_at(&mut self, kernel: impl Select, hash: u64, aim: Aim) -> bool {
-        let Some(location) = self.shards().locate(kernel, hash, &aim) else { return false };
-        let tag = self.shards().tag(&aim, location);
-        self.copies = self.copies.saturating_sub(1); // a copy of an unchecked file may have fewer than it has tags
-        if tag == 0 {
-            return self.shards_mut().remove(kernel, hash, &aim);
+        match self.shards_mut().remove(kernel, hash, &aim) {
+            Removed::Absent => return false,
+            Removed::Done => {}
+            Removed::Tagged(location) => self.count_down(hash, aim, location),
         }
+        self.copies = self.copies.saturating_sub(1); // a copy of an unchecked file may have fewer than it has tags
+        true
+    }
+
+    /// One copy less of a fingerprint that is there at least twice.
+    #[inline(never)]
+    fn count_down(&mut self, hash: u64, aim: Aim, location: Location) {
+        let tag = self.shards().tag(&aim, location);
         if tag == MANY {
             let fingerprint = hash >> (64 - self.plan.bits);
             if let Some(count) = self.counts.get_mut(&fingerprint)
                 && *count > MANY + 1
             {
                 *count -= 1;
-                return true;
+                return;
             }
             self.counts.remove(&fingerprint);
         }
         self.shards_mut().set_tag(&aim, location, tag - 1);
-        true
     }
 
     /// Removes all keys. The memory is that of a new filter.

@@ -1,8 +1,8 @@
 //! The fingerprints of a file, in place.
 
 use super::filter::cpu;
-use super::lines::{self, Lines, Target};
-use super::shape::{GROUP, Shape};
+use super::lines::{self, EvenLines, Lines, Target};
+use super::shape::{GROUP, Grid, Shape};
 use crate::kernel::lines::Line;
 use crate::kernel::{Body, Task};
 
@@ -46,16 +46,9 @@ impl<S: AsRef<[u8]>> Flat<S> {
     /// Where the key of this hash belongs: its fingerprint at the top of a word, line and number.
     #[inline(always)]
     fn aim(&self, hash: u64) -> (u64, u64, u64) {
-        let x = hash & !(u64::MAX >> self.shape.bits);
-        let (line, number) = self.shape.main.place(x);
+        let x = hash & self.mask();
+        let (line, number) = self.shape.main.place.of(x);
         (x, line, number)
-    }
-
-    /// The line of a key, how it is divided, and what is looked for in it.
-    #[inline(always)]
-    pub(super) fn target(&self, hash: u64) -> Target<'_> {
-        let (_, line, number) = self.aim(hash);
-        Target { line: self.line(line), slots: &self.shape.main.slots, entry: number << self.shape.tag }
     }
 
     /// The tag of the key of this hash, if it is there.
@@ -94,6 +87,38 @@ impl<S> Flat<S> {
     pub(super) fn map<T>(self, bytes: impl FnOnce(S) -> T) -> Flat<T> {
         let Flat { shape, depth, listed, counted, is_checked, bytes: from } = self;
         Flat { shape, depth, listed, counted, is_checked, bytes: bytes(from) }
+    }
+}
+
+impl<S: AsRef<[u8]>> EvenLines for Flat<S> {
+    #[inline(always)]
+    fn grid(&self) -> &Grid {
+        &self.shape.main
+    }
+
+    #[inline(always)]
+    fn mask(&self) -> u64 {
+        !(u64::MAX >> self.shape.bits)
+    }
+
+    #[inline(always)]
+    fn tag_bits(&self) -> u32 {
+        self.shape.tag
+    }
+
+    #[inline(always)]
+    fn line(&self, line: u64) -> &Line {
+        Flat::line(self, line)
+    }
+
+    fn beyond(&self, hash: u64) -> Target<'_> {
+        let Grid { place, slots, .. } = &self.shape.overflow;
+        let (line, number) = place.of(hash & self.mask());
+        Target { line: self.overflow(line), slots, entry: number << self.shape.tag }
+    }
+
+    fn find(&self, hash: u64) -> Option<u64> {
+        Flat::find(self, hash)
     }
 }
 

@@ -7,7 +7,7 @@
 //! ```
 
 use super::filter::cpu;
-use super::shape::{GROUP, Shape};
+use super::shape::{GROUP, Grid, Shape};
 use crate::kernel::lines::Line;
 use crate::kernel::slots::{self, DECODED, Find, Select, Slots};
 use crate::kernel::{Body, Task};
@@ -36,6 +36,24 @@ pub(super) trait Lines {
         }
         Err(low)
     }
+}
+
+/// All lines of a filter, if they are one grid.
+pub(super) trait EvenLines {
+    fn grid(&self) -> &Grid;
+
+    /// The bits of a hash that are its fingerprint.
+    fn mask(&self) -> u64;
+
+    fn tag_bits(&self) -> u32;
+
+    fn line(&self, line: u64) -> &Line;
+
+    /// The overflow line of a key.
+    fn beyond(&self, hash: u64) -> Target<'_>;
+
+    /// The tag of the key of this hash, if it is there.
+    fn find(&self, hash: u64) -> Option<u64>;
 }
 
 /// The line of a key, and what is looked for in it.
@@ -73,7 +91,7 @@ pub(super) fn locate<L: Lines>(
 
 #[cold]
 #[inline(never)]
-fn locate_beyond<L: Lines>(lines: &L, shape: &Shape, x: u64) -> Option<Location> {
+pub(super) fn locate_beyond<L: Lines>(lines: &L, shape: &Shape, x: u64) -> Option<Location> {
     struct Beyond<'a>(&'a Line, &'a Slots, u64);
     impl Task for Beyond<'_> {
         type Output = Find;
@@ -83,7 +101,7 @@ fn locate_beyond<L: Lines>(lines: &L, shape: &Shape, x: u64) -> Option<Location>
             slots::find(kernel, self.0, self.1, self.2)
         }
     }
-    let (line, number) = shape.overflow.place(x);
+    let (line, number) = shape.overflow.place.of(x);
     match cpu().run(Beyond(lines.overflow(line), &shape.overflow.slots, number << shape.tag)) {
         Find::At(slot) => Some(Location::Overflow(line, slot)),
         Find::Absent => None,

@@ -12,10 +12,11 @@
 //!   lines.rs      a shard's lines: find, list, fill           pool.rs   the memory of the lines
 //!   shape.rs      which line, and how it is divided           kernel/slots.rs   one line
 //!   flat.rs       a file in place                  file.rs     its bytes
-//!   shared.rs     parts with locks, for many threads
+//!   shared.rs     parts with locks, for many threads          bulk.rs   many new keys, sorted
 //! ```
 
 mod batch;
+mod bulk;
 mod clock;
 mod convert;
 mod expiry;

@@ -13,58 +13,74 @@ const CHUNK_PAGES: u64 = 256;
 const CHUNK_LINES: usize = (CHUNK_PAGES * PAGE) as usize;
 const CHUNK_LEN: usize = CHUNK_LINES * 64;
 
-/// Pages of [`PAGE`] lines in a few large chunks.
-///
-/// A pool of one shard that is smaller than a chunk is exactly as large as the shard.
-#[derive(Debug, Default)]
+/// Lines with numbers: first those that were there from the beginning, then chunks. A page is [`PAGE`] lines
+/// in a row, from any number on.
+#[derive(Debug)]
 pub(super) struct Pool {
+    first: Owned,
     chunks: Vec<Owned>,
+    /// The first lines of pages that nobody uses.
     free: Vec<u32>,
 }
 
 impl Pool {
-    /// One shard of this many lines, whose pages are 0, 1, 2 …
+    /// Exactly this many lines, all in use: 0, 1, 2 …
     pub(super) fn exact(lines: u64) -> Result<Pool, SizeError> {
-        Ok(Pool { chunks: alloc::vec![Owned::zeroed(lines * 64)?], free: Vec::new() })
+        Ok(Pool { first: Owned::zeroed(lines * 64)?, chunks: Vec::new(), free: Vec::new() })
     }
 
-    /// Takes a page: its number. Its lines are those of its last user, or zero.
+    /// Takes a page: its first line. Its lines are those of its last user, or zero.
     pub(super) fn take(&mut self) -> Result<u32, SizeError> {
         if let Some(page) = self.free.pop() {
             return Ok(page);
         }
         let memory = |_| SizeError::Memory { bytes: CHUNK_PAGES * 4 };
-        self.free.try_reserve(CHUNK_PAGES as usize * (self.chunks.len() + 1)).map_err(memory)?;
+        // So that pages can always be given back.
+        let pages = self.first().len() / PAGE as usize + CHUNK_PAGES as usize * (self.chunks.len() + 1);
+        self.free.try_reserve(pages).map_err(memory)?;
         // In the first chunk, most of which small filters do not need, untouched pages cost nothing.
-        self.chunks.push(match self.chunks.len() {
-            0 => Owned::zeroed_in_small_pages(CHUNK_LEN)?,
+        self.chunks.push(match (self.first().len(), self.chunks.len()) {
+            (0, 0) => Owned::zeroed_in_small_pages(CHUNK_LEN)?,
             _ => Owned::zeroed(CHUNK_LEN as u64)?,
         });
-        let first = (self.chunks.len() as u64 - 1) * CHUNK_PAGES;
-        self.free.extend((first..first + CHUNK_PAGES).rev().map(|page| page as u32));
+        let first = self.first().len() + (self.chunks.len() - 1) * CHUNK_LINES;
+        self.free.extend((first..first + CHUNK_LINES).step_by(PAGE as usize).rev().map(|line| line as u32));
         Ok(self.free.pop().expect("a chunk has pages"))
     }
 
     /// Gives a page back.
-    pub(super) fn give(&mut self, page: u32) {
-        self.free.push(page);
+    pub(super) fn give(&mut self, first: u32) {
+        self.free.push(first);
     }
 
-    /// A line by its number: those of page *p* begin at [`PAGE`] · p.
+    /// The lines that were there from the beginning.
+    #[inline(always)]
+    pub(super) fn first(&self) -> &[Line] {
+        self.first.as_ref().as_chunks().0
+    }
+
+    /// A line by its number.
     #[inline(always)]
     pub(super) fn line(&self, number: u32) -> &Line {
-        &self.chunks[number as usize / CHUNK_LINES].as_ref().as_chunks().0[number as usize % CHUNK_LINES]
+        let first = self.first();
+        match (number as usize).checked_sub(first.len()) {
+            None => &first[number as usize],
+            Some(rest) => &self.chunks[rest / CHUNK_LINES].as_ref().as_chunks().0[rest % CHUNK_LINES],
+        }
     }
 
     #[inline(always)]
     pub(super) fn line_mut(&mut self, number: u32) -> &mut Line {
-        let chunk = self.chunks[number as usize / CHUNK_LINES].as_mut().as_chunks_mut().0;
-        &mut chunk[number as usize % CHUNK_LINES]
+        let first = self.first.as_mut().as_chunks_mut().0;
+        match (number as usize).checked_sub(first.len()) {
+            None => &mut first[number as usize],
+            Some(rest) => &mut self.chunks[rest / CHUNK_LINES].as_mut().as_chunks_mut().0[rest % CHUNK_LINES],
+        }
     }
 
-    /// Bytes of the pages in use.
+    /// Bytes of the lines in use.
     pub(super) fn byte_len(&self) -> u64 {
-        let all: usize = self.chunks.iter().map(|chunk| chunk.as_ref().len()).sum();
-        all as u64 - self.free.len() as u64 * PAGE * 64
+        let lines = self.first().len() + self.chunks.len() * CHUNK_LINES;
+        lines as u64 * 64 - self.free.len() as u64 * PAGE * 64
     }
 }

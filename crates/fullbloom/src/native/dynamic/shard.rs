@@ -3,8 +3,8 @@
 use super::filter::cpu;
 use super::lines::{self, Lines, Location};
 use super::pool::Pool;
-use super::shape::{GROUP, MIN_LINES, PAGE, Shape};
-use crate::bits::Owned;
+use super::shape::{GROUP, PAGE, Place, Shape};
+use crate::bits::{Owned, prefetch};
 use crate::error::SizeError;
 use crate::kernel::lines::Line;
 use crate::kernel::slots::{self, Insert, Remove, Slots};
@@ -15,21 +15,35 @@ use alloc::vec::Vec;
 /// The most pages of a shard.
 const PAGES: usize = 16;
 
-/// A shard: the fingerprints that begin with a prefix.
+/// A shard: the fingerprints that begin with a prefix. What every operation needs comes first: two cache
+/// lines.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(super) struct Shard {
-    pub(super) shape: Arc<Shape>,
-    /// The first line of each page, by its number in the pool.
-    pages: [u32; PAGES],
-    overflow: Owned,
-    list: Vec<u64>,
+    /// Those of the shape.
+    pub(super) place: Place,
+    pub(super) limit: u64,
     /// Fingerprints in it, expired ones included.
     pub(super) keys: u64,
+    pub(super) shape: Arc<Shape>,
+    /// The first line of each page of [`PAGE`] lines, by its number in the pool.
+    pages: [u32; PAGES],
     /// The prefix and its length in bits.
-    pub(super) prefix: u64,
     pub(super) depth: u32,
+    pub(super) prefix: u64,
+    overflow: Owned,
+    list: Vec<u64>,
     /// The generation in which its expired fingerprints were last dropped.
     pub(super) swept: u64,
+}
+
+/// What happened to a fingerprint that was to be removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Removed {
+    Absent,
+    Done,
+    /// It is here and has a tag; nothing was changed.
+    Tagged(Location),
 }
 
 /// A shard with the pool that holds its lines.
@@ -47,7 +61,7 @@ impl Lines for Reader<'_> {
 
     #[inline(always)]
     fn overflow(&self, line: u64) -> &Line {
-        &self.shard.overflow.as_ref().as_chunks().0[line as usize]
+        self.shard.overflow_line(line)
     }
 
     #[inline(always)]
@@ -67,11 +81,6 @@ fn number(pages: &[u32; PAGES], line: u64) -> u32 {
     pages[(line / PAGE) as usize % PAGES] + (line % PAGE) as u32
 }
 
-/// Gives pages back to the pool.
-fn give(pool: &mut Pool, pages: &[u32]) {
-    pages.iter().for_each(|first| pool.give(first / PAGE as u32));
-}
-
 /// [`slots::insert`], compiled for this CPU; for what is not inlined into a loop over keys.
 fn insert(line: &mut Line, slots: &Slots, entry: u64) -> Insert {
     struct One<'a>(&'a mut Line, &'a Slots, u64);
@@ -86,7 +95,7 @@ fn insert(line: &mut Line, slots: &Slots, entry: u64) -> Insert {
     cpu().run(One(line, slots, entry))
 }
 
-/// [`slots::remove`], compiled for this CPU.
+/// [`slots::remove`] of any tag, compiled for this CPU.
 fn remove(line: &mut Line, slots: &Slots, entry: u64) -> Remove {
     struct One<'a>(&'a mut Line, &'a Slots, u64);
     impl Task for One<'_> {
@@ -94,7 +103,7 @@ fn remove(line: &mut Line, slots: &Slots, entry: u64) -> Remove {
 
         #[inline(always)]
         fn run<K: Body>(self, kernel: K) -> Remove {
-            slots::remove(kernel, self.0, self.1, self.2)
+            slots::remove::<false>(kernel, self.0, self.1, self.2)
         }
     }
     cpu().run(One(line, slots, entry))
@@ -115,39 +124,60 @@ fn at_least(line: &Line, slots: &Slots, entry: u64) -> Option<u64> {
 }
 
 impl Shard {
-    /// An empty shard in memory that is all zeros, or will be overwritten.
-    pub(super) fn new(
+    /// A shard whose lines are in order in the pool, from this number on. They are all zeros, or will be
+    /// overwritten.
+    pub(super) fn in_order(
+        shape: Arc<Shape>,
+        first: u64,
+        prefix: u64,
+        depth: u32,
+    ) -> Result<Shard, SizeError> {
+        let pages = core::array::from_fn(|i| (first + i as u64 * PAGE) as u32);
+        let overflow = Owned::zeroed(shape.overflow.lines * 64)?;
+        Ok(Shard {
+            place: shape.main.place,
+            limit: shape.limit,
+            keys: 0,
+            shape,
+            pages,
+            depth,
+            prefix,
+            overflow,
+            list: Vec::new(),
+            swept: 0,
+        })
+    }
+
+    /// A shard of whole pages from a pool, which will be overwritten.
+    pub(super) fn of_pages(
         shape: Arc<Shape>,
         pool: &mut Pool,
         prefix: u64,
         depth: u32,
     ) -> Result<Shard, SizeError> {
-        let overflow = Owned::zeroed(shape.overflow.lines * 64)?;
-        let mut pages = [0; PAGES];
-        if shape.main.lines < MIN_LINES {
-            *pool = Pool::exact(shape.main.lines)?;
-            pages.iter_mut().zip(0..).for_each(|(first, page)| *first = page * PAGE as u32);
-        } else {
-            let count = shape.main.lines.div_ceil(PAGE) as usize;
-            for i in 0..count {
-                match pool.take() {
-                    Ok(page) => pages[i] = page * PAGE as u32,
-                    Err(refused) => {
-                        give(pool, &pages[..i]);
-                        return Err(refused);
-                    }
+        let mut shard = Shard::in_order(shape, 0, prefix, depth)?;
+        let count = (shard.shape.main.lines / PAGE) as usize;
+        for i in 0..count {
+            match pool.take() {
+                Ok(first) => shard.pages[i] = first,
+                Err(refused) => {
+                    shard.pages[..i].iter().for_each(|first| pool.give(*first));
+                    return Err(refused);
                 }
             }
         }
-        Ok(Shard { shape, pages, overflow, list: Vec::new(), keys: 0, prefix, depth, swept: 0 })
+        Ok(shard)
     }
 
-    /// Gives its pages back.
+    /// Gives its pages back. Lines that are not a whole page stay unused.
     pub(super) fn free(self, pool: &mut Pool) {
-        if self.shape.main.lines >= MIN_LINES {
-            let count = self.shape.main.lines.div_ceil(PAGE) as usize;
-            give(pool, &self.pages[..count]);
-        }
+        let count = (self.shape.main.lines / PAGE) as usize;
+        self.pages[..count].iter().for_each(|first| pool.give(*first));
+    }
+
+    #[inline(always)]
+    pub(super) fn overflow_line(&self, line: u64) -> &Line {
+        &self.overflow.as_ref().as_chunks().0[line as usize]
     }
 
     /// The number of a line in the pool.
@@ -205,23 +235,38 @@ impl Shard {
         }
     }
 
-    /// Completes an insertion into a line that was full: of fingerprint `x`, whose number in the line is `number`.
-    #[inline(never)]
-    pub(super) fn insert_full(&mut self, done: Insert, x: u64, number: u64, tag: u64) -> Option<Location> {
+    /// What an insertion into a full line leaves for the overflow: of fingerprint `x`, whose number in the
+    /// line is `number`. It and its tag.
+    #[inline(always)]
+    pub(super) fn leaving(&self, done: Insert, x: u64, number: u64, tag: u64) -> (u64, u64) {
         let tags = self.shape.tag;
         match done {
             Insert::Evicted(evicted) => {
-                let x = x.wrapping_add((evicted >> tags).wrapping_sub(number) << (64 - self.shape.bits));
-                self.insert_beyond(x, evicted & ((1 << tags) - 1));
-                None
+                let distance = (evicted >> tags).wrapping_sub(number);
+                (x.wrapping_add(distance << (64 - self.shape.bits)), evicted & ((1 << tags) - 1))
             }
-            _ => self.insert_beyond(x, tag),
+            _ => (x, tag),
         }
     }
 
+    /// Completes an insertion into a line that was full.
+    #[inline(never)]
+    pub(super) fn insert_full(&mut self, done: Insert, x: u64, number: u64, tag: u64) -> Option<Location> {
+        let (x, tag) = self.leaving(done, x, number, tag);
+        let known = self.insert_beyond(x, tag);
+        if done == Insert::Beyond { known } else { None }
+    }
+
+    /// Prefetches the overflow line of a fingerprint.
+    #[inline(always)]
+    pub(super) fn prefetch_beyond(&self, x: u64) {
+        let (line, _) = self.shape.overflow.place.of(x);
+        prefetch::read(self.overflow.as_ref().as_chunks::<64>().0, line as usize);
+    }
+
     /// Inserts a fingerprint into the overflow.
-    fn insert_beyond(&mut self, x: u64, tag: u64) -> Option<Location> {
-        let (line, number) = self.shape.overflow.place(x);
+    pub(super) fn insert_beyond(&mut self, x: u64, tag: u64) -> Option<Location> {
+        let (line, number) = self.shape.overflow.place.of(x);
         let to = &mut self.overflow.as_mut().as_chunks_mut().0[line as usize];
         let (unit, tags) = (64 - self.shape.bits, self.shape.tag);
         let (x, tag) = match insert(to, &self.shape.overflow.slots, number << tags | tag) {
@@ -243,24 +288,28 @@ impl Shard {
         }
     }
 
-    /// Completes a removal from a line that was full. Returns whether the fingerprint was there.
+    /// Removes a fingerprint without a tag from the overflow.
     #[inline(never)]
-    pub(super) fn remove_full(&mut self, pool: &mut Pool, done: Remove, x: u64, line: u64) -> bool {
-        if done == Remove::Beyond {
-            return self.remove_beyond(x);
+    pub(super) fn remove_untagged_beyond(&mut self, pool: &Pool, x: u64) -> Removed {
+        let reader = Reader { shard: self, pool };
+        match lines::locate_beyond(&reader, &self.shape, x) {
+            None => Removed::Absent,
+            Some(location) if lines::tag(&reader, &self.shape, location) != 0 => Removed::Tagged(location),
+            Some(_) => {
+                self.remove_beyond(x);
+                Removed::Done
+            }
         }
-        self.pull(pool, x, line);
-        true
     }
 
     fn remove_beyond(&mut self, x: u64) -> bool {
-        let (line, number) = self.shape.overflow.place(x);
+        let (line, number) = self.shape.overflow.place.of(x);
         let (unit, tags) = (64 - self.shape.bits, self.shape.tag);
         let grid = &self.shape.overflow;
         let from = &mut self.overflow.as_mut().as_chunks_mut().0[line as usize];
         let search = self.list.binary_search_by_key(&(x >> unit), |item| item >> tags);
         match (remove(from, &grid.slots, number << tags), search) {
-            (Remove::Absent, _) | (Remove::Beyond, Err(_)) => false,
+            (Remove::Absent | Remove::Tagged(_), _) | (Remove::Beyond, Err(_)) => false,
             (Remove::Done, _) => true,
             (Remove::Beyond, Ok(i)) => {
                 self.list.remove(i);
@@ -269,7 +318,7 @@ impl Shard {
             (Remove::DoneFull, Ok(i) | Err(i)) => {
                 // The least item of the list that belongs to this line moves into it.
                 if let Some(&item) = self.list.get(i) {
-                    let (home, number) = grid.place(item >> tags << unit);
+                    let (home, number) = grid.place.of(item >> tags << unit);
                     if home == line {
                         self.list.remove(i);
                         let entry = number << tags | item & ((1 << tags) - 1);
@@ -281,11 +330,12 @@ impl Shard {
         }
     }
 
-    /// A line was full and has lost an entry: the least entry of its overflow moves into it. All of them are above
-    /// `x`, which was in the line.
-    fn pull(&mut self, pool: &mut Pool, x: u64, line: u64) {
+    /// A line was full and has lost an entry: the least entry of its overflow moves into it. All of them are
+    /// above `x`, which was in the line.
+    #[inline(never)]
+    pub(super) fn pull(&mut self, pool: &mut Pool, x: u64, line: u64) {
         let (unit, tags) = (64 - self.shape.bits, self.shape.tag);
-        let (over, number) = self.shape.overflow.place(x);
+        let (over, number) = self.shape.overflow.place.of(x);
         let from = &self.overflow.as_ref().as_chunks().0[over as usize];
         let least = match at_least(from, &self.shape.overflow.slots, number << tags) {
             Some(entry) => Some((x >> unit << tags) + entry - (number << tags)),
@@ -296,7 +346,7 @@ impl Shard {
         };
         let Some(item) = least else { return };
         let x = item >> tags << unit;
-        let (home, number) = self.shape.main.place(x);
+        let (home, number) = self.shape.main.place.of(x);
         if home == line {
             self.remove_beyond(x);
             let entry = number << tags | item & ((1 << tags) - 1);

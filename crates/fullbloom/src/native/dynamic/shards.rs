@@ -4,16 +4,17 @@
 //!   hash  | prefix | rest …      directory[prefix] ─► shard      a shard with a shorter prefix has several entries
 //! ```
 //!
-//! A shard that is full is read and written again with more lines; one that has the most lines is split into two.
-//! Nothing else is touched, so a pause is the time for one shard, and so is the additional memory.
+//! A shard that is full is read and written again with more lines; one that has the most lines is split into
+//! two. Nothing else is touched, so a pause is the time for one shard, and so is the additional memory.
 
 use super::filter::cpu;
-use super::lines::{self, Lines, Location, Target};
+use super::lines::{self, EvenLines, Lines, Location, Target};
 use super::pool::Pool;
-use super::shape::{GROUP, MAX_LINES, MIN_BITS, MIN_LINES, Shape, grown};
-use super::shard::{Reader, Shard};
+use super::shape::{GROUP, Grid, MAX_LINES, MIN_BITS, MIN_LINES, Shape, grown};
+use super::shard::{Reader, Removed, Shard};
 use crate::bits::prefetch;
 use crate::error::SizeError;
+use crate::kernel::lines::Line;
 use crate::kernel::slots::{self, Insert, Remove, Select};
 use crate::kernel::{Body, Task};
 use alloc::sync::Arc;
@@ -30,10 +31,61 @@ pub(super) struct Shards {
     directory: Vec<u32>,
     shards: Vec<Shard>,
     pool: Pool,
+    /// All lines as one grid, as long as the shards have one shape and their lines are in order in the pool.
+    even: Option<Grid>,
     /// Shapes in use, so that shards share them.
     shapes: Vec<Arc<Shape>>,
     /// For reading a shard.
     buffer: Vec<u64>,
+}
+
+/// Shards whose lines are one grid.
+pub(super) struct Even<'a> {
+    shards: &'a Shards,
+    grid: &'a Grid,
+    lines: &'a [Line],
+}
+
+impl Even<'_> {
+    /// As [`Shards::aim`].
+    #[inline(always)]
+    pub(super) fn aim(&self, hash: u64) -> Aim {
+        let (at, number) = self.grid.place.of(hash & self.shards.mask);
+        let shard = self.shards.entry_of(hash) as u32;
+        let first = shard * (self.grid.lines >> self.shards.depth) as u32;
+        prefetch::read(self.lines, at as usize);
+        Aim { shard, line: at as u32 - first, at: at as u32, number }
+    }
+}
+
+impl EvenLines for Even<'_> {
+    #[inline(always)]
+    fn grid(&self) -> &Grid {
+        self.grid
+    }
+
+    #[inline(always)]
+    fn mask(&self) -> u64 {
+        self.shards.mask
+    }
+
+    #[inline(always)]
+    fn tag_bits(&self) -> u32 {
+        self.shards.tag
+    }
+
+    #[inline(always)]
+    fn line(&self, line: u64) -> &Line {
+        &self.lines[line as usize]
+    }
+
+    fn beyond(&self, hash: u64) -> Target<'_> {
+        self.shards.beyond(hash)
+    }
+
+    fn find(&self, hash: u64) -> Option<u64> {
+        self.shards.find(hash)
+    }
 }
 
 /// Where a key belongs.
@@ -47,30 +99,54 @@ pub(super) struct Aim {
     number: u64,
 }
 
+/// The result of the first part of an insertion.
+pub(super) enum Early {
+    /// That was all; and whether the key was new.
+    Done(bool),
+    /// The key was new, and another one had to leave its line for the overflow.
+    Evicted(Late),
+    /// It is or belongs in the overflow.
+    Beyond(Late),
+    /// Nothing was done: the shard should grow before.
+    Full,
+}
+
+/// A fingerprint that belongs in the overflow of a shard.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Late {
+    shard: u32,
+    x: u64,
+}
+
 impl Shards {
     /// Without keys, with lines for this many.
     pub(super) fn new(bits: u32, tag: u32, keys: u64) -> Result<Shards, SizeError> {
         let (depth, lines) = Shape::for_keys(bits, tag, keys);
-        // With several shards: whole pages.
-        let lines = if lines > MIN_LINES { lines.next_multiple_of(super::shape::PAGE) } else { lines };
-        let mut all = Shards::empty(bits, tag, depth)?;
-        let shape = all.shape(bits - depth, lines);
-        for prefix in 0..1u64 << depth {
-            let shard = Shard::new(Arc::clone(&shape), &mut all.pool, prefix, depth)?;
-            all.shards.push(shard);
-        }
-        Ok(all)
+        Shards::even_shards(bits, tag, depth, lines)
     }
 
-    fn empty(bits: u32, tag: u32, depth: u32) -> Result<Shards, SizeError> {
+    /// `2^depth` empty shards of this many lines.
+    fn even_shards(bits: u32, tag: u32, depth: u32, lines: u64) -> Result<Shards, SizeError> {
         let memory = |_| SizeError::Memory { bytes: (size_of::<Shard>() as u64) << depth };
         let (mut shards, mut directory) = (Vec::new(), Vec::new());
         shards.try_reserve_exact(1 << depth).map_err(memory)?;
         directory.try_reserve_exact(1 << depth).map_err(memory)?;
         directory.extend(0..1u32 << depth);
-        let (pool, shapes, buffer) = (Pool::default(), vec![], vec![]);
-        let mask = !(u64::MAX >> bits);
-        Ok(Shards { mask, tag, depth, directory, shards, pool, shapes, buffer })
+        let shape = Arc::new(Shape::new(bits - depth, tag, lines));
+        for prefix in 0..1u64 << depth {
+            shards.push(Shard::in_order(Arc::clone(&shape), prefix * lines, prefix, depth)?);
+        }
+        Ok(Shards {
+            mask: !(u64::MAX >> bits),
+            tag,
+            depth,
+            directory,
+            shards,
+            pool: Pool::exact(lines << depth)?,
+            even: Some(Grid::new(bits, lines << depth, tag)),
+            shapes: vec![shape],
+            buffer: Vec::new(),
+        })
     }
 
     /// Takes over the lines of a file: `2^depth` shards one after the other.
@@ -82,26 +158,29 @@ impl Shards {
         whole: &Shape,
         now: u64,
     ) -> Result<Shards, SizeError> {
-        let mut all = Shards::empty(bits, tag, depth)?;
-        let shape = all.shape(bits - depth, whole.main.lines >> depth);
+        let lines = whole.main.lines >> depth;
+        let mut all = Shards::even_shards(bits, tag, depth, lines)?;
+        let Shards { shards, pool, buffer, .. } = &mut all;
         let mut at = 0;
-        for prefix in 0..1u64 << depth {
-            let mut shard = Shard::new(Arc::clone(&shape), &mut all.pool, prefix, depth)?;
-            let base = prefix << shape.bits << tag;
-            let end = (prefix + 1) << shape.bits << tag;
+        for shard in shards {
+            let base = shard.prefix << shard.shape.bits << tag;
+            let end = (shard.prefix + 1) << shard.shape.bits << tag;
             let mut list = Vec::new();
             while at < from.list_len() && from.listed(at) < end {
                 list.push(from.listed(at) - base);
                 at += 1;
             }
-            shard.copy(&mut all.pool, from, prefix * shape.main.lines, list);
-            (shard.keys, shard.swept) = (all.count(&shard), now);
-            all.shards.push(shard);
+            shard.copy(pool, from, shard.prefix * lines, list);
+            buffer.clear();
+            let groups = 0..shard.shape.overflow.lines;
+            lines::read(&Reader { shard, pool }, &shard.shape, groups, buffer);
+            (shard.keys, shard.swept) = (buffer.len() as u64, now);
         }
         Ok(all)
     }
 
-    /// Fills shards that were made for them with sorted items; `now` is the generation in which all of them are alive.
+    /// Fills shards that were made for them with sorted items; `now` is the generation in which all of them
+    /// are alive.
     pub(super) fn fill_sorted(
         &mut self,
         items: &mut impl Iterator<Item = u64>,
@@ -127,14 +206,6 @@ impl Shards {
         Ok(())
     }
 
-    /// The number of fingerprints in a shard.
-    fn count(&mut self, shard: &Shard) -> u64 {
-        self.buffer.clear();
-        let groups = 0..shard.shape.overflow.lines;
-        lines::read(&Reader { shard, pool: &self.pool }, &shard.shape, groups, &mut self.buffer);
-        self.buffer.len() as u64
-    }
-
     fn shape(&mut self, bits: u32, lines: u64) -> Arc<Shape> {
         let known = self.shapes.iter().find(|shape| shape.bits == bits && shape.main.lines == lines);
         if let Some(shape) = known {
@@ -146,10 +217,16 @@ impl Shards {
         shape
     }
 
+    /// The entry of the directory for a hash.
+    #[inline(always)]
+    fn entry_of(&self, hash: u64) -> usize {
+        // A shift of 64 is not possible; at depth 0 there is one entry.
+        (hash >> 1 >> (63 - self.depth)) as usize
+    }
+
     #[inline(always)]
     fn shard_of(&self, hash: u64) -> u32 {
-        // A shift of 64 is not possible; at depth 0 there is one entry.
-        self.directory[(hash >> 1 >> (63 - self.depth)) as usize]
+        self.directory[self.entry_of(hash)]
     }
 
     /// The fingerprint of a hash in a shard, at the top of a word.
@@ -158,28 +235,38 @@ impl Shards {
         (hash & self.mask) << shard.depth
     }
 
-    /// Where the key of this hash belongs.
+    /// The lines as one grid, if they are one.
+    pub(super) fn even(&self) -> Option<Even<'_>> {
+        self.even.as_ref().map(|grid| Even { shards: self, grid, lines: self.pool.first() })
+    }
+
+    /// Where the key of this hash belongs. Prefetches its line.
     #[inline(always)]
     pub(super) fn aim(&self, hash: u64) -> Aim {
         let number = self.shard_of(hash);
         let shard = &self.shards[number as usize];
-        let (line, offset) = shard.shape.main.place(self.local(shard, hash));
-        Aim { shard: number, line: line as u32, at: shard.number(line), number: offset }
-    }
-
-    /// Prefetches the line of a key.
-    #[inline(always)]
-    pub(super) fn prefetch(&self, aim: &Aim) {
-        prefetch::address(self.pool.line(aim.at).as_ptr());
+        let (line, offset) = shard.place.of(self.local(shard, hash));
+        let at = shard.number(line);
+        prefetch::address(self.pool.line(at).as_ptr());
+        Aim { shard: number, line: line as u32, at, number: offset }
     }
 
     /// The line of a key, how it is divided, and what is looked for in it.
     #[inline(always)]
     pub(super) fn target<const TAGS: bool>(&self, hash: u64) -> Target<'_> {
         let shard = &self.shards[self.shard_of(hash) as usize];
-        let (line, number) = shard.shape.main.place(self.local(shard, hash));
+        let (line, number) = shard.place.of(self.local(shard, hash));
         let line = self.pool.line(shard.number(line));
         Target { line, slots: &shard.shape.main.slots, entry: if TAGS { number << self.tag } else { number } }
+    }
+
+    /// The overflow line of a key.
+    #[inline(always)]
+    pub(super) fn beyond(&self, hash: u64) -> Target<'_> {
+        let shard = &self.shards[self.shard_of(hash) as usize];
+        let Grid { place, slots, .. } = &shard.shape.overflow;
+        let (line, number) = place.of(self.local(shard, hash));
+        Target { line: shard.overflow_line(line), slots, entry: number << self.tag }
     }
 
     /// Finds a fingerprint.
@@ -222,11 +309,11 @@ impl Shards {
     #[inline(always)]
     pub(super) fn is_full(&self, aim: &Aim) -> bool {
         let shard = &self.shards[aim.shard as usize];
-        shard.keys >= shard.shape.limit
+        shard.keys >= shard.limit
     }
 
-    /// Inserts the fingerprint of a hash with a tag, and returns its place if it was there. Aims are valid as long as
-    /// no shard grows.
+    /// Inserts the fingerprint of a hash with a tag, and returns its place if it was there. Aims are valid as
+    /// long as no shard grows.
     #[inline(always)]
     pub(super) fn insert(&mut self, kernel: impl Select, hash: u64, aim: &Aim, tag: u64) -> Option<Location> {
         let shard = &mut self.shards[aim.shard as usize];
@@ -243,26 +330,70 @@ impl Shards {
         known
     }
 
-    /// Removes the fingerprint of a hash. Returns whether it was there.
+    /// The first part of [`insert`](Self::insert) for sets. The second, if there is one, must follow before
+    /// anything else is done with the shard than such insertions; the overflow line that it needs is
+    /// prefetched. `GROWN`: the shard has just grown.
     #[inline(always)]
-    pub(super) fn remove(&mut self, kernel: impl Select, hash: u64, aim: &Aim) -> bool {
+    pub(super) fn insert_early<const GROWN: bool>(
+        &mut self,
+        kernel: impl Select,
+        hash: u64,
+        aim: &Aim,
+    ) -> Early {
         let shard = &mut self.shards[aim.shard as usize];
-        let entry = aim.number << self.tag;
-        let removed = match slots::remove(kernel, self.pool.line_mut(aim.at), &shard.shape.main.slots, entry)
-        {
-            Remove::Absent => false,
-            Remove::Done => true,
+        if !GROWN && shard.keys >= shard.limit {
+            return Early::Full;
+        }
+        let line = self.pool.line_mut(aim.at);
+        let done = slots::insert(kernel, line, &shard.shape.main.slots, aim.number);
+        shard.keys += u64::from(matches!(done, Insert::Done | Insert::Evicted(_)));
+        match done {
+            Insert::Done => Early::Done(true),
+            Insert::Known(_) => Early::Done(false),
             full => {
-                let x = (hash & self.mask) << shard.depth;
-                shard.remove_full(&mut self.pool, full, x, aim.line.into())
+                let (x, _) = shard.leaving(full, (hash & self.mask) << shard.depth, aim.number, 0);
+                shard.prefetch_beyond(x);
+                let late = Late { shard: aim.shard, x };
+                if full == Insert::Beyond { Early::Beyond(late) } else { Early::Evicted(late) }
+            }
+        }
+    }
+
+    /// The second part of the insertion of a key that was in the line: what had to leave it.
+    pub(super) fn insert_evicted(&mut self, late: Late) {
+        self.shards[late.shard as usize].insert_beyond(late.x, 0);
+    }
+
+    /// The second part of the insertion of a key that belongs into the overflow. Returns whether it was new.
+    pub(super) fn insert_late(&mut self, late: Late) -> bool {
+        let shard = &mut self.shards[late.shard as usize];
+        let new = shard.insert_beyond(late.x, 0).is_none();
+        shard.keys += u64::from(new);
+        new
+    }
+
+    /// Removes the fingerprint of a hash, unless it has a tag.
+    #[inline(always)]
+    pub(super) fn remove(&mut self, kernel: impl Select, hash: u64, aim: &Aim) -> Removed {
+        let shard = &mut self.shards[aim.shard as usize];
+        let (x, entry) = ((hash & self.mask) << shard.depth, aim.number << self.tag);
+        let line = self.pool.line_mut(aim.at);
+        let removed = match slots::remove::<true>(kernel, line, &shard.shape.main.slots, entry) {
+            Remove::Absent => Removed::Absent,
+            Remove::Done => Removed::Done,
+            Remove::Tagged(slot) => Removed::Tagged(Location::Main(aim.line.into(), slot)),
+            Remove::Beyond => shard.remove_untagged_beyond(&self.pool, x),
+            Remove::DoneFull => {
+                shard.pull(&mut self.pool, x, aim.line.into());
+                Removed::Done
             }
         };
-        shard.keys -= u64::from(removed);
+        shard.keys -= u64::from(removed == Removed::Done);
         removed
     }
 
-    /// Gives the shard of this key more lines, or splits it. Items for which `keep` is false are dropped; if that
-    /// makes enough room, the shard keeps its size. All aims become invalid.
+    /// Gives the shard of this key more lines, or splits it. Items for which `keep` is false are dropped; if
+    /// that makes enough room, the shard keeps its size. All aims become invalid.
     #[cold]
     #[inline(never)]
     pub(super) fn grow(&mut self, aim: &Aim, keep: impl Fn(u64) -> bool, now: u64) -> Result<(), SizeError> {
@@ -304,7 +435,11 @@ impl Shards {
     }
 
     /// The items of a shard that are kept, in the buffer.
-    fn items_of(&mut self, number: usize, keep: impl Fn(u64) -> bool) -> Result<Vec<u64>, SizeError> {
+    pub(super) fn items_of(
+        &mut self,
+        number: usize,
+        keep: impl Fn(u64) -> bool,
+    ) -> Result<Vec<u64>, SizeError> {
         let mut items = core::mem::take(&mut self.buffer);
         items.clear();
         self.shards[number].read(&self.pool, &mut items)?;
@@ -315,28 +450,31 @@ impl Shards {
         Ok(items)
     }
 
-    fn replace(&mut self, number: usize, lines: u64, items: &[u64]) -> Result<(), SizeError> {
+    /// Gives a shard another number of lines, and these items.
+    pub(super) fn replace(&mut self, number: usize, lines: u64, items: &[u64]) -> Result<(), SizeError> {
         let (bits, prefix, depth) = {
             let old = &self.shards[number];
             (old.shape.bits, old.prefix, old.depth)
         };
-        let is_small = self.shards[number].shape.main.lines < MIN_LINES;
         let shape = self.shape(bits, lines);
-        // A small shard has a pool of its own size.
-        let mut fresh = Pool::default();
-        let pool = if is_small { &mut fresh } else { &mut self.pool };
-        let mut new = Shard::new(shape, pool, prefix, depth)?;
-        new.fill(pool, items);
-        let old = core::mem::replace(&mut self.shards[number], new);
-        if is_small {
-            self.pool = fresh;
+        if depth == 0 {
+            // The only shard has a pool of its own size.
+            let mut pool = Pool::exact(lines)?;
+            let mut new = Shard::in_order(shape, 0, prefix, depth)?;
+            new.fill(&mut pool, items);
+            (self.shards[number], self.pool) = (new, pool);
+            self.even = Some(Grid::new(bits, lines, self.tag));
         } else {
-            old.free(&mut self.pool);
+            let mut new = Shard::of_pages(shape, &mut self.pool, prefix, depth)?;
+            new.fill(&mut self.pool, items);
+            core::mem::replace(&mut self.shards[number], new).free(&mut self.pool);
+            self.even = None;
         }
         Ok(())
     }
 
-    fn split(&mut self, number: usize, items: &mut [u64]) -> Result<(), SizeError> {
+    /// Splits a shard, whose items are now these. The upper half becomes the last shard.
+    pub(super) fn split(&mut self, number: usize, items: &mut [u64]) -> Result<(), SizeError> {
         let (bits, prefix, depth) = {
             let old = &self.shards[number];
             (old.shape.bits - 1, old.prefix << 1, old.depth + 1)
@@ -351,20 +489,29 @@ impl Shards {
             (self.directory, self.depth) = (wider, depth);
         }
         let shape = self.shape(bits, MIN_LINES);
-        let mut low = Shard::new(Arc::clone(&shape), &mut self.pool, prefix, depth)?;
-        let mut high = match Shard::new(shape, &mut self.pool, prefix | 1, depth) {
+        // The only shard had a pool of its own size.
+        let mut fresh = Pool::exact(0)?;
+        let pool = if depth == 1 { &mut fresh } else { &mut self.pool };
+        let mut low = Shard::of_pages(Arc::clone(&shape), pool, prefix, depth)?;
+        let mut high = match Shard::of_pages(shape, pool, prefix | 1, depth) {
             Ok(high) => high,
             Err(refused) => {
-                low.free(&mut self.pool);
+                low.free(pool);
                 return Err(refused);
             }
         };
         let half = 1u64 << bits << self.tag;
         let (below, above) = items.split_at_mut(items.partition_point(|item| *item < half));
-        low.fill(&mut self.pool, below);
+        low.fill(pool, below);
         above.iter_mut().for_each(|item| *item -= half);
-        high.fill(&mut self.pool, above);
-        core::mem::replace(&mut self.shards[number], low).free(&mut self.pool);
+        high.fill(pool, above);
+        let old = core::mem::replace(&mut self.shards[number], low);
+        if depth == 1 {
+            self.pool = fresh;
+        } else {
+            old.free(&mut self.pool);
+        }
+        self.even = None;
         let width = self.depth - depth;
         let first = ((prefix | 1) << width) as usize;
         self.directory[first..first + (1 << width)].fill(self.shards.len() as u32);
@@ -380,6 +527,27 @@ impl Shards {
         let base = shard.prefix << shard.shape.bits << self.tag;
         items.iter_mut().for_each(|item| *item += base);
         Ok(entry + (1 << (self.depth - shard.depth)))
+    }
+
+    /// Gives a shard these items, which it has room for.
+    pub(super) fn refill(&mut self, number: usize, items: &[u64]) {
+        self.shards[number].fill(&mut self.pool, items);
+    }
+
+    /// The bits of a hash that are its fingerprint.
+    pub(super) fn mask(&self) -> u64 {
+        self.mask
+    }
+
+    /// The number of the shard at this entry of the directory, and how many entries it has.
+    pub(super) fn number_at(&self, entry: usize) -> (usize, usize) {
+        let number = self.directory[entry] as usize;
+        (number, 1 << (self.depth - self.shards[number].depth))
+    }
+
+    /// The buffer that [`items_of`](Self::items_of) uses, for later calls.
+    pub(super) fn give_buffer(&mut self, buffer: Vec<u64>) {
+        self.buffer = buffer;
     }
 
     /// Entries of the directory.

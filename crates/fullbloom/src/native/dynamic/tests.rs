@@ -52,3 +52,32 @@ fn expired_keys_are_dropped_while_others_come() {
     assert!(shards.keys() < 250_000, "{} fingerprints are stored", shards.keys());
     assert!(most < 1 << 20, "{most} bytes");
 }
+
+#[test]
+fn keys_that_are_sorted_make_the_filter_of_keys_one_by_one() {
+    let all = hashes(300_000);
+    for (expected, fpr, up_to) in [(1_000, 0.01, 1 << 30), (300_000, 0.01, 1), (1, 0.4, 1), (60_000, 1e-6, 1)]
+    {
+        let options = DynamicOptions::new(expected, fpr).up_to(up_to.max(expected));
+        let mut sorted = DynamicFilter::new(options.clone()).unwrap();
+        let mut single = DynamicFilter::new(options).unwrap();
+        // Overlapping parts, so that many keys are known; some twice in one batch.
+        for part in [0..5_000, 4_000..9_000, 0..70_000, 60_000..300_000, 250_000..300_000] {
+            let mut keys = all[part].to_vec();
+            keys.extend_from_within(..keys.len() / 3);
+            let new = sorted.insert_batch(&Hashes(&keys)).unwrap();
+            let expected = keys.iter().filter(|hash| single.insert_hash(**hash).unwrap()).count();
+            assert_eq!(new, expected as u64, "{fpr}");
+            assert_eq!(sorted.keys(), single.keys());
+            assert_eq!(sorted.count_batch(&Hashes(&keys)), keys.len() as u64);
+            assert!(sorted.encode() == single.encode(), "{fpr}");
+            assert!(
+                sorted.memory() <= single.memory() * 5 / 4,
+                "{fpr}: {} {}",
+                sorted.memory(),
+                single.memory()
+            );
+            assert!(listed(&sorted) as u64 <= sorted.keys() / 200 + 4, "{fpr}: {}", listed(&sorted));
+        }
+    }
+}
