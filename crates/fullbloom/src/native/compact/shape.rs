@@ -56,13 +56,14 @@ impl Columns {
     /// The lines of a layer for this many keys.
     ///
     /// A line of more slots is filled more evenly: the larger it is, the closer the number of keys is to the number
-    /// of slots. A few lines, whose rest would be a layer of its own, get fewer keys.
+    /// of slots. More keys for a line make a filter smaller, and more of its keys move on: lines without further columns
+    /// get fewer keys. A few lines, whose rest would be a layer of its own, get even fewer.
     pub(super) fn lines_for(self, keys: u64) -> Result<u64, SizeError> {
         let slots = (SLOTS * self.words) as u64;
-        let keys_per_slot = match self.words {
-            1 => 72.0 / 63.0,
-            2 => 1.09,
-            4 => 1.07,
+        let keys_per_slot = match (self.words, self.further) {
+            (1, 0) => 1.12,
+            (1, _) => 1.17,
+            (2, _) => 1.07,
             _ => 1.05,
         };
         let lines = match keys {
@@ -80,11 +81,12 @@ impl Columns {
 
     /// The share of the keys of a large layer that move on, as measured.
     fn moving(self) -> f64 {
-        match self.words {
-            1 => 0.152,
-            2 => 0.1,
-            4 => 0.08,
-            _ => 0.06,
+        match (self.words, self.further) {
+            (1, 0) => 0.142,
+            (1, _) => 0.175,
+            (2, _) => 0.091,
+            (4, _) => 0.061,
+            _ => 0.053,
         }
     }
 
