@@ -260,7 +260,7 @@ def compact_lines(keys, words, further):
         return 1
     if keys < 10 * slots:
         return math.ceil(keys / (0.89 * slots))
-    keys_per_slot = {1: 1.2 if further else 1.12, 2: 1.07, 4: 1.05, 8: 1.05}[words]
+    keys_per_slot = {1: 1.185 if further else 1.12, 2: 1.07, 4: 1.05, 8: 1.05}[words]
     return math.floor(keys / (keys_per_slot * slots) + 0.5)
 
 

@@ -62,7 +62,7 @@ impl Columns {
         let slots = (SLOTS * self.words) as u64;
         let keys_per_slot = match (self.words, self.further) {
             (1, 0) => 1.12,
-            (1, _) => 1.2,
+            (1, _) => 1.185,
             (2, _) => 1.07,
             _ => 1.05,
         };
@@ -83,7 +83,7 @@ impl Columns {
     fn moving(self) -> f64 {
         match (self.words, self.further) {
             (1, 0) => 0.142,
-            (1, _) => 0.193,
+            (1, _) => 0.185,
             (2, _) => 0.091,
             (4, _) => 0.061,
             _ => 0.053,
