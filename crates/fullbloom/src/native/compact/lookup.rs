@@ -252,10 +252,10 @@ impl<E: Fn(u64) -> bool, const W: usize> Pipe<CHUNK, RING> for Test<'_, E, W> {
     #[inline(always)]
     fn prepare(&self, slot: &mut Slot) {
         let mut t = [0; CHUNK];
-        for i in 0..CHUNK {
-            let z = first_z(slot.hashes[i]);
-            slot.places[i] = Place::new(z, self.first.lines);
-            t[i] = t_of_first(z);
+        for ((place, t), hash) in slot.places.iter_mut().zip(&mut t).zip(slot.hashes) {
+            let z = first_z(hash);
+            *place = Place::new(z, self.first.lines);
+            *t = t_of_first(z);
         }
         slot.picks = t.map(picks::<W>);
         if self.far {

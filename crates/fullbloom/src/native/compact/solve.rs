@@ -130,8 +130,8 @@ impl<const H: usize, const N: usize, const S: usize> System<H, N, S> {
             let masks = entries.map(|entry| ((entry << (31 - bit)) as i32 >> 31) as u32);
             let add = |to: &mut [u32; N], number: u32| {
                 let to: &mut [u32; BLOCK] = &mut to.as_chunks_mut().0[block];
-                for i in 0..BLOCK {
-                    to[i] ^= number & masks[i];
+                for (to, mask) in to.iter_mut().zip(masks) {
+                    *to ^= number & mask;
                 }
             };
             for h in FROM..H {
