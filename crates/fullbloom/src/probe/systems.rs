@@ -14,12 +14,13 @@
 //!   further      word j: the 63 slots of column j                    its sum: the parity of the bits that the key chooses
 //! ```
 //!
-//! Where a column has more than 63 slots, it has `W` parts, 1, 2, 4 or 8: `W` bits of each byte, or `W` consecutive
-//! words. A key chooses slots of each part, and its sum is the xor of theirs. Slot 63 of a part is a constant: its bits of
-//! the limit, or zero in further columns.
+//! Where a column has more than 63 slots, it has `W` parts, 1, 2, 4 or 8: `W` bits of each byte, or `W`
+//! consecutive words. A key chooses slots of each part, and its sum is the xor of theirs. Slot 63 of a part
+//! is a constant: its bits of the limit, or zero in further columns.
 //!
-//! Every step from `h` to `s`, `t` and `z` is a bijection: no entropy is lost, and a builder can keep the `z` of a
-//! key instead of its hash. The fingerprint does not follow from the chosen slots: it is taken from other products.
+//! Every step from `h` to `s`, `t` and `z` is a bijection: no entropy is lost, and a builder can keep the `z`
+//! of a key instead of its hash. The fingerprint does not follow from the chosen slots: it is taken from
+//! other products.
 
 use crate::kernel::lines::Line;
 
@@ -121,8 +122,8 @@ pub(crate) fn u_of(t: u64) -> u64 {
     (t ^ t >> 29).wrapping_mul(R)
 }
 
-/// The slots that a key chooses, up to 63, in the order of the parts: the first [`count_of`] numbers. A slot that is
-/// chosen twice counts as not chosen.
+/// The slots that a key chooses, up to 63, in the order of the parts: the first [`count_of`] numbers. A slot
+/// that is chosen twice counts as not chosen.
 pub(crate) type Picks = [u8; 8];
 
 /// The number of slots that a key chooses.
@@ -133,8 +134,8 @@ pub(crate) const fn count_of(parts: usize) -> usize {
 
 /// The slots that a key with this `t` chooses in columns of `W` parts: as many in each part.
 ///
-/// In the only part of a column, the first four are in a quarter of the line each: so the equations of a line seldom leave
-/// a slot out, and more of them can be solved.
+/// In the only part of a column, the first four are in a quarter of the line each: so the equations of a line
+/// seldom leave a slot out, and more of them can be solved.
 #[inline(always)]
 pub(crate) fn picks<const W: usize>(t: u64) -> Picks {
     let (mask, first) = match W {

@@ -161,7 +161,8 @@ struct Solved {
     limit: u8,
 }
 
-/// Adds the equations of the line's keys, which are the first of `keys`, until one depends on those before it.
+/// Adds the equations of the line's keys, which are the first of `keys`, until one depends on those before
+/// it.
 #[inline(always)]
 fn solve_line<const W: usize, const H: usize, const N: usize, const S: usize>(
     system: &mut System<H, N, S>,

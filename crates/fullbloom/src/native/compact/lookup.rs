@@ -137,7 +137,8 @@ impl<'a> Data<'a> {
     }
 }
 
-/// The layers after the first, and the list. Few arguments: what is passed in memory would be stored for every key.
+/// The layers after the first, and the list. Few arguments: what is passed in memory would be stored for
+/// every key.
 #[inline(never)]
 fn test_later<const W: usize>(shape: &Shape, bytes: &[u8], hash: u64, t: u64) -> bool {
     let (data, mut z) = (Data { shape, bytes }, second_z(t));
@@ -217,8 +218,8 @@ impl Slot {
     }
 }
 
-/// Tests keys in three steps: the line of a key is prefetched, then tested; the lines of the next layer and the
-/// further columns that this test asks for are prefetched meanwhile, and read in the last step.
+/// Tests keys in three steps: the line of a key is prefetched, then tested; the lines of the next layer and
+/// the further columns that this test asks for are prefetched meanwhile, and read in the last step.
 struct Test<'a, E, const W: usize> {
     data: Data<'a>,
     excepted: Option<E>,
@@ -272,7 +273,8 @@ impl<E: Fn(u64) -> bool, const W: usize> Pipe<CHUNK, RING> for Test<'_, E, W> {
             const NOWHERE: &Line = &[0; LINE as usize];
             let place = slot.places[i];
             let line = self.lines.get(place.line() as usize).unwrap_or(NOWHERE);
-            // One bit after the other: of shifts by different counts, LLVM makes vectors, and fills them byte by byte.
+            // One bit after the other: of shifts by different counts, LLVM makes vectors, and fills them byte
+            // by byte.
             agree = agree << 1 | u64::from(sums::<W>(line, &slot.picks[i]) == place.fingerprint::<W>());
             moved = moved << 1 | u64::from(place.priority() >= line[LIMIT]);
         }

@@ -55,9 +55,10 @@ impl Columns {
 
     /// The lines of a layer for this many keys.
     ///
-    /// A line of more slots is filled more evenly: the larger it is, the closer the number of keys is to the number
-    /// of slots. More keys for a line make a filter smaller, and more of its keys move on: lines without further columns
-    /// get fewer keys. A few lines, whose rest would be a layer of its own, get even fewer.
+    /// A line of more slots is filled more evenly: the larger it is, the closer the number of keys is to the
+    /// number of slots. More keys for a line make a filter smaller, and more of its keys move on: lines
+    /// without further columns get fewer keys. A few lines, whose rest would be a layer of its own, get even
+    /// fewer.
     pub(super) fn lines_for(self, keys: u64) -> Result<u64, SizeError> {
         let slots = (SLOTS * self.words) as u64;
         let keys_per_slot = match (self.words, self.further) {
@@ -90,8 +91,8 @@ impl Columns {
         }
     }
 
-    /// The keys of how many of this many lines, in 256ths of a line, are compared in fewer columns: never so many that the
-    /// rate is above the requested one.
+    /// The keys of how many of this many lines, in 256ths of a line, are compared in fewer columns: never so
+    /// many that the rate is above the requested one.
     pub(super) fn split(self, lines: u64) -> u64 {
         let all = lines * PARTS;
         ((self.share * all as f64) as u64).min(all)
@@ -166,7 +167,8 @@ impl Shape {
         self.further + u32::from(line >= layer.split_line())
     }
 
-    /// The number of further columns that a key is compared in: of one line, some keys leave out the last column.
+    /// The number of further columns that a key is compared in: of one line, some keys leave out the last
+    /// column.
     #[inline(always)]
     pub(super) fn further_for(&self, layer: &Layer, place: Place) -> u32 {
         self.further + u32::from(place.position() >= layer.split)

@@ -1,16 +1,17 @@
 //! Solving the linear system of a line.
 //!
-//! Each key of a line is one equation over bits: the sum of the slots that it chooses is its fingerprint, in all columns
-//! alike. The keys come in the order of their `z`, and so of their priorities. At the first key whose equation depends
-//! on those before it the line is full.
+//! Each key of a line is one equation over bits: the sum of the slots that it chooses is its fingerprint, in
+//! all columns alike. The keys come in the order of their `z`, and so of their priorities. At the first key
+//! whose equation depends on those before it the line is full.
 //!
-//! Every equation that was added determines one slot, the lowest that the equations before it leave in it. The entries
-//! of the determined slots are kept reduced: each is a sum of slots that are still free, the constant slots 63, and a
-//! right side. So a key's equation is reduced by adding the entries of the few slots that it chooses, and in the end the right
-//! sides are the slots: the free ones are zero. The solution depends on the set of keys only.
+//! Every equation that was added determines one slot, the lowest that the equations before it leave in it.
+//! The entries of the determined slots are kept reduced: each is a sum of slots that are still free, the
+//! constant slots 63, and a right side. So a key's equation is reduced by adding the entries of the few slots
+//! that it chooses, and in the end the right sides are the slots: the free ones are zero. The solution
+//! depends on the set of keys only.
 //!
-//! The slots of a part are two halves. The lower halves are determined first; from then on they are zero in all entries,
-//! and are left out. The loops over entries are a few vector instructions, whatever the CPU has.
+//! The slots of a part are two halves. The lower halves are determined first; from then on they are zero in
+//! all entries, and are left out. The loops over entries are a few vector instructions, whatever the CPU has.
 
 use crate::probe::systems::{SLOTS, chosen, column_bits, picks};
 
@@ -26,8 +27,8 @@ const CONSTANT: u32 = 1 << 31;
 /// Entries that are updated at a time.
 const BLOCK: usize = 16;
 
-/// The equations of a line whose parts have `H` halves, two each. `N` is the number of their slots, the right sides have
-/// `S` numbers of 32 bits.
+/// The equations of a line whose parts have `H` halves, two each. `N` is the number of their slots, the right
+/// sides have `S` numbers of 32 bits.
 pub(super) struct System<const H: usize, const N: usize, const S: usize> {
     /// Half `h` of each entry: the slots of this half in its sum.
     halves: [[u32; N]; H],
@@ -68,7 +69,8 @@ impl<const H: usize, const N: usize, const S: usize> System<H, N, S> {
         self.len = 0;
     }
 
-    /// Adds the equation of the key with this `t` and the right side, unless it depends on those that are there.
+    /// Adds the equation of the key with this `t` and the right side, unless it depends on those that are
+    /// there.
     #[inline(always)]
     pub(super) fn add<const W: usize>(&mut self, t: u64, side: u64) -> bool {
         match self.free[0] {
@@ -120,7 +122,8 @@ impl<const H: usize, const N: usize, const S: usize> System<H, N, S> {
         true
     }
 
-    /// Adds an equation to all entries that have this slot in their sum. The halves before `FROM` are zero in it.
+    /// Adds an equation to all entries that have this slot in their sum. The halves before `FROM` are zero in
+    /// it.
     #[inline(always)]
     fn eliminate<const FROM: usize>(&mut self, half: usize, bit: u32, row: &Row<H, S>) {
         let half = if H == 2 { FROM } else { half % H };
@@ -146,8 +149,8 @@ impl<const H: usize, const N: usize, const S: usize> System<H, N, S> {
         }
     }
 
-    /// The slots that are determined, and their bits in the columns of a line with this limit. Slot `k` of part `v` is
-    /// number `64 * v + k`.
+    /// The slots that are determined, and their bits in the columns of a line with this limit. Slot `k` of
+    /// part `v` is number `64 * v + k`.
     #[inline(always)]
     pub(super) fn solution(&self, limit: u8) -> impl Iterator<Item = (usize, u64)> {
         let parts = H / 2;

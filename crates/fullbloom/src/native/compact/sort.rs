@@ -93,8 +93,8 @@ impl Digit {
     }
 }
 
-/// Sorts numbers that are in the order of all digits, and drops duplicates. Not many of them agree in all digits, unless
-/// there are many duplicates.
+/// Sorts numbers that are in the order of all digits, and drops duplicates. Not many of them agree in all
+/// digits, unless there are many duplicates.
 #[inline(always)]
 fn order_rest(numbers: &mut Vec<u64>) {
     let (mut equal, mut moves) = (false, 0);
