@@ -258,21 +258,19 @@ def dynamic_file(tagged, bits, mode, tag_bits, hasher_fields, expected, count, f
     return assemble(records, main + overflow + tail, label, secret, [(DYNAMIC, section)])
 
 
-KEYS_PER_SLOT = {1: 72 / 63, 2: 1.09, 4: 1.07, 8: 1.05}
-
-
-def compact_lines(keys, words):
+def compact_lines(keys, words, further):
     """The lines of a layer: the rule of the writer."""
     slots = 63 * words
     if keys <= slots - 5:
         return 1
     if keys < 10 * slots:
         return math.ceil(keys / (0.89 * slots))
-    return math.floor(keys / (KEYS_PER_SLOT[words] * slots) + 0.5)
+    keys_per_slot = {1: 1.185 if further else 1.12, 2: 1.07, 4: 1.05, 8: 1.05}[words]
+    return math.floor(keys / (keys_per_slot * slots) + 0.5)
 
 
 def compact_columns(fpr):
-    """Words of coefficients, further columns, share of the keys that are compared in fewer columns."""
+    """Parts of a column, further columns, share of the keys that are compared in fewer columns."""
     fewer = min(max(math.floor(-math.log2(fpr)), 1), 64)
     share = min(max(fpr * 2.0 ** (fewer + 1) - 1, 0.0), 1.0)
     in_line = max(n for n in (1, 2, 4, 8) if n <= fewer)
@@ -280,7 +278,7 @@ def compact_columns(fpr):
 
 
 def compact_key(h, number, lines, words):
-    """Line, priority, fingerprint word and coefficients of a hash in a layer."""
+    """Place (line, priority and what is below it), fingerprint word and coefficients of a hash in a layer."""
     def step(x, by, factor):
         return (x ^ x >> by) * factor & M
 
@@ -291,35 +289,40 @@ def compact_key(h, number, lines, words):
         z = step(t, 32, P)
         for _ in range(number - 1):
             z = step(z, 32, Q)
-    x = z * lines >> 32
-    u = step(t, 29, R)
-    coefficients, more = t >> 1, u
-    for word in range(1, words):
-        more = step(more, 29, R)
-        coefficients |= (more >> 1) << (63 * word)
-    return x >> 32, min(x >> 24 & 255, 254), u & ~255 | x >> 16 & 255, coefficients
+    product = z * lines
+    picks = [t >> 8 * i & 63 for i in range(6 if words <= 2 else 8)]
+    coefficients = 0
+    for i, pick in enumerate(picks):
+        if words == 1 and i < 4:
+            pick = pick % 16 + 16 * i
+        coefficients ^= 1 << (64 * (i // (len(picks) // words)) + pick)
+    return product, step(t, 29, R) & ~255 | product >> 48 & 255, coefficients
 
 
-def solve(rows):
-    """Rows as (coefficients, right side): the slots' bits, free slots zero; None if they contradict."""
-    pivots = {}
+def solve(rows, constants):
+    """Rows as (coefficients, right side), up to the first that depends on those before it: the slots' bits, free slots
+    zero, and how many rows were taken. `constants` are the bits of the slots 63, from the limit: a function of the
+    number of rows taken."""
+    pivots, taken = {}, 0
+    constant_slots = sum(1 << slot for slot in range(63, 512, 64))
     for row, side in rows:
-        while row:
-            low = row & -row
+        while row & ~constant_slots:
+            low = row & ~constant_slots & -(row & ~constant_slots)
             if low not in pivots:
                 pivots[low] = (row, side)
                 break
             row, side = row ^ pivots[low][0], side ^ pivots[low][1]
-        if not row and side:
-            return None
-    solved = {}
+        else:
+            break
+        taken += 1
+    solved = constants(taken)
     for low in sorted(pivots, reverse=True):
         row, side = pivots[low]
-        for other, bits in solved.items():
-            if row & other:
+        for slot, bits in solved.items():
+            if row >> slot & 1 and 1 << slot != low:
                 side ^= bits
-        solved[low] = side
-    return {low.bit_length() - 1: side for low, side in solved.items()}
+        solved[low.bit_length() - 1] = side
+    return solved, taken
 
 
 def compact_array(hashes, fpr):
@@ -327,37 +330,37 @@ def compact_array(hashes, fpr):
     words, further, share = compact_columns(fpr)
     array, left, layers = b"", sorted(set(hashes)), []
     while len(left) > 8 and len(layers) < 20:
-        lines = compact_lines(len(left), words)
+        lines = compact_lines(len(left), words, further)
         split = math.floor(share * (256 * lines))
         found = [[] for _ in range(lines)]
         for h in left:
-            line, priority, side, coefficients = compact_key(h, len(layers), lines, words)
-            found[line].append((priority, coefficients, side, h))
+            place, side, coefficients = compact_key(h, len(layers), lines, words)
+            found[place >> 64].append((place, coefficients, side, h))
         left, line_bytes, further_words = [], b"", []
         for number, keys in enumerate(found):
             columns = further + (number >= split // 256)
             used = sum(1 << bit for bit in range(0, 8 + columns * words, words))
-            keys = [(priority, coefficients, side & used, h) for priority, coefficients, side, h in sorted(keys)]
-            limit = 255
-            slots = solve([key[1:3] for key in keys])
-            if slots is None:
-                # The first key, by priority, that contradicts those before it: by bisection.
-                low, high = 0, len(keys)
-                while high - low > 1:
-                    middle = (low + high) // 2
-                    low, high = (low, middle) if solve([key[1:3] for key in keys[:middle]]) is None else (middle, high)
-                limit = keys[low][0]
-                slots = solve([key[1:3] for key in keys if key[0] < limit])
-            left += [key[3] for key in keys if key[0] >= limit and limit != 255]
+            keys = [(min(place >> 56 & 255, 254), coefficients, side & used, h) for place, coefficients, side, h in sorted(keys)]
+
+            def limit_of(taken):
+                return keys[taken][0] if taken < len(keys) else 255
+
+            def constants(taken):
+                bits = [limit_of(taken) >> part & used & 255 for part in range(words)]
+                return {64 * part + 63: bits[part] for part in range(words)}
+
+            slots, taken = solve([key[1:3] for key in keys], constants)
+            limit = limit_of(taken)
+            left += [key[3] for key in keys if key[0] >= limit]
 
             def bits_of(slot, bit):
                 return slots.get(slot, 0) >> bit & 1
 
             def word(bit, part):
-                return sum(bits_of(63 * part + k, bit) << k for k in range(63))
+                return sum(bits_of(64 * part + k, bit) << k for k in range(63))
 
             for k in range(63):
-                line_bytes += bytes([sum(bits_of(63 * part + k, bit) << (bit + part) for bit in range(0, 8, words) for part in range(words))])
+                line_bytes += bytes([sum(bits_of(64 * part + k, bit) << (bit + part) for bit in range(0, 8, words) for part in range(words))])
             line_bytes += bytes([limit])
             further_words += [word(8 + f * words, part) for f in range(columns) for part in range(words)]
         layers.append((lines, split))

@@ -8,7 +8,6 @@
 //!   local.rs              FastLocalBloom over many blocks: one key, batches, filling; any kernel
 //!   split.rs              Parquet's split block over many blocks: one key, batches, filling; any kernel
 //!   slots.rs              a line of sorted fingerprints
-//!   systems.rs            the lines of the kind compact: parities of a line's words; any kernel
 //!   blocks.rs             where the blocks are
 //!   gather.rs             libbloom's probes, anywhere in the array: one key
 //!   x86_64/, aarch64/     these operations, many probes or keys at once
@@ -34,7 +33,6 @@ pub(crate) mod pipeline;
 pub(crate) mod scalar;
 pub(crate) mod slots;
 pub(crate) mod split;
-pub(crate) mod systems;
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
@@ -167,7 +165,7 @@ impl fmt::Display for KernelError {
 impl core::error::Error for KernelError {}
 
 /// The capabilities of a kernel that no layout depends on, and every layout's operations.
-pub(crate) trait Body: local::Local + split::Split + slots::Select + systems::Systems {
+pub(crate) trait Body: local::Local + split::Split + slots::Select {
     /// Whether it multiplies eight 64-bit words at once.
     const WIDE: bool = false;
 }

@@ -7,20 +7,33 @@
 //!
 //!   x = z · lines >> 32       line = x >> 32       priority = bits 24 to 31 of x, at most 254
 //!   fingerprint: bits 16 to 23 of x for the columns of the line, bits 8 and up of u for the further columns
-//!   coefficients: t >> 1; more words, where a column has more than 63 slots, by u' = (u ^ u >> 29) · R, u' >> 1
+//!   slots: the bytes of t say which six or eight slots the equation adds
+//!
+//!   a line       byte k, 0 to 62: slot k of the eight columns        byte 63: the limit
+//!                the sum of a key: the xor of the bytes that it chooses, one bit for each column
+//!   further      word j: the 63 slots of column j                    its sum: the parity of the bits that the key chooses
 //! ```
 //!
-//! Every step from `h` to `s`, `t` and `z` is a bijection: no entropy is lost, and a builder can keep the `z` of a
-//! key instead of its hash. The fingerprint is not a linear function of the coefficients: it is taken from other
-//! products.
+//! Where a column has more than 63 slots, it has `W` parts, 1, 2, 4 or 8: `W` bits of each byte, or `W`
+//! consecutive words. A key chooses slots of each part, and its sum is the xor of theirs. Slot 63 of a part
+//! is a constant: its bits of the limit, or zero in further columns.
+//!
+//! Every step from `h` to `s`, `t` and `z` is a bijection: no entropy is lost, and a builder can keep the `z`
+//! of a key instead of its hash. The fingerprint does not follow from the chosen slots: it is taken from
+//! other products.
+
+use crate::kernel::lines::Line;
 
 /// The multipliers: the golden ratio, and two of splitmix64.
 const P: u64 = 0x9e37_79b9_7f4a_7c15;
 const Q: u64 = 0xbf58_476d_1ce4_e5b9;
 const R: u64 = 0x94d0_49bb_1331_11eb;
 
-/// Slots that one word of coefficients covers: the top bit of a line's word is a bit of the line's limit.
+/// Slots of a part of a column.
 pub(crate) const SLOTS: usize = 63;
+
+/// The byte of a line that is its limit.
+pub(crate) const LIMIT: usize = 63;
 
 /// The highest priority: a line with the limit 255 keeps all its keys.
 pub(crate) const MAX_PRIORITY: u8 = 254;
@@ -109,32 +122,62 @@ pub(crate) fn u_of(t: u64) -> u64 {
     (t ^ t >> 29).wrapping_mul(R)
 }
 
-/// The coefficients of a key's equation: 63 in each word.
+/// The slots that a key chooses, up to 63, in the order of the parts: the first [`count_of`] numbers. A slot
+/// that is chosen twice counts as not chosen.
+pub(crate) type Picks = [u8; 8];
+
+/// The number of slots that a key chooses.
 #[inline(always)]
-pub(crate) fn coefficients<const W: usize>(t: u64) -> [u64; W] {
-    let mut words = Coefficients::new(t);
-    core::array::from_fn(|_| words.next_word())
+pub(crate) const fn count_of(parts: usize) -> usize {
+    if parts <= 2 { 6 } else { 8 }
 }
 
-/// The words of coefficients, one after the other.
-pub(crate) struct Coefficients {
-    next: u64,
-    /// The number after `next`, if `next` is the first one.
-    u: Option<u64>,
+/// The slots that a key with this `t` chooses in columns of `W` parts: as many in each part.
+///
+/// In the only part of a column, the first four are in a quarter of the line each: so the equations of a line
+/// seldom leave a slot out, and more of them can be solved.
+#[inline(always)]
+pub(crate) fn picks<const W: usize>(t: u64) -> Picks {
+    let (mask, first) = match W {
+        1 => (0x3f3f_0f0f_0f0f, 0x3020_1000),
+        2 => (0x3f3f_3f3f_3f3f, 0),
+        _ => (0x3f3f_3f3f_3f3f_3f3f, 0),
+    };
+    ((t & mask) + first).to_le_bytes()
 }
 
-impl Coefficients {
-    #[inline(always)]
-    pub(crate) fn new(t: u64) -> Coefficients {
-        Coefficients { next: t, u: Some(u_of(t)) }
-    }
+/// The part and the slot of each pick.
+#[inline(always)]
+pub(crate) fn chosen<const W: usize>(picks: &Picks) -> impl Iterator<Item = (usize, usize)> {
+    picks.iter().take(count_of(W)).enumerate().map(|(i, slot)| (i * W / count_of(W), usize::from(*slot) % 64))
+}
 
-    #[inline(always)]
-    pub(crate) fn next_word(&mut self) -> u64 {
-        let word = self.next >> 1;
-        self.next = u_of(self.u.take().unwrap_or(self.next));
-        word
+/// The chosen slots as words of bits, one for each part of a column.
+#[inline(always)]
+pub(crate) fn coefficients<const W: usize>(picks: &Picks) -> [u64; W] {
+    let mut words = [0; W];
+    chosen::<W>(picks).for_each(|(part, slot)| words[part] ^= 1 << slot);
+    words
+}
+
+/// The bits of a byte, and of the fingerprint, that belong to the first part of a column: one in `parts`.
+#[inline(always)]
+pub(crate) const fn column_bits(parts: usize) -> u8 {
+    match parts {
+        1 => 0xff,
+        2 => 0x55,
+        4 => 0x11,
+        _ => 0x01,
     }
+}
+
+/// The sums of a key in the columns of a line: bit `j * W` for column `j`.
+#[inline(always)]
+pub(crate) fn sums<const W: usize>(line: &Line, picks: &Picks) -> u8 {
+    let mut parts = [0; W];
+    chosen::<W>(picks).for_each(|(part, slot)| parts[part] ^= line[slot % line.len()]);
+    let sum = parts.iter().enumerate().fold(0, |sum, (v, part)| sum ^ part >> v);
+    sum & column_bits(W)
 }
 
 /// A key's place in a layer.
@@ -147,6 +190,7 @@ impl Place {
     /// In a layer of `lines` lines, fewer than 2^32.
     #[inline(always)]
     pub(crate) fn new(z: u64, lines: u64) -> Place {
+        // The halves: vectors have products of 32 bits.
         let (upper, lower) = (z >> 32, z & 0xffff_ffff);
         Place { x: upper.wrapping_mul(lines).wrapping_add(lower.wrapping_mul(lines) >> 32) }
     }
@@ -168,10 +212,10 @@ impl Place {
         ((self.x >> 24) as u8).min(MAX_PRIORITY)
     }
 
-    /// Of the columns of the line; all eight bits, of which fewer columns use some.
+    /// Of the columns of a line: bit `j * W` for column `j`.
     #[inline(always)]
-    pub(crate) fn fingerprint(self) -> u8 {
-        (self.x >> 16) as u8
+    pub(crate) fn fingerprint<const W: usize>(self) -> u8 {
+        (self.x >> 16) as u8 & column_bits(W)
     }
 }
 
@@ -212,12 +256,44 @@ mod tests {
                 assert_eq!(place.line(), (product >> 64) as u64);
                 assert_eq!(place.position(), (product >> 56) as u64);
                 assert_eq!(place.priority(), ((product >> 56) as u8).min(254));
-                assert_eq!(place.fingerprint(), (product >> 48) as u8);
+                assert_eq!(place.fingerprint::<1>(), (product >> 48) as u8);
+                assert_eq!(place.fingerprint::<4>(), (product >> 48) as u8 & 0x11);
                 let least = least_z(place.line(), lines).unwrap();
                 assert!(least <= z && Place::new(least, lines).line() == place.line());
                 assert!(least == 0 || Place::new(least - 1, lines).line() + 1 == place.line());
             }
             assert_eq!(least_z(lines, lines), None);
+        }
+    }
+
+    /// Bit by bit: what the documents say.
+    fn by_definition<const W: usize>(line: &Line, t: u64) {
+        let byte = |i: usize| (t >> (8 * i)) as usize & 63;
+        let chosen: Vec<(usize, usize)> = match W {
+            1 => (0..6).map(|i| (0, if i < 4 { byte(i) % 16 + 16 * i } else { byte(i) })).collect(),
+            2 => (0..6).map(|i| (i / 3, byte(i))).collect(),
+            4 => (0..8).map(|i| (i / 2, byte(i))).collect(),
+            _ => (0..8).map(|i| (i, byte(i))).collect(),
+        };
+        let (mut expected, mut words) = (0, [0; W]);
+        for (v, k) in chosen {
+            for j in 0..8 / W {
+                expected ^= (line[k] >> (j * W + v) & 1) << (j * W);
+            }
+            words[v] ^= 1u64 << k;
+        }
+        let picks = picks::<W>(t);
+        assert_eq!((sums::<W>(line, &picks), coefficients::<W>(&picks)), (expected, words));
+    }
+
+    #[test]
+    fn the_sums_are_those_of_the_documents() {
+        for t in numbers() {
+            let line: Line = core::array::from_fn(|i| (t.wrapping_mul(2 * i as u64 + 1) >> 37) as u8);
+            by_definition::<1>(&line, t);
+            by_definition::<2>(&line, t);
+            by_definition::<4>(&line, t);
+            by_definition::<8>(&line, t);
         }
     }
 }

@@ -4,7 +4,6 @@
 mod lines;
 mod neon;
 mod split;
-mod systems;
 
 use super::blocks::Filter;
 use super::local::{EachTest, Local, TestFn};

@@ -14,7 +14,6 @@ mod masks;
 mod ops;
 mod slots;
 mod split;
-mod systems;
 
 use super::blocks::{Filter, FilterMut};
 use super::lines::{Line, distance};
@@ -130,12 +129,6 @@ impl Avx512 {
             && cpu_has!(is_x86_feature_detected, "lzcnt")
             && cpu_has!(is_x86_feature_detected, "popcnt");
         all.then_some(Avx512(()))
-    }
-
-    /// The kernel with fewer features, which it proves as well: AVX-512 F includes AVX2.
-    #[inline(always)]
-    pub(crate) fn avx2(self) -> Avx2 {
-        Avx2(())
     }
 
     /// Runs the task, compiled for these features.

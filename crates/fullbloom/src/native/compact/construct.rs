@@ -137,13 +137,13 @@ pub(super) fn construct(
         array.reserve(shape.byte_len())?;
         let mut next = Collected::new(room.clone(), keys / 6);
         let memory = array.memory.as_mut();
-        // Only columns of one word are more than fit into a right side of 32 bits.
         match columns.words {
-            1 if columns.further < 24 => solve::<2, 1, 16>(&shape, left, memory, &mut next)?,
-            1 => solve::<2, 2, 16>(&shape, left, memory, &mut next)?,
-            2 => solve::<4, 1, 16>(&shape, left, memory, &mut next)?,
-            4 => solve::<8, 1, 16>(&shape, left, memory, &mut next)?,
-            _ => solve::<16, 1, 16>(&shape, left, memory, &mut next)?,
+            // Only with one part can right sides have more than 32 bits.
+            1 if columns.further < 24 => solve::<1, 2, 64, 1>(&shape, left, memory, &mut next)?,
+            1 => solve::<1, 2, 64, 2>(&shape, left, memory, &mut next)?,
+            2 => solve::<2, 4, 128, 1>(&shape, left, memory, &mut next)?,
+            4 => solve::<4, 8, 256, 1>(&shape, left, memory, &mut next)?,
+            _ => solve::<8, 16, 512, 1>(&shape, left, memory, &mut next)?,
         }
         keys = next.len();
         left = Parts::new(next.finish()?, threads);
@@ -232,7 +232,7 @@ impl Parts {
 }
 
 /// Solves the last layer of the shape. The keys that move on go to `next`.
-fn solve<const H: usize, const S: usize, const L: usize>(
+fn solve<const W: usize, const H: usize, const N: usize, const S: usize>(
     shape: &Shape,
     mut parts: Parts,
     array: &mut [u8],
@@ -261,7 +261,7 @@ fn solve<const H: usize, const S: usize, const L: usize>(
         let lanes: Vec<Mutex<&mut Lane>> = next.lanes(threads).iter_mut().map(Mutex::new).collect();
         let shared = Mutex::new(&mut units);
         on_threads(threads, |i| {
-            let mut solver = Solver::<H, S, L>::new();
+            let mut solver = Solver::<W, H, N, S>::new();
             let mut next = lanes[i].lock().unwrap_or_else(|e| e.into_inner());
             loop {
                 let unit = shared.lock().unwrap_or_else(|e| e.into_inner()).next(shape);

@@ -7,7 +7,6 @@ use crate::error::DecodeError;
 use crate::filter::{Check, Dialect, Format};
 use crate::kernel::Cpu;
 use crate::kernel::pipeline::{Answers, Source};
-use crate::kernel::systems::LIMIT;
 use crate::keys::Keys;
 use crate::native::dialect::Head;
 use crate::native::exceptions::Exceptions;
@@ -15,7 +14,7 @@ use crate::native::facts::KindFacts;
 use crate::native::format::{self, DecodedKind, Encoder};
 use crate::native::guard::Except;
 use crate::native::hashing::{Hasher, Secret};
-use crate::probe::systems::ALL;
+use crate::probe::systems::{ALL, LIMIT};
 use crate::sealed::Sealed;
 #[cfg(not(feature = "std"))]
 use crate::sizing::math::Float as _;
@@ -83,7 +82,7 @@ impl Compact {
 
     #[inline(never)]
     fn test_closed(&self, bytes: &[u8], hash: u64) -> bool {
-        self.locked.is_some() || (self.data(bytes).test(self.cpu, hash) && !self.excepts(hash))
+        self.locked.is_some() || (self.data(bytes).test(hash) && !self.excepts(hash))
     }
 }
 
@@ -128,7 +127,7 @@ impl Dialect for Compact {
         if self.exceptions.is_some() | self.locked.is_some() {
             return self.test_closed(bits, hash);
         }
-        self.data(bits).test(self.cpu, hash)
+        self.data(bits).test(hash)
     }
 
     fn prefetch(&self, bits: &[u8], hash: u64) {
@@ -140,7 +139,8 @@ impl Dialect for Compact {
             return answers.fill(keys.count(), true);
         }
         let source = Source::new(keys, &self.hasher);
-        self.data(bits).test_batch(self.cpu, source, answers, |hash| self.excepts(hash));
+        let excepted = self.exceptions.as_ref().map(|exceptions| |hash| exceptions.excepts(hash));
+        self.data(bits).test_batch(self.cpu, source, answers, excepted);
     }
 
     /// The exact probability, over all hashes, that one is reported present: from the limits of all lines.

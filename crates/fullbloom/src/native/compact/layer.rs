@@ -2,11 +2,10 @@
 
 use super::scatter::{Bucket, Lane};
 use super::shape::{LINE, Layer, Shape};
-use super::solve::Systems;
+use super::solve::{System, planes};
 use crate::error::SizeError;
-use crate::kernel::systems::{LIMIT, column_bits};
 use crate::kernel::{Body, Task};
-use crate::probe::systems::{Place, SLOTS, least_z, t_of, u_of, z_after};
+use crate::probe::systems::{ALL, LIMIT, Place, column_bits, least_z, t_of, u_of, z_after};
 use std::vec::Vec;
 
 /// The sorted `z` of keys: those whose top bits are `first`, then `first + 1`, and so on.
@@ -85,18 +84,19 @@ pub(super) struct Unit<'a> {
     pub(super) further: &'a mut [u8],
 }
 
+/// Lines whose keys are read at a time.
+const AT_A_TIME: usize = 16;
+
 /// Solves units of one layer.
-pub(super) struct Solver<const H: usize, const S: usize, const L: usize> {
-    systems: Systems<H, S, L>,
+pub(super) struct Solver<const W: usize, const H: usize, const N: usize, const S: usize> {
+    system: System<H, N, S>,
     keys: Vec<u64>,
-    priorities: Vec<u8>,
-    fingerprints: Vec<u8>,
     moved: Vec<u64>,
 }
 
 /// One unit, as a task for a kernel.
-pub(super) struct Solve<'a, const H: usize, const S: usize, const L: usize> {
-    pub(super) solver: &'a mut Solver<H, S, L>,
+pub(super) struct Solve<'a, const W: usize, const H: usize, const N: usize, const S: usize> {
+    pub(super) solver: &'a mut Solver<W, H, N, S>,
     pub(super) shape: &'a Shape,
     /// Number of the layer.
     pub(super) number: usize,
@@ -106,102 +106,120 @@ pub(super) struct Solve<'a, const H: usize, const S: usize, const L: usize> {
     pub(super) next: &'a mut Lane,
 }
 
-impl<const H: usize, const S: usize, const L: usize> Solver<H, S, L> {
+impl<const W: usize, const H: usize, const N: usize, const S: usize> Solver<W, H, N, S> {
     pub(super) fn new() -> Self {
-        let (keys, moved) = (Vec::new(), Vec::new());
-        Solver { systems: Systems::new(), keys, priorities: Vec::new(), fingerprints: Vec::new(), moved }
+        Solver { system: System::new(), keys: Vec::new(), moved: Vec::new() }
     }
 }
 
-impl<const H: usize, const S: usize, const L: usize> Task for Solve<'_, H, S, L> {
+impl<const W: usize, const H: usize, const N: usize, const S: usize> Task for Solve<'_, W, H, N, S> {
     type Output = Result<(), SizeError>;
 
     #[inline(always)]
     fn run<B: Body>(self, _: B) -> Result<(), SizeError> {
         let Solve { solver, shape, number, keys, unit, next } = self;
+        let Solver { system, keys: own, moved } = solver;
         let layer = &shape.layers[number];
         let Unit { first, lines, mut further } = unit;
         let Some(least) = least_z(first, layer.lines) else { return Ok(()) };
         let mut keys = keys.from(least);
         let mut line = first;
-        for some in lines.chunks_mut(L * LINE as usize) {
-            let count = some.len() as u64 / LINE;
-            let end = least_z(line + count, layer.lines);
-            solver.keys.clear();
+        for some in lines.chunks_mut(AT_A_TIME * LINE as usize) {
+            let end = least_z(line + some.len() as u64 / LINE, layer.lines);
+            own.clear();
             while let Some(some) = keys.below(end) {
-                solver.keys.extend_from_slice(some);
+                own.extend_from_slice(some);
             }
-            let words = shape.further_words(layer, line + count) - shape.further_words(layer, line);
-            let (own, rest) = core::mem::take(&mut further).split_at_mut(words as usize * 8);
-            further = rest;
-            solver.group(shape, layer, number, line, some, own);
-            next.add(&solver.moved)?;
-            line += count;
+            moved.clear();
+            let mut rest = &own[..];
+            for bytes in some.as_chunks_mut().0 {
+                let columns = shape.further_of(layer, line);
+                let (words, later) = core::mem::take(&mut further).split_at_mut(columns as usize * W * 8);
+                further = later;
+                let mask = side_mask(W, columns);
+                let solved = solve_line::<W, H, N, S>(system, layer, line, number, mask, rest);
+                moved.extend(rest[solved.kept..solved.all].iter().map(|&z| z_after(z, number)));
+                rest = &rest[solved.all..];
+                write_line::<W, H, N, S>(system, solved.limit, bytes);
+                if columns > 0 {
+                    write_further::<W, H, N, S>(system, columns as usize, words);
+                }
+                line += 1;
+            }
+            next.add(moved)?;
         }
         Ok(())
     }
 }
 
-impl<const H: usize, const S: usize, const L: usize> Solver<H, S, L> {
-    /// Solves up to `L` lines from `first` on; `self.keys` are theirs.
-    #[inline(always)]
-    fn group(
-        &mut self,
-        shape: &Shape,
-        layer: &Layer,
-        number: usize,
-        first: u64,
-        lines: &mut [u8],
-        further: &mut [u8],
-    ) {
-        let Solver { systems, keys, priorities, fingerprints, moved } = self;
-        let mut starts = [keys.len(); L];
-        let mut next = 0;
-        priorities.clear();
-        fingerprints.clear();
-        for (i, &z) in keys.iter().enumerate() {
-            let place = Place::new(z, layer.lines);
-            // Keys come in the order of their lines.
-            while next < L && place.line() - first >= next as u64 {
-                starts[next] = i;
-                next += 1;
-            }
-            priorities.push(place.priority());
-            fingerprints.push(place.fingerprint());
+/// What became of a line's keys.
+struct Solved {
+    /// The first so many are the line's.
+    all: usize,
+    /// The first so many belong to it, the others move on.
+    kept: usize,
+    limit: u8,
+}
+
+/// Adds the equations of the line's keys, which are the first of `keys`, until one depends on those before
+/// it.
+#[inline(always)]
+fn solve_line<const W: usize, const H: usize, const N: usize, const S: usize>(
+    system: &mut System<H, N, S>,
+    layer: &Layer,
+    line: u64,
+    number: usize,
+    mask: u64,
+    keys: &[u64],
+) -> Solved {
+    system.clear();
+    let place = |z| Place::new(z, layer.lines);
+    for (added, &z) in keys.iter().enumerate() {
+        let own = place(z);
+        if own.line() != line {
+            return Solved { all: added, kept: added, limit: ALL };
         }
-        let counts: [usize; L] =
-            core::array::from_fn(|l| starts.get(l + 1).copied().unwrap_or(keys.len()) - starts[l]);
-        let most = counts.iter().map(|&count| Systems::<H, S, L>::needed(count)).max().unwrap_or(0);
-        systems.begin(most);
-        for l in 0..lines.len() / LINE as usize {
-            let columns = shape.further_of(layer, first + l as u64);
-            let mask = side_mask(H / 2, columns);
-            let own = starts[l]..starts[l] + Systems::<H, S, L>::needed(counts[l]);
-            for (i, (&z, &fingerprint)) in keys[own.clone()].iter().zip(&fingerprints[own]).enumerate() {
-                let t = t_of(z, number);
-                systems.set(l, i, t, (u_of(t) & !0xff | u64::from(fingerprint)) & mask);
-            }
+        let t = t_of(z, number);
+        let side = (u_of(t) & !0xff | u64::from(own.fingerprint::<1>())) & mask;
+        if !system.add::<W>(t, side) {
+            let limit = own.priority();
+            let before = keys[..added].iter().rev().take_while(|&&z| place(z).priority() >= limit);
+            let after = keys[added..].iter().take_while(|&&z| place(z).line() == line);
+            return Solved { all: added + after.count(), kept: added - before.count(), limit };
         }
-        let kept = systems.solve(counts, |l, i| priorities[starts[l] + i]);
-        moved.clear();
-        let mut further = further;
-        for (l, line) in lines.chunks_exact_mut(LINE as usize).enumerate() {
-            let leaving = &keys[starts[l] + kept[l].keys..starts[l] + counts[l]];
-            moved.extend(leaving.iter().map(|&z| z_after(z, number)));
-            let columns = shape.further_of(layer, first + l as u64) as usize;
-            let (own, rest) = core::mem::take(&mut further).split_at_mut(columns * (H / 2) * 8);
-            further = rest;
-            for (k, slot) in line[..SLOTS].iter_mut().enumerate() {
-                *slot = (0..H / 2).fold(0, |byte, v| byte | systems.byte(l, v * SLOTS + k) << v);
-            }
-            line[LIMIT] = kept[l].limit;
-            for v in 0..H / 2 {
-                for f in (0..columns).step_by(8 / (H / 2)) {
-                    let planes = systems.planes(l, v, 1 + f * (H / 2) / 8);
-                    for j in 0..(8 / (H / 2)).min(columns - f) {
-                        put(own, (f + j) * (H / 2) + v, planes[j * (H / 2)]);
-                    }
-                }
+    }
+    Solved { all: keys.len(), kept: keys.len(), limit: ALL }
+}
+
+/// Writes the slots of a line.
+#[inline(always)]
+fn write_line<const W: usize, const H: usize, const N: usize, const S: usize>(
+    system: &System<H, N, S>,
+    limit: u8,
+    line: &mut [u8; LINE as usize],
+) {
+    for (slot, bits) in system.solution(limit) {
+        let (part, slot) = (slot / LINE as usize, slot % LINE as usize);
+        line[slot] |= (bits as u8 & column_bits(W)) << part;
+    }
+    line[LIMIT] = limit;
+}
+
+/// Writes the slots of a line's further columns.
+#[inline(never)]
+fn write_further<const W: usize, const H: usize, const N: usize, const S: usize>(
+    system: &System<H, N, S>,
+    columns: usize,
+    further: &mut [u8],
+) {
+    let mut slots = [0; N];
+    system.solution(0).for_each(|(slot, bits)| slots[slot] = bits);
+    let (further, _) = further.as_chunks_mut::<8>();
+    for (v, part) in slots.as_chunks().0.iter().enumerate() {
+        for f in (0..columns).step_by(8 / W) {
+            let planes = planes(part, 8 + (f * W) as u32);
+            for j in 0..(8 / W).min(columns - f) {
+                further[(f + j) * W + v] = planes[j * W].to_le_bytes();
             }
         }
     }
@@ -209,13 +227,8 @@ impl<const H: usize, const S: usize, const L: usize> Solver<H, S, L> {
 
 /// The bits of a fingerprint that lines with so many further columns use.
 #[inline(always)]
-fn side_mask(words: usize, further: u32) -> u64 {
-    let bits = u64::from(column_bits(words)) * 0x0101_0101_0101_0101;
-    let used = 8 + further * words as u32;
+fn side_mask(parts: usize, further: u32) -> u64 {
+    let bits = u64::from(column_bits(parts)) * 0x0101_0101_0101_0101;
+    let used = 8 + further * parts as u32;
     bits & (u64::MAX >> (64 - used))
-}
-
-#[inline(always)]
-fn put(bytes: &mut [u8], word: usize, value: u64) {
-    bytes[word * 8..][..8].copy_from_slice(&value.to_le_bytes());
 }

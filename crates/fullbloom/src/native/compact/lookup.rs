@@ -3,12 +3,13 @@
 use super::shape::{LINE, Layer, Shape};
 use crate::bits::prefetch;
 use crate::kernel::lines::Line;
-use crate::kernel::pipeline::{self, Answers, Pipe, Source};
-use crate::kernel::systems::{Chunk, KEYS, wrong};
+use crate::kernel::pipeline::{self, Answers, CHUNK, Pipe, RING, Source};
 use crate::kernel::{Body, Cpu, Task};
 use crate::keys::{KeyHasher, Keys};
 use crate::native::pipeline::ones;
-use crate::probe::systems::{Place, coefficients, first_z, next_z, second_z, t_of_first, u_of};
+use crate::probe::systems::{
+    LIMIT, Picks, Place, coefficients, first_z, next_z, picks, second_z, sums, t_of_first, u_of,
+};
 
 /// Arrays up to this many bytes are expected in the second-level cache: their lines are not prefetched.
 const NEAR: usize = pipeline::NEAR;
@@ -42,112 +43,65 @@ impl<'a> Data<'a> {
 
     /// Whether a key with this hash may be present.
     #[inline(always)]
-    pub(super) fn test(self, cpu: Cpu, hash: u64) -> bool {
+    pub(super) fn test(self, hash: u64) -> bool {
         if self.shape.words != 1 {
-            return self.test_wide(cpu, hash);
+            return self.test_wide(hash);
         }
-        let z = first_z(hash);
-        let Some(layer) = self.shape.layers.first() else { return self.is_listed(hash) };
-        let place = Place::new(z, layer.lines);
-        let Some(line) = self.lines().get(place.line() as usize) else { return true };
-        let t = t_of_first(z);
-        let tested = cpu.tested(line, &coefficients::<1>(t));
-        if place.priority() < tested.limit {
-            return tested.wrong::<1>(place.fingerprint()) == 0 && self.agrees::<1>(cpu, layer, place, t);
-        }
-        self.test_later::<1>(cpu, hash, t, second_z(t), 1)
+        self.test_from_first::<1>(hash)
     }
 
-    /// For columns of several words.
+    /// For columns of several parts.
     #[inline(never)]
-    fn test_wide(self, cpu: Cpu, hash: u64) -> bool {
+    fn test_wide(self, hash: u64) -> bool {
         match self.shape.words {
-            2 => self.test_from_first::<2>(cpu, hash),
-            4 => self.test_from_first::<4>(cpu, hash),
-            _ => self.test_from_first::<8>(cpu, hash),
+            2 => self.test_from_first::<2>(hash),
+            4 => self.test_from_first::<4>(hash),
+            _ => self.test_from_first::<8>(hash),
         }
     }
 
     #[inline(always)]
-    fn test_from_first<const W: usize>(self, cpu: Cpu, hash: u64) -> bool {
+    fn test_from_first<const W: usize>(self, hash: u64) -> bool {
         let z = first_z(hash);
         let t = t_of_first(z);
         let Some(layer) = self.shape.layers.first() else { return self.is_listed(hash) };
-        match self.at::<W>(cpu, layer, z, t) {
+        match self.at::<W>(layer, z, t) {
             (Answer::No, _) => false,
-            (Answer::Yes, place) => self.agrees::<W>(cpu, layer, place, t),
-            (Answer::MovedOn, _) => self.test_later::<W>(cpu, hash, t, second_z(t), 1),
+            (Answer::Yes, place) => self.agrees::<W>(layer, place, t),
+            (Answer::MovedOn, _) => self.test_later::<W>(hash, t),
         }
     }
 
-    /// The layers from number `from` on, and the list; `z` belongs to the first of them.
-    #[inline(never)]
-    fn test_later<const W: usize>(self, cpu: Cpu, hash: u64, t: u64, z: u64, from: usize) -> bool {
-        let mut z = z;
-        for layer in self.shape.layers.iter().skip(from) {
-            match self.at::<W>(cpu, layer, z, t) {
-                (Answer::No, _) => return false,
-                (Answer::Yes, place) => return self.agrees::<W>(cpu, layer, place, t),
-                (Answer::MovedOn, _) => z = next_z(z),
-            }
-        }
-        self.is_listed(hash)
+    /// The layers after the first, and the list.
+    #[inline(always)]
+    fn test_later<const W: usize>(self, hash: u64, t: u64) -> bool {
+        test_later::<W>(self.shape, self.bytes, hash, t)
     }
 
     #[inline(always)]
-    fn at<const W: usize>(self, cpu: Cpu, layer: &Layer, z: u64, t: u64) -> (Answer, Place) {
+    fn at<const W: usize>(self, layer: &Layer, z: u64, t: u64) -> (Answer, Place) {
         let place = Place::new(z, layer.lines);
         let Some(line) = self.lines().get((layer.first + place.line()) as usize) else {
             return (Answer::Yes, place); // never: the array has all lines
         };
-        let tested = cpu.tested(line, &coefficients::<W>(t));
-        let answer = match tested.wrong::<W>(place.fingerprint()) {
-            _ if place.priority() >= tested.limit => Answer::MovedOn,
-            0 => Answer::Yes,
-            _ => Answer::No,
+        let agrees = sums::<W>(line, &picks::<W>(t)) == place.fingerprint::<W>();
+        let answer = match agrees {
+            _ if place.priority() >= line[LIMIT] => Answer::MovedOn,
+            true => Answer::Yes,
+            false => Answer::No,
         };
         (answer, place)
     }
 
     /// Whether the further columns of a line agree with a key.
     #[inline(always)]
-    fn agrees<const W: usize>(self, cpu: Cpu, layer: &Layer, place: Place, t: u64) -> bool {
+    fn agrees<const W: usize>(self, layer: &Layer, place: Place, t: u64) -> bool {
         let columns = self.shape.further_for(layer, place);
-        columns == 0 || self.further_agree::<W>(cpu, layer, place, t, columns)
-    }
-
-    #[inline(never)]
-    fn further_agree<const W: usize>(
-        self,
-        cpu: Cpu,
-        layer: &Layer,
-        place: Place,
-        t: u64,
-        columns: u32,
-    ) -> bool {
-        let (mut at, mut fingerprint) = (self.shape.further_at(layer, place.line()) as usize, u_of(t) >> 8);
-        let coefficients = coefficients::<W>(t);
-        let mut bits = columns * W as u32;
-        while bits > 0 {
-            let used = (u64::from(u8::MAX) >> (8 - bits.min(8))) as u8;
-            let mut last = [0; LINE as usize];
-            let eight = match self.bytes[at.min(self.bytes.len())..].first_chunk() {
-                Some(eight) => eight,
-                None => {
-                    // The last columns of an array without a list: fewer than eight words follow.
-                    let rest = &self.bytes[at.min(self.bytes.len())..];
-                    last[..rest.len()].copy_from_slice(rest);
-                    &last
-                }
-            };
-            if wrong::<W>(cpu.parities(eight, &coefficients), fingerprint as u8) & used != 0 {
-                return false;
-            }
-            at += LINE as usize;
-            fingerprint >>= 8;
-            bits = bits.saturating_sub(8);
+        if columns == 0 {
+            return true;
         }
-        true
+        let at = self.shape.further_at(layer, place.line()) as usize;
+        further_agree::<W>(&self.bytes[at.min(self.bytes.len())..], t, columns as usize)
     }
 
     /// Whether the list has this hash.
@@ -166,30 +120,59 @@ impl<'a> Data<'a> {
         }
     }
 
-    /// Tests all keys; `excepted` says which of those reported present are exceptions.
+    /// Tests all keys; `excepted` says which of those reported present are exceptions, if there are any.
     pub(super) fn test_batch<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
         self,
         cpu: Cpu,
         source: Source<'_, K, H>,
         answers: Answers<'_>,
-        excepted: impl Fn(u64) -> bool,
+        excepted: Option<impl Fn(u64) -> bool>,
     ) {
         match self.shape.words {
-            1 => cpu.run(Batch::<_, _, _, 1> { data: self, cpu, source, answers, excepted }),
-            2 => cpu.run(Batch::<_, _, _, 2> { data: self, cpu, source, answers, excepted }),
-            4 => cpu.run(Batch::<_, _, _, 4> { data: self, cpu, source, answers, excepted }),
-            _ => cpu.run(Batch::<_, _, _, 8> { data: self, cpu, source, answers, excepted }),
+            1 => cpu.run(Batch::<_, _, _, 1> { data: self, source, answers, excepted }),
+            2 => cpu.run(Batch::<_, _, _, 2> { data: self, source, answers, excepted }),
+            4 => cpu.run(Batch::<_, _, _, 4> { data: self, source, answers, excepted }),
+            _ => cpu.run(Batch::<_, _, _, 8> { data: self, source, answers, excepted }),
         }
     }
 }
 
-/// A batch, as a task for a kernel.
+/// The layers after the first, and the list. Few arguments: what is passed in memory would be stored for
+/// every key.
+#[inline(never)]
+fn test_later<const W: usize>(shape: &Shape, bytes: &[u8], hash: u64, t: u64) -> bool {
+    let (data, mut z) = (Data { shape, bytes }, second_z(t));
+    for layer in shape.layers.iter().skip(1) {
+        match data.at::<W>(layer, z, t) {
+            (Answer::No, _) => return false,
+            (Answer::Yes, place) => return data.agrees::<W>(layer, place, t),
+            (Answer::MovedOn, _) => z = next_z(z),
+        }
+    }
+    data.is_listed(hash)
+}
+
+/// Whether the first further columns in these bytes agree with a key.
+#[inline(never)]
+fn further_agree<const W: usize>(bytes: &[u8], t: u64, columns: usize) -> bool {
+    let (words, _) = bytes.as_chunks::<8>().0.as_chunks::<W>();
+    let (coefficients, mut fingerprint) = (coefficients::<W>(&picks::<W>(t)), u_of(t) >> 8);
+    let mut wrong = 0;
+    for column in words.iter().take(columns) {
+        let parts = column.iter().zip(coefficients);
+        let sum = parts.fold(0, |sum, (part, chosen)| sum ^ u64::from_le_bytes(*part) & chosen);
+        wrong |= u64::from(sum.count_ones()) ^ fingerprint;
+        fingerprint >>= W;
+    }
+    wrong & 1 == 0
+}
+
+/// A batch, compiled for the CPU.
 struct Batch<'a, K: ?Sized, H, E, const W: usize> {
     data: Data<'a>,
-    cpu: Cpu,
     source: Source<'a, K, H>,
     answers: Answers<'a>,
-    excepted: E,
+    excepted: Option<E>,
 }
 
 impl<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>, E: Fn(u64) -> bool, const W: usize> Task
@@ -198,13 +181,11 @@ impl<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>, E: Fn(u64) -> bool, const W:
     type Output = ();
 
     #[inline(always)]
-    fn run<B: Body>(self, kernel: B) {
-        let Batch { data, cpu, source, answers, excepted } = self;
+    fn run<B: Body>(self, _: B) {
+        let Batch { data, source, answers, excepted } = self;
         let layer = data.shape.layers.first().copied();
-        let pipe = Test::<_, _, W> {
+        let pipe = Test::<_, W> {
             data,
-            kernel,
-            cpu,
             excepted,
             first: layer.unwrap_or(Layer { first: 0, lines: 0, split: 0 }),
             // Without layers the array is the list.
@@ -222,23 +203,26 @@ impl<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>, E: Fn(u64) -> bool, const W:
 /// Turns between the test of a chunk's lines in the first layer and its answers, at most.
 const WAITING: usize = 4;
 
-/// What is known of the keys of a chunk.
+/// What follows from the hashes of a chunk.
 #[derive(Clone, Copy)]
 struct Slot {
-    hashes: [u64; KEYS],
-    t: [u64; KEYS],
-    places: [Place; KEYS],
-    priorities: [u8; KEYS],
-    fingerprints: [u8; KEYS],
+    hashes: [u64; CHUNK],
+    places: [Place; CHUNK],
+    picks: [Picks; CHUNK],
 }
 
-/// Tests keys in three steps: the line of a key is prefetched, then tested; the lines of the next layer and the
-/// further columns that this test asks for are prefetched meanwhile, and read in the last step.
-struct Test<'a, B, E, const W: usize> {
+impl Slot {
+    #[inline(always)]
+    fn t(&self, i: usize) -> u64 {
+        t_of_first(first_z(self.hashes[i]))
+    }
+}
+
+/// Tests keys in three steps: the line of a key is prefetched, then tested; the lines of the next layer and
+/// the further columns that this test asks for are prefetched meanwhile, and read in the last step.
+struct Test<'a, E, const W: usize> {
     data: Data<'a>,
-    kernel: B,
-    cpu: Cpu,
-    excepted: E,
+    excepted: Option<E>,
     first: Layer,
     lines: &'a [Line],
     further: bool,
@@ -249,52 +233,32 @@ struct Test<'a, B, E, const W: usize> {
     finished: usize,
 }
 
-impl<B: Body, E, const W: usize> Test<'_, B, E, W> {
-    /// A key that moved on from the first layer: most are in the second.
-    #[inline(always)]
-    fn test_second(&self, hash: u64, t: u64) -> bool {
-        let Some(layer) = self.data.shape.layers.get(1) else { return self.data.is_listed(hash) };
-        let z = second_z(t);
-        let place = Place::new(z, layer.lines);
-        let Some(line) = self.lines.get((layer.first + place.line()) as usize) else { return true };
-        let tested = self.kernel.tested(line, &coefficients::<W>(t));
-        if place.priority() < tested.limit {
-            let yes = tested.wrong::<W>(place.fingerprint()) == 0;
-            return yes && self.data.agrees::<W>(self.cpu, layer, place, t);
-        }
-        self.data.test_later::<W>(self.cpu, hash, t, next_z(z), 2)
-    }
-}
-
-impl<B: Body, E: Fn(u64) -> bool, const W: usize> Pipe<KEYS, 8> for Test<'_, B, E, W> {
+impl<E: Fn(u64) -> bool, const W: usize> Pipe<CHUNK, RING> for Test<'_, E, W> {
     type Hash = u64;
     type Slot = Slot;
     const PREPARE: usize = 1;
-    const PREFETCH: usize = 4;
-    const FINISH: usize = 6;
+    const PREFETCH: usize = 5;
+    const FINISH: usize = 7;
 
     #[inline(always)]
     fn empty(&self) -> Slot {
-        let places = [Place::new(0, 0); KEYS];
-        Slot { hashes: [0; KEYS], t: [0; KEYS], places, priorities: [0; KEYS], fingerprints: [0; KEYS] }
+        Slot { hashes: [0; CHUNK], places: [Place::new(0, 0); CHUNK], picks: [[0; 8]; CHUNK] }
     }
 
     #[inline(always)]
-    fn hashes(slot: &mut Slot) -> &mut [u64; KEYS] {
+    fn hashes(slot: &mut Slot) -> &mut [u64; CHUNK] {
         &mut slot.hashes
     }
 
     #[inline(always)]
     fn prepare(&self, slot: &mut Slot) {
-        for i in 0..KEYS {
-            let z = first_z(slot.hashes[i]);
-            slot.places[i] = Place::new(z, self.first.lines);
-            slot.t[i] = t_of_first(z);
+        let mut t = [0; CHUNK];
+        for ((place, t), hash) in slot.places.iter_mut().zip(&mut t).zip(slot.hashes) {
+            let z = first_z(hash);
+            *place = Place::new(z, self.first.lines);
+            *t = t_of_first(z);
         }
-        for i in 0..KEYS {
-            slot.priorities[i] = slot.places[i].priority();
-            slot.fingerprints[i] = slot.places[i].fingerprint();
-        }
+        slot.picks = t.map(picks::<W>);
         if self.far {
             for place in &slot.places {
                 prefetch::address(self.lines.as_ptr().wrapping_add(place.line() as usize).cast());
@@ -304,15 +268,17 @@ impl<B: Body, E: Fn(u64) -> bool, const W: usize> Pipe<KEYS, 8> for Test<'_, B, 
 
     #[inline(always)]
     fn prefetch(&mut self, slot: &Slot) {
-        const NOWHERE: &Line = &[0; LINE as usize];
-        let line = |place: Place| self.lines.get(place.line() as usize).unwrap_or(NOWHERE);
-        let (agree, here) = self.kernel.test_chunk::<W>(&Chunk {
-            lines: slot.places.map(line),
-            t: &slot.t,
-            fingerprints: &slot.fingerprints,
-            priorities: &slot.priorities,
-        });
-        let (yes, moved) = (agree & here, !here & (u64::MAX >> (64 - KEYS)));
+        let (mut agree, mut moved) = (0, 0);
+        for i in (0..CHUNK).rev() {
+            const NOWHERE: &Line = &[0; LINE as usize];
+            let place = slot.places[i];
+            let line = self.lines.get(place.line() as usize).unwrap_or(NOWHERE);
+            // One bit after the other: of shifts by different counts, LLVM makes vectors, and fills them byte
+            // by byte.
+            agree = agree << 1 | u64::from(sums::<W>(line, &slot.picks[i]) == place.fingerprint::<W>());
+            moved = moved << 1 | u64::from(place.priority() >= line[LIMIT]);
+        }
+        let yes = agree & !moved;
         self.waiting[self.tested % WAITING] = (yes, moved);
         self.tested += 1;
         if !self.far {
@@ -320,7 +286,7 @@ impl<B: Body, E: Fn(u64) -> bool, const W: usize> Pipe<KEYS, 8> for Test<'_, B, 
         }
         if let Some(next) = self.data.shape.layers.get(1) {
             for i in ones(moved) {
-                let line = next.first + Place::new(second_z(slot.t[i]), next.lines).line();
+                let line = next.first + Place::new(second_z(slot.t(i)), next.lines).line();
                 prefetch::address(self.lines.as_ptr().wrapping_add(line as usize).cast());
             }
         }
@@ -344,14 +310,15 @@ impl<B: Body, E: Fn(u64) -> bool, const W: usize> Pipe<KEYS, 8> for Test<'_, B, 
         let keys = u64::MAX >> (64 - count);
         if self.further {
             for i in ones(yes & keys) {
-                let agrees = self.data.agrees::<W>(self.cpu, &self.first, slot.places[i], slot.t[i]);
+                let agrees = self.data.agrees::<W>(&self.first, slot.places[i], slot.t(i));
                 yes &= !(u64::from(!agrees) << i);
             }
         }
         for i in ones(moved & keys) {
-            yes |= u64::from(self.test_second(slot.hashes[i], slot.t[i])) << i;
+            yes |= u64::from(self.data.test_later::<W>(slot.hashes[i], slot.t(i))) << i;
         }
-        let found = yes & keys;
-        ones(found).filter(|&i| (self.excepted)(slot.hashes[i])).fold(yes, |yes, i| yes & !(1 << i))
+        let Some(excepted) = &self.excepted else { return yes };
+        let found = ones(yes & keys);
+        found.filter(|&i| excepted(slot.hashes[i])).fold(yes, |yes, i| yes & !(1 << i))
     }
 }

@@ -4,11 +4,12 @@
 //!   build    keys ─► scatter.rs ─► sort.rs ─► layer.rs, solve.rs: a linear system in each line ─► keys that move on ─┐
 //!                        ▲   (collect.rs, spool.rs: on the disk when they are too many)                               │
 //!                        └────────────────────────────── the next layer ◄──────────────────────────────────────────┘
-//!   lookup   hash ─► probe/systems.rs: line, priority, equation ─► kernel/systems.rs: parities ─► lookup.rs
+//!   lookup   hash ─► probe/systems.rs: line, priority, chosen slots ─► lookup.rs: their sum, compared with the fingerprint
 //! ```
 //!
-//! A line has 63 slots and eight columns, and gets 72 keys on average: most lines are full. A full line keeps the keys of
-//! low priority, the others move on to a smaller layer. `docs/formats/native.md` describes every step.
+//! A line has 63 slots and eight columns, and gets 71 keys on average: most lines are full. A full line keeps
+//! the keys of low priority, the others move on to a smaller layer. A lookup reads seven bytes of a line: six
+//! chosen slots and the limit. `docs/formats/native.md` describes every step.
 
 #[cfg(feature = "std")]
 mod builder;

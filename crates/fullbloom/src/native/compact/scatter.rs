@@ -10,7 +10,7 @@ const CHUNK: usize = 512;
 const STAGED: usize = 8;
 
 /// The average number of keys of a bucket is between this and its double: sorted in the second-level cache.
-const BUCKET_KEYS: u64 = 1 << 14;
+const BUCKET_KEYS: u64 = 1 << 12;
 
 /// The most top bits that are used: more buckets than this need more cache lines than there are.
 const MAX_BITS: u32 = 13;

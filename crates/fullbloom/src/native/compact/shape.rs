@@ -55,14 +55,16 @@ impl Columns {
 
     /// The lines of a layer for this many keys.
     ///
-    /// A line of more slots is filled more evenly: the larger it is, the closer the number of keys is to the number
-    /// of slots. A few lines, whose rest would be a layer of its own, get fewer keys.
+    /// A line of more slots is filled more evenly: the larger it is, the closer the number of keys is to the
+    /// number of slots. More keys for a line make a filter smaller, and more of its keys move on: lines
+    /// without further columns get fewer keys. A few lines, whose rest would be a layer of its own, get even
+    /// fewer.
     pub(super) fn lines_for(self, keys: u64) -> Result<u64, SizeError> {
         let slots = (SLOTS * self.words) as u64;
-        let keys_per_slot = match self.words {
-            1 => 72.0 / 63.0,
-            2 => 1.09,
-            4 => 1.07,
+        let keys_per_slot = match (self.words, self.further) {
+            (1, 0) => 1.12,
+            (1, _) => 1.185,
+            (2, _) => 1.07,
             _ => 1.05,
         };
         let lines = match keys {
@@ -80,16 +82,17 @@ impl Columns {
 
     /// The share of the keys of a large layer that move on, as measured.
     fn moving(self) -> f64 {
-        match self.words {
-            1 => 0.152,
-            2 => 0.1,
-            4 => 0.08,
-            _ => 0.06,
+        match (self.words, self.further) {
+            (1, 0) => 0.142,
+            (1, _) => 0.185,
+            (2, _) => 0.091,
+            (4, _) => 0.061,
+            _ => 0.053,
         }
     }
 
-    /// The keys of how many of this many lines, in 256ths of a line, are compared in fewer columns: never so many that the
-    /// rate is above the requested one.
+    /// The keys of how many of this many lines, in 256ths of a line, are compared in fewer columns: never so
+    /// many that the rate is above the requested one.
     pub(super) fn split(self, lines: u64) -> u64 {
         let all = lines * PARTS;
         ((self.share * all as f64) as u64).min(all)
@@ -164,7 +167,8 @@ impl Shape {
         self.further + u32::from(line >= layer.split_line())
     }
 
-    /// The number of further columns that a key is compared in: of one line, some keys leave out the last column.
+    /// The number of further columns that a key is compared in: of one line, some keys leave out the last
+    /// column.
     #[inline(always)]
     pub(super) fn further_for(&self, layer: &Layer, place: Place) -> u32 {
         self.further + u32::from(place.position() >= layer.split)

@@ -1,261 +1,181 @@
-//! Solving the linear systems of several lines at once.
+//! Solving the linear system of a line.
 //!
-//! Each key of a line is one equation over the bits: the xor of the slots that its coefficients choose is its
-//! fingerprint, in all columns alike. `L` lines are eliminated in lockstep: lane `l` of every vector belongs to line
-//! `l`. The code has no instructions of any CPU in it; as part of a [`Task`] it is compiled for each kernel's, and
-//! gives the same bits on all.
+//! Each key of a line is one equation over bits: the sum of the slots that it chooses is its fingerprint, in
+//! all columns alike. The keys come in the order of their `z`, and so of their priorities. At the first key
+//! whose equation depends on those before it the line is full.
 //!
-//! The keys of a line come in the order of their priorities. At the first key that contradicts earlier ones the line
-//! is full: its limit is that key's priority, and all keys from this priority on belong to the next layer. Slots that
-//! no equation determines are zero. So the solution depends on the set of keys only.
+//! Every equation that was added determines one slot, the lowest that the equations before it leave in it.
+//! The entries of the determined slots are kept reduced: each is a sum of slots that are still free, the
+//! constant slots 63, and a right side. So a key's equation is reduced by adding the entries of the few slots
+//! that it chooses, and in the end the right sides are the slots: the free ones are zero. The solution
+//! depends on the set of keys only.
 //!
-//! [`Task`]: crate::kernel::Task
+//! The slots of a part are two halves. The lower halves are determined first; from then on they are zero in
+//! all entries, and are left out. The loops over entries are a few vector instructions, whatever the CPU has.
 
-use crate::probe::systems::{ALL, Coefficients, SLOTS};
-use std::boxed::Box;
-use std::vec::Vec;
+use crate::probe::systems::{SLOTS, chosen, column_bits, picks};
 
-/// Keys of a line that are looked at beyond its number of slots. When none of them contradicts, which no real set of
-/// keys does, the line is full nevertheless.
-const BEYOND: usize = 128;
+/// The slots of a part, with the constant one.
+const PART: usize = SLOTS + 1;
 
-/// A number of 32 bits for each line.
-type Lanes<const L: usize> = [u32; L];
+/// A half of the slots of a part.
+const HALF: usize = 32;
 
-/// The equations of `L` lines, and the memory to solve them. Coefficients are `H` halves of words, two for each word: 32
-/// and 31 slots. Right sides have `S` numbers of 32 bits.
-pub(super) struct Systems<const H: usize, const S: usize, const L: usize> {
-    /// Equation `i` of each line.
-    rows: Vec<[Lanes<L>; H]>,
-    sides: Vec<[Lanes<L>; S]>,
-    /// The slot that equation `i` determines, or [`NONE`].
-    slots: Vec<[u16; L]>,
-    /// The equation that determines a slot: its lowest coefficient is this slot.
-    pivots: Box<[[Lanes<L>; H]]>,
-    /// Its right side; after solving, the bits of the slot in all columns.
-    solved: Box<[[Lanes<L>; S]]>,
+/// The constant slot in the upper half of a part.
+const CONSTANT: u32 = 1 << 31;
+
+/// Entries that are updated at a time.
+const BLOCK: usize = 16;
+
+/// The equations of a line whose parts have `H` halves, two each. `N` is the number of their slots, the right
+/// sides have `S` numbers of 32 bits.
+pub(super) struct System<const H: usize, const N: usize, const S: usize> {
+    /// Half `h` of each entry: the slots of this half in its sum.
+    halves: [[u32; N]; H],
+    /// The right sides, a bit for each column.
+    sides: [[u32; N]; S],
+    /// The entry of a slot; [`FREE`](Self::FREE) if it is not determined.
+    entries: [u16; N],
+    /// The slot of an entry.
+    slots: [u16; N],
+    /// The slots that no equation determines yet, and the constant ones.
+    free: [u32; H],
+    /// The number of entries: equations that were added.
+    len: usize,
 }
 
-const NONE: u16 = u16::MAX;
-
-/// The first slot of a half.
-const fn first_of(half: usize) -> usize {
-    half / 2 * SLOTS + half % 2 * 32
+/// An equation.
+#[derive(Clone, Copy)]
+struct Row<const H: usize, const S: usize> {
+    halves: [u32; H],
+    sides: [u32; S],
 }
 
-/// The slots of a half.
-const fn slots_of(half: usize) -> usize {
-    if half.is_multiple_of(2) { 32 } else { SLOTS - 32 }
-}
+impl<const H: usize, const N: usize, const S: usize> System<H, N, S> {
+    /// The entry of free slots, which is always zero: there are never so many equations.
+    const FREE: u16 = N as u16 - 1;
 
-/// What became of one line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Kept {
-    /// Keys that belong to the line: the first so many.
-    pub(super) keys: usize,
-    pub(super) limit: u8,
-}
-
-impl<const H: usize, const S: usize, const L: usize> Systems<H, S, L> {
     pub(super) fn new() -> Self {
-        let slots = H / 2 * SLOTS;
-        Systems {
-            rows: Vec::new(),
-            sides: Vec::new(),
-            slots: Vec::new(),
-            pivots: vec![[[0; L]; H]; slots].into_boxed_slice(),
-            solved: vec![[[0; L]; S]; slots].into_boxed_slice(),
+        const { assert!(N == HALF * H && N.is_power_of_two() && S <= 2) };
+        let (halves, sides) = ([[0; N]; H], [[0; N]; S]);
+        System { halves, sides, entries: [Self::FREE; N], slots: [0; N], free: [u32::MAX; H], len: 0 }
+    }
+
+    /// Removes all equations.
+    #[inline(always)]
+    pub(super) fn clear(&mut self) {
+        self.entries = [Self::FREE; N];
+        self.free = [u32::MAX; H];
+        self.len = 0;
+    }
+
+    /// Adds the equation of the key with this `t` and the right side, unless it depends on those that are
+    /// there.
+    #[inline(always)]
+    pub(super) fn add<const W: usize>(&mut self, t: u64, side: u64) -> bool {
+        match self.free[0] {
+            0 => self.add_from::<W, 1>(t, side),
+            _ => self.add_from::<W, 0>(t, side),
         }
     }
 
-    /// The number of keys of a line that are needed of this many.
+    /// The same when no slot of the halves before `FROM` is free.
     #[inline(always)]
-    pub(super) fn needed(keys: usize) -> usize {
-        keys.min(H / 2 * SLOTS + BEYOND)
-    }
-
-    /// Makes room for this many equations in each line.
-    #[inline(always)]
-    pub(super) fn begin(&mut self, equations: usize) {
-        self.rows.clear();
-        self.rows.resize(equations, [[0; L]; H]);
-        self.sides.clear();
-        self.sides.resize(equations, [[0; L]; S]);
-        self.slots.clear();
-        self.slots.resize(equations, [NONE; L]);
-    }
-
-    /// Sets an equation: the number that the coefficients follow from, and the right side.
-    #[inline(always)]
-    pub(super) fn set(&mut self, line: usize, number: usize, t: u64, side: u64) {
-        let (row, sides) = (&mut self.rows[number], &mut self.sides[number]);
-        let mut words = Coefficients::new(t);
-        for pair in row.as_chunks_mut::<2>().0 {
-            let word = words.next_word();
-            pair[0][line] = word as u32;
-            pair[1][line] = (word >> 32) as u32;
-        }
-        for (i, part) in sides.iter_mut().enumerate() {
-            part[line] = (side >> (32 * i)) as u32;
-        }
-    }
-
-    /// Solves the lines. `keys` of each line are set; `priorities` gives the priority of a line's key.
-    #[inline(always)]
-    pub(super) fn solve(&mut self, keys: [usize; L], priority: impl Fn(usize, usize) -> u8) -> [Kept; L] {
-        let taken = self.eliminate(keys);
-        let mut kept = [Kept { keys: 0, limit: ALL }; L];
-        for (line, kept) in kept.iter_mut().enumerate() {
-            let needed = Self::needed(keys[line]);
-            kept.keys = keys[line];
-            if taken[line] == keys[line] {
-                continue;
+    fn add_from<const W: usize, const FROM: usize>(&mut self, t: u64, side: u64) -> bool {
+        let mut row = Row { halves: [0; H], sides: core::array::from_fn(|i| (side >> (32 * i)) as u32) };
+        let mut own = [0u64; W];
+        for (part, slot) in chosen::<W>(&picks::<W>(t)) {
+            own[part] ^= 1 << slot;
+            let entry = self.entries[(part * PART + slot) % N] as usize % N;
+            for h in FROM..H {
+                row.halves[h] ^= self.halves[h][entry];
             }
-            kept.limit = priority(line, taken[line]);
-            kept.keys = (0..taken[line]).rev().find(|&i| priority(line, i) < kept.limit).map_or(0, |i| i + 1);
-            debug_assert!(taken[line] <= needed);
-            for slots in &self.slots[kept.keys..taken[line]] {
-                let slot = slots[line];
-                if slot != NONE {
-                    self.pivots[slot as usize].iter_mut().for_each(|half| half[line] = 0);
-                    self.solved[slot as usize].iter_mut().for_each(|part| part[line] = 0);
+            for (side, sides) in row.sides.iter_mut().zip(&self.sides) {
+                *side ^= sides[entry];
+            }
+        }
+        for h in FROM..H {
+            row.halves[h] ^= (own[h / 2] >> (h % 2 * HALF)) as u32 & self.free[h];
+        }
+        let mut halves = FROM..H;
+        let not_constant = |h: usize| if h % 2 == 1 { !CONSTANT } else { u32::MAX };
+        let Some(half) = halves.find(|&h| row.halves[h] & not_constant(h) != 0) else { return false };
+        let bit = row.halves[half].trailing_zeros();
+        if FROM == 0 && half == 0 {
+            self.eliminate::<0>(half, bit, &row);
+        } else {
+            self.eliminate::<1>(half, bit, &row);
+        }
+        self.free[half] &= !(1 << bit);
+        row.halves[half] &= !(1 << bit);
+        let entry = self.len % N;
+        for (halves, half) in self.halves.iter_mut().zip(row.halves) {
+            halves[entry] = half;
+        }
+        for (sides, side) in self.sides.iter_mut().zip(row.sides) {
+            sides[entry] = side;
+        }
+        let slot = half * HALF + bit as usize;
+        self.entries[slot % N] = entry as u16;
+        self.slots[entry] = slot as u16;
+        self.len += 1;
+        true
+    }
+
+    /// Adds an equation to all entries that have this slot in their sum. The halves before `FROM` are zero in
+    /// it.
+    #[inline(always)]
+    fn eliminate<const FROM: usize>(&mut self, half: usize, bit: u32, row: &Row<H, S>) {
+        let half = if H == 2 { FROM } else { half % H };
+        for block in 0..self.len.div_ceil(BLOCK).min(N / BLOCK) {
+            let entries: &[u32; BLOCK] = &self.halves[half].as_chunks().0[block];
+            // All ones where the slot is in the sum.
+            let masks = entries.map(|entry| ((entry << (31 - bit)) as i32 >> 31) as u32);
+            let add = |to: &mut [u32; N], number: u32| {
+                let to: &mut [u32; BLOCK] = &mut to.as_chunks_mut().0[block];
+                for (to, mask) in to.iter_mut().zip(masks) {
+                    *to ^= number & mask;
+                }
+            };
+            for h in FROM..H {
+                // Of many halves, most are zero.
+                if H == 2 || row.halves[h] != 0 {
+                    add(&mut self.halves[h], row.halves[h]);
                 }
             }
-        }
-        self.substitute();
-        kept
-    }
-
-    /// The number of keys of each line that do not contradict, up to the first that does.
-    #[inline(always)]
-    fn eliminate(&mut self, keys: [usize; L]) -> [usize; L] {
-        let Systems { rows, sides, slots, pivots, solved } = self;
-        pivots.fill([[0; L]; H]);
-        solved.fill([[0; L]; S]);
-        let mut taken = keys;
-        let mut alive = [true; L];
-        let mut left = L;
-        // Slots of each half from this one on are not determined yet, in any line.
-        let mut ends = [0usize; H];
-        for (number, (row, side)) in rows.iter().zip(sides.iter()).enumerate() {
-            if left == 0 {
-                return taken;
-            }
-            let (mut row, mut side) = (*row, *side);
-            for h in 0..H {
-                let from = first_of(h);
-                let pivots = &pivots[from..from + ends[h]];
-                let solved = &solved[from..from + ends[h]];
-                let mut bit = 1u32;
-                for (pivot, right) in pivots.iter().zip(solved) {
-                    // Loops over the lines inside, so that each is a few vector instructions. The halves before
-                    // `h` of a pivot are zero.
-                    let mask: Lanes<L> =
-                        core::array::from_fn(|l| if row[h][l] & bit == 0 { 0 } else { u32::MAX });
-                    for w in h..H {
-                        for l in 0..L {
-                            row[w][l] ^= pivot[w][l] & mask[l];
-                        }
-                    }
-                    for s in 0..S {
-                        for l in 0..L {
-                            side[s][l] ^= right[s][l] & mask[l];
-                        }
-                    }
-                    bit <<= 1;
-                }
-            }
-            for l in 0..L {
-                if !alive[l] {
-                    continue;
-                }
-                if number >= keys[l] {
-                    alive[l] = false;
-                    left -= 1;
-                    continue;
-                }
-                match (0..H).find(|&h| row[h][l] != 0) {
-                    Some(h) => {
-                        let k = row[h][l].trailing_zeros() as usize;
-                        let slot = first_of(h) + k;
-                        for w in h..H {
-                            pivots[slot][w][l] = row[w][l];
-                        }
-                        for s in 0..S {
-                            solved[slot][s][l] = side[s][l];
-                        }
-                        slots[number][l] = slot as u16;
-                        ends[h] = ends[h].max(k + 1);
-                    }
-                    None if (0..S).any(|s| side[s][l] != 0) => {
-                        taken[l] = number;
-                        alive[l] = false;
-                        left -= 1;
-                    }
-                    None => {}
-                }
-            }
-        }
-        for l in 0..L {
-            if alive[l] && keys[l] > rows.len() {
-                taken[l] = rows.len();
-            }
-        }
-        taken
-    }
-
-    /// From the equations of the slots to the slots themselves, last one first.
-    #[inline(always)]
-    fn substitute(&mut self) {
-        let Systems { pivots, solved, .. } = self;
-        for half in (0..H).rev() {
-            for k in (0..slots_of(half)).rev() {
-                let slot = first_of(half) + k;
-                let pivot = &pivots[slot];
-                let (before, after) = solved.split_at_mut(slot + 1);
-                let mut side = before[slot];
-                let mut later = after.iter();
-                for (h, lanes) in pivot.iter().enumerate().skip(half) {
-                    let first = if h == half { k + 1 } else { 0 };
-                    let mut bit = 1u32.checked_shl(first as u32).unwrap_or(0);
-                    for solved in later.by_ref().take(slots_of(h) - first) {
-                        let mask: Lanes<L> =
-                            core::array::from_fn(|l| if lanes[l] & bit == 0 { 0 } else { u32::MAX });
-                        for s in 0..S {
-                            for l in 0..L {
-                                side[s][l] ^= solved[s][l] & mask[l];
-                            }
-                        }
-                        bit <<= 1;
-                    }
-                }
-                before[slot] = side;
+            for s in 0..S {
+                add(&mut self.sides[s], row.sides[s]);
             }
         }
     }
 
-    /// The first eight bits of a slot.
+    /// The slots that are determined, and their bits in the columns of a line with this limit. Slot `k` of
+    /// part `v` is number `64 * v + k`.
     #[inline(always)]
-    pub(super) fn byte(&self, line: usize, slot: usize) -> u8 {
-        self.solved[slot][0][line] as u8
+    pub(super) fn solution(&self, limit: u8) -> impl Iterator<Item = (usize, u64)> {
+        let parts = H / 2;
+        (0..self.len.min(N)).map(move |entry| {
+            let side = (0..S).fold(0, |side, s| side | u64::from(self.sides[s][entry]) << (32 * s));
+            let constant = (0..parts).fold(0, |sum, v| {
+                let chosen = (self.halves[2 * v + 1][entry] as i32 >> 31) as u8;
+                sum ^ limit >> v & column_bits(parts) & chosen
+            });
+            (self.slots[entry] as usize % N, side ^ u64::from(constant))
+        })
     }
+}
 
-    /// Eight words of a line: bit `k` of word `j` is bit `8 * eighth + j` of slot `k` of the word number `v` of a column,
-    /// for the columns that are in bits `8 * eighth` to `8 * eighth + 7`.
-    #[inline(always)]
-    pub(super) fn planes(&self, line: usize, v: usize, eighth: usize) -> [u64; 8] {
-        let mut bytes = [0u8; 64];
-        for (byte, solved) in bytes.iter_mut().zip(&self.solved[v * SLOTS..(v + 1) * SLOTS]) {
-            *byte = (solved[eighth / 4][line] >> (eighth % 4 * 8)) as u8;
+/// Eight words: bit `k` of word `j` is bit `first + j` of slot `k`.
+#[inline(always)]
+pub(super) fn planes(slots: &[u64; PART], first: u32) -> [u64; 8] {
+    let mut planes = [[0u8; 8]; 8];
+    for (i, eight) in slots.as_chunks::<8>().0.iter().enumerate() {
+        let bytes = eight.map(|slot| (slot >> first) as u8);
+        for (plane, byte) in planes.iter_mut().zip(transposed(u64::from_le_bytes(bytes)).to_le_bytes()) {
+            plane[i] = byte;
         }
-        let mut planes = [[0u8; 8]; 8];
-        for (i, eight) in bytes.as_chunks().0.iter().enumerate() {
-            for (plane, byte) in planes.iter_mut().zip(transposed(u64::from_le_bytes(*eight)).to_le_bytes()) {
-                plane[i] = byte;
-            }
-        }
-        planes.map(u64::from_le_bytes)
     }
+    planes.map(u64::from_le_bytes)
 }
 
 /// The transpose of a matrix of 8 by 8 bits, a byte for each row.
@@ -280,5 +200,64 @@ mod tests {
         for (row, column) in (0..64).map(|i| (i / 8, i % 8)) {
             assert_eq!(transposed(1 << (8 * row + column)), 1 << (8 * column + row));
         }
+        let slots: [u64; 64] = core::array::from_fn(|k| (k as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let planes = planes(&slots, 24);
+        for (k, j) in (0..64).flat_map(|k| (0..8).map(move |j| (k, j))) {
+            assert_eq!(planes[j] >> k & 1, slots[k] >> (24 + j) & 1);
+        }
+    }
+
+    /// Equations from a stream of numbers until the line is full.
+    fn fill<const W: usize, const H: usize, const N: usize, const S: usize>(
+        seed: u64,
+    ) -> (System<H, N, S>, Vec<(u64, u64)>) {
+        let (mut system, mut added) = (System::<H, N, S>::new(), Vec::new());
+        let sides = u64::from(column_bits(W)) * 0x0101_0101_0101_0101 & (u64::MAX >> (64 - 32 * S));
+        for i in 1.. {
+            let t = (seed + i).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let t = (t ^ t >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ t >> 7;
+            let side = t.rotate_left(23).wrapping_mul(0x94d0_49bb_1331_11eb) & sides;
+            if !system.add::<W>(t, side) {
+                break;
+            }
+            added.push((t, side));
+        }
+        (system, added)
+    }
+
+    fn all_equations_hold<const W: usize, const H: usize, const N: usize, const S: usize>() {
+        let mut count = 0;
+        for seed in 0..30 {
+            let (mut system, added) = fill::<W, H, N, S>(seed << 32);
+            count += added.len();
+            for limit in [0, 1, 0x5a, 255] {
+                let mut slots = [0; N];
+                system.solution(limit).for_each(|(slot, bits)| slots[slot] = bits);
+                for v in 0..W {
+                    assert_eq!(slots[v * PART + SLOTS], 0);
+                    slots[v * PART + SLOTS] = u64::from(limit >> v & column_bits(W));
+                }
+                for (t, side) in &added {
+                    let sum = chosen::<W>(&picks::<W>(*t))
+                        .fold(0, |sum, (part, slot)| sum ^ slots[part * PART + slot]);
+                    assert_eq!(sum, *side, "{W} parts, seed {seed}, limit {limit}");
+                }
+            }
+            // An equation that is there already depends on itself.
+            assert!(!system.add::<W>(added[0].0, added[0].1));
+            system.clear();
+            assert!(system.add::<W>(added[0].0, added[0].1));
+        }
+        let share = count as f64 / (30 * SLOTS * W) as f64;
+        assert!(share > 0.94, "{W} parts: {share}");
+    }
+
+    #[test]
+    fn the_solution_fulfils_all_equations_and_few_slots_stay_free() {
+        all_equations_hold::<1, 2, 64, 1>();
+        all_equations_hold::<1, 2, 64, 2>();
+        all_equations_hold::<2, 4, 128, 1>();
+        all_equations_hold::<4, 8, 256, 1>();
+        all_equations_hold::<8, 16, 512, 1>();
     }
 }

@@ -15,7 +15,7 @@ pub(super) struct Sorter {
 /// Fewer numbers are sorted by comparisons.
 const FEW: usize = 200;
 
-/// The most bits of a digit.
+/// The most bits of a digit of several.
 const MAX_DIGIT: u32 = 11;
 
 impl Sorter {
@@ -26,42 +26,33 @@ impl Sorter {
         let mut all = Bucket::default();
         parts.into_iter().for_each(|part| all.append(part));
         let Sorter { from, to, counts } = self;
-        for memory in [&mut *from, &mut *to] {
-            memory.clear();
-            let bytes = 8 * count as u64;
-            memory.try_reserve(count).map_err(|_| SizeError::Memory { bytes })?;
-        }
-        let passes = match count {
-            0..FEW => 0,
-            FEW..0x2_0000 => 2,
-            _ => 3,
+        // One pass leaves about one number for each value of its digit.
+        let (passes, digit) = match count {
+            0..FEW => (0, 0),
+            FEW..0x1_0000 => (1, count.ilog2() + 1),
+            // So many digits that two different numbers seldom agree in all of them.
+            0x1_0000..0x2_0000 => (2, MAX_DIGIT),
+            _ => (3, (count.ilog2() + 8).div_ceil(3).min(MAX_DIGIT)),
         };
+        let refused = |_| SizeError::Memory { bytes: 8 * count as u64 };
         if passes == 0 || count > u32::MAX as usize {
+            from.clear();
+            from.try_reserve(count).map_err(refused)?;
             all.chunks().iter().for_each(|chunk| from.extend_from_slice(chunk));
             from.sort_unstable();
             from.dedup();
         } else {
-            // So many digits that two different numbers seldom agree in all of them.
-            let digit = ((count.ilog2() + 8).div_ceil(passes)).min(MAX_DIGIT);
-            from.resize(count, 0);
-            to.resize(count, 0);
-            counts.clear();
-            counts.resize((passes as usize) << digit, 0);
-            let mut digits = counts.chunks_exact_mut(1 << digit);
-            let mut next = |place: u32| (digits.next().expect("a table for each pass"), bits + digit * place);
-            let mut tables: Vec<_> = (0..passes).rev().map(&mut next).collect();
-            for number in all.chunks().iter().flatten() {
-                for (table, skip) in &mut tables {
-                    table[(number << *skip >> (64 - digit)) as usize] += 1;
-                }
+            // What is in the memory already does not matter.
+            for memory in [&mut *from, &mut *to].into_iter().take(passes as usize) {
+                memory.try_reserve(count.saturating_sub(memory.len())).map_err(refused)?;
+                memory.resize(count, 0);
             }
-            for (i, (table, skip)) in tables.into_iter().enumerate() {
-                let mut sum = 0;
-                table.iter_mut().for_each(|count| sum += core::mem::replace(count, sum));
-                if i == 0 {
-                    pass(all.chunks().iter().flatten(), from, table, skip, digit);
+            for place in (0..passes).rev() {
+                let digit = Digit { skip: bits + digit * place, bits: digit };
+                if place + 1 == passes {
+                    digit.pass(all.chunks().iter().flatten(), counts, from);
                 } else {
-                    pass(from.iter(), to, table, skip, digit);
+                    digit.pass(from.iter(), counts, to);
                     core::mem::swap(from, to);
                 }
             }
@@ -72,18 +63,38 @@ impl Sorter {
     }
 }
 
-/// Orders by the digit below the first `skip` bits; `starts` are the places of the numbers with each digit.
-#[inline(always)]
-fn pass<'a>(from: impl Iterator<Item = &'a u64>, to: &mut [u64], starts: &mut [u32], skip: u32, digit: u32) {
-    for &number in from {
-        let at = &mut starts[(number << skip >> (64 - digit)) as usize];
-        to[*at as usize] = number;
-        *at += 1;
+/// So many bits of a number, below the first `skip`.
+#[derive(Clone, Copy)]
+struct Digit {
+    skip: u32,
+    bits: u32,
+}
+
+impl Digit {
+    #[inline(always)]
+    fn of(self, number: u64) -> usize {
+        (number << self.skip >> (64 - self.bits)) as usize
+    }
+
+    /// Orders by this digit.
+    #[inline(always)]
+    fn pass<'a>(self, numbers: impl Iterator<Item = &'a u64> + Clone, counts: &mut Vec<u32>, to: &mut [u64]) {
+        counts.clear();
+        counts.resize(1 << self.bits, 0);
+        numbers.clone().for_each(|&number| counts[self.of(number)] += 1);
+        // From the number of each digit to the place of its first number.
+        let mut sum = 0;
+        counts.iter_mut().for_each(|count| sum += core::mem::replace(count, sum));
+        numbers.for_each(|&number| {
+            let at = &mut counts[self.of(number)];
+            to[*at as usize] = number;
+            *at += 1;
+        });
     }
 }
 
-/// Sorts numbers that are in the order of all digits, and drops duplicates. Only few of them agree in all digits, unless
-/// there are many duplicates.
+/// Sorts numbers that are in the order of all digits, and drops duplicates. Not many of them agree in all
+/// digits, unless there are many duplicates.
 #[inline(always)]
 fn order_rest(numbers: &mut Vec<u64>) {
     let (mut equal, mut moves) = (false, 0);
