@@ -2,8 +2,8 @@
 
 # build_command MACHINE: the static command, its manual pages and completions in $work/stage/MACHINE.
 build_command() {
-  local machine=$1 target=$1-unknown-linux-musl stage=$work/stage/$1 bin pages
-  cargo-zigbuild zigbuild --quiet --offline --locked --profile dist --target "$target" -p fullbloom-cli
+  local machine=$1 target=$1-unknown-linux-musl stage=$work/stage/$1 bin
+  small "$target" cargo-zigbuild zigbuild --quiet --offline --locked --profile dist --target "$target" -p fullbloom-cli
   mkdir -p "$stage/man" "$stage/completions"
   cp "target/$target/dist/fullbloom" "$stage/"
   check_size "$stage/fullbloom"
@@ -14,6 +14,17 @@ build_command() {
   "$bin" completions zsh > "$stage/completions/_fullbloom"
   "$bin" completions fish > "$stage/completions/fullbloom.fish"
   python dist/licences.py "$target" "$stage"
+}
+
+# small TARGET COMMAND...: builds with what makes a static program smaller. zstd has only the compressors of its default level,
+# which is the one used here. Fewer functions are inlined; what hot loops need is marked in the sources. The linker merges equal
+# functions and packs relocations; zig's linker has no options for that.
+small() {
+  local target=$1 strategy cflags= flags="-C llvm-args=-inline-threshold=100 -C linker=rust-lld -C link-self-contained=yes"
+  shift
+  for strategy in GREEDY LAZY LAZY2 BTLAZY2 BTOPT BTULTRA; do cflags+=" -DZSTD_EXCLUDE_${strategy}_BLOCK_COMPRESSOR"; done
+  flags+=" -C link-arg=--strip-all -C link-arg=--icf=all -C link-arg=-z -C link-arg=pack-relative-relocs"
+  env "CFLAGS_${target//-/_}=$cflags" RUSTFLAGS="$RUSTFLAGS $flags" "$@"
 }
 
 # A release is not allowed to grow unnoticed.
@@ -42,8 +53,10 @@ build_c_libraries() {
     STAGE="$work/stage/$machine/c" LD="${prefix}ld" AR="${prefix}ar" OBJCOPY="${prefix}objcopy"
 }
 
-# build_wheel MACHINE: the wheel for every Python from the oldest supported one on, in $out.
+# build_wheel MACHINE: the wheel for every Python from the oldest supported one on, in $out. In the quick form it is hardly
+# optimised, which takes half the time; the trial is the same.
 build_wheel() {
+  [ -z "$quick" ] || local -x CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
   maturin build --quiet --offline --locked --release --zig --target "$1-unknown-linux-gnu" \
     --compatibility "manylinux_${glibc/./_}" -m crates/fullbloom-py/Cargo.toml --out "$out"
 }

@@ -57,7 +57,7 @@ debian_root() {
   local machine=$1 variant=$2 archive=$work/debian-$1-$4.tar
   debian=$work/debian-$machine
   if [ ! -e "$archive" ]; then
-    as_root mmdebstrap --quiet --variant="$variant" --architectures="$(debian_of "$machine")" --include="$3" bookworm "$archive.new"
+    as_root mmdebstrap --quiet --format=tar --variant="$variant" --architectures="$(debian_of "$machine")" --include="$3" bookworm "$archive.new"
     as_root mv "$archive.new" "$archive"
   fi
   as_root rm -rf "$debian"
@@ -88,9 +88,9 @@ try_debs() {
   [ -e "$debian/usr/share/man/man1/fullbloom-build.1.gz" ] || fail "no manual page"
   if [ -z "$quick" ]; then
     gcc -I "$debian/usr/include" -L "$debian/usr/lib/$triplet" -o "$work/example" c/examples/tour.c -lfullbloom
-    as_root install -m 755 "$work/example" "$debian/example"
-    as_root chroot "$debian" /example > /dev/null
-    as_root rm "$debian/example"
+    as_root install -D -m 755 "$work/example" "$debian/tried/example"
+    as_root chroot "$debian" sh -c 'cd /tried && ./example' > /dev/null # it writes files
+    as_root rm -r "$debian/tried"
     uses_libbloom installed "/usr/lib/$triplet/fullbloom/"
     as_root chroot "$debian" sh -c "update-alternatives --quiet --set libbloom-$triplet \
       /usr/share/fullbloom/libbloom-$triplet-system.conf && ldconfig"

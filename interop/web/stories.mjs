@@ -15,6 +15,9 @@ async function finish(page, name, { size, scheme }) {
   await page.screenshot({ path: join(shots, `${name}-${size}-${scheme}.png`), fullPage: true });
 }
 
+/** A curve for each system that is marked, and the textbook's. The chosen system is one of them. */
+const allDrawn = () => document.querySelectorAll("#chart path.curve").length === 1 + document.querySelectorAll("#systems input:checked").length;
+
 /** Sliders and fields follow each other; the chart, the table, the snippets and the address follow them. */
 async function plan(page, look) {
   await page.evaluate(() => (location.hash = "#plan"));
@@ -54,11 +57,13 @@ async function plan(page, look) {
     await page.selectOption("#focus", system);
     await until(page, (expected) => document.querySelector("#snippets").innerText.includes(expected), expected);
   }
+  await page.click("[data-dialect=native] button");
+  await until(page, () => document.querySelector("#summary").innerText.endsWith("native"));
+  await until(page, allDrawn);
   const curves = await page.locator("#chart path.curve").count();
   await page.check("[data-dialect=guava] input");
   await until(page, (curves) => document.querySelectorAll("#chart path.curve").length === curves + 1, curves);
-  await page.click("[data-dialect=native] button");
-  await until(page, () => document.querySelector("#summary").innerText.endsWith("native"));
+  assert.ok(await page.evaluate(allDrawn));
 
   // The address holds the plan.
   const url = await page.evaluate(() => location.href);

@@ -28,14 +28,15 @@ pub struct Filter {
     held: Held,
     /// The type of integer keys.
     key_type: KeyType,
-    /// The type of all keys, if the filter was read and records it.
+    /// The type of all keys, if the filter records it and was read, or takes no more keys.
     recorded: Option<KeyType>,
 }
 
 impl Filter {
-    /// A filter of keys that this process has inserted, of any type.
+    /// A filter of keys that this process has inserted. While it takes keys, they may be of any type.
     fn new(filter: AnyFilter, key_type: KeyType) -> Filter {
-        Filter { held: Held::new(filter), key_type, recorded: None }
+        let recorded = filter.recorded_key_type().filter(|_| filter.takes_keys().is_err());
+        Filter { held: Held::new(filter), key_type, recorded }
     }
 
     /// A filter that was read. If it records the type of its keys, others are refused.

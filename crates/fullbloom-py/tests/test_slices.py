@@ -29,7 +29,7 @@ def assembled(slicing, parts):
 @pytest.mark.parametrize("how", [{"fpr": 0.01}, {"fpr": 1e-4, "seed": 99}, {"bits_per_key": 30}])
 def test_slices_give_the_bytes_of_the_whole_filter(how):
     keys = random_keys(150_000)
-    slicing = Slicing(100_000, slice_bytes=1, **how)
+    slicing = Slicing(100_000, slice_bytes=1, key_type="long", **how)
     assert slicing.count > 1
     whole = Filter.build(keys, expected_keys=100_000, **how).to_bytes()
     assert assembled(slicing, np.array_split(keys, 4)) == whole
@@ -38,7 +38,7 @@ def test_slices_give_the_bytes_of_the_whole_filter(how):
 
 def test_parts_merged_in_order_give_the_bytes_of_the_whole_filter():
     keys = random_keys(50_000)
-    slicing = Slicing(20_000, fpr=0.01)
+    slicing = Slicing(20_000, fpr=0.01, key_type="long")
     whole = slicing.partial()
     for part in np.array_split(keys, 5):
         whole.insert_hashes(slicing.partial().update(part))
@@ -46,15 +46,16 @@ def test_parts_merged_in_order_give_the_bytes_of_the_whole_filter():
 
 
 def test_a_slicing_is_pickled_as_the_numbers_it_came_to():
-    slicing = Slicing(300_000, fpr=1e-6, seed=5, slice_bytes=1 << 17)
+    slicing = Slicing(300_000, fpr=1e-6, seed=5, slice_bytes=1 << 17, key_type="long")
     again = pickle.loads(pickle.dumps(slicing))
     assert (again.count, again.byte_len) == (slicing.count, slicing.byte_len)
     keys = random_keys(1000)
     assert assembled(again, [keys]) == assembled(slicing, [keys])
-    make, (layout, blocks, expected, seed, size) = slicing.__reduce__()
+    make, (layout, blocks, *rest) = slicing.__reduce__()
+    assert rest == [300_000, 5, 1 << 17, "long"]
     for wrong in ((layout, 0), (layout, 2**63), ((3, 3, 3), blocks)):
         with pytest.raises(ValueError):
-            make(*wrong, expected, seed, size)
+            make(*wrong, *rest)
 
 
 def test_nulls_are_not_hashed():

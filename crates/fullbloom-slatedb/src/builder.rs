@@ -1,6 +1,6 @@
 //! From the entries of a table to its filter.
 
-use crate::filter::{Kind, TableFilter, prefix_hash};
+use crate::filter::{self, SEED, prefix_hash};
 use crate::policy::Build;
 use crate::targets::Targets;
 use bytes::Bytes;
@@ -10,9 +10,6 @@ use fullbloom::keys::Hashes;
 use fullbloom::native::CompactFilter;
 use slatedb::{Filter, FilterBuilder, RowEntry};
 use std::sync::Arc;
-
-/// The seed of the native hash, as in filters built without one.
-const SEED: u64 = 0;
 
 /// Collects the hashes of a table's keys, which come in order.
 pub(crate) struct Builder {
@@ -56,15 +53,18 @@ impl Builder {
     }
 
     /// The filter of these hashes; `None` when there is not enough memory.
-    fn kind(&self, hashes: &[u64]) -> Option<Kind> {
-        let expected_keys = hashes.len() as u64;
+    fn filter(&self, hashes: &[u64]) -> Option<Arc<dyn Filter>> {
+        let (expected_keys, targets) = (hashes.len() as u64, self.targets.clone());
         match self.build {
             Build::Fast { bits_per_key } => {
                 let mut filter = NativeFilter::with_bits_per_key(expected_keys, bits_per_key).ok()?;
                 filter.insert_batch(&Hashes(hashes));
-                Some(Kind::Fast(filter))
+                Some(filter::fast(filter, targets))
             }
-            Build::Compact { fpr } => CompactFilter::build(&Hashes(hashes), fpr).ok().map(Kind::Compact),
+            Build::Compact { fpr } => {
+                let filter = CompactFilter::build(&Hashes(hashes), fpr).ok()?;
+                Some(filter::compact(filter, targets))
+            }
         }
     }
 }
@@ -83,9 +83,8 @@ impl FilterBuilder for Builder {
     fn build(&mut self) -> Arc<dyn Filter> {
         let hashes = std::mem::take(&mut self.hashes);
         (self.last_key, self.last_prefix) = (None, None);
-        let kind = if self.broken_prefix { None } else { self.kind(&hashes) };
+        let filter = if self.broken_prefix { None } else { self.filter(&hashes) };
         // Without a filter the table is read for every key.
-        let kind = kind.unwrap_or(Kind::Unknown(Bytes::new()));
-        Arc::new(TableFilter::new(kind, self.targets.clone()))
+        filter.unwrap_or_else(|| filter::unknown(Bytes::new(), self.targets.clone()))
     }
 }

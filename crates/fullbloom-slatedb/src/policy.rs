@@ -1,7 +1,7 @@
 //! The policy: what SlateDB is configured with.
 
 use crate::builder::Builder;
-use crate::filter::{Kind, TableFilter};
+use crate::filter;
 use crate::targets::Targets;
 use fullbloom::SizeError;
 use fullbloom::native::{CompactFilter, Sizing};
@@ -110,7 +110,7 @@ impl FilterPolicy for FullbloomPolicy {
     }
 
     fn decode(&self, data: &[u8]) -> Arc<dyn Filter> {
-        Arc::new(TableFilter::new(Kind::decode(data), self.targets.clone()))
+        filter::decode(data, self.targets.clone())
     }
 
     fn estimate_size(&self, num_keys: usize) -> usize {

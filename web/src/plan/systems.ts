@@ -78,5 +78,7 @@ function cells(plan: DialectPlan): HTMLElement[] {
 }
 
 export function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
+  // Names of commands are written as they are typed.
+  const start = /^(fullbloom |\w+ --)/.test(text) ? text.charAt(0) : text.charAt(0).toUpperCase();
+  return start + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
 }

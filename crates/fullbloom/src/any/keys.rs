@@ -113,6 +113,29 @@ impl<'a> AnyKeys<'a> {
     }
 }
 
+impl AnyKeys<'_> {
+    /// [`Keys::hash_into`] for every form.
+    #[inline(never)]
+    fn hash_form<H: KeyHasher>(&self, hasher: &H, start: usize, out: &mut [H::Hash]) {
+        match &self.form {
+            Form::Slices(slices) => slices.hash_into(hasher, start, out, false),
+            Form::Words(values) => Column(values).hash_into(hasher, start, out, false),
+            Form::Halves(values) => {
+                hasher.hash_iter(part(values, start, out.len()).map(|v| (v as u32).to_le_bytes()), out);
+            }
+            Form::WordsBe(values) => {
+                hasher.hash_iter(part(values, start, out.len()).map(u64::to_be_bytes), out);
+            }
+            Form::HalvesBe(values) => {
+                hasher.hash_iter(part(values, start, out.len()).map(|v| (v as u32).to_be_bytes()), out);
+            }
+            Form::Narrow(offsets) => offsets.hash_into(hasher, start, out, false),
+            Form::Wide(offsets) => offsets.hash_into(hasher, start, out, false),
+            Form::Views(views) => views.hash_into(hasher, start, out, false),
+        }
+    }
+}
+
 impl Sealed for AnyKeys<'_> {}
 
 /// `count` numbers from `start` on.
@@ -127,23 +150,14 @@ impl<H: KeyHasher> Keys<H> for AnyKeys<'_> {
         AnyKeys::count(self)
     }
 
+    /// A call for each chunk of keys: inlined, the eight forms would be in every pipeline of every dialect and CPU. Only
+    /// where hashes are computed in vectors, compiled for the CPU of the pipeline, the common forms are inlined.
     #[inline(always)]
     fn hash_into(&self, hasher: &H, start: usize, out: &mut [H::Hash], wide: bool) {
         match &self.form {
-            Form::Slices(slices) => slices.hash_into(hasher, start, out, wide),
-            Form::Words(values) => Column(values).hash_into(hasher, start, out, wide),
-            Form::Halves(values) => {
-                hasher.hash_iter(part(values, start, out.len()).map(|v| (v as u32).to_le_bytes()), out);
-            }
-            Form::WordsBe(values) => {
-                hasher.hash_iter(part(values, start, out.len()).map(u64::to_be_bytes), out);
-            }
-            Form::HalvesBe(values) => {
-                hasher.hash_iter(part(values, start, out.len()).map(|v| (v as u32).to_be_bytes()), out);
-            }
-            Form::Narrow(offsets) => offsets.hash_into(hasher, start, out, wide),
-            Form::Wide(offsets) => offsets.hash_into(hasher, start, out, wide),
-            Form::Views(views) => views.hash_into(hasher, start, out, wide),
+            Form::Slices(slices) if wide => slices.hash_into(hasher, start, out, wide),
+            Form::Words(values) if wide => Column(values).hash_into(hasher, start, out, wide),
+            _ => self.hash_form(hasher, start, out),
         }
     }
 

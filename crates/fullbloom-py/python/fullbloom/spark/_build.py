@@ -30,7 +30,7 @@ from .. import Filter, plan
 from .._core import Compacting, Slicing
 from ._ask import MAPPED_FROM, SparkFilter
 from ._executors import check_executors
-from ._keys import keys_of, kind as kind_of, named
+from ._keys import key_type, keys_of, kind as kind_of, named
 
 #: Filters of up to this many bytes are merged as a tree, larger ones by slices. See docs/spark.md for what was measured.
 TREE_UP_TO = 1 << 20
@@ -115,8 +115,7 @@ def made(df, column, fpr=None, expected_keys=None, *, bits_per_key=None, seed=0,
         jvm_can = keys_are == "integer" and merge != "slices" and not seed
         dialect = "spark-2" if jvm_can and _spark_bytes(expected_keys, how) < MAPPED_FROM else "native"
     if dialect == "native":
-        key_type = "long" if keys_are == "integer" else "bytes"
-        slicing = Slicing(expected_keys, seed=seed, key_type=key_type, **how)
+        slicing = Slicing(expected_keys, seed=seed, key_type=key_type(keys_are), **how)
         tree = slicing.byte_len <= TREE_UP_TO if merge == "auto" else merge == "tree"
         built = _tree(keys, slicing) if tree else _slices(keys, slicing)
     else:
@@ -138,7 +137,7 @@ def _compact(df, column, fpr, seed):
     check_executors(df.sparkSession.sparkContext)
     keys_are = kind_of(df, column)
     keys = df.select(named(column).alias("key"))
-    builder = Compacting(fpr, seed, key_type="long" if keys_are == "integer" else "bytes", threads=0)
+    builder = Compacting(fpr, seed, key_type=key_type(keys_are), threads=0)
     hashed = keys.mapInArrow(_hashed(Slicing(1, seed=seed)), _HASHES)
     for row in hashed.toLocalIterator(prefetchPartitions=True):
         builder.insert_hashes(bytes(row.hashes))

@@ -49,6 +49,11 @@ def kind(df, column):
     return found
 
 
+def key_type(kind):
+    """The type that a filter records for keys of this kind: dates and timestamps are integers."""
+    return "bytes" if kind in ("string", "binary") else "long"
+
+
 def _arrow_kind(data_type):
     """The kind of a column as it reaches Python, where collations and fixed lengths are not seen."""
     if pa.types.is_date32(data_type):
