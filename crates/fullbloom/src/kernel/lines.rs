@@ -17,6 +17,7 @@ use super::scalar::Scalar;
 use crate::bits::prefetch;
 use crate::hash::fold;
 use crate::probe::lines::{self, Mark};
+use core::sync::atomic::AtomicU64;
 
 /// 512 bits.
 pub(crate) type Line = [u8; lines::LINE];
@@ -239,6 +240,17 @@ pub(crate) trait Lines: Copy {
     /// Whether all bits of this key are set.
     fn test(self, line: &Line, mark: Mark, probes: Probes) -> bool;
 
+    /// As [`test`](Lines::test), in a line that other threads may be changing. `None` if the kernel has no inline
+    /// assembly for it: loads that the compiler knows must not race with stores.
+    ///
+    /// # Safety
+    /// The 64 bytes at `line` must be readable.
+    #[inline(always)]
+    unsafe fn test_shared(self, line: *const Line, mark: Mark, probes: Probes) -> Option<bool> {
+        let _ = (line, mark, probes);
+        None
+    }
+
     /// Sets all bits of this key. Returns true if at least one was clear.
     fn set(self, line: &mut Line, mark: Mark, probes: Probes) -> bool;
 
@@ -384,6 +396,18 @@ impl Inlined {
     pub(crate) fn test_hash(self, lines: &[Line], hash: u64, probes: Probes) -> bool {
         // SAFETY: there is a line.
         !lines.is_empty() && on_inlined!(self, kernel => unsafe { kernel.test_hash(lines, hash, probes) })
+    }
+
+    /// As [`test_hash`](Self::test_hash), in lines that other threads may be changing, given as their words. `None` if
+    /// the kernel cannot.
+    #[inline(always)]
+    pub(crate) fn test_shared(self, words: &[AtomicU64], hash: u64, probes: Probes) -> Option<bool> {
+        let count = words.len() / (lines::LINE / 8);
+        let line = words.as_ptr().cast::<Line>().wrapping_add(lines::block_of(hash, count as u64) as usize);
+        // SAFETY: the number of the line is the high half of a product with the number of lines, and so below it.
+        (count > 0).then(
+            || on_inlined!(self, kernel => unsafe { kernel.test_shared(line, Mark::of(hash), probes) }),
+        )?
     }
 
     /// As [`Lines::set_hash`].

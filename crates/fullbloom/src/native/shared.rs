@@ -11,7 +11,7 @@ use crate::error::SizeError;
 use crate::filter::Filter;
 use crate::kernel::pipeline::{self, Answers, Pipe, Source};
 use crate::keys::{KeyHasher, Keys};
-use crate::probe::lines::{LINE, Lines};
+use crate::probe::lines::{LINE, Lines, Mark, block_of};
 use crate::sizing::Geometry;
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -66,22 +66,44 @@ impl SharedFilter {
     /// As [`insert`](Self::insert), for a precomputed hash.
     pub fn insert_hash(&self, hash: u64) -> bool {
         match self.native.shape.layout.lines() {
-            1 => self.insert_bits::<8>(hash),
+            1 => self.insert_line(hash),
             2 => self.insert_bits::<16>(hash),
             _ => self.insert_bits::<32>(hash),
         }
     }
 
+    /// Inserts a key whose bits are in one line: its bits in a word are set together.
+    fn insert_line(&self, hash: u64) -> bool {
+        let shape = &self.native.shape;
+        let first = block_of(hash, shape.blocks) as usize * WORDS;
+        let mut words = [0; WORDS];
+        for bit in Mark::of(hash).bits(shape.layout.line_probes()) {
+            words[bit as usize / 64 % WORDS] |= 1 << (bit % 64);
+        }
+        let mut masks = [(0, Mask::of_bit(0)); WORDS];
+        let mut count = 0;
+        for (i, bits) in words.into_iter().enumerate() {
+            masks[count % WORDS] = (first + i, Mask::of_bits(bits));
+            count += usize::from(bits != 0);
+        }
+        self.insert_masks(hash, &masks[..count])
+    }
+
     /// Inserts a key that has at most `MOST` bits.
     #[inline(always)]
     fn insert_bits<const MOST: usize>(&self, hash: u64) -> bool {
-        let mut bits = [(0, Mask::of_bit(0)); MOST];
+        let mut masks = [(0, Mask::of_bit(0)); MOST];
         let mut count = 0;
-        for (slot, bit) in bits.iter_mut().zip(self.bits_of(hash)) {
+        for (slot, bit) in masks.iter_mut().zip(self.bits_of(hash)) {
             *slot = bit;
             count += 1;
         }
-        let new = atomic::insert(self.bits.words(), &bits[..count]);
+        self.insert_masks(hash, &masks[..count])
+    }
+
+    #[inline(always)]
+    fn insert_masks(&self, hash: u64, masks: &[(usize, Mask)]) -> bool {
+        let new = atomic::insert(self.bits.words(), masks);
         if new {
             self.keys.add(hash);
         }
@@ -104,7 +126,15 @@ impl SharedFilter {
     }
 
     /// As [`may_contain`](Self::may_contain), for a precomputed hash.
+    #[inline]
     pub fn may_contain_hash(&self, hash: u64) -> bool {
+        let (shape, words) = (&self.native.shape, self.bits.words());
+        let tested = shape.inlined.and_then(|kernel| kernel.test_shared(words, hash, shape.probes));
+        tested.unwrap_or_else(|| self.contains_bits(hash))
+    }
+
+    #[inline(never)]
+    fn contains_bits(&self, hash: u64) -> bool {
         atomic::contains(self.bits.words(), self.bits_of(hash))
     }
 
@@ -162,11 +192,14 @@ impl SharedFilter {
     fn bits_of(&self, hash: u64) -> impl Iterator<Item = (usize, Mask)> {
         let probes = self.native.shape.layout.line_probes();
         Lines::new(self.native.shape.layout, self.native.shape.blocks, hash).flat_map(move |(line, mark)| {
-            let first_word = line as usize * (LINE / 8);
+            let first_word = line as usize * WORDS;
             mark.bits(probes).map(move |bit| (first_word + bit as usize / 64, Mask::of_bit(bit % 64)))
         })
     }
 }
+
+/// Words of a line.
+const WORDS: usize = LINE / 8;
 
 /// Keys whose lines are prefetched together in a batch.
 const TOGETHER: usize = 32;
@@ -199,7 +232,7 @@ impl<W: Fn(u64) -> bool> Pipe<TOGETHER, 2> for Together<'_, W> {
         let shape = &self.filter.native.shape;
         for &hash in slot {
             for (line, _) in Lines::new(shape.layout, shape.blocks, hash) {
-                prefetch::ahead(self.filter.bits.words(), line as usize * (LINE / 8), 1);
+                prefetch::ahead(self.filter.bits.words(), line as usize * WORDS, 1);
             }
         }
     }

@@ -2,16 +2,16 @@
 //! files byte for byte both ways.
 
 use crate::common;
+use fullbloom::DecodeError;
 use fullbloom::NativeFilter;
 use fullbloom::any::{AnyFilter, ReadOptions};
 use fullbloom::dialect::Name;
 use fullbloom::hash::{fold64, siphash13};
+use fullbloom::internal::sniff;
 use fullbloom::keys::Column;
 use fullbloom::native::{Hashing, Secret, Sizing, verify};
 use fullbloom::sizing::{Request, Target};
 use fullbloom::typed::{KeyType, TypeError};
-use fullbloom::DecodeError;
-use fullbloom::internal::sniff;
 use fullbloom_testkit::sha256_hex;
 use fullbloom_testkit::vectors::{self, Record};
 

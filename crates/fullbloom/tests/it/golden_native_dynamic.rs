@@ -1,10 +1,10 @@
 //! The kind `dynamic` against the second implementation: files byte for byte, both ways; and damaged ones.
 
+use fullbloom::DecodeError;
 use fullbloom::dialect::Name;
+use fullbloom::internal::sniff;
 use fullbloom::native::{DynamicFilter, DynamicOptions, Expiry, Hashing, Keep, Mode, Secret, StoredFilter};
 use fullbloom::typed::KeyType;
-use fullbloom::DecodeError;
-use fullbloom::internal::sniff;
 use fullbloom_testkit::vectors::{self, Record};
 use std::time::Duration;
 

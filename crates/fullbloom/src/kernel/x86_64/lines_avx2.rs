@@ -40,6 +40,28 @@ macro_rules! avx_asm {
     };
 }
 
+/// Tests a line; `present` becomes 1 or 0. `options` are those of the assembly besides `nostack`.
+macro_rules! test_line {
+    ($present:ident, $line:expr, $mark:expr, $probes:expr, $($options:ident),*) => {
+        avx_asm!(
+            "vmovq xmm0, {fields}",
+            "vpmovsxbd ymm0, xmm0",
+            "vmovdqu ymm1, ymmword ptr [{line}]",
+            "vblendvps ymm1, ymm1, ymmword ptr [{line} + 32], ymm0",
+            "vpand ymm0, ymm0, ymmword ptr [{counts}]",
+            "vpsllvd ymm1, ymm1, ymm0",
+            "vtestps ymm1, ymmword ptr [{row}]",
+            "setc {present}",;
+            fields = in(reg) $mark.fields,
+            line = in(reg) $line,
+            counts = in(reg) COUNTS.0.as_ptr(),
+            row = in(reg) $probes.row($mark).as_ptr(),
+            present = lateout(reg_byte) $present,
+            options(nostack, $($options),*),
+        )
+    };
+}
+
 impl Lines for Avx2 {
     #[inline(always)]
     fn test(self, line: &Line, mark: Mark, probes: Probes) -> bool {
@@ -50,25 +72,18 @@ impl Lines for Avx2 {
         let present: u8;
         // SAFETY: an `Avx2` exists only if `detect` saw AVX2. The 64 bytes of `line` and the 32 of COUNTS and of the
         // row are read, nothing is written.
-        unsafe {
-            avx_asm!(
-                "vmovq xmm0, {fields}",
-                "vpmovsxbd ymm0, xmm0",
-                "vmovdqu ymm1, ymmword ptr [{line}]",
-                "vblendvps ymm1, ymm1, ymmword ptr [{line} + 32], ymm0",
-                "vpand ymm0, ymm0, ymmword ptr [{counts}]",
-                "vpsllvd ymm1, ymm1, ymm0",
-                "vtestps ymm1, ymmword ptr [{row}]",
-                "setc {present}",;
-                fields = in(reg) mark.fields,
-                line = in(reg) line.as_ptr(),
-                counts = in(reg) COUNTS.0.as_ptr(),
-                row = in(reg) probes.row(mark).as_ptr(),
-                present = lateout(reg_byte) present,
-                options(pure, readonly, nostack),
-            );
-        }
+        unsafe { test_line!(present, line.as_ptr(), mark, probes, pure, readonly) };
         present != 0
+    }
+
+    /// The assembly may read and write memory, as far as the compiler knows: so it moves no other access across it, and
+    /// the CPU does not reorder loads. A word of 32 bits is the old or the new one.
+    #[inline(always)]
+    unsafe fn test_shared(self, line: *const Line, mark: Mark, probes: Probes) -> Option<bool> {
+        let present: u8;
+        // SAFETY: as in `test`; the caller guarantees that the line is readable.
+        unsafe { test_line!(present, line, mark, probes,) };
+        Some(present != 0)
     }
 
     #[inline(always)]

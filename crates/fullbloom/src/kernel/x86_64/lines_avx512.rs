@@ -16,6 +16,27 @@ use core::arch::x86_64::*;
 /// The bit of field 0, in every word.
 static TOP: u32 = 1 << 31;
 
+/// Tests a line; `signs` becomes a bit for each lane. `options` are those of the assembly besides `nostack`.
+macro_rules! test_line {
+    ($signs:ident, $line:expr, $mark:expr, $($options:ident),*) => {
+        asm!(
+            "vmovq xmm16, {fields}",
+            "vpmovsxbd ymm16, xmm16",
+            "vmovdqu32 ymm17, ymmword ptr [{line}]",
+            "vpmovd2m k1, ymm16",
+            "vmovdqu32 ymm17 {{k1}}, ymmword ptr [{line} + 32]",
+            "vprolvd ymm17, ymm17, ymm16",
+            "vpmovd2m k1, ymm17",
+            "kmovb {signs:e}, k1",
+            fields = in(reg) $mark.fields,
+            line = in(reg) $line,
+            signs = lateout(reg) $signs,
+            out("xmm16") _, out("xmm17") _, out("k1") _,
+            options(nostack, preserves_flags, $($options),*),
+        )
+    };
+}
+
 impl Lines for Avx512 {
     /// Inline assembly: a function with the CPU feature could not be inlined into callers without it, and
     /// would have to clear the vector registers before it returns. Only registers that code without AVX-512
@@ -25,24 +46,18 @@ impl Lines for Avx512 {
         let signs: u32;
         // SAFETY: an `Avx512` exists only if `detect` saw AVX-512 F, DQ and VL. It reads the 64 bytes of `line`.
         // Nothing is written.
-        unsafe {
-            asm!(
-                "vmovq xmm16, {fields}",
-                "vpmovsxbd ymm16, xmm16",
-                "vmovdqu32 ymm17, ymmword ptr [{line}]",
-                "vpmovd2m k1, ymm16",
-                "vmovdqu32 ymm17 {{k1}}, ymmword ptr [{line} + 32]",
-                "vprolvd ymm17, ymm17, ymm16",
-                "vpmovd2m k1, ymm17",
-                "kmovb {signs:e}, k1",
-                fields = in(reg) mark.fields,
-                line = in(reg) line.as_ptr(),
-                signs = lateout(reg) signs,
-                out("xmm16") _, out("xmm17") _, out("k1") _,
-                options(pure, readonly, nostack, preserves_flags),
-            );
-        }
+        unsafe { test_line!(signs, line.as_ptr(), mark, pure, readonly) };
         !signs as u8 & probes.lanes(mark) == 0
+    }
+
+    /// The assembly may read and write memory, as far as the compiler knows: so it moves no other access across it, and
+    /// the CPU does not reorder loads. A word of 32 bits is the old or the new one.
+    #[inline(always)]
+    unsafe fn test_shared(self, line: *const Line, mark: Mark, probes: Probes) -> Option<bool> {
+        let signs: u32;
+        // SAFETY: as in `test`; the caller guarantees that the line is readable.
+        unsafe { test_line!(signs, line, mark,) };
+        Some(!signs as u8 & probes.lanes(mark) == 0)
     }
 
     #[inline(always)]
