@@ -96,12 +96,15 @@ impl<'a> Data<'a> {
     /// Whether the further columns of a line agree with a key.
     #[inline(always)]
     fn agrees<const W: usize>(self, layer: &Layer, place: Place, t: u64) -> bool {
-        let columns = self.shape.further_for(layer, place);
-        if columns == 0 {
-            return true;
-        }
+        let columns = self.shape.further_for(layer, place) as usize;
+        columns == 0 || further_agree_of_one::<W>(self.further(layer, place), t, columns)
+    }
+
+    /// The further columns of a line, and what follows them.
+    #[inline(always)]
+    fn further(self, layer: &Layer, place: Place) -> &'a [u8] {
         let at = self.shape.further_at(layer, place.line()) as usize;
-        further_agree::<W>(&self.bytes[at.min(self.bytes.len())..], t, columns as usize)
+        &self.bytes[at.min(self.bytes.len())..]
     }
 
     /// Whether the list has this hash.
@@ -152,8 +155,14 @@ fn test_later<const W: usize>(shape: &Shape, bytes: &[u8], hash: u64, t: u64) ->
     data.is_listed(hash)
 }
 
-/// Whether the first further columns in these bytes agree with a key.
+/// [`further_agree`] for single keys: most of them do not come here.
 #[inline(never)]
+fn further_agree_of_one<const W: usize>(bytes: &[u8], t: u64, columns: usize) -> bool {
+    further_agree::<W>(bytes, t, columns)
+}
+
+/// Whether the first further columns in these bytes agree with a key.
+#[inline(always)]
 fn further_agree<const W: usize>(bytes: &[u8], t: u64, columns: usize) -> bool {
     let (words, _) = bytes.as_chunks::<8>().0.as_chunks::<W>();
     let (coefficients, mut fingerprint) = (coefficients::<W>(&picks::<W>(t)), u_of(t) >> 8);
@@ -161,7 +170,7 @@ fn further_agree<const W: usize>(bytes: &[u8], t: u64, columns: usize) -> bool {
     for column in words.iter().take(columns) {
         let parts = column.iter().zip(coefficients);
         let sum = parts.fold(0, |sum, (part, chosen)| sum ^ u64::from_le_bytes(*part) & chosen);
-        wrong |= u64::from(sum.count_ones()) ^ fingerprint;
+        wrong |= u64::from(sum.count_ones() & 1) ^ fingerprint;
         fingerprint >>= W;
     }
     wrong & 1 == 0
@@ -310,8 +319,10 @@ impl<E: Fn(u64) -> bool, const W: usize> Pipe<CHUNK, RING> for Test<'_, E, W> {
         let keys = u64::MAX >> (64 - count);
         if self.further {
             for i in ones(yes & keys) {
-                let agrees = self.data.agrees::<W>(&self.first, slot.places[i], slot.t(i));
-                yes &= !(u64::from(!agrees) << i);
+                let (place, shape) = (slot.places[i], self.data.shape);
+                let columns = shape.further_for(&self.first, place) as usize;
+                let bytes = self.data.further(&self.first, place);
+                yes &= !(u64::from(!further_agree::<W>(bytes, slot.t(i), columns)) << i);
             }
         }
         for i in ones(moved & keys) {
