@@ -24,6 +24,23 @@ pub struct Output {
     terminal: bool,
 }
 
+/// Appends a record and its end byte. Records of usual length are copied in pieces of fixed size, without a call: in the
+/// static command, whose `memcpy` is that of musl, a call for each line was a fifth of the time of `check`.
+#[inline]
+pub fn append(text: &mut Vec<u8>, record: &[u8], end: u8) {
+    const PIECE: usize = 16;
+    match record.last_chunk::<PIECE>() {
+        Some(last) if record.len() <= 8 * PIECE => {
+            let start = text.len();
+            record.as_chunks::<PIECE>().0.iter().for_each(|piece| text.extend_from_slice(piece));
+            text.truncate(start + record.len() - PIECE);
+            text.extend_from_slice(last);
+        }
+        _ => text.extend_from_slice(record),
+    }
+    text.push(end);
+}
+
 impl Output {
     /// The process's standard output, past the line buffering of [`io::Stdout`].
     pub fn stdout() -> Output {
@@ -40,8 +57,7 @@ impl Output {
     /// Writes a record and its end byte.
     #[inline]
     pub fn record(&mut self, record: &[u8], end: u8) -> Result<(), Failure> {
-        self.buffer.extend_from_slice(record);
-        self.buffer.push(end);
+        append(&mut self.buffer, record, end);
         self.spill()
     }
 
@@ -167,4 +183,20 @@ fn message(label: &str, text: &str) {
     let mut stderr = AutoStream::auto(io::stderr());
     let line = format!("{label} {}\n", text::printable(text));
     let _ = stderr.write_all(line.as_bytes()); // there is no other place to report to
+}
+
+#[cfg(test)]
+mod tests {
+    use super::append;
+
+    #[test]
+    fn records_of_every_length_are_appended_as_they_are() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        let (mut text, mut expected) = (Vec::new(), Vec::new());
+        for len in 0..=bytes.len() {
+            append(&mut text, &bytes[..len], b'\n');
+            expected.extend([&bytes[..len], b"\n"].concat());
+        }
+        assert_eq!(text, expected);
+    }
 }

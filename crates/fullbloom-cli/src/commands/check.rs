@@ -251,8 +251,7 @@ fn answer_all(
                 found.text.extend(answers.iter().flat_map(|answer| if *answer { *b"1\n" } else { *b"0\n" }));
             } else if !args.count && !args.quiet {
                 for (record, _) in batch.records.iter().zip(answers).filter(|(_, selected)| **selected) {
-                    found.text.extend_from_slice(record);
-                    found.text.push(end);
+                    output::append(&mut found.text, record, end);
                 }
             }
             Ok(())
