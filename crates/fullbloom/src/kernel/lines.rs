@@ -404,10 +404,11 @@ impl Inlined {
     pub(crate) fn test_shared(self, words: &[AtomicU64], hash: u64, probes: Probes) -> Option<bool> {
         let count = words.len() / (lines::LINE / 8);
         let line = words.as_ptr().cast::<Line>().wrapping_add(lines::block_of(hash, count as u64) as usize);
+        if count == 0 {
+            return None;
+        }
         // SAFETY: the number of the line is the high half of a product with the number of lines, and so below it.
-        (count > 0).then(
-            || on_inlined!(self, kernel => unsafe { kernel.test_shared(line, Mark::of(hash), probes) }),
-        )?
+        on_inlined!(self, kernel => unsafe { kernel.test_shared(line, Mark::of(hash), probes) })
     }
 
     /// As [`Lines::set_hash`].

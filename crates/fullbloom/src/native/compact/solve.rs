@@ -212,7 +212,7 @@ mod tests {
         seed: u64,
     ) -> (System<H, N, S>, Vec<(u64, u64)>) {
         let (mut system, mut added) = (System::<H, N, S>::new(), Vec::new());
-        let sides = u64::from(column_bits(W)) * 0x0101_0101_0101_0101 & (u64::MAX >> (64 - 32 * S));
+        let sides = (u64::from(column_bits(W)) * 0x0101_0101_0101_0101) & (u64::MAX >> (64 - 32 * S));
         for i in 1.. {
             let t = (seed + i).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let t = (t ^ t >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) ^ t >> 7;

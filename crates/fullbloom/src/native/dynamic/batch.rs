@@ -42,7 +42,7 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
             match &self.store {
                 Store::Shards(shards) => match shards.even() {
                     Some(even) => cpu().run(Look { filter: self, store: &even, hashes, len, bits }),
-                    None => cpu().run(Look { filter: self, store: shards, hashes, len, bits }),
+                    None => cpu().run(Look { filter: self, store: shards.as_ref(), hashes, len, bits }),
                 },
                 Store::Flat(flat) => {
                     // The bytes are asked for once, not for each key.

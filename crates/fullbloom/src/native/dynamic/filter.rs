@@ -74,7 +74,7 @@ pub(super) struct Plan {
 /// The fingerprints: in memory, or in a file that was not changed yet.
 #[derive(Debug)]
 pub(super) enum Store<S> {
-    Shards(Shards),
+    Shards(Box<Shards>),
     Flat(Box<Flat<S>>),
 }
 
@@ -107,7 +107,7 @@ impl DynamicFilter {
         let (bits, tag) = (options.bits()?, options.mode.tag_bits());
         let DynamicOptions { expected_keys, fpr, up_to, mode, hashing } = options;
         let plan = Plan { bits, tag, mode, fpr, up_to };
-        let store = Store::Shards(Shards::new(bits, tag, expected_keys)?);
+        let store = Store::Shards(Box::new(Shards::new(bits, tag, expected_keys)?));
         Ok(Self::from_parts(plan, Head::new(hashing, expected_keys), store))
     }
 }
@@ -325,8 +325,11 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
 
     /// A copy in memory of its own.
     pub fn try_clone(&self) -> Result<DynamicFilter, SizeError> {
-        let mut copy =
-            DynamicFilter::from_parts(self.plan, self.head.clone(), Store::Shards(self.copied_shards()?));
+        let mut copy = DynamicFilter::from_parts(
+            self.plan,
+            self.head.clone(),
+            Store::Shards(Box::new(self.copied_shards()?)),
+        );
         copy.hasher = self.hasher.clone();
         copy.locked = self.locked;
         copy.clock.clone_from(&self.clock);
@@ -393,7 +396,7 @@ impl DynamicFilter {
     /// A filter from a file takes its lines into memory that can grow, before it is changed.
     pub(super) fn make_shards(&mut self) -> Result<(), SizeError> {
         if let Store::Flat(_) = self.store {
-            self.store = Store::Shards(self.copied_shards()?);
+            self.store = Store::Shards(Box::new(self.copied_shards()?));
             if let Some(clock) = &mut self.clock {
                 clock.rebase();
             }
@@ -540,7 +543,8 @@ impl DynamicFilter {
     /// When the memory cannot be allocated; nothing is changed then.
     pub fn clear(&mut self) -> Result<(), SizeError> {
         assert_unlocked(self.locked);
-        self.store = Store::Shards(Shards::new(self.plan.bits, self.plan.tag, self.head.expected_keys)?);
+        self.store =
+            Store::Shards(Box::new(Shards::new(self.plan.bits, self.plan.tag, self.head.expected_keys)?));
         self.counts.clear();
         self.copies = 0;
         if let Some(clock) = &mut self.clock {

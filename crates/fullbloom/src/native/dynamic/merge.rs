@@ -7,6 +7,7 @@ use super::shape::Shape;
 use super::shards::Shards;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::native::key_type;
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::cmp::Ordering;
 
@@ -196,7 +197,7 @@ impl DynamicFilter {
         // What the shorter fingerprints can keep.
         let most = ((1u64 << bits) as f64 * self.plan.fpr) as u64;
         self.plan.up_to = self.plan.up_to.min(most);
-        self.store = Store::Shards(shards);
+        self.store = Store::Shards(Box::new(shards));
         Ok(())
     }
 

@@ -138,7 +138,7 @@ impl SharedDynamicFilter {
         let part = |shards: Result<Shards, SizeError>| {
             // Parts get hashes, so their own hash is never used.
             let head = Head::new(Hashing::default(), 0);
-            Ok(Mutex::new(DynamicFilter::from_parts(own, head, Store::Shards(shards?))))
+            Ok(Mutex::new(DynamicFilter::from_parts(own, head, Store::Shards(Box::new(shards?)))))
         };
         let parts = shards.map(part).collect::<Result<Vec<_>, SizeError>>()?;
         let head = Head { expected_keys, ..like.head.clone() };
@@ -265,8 +265,11 @@ impl SharedDynamicFilter {
             parts.into_iter().map(|part| part.into_inner().unwrap_or_else(PoisonError::into_inner)).collect();
         let keys: u64 = parts.iter().map(DynamicFilter::distinct).sum();
         let mut shards = Shards::new(plan.bits, plan.tag, keys.max(head.expected_keys))?;
-        let mut whole =
-            DynamicFilter::from_parts(plan, head, Store::Shards(Shards::new(plan.bits, plan.tag, 0)?));
+        let mut whole = DynamicFilter::from_parts(
+            plan,
+            head,
+            Store::Shards(Box::new(Shards::new(plan.bits, plan.tag, 0)?)),
+        );
         whole.hasher = hasher;
         whole.copies = parts.iter().fold(0, |sum, part| sum.saturating_add(part.copies));
         for (first, part) in (0..).map(|number: u64| number << (plan.bits - depth)).zip(&parts) {
@@ -291,7 +294,7 @@ impl SharedDynamicFilter {
             items: Vec::new().into_iter(),
         };
         shards.fill_sorted(&mut items, now)?;
-        whole.store = Store::Shards(shards);
+        whole.store = Store::Shards(Box::new(shards));
         Ok(whole)
     }
 }
