@@ -1,8 +1,7 @@
 #![allow(unsafe_code)]
 //! Filters in files: load (copy), open (map), save (atomically).
 //!
-//! A save replaces the file completely or not at all, and waits for other processes that are replacing it: see
-//! [`claim`](crate::claim).
+//! A save replaces the file completely or not at all, and waits for other processes that are replacing it.
 
 use crate::bits::Owned;
 use crate::claim::Claim;

@@ -36,7 +36,8 @@ const RECENT: usize = 1 << 15;
 ///
 /// ```
 /// use fullbloom::{NativeFilter, keys::Column};
-/// use fullbloom::native::{Hashing, Scatter, Sizing, Slicing};
+/// use fullbloom::internal::slices::{Scatter, Slicing};
+/// use fullbloom::native::{Hashing, Sizing};
 /// use fullbloom::sizing::{Request, Target};
 ///
 /// let sizing = Sizing::new(&Request { expected_keys: 300_000, target: Target::Fpr(0.01) })?;
