@@ -47,7 +47,7 @@ impl AtomicBits {
     }
 }
 
-/// Bits of one word, at least one, in the byte order of the array.
+/// Bits of one word, in the byte order of the array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mask(u64);
 
@@ -88,10 +88,10 @@ impl Word for AtomicU64 {
 /// Sets all bits of one key, given as (word, mask) pairs in an order that is the same for every insertion of
 /// that key. Returns true for at most one of any number of insertions of the key, concurrent or not.
 ///
-/// A mask is *complete* when all its bits are set in its word; one operation completes it. One mask decides: the
-/// last, in this order, that was not complete. Masks are read from the last to the first to find the decider. They
-/// are completed from the first to the last, so the decider is completed after all earlier ones. The insertion that
-/// completes the decider returns "new".
+/// There are at most 32 masks. A mask is *complete* when all its bits are set in its word; one operation completes it.
+/// One mask decides: the last, in this order, that was not complete. Masks are read from the last to the first to find
+/// those that are incomplete. These are completed from the first to the last, so the decider comes after all earlier
+/// ones. The insertion that completes the decider returns "new".
 ///
 /// **At most one.** Two insertions with the same decider cannot both complete it. Suppose insertions `S` and `T`
 /// had deciders `s < t` and both completed theirs. `S` read mask `t` as complete, because its decider is the last
@@ -108,15 +108,18 @@ impl Word for AtomicU64 {
 /// loop retries only when the word has changed. Bits are never cleared while other threads can see the array,
 /// so a word changes at most 64 times and bounds the loop: the insertion is wait-free.
 #[inline(always)]
-pub(crate) fn insert<W: Word>(words: &[W], bits: &[(usize, Mask)]) -> bool {
-    let Some(decider) = bits.iter().rposition(|&(word, mask)| !words[word].sees(mask)) else { return false };
-    for &(word, mask) in &bits[..decider] {
-        if !words[word].sees(mask) {
-            words[word].set(mask);
-        }
+pub(crate) fn insert<W: Word>(words: &[W], masks: &[(usize, Mask)]) -> bool {
+    debug_assert!(masks.len() <= 32);
+    // Without branches: which masks are incomplete cannot be predicted.
+    let incomplete = |&(word, mask): &(usize, Mask)| u32::from(!words[word].sees(mask));
+    let mut missing = masks.iter().rev().fold(0, |missing, mask| missing << 1 | incomplete(mask));
+    let mut new = false;
+    while missing != 0 {
+        let (word, mask) = masks[missing.trailing_zeros() as usize];
+        new = words[word].set(mask); // the last one decides
+        missing &= missing - 1;
     }
-    let (word, mask) = bits[decider];
-    words[word].set(mask)
+    new
 }
 
 /// Whether all bits of one key are set.

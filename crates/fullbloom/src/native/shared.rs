@@ -80,13 +80,8 @@ impl SharedFilter {
         for bit in Mark::of(hash).bits(shape.layout.line_probes()) {
             words[bit as usize / 64 % WORDS] |= 1 << (bit % 64);
         }
-        let mut masks = [(0, Mask::of_bit(0)); WORDS];
-        let mut count = 0;
-        for (i, bits) in words.into_iter().enumerate() {
-            masks[count % WORDS] = (first + i, Mask::of_bits(bits));
-            count += usize::from(bits != 0);
-        }
-        self.insert_masks(hash, &masks[..count])
+        let masks: [_; WORDS] = core::array::from_fn(|i| (first + i, Mask::of_bits(words[i])));
+        self.insert_masks(hash, &masks)
     }
 
     /// Inserts a key that has at most `MOST` bits.
