@@ -54,13 +54,7 @@ pub(crate) struct Mask(u64);
 impl Mask {
     #[inline(always)]
     pub(crate) fn of_bit(bit: u32) -> Mask {
-        Mask::of_bits(1 << bit)
-    }
-
-    /// All bits that are set in `bits`.
-    #[inline(always)]
-    pub(crate) fn of_bits(bits: u64) -> Mask {
-        Mask(bits.to_le())
+        Mask((1u64 << bit).to_le())
     }
 }
 
@@ -88,10 +82,10 @@ impl Word for AtomicU64 {
 /// Sets all bits of one key, given as (word, mask) pairs in an order that is the same for every insertion of
 /// that key. Returns true for at most one of any number of insertions of the key, concurrent or not.
 ///
-/// There are at most 32 masks. A mask is *complete* when all its bits are set in its word; one operation completes it.
-/// One mask decides: the last, in this order, that was not complete. Masks are read from the last to the first to find
-/// those that are incomplete. These are completed from the first to the last, so the decider comes after all earlier
-/// ones. The insertion that completes the decider returns "new".
+/// A mask is *complete* when all its bits are set in its word; one operation completes it. One mask decides: the last,
+/// in this order, that was not complete. Masks are read from the last to the first to find the decider. They are
+/// completed from the first to the last, so the decider comes after all earlier ones. The insertion that completes
+/// the decider returns "new".
 ///
 /// **At most one.** Two insertions with the same decider cannot both complete it. Suppose insertions `S` and `T`
 /// had deciders `s < t` and both completed theirs. `S` read mask `t` as complete, because its decider is the last
@@ -109,17 +103,14 @@ impl Word for AtomicU64 {
 /// so a word changes at most 64 times and bounds the loop: the insertion is wait-free.
 #[inline(always)]
 pub(crate) fn insert<W: Word>(words: &[W], masks: &[(usize, Mask)]) -> bool {
-    debug_assert!(masks.len() <= 32);
-    // Without branches: which masks are incomplete cannot be predicted.
-    let incomplete = |&(word, mask): &(usize, Mask)| u32::from(!words[word].sees(mask));
-    let mut missing = masks.iter().rev().fold(0, |missing, mask| missing << 1 | incomplete(mask));
-    let mut new = false;
-    while missing != 0 {
-        let (word, mask) = masks[missing.trailing_zeros() as usize];
-        new = words[word].set(mask); // the last one decides
-        missing &= missing - 1;
+    let Some(decider) = masks.iter().rposition(|&(word, mask)| !words[word].sees(mask)) else { return false };
+    for &(word, mask) in &masks[..decider] {
+        if !words[word].sees(mask) {
+            words[word].set(mask);
+        }
     }
-    new
+    let (word, mask) = masks[decider];
+    words[word].set(mask)
 }
 
 /// Whether all bits of one key are set.
@@ -195,7 +186,7 @@ mod model {
 
     #[test]
     fn exactly_one_of_two_insertions_of_a_key_with_several_bits_in_a_word_is_new() {
-        let apple = vec![(0, Mask::of_bits(0b101)), (1, Mask::of_bits(0b11))];
+        let apple = vec![(0, Mask(0b101)), (1, Mask(0b11))];
         for preset in [&[][..], &[(0, 0)], &[(1, 1)], &[(0, 2), (1, 0)]] {
             interleaved(None, key(preset), vec![apple.clone(); 2], exactly_one);
         }

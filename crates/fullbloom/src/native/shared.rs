@@ -11,7 +11,7 @@ use crate::error::SizeError;
 use crate::filter::Filter;
 use crate::kernel::pipeline::{self, Answers, Pipe, Source};
 use crate::keys::{KeyHasher, Keys};
-use crate::probe::lines::{LINE, Lines, Mark, block_of};
+use crate::probe::lines::{LINE, Lines};
 use crate::sizing::Geometry;
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -66,22 +66,10 @@ impl SharedFilter {
     /// As [`insert`](Self::insert), for a precomputed hash.
     pub fn insert_hash(&self, hash: u64) -> bool {
         match self.native.shape.layout.lines() {
-            1 => self.insert_line(hash),
+            1 => self.insert_bits::<8>(hash),
             2 => self.insert_bits::<16>(hash),
             _ => self.insert_bits::<32>(hash),
         }
-    }
-
-    /// Inserts a key whose bits are in one line: its bits in a word are set together.
-    fn insert_line(&self, hash: u64) -> bool {
-        let shape = &self.native.shape;
-        let first = block_of(hash, shape.blocks) as usize * WORDS;
-        let mut words = [0; WORDS];
-        for bit in Mark::of(hash).bits(shape.layout.line_probes()) {
-            words[bit as usize / 64 % WORDS] |= 1 << (bit % 64);
-        }
-        let masks: [_; WORDS] = core::array::from_fn(|i| (first + i, Mask::of_bits(words[i])));
-        self.insert_masks(hash, &masks)
     }
 
     /// Inserts a key that has at most `MOST` bits.
@@ -93,12 +81,7 @@ impl SharedFilter {
             *slot = bit;
             count += 1;
         }
-        self.insert_masks(hash, &masks[..count])
-    }
-
-    #[inline(always)]
-    fn insert_masks(&self, hash: u64, masks: &[(usize, Mask)]) -> bool {
-        let new = atomic::insert(self.bits.words(), masks);
+        let new = atomic::insert(self.bits.words(), &masks[..count]);
         if new {
             self.keys.add(hash);
         }
