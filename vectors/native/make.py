@@ -202,7 +202,7 @@ def slots(interval, tag_bits):
 
 
 def occupied_end(count):
-    """The position after the occupied bits of a line with so many slots."""
+    """The position after the occupied bits of a line with this number of slots."""
     return (512 - count) // 8 * 8
 
 

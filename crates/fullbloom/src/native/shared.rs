@@ -75,13 +75,13 @@ impl SharedFilter {
     /// Inserts a key that has at most `MOST` bits.
     #[inline(always)]
     fn insert_bits<const MOST: usize>(&self, hash: u64) -> bool {
-        let mut masks = [(0, Mask::of_bit(0)); MOST];
+        let mut bits = [(0, Mask::of_bit(0)); MOST];
         let mut count = 0;
-        for (slot, bit) in masks.iter_mut().zip(self.bits_of(hash)) {
+        for (slot, bit) in bits.iter_mut().zip(self.bits_of(hash)) {
             *slot = bit;
             count += 1;
         }
-        let new = atomic::insert(self.bits.words(), &masks[..count]);
+        let new = atomic::insert(self.bits.words(), &bits[..count]);
         if new {
             self.keys.add(hash);
         }
