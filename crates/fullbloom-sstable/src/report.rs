@@ -161,16 +161,13 @@ pub fn inspect(sstable: &Sstable) -> Inspection {
 impl FilterFacts {
     pub(crate) fn of(filter: &AnyFilter) -> FilterFacts {
         let geometry = filter.geometry();
-        // The array is read once for all four numbers.
-        let set_bits = filter.count_ones();
-        let fill = if geometry.bit_len == 0 { 0.0 } else { set_bits as f64 / geometry.bit_len as f64 };
         FilterFacts {
             dialect: filter.dialect(),
             bits: geometry.bit_len,
             probes: geometry.probes,
-            fill,
-            expected_fpr: if geometry.probes == 0 { 1.0 } else { fill.powf(geometry.probes.into()) },
-            estimated_keys: fullbloom::sizing::estimated_keys(set_bits, geometry.bit_len, geometry.probes),
+            fill: filter.fill(),
+            expected_fpr: filter.expected_fpr(),
+            estimated_keys: filter.estimated_keys(),
             memory_bytes: geometry.byte_len(),
         }
     }

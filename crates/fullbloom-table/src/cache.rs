@@ -283,7 +283,7 @@ impl Drop for Share {
 mod tests {
     use super::*;
     use crate::kept::Decoded;
-    use fullbloom::dialect::rocksdb::BUCKET;
+    use fullbloom::internal::rocksdb::BUCKET;
 
     fn block(len: usize) -> Arc<KeptBlock> {
         KeptBlock::new(vec![0; len], |_| Decoded::Nothing)

@@ -66,8 +66,6 @@ use erased::Erased;
 pub struct AnyFilter {
     inner: Box<dyn Erased>,
     key_type: KeyType,
-    /// The chunks of a native file that is read in place and was not checked.
-    chunks: Option<Box<kinds::Chunks>>,
 }
 
 impl fmt::Debug for AnyFilter {
@@ -123,7 +121,7 @@ impl From<SizeError> for ChangeError {
 impl AnyFilter {
     fn from_inner(inner: Box<dyn Erased>) -> AnyFilter {
         let recorded = inner.native().and_then(native::Native::key_type);
-        AnyFilter { inner, key_type: recorded.unwrap_or(KeyType::Bytes), chunks: None }
+        AnyFilter { inner, key_type: recorded.unwrap_or(KeyType::Bytes) }
     }
 
     /// An empty filter for this request that accepts keys at any time.
@@ -214,13 +212,13 @@ impl AnyFilter {
 
     /// The native filter itself, if it owns its memory; otherwise this filter is returned.
     pub fn into_native(self) -> Result<StoredFilter, AnyFilter> {
-        let AnyFilter { inner, key_type, chunks } = self;
+        let AnyFilter { inner, key_type } = self;
         if inner.native().is_none() {
-            return Err(AnyFilter { inner, key_type, chunks });
+            return Err(AnyFilter { inner, key_type });
         }
         match inner.into_any().downcast::<native::Native>().map(native::Native::owned) {
             Ok(Ok(stored)) => Ok(stored),
-            Ok(Err(kept)) => Err(AnyFilter { inner: kept, key_type, chunks }),
+            Ok(Err(kept)) => Err(AnyFilter { inner: kept, key_type }),
             Err(_) => unreachable!("a native filter is of this type"),
         }
     }
@@ -425,10 +423,7 @@ impl AnyFilter {
     /// As [`verify`](AnyFilter::verify), but compares only the parts of the file that the answers for these
     /// keys depend on, each once: a damaged part is an error before it becomes an answer.
     pub fn verify_keys<'k>(&self, keys: impl Into<AnyKeys<'k>>) -> Result<(), DecodeError> {
-        match (&self.chunks, self.inner.native()) {
-            (Some(chunks), Some(native)) => native.verify_keys(chunks, &keys.into()),
-            _ => Ok(()),
-        }
+        self.inner.native().map_or(Ok(()), |native| native.verify_keys(&keys.into()))
     }
 
     /// An inconsistency in the decoded fields that the system would not have written, although the filter can
@@ -471,7 +466,7 @@ impl AnyFilter {
 
     /// A copy that owns its bits, and accepts keys if filters of this kind do.
     pub fn try_clone(&self) -> Result<AnyFilter, SizeError> {
-        Ok(AnyFilter { inner: self.inner.try_clone()?, key_type: self.key_type, chunks: None })
+        Ok(AnyFilter { inner: self.inner.try_clone()?, key_type: self.key_type })
     }
 }
 

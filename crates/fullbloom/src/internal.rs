@@ -44,6 +44,22 @@ pub mod sniff {
     pub use crate::sniff::{How, candidates, dialect, recognise};
 }
 
+/// Cassandra's sizing rules, for planning and judging its filters.
+pub mod cassandra {
+    pub use crate::dialect::cassandra::sizing;
+}
+
+/// The textbook number of bits.
+pub mod sizing {
+    pub use crate::sizing::rate::classic_bits;
+}
+
+/// Details of RocksDB's full filters.
+pub mod rocksdb {
+    pub use crate::dialect::rocksdb::full::{MATCHES_EVERYTHING, sniff};
+    pub use crate::dialect::rocksdb::reservation::BUCKET;
+}
+
 /// What the drop-in replacements of libbloom share with its dialects.
 pub mod libbloom {
     pub use crate::dialect::libbloom::hashes::hash_with_len;

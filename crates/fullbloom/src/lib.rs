@@ -21,7 +21,7 @@
 //!
 //! | you have | use |
 //! |---|---|
-//! | a set of keys, and no other system's format to follow | [`NativeFilter`]: at most rates one cache line per lookup |
+//! | a set of keys, and no other system's format to follow | [`NativeFilter`]: usually one cache line per lookup |
 //! | many keys at once: slices, numbers, Arrow columns, hashes | [`Filter::may_contain_batch`], [`Filter::insert_batch`] with [`keys`] |
 //! | a set that does not change, and little space | [`native::CompactFilter`]: about 30 % smaller |
 //! | an unknown number of keys, deletion, expiry | [`native::DynamicFilter`] |

@@ -4,7 +4,7 @@ use super::rebuild_hint;
 use crate::problem::{Code, Problem};
 use crate::text;
 use fullbloom::any;
-use fullbloom::dialect::cassandra::sizing::{self, EXCESS_BITS, MAX_BITS_PER_KEY, RATES};
+use fullbloom::internal::cassandra::sizing::{self, EXCESS_BITS, MAX_BITS_PER_KEY, RATES};
 use fullbloom::sizing::{Request, Target};
 use fullbloom_sstable::Sstable;
 use fullbloom_sstable::report::FilterFacts;

@@ -44,7 +44,7 @@ pub struct Row {
 
 /// What a rate would cost these sstables, each as Cassandra would size it for its own keys.
 pub fn row(parts: &[Part], fpr: f64) -> Result<Row, SizeError> {
-    let spec = fullbloom::dialect::cassandra::sizing::spec_by_fpr(1, fpr)?;
+    let spec = fullbloom::internal::cassandra::sizing::spec_by_fpr(1, fpr)?;
     let mut row = Row {
         fpr,
         bits_per_key: spec.map_or(0, |spec| spec.bits_per_key),

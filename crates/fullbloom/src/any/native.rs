@@ -20,7 +20,14 @@ pub(super) enum Native {
     /// Mutable.
     Owned(StoredFilter),
     /// Read only.
-    Kept(StoredFilter<Part<Keeper>>),
+    Kept(Kept),
+}
+
+/// A filter over bytes that are kept alive with it.
+pub(super) struct Kept {
+    pub(super) stored: StoredFilter<Part<Keeper>>,
+    /// The chunks that have not been compared with their checksums; `None` if all were when the file was read.
+    pub(super) unchecked: Option<Chunks>,
 }
 
 /// Evaluates the same expression over either memory.
@@ -28,7 +35,7 @@ macro_rules! stored {
     ($native:expr, $stored:ident => $body:expr) => {
         match $native {
             Native::Owned($stored) => $body,
-            Native::Kept($stored) => $body,
+            Native::Kept(Kept { stored: $stored, .. }) => $body,
         }
     };
 }
@@ -53,11 +60,11 @@ impl Native {
     /// Checks all bytes against their checksums, unless that was done when they were read.
     pub(super) fn verify(&self) -> Result<(), DecodeError> {
         match self {
-            Native::Owned(_) => Ok(()),
-            Native::Kept(stored) => match stored.storage() {
+            Native::Kept(Kept { stored, unchecked: Some(_) }) => match stored.storage() {
                 Some(part) => crate::native::verify(part.storage().as_ref()),
                 None => Ok(()),
             },
+            _ => Ok(()),
         }
     }
 
@@ -90,8 +97,8 @@ impl Native {
     }
 
     /// Compares the chunks of a mapped file that these keys depend on.
-    pub(super) fn verify_keys(&self, chunks: &Chunks, keys: &AnyKeys<'_>) -> Result<(), DecodeError> {
-        let Native::Kept(stored) = self else { return Ok(()) };
+    pub(super) fn verify_keys(&self, keys: &AnyKeys<'_>) -> Result<(), DecodeError> {
+        let Native::Kept(Kept { stored, unchecked: Some(chunks) }) = self else { return Ok(()) };
         // A dynamic filter that has copied its lines checked all of them before.
         let Some(part) = stored.storage() else { return Ok(()) };
         let file = part.storage().as_ref();
@@ -123,7 +130,9 @@ impl Native {
             StoredFilter::Fast(crate::native::NativeFilter::with_fpr(0, 0.5).map_err(DecodeError::Geometry)?);
         *self = match core::mem::replace(self, Native::Owned(empty)) {
             Native::Owned(stored) => Native::Owned(journal.replay(stored)?),
-            Native::Kept(stored) => Native::Kept(journal.replay(stored)?),
+            Native::Kept(Kept { stored, unchecked }) => {
+                Native::Kept(Kept { stored: journal.replay(stored)?, unchecked })
+            }
         };
         Ok(())
     }

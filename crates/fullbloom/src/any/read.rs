@@ -4,12 +4,12 @@ use super::AnyFilter;
 use super::dispatch::AtRunTime;
 use super::erased::{Constant, Erased};
 use super::memory::{Keeper, Memory};
-use super::native::Native;
+use super::native::{Kept, Native};
 use crate::bits::Owned;
 use crate::dialect::{Name, RocksDb, rocksdb, with_dialect};
 use crate::error::DecodeError;
 use crate::filter::{Check, Filter, Format, Part};
-use crate::native::{Chunks, Hashing, Secret, StoredFilter};
+use crate::native::{Hashing, Secret, StoredFilter};
 use crate::typed::KeyType;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -172,12 +172,6 @@ impl AnyFilter {
 }
 
 fn read(dialect: Name, bytes: Bytes, options: &ReadOptions, check: Check) -> Result<AnyFilter, DecodeError> {
-    let chunks = match (&bytes, check) {
-        (Bytes::Kept(keeper), Check::Front) if dialect == Name::Native => {
-            Some(Box::new(Chunks::of(keeper.as_ref())?))
-        }
-        _ => None,
-    };
     let inner: Box<dyn Erased> = match dialect {
         _ if options.secret.is_some() && dialect != Name::Native => {
             return Err(DecodeError::Unknown { what: "only native filters have a secret" });
@@ -192,7 +186,6 @@ fn read(dialect: Name, bytes: Bytes, options: &ReadOptions, check: Check) -> Res
         other => with_dialect!(other, D => D::read(bytes, options, check))?,
     };
     let mut filter = AnyFilter::from_inner(inner);
-    filter.chunks = chunks;
     if let Some(key_type) = options.key_type {
         filter.require_key_type(key_type).map_err(DecodeError::KeyType)?;
         filter.assume_key_type(key_type);
@@ -237,7 +230,8 @@ pub(super) fn read_native(
         Bytes::Owned(bytes) => Native::Owned(StoredFilter::decode_owned(bytes)?),
         Bytes::Kept(keeper) => {
             let part = |range: Range<usize>| Part::new(keeper.clone(), range);
-            Native::Kept(StoredFilter::read(keeper.as_ref(), check, part)?)
+            let (stored, unchecked) = StoredFilter::read(keeper.as_ref(), check, part)?;
+            Native::Kept(Kept { stored, unchecked })
         }
     };
     if let Some((bit_len, probes)) = options.geometry {

@@ -93,11 +93,6 @@ impl JavaLsm {
         Filter { dialect, bits: bytes }
     }
 
-    /// The hash of a text given as UTF-16 code units.
-    pub fn hash_utf16(units: impl IntoIterator<Item = u16>) -> i32 {
-        java_string_hash(units)
-    }
-
     #[inline(always)]
     fn positions(&self, hash: i32) -> impl Iterator<Item = u64> {
         let step = (hash as u32 >> 16) as i32;

@@ -86,11 +86,6 @@ impl Parquet {
         self.blocks
     }
 
-    /// Whether the encoded form begins with the Thrift header.
-    pub fn has_header(&self) -> bool {
-        self.header
-    }
-
     /// The same filter, encoded with the Thrift header or as the blocks alone.
     #[must_use]
     pub fn with_header(self, header: bool) -> Self {

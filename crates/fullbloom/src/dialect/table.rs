@@ -17,14 +17,16 @@ use core::str::FromStr;
 /// | `native` | are of several kinds, with code of their own in `any/native.rs` |
 macro_rules! dialects {
     (($d:tt) $(
-        $(#[$doc:meta])*
         $Variant:ident: $number:literal, $made:ident, $name:literal, $about:literal;
     )*) => {
         /// The name of a dialect.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[non_exhaustive]
         pub enum Name {
-            $($(#[$doc])* $Variant,)*
+            $(
+                #[doc = concat!($about, ": [`", stringify!($Variant), "`](super::", stringify!($Variant), ").")]
+                $Variant,
+            )*
         }
 
         impl Name {
@@ -75,51 +77,28 @@ macro_rules! dialects {
 }
 
 dialects! { ($)
-    /// Cassandra 4.0 – 5.x, sstable versions na to oa, and da: [`Cassandra`](super::Cassandra).
     Cassandra: 2, sized, "cassandra", "Cassandra 4.0 – 6.0 (sstable versions na – pa, da, ea), DSE 6.8, HCD";
-    /// Cassandra 3.0 – 3.11, versions ma to me: [`Cassandra3`](super::Cassandra3).
     Cassandra3: 3, sized, "cassandra-3", "Cassandra 3.0 – 3.11 (ma – me), ScyllaDB (mc – mt), DSE 6.0 – 6.7";
-    /// Cassandra 1.2 – 2.2, versions ia to lb: [`Cassandra2`](super::Cassandra2).
     Cassandra2: 4, sized, "cassandra-2", "Cassandra 1.2 – 2.2 (ia – lb)";
-    /// Cassandra 0.7.1 – 1.1, versions f to hf: [`Cassandra1`](super::Cassandra1).
     Cassandra1: 5, sized, "cassandra-1", "Cassandra 0.7.1 – 1.1 (f – hf)";
-    /// Cassandra 0.7.0, versions c to e: [`Cassandra07`](super::Cassandra07).
     Cassandra07: 6, sized, "cassandra-0.7", "Cassandra 0.7.0 (c – e)";
-    /// Cassandra 0.3 to the 0.7 betas, versions a and b; keys are text: [`Cassandra0`](super::Cassandra0).
     Cassandra0: 7, sized, "cassandra-0", "Cassandra 0.3 – 0.7 beta (a, b); keys are text";
-    /// libbloom 2.0 and its save file: [`Libbloom`](super::Libbloom).
     Libbloom: 8, sized, "libbloom", "libbloom 2.0, save file";
-    /// libbloom 1.6; raw bits: [`Libbloom1`](super::Libbloom1).
     Libbloom1: 9, sized, "libbloom-1", "libbloom 1.6, raw bits";
-    /// LevelDB's policy filter (`leveldb.BuiltinBloomFilter2`): [`LevelDb`](super::LevelDb).
     LevelDb: 10, sized, "leveldb", "LevelDB's policy filter (leveldb.BuiltinBloomFilter2)";
-    /// RocksDB's per-block policy filter (6.x and older): [`RocksDbBlock`](super::RocksDbBlock).
     RocksDbBlock: 11, sized, "rocksdb-block", "RocksDB's per-block policy filter (6.x and older)";
-    /// RocksDB's legacy full filter (`format_version` below 5): [`RocksDbLegacy`](super::RocksDbLegacy).
     RocksDbLegacy: 12, full, "rocksdb-legacy", "RocksDB's legacy full filter (format_version below 5)";
-    /// RocksDB's full filter, FastLocalBloom: [`RocksDb`](super::RocksDb).
     RocksDb: 13, full, "rocksdb", "RocksDB's full filter, FastLocalBloom (format_version 5 and later)";
-    /// RocksDB's Ribbon filter: [`RocksDbRibbon`](super::RocksDbRibbon).
     RocksDbRibbon: 14, ribbon, "rocksdb-ribbon", "RocksDB's Ribbon filter (Standard128)";
-    /// java-lsm-tree; raw bits, keys are text: [`JavaLsm`](super::JavaLsm).
     JavaLsm: 15, sized, "java-lsm", "java-lsm-tree, raw bits; keys are text";
-    /// Parquet's split block filter, with or without its header: [`Parquet`](super::Parquet).
     Parquet: 16, sized, "parquet", "Parquet's split block filter, with or without its header";
-    /// Guava's BloomFilter, strategy MURMUR128_MITZ_64 (its default): [`Guava`](super::Guava).
     Guava: 17, sized, "guava", "Guava's BloomFilter, strategy MURMUR128_MITZ_64 (its default)";
-    /// Guava's BloomFilter, strategy MURMUR128_MITZ_32: [`Guava32`](super::Guava32).
     Guava32: 18, sized, "guava-32", "Guava's BloomFilter, strategy MURMUR128_MITZ_32";
-    /// Spark's sketch BloomFilter, version 1: [`Spark`](super::Spark).
     Spark: 19, sized, "spark", "Spark's sketch BloomFilter, version 1";
-    /// Spark's sketch BloomFilter, version 2 (Spark 4 and later): [`Spark2`](super::Spark2).
     Spark2: 20, sized, "spark-2", "Spark's sketch BloomFilter, version 2 (Spark 4 and later)";
-    /// ORC's BloomFilter and BloomFilterUtf8 messages: [`Orc`](super::Orc).
     Orc: 21, sized, "orc", "ORC's BloomFilter and BloomFilterUtf8 messages";
-    /// DCSO's bloom, version 1 (.bloom files of hashlookup, Plaso): [`Dcso`](super::Dcso).
     Dcso: 22, sized, "dcso", "DCSO's bloom, version 1 (.bloom files of hashlookup, Plaso)";
-    /// poppy, version 2 (.pop files): [`Poppy`](super::Poppy).
     Poppy: 23, sized, "poppy", "poppy, version 2 (.pop files)";
-    /// fullbloom's own filter and its `.bloom` file: [`Native`](super::Native).
     Native: 1, native, "native", "fullbloom's own, .bloom file";
 }
 pub(crate) use {each_dialect, with_dialect};

@@ -2,7 +2,7 @@
 //! The blocks of a filter, and the block that a key falls into.
 
 use super::Block;
-use super::pipeline::{CHUNK, NEAR};
+use super::pipeline::{CHUNK, is_near};
 use crate::bits::prefetch;
 use core::marker::PhantomData;
 
@@ -45,7 +45,7 @@ impl<B: Halves> Places<B> {
         let base = blocks.as_ptr().cast::<u8>();
         let straddling = !base.addr().is_multiple_of(size_of::<B>());
         let count = u32::try_from(blocks.len()).ok().filter(|&count| count > 0)?;
-        Some(Places { base, count, far: size_of_val(blocks) > NEAR, straddling, block: PhantomData })
+        Some(Places { base, count, far: !is_near(size_of_val(blocks)), straddling, block: PhantomData })
     }
 
     /// The byte offset of this hash's block; always inside the array.

@@ -1,6 +1,6 @@
 //! Batches for dialects without their own kernel: key by key, with the cache lines of each key prefetched.
 
-use super::pipeline::{self, Answers, CHUNK, NEAR, Pipe, Source};
+use super::pipeline::{self, Answers, CHUNK, Pipe, Source, is_near};
 use crate::filter::{Dialect, Insert};
 use crate::keys::Keys;
 use core::array;
@@ -49,7 +49,7 @@ macro_rules! key_by_key {
 
         #[inline(always)]
         fn prefetch(&mut self, slot: &Self::Slot) {
-            if core::mem::take(&mut self.first) && self.bits.len() > NEAR {
+            if core::mem::take(&mut self.first) && !is_near(self.bits.len()) {
                 slot.iter().for_each(|hash| self.dialect.prefetch(self.bits, *hash));
             }
         }
@@ -61,7 +61,7 @@ impl<D: Dialect> Pipe<CHUNK, SLOTS> for Test<'_, D> {
 
     #[inline(always)]
     fn finish(&mut self, slot: &Self::Slot, next: &Self::Slot, count: usize) -> u64 {
-        let far = self.bits.len() > NEAR;
+        let far = !is_near(self.bits.len());
         let mut answers = 0;
         for (i, (hash, later)) in slot.iter().zip(next).enumerate().take(count) {
             if far {
@@ -78,7 +78,7 @@ impl<D: Insert> Pipe<CHUNK, SLOTS> for Set<'_, D> {
 
     #[inline(always)]
     fn finish(&mut self, slot: &Self::Slot, next: &Self::Slot, count: usize) -> u64 {
-        let far = self.bits.len() > NEAR;
+        let far = !is_near(self.bits.len());
         let mut new = 0;
         for (i, (hash, later)) in slot.iter().zip(next).enumerate().take(count) {
             if far {

@@ -36,8 +36,9 @@ pub(crate) const AHEAD: usize = 32;
 #[cfg(target_arch = "x86_64")]
 pub(super) mod distance {
     use super::{AHEAD, Group, Line};
+    use crate::kernel::pipeline::is_near;
 
-    /// Up to 512 KiB, in the second-level cache: no prefetch. Out-of-order execution already hides the
+    /// In the second-level cache: no prefetch. Out-of-order execution already hides the
     /// latency of these lines.
     pub(in crate::kernel) const NEAR: u8 = 0;
     /// In between, with AVX-512: [`AHEAD`] keys ahead.
@@ -51,16 +52,16 @@ pub(super) mod distance {
     #[inline(always)]
     pub(in crate::kernel) fn of(lines: &[Line]) -> u8 {
         match size_of_val(lines) {
+            near if is_near(near) => NEAR,
             0x200_0000.. => FAR,
-            0x8_0000.. => MIDDLE,
-            _ => NEAR,
+            _ => MIDDLE,
         }
     }
 
     /// The distance for this array with AVX2.
     #[inline(always)]
     pub(in crate::kernel) fn of_two(lines: &[Line]) -> u8 {
-        if size_of_val(lines) < 0x8_0000 { NEAR } else { FAR }
+        if is_near(size_of_val(lines)) { NEAR } else { FAR }
     }
 
     /// The offsets to prefetch while half 0 or 1 of a group is processed.

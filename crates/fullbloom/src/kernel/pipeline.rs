@@ -19,9 +19,12 @@ use crate::keys::{KeyHasher, Keys};
 use alloc::vec::Vec;
 use core::mem;
 
-/// Arrays up to this many bytes are expected in the second-level cache: prefetching them costs more than it
-/// saves.
-pub(crate) const NEAR: usize = 512 << 10;
+/// Whether an array of this many bytes is expected in the second-level cache: prefetching it would cost more than it
+/// saves. The one threshold of all batches.
+#[inline(always)]
+pub(crate) const fn is_near(bytes: usize) -> bool {
+    bytes <= 512 << 10
+}
 
 /// Keys in a chunk of most pipes.
 pub(crate) const CHUNK: usize = 16;

@@ -1,7 +1,7 @@
 //! The checksums of a file that is read in place, compared when an answer first depends on a chunk.
 
 use super::NativeFilter;
-use super::format::decode;
+use super::format::Decoded;
 use super::hashing::Hasher;
 use crate::checksum::crc32c;
 use crate::error::DecodeError;
@@ -31,14 +31,13 @@ pub(crate) struct Chunks {
 
 impl Chunks {
     /// The chunks of a native file, none of them compared yet.
-    pub(crate) fn of(file: &[u8]) -> Result<Chunks, DecodeError> {
-        let decoded = decode(file)?;
+    pub(super) fn of(decoded: &Decoded) -> Chunks {
         let (data, chunk_len, sums) = decoded.chunks();
         let bits = decoded.bits.clone();
         let count = data.len().div_ceil(chunk_len); // as many as there are checksums in the file
         let checked = (0..count).map(|_| AtomicBool::new(false)).collect();
         let (left, rest_checked) = (AtomicUsize::new(count), AtomicBool::new(false));
-        Ok(Chunks { data, bits, chunk_len, sums, checked, left, rest_checked })
+        Chunks { data, bits, chunk_len, sums, checked, left, rest_checked }
     }
 
     /// Compares the chunks that the answers for these keys depend on, unless that has been done before.

@@ -1,5 +1,6 @@
 //! The contents of a `.bloom` file: one of the kinds of the native filter.
 
+use super::chunks::Chunks;
 use super::dialect::{Head, Native};
 use super::format::{Decoded, DecodedKind, Encoder, decode};
 #[cfg(feature = "std")]
@@ -125,18 +126,6 @@ impl<D, S> Filter<D, S> {
 }
 
 impl<S: AsRef<[u8]>> StoredFilter<S> {
-    /// Reads the front of a `.bloom` file, and checks the rest depending on `check`; `bits` creates the
-    /// storage for a range of the file.
-    pub(crate) fn read(
-        file: &[u8],
-        check: Check,
-        bits: impl FnOnce(Range<usize>) -> S,
-    ) -> Result<Self, DecodeError> {
-        let decoded = decode(file)?;
-        let decoded = if check == Check::All { decoded.verified(file)? } else { decoded };
-        Ok(Self::assemble(decoded, file, bits))
-    }
-
     /// A copy that owns its bits.
     pub fn try_clone(&self) -> Result<StoredFilter, SizeError> {
         Ok(match self {
@@ -148,6 +137,24 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
 }
 
 impl<S> StoredFilter<S> {
+    /// Reads the front of a `.bloom` file, and checks the rest or returns its chunks, depending on `check`; `bits`
+    /// creates the storage for a range of the file.
+    pub(crate) fn read(
+        file: &[u8],
+        check: Check,
+        bits: impl FnOnce(Range<usize>) -> S,
+    ) -> Result<(Self, Option<Chunks>), DecodeError> {
+        let decoded = decode(file)?;
+        let (decoded, unchecked) = match check {
+            Check::All => (decoded.verified(file)?, None),
+            Check::Front => {
+                let chunks = Chunks::of(&decoded);
+                (decoded, Some(chunks))
+            }
+        };
+        Ok((Self::assemble(decoded, file, bits), unchecked))
+    }
+
     /// The filter over the storage that `bits` creates for the range of its bits in the file.
     fn assemble(decoded: Decoded, file: &[u8], bits: impl FnOnce(Range<usize>) -> S) -> StoredFilter<S> {
         let Decoded { kind, exceptions, locked, bits: range, .. } = decoded;
@@ -165,7 +172,7 @@ impl<S> StoredFilter<S> {
     }
 
     /// The same filter over other memory.
-    fn map<T>(self, bits: impl FnOnce(S) -> T) -> StoredFilter<T> {
+    pub(super) fn map<T>(self, bits: impl FnOnce(S) -> T) -> StoredFilter<T> {
         match self {
             StoredFilter::Fast(filter) => StoredFilter::Fast(filter.map(bits)),
             StoredFilter::Compact(filter) => StoredFilter::Compact(filter.map(bits)),
@@ -179,14 +186,6 @@ impl<S> StoredFilter<S> {
             StoredFilter::Fast(_) => "fast",
             StoredFilter::Compact(_) => "compact",
             StoredFilter::Dynamic(_) => "dynamic",
-        }
-    }
-
-    /// The fast filter. Fails for other kinds.
-    pub fn into_fast(self) -> Result<NativeFilter<S>, DecodeError> {
-        match self {
-            StoredFilter::Fast(filter) => Ok(filter),
-            other => Err(DecodeError::Kind { found: other.kind(), wanted: "fast" }),
         }
     }
 }

@@ -7,15 +7,14 @@ mod bits_per_key;
 mod lines;
 #[cfg(not(feature = "std"))]
 pub(crate) mod math;
-mod rate;
+pub(crate) mod rate;
 
 pub use bits_per_key::MillibitsPerKey;
 pub use lines::Layout;
-pub use rate::{
-    blocked_fpr, classic_bits, classic_fpr, collision_fpr, combine, estimated_keys, modulo_fpr,
-    split_block_fpr,
+pub(crate) use rate::{
+    blocked_fpr, classic_bits, collision_fpr, combine, modulo_fill, modulo_fpr, split_block_fpr, stepped_fpr,
 };
-pub(crate) use rate::{modulo_fill, stepped_fpr};
+pub use rate::{classic_fpr, estimated_keys};
 
 /// The requested size of a filter.
 #[derive(Debug, Clone, Copy, PartialEq)]

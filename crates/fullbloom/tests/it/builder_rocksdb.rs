@@ -3,9 +3,9 @@
 use fullbloom::SizeError;
 use fullbloom::dialect::Name;
 use fullbloom::dialect::rocksdb::{
-    AltOrder, BUCKET, BuildError, Builder, FullFilter, Kind, MATCHES_EVERYTHING, MemoryBalance, Policy,
-    Reservation, Warning,
+    AltOrder, BuildError, Builder, FullFilter, Kind, MemoryBalance, Policy, Reservation, Warning,
 };
+use fullbloom::internal::rocksdb::{BUCKET, MATCHES_EVERYTHING};
 use fullbloom_testkit::keys::SplitMix;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

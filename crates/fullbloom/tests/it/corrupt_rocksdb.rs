@@ -1,10 +1,11 @@
 //! Damaged and forged full filters: the compatible reader answers as the model of RocksDB's reader does,
 //! strict decoding refuses, and neither panics.
 
-use fullbloom::dialect::rocksdb::{Builder, FullFilter, Kind, MATCHES_EVERYTHING, Policy, sniff};
+use fullbloom::dialect::rocksdb::{Builder, FullFilter, Kind, Policy};
 use fullbloom::dialect::{LevelDb, Name, RocksDb, RocksDbLegacy, RocksDbRibbon};
 use fullbloom::filter::Format;
 use fullbloom::hash::{bloom32_rocksdb, xxph3_rocksdb};
+use fullbloom::internal::rocksdb::{MATCHES_EVERYTHING, sniff};
 use fullbloom::{DecodeError, Filter};
 use fullbloom_testkit::keys::SplitMix;
 use fullbloom_testkit::rocksdb::may_match;

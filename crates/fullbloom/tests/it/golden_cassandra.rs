@@ -1,10 +1,10 @@
 //! `cassandra`, `cassandra-3`, `cassandra-2` and `cassandra-1`: sizes, bytes and answers are those of
 //! Cassandra 5.0.2, 3.11.17 and 1.2.19.
 
-use fullbloom::dialect::cassandra::sizing;
-use fullbloom::dialect::cassandra::sizing::{Counter, RATES, Spec};
 use fullbloom::dialect::{Cassandra, Cassandra1, Cassandra2, Cassandra3};
 use fullbloom::filter::{Dialect, Format, Insert, Size};
+use fullbloom::internal::cassandra::sizing;
+use fullbloom::internal::cassandra::sizing::{Counter, RATES, Spec};
 use fullbloom::sizing::{Request, Target};
 use fullbloom::{Filter, SizeError, View};
 use fullbloom_testkit::vectors::{self, Record, Value};

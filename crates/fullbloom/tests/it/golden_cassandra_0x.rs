@@ -1,9 +1,9 @@
 //! `cassandra-0.7` and `cassandra-0`: the filter of Cassandra 0.3 to 0.7, with its Java object stream.
 
-use fullbloom::dialect::cassandra::sizing;
-use fullbloom::dialect::cassandra::sizing::Vintage;
 use fullbloom::dialect::{Cassandra0, Cassandra07};
 use fullbloom::filter::{Dialect, Format, Insert, Size};
+use fullbloom::internal::cassandra::sizing;
+use fullbloom::internal::cassandra::sizing::Vintage;
 use fullbloom::sizing::{Request, Target};
 use fullbloom::{Filter, SizeError};
 use fullbloom_testkit::vectors::{self, Record, Value};

@@ -1,6 +1,5 @@
 //! The kind `dynamic` against the second implementation: files byte for byte, both ways; and damaged ones.
 
-use fullbloom::DecodeError;
 use fullbloom::dialect::Name;
 use fullbloom::internal::sniff;
 use fullbloom::native::{DynamicFilter, DynamicOptions, Expiry, Hashing, Keep, Mode, Secret, StoredFilter};
@@ -16,7 +15,7 @@ fn secret() -> Secret {
 
 /// The filter of the file, with its secret.
 fn read(golden: &[u8]) -> DynamicFilter {
-    DynamicFilter::decode_keyed(golden, &secret()).unwrap()
+    DynamicFilter::decode(golden).unwrap().unlock(&secret()).unwrap()
 }
 
 fn golden(name: &str) -> Vec<u8> {
@@ -115,14 +114,13 @@ fn golden_files_have_their_keys_in_place_and_in_memory() {
 #[test]
 fn a_keyed_filter_needs_its_secret_and_goes_on_with_it() {
     let golden = golden("keyed");
-    assert!(matches!(DynamicFilter::decode(&golden), Err(DecodeError::Unknown { .. })));
-    let StoredFilter::Dynamic(locked) = StoredFilter::view(&golden).unwrap() else { panic!("a kind") };
+    let locked = DynamicFilter::view(&golden).unwrap();
     assert!(locked.is_locked() && locked.may_contain(b"anything"));
     let mut answers = [false; 2];
     locked.may_contain_batch(["a", "b"].as_slice(), &mut answers);
     assert_eq!(answers, [true; 2]);
-    assert!(DynamicFilter::decode_keyed(&golden, &Secret::new([0; 16])).is_err());
-    let mut read = DynamicFilter::decode_keyed(&golden, &secret()).unwrap();
+    assert!(DynamicFilter::decode(&golden).unwrap().unlock(&Secret::new([0; 16])).is_err());
+    let mut read = read(&golden);
     assert!(read.may_contain(b"key-699") && !read.may_contain(b"key-700"));
     let more: Vec<String> = (0..1_000).map(key).collect();
     assert_eq!(read.insert_batch(more.as_slice()).unwrap(), read.keys() - locked.keys());
@@ -152,7 +150,7 @@ fn changed_contents_are_refused_or_another_filter() {
                 // Whatever the bytes are, lookups and listing end.
                 let _ = (view.may_contain(b"x"), view.fingerprints().take(2_000).count(), view.keys());
             }
-            match DynamicFilter::decode_keyed(&file, &secret()) {
+            match DynamicFilter::decode(&file).and_then(|read| read.unlock(&secret())) {
                 Ok(mut read) => {
                     let again = read.encode();
                     let same = again[front_len(&again)..] == file[front_len(&file)..];

@@ -93,7 +93,7 @@ fn every_filter_is_built_byte_for_byte_and_answers_as_rocksdbs_reader() {
             other => panic!("{other}"),
         };
         assert_eq!(built.dialect(), Some(stored));
-        assert_eq!(fullbloom::dialect::rocksdb::sniff(&bytes), Some(stored), "{record}");
+        assert_eq!(fullbloom::internal::rocksdb::sniff(&bytes), Some(stored), "{record}");
         let read = FullFilter::read(&bytes);
         let probes = keys::of_rule(record.field("probes"));
         let answers: Vec<bool> = probes.iter().map(|key| read.may_contain(key)).collect();

@@ -311,20 +311,24 @@ fn a_filter_keeps_its_label_secret_and_numbers() {
     let mut filter = DynamicFilter::new(options).unwrap();
     filter.insert(b"alice").unwrap();
     filter.set_label("guests");
-    assert!(DynamicFilter::decode(&filter.encode()).is_err());
-    let StoredFilter::Dynamic(locked) = StoredFilter::decode(&filter.encode()).unwrap() else {
-        panic!("a kind")
-    };
+    let locked = DynamicFilter::decode(&filter.encode()).unwrap();
     assert!(locked.is_locked() && locked.may_contain(b"anybody"));
     assert!(locked.encode() == filter.encode(), "a locked filter can be copied");
-    let read = DynamicFilter::decode_keyed(&filter.encode(), &secret).unwrap();
+    let read = DynamicFilter::over(filter.encode()).unwrap().unlock(&secret).unwrap();
+    assert!(read.may_contain(b"alice") && !read.may_contain(b"bob"));
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("keyed.bloom");
+    filter.save(&path).unwrap();
+    let read = DynamicFilter::open(&path).unwrap();
+    assert!(read.is_locked() && read.unlock(&secret).unwrap().may_contain(b"alice"));
+    let read = DynamicFilter::load(&path).unwrap().unlock(&secret).unwrap();
     assert!(read.may_contain(b"alice") && !read.may_contain(b"bob"));
     assert_eq!((read.label(), read.expected_keys(), read.up_to()), ("guests", 500, 9_000));
     assert_eq!((read.planned_fpr(), read.mode(), read.hashing()), (0.002, Mode::Set, filter.hashing()));
     filter.store_secret(true);
     assert!(DynamicFilter::decode(&filter.encode()).unwrap().may_contain(b"alice"));
     assert!(
-        DynamicFilter::decode_keyed(&filter.encode(), &Secret::new([8; 16])).is_ok(),
+        DynamicFilter::decode(&filter.encode()).unwrap().unlock(&Secret::new([8; 16])).is_ok(),
         "its own is in the file"
     );
 }

@@ -3,7 +3,8 @@
 use super::FilterOptions;
 use crate::error::Problem;
 use crate::filter::policy::FullPolicy;
-use fullbloom::dialect::rocksdb::{BUCKET, Builder, Kind, Reservation};
+use fullbloom::dialect::rocksdb::{Builder, Kind, Reservation};
+use fullbloom::internal::rocksdb::BUCKET;
 use fullbloom::{NativeFilter, SizeError};
 use std::fmt;
 use std::sync::Arc;

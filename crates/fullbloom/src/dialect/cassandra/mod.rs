@@ -2,7 +2,7 @@
 //!
 //! | dialect | versions | Cassandra | hash | first position, step | array on disk |
 //! |---|---|---|---|---|---|
-//! | [`Cassandra`] | `na`, `nb`, `nc`, `oa`, `da` | 4.0 – 5.x | Murmur3 | h2, h1 | bytes |
+//! | [`Cassandra`] | `na` – `nc`, `oa`, `pa`; `da`, `ea` | 4.0 – 6.0 | Murmur3 | h2, h1 | bytes |
 //! | [`Cassandra3`] | `ma` – `me` | 3.0 – 3.11 | Murmur3 | h2, h1 | big-endian words |
 //! | [`Cassandra2`] | `ia` – `lb` | 1.2 – 2.2 | Murmur3 | h1, h2 | big-endian words |
 //! | [`Cassandra1`] | `f` – `hf` | 0.7.1 – 1.1 | Murmur2, 64 bits | H1, H2 | big-endian words |
@@ -19,7 +19,7 @@
 //!
 //! let mut filter = Filter::<Cassandra>::with_fpr(3, 0.01)?;
 //! filter.extend(["a", "b", "c"]);
-//! let filter_db = filter.encode(); // the Filter.db of Cassandra 4 and 5
+//! let filter_db = filter.encode(); // the Filter.db of Cassandra 4 to 6
 //! assert_eq!(filter_db[8..], [0x84, 0x00, 0x91, 0x80, 0x4c, 0x00, 0x38, 0x08]);
 //! assert!(Filter::<Cassandra>::view(&filter_db)?.may_contain(b"b"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -28,6 +28,7 @@
 mod bit_set;
 #[cfg(feature = "std")]
 mod descriptor;
+#[doc(hidden)]
 pub mod sizing;
 mod words;
 

@@ -18,7 +18,7 @@ use crate::wire::{Cursor, Output, Stop};
 use core::marker::PhantomData;
 use core::ops::Range;
 
-/// Versions `na`, `nb`, `nc`, `oa` and `da`: Cassandra 4.0 to 5.x.
+/// Versions `na` to `nc`, `oa`, `pa`, `da` and `ea`: Cassandra 4.0 to 6.0.
 pub type Cassandra = Words<V4>;
 /// Versions `ma` to `me`: Cassandra 3.0 to 3.11.
 pub type Cassandra3 = Words<V3>;

@@ -39,22 +39,23 @@ mod builder;
 mod construction;
 mod entries;
 mod fast_local;
-mod full;
+pub(crate) mod full;
 mod legacy;
 mod memory;
 mod rate;
-mod reservation;
+pub(crate) mod reservation;
 mod ribbon;
 mod sizing;
 
 pub use builder::{AltOrder, Builder};
 pub use construction::BuildError;
 pub use fast_local::RocksDb;
+pub use full::FullFilter;
 pub(crate) use full::is_without_keys;
-pub use full::{FullFilter, MATCHES_EVERYTHING, sniff};
+pub(crate) use full::{MATCHES_EVERYTHING, sniff};
 pub use legacy::RocksDbLegacy;
 pub use memory::MemoryBalance;
-pub use reservation::{BUCKET, Reservation};
+pub use reservation::Reservation;
 pub use ribbon::RocksDbRibbon;
 pub use sizing::{Kind, Policy, Warning};
 

@@ -8,13 +8,13 @@ pub const BUCKET: u64 = 256 << 10;
 
 /// A budget that building is charged to, such as a block cache that makes room by evicting blocks.
 ///
-/// A [`Builder`](super::Builder) reserves one [`BUCKET`] at a time and releases everything, at the latest
+/// A [`Builder`](super::Builder) reserves 256 KiB at a time and releases everything, at the latest
 /// when it is dropped.
 pub trait Reservation: Send + Sync {
-    /// Reserves `bytes`, always one [`BUCKET`]. Returns false if there is no room; nothing is reserved then.
+    /// Reserves `bytes`, always 256 KiB. Returns false if there is no room; nothing is reserved then.
     fn reserve(&self, bytes: u64) -> bool;
 
-    /// Releases `bytes`, a multiple of [`BUCKET`].
+    /// Releases `bytes`, a multiple of 256 KiB.
     fn release(&self, bytes: u64);
 }
 

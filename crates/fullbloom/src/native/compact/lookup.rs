@@ -11,9 +11,6 @@ use crate::probe::systems::{
     LIMIT, Picks, Place, coefficients, first_z, next_z, picks, second_z, sums, t_of_first, u_of,
 };
 
-/// Arrays up to this many bytes are expected in the second-level cache: their lines are not prefetched.
-const NEAR: usize = pipeline::NEAR;
-
 /// A filter's numbers and its array.
 #[derive(Clone, Copy)]
 pub(super) struct Data<'a> {
@@ -200,7 +197,7 @@ impl<K: Keys<H> + ?Sized, H: KeyHasher<Hash = u64>, E: Fn(u64) -> bool, const W:
             // Without layers the array is the list.
             lines: if layer.is_some() { data.lines() } else { &[] },
             further: data.has_further(),
-            far: data.bytes.len() > NEAR,
+            far: !pipeline::is_near(data.bytes.len()),
             waiting: [(0, 0); WAITING],
             tested: 0,
             finished: 0,

@@ -6,7 +6,7 @@ use crate::keys::Hashes;
 use crate::native::dialect::{Head, Native};
 use crate::native::hashing::spread;
 use crate::native::stored::assert_unlocked;
-use crate::native::{NativeFilter, Secret, Sizing, StoredFilter};
+use crate::native::{NativeFilter, Sizing, StoredFilter};
 use crate::sizing::{Request, Target};
 use alloc::vec::Vec;
 #[cfg(feature = "std")]
@@ -121,29 +121,19 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
     }
 }
 
+/// A keyed filter whose file does not hold its secret is read [locked](DynamicFilter::is_locked): it answers "maybe" to
+/// every key until it is [unlocked](DynamicFilter::unlock).
 impl DynamicFilter {
     /// Reads a `.bloom` file of this kind, checks all of it, and copies it.
     pub fn decode(file: &[u8]) -> Result<Self, DecodeError> {
-        of_stored(StoredFilter::decode(file)?, None)
-    }
-
-    /// As [`decode`](Self::decode), for a keyed filter whose file does not hold its secret.
-    pub fn decode_keyed(file: &[u8], secret: &Secret) -> Result<Self, DecodeError> {
-        of_stored(StoredFilter::decode(file)?, Some(secret))
+        of_stored(StoredFilter::decode(file)?)
     }
 
     /// Reads a file of this kind and checks all of it. The file may be changed or deleted afterwards.
     #[cfg(feature = "std")]
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
-        of_stored(StoredFilter::load(path)?, None).map_err(|e| FileError::decode(path, e))
-    }
-
-    /// As [`load`](Self::load), for a keyed filter whose file does not hold its secret.
-    #[cfg(feature = "std")]
-    pub fn load_keyed(path: impl AsRef<Path>, secret: &Secret) -> Result<Self, FileError> {
-        let path = path.as_ref();
-        of_stored(StoredFilter::load(path)?, Some(secret)).map_err(|e| FileError::decode(path, e))
+        of_stored(StoredFilter::load(path)?).map_err(|e| FileError::decode(path, e))
     }
 
     /// Maps a file of this kind: it is ready at once, for lookups in place. Only the front is checked;
@@ -153,36 +143,38 @@ impl DynamicFilter {
         let path = path.as_ref();
         let (mapped, journal) = read_with_journal(path, Mapped::open)?;
         let check = if journal.is_some() { Check::All } else { Check::Front };
-        let read = StoredFilter::read(mapped.as_ref(), check, |range| Part::new(mapped.clone(), range));
-        let read = read.and_then(|stored| match journal {
+        let read = in_place(mapped, check).and_then(|stored| match journal {
             Some(journal) => journal.replay(stored),
             None => Ok(stored),
         });
-        read.and_then(|stored| of_stored(stored, None)).map_err(|e| FileError::decode(path, e))
+        read.and_then(of_stored).map_err(|e| FileError::decode(path, e))
+    }
+
+    /// Reads the front of a `.bloom` file of this kind and uses the rest in place, unchecked: in a block cache, in
+    /// `Bytes`, in a mapping.
+    pub fn over<S: AsRef<[u8]>>(storage: S) -> Result<DynamicFilter<Part<S>>, DecodeError> {
+        of_stored(in_place(storage, Check::Front)?)
     }
 }
 
 impl<'a> DynamicFilter<&'a [u8]> {
-    /// Reads the front of a `.bloom` file of this kind and uses the rest in place, unchecked.
+    /// As [`over`](DynamicFilter::over), for borrowed bytes.
     pub fn view(file: &'a [u8]) -> Result<Self, DecodeError> {
-        of_stored(StoredFilter::view(file)?, None)
+        of_stored(StoredFilter::view(file)?)
     }
 }
 
-/// The filter, if it is of this kind and its secret is known.
-fn of_stored<S: AsRef<[u8]>>(
-    stored: StoredFilter<S>,
-    secret: Option<&Secret>,
-) -> Result<DynamicFilter<S>, DecodeError> {
-    let found = stored.kind();
-    let StoredFilter::Dynamic(mut filter) = stored else {
-        return Err(DecodeError::Kind { found, wanted: "dynamic" });
-    };
-    if let Some(secret) = secret {
-        filter.unlock_in_place(secret)?;
-    }
-    match filter.is_locked() {
-        true => Err(DecodeError::Unknown { what: "the filter is keyed: give its secret" }),
-        false => Ok(filter),
+/// The filter of these bytes, which it keeps.
+fn in_place<S: AsRef<[u8]>>(storage: S, check: Check) -> Result<StoredFilter<Part<S>>, DecodeError> {
+    let mut range = 0..0;
+    let (stored, _) = StoredFilter::read(storage.as_ref(), check, |bits| range = bits)?;
+    Ok(stored.map(|()| Part::new(storage, range)))
+}
+
+/// The filter, if it is of this kind.
+fn of_stored<S>(stored: StoredFilter<S>) -> Result<DynamicFilter<S>, DecodeError> {
+    match stored {
+        StoredFilter::Dynamic(filter) => Ok(filter),
+        other => Err(DecodeError::Kind { found: other.kind(), wanted: "dynamic" }),
     }
 }

@@ -214,7 +214,7 @@ fn all_modes_and_keyed_filters_read_as_they_were() {
         }
         writer.save(&filter).unwrap();
         assert!(journal_of(&path).unwrap().exists());
-        let read = DynamicFilter::load_keyed(&path, &secret()).unwrap();
+        let read = DynamicFilter::load(&path).unwrap().unlock(&secret()).unwrap();
         assert_eq!((read.keys(), read.encode()), (filter.keys(), filter.encode()), "{mode:?}");
         // Without the secret, too.
         let locked = StoredFilter::load(&path).unwrap();
