@@ -93,7 +93,7 @@ codes! {
     Unreadable = "unreadable", Error, Failed;
     /// Neither the name nor the bytes say which dialect the filter has.
     UnknownDialect = "unknown-dialect", Error, Failed;
-    /// The bytes are not a filter of the dialect that the name, the bytes or the caller says.
+    /// The bytes are not a filter of the dialect given by the name, the bytes or the caller.
     NotAFilter = "not-a-filter", Error, Failed;
     /// An option does not fit the file.
     OptionRefused = "option-refused", Error, Failed;
@@ -112,7 +112,7 @@ codes! {
     FilterMissing = "filter-missing", Error, Both;
     /// The filter file has no bytes.
     FilterEmpty = "filter-empty", Error, Both;
-    /// The system would not let us read the filter file.
+    /// The operating system refused to read the filter file.
     FilterUnreadable = "filter-unreadable", Error, Failed;
     /// The filter ends too early.
     FilterTruncated = "filter-truncated", Error, Both;
@@ -144,7 +144,7 @@ codes! {
     OtherRate = "other-rate", Note, Well;
 
     // Sstables.
-    /// The sstable was written without a filter, as its table asks for.
+    /// The sstable was written without a filter, as its table is configured.
     WrittenWithoutFilter = "written-without-filter", Note, Well;
     /// The keys of the sstable cannot be read to the end.
     KeysUnreadable = "keys-unreadable", Error, Both;
