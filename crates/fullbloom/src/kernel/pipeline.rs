@@ -1,11 +1,12 @@
-//! The pipeline of every batch: while the cache lines of some keys are being fetched, keys whose lines have
+//! The pipeline of batches: while the cache lines of some keys are being fetched, keys whose lines have
 //! arrived are processed, and further keys are hashed.
 //!
 //! ```text
 //!   one turn of blocked filters:   hash chunk i+4    prepare chunk i+3    prefetch chunk i+2    finish chunk i
 //! ```
 //!
-//! There is one driver, [`run`]; the work on a chunk of keys is a [`Pipe`]. A pipe sets the number of keys in
+//! There is one driver, [`run`], for all filters of bits; the work on a chunk of keys is a [`Pipe`]. The kind `dynamic` has
+//! its own, because an insert may move its lines (`native/dynamic/batch.rs`). A pipe sets the number of keys in
 //! a chunk and the number of turns between the steps:
 //!
 //! | pipe | chunk | steps | why |
