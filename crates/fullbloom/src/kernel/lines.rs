@@ -439,9 +439,9 @@ impl Cpu {
             ))]
             Cpu::Avx512Bitalg(kernel) => Some(Inlined::Avx512(kernel.avx512())),
             #[cfg(all(target_arch = "x86_64", target_feature = "avx2", not(target_feature = "avx512bw")))]
-            Cpu::Avx512(kernel) => Some(Inlined::Avx2(kernel.avx2())),
+            Cpu::Avx512(kernel) => Some(Inlined::Avx2(kernel.into())),
             #[cfg(all(target_arch = "x86_64", target_feature = "avx2", not(target_feature = "avx512bw")))]
-            Cpu::Avx512Bitalg(kernel) => Some(Inlined::Avx2(kernel.avx512().avx2())),
+            Cpu::Avx512Bitalg(kernel) => Some(Inlined::Avx2(kernel.into())),
             #[cfg(all(target_arch = "x86_64", not(target_feature = "avx512bw")))]
             Cpu::Avx2(kernel) => Some(Inlined::Avx2(kernel)),
             #[cfg(target_arch = "aarch64")]
