@@ -138,6 +138,7 @@ fn front_len(file: &[u8]) -> usize {
 /// else depends on may differ.
 #[test]
 fn changed_contents_are_refused_or_another_filter() {
+    let secret = secret();
     for name in FILES {
         let golden = golden(name);
         let front = front_len(&golden);
@@ -150,7 +151,7 @@ fn changed_contents_are_refused_or_another_filter() {
                 // Whatever the bytes are, lookups and listing end.
                 let _ = (view.may_contain(b"x"), view.fingerprints().take(2_000).count(), view.keys());
             }
-            match DynamicFilter::decode(&file).and_then(|read| read.unlock(&secret())) {
+            match DynamicFilter::decode(&file).and_then(|read| read.unlock(&secret)) {
                 Ok(mut read) => {
                     let again = read.encode();
                     let same = again[front_len(&again)..] == file[front_len(&file)..];
