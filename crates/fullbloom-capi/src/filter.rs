@@ -9,6 +9,7 @@ use crate::memory::{Borrowed, Bounded};
 use crate::sizing::{self, Sizing};
 use crate::status::{Error, Status, call};
 use fullbloom::any::{AnyFilter, ReadOptions};
+use fullbloom::dialect::Name;
 use fullbloom::filter::Check;
 use fullbloom::native::Secret;
 use std::ffi::{c_char, c_int, c_void};
@@ -43,8 +44,13 @@ pub unsafe extern "C" fn fullbloom_filter_create(
     sizing: *const Sizing,
     filter: *mut *mut Filter,
 ) -> Status {
+    let options = || {
+        let dialect = named(dialect)?;
+        // SAFETY: promised by the caller.
+        Ok((sizing::options(dialect, unsafe { sizing::read(sizing) }?), dialect))
+    };
     // SAFETY: promised by the caller.
-    unsafe { give(filter, || Filter::create(named(dialect)?, sizing::read(sizing)?)) }
+    unsafe { give(filter, || options().and_then(|(options, dialect)| Filter::create(&options, dialect))) }
 }
 
 /// An empty dynamic filter.
@@ -58,7 +64,12 @@ pub unsafe extern "C" fn fullbloom_filter_create_dynamic(
     filter: *mut *mut Filter,
 ) -> Status {
     // SAFETY: promised by the caller.
-    unsafe { give(filter, || Filter::dynamic(sizing::read(sizing)?, dynamic::read(dynamic)?)) }
+    unsafe {
+        give(filter, || {
+            let options = dynamic::options(sizing::read(sizing)?, dynamic::read(dynamic)?);
+            Filter::create(&options, Name::Native)
+        })
+    }
 }
 
 /// What the caller says about bytes: the dialect, bits and probes may be left out as zeros.

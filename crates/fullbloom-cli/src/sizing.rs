@@ -2,13 +2,8 @@
 
 use crate::numbers;
 use clap::Args;
+use fullbloom::any::BuildOptions;
 use fullbloom::sizing::Target;
-
-/// The number of keys up to which a dynamic filter keeps its rate, if none is given.
-pub const PROMISED: u64 = 1_000_000_000;
-
-/// The default rate: one absent key in a hundred is called present.
-const DEFAULT_FPR: f64 = 0.01;
 
 /// `--fpr` or `--bits-per-key`.
 #[derive(Debug, Args)]
@@ -66,6 +61,6 @@ pub struct NewGeometryArgs {
 pub fn target(target: &TargetArgs, geometry: &NewGeometryArgs) -> Target {
     match geometry.bits.zip(geometry.probes) {
         Some((bit_len, probes)) => Target::Exact { bit_len, probes },
-        None => target.target().unwrap_or(Target::Fpr(DEFAULT_FPR)),
+        None => target.target().unwrap_or(BuildOptions::DEFAULT_TARGET),
     }
 }

@@ -12,7 +12,7 @@ use fullbloom::typed::KeyType;
 use fullbloom_ops::filter::{FilterFile, ReadOptions};
 #[cfg(feature = "parquet")]
 use fullbloom_ops::parquet::Column;
-use fullbloom_ops::{KeySpec, Place, PlaceKind, table};
+use fullbloom_ops::{Code, KeySpec, Place, PlaceKind, table};
 use fullbloom_table::PrefixExtractor;
 use fullbloom_table::filter::Question;
 use std::ffi::OsString;
@@ -176,13 +176,15 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         let (path, dialect) = (args.filter.display(), opened.filter.dialect());
         output::note(&format!("{path}: {dialect}, {}", file.recognised()));
     }
-    if opened.is_locked {
-        return Err(Failure::locked(&args.filter));
-    }
-    if opened.may_lose_keys && !args.force {
-        let messages: Vec<&str> = opened.problems.iter().map(|problem| problem.message.as_str()).collect();
-        let failure = Failure::new(args.filter.display(), messages.join("; "));
-        return Err(failure.hint("its own keys may be called absent; --force uses it anyway"));
+    if let Err(problem) = opened.require_sound(&args.filter) {
+        match problem.code {
+            Code::Doubtful if args.force => {}
+            Code::Doubtful => {
+                let hint = "its own keys may be reported absent; --force uses it anyway";
+                return Err(Failure::from(problem).hint(hint));
+            }
+            _ => return Err(problem.into()),
+        }
     }
     for problem in &opened.problems {
         output::warning(&problem.to_string());

@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use crate::text;
 use fullbloom::any::ChangeError;
 use fullbloom::dialect::Name;
-use fullbloom_ops::filter::{FilterFile, ReadOptions};
+use fullbloom_ops::filter::{FilterFile, ReadOptions, is_nearly_full};
 use serde_json::json;
 use std::ops::ControlFlow;
 
@@ -59,9 +59,9 @@ pub fn run(args: &InsertArgs, dialect: Name) -> Result<Status, Failure> {
         destination.write_filter(&filter)?;
     }
     let expected_fpr = filter.expected_fpr();
-    if expected_fpr > 0.5 {
+    if is_nearly_full(expected_fpr) {
         let rate = text::rate(expected_fpr);
-        output::warning(&format!("{path}: nearly full: {rate} of absent keys are called present"));
+        output::warning(&format!("{path}: nearly full: {rate} of absent keys are false positives"));
     }
     let text = format!(
         "{} inserted, {new} new; the expected rate is {}",

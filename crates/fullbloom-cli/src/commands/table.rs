@@ -11,12 +11,12 @@ use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::text;
 use entries::Entries;
-use fullbloom::dialect::Name;
+use fullbloom_ops::table::{self, NewFilter};
 use fullbloom_table::checksum::Checksum;
 use fullbloom_table::compression::Compression;
-use fullbloom_table::filter::build::{FilterOptions, Layout, Partitioning};
-use fullbloom_table::filter::{Holds, Policy};
-use fullbloom_table::writer::{Format, IndexLayout, TableWriter, WriterOptions};
+use fullbloom_table::filter::Holds;
+use fullbloom_table::filter::build::{FilterOptions, Partitioning};
+use fullbloom_table::writer::{Format, TableWriter, WriterOptions};
 use fullbloom_table::{PrefixExtractor, Problem, TableError};
 use serde_json::json;
 use std::io::{self, Write};
@@ -186,46 +186,48 @@ impl BuildArgs {
         if self.engine == Engine::Leveldb {
             return Ok(WriterOptions { compression, block_size, filter, ..WriterOptions::leveldb() });
         }
-        let index = match self.kind {
-            Kind::Partitioned | Kind::PartitionedWithIndex => {
-                IndexLayout::TwoLevel { target: self.partition_size }
-            }
-            Kind::None | Kind::Full => IndexLayout::Binary,
-        };
-        let format = Format::RocksDb { version: self.format_version };
         Ok(WriterOptions {
-            format,
+            format: self.format(),
             block_size,
             compression,
             checksum,
-            index,
+            index: table::index_layout(self.partitions().as_ref()),
             filter,
             ..WriterOptions::default()
         })
     }
 
+    fn format(&self) -> Format {
+        match self.engine {
+            Engine::Leveldb => Format::LevelDb,
+            Engine::Rocksdb => Format::RocksDb { version: self.format_version },
+        }
+    }
+
+    fn partitions(&self) -> Option<Partitioning> {
+        let with_index = match self.kind {
+            Kind::None | Kind::Full => return None,
+            Kind::Partitioned => false,
+            Kind::PartitionedWithIndex => true,
+        };
+        Some(Partitioning { target: self.partition_size, with_index, ..Partitioning::default() })
+    }
+
     fn filter(&self) -> Result<Option<FilterOptions>, Failure> {
-        let dialect = match (self.engine, self.ribbon) {
-            (Engine::Leveldb, true) => return Err(Failure::new("--ribbon", "LevelDB has no Ribbon filters")),
-            (Engine::Leveldb, false) => Name::LevelDb,
-            (Engine::Rocksdb, true) => Name::RocksDbRibbon,
-            (Engine::Rocksdb, false) if self.format_version < 5 => Name::RocksDbLegacy,
-            (Engine::Rocksdb, false) => Name::RocksDb,
+        let filter = NewFilter {
+            format: self.format(),
+            ribbon: self.ribbon,
+            partitions: self.partitions(),
+            bits_per_key: self.bits_per_key,
+            holds: Holds { whole_keys: !self.no_whole_keys, prefixes: self.prefix_extractor },
         };
-        let with_index = self.kind == Kind::PartitionedWithIndex;
-        let layout = match self.kind {
-            Kind::None => return Ok(None),
-            Kind::Full if self.engine == Engine::Leveldb => Layout::PerBlock,
-            Kind::Full => Layout::Full,
-            Kind::Partitioned | Kind::PartitionedWithIndex => Layout::Partitioned(Partitioning {
-                target: self.partition_size,
-                with_index,
-                ..Partitioning::default()
-            }),
+        let Some(dialect) = filter.dialect() else {
+            return Err(Failure::new("--ribbon", "LevelDB has no Ribbon filters"));
         };
-        let holds = Holds { whole_keys: !self.no_whole_keys, prefixes: self.prefix_extractor };
-        let policy = Policy::new(dialect, self.bits_per_key).map_err(|e| Failure::size(dialect, &e))?;
-        Ok(Some(FilterOptions { holds, layout, ..FilterOptions::new(policy) }))
+        if self.kind == Kind::None {
+            return Ok(None);
+        }
+        filter.options(dialect).map(Some).map_err(|e| Failure::size(dialect, &e))
     }
 }
 

@@ -1,7 +1,6 @@
 //! `fullbloom unique [KEYS…]`: prints each key the first time it appears.
 
 mod expiry;
-mod seen;
 mod state;
 
 use crate::args::{KeyArgs, TypeArgs};
@@ -12,22 +11,19 @@ use crate::numbers;
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::secret::SecretArgs;
-use crate::sizing::PROMISED;
 use crate::text;
 use expiry::ExpiryArgs;
+use fullbloom::any::{BuildOptions, NativeKind};
 use fullbloom::dialect::Name;
-use fullbloom::native::{DynamicFilter, DynamicOptions, Hashing, Mode};
-use seen::Seen;
-use state::State;
+use fullbloom::native::{Hashing, Mode};
+use fullbloom::sizing::Target;
+use fullbloom_ops::filter::Changing;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// The default rate: a false positive is a new key that is not printed, so it should be rare.
 const DEFAULT_FPR: f64 = 1e-6;
-
-/// Keys there is memory for at the beginning, if their number is unknown.
-const FIRST: u64 = 1 << 12;
 
 /// Print each key only the first time it appears, in order
 ///
@@ -97,8 +93,8 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Status, Failure> {
     let format = args.types.apply(args.keys.format(), Name::Native)?;
     let mut keys = Keys::new(&args.keys.files, format)?;
-    let (mut state, mut seen) = begin(args, &keys)?;
-    let planned = seen.planned();
+    let mut seen = begin(args, &keys)?;
+    let planned = seen.planned_keys();
     let mut out = Output::stdout();
     let progress =
         if out.is_terminal() { Progress::hidden() } else { Progress::new("reading keys", keys.total()) };
@@ -109,12 +105,9 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let hashing = seen.hashing().clone();
     keys.in_order_hashed_records(&progress, threads(), &hashing, |hashes, records| {
         new.resize(hashes.len(), false);
-        let added = seen.insert(hashes, &mut new).map_err(|e| Failure::size(Name::Native, &e))?;
+        let added = seen.insert_new(hashes, &mut new)?;
         count += added;
         unsaved |= added > 0 || seen.refreshes();
-        if let Some(state) = &mut state {
-            state.record(&seen, hashes, &new);
-        }
         if !args.count {
             print(&mut out, records, &new, end)?;
             out.pause()?;
@@ -125,12 +118,9 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
                 "more than the {planned} new keys planned for: from now on the rate rises"
             ));
         }
-        if let (Some(state), Some(every)) = (&mut state, args.save_every)
-            && unsaved
-            && saved_at.elapsed() >= every
-        {
+        if args.save_every.is_some_and(|every| unsaved && saved_at.elapsed() >= every) {
             out.flush()?; // a key that was not printed must not be saved as known
-            state.save(&seen)?;
+            seen.save()?;
             (saved_at, unsaved) = (Instant::now(), false);
         }
         Ok(ControlFlow::Continue(()))
@@ -140,17 +130,15 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         out.record(count.to_string().as_bytes(), b'\n')?;
     }
     out.finish()?;
-    if let Some((rate, keys)) = seen.overfull_rate() {
+    if seen.is_overfull() {
+        let (keys, one_in) = (seen.keys(), text::one_in(seen.expected_fpr()));
         output::warning(&format!(
-            "{keys} keys are in the filter, {planned} were planned for: now one new key in {} counts as known",
-            text::one_in(rate)
+            "{keys} keys are in the filter, {planned} were planned for: now one new key in {one_in} counts as known"
         ));
         output::hint("--up-to N keeps the rate of a new state up to N keys");
     }
-    if let Some(state) = state
-        && (unsaved || !state.exists())
-    {
-        state.finish(&seen)?;
+    if args.state.is_some() && (unsaved || !seen.is_saved()) {
+        seen.finish()?;
     }
     Ok(Status::selected(count > 0))
 }
@@ -174,25 +162,27 @@ fn print(out: &mut Output, records: Records<'_>, new: &[bool], end: u8) -> Resul
     Ok(())
 }
 
-/// Where the filter is kept, and the filter to start with.
-fn begin<'a>(args: &'a Args, keys: &Keys) -> Result<(Option<State<'a>>, Seen), Failure> {
+/// The filter to start with, and whether it is kept in a file.
+fn begin(args: &Args, keys: &Keys) -> Result<Changing, Failure> {
     let expiry = args.expiry.requested()?;
-    let mut state = None;
-    if let Some(path) = &args.state {
-        let (claimed, seen) = State::open(args, path, keys)?;
-        state = Some(claimed);
-        if let Some(seen) = seen {
-            return Ok((state, seen));
+    let file = match &args.state {
+        None => None,
+        Some(path) => {
+            let claim = state::claim(args, path, keys)?;
+            if claim.exists() {
+                return state::load(args, path, claim, expiry);
+            }
+            Some((path.as_path(), claim))
         }
-    }
+    };
     let hashing = args.secret.read()?.map_or(Hashing::default(), Hashing::Secret);
-    let up_to = args.up_to.or(args.expected_keys).unwrap_or(PROMISED);
-    let options =
-        DynamicOptions::new(args.expected_keys.unwrap_or(FIRST.min(up_to)), args.fpr.unwrap_or(DEFAULT_FPR))
-            .up_to(up_to)
-            .mode(expiry.map_or(Mode::Set, Mode::Expiring))
-            .hashing(hashing);
-    let mut filter = DynamicFilter::new(options).map_err(|e| Failure::size(Name::Native, &e))?;
-    filter.set_key_type(Some(args.types.key_type.key_type()));
-    Ok((state, Seen::Dynamic(filter)))
+    let options = BuildOptions::new(Name::Native)
+        .kind(NativeKind::Dynamic)
+        .target(Target::Fpr(args.fpr.unwrap_or(DEFAULT_FPR)))
+        .expected_keys(args.expected_keys)
+        .up_to(args.up_to)
+        .mode(expiry.map_or(Mode::Set, Mode::Expiring))
+        .hashing(hashing)
+        .key_type(args.types.key_type.key_type());
+    Ok(Changing::new(options.empty().map_err(|e| Failure::building(Name::Native, e))?, file))
 }

@@ -11,10 +11,10 @@ mod verify;
 pub use inspect::DatabaseSummary;
 pub(crate) use inspect::inspect;
 pub use last::LastDatabase;
-pub use levels::LevelTotals;
+pub use levels::{LevelTotals, LevelsSum};
 pub(crate) use lock::{Locked, lock};
 pub(crate) use plan::plan;
-pub use plan::{DatabasePlanSummary, FamilyPlan, LevelNow, LevelPlan, Spending, UsualRow};
+pub use plan::{DatabasePlanSummary, FamilyNow, FamilyPlan, LevelNow, LevelPlan, Spending, UsualRow};
 pub use split::{Curves, LevelKeys, MOST_BITS, Share};
 pub(crate) use verify::{verify, verify_alone};
 

@@ -36,6 +36,20 @@ pub struct Opened {
     pub is_locked: bool,
 }
 
+impl Opened {
+    /// Refuses a filter that may report its own keys absent, or that cannot answer without its secret.
+    pub fn require_sound(&self, path: &Path) -> Result<(), Problem> {
+        if self.is_locked {
+            return Err(Problem::locked(path));
+        }
+        if !self.may_lose_keys {
+            return Ok(());
+        }
+        let messages: Vec<&str> = self.problems.iter().map(|problem| problem.message.as_str()).collect();
+        Err(Problem::at(path, Code::Doubtful, messages.join("; ")))
+    }
+}
+
 impl FilterFile {
     /// Decodes the filter. Bytes that follow it are a problem, but no failure, if the format says where it
     /// ends. A file in memory is compared with its checksums; of a mapped one only the header, so that

@@ -249,7 +249,7 @@ fn refused(sstable: &Sstable, cause: &RebuildError) -> Problem {
         RebuildError::NoRate { .. } => Problem::at(&path, Code::RateUnknown, cause)
             .hint("--fpr P gives the rate; --same-size takes the old size"),
         RebuildError::NoFilter => Problem::at(&path, Code::RateOne, cause),
-        RebuildError::Size(_) => Problem::at(&path, Code::SizeRefused, cause),
+        RebuildError::Size(_) | RebuildError::Build(_) => Problem::at(&path, Code::SizeRefused, cause),
         RebuildError::Changed { .. } => Problem::at(&path, Code::Changed, cause),
         RebuildError::Keys(ComponentError::Encrypted { .. }) => Problem::at(&path, Code::Encrypted, cause),
         _ => Problem::at(&path, Code::KeysUnreadable, cause),

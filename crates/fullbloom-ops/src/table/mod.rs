@@ -4,11 +4,13 @@
 
 mod engines;
 mod inspect;
+mod new;
 mod rebuild;
 mod verify;
 
 pub use engines::EngineUse;
 pub use inspect::{TableRecord, inspect};
+pub use new::{NewFilter, index_layout};
 pub use rebuild::{RebuiltTable, TableAfter, TableBefore};
 pub(crate) use rebuild::{first_clash, rebuild};
 pub use verify::{VerifiedTable, verify};
