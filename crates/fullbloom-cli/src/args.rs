@@ -114,7 +114,7 @@ pub struct PartArgs {
     #[arg(short = 'f', long, value_name = "N", help_heading = KEYS, value_parser = clap::value_parser!(u32).range(1..))]
     field: Option<u32>,
 
-    /// Take keys in lower case; build, check and later commands need the same option
+    /// Convert keys to lower case; use the same option in every command
     #[arg(long, help_heading = KEYS)]
     ignore_case: bool,
 
@@ -158,9 +158,7 @@ impl KeyArgs {
 /// The type of the keys.
 #[derive(Debug, Args)]
 pub struct TypeArgs {
-    /// The type of the keys: bytes, text (UTF-8), utf16, int, long, float or double; the dialect's system
-    /// decides how such values are hashed. Partition keys of Cassandra also: ascii, bigint, blob, boolean, date,
-    /// inet, smallint, timestamp, timeuuid, tinyint, uuid, varint; of several columns: text,int, written a:7
+    /// The type of the keys: bytes, text, int, long and others (see: fullbloom dialects)
     #[arg(long, value_name = "T", help_heading = KEYS, value_parser = key_type(), default_value = "bytes",
           conflicts_with = "hex")]
     pub key_type: KeySpec,

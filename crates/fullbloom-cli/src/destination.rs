@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// `--force`, where a file is replaced.
 #[derive(Debug, clap::Args)]
 pub struct ForceArgs {
-    /// Replace a file even if nobody may write to it (mode 0444)
+    /// Replace a read-only file
     #[arg(long)]
     pub force: bool,
 }
@@ -74,7 +74,7 @@ impl Destination {
             return Err(Failure::new(path.display(), why));
         }
         if claim.is_read_only() && !force {
-            let why = "cannot save: nobody may write to this file, so it is not replaced";
+            let why = "cannot save: the file is read-only";
             return Err(Failure::new(path.display(), why).hint("--force replaces it"));
         }
         if let Some(e) = claim.unlocked() {

@@ -1,5 +1,6 @@
 //! How a command ends: with an answer, or with a message that says what went wrong and what to do next.
 
+use crate::hints;
 use crate::output;
 use fullbloom::any::BuildError;
 use fullbloom::dialect::Name;
@@ -142,7 +143,7 @@ impl From<ops::Status> for Status {
 
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Failure {
-        Failure::Message { text: problem.to_string(), hint: problem.hint }
+        Failure::Message { text: problem.to_string(), hint: hints::of(&problem) }
     }
 }
 

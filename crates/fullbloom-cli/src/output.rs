@@ -5,6 +5,7 @@
 
 use crate::closed;
 use crate::error::Failure;
+use crate::hints;
 use crate::text;
 use anstream::{AutoStream, ColorChoice};
 use fullbloom_ops::Problem;
@@ -154,7 +155,7 @@ pub fn error(text: &str, hint: Option<&str>) {
 
 /// The problem of a place that could not be read.
 pub fn problem(problem: &Problem) {
-    error(&problem.to_string(), problem.hint.as_deref());
+    error(&problem.to_string(), hints::of(problem).as_deref());
 }
 
 /// `hint: …`

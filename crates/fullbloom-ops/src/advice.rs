@@ -52,7 +52,7 @@ impl Code {
             }
             Code::NoFilter | Code::NoColumnFilters => "configure a filter policy and rewrite the data",
             Code::UnknownFilter => {
-                "ask the program that wrote it; compaction with a known policy replaces it"
+                "use the program that wrote it; compaction with a known policy replaces it"
             }
             Code::OldKind | Code::OldFormat | Code::FilterIgnored => {
                 "compact the table with a current release"

@@ -205,7 +205,7 @@ fn of_filter(name: &str, source: &dyn Source, options: &LookOptions) -> Result<L
     let report = report_of(filter::inspect_opened(&file, &opened).map(Inspected::Filter));
     let mut part = Part::new(opened.filter);
     if opened.may_lose_keys {
-        part.refuses = Some("the filter's numbers contradict each other: it may call its own keys absent");
+        part.refuses = Some("the filter's numbers contradict each other: it may report its own keys absent");
     }
     Ok(Look { report, filters: vec![part], table: None })
 }

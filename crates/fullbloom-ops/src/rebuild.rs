@@ -51,7 +51,7 @@ pub struct RebuildOptions {
     pub restore: bool,
     /// In data directories, also look into snapshots and backups.
     pub snapshots: bool,
-    /// The prefix extractor of tables whose own is not known by name.
+    /// The prefix extractor of tables whose prefix extractor is not recognised.
     pub prefix_extractor: Option<PrefixExtractor>,
 }
 
@@ -363,10 +363,10 @@ pub(crate) fn claim(
     Ok(Some(replacement))
 }
 
-/// Refuses to replace a file that nobody may write to.
+/// Refuses to replace a read-only file.
 pub(crate) fn check_writable(old: &Path, claim: &Claim, options: &RebuildOptions) -> Result<(), Problem> {
     if claim.is_read_only() && !options.force {
-        let why = "cannot save: nobody may write to this file, so it is not replaced";
+        let why = "cannot save: the file is read-only";
         return Err(Problem::at(old, Code::CannotSave, why).hint("--force replaces it"));
     }
     Ok(())

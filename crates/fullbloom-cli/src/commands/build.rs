@@ -9,6 +9,7 @@ use super::made::Made;
 use crate::args::{self, KeyArgs, TypeArgs};
 use crate::destination::{Destination, ForceArgs};
 use crate::error::{Failure, Status};
+use crate::filter_args::PrintArgs;
 use crate::input::Keys;
 use crate::numbers;
 use crate::output;
@@ -39,14 +40,8 @@ use std::path::{Path, PathBuf};
 Examples:
   fullbloom build keys.txt -o keys.bloom
   zcat hashes.gz | fullbloom build --fpr 1e-6 --except good.txt -o bad.bloom
-  fullbloom build keys.txt --secret keys.secret -o keyed.bloom
-  fullbloom build keys.txt --memory 64MiB -o keys.bloom
-  fullbloom build keys.txt --compact --fpr 1e-4 -o keys.bloom
-  fullbloom build keys.txt --dynamic -o keys.bloom
   fullbloom build keys.txt --deletable --up-to 10M -o keys.bloom
   fullbloom build --dialect cassandra --fpr 0.01 keys.txt -o nb-1-big-Filter.db
-  fullbloom build --dialect leveldb --bits-per-key 10 keys.txt -o filter.block
-  fullbloom build --dialect libbloom-1 --bits 8M --probes 5 keys.txt -o k.bits
   fullbloom build --dialect spark --key-type long --fpr 3% ids.txt -o ids.sketch"
 )]
 pub struct Args {
@@ -71,8 +66,7 @@ pub struct Args {
     #[command(flatten)]
     target: TargetArgs,
 
-    /// Build the best filter whose file fits in this size: 64MiB, 500MB. With --compact: the memory to build with,
-    /// besides the filter [default: 1GiB]
+    /// The best filter whose file fits in this size: 64MiB. With --compact: the memory for building [default: 1GiB]
     #[arg(long, value_name = "SIZE", value_parser = numbers::size, allow_negative_numbers = true)]
     memory: Option<u64>,
 
@@ -82,13 +76,8 @@ pub struct Args {
     #[command(flatten)]
     force: ForceArgs,
 
-    /// Print what was built as one JSON object
-    #[arg(long, conflicts_with = "quiet")]
-    json: bool,
-
-    /// Print nothing about what was built
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    print: PrintArgs,
 
     #[command(flatten)]
     native: NativeArgs,
@@ -240,7 +229,9 @@ fn build(args: &Args) -> Result<(), Refusal> {
     destination.write_filter_after(&filter, save)?;
     if let Some(contradiction) = name_contradicts(&args.output, args.dialect) {
         let output = args.output.display();
-        output::warning(&format!("{output}: {contradiction}: it will not find its keys there"));
+        output::warning(&format!(
+            "{output}: {contradiction}: an engine will not find the keys under this name"
+        ));
     }
     if inserted == 0 && filter.encoded_len() == 0 {
         output::warning(&format!(
@@ -257,12 +248,12 @@ fn build(args: &Args) -> Result<(), Refusal> {
     if let Some(warning) = native.as_ref().and_then(NativeRecord::overfull_message) {
         output::warning(&warning);
     }
-    if args.quiet {
+    if args.print.quiet {
         return Ok(());
     }
     let made =
         Made { path: &args.output, destination: &destination, filter: &filter, keys: Some(inserted), native };
-    Ok(made.print(args.json)?)
+    Ok(made.print(args.print.json)?)
 }
 
 /// The filter of the keys.

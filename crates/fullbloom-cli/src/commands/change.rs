@@ -2,14 +2,14 @@
 //! file.
 
 use super::insert_other;
-use crate::args::{self, KeyArgs, TypeArgs};
+use crate::args::{KeyArgs, TypeArgs};
 use crate::destination::{Destination, ForceArgs};
 use crate::error::{Failure, Status};
+use crate::filter_args::{FilterArgs, PrintArgs};
 use crate::input::{Keys, threads};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::secret::SecretArgs;
-use crate::sizing::GeometryArgs;
 use crate::text;
 use fullbloom::dialect::Name;
 use fullbloom_ops::Code;
@@ -24,10 +24,10 @@ use std::path::PathBuf;
 /// libbloom's, DCSO's and others. RocksDB's full filters are built from all their keys at once.
 ///
 /// The file is read, checked, and replaced completely or not at all. A dynamic filter (build --dynamic or
-/// --deletable) grows; a few keys for a large one go into a journal beside it, FILTER.journal, which belongs to the file.
-/// A fast filter has room for the keys it was built for; it takes more keys with a warning, at a rising rate. A
-/// deletable filter counts every key: a key inserted twice must be removed twice. A filter whose keys expire remembers
-/// new keys from now on. Exit status: 0 if the keys were inserted, 2 on errors.
+/// --deletable) grows; a few keys for a large one go into a journal beside it, FILTER.journal: keep it with the
+/// file. A fast filter has room for the keys it was built for; it takes more keys with a warning, at a rising
+/// rate. A deletable filter counts every key: a key inserted twice must be removed twice. In a filter with
+/// expiry, a key's age starts now. Exit status: 0 if the keys were inserted, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -41,12 +41,8 @@ pub struct InsertArgs {
     #[command(flatten)]
     pub(super) common: Common,
 
-    /// The filter's dialect, if its name and bytes do not determine it (see: fullbloom dialects)
-    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
-    pub(super) dialect: Option<Name>,
-
     #[command(flatten)]
-    pub(super) geometry: GeometryArgs,
+    pub(super) read: FilterArgs,
 
     #[command(flatten)]
     pub(super) force: ForceArgs,
@@ -54,11 +50,11 @@ pub struct InsertArgs {
 
 /// Remove keys from a native filter made with build --deletable
 ///
-/// Remove only keys that were inserted, each as often as it was inserted. If any key is surely absent, nothing is
-/// changed, and the exit status is 1; with --force the others are removed. A key that was never inserted looks present at
-/// the filter's rate. Removing it removes every key with the same fingerprint, at most one of the keys in a filter for
-/// one false removal on average, and no others. The file is replaced completely or not at all. Exit status: 0 if all
-/// keys were removed, 1 if some were absent, 2 on errors.
+/// Remove only keys that were inserted, each as often as it was inserted. If any key is surely absent, nothing
+/// is changed, and the exit status is 1; with --force the others are removed. A key that was never inserted
+/// looks present at the filter's rate. Removing it removes every key with the same fingerprint. On average this
+/// hides at most one inserted key. The file is replaced completely or not at all. Exit status: 0 if all keys were
+/// removed, 1 if some were absent, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -70,7 +66,10 @@ pub struct RemoveArgs {
     #[command(flatten)]
     common: Common,
 
-    /// Remove the keys that are present, even if others are absent; also replace a file that nobody may write to
+    #[command(flatten)]
+    secret: SecretArgs,
+
+    /// Remove the keys that are present, even if others are absent; also replace a read-only file
     #[arg(long)]
     force: bool,
 
@@ -92,24 +91,16 @@ pub(super) struct Common {
     pub(super) types: TypeArgs,
 
     #[command(flatten)]
-    pub(super) secret: SecretArgs,
-
-    /// Print the numbers as one JSON object
-    #[arg(long, conflicts_with = "quiet")]
-    json: bool,
-
-    /// Print nothing about what was done
-    #[arg(short, long)]
-    quiet: bool,
+    print: PrintArgs,
 }
 
 impl Common {
     /// The keys, and the filter to be changed.
-    fn open(&self, force: bool) -> Result<(Keys, Changing), Failure> {
+    fn open(&self, secret: &SecretArgs, force: bool) -> Result<(Keys, Changing), Failure> {
         let (keys, destination) = self.claim(Name::Native, force)?;
         let claim = destination.into_claim().expect("a file");
         let key_type = self.types.key_type.key_type();
-        let loaded = Changing::load(&self.filter, claim, self.secret.read()?.as_ref(), key_type);
+        let loaded = Changing::load(&self.filter, claim, secret.read()?.as_ref(), key_type);
         let (filter, problems) = loaded.map_err(|problem| match problem.code {
             Code::NotAFilter => Failure::from(problem)
                 .hint("fullbloom inspect shows what it is; fullbloom build makes a native filter"),
@@ -131,11 +122,11 @@ impl Common {
 
     /// Prints what was done, as text or JSON.
     pub(super) fn report(&self, text: &str, json: Value) -> Result<(), Failure> {
-        if self.quiet {
+        if self.print.quiet {
             return Ok(());
         }
         let mut out = Output::stdout();
-        if self.json {
+        if self.print.json {
             out.json(&json)?;
         } else {
             out.bytes(format!("{text}\n").as_bytes())?;
@@ -153,7 +144,7 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
     if let Some(other) = insert_other::dialect(args)? {
         return insert_other::run(args, other);
     }
-    let (mut keys, mut filter) = args.common.open(args.force.force)?;
+    let (mut keys, mut filter) = args.common.open(&args.read.secret, args.force.force)?;
     let path = args.common.filter.display();
     filter.takes_keys()?;
     let hashing = filter.hashing().clone();
@@ -195,7 +186,7 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
 
 /// Removes and saves.
 pub fn remove(args: &RemoveArgs) -> Result<Status, Failure> {
-    let (mut keys, mut filter) = args.common.open(args.force)?;
+    let (mut keys, mut filter) = args.common.open(&args.secret, args.force)?;
     let path = args.common.filter.display();
     filter.removes_keys().map_err(|problem| {
         Failure::from(problem).hint("fullbloom build --deletable makes a filter that supports deletion")

@@ -12,12 +12,7 @@ use serde_json::json;
 use std::ops::ControlFlow;
 
 fn options(args: &InsertArgs) -> Result<ReadOptions, Failure> {
-    Ok(ReadOptions {
-        dialect: args.dialect,
-        geometry: args.geometry.geometry(),
-        secret: args.common.secret.read()?,
-        key_type: Some(args.common.types.key_type.key_type()),
-    })
+    Ok(ReadOptions { key_type: Some(args.common.types.key_type.key_type()), ..args.read.read()? })
 }
 
 /// The dialect of the file; `None` if it is a native filter, or what it is will be found out when it is loaded.

@@ -5,6 +5,7 @@ mod entries;
 use crate::args::EntryArgs;
 use crate::destination::{Destination, ForceArgs};
 use crate::error::{Failure, Status};
+use crate::filter_args::PrintArgs;
 use crate::input::{Keys, decode_hex};
 use crate::numbers;
 use crate::output::{self, Output};
@@ -48,8 +49,6 @@ enum Command {
 #[command(after_help = "\
 Examples:
   fullbloom table build entries.tsv -o entries.sst
-  fullbloom table build --kind partitioned entries.tsv -o entries.sst
-  fullbloom table build --prefix-extractor fixed:8 entries.tsv -o entries.sst
   fullbloom table build --sorted --compression zstd entries.gz -o entries.sst
   fullbloom table build --engine leveldb entries.tsv -o 000005.ldb")]
 struct BuildArgs {
@@ -111,13 +110,8 @@ struct BuildArgs {
     #[command(flatten)]
     force: ForceArgs,
 
-    /// Print what was built as one JSON object
-    #[arg(long, conflicts_with = "quiet")]
-    json: bool,
-
-    /// Print nothing about what was built
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    print: PrintArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -388,12 +382,12 @@ fn for_each_entry(
 }
 
 fn summarise(args: &BuildArgs, made: &Made) -> Result<(), Failure> {
-    if args.quiet {
+    if args.print.quiet {
         return Ok(());
     }
     let path = args.output.display().to_string();
     let mut out = Output::stdout();
-    if args.json {
+    if args.print.json {
         out.json(&json!({
             "path": path,
             "entries": made.entries,

@@ -116,7 +116,7 @@ fn folded(file: &FilterFile, shrink: Option<Shrink>) -> Result<NativeFilter, Pro
         filter = filter.folded().map_err(|_| {
             let (blocks, size) = (filter.blocks(), text::bytes(filter.encoded_len()));
             let why =
-                format!("it cannot be halved any further: {blocks} blocks, in {size}, are an odd number");
+                format!("it cannot be halved any further: the number of blocks is odd ({blocks}, in {size})");
             refusal(path, why).hint("build the smaller filter from its keys with: fullbloom build")
         })?;
         times += 1;

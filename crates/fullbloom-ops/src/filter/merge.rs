@@ -1,7 +1,7 @@
 //! `merge`: several filters in one, without their keys.
 
 use super::{FilterFile, ReadOptions};
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Knowledge, Problem};
 use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
 use fullbloom::{DecodeError, MergeError};
@@ -78,9 +78,9 @@ fn refused(first: &Path, path: &Path, cause: &MergeError) -> Problem {
             "build it with the numbers of {}: the same --expected-keys and rate, seed and secret",
             first.display()
         )),
-        MergeError::Decode(DecodeError::Unknown { .. }) => {
-            problem.hint("give --bits M --probes K, as the filters were built with")
-        }
+        MergeError::Decode(DecodeError::Unknown { .. }) => problem
+            .hint("give the bits and probes that the filters were built with")
+            .needs(Knowledge::Geometry),
         _ => problem,
     }
 }

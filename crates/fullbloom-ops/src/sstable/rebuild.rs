@@ -114,9 +114,9 @@ pub(crate) fn rebuild(
     }
     if let Some(short) = proposal.index_short.as_ref().filter(|_| !options.force) {
         let problem = problems::index_short(sstable, short);
-        return Err(
-            problem.hint("--force builds the filter from the keys that are there, and hides the others")
-        );
+        return Err(problem.hint(
+            "--force builds the filter from the keys that are there; rows with other keys become invisible",
+        ));
     }
     if let Output::InPlace { .. } = options.output {
         replace::check(sstable).map_err(|refusal| not_replaced(sstable, &refusal))?;

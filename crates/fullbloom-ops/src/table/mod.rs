@@ -52,7 +52,7 @@ fn require_end(path: &Path, source: &dyn Source) -> Result<(), Problem> {
     if crate::place::ends_as_table(source) {
         return Ok(());
     }
-    let why = "does not end as a table of LevelDB or RocksDB does";
+    let why = "has no LevelDB or RocksDB footer";
     Err(Problem::at(path, Code::TableUnreadable, why))
 }
 

@@ -19,30 +19,29 @@ pub struct NativeArgs {
     #[arg(long, value_name = "KEYS")]
     except: Vec<PathBuf>,
 
-    /// Leave keys that are also in --except out of the filter
+    /// Keys that are in both lists are left out of the filter
     #[arg(long, requires = "except", conflicts_with = "keys_win")]
     pub(super) except_wins: bool,
 
-    /// Keep keys that are also in --except in the filter
+    /// Keys that are in both lists stay in the filter
     #[arg(long, requires = "except")]
     pub(super) keys_win: bool,
 
-    /// Hash with a secret, so that nobody without it can construct false positives; needs --secret or
-    /// --store-secret
+    /// Hash with a secret, against false positives made on purpose; needs --secret or --store-secret
     #[arg(long)]
     keyed: bool,
 
-    /// The file of the secret, 32 hex digits, created if it does not exist; check needs it too. Implies
-    /// --keyed
+    /// The file of the secret, 32 hex digits, created if it does not exist; implies --keyed
     #[arg(long, value_name = "FILE")]
     secret: Option<PathBuf>,
 
-    /// Store the secret in the filter file, which must then be protected like the secret. Implies --keyed
+    /// Store the secret in the filter file, which must then be protected; implies --keyed
     #[arg(long)]
     pub(super) store_secret: bool,
 
-    /// The seed of the hash, not secret: other seeds give other false positives; also for spark-2 [default: 0]
-    #[arg(long, value_name = "N", value_parser = numbers::seed, allow_negative_numbers = true, conflicts_with_all = ["keyed", "secret", "store_secret"])]
+    /// The public seed of the hash; also for spark-2 [default: 0]
+    #[arg(long, value_name = "N", value_parser = numbers::seed, allow_negative_numbers = true,
+          conflicts_with_all = ["keyed", "secret", "store_secret"])]
     seed: Option<i128>,
 
     /// A text to store with the filter
@@ -53,7 +52,7 @@ pub struct NativeArgs {
     #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["dynamic", "deletable"])]
     prefer: Option<args::Prefer>,
 
-    /// Make the smallest filter, of keys that do not change: about 30 % smaller; it takes no more keys later
+    /// Make the smallest filter, for keys that do not change: about 30 % smaller; takes no more keys
     #[arg(long, conflicts_with_all = ["dynamic", "deletable", "prefer"])]
     pub(super) compact: bool,
 
@@ -61,11 +60,11 @@ pub struct NativeArgs {
     #[arg(long, conflicts_with = "except")]
     dynamic: bool,
 
-    /// Make a dynamic filter that supports deletion: it counts its keys, in two bits more for each
+    /// Make a dynamic filter that supports deletion: counts keys; two more bits per key
     #[arg(long, conflicts_with = "except")]
     deletable: bool,
 
-    /// Keep the rate of a dynamic filter up to this many keys: each doubling costs a bit for each key
+    /// Keep the rate of a dynamic filter up to this many keys: each doubling costs one bit per key
     /// [default: --expected-keys, or 1e9]
     #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
     up_to: Option<u64>,
