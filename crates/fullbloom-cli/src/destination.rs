@@ -104,8 +104,8 @@ impl Destination {
         self.write_after(write, || Ok(()))
     }
 
-    /// As [`write`](Destination::write); `last` is done when the new file is on the disk, just before it takes
-    /// the place of the old one.
+    /// As [`write`](Destination::write); `last` is done when the new file is on the disk, just before it
+    /// takes the place of the old one.
     pub fn write_after(
         &mut self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -135,7 +135,8 @@ impl Destination {
         self.write_filter_after(filter, || Ok(()))
     }
 
-    /// As [`write_filter`](Destination::write_filter); `last` is done as [`write_after`](Destination::write_after) says.
+    /// As [`write_filter`](Destination::write_filter); `last` is done as
+    /// [`write_after`](Destination::write_after) says.
     pub fn write_filter_after(
         &mut self,
         filter: &AnyFilter,

@@ -6,10 +6,10 @@ use fullbloom_ops::{Knowledge, Problem};
 /// What to do about a problem, in the words of the command line.
 pub fn of(problem: &Problem) -> Option<String> {
     let hint = problem.hint.as_deref();
-    let with = |option: &str| Some(hint.map_or(option.to_owned(), |hint| format!("{hint}: {option}")));
+    let with = |option: &str| Some(hint.map_or(option.to_owned(), |hint| format!("{hint} ({option})")));
     match problem.knowledge {
         None => hint.map(str::to_owned),
-        Some(Knowledge::Dialect) => with("--dialect D"),
+        Some(Knowledge::Dialect) => with("--dialect D, --bits M --probes K"),
         Some(Knowledge::Geometry) => with("--bits M --probes K"),
         Some(Knowledge::Secret) => with("--secret FILE"),
         Some(Knowledge::Keys) => with("--key-type T"),

@@ -25,8 +25,9 @@ pub struct Output {
     terminal: bool,
 }
 
-/// Appends a record and its end byte. Records of usual length are copied in pieces of fixed size, without a call: in the
-/// static command, whose `memcpy` is that of musl, a call for each line was a fifth of the time of `check`.
+/// Appends a record and its end byte. Records of usual length are copied in pieces of fixed size, without a
+/// call: in the static command, whose `memcpy` is that of musl, a call for each line was a fifth of the time
+/// of `check`.
 #[inline]
 pub fn append(text: &mut Vec<u8>, record: &[u8], end: u8) {
     const PIECE: usize = 16;

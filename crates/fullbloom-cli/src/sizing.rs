@@ -51,7 +51,7 @@ pub struct NewGeometryArgs {
     #[arg(long, value_name = "M", value_parser = numbers::count, allow_negative_numbers = true)]
     pub bits: Option<u64>,
 
-    /// Probes for each key; parquet and spark need only --bits
+    /// Probes for each key (not for parquet, spark)
     #[arg(long, value_name = "K", value_parser = numbers::small_count, allow_negative_numbers = true,
           requires = "bits")]
     pub probes: Option<u32>,

@@ -104,8 +104,8 @@ pub struct DialectPlanSummary {
 /// What `plan` found.
 pub type PlanReport = Report<DialectPlan, DialectPlanSummary>;
 
-/// Sizes a filter in each of the dialects, each by its own system's rule. `prefer` overrides the rule of native
-/// filters. Fails if the numbers are wrong for all of them.
+/// Sizes a filter in each of the dialects, each by its own system's rule. `prefer` overrides the rule of
+/// native filters. Fails if the numbers are wrong for all of them.
 pub fn plan(
     dialects: &[Name],
     expected_keys: u64,
@@ -253,7 +253,8 @@ fn compact(dialect: Name, expected_keys: u64, wish: Wish) -> Option<CompactRow> 
     Some(CompactRow { bits, bytes, bits_per_key, expected_fpr })
 }
 
-/// The compact filter with the lowest rate that fits. Rates are found by halving the range of their exponents.
+/// The compact filter with the lowest rate that fits. Rates are found by halving the range of their
+/// exponents.
 fn compact_within(
     expected_keys: u64,
     fits: impl Fn(&native::CompactPlan) -> bool,
@@ -336,7 +337,8 @@ pub fn check_target(dialect: Name, target: Target) -> Result<(), SizeError> {
     }
 }
 
-/// Bits per key and the expected rate, by the dialect's own rule, for about this number of keys: at 1 to 40 bits.
+/// Bits per key and the expected rate, by the dialect's own rule, for about this number of keys: at 1 to 40
+/// bits.
 pub fn rate_curve(dialect: Name, keys: u64) -> Vec<(f64, f64)> {
     let expected_keys = keys.clamp(1000, 100_000);
     let at = |bits: u32| {

@@ -291,8 +291,8 @@ fn check_names(sstables: &[Sstable], tables: &[PathBuf], options: &RebuildOption
     Ok(())
 }
 
-/// A file that shows that an engine keeps its data in this directory: sstables, or a database where tables are to be
-/// written. New filters of an earlier run do not count.
+/// A file that shows that an engine keeps its data in this directory: sstables, or a database where tables
+/// are to be written. New filters of an earlier run do not count.
 fn engine_file(directory: &Path, with_tables: bool) -> Option<String> {
     let names =
         fs::read_dir(directory).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());

@@ -31,8 +31,8 @@ use std::path::{Path, PathBuf};
 /// Build a filter from keys: a native one, or byte for byte that of another system
 ///
 /// The filter is sized for --expected-keys; without it, the given keys are counted first. The rate is 0.01
-/// unless --fpr, --bits-per-key, --memory or --bits is given. The file is replaced completely or not at all. Exit
-/// status: 0 if it was written, 1 if the engine would store no filter, 2 on errors.
+/// unless --fpr, --bits-per-key, --memory or --bits is given. The file is replaced completely or not at all.
+/// Exit status: 0 if it was written, 1 if the engine would store no filter, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(
     group = clap::ArgGroup::new("size").args(["fpr", "bits_per_key", "bits"]),
@@ -42,7 +42,7 @@ Examples:
   zcat hashes.gz | fullbloom build --fpr 1e-6 --except good.txt -o bad.bloom
   fullbloom build keys.txt --deletable --up-to 10M -o keys.bloom
   fullbloom build --dialect cassandra --fpr 0.01 keys.txt -o nb-1-big-Filter.db
-  fullbloom build --dialect spark --key-type long --fpr 3% ids.txt -o ids.sketch"
+  fullbloom build --dialect spark --key-type long ids.txt -o ids.sketch"
 )]
 pub struct Args {
     #[command(flatten)]
@@ -59,14 +59,14 @@ pub struct Args {
     #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true, default_value = "native")]
     dialect: Name,
 
-    /// How many keys to size the filter for: 1000000, 1e6, 1M; counted if not given
+    /// Size for this many keys: 1e6, 1M [default: counted]
     #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
     expected_keys: Option<u64>,
 
     #[command(flatten)]
     target: TargetArgs,
 
-    /// The best filter whose file fits in this size: 64MiB. With --compact: the memory for building [default: 1GiB]
+    /// The best filter that fits in this size: 64MiB. With --compact: memory for building [default: 1GiB]
     #[arg(long, value_name = "SIZE", value_parser = numbers::size, allow_negative_numbers = true)]
     memory: Option<u64>,
 
@@ -220,8 +220,8 @@ fn build(args: &Args) -> Result<(), Refusal> {
     }
     let Filled { filter, inserted, exceeded } = filled(args, &options, target, &mut keys)?;
 
-    // The secret is saved when the filter is on the disk, and before the filter can be used. It is not removed
-    // if the very last step fails: another process may have used it by then.
+    // The secret is saved when the filter is on the disk, and before the filter can be used. It is not
+    // removed if the very last step fails: another process may have used it by then.
     let save = || match (save_secret, filter.hashing()) {
         (Some(path), Some(Hashing::Secret(secret))) => secret::save(path, secret),
         _ => Ok(()),

@@ -20,14 +20,14 @@ use std::path::PathBuf;
 
 /// Insert more keys into a filter
 ///
-/// Native filters, and filters of every dialect that takes keys after it was built: Cassandra's, Guava's, Spark's,
-/// libbloom's, DCSO's and others. RocksDB's full filters are built from all their keys at once.
+/// Native filters, and filters of every dialect that takes keys after it was built: Cassandra's, Guava's,
+/// Spark's, libbloom's, DCSO's and others. RocksDB's full filters are built from all their keys at once.
 ///
 /// The file is read, checked, and replaced completely or not at all. A dynamic filter (build --dynamic or
-/// --deletable) grows; a few keys for a large one go into a journal beside it, FILTER.journal: keep it with the
-/// file. A fast filter has room for the keys it was built for; it takes more keys with a warning, at a rising
-/// rate. A deletable filter counts every key: a key inserted twice must be removed twice. In a filter with
-/// expiry, a key's age starts now. Exit status: 0 if the keys were inserted, 2 on errors.
+/// --deletable) grows; a few keys for a large one go into a journal beside it, FILTER.journal: keep it with
+/// the file. A fast filter has room for the keys it was built for; it takes more keys with a warning, at a
+/// rising rate. A deletable filter counts every key: a key inserted twice must be removed twice. In a filter
+/// with expiry, a key's age starts now. Exit status: 0 if the keys were inserted, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -50,11 +50,11 @@ pub struct InsertArgs {
 
 /// Remove keys from a native filter made with build --deletable
 ///
-/// Remove only keys that were inserted, each as often as it was inserted. If any key is surely absent, nothing
-/// is changed, and the exit status is 1; with --force the others are removed. A key that was never inserted
-/// looks present at the filter's rate. Removing it removes every key with the same fingerprint. On average this
-/// hides at most one inserted key. The file is replaced completely or not at all. Exit status: 0 if all keys were
-/// removed, 1 if some were absent, 2 on errors.
+/// Remove only keys that were inserted, each as often as it was inserted. If any key is surely absent,
+/// nothing is changed, and the exit status is 1; with --force the others are removed. A key that was never
+/// inserted looks present at the filter's rate. Removing it removes every key with the same fingerprint. On
+/// average this hides at most one inserted key. The file is replaced completely or not at all. Exit status: 0
+/// if all keys were removed, 1 if some were absent, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -55,11 +55,11 @@ pub struct Args {
     #[command(flatten)]
     read: FilterArgs,
 
-    /// The operation on a table: look up the key, or seek among the keys with its prefix
-    #[arg(long, value_name = "OP", value_enum, default_value_t = Op::Get)]
+    /// For tables: get, seek or seek-back
+    #[arg(long, value_name = "OP", value_enum, hide_possible_values = true, default_value_t = Op::Get)]
     op: Op,
 
-    /// The prefix extractor of tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
+    /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
     #[arg(long, value_name = "E")]
     prefix_extractor: Option<PrefixExtractor>,
 
@@ -67,8 +67,8 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
 
-    /// Map the filter instead of reading all of it. For native filters, checks the checksums of the parts a lookup
-    /// reads. If the file is truncated meanwhile, the command is killed by SIGBUS
+    /// Map the filter instead of reading all of it. For native filters, checks the checksums of the parts a
+    /// lookup reads. If the file is truncated meanwhile, the command is killed by SIGBUS
     #[arg(long)]
     map: bool,
 
@@ -76,7 +76,7 @@ pub struct Args {
     #[arg(long)]
     force: bool,
 
-    /// Report on standard error which dialect was detected, and how
+    /// Report which dialect was detected, and how
     #[arg(long)]
     explain: bool,
 
@@ -92,7 +92,7 @@ pub struct Args {
     #[arg(short = 'q', long)]
     quiet: bool,
 
-    /// Print one line for each key, in order: 1 if it may be present, 0 if it is absent
+    /// Print 1 (maybe) or 0 (surely absent) for each key
     #[arg(long, conflicts_with_all = ["invert", "count", "quiet"])]
     answers: bool,
 }

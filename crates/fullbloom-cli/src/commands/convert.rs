@@ -18,8 +18,8 @@ use std::path::PathBuf;
 /// A filter does not store its keys, so this is possible only where the positions of the keys stay the same:
 /// between cassandra-3 and cassandra (the byte order of a word), between libbloom and libbloom-1 (with and
 /// without the header, if the number of bits is a power of two), and from native to native: halved once or
-/// several times, or from a dynamic filter to a fast or compact one, without counts and times. In other cases the error
-/// says what is needed. Exit status: 0 if it was written, 2 on errors.
+/// several times, or from a dynamic filter to a fast or compact one, without counts and times. In other cases
+/// the error says what is needed. Exit status: 0 if it was written, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -47,8 +47,8 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = numbers::small_count, requires = "fpr")]
     expected_keys: Option<u32>,
 
-    /// The rate the filter was made for, which a libbloom file stores. With --compact: the rate of the compact filter,
-    /// on top of the dynamic one's own, which is the default
+    /// The rate the filter was made for, which a libbloom file stores. With --compact: the rate of the
+    /// compact filter, on top of the dynamic one's own, which is the default
     #[arg(long, value_name = "P", value_parser = numbers::rate)]
     fpr: Option<f64>,
 

@@ -15,7 +15,8 @@ fn options(args: &InsertArgs) -> Result<ReadOptions, Failure> {
     Ok(ReadOptions { key_type: Some(args.common.types.key_type.key_type()), ..args.read.read()? })
 }
 
-/// The dialect of the file; `None` if it is a native filter, or what it is will be found out when it is loaded.
+/// The dialect of the file; `None` if it is a native filter, or what it is will be found out when it is
+/// loaded.
 pub fn dialect(args: &InsertArgs) -> Result<Option<Name>, Failure> {
     let found = FilterFile::map(&args.common.filter, &options(args)?).ok();
     Ok(found.map(|file| file.dialect()).filter(|dialect| *dialect != Name::Native))

@@ -10,7 +10,8 @@ use fullbloom_ops::Found;
 use fullbloom_ops::filter::{FilterRecord, NativeRecord};
 use std::path::Path;
 
-/// Writes a filter that was made of others; warns if it holds too many keys; prints its record unless `quiet`.
+/// Writes a filter that was made of others; warns if it holds too many keys; prints its record unless
+/// `quiet`.
 pub fn save(
     path: &Path,
     mut destination: Destination,

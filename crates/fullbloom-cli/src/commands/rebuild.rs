@@ -21,12 +21,13 @@ use std::path::{Path, PathBuf};
 /// go to snapshots/fullbloom-1, because a node does not start if the table's directory has an unknown file.
 ///
 /// Tables of LevelDB and RocksDB: without a size, the new filter is as long as the old one and replaces it in
-/// place. A filter of another size, or of a table that has none, is written with the table into another directory.
+/// place. A filter of another size, or of a table that has none, is written with the table into another
+/// directory.
 ///
 /// A new file replaces the old one completely or not at all, and the old one is kept: --restore puts it back.
-/// A filter that has the right bytes already is left alone. A database that an engine has open is refused before
-/// anything is written. Exit status: 0 if filters were rebuilt or are right, 1 if there is nothing to rebuild, 2
-/// on errors.
+/// A filter that has the right bytes already is left alone. A database that an engine has open is refused
+/// before anything is written. Exit status: 0 if filters were rebuilt or are right, 1 if there is nothing to
+/// rebuild, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -71,7 +72,7 @@ pub struct Args {
     #[arg(long)]
     snapshots: bool,
 
-    /// The prefix extractor of tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
+    /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
     #[arg(long, value_name = "E")]
     prefix_extractor: Option<PrefixExtractor>,
 

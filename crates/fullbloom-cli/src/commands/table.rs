@@ -64,7 +64,7 @@ struct BuildArgs {
     sorted: bool,
 
     /// The engine to write the table for
-    #[arg(long, value_enum, default_value_t = Engine::Rocksdb)]
+    #[arg(long, value_name = "E", value_enum, default_value_t = Engine::Rocksdb)]
     engine: Engine,
 
     /// RocksDB's format_version, 0 to 6
@@ -72,7 +72,7 @@ struct BuildArgs {
     format_version: u32,
 
     /// The kind of filter
-    #[arg(long, value_enum, default_value_t = Kind::Full)]
+    #[arg(long, value_name = "K", value_enum, default_value_t = Kind::Full)]
     kind: Kind,
 
     /// Ribbon instead of Bloom
@@ -96,11 +96,11 @@ struct BuildArgs {
     partition_size: u64,
 
     /// The compression of blocks
-    #[arg(long, value_enum, default_value_t = Packing::None)]
+    #[arg(long, value_name = "C", value_enum, default_value_t = Packing::None)]
     compression: Packing,
 
     /// The checksum of blocks
-    #[arg(long, value_enum, default_value_t = Sum::Xxh3)]
+    #[arg(long, value_name = "C", value_enum, default_value_t = Sum::Xxh3)]
     checksum: Sum,
 
     /// The size of a data block

@@ -27,21 +27,20 @@ const DEFAULT_FPR: f64 = 1e-6;
 
 /// Print each key only the first time it appears, in order
 ///
-/// Memory holds a filter and not the keys: about 4 bytes for each key at the default rate. Printed keys are new.
-/// A few new keys are missed: one in a million, or the rate of --fpr, up to a billion keys or --up-to. The filter
-/// grows with the keys; --expected-keys reserves memory, and promises the rate for that number only.
+/// Memory holds a filter and not the keys: about 4 bytes for each key at the default rate. Printed keys are
+/// new. A few new keys are missed: one in a million, or the rate of --fpr, up to a billion keys or --up-to.
+/// The filter grows with the keys; --expected-keys reserves memory, and keeps the rate for that number only.
 ///
-/// With --state the filter is kept in a file, and keys of earlier runs are known. It is saved at the end, and at
-/// every --save-every. A few new keys go into a journal beside it, STATE.journal: keep it with the file. If a save
-/// fails, or the run is stopped, earlier saves stay, and a later run prints the other keys again.
+/// With --state the filter is kept in a file, and keys of earlier runs are known. It is saved at the end, and
+/// at every --save-every. A few new keys go into a journal beside it, STATE.journal: keep it with the file.
+/// If a save fails, or the run is stopped, earlier saves stay, and a later run prints the other keys again.
 ///
-/// With --expire a key is not printed again within that time. It is printed again after that time and one more
-/// step (a seventh of it, or as --generations says). Exit status: 0 if there was a new key, 1 if there was none, 2
-/// on errors.
+/// With --expire a key is not printed again within that time. It is printed again after that time and one
+/// more step (a seventh of it, or as --generations says). Exit status: 0 if there was a new key, 1 if there
+/// was none, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  fullbloom unique < urls > new-urls
   fullbloom unique --state seen.bloom today.txt > new-today.txt
   tail -F log | fullbloom unique --expire 7d --state week.bloom --save-every 10m
   fullbloom unique --expire-keys 10M < urls")]

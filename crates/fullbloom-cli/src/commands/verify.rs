@@ -48,7 +48,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = numbers::count, default_value = "100000")]
     absent: u64,
 
-    /// The prefix extractor of tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
+    /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
     #[arg(long, value_name = "E")]
     prefix_extractor: Option<PrefixExtractor>,
 

@@ -49,7 +49,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
 
-    /// The prefix extractor of tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
+    /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
     #[arg(long, value_name = "E")]
     prefix_extractor: Option<PrefixExtractor>,
 

@@ -164,8 +164,8 @@ pub struct LevelsSum {
     pub keys: u64,
     /// Bytes of the filters.
     pub bytes: u64,
-    /// Tables that a lookup of an absent key reads needlessly; `None` for several column families, whose lookups
-    /// do not add up.
+    /// Tables that a lookup of an absent key reads needlessly; `None` for several column families, whose
+    /// lookups do not add up.
     pub useless_reads: Option<f64>,
 }
 

@@ -46,8 +46,8 @@ fn stray(table: &DatabaseTable) -> Problem {
     Problem::at(&table.path, Code::NotInManifest, why)
 }
 
-/// The problems of such a table, which has these if it is looked at alone. An interrupted compaction leaves part
-/// of a table behind, which is harmless.
+/// The problems of such a table, which has these if it is looked at alone. An interrupted compaction leaves
+/// part of a table behind, which is harmless.
 fn of_stray(table: &DatabaseTable, mut problems: Vec<Problem>, is_read: bool) -> Vec<Problem> {
     let mut own = stray(table);
     if let Some(why) = problems.first().filter(|_| !is_read) {

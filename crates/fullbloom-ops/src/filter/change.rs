@@ -1,4 +1,5 @@
-//! Native filters that are changed: loaded with their journal, checked, saved whole or as a frame of the journal.
+//! Native filters that are changed: loaded with their journal, checked, saved whole or as a frame of the
+//! journal.
 
 use super::{NativeRecord, other_key_type};
 use crate::problem::{Code, Problem};
@@ -61,8 +62,8 @@ impl Changing {
         Changing { path, filter, saver, new: Vec::new() }
     }
 
-    /// Loads the filter in the claimed file and its journal, to be changed by keys of this type. Also returns what is
-    /// wrong, although the filter can be used.
+    /// Loads the filter in the claimed file and its journal, to be changed by keys of this type. Also returns
+    /// what is wrong, although the filter can be used.
     pub fn load(
         path: &Path,
         claim: Claim,
@@ -116,7 +117,8 @@ impl Changing {
         Err(Problem::at(&self.path, Code::Unsupported, why))
     }
 
-    /// Checks that the filter can remember which keys were seen: it takes keys, and a key that comes twice is one key.
+    /// Checks that the filter can remember which keys were seen: it takes keys, and a key that comes twice is
+    /// one key.
     pub fn remembers_keys(&self) -> Result<(), Problem> {
         match self.mode() {
             Some(Mode::Counting) => {
@@ -191,8 +193,8 @@ impl Changing {
         NativeRecord::of(&self.facts()).overfull_message()
     }
 
-    /// Inserts keys at the present time, in order, by hashes that its [`hashing`](Changing::hashing) made of them.
-    /// Returns how many are new.
+    /// Inserts keys at the present time, in order, by hashes that its [`hashing`](Changing::hashing) made of
+    /// them. Returns how many are new.
     pub fn insert(&mut self, hashes: &[u64]) -> Result<u64, Problem> {
         if let Some(StoredFilter::Fast(filter)) = self.filter.as_native_mut() {
             let before = filter.keys();
@@ -365,8 +367,8 @@ fn unreadable(path: &Path, cause: &FileError) -> Problem {
     }
 }
 
-/// The warning of a filter that was last used in the future. If that is further ahead than keys are remembered,
-/// their ages are unknown and this is an error: the user must find out which clock is wrong.
+/// The warning of a filter that was last used in the future. If that is further ahead than keys are
+/// remembered, their ages are unknown and this is an error: the user must find out which clock is wrong.
 fn check_clock(path: &Path, filter: &DynamicFilter, now: SystemTime) -> Result<Option<Problem>, Problem> {
     let Mode::Expiring(Expiry { keep: Keep::Time(keep), .. }) = filter.mode() else { return Ok(None) };
     let Ok(ahead) = filter.time().duration_since(now) else { return Ok(None) };

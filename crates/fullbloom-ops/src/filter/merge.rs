@@ -7,11 +7,11 @@ use fullbloom::dialect::Name;
 use fullbloom::{DecodeError, MergeError};
 use std::path::{Path, PathBuf};
 
-/// Merges the filters of these files, in order. They must have the same dialect, kind and geometry, and the same seed
-/// or secret.
+/// Merges the filters of these files, in order. They must have the same dialect, kind and geometry, and the
+/// same seed or secret.
 ///
-/// Every file is read once and compared with its checksums. A filter that is damaged, or may lose keys, is refused: it
-/// would damage the result.
+/// Every file is read once and compared with its checksums. A filter that is damaged, or may lose keys, is
+/// refused: it would damage the result.
 pub fn merge(first: &Path, others: &[PathBuf], options: &ReadOptions) -> Result<AnyFilter, Problem> {
     let file = FilterFile::load(first, options)?;
     let mut merged =

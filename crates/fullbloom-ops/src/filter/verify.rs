@@ -213,7 +213,11 @@ fn found(file: &FilterFile, opened: &Opened, asked: Option<&Asked>) -> Found<Ver
         problems.push(Problem::at(path, Code::KeyMissing, why));
     }
     if asked.is_some_and(|asked| asked.rebuilt_identical == Some(false)) {
-        problems.push(Problem::at(path, Code::BytesDiffer, "its bits are not the ones that these keys give"));
+        problems.push(Problem::at(
+            path,
+            Code::BytesDiffer,
+            "its bits differ from a filter rebuilt from these keys",
+        ));
     }
     let record = VerifiedFilter {
         path: path.display().to_string(),

@@ -118,8 +118,8 @@ fn unknown_version(skipped: &Skipped) -> Option<&str> {
 const DIALECT_HINT: &str = "inspect and check read one Filter.db with --dialect cassandra (Cassandra 4.0 and later, \
                             DSE 6.8, HCD) or --dialect cassandra-3 (Cassandra 3, ScyllaDB, DSE 6.0)";
 
-/// Works on every sstable of a directory, several at once, or on the one that a file belongs to. `report` gets what
-/// was found and the problems of what was left out.
+/// Works on every sstable of a directory, several at once, or on the one that a file belongs to. `report`
+/// gets what was found and the problems of what was left out.
 pub(crate) fn each_sstable<R: Send, S>(
     path: &Path,
     snapshots: bool,
@@ -157,8 +157,8 @@ pub(crate) fn skipped(skipped: &Skipped) -> Problem {
     }
 }
 
-/// Why a filter must not be written to this path by anything but `rebuild`: it is the filter of a ScyllaDB sstable, whose
-/// checksum is in `Scylla.db`, and no other file may be beside it. `None` for other paths.
+/// Why a filter must not be written to this path by anything but `rebuild`: it is the filter of a ScyllaDB
+/// sstable, whose checksum is in `Scylla.db`, and no other file may be beside it. `None` for other paths.
 pub fn refuses_filter(path: &Path) -> Option<Problem> {
     let whole = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let is_filter = Descriptor::parse(&whole).is_ok_and(|named| named.component == FILTER);

@@ -23,7 +23,7 @@ use std::path::Path;
 /// Filter partitions and data blocks that are kept, for keys in random order.
 const CACHE: u64 = 64 << 20;
 
-/// Opens the table in a file. `prefix_extractor` is for tables whose own is not known by name.
+/// Opens the table in a file. `prefix_extractor` is for tables whose prefix extractor is not recognised.
 pub fn open(path: &Path, prefix_extractor: Option<PrefixExtractor>) -> Result<Table<PlainFile>, Problem> {
     let cache = Some(BlockCache::new(CACHE));
     let options = TableOptions { cache, prefix_extractor, ..TableOptions::default() };

@@ -95,9 +95,9 @@ pub(super) fn empty(dialect: Name, request: &Request) -> Result<Box<dyn Erased>,
 
 /// Collects keys, then becomes a filter. It can build filters of any dialect and any native kind.
 ///
-/// RocksDB's full filters are sized by the actual number of keys, not by the expected one, as in RocksDB. If a key
-/// cannot be added (there is no memory to grow, or no room on the disk), the builder [fails](Builder::has_failed), and
-/// [`finish`](Builder::finish) returns the error.
+/// RocksDB's full filters are sized by the actual number of keys, not by the expected one, as in RocksDB. If
+/// a key cannot be added (there is no memory to grow, or no room on the disk), the builder
+/// [fails](Builder::has_failed), and [`finish`](Builder::finish) returns the error.
 pub struct Builder {
     inner: Inner,
     hashing: Option<Hashing>,
@@ -198,8 +198,8 @@ impl Builder {
         self
     }
 
-    /// Records that keys of this type follow, for programs that insert what they are given. A native filter of keys
-    /// of types with different bytes records none.
+    /// Records that keys of this type follow, for programs that insert what they are given. A native filter
+    /// of keys of types with different bytes records none.
     pub fn note_key_type(&mut self, key_type: KeyType) {
         self.noted = match self.noted {
             Noted::Nothing => Noted::One(key_type),
@@ -208,8 +208,8 @@ impl Builder {
         };
     }
 
-    /// The seed or the secret of a native filter, for [`insert_hashes`](Builder::insert_hashes); `None` for other
-    /// dialects.
+    /// The seed or the secret of a native filter, for [`insert_hashes`](Builder::insert_hashes); `None` for
+    /// other dialects.
     pub fn hashing(&self) -> Option<&Hashing> {
         self.hashing.as_ref()
     }
@@ -275,13 +275,14 @@ impl Builder {
         self.inserted
     }
 
-    /// Whether a key could not be added: [`finish`](Builder::finish) returns an error, and more keys are ignored.
+    /// Whether a key could not be added: [`finish`](Builder::finish) returns an error, and more keys are
+    /// ignored.
     pub fn has_failed(&self) -> bool {
         self.failed.is_some()
     }
 
-    /// The number of keys that a filter is sized for, if more have been added, so that its rate is higher than
-    /// requested. `None` for native filters, whose [facts](AnyFilter::native_facts) say so.
+    /// The number of keys that a filter is sized for, if more have been added, so that its rate is higher
+    /// than requested. `None` for native filters, whose [facts](AnyFilter::native_facts) say so.
     pub fn exceeded(&self) -> Option<u64> {
         self.sized_for.filter(|sized_for| self.inserted > *sized_for)
     }

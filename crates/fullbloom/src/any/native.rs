@@ -369,8 +369,8 @@ impl Erased for Native {
 }
 
 impl AnyFilter {
-    /// The native filter behind it, if it owns its memory; `None` for other dialects, and for bytes that are read in
-    /// place.
+    /// The native filter behind it, if it owns its memory; `None` for other dialects, and for bytes that are
+    /// read in place.
     pub fn as_native(&self) -> Option<&StoredFilter> {
         match self.inner.native()? {
             Native::Owned(stored) => Some(stored),

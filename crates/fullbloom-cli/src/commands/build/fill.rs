@@ -16,8 +16,8 @@ pub struct Filled {
     pub exceeded: Option<u64>,
 }
 
-/// The filter of all keys. One thread inserts, in the order of the keys, so that the file is the same on every
-/// machine; the others read, and hash for native filters.
+/// The filter of all keys. One thread inserts, in the order of the keys, so that the file is the same on
+/// every machine; the others read, and hash for native filters.
 pub fn fill(mut builder: Builder, keys: &mut Keys) -> Result<Filled, Refusal> {
     let progress = Progress::new("inserting keys", keys.total());
     match builder.hashing().cloned() {

@@ -27,19 +27,19 @@ pub struct NativeArgs {
     #[arg(long, requires = "except")]
     pub(super) keys_win: bool,
 
-    /// Hash with a secret, against false positives made on purpose; needs --secret or --store-secret
+    /// Hash with a secret; needs --secret or --store-secret
     #[arg(long)]
     keyed: bool,
 
-    /// The file of the secret, 32 hex digits, created if it does not exist; implies --keyed
+    /// The file of the secret; created if it does not exist
     #[arg(long, value_name = "FILE")]
     secret: Option<PathBuf>,
 
-    /// Store the secret in the filter file, which must then be protected; implies --keyed
+    /// Store the secret in the filter: protect the file
     #[arg(long)]
     pub(super) store_secret: bool,
 
-    /// The public seed of the hash; also for spark-2 [default: 0]
+    /// The public seed; also of spark-2 [default: 0]
     #[arg(long, value_name = "N", value_parser = numbers::seed, allow_negative_numbers = true,
           conflicts_with_all = ["keyed", "secret", "store_secret"])]
     seed: Option<i128>,
@@ -48,15 +48,15 @@ pub struct NativeArgs {
     #[arg(long, value_name = "TEXT")]
     label: Option<String>,
 
-    /// The fastest or the smallest layout for the rate [default: fast if at most 15 % larger]
-    #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["dynamic", "deletable"])]
+    /// The layout: speed or space [default: speed, if at most 15 % larger]
+    #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true, conflicts_with_all = ["dynamic", "deletable"])]
     prefer: Option<args::Prefer>,
 
-    /// Make the smallest filter, for keys that do not change: about 30 % smaller; takes no more keys
+    /// Make the smallest filter, which takes no more keys
     #[arg(long, conflicts_with_all = ["dynamic", "deletable", "prefer"])]
     pub(super) compact: bool,
 
-    /// Make a filter that grows with its keys, now and later; --expected-keys reserves memory
+    /// Make a filter that grows with its keys
     #[arg(long, conflicts_with = "except")]
     dynamic: bool,
 
@@ -105,7 +105,8 @@ impl NativeArgs {
         }
     }
 
-    /// The secret of a keyed filter, and the file that a new one must be saved to; `None` if the filter is not keyed.
+    /// The secret of a keyed filter, and the file that a new one must be saved to; `None` if the filter is
+    /// not keyed.
     pub fn secret(&self, dialect: Name) -> Result<Option<(Hashing, Option<&Path>)>, Failure> {
         if !self.keyed && self.secret.is_none() && !self.store_secret {
             return Ok(None);

@@ -10,8 +10,8 @@ use fullbloom::any::{BuildError, BuildOptions, Builder};
 use fullbloom::native::Hashing;
 use std::ops::ControlFlow;
 
-/// The filter of all keys. If the keys cannot be kept until their number is known, a filter that grows is built
-/// instead, unless `may_grow` is false.
+/// The filter of all keys. If the keys cannot be kept until their number is known, a filter that grows is
+/// built instead, unless `may_grow` is false.
 pub fn build(options: &BuildOptions, may_grow: bool, keys: &mut Keys) -> Result<Filled, Refusal> {
     let begin = |first| may_grow.then(|| options.clone().growing(first).begin());
     match collect(keys, options.hash(), HashSpool::default(), begin)? {

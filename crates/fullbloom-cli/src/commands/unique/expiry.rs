@@ -23,7 +23,8 @@ pub struct ExpiryArgs {
     #[arg(long, value_name = "N", value_parser = numbers::small_count)]
     generations: Option<u32>,
 
-    /// A known key that appears again starts anew: it is printed again only if it was absent for the whole time
+    /// A known key that appears again starts anew: it is printed again only if it was absent for the whole
+    /// time
     #[arg(long)]
     refresh: bool,
 }

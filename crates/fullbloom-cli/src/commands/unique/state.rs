@@ -22,7 +22,8 @@ pub fn claim(args: &Args, path: &Path, keys: &Keys) -> Result<Claim, Failure> {
     Ok(Destination::file(path, args.force.force)?.into_claim().expect("a file"))
 }
 
-/// Loads the keys of earlier runs. The filter keeps its kind and size; options that ask for others give a warning.
+/// Loads the keys of earlier runs. The filter keeps its kind and size; options that ask for others give a
+/// warning.
 pub fn load(args: &Args, path: &Path, claim: Claim, expiry: Option<Expiry>) -> Result<Changing, Failure> {
     let (seen, problems) =
         Changing::load(path, claim, args.secret.read()?.as_ref(), args.types.key_type.key_type())?;

@@ -31,7 +31,8 @@ pub struct GoodKeys(Box<Kind<native::GoodKeys<Owned, Native>, native::GoodKeys<O
 pub struct Members(Box<Kind<native::Members<Owned, Native>, native::Members<Owned, Compact>>>);
 
 impl AnyFilter {
-    /// Begins to build exceptions, in two passes: first the known-good keys, then all keys of the filter again.
+    /// Begins to build exceptions, in two passes: first the known-good keys, then all keys of the filter
+    /// again.
     ///
     /// ```
     /// use fullbloom::any::BuildOptions;
@@ -49,8 +50,8 @@ impl AnyFilter {
     /// ```
     ///
     /// # Errors
-    /// If the filter has exceptions already or is locked, and for filters that cannot have exceptions: those of other
-    /// dialects, dynamic ones, and those that do not own their bytes.
+    /// If the filter has exceptions already or is locked, and for filters that cannot have exceptions: those
+    /// of other dialects, dynamic ones, and those that do not own their bytes.
     pub fn except(self) -> Result<GoodKeys, ExceptError> {
         let kind = match self.into_native() {
             Ok(StoredFilter::Fast(filter)) => Kind::Fast(filter.except()?),
