@@ -1,22 +1,23 @@
 //! Native filters that are changed: loaded with their journal, checked, saved whole or as a frame of the
 //! journal.
 
+mod clock;
+mod wanted;
+
+pub use wanted::{Difference, Wanted};
+
 use super::{NativeRecord, other_key_type};
 use crate::problem::{Code, Problem};
-use crate::text;
 use fullbloom::any::{AnyFilter, ChangeError};
 use fullbloom::error::FileCause;
 use fullbloom::internal::claim::Claim;
 use fullbloom::internal::journal::JournalWriter;
 use fullbloom::keys::Hashes;
-use fullbloom::native::{DynamicFilter, Expiry, Facts, Hashing, Keep, KindFacts, Mode, Secret, StoredFilter};
+use fullbloom::native::{DynamicFilter, Expiry, Facts, Hashing, Mode, Secret, StoredFilter};
 use fullbloom::typed::KeyType;
 use fullbloom::{DecodeError, FileError};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
-
-/// A clock may be this much behind the one that a filter was last used with.
-const CLOCK_SLACK: Duration = Duration::from_secs(60);
+use std::time::SystemTime;
 
 /// Above this rate a filter is nearly full: it reports most absent keys present.
 const NEARLY_FULL: f64 = 0.5;
@@ -40,7 +41,7 @@ pub struct Changing {
 #[derive(Debug)]
 enum Saver {
     /// Whole.
-    Whole(Claim),
+    Whole(Box<Claim>),
     /// Whole, or as a few keys in its journal.
     Journal(Box<JournalWriter>),
 }
@@ -57,7 +58,7 @@ impl Changing {
         };
         let saver = claim.map(|claim| match stored(&filter) {
             StoredFilter::Dynamic(_) => Saver::Journal(Box::new(JournalWriter::new(claim))),
-            _ => Saver::Whole(claim),
+            _ => Saver::Whole(Box::new(claim)),
         });
         Changing { path, filter, saver, new: Vec::new() }
     }
@@ -81,7 +82,7 @@ impl Changing {
         }
         let mut problems = Vec::new();
         if let Some(dynamic) = dynamic(&filter) {
-            problems.extend(check_clock(path, dynamic, SystemTime::now())?);
+            problems.extend(clock::check(path, dynamic, SystemTime::now())?);
         }
         if writer.torn_bytes() > 0 {
             let torn = writer.torn_bytes();
@@ -91,7 +92,7 @@ impl Changing {
         }
         let saver = match dynamic(&filter) {
             Some(_) => Saver::Journal(Box::new(writer)),
-            None => Saver::Whole(writer.into_claim()),
+            None => Saver::Whole(Box::new(writer.into_claim())),
         };
         Ok((Changing { path: path.to_owned(), filter, saver: Some(saver), new: Vec::new() }, problems))
     }
@@ -273,76 +274,6 @@ impl Changing {
             }
         }
     }
-
-    /// How the filter differs from one that would be made with these numbers.
-    pub fn differs(&self, from: &Wanted) -> Vec<Difference> {
-        let facts = self.facts();
-        let mut differences = Vec::new();
-        match (from.expiry, self.expiry()) {
-            (Some(_), None) => differences.push(Difference::NoExpiry),
-            (Some(wanted), Some(has)) if wanted != has => differences.push(Difference::Expiry(has)),
-            _ => {}
-        }
-        let up_to = match facts.kind {
-            KindFacts::Dynamic { up_to, .. } => Some(up_to),
-            _ => None,
-        };
-        let made_for = facts.expected_keys;
-        if from
-            .expected_keys
-            .is_some_and(|wanted| wanted != made_for && up_to.is_none_or(|up_to| wanted > up_to))
-        {
-            differences.push(Difference::ExpectedKeys(up_to.unwrap_or(made_for)));
-        }
-        if from.up_to.is_some_and(|wanted| Some(wanted) != up_to) {
-            differences.push(Difference::UpTo(up_to.unwrap_or(made_for)));
-        }
-        let rate = facts.planned_fpr;
-        match from.fpr {
-            Some(wanted) if rate > wanted * RATE_SLACK || rate < wanted / RATE_SLACK => {
-                differences.push(Difference::Rate(rate));
-            }
-            None if rate > from.default_fpr * RATE_SLACK => differences.push(Difference::HighRate(rate)),
-            _ => {}
-        }
-        differences
-    }
-}
-
-/// Rates that differ by less than this factor are the same.
-const RATE_SLACK: f64 = 1.01;
-
-/// The numbers of a filter that would be made if there were none.
-#[derive(Debug, Clone, Copy)]
-pub struct Wanted {
-    /// When keys expire, if they should.
-    pub expiry: Option<Expiry>,
-    /// The expected keys, if given.
-    pub expected_keys: Option<u64>,
-    /// The number of keys up to which the rate is kept, if given.
-    pub up_to: Option<u64>,
-    /// The rate, if given.
-    pub fpr: Option<f64>,
-    /// The rate that it has otherwise.
-    pub default_fpr: f64,
-}
-
-/// How an existing filter differs from the wanted one.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub enum Difference {
-    /// Its keys do not expire.
-    NoExpiry,
-    /// Its keys expire at another time.
-    Expiry(Expiry),
-    /// It was made for this number of keys.
-    ExpectedKeys(u64),
-    /// It keeps its rate up to this number of keys.
-    UpTo(u64),
-    /// It was made for this rate.
-    Rate(f64),
-    /// No rate is wanted, and it was made for one that is higher than usual.
-    HighRate(f64),
 }
 
 fn stored(filter: &AnyFilter) -> &StoredFilter {
@@ -365,18 +296,4 @@ fn unreadable(path: &Path, cause: &FileError) -> Problem {
         FileCause::Io(cause) => Problem::at(path, Code::Unreadable, format_args!("cannot open: {cause}")),
         _ => Problem::at(path, Code::Unreadable, cause),
     }
-}
-
-/// The warning of a filter that was last used in the future. If that is further ahead than keys are
-/// remembered, their ages are unknown and this is an error: the user must find out which clock is wrong.
-fn check_clock(path: &Path, filter: &DynamicFilter, now: SystemTime) -> Result<Option<Problem>, Problem> {
-    let Mode::Expiring(Expiry { keep: Keep::Time(keep), .. }) = filter.mode() else { return Ok(None) };
-    let Ok(ahead) = filter.time().duration_since(now) else { return Ok(None) };
-    let when = text::time(filter.time());
-    let why = format!("was last used at {when}, which is in the future: one of the two clocks is wrong");
-    let problem = Problem::at(path, Code::Doubtful, why);
-    if ahead > keep {
-        return Err(problem.hint("set this machine's clock; if the other was wrong, begin a new state"));
-    }
-    Ok((ahead >= CLOCK_SLACK).then_some(problem))
 }

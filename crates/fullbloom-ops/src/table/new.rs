@@ -55,3 +55,32 @@ pub fn index_layout(partitions: Option<&Partitioning>) -> IndexLayout {
         None => IndexLayout::Binary,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_dialect_and_the_layout_are_those_that_the_engine_writes() {
+        let new = |format, ribbon| NewFilter {
+            format,
+            ribbon,
+            partitions: None,
+            bits_per_key: 10.0,
+            holds: Holds { whole_keys: true, prefixes: None },
+        };
+        let rocksdb = |version| Format::RocksDb { version };
+        for (format, ribbon, dialect) in [
+            (Format::LevelDb, false, Some(Name::LevelDb)),
+            (Format::LevelDb, true, None),
+            (rocksdb(4), false, Some(Name::RocksDbLegacy)),
+            (rocksdb(5), false, Some(Name::RocksDb)),
+            (rocksdb(5), true, Some(Name::RocksDbRibbon)),
+        ] {
+            assert_eq!(new(format, ribbon).dialect(), dialect, "{format:?}");
+        }
+        let layout = |format, dialect| new(format, false).options(dialect).unwrap().layout;
+        assert!(matches!(layout(Format::LevelDb, Name::LevelDb), Layout::PerBlock));
+        assert!(matches!(layout(rocksdb(5), Name::RocksDb), Layout::Full));
+    }
+}
