@@ -101,7 +101,7 @@ typedef struct fullbloom_filter fullbloom_filter;
 /*
  * The size of a filter. Begin with FULLBLOOM_SIZING_INIT, then set expected_keys and exactly one of: fpr;
  * bits_per_key; bits with probes. RocksDB's full filters are sized by the keys that are inserted, whatever
- * expected_keys says.
+ * expected_keys says. For a dynamic filter, 0 expected keys mean that their number is unknown.
  */
 typedef struct fullbloom_sizing {
     size_t struct_size;     /* sizeof(fullbloom_sizing) */
@@ -117,11 +117,11 @@ typedef struct fullbloom_sizing {
 
 /*
  * What a dynamic filter can do besides growing. Begin with FULLBLOOM_DYNAMIC_INIT: a set that keeps its rate up to the
- * expected keys. A filter is either deletable, or its keys expire after a time, or after a number of other keys.
+ * expected keys, or up to 10^9 keys if their number is unknown. A filter is either deletable, or its keys expire after a time, or after a number of other keys.
  */
 typedef struct fullbloom_dynamic {
     size_t struct_size;     /* sizeof(fullbloom_dynamic) */
-    uint64_t up_to;         /* the number of keys up to which it keeps its rate; 0: the expected ones */
+    uint64_t up_to;         /* the number of keys up to which it keeps its rate; 0: the expected ones, or 10^9 */
     uint64_t expire_ms;     /* keys are remembered for this many milliseconds at least, or 0 */
     uint64_t expire_keys;   /* keys are remembered while fewer than this many new ones have come, or 0 */
     uint32_t generations;   /* in how many steps keys expire, 1 to 200; 0: 7. Keys stay for at most one step longer */

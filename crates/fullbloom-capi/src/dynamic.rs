@@ -1,6 +1,9 @@
 //! `fullbloom_dynamic`: what a dynamic filter can do.
 
+use crate::sizing::{self, Asked};
 use crate::status::{Error, Status};
+use fullbloom::any::{BuildOptions, NativeKind};
+use fullbloom::dialect::Name;
 use fullbloom::native::{Expiry, Keep, Mode};
 use std::time::Duration;
 
@@ -24,6 +27,17 @@ pub struct Dynamic {
     pub deletable: u8,
     /// Zeros.
     pub reserved: [u8; 2],
+}
+
+/// A dynamic filter of this size. Zeros are numbers that are not given.
+pub fn options(asked: Asked, (up_to, mode): (u64, Mode)) -> BuildOptions {
+    let given = |keys| Some(keys).filter(|keys| *keys > 0);
+    let expected_keys = given(asked.0.expected_keys);
+    sizing::options(Name::Native, asked)
+        .kind(NativeKind::Dynamic)
+        .expected_keys(expected_keys)
+        .up_to(given(up_to))
+        .mode(mode)
 }
 
 /// Reads a caller's struct: the promised number of keys, and the mode.

@@ -8,7 +8,9 @@ use crate::keys::{Keys, array, key};
 use crate::memory::{Borrowed, Bounded};
 use crate::sizing::{self, Sizing};
 use crate::status::{Error, Status, call};
+use fullbloom::FileError;
 use fullbloom::any::{AnyFilter, ReadOptions};
+use fullbloom::dialect::Name;
 use fullbloom::filter::Check;
 use fullbloom::native::Secret;
 use std::ffi::{c_char, c_int, c_void};
@@ -43,8 +45,13 @@ pub unsafe extern "C" fn fullbloom_filter_create(
     sizing: *const Sizing,
     filter: *mut *mut Filter,
 ) -> Status {
+    let options = || {
+        let dialect = named(dialect)?;
+        // SAFETY: promised by the caller.
+        Ok((sizing::options(dialect, unsafe { sizing::read(sizing) }?), dialect))
+    };
     // SAFETY: promised by the caller.
-    unsafe { give(filter, || Filter::create(named(dialect)?, sizing::read(sizing)?)) }
+    unsafe { give(filter, || options().and_then(|(options, dialect)| Filter::create(&options, dialect))) }
 }
 
 /// An empty dynamic filter.
@@ -58,7 +65,12 @@ pub unsafe extern "C" fn fullbloom_filter_create_dynamic(
     filter: *mut *mut Filter,
 ) -> Status {
     // SAFETY: promised by the caller.
-    unsafe { give(filter, || Filter::dynamic(sizing::read(sizing)?, dynamic::read(dynamic)?)) }
+    unsafe {
+        give(filter, || {
+            let options = dynamic::options(sizing::read(sizing)?, dynamic::read(dynamic)?);
+            Filter::create(&options, Name::Native)
+        })
+    }
 }
 
 /// What the caller says about bytes: the dialect, bits and probes may be left out as zeros.
@@ -117,6 +129,26 @@ pub unsafe extern "C" fn fullbloom_filter_decode(
     unsafe { give(filter, make) }
 }
 
+/// A filter that `read` makes of a file.
+///
+/// # Safety
+/// `path` is null or ends with a NUL; `filter` is null or memory for a pointer.
+unsafe fn from_file(
+    path: *const c_char,
+    options: Result<ReadOptions, Error>,
+    filter: *mut *mut Filter,
+    read: impl FnOnce(&Path, &ReadOptions) -> Result<AnyFilter, FileError>,
+) -> Status {
+    let make = || {
+        let options = options?;
+        // SAFETY: promised by the caller.
+        let path: &Path = unsafe { file::path(path) }?;
+        Ok(Filter::read(read(path, &options)?))
+    };
+    // SAFETY: promised by the caller.
+    unsafe { give(filter, make) }
+}
+
 /// A filter read from a file.
 ///
 /// # Safety
@@ -129,14 +161,9 @@ pub unsafe extern "C" fn fullbloom_filter_load(
     probes: u32,
     filter: *mut *mut Filter,
 ) -> Status {
-    let make = || {
-        let options = options(dialect, bits, probes)?;
-        // SAFETY: promised by the caller.
-        let path: &Path = unsafe { file::path(path) }?;
-        Ok(Filter::read(AnyFilter::load(path, &options)?))
-    };
+    let load = |path: &Path, options: &ReadOptions| AnyFilter::load(path, options);
     // SAFETY: promised by the caller.
-    unsafe { give(filter, make) }
+    unsafe { from_file(path, options(dialect, bits, probes), filter, load) }
 }
 
 /// A filter over a mapped file.
@@ -151,14 +178,9 @@ pub unsafe extern "C" fn fullbloom_filter_open(
     probes: u32,
     filter: *mut *mut Filter,
 ) -> Status {
-    let make = || {
-        let options = options(dialect, bits, probes)?;
-        // SAFETY: promised by the caller.
-        let path: &Path = unsafe { file::path(path) }?;
-        Ok(Filter::read(AnyFilter::open(path, &options, Check::All)?))
-    };
+    let open = |path: &Path, options: &ReadOptions| AnyFilter::open(path, options, Check::All);
     // SAFETY: promised by the caller.
-    unsafe { give(filter, make) }
+    unsafe { from_file(path, options(dialect, bits, probes), filter, open) }
 }
 
 /// Gives a keyed filter its secret.

@@ -7,12 +7,10 @@
 //! ```
 
 use crate::keys::Keys;
-use crate::sizing::Asked;
 use crate::status::{Error, Status};
-use fullbloom::any::{self, AnyFilter, Builder};
+use fullbloom::any::{self, AnyFilter, BuildOptions, Builder};
 use fullbloom::dialect::Name;
-use fullbloom::native::{DynamicFilter, DynamicOptions, Hashing, Mode, Secret, StoredFilter};
-use fullbloom::sizing::Target;
+use fullbloom::native::Secret;
 use fullbloom::typed::KeyType;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -34,7 +32,7 @@ enum State {
     /// because asking it would show in the time of a lookup.
     Filter { filter: AnyFilter, locked: bool },
     /// Takes keys, and does nothing else until it is finished.
-    Building(Name, Builder),
+    Building(Name, Box<Builder>),
     /// Could not be finished; its keys are gone.
     Lost(Name),
 }
@@ -50,32 +48,13 @@ impl Filter {
         Filter { tag: LIVE, state }
     }
 
-    /// An empty filter.
-    pub fn create(dialect: Name, (request, secret): Asked) -> Result<Filter, Error> {
-        let state = match secret {
-            Some(_) if dialect != Name::Native => {
-                let why = format_args!("{dialect} filters cannot have a secret; native filters can");
-                return Err(Error::new(Status::Argument, why));
-            }
-            Some(secret) => State::of(AnyFilter::native(&request, Hashing::Secret(secret))?),
-            None if any::is_built_at_once(dialect) => {
-                State::Building(dialect, Builder::new(dialect, &request)?)
-            }
-            None => State::of(AnyFilter::new(dialect, &request)?),
+    /// An empty filter, or the builder of one that needs all its keys at once.
+    pub fn create(options: &BuildOptions, dialect: Name) -> Result<Filter, Error> {
+        let state = match options.is_built_at_once() {
+            true => State::Building(dialect, Box::new(options.begin()?)),
+            false => State::of(options.empty()?),
         };
         Ok(Filter::new(state))
-    }
-
-    /// An empty dynamic filter: it has memory for the expected keys, grows, and keeps its rate up to `up_to` keys.
-    pub fn dynamic((request, secret): Asked, (up_to, mode): (u64, Mode)) -> Result<Filter, Error> {
-        let Target::Fpr(fpr) = request.target else {
-            return Err(Error::new(Status::Argument, "a dynamic filter is sized by fpr"));
-        };
-        let options = DynamicOptions::new(request.expected_keys, fpr)
-            .up_to(up_to)
-            .mode(mode)
-            .hashing(secret.map_or(Hashing::default(), Hashing::Secret));
-        Ok(Filter::read(StoredFilter::Dynamic(DynamicFilter::new(options)?).into()))
     }
 
     /// Removes a key. False if it is surely absent.

@@ -1,7 +1,9 @@
 //! `fullbloom_sizing`: the size that a caller asks for.
 
 use crate::status::{Error, Status};
-use fullbloom::native::Secret;
+use fullbloom::any::BuildOptions;
+use fullbloom::dialect::Name;
+use fullbloom::native::{Hashing, Secret};
 use fullbloom::sizing::{Request, Target};
 
 /// The size that a caller asks for; the header describes each field.
@@ -26,6 +28,16 @@ pub struct Sizing {
 
 /// A request and, for a keyed filter, the secret.
 pub type Asked = (Request, Option<Secret>);
+
+/// A filter of this dialect and size.
+pub fn options(dialect: Name, (request, secret): Asked) -> BuildOptions {
+    let options =
+        BuildOptions::new(dialect).target(request.target).expected_keys(request.expected_keys).threads(1);
+    match secret {
+        Some(secret) => options.hashing(Hashing::Secret(secret)),
+        None => options,
+    }
+}
 
 /// Reads a caller's struct.
 ///

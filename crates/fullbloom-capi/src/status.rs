@@ -1,6 +1,6 @@
 //! The status that every function returns, and the message that goes with it.
 
-use fullbloom::any::ChangeError;
+use fullbloom::any::{BuildError, ChangeError};
 use fullbloom::error::FileCause;
 use fullbloom::{DecodeError, FileError, MergeError, SizeError};
 use std::any::Any;
@@ -109,6 +109,16 @@ impl From<SizeError> for Error {
     fn from(e: SizeError) -> Error {
         let status = if matches!(e, SizeError::Memory { .. }) { Status::Memory } else { Status::Size };
         Error::new(status, e)
+    }
+}
+
+impl From<BuildError> for Error {
+    fn from(e: BuildError) -> Error {
+        match e {
+            BuildError::Size(e) => e.into(),
+            BuildError::Option { .. } => Error::new(Status::Argument, e),
+            _ => Error::new(Status::File, e),
+        }
     }
 }
 

@@ -64,7 +64,7 @@ const KEYS: &str = "Keys";
 /// The key files and their format.
 #[derive(Debug, Args)]
 pub struct KeyArgs {
-    /// Key files: plain, gzip, zstd, xz or bzip2. Without one, or with -, keys come from standard input
+    /// Key files: plain, gzip, zstd, xz or bzip2; - or none: standard input
     #[arg(value_name = "KEYS")]
     pub files: Vec<PathBuf>,
 
@@ -72,7 +72,7 @@ pub struct KeyArgs {
     #[arg(long, help_heading = KEYS)]
     pub hex: bool,
 
-    /// Keys end with a zero byte instead of a newline, in input and output
+    /// Keys end with a zero byte, in input and output
     #[arg(short = '0', long, help_heading = KEYS)]
     pub null: bool,
 
@@ -83,7 +83,7 @@ pub struct KeyArgs {
 /// The files of a table's entries and their format.
 #[derive(Debug, Args)]
 pub struct EntryArgs {
-    /// Files of entries: plain, gzip, zstd, xz or bzip2. Without one, or with -, entries come from standard input
+    /// Files of entries: plain, gzip, zstd, xz, bzip2; - or none: standard input
     #[arg(value_name = "KEYS")]
     pub files: Vec<PathBuf>,
 
@@ -106,15 +106,15 @@ impl EntryArgs {
 /// The part of a line that is the key.
 #[derive(Debug, Args)]
 pub struct PartArgs {
-    /// The key is a field of the line; fields are separated by this character [default: tab]
+    /// The separator of the fields of a line [default: tab]
     #[arg(short = 'd', long, value_name = "C", help_heading = KEYS, value_parser = delimiter, requires = "field")]
     delimiter: Option<u8>,
 
-    /// The key is this field of the line, from 1; the whole line is printed
+    /// The key is this field of the line, from 1
     #[arg(short = 'f', long, value_name = "N", help_heading = KEYS, value_parser = clap::value_parser!(u32).range(1..))]
     field: Option<u32>,
 
-    /// Take keys in lower case; build, check and later commands need the same option
+    /// Convert keys to lower case; use the same option in every command
     #[arg(long, help_heading = KEYS)]
     ignore_case: bool,
 
@@ -122,7 +122,7 @@ pub struct PartArgs {
     #[arg(long, help_heading = KEYS)]
     skip_comments: bool,
 
-    /// A carriage return at the end of a line is not part of the key
+    /// Lines end with CR LF: the CR is not part of the key
     #[arg(long, help_heading = KEYS)]
     crlf: bool,
 }
@@ -158,9 +158,7 @@ impl KeyArgs {
 /// The type of the keys.
 #[derive(Debug, Args)]
 pub struct TypeArgs {
-    /// The type of the keys: bytes, text (UTF-8), utf16, int, long, float or double; the dialect's system
-    /// decides how such values are hashed. Partition keys of Cassandra also: ascii, bigint, blob, boolean, date,
-    /// inet, smallint, timestamp, timeuuid, tinyint, uuid, varint; of several columns: text,int, written a:7
+    /// The type of the keys: bytes, text, int and others (see: fullbloom dialects)
     #[arg(long, value_name = "T", help_heading = KEYS, value_parser = key_type(), default_value = "bytes",
           conflicts_with = "hex")]
     pub key_type: KeySpec,

@@ -1,8 +1,8 @@
 //! Whether standard output was closed when the process began (`fullbloom … >&-`).
 //!
 //! The runtime of Rust opens `/dev/null` in the place of a closed standard stream before `main`. What is then
-//! written disappears without an error: `unique --state S >&-` would remember keys that nobody has seen. So the
-//! stream is examined before the runtime starts.
+//! written disappears without an error: `unique --state S >&-` would remember keys that nobody has seen. So
+//! the stream is examined before the runtime starts.
 
 #![allow(unsafe_code)]
 
@@ -22,9 +22,9 @@ extern "C" fn examine() {
     CLOSED.store(flags == -1, Ordering::Relaxed);
 }
 
-// SAFETY: the loader calls the functions in this section before `main`, in the C calling convention; arguments
-// that `examine` does not take are ignored. It needs nothing of the runtime that is not there yet: it makes one
-// system call and one atomic store.
+// SAFETY: the loader calls the functions in this section before `main`, in the C calling convention;
+// arguments that `examine` does not take are ignored. It needs nothing of the runtime that is not there yet:
+// it makes one system call and one atomic store.
 #[cfg(unix)]
 #[used]
 #[cfg_attr(not(target_vendor = "apple"), unsafe(link_section = ".init_array"))]

@@ -3,11 +3,9 @@
 use crate::error::Failure;
 use crate::output;
 use crate::secret;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use fullbloom::any::AnyFilter;
-use fullbloom::dialect::Name;
 use fullbloom::internal::claim::Claim;
+use fullbloom_ops::filter::write_to;
 use fullbloom_ops::sstable::refuses_filter;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -16,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// `--force`, where a file is replaced.
 #[derive(Debug, clap::Args)]
 pub struct ForceArgs {
-    /// Replace a file even if nobody may write to it (mode 0444)
+    /// Replace a read-only file
     #[arg(long)]
     pub force: bool,
 }
@@ -76,7 +74,7 @@ impl Destination {
             return Err(Failure::new(path.display(), why));
         }
         if claim.is_read_only() && !force {
-            let why = "cannot save: nobody may write to this file, so it is not replaced";
+            let why = "cannot save: the file is read-only";
             return Err(Failure::new(path.display(), why).hint("--force replaces it"));
         }
         if let Some(e) = claim.unlocked() {
@@ -84,11 +82,6 @@ impl Destination {
             output::warning(&format!("{}: {why}", path.display()));
         }
         Ok(Destination::File(Box::new(Target { path: path.to_owned(), claim })))
-    }
-
-    /// Whether the file existed when it was claimed, or has been written since.
-    pub fn exists(&self) -> bool {
-        matches!(self, Destination::File(target) if target.claim.exists())
     }
 
     /// The claim to the file; `None` for standard output.
@@ -111,8 +104,8 @@ impl Destination {
         self.write_after(write, || Ok(()))
     }
 
-    /// As [`write`](Destination::write); `last` is done when the new file is on the disk, just before it takes
-    /// the place of the old one.
+    /// As [`write`](Destination::write); `last` is done when the new file is on the disk, just before it
+    /// takes the place of the old one.
     pub fn write_after(
         &mut self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -137,22 +130,26 @@ impl Destination {
         }
     }
 
-    /// Writes a new filter; in gzip, as DCSO's program can, if the file is named `.gz` and the dialect is
-    /// DCSO's. A filter with its secret is readable by its owner only.
+    /// Writes a new filter. A filter with its secret is readable by its owner only.
     pub fn write_filter(&mut self, filter: &AnyFilter) -> Result<(), Failure> {
+        self.write_filter_after(filter, || Ok(()))
+    }
+
+    /// As [`write_filter`](Destination::write_filter); `last` is done as
+    /// [`write_after`](Destination::write_after) says.
+    pub fn write_filter_after(
+        &mut self,
+        filter: &AnyFilter,
+        last: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         if filter.stores_secret() {
             self.make_private();
         }
-        let packed =
-            matches!(self, Destination::File(to) if to.path.extension().is_some_and(|ext| ext == "gz"));
-        if !packed || filter.dialect() != Name::Dcso {
-            return self.write(|out| filter.write_to(out));
-        }
-        self.write(|out| {
-            let mut gzip = GzEncoder::new(out, Compression::default());
-            filter.write_to(&mut gzip)?;
-            gzip.finish().map(|_| ())
-        })
+        let path = match self {
+            Destination::File(target) => target.path.clone(),
+            Destination::Stdout => PathBuf::new(),
+        };
+        self.write_after(|out| write_to(filter, &path, out), last)
     }
 
     /// Whether it is the file at `path`, which need not exist yet.

@@ -1,6 +1,8 @@
 //! How a command ends: with an answer, or with a message that says what went wrong and what to do next.
 
+use crate::hints;
 use crate::output;
+use fullbloom::any::BuildError;
 use fullbloom::dialect::Name;
 use fullbloom::error::FileCause;
 use fullbloom::{FileError, SizeError};
@@ -8,7 +10,6 @@ use fullbloom_ops::{self as ops, Problem};
 use fullbloom_table::TableError;
 use std::fmt::{self, Display};
 use std::io;
-use std::path::Path;
 use std::process::ExitCode;
 
 /// The exit code of a command, like that of `grep`.
@@ -75,11 +76,6 @@ impl Failure {
         }
     }
 
-    /// The filter in this file is keyed, and its secret was not given.
-    pub fn locked(path: &Path) -> Failure {
-        Problem::locked(path).into()
-    }
-
     /// The dialect cannot make a filter of the requested size.
     pub fn size(dialect: Name, cause: &SizeError) -> Failure {
         match cause {
@@ -88,6 +84,17 @@ impl Failure {
                 Failure::new(dialect, cause).hint(format!("{got} in a hundred is written {got}%"))
             }
             _ => Failure::new(dialect, cause),
+        }
+    }
+
+    /// A filter of this dialect cannot be built.
+    pub fn building(dialect: Name, cause: BuildError) -> Failure {
+        match cause {
+            BuildError::Size(cause) => Failure::size(dialect, &cause),
+            BuildError::Option { option, why } => {
+                Failure::new(format_args!("--{}", option.replace('_', "-")), why)
+            }
+            other => Failure::text(other.to_string()),
         }
     }
 
@@ -136,7 +143,7 @@ impl From<ops::Status> for Status {
 
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Failure {
-        Failure::Message { text: problem.to_string(), hint: problem.hint }
+        Failure::Message { text: problem.to_string(), hint: hints::of(&problem) }
     }
 }
 

@@ -1,4 +1,5 @@
-//! Help that fits one or two screens: a line or two for each option. The manual pages have the same text at length.
+//! Help that fits one or two screens: a line or two for each option. The manual pages have the same text at
+//! length.
 
 use clap::builder::{PossibleValue, Resettable};
 use clap::{Arg, Command};
@@ -6,8 +7,8 @@ use clap::{Arg, Command};
 /// The paragraph about a command comes before its usage.
 const TEMPLATE: &str = "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
-/// The same help for `-h`, `--help` and `help`. As soon as there is a longer text about a command, an option or a
-/// value, clap prints three lines for each option.
+/// The same help for `-h`, `--help` and `help`. As soon as there is a longer text about a command, an option
+/// or a value, clap prints three lines for each option.
 pub fn compact(command: Command) -> Command {
     let long = command.get_long_about().map(ToString::to_string).unwrap_or_default();
     let command = match long.split_once("\n\n") {

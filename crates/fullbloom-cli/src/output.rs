@@ -5,6 +5,7 @@
 
 use crate::closed;
 use crate::error::Failure;
+use crate::hints;
 use crate::text;
 use anstream::{AutoStream, ColorChoice};
 use fullbloom_ops::Problem;
@@ -24,8 +25,9 @@ pub struct Output {
     terminal: bool,
 }
 
-/// Appends a record and its end byte. Records of usual length are copied in pieces of fixed size, without a call: in the
-/// static command, whose `memcpy` is that of musl, a call for each line was a fifth of the time of `check`.
+/// Appends a record and its end byte. Records of usual length are copied in pieces of fixed size, without a
+/// call: in the static command, whose `memcpy` is that of musl, a call for each line was a fifth of the time
+/// of `check`.
 #[inline]
 pub fn append(text: &mut Vec<u8>, record: &[u8], end: u8) {
     const PIECE: usize = 16;
@@ -154,7 +156,7 @@ pub fn error(text: &str, hint: Option<&str>) {
 
 /// The problem of a place that could not be read.
 pub fn problem(problem: &Problem) {
-    error(&problem.to_string(), problem.hint.as_deref());
+    error(&problem.to_string(), hints::of(problem).as_deref());
 }
 
 /// `hint: …`

@@ -14,7 +14,7 @@ const LONGEST: u64 = 1024;
 /// `--secret`, where a keyed filter is read.
 #[derive(Debug, clap::Args)]
 pub struct SecretArgs {
-    /// The secret of a keyed filter: a file of 32 hex digits
+    /// The file of a keyed filter's secret, 32 hex digits
     #[arg(long, value_name = "FILE")]
     secret: Option<PathBuf>,
 }

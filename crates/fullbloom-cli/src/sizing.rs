@@ -2,13 +2,8 @@
 
 use crate::numbers;
 use clap::Args;
+use fullbloom::any::BuildOptions;
 use fullbloom::sizing::Target;
-
-/// The number of keys up to which a dynamic filter keeps its rate, if none is given.
-pub const PROMISED: u64 = 1_000_000_000;
-
-/// The default rate: one absent key in a hundred is called present.
-const DEFAULT_FPR: f64 = 0.01;
 
 /// `--fpr` or `--bits-per-key`.
 #[derive(Debug, Args)]
@@ -56,7 +51,7 @@ pub struct NewGeometryArgs {
     #[arg(long, value_name = "M", value_parser = numbers::count, allow_negative_numbers = true)]
     pub bits: Option<u64>,
 
-    /// Probes for each key; parquet and spark need only --bits
+    /// Probes for each key (not for parquet, spark)
     #[arg(long, value_name = "K", value_parser = numbers::small_count, allow_negative_numbers = true,
           requires = "bits")]
     pub probes: Option<u32>,
@@ -66,6 +61,6 @@ pub struct NewGeometryArgs {
 pub fn target(target: &TargetArgs, geometry: &NewGeometryArgs) -> Target {
     match geometry.bits.zip(geometry.probes) {
         Some((bit_len, probes)) => Target::Exact { bit_len, probes },
-        None => target.target().unwrap_or(Target::Fpr(DEFAULT_FPR)),
+        None => target.target().unwrap_or(BuildOptions::DEFAULT_TARGET),
     }
 }

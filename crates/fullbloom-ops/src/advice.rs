@@ -3,8 +3,8 @@
 use crate::problem::{Code, Problem};
 
 impl Problem {
-    /// What to do about it: its hint, or else what helps against all problems with this code. `None` for notes
-    /// that need nothing to be done.
+    /// What to do about it: its hint, or else what helps against all problems with this code. `None` for
+    /// notes that need nothing to be done.
     pub fn next_step(&self) -> Option<&str> {
         self.hint.as_deref().or_else(|| self.code.next_step())
     }
@@ -52,7 +52,7 @@ impl Code {
             }
             Code::NoFilter | Code::NoColumnFilters => "configure a filter policy and rewrite the data",
             Code::UnknownFilter => {
-                "ask the program that wrote it; compaction with a known policy replaces it"
+                "use the program that wrote it; compaction with a known policy replaces it"
             }
             Code::OldKind | Code::OldFormat | Code::FilterIgnored => {
                 "compact the table with a current release"

@@ -1,7 +1,7 @@
 //! How keys are written as text, and the bytes that a system hashes for them.
 
 use crate::place::{Place, PlaceKind};
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Knowledge, Problem};
 use crate::text;
 use fullbloom::dialect::Name;
 use fullbloom::typed::KeyType;
@@ -77,9 +77,10 @@ impl KeySpec {
         if given.has_bytes_of(&schema) {
             return Ok(());
         }
-        let why = format!("--key-type {self}: the partition key of {} is {schema}", sstable.table_name());
+        let why = format!("the partition key of {} is {schema}, not {self}", sstable.table_name());
         Err(Problem::at(&sstable.path(FILTER), Code::OtherKeyType, why)
-            .hint(format!("give the keys as --key-type {schema}")))
+            .hint(format!("give the keys as {schema}"))
+            .needs(Knowledge::Keys))
     }
 
     /// Compares the type with what is known about a place: the schema of an sstable, or that keys of tables
@@ -98,7 +99,7 @@ impl KeySpec {
     pub(crate) fn check_table(&self, path: &std::path::Path) -> Result<(), Problem> {
         match self {
             KeySpec::Value(KeyType::Bytes | KeyType::Text) => Ok(()),
-            _ => Err(Problem::at(path, Code::OptionRefused, "--key-type: the keys of tables are bytes")),
+            _ => Err(Problem::at(path, Code::OptionRefused, "the keys of tables are bytes")),
         }
     }
 }

@@ -18,7 +18,7 @@ pub struct KeysOptions {
     pub column: Option<String>,
     /// In data directories, also look into snapshots and backups.
     pub snapshots: bool,
-    /// The prefix extractor of tables whose own is not known by name.
+    /// The prefix extractor of tables whose prefix extractor is not recognised.
     pub prefix_extractor: Option<PrefixExtractor>,
 }
 

@@ -67,7 +67,7 @@ pub use keys::{EachKey, KeysFound, KeysOptions, keys};
 pub use look::{Look, LookOptions};
 pub use place::{Place, PlaceKind};
 pub use plan::{PlacePlan, PlaceWish, PlanReport, Wish, plan, plan_from};
-pub use problem::{Code, Problem, Severity};
+pub use problem::{Code, Knowledge, Problem, Severity};
 pub use rebuild::{RebuildOptions, RebuildReport, Rebuilt, rebuild};
 pub use report::{Found, Report, Status, Watch};
 pub use verify::{Verified, VerifyOptions, VerifyReport, verify};

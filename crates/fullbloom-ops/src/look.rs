@@ -94,7 +94,8 @@ pub struct Probe {
 }
 
 impl Look {
-    /// Opens a file. Fails where `inspect` fails: what is wrong with a file that can be read is in the report.
+    /// Opens a file. Fails where `inspect` fails: what is wrong with a file that can be read is in the
+    /// report.
     pub fn open(name: &str, source: impl Source + 'static, options: &LookOptions) -> Result<Look, Problem> {
         Look::open_with(name, Arc::new(source), Vec::new(), options)
     }
@@ -140,8 +141,8 @@ impl Look {
         self.bits(index).map_or(0, |bits| 8 * bits.len() as u64)
     }
 
-    /// Looks up a key in filter number `index`, written as `spec` says; `None` for numbers in a column of numbers, and
-    /// bytes elsewhere. The error says why there is no answer.
+    /// Looks up a key in filter number `index`, written as `spec` says; `None` for numbers in a column of
+    /// numbers, and bytes elsewhere. The error says why there is no answer.
     pub fn lookup(&self, index: usize, key: &[u8], spec: Option<&KeySpec>) -> Result<Answer, String> {
         if let Some(table) = &self.table {
             let filter = table.filter().map_err(|e| e.to_string())?;
@@ -205,7 +206,7 @@ fn of_filter(name: &str, source: &dyn Source, options: &LookOptions) -> Result<L
     let report = report_of(filter::inspect_opened(&file, &opened).map(Inspected::Filter));
     let mut part = Part::new(opened.filter);
     if opened.may_lose_keys {
-        part.refuses = Some("the filter's numbers contradict each other: it may call its own keys absent");
+        part.refuses = Some("the filter's numbers contradict each other: it may report its own keys absent");
     }
     Ok(Look { report, filters: vec![part], table: None })
 }

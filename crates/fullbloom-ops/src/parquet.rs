@@ -163,7 +163,7 @@ pub(crate) fn verify(
             problems.push(Problem::at(path, Code::KeyMissing, why));
         }
         if !verified.rebuilt_identical {
-            let why = format!("{place}: the filter's bytes are not the ones that its values give");
+            let why = format!("{place}: the filter's bytes differ from a filter rebuilt from its values");
             problems.push(Problem::at(path, Code::BytesDiffer, why));
         }
         let record = VerifiedColumn {

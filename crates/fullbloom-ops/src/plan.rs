@@ -81,6 +81,13 @@ pub struct LayoutPlan {
     pub chosen: bool,
 }
 
+impl LayoutPlan {
+    /// Bits for each key.
+    pub fn bits_per_key(&self, expected_keys: u64) -> f64 {
+        self.bits as f64 / expected_keys.max(1) as f64
+    }
+}
+
 /// The request.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct DialectPlanSummary {
@@ -97,8 +104,8 @@ pub struct DialectPlanSummary {
 /// What `plan` found.
 pub type PlanReport = Report<DialectPlan, DialectPlanSummary>;
 
-/// Sizes a filter in each of the dialects, each by its own system's rule. `prefer` overrides the rule of native
-/// filters. Fails if the numbers are wrong for all of them.
+/// Sizes a filter in each of the dialects, each by its own system's rule. `prefer` overrides the rule of
+/// native filters. Fails if the numbers are wrong for all of them.
 pub fn plan(
     dialects: &[Name],
     expected_keys: u64,
@@ -246,7 +253,8 @@ fn compact(dialect: Name, expected_keys: u64, wish: Wish) -> Option<CompactRow> 
     Some(CompactRow { bits, bytes, bits_per_key, expected_fpr })
 }
 
-/// The compact filter with the lowest rate that fits. Rates are found by halving the range of their exponents.
+/// The compact filter with the lowest rate that fits. Rates are found by halving the range of their
+/// exponents.
 fn compact_within(
     expected_keys: u64,
     fits: impl Fn(&native::CompactPlan) -> bool,
@@ -327,4 +335,21 @@ pub fn check_target(dialect: Name, target: Target) -> Result<(), SizeError> {
         Err(e @ SizeError::Unreachable { fpr, .. }) if fpr <= 0.0 || !fewer => Err(e),
         _ => Ok(()),
     }
+}
+
+/// Bits per key and the expected rate, by the dialect's own rule, for about this number of keys: at 1 to 40
+/// bits.
+pub fn rate_curve(dialect: Name, keys: u64) -> Vec<(f64, f64)> {
+    let expected_keys = keys.clamp(1000, 100_000);
+    let at = |bits: u32| {
+        let target = Target::BitsPerKey(bits.into());
+        let plan = any::plan(dialect, &Request { expected_keys, target }).ok()?;
+        Some((plan.geometry.bit_len as f64 / expected_keys as f64, plan.expected_fpr))
+    };
+    (1..=40).filter_map(at).collect()
+}
+
+/// The rate of an ideal Bloom filter with this many bits per key and the best number of probes.
+pub fn textbook_fpr(bits_per_key: f64) -> f64 {
+    (-bits_per_key * std::f64::consts::LN_2.powi(2)).exp()
 }

@@ -4,6 +4,7 @@
 //! `docs/json.md` lists the same table.
 
 use crate::report::Status;
+use fullbloom::typed::KeyType;
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::path::Path;
@@ -303,6 +304,27 @@ pub struct Problem {
     pub message: String,
     /// What to do about it, where we know.
     pub hint: Option<String>,
+    /// What the caller must know of the file. Programs name their own option for it.
+    #[serde(skip)]
+    pub knowledge: Option<Knowledge>,
+}
+
+/// What a caller knows of a file that its name and bytes do not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Knowledge {
+    /// The dialect.
+    Dialect,
+    /// The number of bits and probes.
+    Geometry,
+    /// The secret of a keyed filter.
+    Secret,
+    /// That the filter has no secret.
+    NoSecret,
+    /// How the keys are written.
+    Keys,
+    /// The type of the keys, which is this one.
+    KeyType(KeyType),
 }
 
 impl Problem {
@@ -314,7 +336,7 @@ impl Problem {
             Some(rest) => rest.to_owned(),
             None => message,
         };
-        Problem { place, code, severity: code.severity(), message, hint: None }
+        Problem { place, code, severity: code.severity(), message, hint: None, knowledge: None }
     }
 
     /// A problem of a file.
@@ -325,7 +347,8 @@ impl Problem {
     /// The filter in this file is keyed, and its secret was not given.
     pub fn locked(path: &Path) -> Problem {
         Problem::at(path, Code::SecretMissing, "the filter is keyed, and its secret is not in the file")
-            .hint("give the file of its secret, which build made or was given: --secret FILE")
+            .hint("give the secret that it was built with")
+            .needs(Knowledge::Secret)
     }
 
     /// Whether something could not be read, so that the command fails.
@@ -336,6 +359,12 @@ impl Problem {
     /// Whether it is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
+    }
+
+    /// Adds what the caller must know.
+    #[must_use]
+    pub(crate) fn needs(self, knowledge: Knowledge) -> Problem {
+        Problem { knowledge: Some(knowledge), ..self }
     }
 
     /// Adds what to do about it.

@@ -51,7 +51,7 @@ pub struct RebuildOptions {
     pub restore: bool,
     /// In data directories, also look into snapshots and backups.
     pub snapshots: bool,
-    /// The prefix extractor of tables whose own is not known by name.
+    /// The prefix extractor of tables whose prefix extractor is not recognised.
     pub prefix_extractor: Option<PrefixExtractor>,
 }
 
@@ -291,8 +291,8 @@ fn check_names(sstables: &[Sstable], tables: &[PathBuf], options: &RebuildOption
     Ok(())
 }
 
-/// A file that shows that an engine keeps its data in this directory: sstables, or a database where tables are to be
-/// written. New filters of an earlier run do not count.
+/// A file that shows that an engine keeps its data in this directory: sstables, or a database where tables
+/// are to be written. New filters of an earlier run do not count.
 fn engine_file(directory: &Path, with_tables: bool) -> Option<String> {
     let names =
         fs::read_dir(directory).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
@@ -363,10 +363,10 @@ pub(crate) fn claim(
     Ok(Some(replacement))
 }
 
-/// Refuses to replace a file that nobody may write to.
+/// Refuses to replace a read-only file.
 pub(crate) fn check_writable(old: &Path, claim: &Claim, options: &RebuildOptions) -> Result<(), Problem> {
     if claim.is_read_only() && !options.force {
-        let why = "cannot save: nobody may write to this file, so it is not replaced";
+        let why = "cannot save: the file is read-only";
         return Err(Problem::at(old, Code::CannotSave, why).hint("--force replaces it"));
     }
     Ok(())

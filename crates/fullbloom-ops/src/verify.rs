@@ -35,7 +35,7 @@ pub struct VerifyOptions {
     pub read: ReadOptions,
     /// Absent keys to measure the rate with.
     pub absent: u64,
-    /// The prefix extractor of tables whose own is not known by name.
+    /// The prefix extractor of tables whose prefix extractor is not recognised.
     pub prefix_extractor: Option<PrefixExtractor>,
     /// In data directories, also look into snapshots and backups.
     pub snapshots: bool,

@@ -28,7 +28,7 @@ pub struct WhichOptions {
     pub read: ReadOptions,
     /// The column of Parquet files.
     pub column: Option<String>,
-    /// The prefix extractor of tables whose own is not known by name.
+    /// The prefix extractor of tables whose prefix extractor is not recognised.
     pub prefix_extractor: Option<PrefixExtractor>,
     /// In data directories, also look into snapshots and backups.
     pub snapshots: bool,

@@ -1,8 +1,8 @@
 //! The core's errors as Python exceptions, with the core's messages.
 
-use fullbloom::any::ChangeError;
+use fullbloom::any::{BuildError, ChangeError};
 use fullbloom::error::FileCause;
-use fullbloom::native::{BuildError, ExceptError};
+use fullbloom::native::ExceptError;
 use fullbloom::typed::TypeError;
 use fullbloom::{DecodeError, FileError, MergeError, SizeError};
 use pyo3::create_exception;
@@ -35,15 +35,27 @@ pub fn size(e: SizeError) -> PyErr {
     }
 }
 
-/// A compact filter cannot be built.
+/// A filter cannot be built with these arguments.
 pub fn build(e: BuildError) -> PyErr {
     match e {
         BuildError::Size(e) => size(e),
+        BuildError::Option { option, why } => option_refused(option, &why),
         BuildError::Spool { ref cause, ref path } if cause.raw_os_error().is_some() => {
             PyOSError::new_err((cause.raw_os_error(), e.to_string(), path.as_os_str().to_owned()))
         }
         _ => PyOSError::new_err(e.to_string()),
     }
+}
+
+/// A `ValueError` for an argument, by the names that arguments have in Python.
+fn option_refused(option: &str, why: &str) -> PyErr {
+    let argument = match option {
+        "except" => "except_keys",
+        "mode" => "deletable, expire",
+        other => other,
+    };
+    let hint = if why.contains("at once") { ": use Filter.build" } else { "" };
+    value(format_args!("{argument}: {why}{hint}"))
 }
 
 /// The bytes are not a filter.

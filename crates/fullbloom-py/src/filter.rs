@@ -5,7 +5,7 @@ use crate::build::{Insertion, build, look_up, remove};
 use crate::errors;
 use crate::held::{Combine, Held};
 use crate::keys::{Answered, Key, Source};
-use crate::options::{Dynamic, NewFilter, Size, read_options, require_native};
+use crate::options::{self, Size, read_options};
 use crate::run::{Run, integer, key_type};
 use fullbloom::any::AnyFilter;
 use fullbloom::filter::Check;
@@ -140,12 +140,14 @@ impl Filter {
     /// ``fpr`` is the false-positive rate (1 % by default); ``bits_per_key`` sets the memory instead. The
     /// filter is sized for the number of keys given, or for ``expected_keys`` if more will come. With
     /// ``threads`` other than 1, large native filters are built on several cores (0: all), with a buffer of
-    /// up to half the filter's size. ``seed`` is that of a native or a ``spark-2`` filter. ``key_type`` says whether integers are hashed as 32 bits (``"int"``) or
-    /// 64 (``"long"``), for systems that tell them apart.
+    /// up to half the filter's size; so are filters from 512 MiB on with one thread. ``seed`` is that of a
+    /// native or a ``spark-2`` filter. ``key_type`` says whether integers are hashed as 32 bits (``"int"``)
+    /// or 64 (``"long"``), for systems that tell them apart.
     ///
-    /// With ``kind="compact"`` the filter is about 30 % smaller and takes no more keys. It is sized by ``fpr``, from 2**-64
-    /// to 0.5, and repeated keys count once. Eight bytes of each key are kept while it is built, in 1 GiB of memory at
-    /// most; more go to a temporary file.
+    /// With ``kind="compact"`` the filter is about 30 % smaller and takes no more keys. It is sized by
+    /// ``fpr``, from 2**-64 to 0.5, and repeated keys count once. Eight bytes of each key are kept while it
+    /// is built, in 1 GiB of memory at most; more go to a temporary file. With ``kind="dynamic"`` it grows
+    /// with its keys, now and later.
     #[staticmethod]
     #[pyo3(signature = (keys, fpr=None, *, bits_per_key=None, dialect="native", expected_keys=None, bits=None,
                         probes=None, seed=None, secret=None, store_secret=false, label=None, except_keys=None, threads=1,
@@ -171,25 +173,26 @@ impl Filter {
     ) -> PyResult<Filter> {
         let key_type = self::key_type(key_type)?.unwrap_or(KeyType::Long);
         let size = Size { fpr, bits_per_key, bits, probes };
-        let new = NewFilter::new(dialect, &size, seed, secret, store_secret, label)?.of_kind(kind)?;
-        if except_keys.is_some() {
-            require_native("except_keys", new.dialect)?;
-        }
-        let how = Insertion { key_type, threads };
-        build(py, &new, keys, expected_keys, except_keys, how).map(|filter| Filter::new(filter, key_type))
+        let options = options::new_filter(dialect, &size, seed, secret, store_secret, label)?
+            .kind(options::kind(kind)?)
+            .expected_keys(expected_keys)
+            .threads(threads);
+        build(py, options, options::dialect(dialect)?, keys, except_keys, key_type)
+            .map(|filter| Filter::new(filter, key_type))
     }
 
     /// An empty filter for ``expected_keys`` keys at the rate ``fpr``, or with ``bits_per_key``.
     ///
-    /// With ``kind="dynamic"`` it grows beyond them and keeps its rate up to ``up_to`` keys. With ``deletable`` keys
-    /// can be removed; with ``expire``, a number of seconds, they expire.
+    /// With ``kind="dynamic"`` it grows beyond them and keeps its rate up to ``up_to`` keys: unless given, up
+    /// to ``expected_keys``, or a billion if these are not given either. With ``deletable`` keys can be
+    /// removed; with ``expire``, a number of seconds, they expire.
     #[staticmethod]
-    #[pyo3(signature = (expected_keys, fpr=None, *, bits_per_key=None, dialect="native", bits=None,
+    #[pyo3(signature = (expected_keys=None, fpr=None, *, bits_per_key=None, dialect="native", bits=None,
                         probes=None, seed=None, secret=None, store_secret=false, label=None, key_type=None,
                         kind="fast", up_to=None, deletable=false, expire=None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords")]
     fn with_capacity(
-        expected_keys: u64,
+        expected_keys: Option<u64>,
         fpr: Option<f64>,
         bits_per_key: Option<f64>,
         dialect: &str,
@@ -207,9 +210,14 @@ impl Filter {
     ) -> PyResult<Filter> {
         let key_type = self::key_type(key_type)?.unwrap_or(KeyType::Long);
         let size = Size { fpr, bits_per_key, bits, probes };
-        let new = NewFilter::new(dialect, &size, seed, secret, store_secret, label)?;
-        let new = new.with_dynamic(Dynamic::new(kind, up_to, deletable, expire)?)?;
-        new.empty(expected_keys).map(|filter| Filter::new(filter, key_type))
+        let options = options::new_filter(dialect, &size, seed, secret, store_secret, label)?
+            .kind(options::kind(kind)?)
+            .expected_keys(expected_keys)
+            .up_to(up_to)
+            .mode(options::mode(deletable, expire)?);
+        let mut filter = options.empty().map_err(errors::build)?;
+        filter.advance(SystemTime::now());
+        Ok(Filter::new(filter, key_type))
     }
 
     /// Reads a filter from a file and checks all of it. The file may change or go afterwards.
@@ -314,8 +322,8 @@ impl Filter {
     /// Removes a key, or many, from a filter that supports deletion. One key gives a bool: whether it was
     /// there. Many give the number of those that were there; nulls are left out.
     ///
-    /// Remove only keys that were added, each as often as it was added. Removing another key that looks present removes
-    /// the key that has the same fingerprint.
+    /// Remove only keys that were added, each as often as it was added. Removing another key that looks
+    /// present removes the key that has the same fingerprint.
     fn remove<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let remove = |run: Run<'_>| {
             self.require(run.key_type(self.key_type))?;

@@ -4,6 +4,7 @@
 use crate::errors::{self, FormatError};
 use crate::options::dialect;
 use fullbloom::FileError;
+use fullbloom::dialect::Name;
 use fullbloom::internal::replace::Output;
 use fullbloom_ops::filter::ReadOptions;
 use fullbloom_ops::rebuild::Size;
@@ -85,6 +86,20 @@ fn read(name: Option<&str>, bits: Option<u64>, probes: Option<u32>) -> PyResult<
     Ok(ReadOptions { dialect: name.map(dialect).transpose()?, geometry, ..ReadOptions::default() })
 }
 
+/// Works on each path, without the interpreter.
+fn each<R: Send>(
+    py: Python<'_>,
+    paths: &Paths,
+    dialect: Option<Name>,
+    look: impl Fn(&Place) -> Result<R, Problem> + Sync,
+    mut add: impl FnMut(R),
+) -> PyResult<()> {
+    for path in paths.all() {
+        add(py.detach(|| look(&Place::detect(path, dialect))).map_err(refused)?);
+    }
+    Ok(())
+}
+
 /// What is in filter files, tables and directories: the dict that ``fullbloom inspect --json`` prints, with
 /// ``version``, ``places``, ``problems`` and ``summary``, and ``status``. ``path`` is one path or a list.
 #[pyfunction]
@@ -101,10 +116,8 @@ pub fn inspect<'py>(
         InspectOptions { read: read(dialect, bits, probes)?, snapshots, ..InspectOptions::default() };
     let name = options.read.dialect;
     let mut all = InspectReport::empty();
-    for path in path.all() {
-        let found = py.detach(|| fullbloom_ops::inspect(&Place::detect(path, name), &options, &mut ()));
-        all.append(found.map_err(refused)?);
-    }
+    let look = |place: &Place| fullbloom_ops::inspect(place, &options, &mut ());
+    each(py, &path, name, look, |found| all.append(found))?;
     dict(py, &all)
 }
 
@@ -125,10 +138,8 @@ pub fn verify<'py>(
     let name = read.dialect;
     let options = VerifyOptions { read, absent, snapshots, ..VerifyOptions::default() };
     let mut all = VerifyReport::empty();
-    for path in path.all() {
-        let found = py.detach(|| fullbloom_ops::verify(&Place::detect(path, name), &options, &mut ()));
-        all.append(found.map_err(refused)?);
-    }
+    let look = |place: &Place| fullbloom_ops::verify(place, &options, &mut ());
+    each(py, &path, name, look, |found| all.append(found))?;
     dict(py, &all)
 }
 

@@ -223,7 +223,7 @@ def test_spark_2_has_a_seed_of_32_bits_with_a_sign():
         with pytest.raises(ValueError, match="a seed of spark-2 is from -2147483648 to 2147483647"):
             Filter.build([1], dialect="spark-2", seed=seed)
     for seed in (-1, 2**64):
-        with pytest.raises(ValueError, match="a seed is from 0 to"):
+        with pytest.raises(ValueError, match="a seed of a native filter is from 0 to"):
             Filter.build([1], seed=seed)
 
 

@@ -214,6 +214,18 @@ def test_a_dynamic_filter_grows_removes_and_forgets(tmp_path):
         Filter.with_capacity(10, kind="dynamic", dialect="cassandra")
 
 
+def test_a_dynamic_filter_of_an_unknown_number_of_keys_keeps_its_rate_up_to_a_billion():
+    built = Filter.build(NEW, 1e-4, kind="dynamic")
+    assert built.kind == "dynamic" and built.may_contain(NEW).all() and len(built) == len(NEW)
+    empty = Filter.with_capacity(fpr=1e-4, kind="dynamic")
+    same = Filter.with_capacity(4096, 1e-4, kind="dynamic", up_to=10**9)
+    for f in (empty, same):
+        f.update(NEW)
+    assert empty == same == built
+    with pytest.raises(ValueError, match="number of keys must be known"):
+        Filter.with_capacity(fpr=1e-4)
+
+
 def test_a_compact_filter_is_built_at_once_and_takes_no_more_keys(tmp_path):
     keys = [f"key-{i}" for i in range(20_000)]
     f = Filter.build(keys, 1e-4, kind="compact", label="mine")
@@ -248,7 +260,7 @@ def test_a_compact_filter_has_exceptions():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"kind": "slow"}, {"kind": "dynamic"}, {"kind": "compact", "dialect": "cassandra"}, {"kind": "compact", "bits_per_key": 10}, {"kind": "compact", "fpr": 0.7}],
+    [{"kind": "slow"}, {"kind": "compact", "dialect": "cassandra"}, {"kind": "compact", "bits_per_key": 10}, {"kind": "compact", "fpr": 0.7}],
 )
 def test_what_a_compact_filter_cannot_be_is_refused(wrong):
     with pytest.raises(ValueError):

@@ -1,4 +1,4 @@
-//! The filter of one table: any kind of native filter, or bytes that are none.
+//! The filter of one table: any kind of native filter, or invalid bytes.
 
 use crate::targets::{Probe, Targets};
 use bytes::{BufMut, Bytes};

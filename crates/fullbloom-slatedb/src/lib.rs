@@ -37,7 +37,7 @@
 //! are not compared again.
 //!
 //! A policy writes its name into each table: `fullbloom`, followed by the name of the prefix extractor and by `:wh=0`
-//! without whole keys. A table is only asked by a policy with the same name, because another extractor stores other
+//! without whole keys. A filter is used only by a policy with the same name, because another extractor stores other
 //! prefixes.
 //!
 //! # Copies

@@ -1,5 +1,6 @@
 //! Why a component cannot be read, or a filter not rebuilt.
 
+use fullbloom::any::BuildError;
 use fullbloom::{FileError, SizeError};
 use std::fmt;
 
@@ -72,6 +73,8 @@ pub enum RebuildError {
     Keys(ComponentError),
     /// The requested size is invalid.
     Size(SizeError),
+    /// The filter could not be built.
+    Build(BuildError),
     /// No rate was given and the sstable does not record one.
     NoRate {
         /// Why not.
@@ -93,6 +96,7 @@ impl fmt::Display for RebuildError {
         match self {
             RebuildError::Keys(e) => write!(f, "the keys cannot be read: {e}"),
             RebuildError::Size(e) => e.fmt(f),
+            RebuildError::Build(e) => e.fmt(f),
             RebuildError::NoRate { why } => write!(f, "no rate to build for: {why}"),
             RebuildError::NoFilter => f.write_str(
                 "at a rate of 1 Cassandra keeps no filter: set the table's bloom_filter_fp_chance to 1.0 and it \
@@ -110,6 +114,7 @@ impl std::error::Error for RebuildError {
         match self {
             RebuildError::Keys(e) => Some(e),
             RebuildError::Size(e) => Some(e),
+            RebuildError::Build(e) => Some(e),
             _ => None,
         }
     }
@@ -124,5 +129,14 @@ impl From<ComponentError> for RebuildError {
 impl From<SizeError> for RebuildError {
     fn from(e: SizeError) -> Self {
         RebuildError::Size(e)
+    }
+}
+
+impl From<BuildError> for RebuildError {
+    fn from(e: BuildError) -> Self {
+        match e {
+            BuildError::Size(e) => RebuildError::Size(e),
+            other => RebuildError::Build(other),
+        }
     }
 }

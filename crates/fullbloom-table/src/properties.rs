@@ -111,11 +111,6 @@ impl Properties {
         self.flag("rocksdb.block.based.table.prefix.filtering", true)
     }
 
-    /// Whether filter partitions end independently of the index's.
-    pub fn decoupled_filter(&self) -> bool {
-        self.flag("rocksdb.block.based.table.decoupled.partitioned.filters", false)
-    }
-
     /// Whether keys in index blocks are user keys, without sequence numbers.
     pub fn index_has_user_keys(&self) -> bool {
         self.number("rocksdb.index.key.is.user.key").unwrap_or(0) != 0

@@ -223,12 +223,6 @@ impl<S: Source> Tables<S> {
         }
     }
 
-    /// The oldest immutable memory table, to be written to a file; it stays until
-    /// [`drop_oldest`](Tables::drop_oldest).
-    pub fn oldest_immutable(&self) -> Option<&MemTable> {
-        self.immutable.last()
-    }
-
     /// Drops the oldest immutable memory table, after its table has been added.
     pub fn drop_oldest(&mut self) {
         self.immutable.pop();

@@ -24,7 +24,7 @@
 //! | `any/erased.rs` | the filter of one dialect behind it |
 //! | `any/native.rs` | the native kinds behind it |
 //! | `any/read.rs` | filters from bytes and files: [`ReadOptions`] |
-//! | `any/build.rs` | [`Builder`]: filters from keys |
+//! | `any/build.rs` | [`Builder`]: filters from keys, with [`BuildOptions`]; exceptions |
 //! | `any/keys.rs` | [`AnyKeys`]: a batch whose form is known at run time |
 //! | `any/plan.rs` | [`plan`], [`plan_within`], [`target_within`]: the filter that a request leads to |
 //! | `any/convert.rs` | [`convert`]: conversion between dialects, without keys |
@@ -39,7 +39,10 @@ mod native;
 mod plan;
 mod read;
 
-pub use build::{Builder, ignores_expected_keys, is_built_at_once, probes_for};
+pub use build::{
+    BuildError, BuildOptions, Builder, GoodKeys, Members, NativeKind, ignores_expected_keys,
+    is_built_at_once, probes_for,
+};
 pub use convert::{ConvertError, MadeFor, convert};
 pub use keys::AnyKeys;
 pub use plan::{Plan, plan, plan_within, target_within};

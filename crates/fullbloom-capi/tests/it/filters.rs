@@ -323,6 +323,14 @@ fn dynamic_filters_grow_and_remove_keys_and_their_files_are_read() {
         }
     }
     assert_eq!(dynamic(&ten_bits(), &SET).err(), Some(Status::Argument));
+
+    let unknown = fullbloom_c::sizing::Sizing { expected_keys: 0, ..sizing };
+    let filter = dynamic(&unknown, &SET).unwrap();
+    filter.insert_batch(&slices(&all));
+    let same = fullbloom_c::sizing::Sizing { expected_keys: 4096, ..sizing };
+    let same = dynamic(&same, &Dynamic { up_to: 1_000_000_000, ..SET }).unwrap();
+    same.insert_batch(&slices(&all));
+    assert!(filter.encode().unwrap() == same.encode().unwrap(), "0 is a number that is not given");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::numbers;
 use crate::output::{self, Output};
 use crate::table::Table;
 use crate::text;
-use fullbloom::any::{self, AnyFilter};
+use fullbloom::any::{self, AnyFilter, BuildError};
 use fullbloom::dialect::Name;
 use fullbloom::kernel::Kernel;
 use fullbloom::sizing::{Request, Target};
@@ -75,7 +75,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     for &dialect in args.dialect.names() {
         match build(dialect, &request, &present) {
             Ok(filter) => rows.push(Row::new(dialect, filter, &present, &absent)?),
-            Err(e) if args.dialect.names().len() == 1 => return Err(Failure::size(dialect, &e)),
+            Err(e) if args.dialect.names().len() == 1 => return Err(Failure::building(dialect, e)),
             Err(e) => output::warning(&format!("{dialect} is left out: {e}")),
         }
     }
@@ -203,7 +203,7 @@ fn text(rows: &[Row], args: &Args) -> String {
     ) + &table.render_within(output::width())
 }
 
-fn build(dialect: Name, request: &Request, keys: &[&[u8]]) -> Result<AnyFilter, fullbloom::SizeError> {
+fn build(dialect: Name, request: &Request, keys: &[&[u8]]) -> Result<AnyFilter, BuildError> {
     let mut builder = any::Builder::new(dialect, request)?;
     for some in keys.chunks(BATCH) {
         builder.insert_batch(some);

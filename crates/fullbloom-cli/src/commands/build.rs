@@ -1,34 +1,38 @@
 //! `fullbloom build [KEYS…] -o FILTER`: builds a filter from keys, as the real program would write it.
 
-mod compact;
 mod exceptions;
-mod kinds;
+mod fill;
 mod native;
+mod unknown;
 
 use super::made::Made;
 use crate::args::{self, KeyArgs, TypeArgs};
 use crate::destination::{Destination, ForceArgs};
 use crate::error::{Failure, Status};
+use crate::filter_args::PrintArgs;
 use crate::input::Keys;
 use crate::numbers;
 use crate::output;
 use crate::progress::Progress;
+use crate::secret;
 use crate::sizing::{self, NewGeometryArgs, TargetArgs};
+use exceptions::with_exceptions;
+use fill::{Filled, fill};
 use fullbloom::SizeError;
-use fullbloom::any::{self, AnyFilter, Builder};
+use fullbloom::any::{self, BuildError, BuildOptions};
 use fullbloom::dialect::Name;
-use fullbloom::sizing::{Request, Target};
+use fullbloom::native::Hashing;
+use fullbloom::sizing::Target;
 use fullbloom_ops::filter::{NativeRecord, name_contradicts};
 use fullbloom_ops::plan::check_target;
 use native::NativeArgs;
-use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Build a filter from keys: a native one, or byte for byte that of another system
 ///
 /// The filter is sized for --expected-keys; without it, the given keys are counted first. The rate is 0.01
-/// unless --fpr, --bits-per-key, --memory or --bits is given. The file is replaced completely or not at all. Exit
-/// status: 0 if it was written, 1 if the engine would store no filter, 2 on errors.
+/// unless --fpr, --bits-per-key, --memory or --bits is given. The file is replaced completely or not at all.
+/// Exit status: 0 if it was written, 1 if the engine would store no filter, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(
     group = clap::ArgGroup::new("size").args(["fpr", "bits_per_key", "bits"]),
@@ -36,15 +40,9 @@ use std::path::PathBuf;
 Examples:
   fullbloom build keys.txt -o keys.bloom
   zcat hashes.gz | fullbloom build --fpr 1e-6 --except good.txt -o bad.bloom
-  fullbloom build keys.txt --secret keys.secret -o keyed.bloom
-  fullbloom build keys.txt --memory 64MiB -o keys.bloom
-  fullbloom build keys.txt --compact --fpr 1e-4 -o keys.bloom
-  fullbloom build keys.txt --dynamic -o keys.bloom
   fullbloom build keys.txt --deletable --up-to 10M -o keys.bloom
   fullbloom build --dialect cassandra --fpr 0.01 keys.txt -o nb-1-big-Filter.db
-  fullbloom build --dialect leveldb --bits-per-key 10 keys.txt -o filter.block
-  fullbloom build --dialect libbloom-1 --bits 8M --probes 5 keys.txt -o k.bits
-  fullbloom build --dialect spark --key-type long --fpr 3% ids.txt -o ids.sketch"
+  fullbloom build --dialect spark --key-type long ids.txt -o ids.sketch"
 )]
 pub struct Args {
     #[command(flatten)]
@@ -61,15 +59,14 @@ pub struct Args {
     #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true, default_value = "native")]
     dialect: Name,
 
-    /// How many keys to size the filter for: 1000000, 1e6, 1M; counted if not given
+    /// Size for this many keys: 1e6, 1M [default: counted]
     #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
     expected_keys: Option<u64>,
 
     #[command(flatten)]
     target: TargetArgs,
 
-    /// Build the best filter whose file fits in this size: 64MiB, 500MB. With --compact: the memory to build with,
-    /// besides the filter [default: 1GiB]
+    /// The best filter that fits in this size: 64MiB. With --compact: memory for building [default: 1GiB]
     #[arg(long, value_name = "SIZE", value_parser = numbers::size, allow_negative_numbers = true)]
     memory: Option<u64>,
 
@@ -79,13 +76,8 @@ pub struct Args {
     #[command(flatten)]
     force: ForceArgs,
 
-    /// Print what was built as one JSON object
-    #[arg(long, conflicts_with = "quiet")]
-    json: bool,
-
-    /// Print nothing about what was built
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    print: PrintArgs,
 
     #[command(flatten)]
     native: NativeArgs,
@@ -95,38 +87,85 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Status, Failure> {
     match build(args) {
         Ok(()) => Ok(Status::Yes),
-        Err(Refusal::Size(e @ SizeError::NoFilter { .. })) => {
+        Err(Refusal::Build(BuildError::Size(e @ SizeError::NoFilter { .. }))) => {
             output::warning(&format!("{}: {e}; nothing is written", args.dialect));
             Ok(Status::No)
         }
-        Err(Refusal::Size(e)) => {
-            let failure = Failure::size(args.dialect, &e);
-            Err(match e {
-                SizeError::Count { what: "expected_keys", .. } if args.expected_keys.is_none() => {
-                    failure.hint("--expected-keys N sizes the filter for N keys instead of those given")
-                }
-                _ => failure,
-            })
-        }
+        Err(Refusal::Build(e)) => Err(args.failure(e)),
         Err(Refusal::Other(failure)) => Err(failure),
     }
 }
 
 /// Why no filter was built.
 enum Refusal {
-    Size(SizeError),
+    Build(BuildError),
     Other(Failure),
+}
+
+impl From<BuildError> for Refusal {
+    fn from(e: BuildError) -> Refusal {
+        Refusal::Build(e)
+    }
 }
 
 impl From<SizeError> for Refusal {
     fn from(e: SizeError) -> Refusal {
-        Refusal::Size(e)
+        Refusal::Build(e.into())
     }
 }
 
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Refusal {
         Refusal::Other(failure)
+    }
+}
+
+impl Args {
+    /// The message for an error of the builder, in the words of the command line.
+    fn failure(&self, error: BuildError) -> Failure {
+        match error {
+            BuildError::Size(e) => {
+                let failure = Failure::size(self.dialect, &e);
+                match e {
+                    SizeError::Count { what: "expected_keys", .. } if self.expected_keys.is_none() => {
+                        failure.hint("--expected-keys N sizes the filter for N keys instead of those given")
+                    }
+                    _ => failure,
+                }
+            }
+            BuildError::Option { option, why } => {
+                let failure = Failure::new(self.native.flag(option), why);
+                match option {
+                    "up_to" if self.dialect == Name::Native => {
+                        failure.hint("give --dynamic or --deletable, too")
+                    }
+                    "kind" if self.dialect == Name::Native => failure.hint("give --fpr"),
+                    _ => failure,
+                }
+            }
+            other => Failure::new("--compact", other).hint(
+                "--memory SIZE keeps more of the hashes in memory: 8 bytes for each key, and a little more",
+            ),
+        }
+    }
+
+    /// What to build, but for the hash of a keyed filter.
+    fn options(&self, target: Target) -> Result<BuildOptions, Refusal> {
+        let options = BuildOptions::new(self.dialect)
+            .target(target)
+            .expected_keys(self.expected_keys)
+            .key_type(self.types.key_type.key_type());
+        let options = self.native.apply(options)?;
+        if !self.native.compact {
+            return Ok(options);
+        }
+        let options = options.memory(self.memory);
+        // Beside the filter: there is room for a file of its kind.
+        let directory = self.output.parent().filter(|parent| !parent.as_os_str().is_empty());
+        Ok(match self.output == Path::new("-") {
+            true => options,
+            false => options.spool_in(directory.unwrap_or(Path::new("."))),
+        })
     }
 }
 
@@ -142,9 +181,8 @@ fn build(args: &Args) -> Result<(), Refusal> {
         let failure = Failure::new("--bits", format_args!("{} needs --probes K too", args.dialect));
         return Err(failure.into());
     }
-    if args.dialect != Name::Native {
-        args.native.refuse_for(args.dialect)?;
-    }
+    let mut options = args.options(target)?;
+    options.check()?;
     let mut keys = Keys::new(&args.keys.files, args.types.apply(args.keys.format(), args.dialect)?)?;
     let mut destination = Destination::new(&args.output, args.force.force)?;
     if keys.include(&args.output) {
@@ -152,85 +190,87 @@ fn build(args: &Args) -> Result<(), Refusal> {
             Failure::new(args.output.display(), "is a key file and would be overwritten by the filter");
         return Err(failure.into());
     }
-    let mut known = args.expected_keys;
-    if let Some(memory) = args.memory.filter(|_| !args.native.compact) {
-        // The size of a filter for some memory depends on the number of keys.
-        let counted = match known {
+    if args.native.secret_file().is_some_and(|secret| destination.is(secret)) {
+        let why = "is the file of the secret and would be overwritten by the filter";
+        return Err(Failure::new(args.output.display(), why).into());
+    }
+    // The size of a filter for some memory depends on the number of keys, and so do the probes of Spark's.
+    let within = args.memory.filter(|_| !args.native.compact);
+    if within.is_some() || bits_alone.is_some() {
+        let counted = match args.expected_keys {
             Some(given) => given,
-            None => keys.count(&Progress::new("counting keys", keys.total()))?,
+            None => count(&mut keys)?,
         };
-        target = any::target_within(args.dialect, counted, memory)?;
-        known = Some(counted);
+        options = options.expected_keys(counted);
+        if let Some(memory) = within {
+            target = any::target_within(args.dialect, counted, memory)?;
+        }
+        if let Some(bit_len) = bits_alone {
+            let probes = any::probes_for(args.dialect, counted, bit_len).unwrap_or(1);
+            target = Target::Exact { bit_len, probes };
+            check_target(args.dialect, target)?;
+        }
+        options = options.target(target);
     }
-    if let Some(bit_len) = bits_alone {
-        // Spark computes the probes from the number of keys.
-        let counted = match known {
-            Some(given) => given,
-            None => keys.count(&Progress::new("counting keys", keys.total()))?,
-        };
-        let probes = any::probes_for(args.dialect, counted, bit_len).unwrap_or(1);
-        target = Target::Exact { bit_len, probes };
-        check_target(args.dialect, target)?;
+    let mut save_secret = None;
+    if let Some((hashing, path)) = args.native.secret(args.dialect)? {
+        options = options.hashing(hashing).store_secret(args.native.store_secret);
+        options.check()?;
+        save_secret = path;
     }
-    if args.dialect == Name::Native {
-        return native::build(args, known, target, &mut keys, destination);
-    }
+    let Filled { filter, inserted, exceeded } = filled(args, &options, target, &mut keys)?;
 
-    let uncounted = any::ignores_expected_keys(args.dialect, target);
-    let expected_keys = match known {
-        Some(expected_keys) => expected_keys,
-        None if uncounted => 0,
-        None => keys.count(&Progress::new("counting keys", keys.total()))?,
+    // The secret is saved when the filter is on the disk, and before the filter can be used. It is not
+    // removed if the very last step fails: another process may have used it by then.
+    let save = || match (save_secret, filter.hashing()) {
+        (Some(path), Some(Hashing::Secret(secret))) => secret::save(path, secret),
+        _ => Ok(()),
     };
-    let request = Request { expected_keys, target };
-    let builder = match args.native.spark_seed(args.dialect)? {
-        Some(seed) => Builder::spark_2(&request, seed)?,
-        None => Builder::new(args.dialect, &request)?,
-    };
-    let mut builder = builder.with_key_type(args.types.key_type.key_type());
-    let mut inserted = 0;
-    let progress = Progress::new("inserting keys", keys.total());
-    keys.for_each_batch(&progress, |batch| {
-        builder.insert_batch(batch.keys);
-        inserted += batch.keys.len() as u64;
-        Ok(ControlFlow::Continue(()))
-    })?;
-    drop(progress);
-    let filter = builder.finish()?;
-
-    destination.write_filter(&filter)?;
-    warn_of_name(args);
+    destination.write_filter_after(&filter, save)?;
+    if let Some(contradiction) = name_contradicts(&args.output, args.dialect) {
+        let output = args.output.display();
+        output::warning(&format!(
+            "{output}: {contradiction}: an engine will not find the keys under this name"
+        ));
+    }
     if inserted == 0 && filter.encoded_len() == 0 {
         output::warning(&format!(
             "{}: without keys the engine stores no filter block: the file is empty, and matches no key",
             args.dialect
         ));
     }
-    if inserted > expected_keys && !uncounted && target != Target::Fpr(1.0) {
+    if let Some(expected_keys) = exceeded {
         output::warning(&format!(
             "{inserted} keys were inserted where {expected_keys} were expected: the rate is higher than requested"
         ));
     }
-    Ok(summarise(args, &destination, &filter, inserted, None)?)
-}
-
-fn warn_of_name(args: &Args) {
-    if let Some(contradiction) = name_contradicts(&args.output, args.dialect) {
-        let output = args.output.display();
-        output::warning(&format!("{output}: {contradiction}: it will not find its keys there"));
+    let native = filter.native_facts().map(|facts| NativeRecord::of(&facts));
+    if let Some(warning) = native.as_ref().and_then(NativeRecord::overfull_message) {
+        output::warning(&warning);
     }
-}
-
-/// Prints what was built.
-fn summarise(
-    args: &Args,
-    destination: &Destination,
-    filter: &AnyFilter,
-    keys: u64,
-    native: Option<NativeRecord>,
-) -> Result<(), Failure> {
-    if args.quiet {
+    if args.print.quiet {
         return Ok(());
     }
-    Made { path: &args.output, destination, filter, keys: Some(keys), native }.print(args.json)
+    let made =
+        Made { path: &args.output, destination: &destination, filter: &filter, keys: Some(inserted), native };
+    Ok(made.print(args.print.json)?)
+}
+
+/// The filter of the keys.
+fn filled(args: &Args, options: &BuildOptions, target: Target, keys: &mut Keys) -> Result<Filled, Refusal> {
+    if let Some(mut good) = args.native.known_good(keys, &args.output)? {
+        return with_exceptions(&args.native, options, keys, &mut good);
+    }
+    if !options.needs_expected_keys() {
+        return fill(options.begin()?, keys);
+    }
+    if args.dialect == Name::Native {
+        return unknown::build(options, matches!(target, Target::Fpr(_)), keys);
+    }
+    let counted = count(keys)?;
+    fill(options.clone().expected_keys(counted).begin()?, keys)
+}
+
+fn count(keys: &mut Keys) -> Result<u64, Failure> {
+    keys.count(&Progress::new("counting keys", keys.total()))
 }

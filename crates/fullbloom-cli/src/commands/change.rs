@@ -2,35 +2,32 @@
 //! file.
 
 use super::insert_other;
-use crate::args::{self, KeyArgs, TypeArgs};
+use crate::args::{KeyArgs, TypeArgs};
 use crate::destination::{Destination, ForceArgs};
 use crate::error::{Failure, Status};
-use crate::input::{Keys, load_stored, threads};
+use crate::filter_args::{FilterArgs, PrintArgs};
+use crate::input::{Keys, threads};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::secret::SecretArgs;
-use crate::sizing::GeometryArgs;
 use crate::text;
 use fullbloom::dialect::Name;
-use fullbloom::internal::journal::JournalWriter;
-use fullbloom::keys::Hashes;
-use fullbloom::native::{DynamicFilter, Mode, StoredFilter};
-use fullbloom_ops::filter::NativeRecord;
+use fullbloom_ops::Code;
+use fullbloom_ops::filter::Changing;
 use serde_json::{Value, json};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::time::SystemTime;
 
 /// Insert more keys into a filter
 ///
-/// Native filters, and filters of every dialect that takes keys after it was built: Cassandra's, Guava's, Spark's,
-/// libbloom's, DCSO's and others. RocksDB's full filters are built from all their keys at once.
+/// Native filters, and filters of every dialect that takes keys after it was built: Cassandra's, Guava's,
+/// Spark's, libbloom's, DCSO's and others. RocksDB's full filters are built from all their keys at once.
 ///
 /// The file is read, checked, and replaced completely or not at all. A dynamic filter (build --dynamic or
-/// --deletable) grows; a few keys for a large one go into a journal beside it, FILTER.journal, which belongs to the file.
-/// A fast filter has room for the keys it was built for; it takes more keys with a warning, at a rising rate. A
-/// deletable filter counts every key: a key inserted twice must be removed twice. A filter whose keys expire remembers
-/// new keys from now on. Exit status: 0 if the keys were inserted, 2 on errors.
+/// --deletable) grows; a few keys for a large one go into a journal beside it, FILTER.journal: keep it with
+/// the file. A fast filter has room for the keys it was built for; it takes more keys with a warning, at a
+/// rising rate. A deletable filter counts every key: a key inserted twice must be removed twice. In a filter
+/// with expiry, a key's age starts now. Exit status: 0 if the keys were inserted, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -44,12 +41,8 @@ pub struct InsertArgs {
     #[command(flatten)]
     pub(super) common: Common,
 
-    /// The filter's dialect, if its name and bytes do not determine it (see: fullbloom dialects)
-    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
-    pub(super) dialect: Option<Name>,
-
     #[command(flatten)]
-    pub(super) geometry: GeometryArgs,
+    pub(super) read: FilterArgs,
 
     #[command(flatten)]
     pub(super) force: ForceArgs,
@@ -57,11 +50,11 @@ pub struct InsertArgs {
 
 /// Remove keys from a native filter made with build --deletable
 ///
-/// Remove only keys that were inserted, each as often as it was inserted. If any key is surely absent, nothing is
-/// changed, and the exit status is 1; with --force the others are removed. A key that was never inserted looks present at
-/// the filter's rate. Removing it removes every key with the same fingerprint, at most one of the keys in a filter for
-/// one false removal on average, and no others. The file is replaced completely or not at all. Exit status: 0 if all
-/// keys were removed, 1 if some were absent, 2 on errors.
+/// Remove only keys that were inserted, each as often as it was inserted. If any key is surely absent,
+/// nothing is changed, and the exit status is 1; with --force the others are removed. A key that was never
+/// inserted looks present at the filter's rate. Removing it removes every key with the same fingerprint. On
+/// average this hides at most one inserted key. The file is replaced completely or not at all. Exit status: 0
+/// if all keys were removed, 1 if some were absent, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -73,7 +66,10 @@ pub struct RemoveArgs {
     #[command(flatten)]
     common: Common,
 
-    /// Remove the keys that are present, even if others are absent; also replace a file that nobody may write to
+    #[command(flatten)]
+    secret: SecretArgs,
+
+    /// Remove the keys that are present, even if others are absent; also replace a read-only file
     #[arg(long)]
     force: bool,
 
@@ -95,25 +91,23 @@ pub(super) struct Common {
     pub(super) types: TypeArgs,
 
     #[command(flatten)]
-    pub(super) secret: SecretArgs,
-
-    /// Print the numbers as one JSON object
-    #[arg(long, conflicts_with = "quiet")]
-    json: bool,
-
-    /// Print nothing about what was done
-    #[arg(short, long)]
-    quiet: bool,
+    print: PrintArgs,
 }
 
 impl Common {
-    /// The keys, the filter, and how it is saved.
-    fn open(&self, force: bool) -> Result<(Keys, StoredFilter, JournalWriter), Failure> {
+    /// The keys, and the filter to be changed.
+    fn open(&self, secret: &SecretArgs, force: bool) -> Result<(Keys, Changing), Failure> {
         let (keys, destination) = self.claim(Name::Native, force)?;
         let claim = destination.into_claim().expect("a file");
         let key_type = self.types.key_type.key_type();
-        let (stored, writer) = load_stored(&self.filter, claim, self.secret.read()?, key_type)?;
-        Ok((keys, stored, writer))
+        let loaded = Changing::load(&self.filter, claim, secret.read()?.as_ref(), key_type);
+        let (filter, problems) = loaded.map_err(|problem| match problem.code {
+            Code::NotAFilter => Failure::from(problem)
+                .hint("fullbloom inspect shows what it is; fullbloom build makes a native filter"),
+            _ => problem.into(),
+        })?;
+        problems.iter().for_each(|problem| output::warning(&problem.to_string()));
+        Ok((keys, filter))
     }
 
     /// The keys, and where the filter goes.
@@ -128,11 +122,11 @@ impl Common {
 
     /// Prints what was done, as text or JSON.
     pub(super) fn report(&self, text: &str, json: Value) -> Result<(), Failure> {
-        if self.quiet {
+        if self.print.quiet {
             return Ok(());
         }
         let mut out = Output::stdout();
-        if self.json {
+        if self.print.json {
             out.json(&json)?;
         } else {
             out.bytes(format!("{text}\n").as_bytes())?;
@@ -150,60 +144,33 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
     if let Some(other) = insert_other::dialect(args)? {
         return insert_other::run(args, other);
     }
-    let (mut keys, mut stored, mut writer) = args.common.open(args.force.force)?;
+    let (mut keys, mut filter) = args.common.open(&args.read.secret, args.force.force)?;
     let path = args.common.filter.display();
-    if let StoredFilter::Fast(filter) = &stored
-        && !filter.takes_keys()
-    {
-        return Err(Failure::new(&path, "the filter has exceptions and takes no more keys"));
-    }
-    if let StoredFilter::Compact(_) = &stored {
-        let why = "a compact filter is built from all its keys at once and takes no more";
-        return Err(Failure::new(&path, why).hint("rebuild it from all keys with: fullbloom build --compact"));
-    }
-    let hashing = stored.hashing().clone();
-    let was_full = is_full(&stored);
-    let size = |e| Failure::size(Name::Native, &e);
-    if let StoredFilter::Dynamic(filter) = &mut stored {
-        filter.advance(SystemTime::now()).map_err(size)?;
-    }
+    filter.takes_keys()?;
+    let hashing = filter.hashing().clone();
+    let was_full = filter.is_full();
     if was_full {
-        output::warning(&format!(
-            "{path}: has as many keys as it was made for: every further key raises its rate"
-        ));
+        output::warning(&format!("{path}: is full: every further key raises its rate"));
         output::hint(ROOM);
     }
-    let (mut inserted, mut new, mut answers) = (0, 0, Vec::new());
+    let (mut inserted, mut new) = (0, 0);
     let progress = Progress::new("inserting keys", keys.total());
     keys.in_order_hashed(&progress, threads(), &hashing, |hashes| {
         inserted += hashes.len() as u64;
-        new += match &mut stored {
-            StoredFilter::Dynamic(filter) => {
-                answers.resize(hashes.len(), false);
-                let new = filter.insert_batch_new(&Hashes(hashes), &mut answers[..]).map_err(size)?;
-                writer.record(filter, hashes, &answers);
-                new
-            }
-            other => other.insert_batch(&Hashes(hashes)).map_err(size)?,
-        };
+        new += filter.insert(hashes)?;
         Ok(ControlFlow::Continue(()))
     })?;
     drop(progress);
-    let overfull = NativeRecord::of(&stored.facts()).overfull_message();
-    let expected_fpr = match &stored {
-        StoredFilter::Dynamic(filter) => filter.expected_fpr(),
-        StoredFilter::Fast(filter) => filter.expected_fpr(),
-        _ => stored.facts().planned_fpr,
-    };
+    let (overfull, expected_fpr) = (filter.overfull_message(), filter.expected_fpr());
     if let Some(warning) = overfull.as_ref().filter(|_| new > 0) {
         let now = text::rate(expected_fpr);
-        output::warning(&format!("{path}: {warning}; by now {now} of absent keys are called present"));
+        output::warning(&format!("{path}: {warning}; by now {now} of absent keys are reported present"));
         if !was_full {
             output::hint(ROOM);
         }
     }
     if inserted > 0 {
-        save(&stored, writer)?;
+        filter.finish()?;
     }
     let text = format!("{} inserted, {new} new", text::counted(inserted, "key"));
     let json = json!({
@@ -217,51 +184,26 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
     Ok(Status::Yes)
 }
 
-/// Saves what was inserted.
-fn save(stored: &StoredFilter, writer: JournalWriter) -> Result<(), Failure> {
-    match stored {
-        StoredFilter::Dynamic(filter) => writer.finish(filter)?,
-        other => writer.into_claim().replace(|out| other.write_to(out))?,
-    }
-    Ok(())
-}
-
-/// Whether a filter has as many keys as it was made for.
-fn is_full(stored: &StoredFilter) -> bool {
-    match stored {
-        StoredFilter::Fast(filter) => filter.expected_keys() > 0 && filter.keys() >= filter.expected_keys(),
-        StoredFilter::Dynamic(filter) => filter.keys() >= filter.up_to(),
-        _ => false,
-    }
-}
-
 /// Removes and saves.
 pub fn remove(args: &RemoveArgs) -> Result<Status, Failure> {
-    let (mut keys, stored, mut writer) = args.common.open(args.force)?;
+    let (mut keys, mut filter) = args.common.open(&args.secret, args.force)?;
     let path = args.common.filter.display();
-    let refused = |what: String| {
-        Failure::new(&path, format_args!("is a {what} filter: keys cannot be removed from it"))
-            .hint("fullbloom build --deletable makes a filter that supports deletion")
-    };
-    let mut filter = match stored {
-        StoredFilter::Dynamic(filter) if filter.mode() == Mode::Counting => filter,
-        StoredFilter::Dynamic(filter) => return Err(refused(format!("dynamic ({})", filter.mode().name()))),
-        other => return Err(refused(other.kind().to_owned())),
-    };
+    filter.removes_keys().map_err(|problem| {
+        Failure::from(problem).hint("fullbloom build --deletable makes a filter that supports deletion")
+    })?;
     let Removal { mut removed, absent, first } = take_out(args, &mut keys, &mut filter)?;
     if absent > 0 && !args.force {
         removed = 0;
         let keys = text::counted(absent, "key");
         output::warning(&format!(
-            "{path}: {keys} surely not in it: nothing is removed: {}",
+            "{path}: {keys} not in the filter; nothing was removed: {}",
             named(&first, absent)
         ));
         output::hint(
             "a list of keys that were never inserted removes other keys by mistake; --force removes the rest",
         );
     } else if removed > 0 {
-        writer.rewrite();
-        writer.finish(&filter)?;
+        filter.finish()?;
     }
     if !args.absent {
         let text = format!("{} removed, {absent} not in the filter", text::counted(removed, "key"));
@@ -289,7 +231,7 @@ fn named(first: &[String], absent: u64) -> String {
 }
 
 /// Removes all keys from the filter in memory.
-fn take_out(args: &RemoveArgs, keys: &mut Keys, filter: &mut DynamicFilter) -> Result<Removal, Failure> {
+fn take_out(args: &RemoveArgs, keys: &mut Keys, filter: &mut Changing) -> Result<Removal, Failure> {
     let mut out = Output::stdout();
     let end = keys.format().end;
     let hashing = filter.hashing().clone();
@@ -298,7 +240,7 @@ fn take_out(args: &RemoveArgs, keys: &mut Keys, filter: &mut DynamicFilter) -> R
     let progress = Progress::new("removing keys", keys.total());
     keys.in_order_hashed_records(&progress, threads(), &hashing, |hashes, records| {
         told.resize(hashes.len(), false);
-        let count = filter.remove_batch(&Hashes(hashes), &mut told[..]).expect("it counts its keys");
+        let count = filter.remove(hashes, &mut told)?;
         done.removed += count;
         done.absent += hashes.len() as u64 - count;
         let absent = (0..told.len()).filter(|at| !told[*at]);

@@ -1,18 +1,17 @@
 //! `fullbloom check FILTER [KEYS…]`: prints the keys that may be in a filter, like `grep`.
 
-use crate::args::{self, KeyArgs, TypeArgs};
+use crate::args::{KeyArgs, TypeArgs};
 use crate::error::{Failure, Status};
+use crate::filter_args::FilterArgs;
 use crate::input::{BATCH, KeyFormat, Keys, threads};
 use crate::output::{self, Output};
 use crate::progress::Progress;
-use crate::secret::SecretArgs;
-use crate::sizing::GeometryArgs;
 use fullbloom::dialect::Name;
 use fullbloom::typed::KeyType;
 use fullbloom_ops::filter::{FilterFile, ReadOptions};
 #[cfg(feature = "parquet")]
 use fullbloom_ops::parquet::Column;
-use fullbloom_ops::{KeySpec, Place, PlaceKind, table};
+use fullbloom_ops::{Code, KeySpec, Place, PlaceKind, table};
 use fullbloom_table::PrefixExtractor;
 use fullbloom_table::filter::Question;
 use std::ffi::OsString;
@@ -30,11 +29,7 @@ Examples:
   fullbloom check keys.bloom lookups.txt
   fullbloom check keys.bloom -e example.org && echo maybe
   zcat urls.gz | fullbloom check -c keys.bloom
-  fullbloom check keys.bloom -d , -f 2 --skip-comments lookups.csv
   fullbloom check nb-1-big-Filter.db --key-type int -e 17
-  fullbloom check keyed.bloom --secret keyed.secret lookups.txt
-  fullbloom check ma-1-big-Filter.db --hex --answers < partition-keys.hex
-  fullbloom check ids.sketch --key-type long -v < ids.txt
   fullbloom check people.parquet --column id < ids.txt
   fullbloom check 000123.sst --op seek --answers < prefixes.txt")]
 pub struct Args {
@@ -57,21 +52,14 @@ pub struct Args {
     #[command(flatten)]
     types: TypeArgs,
 
-    /// The filter's dialect, if its name and bytes do not determine it (see: fullbloom dialects)
-    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
-    dialect: Option<Name>,
-
     #[command(flatten)]
-    geometry: GeometryArgs,
+    read: FilterArgs,
 
-    #[command(flatten)]
-    secret: SecretArgs,
-
-    /// The operation on a table: look up the key, or seek among the keys with its prefix
-    #[arg(long, value_name = "OP", value_enum, default_value_t = Op::Get)]
+    /// For tables: get, seek or seek-back
+    #[arg(long, value_name = "OP", value_enum, hide_possible_values = true, default_value_t = Op::Get)]
     op: Op,
 
-    /// The prefix extractor of a table whose own is not known by name: fixed:N, capped:N or noop
+    /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
     #[arg(long, value_name = "E")]
     prefix_extractor: Option<PrefixExtractor>,
 
@@ -79,16 +67,16 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
 
-    /// Map the filter instead of reading all of it. Of a native filter, the parts that a lookup needs are compared
-    /// with their checksums first. If the file is truncated meanwhile, the system ends the command (SIGBUS)
+    /// Map the filter instead of reading all of it. For native filters, checks the checksums of the parts a
+    /// lookup reads. If the file is truncated meanwhile, the command is killed by SIGBUS
     #[arg(long)]
     map: bool,
 
-    /// Use a filter whose numbers contradict each other, though it may call its own keys absent
+    /// Use a filter whose numbers contradict each other, even though keys in it may be reported absent
     #[arg(long)]
     force: bool,
 
-    /// Report on standard error which dialect was detected, and how
+    /// Report which dialect was detected, and how
     #[arg(long)]
     explain: bool,
 
@@ -104,7 +92,7 @@ pub struct Args {
     #[arg(short = 'q', long)]
     quiet: bool,
 
-    /// Print one line for each key, in order: 1 if it may be present, 0 if it is absent
+    /// Print 1 (maybe) or 0 (surely absent) for each key
     #[arg(long, conflicts_with_all = ["invert", "count", "quiet"])]
     answers: bool,
 }
@@ -132,8 +120,8 @@ impl From<Op> for Question {
 
 /// Answers all keys.
 pub fn run(args: &Args) -> Result<Status, Failure> {
-    let place = Place::detect(&args.filter, args.dialect);
-    super::quiet_panics(&place);
+    let place = Place::detect(&args.filter, args.read.dialect());
+    let _quiet = super::QuietPanics::of(&place);
     args.types.key_type.check_place(&place)?;
     if place.kind() == PlaceKind::Table {
         let table = table::open(&args.filter, args.prefix_extractor)?;
@@ -164,25 +152,22 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::new("--op", "only tables support seeks"));
     }
     let read = if args.map { FilterFile::map } else { FilterFile::load };
-    let options = ReadOptions {
-        dialect: args.dialect,
-        geometry: args.geometry.geometry(),
-        secret: args.secret.read()?,
-        key_type: Some(args.types.key_type.key_type()),
-    };
+    let options = ReadOptions { key_type: Some(args.types.key_type.key_type()), ..args.read.read()? };
     let file = read(&args.filter, &options)?;
     let opened = file.open()?;
     if args.explain {
         let (path, dialect) = (args.filter.display(), opened.filter.dialect());
         output::note(&format!("{path}: {dialect}, {}", file.recognised()));
     }
-    if opened.is_locked {
-        return Err(Failure::locked(&args.filter));
-    }
-    if opened.may_lose_keys && !args.force {
-        let messages: Vec<&str> = opened.problems.iter().map(|problem| problem.message.as_str()).collect();
-        let failure = Failure::new(args.filter.display(), messages.join("; "));
-        return Err(failure.hint("its own keys may be called absent; --force uses it anyway"));
+    if let Err(problem) = opened.require_sound(&args.filter) {
+        match problem.code {
+            Code::Doubtful if args.force => {}
+            Code::Doubtful => {
+                let hint = "its own keys may be reported absent; --force uses it anyway";
+                return Err(Failure::from(problem).hint(hint));
+            }
+            _ => return Err(problem.into()),
+        }
     }
     for problem in &opened.problems {
         output::warning(&problem.to_string());

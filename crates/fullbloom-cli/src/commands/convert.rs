@@ -5,13 +5,12 @@ use super::made;
 use crate::args;
 use crate::destination::{Destination, ForceArgs};
 use crate::error::{Failure, Status};
+use crate::filter_args::{FilterArgs, PrintArgs};
 use crate::numbers;
 use crate::output;
-use crate::secret::SecretArgs;
-use crate::sizing::GeometryArgs;
 use fullbloom::any::MadeFor;
 use fullbloom::dialect::Name;
-use fullbloom_ops::filter::{ConvertOptions, ReadOptions, Shrink, convert, name_contradicts};
+use fullbloom_ops::filter::{ConvertOptions, Shrink, convert, name_contradicts};
 use std::path::PathBuf;
 
 /// Convert a filter to another dialect, or shrink a native one, without its keys
@@ -19,8 +18,8 @@ use std::path::PathBuf;
 /// A filter does not store its keys, so this is possible only where the positions of the keys stay the same:
 /// between cassandra-3 and cassandra (the byte order of a word), between libbloom and libbloom-1 (with and
 /// without the header, if the number of bits is a power of two), and from native to native: halved once or
-/// several times, or from a dynamic filter to a fast or compact one, without counts and times. In other cases the error
-/// says what is needed. Exit status: 0 if it was written, 2 on errors.
+/// several times, or from a dynamic filter to a fast or compact one, without counts and times. In other cases
+/// the error says what is needed. Exit status: 0 if it was written, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -41,19 +40,15 @@ pub struct Args {
     #[arg(short, long, value_name = "FILTER")]
     output: PathBuf,
 
-    /// The filter's dialect, if its name and bytes do not determine it (see: fullbloom dialects)
-    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
-    dialect: Option<Name>,
-
     #[command(flatten)]
-    geometry: GeometryArgs,
+    read: FilterArgs,
 
     /// The keys the filter was made for, which a libbloom file stores
     #[arg(long, value_name = "N", value_parser = numbers::small_count, requires = "fpr")]
     expected_keys: Option<u32>,
 
-    /// The rate the filter was made for, which a libbloom file stores. With --compact: the rate of the compact filter,
-    /// on top of the dynamic one's own, which is the default
+    /// The rate the filter was made for, which a libbloom file stores. With --compact: the rate of the
+    /// compact filter, on top of the dynamic one's own, which is the default
     #[arg(long, value_name = "P", value_parser = numbers::rate)]
     fpr: Option<f64>,
 
@@ -70,18 +65,10 @@ pub struct Args {
     fold: Option<u32>,
 
     #[command(flatten)]
-    secret: SecretArgs,
-
-    #[command(flatten)]
     force: ForceArgs,
 
-    /// Print what was made as one JSON object
-    #[arg(long, conflicts_with = "quiet")]
-    json: bool,
-
-    /// Print nothing about what was made
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    print: PrintArgs,
 }
 
 /// Converts and saves.
@@ -90,9 +77,8 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::new("--fpr", "give --expected-keys as well, or --compact"));
     }
     let destination = Destination::new(&args.output, args.force.force)?;
-    let (dialect, geometry, secret) = (args.dialect, args.geometry.geometry(), args.secret.read()?);
     let options = ConvertOptions {
-        read: ReadOptions { dialect, geometry, secret, ..ReadOptions::default() },
+        read: args.read.read()?,
         to: args.to,
         made_for: args.expected_keys.zip(args.fpr).map(|(expected_keys, fpr)| MadeFor { expected_keys, fpr }),
         shrink: args.fold.map(Shrink::Times).or(args.memory.map(Shrink::ToBytes)),
@@ -100,10 +86,12 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         fpr: args.fpr,
     };
     let converted = convert(&args.filter, &options)?;
-    let status = made::save(&args.output, destination, &converted, (args.json, args.quiet))?;
+    let status = made::save(&args.output, destination, &converted, args.print)?;
     if let Some(contradiction) = name_contradicts(&args.output, args.to) {
         let path = args.output.display();
-        output::warning(&format!("{path}: {contradiction}: it will not find its keys there"));
+        output::warning(&format!(
+            "{path}: {contradiction}: an engine will not find the keys under this name"
+        ));
     }
     Ok(status)
 }

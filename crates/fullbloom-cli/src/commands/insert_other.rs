@@ -7,20 +7,16 @@ use crate::progress::Progress;
 use crate::text;
 use fullbloom::any::ChangeError;
 use fullbloom::dialect::Name;
-use fullbloom_ops::filter::{FilterFile, ReadOptions};
+use fullbloom_ops::filter::{FilterFile, ReadOptions, is_nearly_full};
 use serde_json::json;
 use std::ops::ControlFlow;
 
 fn options(args: &InsertArgs) -> Result<ReadOptions, Failure> {
-    Ok(ReadOptions {
-        dialect: args.dialect,
-        geometry: args.geometry.geometry(),
-        secret: args.common.secret.read()?,
-        key_type: Some(args.common.types.key_type.key_type()),
-    })
+    Ok(ReadOptions { key_type: Some(args.common.types.key_type.key_type()), ..args.read.read()? })
 }
 
-/// The dialect of the file; `None` if it is a native filter, or what it is will be found out when it is loaded.
+/// The dialect of the file; `None` if it is a native filter, or what it is will be found out when it is
+/// loaded.
 pub fn dialect(args: &InsertArgs) -> Result<Option<Name>, Failure> {
     let found = FilterFile::map(&args.common.filter, &options(args)?).ok();
     Ok(found.map(|file| file.dialect()).filter(|dialect| *dialect != Name::Native))
@@ -59,9 +55,9 @@ pub fn run(args: &InsertArgs, dialect: Name) -> Result<Status, Failure> {
         destination.write_filter(&filter)?;
     }
     let expected_fpr = filter.expected_fpr();
-    if expected_fpr > 0.5 {
+    if is_nearly_full(expected_fpr) {
         let rate = text::rate(expected_fpr);
-        output::warning(&format!("{path}: nearly full: {rate} of absent keys are called present"));
+        output::warning(&format!("{path}: nearly full: {rate} of absent keys are false positives"));
     }
     let text = format!(
         "{} inserted, {new} new; the expected rate is {}",

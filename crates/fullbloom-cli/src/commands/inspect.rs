@@ -1,15 +1,12 @@
 //! `fullbloom inspect FILE|DIR…`: shows filter files, the filters of tables, or all filters of a directory.
 
-use crate::args;
 use crate::error::{Failure, Status};
+use crate::filter_args::LayoutArgs;
 use crate::output::{self, Output};
 use crate::progress::Places;
 use crate::render;
 #[cfg(feature = "report")]
 use crate::report::{self, ReportArgs};
-use crate::sizing::GeometryArgs;
-use fullbloom::dialect::Name;
-use fullbloom_ops::filter::ReadOptions;
 use fullbloom_ops::{
     self as ops, Found, InspectOptions, InspectReport, Inspected, Place, PlaceKind, inspect,
 };
@@ -38,12 +35,8 @@ pub struct Args {
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// The dialect of all files, if names and bytes do not determine it (see: fullbloom dialects)
-    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
-    dialect: Option<Name>,
-
     #[command(flatten)]
-    geometry: GeometryArgs,
+    read: LayoutArgs,
 
     /// In directories, list only filters with problems, and the totals
     #[arg(long)]
@@ -72,14 +65,16 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     args.report.check()?;
     let mut out = Output::stdout();
     let mut all = InspectReport::empty();
-    let read =
-        ReadOptions { dialect: args.dialect, geometry: args.geometry.geometry(), ..ReadOptions::default() };
-    let options =
-        InspectOptions { read, snapshots: args.snapshots, fpr: args.fpr, ..InspectOptions::default() };
+    let options = InspectOptions {
+        read: args.read.read(),
+        snapshots: args.snapshots,
+        fpr: args.fpr,
+        ..InspectOptions::default()
+    };
     let mut first = true;
     for path in &args.files {
-        let place = Place::detect(path, args.dialect);
-        super::quiet_panics(&place);
+        let place = Place::detect(path, args.read.dialect);
+        let _quiet = super::QuietPanics::of(&place);
         let found = inspect(&place, &options, &mut Places::new("inspecting"));
         let found = match found {
             Ok(found) => found,

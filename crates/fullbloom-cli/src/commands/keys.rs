@@ -11,9 +11,9 @@ use std::path::PathBuf;
 /// Print the keys of sstables, tables, databases and Parquet columns
 ///
 /// One key per line, in the order of the file. Partition keys of Cassandra are written in the types that
-/// Statistics.db records, as check --key-type reads them; a key that is not of its type is written 0x and its
-/// hex. Keys of tables are printed as they are: use --hex or --null if they may hold newlines. Exit status: 0 if
-/// keys were printed, 1 if there are none or not all could be read, 2 on errors.
+/// Statistics.db records, as check --key-type reads them; a key that is not of its type is written in hex
+/// after 0x. Keys of tables are printed as they are: use --hex or --null if they may hold newlines. Exit
+/// status: 0 if keys were printed, 1 if there are none or not all could be read, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -39,7 +39,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
 
-    /// The prefix extractor of tables whose own is not known by name: fixed:N, capped:N or noop
+    /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
     #[arg(long, value_name = "E")]
     prefix_extractor: Option<PrefixExtractor>,
 
@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let mut line = Vec::new();
     for path in &args.paths {
         let place = Place::detect(path, None);
-        super::quiet_panics(&place);
+        let _quiet = super::QuietPanics::of(&place);
         let found = keys(&place, &options, &mut |key, written| {
             line.clear();
             match args.hex {

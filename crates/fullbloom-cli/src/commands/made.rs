@@ -2,6 +2,7 @@
 
 use crate::destination::Destination;
 use crate::error::{Failure, Status};
+use crate::filter_args::PrintArgs;
 use crate::output::{self, Output};
 use crate::render;
 use fullbloom::any::AnyFilter;
@@ -9,20 +10,21 @@ use fullbloom_ops::Found;
 use fullbloom_ops::filter::{FilterRecord, NativeRecord};
 use std::path::Path;
 
-/// Writes a filter that was made of others; warns if it holds too many keys; prints its record unless `quiet`.
+/// Writes a filter that was made of others; warns if it holds too many keys; prints its record unless
+/// `quiet`.
 pub fn save(
     path: &Path,
     mut destination: Destination,
     filter: &AnyFilter,
-    (json, quiet): (bool, bool),
+    print: PrintArgs,
 ) -> Result<Status, Failure> {
     destination.write_filter(filter)?;
     let native = filter.native_facts().map(|facts| NativeRecord::of(&facts));
     if let Some(warning) = native.as_ref().and_then(NativeRecord::overfull_message) {
         output::warning(&format!("{}: {warning}", path.display()));
     }
-    if !quiet {
-        Made { path, destination: &destination, filter, keys: None, native }.print(json)?;
+    if !print.quiet {
+        Made { path, destination: &destination, filter, keys: None, native }.print(print.json)?;
     }
     Ok(Status::Yes)
 }

@@ -103,9 +103,25 @@ fn value(report: &impl Serialize) -> Value {
 }
 
 /// The parquet crate panics on some damaged files. That is caught and reported, so the panic itself prints
-/// nothing.
-fn quiet_panics(place: &Place) {
-    if place.kind() == PlaceKind::Parquet {
-        std::panic::set_hook(Box::new(|_| {}));
+/// nothing while this value lives.
+struct QuietPanics(Option<Hook>);
+
+type Hook = Box<dyn Fn(&std::panic::PanicHookInfo<'_>) + Sync + Send + 'static>;
+
+impl QuietPanics {
+    fn of(place: &Place) -> QuietPanics {
+        QuietPanics((place.kind() == PlaceKind::Parquet).then(|| {
+            let usual = std::panic::take_hook();
+            std::panic::set_hook(Box::new(|_| {}));
+            usual
+        }))
+    }
+}
+
+impl Drop for QuietPanics {
+    fn drop(&mut self) {
+        if let Some(usual) = self.0.take().filter(|_| !std::thread::panicking()) {
+            std::panic::set_hook(usual);
+        }
     }
 }

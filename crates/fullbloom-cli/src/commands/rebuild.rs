@@ -18,28 +18,23 @@ use std::path::{Path, PathBuf};
 /// each filter has the dialect of its sstable's version. What the engine will do with the file is printed at
 /// the end. Cassandra: stop the node first, or restart it afterwards; it reads filters only when it opens
 /// sstables. ScyllaDB: stop the node first. Scylla.db gets the checksum of the new filter, and the old files
-/// go to snapshots/fullbloom-1, because a node does not start if a file in the table's directory has a name
-/// of its own.
+/// go to snapshots/fullbloom-1, because a node does not start if the table's directory has an unknown file.
 ///
-/// Tables of LevelDB and RocksDB: without a size, the new filter is as long as the old one and takes its
-/// place, which repairs a damaged one. A filter of another size, or of a table that has none, is written with
-/// the table into another directory.
+/// Tables of LevelDB and RocksDB: without a size, the new filter is as long as the old one and replaces it in
+/// place. A filter of another size, or of a table that has none, is written with the table into another
+/// directory.
 ///
 /// A new file replaces the old one completely or not at all, and the old one is kept: --restore puts it back.
-/// A filter that has the right bytes already is left alone. A database that an engine has open is refused before
-/// anything is written. Exit status: 0 if filters were rebuilt or are right, 1 if there is nothing to rebuild, 2
-/// on errors.
+/// A filter that has the right bytes already is left alone. A database that an engine has open is refused
+/// before anything is written. Exit status: 0 if filters were rebuilt or are right, 1 if there is nothing to
+/// rebuild, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   fullbloom rebuild --fpr 0.05 --dry-run data/ks/table-*/
   fullbloom rebuild --fpr 0.05 data/ks/table-*/
-  fullbloom rebuild nb-1-big-Filter.db
   fullbloom rebuild --damaged /var/lib/cassandra/data
   fullbloom rebuild --restore data/ks/table-*/
-  fullbloom rebuild --fpr 0.01 nb-1-big-Filter.db -o new/
-  fullbloom rebuild --damaged db/
-  fullbloom rebuild --restore db/
   fullbloom rebuild --bits-per-key 16 db/000012.sst -o new/")]
 pub struct Args {
     /// Tables, Filter.db (or another component) of sstables, and directories of tables or sstables
@@ -65,8 +60,7 @@ pub struct Args {
     #[arg(long, conflicts_with = "output")]
     no_backup: bool,
 
-    /// Rebuild even if keys are missing: from an index (fewer than Statistics.db counts, or not in order), or from
-    /// a table (other entries than it records); replace files even if nobody may write to them (mode 0444)
+    /// Rebuild even if the index or the table lacks keys; replace read-only files
     #[arg(long)]
     force: bool,
 
@@ -78,7 +72,7 @@ pub struct Args {
     #[arg(long)]
     snapshots: bool,
 
-    /// The prefix extractor of tables whose own is not known by name: fixed:N, capped:N or noop
+    /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
     #[arg(long, value_name = "E")]
     prefix_extractor: Option<PrefixExtractor>,
 

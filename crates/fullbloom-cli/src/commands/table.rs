@@ -5,18 +5,19 @@ mod entries;
 use crate::args::EntryArgs;
 use crate::destination::{Destination, ForceArgs};
 use crate::error::{Failure, Status};
+use crate::filter_args::PrintArgs;
 use crate::input::{Keys, decode_hex};
 use crate::numbers;
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::text;
 use entries::Entries;
-use fullbloom::dialect::Name;
+use fullbloom_ops::table::{self, NewFilter};
 use fullbloom_table::checksum::Checksum;
 use fullbloom_table::compression::Compression;
-use fullbloom_table::filter::build::{FilterOptions, Layout, Partitioning};
-use fullbloom_table::filter::{Holds, Policy};
-use fullbloom_table::writer::{Format, IndexLayout, TableWriter, WriterOptions};
+use fullbloom_table::filter::Holds;
+use fullbloom_table::filter::build::{FilterOptions, Partitioning};
+use fullbloom_table::writer::{Format, TableWriter, WriterOptions};
 use fullbloom_table::{PrefixExtractor, Problem, TableError};
 use serde_json::json;
 use std::io::{self, Write};
@@ -48,8 +49,6 @@ enum Command {
 #[command(after_help = "\
 Examples:
   fullbloom table build entries.tsv -o entries.sst
-  fullbloom table build --kind partitioned entries.tsv -o entries.sst
-  fullbloom table build --prefix-extractor fixed:8 entries.tsv -o entries.sst
   fullbloom table build --sorted --compression zstd entries.gz -o entries.sst
   fullbloom table build --engine leveldb entries.tsv -o 000005.ldb")]
 struct BuildArgs {
@@ -65,7 +64,7 @@ struct BuildArgs {
     sorted: bool,
 
     /// The engine to write the table for
-    #[arg(long, value_enum, default_value_t = Engine::Rocksdb)]
+    #[arg(long, value_name = "E", value_enum, default_value_t = Engine::Rocksdb)]
     engine: Engine,
 
     /// RocksDB's format_version, 0 to 6
@@ -73,7 +72,7 @@ struct BuildArgs {
     format_version: u32,
 
     /// The kind of filter
-    #[arg(long, value_enum, default_value_t = Kind::Full)]
+    #[arg(long, value_name = "K", value_enum, default_value_t = Kind::Full)]
     kind: Kind,
 
     /// Ribbon instead of Bloom
@@ -97,11 +96,11 @@ struct BuildArgs {
     partition_size: u64,
 
     /// The compression of blocks
-    #[arg(long, value_enum, default_value_t = Packing::None)]
+    #[arg(long, value_name = "C", value_enum, default_value_t = Packing::None)]
     compression: Packing,
 
     /// The checksum of blocks
-    #[arg(long, value_enum, default_value_t = Sum::Xxh3)]
+    #[arg(long, value_name = "C", value_enum, default_value_t = Sum::Xxh3)]
     checksum: Sum,
 
     /// The size of a data block
@@ -111,13 +110,8 @@ struct BuildArgs {
     #[command(flatten)]
     force: ForceArgs,
 
-    /// Print what was built as one JSON object
-    #[arg(long, conflicts_with = "quiet")]
-    json: bool,
-
-    /// Print nothing about what was built
-    #[arg(short, long)]
-    quiet: bool,
+    #[command(flatten)]
+    print: PrintArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -186,46 +180,48 @@ impl BuildArgs {
         if self.engine == Engine::Leveldb {
             return Ok(WriterOptions { compression, block_size, filter, ..WriterOptions::leveldb() });
         }
-        let index = match self.kind {
-            Kind::Partitioned | Kind::PartitionedWithIndex => {
-                IndexLayout::TwoLevel { target: self.partition_size }
-            }
-            Kind::None | Kind::Full => IndexLayout::Binary,
-        };
-        let format = Format::RocksDb { version: self.format_version };
         Ok(WriterOptions {
-            format,
+            format: self.format(),
             block_size,
             compression,
             checksum,
-            index,
+            index: table::index_layout(self.partitions().as_ref()),
             filter,
             ..WriterOptions::default()
         })
     }
 
+    fn format(&self) -> Format {
+        match self.engine {
+            Engine::Leveldb => Format::LevelDb,
+            Engine::Rocksdb => Format::RocksDb { version: self.format_version },
+        }
+    }
+
+    fn partitions(&self) -> Option<Partitioning> {
+        let with_index = match self.kind {
+            Kind::None | Kind::Full => return None,
+            Kind::Partitioned => false,
+            Kind::PartitionedWithIndex => true,
+        };
+        Some(Partitioning { target: self.partition_size, with_index, ..Partitioning::default() })
+    }
+
     fn filter(&self) -> Result<Option<FilterOptions>, Failure> {
-        let dialect = match (self.engine, self.ribbon) {
-            (Engine::Leveldb, true) => return Err(Failure::new("--ribbon", "LevelDB has no Ribbon filters")),
-            (Engine::Leveldb, false) => Name::LevelDb,
-            (Engine::Rocksdb, true) => Name::RocksDbRibbon,
-            (Engine::Rocksdb, false) if self.format_version < 5 => Name::RocksDbLegacy,
-            (Engine::Rocksdb, false) => Name::RocksDb,
+        let filter = NewFilter {
+            format: self.format(),
+            ribbon: self.ribbon,
+            partitions: self.partitions(),
+            bits_per_key: self.bits_per_key,
+            holds: Holds { whole_keys: !self.no_whole_keys, prefixes: self.prefix_extractor },
         };
-        let with_index = self.kind == Kind::PartitionedWithIndex;
-        let layout = match self.kind {
-            Kind::None => return Ok(None),
-            Kind::Full if self.engine == Engine::Leveldb => Layout::PerBlock,
-            Kind::Full => Layout::Full,
-            Kind::Partitioned | Kind::PartitionedWithIndex => Layout::Partitioned(Partitioning {
-                target: self.partition_size,
-                with_index,
-                ..Partitioning::default()
-            }),
+        let Some(dialect) = filter.dialect() else {
+            return Err(Failure::new("--ribbon", "LevelDB has no Ribbon filters"));
         };
-        let holds = Holds { whole_keys: !self.no_whole_keys, prefixes: self.prefix_extractor };
-        let policy = Policy::new(dialect, self.bits_per_key).map_err(|e| Failure::size(dialect, &e))?;
-        Ok(Some(FilterOptions { holds, layout, ..FilterOptions::new(policy) }))
+        if self.kind == Kind::None {
+            return Ok(None);
+        }
+        filter.options(dialect).map(Some).map_err(|e| Failure::size(dialect, &e))
     }
 }
 
@@ -386,12 +382,12 @@ fn for_each_entry(
 }
 
 fn summarise(args: &BuildArgs, made: &Made) -> Result<(), Failure> {
-    if args.quiet {
+    if args.print.quiet {
         return Ok(());
     }
     let path = args.output.display().to_string();
     let mut out = Output::stdout();
-    if args.json {
+    if args.print.json {
         out.json(&json!({
             "path": path,
             "entries": made.entries,

@@ -1,7 +1,6 @@
 //! `fullbloom unique [KEYS…]`: prints each key the first time it appears.
 
 mod expiry;
-mod seen;
 mod state;
 
 use crate::args::{KeyArgs, TypeArgs};
@@ -12,13 +11,13 @@ use crate::numbers;
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use crate::secret::SecretArgs;
-use crate::sizing::PROMISED;
 use crate::text;
 use expiry::ExpiryArgs;
+use fullbloom::any::{BuildOptions, NativeKind};
 use fullbloom::dialect::Name;
-use fullbloom::native::{DynamicFilter, DynamicOptions, Hashing, Mode};
-use seen::Seen;
-use state::State;
+use fullbloom::native::{Hashing, Mode};
+use fullbloom::sizing::Target;
+use fullbloom_ops::filter::Changing;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -26,32 +25,25 @@ use std::time::{Duration, Instant};
 /// The default rate: a false positive is a new key that is not printed, so it should be rare.
 const DEFAULT_FPR: f64 = 1e-6;
 
-/// Keys there is memory for at the beginning, if their number is unknown.
-const FIRST: u64 = 1 << 12;
-
 /// Print each key only the first time it appears, in order
 ///
-/// Memory holds a filter and not the keys: about 4 bytes for each key at the default rate. What is printed is
-/// certainly new. The price is that some new keys count as known and are not printed: one in a million, or the rate of
-/// --fpr, up to a billion keys, or as many as --up-to says. The filter grows with the keys; --expected-keys reserves its
-/// memory, and promises the rate for that number only.
+/// Memory holds a filter and not the keys: about 4 bytes for each key at the default rate. Printed keys are
+/// new. A few new keys are missed: one in a million, or the rate of --fpr, up to a billion keys or --up-to.
+/// The filter grows with the keys; --expected-keys reserves memory, and keeps the rate for that number only.
 ///
-/// With --state the filter is kept in a file, and keys of earlier runs are known. It is saved when all keys have been read
-/// and the new ones printed, and at every --save-every: a few new keys go into a journal beside it, STATE.journal, which
-/// belongs to the file. If a save fails, or the run is stopped, all earlier saves stay, and a later run prints
-/// the other keys again.
+/// With --state the filter is kept in a file, and keys of earlier runs are known. It is saved at the end, and
+/// at every --save-every. A few new keys go into a journal beside it, STATE.journal: keep it with the file.
+/// If a save fails, or the run is stopped, earlier saves stay, and a later run prints the other keys again.
 ///
-/// With --expire keys expire some time after they were printed: a key is not printed again within that time,
-/// and is printed again after that time and one more step (a seventh of it, or as --generations says). Exit
-/// status: 0 if there was a new key, 1 if there was none, 2 on errors.
+/// With --expire a key is not printed again within that time. It is printed again after that time and one
+/// more step (a seventh of it, or as --generations says). Exit status: 0 if there was a new key, 1 if there
+/// was none, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  fullbloom unique < urls > new-urls
-  zcat urls.gz | fullbloom unique --expected-keys 2e9 --fpr 1e-4 > new-urls
   fullbloom unique --state seen.bloom today.txt > new-today.txt
   tail -F log | fullbloom unique --expire 7d --state week.bloom --save-every 10m
-  fullbloom unique --expire-keys 10M --generations 10 < urls")]
+  fullbloom unique --expire-keys 10M < urls")]
 pub struct Args {
     #[command(flatten)]
     keys: KeyArgs,
@@ -97,8 +89,8 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Status, Failure> {
     let format = args.types.apply(args.keys.format(), Name::Native)?;
     let mut keys = Keys::new(&args.keys.files, format)?;
-    let (mut state, mut seen) = begin(args, &keys)?;
-    let planned = seen.planned();
+    let mut seen = begin(args, &keys)?;
+    let planned = seen.planned_keys();
     let mut out = Output::stdout();
     let progress =
         if out.is_terminal() { Progress::hidden() } else { Progress::new("reading keys", keys.total()) };
@@ -109,12 +101,9 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let hashing = seen.hashing().clone();
     keys.in_order_hashed_records(&progress, threads(), &hashing, |hashes, records| {
         new.resize(hashes.len(), false);
-        let added = seen.insert(hashes, &mut new).map_err(|e| Failure::size(Name::Native, &e))?;
+        let added = seen.insert_new(hashes, &mut new)?;
         count += added;
         unsaved |= added > 0 || seen.refreshes();
-        if let Some(state) = &mut state {
-            state.record(&seen, hashes, &new);
-        }
         if !args.count {
             print(&mut out, records, &new, end)?;
             out.pause()?;
@@ -125,12 +114,9 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
                 "more than the {planned} new keys planned for: from now on the rate rises"
             ));
         }
-        if let (Some(state), Some(every)) = (&mut state, args.save_every)
-            && unsaved
-            && saved_at.elapsed() >= every
-        {
+        if args.save_every.is_some_and(|every| unsaved && saved_at.elapsed() >= every) {
             out.flush()?; // a key that was not printed must not be saved as known
-            state.save(&seen)?;
+            seen.save()?;
             (saved_at, unsaved) = (Instant::now(), false);
         }
         Ok(ControlFlow::Continue(()))
@@ -140,17 +126,15 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         out.record(count.to_string().as_bytes(), b'\n')?;
     }
     out.finish()?;
-    if let Some((rate, keys)) = seen.overfull_rate() {
+    if seen.is_overfull() {
+        let (keys, one_in) = (seen.keys(), text::one_in(seen.expected_fpr()));
         output::warning(&format!(
-            "{keys} keys are in the filter, {planned} were planned for: now one new key in {} counts as known",
-            text::one_in(rate)
+            "{keys} keys are in the filter, {planned} were planned for: now one new key in {one_in} counts as known"
         ));
         output::hint("--up-to N keeps the rate of a new state up to N keys");
     }
-    if let Some(state) = state
-        && (unsaved || !state.exists())
-    {
-        state.finish(&seen)?;
+    if args.state.is_some() && (unsaved || !seen.is_saved()) {
+        seen.finish()?;
     }
     Ok(Status::selected(count > 0))
 }
@@ -174,25 +158,27 @@ fn print(out: &mut Output, records: Records<'_>, new: &[bool], end: u8) -> Resul
     Ok(())
 }
 
-/// Where the filter is kept, and the filter to start with.
-fn begin<'a>(args: &'a Args, keys: &Keys) -> Result<(Option<State<'a>>, Seen), Failure> {
+/// The filter to start with, and whether it is kept in a file.
+fn begin(args: &Args, keys: &Keys) -> Result<Changing, Failure> {
     let expiry = args.expiry.requested()?;
-    let mut state = None;
-    if let Some(path) = &args.state {
-        let (claimed, seen) = State::open(args, path, keys)?;
-        state = Some(claimed);
-        if let Some(seen) = seen {
-            return Ok((state, seen));
+    let file = match &args.state {
+        None => None,
+        Some(path) => {
+            let claim = state::claim(args, path, keys)?;
+            if claim.exists() {
+                return state::load(args, path, claim, expiry);
+            }
+            Some((path.as_path(), claim))
         }
-    }
+    };
     let hashing = args.secret.read()?.map_or(Hashing::default(), Hashing::Secret);
-    let up_to = args.up_to.or(args.expected_keys).unwrap_or(PROMISED);
-    let options =
-        DynamicOptions::new(args.expected_keys.unwrap_or(FIRST.min(up_to)), args.fpr.unwrap_or(DEFAULT_FPR))
-            .up_to(up_to)
-            .mode(expiry.map_or(Mode::Set, Mode::Expiring))
-            .hashing(hashing);
-    let mut filter = DynamicFilter::new(options).map_err(|e| Failure::size(Name::Native, &e))?;
-    filter.set_key_type(Some(args.types.key_type.key_type()));
-    Ok((state, Seen::Dynamic(filter)))
+    let options = BuildOptions::new(Name::Native)
+        .kind(NativeKind::Dynamic)
+        .target(Target::Fpr(args.fpr.unwrap_or(DEFAULT_FPR)))
+        .expected_keys(args.expected_keys)
+        .up_to(args.up_to)
+        .mode(expiry.map_or(Mode::Set, Mode::Expiring))
+        .hashing(hashing)
+        .key_type(args.types.key_type.key_type());
+    Ok(Changing::new(options.empty().map_err(|e| Failure::building(Name::Native, e))?, file))
 }

@@ -1,15 +1,13 @@
 //! `fullbloom verify TABLE|FILTER|DIR…`: checks filters against their keys.
 
-use crate::args::{self, TypeArgs};
+use crate::args::TypeArgs;
 use crate::error::{Failure, Status};
+use crate::filter_args::FilterArgs;
 use crate::input::{KeyFormat, Keys};
 use crate::numbers;
 use crate::output::{self, Output};
 use crate::progress::{Places, Progress};
 use crate::render;
-use crate::secret::SecretArgs;
-use crate::sizing::GeometryArgs;
-use fullbloom::dialect::Name;
 #[cfg(feature = "parquet")]
 use fullbloom_ops::PlaceKind;
 use fullbloom_ops::database::LastDatabase;
@@ -50,7 +48,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = numbers::count, default_value = "100000")]
     absent: u64,
 
-    /// The prefix extractor of tables whose own is not known by name: fixed:N, capped:N or noop
+    /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
     #[arg(long, value_name = "E")]
     prefix_extractor: Option<PrefixExtractor>,
 
@@ -69,15 +67,8 @@ pub struct Args {
     #[command(flatten)]
     types: TypeArgs,
 
-    /// The dialect of filter files, if names and bytes do not determine it (see: fullbloom dialects)
-    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
-    dialect: Option<Name>,
-
     #[command(flatten)]
-    geometry: GeometryArgs,
-
-    #[command(flatten)]
-    secret: SecretArgs,
+    read: FilterArgs,
 
     /// In directories of Cassandra, also look into snapshots and backups
     #[arg(long)]
@@ -108,13 +99,14 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let mut all = VerifyReport::empty();
     let last_database = LastDatabase::default();
     for path in &args.files {
-        let found = look(path, args, &last_database, &mut printer);
+        let place = Place::detect(path, args.read.dialect());
+        let found = look(&place, args, &last_database, &mut printer);
         if let Some(failure) = printer.failure.take() {
             return Err(failure);
         }
         match found {
             Ok(found) => {
-                printer.rest(path, &found)?;
+                printer.rest(&place, &found)?;
                 all.append(found);
             }
             Err(Refused::Place(problem)) => {
@@ -153,19 +145,15 @@ impl From<Failure> for Refused {
 }
 
 fn look(
-    path: &Path,
+    place: &Place,
     args: &Args,
     last_database: &LastDatabase,
     printer: &mut Printer,
 ) -> Result<VerifyReport, Refused> {
-    let place = Place::detect(path, args.dialect);
-    super::quiet_panics(&place);
-    let read = ReadOptions {
-        dialect: args.dialect,
-        geometry: args.geometry.geometry(),
-        secret: args.secret.read()?,
-        key_type: (!args.keys.is_empty()).then(|| args.types.key_type.key_type()),
-    };
+    let path = place.path();
+    let _quiet = super::QuietPanics::of(place);
+    let key_type = (!args.keys.is_empty()).then(|| args.types.key_type.key_type());
+    let read = ReadOptions { key_type, ..args.read.read()? };
     if !args.keys.is_empty() && !path.is_dir() {
         let found = with_keys(path, args, &read)?.map(Verified::Filter);
         let _ = printer.found(&found); // a failure is kept
@@ -174,7 +162,7 @@ fn look(
     let (absent, prefix_extractor, snapshots) = (args.absent, args.prefix_extractor, args.snapshots);
     let last_database = last_database.clone();
     let options = VerifyOptions { read, absent, prefix_extractor, snapshots, last_database };
-    Ok(verify(&place, &options, printer)?)
+    Ok(verify(place, &options, printer)?)
 }
 
 /// Looks up the caller's keys.
@@ -244,7 +232,7 @@ impl Printer {
     }
 
     /// Prints the problems that belong to no single filter.
-    fn rest(&mut self, path: &Path, found: &VerifyReport) -> Result<(), Failure> {
+    fn rest(&mut self, place: &Place, found: &VerifyReport) -> Result<(), Failure> {
         found
             .problems()
             .filter(|problem| problem.code.ends_verify() == ops::Status::Failed)
@@ -253,11 +241,11 @@ impl Printer {
             return Ok(());
         }
         #[cfg(feature = "parquet")]
-        if Place::detect(path, None).kind() == PlaceKind::Parquet {
-            return self.out.bytes(render::verified_columns(path, found).as_bytes());
+        if place.kind() == PlaceKind::Parquet {
+            return self.out.bytes(render::verified_columns(place.path(), found).as_bytes());
         }
         #[cfg(not(feature = "parquet"))]
-        let _ = path;
+        let _ = place;
         self.out.bytes(render::elsewhere(&found.problems).as_bytes())
     }
 }

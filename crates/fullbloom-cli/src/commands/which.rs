@@ -1,15 +1,12 @@
 //! `fullbloom which -e KEY PATH…`: the filters that may hold a key.
 
-use crate::args::{self, TypeArgs};
+use crate::args::TypeArgs;
 use crate::error::{Failure, Status};
+use crate::filter_args::FilterArgs;
 use crate::input::decode_hex;
 use crate::output::{self, Output};
 use crate::progress::Places;
-use crate::secret::SecretArgs;
-use crate::sizing::GeometryArgs;
 use crate::text;
-use fullbloom::dialect::Name;
-use fullbloom_ops::filter::ReadOptions;
 use fullbloom_ops::which::Answers;
 use fullbloom_ops::{Found, Place, WhichOptions, WhichReport, which};
 use fullbloom_table::PrefixExtractor;
@@ -18,9 +15,9 @@ use std::path::PathBuf;
 
 /// Find the filters, tables and sstables that may hold a key
 ///
-/// Asks every filter below the paths. For each it prints maybe, or no: the key is surely not there. Where there
-/// is no filter every key may be there; unknown means that the filter cannot be read. Exit status: 0 if a filter
-/// may hold a key, 1 if none does, 2 on errors.
+/// Looks the keys up in every filter below the paths. For each it prints maybe, or no: the key is surely not
+/// there. Where there is no filter, the answer is maybe; unknown means that the filter cannot be read. Exit
+/// status: 0 if a filter may hold a key, 1 if none does, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -45,21 +42,14 @@ pub struct Args {
     #[command(flatten)]
     types: TypeArgs,
 
-    /// The dialect of filter files, if names and bytes do not determine it (see: fullbloom dialects)
-    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
-    dialect: Option<Name>,
-
     #[command(flatten)]
-    geometry: GeometryArgs,
-
-    #[command(flatten)]
-    secret: SecretArgs,
+    read: FilterArgs,
 
     /// The column of Parquet files
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
 
-    /// The prefix extractor of tables whose own is not known by name: fixed:N, capped:N or noop
+    /// For tables whose prefix extractor is not recognised: fixed:N, capped:N or noop
     #[arg(long, value_name = "E")]
     prefix_extractor: Option<PrefixExtractor>,
 
@@ -87,8 +77,8 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let mut all = WhichReport::empty(&options);
     let mut places = Places::new("looking up");
     for path in &args.paths {
-        let place = Place::detect(path, args.dialect);
-        super::quiet_panics(&place);
+        let place = Place::detect(path, args.read.dialect());
+        let _quiet = super::QuietPanics::of(&place);
         let (before, problems) = (all.found.len(), all.problems.len());
         if let Err(problem) = which(&place, &options, &mut all, &mut places) {
             all.fail(problem);
@@ -126,12 +116,7 @@ fn options(args: &Args) -> Result<WhichOptions, Failure> {
         keys: args.keys.iter().map(key).collect::<Result<_, Failure>>()?,
         hex: args.hex,
         spec: args.types.key_type.clone(),
-        read: ReadOptions {
-            dialect: args.dialect,
-            geometry: args.geometry.geometry(),
-            secret: args.secret.read()?,
-            ..ReadOptions::default()
-        },
+        read: args.read.read()?,
         column: args.column.clone(),
         prefix_extractor: args.prefix_extractor,
         snapshots: args.snapshots,

@@ -15,7 +15,6 @@ mod hex;
 mod ordered;
 mod part;
 mod source;
-mod stored;
 
 pub use batches::BATCH;
 use batches::Batch;
@@ -23,7 +22,6 @@ pub use hashes::{HashSpool, Records};
 pub use hex::decode as decode_hex;
 pub use ordered::threads;
 pub use part::KeyPart;
-pub use stored::load_stored;
 
 use crate::error::Failure;
 use crate::output;

@@ -122,8 +122,8 @@ impl Source {
         }
     }
 
-    /// Its bytes from the beginning, decompressed. If its records are lines, a byte-order mark is left out, and
-    /// contents that are known not to be text are refused.
+    /// Its bytes from the beginning, decompressed. If its records are lines, a byte-order mark is left out,
+    /// and contents that are known not to be text are refused.
     pub fn open<'a>(
         &'a mut self,
         progress: &'a Progress,

@@ -4,7 +4,7 @@ use super::table::probes;
 use super::{codes, or_dash};
 use crate::table::Table;
 use crate::text;
-use fullbloom_ops::database::LevelTotals;
+use fullbloom_ops::database::{LevelTotals, LevelsSum};
 use fullbloom_ops::table::TableRecord;
 use fullbloom_ops::{Code, InspectReport, Inspected, Problem};
 
@@ -112,20 +112,17 @@ fn levels_table(levels: &[LevelTotals], width: Option<usize>) -> String {
             text::decimal(level.useless_reads, 4),
         ]);
     }
-    let sum = |of: fn(&LevelTotals) -> u64| levels.iter().map(of).sum::<u64>();
-    let reads: f64 = levels.iter().map(|level| level.useless_reads).sum();
-    let one_family = levels.iter().all(|level| level.column_family == levels[0].column_family);
+    let sum = LevelsSum::of(levels);
     table.row(vec![
         "all".into(),
         String::new(),
-        sum(|level| level.tables).to_string(),
-        sum(|level| level.without_filter).to_string(),
-        sum(|level| level.keys).to_string(),
+        sum.tables.to_string(),
+        sum.without_filter.to_string(),
+        sum.keys.to_string(),
         String::new(),
-        text::bytes(sum(|level| level.bytes)),
+        text::bytes(sum.bytes),
         String::new(),
-        // Lookups in different column families do not add up.
-        if one_family { text::decimal(reads, 4) } else { String::new() },
+        sum.useless_reads.map_or(String::new(), |reads| text::decimal(reads, 4)),
     ]);
     table.render_within(width)
 }

@@ -5,7 +5,7 @@ use super::or_dash;
 use crate::output;
 use crate::table::Table;
 use crate::text;
-use fullbloom_ops::database::{DatabasePlanSummary, FamilyPlan, LevelPlan, UsualRow};
+use fullbloom_ops::database::{DatabasePlanSummary, FamilyNow, FamilyPlan, LevelPlan, UsualRow};
 use fullbloom_ops::plan::{DialectPlan, LayoutPlan};
 use fullbloom_ops::report::Report;
 use fullbloom_ops::sstable::rates::Row;
@@ -69,7 +69,7 @@ fn layout_line(layout: &LayoutPlan, expected_keys: u64) -> String {
         if layout.chosen { '*' } else { ' ' },
         text::counted(layout.lines.into(), "line"),
         text::counted(layout.probes.into(), "probe"),
-        text::decimal(layout.bits as f64 / expected_keys.max(1) as f64, 2),
+        text::decimal(layout.bits_per_key(expected_keys), 2),
         text::rate(layout.expected_fpr)
     )
 }
@@ -183,14 +183,14 @@ fn families(memory: u64, families: &[FamilyPlan]) -> String {
 
 /// What the usual numbers of bits per key cost, beside the filters as they are.
 fn usual(family: &FamilyPlan, levels: &[&LevelPlan]) -> String {
-    let keys: u64 = levels.iter().map(|level| level.keys).sum();
-    let tables = levels.iter().map(|level| level.tables).sum();
+    let now = FamilyNow::of(levels.iter().copied());
     let mut table = Table::new(&["bits/key", "filters", "expected rate", "useless reads"]).indent(2);
-    let bytes = levels.iter().map(|level| level.now.bytes).sum();
-    let reads: f64 = levels.iter().map(|level| level.now.useless_reads).sum();
-    let weighted = levels.iter().map(|level| level.now.expected_fpr * level.keys as f64).sum::<f64>();
-    let rate = text::rate(weighted / (keys as f64).max(1.0));
-    table.row(vec!["now".into(), text::bytes(bytes), rate, text::decimal(reads, 4)]);
+    table.row(vec![
+        "now".into(),
+        text::bytes(now.costs.bytes),
+        text::rate(now.expected_fpr),
+        text::decimal(now.costs.useless_reads, 4),
+    ]);
     let mut rows: Vec<(&UsualRow, &str)> = family.rows.iter().map(|row| (row, "")).collect();
     rows.extend(family.requested.as_ref().map(|row| (row, " *")));
     rows.sort_by(|(a, _), (b, _)| a.bits_per_key.total_cmp(&b.bits_per_key));
@@ -202,8 +202,8 @@ fn usual(family: &FamilyPlan, levels: &[&LevelPlan]) -> String {
             text::decimal(row.costs.useless_reads, 4),
         ]);
     }
-    let (tables, count) = (text::counted(tables, "table"), text::counted(levels.len() as u64, "level"));
-    let heading = format!("{} in {tables} on {count}\n", text::counted(keys, "key"));
+    let (tables, count) = (text::counted(now.tables, "table"), text::counted(levels.len() as u64, "level"));
+    let heading = format!("{} in {tables} on {count}\n", text::counted(now.keys, "key"));
     heading + &table.render_within(output::width()) + &by_level(levels)
 }
 

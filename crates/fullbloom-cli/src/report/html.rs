@@ -139,8 +139,8 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-/// Light or dark as the reader's system prefers; works from a width of 320 pixels. A shadow at the edge of a table
-/// shows that there is more to scroll to.
+/// Light or dark as the reader's system prefers; works from a width of 320 pixels. A shadow at the edge of a
+/// table shows that there is more to scroll to.
 const STYLE: &str = "
 :root{--page:#fbfbfa;--card:#fff;--ink:#1c1e21;--soft:#5d636b;--line:#dfe2e5;--grid:#eceef0;
 --one:#1f6fb2;--two:#b4540a;--three:#2f7d4f;--four:#7a4fa3;--fill:#1f6fb233;--bad:#b3261e;--warn:#8a5a00}

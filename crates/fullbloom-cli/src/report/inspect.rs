@@ -3,11 +3,10 @@
 use super::draw::{self, Bar, Curve, Point};
 use super::html::{Page, Remark};
 use crate::text;
-use fullbloom::any;
 use fullbloom::dialect::Name;
-use fullbloom::sizing::{Request, Target};
 use fullbloom_ops::Code;
 use fullbloom_ops::filter::{bits_per_estimated_key, fill_along};
+use fullbloom_ops::plan;
 use serde_json::Value;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -56,7 +55,7 @@ pub fn of_inspection(seen: &Value, places: &[PathBuf]) -> Page {
         }
     };
     let mut page = Page::new(&title, &subtitle(&rows));
-    page.figures(&figures(&rows));
+    page.figures(&figures(&rows, &seen["summary"]));
     page.remarks(&remarks(&rows, &elsewhere));
     draw_rates(&mut page, &rows);
     draw_fill(&mut page, &rows);
@@ -119,9 +118,9 @@ fn subtitle(rows: &[Row<'_>]) -> String {
     }
 }
 
-fn figures(rows: &[Row<'_>]) -> Vec<(String, &'static str)> {
-    let keys: u64 = rows.iter().filter_map(|row| row.entry["keys"].as_u64()).sum();
-    let bytes = rows.iter().map(|row| row.bytes).sum();
+fn figures(rows: &[Row<'_>], summary: &Value) -> Vec<(String, &'static str)> {
+    let of_all = |name: &str| summary[name].as_u64().unwrap_or(0);
+    let (keys, bytes) = (of_all("keys"), of_all("bytes"));
     if let [row] = rows {
         let mut figures = Vec::new();
         if let Some(fpr) = row.fpr {
@@ -153,7 +152,7 @@ fn figures(rows: &[Row<'_>]) -> Vec<(String, &'static str)> {
         _ => (grouped(keys), "keys counted"),
     };
     vec![
-        (grouped(rows.len() as u64), "filters"),
+        (grouped(of_all("filters")), "filters"),
         keys,
         (text::bytes(bytes), "of filters"),
         (grouped(wrong as u64), "with errors"),
@@ -242,19 +241,12 @@ fn draw_rates(page: &mut Page, rows: &[Row<'_>]) {
 
 /// The rate at each number of bits by the dialect's own rule, for the same number of keys.
 pub fn own_curve(dialect: Name, keys: u64) -> Curve {
-    let expected_keys = keys.clamp(1000, 100_000);
-    let at = |bits: u32| {
-        let target = Target::BitsPerKey(bits.into());
-        let plan = any::plan(dialect, &Request { expected_keys, target }).ok()?;
-        Some((plan.geometry.bit_len as f64 / expected_keys as f64, plan.expected_fpr))
-    };
-    Curve { name: dialect.to_string(), points: (1..=40).filter_map(at).collect(), dashed: false }
+    Curve { name: dialect.to_string(), points: plan::rate_curve(dialect, keys), dashed: false }
 }
 
 /// The best a Bloom filter can do.
 pub fn textbook() -> Curve {
-    let rate = |bits: f64| (-bits * std::f64::consts::LN_2.powi(2)).exp();
-    let points = (0..=160).map(|i| f64::from(i) / 4.0).map(|bits| (bits, rate(bits))).collect();
+    let points = (0..=160).map(|i| f64::from(i) / 4.0).map(|bits| (bits, plan::textbook_fpr(bits))).collect();
     Curve { name: "textbook Bloom filter".to_owned(), points, dashed: true }
 }
 

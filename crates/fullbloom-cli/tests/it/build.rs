@@ -266,7 +266,10 @@ fn a_rocksdb_filter_without_keys_is_written_read_and_matches_nothing() {
         run(&["check", "--dialect", dialect, &file], b"key\n").exits(1);
         run(&["inspect", "--dialect", dialect, &file], b"").exits(0);
         let refused = run(&["check", &file], b"key\n").exits(2);
-        assert!(refused.err.contains("--dialect rocksdb"), "{refused:?}");
+        assert!(
+            refused.err.contains("give the dialect rocksdb") && refused.err.contains("--dialect D"),
+            "{refused:?}"
+        );
     }
     for (bytes, dialect) in [(&b"\xff\0\x06\0\0"[..], "rocksdb"), (b"\x06\0\0\0\0", "rocksdb-legacy")] {
         let file = dir.file("old", bytes);

@@ -37,7 +37,7 @@ fn cassandra_3_and_4_are_made_of_each_other_and_others_say_what_is_needed() {
     assert_eq!(dir.names(), before);
     let wrong_name =
         run(&["convert", &three, "--to", "cassandra", "-o", &dir.arg("me-9-big-Filter.db")], b"").exits(0);
-    assert!(wrong_name.err.contains("it will not find its keys there"), "{wrong_name:?}");
+    assert!(wrong_name.err.contains("an engine will not find the keys under this name"), "{wrong_name:?}");
 }
 
 #[test]
@@ -82,7 +82,8 @@ fn a_native_filter_is_halved_until_it_fits_and_keeps_its_keys() {
         (&0.into(), &true.into())
     );
     run(&["convert", &large, "--to", "native", "-o", &small], b"").fails_with("it is native already");
-    run(&["convert", &large, "--to", "native", "--fold", "50", "-o", &small], b"").fails_with("odd number");
+    run(&["convert", &large, "--to", "native", "--fold", "50", "-o", &small], b"")
+        .fails_with("the number of blocks is odd");
     let guarded = built(&dir, "g.bloom", &["--except", &dir.file("good", "good\n")], &lines(2000));
     run(&["convert", &guarded, "--to", "native", "--fold", "1", "-o", &small], b"").fails_with("exceptions");
 }
@@ -142,7 +143,7 @@ fn every_way_a_file_is_recognised_is_said_and_what_is_not_has_candidates() {
         let asked = run(&["check", "--explain", "-c", &filter], b"key1\n").exits(0);
         assert!(asked.err.contains(&format!("{dialect}, {how}")), "{asked:?}");
         let told = run(&["inspect", "--json", "--dialect", dialect, &filter], b"").exits(0).json();
-        assert_eq!(told["places"][0]["recognised"], "given by --dialect");
+        assert_eq!(told["places"][0]["recognised"], "given by the caller");
     }
     let nameless = built(&dir, "nameless", &["--dialect", "cassandra"], &lines(50));
     for command in ["inspect", "check", "verify"] {

@@ -48,7 +48,7 @@ fn keys_are_removed_and_nothing_is_if_one_is_absent() {
     let before = dir.read("r.bloom");
     let out = run(&["remove", &filter], b"key1\nkey2\nkey1\nnever\n").exits(1);
     assert_eq!(out.text(), "0 keys removed, 2 not in the filter\n");
-    assert!(out.err.contains("nothing is removed: \"key1\", \"never\""), "{out:?}");
+    assert!(out.err.contains("nothing was removed: \"key1\", \"never\""), "{out:?}");
     assert_eq!(dir.read("r.bloom"), before);
     let out = run(&["remove", "--force", &filter], b"key1\nkey2\nkey1\nnever\n").exits(1);
     assert_eq!(out.text(), "2 keys removed, 2 not in the filter\n");
@@ -74,12 +74,12 @@ fn only_deletable_filters_are_removed_from_and_only_filters_that_take_keys_inser
     let out = run(&["remove", &fast], b"a\n").fails_with("is a fast filter: keys cannot be removed");
     assert!(out.err.contains("hint: fullbloom build --deletable"), "{out:?}");
     let out = run(&["insert", &fast], lines(50).as_bytes()).exits(0);
-    let first = out.err.find("has as many keys as it was made for");
+    let first = out.err.find("is full: every further key");
     assert!(first < out.err.find("more than the 2 it was made for"), "{out:?}");
     assert_eq!(out.err.matches("hint: build --dynamic").count(), 1, "{out:?}");
     assert_eq!(run(&["check", "-c", &fast], lines(50).as_bytes()).exits(0).text(), "50\n");
     run(&["build", "-q", "-o", &fast, &keys, "--except", &dir.file("good", "x\n")], b"").exits(0);
-    run(&["insert", &fast], b"c\n").fails_with("has exceptions");
+    run(&["insert", &fast], b"c\n").fails_with("with exceptions takes no more keys");
     run(&["insert", &keys], b"c\n").fails_with("is not a native filter");
     run(&["insert", &keys, &keys], b"").fails_with("is a key file");
     run(&["insert", &dir.arg("none")], b"").fails_with("none");
@@ -195,7 +195,7 @@ fn a_filter_with_room_takes_keys_and_says_when_the_room_is_gone() {
         let more: String = (0..30).map(|i| format!("more {i}\n")).collect();
         let out = run(&["insert", &filter], more.as_bytes()).exits(0);
         assert!(out.err.contains("more than the 60 it was made for"), "{out:?}");
-        assert!(out.err.contains("of absent keys are called present\nhint: build --dynamic"), "{out:?}");
+        assert!(out.err.contains("of absent keys are reported present\nhint: build --dynamic"), "{out:?}");
         let told = run(&["insert", "--json", &filter], b"last\n").exits(0).json();
         assert_eq!(told["overfull"], true);
         let seen = run(&["inspect", "--json", &filter], b"").exits(1).json();

@@ -61,7 +61,7 @@ fn a_state_needs_a_place_and_a_filter_that_takes_keys() {
     run(&["build", "-q", "-o", &state, "--deletable"], b"x\n").exits(0);
     run(&["unique", "--state", &state], b"a\n").fails_with("is a deletable filter");
     run(&["build", "-q", "-o", &state, "--except", &keys], b"x\n").exits(0);
-    run(&["unique", "--state", &state], b"a\n").fails_with("has exceptions");
+    run(&["unique", "--state", &state], b"a\n").fails_with("with exceptions takes no more keys");
     for fpr in ["0", "1", "nan", "-1"] {
         run(&["unique", "--fpr", fpr], b"a\n")
             .fails_with(&format!("native: fpr {}", fpr.replace("nan", "NaN")));
@@ -238,7 +238,7 @@ fn what_makes_no_expiry_is_refused() {
         assert!(out.err.contains(why), "{args:?}: {out:?}");
     }
     run(&["unique", "--state", &state, "--expected-keys", "10"], b"a\n").exits(0);
-    run(&["unique", "--state", &state, "--expire", "1d"], b"a\n").fails_with("forgets nothing");
+    run(&["unique", "--state", &state, "--expire", "1d"], b"a\n").fails_with("is a filter without expiry");
 }
 
 /// A stream that does not end: what was printed is in the state before the end.

@@ -153,6 +153,38 @@ pub struct LevelTotals {
     pub useless_reads: f64,
 }
 
+/// The sums over several levels.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct LevelsSum {
+    /// Tables.
+    pub tables: u64,
+    /// Tables without a filter.
+    pub without_filter: u64,
+    /// Keys of all tables.
+    pub keys: u64,
+    /// Bytes of the filters.
+    pub bytes: u64,
+    /// Tables that a lookup of an absent key reads needlessly; `None` for several column families, whose
+    /// lookups do not add up.
+    pub useless_reads: Option<f64>,
+}
+
+impl LevelsSum {
+    /// The sums over these levels.
+    pub fn of(levels: &[LevelTotals]) -> LevelsSum {
+        let one_family = levels.windows(2).all(|two| two[0].column_family == two[1].column_family);
+        let mut sum = LevelsSum::default();
+        for level in levels {
+            sum.tables += level.tables;
+            sum.without_filter += level.without_filter;
+            sum.keys += level.keys;
+            sum.bytes += level.bytes;
+        }
+        let reads = || levels.iter().map(|level| level.useless_reads).sum();
+        LevelsSum { useless_reads: one_family.then(reads), ..sum }
+    }
+}
+
 /// The levels of a database. Where there are levels, tables without one do
 /// not belong to the database and are left out.
 pub fn of<'a>(database: &Database, records: impl Iterator<Item = &'a TableRecord>) -> Vec<Level> {

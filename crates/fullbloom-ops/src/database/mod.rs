@@ -11,10 +11,10 @@ mod verify;
 pub use inspect::DatabaseSummary;
 pub(crate) use inspect::inspect;
 pub use last::LastDatabase;
-pub use levels::LevelTotals;
+pub use levels::{LevelTotals, LevelsSum};
 pub(crate) use lock::{Locked, lock};
 pub(crate) use plan::plan;
-pub use plan::{DatabasePlanSummary, FamilyPlan, LevelNow, LevelPlan, Spending, UsualRow};
+pub use plan::{DatabasePlanSummary, FamilyNow, FamilyPlan, LevelNow, LevelPlan, Spending, UsualRow};
 pub use split::{Curves, LevelKeys, MOST_BITS, Share};
 pub(crate) use verify::{verify, verify_alone};
 
@@ -46,8 +46,8 @@ fn stray(table: &DatabaseTable) -> Problem {
     Problem::at(&table.path, Code::NotInManifest, why)
 }
 
-/// The problems of such a table, which has these if it is looked at alone. An interrupted compaction leaves part
-/// of a table behind, which is harmless.
+/// The problems of such a table, which has these if it is looked at alone. An interrupted compaction leaves
+/// part of a table behind, which is harmless.
 fn of_stray(table: &DatabaseTable, mut problems: Vec<Problem>, is_read: bool) -> Vec<Problem> {
     let mut own = stray(table);
     if let Some(why) = problems.first().filter(|_| !is_read) {

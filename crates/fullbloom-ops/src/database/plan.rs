@@ -93,6 +93,34 @@ pub struct FamilyPlan {
     pub capped: bool,
 }
 
+/// The filters of one column family as they are.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct FamilyNow {
+    /// Tables.
+    pub tables: u64,
+    /// Their keys.
+    pub keys: u64,
+    /// The rate to expect, over all keys.
+    pub expected_fpr: f64,
+    /// What they cost.
+    pub costs: Spending,
+}
+
+impl FamilyNow {
+    /// The sums over the levels of one column family.
+    pub fn of<'a>(levels: impl Iterator<Item = &'a LevelPlan>) -> FamilyNow {
+        let (mut now, mut weighted) = (FamilyNow::default(), 0.0);
+        for level in levels {
+            now.tables += level.tables;
+            now.keys += level.keys;
+            now.costs.bytes += level.now.bytes;
+            now.costs.useless_reads += level.now.useless_reads;
+            weighted += level.now.expected_fpr * level.keys as f64;
+        }
+        FamilyNow { expected_fpr: weighted / (now.keys as f64).max(1.0), ..now }
+    }
+}
+
 /// All column families.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DatabasePlanSummary {

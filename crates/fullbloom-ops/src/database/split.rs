@@ -85,7 +85,8 @@ impl Curves {
         self.levels.iter().filter_map(nearest).collect()
     }
 
-    /// The fewest bits per key with which every level keeps a rate; `None` if none of those that were sized does.
+    /// The fewest bits per key with which every level keeps a rate; `None` if none of those that were sized
+    /// does.
     pub fn with_fpr(&self, fpr: f64) -> Option<Vec<Share>> {
         let steps = self.levels.iter().map(Vec::len).min().unwrap_or(1);
         let at = |step: usize| self.levels.iter().map(|curve| curve[step]).collect::<Vec<_>>();

@@ -23,8 +23,8 @@ pub struct ConvertOptions {
     pub shrink: Option<Shrink>,
     /// A dynamic filter becomes a compact one, not a fast one.
     pub compact: bool,
-    /// The rate of the compact filter, on top of the dynamic one's own. The default is the planned rate of the dynamic
-    /// one.
+    /// The rate of the compact filter, on top of the dynamic one's own. The default is the planned rate of
+    /// the dynamic one.
     pub fpr: Option<f64>,
 }
 
@@ -37,8 +37,8 @@ pub enum Shrink {
     Times(u32),
 }
 
-/// The filter of a file in another dialect, where the positions of its keys stay the same; or from native to native,
-/// halved, or as a fast or compact filter of a dynamic one's keys.
+/// The filter of a file in another dialect, where the positions of its keys stay the same; or from native to
+/// native, halved, or as a fast or compact filter of a dynamic one's keys.
 pub fn convert(path: &Path, options: &ConvertOptions) -> Result<AnyFilter, Problem> {
     let read = ReadOptions { secret: None, ..options.read.clone() };
     let file = FilterFile::load(path, &read)?;
@@ -116,7 +116,7 @@ fn folded(file: &FilterFile, shrink: Option<Shrink>) -> Result<NativeFilter, Pro
         filter = filter.folded().map_err(|_| {
             let (blocks, size) = (filter.blocks(), text::bytes(filter.encoded_len()));
             let why =
-                format!("it cannot be halved any further: {blocks} blocks, in {size}, are an odd number");
+                format!("it cannot be halved any further: the number of blocks is odd ({blocks}, in {size})");
             refusal(path, why).hint("build the smaller filter from its keys with: fullbloom build")
         })?;
         times += 1;

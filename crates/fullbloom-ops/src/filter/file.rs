@@ -1,7 +1,7 @@
 //! A filter file: its bytes, and what they are.
 
 use super::gzip;
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Knowledge, Problem};
 use fullbloom::dialect::Name;
 use fullbloom::dialect::cassandra::Descriptor;
 use fullbloom::file::{self, Mapped};
@@ -113,7 +113,7 @@ impl FilterFile {
         options: &ReadOptions,
     ) -> Result<FilterFile, Problem> {
         let (dialect, recognised) = match options.dialect {
-            Some(dialect) => (dialect, "given by --dialect".to_owned()),
+            Some(dialect) => (dialect, "given by the caller".to_owned()),
             None => {
                 let found = sniff::recognise(Some(path), bytes.as_ref());
                 let (dialect, how) = found.map_err(|e| unknown(path, &bytes, &e))?;
@@ -180,10 +180,10 @@ fn unknown(path: &Path, bytes: &Bytes, cause: &DecodeError) -> Problem {
     let bytes = bytes.as_ref();
     let list = |names: &[Name]| names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
     let candidates = sniff::candidates(bytes);
-    let raw = "raw bits (libbloom-1, java-lsm) with --bits M --probes K";
+    let raw = "raw bits (libbloom-1, java-lsm), give the bits and probes, too";
     let hint = match candidates.as_slice() {
         _ if bytes.is_empty() => {
-            "RocksDB stores nothing for no keys: --dialect rocksdb reads it so; else the file has lost its bytes"
+            "RocksDB stores nothing for no keys: give the dialect rocksdb if that is meant; otherwise the file was truncated"
                 .to_owned()
         }
         _ if is_text(bytes) => {
@@ -191,10 +191,10 @@ fn unknown(path: &Path, bytes: &Bytes, cause: &DecodeError) -> Problem {
         }
         _ if is_unpacked => "it is compressed, and what is in it is not recognised: unpack it with gunzip first".to_owned(),
         [] => format!(
-            "give --dialect D, one of {}; the bytes fit none of them, unless they are {raw}",
+            "give the dialect, one of {}. No dialect decodes these bytes; for {raw}",
             list(Name::ALL)
         ),
-        names => format!("give --dialect D; the bytes can be read as {}, or as {raw}", list(names)),
+        names => format!("give the dialect: the bytes can be read as {}; for {raw}", list(names)),
     };
     // Unknown letters of an sstable are named.
     match Descriptor::parse(path) {
@@ -202,4 +202,5 @@ fn unknown(path: &Path, bytes: &Bytes, cause: &DecodeError) -> Problem {
         _ => Problem::at(path, Code::UnknownDialect, cause),
     }
     .hint(hint)
+    .needs(Knowledge::Dialect)
 }

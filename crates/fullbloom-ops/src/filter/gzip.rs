@@ -1,10 +1,14 @@
 //! Filters in gzip, as DCSO's `bloom --gzip` writes them.
 
+use flate2::Compression;
 use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
 use fullbloom::DecodeError;
-use fullbloom::dialect::Dcso;
+use fullbloom::any::AnyFilter;
+use fullbloom::dialect::{Dcso, Name};
 use fullbloom::filter::{Check, Format};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
+use std::path::Path;
 
 const MAGIC: &[u8] = &[0x1f, 0x8b, 8];
 
@@ -24,6 +28,16 @@ const STEP: u64 = 4 << 20;
 /// after the last are an error. Memory grows with what is really unpacked, up to a limit.
 pub fn unpack(bytes: &[u8]) -> Option<io::Result<Vec<u8>>> {
     is_packed(bytes).then(|| unpack_bounded(bytes))
+}
+
+/// Writes a filter as its program writes a file of this name: DCSO's program compresses files named `.gz`.
+pub fn write_to(filter: &AnyFilter, path: &Path, out: &mut dyn Write) -> io::Result<()> {
+    if filter.dialect() != Name::Dcso || path.extension().is_none_or(|ext| ext != "gz") {
+        return filter.write_to(out);
+    }
+    let mut gzip = GzEncoder::new(out, Compression::default());
+    filter.write_to(&mut gzip)?;
+    gzip.finish().map(drop)
 }
 
 /// Whether these bytes begin as a gzip file does.
@@ -65,9 +79,6 @@ fn too_large(limit: u64) -> io::Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flate2::Compression;
-    use flate2::write::GzEncoder;
-    use std::io::Write;
 
     #[test]
     fn bombs_are_refused_before_they_take_memory_and_filters_are_unpacked() {

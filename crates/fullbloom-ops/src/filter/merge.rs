@@ -1,17 +1,17 @@
 //! `merge`: several filters in one, without their keys.
 
 use super::{FilterFile, ReadOptions};
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Knowledge, Problem};
 use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
 use fullbloom::{DecodeError, MergeError};
 use std::path::{Path, PathBuf};
 
-/// Merges the filters of these files, in order. They must have the same dialect, kind and geometry, and the same seed
-/// or secret.
+/// Merges the filters of these files, in order. They must have the same dialect, kind and geometry, and the
+/// same seed or secret.
 ///
-/// Every file is read once and compared with its checksums. A filter that is damaged, or may lose keys, is refused: it
-/// would damage the result.
+/// Every file is read once and compared with its checksums. A filter that is damaged, or may lose keys, is
+/// refused: it would damage the result.
 pub fn merge(first: &Path, others: &[PathBuf], options: &ReadOptions) -> Result<AnyFilter, Problem> {
     let file = FilterFile::load(first, options)?;
     let mut merged =
@@ -78,9 +78,9 @@ fn refused(first: &Path, path: &Path, cause: &MergeError) -> Problem {
             "build it with the numbers of {}: the same --expected-keys and rate, seed and secret",
             first.display()
         )),
-        MergeError::Decode(DecodeError::Unknown { .. }) => {
-            problem.hint("give --bits M --probes K, as the filters were built with")
-        }
+        MergeError::Decode(DecodeError::Unknown { .. }) => problem
+            .hint("give the bits and probes that the filters were built with")
+            .needs(Knowledge::Geometry),
         _ => problem,
     }
 }

@@ -4,11 +4,13 @@
 //!   path ─► file (load or map, unpack gzip) ─► open (the run-time filter) ─► record, native    what is in it
 //!                                                                        └─► verify            looked up for every key
 //!                                                                        └─► merge, convert    another filter, without keys
+//!        └─► change (a native filter with its journal, loaded to be changed and saved)
 //! ```
 //!
 //! Only [`file`](self) reads from disk: [`FilterFile::from_bytes`] takes bytes that are in memory. Only
 //! `open` and `native` know the library's run-time filter.
 
+mod change;
 mod convert;
 mod file;
 mod fill;
@@ -19,10 +21,12 @@ mod open;
 mod record;
 mod verify;
 
+pub use change::{Changing, Difference, Wanted, is_nearly_full};
 pub use convert::{ConvertOptions, Shrink, convert};
 pub use file::{FilterFile, ReadOptions};
 pub(crate) use fill::along;
 pub use fill::fill_along;
+pub use gzip::write_to;
 pub use merge::merge;
 pub use native::{DynamicRecord, ExceptionRecord, ExpiryRecord, GenerationRecord, KindRecord, NativeRecord};
 pub use open::{Opened, name_contradicts, other_key_type};

@@ -4,7 +4,7 @@
 
 use super::native::NativeRecord;
 use super::{FilterFile, FilterRecord, gzip};
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Knowledge, Problem};
 use crate::report::Found;
 use fullbloom::DecodeError;
 use fullbloom::any::{self, AnyFilter};
@@ -15,7 +15,7 @@ use fullbloom::filter::Check;
 use fullbloom::internal::journal::Journal;
 use fullbloom::native::HashFacts;
 use fullbloom::sizing::{Request, Target};
-use fullbloom::typed::{KeyType, TypeError};
+use fullbloom::typed::TypeError;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -36,6 +36,20 @@ pub struct Opened {
     pub is_locked: bool,
 }
 
+impl Opened {
+    /// Refuses a filter that may report its own keys absent, or that cannot answer without its secret.
+    pub fn require_sound(&self, path: &Path) -> Result<(), Problem> {
+        if self.is_locked {
+            return Err(Problem::locked(path));
+        }
+        if !self.may_lose_keys {
+            return Ok(());
+        }
+        let messages: Vec<&str> = self.problems.iter().map(|problem| problem.message.as_str()).collect();
+        Err(Problem::at(path, Code::Doubtful, messages.join("; ")))
+    }
+}
+
 impl FilterFile {
     /// Decodes the filter. Bytes that follow it are a problem, but no failure, if the format says where it
     /// ends. A file in memory is compared with its checksums; of a mapped one only the header, so that
@@ -46,19 +60,11 @@ impl FilterFile {
 
     /// As [`open`](FilterFile::open), with the present time given by the caller.
     pub fn open_at(&self, now: SystemTime) -> Result<Opened, Problem> {
-        self.open_with(if self.is_mapped() { Check::Front } else { Check::All }, now)
-    }
-
-    /// As [`open`](FilterFile::open), and compares a mapped file with its checksums too.
-    pub fn open_verified(&self) -> Result<Opened, Problem> {
-        self.open_with(Check::All, SystemTime::now())
-    }
-
-    fn open_with(&self, check: Check, now: SystemTime) -> Result<Opened, Problem> {
+        let check = if self.is_mapped() { Check::Front } else { Check::All };
         let (path, dialect) = (self.path(), self.dialect());
         if self.options.secret.is_some() && dialect != Name::Native {
-            let why = format!("--secret: a {dialect} filter has no secret");
-            return Err(Problem::at(path, Code::OptionRefused, why));
+            let why = format!("a {dialect} filter has no secret");
+            return Err(Problem::at(path, Code::OptionRefused, why).needs(Knowledge::NoSecret));
         }
         let mut problems: Vec<Problem> = mislabelled(path, dialect).into_iter().collect();
         let mut len = self.bytes().len();
@@ -109,35 +115,37 @@ impl FilterFile {
         let Some(secret) = &self.options.secret else { return Ok(()) };
         let refused = |why: String| Problem::at(self.path(), Code::OptionRefused, why);
         if filter.native_facts().is_some_and(|facts| matches!(facts.hash, HashFacts::Seed(_))) {
-            return Err(refused("the filter is not keyed, it needs no --secret".to_owned()));
+            return Err(refused("the filter has no secret".to_owned()).needs(Knowledge::NoSecret));
         }
         filter.unlock(secret).map_err(|e| refused(e.to_string()))
     }
 
     fn refused(&self, cause: &DecodeError) -> Problem {
         let (path, dialect) = (self.path(), self.dialect());
-        let option = |why: String| Problem::at(path, Code::OptionRefused, why);
+        let option = |why: String| Problem::at(path, Code::OptionRefused, why).needs(Knowledge::Geometry);
+        let as_built = "give the bits and probes that the filter was built with";
         match cause {
             DecodeError::Mismatch { field: "bits given", got, expected, .. } => {
-                option(format!("--bits {got}: the file says {expected}"))
+                option(format!("bits: {got} given, the file says {expected}")).hint(as_built)
             }
             DecodeError::Mismatch { field: "probes given", got, expected, .. } => {
-                option(format!("--probes {got}: the file says {expected}"))
+                option(format!("probes: {got} given, the file says {expected}")).hint(as_built)
             }
             DecodeError::Trailing { at, extra } if self.options.geometry.is_some() => {
-                option(format!("{} bytes, but --bits needs {at}", at.saturating_add(*extra)))
-                    .hint("give the --bits the filter was built with")
+                option(format!("{} bytes, but the given bits need {at}", at.saturating_add(*extra)))
+                    .hint(as_built)
             }
             DecodeError::KeyType(e) => other_key_type(path, e),
             DecodeError::Unknown { .. } => Problem::at(path, Code::NotAFilter, not_a(dialect, cause))
-                .hint("give --bits M --probes K, as the filter was built with"),
+                .hint(as_built)
+                .needs(Knowledge::Geometry),
             // Damage of an sstable's filter has the codes that it has in a directory.
             DecodeError::Truncated { .. } if is_filter_db(path) => {
                 Problem::at(path, Code::FilterTruncated, not_a(dialect, cause))
             }
             _ if is_filter_db(path) => Problem::at(path, Code::FilterMalformed, not_a(dialect, cause)),
             _ if gzip::is_packed(self.bytes()) => Problem::at(path, Code::NotAFilter, not_a(dialect, cause))
-                .hint("it begins as gzip: unpack it with gunzip"),
+                .hint("it looks like gzip: unpack it with gunzip"),
             _ => Problem::at(path, Code::NotAFilter, not_a(dialect, cause)),
         }
     }
@@ -147,11 +155,8 @@ impl FilterFile {
 pub fn other_key_type(path: &Path, cause: &TypeError) -> Problem {
     let problem = Problem::at(path, Code::OptionRefused, cause);
     match cause {
-        TypeError::Recorded { recorded: KeyType::Bytes, .. } => {
-            problem.hint("its keys are bytes: leave out --key-type")
-        }
         TypeError::Recorded { recorded, .. } => {
-            problem.hint(format!("--key-type {recorded} reads the given keys as such"))
+            problem.hint(format!("its keys are of the type {recorded}")).needs(Knowledge::KeyType(*recorded))
         }
         _ => problem,
     }

@@ -48,10 +48,4 @@ impl FilterRecord {
     pub fn bits_per_key(&self) -> Option<f64> {
         bits_per_estimated_key(self.bits, self.estimated_keys)
     }
-
-    /// Adds the number of keys inserted.
-    #[must_use]
-    pub fn with_keys(self, keys: u64) -> FilterRecord {
-        FilterRecord { keys: Some(keys), ..self }
-    }
 }

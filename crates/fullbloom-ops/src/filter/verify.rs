@@ -27,7 +27,7 @@ pub struct VerifiedFilter {
     pub missing: Option<u64>,
     /// Absent keys it was looked up for.
     pub absent_asked: Option<u64>,
-    /// Absent keys that were called present.
+    /// Absent keys that were reported present.
     pub absent_passed: Option<u64>,
     /// The rate measured on them.
     pub measured_fpr: Option<f64>,
@@ -126,7 +126,7 @@ struct Lookups<'a> {
     rebuild: Rebuild<'a>,
     /// Made-up keys that the caller has, so that they are not absent.
     not_absent: HashSet<Vec<u8>>,
-    /// Made-up numbers that were called present, and how often.
+    /// Made-up numbers that were reported present, and how often.
     passed: HashMap<Vec<u8>, u64>,
     answers: Vec<bool>,
 }
@@ -213,7 +213,11 @@ fn found(file: &FilterFile, opened: &Opened, asked: Option<&Asked>) -> Found<Ver
         problems.push(Problem::at(path, Code::KeyMissing, why));
     }
     if asked.is_some_and(|asked| asked.rebuilt_identical == Some(false)) {
-        problems.push(Problem::at(path, Code::BytesDiffer, "its bits are not the ones that these keys give"));
+        problems.push(Problem::at(
+            path,
+            Code::BytesDiffer,
+            "its bits differ from a filter rebuilt from these keys",
+        ));
     }
     let record = VerifiedFilter {
         path: path.display().to_string(),

@@ -116,7 +116,8 @@ impl fmt::Display for WhenDamaged {
 }
 
 impl Rule {
-    /// What these releases do with the filter of an sstable of this dialect in this state; `None` where they load it.
+    /// What these releases do with the filter of an sstable of this dialect in this state; `None` where they
+    /// load it.
     pub fn when_damaged(&self, dialect: Name, state: FilterState) -> Option<WhenDamaged> {
         // Cassandra 5.0 was the first to rebuild a filter that it cannot read.
         let is_recent = matches!(self.releases, "5.0" | "6.0");

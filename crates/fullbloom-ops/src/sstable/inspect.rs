@@ -4,12 +4,11 @@ use super::damage::FilterState;
 use super::judge::{Promise, judge, schema_fpr};
 use super::opening;
 use super::totals::totals;
-use super::{SstableName, find, problems, skipped};
+use super::{SstableName, each_sstable, problems};
 use crate::filter::bits_per_estimated_key;
 use crate::inspect::{InspectOptions, InspectSummary, Inspected};
-use crate::pool;
 use crate::problem::{Code, Problem};
-use crate::report::{Found, Report, Status, Watch};
+use crate::report::{Found, Report, Watch};
 use crate::serialise;
 use crate::text;
 use fullbloom_sstable::scylla::ScyllaDb;
@@ -165,20 +164,9 @@ pub(crate) fn inspect_all(
     options: &InspectOptions,
     watch: &mut dyn Watch<Inspected>,
 ) -> Result<Report<Inspected, InspectSummary>, Problem> {
-    let walk = find(path, options.snapshots)?;
     let one = |sstable: &Sstable| inspect(sstable, options.fpr).map(Inspected::Sstable);
-    let mut found = Vec::new();
-    let _ = pool::each(&walk.sstables, one, watch, |one, watch| {
-        let flow = watch.found(&one);
-        found.push(one);
-        flow
-    });
-    let summary = InspectSummary { tables: totals(&found), ..InspectSummary::default() };
-    let problems: Vec<Problem> = walk.skipped.iter().map(skipped).collect();
-    let unread = problems.iter().any(|problem| problem.code == Code::Unreadable);
-    let mut report = InspectSummary::report(found, problems, summary);
-    if unread {
-        report.status = Status::Failed;
-    }
-    Ok(report)
+    each_sstable(path, options.snapshots, one, watch, |found, problems| {
+        let summary = InspectSummary { tables: totals(&found), ..InspectSummary::default() };
+        InspectSummary::report(found, problems, summary)
+    })
 }

@@ -46,7 +46,7 @@ impl Promise {
             Some(fpr) => (fpr, format!("{fpr} is recorded")),
             None => {
                 let fpr = 0.5f64.powf(filter.probes.into());
-                (fpr, format!("{fpr:.3} suits its {} probes", filter.probes))
+                (fpr, format!("{fpr:.3} is usual for {} probes", filter.probes))
             }
         }
     }
@@ -124,7 +124,7 @@ pub(super) fn judge(sstable: &Sstable, filter: &FilterFacts, keys: u64, promise:
         let bits = filter.bits;
         add(
             Code::TooLarge,
-            format!("far larger than needed: {bits} bits where {needed} would do ({times} times)"),
+            format!("far larger than needed: {bits} bits; {needed} are enough ({times} times)"),
         );
     }
     problems

@@ -24,7 +24,8 @@ pub use verify::VerifiedSstable;
 pub(crate) use verify::verify_all;
 
 use crate::problem::{Code, Problem};
-use crate::serialise;
+use crate::report::{Found, Report, Status, Watch};
+use crate::{pool, serialise};
 use fullbloom::dialect::Name;
 use fullbloom::dialect::cassandra::{Descriptor, TableFormat};
 use fullbloom_sstable::sstable::{FILTER, INDEX, PARTITIONS};
@@ -117,6 +118,31 @@ fn unknown_version(skipped: &Skipped) -> Option<&str> {
 const DIALECT_HINT: &str = "inspect and check read one Filter.db with --dialect cassandra (Cassandra 4.0 and later, \
                             DSE 6.8, HCD) or --dialect cassandra-3 (Cassandra 3, ScyllaDB, DSE 6.0)";
 
+/// Works on every sstable of a directory, several at once, or on the one that a file belongs to. `report`
+/// gets what was found and the problems of what was left out.
+pub(crate) fn each_sstable<R: Send, S>(
+    path: &Path,
+    snapshots: bool,
+    one: impl Fn(&Sstable) -> Found<R> + Sync,
+    watch: &mut dyn Watch<R>,
+    report: impl FnOnce(Vec<Found<R>>, Vec<Problem>) -> Report<R, S>,
+) -> Result<Report<R, S>, Problem> {
+    let walk = find(path, snapshots)?;
+    let mut all = Vec::new();
+    let _ = pool::each(&walk.sstables, one, watch, |found, watch| {
+        let flow = watch.found(&found);
+        all.push(found);
+        flow
+    });
+    let problems: Vec<Problem> = walk.skipped.iter().map(skipped).collect();
+    let unread = problems.iter().any(|problem| problem.code == Code::Unreadable);
+    let mut report = report(all, problems);
+    if unread {
+        report.status = Status::Failed;
+    }
+    Ok(report)
+}
+
 /// What was left out of a directory, or could not be read.
 pub(crate) fn skipped(skipped: &Skipped) -> Problem {
     let at = |code, why: &str| Problem::at(&skipped.path, code, why);
@@ -131,8 +157,8 @@ pub(crate) fn skipped(skipped: &Skipped) -> Problem {
     }
 }
 
-/// Why a filter must not be written to this path by anything but `rebuild`: it is the filter of a ScyllaDB sstable, whose
-/// checksum is in `Scylla.db`, and no other file may be beside it. `None` for other paths.
+/// Why a filter must not be written to this path by anything but `rebuild`: it is the filter of a ScyllaDB
+/// sstable, whose checksum is in `Scylla.db`, and no other file may be beside it. `None` for other paths.
 pub fn refuses_filter(path: &Path) -> Option<Problem> {
     let whole = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let is_filter = Descriptor::parse(&whole).is_ok_and(|named| named.component == FILTER);

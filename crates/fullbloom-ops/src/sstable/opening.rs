@@ -1,11 +1,11 @@
 //! What each engine does with a `Filter.db` when it next opens the sstable: one table of rules, by release.
 //!
 //! [`RULES`] is that table; `inspect` and `rebuild` print the rows that fit an sstable, and
-//! `docs/formats/cassandra.md` has all of them. They hold for a table whose `bloom_filter_fp_chance` is not 1;
-//! at 1 Cassandra does not read the file at all.
+//! `docs/formats/cassandra.md` has all of them. They hold for a table whose `bloom_filter_fp_chance` is not
+//! 1; at 1 Cassandra does not read the file at all.
 //!
-//! Only a node rebuilds filters; offline tools do without. A starting Cassandra node takes the components from
-//! the directory and loads a filter that `TOC.txt` does not list. ScyllaDB takes them from `TOC.txt`.
+//! Only a node rebuilds filters; offline tools do without. A starting Cassandra node takes the components
+//! from the directory and loads a filter that `TOC.txt` does not list. ScyllaDB takes them from `TOC.txt`.
 
 use fullbloom::dialect::cassandra::TableFormat::{self, Big, Bti};
 use fullbloom_sstable::report::Recorded;

@@ -35,7 +35,7 @@ pub(super) fn of_filter(sstable: &Sstable, problem: &FilterProblem) -> Problem {
 pub(super) fn of_keys(sstable: &Sstable, error: &ComponentError) -> Problem {
     match error {
         ComponentError::Missing { component } => {
-            let why = format!("its keys are not here: there is no {component} beside it");
+            let why = format!("no {component} in this directory, so the keys cannot be read");
             at(sstable, Code::IndexMissing, why).hint("verify --keys FILE looks up keys that you have")
         }
         ComponentError::Compressor { .. } => at(sstable, Code::UnknownCompressor, error),

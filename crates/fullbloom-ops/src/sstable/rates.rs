@@ -37,8 +37,8 @@ pub struct Row {
     /// table of rates fits exactly, its rounded figures can make it worse, by less than one part in two
     /// hundred.
     pub expected_fpr: f64,
-    /// Sstables that a lookup of an absent key reads needlessly, on average: the sum over all of them, each by the
-    /// share of lookups that meet it.
+    /// Sstables that a lookup of an absent key reads needlessly, on average: the sum over all of them, each
+    /// by the share of lookups that meet it.
     pub useless_reads: f64,
 }
 

@@ -114,9 +114,9 @@ pub(crate) fn rebuild(
     }
     if let Some(short) = proposal.index_short.as_ref().filter(|_| !options.force) {
         let problem = problems::index_short(sstable, short);
-        return Err(
-            problem.hint("--force builds the filter from the keys that are there, and hides the others")
-        );
+        return Err(problem.hint(
+            "--force builds the filter from the keys that are there; rows with other keys become invisible",
+        ));
     }
     if let Output::InPlace { .. } = options.output {
         replace::check(sstable).map_err(|refusal| not_replaced(sstable, &refusal))?;
@@ -249,7 +249,7 @@ fn refused(sstable: &Sstable, cause: &RebuildError) -> Problem {
         RebuildError::NoRate { .. } => Problem::at(&path, Code::RateUnknown, cause)
             .hint("--fpr P gives the rate; --same-size takes the old size"),
         RebuildError::NoFilter => Problem::at(&path, Code::RateOne, cause),
-        RebuildError::Size(_) => Problem::at(&path, Code::SizeRefused, cause),
+        RebuildError::Size(_) | RebuildError::Build(_) => Problem::at(&path, Code::SizeRefused, cause),
         RebuildError::Changed { .. } => Problem::at(&path, Code::Changed, cause),
         RebuildError::Keys(ComponentError::Encrypted { .. }) => Problem::at(&path, Code::Encrypted, cause),
         _ => Problem::at(&path, Code::KeysUnreadable, cause),

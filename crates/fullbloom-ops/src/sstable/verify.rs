@@ -1,9 +1,8 @@
 //! `verify` of one sstable, or of a data directory.
 
-use super::{SstableName, find, problems, rebuild_hint, skipped};
-use crate::pool;
+use super::{SstableName, each_sstable, problems, rebuild_hint};
 use crate::problem::{Code, Problem};
-use crate::report::{Found, Report, Status, Watch};
+use crate::report::{Found, Report, Watch};
 use crate::verify::{Verified, VerifyOptions, VerifySummary};
 use crate::{serialise, text};
 use fullbloom::dialect::Name;
@@ -25,7 +24,7 @@ pub struct VerifiedSstable {
     pub missing: Option<u64>,
     /// Absent keys looked up.
     pub absent_asked: Option<u64>,
-    /// Absent keys that were called present.
+    /// Absent keys that were reported present.
     pub absent_passed: Option<u64>,
     /// The rate measured on them.
     pub measured_fpr: Option<f64>,
@@ -108,7 +107,7 @@ pub(super) fn problems_of(sstable: &Sstable, found: &Verification) -> Vec<Proble
     }
     // With keys missing from the index, they cannot be the same.
     if found.rebuilt_identical == Some(false) && found.index_short.is_none() {
-        let why = "the filter's bytes are not the ones that its keys give".to_owned();
+        let why = "the filter's bytes differ from a filter rebuilt from its keys".to_owned();
         add(Code::BytesDiffer, why);
     }
     all
@@ -120,19 +119,6 @@ pub(crate) fn verify_all(
     options: &VerifyOptions,
     watch: &mut dyn Watch<Verified>,
 ) -> Result<Report<Verified, VerifySummary>, Problem> {
-    let walk = find(path, options.snapshots)?;
     let one = |sstable: &Sstable| verify(sstable, options.absent).map(Verified::Sstable);
-    let mut all = Vec::new();
-    let _ = pool::each(&walk.sstables, one, watch, |found, watch| {
-        let flow = watch.found(&found);
-        all.push(found);
-        flow
-    });
-    let problems: Vec<Problem> = walk.skipped.iter().map(skipped).collect();
-    let unread = problems.iter().any(|problem| problem.code == Code::Unreadable);
-    let mut report = VerifySummary::report(all, problems);
-    if unread {
-        report.status = Status::Failed;
-    }
-    Ok(report)
+    each_sstable(path, options.snapshots, one, watch, VerifySummary::report)
 }

@@ -146,7 +146,7 @@ fn judge(path: &Path, found: &Inspection, format_version: u32, used_by: &[Engine
         (Some(_), None) => {
             add(
                 Code::UnknownFilter,
-                "the filter's policy or bytes are not known here: it lets every key pass".into(),
+                "the filter's policy or bytes are unknown; every key is reported as present".into(),
             );
         }
         (Some(FilterLayout::PerBlock), Some(dialect))
@@ -154,7 +154,7 @@ fn judge(path: &Path, found: &Inspection, format_version: u32, used_by: &[Engine
         {
             add(
             Code::OldKind,
-            "a filter for each block, which RocksDB 7.4 and later ignore: compaction there writes a full one".into(),
+            "a filter for each block, which RocksDB 7.4 and later ignore; compaction replaces it by a full filter".into(),
             );
         }
         (Some(_), Some(Name::RocksDbLegacy)) => add(Code::OldKind, improvement(found)),

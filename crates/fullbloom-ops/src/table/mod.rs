@@ -4,11 +4,13 @@
 
 mod engines;
 mod inspect;
+mod new;
 mod rebuild;
 mod verify;
 
 pub use engines::EngineUse;
 pub use inspect::{TableRecord, inspect};
+pub use new::{NewFilter, index_layout};
 pub use rebuild::{RebuiltTable, TableAfter, TableBefore};
 pub(crate) use rebuild::{first_clash, rebuild};
 pub use verify::{VerifiedTable, verify};
@@ -21,7 +23,7 @@ use std::path::Path;
 /// Filter partitions and data blocks that are kept, for keys in random order.
 const CACHE: u64 = 64 << 20;
 
-/// Opens the table in a file. `prefix_extractor` is for tables whose own is not known by name.
+/// Opens the table in a file. `prefix_extractor` is for tables whose prefix extractor is not recognised.
 pub fn open(path: &Path, prefix_extractor: Option<PrefixExtractor>) -> Result<Table<PlainFile>, Problem> {
     let cache = Some(BlockCache::new(CACHE));
     let options = TableOptions { cache, prefix_extractor, ..TableOptions::default() };
@@ -50,7 +52,7 @@ fn require_end(path: &Path, source: &dyn Source) -> Result<(), Problem> {
     if crate::place::ends_as_table(source) {
         return Ok(());
     }
-    let why = "does not end as a table of LevelDB or RocksDB does";
+    let why = "has no LevelDB or RocksDB footer";
     Err(Problem::at(path, Code::TableUnreadable, why))
 }
 

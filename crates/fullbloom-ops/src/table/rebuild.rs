@@ -74,7 +74,8 @@ pub(crate) fn first_clash<'a>(paths: &'a [PathBuf], output: &Output) -> Option<&
     paths.iter().map(PathBuf::as_path).find(|path| !names.insert(path.file_name()))
 }
 
-/// Rebuilds the filter of the table at `path`; `None` where only damaged ones are wanted and this one is sound.
+/// Rebuilds the filter of the table at `path`; `None` where only damaged ones are wanted and this one is
+/// sound.
 pub(crate) fn rebuild(
     path: &Path,
     options: &RebuildOptions,

@@ -27,7 +27,7 @@ pub struct VerifiedTable {
     pub missing_in_seek_back: Option<u64>,
     /// Absent keys looked up.
     pub absent_asked: Option<u64>,
-    /// Absent keys that were called present.
+    /// Absent keys that were reported present.
     pub absent_passed: Option<u64>,
     /// The rate measured on them.
     pub measured_fpr: Option<f64>,
@@ -108,7 +108,8 @@ pub(super) fn problems(path: &Path, table: &Table<impl Source>, found: &Verifica
         );
     }
     if found.rebuilt.is_identical() == Some(false) {
-        let why = "the filter's bytes are not the ones that its keys give: damaged, or made from other keys";
+        let why =
+            "the filter's bytes differ from a filter rebuilt from its keys: damaged, or made from other keys";
         problems.push(Problem::at(path, Code::BytesDiffer, why).hint(&rebuild));
     }
     problems

@@ -49,7 +49,7 @@ fn a_filter_that_is_not_there_matters_by_what_the_toc_says() {
 #[test]
 fn a_filter_with_too_many_keys_is_too_full_for_its_promise() {
     let keys = keys(1000);
-    for (version, promise) in [("nb", "0.01 is recorded"), ("jb", "0.031 suits its 5 probes")] {
+    for (version, promise) in [("nb", "0.01 is recorded"), ("jb", "0.031 is usual for 5 probes")] {
         let table = Table::new();
         table.add(version, 1, &keys, 0.01);
         table.put(version, 1, "Filter.db", &filter(family(version), 400, 0.01, &keys));

@@ -80,11 +80,11 @@ class Filter:
         except_keys: _Keys | None = None,
         threads: int = 1,
         key_type: _KeyType | None = None,
-        kind: Literal["fast", "compact"] = "fast",
+        kind: Literal["fast", "compact", "dynamic"] = "fast",
     ) -> Filter: ...
     @staticmethod
     def with_capacity(
-        expected_keys: int,
+        expected_keys: int | None = None,
         fpr: float | None = None,
         *,
         bits_per_key: float | None = None,

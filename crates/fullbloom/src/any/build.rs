@@ -1,5 +1,13 @@
 //! Run-time filters from keys.
 
+mod error;
+mod except;
+mod options;
+
+pub use error::BuildError;
+pub use except::{GoodKeys, Members};
+pub use options::{BuildOptions, NativeKind};
+
 use super::dispatch::AtRunTime;
 use super::erased::Erased;
 use super::memory::Memory;
@@ -7,15 +15,19 @@ use super::native::Native;
 use super::read::constant;
 use super::{AnyFilter, AnyKeys};
 use crate::bits::Owned;
-use crate::dialect::rocksdb::{self, BuildError, FullFilter, Kind, Policy};
+use crate::dialect::rocksdb::{self, FullFilter, Kind, Policy};
 use crate::dialect::spark::optimal_probes;
 use crate::dialect::{Name, RocksDb, RocksDbLegacy, Spark2, with_dialect};
 use crate::error::SizeError;
 use crate::filter::{Dialect, Filter, Size};
-use crate::native::{CompactFilter, Hashing, NativeFilter, Sizing, StoredFilter};
+#[cfg(feature = "std")]
+use crate::keys::Hashes;
+use crate::native::{CompactFilter, DynamicFilter, Hashing, NativeFilter, StoredFilter};
 use crate::sizing::{Geometry, Request, Target};
 use crate::typed::KeyType;
 use alloc::boxed::Box;
+#[cfg(feature = "std")]
+use alloc::string::String;
 
 /// The full filters of RocksDB, which are built from all their keys at once.
 pub(super) fn full_kind(dialect: Name) -> Option<Kind> {
@@ -81,17 +93,20 @@ pub(super) fn empty(dialect: Name, request: &Request) -> Result<Box<dyn Erased>,
     }
 }
 
-pub(super) fn native(request: &Request, hashing: Hashing) -> Result<Box<dyn Erased>, SizeError> {
-    let filter = NativeFilter::with_sizing(&Sizing::new(request)?, hashing)?;
-    Ok(Box::new(Native::Owned(StoredFilter::Fast(filter))))
-}
-
-/// Collects keys, then becomes a filter. It can build filters of any dialect.
+/// Collects keys, then becomes a filter. It can build filters of any dialect and any native kind.
 ///
-/// RocksDB's full filters are sized by the actual number of keys, not by the expected one, as in RocksDB.
+/// RocksDB's full filters are sized by the actual number of keys, not by the expected one, as in RocksDB. If
+/// a key cannot be added (there is no memory to grow, or no room on the disk), the builder
+/// [fails](Builder::has_failed), and [`finish`](Builder::finish) returns the error.
 pub struct Builder {
     inner: Inner,
+    hashing: Option<Hashing>,
     key_type: Option<KeyType>,
+    noted: Noted,
+    inserted: u64,
+    /// The number of keys that the filter is sized for, if more of them raise its rate.
+    sized_for: Option<u64>,
+    failed: Option<BuildError>,
 }
 
 enum Inner {
@@ -99,9 +114,23 @@ enum Inner {
     Filter(Box<dyn Erased>),
     /// A large native filter, built in parts on several threads.
     #[cfg(feature = "std")]
-    Native(Box<crate::native::Builder>),
+    Fast(Box<crate::native::Builder>),
+    /// A native filter that grows.
+    Dynamic(Box<DynamicFilter>),
+    /// A native filter that is built from all its keys at once.
+    #[cfg(feature = "std")]
+    Compact { builder: Box<crate::native::CompactBuilder>, label: String, store_secret: bool },
     /// Hashes are kept until all keys have been added.
     Full { name: Name, kind: Kind, target: Target, builder: Box<rocksdb::Builder> },
+}
+
+/// The types of the keys so far.
+#[derive(Clone, Copy)]
+enum Noted {
+    Nothing,
+    /// All keys have the bytes of this type.
+    One(KeyType),
+    Several,
 }
 
 impl core::fmt::Debug for Builder {
@@ -111,36 +140,51 @@ impl core::fmt::Debug for Builder {
 }
 
 impl Builder {
-    /// Begins a filter for this request.
+    /// Begins a filter for this request, with the default options.
     pub fn new(dialect: Name, request: &Request) -> Result<Builder, SizeError> {
-        let inner = match (full_kind(dialect), request.target) {
+        Builder::start(
+            &BuildOptions::new(dialect).expected_keys(request.expected_keys).target(request.target),
+        )
+    }
+
+    /// Begins a filter with these options, which go together.
+    fn start(options: &BuildOptions) -> Result<Builder, SizeError> {
+        let is_native = options.dialect == Name::Native;
+        let inner = match (full_kind(options.dialect), options.target) {
+            _ if is_native => start_native(options)?,
             (Some(Kind::Legacy), Target::Exact { .. }) => {
-                Inner::Filter(Filter::<RocksDbLegacy>::new(request).map(boxed)?)
+                Inner::Filter(Filter::<RocksDbLegacy>::new(&options.request()).map(boxed)?)
             }
             (Some(Kind::FastLocal), Target::Exact { .. }) => {
-                Inner::Filter(Filter::<RocksDb>::new(request).map(boxed)?)
+                Inner::Filter(Filter::<RocksDb>::new(&options.request()).map(boxed)?)
             }
             (Some(kind), target) => {
                 // For a rate, the policy for zero keys: it refuses an invalid rate, and is replaced at the
                 // end.
                 let builder = Box::new(rocksdb::Builder::new(policy(kind, 0, target)?));
-                Inner::Full { name: dialect, kind, target, builder }
+                Inner::Full { name: options.dialect, kind, target, builder }
             }
-            #[cfg(feature = "std")]
-            (None, _) if dialect == Name::Native => {
-                let filter = NativeFilter::with_sizing(&Sizing::new(request)?, Hashing::default())?;
-                Inner::Native(Box::new(crate::native::Builder::new(filter, 0)))
-            }
-            (None, _) => Inner::Filter(empty(dialect, request)?),
+            (None, _) => Inner::Filter(match options.spark_seed {
+                Some(seed) => spark_2(&options.request(), seed)?,
+                None => empty(options.dialect, &options.request())?,
+            }),
         };
-        Ok(Builder { inner, key_type: None })
-    }
-
-    /// Begins a `spark-2` filter whose hashes start from this seed.
-    pub fn spark_2(request: &Request, seed: i32) -> Result<Builder, SizeError> {
-        let Geometry { bit_len, probes, .. } = Spark2::size(request)?.geometry();
-        let filter = Filter::from_dialect(Spark2::with_seed(bit_len, probes, seed)?)?;
-        Ok(Builder { inner: Inner::Filter(boxed(filter)), key_type: None })
+        // A native filter knows the number of its keys, and says itself when they are too many.
+        let raises_rate =
+            !is_native && !options.ignores_expected_keys() && options.target != Target::Fpr(1.0);
+        let builder = Builder {
+            inner,
+            hashing: is_native.then(|| options.hashing.clone()),
+            key_type: None,
+            noted: Noted::Nothing,
+            inserted: 0,
+            sized_for: options.expected_keys.filter(|_| raises_rate),
+            failed: None,
+        };
+        Ok(match options.key_type {
+            Some(key_type) => builder.with_key_type(key_type),
+            None => builder,
+        })
     }
 
     /// Sets the type of the keys, which are given as their bytes ([`Value::key`](crate::typed::Value::key)).
@@ -154,6 +198,22 @@ impl Builder {
         self
     }
 
+    /// Records that keys of this type follow, for programs that insert what they are given. A native filter
+    /// of keys of types with different bytes records none.
+    pub fn note_key_type(&mut self, key_type: KeyType) {
+        self.noted = match self.noted {
+            Noted::Nothing => Noted::One(key_type),
+            Noted::One(first) if first.is_number() != key_type.is_number() => Noted::Several,
+            same => same,
+        };
+    }
+
+    /// The seed or the secret of a native filter, for [`insert_hashes`](Builder::insert_hashes); `None` for
+    /// other dialects.
+    pub fn hashing(&self) -> Option<&Hashing> {
+        self.hashing.as_ref()
+    }
+
     /// Adds a key.
     pub fn insert(&mut self, key: &[u8]) {
         self.insert_batch(&[key]);
@@ -162,20 +222,88 @@ impl Builder {
     /// Adds keys in this order.
     pub fn insert_batch<'k>(&mut self, keys: impl Into<AnyKeys<'k>>) {
         let keys = keys.into();
-        match &mut self.inner {
-            Inner::Filter(filter) => filter.build_batch(&keys),
-            #[cfg(feature = "std")]
-            Inner::Native(builder) => builder.insert_batch(&keys),
-            Inner::Full { builder, .. } => builder.insert_batch(&keys),
+        if self.failed.is_some() {
+            return;
         }
+        self.inserted += keys.count() as u64;
+        let added = match &mut self.inner {
+            Inner::Filter(filter) => {
+                filter.build_batch(&keys);
+                Ok(())
+            }
+            #[cfg(feature = "std")]
+            Inner::Fast(builder) => {
+                builder.insert_batch(&keys);
+                Ok(())
+            }
+            Inner::Dynamic(filter) => filter.insert_batch(&keys).map(drop).map_err(BuildError::Size),
+            #[cfg(feature = "std")]
+            Inner::Compact { builder, .. } => builder.insert_batch(&keys).map_err(BuildError::from),
+            Inner::Full { builder, .. } => {
+                builder.insert_batch(&keys);
+                Ok(())
+            }
+        };
+        self.failed = added.err();
+    }
+
+    /// Adds keys of a native filter by hashes that its [`hashing`](Builder::hashing) made of them.
+    ///
+    /// # Panics
+    /// If the filter is not native.
+    #[cfg(feature = "std")]
+    pub fn insert_hashes(&mut self, hashes: &[u64]) {
+        if self.failed.is_some() {
+            return;
+        }
+        self.inserted += hashes.len() as u64;
+        let hashes = &Hashes(hashes);
+        let added = match &mut self.inner {
+            Inner::Fast(builder) => {
+                builder.insert_batch(hashes);
+                Ok(())
+            }
+            Inner::Dynamic(filter) => filter.insert_batch(hashes).map(drop).map_err(BuildError::Size),
+            Inner::Compact { builder, .. } => builder.insert_batch(hashes).map_err(BuildError::from),
+            Inner::Filter(_) | Inner::Full { .. } => panic!("only native filters take hashes"),
+        };
+        self.failed = added.err();
+    }
+
+    /// Insertions so far, repeated keys included.
+    pub fn inserted(&self) -> u64 {
+        self.inserted
+    }
+
+    /// Whether a key could not be added: [`finish`](Builder::finish) returns an error, and more keys are
+    /// ignored.
+    pub fn has_failed(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// The number of keys that a filter is sized for, if more have been added, so that its rate is higher
+    /// than requested. `None` for native filters, whose [facts](AnyFilter::native_facts) say so.
+    pub fn exceeded(&self) -> Option<u64> {
+        self.sized_for.filter(|sized_for| self.inserted > *sized_for)
     }
 
     /// The filter of the keys added.
-    pub fn finish(self) -> Result<AnyFilter, SizeError> {
-        let inner = match self.inner {
+    pub fn finish(self) -> Result<AnyFilter, BuildError> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        let inner: Box<dyn Erased> = match self.inner {
             Inner::Filter(filter) => filter,
             #[cfg(feature = "std")]
-            Inner::Native(builder) => Box::new(Native::Owned(StoredFilter::Fast(builder.finish()))),
+            Inner::Fast(builder) => Box::new(Native::Owned(StoredFilter::Fast(builder.finish()))),
+            Inner::Dynamic(filter) => Box::new(Native::Owned(StoredFilter::Dynamic(*filter))),
+            #[cfg(feature = "std")]
+            Inner::Compact { builder, label, store_secret } => {
+                let mut filter = builder.finish()?;
+                filter.set_label(&label);
+                filter.store_secret(store_secret);
+                Box::new(Native::Owned(StoredFilter::Compact(filter)))
+            }
             Inner::Full { name, kind, target, mut builder } => {
                 builder.set_policy(policy(kind, builder.entries(), target)?);
                 match builder.finish() {
@@ -184,14 +312,17 @@ impl Builder {
                     Ok(FullFilter::Legacy(filter)) => boxed(filter),
                     Ok(FullFilter::FastLocal(filter)) => boxed(filter),
                     Ok(FullFilter::Ribbon(filter)) => boxed(filter),
-                    Err(BuildError::Size(e)) => return Err(e),
-                    Err(e @ (BuildError::HashesChanged | BuildError::KeysLost { .. })) => {
+                    Err(rocksdb::BuildError::Size(e)) => return Err(e.into()),
+                    Err(e @ (rocksdb::BuildError::HashesChanged | rocksdb::BuildError::KeysLost { .. })) => {
                         unreachable!("{e}: corruption detection is off")
                     }
                 }
             }
         };
-        let filter = AnyFilter::from_inner(inner);
+        let mut filter = AnyFilter::from_inner(inner);
+        if let (Noted::One(key_type), Some(native)) = (self.noted, filter.inner.native_mut()) {
+            native.note_key_type(key_type);
+        }
         Ok(match self.key_type {
             Some(key_type) => filter.with_key_type(key_type),
             None => filter,
@@ -199,11 +330,50 @@ impl Builder {
     }
 }
 
-impl AnyFilter {
-    /// A native filter, hashing with this seed or secret.
-    pub fn native(request: &Request, hashing: Hashing) -> Result<AnyFilter, SizeError> {
-        native(request, hashing).map(AnyFilter::from_inner)
-    }
+fn start_native(options: &BuildOptions) -> Result<Inner, SizeError> {
+    Ok(match options.kind {
+        NativeKind::Dynamic => Inner::Dynamic(Box::new(options.dynamic()?)),
+        #[cfg(feature = "std")]
+        NativeKind::Fast => {
+            Inner::Fast(Box::new(crate::native::Builder::new(options.fast()?, options.threads)))
+        }
+        #[cfg(feature = "std")]
+        NativeKind::Compact => {
+            let Target::Fpr(fpr) = options.target else {
+                let what = "a compact filter is sized by a rate";
+                return Err(SizeError::Unsupported { dialect: "native", what });
+            };
+            let builder = crate::native::CompactBuilder::new(fpr)?
+                .hashing(options.hashing.clone())
+                .threads(options.threads);
+            let builder = match options.memory {
+                Some(memory) => builder.memory(memory),
+                None => builder,
+            };
+            let builder = match &options.spool_in {
+                Some(directory) => builder.spool_in(directory),
+                None => builder,
+            };
+            Inner::Compact {
+                builder: Box::new(builder.expected_keys(options.expected_keys.unwrap_or(0))),
+                label: options.label.clone(),
+                store_secret: options.store_secret,
+            }
+        }
+        #[cfg(not(feature = "std"))]
+        NativeKind::Fast => Inner::Filter(Box::new(Native::Owned(StoredFilter::Fast(options.fast()?)))),
+        #[cfg(not(feature = "std"))]
+        NativeKind::Compact => {
+            let what = "compact filters are built with the feature std";
+            return Err(SizeError::Unsupported { dialect: "native", what });
+        }
+    })
+}
+
+/// An empty `spark-2` filter whose hashes start from this seed.
+fn spark_2(request: &Request, seed: i32) -> Result<Box<dyn Erased>, SizeError> {
+    let Geometry { bit_len, probes, .. } = Spark2::size(request)?.geometry();
+    Filter::from_dialect(Spark2::with_seed(bit_len, probes, seed)?).map(boxed)
 }
 
 impl From<StoredFilter> for AnyFilter {

@@ -7,7 +7,7 @@ use super::read::{Bytes, ReadOptions, read_dialect, read_native};
 use crate::dialect::{Native, each_dialect};
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Check, Dialect, Filter, Format, Size};
-use crate::native::{Hashing, Sizing};
+use crate::native::{Hashing, NativeFilter, Sizing, StoredFilter};
 use crate::sizing::Request;
 use alloc::boxed::Box;
 
@@ -93,7 +93,8 @@ impl AtRunTime for Native {
     }
 
     fn empty(request: &Request) -> Result<Box<dyn Erased>, SizeError> {
-        build::native(request, Hashing::default())
+        let filter = NativeFilter::with_sizing(&Sizing::new(request)?, Hashing::default())?;
+        Ok(Box::new(super::native::Native::Owned(StoredFilter::Fast(filter))))
     }
 
     fn plan(request: &Request) -> Result<Plan, SizeError> {

@@ -2,7 +2,7 @@
 
 use super::erased::{Erased, READ_ONLY, of_one_type};
 use super::memory::Keeper;
-use super::{AnyKeys, ChangeError};
+use super::{AnyFilter, AnyKeys, ChangeError};
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::filter::Part;
@@ -374,5 +374,24 @@ impl Erased for Native {
             (StoredFilter::Fast(ours), StoredFilter::Fast(theirs)) => ours.intersect(theirs),
             _ => Err(unsupported("only fast filters can be intersected")),
         })
+    }
+}
+
+impl AnyFilter {
+    /// The native filter behind it, if it owns its memory; `None` for other dialects, and for bytes that are
+    /// read in place.
+    pub fn as_native(&self) -> Option<&StoredFilter> {
+        match self.inner.native()? {
+            Native::Owned(stored) => Some(stored),
+            Native::Kept(_) => None,
+        }
+    }
+
+    /// As [`as_native`](AnyFilter::as_native), to change it.
+    pub fn as_native_mut(&mut self) -> Option<&mut StoredFilter> {
+        match self.inner.native_mut()? {
+            Native::Owned(stored) => Some(stored),
+            Native::Kept(_) => None,
+        }
     }
 }

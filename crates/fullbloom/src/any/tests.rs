@@ -355,3 +355,64 @@ fn the_probes_of_a_key_are_the_bits_that_inserting_it_sets() {
     }
     assert!(count > 20);
 }
+
+#[cfg(feature = "std")]
+#[test]
+fn every_kind_is_built_from_keys_and_from_their_hashes() {
+    let keys: Vec<String> = (0..2000).map(|i| format!("key-{i}")).collect();
+    let slices: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
+    for kind in [NativeKind::Fast, NativeKind::Compact, NativeKind::Dynamic] {
+        let options = BuildOptions::new(Name::Native).kind(kind).expected_keys(2000).label("mine");
+        let mut builder = options.begin().unwrap();
+        builder.note_key_type(KeyType::Text);
+        builder.insert_batch(slices.as_slice());
+        assert_eq!((builder.inserted(), builder.exceeded(), builder.has_failed()), (2000, None, false));
+        let mut hashed = options.begin().unwrap().with_key_type(KeyType::Text);
+        let mut hashes = vec![0; slices.len()];
+        hashed.hashing().unwrap().hash_batch(slices.as_slice(), &mut hashes);
+        hashed.insert_hashes(&hashes);
+        let (built, hashed) = (builder.finish().unwrap(), hashed.finish().unwrap());
+        assert!(built.encode() == hashed.encode(), "{kind}");
+        assert_eq!((built.kind(), built.native_facts().unwrap().label), (Some(kind.as_str()), "mine".into()));
+        assert_eq!(options.empty().is_err(), kind == NativeKind::Compact);
+    }
+}
+
+#[test]
+fn options_that_do_not_go_together_are_refused_by_name() {
+    use crate::native::{Mode, Prefer};
+    let native = || BuildOptions::new(Name::Native).expected_keys(10);
+    let refused = [
+        (BuildOptions::new(Name::Cassandra).label("x"), "label"),
+        (BuildOptions::new(Name::Spark).kind(NativeKind::Dynamic), "kind"),
+        (BuildOptions::new(Name::RocksDb).exceptions(true), "except"),
+        (native().store_secret(true), "store_secret"),
+        (native().up_to(5), "up_to"),
+        (native().mode(Mode::Counting), "mode"),
+        (native().kind(NativeKind::Compact).prefer(Prefer::Space), "prefer"),
+        (native().kind(NativeKind::Dynamic).exceptions(true), "except"),
+        (native().kind(NativeKind::Compact).target(Target::BitsPerKey(10.0)), "kind"),
+        (native().expected_keys(None), "expected_keys"),
+    ];
+    for (options, option) in refused {
+        let error = options.begin().unwrap_err();
+        assert!(matches!(error, BuildError::Option { option: named, .. } if named == option), "{error}");
+    }
+    for (dialect, seed) in [(Name::Native, -1), (Name::Spark2, 1 << 31), (Name::LevelDb, 1)] {
+        assert!(BuildOptions::new(dialect).seed(seed).is_err());
+    }
+}
+
+#[test]
+fn a_builder_says_when_there_are_more_keys_than_the_filter_is_sized_for() {
+    let mut builder = BuildOptions::new(Name::Cassandra).expected_keys(2).begin().unwrap();
+    builder.insert(b"a");
+    builder.insert(b"b");
+    assert_eq!(builder.exceeded(), None);
+    builder.insert(b"c");
+    assert_eq!(builder.exceeded(), Some(2));
+    let mut sized_by_keys = BuildOptions::new(Name::RocksDb).expected_keys(1).begin().unwrap();
+    sized_by_keys.insert(b"a");
+    sized_by_keys.insert(b"b");
+    assert_eq!(sized_by_keys.exceeded(), None);
+}

@@ -241,6 +241,8 @@ pub enum ExceptError {
     },
     /// The filter has exceptions already, or it is locked.
     Closed,
+    /// Such filters cannot have exceptions.
+    Unsupported,
     /// There is not enough memory.
     Size(SizeError),
 }
@@ -259,6 +261,9 @@ impl fmt::Display for ExceptError {
             }
             ExceptError::Closed => {
                 f.write_str("the filter has exceptions already, or its secret is not known")
+            }
+            ExceptError::Unsupported => {
+                f.write_str("only native filters of the kinds fast and compact can have exceptions")
             }
             ExceptError::Size(error) => error.fmt(f),
         }

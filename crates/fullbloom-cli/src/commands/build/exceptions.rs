@@ -1,41 +1,45 @@
 //! Builds the exceptions of a native filter: known-good keys that it must not report present.
 
-use super::Refusal;
-use super::native::{NativeArgs, count};
+use super::fill::{Filled, fill, fill_without, others};
+use super::native::NativeArgs;
+use super::{Refusal, count};
 use crate::error::Failure;
 use crate::input::Keys;
 use crate::output;
 use crate::progress::Progress;
 use crate::text;
-use fullbloom::Filter;
-use fullbloom::Owned;
-use fullbloom::native::{Except, ExceptError, Hashing, Members};
+use fullbloom::any::{AnyFilter, BuildOptions, Members};
+use fullbloom::native::{ExceptError, Hashing};
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-/// A filter with exceptions, and its number of insertions. `make` builds the filter from the keys, of which it gets
-/// the number, without some of them.
+/// A filter with exceptions.
 ///
 /// Every key is needed twice. Counting the keys also keeps a stream that can be read only once.
-pub fn with_exceptions<D: Except>(
+pub fn with_exceptions(
     args: &NativeArgs,
+    options: &BuildOptions,
     keys: &mut Keys,
     good: &mut Keys,
-    hashing: &Hashing,
-    mut make: impl FnMut(&mut Keys, u64, &HashSet<Vec<u8>>) -> Result<(Filter<D>, u64), Refusal>,
-) -> Result<(Filter<D>, u64), Refusal> {
+) -> Result<Filled, Refusal> {
     let counted = count(keys)?;
+    let options = match options.needs_expected_keys() {
+        true => options.clone().expected_keys(counted),
+        false => options.clone(),
+    };
     if !good.are_plain_files() {
         count(good)?; // keeps a stream: these keys may be read a second time
     }
-    let none = HashSet::new();
-    let (filter, inserted) = make(keys, counted, &none)?;
-    let members = exceptions(filter, good, keys, &none)?;
+    let Filled { filter, inserted, exceeded } = fill(options.begin()?, keys)?;
+    let members = exceptions(filter, good, keys, &HashSet::new())?;
+    let finished = |members: Members, inserted| {
+        Ok(Filled { filter: members.finish().map_err(refused)?, inserted, exceeded })
+    };
     let in_both: HashSet<u64> = members.good_member_hashes().collect();
     if in_both.is_empty() {
-        return Ok((members.finish().map_err(refused)?, inserted));
+        return finished(members, inserted);
     }
-    let both = keys_with(good, hashing, &in_both)?;
+    let both = keys_with(good, options.hash(), &in_both)?;
     let how_many = text::counted(both.len() as u64, "key");
     let first = both
         .iter()
@@ -43,7 +47,7 @@ pub fn with_exceptions<D: Except>(
         .map_or(String::new(), |key| text::printable(&String::from_utf8_lossy(key)).into_owned());
     if args.keys_win {
         output::note(&format!("--except: {how_many} in both lists, such as {first:?}: kept in the filter"));
-        return Ok((members.finish().map_err(refused)?, inserted));
+        return finished(members, inserted);
     }
     if !args.except_wins {
         let why = format!("{how_many} in both lists, such as {first:?}");
@@ -52,9 +56,8 @@ pub fn with_exceptions<D: Except>(
     }
     output::note(&format!("--except: {how_many} in both lists, such as {first:?}: left out of the filter"));
     drop(members);
-    let (filter, inserted) = make(keys, counted, &both)?;
-    let members = exceptions(filter, good, keys, &both)?;
-    Ok((members.finish().map_err(refused)?, inserted))
+    let Filled { filter, inserted, .. } = fill_without(options.begin()?, keys, &both)?;
+    finished(exceptions(filter, good, keys, &both)?, inserted)
 }
 
 /// The known-good keys with these hashes.
@@ -72,7 +75,7 @@ fn keys_with(good: &mut Keys, hashing: &Hashing, hashes: &HashSet<u64>) -> Resul
 
 fn refused(e: ExceptError) -> Refusal {
     match e {
-        ExceptError::Size(e) => Refusal::Size(e),
+        ExceptError::Size(e) => e.into(),
         ExceptError::NotMembers { .. } => {
             Failure::new("--except", format_args!("{e}: the key files have changed meanwhile")).into()
         }
@@ -81,12 +84,12 @@ fn refused(e: ExceptError) -> Refusal {
 }
 
 /// Begins the exceptions: reads the known-good keys once, and the keys, but for some, a second time.
-fn exceptions<D: Except>(
-    filter: Filter<D>,
+fn exceptions(
+    filter: AnyFilter,
     good: &mut Keys,
     keys: &mut Keys,
     without: &HashSet<Vec<u8>>,
-) -> Result<Members<Owned, D>, Refusal> {
+) -> Result<Members, Refusal> {
     let failed = |e: ExceptError| Failure::new("--except", e);
     let mut first = filter.except().map_err(refused)?;
     let progress = Progress::new("known-good keys", good.total());
@@ -98,14 +101,9 @@ fn exceptions<D: Except>(
     let mut second = first.members().map_err(refused)?;
     let progress = Progress::new("keys again", keys.total());
     keys.for_each_batch(&progress, |batch| {
-        second.add(&others(batch.keys, without)).map_err(failed)?;
+        second.add(others(batch.keys, without).as_slice()).map_err(failed)?;
         Ok(ControlFlow::Continue(()))
     })?;
     drop(progress);
     Ok(second)
-}
-
-/// The keys of a batch that are not left out.
-pub fn others<'a>(batch: &[&'a [u8]], without: &HashSet<Vec<u8>>) -> Vec<&'a [u8]> {
-    batch.iter().copied().filter(|key| !without.contains(*key)).collect()
 }

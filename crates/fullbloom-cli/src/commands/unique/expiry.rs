@@ -8,13 +8,13 @@ use std::time::Duration;
 
 /// The options for expiry.
 #[derive(Debug, clap::Args)]
-#[command(next_help_heading = "Forgetting")]
+#[command(next_help_heading = "Expiry")]
 pub struct ExpiryArgs {
-    /// Forget keys after this time: 7d, 12h, 90m, 30s
+    /// Keys expire after this time: 7d, 12h, 90m, 30s
     #[arg(long, value_name = "TIME", value_parser = numbers::duration, conflicts_with = "expire_keys")]
     expire: Option<Duration>,
 
-    /// Forget keys after this many new ones: 10M
+    /// Keys expire after this many new ones: 10M
     #[arg(long, value_name = "N", value_parser = numbers::count)]
     expire_keys: Option<u64>,
 
@@ -23,7 +23,8 @@ pub struct ExpiryArgs {
     #[arg(long, value_name = "N", value_parser = numbers::small_count)]
     generations: Option<u32>,
 
-    /// Renew a known key when it appears again: it is printed again only if it was absent for the whole time
+    /// A known key that appears again starts anew: it is printed again only if it was absent for the whole
+    /// time
     #[arg(long)]
     refresh: bool,
 }

@@ -1,0 +1,62 @@
+//! The options that several commands share: what the caller knows of filter files, and what is printed.
+
+use crate::args;
+use crate::error::Failure;
+use crate::secret::SecretArgs;
+use crate::sizing::GeometryArgs;
+use clap::Args;
+use fullbloom::dialect::Name;
+use fullbloom_ops::filter::ReadOptions;
+
+/// The dialect and the geometry of filter files.
+#[derive(Debug, Args)]
+pub struct LayoutArgs {
+    /// The dialect of filter files, if names and bytes do not determine it (see: fullbloom dialects)
+    #[arg(long, value_name = "D", value_parser = args::dialect(), hide_possible_values = true)]
+    pub dialect: Option<Name>,
+
+    #[command(flatten)]
+    geometry: GeometryArgs,
+}
+
+impl LayoutArgs {
+    /// How to read filter files.
+    pub fn read(&self) -> ReadOptions {
+        let geometry = self.geometry.geometry();
+        ReadOptions { dialect: self.dialect, geometry, ..ReadOptions::default() }
+    }
+}
+
+/// The dialect, the geometry and the secret of filter files.
+#[derive(Debug, Args)]
+pub struct FilterArgs {
+    #[command(flatten)]
+    layout: LayoutArgs,
+
+    #[command(flatten)]
+    pub secret: SecretArgs,
+}
+
+impl FilterArgs {
+    /// The dialect, if it is given.
+    pub fn dialect(&self) -> Option<Name> {
+        self.layout.dialect
+    }
+
+    /// How to read filter files.
+    pub fn read(&self) -> Result<ReadOptions, Failure> {
+        Ok(ReadOptions { secret: self.secret.read()?, ..self.layout.read() })
+    }
+}
+
+/// How a command reports what it did.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct PrintArgs {
+    /// Print what was done as one JSON object
+    #[arg(long, conflicts_with = "quiet")]
+    pub json: bool,
+
+    /// Print nothing about what was done
+    #[arg(short, long)]
+    pub quiet: bool,
+}

@@ -1,0 +1,299 @@
+//! Native filters that are changed: loaded with their journal, checked, saved whole or as a frame of the
+//! journal.
+
+mod clock;
+mod wanted;
+
+pub use wanted::{Difference, Wanted};
+
+use super::{NativeRecord, other_key_type};
+use crate::problem::{Code, Problem};
+use fullbloom::any::{AnyFilter, ChangeError};
+use fullbloom::error::FileCause;
+use fullbloom::internal::claim::Claim;
+use fullbloom::internal::journal::JournalWriter;
+use fullbloom::keys::Hashes;
+use fullbloom::native::{DynamicFilter, Expiry, Facts, Hashing, Mode, Secret, StoredFilter};
+use fullbloom::typed::KeyType;
+use fullbloom::{DecodeError, FileError};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// Above this rate a filter is nearly full: it reports most absent keys present.
+const NEARLY_FULL: f64 = 0.5;
+
+/// Whether a filter, of any dialect, reports most absent keys present.
+pub fn is_nearly_full(expected_fpr: f64) -> bool {
+    expected_fpr > NEARLY_FULL
+}
+
+/// A native filter to be changed by keys, with the file that it is saved to, if there is one.
+#[derive(Debug)]
+pub struct Changing {
+    path: PathBuf,
+    filter: AnyFilter,
+    saver: Option<Saver>,
+    /// Memory for the answers of one batch.
+    new: Vec<bool>,
+}
+
+/// How the filter is saved.
+#[derive(Debug)]
+enum Saver {
+    /// Whole.
+    Whole(Box<Claim>),
+    /// Whole, or as a few keys in its journal.
+    Journal(Box<JournalWriter>),
+}
+
+impl Changing {
+    /// A new filter. It is saved to the claimed file, if there is one.
+    ///
+    /// # Panics
+    /// If it is not a native filter that owns its memory.
+    pub fn new(filter: AnyFilter, file: Option<(&Path, Claim)>) -> Changing {
+        let (path, claim) = match file {
+            Some((path, claim)) => (path.to_owned(), Some(claim)),
+            None => (PathBuf::new(), None),
+        };
+        let saver = claim.map(|claim| match stored(&filter) {
+            StoredFilter::Dynamic(_) => Saver::Journal(Box::new(JournalWriter::new(claim))),
+            _ => Saver::Whole(Box::new(claim)),
+        });
+        Changing { path, filter, saver, new: Vec::new() }
+    }
+
+    /// Loads the filter in the claimed file and its journal, to be changed by keys of this type. Also returns
+    /// what is wrong, although the filter can be used.
+    pub fn load(
+        path: &Path,
+        claim: Claim,
+        secret: Option<&Secret>,
+        key_type: KeyType,
+    ) -> Result<(Changing, Vec<Problem>), Problem> {
+        let (stored, writer) = JournalWriter::load(claim).map_err(|e| unreadable(path, &e))?;
+        let mut filter = AnyFilter::from(stored);
+        filter.require_key_type(key_type).map_err(|e| other_key_type(path, &e))?;
+        if let Some(secret) = secret {
+            filter.unlock(secret).map_err(|e| Problem::at(path, Code::OptionRefused, e))?;
+        }
+        if filter.is_locked() {
+            return Err(Problem::locked(path));
+        }
+        let mut problems = Vec::new();
+        if let Some(dynamic) = dynamic(&filter) {
+            problems.extend(clock::check(path, dynamic, SystemTime::now())?);
+        }
+        if writer.torn_bytes() > 0 {
+            let torn = writer.torn_bytes();
+            let why =
+                format!("the last {torn} bytes of its journal were not completely saved, and are cut off");
+            problems.push(Problem::at(path, Code::TrailingBytes, why));
+        }
+        let saver = match dynamic(&filter) {
+            Some(_) => Saver::Journal(Box::new(writer)),
+            None => Saver::Whole(Box::new(writer.into_claim())),
+        };
+        Ok((Changing { path: path.to_owned(), filter, saver: Some(saver), new: Vec::new() }, problems))
+    }
+
+    /// Checks that keys can be inserted.
+    pub fn takes_keys(&self) -> Result<(), Problem> {
+        self.filter.takes_keys().map_err(|e| match e {
+            ChangeError::Unsupported(why) if self.filter.kind() == Some("compact") => {
+                Problem::at(&self.path, Code::Unsupported, why).hint("build it again from all its keys")
+            }
+            other => Problem::at(&self.path, Code::Unsupported, other),
+        })
+    }
+
+    /// Checks that keys can be removed.
+    pub fn removes_keys(&self) -> Result<(), Problem> {
+        let what = match self.mode() {
+            Some(Mode::Counting) => return Ok(()),
+            Some(mode) => format!("dynamic ({})", mode.name()),
+            None => self.filter.kind().unwrap_or_default().to_owned(),
+        };
+        let why = format!("is a {what} filter: keys cannot be removed from it");
+        Err(Problem::at(&self.path, Code::Unsupported, why))
+    }
+
+    /// Checks that the filter can remember which keys were seen: it takes keys, and a key that comes twice is
+    /// one key.
+    pub fn remembers_keys(&self) -> Result<(), Problem> {
+        match self.mode() {
+            Some(Mode::Counting) => {
+                let why = "is a deletable filter, which counts every key and cannot be a state";
+                Err(Problem::at(&self.path, Code::Unsupported, why).hint("insert and remove change it"))
+            }
+            _ => self.takes_keys(),
+        }
+    }
+
+    fn mode(&self) -> Option<Mode> {
+        dynamic(&self.filter).map(DynamicFilter::mode)
+    }
+
+    /// When its keys expire.
+    pub fn expiry(&self) -> Option<Expiry> {
+        match self.mode() {
+            Some(Mode::Expiring(expiry)) => Some(expiry),
+            _ => None,
+        }
+    }
+
+    /// The facts of the filter.
+    pub fn facts(&self) -> Facts {
+        stored(&self.filter).facts()
+    }
+
+    /// The seed or the secret of its hash.
+    pub fn hashing(&self) -> &Hashing {
+        stored(&self.filter).hashing()
+    }
+
+    /// The number of keys that it keeps its rate for; 0 if that is not known.
+    pub fn planned_keys(&self) -> u64 {
+        match stored(&self.filter) {
+            StoredFilter::Dynamic(filter) => filter.up_to(),
+            _ => self.facts().expected_keys,
+        }
+    }
+
+    /// The number of its keys.
+    pub fn keys(&self) -> u64 {
+        match stored(&self.filter) {
+            StoredFilter::Fast(filter) => filter.keys(),
+            StoredFilter::Dynamic(filter) => filter.keys(),
+            _ => self.facts().keys,
+        }
+    }
+
+    /// The rate of the filter as it is now.
+    pub fn expected_fpr(&self) -> f64 {
+        self.filter.expected_fpr()
+    }
+
+    /// Whether it has as many keys as it was made for, so that every further key raises its rate.
+    pub fn is_full(&self) -> bool {
+        let planned = self.planned_keys();
+        self.takes_keys().is_ok() && planned > 0 && self.keys() >= planned
+    }
+
+    /// Whether it has more keys than it was made for.
+    pub fn is_overfull(&self) -> bool {
+        match stored(&self.filter) {
+            StoredFilter::Fast(filter) => filter.is_overfull(),
+            StoredFilter::Dynamic(filter) => filter.is_overfull(),
+            _ => self.facts().is_overfull,
+        }
+    }
+
+    /// The message of a filter that has more keys than it was made for.
+    pub fn overfull_message(&self) -> Option<String> {
+        NativeRecord::of(&self.facts()).overfull_message()
+    }
+
+    /// Inserts keys at the present time, in order, by hashes that its [`hashing`](Changing::hashing) made of
+    /// them. Returns how many are new.
+    pub fn insert(&mut self, hashes: &[u64]) -> Result<u64, Problem> {
+        if let Some(StoredFilter::Fast(filter)) = self.filter.as_native_mut() {
+            let before = filter.keys();
+            filter.insert_batch(&Hashes(hashes));
+            return Ok(filter.keys() - before);
+        }
+        let mut new = std::mem::take(&mut self.new);
+        new.resize(hashes.len(), false);
+        let added = self.insert_new(hashes, &mut new);
+        self.new = new;
+        added
+    }
+
+    /// As [`insert`](Changing::insert), and marks each key that is new.
+    pub fn insert_new(&mut self, hashes: &[u64], new: &mut [bool]) -> Result<u64, Problem> {
+        let refused = |e| Problem::at(&self.path, Code::SizeRefused, e);
+        match self.filter.as_native_mut() {
+            Some(StoredFilter::Fast(filter)) => {
+                let before = filter.keys();
+                filter.insert_batch_new(&Hashes(hashes), new);
+                Ok(filter.keys() - before)
+            }
+            Some(StoredFilter::Dynamic(filter)) => {
+                filter.advance(SystemTime::now()).map_err(refused)?;
+                let added = filter.insert_batch_new(&Hashes(hashes), &mut *new).map_err(refused)?;
+                if let Some(Saver::Journal(writer)) = &mut self.saver {
+                    writer.record(filter, hashes, new);
+                }
+                Ok(added)
+            }
+            _ => self.takes_keys().map(|()| 0),
+        }
+    }
+
+    /// Removes keys, in order, by their hashes. Marks each one that was there; returns how many were.
+    pub fn remove(&mut self, hashes: &[u64], removed: &mut [bool]) -> Result<u64, Problem> {
+        self.removes_keys()?;
+        let Some(StoredFilter::Dynamic(filter)) = self.filter.as_native_mut() else { return Ok(0) };
+        if let Some(Saver::Journal(writer)) = &mut self.saver {
+            writer.rewrite();
+        }
+        let refused = |e| Problem::at(&self.path, Code::Unsupported, e);
+        filter.remove_batch(&Hashes(hashes), removed).map_err(refused)
+    }
+
+    /// Whether inserting a known key changes the filter.
+    pub fn refreshes(&self) -> bool {
+        self.expiry().is_some_and(|expiry| expiry.refresh)
+    }
+
+    /// Whether there is a file, which existed before or has been saved since.
+    pub fn is_saved(&self) -> bool {
+        match &self.saver {
+            Some(Saver::Whole(claim)) => claim.exists(),
+            Some(Saver::Journal(writer)) => writer.exists(),
+            None => false,
+        }
+    }
+
+    /// Saves what was changed since the last save, completely or not at all.
+    pub fn save(&mut self) -> Result<(), FileError> {
+        match (&mut self.saver, stored(&self.filter)) {
+            (Some(Saver::Journal(writer)), StoredFilter::Dynamic(filter)) => writer.save(filter),
+            (Some(Saver::Whole(claim)), stored) => claim.replace(|out| stored.write_to(out)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Saves for the last time.
+    pub fn finish(mut self) -> Result<(), FileError> {
+        match (self.saver.take(), stored(&self.filter)) {
+            (Some(Saver::Journal(writer)), StoredFilter::Dynamic(filter)) => writer.finish(filter),
+            (saver, _) => {
+                self.saver = saver;
+                self.save()
+            }
+        }
+    }
+}
+
+fn stored(filter: &AnyFilter) -> &StoredFilter {
+    filter.as_native().expect("a native filter that owns its memory")
+}
+
+fn dynamic(filter: &AnyFilter) -> Option<&DynamicFilter> {
+    match filter.as_native() {
+        Some(StoredFilter::Dynamic(filter)) => Some(filter),
+        _ => None,
+    }
+}
+
+/// The problem of a file that cannot be loaded; a file that is not a native filter is reported as such.
+fn unreadable(path: &Path, cause: &FileError) -> Problem {
+    match cause.cause() {
+        FileCause::Decode(DecodeError::Magic { at: 0, .. } | DecodeError::Truncated { at: 0, .. }) => {
+            Problem::at(path, Code::NotAFilter, "is not a native filter")
+        }
+        FileCause::Io(cause) => Problem::at(path, Code::Unreadable, format_args!("cannot open: {cause}")),
+        _ => Problem::at(path, Code::Unreadable, cause),
+    }
+}

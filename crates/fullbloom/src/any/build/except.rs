@@ -1,0 +1,104 @@
+//! Exceptions of a native filter whose kind is known at run time.
+
+use crate::any::{AnyFilter, AnyKeys};
+use crate::bits::Owned;
+use crate::native::{self, Compact, ExceptError, Native, StoredFilter};
+use alloc::boxed::Box;
+
+/// The same for both kinds that can have exceptions.
+#[derive(Debug)]
+enum Kind<F, C> {
+    Fast(F),
+    Compact(C),
+}
+
+/// Evaluates the same expression over either kind.
+macro_rules! either {
+    ($kind:expr, $pass:ident => $body:expr) => {
+        match $kind {
+            Kind::Fast($pass) => $body,
+            Kind::Compact($pass) => $body,
+        }
+    };
+}
+
+/// First pass: takes the known-good keys and remembers those that the filter reports present.
+#[derive(Debug)]
+pub struct GoodKeys(Box<Kind<native::GoodKeys<Owned, Native>, native::GoodKeys<Owned, Compact>>>);
+
+/// Second pass: takes every key of the filter again, so that none is rejected.
+#[derive(Debug)]
+pub struct Members(Box<Kind<native::Members<Owned, Native>, native::Members<Owned, Compact>>>);
+
+impl AnyFilter {
+    /// Begins to build exceptions, in two passes: first the known-good keys, then all keys of the filter
+    /// again.
+    ///
+    /// ```
+    /// use fullbloom::any::BuildOptions;
+    /// use fullbloom::dialect::Name;
+    ///
+    /// let mut filter = BuildOptions::new(Name::Native).expected_keys(1).empty()?;
+    /// filter.insert(b"bad")?;
+    /// let mut good = filter.except()?;
+    /// good.add(&[b"good".as_slice()])?;
+    /// let mut members = good.members()?;
+    /// members.add(&[b"bad".as_slice()])?;
+    /// let filter = members.finish()?;
+    /// assert!(filter.may_contain(b"bad") && !filter.may_contain(b"good"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the filter has exceptions already or is locked, and for filters that cannot have exceptions: those
+    /// of other dialects, dynamic ones, and those that do not own their bytes.
+    pub fn except(self) -> Result<GoodKeys, ExceptError> {
+        let kind = match self.into_native() {
+            Ok(StoredFilter::Fast(filter)) => Kind::Fast(filter.except()?),
+            Ok(StoredFilter::Compact(filter)) => Kind::Compact(filter.except()?),
+            Ok(StoredFilter::Dynamic(_)) | Err(_) => return Err(ExceptError::Unsupported),
+        };
+        Ok(GoodKeys(Box::new(kind)))
+    }
+}
+
+impl GoodKeys {
+    /// Takes known-good keys; may be called any number of times. Memory is used only for the false positives
+    /// among them.
+    pub fn add<'k>(&mut self, keys: impl Into<AnyKeys<'k>>) -> Result<(), ExceptError> {
+        either!(&mut *self.0, pass => pass.add(&keys.into()))
+    }
+
+    /// Proceeds to the second pass.
+    pub fn members(self) -> Result<Members, ExceptError> {
+        let kind = match *self.0 {
+            Kind::Fast(pass) => Kind::Fast(pass.members()?),
+            Kind::Compact(pass) => Kind::Compact(pass.members()?),
+        };
+        Ok(Members(Box::new(kind)))
+    }
+}
+
+impl Members {
+    /// Takes keys of the filter, in any order; may be called any number of times.
+    pub fn add<'k>(&mut self, keys: impl Into<AnyKeys<'k>>) -> Result<(), ExceptError> {
+        either!(&mut *self.0, pass => pass.add(&keys.into()))
+    }
+
+    /// How many known-good keys have turned out to be keys of the filter so far.
+    pub fn good_members(&self) -> u64 {
+        either!(&*self.0, pass => pass.good_members())
+    }
+
+    /// The hashes of those keys.
+    pub fn good_member_hashes(&self) -> impl Iterator<Item = u64> + '_ {
+        let hashes: Box<dyn Iterator<Item = u64> + '_> =
+            either!(&*self.0, pass => Box::new(pass.good_member_hashes()));
+        hashes
+    }
+
+    /// The filter with its exceptions.
+    pub fn finish(self) -> Result<AnyFilter, ExceptError> {
+        either!(*self.0, pass => pass.finish().map(AnyFilter::from))
+    }
+}
