@@ -56,8 +56,8 @@ pub(crate) trait Pipe<const N: usize, const SLOTS: usize> {
     /// Finds the blocks, and computes everything else that follows from the hashes alone.
     fn prepare(&self, slot: &mut Self::Slot);
 
-    /// Prefetches the blocks.
-    fn prefetch(&mut self, slot: &Self::Slot);
+    /// Prefetches the blocks; `next` is the following chunk.
+    fn prefetch(&mut self, slot: &Self::Slot, next: &Self::Slot);
 
     /// Processes the first `count` keys; `next` is the following chunk. Bit `i` of the result is the answer
     /// for key `i`; bits from `count` on are undefined.
@@ -183,7 +183,7 @@ pub(crate) fn run<P, K, H, const N: usize, const SLOTS: usize>(
             pipe.prepare(&mut slots[i % SLOTS]);
         }
         if let Some(i) = turn.checked_sub(P::PREFETCH) {
-            pipe.prefetch(&slots[i % SLOTS]);
+            pipe.prefetch(&slots[i % SLOTS], &slots[(i + 1) % SLOTS]);
         }
         if let Some(i) = turn.checked_sub(P::FINISH) {
             let bits = pipe.finish(&slots[i % SLOTS], &slots[(i + 1) % SLOTS], N);

@@ -11,6 +11,7 @@
 //! the keys of low priority, the others move on to a smaller layer. A lookup reads seven bytes of a line: six
 //! chosen slots and the limit. `docs/formats/native.md` describes every step.
 
+mod batch;
 #[cfg(feature = "std")]
 mod builder;
 #[cfg(feature = "std")]
