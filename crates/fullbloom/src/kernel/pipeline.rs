@@ -13,6 +13,7 @@
 //! | blocks ([`local`](super::local), [`split`](super::split)) | 16 | 4 turns | performing all steps in every turn spreads the memory requests: hashing 64 keys and then fetching 64 blocks left memory idle while hashing, which cost 20 % at 256 MiB. A value that was just stored cannot be loaded in another width without a stall, so each step runs one turn after the previous one |
 //! | any other dialect ([`each`](super::each)) | 16 | 1 turn | a key has several lines: more keys ahead would evict each other's lines |
 //! | native lines ([`native`](crate::native)) | 64 | 1 turn | the kernels answer 64 keys at once and prefetch the next chunk between them |
+//! | native, kind compact | 64 | 1 turn | the same; keys that moved on are finished one turn later |
 
 use super::{Body, Cpu, Task};
 use crate::keys::{KeyHasher, Keys};

@@ -5,6 +5,7 @@
 //!                        ▲   (collect.rs, spool.rs: on the disk when they are too many)                               │
 //!                        └────────────────────────────── the next layer ◄──────────────────────────────────────────┘
 //!   lookup   hash ─► probe/systems.rs: line, priority, chosen slots ─► lookup.rs: their sum, compared with the fingerprint
+//!            many keys: batch.rs, kernel/systems.rs
 //! ```
 //!
 //! A line has 63 slots and eight columns, and gets 71 keys on average: most lines are full. A full line keeps
