@@ -48,7 +48,7 @@ macro_rules! key_by_key {
         fn prepare(&self, _: &mut Self::Slot) {}
 
         #[inline(always)]
-        fn prefetch(&mut self, slot: &Self::Slot) {
+        fn prefetch(&mut self, slot: &Self::Slot, _: &Self::Slot) {
             if core::mem::take(&mut self.first) && !is_near(self.bits.len()) {
                 slot.iter().for_each(|hash| self.dialect.prefetch(self.bits, *hash));
             }

@@ -76,7 +76,7 @@ macro_rules! found_pipe {
         }
 
         #[inline(always)]
-        fn prefetch(&mut self, found: &Found) {
+        fn prefetch(&mut self, found: &Found, _: &Found) {
             self.filter.places.prefetch(&found.offsets);
         }
     };

@@ -8,6 +8,7 @@
 //!   local.rs              FastLocalBloom over many blocks: one key, batches, filling; any kernel
 //!   split.rs              Parquet's split block over many blocks: one key, batches, filling; any kernel
 //!   slots.rs              a line of sorted fingerprints
+//!   systems.rs            lines of linear systems: groups of 64 keys
 //!   blocks.rs             where the blocks are
 //!   gather.rs             libbloom's probes, anywhere in the array: one key
 //!   x86_64/, aarch64/     these operations, many probes or keys at once
@@ -33,6 +34,7 @@ pub(crate) mod pipeline;
 pub(crate) mod scalar;
 pub(crate) mod slots;
 pub(crate) mod split;
+pub(crate) mod systems;
 
 #[cfg(target_arch = "aarch64")]
 mod aarch64;
@@ -165,7 +167,7 @@ impl fmt::Display for KernelError {
 impl core::error::Error for KernelError {}
 
 /// The capabilities of a kernel that no layout depends on, and every layout's operations.
-pub(crate) trait Body: local::Local + split::Split + slots::Select {
+pub(crate) trait Body: local::Local + split::Split + slots::Select + systems::Systems {
     /// Whether it multiplies eight 64-bit words at once.
     const WIDE: bool = false;
 }

@@ -14,6 +14,7 @@
 //! | blocks ([`local`](super::local), [`split`](super::split)) | 16 | 4 turns | performing all steps in every turn spreads the memory requests: hashing 64 keys and then fetching 64 blocks left memory idle while hashing, which cost 20 % at 256 MiB. A value that was just stored cannot be loaded in another width without a stall, so each step runs one turn after the previous one |
 //! | any other dialect ([`each`](super::each)) | 16 | 1 turn | a key has several lines: more keys ahead would evict each other's lines |
 //! | native lines ([`native`](crate::native)) | 64 | 1 turn | the kernels answer 64 keys at once and prefetch the next chunk between them |
+//! | native, kind compact | 64 | 1 turn | the same; keys that moved on are finished one turn later |
 
 use super::{Body, Cpu, Task};
 use crate::keys::{KeyHasher, Keys};
@@ -60,8 +61,8 @@ pub(crate) trait Pipe<const N: usize, const SLOTS: usize> {
     /// Finds the blocks, and computes everything else that follows from the hashes alone.
     fn prepare(&self, slot: &mut Self::Slot);
 
-    /// Prefetches the blocks.
-    fn prefetch(&mut self, slot: &Self::Slot);
+    /// Prefetches the blocks; `next` is the following chunk.
+    fn prefetch(&mut self, slot: &Self::Slot, next: &Self::Slot);
 
     /// Processes the first `count` keys; `next` is the following chunk. Bit `i` of the result is the answer
     /// for key `i`; bits from `count` on are undefined.
@@ -187,7 +188,7 @@ pub(crate) fn run<P, K, H, const N: usize, const SLOTS: usize>(
             pipe.prepare(&mut slots[i % SLOTS]);
         }
         if let Some(i) = turn.checked_sub(P::PREFETCH) {
-            pipe.prefetch(&slots[i % SLOTS]);
+            pipe.prefetch(&slots[i % SLOTS], &slots[(i + 1) % SLOTS]);
         }
         if let Some(i) = turn.checked_sub(P::FINISH) {
             let bits = pipe.finish(&slots[i % SLOTS], &slots[(i + 1) % SLOTS], N);

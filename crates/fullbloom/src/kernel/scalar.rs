@@ -64,3 +64,4 @@ impl Local for Scalar {
 impl Body for Scalar {}
 
 impl super::slots::Select for Scalar {}
+impl super::systems::Systems for Scalar {}

@@ -67,7 +67,7 @@ impl Pipe<GROUP, SLOTS> for Test<'_> {
     group_pipe!(self, self.native.shape);
 
     #[inline(always)]
-    fn prefetch(&mut self, group: &Group) {
+    fn prefetch(&mut self, group: &Group, _: &Group) {
         if core::mem::take(&mut self.first) {
             prefetch_first(self.lines, group);
         }
@@ -104,7 +104,7 @@ impl Pipe<GROUP, SLOTS> for Set<'_> {
     group_pipe!(self, self.shape);
 
     #[inline(always)]
-    fn prefetch(&mut self, _: &Group) {}
+    fn prefetch(&mut self, _: &Group, _: &Group) {}
 
     #[inline(always)]
     fn finish(&mut self, now: &Group, next: &Group, count: usize) -> u64 {

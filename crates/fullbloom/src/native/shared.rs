@@ -206,7 +206,7 @@ impl<W: Fn(u64) -> bool> Pipe<TOGETHER, 2> for Together<'_, W> {
 
     fn prepare(&self, _: &mut Self::Slot) {}
 
-    fn prefetch(&mut self, slot: &Self::Slot) {
+    fn prefetch(&mut self, slot: &Self::Slot, _: &Self::Slot) {
         let shape = &self.filter.native.shape;
         for &hash in slot {
             for (line, _) in Lines::new(shape.layout, shape.blocks, hash) {

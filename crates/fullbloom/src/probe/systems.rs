@@ -122,9 +122,10 @@ pub(crate) fn u_of(t: u64) -> u64 {
     (t ^ t >> 29).wrapping_mul(R)
 }
 
-/// The slots that a key chooses, up to 63, in the order of the parts: the first [`count_of`] numbers. A slot
-/// that is chosen twice counts as not chosen.
-pub(crate) type Picks = [u8; 8];
+/// The slots that a key chooses, up to 63, in the order of the parts: the lowest [`count_of`] bytes. A slot
+/// that is chosen twice counts as not chosen. One word: of bytes in memory, LLVM makes vectors, and takes
+/// them apart.
+pub(crate) type Picks = u64;
 
 /// The number of slots that a key chooses.
 #[inline(always)]
@@ -143,18 +144,18 @@ pub(crate) fn picks<const W: usize>(t: u64) -> Picks {
         2 => (0x3f3f_3f3f_3f3f, 0),
         _ => (0x3f3f_3f3f_3f3f_3f3f, 0),
     };
-    ((t & mask) + first).to_le_bytes()
+    (t & mask) + first
 }
 
 /// The part and the slot of each pick.
 #[inline(always)]
-pub(crate) fn chosen<const W: usize>(picks: &Picks) -> impl Iterator<Item = (usize, usize)> {
-    picks.iter().take(count_of(W)).enumerate().map(|(i, slot)| (i * W / count_of(W), usize::from(*slot) % 64))
+pub(crate) fn chosen<const W: usize>(picks: Picks) -> impl Iterator<Item = (usize, usize)> {
+    (0..count_of(W)).map(move |i| (i * W / count_of(W), (picks >> (8 * i)) as usize % 64))
 }
 
 /// The chosen slots as words of bits, one for each part of a column.
 #[inline(always)]
-pub(crate) fn coefficients<const W: usize>(picks: &Picks) -> [u64; W] {
+pub(crate) fn coefficients<const W: usize>(picks: Picks) -> [u64; W] {
     let mut words = [0; W];
     chosen::<W>(picks).for_each(|(part, slot)| words[part] ^= 1 << slot);
     words
@@ -173,7 +174,7 @@ pub(crate) const fn column_bits(parts: usize) -> u8 {
 
 /// The sums of a key in the columns of a line: bit `j * W` for column `j`.
 #[inline(always)]
-pub(crate) fn sums<const W: usize>(line: &Line, picks: &Picks) -> u8 {
+pub(crate) fn sums<const W: usize>(line: &Line, picks: Picks) -> u8 {
     let mut parts = [0; W];
     chosen::<W>(picks).for_each(|(part, slot)| parts[part] ^= line[slot % line.len()]);
     let sum = parts.iter().enumerate().fold(0, |sum, (v, part)| sum ^ part >> v);
@@ -187,12 +188,22 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// Of no key.
+    pub(crate) const NOWHERE: Place = Place { x: 0 };
+
     /// In a layer of `lines` lines, fewer than 2^32.
     #[inline(always)]
     pub(crate) fn new(z: u64, lines: u64) -> Place {
         // The halves: vectors have products of 32 bits.
-        let (upper, lower) = (z >> 32, z & 0xffff_ffff);
+        let (upper, lower, lines) = (z >> 32, z & 0xffff_ffff, lines & 0xffff_ffff);
         Place { x: upper.wrapping_mul(lines).wrapping_add(lower.wrapping_mul(lines) >> 32) }
+    }
+
+    /// The same by one product of 64 bits: faster where there are no vectors.
+    #[inline(always)]
+    pub(crate) fn of_one(z: u64, lines: u64) -> Place {
+        let product = u128::from(z) * u128::from(lines);
+        Place { x: ((product >> 64) as u64) << 32 | product as u64 >> 32 }
     }
 
     /// Number of the line in the layer: below `lines`, unless that is 0.
@@ -209,7 +220,13 @@ impl Place {
 
     #[inline(always)]
     pub(crate) fn priority(self) -> u8 {
-        ((self.x >> 24) as u8).min(MAX_PRIORITY)
+        self.whole_priority().min(MAX_PRIORITY)
+    }
+
+    /// The priority before it is limited to [`MAX_PRIORITY`].
+    #[inline(always)]
+    pub(crate) fn whole_priority(self) -> u8 {
+        (self.x >> 24) as u8
     }
 
     /// Of the columns of a line: bit `j * W` for column `j`.
@@ -253,6 +270,7 @@ mod tests {
             for z in numbers() {
                 let product = u128::from(z) * u128::from(lines);
                 let place = Place::new(z, lines);
+                assert_eq!(place, Place::of_one(z, lines));
                 assert_eq!(place.line(), (product >> 64) as u64);
                 assert_eq!(place.position(), (product >> 56) as u64);
                 assert_eq!(place.priority(), ((product >> 56) as u8).min(254));
@@ -283,7 +301,7 @@ mod tests {
             words[v] ^= 1u64 << k;
         }
         let picks = picks::<W>(t);
-        assert_eq!((sums::<W>(line, &picks), coefficients::<W>(&picks)), (expected, words));
+        assert_eq!((sums::<W>(line, picks), coefficients::<W>(picks)), (expected, words));
     }
 
     #[test]

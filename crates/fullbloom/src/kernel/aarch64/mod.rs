@@ -26,6 +26,7 @@ impl Neon {
 impl Body for Neon {}
 
 impl super::slots::Select for Neon {}
+impl super::systems::Systems for Neon {}
 
 impl Split for Neon {
     const SPLIT_TEST: split_block::TestFn = split::test;

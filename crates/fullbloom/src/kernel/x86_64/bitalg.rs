@@ -166,7 +166,7 @@ impl<const WORDS: usize, const PRODUCTS: usize> Pipe<CHUNK, RING> for Bytes<'_, 
     }
 
     #[inline(always)]
-    fn prefetch(&mut self, slot: &Slot) {
+    fn prefetch(&mut self, slot: &Slot, _: &Slot) {
         self.filter.places.prefetch(&slot.offsets);
     }
 

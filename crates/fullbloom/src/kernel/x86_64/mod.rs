@@ -14,6 +14,7 @@ mod masks;
 mod ops;
 mod slots;
 mod split;
+mod systems;
 
 use super::blocks::{Filter, FilterMut};
 use super::lines::{Line, distance};

@@ -5,12 +5,14 @@
 //!                        ▲   (collect.rs, spool.rs: on the disk when they are too many)                               │
 //!                        └────────────────────────────── the next layer ◄──────────────────────────────────────────┘
 //!   lookup   hash ─► probe/systems.rs: line, priority, chosen slots ─► lookup.rs: their sum, compared with the fingerprint
+//!            many keys: batch.rs, kernel/systems.rs
 //! ```
 //!
 //! A line has 63 slots and eight columns, and gets 71 keys on average: most lines are full. A full line keeps
 //! the keys of low priority, the others move on to a smaller layer. A lookup reads seven bytes of a line: six
 //! chosen slots and the limit. `docs/formats/native.md` describes every step.
 
+mod batch;
 #[cfg(feature = "std")]
 mod builder;
 #[cfg(feature = "std")]

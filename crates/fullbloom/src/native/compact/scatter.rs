@@ -1,5 +1,6 @@
 //! Numbers distributed over buckets by their top bits, in memory that grows by small chunks.
 
+use crate::bits::prefetch;
 use crate::error::SizeError;
 use std::vec::Vec;
 
@@ -12,8 +13,8 @@ const STAGED: usize = 8;
 /// The average number of keys of a bucket is between this and its double: sorted in the second-level cache.
 const BUCKET_KEYS: u64 = 1 << 12;
 
-/// The most top bits that are used: more buckets than this need more cache lines than there are.
-const MAX_BITS: u32 = 13;
+/// The most top bits that are used: what is staged for more buckets does not stay in the second-level cache.
+const MAX_BITS: u32 = 11;
 
 /// The number of top bits to distribute this many keys by.
 pub(super) fn bits_for(keys: u64) -> u32 {
@@ -93,7 +94,10 @@ impl Bucket {
 #[derive(Debug)]
 pub(super) struct Lane {
     bits: u32,
+    /// The chunks that are full.
     buckets: Vec<Bucket>,
+    /// The chunk of each bucket that is being filled: found without a look at the others.
+    open: Vec<Vec<u64>>,
     /// Numbers on their way to each bucket: written one by one, they would touch a line of memory each.
     staged: Vec<[u64; STAGED]>,
     fill: Vec<u8>,
@@ -104,9 +108,10 @@ impl Lane {
     /// Distributes by so many top bits.
     pub(super) fn new(bits: u32) -> Lane {
         let count = 1 << bits;
-        let mut buckets = Vec::new();
+        let (mut buckets, mut open) = (Vec::new(), Vec::new());
         buckets.resize_with(count, Bucket::default);
-        Lane { bits, buckets, staged: vec![[0; STAGED]; count], fill: vec![0; count], len: 0 }
+        open.resize_with(count, Vec::new);
+        Lane { bits, buckets, open, staged: vec![[0; STAGED]; count], fill: vec![0; count], len: 0 }
     }
 
     #[inline(always)]
@@ -123,9 +128,30 @@ impl Lane {
             *fill += 1;
             if *fill as usize == STAGED {
                 *fill = 0;
-                let staged = *staged;
-                self.buckets[i].add(&staged)?;
+                let (staged, open) = (*staged, &mut self.open[i]);
+                if open.len() + STAGED > open.capacity() {
+                    self.next_chunk(i)?;
+                }
+                let open = &mut self.open[i];
+                open.extend_from_slice(&staged);
+                // The line that is written next, long before it is.
+                prefetch::address(open.as_ptr().wrapping_add(open.len()).cast());
             }
+        }
+        Ok(())
+    }
+
+    /// Puts the open chunk of a bucket, which is full, to the others, and begins a new one.
+    #[inline(never)]
+    fn next_chunk(&mut self, i: usize) -> Result<(), SizeError> {
+        let refused = SizeError::Memory { bytes: 8 * CHUNK as u64 };
+        let mut chunk = Vec::new();
+        chunk.try_reserve_exact(CHUNK).map_err(|_| refused.clone())?;
+        let full = core::mem::replace(&mut self.open[i], chunk);
+        if !full.is_empty() {
+            let chunks = &mut self.buckets[i].chunks;
+            chunks.try_reserve(1).map_err(|_| refused)?;
+            chunks.push(full);
         }
         Ok(())
     }
@@ -140,8 +166,13 @@ impl Lane {
 
     /// The buckets, in order; the lane is empty afterwards.
     pub(super) fn take(&mut self) -> Result<Vec<Bucket>, SizeError> {
-        for ((bucket, staged), fill) in self.buckets.iter_mut().zip(&self.staged).zip(&mut self.fill) {
-            bucket.add(&staged[..core::mem::take(fill) as usize])?;
+        for i in 0..self.buckets.len() {
+            let open = core::mem::take(&mut self.open[i]);
+            let bucket = &mut self.buckets[i];
+            if !open.is_empty() {
+                bucket.chunks.push(open);
+            }
+            bucket.add(&self.staged[i][..core::mem::take(&mut self.fill[i]) as usize])?;
         }
         self.len = 0;
         Ok(self.buckets.iter_mut().map(core::mem::take).collect())

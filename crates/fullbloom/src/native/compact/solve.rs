@@ -30,11 +30,12 @@ const BLOCK: usize = 16;
 /// The equations of a line whose parts have `H` halves, two each. `N` is the number of their slots, the right
 /// sides have `S` numbers of 32 bits.
 pub(super) struct System<const H: usize, const N: usize, const S: usize> {
-    /// Half `h` of each entry: the slots of this half in its sum.
-    halves: [[u32; N]; H],
-    /// The right sides, a bit for each column.
-    sides: [[u32; N]; S],
-    /// The entry of a slot; [`FREE`](Self::FREE) if it is not determined.
+    /// Half `h` of each entry: the slots of this half in its sum. Then those of the free slots, which are
+    /// themselves.
+    halves: [[[u32; N]; 2]; H],
+    /// The right sides, a bit for each column; those of free slots are zero.
+    sides: [[[u32; N]; 2]; S],
+    /// The entry of a slot; `N` and more if it is free.
     entries: [u16; N],
     /// The slot of an entry.
     slots: [u16; N],
@@ -52,19 +53,27 @@ struct Row<const H: usize, const S: usize> {
 }
 
 impl<const H: usize, const N: usize, const S: usize> System<H, N, S> {
-    /// The entry of free slots, which is always zero: there are never so many equations.
-    const FREE: u16 = N as u16 - 1;
+    /// The entries of free slots.
+    const FREE: [u16; N] = {
+        let (mut free, mut slot) = ([0; N], 0);
+        while slot < N {
+            free[slot] = (N + slot) as u16;
+            slot += 1;
+        }
+        free
+    };
 
     pub(super) fn new() -> Self {
         const { assert!(N == HALF * H && N.is_power_of_two() && S <= 2) };
-        let (halves, sides) = ([[0; N]; H], [[0; N]; S]);
-        System { halves, sides, entries: [Self::FREE; N], slots: [0; N], free: [u32::MAX; H], len: 0 }
+        let (mut halves, sides) = ([[[0; N]; 2]; H], [[[0; N]; 2]; S]);
+        (0..N).for_each(|slot| halves[slot / HALF][1][slot] = 1 << (slot % HALF));
+        System { halves, sides, entries: Self::FREE, slots: [0; N], free: [u32::MAX; H], len: 0 }
     }
 
     /// Removes all equations.
     #[inline(always)]
     pub(super) fn clear(&mut self) {
-        self.entries = [Self::FREE; N];
+        self.entries = Self::FREE;
         self.free = [u32::MAX; H];
         self.len = 0;
     }
@@ -83,19 +92,14 @@ impl<const H: usize, const N: usize, const S: usize> System<H, N, S> {
     #[inline(always)]
     fn add_from<const W: usize, const FROM: usize>(&mut self, t: u64, side: u64) -> bool {
         let mut row = Row { halves: [0; H], sides: core::array::from_fn(|i| (side >> (32 * i)) as u32) };
-        let mut own = [0u64; W];
-        for (part, slot) in chosen::<W>(&picks::<W>(t)) {
-            own[part] ^= 1 << slot;
-            let entry = self.entries[(part * PART + slot) % N] as usize % N;
+        for (part, slot) in chosen::<W>(picks::<W>(t)) {
+            let entry = self.entries[(part * PART + slot) % N] as usize % (2 * N);
             for h in FROM..H {
-                row.halves[h] ^= self.halves[h][entry];
+                row.halves[h] ^= self.halves[h].as_flattened()[entry];
             }
             for (side, sides) in row.sides.iter_mut().zip(&self.sides) {
-                *side ^= sides[entry];
+                *side ^= sides.as_flattened()[entry];
             }
-        }
-        for h in FROM..H {
-            row.halves[h] ^= (own[h / 2] >> (h % 2 * HALF)) as u32 & self.free[h];
         }
         let mut halves = FROM..H;
         let not_constant = |h: usize| if h % 2 == 1 { !CONSTANT } else { u32::MAX };
@@ -110,10 +114,10 @@ impl<const H: usize, const N: usize, const S: usize> System<H, N, S> {
         row.halves[half] &= !(1 << bit);
         let entry = self.len % N;
         for (halves, half) in self.halves.iter_mut().zip(row.halves) {
-            halves[entry] = half;
+            halves[0][entry] = half;
         }
         for (sides, side) in self.sides.iter_mut().zip(row.sides) {
-            sides[entry] = side;
+            sides[0][entry] = side;
         }
         let slot = half * HALF + bit as usize;
         self.entries[slot % N] = entry as u16;
@@ -128,7 +132,7 @@ impl<const H: usize, const N: usize, const S: usize> System<H, N, S> {
     fn eliminate<const FROM: usize>(&mut self, half: usize, bit: u32, row: &Row<H, S>) {
         let half = if H == 2 { FROM } else { half % H };
         for block in 0..self.len.div_ceil(BLOCK).min(N / BLOCK) {
-            let entries: &[u32; BLOCK] = &self.halves[half].as_chunks().0[block];
+            let entries: &[u32; BLOCK] = &self.halves[half][0].as_chunks().0[block];
             // All ones where the slot is in the sum.
             let masks = entries.map(|entry| ((entry << (31 - bit)) as i32 >> 31) as u32);
             let add = |to: &mut [u32; N], number: u32| {
@@ -140,11 +144,11 @@ impl<const H: usize, const N: usize, const S: usize> System<H, N, S> {
             for h in FROM..H {
                 // Of many halves, most are zero.
                 if H == 2 || row.halves[h] != 0 {
-                    add(&mut self.halves[h], row.halves[h]);
+                    add(&mut self.halves[h][0], row.halves[h]);
                 }
             }
             for s in 0..S {
-                add(&mut self.sides[s], row.sides[s]);
+                add(&mut self.sides[s][0], row.sides[s]);
             }
         }
     }
@@ -155,9 +159,9 @@ impl<const H: usize, const N: usize, const S: usize> System<H, N, S> {
     pub(super) fn solution(&self, limit: u8) -> impl Iterator<Item = (usize, u64)> {
         let parts = H / 2;
         (0..self.len.min(N)).map(move |entry| {
-            let side = (0..S).fold(0, |side, s| side | u64::from(self.sides[s][entry]) << (32 * s));
+            let side = (0..S).fold(0, |side, s| side | u64::from(self.sides[s][0][entry]) << (32 * s));
             let constant = (0..parts).fold(0, |sum, v| {
-                let chosen = (self.halves[2 * v + 1][entry] as i32 >> 31) as u8;
+                let chosen = (self.halves[2 * v + 1][0][entry] as i32 >> 31) as u8;
                 sum ^ limit >> v & column_bits(parts) & chosen
             });
             (self.slots[entry] as usize % N, side ^ u64::from(constant))
@@ -238,7 +242,7 @@ mod tests {
                     slots[v * PART + SLOTS] = u64::from(limit >> v & column_bits(W));
                 }
                 for (t, side) in &added {
-                    let sum = chosen::<W>(&picks::<W>(*t))
+                    let sum = chosen::<W>(picks::<W>(*t))
                         .fold(0, |sum, (part, slot)| sum ^ slots[part * PART + slot]);
                     assert_eq!(sum, *side, "{W} parts, seed {seed}, limit {limit}");
                 }

@@ -1,4 +1,8 @@
-//! Sorting one bucket, which fits into the cache, and dropping its duplicates.
+//! Sorting one bucket and dropping its duplicates.
+//!
+//! The numbers are random: a pass by their next digit leaves groups of a few dozen, which stay in the
+//! first-level cache. The place of a number in its group is how many others are less, counted for 16 numbers
+//! at a time.
 
 use super::scatter::Bucket;
 use crate::error::SizeError;
@@ -15,50 +19,47 @@ pub(super) struct Sorter {
 /// Fewer numbers are sorted by comparisons.
 const FEW: usize = 200;
 
-/// The most bits of a digit of several.
-const MAX_DIGIT: u32 = 11;
+/// The average length of a group is between this and its double.
+const GROUP: usize = 12;
+
+/// The longest group whose numbers are counted.
+const LONGEST: usize = 128;
+
+/// The most bits of the digit: as many lines are written at once.
+const MAX_DIGIT: u32 = 12;
 
 impl Sorter {
     /// The numbers of all parts, sorted, each once. They have their `bits` top bits in common.
     #[inline(always)]
     pub(super) fn sort(&mut self, parts: Vec<Bucket>, bits: u32) -> Result<Bucket, SizeError> {
-        let count = parts.iter().map(Bucket::len).sum();
+        let count: usize = parts.iter().map(Bucket::len).sum();
         let mut all = Bucket::default();
         parts.into_iter().for_each(|part| all.append(part));
         let Sorter { from, to, counts } = self;
-        // One pass leaves about one number for each value of its digit.
-        let (passes, digit) = match count {
-            0..FEW => (0, 0),
-            FEW..0x1_0000 => (1, count.ilog2() + 1),
-            // So many digits that two different numbers seldom agree in all of them.
-            0x1_0000..0x2_0000 => (2, MAX_DIGIT),
-            _ => (3, (count.ilog2() + 8).div_ceil(3).min(MAX_DIGIT)),
-        };
         let refused = |_| SizeError::Memory { bytes: 8 * count as u64 };
-        if passes == 0 || count > u32::MAX as usize {
+        if count < FEW || count > u32::MAX as usize {
             from.clear();
             from.try_reserve(count).map_err(refused)?;
             all.chunks().iter().for_each(|chunk| from.extend_from_slice(chunk));
             from.sort_unstable();
             from.dedup();
-        } else {
-            // What is in the memory already does not matter.
-            for memory in [&mut *from, &mut *to].into_iter().take(passes as usize) {
-                memory.try_reserve(count.saturating_sub(memory.len())).map_err(refused)?;
-                memory.resize(count, 0);
-            }
-            for place in (0..passes).rev() {
-                let digit = Digit { skip: bits + digit * place, bits: digit };
-                if place + 1 == passes {
-                    digit.pass(all.chunks().iter().flatten(), counts, from);
-                } else {
-                    digit.pass(from.iter(), counts, to);
-                    core::mem::swap(from, to);
-                }
-            }
-            order_rest(from);
+            all.replace(from);
+            return Ok(all);
         }
-        all.replace(from);
+        // What is in the memory already does not matter.
+        for memory in [&mut *from, &mut *to] {
+            memory.try_reserve(count.saturating_sub(memory.len())).map_err(refused)?;
+            memory.resize(count, 0);
+        }
+        let digit = Digit { skip: bits, bits: (count / GROUP).ilog2().min(MAX_DIGIT) };
+        digit.pass(all.chunks().iter().flatten(), counts, from);
+        let (mut start, mut len) = (0, 0);
+        for &end in &*counts {
+            let group = &mut from[start..end as usize];
+            start = end as usize;
+            len += order(group, bits + digit.bits, &mut to[len..]);
+        }
+        all.replace(&to[..len]);
         Ok(all)
     }
 }
@@ -76,7 +77,7 @@ impl Digit {
         (number << self.skip >> (64 - self.bits)) as usize
     }
 
-    /// Orders by this digit.
+    /// Orders by this digit; `counts` has the end of each group afterwards.
     #[inline(always)]
     fn pass<'a>(self, numbers: impl Iterator<Item = &'a u64> + Clone, counts: &mut Vec<u32>, to: &mut [u64]) {
         counts.clear();
@@ -93,33 +94,51 @@ impl Digit {
     }
 }
 
-/// Sorts numbers that are in the order of all digits, and drops duplicates. Not many of them agree in all
-/// digits, unless there are many duplicates.
+/// Writes the numbers of a group, which have `skip` top bits in common, in order and each once, and returns
+/// how many these are. `to` has room for all.
 #[inline(always)]
-fn order_rest(numbers: &mut Vec<u64>) {
-    let (mut equal, mut moves) = (false, 0);
-    for i in 1..numbers.len() {
-        if numbers[i - 1] < numbers[i] {
-            continue;
-        }
-        let number = numbers[i];
-        let mut at = i;
-        while at > 0 && numbers[at - 1] > number {
-            numbers[at] = numbers[at - 1];
-            at -= 1;
-            moves += 1;
-        }
-        numbers[at] = number;
-        equal |= at > 0 && numbers[at - 1] == number;
-        if moves > 16 * numbers.len() {
-            numbers.sort_unstable();
-            equal = true;
-            break;
+fn order(group: &mut [u64], skip: u32, to: &mut [u64]) -> usize {
+    let count = group.len();
+    if count <= LONGEST && order_by_counting(group, skip, &mut to[..count]) {
+        return count;
+    }
+    // Two agree in their next 16 bits: perhaps they are duplicates.
+    group.sort_unstable();
+    let mut len = 0;
+    for &number in &*group {
+        if len == 0 || to[len - 1] != number {
+            to[len] = number;
+            len += 1;
         }
     }
-    if equal {
-        numbers.dedup();
+    len
+}
+
+/// Numbers that are placed at a time.
+const LANES: usize = 16;
+
+/// Orders at most [`LONGEST`] numbers by the 16 bits after the first `skip`, unless two agree in them.
+#[inline(always)]
+fn order_by_counting(group: &[u64], skip: u32, to: &mut [u64]) -> bool {
+    let mut parts = [i16::MAX; LONGEST];
+    for (part, number) in parts.iter_mut().zip(group) {
+        *part = ((number << skip >> 48) as i32 + i32::from(i16::MIN)) as i16;
     }
+    let mut sum = 0;
+    for (own, numbers) in parts.as_chunks::<LANES>().0.iter().zip(group.chunks(LANES)) {
+        let mut less = [0i16; LANES];
+        for other in &parts[..group.len().min(LONGEST)] {
+            for (less, own) in less.iter_mut().zip(own) {
+                *less += i16::from(other < own);
+            }
+        }
+        for (place, number) in less.iter().zip(numbers) {
+            sum += *place as usize;
+            to[*place as usize] = *number;
+        }
+    }
+    // With equal parts, places are missing.
+    2 * sum == group.len() * group.len().saturating_sub(1)
 }
 
 #[cfg(test)]

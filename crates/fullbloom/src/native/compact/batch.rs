@@ -1,0 +1,230 @@
+//! Lookups of many keys: groups of 64 in the pipeline.
+//!
+//! ```text
+//!   one turn:   hash group i+2, find its lines
+//!               test group i+1 in the first layer, prefetching the lines of group i+2;
+//!                  find and prefetch what keys that moved on and keys that agree read next
+//!               test group i in the second layer and in the further columns
+//! ```
+//!
+//! The first test has no branch. One key in seven moves on; few of them go beyond the second layer.
+
+use super::lookup::Data;
+use super::shape::{LINE, Layer};
+use crate::bits::prefetch;
+use crate::kernel::lines::Line;
+use crate::kernel::pipeline::{self, Answers, Pipe, Source};
+use crate::kernel::systems::{Found, GROUP, Keys, find, line_at, prefetch_line};
+use crate::kernel::{Body, Cpu, Task};
+use crate::keys::{self, KeyHasher};
+use crate::native::pipeline::ones;
+use crate::probe::systems::{LIMIT, Place, first_z, picks, second_z, sums, t_of_first};
+
+/// Groups in the pipeline.
+const SLOTS: usize = 4;
+
+/// Groups between the first layer and the end.
+const WAITING: usize = 2;
+
+impl Data<'_> {
+    /// Tests all keys; `excepted` says which of those reported present are exceptions, if there are any.
+    pub(super) fn test_batch<K: keys::Keys<H> + ?Sized, H: KeyHasher<Hash = u64>>(
+        self,
+        cpu: Cpu,
+        source: Source<'_, K, H>,
+        answers: Answers<'_>,
+        excepted: Option<impl Fn(u64) -> bool>,
+    ) {
+        match self.shape.words {
+            1 => cpu.run(Batch::<_, _, _, 1> { data: self, source, answers, excepted }),
+            2 => cpu.run(Batch::<_, _, _, 2> { data: self, source, answers, excepted }),
+            4 => cpu.run(Batch::<_, _, _, 4> { data: self, source, answers, excepted }),
+            _ => cpu.run(Batch::<_, _, _, 8> { data: self, source, answers, excepted }),
+        }
+    }
+}
+
+/// A batch, compiled for the CPU.
+struct Batch<'a, K: ?Sized, H, E, const W: usize> {
+    data: Data<'a>,
+    source: Source<'a, K, H>,
+    answers: Answers<'a>,
+    excepted: Option<E>,
+}
+
+impl<K: keys::Keys<H> + ?Sized, H: KeyHasher<Hash = u64>, E: Fn(u64) -> bool, const W: usize> Task
+    for Batch<'_, K, H, E, W>
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<B: Body>(self, kernel: B) {
+        let Batch { data, source, answers, excepted } = self;
+        let none = Layer { first: 0, lines: 0, split: 0 };
+        let layers = &data.shape.layers;
+        let pipe = Test::<_, _, W> {
+            kernel,
+            data,
+            excepted,
+            first: layers.first().copied().unwrap_or(none),
+            second: layers.get(1).copied().unwrap_or(none),
+            // Without layers the array is the list.
+            lines: if layers.is_empty() { &[] } else { data.lines() },
+            further: data.has_further(),
+            waiting: [Tested::NOTHING; WAITING],
+            tested: 0,
+            finished: 0,
+        };
+        pipeline::collect(pipe, source.wide(B::WIDE), answers);
+    }
+}
+
+/// What follows from the hashes of a group.
+#[derive(Clone, Copy)]
+struct Slot {
+    hashes: [u64; GROUP],
+    t: [u64; GROUP],
+    places: [Place; GROUP],
+}
+
+/// A group after the first layer.
+#[derive(Clone, Copy)]
+struct Tested {
+    /// The keys that agree with their line, and those that moved on.
+    yes: u64,
+    moved: u64,
+    /// The places of those that moved on, in the second layer.
+    places: [Place; GROUP],
+}
+
+impl Tested {
+    const NOTHING: Tested = Tested { yes: 0, moved: 0, places: [Place::NOWHERE; GROUP] };
+}
+
+/// Tests the keys of one filter.
+struct Test<'a, E, B, const W: usize> {
+    kernel: B,
+    data: Data<'a>,
+    excepted: Option<E>,
+    first: Layer,
+    second: Layer,
+    lines: &'a [Line],
+    further: bool,
+    /// The groups that were tested in the first layer only.
+    waiting: [Tested; WAITING],
+    /// How many were tested there, and how many are finished.
+    tested: usize,
+    finished: usize,
+}
+
+impl<E, B: Body, const W: usize> Test<'_, E, B, W> {
+    /// The keys that agree with their line of the first layer, and those that moved on.
+    #[inline(always)]
+    fn test_first(&self, slot: &Slot, next: &Slot) -> (u64, u64) {
+        let keys = Keys { places: &slot.places, t: &slot.t, next: &next.places };
+        let Found { agree, moved } = match W {
+            1 => self.kernel.find(self.lines, &keys),
+            _ => find::<W>(self.lines, &keys),
+        };
+        (agree & !moved, moved)
+    }
+
+    /// Prefetches the further columns of a key that agrees with its line.
+    #[inline(always)]
+    fn prefetch_further(&self, place: Place) {
+        let (shape, line) = (self.data.shape, place.line());
+        let at = shape.further_at(&self.first, line) as usize;
+        let len = shape.further_of(&self.first, line) as usize * W * 8;
+        for step in (0..len).step_by(LINE as usize).chain([len.max(1) - 1]) {
+            prefetch::address(self.data.bytes.as_ptr().wrapping_add(at + step));
+        }
+    }
+
+    /// Of the keys that moved on, those that are present.
+    #[inline(always)]
+    fn test_moved(&self, slot: &Slot, tested: &Tested, moved: u64) -> u64 {
+        if self.second.lines == 0 {
+            return ones(moved).fold(0, |yes, i| yes | u64::from(self.data.is_listed(slot.hashes[i])) << i);
+        }
+        let (mut yes, mut further) = (0, 0);
+        for i in ones(moved) {
+            let place = tested.places[i];
+            let line = line_at(self.lines, self.second.first + place.line());
+            let agrees = sums::<W>(line, picks::<W>(slot.t[i])) == place.fingerprint::<W>();
+            let moved = place.priority() >= line[LIMIT];
+            yes |= u64::from(agrees & !moved) << i;
+            further |= u64::from(moved) << i;
+        }
+        if self.further {
+            for i in ones(yes) {
+                let agrees = self.data.agrees::<W>(&self.second, tested.places[i], slot.t[i]);
+                yes &= !(u64::from(!agrees) << i);
+            }
+        }
+        for i in ones(further) {
+            yes |= u64::from(self.data.test_after_second::<W>(slot.hashes[i], slot.t[i])) << i;
+        }
+        yes
+    }
+}
+
+impl<E: Fn(u64) -> bool, B: Body, const W: usize> Pipe<GROUP, SLOTS> for Test<'_, E, B, W> {
+    type Hash = u64;
+    type Slot = Slot;
+    const PREPARE: usize = 0;
+    const PREFETCH: usize = 1;
+    const FINISH: usize = 2;
+    const PREFETCH_KEYS: bool = true;
+
+    #[inline(always)]
+    fn empty(&self) -> Slot {
+        Slot { hashes: [0; GROUP], t: [0; GROUP], places: [Place::NOWHERE; GROUP] }
+    }
+
+    #[inline(always)]
+    fn hashes(slot: &mut Slot) -> &mut [u64; GROUP] {
+        &mut slot.hashes
+    }
+
+    #[inline(always)]
+    fn prepare(&self, slot: &mut Slot) {
+        for i in 0..GROUP {
+            let z = first_z(slot.hashes[i]);
+            slot.places[i] = Place::new(z, self.first.lines);
+            slot.t[i] = t_of_first(z);
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch(&mut self, slot: &Slot, next: &Slot) {
+        let (yes, moved) = self.test_first(slot, next);
+        if self.further {
+            ones(yes).for_each(|i| self.prefetch_further(slot.places[i]));
+        }
+        let tested = self.tested % WAITING;
+        self.tested += 1;
+        for i in ones(moved) {
+            let place = Place::new(second_z(slot.t[i]), self.second.lines);
+            prefetch_line(self.lines, self.second.first + place.line());
+            self.waiting[tested].places[i] = place;
+        }
+        (self.waiting[tested].yes, self.waiting[tested].moved) = (yes, moved);
+    }
+
+    #[inline(always)]
+    fn finish(&mut self, slot: &Slot, _: &Slot, count: usize) -> u64 {
+        let tested = &self.waiting[self.finished % WAITING];
+        self.finished += 1;
+        let keys = u64::MAX >> (GROUP - count);
+        let mut yes = tested.yes & keys;
+        if self.further {
+            for i in ones(yes) {
+                let agrees = self.data.agrees_now::<W>(&self.first, slot.places[i], slot.t[i]);
+                yes &= !(u64::from(!agrees) << i);
+            }
+        }
+        yes |= self.test_moved(slot, tested, tested.moved & keys);
+        let Some(excepted) = &self.excepted else { return yes };
+        ones(yes).filter(|&i| excepted(slot.hashes[i])).fold(yes, |yes, i| yes & !(1 << i))
+    }
+}
