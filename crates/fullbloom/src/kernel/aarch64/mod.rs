@@ -3,6 +3,7 @@
 
 mod lines;
 mod neon;
+mod slots;
 mod split;
 
 use super::blocks::Filter;
@@ -24,8 +25,6 @@ impl Neon {
 }
 
 impl Body for Neon {}
-
-impl super::slots::Select for Neon {}
 
 impl Split for Neon {
     const SPLIT_TEST: split_block::TestFn = split::test;
