@@ -2,7 +2,7 @@
 
 use super::Neon;
 use crate::kernel::lines::Line;
-use crate::kernel::slots::{self, Select};
+use crate::kernel::slots::{self, GROUP, Runs, Select, Slots};
 use core::arch::aarch64::*;
 
 impl Select for Neon {
@@ -10,6 +10,19 @@ impl Select for Neon {
     fn pair(self, word: u64, rank: u32) -> u64 {
         // SAFETY: a `Neon` exists only if `detect` saw NEON on this CPU; also below.
         unsafe { pair(word, rank) }
+    }
+
+    #[inline(always)]
+    fn first(self, tops: u64, width: u32, count: u64) -> u64 {
+        // A shift by 64 and more would be one by less; the slots of a word have fewer bits.
+        let bits = count.trailing_ones().wrapping_mul(width);
+        if bits < 64 { tops & !(u64::MAX << bits) } else { tops }
+    }
+
+    #[inline(always)]
+    fn matches(self, slots: &Slots, runs: &Runs, entries: &[u64; GROUP]) -> (u32, u32) {
+        // SAFETY: see above.
+        unsafe { matches(slots, runs, entries) }
     }
 
     #[inline(always)]
@@ -30,6 +43,36 @@ impl Select for Neon {
 fn pair(word: u64, rank: u32) -> u64 {
     let ones = vcnt_u8(vcreate_u8(word));
     slots::select_pair(word, vget_lane_u64::<0>(vreinterpret_u64_u8(ones)), rank)
+}
+
+/// As the definition, two keys at a time.
+#[target_feature(enable = "neon")]
+#[inline]
+fn matches(slots: &Slots, runs: &Runs, entries: &[u64; GROUP]) -> (u32, u32) {
+    let (ones, remainder) = (slots.lanes.ones, vdupq_n_u64(slots.lanes.remainder));
+    let (lower, upper) = (vdup_n_u32(ones as u32), vdup_n_u32((ones >> 32) as u32));
+    let (ones, remainders) = (vdupq_n_u64(ones), vdupq_n_u64(slots.lanes.remainders));
+    let full = vdupq_n_u64(slots.full);
+    let two = |words: &[u64; GROUP], i: usize| {
+        // SAFETY: a chunk has two words.
+        unsafe { vld1q_u64(words.as_chunks::<2>().0[i].as_ptr()) }
+    };
+    let (mut found, mut sure) = (vdupq_n_u64(0), vdupq_n_u64(0));
+    // The bits of the two keys in the answers.
+    let mut bits = both(1, 2);
+    for i in 0..GROUP / 2 {
+        let entry = vandq_u64(two(entries, i), remainder);
+        // The lower half of the product with `ones`.
+        let low = vmovn_u64(entry);
+        let crossed = vmlal_u32(vmull_u32(low, upper), vshrn_n_u64::<32>(entry), lower);
+        let pattern = vaddq_u64(vmull_u32(low, lower), vshlq_n_u64::<32>(crossed));
+        let differ = veorq_u64(vandq_u64(two(&runs.windows, i), remainders), pattern);
+        let zero = vbicq_u64(vsubq_u64(differ, ones), differ);
+        found = vorrq_u64(found, vandq_u64(vtstq_u64(zero, two(&runs.tops, i)), bits));
+        sure = vorrq_u64(sure, vandq_u64(vcltq_u64(two(&runs.pairs, i), full), bits));
+        bits = vshlq_n_u64::<2>(bits);
+    }
+    (vaddvq_u64(found) as u32, vaddvq_u64(sure) as u32)
 }
 
 /// Two words of a line.
