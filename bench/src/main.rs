@@ -8,6 +8,7 @@
 //! cargo run --release --manifest-path bench/Cargo.toml -- libbloom [--quick] [--json FILE]
 //! cargo run --release --manifest-path bench/Cargo.toml -- jvm DIALECT … -- JAVA…    (interop/cassandra/bench, interop/guava/bench)
 //! cargo run --release --manifest-path bench/Cargo.toml -- kinds [--quick] [--json FILE]
+//! cargo run --release --manifest-path bench/Cargo.toml -- pauses [--keys N,…]
 //! cargo run --release --manifest-path bench/Cargo.toml -- compact [--quick] [--json FILE] [--rates RATES]
 //! cargo run --release --manifest-path bench/Cargo.toml -- compact-large [--keys N]
 //! cargo run --release --manifest-path bench/Cargo.toml -- compact-lost [--lookups N] [--kernel NAME]
@@ -31,6 +32,7 @@ mod librocksdb;
 mod limit;
 mod memory;
 mod parquet;
+mod pauses;
 mod rate;
 mod rates;
 mod rocksdb;
@@ -70,6 +72,8 @@ enum Command {
     Jvm(jvm::Options),
     /// The native kind `dynamic` beside `fast`, qfilter, fastbloom and a cuckoo filter.
     Kinds(Common),
+    /// How long single insertions wait while a filter of kind `dynamic` grows.
+    Pauses(pauses::Options),
     /// The native kind compact beside fast, xorf, sux and our Ribbon.
     Compact(compact::Options),
     /// A compact filter of 10^9 keys in bounded memory.
@@ -119,6 +123,7 @@ fn main() -> ExitCode {
         Command::Libbloom(options) => drop_in::run(&options),
         Command::Jvm(options) => jvm::run(&options),
         Command::Kinds(options) => kinds::run(&options),
+        Command::Pauses(options) => pauses::run(&options),
         Command::Compact(options) => compact::run(&options),
         Command::CompactLarge(options) => compact::large::run(&options),
         Command::CompactLost(options) => compact::lost::run(&options),

@@ -35,6 +35,28 @@ pub(crate) const FARTHEST: u32 = 8 * LAST + 7;
 /// The first byte from which those with `occupied` are loaded, if there are [`MAX_SLOTS`].
 const OCCUPIED: u32 = 48;
 
+/// How the slots of a run are compared with a remainder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lanes {
+    /// The bits of an entry that are its remainder.
+    pub(crate) remainder: u64,
+    /// The lowest bit of each slot that is compared at once.
+    pub(crate) ones: u64,
+    /// All bits but those of their tags.
+    pub(crate) remainders: u64,
+}
+
+impl Lanes {
+    /// Whether one of the slots with these top bits has the remainder of the entry: then not zero.
+    #[inline(always)]
+    pub(crate) fn matches(&self, window: u64, tops: u64, entry: u64) -> u64 {
+        let differ = window & self.remainders ^ (entry & self.remainder).wrapping_mul(self.ones);
+        // The top bit of a slot becomes one if the slot is zero. It may also do so above such a slot, but not
+        // if there is none.
+        differ.wrapping_sub(self.ones) & !differ & tops
+    }
+}
+
 /// How a line is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slots {
@@ -53,20 +75,22 @@ pub(crate) struct Slots {
     occupied_shift: u32,
     /// `starts` is the last eight bytes, shifted down by so many bits.
     starts_shift: u32,
-    /// These eight bytes, shifted down by so many bits and 8, are the beginning of the last eight.
+    /// These eight bytes, shifted up by so many bits, are the end of the eight before the last; shifted down by so
+    /// many bits and 8, they are the beginning of the last.
+    up_shift: u32,
     shared_shift: u32,
-    /// The bits of a slot, and of its remainder.
+    /// The bit of `starts` after the last slot.
+    pub(crate) full: u64,
+    /// The bits of a slot.
     field: u64,
-    remainder: u64,
-    /// The lowest and the highest bit of each slot that is compared at once; all bits but those of their
-    /// tags.
-    ones: u64,
+    pub(crate) lanes: Lanes,
+    /// The highest bit of each slot that is compared at once.
     tops: u64,
-    remainders: u64,
     /// `tops - ones`.
     carry: u64,
     /// All bits of the slots.
     used: [u64; 8],
+    windows: Windows,
 }
 
 impl Slots {
@@ -95,14 +119,15 @@ impl Slots {
             occupied_at,
             occupied_shift: 64 - quotients,
             starts_shift: 63 - slots,
+            up_shift: 8 * occupied_at,
             shared_shift: 8 * (LAST - 1 - OCCUPIED - occupied_at),
+            full: 1 << slots,
             field: low(width),
-            remainder: low(width) & !low(tag),
-            ones,
+            lanes: Lanes { remainder: low(width) & !low(tag), ones, remainders: !(ones * low(tag)) },
             tops: ones << (width - 1),
-            remainders: !(ones * low(tag)),
             carry: (ones << (width - 1)) - ones,
             used: core::array::from_fn(|i| low((slots * width).saturating_sub(64 * i as u32))),
+            windows: Windows::new(width),
         }
     }
 
@@ -127,25 +152,25 @@ impl Slots {
     fn front(&self, starts: u64, occupied: u64) -> [u64; 2] {
         let occupied = occupied.wrapping_shl(self.occupied_shift);
         let last = (occupied >> 8).wrapping_shr(self.shared_shift);
-        [occupied << (8 * (self.occupied_at & 7)), last | (starts >> 1).wrapping_shl(self.starts_shift + 1)]
+        [occupied.wrapping_shl(self.up_shift), last | (starts & !1).wrapping_shl(self.starts_shift)]
     }
 
     #[inline(always)]
     fn slot(&self, line: &Line, slot: u32) -> u64 {
-        window(line, self.position(slot)) & self.field
+        self.windows.load(line, slot) & self.field
     }
 
     /// The remainders from this slot on, as many as are compared at once; above them are bits that mean
     /// nothing.
     #[inline(always)]
     fn lanes(&self, line: &Line, slot: u32) -> u64 {
-        window(line, self.position(slot)) & self.remainders
+        self.windows.load(line, slot) & self.lanes.remainders
     }
 
     /// The remainder of the entry in every lane.
     #[inline(always)]
     fn pattern(&self, entry: u64) -> u64 {
-        (entry & self.remainder).wrapping_mul(self.ones)
+        (entry & self.lanes.remainder).wrapping_mul(self.lanes.ones)
     }
 
     /// The top bits of the lanes that are equal in both; other bits mean nothing.
@@ -206,371 +231,21 @@ fn most_slots(width: u32, quotients: u32) -> u32 {
     (1..=MAX_SLOTS).rev().find(fits).unwrap_or(0)
 }
 
-/// What differs between CPUs.
-pub(crate) trait Select: Copy {
-    /// Of the set bits of `word`, only the ones number `rank` and `rank + 1`, counted from 0; `rank` is below
-    /// 64.
-    #[inline(always)]
-    fn pair(self, word: u64, rank: u32) -> u64 {
-        select_pair(word, rank)
-    }
-
-    /// The first of the set bits of `tops`, as many as the lowest bits of `count` are set; the distance
-    /// between two of `tops`, and of the first from bit 0, is `width` (the first one bit less).
-    #[inline(always)]
-    fn first(self, tops: u64, width: u32, count: u64) -> u64 {
-        tops & low(count.trailing_ones().saturating_mul(width))
-    }
-
-    /// Moves the bits from position `at` on, below 64, up by one.
-    #[inline(always)]
-    fn widen(self, word: u64, at: u32) -> u64 {
-        word & low(at) | (word & !low(at)) << 1
-    }
-
-    /// Moves the bits from position `at` on, at most [`FARTHEST`], up by `width`, 1 to 56, and puts `value`,
-    /// which has at most that many bits, into the gap. Then clears all bits that are not `used`, and sets
-    /// those of `front` in the last two words.
-    #[inline(always)]
-    fn open(self, line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], front: [u64; 2]) {
-        open(line, at, width, value, used, front);
-    }
-
-    /// Clears all bits that are not `used`, then moves the bits from position `at + width` on down by
-    /// `width`, and sets those of `front` in the last two words.
-    #[inline(always)]
-    fn close(self, line: &mut Line, at: u32, width: u32, used: &[u64; 8], front: [u64; 2]) {
-        close(line, at, width, used, front);
-    }
-}
-
-/// The definition of [`Select::pair`].
-#[inline(always)]
-pub(crate) fn select_pair(word: u64, rank: u32) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const TOPS: u64 = 0x8080_8080_8080_8080;
-    // Byte i of `sums` is the number of set bits in bytes 0 to i.
-    let pairs = word - (word >> 1 & 0x5555_5555_5555_5555);
-    let fours = (pairs & 0x3333_3333_3333_3333) + (pairs >> 2 & 0x3333_3333_3333_3333);
-    let sums = ((fours + (fours >> 4)) & 0x0f0f_0f0f_0f0f_0f0f).wrapping_mul(ONES);
-    // The bytes whose sum is at most the rank are before the byte that holds the bit.
-    let before = (((u64::from(rank) * ONES) | TOPS) - sums) & TOPS;
-    let byte = 8 * before.count_ones();
-    if byte == 64 {
-        return 0;
-    }
-    let skipped = (sums << 8 >> byte) as u32 & 0xff;
-    let mut rest = word >> byte << byte;
-    for _ in skipped..rank {
-        rest &= rest.wrapping_sub(1);
-    }
-    let first = rest & rest.wrapping_neg();
-    let rest = rest ^ first;
-    first | rest & rest.wrapping_neg()
-}
-
-/// The definition of [`Select::open`].
-#[inline(always)]
-fn open(line: &mut Line, at: u32, width: u32, value: u64, used: &[u64; 8], front: [u64; 2]) {
-    let words: [u64; 8] = core::array::from_fn(|i| word(line, i));
-    let (start, bit) = ((at >> 6) as usize, at & 63);
-    let mut moved = words;
-    for i in (start + 1..8).rev() {
-        moved[i] = words[i] << width | words[i - 1] >> (64 - width);
-    }
-    if let Some(split) = words.get(start) {
-        let above = split & !low(bit);
-        moved[start] = split & low(bit) | above << width | value << bit;
-        if let Some(next) = moved.get_mut(start + 1) {
-            *next = words[start + 1] << width | above >> (64 - width) | value >> 1 >> (63 - bit);
-        }
-    }
-    for (word, used) in moved.iter_mut().zip(used) {
-        *word &= used;
-    }
-    store(line, moved, front);
-}
-
-/// The definition of [`Select::close`].
-#[inline(always)]
-fn close(line: &mut Line, at: u32, width: u32, used: &[u64; 8], front: [u64; 2]) {
-    let words: [u64; 9] = core::array::from_fn(|i| if i < 8 { word(line, i) & used[i] } else { 0 });
-    let (start, bit) = ((at >> 6) as usize, at & 63);
-    let mut moved = [0; 8];
-    for i in 0..8 {
-        let down = words[i] >> width | words[i + 1] << (64 - width);
-        moved[i] = match i.cmp(&start) {
-            core::cmp::Ordering::Less => words[i],
-            core::cmp::Ordering::Equal => words[i] & low(bit) | down & !low(bit),
-            core::cmp::Ordering::Greater => down,
-        };
-    }
-    store(line, moved, front);
-}
-
-/// Writes these words, with the bits of `front` in the last two.
-#[inline(always)]
-fn store(line: &mut Line, mut words: [u64; 8], front: [u64; 2]) {
-    words[6] |= front[0];
-    words[7] |= front[1];
-    for (bytes, word) in line.as_chunks_mut().0.iter_mut().zip(words) {
-        *bytes = word.to_le_bytes();
-    }
-}
-
-/// The slots of one quotient.
-#[derive(Debug, Clone, Copy)]
-struct Run {
-    starts: u64,
-    occupied: u64,
-    quotient: u32,
-    /// Whether this quotient is occupied, and in the bits above, which greater ones are.
-    rest: u64,
-    /// Where it begins, or would.
-    start: u32,
-    /// Its slots: the lowest bits, as many as it has. Undefined if the quotient is not occupied.
-    slots: u64,
-}
-
-impl Run {
-    #[inline(always)]
-    fn is_occupied(&self) -> bool {
-        self.rest & 1 == 1
-    }
-
-    #[inline(always)]
-    fn len(&self) -> u32 {
-        if self.is_occupied() { self.slots.count_ones() } else { 0 }
-    }
-
-    #[inline(always)]
-    fn is_full(&self, slots: &Slots) -> bool {
-        self.starts >> slots.slots != 0
-    }
-
-    /// Whether it is full and no greater quotient is occupied: then a greater entry may be in the overflow.
-    #[inline(always)]
-    fn is_last_of_full(&self, slots: &Slots) -> bool {
-        self.starts >> slots.slots > self.rest >> 1
-    }
-
-    /// Whether its slots are not compared at once. This is rare: most runs have one or two slots.
-    #[inline(always)]
-    fn is_long(&self, slots: &Slots) -> bool {
-        self.slots > slots.compared
-    }
-}
-
-#[inline(always)]
-fn front(line: &Line, slots: &Slots) -> (u64, u64) {
-    let starts = eight(line, LAST).wrapping_shr(slots.starts_shift) | 1;
-    (starts, eight(line, OCCUPIED + (slots.occupied_at & 7)).wrapping_shr(slots.occupied_shift))
-}
-
-#[inline(always)]
-fn run(kernel: impl Select, line: &Line, slots: &Slots, quotient: u32) -> Run {
-    let (starts, occupied) = front(line, slots);
-    let rank = (occupied & ((1 << quotient) - 1)).count_ones();
-    // Where the run begins, and the next one.
-    let pair = kernel.pair(starts, rank);
-    let start = pair.trailing_zeros();
-    let slots = pair.wrapping_shr(start).wrapping_sub(2);
-    Run { starts, occupied, quotient, rest: occupied >> quotient, start, slots }
-}
-
-/// As [`search`], slot by slot: of a run of this many slots that begins here.
-#[cold]
-#[inline(never)]
-fn long_run(line: &Line, slots: &Slots, start: u32, len: u32, entry: u64) -> (Option<u32>, u32) {
-    let remainder = entry & slots.remainder;
-    let mut below = 0;
-    for slot in start..start.saturating_add(len) {
-        let found = slots.slot(line, slot) & slots.remainder;
-        if found == remainder {
-            return (Some(slot), slot);
-        }
-        below += u32::from(found < remainder);
-    }
-    (None, start.saturating_add(below))
-}
-
-/// Where the entry's remainder is in its run, or else belongs: the first slot whose remainder is not below
-/// it.
-#[inline(always)]
-fn search(kernel: impl Select, line: &Line, slots: &Slots, run: &Run, entry: u64) -> (Option<u32>, u32) {
-    if run.is_long(slots) {
-        return long_run(line, slots, run.start, run.len(), entry);
-    }
-    let (lanes, pattern) = (slots.lanes(line, run.start), slots.pattern(entry));
-    let mine = kernel.first(slots.tops, slots.width, run.slots) & (run.rest & 1).wrapping_neg();
-    let slot = run.start + (slots.less(lanes, pattern) & mine).count_ones();
-    ((slots.equal(lanes, pattern) & mine != 0).then_some(slot), slot)
-}
-
-/// Whether an entry with this quotient and remainder is in the line. If the second is true, it may also be in
-/// the overflow.
-#[inline(always)]
-pub(crate) fn test(kernel: impl Select, line: &Line, slots: &Slots, entry: u64) -> (bool, bool) {
-    let run = run(kernel, line, slots, slots.quotient(entry));
-    let equal = slots.equal(slots.lanes(line, run.start), slots.pattern(entry));
-    let mut found = equal & kernel.first(slots.tops, slots.width, run.slots);
-    if run.is_long(slots) {
-        found = u64::from(long_run(line, slots, run.start, run.len(), entry).0.is_some());
-    }
-    ((found != 0) & run.is_occupied(), run.is_last_of_full(slots))
-}
-
-/// The answer of one line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Find {
-    /// In this slot.
-    At(u32),
-    /// Nowhere.
-    Absent,
-    /// Not in this line, which is full and holds only lesser entries: perhaps in the overflow.
-    Beyond,
-}
-
-/// Finds the entry with this quotient and remainder; its tag does not matter.
-#[inline(always)]
-pub(crate) fn find(kernel: impl Select, line: &Line, slots: &Slots, entry: u64) -> Find {
-    let run = run(kernel, line, slots, slots.quotient(entry));
-    match search(kernel, line, slots, &run, entry) {
-        (Some(slot), _) => Find::At(slot),
-        (None, slot) if is_beyond(slots, &run, slot) => Find::Beyond,
-        (None, _) => Find::Absent,
-    }
-}
-
-/// Whether the line is full and has only entries below the one that belongs into this slot.
-#[inline(always)]
-fn is_beyond(slots: &Slots, run: &Run, slot: u32) -> bool {
-    run.is_full(slots) & (slot >= slots.slots)
-}
-
-/// The tag in this slot.
-#[inline(always)]
-pub(crate) fn tag(line: &Line, slots: &Slots, slot: u32) -> u64 {
-    slots.slot(line, slot) & low(slots.tag)
-}
-
-/// Changes the tag in this slot.
-pub(crate) fn set_tag(line: &mut Line, slots: &Slots, slot: u32, tag: u64) {
-    let at = slots.position(slot);
-    let (byte, shift) = (at >> 3, at & 7);
-    let mask = low(slots.tag) << shift;
-    put_eight(line, byte, eight(line, byte) & !mask | tag << shift & mask);
-}
-
-/// What happened to an entry that was inserted into a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Insert {
-    /// It is there already, in this slot, perhaps with another tag.
-    Known(u32),
-    /// It is there now.
-    Done,
-    /// Perhaps it is in the overflow; if not, it belongs there.
-    Beyond,
-    /// It is there now, and this entry had to leave for the overflow.
-    Evicted(u64),
-}
-
-/// Inserts an entry, unless one with its quotient and remainder is there. A full line keeps its least
-/// entries.
-#[inline(always)]
-pub(crate) fn insert(kernel: impl Select, line: &mut Line, slots: &Slots, entry: u64) -> Insert {
-    let run = run(kernel, line, slots, slots.quotient(entry));
-    let (found, slot) = search(kernel, line, slots, &run, entry);
-    if let Some(slot) = found {
-        return Insert::Known(slot);
-    }
-    // The run gets longer, or one begins.
-    let is_new = !run.rest & 1;
-    let at = run.start + 1 - is_new as u32;
-    let starts = kernel.widen(run.starts, at & 63) | is_new << (at & 63);
-    let occupied = run.occupied | 1 << run.quotient;
-    let at = slots.position(slot);
-    if !run.is_full(slots) {
-        let front = slots.front(starts, occupied);
-        kernel.open(line, at, slots.width, entry & slots.field, &slots.used, front);
-        return Insert::Done;
-    }
-    if slot >= slots.slots {
-        return Insert::Beyond;
-    }
-    // The last entry leaves. If it was alone in its run, its quotient is no longer occupied.
-    let last = slots.slot(line, slots.slots - 1);
-    let quotient = 63 - (occupied | 1).leading_zeros();
-    let was_alone = starts >> slots.slots & 1;
-    let starts = starts & low(slots.slots) | 1 << slots.slots;
-    let front = slots.front(starts, occupied & !(was_alone << quotient));
-    kernel.open(line, at, slots.width, entry & slots.field, &slots.used, front);
-    Insert::Evicted(u64::from(quotient) << slots.width | last)
-}
-
-/// Takes the entry out of this slot, which is one of the run.
-#[inline(always)]
-fn take(kernel: impl Select, line: &mut Line, slots: &Slots, run: &Run, slot: u32) {
-    let is_last = run.len() == 1;
-    let at = run.start + u32::from(!is_last);
-    let starts = run.starts & low(at) | run.starts >> 1 & !low(at);
-    let front = slots.front(starts, run.occupied & !(u64::from(is_last) << run.quotient));
-    kernel.close(line, slots.position(slot), slots.width, &slots.used, front);
-}
-
-/// What happened to an entry that was to be removed from a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Remove {
-    /// It was nowhere.
-    Absent,
-    /// It is gone.
-    Done,
-    /// It is gone from a line that was full: the least entry of its overflow must follow.
-    DoneFull,
-    /// Perhaps it is in the overflow.
-    Beyond,
-    /// It is in this slot and has a tag.
-    Tagged(u32),
-}
-
-/// Removes the entry with this quotient and remainder; if `KEEP`, only if its tag is zero.
-#[inline(always)]
-pub(crate) fn remove<const KEEP: bool>(
-    kernel: impl Select,
-    line: &mut Line,
-    slots: &Slots,
-    entry: u64,
-) -> Remove {
-    let run = run(kernel, line, slots, slots.quotient(entry));
-    match search(kernel, line, slots, &run, entry) {
-        (Some(slot), _) if KEEP && tag(line, slots, slot) != 0 => Remove::Tagged(slot),
-        (Some(slot), _) => {
-            take(kernel, line, slots, &run, slot);
-            if run.is_full(slots) { Remove::DoneFull } else { Remove::Done }
-        }
-        (None, slot) if is_beyond(slots, &run, slot) => Remove::Beyond,
-        (None, _) => Remove::Absent,
-    }
-}
-
-/// The least entry of the line that is not below this one.
-#[inline(always)]
-pub(crate) fn at_least(kernel: impl Select, line: &Line, slots: &Slots, entry: u64) -> Option<u64> {
-    let run = run(kernel, line, slots, slots.quotient(entry));
-    let (_, slot) = search(kernel, line, slots, &run, entry);
-    if slot < run.start.saturating_add(run.len()) {
-        return Some(u64::from(run.quotient) << slots.width | slots.slot(line, slot));
-    }
-    let above = run.rest >> 1;
-    if above == 0 {
-        return None;
-    }
-    let quotient = u64::from(run.quotient) + 1 + u64::from(above.trailing_zeros());
-    Some(quotient << slots.width | slots.slot(line, slot))
-}
-
+mod change;
+mod find;
+mod group;
+mod select;
 mod whole;
+mod windows;
+
+pub(crate) use change::{Insert, Remove, insert, remove, set_tag};
+pub(crate) use find::{Find, at_least, find, tag, test};
+pub(crate) use group::{GROUP, Runs, matches, test_all};
+pub(crate) use select::Select;
+#[cfg(target_arch = "aarch64")]
+pub(crate) use select::select_pair;
 pub(crate) use whole::{DECODED, decode, encode};
+use windows::Windows;
 
 #[cfg(test)]
 mod tests;

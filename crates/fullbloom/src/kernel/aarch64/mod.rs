@@ -3,6 +3,7 @@
 
 mod lines;
 mod neon;
+mod slots;
 mod split;
 
 use super::blocks::Filter;
@@ -25,7 +26,6 @@ impl Neon {
 
 impl Body for Neon {}
 
-impl super::slots::Select for Neon {}
 impl super::systems::Systems for Neon {}
 
 impl Split for Neon {

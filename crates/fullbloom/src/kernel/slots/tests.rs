@@ -1,3 +1,4 @@
+use super::find::front;
 use super::*;
 use crate::kernel::{Body, Cpu, Kernel, Task};
 use alloc::collections::BTreeMap;
@@ -249,6 +250,61 @@ fn no_bytes_make_a_line_panic() {
         let entry = random(&mut state) >> (random(&mut state) % 64);
         for kernel in Kernel::available() {
             Cpu::detect(kernel).unwrap().run(All(&mut line.clone(), &slots, entry));
+        }
+    }
+}
+
+#[test]
+fn every_kernel_looks_up_a_group_as_scalar_looks_up_each_key() {
+    struct Group<'a>([&'a Line; GROUP], &'a Slots, [u64; GROUP]);
+    impl Task for Group<'_> {
+        type Output = ((u32, u32), (u32, u32), u64);
+        #[inline(always)]
+        fn run<K: Body>(self, kernel: K) -> Self::Output {
+            let Group(lines, slots, entries) = self;
+            let (mut found, mut unsure, mut low) = (0, 0, 0u64);
+            for i in 0..GROUP {
+                let (yes, is_unsure) = test(kernel, lines[i], slots, entries[i]);
+                found |= u32::from(yes) << i;
+                unsure |= u32::from(is_unsure) << i;
+                low = low.rotate_left(1) ^ kernel.lowest(entries[i], (lines[i][0] & 63).into());
+            }
+            (test_all(kernel, &lines, slots, &entries, |_| ()), (found, unsure), low)
+        }
+    }
+    let mut state = 11;
+    for round in 0..3_000u64 {
+        let tag = (random(&mut state) % 4) as u32;
+        let interval = 1 << (4 + random(&mut state) % 44) | random(&mut state) % 16;
+        let slots = Slots::new(interval, tag);
+        // Lines of keys in some rounds, of anything in others.
+        let mut lines = [[0u8; 64]; GROUP];
+        for line in &mut lines {
+            if round % 3 == 0 {
+                line.iter_mut().for_each(|byte| *byte = random(&mut state) as u8);
+                continue;
+            }
+            let crowd = if round % 3 == 1 { interval } else { interval.min(100) };
+            for _ in 0..random(&mut state) % 70 {
+                let number = random(&mut state) % crowd;
+                insert(crate::kernel::scalar::Scalar, line, &slots, number << tag);
+            }
+        }
+        let entries: [u64; GROUP] = core::array::from_fn(|i| {
+            let (starts, _) = front(&lines[i], &slots);
+            let mut decoded = [0; DECODED];
+            let count = decode(&lines[i], &slots, 0, &mut decoded).max(1);
+            match i % 3 {
+                0 if starts > 1 => decoded[random(&mut state) as usize % count],
+                1 => random(&mut state) >> (random(&mut state) % 64),
+                _ => (random(&mut state) % interval) << tag,
+            }
+        });
+        let all = || Group(lines.each_ref(), &slots, entries);
+        let expected = Cpu::detect(Kernel::Scalar).unwrap().run(all());
+        assert_eq!(expected.0, expected.1, "{round}");
+        for kernel in Kernel::available() {
+            assert_eq!(Cpu::detect(kernel).unwrap().run(all()), expected, "{kernel} {round}");
         }
     }
 }

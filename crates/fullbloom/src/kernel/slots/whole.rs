@@ -1,6 +1,8 @@
 //! All entries of a line at once.
 
-use super::{Line, Slots, front, store, window};
+use super::find::front;
+use super::select::store;
+use super::{Line, Slots, window};
 
 /// The most entries that [`decode`] writes, and some that mean nothing.
 pub(crate) const DECODED: usize = 64;

@@ -2,7 +2,7 @@
 
 use super::{Avx2, Avx512, Avx512Bitalg};
 use crate::kernel::lines::Line;
-use crate::kernel::slots::Select;
+use crate::kernel::slots::{GROUP, Lanes, Runs, Select, Slots};
 use core::arch::x86_64::*;
 
 impl Select for Avx2 {
@@ -16,6 +16,18 @@ impl Select for Avx2 {
     fn first(self, tops: u64, _width: u32, count: u64) -> u64 {
         // SAFETY: see above.
         unsafe { deposit(count, tops) }
+    }
+
+    #[inline(always)]
+    fn lowest(self, word: u64, bits: u32) -> u64 {
+        // SAFETY: see above.
+        unsafe { lowest(word, bits) }
+    }
+
+    #[inline(always)]
+    fn matches(self, slots: &Slots, runs: &Runs, entries: &[u64; GROUP]) -> (u32, u32) {
+        // SAFETY: see above.
+        unsafe { matches(slots, runs, entries) }
     }
 
     #[inline(always)]
@@ -51,6 +63,46 @@ fn pair(word: u64, rank: u32) -> u64 {
 #[inline]
 fn deposit(bits: u64, mask: u64) -> u64 {
     _pdep_u64(bits, mask)
+}
+
+#[target_feature(enable = "bmi2")]
+#[inline]
+fn lowest(word: u64, bits: u32) -> u64 {
+    _bzhi_u64(word, bits)
+}
+
+/// As the definition, four keys at a time.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn matches(slots: &Slots, runs: &Runs, entries: &[u64; GROUP]) -> (u32, u32) {
+    let lanes: &Lanes = &slots.lanes;
+    let all = |word: u64| _mm256_set1_epi64x(word as i64);
+    let (remainder, ones, remainders) = (all(lanes.remainder), all(lanes.ones), all(lanes.remainders));
+    let upper_ones = _mm256_srli_epi64::<32>(ones);
+    let four = |words: &[u64; GROUP], i: usize| {
+        // SAFETY: a chunk has four words.
+        unsafe { _mm256_loadu_si256(words.as_chunks::<4>().0[i].as_ptr().cast()) }
+    };
+    // The bits of `starts` are below the sign.
+    let full = all(slots.full);
+    let (mut absent, mut sure) = (0, 0);
+    for i in 0..GROUP / 4 {
+        let entry = _mm256_and_si256(four(entries, i), remainder);
+        // The lower half of the product with `ones`.
+        let crossed = _mm256_add_epi64(
+            _mm256_mul_epu32(entry, upper_ones),
+            _mm256_mul_epu32(_mm256_srli_epi64::<32>(entry), ones),
+        );
+        let pattern = _mm256_add_epi64(_mm256_mul_epu32(entry, ones), _mm256_slli_epi64::<32>(crossed));
+        let differ = _mm256_xor_si256(_mm256_and_si256(four(&runs.windows, i), remainders), pattern);
+        let zero = _mm256_andnot_si256(differ, _mm256_sub_epi64(differ, ones));
+        let found = _mm256_and_si256(zero, four(&runs.tops, i));
+        let none = _mm256_cmpeq_epi64(found, _mm256_setzero_si256());
+        let below = _mm256_cmpgt_epi64(full, four(&runs.pairs, i));
+        absent |= (_mm256_movemask_pd(_mm256_castsi256_pd(none)) as u32) << (4 * i);
+        sure |= (_mm256_movemask_pd(_mm256_castsi256_pd(below)) as u32) << (4 * i);
+    }
+    (!absent, sure)
 }
 
 #[target_feature(enable = "avx2")]

@@ -103,7 +103,7 @@ impl DynamicFilter {
         let now = clock.map_or(0, |clock| clock.generation());
         let keep = |tag| clock.is_none_or(|clock| clock.is_live(tag));
         let Store::Shards(shards) = &mut self.store else { unreachable!("made before") };
-        shards.grow(&aim, keep, now)?;
+        shards.grow(aim.shard, keep, now)?;
         Ok(shards.aim(hash))
     }
 

@@ -1,7 +1,7 @@
 //! The fingerprints of a file, in place.
 
 use super::filter::cpu;
-use super::lines::{self, EvenLines, Lines, Target};
+use super::lines::{self, Even, Lines, Rest, Target};
 use super::shape::{GROUP, Grid, Shape};
 use crate::kernel::lines::Line;
 use crate::kernel::{Body, Task};
@@ -19,13 +19,22 @@ pub(super) struct Flat<S> {
     pub(super) bytes: S,
 }
 
-/// An empty line, for damaged files that claim more than they have.
-static EMPTY: Line = [0; 64];
-
 impl<S: AsRef<[u8]>> Flat<S> {
     #[inline(always)]
     fn line(&self, line: u64) -> &Line {
-        self.bytes.as_ref().as_chunks().0.get(line as usize).unwrap_or(&EMPTY)
+        self.even().line(line)
+    }
+
+    /// The lines as one grid. Its bytes are asked for once.
+    #[inline(always)]
+    pub(super) fn even(&self) -> Even<'_, &Self> {
+        let Shape { main: grid, tag, .. } = &self.shape;
+        Even { grid, mask: self.mask(), tag: *tag, lines: self.bytes.as_ref().as_chunks().0, rest: self }
+    }
+
+    #[inline(always)]
+    fn mask(&self) -> u64 {
+        !(u64::MAX >> self.shape.bits)
     }
 
     fn number(&self, at: u64) -> u64 {
@@ -90,27 +99,7 @@ impl<S> Flat<S> {
     }
 }
 
-impl<S: AsRef<[u8]>> EvenLines for Flat<S> {
-    #[inline(always)]
-    fn grid(&self) -> &Grid {
-        &self.shape.main
-    }
-
-    #[inline(always)]
-    fn mask(&self) -> u64 {
-        !(u64::MAX >> self.shape.bits)
-    }
-
-    #[inline(always)]
-    fn tag_bits(&self) -> u32 {
-        self.shape.tag
-    }
-
-    #[inline(always)]
-    fn line(&self, line: u64) -> &Line {
-        Flat::line(self, line)
-    }
-
+impl<S: AsRef<[u8]>> Rest for &Flat<S> {
     fn beyond(&self, hash: u64) -> Target<'_> {
         let Grid { place, slots, .. } = &self.shape.overflow;
         let (line, number) = place.of(hash & self.mask());

@@ -39,16 +39,38 @@ pub(super) trait Lines {
 }
 
 /// All lines of a filter, if they are one grid.
-pub(super) trait EvenLines {
-    fn grid(&self) -> &Grid;
-
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Even<'a, R> {
+    pub(super) grid: &'a Grid,
     /// The bits of a hash that are its fingerprint.
-    fn mask(&self) -> u64;
+    pub(super) mask: u64,
+    /// Bits of a tag.
+    pub(super) tag: u32,
+    pub(super) lines: &'a [Line],
+    pub(super) rest: R,
+}
 
-    fn tag_bits(&self) -> u32;
+/// An empty line, for damaged files that claim more than they have.
+static EMPTY: Line = [0; 64];
 
-    fn line(&self, line: u64) -> &Line;
+impl<'a, R> Even<'a, R> {
+    #[inline(always)]
+    pub(super) fn line(&self, line: u64) -> &'a Line {
+        match self.lines.get(line as usize) {
+            Some(line) => line,
+            None => no_line(),
+        }
+    }
+}
 
+#[cold]
+#[inline(never)]
+fn no_line() -> &'static Line {
+    &EMPTY
+}
+
+/// What the line of a key alone does not answer.
+pub(super) trait Rest: Copy {
     /// The overflow line of a key.
     fn beyond(&self, hash: u64) -> Target<'_>;
 

@@ -7,8 +7,10 @@
 //!
 //! ```text
 //!   options.rs    what is asked for                clock.rs    generations, for expiry
-//!   filter.rs     DynamicFilter                    batch.rs    many keys at once
-//!   shards.rs     prefix ─► shard; growth          shard.rs    one shard: insert, remove
+//!   filter.rs     DynamicFilter: what it answers   single.rs   one key in or out
+//!   batch.rs      many keys at once                look.rs, insert.rs, change.rs   a chunk of them
+//!   shards.rs     prefix ─► shard                  shard.rs    one shard: insert, remove
+//!   growth.rs     shards that grow and split       places.rs   where keys belong
 //!   lines.rs      a shard's lines: find, list, fill           pool.rs   the memory of the lines
 //!   shape.rs      which line, and how it is divided           kernel/slots.rs   one line
 //!   flat.rs       a file in place                  file.rs     its bytes
@@ -17,21 +19,27 @@
 
 mod batch;
 mod bulk;
+mod change;
 mod clock;
 mod convert;
 mod expiry;
 mod file;
 mod filter;
 mod flat;
+mod growth;
+mod insert;
 mod lines;
+mod look;
 mod merge;
 mod options;
+mod places;
 mod pool;
 mod shape;
 mod shard;
 mod shards;
 #[cfg(feature = "std")]
 mod shared;
+mod single;
 #[cfg(test)]
 mod tests;
 

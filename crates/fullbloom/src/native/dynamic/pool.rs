@@ -59,6 +59,11 @@ impl Pool {
         self.first.as_ref().as_chunks().0
     }
 
+    #[inline(always)]
+    pub(super) fn first_mut(&mut self) -> &mut [Line] {
+        self.first.as_mut().as_chunks_mut().0
+    }
+
     /// A line by its number.
     #[inline(always)]
     pub(super) fn line(&self, number: u32) -> &Line {

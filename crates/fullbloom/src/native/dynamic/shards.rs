@@ -8,13 +8,12 @@
 //! two. Nothing else is touched, so a pause is the time for one shard, and so is the additional memory.
 
 use super::filter::cpu;
-use super::lines::{self, EvenLines, Lines, Location, Target};
+use super::lines::{self, Even, Lines, Location, Rest, Target};
 use super::pool::Pool;
-use super::shape::{GROUP, Grid, MAX_LINES, MIN_BITS, MIN_LINES, Shape, grown};
+use super::shape::{Grid, Shape};
 use super::shard::{Reader, Removed, Shard};
 use crate::bits::prefetch;
 use crate::error::SizeError;
-use crate::kernel::lines::Line;
 use crate::kernel::slots::{self, Insert, Remove, Select};
 use crate::kernel::{Body, Task};
 use alloc::sync::Arc;
@@ -25,97 +24,29 @@ use alloc::vec::Vec;
 #[derive(Debug)]
 pub(super) struct Shards {
     /// The bits of a hash that are its fingerprint.
-    mask: u64,
-    tag: u32,
-    depth: u32,
-    directory: Vec<u32>,
-    shards: Vec<Shard>,
-    pool: Pool,
+    pub(super) mask: u64,
+    pub(super) tag: u32,
+    pub(super) depth: u32,
+    pub(super) directory: Vec<u32>,
+    pub(super) shards: Vec<Shard>,
+    pub(super) pool: Pool,
     /// All lines as one grid, as long as the shards have one shape and their lines are in order in the pool.
-    even: Option<Grid>,
+    pub(super) even: Option<Grid>,
     /// Shapes in use, so that shards share them.
-    shapes: Vec<Arc<Shape>>,
+    pub(super) shapes: Vec<Arc<Shape>>,
     /// For reading a shard.
-    buffer: Vec<u64>,
-}
-
-/// Shards whose lines are one grid.
-pub(super) struct Even<'a> {
-    shards: &'a Shards,
-    grid: &'a Grid,
-    lines: &'a [Line],
-}
-
-impl Even<'_> {
-    /// As [`Shards::aim`].
-    #[inline(always)]
-    pub(super) fn aim(&self, hash: u64) -> Aim {
-        let (at, number) = self.grid.place.of(hash & self.shards.mask);
-        let shard = self.shards.entry_of(hash) as u32;
-        let first = shard * (self.grid.lines >> self.shards.depth) as u32;
-        prefetch::read(self.lines, at as usize);
-        Aim { shard, line: at as u32 - first, at: at as u32, number }
-    }
-}
-
-impl EvenLines for Even<'_> {
-    #[inline(always)]
-    fn grid(&self) -> &Grid {
-        self.grid
-    }
-
-    #[inline(always)]
-    fn mask(&self) -> u64 {
-        self.shards.mask
-    }
-
-    #[inline(always)]
-    fn tag_bits(&self) -> u32 {
-        self.shards.tag
-    }
-
-    #[inline(always)]
-    fn line(&self, line: u64) -> &Line {
-        &self.lines[line as usize]
-    }
-
-    fn beyond(&self, hash: u64) -> Target<'_> {
-        self.shards.beyond(hash)
-    }
-
-    fn find(&self, hash: u64) -> Option<u64> {
-        self.shards.find(hash)
-    }
+    pub(super) buffer: Vec<u64>,
 }
 
 /// Where a key belongs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Aim {
-    shard: u32,
+    pub(super) shard: u32,
     /// The line in the shard, and its number in the pool.
-    line: u32,
-    at: u32,
+    pub(super) line: u32,
+    pub(super) at: u32,
     /// The number of the fingerprint in the line.
-    number: u64,
-}
-
-/// The result of the first part of an insertion.
-pub(super) enum Early {
-    /// That was all; and whether the key was new.
-    Done(bool),
-    /// The key was new, and another one had to leave its line for the overflow.
-    Evicted(Late),
-    /// It is or belongs in the overflow.
-    Beyond(Late),
-    /// Nothing was done: the shard should grow before.
-    Full,
-}
-
-/// A fingerprint that belongs in the overflow of a shard.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Late {
-    shard: u32,
-    x: u64,
+    pub(super) number: u64,
 }
 
 impl Shards {
@@ -206,20 +137,9 @@ impl Shards {
         Ok(())
     }
 
-    fn shape(&mut self, bits: u32, lines: u64) -> Arc<Shape> {
-        let known = self.shapes.iter().find(|shape| shape.bits == bits && shape.main.lines == lines);
-        if let Some(shape) = known {
-            return Arc::clone(shape);
-        }
-        self.shapes.retain(|shape| Arc::strong_count(shape) > 1);
-        let shape = Arc::new(Shape::new(bits, self.tag, lines));
-        self.shapes.push(Arc::clone(&shape));
-        shape
-    }
-
     /// The entry of the directory for a hash.
     #[inline(always)]
-    fn entry_of(&self, hash: u64) -> usize {
+    pub(super) fn entry_of(&self, hash: u64) -> usize {
         // A shift of 64 is not possible; at depth 0 there is one entry.
         (hash >> 1 >> (63 - self.depth)) as usize
     }
@@ -236,8 +156,9 @@ impl Shards {
     }
 
     /// The lines as one grid, if they are one.
-    pub(super) fn even(&self) -> Option<Even<'_>> {
-        self.even.as_ref().map(|grid| Even { shards: self, grid, lines: self.pool.first() })
+    pub(super) fn even(&self) -> Option<Even<'_, &Self>> {
+        let grid = self.even.as_ref()?;
+        Some(Even { grid, mask: self.mask, tag: self.tag, lines: self.pool.first(), rest: self })
     }
 
     /// Where the key of this hash belongs. Prefetches its line.
@@ -258,15 +179,6 @@ impl Shards {
         let (line, number) = shard.place.of(self.local(shard, hash));
         let line = self.pool.line(shard.number(line));
         Target { line, slots: &shard.shape.main.slots, entry: if TAGS { number << self.tag } else { number } }
-    }
-
-    /// The overflow line of a key.
-    #[inline(always)]
-    pub(super) fn beyond(&self, hash: u64) -> Target<'_> {
-        let shard = &self.shards[self.shard_of(hash) as usize];
-        let Grid { place, slots, .. } = &shard.shape.overflow;
-        let (line, number) = place.of(self.local(shard, hash));
-        Target { line: shard.overflow_line(line), slots, entry: number << self.tag }
     }
 
     /// Finds a fingerprint.
@@ -330,48 +242,6 @@ impl Shards {
         known
     }
 
-    /// The first part of [`insert`](Self::insert) for sets. The second, if there is one, must follow before
-    /// anything else is done with the shard than such insertions; the overflow line that it needs is
-    /// prefetched. `GROWN`: the shard has just grown.
-    #[inline(always)]
-    pub(super) fn insert_early<const GROWN: bool>(
-        &mut self,
-        kernel: impl Select,
-        hash: u64,
-        aim: &Aim,
-    ) -> Early {
-        let shard = &mut self.shards[aim.shard as usize];
-        if !GROWN && shard.keys >= shard.limit {
-            return Early::Full;
-        }
-        let line = self.pool.line_mut(aim.at);
-        let done = slots::insert(kernel, line, &shard.shape.main.slots, aim.number);
-        shard.keys += u64::from(matches!(done, Insert::Done | Insert::Evicted(_)));
-        match done {
-            Insert::Done => Early::Done(true),
-            Insert::Known(_) => Early::Done(false),
-            full => {
-                let (x, _) = shard.leaving(full, (hash & self.mask) << shard.depth, aim.number, 0);
-                shard.prefetch_beyond(x);
-                let late = Late { shard: aim.shard, x };
-                if full == Insert::Beyond { Early::Beyond(late) } else { Early::Evicted(late) }
-            }
-        }
-    }
-
-    /// The second part of the insertion of a key that was in the line: what had to leave it.
-    pub(super) fn insert_evicted(&mut self, late: Late) {
-        self.shards[late.shard as usize].insert_beyond(late.x, 0);
-    }
-
-    /// The second part of the insertion of a key that belongs into the overflow. Returns whether it was new.
-    pub(super) fn insert_late(&mut self, late: Late) -> bool {
-        let shard = &mut self.shards[late.shard as usize];
-        let new = shard.insert_beyond(late.x, 0).is_none();
-        shard.keys += u64::from(new);
-        new
-    }
-
     /// Removes the fingerprint of a hash, unless it has a tag.
     #[inline(always)]
     pub(super) fn remove(&mut self, kernel: impl Select, hash: u64, aim: &Aim) -> Removed {
@@ -390,133 +260,6 @@ impl Shards {
         };
         shard.keys -= u64::from(removed == Removed::Done);
         removed
-    }
-
-    /// Gives the shard of this key more lines, or splits it. Items for which `keep` is false are dropped; if
-    /// that makes enough room, the shard keeps its size. All aims become invalid.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn grow(&mut self, aim: &Aim, keep: impl Fn(u64) -> bool, now: u64) -> Result<(), SizeError> {
-        let (number, before) = (aim.shard as usize, self.shards.len());
-        let mut items = self.items_of(number, keep)?;
-        let shard = &self.shards[number];
-        let (lines, bits) = (shard.shape.main.lines, shard.shape.bits);
-        let done = if (items.len() as u64) < shard.shape.limit - shard.shape.limit / 8 {
-            self.shards[number].fill(&mut self.pool, &items);
-            Ok(())
-        } else if let Some(lines) = grown(lines) {
-            self.replace(number, lines, &items)
-        } else if bits > MIN_BITS + 4 {
-            self.split(number, &mut items)
-        } else {
-            self.replace(number, MAX_LINES, &items)
-        };
-        self.buffer = items;
-        self.shards[number].swept = now;
-        // The other half of a split.
-        self.shards[before..].iter_mut().for_each(|shard| shard.swept = now);
-        done
-    }
-
-    /// Drops the items of a shard for which `keep` is false.
-    pub(super) fn sweep(
-        &mut self,
-        number: usize,
-        keep: impl Fn(u64) -> bool,
-        now: u64,
-    ) -> Result<(), SizeError> {
-        let items = self.items_of(number, keep)?;
-        if items.len() as u64 != self.shards[number].keys {
-            self.shards[number].fill(&mut self.pool, &items);
-        }
-        self.buffer = items;
-        self.shards[number].swept = now;
-        Ok(())
-    }
-
-    /// The items of a shard that are kept, in the buffer.
-    pub(super) fn items_of(
-        &mut self,
-        number: usize,
-        keep: impl Fn(u64) -> bool,
-    ) -> Result<Vec<u64>, SizeError> {
-        let mut items = core::mem::take(&mut self.buffer);
-        items.clear();
-        self.shards[number].read(&self.pool, &mut items)?;
-        if self.tag > 0 {
-            let tags = (1 << self.tag) - 1;
-            items.retain(|item| keep(item & tags));
-        }
-        Ok(items)
-    }
-
-    /// Gives a shard another number of lines, and these items.
-    pub(super) fn replace(&mut self, number: usize, lines: u64, items: &[u64]) -> Result<(), SizeError> {
-        let (bits, prefix, depth) = {
-            let old = &self.shards[number];
-            (old.shape.bits, old.prefix, old.depth)
-        };
-        let shape = self.shape(bits, lines);
-        if depth == 0 {
-            // The only shard has a pool of its own size.
-            let mut pool = Pool::exact(lines)?;
-            let mut new = Shard::in_order(shape, 0, prefix, depth)?;
-            new.fill(&mut pool, items);
-            (self.shards[number], self.pool) = (new, pool);
-            self.even = Some(Grid::new(bits, lines, self.tag));
-        } else {
-            let mut new = Shard::of_pages(shape, &mut self.pool, prefix, depth)?;
-            new.fill(&mut self.pool, items);
-            core::mem::replace(&mut self.shards[number], new).free(&mut self.pool);
-            self.even = None;
-        }
-        Ok(())
-    }
-
-    /// Splits a shard, whose items are now these. The upper half becomes the last shard.
-    pub(super) fn split(&mut self, number: usize, items: &mut [u64]) -> Result<(), SizeError> {
-        let (bits, prefix, depth) = {
-            let old = &self.shards[number];
-            (old.shape.bits - 1, old.prefix << 1, old.depth + 1)
-        };
-        let memory = |_| SizeError::Memory { bytes: (size_of::<Shard>() * 2) as u64 };
-        self.shards.try_reserve(1).map_err(memory)?;
-        if depth > self.depth {
-            let memory = |_| SizeError::Memory { bytes: 8 << self.depth };
-            let mut wider = Vec::new();
-            wider.try_reserve_exact(self.directory.len() * 2).map_err(memory)?;
-            wider.extend(self.directory.iter().flat_map(|shard| [*shard, *shard]));
-            (self.directory, self.depth) = (wider, depth);
-        }
-        let shape = self.shape(bits, MIN_LINES);
-        // The only shard had a pool of its own size.
-        let mut fresh = Pool::exact(0)?;
-        let pool = if depth == 1 { &mut fresh } else { &mut self.pool };
-        let mut low = Shard::of_pages(Arc::clone(&shape), pool, prefix, depth)?;
-        let mut high = match Shard::of_pages(shape, pool, prefix | 1, depth) {
-            Ok(high) => high,
-            Err(refused) => {
-                low.free(pool);
-                return Err(refused);
-            }
-        };
-        let half = 1u64 << bits << self.tag;
-        let (below, above) = items.split_at_mut(items.partition_point(|item| *item < half));
-        low.fill(pool, below);
-        above.iter_mut().for_each(|item| *item -= half);
-        high.fill(pool, above);
-        let old = core::mem::replace(&mut self.shards[number], low);
-        if depth == 1 {
-            self.pool = fresh;
-        } else {
-            old.free(&mut self.pool);
-        }
-        self.even = None;
-        let width = self.depth - depth;
-        let first = ((prefix | 1) << width) as usize;
-        self.directory[first..first + (1 << width)].fill(self.shards.len() as u32);
-        self.shards.push(high);
-        Ok(())
     }
 
     /// The items of the shard at this entry of the directory; returns the entry of the next shard.
@@ -571,4 +314,16 @@ impl Shards {
     }
 }
 
-const _: () = assert!(MIN_LINES.is_multiple_of(GROUP) && MAX_LINES.is_multiple_of(GROUP));
+impl Rest for &Shards {
+    #[inline(always)]
+    fn beyond(&self, hash: u64) -> Target<'_> {
+        let shard = &self.shards[self.shard_of(hash) as usize];
+        let Grid { place, slots, .. } = &shard.shape.overflow;
+        let (line, number) = place.of(self.local(shard, hash));
+        Target { line: shard.overflow_line(line), slots, entry: number << self.tag }
+    }
+
+    fn find(&self, hash: u64) -> Option<u64> {
+        Shards::find(self, hash)
+    }
+}
