@@ -147,5 +147,8 @@ try_crates() {
     python -c 'import json, sys; print(*(f"--package={p["name"]}" for p in json.load(sys.stdin)["packages"] if p["publish"] is None))')
   # shellcheck disable=SC2086
   env -u RUSTFLAGS cargo package --quiet --offline --locked --allow-dirty $crates
-  echo "built from their archives:" ${crates//--package=/}
+  # Outside the workspace, with a lock file of its own. It uses the published library; here the one beside it takes its place.
+  env -u RUSTFLAGS cargo package --quiet --offline --locked --allow-dirty --manifest-path crates/fullbloom-slatedb/Cargo.toml \
+    --config "patch.crates-io.fullbloom.path='$root/crates/fullbloom'"
+  echo "built from their archives:" ${crates//--package=/} fullbloom-slatedb
 }
