@@ -51,6 +51,7 @@ tools() {
   done
   cargo fetch --quiet --locked
   cargo fetch --quiet --locked --manifest-path crates/fullbloom-py/Cargo.toml
+  [ -n "$quick" ] || cargo fetch --quiet --locked --manifest-path crates/fullbloom-slatedb/Cargo.toml
 }
 
 # pack DIRECTORY FILE: the directory as a .tar.gz whose bytes depend on its files alone.

@@ -6,6 +6,17 @@ same() { [ "$2" = "$3" ] || fail "$1: got '$2' instead of '$3'"; }
 # emulator MACHINE: the program that runs the machine's programs; empty for this machine.
 emulator() { [ "$1" = "$(uname -m)" ] || command -v "qemu-$1-static"; }
 
+# emulated_in_chroots MACHINE: lets the kernel start the machine's programs by the emulator, in chroots too. Debian does the
+# same where systemd runs.
+emulated_in_chroots() {
+  local entries=/proc/sys/fs/binfmt_misc
+  [ -e "$entries/register" ] || as_root mount -t binfmt_misc binfmt_misc "$entries"
+  [ -e "$entries/qemu-$1" ] || as_root cp "/usr/lib/binfmt.d/qemu-$1.conf" "$entries/register"
+}
+
+# compile MACHINE ARGUMENTS...: the C compiler for this machine.
+compile() { python -m ziglang cc -target "$1-linux-gnu.$glibc" "${@:2}" -ldl; }
+
 # try_command MACHINE: the archive's command in a root directory without any other file.
 try_command() {
   local machine=$1 empty=$work/empty-$1 run said emulated
@@ -52,7 +63,7 @@ PYTHON
   awk -v got="$milliseconds" 'BEGIN { exit !(got < 5) }' || fail "--help takes $milliseconds ms; the limit is 5"
 }
 
-# debian_root MACHINE VARIANT PACKAGES: a minimal Debian in $work/debian-MACHINE, made anew from a kept archive.
+# debian_root MACHINE VARIANT PACKAGES NAME: a minimal Debian in $work/debian-MACHINE, made anew from a kept archive.
 debian_root() {
   local machine=$1 variant=$2 archive=$work/debian-$1-$4.tar
   debian=$work/debian-$machine
@@ -68,16 +79,17 @@ debian_root() {
 # All files of the root, without those that the package manager keeps for itself.
 files_in() { (cd "$1" && as_root find . -xdev | grep -Ev '^\./(var/(lib/dpkg|log|cache)|etc/ld\.so\.cache)' | sort); }
 
-# The Debian packages: installed, used, removed. Afterwards the root is as before.
+# try_debs MACHINE: the Debian packages: installed, used, removed. Afterwards the root is as before.
 try_debs() {
-  local machine installed
-  machine=$(uname -m)
+  local machine=$1 triplet=$1-linux-gnu debs installed
+  debs=("$out"/*_"$(debian_of "$machine")".deb)
+  [ -z "$(emulator "$machine")" ] || emulated_in_chroots "$machine"
   if [ -n "$quick" ]; then debian_root "$machine" minbase "" plain; else debian_root "$machine" minbase libbloom1 libbloom; fi
-  local debs=("$out"/*_"$(debian_of "$machine")".deb) triplet=$machine-linux-gnu
   files_in "$debian" > "$work/files-before"
   if [ -z "$quick" ]; then
     # A program that was linked to Debian's libbloom.
-    gcc -I crates/fullbloom-libbloom1/include -o "$work/uses-libbloom" dist/uses-libbloom.c "$debian/usr/lib/$triplet/libbloom.so.1"
+    compile "$machine" -I crates/fullbloom-libbloom1/include -o "$work/uses-libbloom" dist/uses-libbloom.c \
+      "$debian/usr/lib/$triplet/libbloom.so.1"
     uses_libbloom before "/lib/$triplet/"
   fi
   mkdir "$debian/debs"
@@ -87,7 +99,7 @@ try_debs() {
   same "version of the package" "$(as_root chroot "$debian" fullbloom --version | head -n 1)" "fullbloom $version (commit $FULLBLOOM_COMMIT)"
   [ -e "$debian/usr/share/man/man1/fullbloom-build.1.gz" ] || fail "no manual page"
   if [ -z "$quick" ]; then
-    gcc -I "$debian/usr/include" -L "$debian/usr/lib/$triplet" -o "$work/example" c/examples/tour.c -lfullbloom
+    compile "$machine" -I "$debian/usr/include" -o "$work/example" c/examples/tour.c "$debian/usr/lib/$triplet/libfullbloom.so"
     as_root install -D -m 755 "$work/example" "$debian/tried/example"
     as_root chroot "$debian" sh -c 'cd /tried && ./example' > /dev/null # it writes files
     as_root rm -r "$debian/tried"
@@ -104,7 +116,7 @@ try_debs() {
   [ -n "$quick" ] || uses_libbloom "after removal" "/lib/$triplet/"
   files_in "$debian" > "$work/files-after"
   diff "$work/files-before" "$work/files-after" || fail "installing and removing the packages changes the system"
-  echo "installed, used and removed:" $installed
+  echo "$machine: installed, used and removed:" $installed
 }
 
 # uses_libbloom WHEN DIRECTORY: runs the program in the root; its libbloom must come from this directory.
@@ -147,5 +159,8 @@ try_crates() {
     python -c 'import json, sys; print(*(f"--package={p["name"]}" for p in json.load(sys.stdin)["packages"] if p["publish"] is None))')
   # shellcheck disable=SC2086
   env -u RUSTFLAGS cargo package --quiet --offline --locked --allow-dirty $crates
-  echo "built from their archives:" ${crates//--package=/}
+  # Outside the workspace, with a lock file of its own. It uses the published library; here the one beside it takes its place.
+  env -u RUSTFLAGS cargo package --quiet --offline --locked --allow-dirty --manifest-path crates/fullbloom-slatedb/Cargo.toml \
+    --config "patch.crates-io.fullbloom.path='$root/crates/fullbloom'"
+  echo "built from their archives:" ${crates//--package=/} fullbloom-slatedb
 }

@@ -50,10 +50,22 @@ python_with() {
   "$work/venv/bin/pip" --quiet --disable-pip-version-check install "$@"
 }
 
-# Builds the command in release mode, and sets `fullbloom` to its path.
+# Sets `fullbloom` to the command: the one that FULLBLOOM names, as that of dist/run, or one built in release mode.
 command_built() {
-  cargo build --release --quiet --locked -p fullbloom-cli
-  fullbloom=$root/target/release/fullbloom
+  fullbloom=${FULLBLOOM:-$root/target/release/fullbloom}
+  [ -n "${FULLBLOOM:-}" ] || cargo build --release --quiet --locked -p fullbloom-cli
+}
+
+# Installs the Python package into the environment of `python_with`: the wheel that FULLBLOOM_WHEEL names, as that of
+# dist/run, or one built here as users build it, for which the environment has maturin.
+package_built() {
+  local wheel=${FULLBLOOM_WHEEL:-}
+  if [ -z "$wheel" ]; then
+    rm -rf "$work/wheels"
+    one_at_a_time "$work/venv/bin/maturin" build --release --quiet --locked -m crates/fullbloom-py/Cargo.toml -o "$work/wheels"
+    wheel=$(echo "$work"/wheels/*.whl)
+  fi
+  "$work/venv/bin/pip" --quiet --disable-pip-version-check install --force-reinstall --no-deps "$wheel"
 }
 
 # Installs a JDK and Maven if they are missing.
