@@ -2,6 +2,7 @@
 
 use super::filter::DynamicFilter;
 use crate::error::{DecodeError, SizeError};
+use crate::filter::{Check, Part};
 use crate::keys::Hashes;
 use crate::native::dialect::{Head, Native};
 use crate::native::hashing::spread;
@@ -17,11 +18,7 @@ use {
     std::path::Path,
 };
 #[cfg(feature = "mmap")]
-use {
-    crate::file::Mapped,
-    crate::filter::{Check, Part},
-    crate::native::read_with_journal,
-};
+use {crate::file::Mapped, crate::native::read_with_journal};
 
 impl<S: AsRef<[u8]>> DynamicFilter<S> {
     /// The file's bytes. They depend only on the fingerprints and the options, not on the order of insertions.
