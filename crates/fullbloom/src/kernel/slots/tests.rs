@@ -275,7 +275,7 @@ fn every_kernel_looks_up_a_group_as_scalar_looks_up_each_key() {
     let mut state = 11;
     for round in 0..3_000u64 {
         let tag = (random(&mut state) % 4) as u32;
-        let interval = 1 << (4 + random(&mut state) % 44) | random(&mut state) % 16;
+        let interval = (1 << (4 + random(&mut state) % 44)) | (random(&mut state) % 16);
         let slots = Slots::new(interval, tag);
         // Lines of keys in some rounds, of anything in others.
         let mut lines = [[0u8; 64]; GROUP];
