@@ -35,8 +35,16 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
                 }
             }
             long.sort_by(|a, b| b.total_cmp(a));
-            let at = |i: usize| long.get(i).map_or("–".to_owned(), |seconds| format!("{:.2} ms", 1e3 * seconds));
-            println!("| {} | {done} to {end} | {} | {} | {} | {} |", mode.name(), long.len(), at(99), at(9), at(0));
+            let at =
+                |i: usize| long.get(i).map_or("–".to_owned(), |seconds| format!("{:.2} ms", 1e3 * seconds));
+            println!(
+                "| {} | {done} to {end} | {} | {} | {} | {} |",
+                mode.name(),
+                long.len(),
+                at(99),
+                at(9),
+                at(0)
+            );
             done = end;
         }
     }

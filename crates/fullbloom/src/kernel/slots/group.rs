@@ -26,8 +26,8 @@ pub(crate) struct Runs {
 #[inline(always)]
 pub(crate) fn matches(slots: &Slots, runs: &Runs, entries: &[u64; GROUP]) -> (u32, u32) {
     let (mut found, mut sure) = (0, 0);
-    for i in 0..GROUP {
-        found |= u32::from(slots.lanes.matches(runs.windows[i], runs.tops[i], entries[i]) != 0) << i;
+    for (i, entry) in entries.iter().enumerate() {
+        found |= u32::from(slots.lanes.matches(runs.windows[i], runs.tops[i], *entry) != 0) << i;
         sure |= u32::from(runs.pairs[i] < slots.full) << i;
     }
     (found, sure)
@@ -48,14 +48,14 @@ pub(crate) fn test_all(
         *quotient = u64::from(slots.quotient(*entry));
     }
     let mut runs = Runs { windows: [0; GROUP], tops: [0; GROUP], pairs: [0; GROUP] };
-    for i in 0..GROUP {
+    for (i, line) in lines.iter().enumerate() {
         ahead(i);
-        let run = run(kernel, lines[i], slots, quotients[i] as u32);
-        runs.windows[i] = slots.windows.load(lines[i], run.start);
+        let run = run(kernel, line, slots, quotients[i] as u32);
+        runs.windows[i] = slots.windows.load(line, run.start);
         runs.tops[i] = kernel.first(slots.tops, slots.width, run.slots);
         runs.pairs[i] = run.pair;
         if run.is_long(slots) {
-            let is_there = long_run(lines[i], slots, run.start, run.len(), entries[i]).0.is_some();
+            let is_there = long_run(line, slots, run.start, run.len(), entries[i]).0.is_some();
             runs.windows[i] = slots.pattern(entries[i]);
             runs.tops[i] = if is_there { slots.tops } else { 0 };
         }

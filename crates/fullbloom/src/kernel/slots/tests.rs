@@ -263,11 +263,11 @@ fn every_kernel_looks_up_a_group_as_scalar_looks_up_each_key() {
         fn run<K: Body>(self, kernel: K) -> Self::Output {
             let Group(lines, slots, entries) = self;
             let (mut found, mut unsure, mut low) = (0, 0, 0u64);
-            for i in 0..GROUP {
-                let (yes, is_unsure) = test(kernel, lines[i], slots, entries[i]);
+            for (i, (line, entry)) in lines.iter().zip(entries).enumerate() {
+                let (yes, is_unsure) = test(kernel, line, slots, entry);
                 found |= u32::from(yes) << i;
                 unsure |= u32::from(is_unsure) << i;
-                low = low.rotate_left(1) ^ kernel.lowest(entries[i], (lines[i][0] & 63).into());
+                low = low.rotate_left(1) ^ kernel.lowest(entry, (line[0] & 63).into());
             }
             (test_all(kernel, &lines, slots, &entries, |_| ()), (found, unsure), low)
         }
@@ -275,7 +275,7 @@ fn every_kernel_looks_up_a_group_as_scalar_looks_up_each_key() {
     let mut state = 11;
     for round in 0..3_000u64 {
         let tag = (random(&mut state) % 4) as u32;
-        let interval = 1 << (4 + random(&mut state) % 44) | random(&mut state) % 16;
+        let interval = (1 << (4 + random(&mut state) % 44)) | (random(&mut state) % 16);
         let slots = Slots::new(interval, tag);
         // Lines of keys in some rounds, of anything in others.
         let mut lines = [[0u8; 64]; GROUP];
