@@ -195,7 +195,7 @@ impl Place {
     #[inline(always)]
     pub(crate) fn new(z: u64, lines: u64) -> Place {
         // The halves: vectors have products of 32 bits.
-        let (upper, lower, lines) = (z >> 32, z & 0xffff_ffff, lines & 0xffff_ffff);
+        let (upper, lower) = (z >> 32, z & 0xffff_ffff);
         Place { x: upper.wrapping_mul(lines).wrapping_add(lower.wrapping_mul(lines) >> 32) }
     }
 

@@ -18,7 +18,7 @@ use crate::kernel::systems::{Found, GROUP, Keys, find, line_at, prefetch_line};
 use crate::kernel::{Body, Cpu, Task};
 use crate::keys::{self, KeyHasher};
 use crate::native::pipeline::ones;
-use crate::probe::systems::{LIMIT, Place, first_z, picks, second_z, sums, t_of_first};
+use crate::probe::systems::{LIMIT, MAX_LINES, Place, first_z, picks, second_z, sums, t_of_first};
 
 /// Groups in the pipeline.
 const SLOTS: usize = 4;
@@ -188,9 +188,11 @@ impl<E: Fn(u64) -> bool, B: Body, const W: usize> Pipe<GROUP, SLOTS> for Test<'_
 
     #[inline(always)]
     fn prepare(&self, slot: &mut Slot) {
+        // There are never more, but LLVM does not know it: products of 32 bits are enough.
+        let lines = self.first.lines & MAX_LINES;
         for i in 0..GROUP {
             let z = first_z(slot.hashes[i]);
-            slot.places[i] = Place::new(z, self.first.lines);
+            slot.places[i] = Place::new(z, lines);
             slot.t[i] = t_of_first(z);
         }
     }
