@@ -36,7 +36,8 @@ pub fn size(e: SizeError) -> PyErr {
 }
 
 /// A filter cannot be built with these arguments.
-pub fn build(e: BuildError) -> PyErr {
+pub fn build(e: impl Into<BuildError>) -> PyErr {
+    let e = e.into();
     match e {
         BuildError::Size(e) => size(e),
         BuildError::Option { option, why } => option_refused(option, &why),

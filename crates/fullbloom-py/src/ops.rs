@@ -89,7 +89,7 @@ fn read(name: Option<&str>, bits: Option<u64>, probes: Option<u32>) -> PyResult<
 /// Works on each path, without the interpreter.
 fn each<R: Send>(
     py: Python<'_>,
-    paths: &Paths,
+    paths: Paths,
     dialect: Option<Name>,
     look: impl Fn(&Place) -> Result<R, Problem> + Sync,
     mut add: impl FnMut(R),
@@ -117,7 +117,7 @@ pub fn inspect<'py>(
     let name = options.read.dialect;
     let mut all = InspectReport::empty();
     let look = |place: &Place| fullbloom_ops::inspect(place, &options, &mut ());
-    each(py, &path, name, look, |found| all.append(found))?;
+    each(py, path, name, look, |found| all.append(found))?;
     dict(py, &all)
 }
 
@@ -139,7 +139,7 @@ pub fn verify<'py>(
     let options = VerifyOptions { read, absent, snapshots, ..VerifyOptions::default() };
     let mut all = VerifyReport::empty();
     let look = |place: &Place| fullbloom_ops::verify(place, &options, &mut ());
-    each(py, &path, name, look, |found| all.append(found))?;
+    each(py, path, name, look, |found| all.append(found))?;
     dict(py, &all)
 }
 

@@ -82,7 +82,15 @@ fn only_deletable_filters_are_removed_from_and_only_filters_that_take_keys_inser
     run(&["insert", &fast], b"c\n").fails_with("with exceptions takes no more keys");
     run(&["insert", &keys], b"c\n").fails_with("is not a native filter");
     run(&["insert", &keys, &keys], b"").fails_with("is a key file");
-    run(&["insert", &dir.arg("none")], b"").fails_with("none");
+    for command in ["insert", "remove"] {
+        run(&[command, "no-such-filter"], b"").fails_with("no-such-filter: cannot open: ");
+    }
+    let mut damaged = dir.read("p.bloom");
+    let last = damaged.len() - 1;
+    damaged[last] ^= 1;
+    let damaged = dir.file("damaged", damaged);
+    let out = run(&["insert", &damaged], b"a\n").exits(2);
+    assert_eq!(out.err.matches("damaged: ").count(), 1, "{out:?}");
     run(&["insert", "-"], b"").fails_with("");
     run(&["remove", &fast, "--hex"], b"zz\n").fails_with("");
     let secret = dir.arg("secret");

@@ -99,3 +99,13 @@ fn files_without_filters_and_damaged_files_say_so() {
     let told = run(&["verify", &filtered], b"").exits(1);
     assert!(told.text().contains("the filter says that "), "{}", told.text());
 }
+
+#[test]
+fn a_file_that_is_read_as_another_dialect_is_shown_as_such() {
+    let dir = Dir::new();
+    let path = write(&dir, "p.parquet", true);
+    let bits = (8 * dir.read("p.parquet").len()).to_string();
+    let args = ["verify", &path, "--dialect", "java-lsm", "--bits", &bits, "--probes", "3"];
+    let out = run(&args, b"").exits(0);
+    assert!(out.text().contains("java-lsm") && !out.text().contains("row group"), "{out:?}");
+}

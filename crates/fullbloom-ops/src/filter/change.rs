@@ -294,6 +294,10 @@ fn unreadable(path: &Path, cause: &FileError) -> Problem {
             Problem::at(path, Code::NotAFilter, "is not a native filter")
         }
         FileCause::Io(cause) => Problem::at(path, Code::Unreadable, format_args!("cannot open: {cause}")),
-        _ => Problem::at(path, Code::Unreadable, cause),
+        _ => {
+            // The error names the real place of the file, which the caller may have given in another way.
+            let (text, place) = (cause.to_string(), format!("{}: ", cause.path().display()));
+            Problem::at(path, Code::Unreadable, text.strip_prefix(&place).unwrap_or(&text))
+        }
     }
 }

@@ -5,7 +5,8 @@ use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
 use fullbloom_ops::filter::{FilterFile, ReadOptions, inspect_bytes, verify_keys};
 use fullbloom_ops::{
-    Code, InspectOptions, Place, Problem, RebuildOptions, Status, VerifyOptions, inspect, rebuild, verify,
+    Code, InspectOptions, Knowledge, Place, Problem, RebuildOptions, Status, VerifyOptions, inspect, rebuild,
+    verify,
 };
 use std::fs;
 
@@ -35,7 +36,8 @@ fn bytes_in_memory_are_judged_without_files() {
     assert_eq!(cut.code, Code::NotAFilter);
     let unknown = inspect_bytes("f", b"hello".to_vec(), &ReadOptions::default()).unwrap_err();
     assert_eq!(unknown.code, Code::UnknownDialect);
-    assert!(unknown.hint.unwrap().contains("--dialect"));
+    assert_eq!(unknown.knowledge, Some(Knowledge::Dialect));
+    assert!(unknown.hint.unwrap().contains("give the dialect"));
     let cassandra_3 = filter(Name::Cassandra3, 10, 10);
     let named = inspect_bytes("nb-1-big-Filter.db", cassandra_3, &of(Name::Cassandra3)).unwrap();
     assert_eq!(named.problems[0].code, Code::Mislabelled);
