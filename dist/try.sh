@@ -63,9 +63,9 @@ PYTHON
   awk -v got="$milliseconds" 'BEGIN { exit !(got < 5) }' || fail "--help takes $milliseconds ms; the limit is 5"
 }
 
-# debian_root MACHINE VARIANT PACKAGES NAME: a minimal Debian in $work/debian-MACHINE, made anew from a kept archive.
+# debian_root MACHINE VARIANT PACKAGE: a minimal Debian with this package in $work/debian-MACHINE, made anew from a kept archive.
 debian_root() {
-  local machine=$1 variant=$2 archive=$work/debian-$1-$4.tar
+  local machine=$1 variant=$2 archive=$work/debian-$1-$3.tar
   debian=$work/debian-$machine
   if [ ! -e "$archive" ]; then
     as_root mmdebstrap --quiet --format=tar --variant="$variant" --architectures="$(debian_of "$machine")" --include="$3" bookworm "$archive.new"
@@ -84,7 +84,7 @@ try_debs() {
   local machine=$1 triplet=$1-linux-gnu debs installed
   debs=("$out"/*_"$(debian_of "$machine")".deb)
   [ -z "$(emulator "$machine")" ] || emulated_in_chroots "$machine"
-  if [ -n "$quick" ]; then debian_root "$machine" minbase "" plain; else debian_root "$machine" minbase libbloom1 libbloom; fi
+  debian_root "$machine" minbase libbloom1
   files_in "$debian" > "$work/files-before"
   if [ -z "$quick" ]; then
     # A program that was linked to Debian's libbloom.
@@ -146,7 +146,7 @@ try_wheel() {
     (cd / && "$venv/bin/python" -I -X dev "$root/dist/uses-wheel.py")
     return
   fi
-  debian_root "$machine" extract python3 python
+  debian_root "$machine" extract python3
   rm -rf "$work/unpacked"
   for wheel in "$wheel" "$wheels"/*.whl; do python -m zipfile -e "$wheel" "$work/unpacked"; done
   PYTHONHOME=$debian/usr PYTHONPATH=$work/unpacked "$(emulator "$machine")" -L "$debian" "$debian/usr/bin/python3.11" -S dist/uses-wheel.py
