@@ -321,7 +321,7 @@ impl Builder {
         };
         let mut filter = AnyFilter::from_inner(inner);
         if let (Noted::One(key_type), Some(native)) = (self.noted, filter.inner.native_mut()) {
-            native.note_key_type(key_type);
+            native.set_key_type(Some(key_type)).unwrap_or(()); // it owns its memory
         }
         Ok(match self.key_type {
             Some(key_type) => filter.with_key_type(key_type),
