@@ -14,8 +14,8 @@ emulated_in_chroots() {
   [ -e "$entries/qemu-$1" ] || as_root cp "/usr/lib/binfmt.d/qemu-$1.conf" "$entries/register"
 }
 
-# compile MACHINE ARGUMENTS...: the C compiler for this machine.
-compile() { python -m ziglang cc -target "$1-linux-gnu.$glibc" "${@:2}" -ldl; }
+# compile MACHINE ARGUMENTS...: the C compiler for this machine, with the glibc of Debian 12.
+compile() { python -m ziglang cc -target "$1-linux-gnu.2.36" "${@:2}"; }
 
 # try_command MACHINE: the archive's command in a root directory without any other file.
 try_command() {

@@ -117,4 +117,9 @@ def test_plan_tells_what_the_command_tells(command):
                 row.pop("type")
             for row in ours:
                 row.pop("note")
+            # The last digit of a rate depends on the C library, and the command may be linked to musl.
+            for row, their_row in zip(ours, theirs, strict=True):
+                if their_row["expected_fpr"] is not None:
+                    assert row["expected_fpr"] == pytest.approx(their_row["expected_fpr"], rel=1e-12, abs=0)
+                    row["expected_fpr"] = their_row["expected_fpr"]
             assert ours == theirs
