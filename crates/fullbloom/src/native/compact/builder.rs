@@ -163,7 +163,9 @@ impl CompactBuilder {
         let threads = self.threads.min(all.len() / WORTH_A_THREAD as usize + 1);
         let part = all.len().div_ceil(threads).next_multiple_of(AT_A_TIME);
         let hasher = &self.hasher;
-        let lanes: Vec<Mutex<&mut Lane>> = self.keys.lanes(threads).iter_mut().map(Mutex::new).collect();
+        let lanes = self.keys.lanes(threads);
+        require_memory(lanes[..threads].iter().map(|lane| lane.growth(part as u64)).sum())?;
+        let lanes: Vec<Mutex<&mut Lane>> = lanes.iter_mut().map(Mutex::new).collect();
         on_threads(threads, |i| {
             let start = (all.start + i * part).min(all.end);
             let range = start..(start + part).min(all.end);
@@ -221,4 +223,16 @@ impl Task for Distribute<'_> {
         hashes.iter_mut().for_each(|hash| *hash = first_z(*hash));
         lane.add(hashes)
     }
+}
+
+/// Fails if this much memory, and some for everything else, cannot be allocated.
+///
+/// A thread that starts while another one takes the last bytes is aborted by the standard library, and with it
+/// the program.
+fn require_memory(bytes: u64) -> Result<(), SizeError> {
+    const REST: u64 = 1 << 20;
+    let bytes = bytes.saturating_add(REST);
+    let refused = SizeError::Memory { bytes };
+    let len = usize::try_from(bytes).map_err(|_| refused.clone())?;
+    Vec::<u8>::new().try_reserve_exact(len).map_err(|_| refused)
 }

@@ -38,11 +38,13 @@ pub(super) fn on_threads<T: Send>(
     }
     thread::scope(|scope| {
         let work = &work;
-        let running: Vec<_> = (1..threads).map(|i| scope.spawn(move || work(i))).collect();
+        let start = |i| thread::Builder::new().spawn_scoped(scope, move || work(i));
+        let running: Vec<_> = (1..threads).map(start).collect();
         let mut results = vec![work(0)];
-        results.extend(
-            running.into_iter().map(|thread| thread.join().expect("a thread of the builder panicked")),
-        );
+        results.extend(running.into_iter().zip(1..).map(|(started, i)| match started {
+            Ok(thread) => thread.join().expect("a thread of the builder panicked"),
+            Err(_) => work(i), // the system has no thread left
+        }));
         results.into_iter().collect()
     })
 }

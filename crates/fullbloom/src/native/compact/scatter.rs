@@ -156,6 +156,11 @@ impl Lane {
         Ok(())
     }
 
+    /// The most bytes that adding this many numbers allocates: every bucket may begin a chunk.
+    pub(super) fn growth(&self, numbers: u64) -> u64 {
+        8 * (numbers + ((CHUNK as u64) << self.bits))
+    }
+
     pub(super) fn len(&self) -> u64 {
         self.len
     }
