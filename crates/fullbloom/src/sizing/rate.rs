@@ -29,13 +29,6 @@ pub fn classic_fpr(keys: f64, bit_len: u64, probes: u32) -> f64 {
 /// The number of bits set in a block varies too, around the mean for its number of keys; the second-order
 /// term of that is included. Compared with the exact alternating sum (which has no digits left past 12
 /// probes) the result is low by 0.002 % at 10 bits per key and 6 probes, and by 0.03 % at 20 and 11.
-///
-/// ```
-/// use fullbloom::sizing::{blocked_fpr, classic_fpr};
-/// let blocked = blocked_fpr(1e6, 19_532, 512, 6); // 10 bits per key
-/// assert!((blocked - 0.009664).abs() < 1e-6);
-/// assert!(blocked > 1.14 * classic_fpr(1e6, 19_532 * 512, 6));
-/// ```
 pub fn blocked_fpr(keys: f64, blocks: u64, block_len: u32, probes: u32) -> f64 {
     let (n, m, k) = (keys, f64::from(block_len), f64::from(probes));
     if probes == 0 || block_len == 0 || blocks == 0 {
@@ -64,11 +57,6 @@ pub fn blocked_fpr(keys: f64, blocks: u64, block_len: u32, probes: u32) -> f64 {
 
 /// The rate of `keys` keys in `blocks` split blocks as in Parquet: 256 bits in eight words, one bit of each
 /// word for every key.
-///
-/// ```
-/// use fullbloom::sizing::split_block_fpr;
-/// assert!((split_block_fpr(1e6, 39_063) - 0.0126).abs() < 1e-4); // 10 bits per key
-/// ```
 pub fn split_block_fpr(keys: f64, blocks: u64) -> f64 {
     // 64 keys for each of the 32 bits of a word leave none clear.
     if blocks == 0 || keys / blocks as f64 > 64.0 * 32.0 {
@@ -160,10 +148,6 @@ fn totient(n: u32) -> f64 {
 
 /// Bits for `keys` keys at this rate with the best number of probes: `-n·ln(p) / ln(2)^2`, truncated and
 /// saturated like a JVM double-to-integer conversion.
-///
-/// ```
-/// assert_eq!(fullbloom::sizing::classic_bits(1000, 0.01), 9585);
-/// ```
 pub fn classic_bits(keys: u64, fpr: f64) -> u64 {
     (-(keys as f64) * fpr.ln() / (LN_2 * LN_2)) as u64
 }
@@ -203,6 +187,15 @@ pub fn estimated_keys(set_bits: u64, bit_len: u64, probes: u32) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ten_bits_per_key_have_the_known_rates() {
+        let blocked = blocked_fpr(1e6, 19_532, 512, 6);
+        assert!((blocked - 0.009664).abs() < 1e-6);
+        assert!(blocked > 1.14 * classic_fpr(1e6, 19_532 * 512, 6));
+        assert!((split_block_fpr(1e6, 39_063) - 0.0126).abs() < 1e-4);
+        assert_eq!(classic_bits(1000, 0.01), 9585);
+    }
 
     #[test]
     fn the_estimate_inverts_the_expected_fill() {
