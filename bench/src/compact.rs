@@ -172,7 +172,7 @@ fn build(
         if filter.count(&strangers) != hits {
             return Err(format!("{name} answers a batch otherwise than single keys").into());
         }
-        let bits = held.after as f64 * 8.0 / members.len() as f64;
+        let bits = filter.array().unwrap_or(held.after as usize) as f64 * 8.0 / members.len() as f64;
         println!(
             "  {name:34} {bits:9.3} {:9.3} {:12.3e} {hits:10} {:12.1}",
             bits / -filter.rate(fpr).log2(),

@@ -18,6 +18,11 @@ pub trait Filter {
     /// Its rate, if `requested` was asked for.
     fn rate(&self, requested: f64) -> f64;
 
+    /// Bytes of its array, if it is not in memory that is counted: large arrays of ours are mapped.
+    fn array(&self) -> Option<usize> {
+        None
+    }
+
     /// How many of the keys may be present, asked one by one.
     fn count(&self, keys: &[u64]) -> usize;
 
@@ -103,6 +108,10 @@ macro_rules! native {
         $(impl Filter for $kind {
             fn rate(&self, _: f64) -> f64 {
                 self.expected_fpr()
+            }
+
+            fn array(&self) -> Option<usize> {
+                Some(self.bits().len())
             }
 
             fn count(&self, keys: &[u64]) -> usize {
