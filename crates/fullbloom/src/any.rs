@@ -39,10 +39,7 @@ mod native;
 mod plan;
 mod read;
 
-pub use build::{
-    BuildError, BuildOptions, Builder, GoodKeys, Members, NativeKind, ignores_expected_keys,
-    is_built_at_once, probes_for,
-};
+pub use build::{BuildError, BuildOptions, Builder, GoodKeys, Members, NativeKind, probes_for};
 pub use convert::{ConvertError, MadeFor, convert};
 pub use keys::AnyKeys;
 pub use plan::{Plan, plan, plan_within, target_within};

@@ -94,6 +94,11 @@ impl KeyType {
         matches!(self, KeyType::Int | KeyType::Long | KeyType::Float | KeyType::Double)
     }
 
+    /// Whether keys of both types have the same bytes in a native filter.
+    pub(crate) fn has_bytes_of(self, other: KeyType) -> bool {
+        self.is_number() == other.is_number()
+    }
+
     /// Parses a key written as text: decimal digits for numbers; floating-point numbers may also be `nan`,
     /// `inf` or have exponents.
     ///

@@ -41,13 +41,13 @@ pub(super) fn full_kind(dialect: Name) -> Option<Kind> {
 
 /// Whether filters of this dialect are built from all their keys at once, by a [`Builder`], and accept none
 /// afterwards.
-pub fn is_built_at_once(dialect: Name) -> bool {
+fn is_built_at_once(dialect: Name) -> bool {
     full_kind(dialect).is_some()
 }
 
 /// Whether a [`Builder`] ignores the number of expected keys, because the geometry is given or the filter is
 /// sized by the actual number of keys.
-pub fn ignores_expected_keys(dialect: Name, target: Target) -> bool {
+fn ignores_expected_keys(dialect: Name, target: Target) -> bool {
     matches!(target, Target::Exact { .. }) || is_built_at_once(dialect)
 }
 
@@ -203,7 +203,7 @@ impl Builder {
     pub fn note_key_type(&mut self, key_type: KeyType) {
         self.noted = match self.noted {
             Noted::Nothing => Noted::One(key_type),
-            Noted::One(first) if first.is_number() != key_type.is_number() => Noted::Several,
+            Noted::One(first) if !first.has_bytes_of(key_type) => Noted::Several,
             same => same,
         };
     }

@@ -51,8 +51,8 @@ impl Lanes {
     #[inline(always)]
     pub(crate) fn matches(&self, window: u64, tops: u64, entry: u64) -> u64 {
         let differ = window & self.remainders ^ (entry & self.remainder).wrapping_mul(self.ones);
-        // The top bit of a slot becomes one if the slot is zero. It may also do so above such a slot, but not
-        // if there is none.
+        // The top bit of a slot becomes one if the slot is zero. It may also become one above a zero slot, but
+        // never in a word without a zero slot.
         differ.wrapping_sub(self.ones) & !differ & tops
     }
 }

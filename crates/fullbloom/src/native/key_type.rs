@@ -36,17 +36,12 @@ pub(super) fn recorded(key_type: KeyType) -> Option<KeyType> {
     from_code(code(Some(key_type))).flatten()
 }
 
-/// Whether keys of both types have the same bytes in a native filter.
-fn agree(one: KeyType, other: KeyType) -> bool {
-    one.is_number() == other.is_number()
-}
-
 /// The type that the keys of two filters have together; `None` if one of them is not known, or if they
 /// disagree.
 pub(super) fn common(ours: Option<KeyType>, theirs: Option<KeyType>) -> Option<KeyType> {
     match (ours?, theirs?) {
         (ours, theirs) if ours == theirs => Some(ours),
-        (ours, theirs) if !agree(ours, theirs) => None,
+        (ours, theirs) if !ours.has_bytes_of(theirs) => None,
         (KeyType::Int | KeyType::Long, _) => Some(KeyType::Long),
         _ => Some(KeyType::Bytes),
     }
@@ -55,7 +50,7 @@ pub(super) fn common(ours: Option<KeyType>, theirs: Option<KeyType>) -> Option<K
 /// `Ok` unless both types are known and their keys have different bytes.
 pub(super) fn require(recorded: Option<KeyType>, given: KeyType) -> Result<(), TypeError> {
     match recorded {
-        Some(recorded) if !agree(recorded, given) => Err(TypeError::Recorded { recorded, given }),
+        Some(recorded) if !recorded.has_bytes_of(given) => Err(TypeError::Recorded { recorded, given }),
         _ => Ok(()),
     }
 }

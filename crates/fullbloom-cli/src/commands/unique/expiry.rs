@@ -23,7 +23,7 @@ pub struct ExpiryArgs {
     #[arg(long, value_name = "N", value_parser = numbers::small_count)]
     generations: Option<u32>,
 
-    /// A known key that appears again starts anew: it is printed again only if it was absent for the whole
+    /// Each appearance restarts a key's time: a known key is printed again only after an absence of the whole
     /// time
     #[arg(long)]
     refresh: bool,

@@ -164,7 +164,9 @@ impl CompactBuilder {
         let part = all.len().div_ceil(threads).next_multiple_of(AT_A_TIME);
         let hasher = &self.hasher;
         let lanes = self.keys.lanes(threads);
-        require_memory(lanes[..threads].iter().map(|lane| lane.growth(part as u64)).sum())?;
+        if threads > 1 {
+            require_memory(lanes[..threads].iter().map(|lane| lane.growth(part as u64)).sum())?;
+        }
         let lanes: Vec<Mutex<&mut Lane>> = lanes.iter_mut().map(Mutex::new).collect();
         on_threads(threads, |i| {
             let start = (all.start + i * part).min(all.end);
