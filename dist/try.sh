@@ -156,7 +156,7 @@ try_wheel() {
 try_crates() {
   local crates
   crates=$(cargo metadata --offline --locked --no-deps --format-version 1 |
-    python -c 'import json, sys; print(*(f"--package={p["name"]}" for p in json.load(sys.stdin)["packages"] if p["publish"] is None))')
+    python -c 'import json, sys; print(*("--package=" + p["name"] for p in json.load(sys.stdin)["packages"] if p["publish"] is None))')
   # shellcheck disable=SC2086
   env -u RUSTFLAGS cargo package --quiet --offline --locked --allow-dirty $crates
   # Outside the workspace, with a lock file of its own. It uses the published library; here the one beside it takes its place.

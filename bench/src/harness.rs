@@ -5,7 +5,7 @@ use std::error::Error;
 use std::io::Write;
 use std::path::Path;
 
-/// One contestant of a race: its name and what it does in a round, which is told which round it is in.
+/// One contestant of a race: its name and what it does in a round, whose number it gets.
 pub struct Contestant<'a> {
     pub name: String,
     pub run: Box<dyn FnMut(usize) + 'a>,

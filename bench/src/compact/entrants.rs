@@ -193,7 +193,7 @@ fn ribbon(keys: &[u64], fpr: f64) -> Result<Box<dyn Filter>, Box<dyn Error>> {
     // The bits per key at which RocksDB's Bloom filter would have this rate.
     let request = Request { expected_keys: keys.len() as u64, target: Target::Fpr(fpr) };
     let bits = any::plan(Name::RocksDb, &request)?.geometry.bit_len as f64 / keys.len() as f64;
-    let mut builder = rocksdb::Builder::new(rocksdb::Policy::new(rocksdb::Kind::Ribbon, bits)?);
+    let mut builder = rocksdb::Builder::new(rocksdb::Policy::new(rocksdb::FilterType::Ribbon, bits)?);
     keys.iter().for_each(|key| builder.insert(&key.to_le_bytes()));
     Ok(Box::new(builder.finish()?))
 }

@@ -59,9 +59,9 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
         keys as f64 / seconds / 1e6
     );
     println!(
-        "memory: {} MiB at most, of which the filter has {}",
-        held.peak >> 20,
-        filter.bits().len() >> 20
+        "memory: {} MiB for the filter, and {} MiB at most while it was built",
+        filter.bits().len() >> 20,
+        held.peak >> 20
     );
     if filter.keys() != keys {
         return Err(format!("{} keys are counted", filter.keys()).into());

@@ -38,7 +38,7 @@ fn version_of(name: &str) -> &'static str {
     package.unwrap_or("?")
 }
 
-/// The sizes of the first core's caches, as Linux tells them.
+/// The sizes of the first core's caches, as Linux reports them.
 fn caches() -> String {
     let mut text = String::new();
     for index in 0..8 {

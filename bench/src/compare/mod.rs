@@ -7,10 +7,10 @@
 #[cfg(boost_bloom)]
 mod boost;
 mod contender;
-mod goals;
 mod machine;
 mod peers;
 mod plot;
+mod ratios;
 #[cfg(fast_local)]
 mod rocksdb;
 
@@ -156,7 +156,7 @@ pub fn run(options: &Options) -> Result<(), Box<dyn Error>> {
             }
         }
     }
-    println!("\n{}", goals::report(&rows));
+    println!("\n{}", ratios::report(&rows));
     for note in &notes {
         println!("left out: {note}");
     }

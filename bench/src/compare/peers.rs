@@ -277,7 +277,7 @@ impl<K: NativeKeys> Contender<K> for Ribbon {
 
     fn start(&mut self) {
         self.filter = None;
-        let policy = rocksdb::Policy::new(rocksdb::Kind::Ribbon, self.size.bits_per_key);
+        let policy = rocksdb::Policy::new(rocksdb::FilterType::Ribbon, self.size.bits_per_key);
         self.builder = Some(rocksdb::Builder::new(policy.expect("bits per key of RocksDB")));
     }
 

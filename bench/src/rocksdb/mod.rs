@@ -13,7 +13,7 @@ use crate::keys::{self, Mix, Questions};
 use crate::limit;
 use crate::memory::Region;
 use fullbloom::dialect::RocksDb;
-use fullbloom::dialect::rocksdb::{BuildError, Builder, FullFilter, Kind, Policy};
+use fullbloom::dialect::rocksdb::{BuildError, Builder, FilterType, FullFilter, Policy};
 use fullbloom::filter::{Dialect, Size};
 use fullbloom::hash::xxph3_rocksdb;
 use fullbloom::keys::Hashes;
@@ -239,7 +239,7 @@ impl Subject {
         // bits goes to another block with each.
         let some: Vec<Key> = (0..self.members.min(1 << 24)).map(keys::member).collect();
         let members = Members { some: &some, count: self.members };
-        let policy = Policy::new(Kind::FastLocal, self.bits_per_key)?;
+        let policy = Policy::new(FilterType::FastLocal, self.bits_per_key)?;
         let built = ours(policy, members)?.encode();
         let len = built.len() - TRAILER;
         #[cfg(fast_local)]

@@ -2,8 +2,9 @@
 
 use crate::sizing::{self, Asked};
 use crate::status::{Error, Status};
-use fullbloom::any::{BuildOptions, NativeKind};
+use fullbloom::any::BuildOptions;
 use fullbloom::dialect::Name;
+use fullbloom::native::Kind;
 use fullbloom::native::{Expiry, Keep, Mode};
 use std::time::Duration;
 
@@ -34,7 +35,7 @@ pub fn options(asked: Asked, (up_to, mode): (u64, Mode)) -> BuildOptions {
     let given = |keys| Some(keys).filter(|keys| *keys > 0);
     let expected_keys = given(asked.0.expected_keys);
     sizing::options(Name::Native, asked)
-        .kind(NativeKind::Dynamic)
+        .kind(Kind::Dynamic)
         .expected_keys(expected_keys)
         .up_to(given(up_to))
         .mode(mode)

@@ -118,7 +118,7 @@ pub unsafe extern "C" fn fullbloom_filter_facts(filter: *const Filter, facts: *m
                 fill: filter.fill(),
                 expected_fpr: filter.expected_fpr(),
                 estimated_keys: filter.estimated_keys().unwrap_or(-1.0),
-                takes_keys: filter.takes_keys().is_ok().into(),
+                takes_keys: filter.require_takes_keys().is_ok().into(),
                 locked: filter.is_locked().into(),
                 key_type: key_type::number(filter.recorded_key_type()),
                 reserved: [0; 5],

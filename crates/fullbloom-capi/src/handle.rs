@@ -147,7 +147,7 @@ impl Filter {
             return Ok(());
         }
         let filter = self.finished_mut()?;
-        filter.takes_keys()?;
+        filter.require_takes_keys()?;
         keys.try_in_groups(|_, group| filter.insert_batch(group))?;
         Ok(())
     }
@@ -185,7 +185,7 @@ impl Filter {
 
     /// Records the type of its keys.
     pub fn set_key_type(&mut self, key_type: KeyType) -> Result<(), Error> {
-        self.finished_mut()?.record_key_type(key_type).map_err(|e| match e {
+        self.finished_mut()?.set_key_type(key_type).map_err(|e| match e {
             any::ChangeError::Unsupported(why) => Error::new(Status::Argument, why),
             other => other.into(),
         })

@@ -1,6 +1,7 @@
 //! The status that every function returns, and the message that goes with it.
 
-use fullbloom::any::{BuildError, ChangeError};
+use fullbloom::any::ChangeError;
+use fullbloom::error::BuildError;
 use fullbloom::error::FileCause;
 use fullbloom::{DecodeError, FileError, MergeError, SizeError};
 use std::any::Any;

@@ -2,8 +2,8 @@
 
 use crate::hints;
 use crate::output;
-use fullbloom::any::BuildError;
 use fullbloom::dialect::Name;
+use fullbloom::error::BuildError;
 use fullbloom::error::FileCause;
 use fullbloom::{FileError, SizeError};
 use fullbloom_ops::{self as ops, Problem};
@@ -143,7 +143,7 @@ impl From<ops::Status> for Status {
 
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Failure {
-        Failure::Message { text: problem.to_string(), hint: hints::of(&problem) }
+        Failure::Message { text: hints::line(&problem), hint: hints::of(&problem) }
     }
 }
 

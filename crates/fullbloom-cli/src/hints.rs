@@ -1,23 +1,43 @@
-//! Hints about the caller's knowledge of a file, with the options that give it.
+//! Hints, with the options of the command that they are about.
 
 use fullbloom::typed::KeyType;
-use fullbloom_ops::{Knowledge, Problem};
+use fullbloom_ops::{Need, Problem};
 
 /// What to do about a problem, in the words of the command line.
 pub fn of(problem: &Problem) -> Option<String> {
     let hint = problem.hint.as_deref();
     let with = |option: &str| Some(hint.map_or(option.to_owned(), |hint| format!("{hint} ({option})")));
-    match problem.knowledge {
-        None => hint.map(str::to_owned),
-        Some(Knowledge::Dialect) => with("--dialect D, --bits M --probes K"),
-        Some(Knowledge::Geometry) => with("--bits M --probes K"),
-        Some(Knowledge::Secret) => with("--secret FILE"),
-        Some(Knowledge::Keys) => with("--key-type T"),
-        Some(Knowledge::NoSecret) => Some("remove --secret".to_owned()),
-        Some(Knowledge::KeyType(KeyType::Bytes)) => {
-            Some("its keys are bytes: leave out --key-type".to_owned())
-        }
-        Some(Knowledge::KeyType(recorded)) => Some(format!("use --key-type {recorded}")),
-        Some(_) => hint.map(str::to_owned),
+    let Some(need) = problem.need else { return hint.map(str::to_owned) };
+    match need {
+        Need::Dialect => with("--dialect D, --bits M --probes K"),
+        Need::SstableDialect => with("--dialect D"),
+        Need::Geometry => with("--bits M --probes K"),
+        Need::Secret => with("--secret FILE"),
+        Need::NoSecret => Some("remove --secret".to_owned()),
+        Need::Keys => with("--key-type T"),
+        Need::KeyType(KeyType::Bytes) => Some("its keys are bytes: leave out --key-type".to_owned()),
+        Need::KeyType(recorded) => Some(format!("use --key-type {recorded}")),
+        Need::Column => with("--column NAME"),
+        Need::KeyList => with("verify --keys FILE"),
+        Need::Exceptions => with("--except FILE"),
+        Need::Request => with("--expected-keys N --fpr P"),
+        Need::Rate => with("--fpr P"),
+        Need::RateOrOldSize => with("--fpr P, --same-size"),
+        Need::SmallerSize => with("--memory SIZE, --fold TIMES"),
+        Need::Snapshots => with("--snapshots"),
+        Need::Force => with("--force"),
+        Need::Build(dialect) => with(&format!("fullbloom build --dialect {dialect} KEYS -o FILTER")),
+        Need::BuildCompact => with("fullbloom build --compact KEYS -o FILTER"),
+        Need::Convert => with("fullbloom convert --to native"),
+        _ => hint.map(str::to_owned),
+    }
+}
+
+/// The problem in one line. Where it is about a request and not about a file, the place is the name of an
+/// option.
+pub fn line(problem: &Problem) -> String {
+    match problem.place.as_str() {
+        option @ ("fpr" | "bits_per_key") => format!("--{}: {}", option.replace('_', "-"), problem.message),
+        _ => problem.to_string(),
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! With atomic ORs an add takes 76 ns instead of 28 (bench `libbloom --threaded`, an empty filter in the
 //! cache, seven probes). A program with one thread should not pay for that. glibc knows whether there is one,
-//! and has a variable that tells libraries.
+//! and has a variable that says so.
 
 use crate::bits::Writers;
 use std::sync::atomic::{AtomicPtr, AtomicU8, Ordering::Relaxed};

@@ -15,10 +15,8 @@ impl Code {
     pub fn next_step(self) -> Option<&'static str> {
         Some(match self {
             Code::Unreadable | Code::FilterUnreadable => "run the command as the user that owns the files",
-            Code::UnknownDialect | Code::NotAFilter => {
-                "give the dialect with --dialect, or restore the file from a backup"
-            }
-            Code::SecretMissing => "give the file of the secret with --secret",
+            Code::UnknownDialect | Code::NotAFilter => "give the dialect, or restore the file from a backup",
+            Code::SecretMissing => "give the secret that the filter was built with",
             Code::FilterMissing
             | Code::FilterEmpty
             | Code::FilterTruncated
@@ -29,7 +27,7 @@ impl Code {
             Code::Mislabelled => "rename the file to the version it was written with, or rebuild it",
             Code::Doubtful => "build the filter again from its keys",
             Code::Overfull | Code::Weak => "build a larger filter from its keys",
-            Code::TooFull | Code::TooLarge => "rebuild it at the rate of the table: fullbloom rebuild --fpr",
+            Code::TooFull | Code::TooLarge => "rebuild it at the rate of the table",
             Code::KeysUnreadable | Code::IndexOutOfOrder => {
                 "restore the sstable from a snapshot, or let another replica repair the table"
             }

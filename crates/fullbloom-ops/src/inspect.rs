@@ -47,6 +47,8 @@ pub struct InspectSummary {
     pub filters: u64,
     /// Keys, where they are counted.
     pub keys: u64,
+    /// The sum of the numbers of keys estimated from the set bits.
+    pub estimated_keys: u64,
     /// Bytes of the filters.
     pub bytes: u64,
     /// How many problems there are.
@@ -102,13 +104,17 @@ impl InspectSummary {
         let all = found.iter().flat_map(|found| &found.problems).chain(&problems);
         let status = all.clone().map(|problem| problem.code.ends_inspect()).max().unwrap_or_default();
         let counts = Counts::of(all);
-        let (mut keys, mut bytes) = (0, 0);
-        for found in &found {
-            keys += found.record.keys().unwrap_or(0);
-            bytes += found.record.bytes().unwrap_or(0);
-        }
-        let summary =
-            InspectSummary { filters: found.len() as u64, keys, bytes, problems: counts, ..summary };
+        let sum = |number: fn(&Inspected) -> Option<u64>| {
+            found.iter().filter_map(|found| number(&found.record)).fold(0, u64::saturating_add)
+        };
+        let summary = InspectSummary {
+            filters: found.len() as u64,
+            keys: sum(Inspected::keys),
+            estimated_keys: sum(Inspected::estimated_keys),
+            bytes: sum(Inspected::bytes),
+            problems: counts,
+            ..summary
+        };
         Report { found, problems, summary, status }
     }
 }
@@ -160,6 +166,17 @@ impl Inspected {
             #[cfg(feature = "parquet")]
             Inspected::Column(_) => None,
         }
+    }
+
+    fn estimated_keys(&self) -> Option<u64> {
+        let estimated = match self {
+            Inspected::Filter(record) => record.estimated_keys,
+            Inspected::Table(record) => record.estimated_keys,
+            Inspected::Sstable(record) => record.estimated_keys,
+            #[cfg(feature = "parquet")]
+            Inspected::Column(record) => record.estimated_keys,
+        };
+        estimated.filter(|keys| (0.0..1e18).contains(keys)).map(|keys| keys.round() as u64)
     }
 
     fn bytes(&self) -> Option<u64> {

@@ -1,7 +1,7 @@
 //! How keys are written as text, and the bytes that a system hashes for them.
 
 use crate::place::{Place, PlaceKind};
-use crate::problem::{Code, Knowledge, Problem};
+use crate::problem::{Code, Need, Problem};
 use crate::text;
 use fullbloom::dialect::Name;
 use fullbloom::typed::KeyType;
@@ -80,7 +80,7 @@ impl KeySpec {
         let why = format!("the partition key of {} is {schema}, not {self}", sstable.table_name());
         Err(Problem::at(&sstable.path(FILTER), Code::OtherKeyType, why)
             .hint(format!("give the keys as {schema}"))
-            .needs(Knowledge::Keys))
+            .needs(Need::Keys))
     }
 
     /// Compares the type with what is known about a place: the schema of an sstable, or that keys of tables

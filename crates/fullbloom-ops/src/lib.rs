@@ -16,7 +16,7 @@
 //! | [`problem`] | the one table of problem codes and severities |
 //! | [`report`] | the shape that all commands share, and how a command ends |
 //! | [`mod@inspect`], [`mod@verify`], [`mod@rebuild`], [`mod@plan`] | the four commands: each dispatches on the place |
-//! | [`look`] | one file without a file system: inspected, and asked about keys |
+//! | [`look`] | one file without a file system: inspection, and lookups of keys |
 //! | [`which`](mod@which), [`keys`] | the filters that may hold a key; the keys of a place |
 //! | [`KeySpec`] | how keys are written, type by type |
 //! | [`filter`] | filter files: bytes → filter → record; lookups of the caller's keys |
@@ -67,7 +67,7 @@ pub use keys::{EachKey, KeysFound, KeysOptions, keys};
 pub use look::{Look, LookOptions};
 pub use place::{Place, PlaceKind};
 pub use plan::{PlacePlan, PlaceWish, PlanReport, Wish, plan, plan_from};
-pub use problem::{Code, Knowledge, Problem, Severity};
+pub use problem::{Code, Need, Problem, Severity};
 pub use rebuild::{RebuildOptions, RebuildReport, Rebuilt, rebuild};
 pub use report::{Found, Report, Status, Watch};
 pub use verify::{Verified, VerifyOptions, VerifyReport, verify};

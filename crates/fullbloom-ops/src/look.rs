@@ -1,4 +1,4 @@
-//! One file without a file system: inspected, and asked about keys.
+//! One file without a file system: inspection, and lookups of keys.
 //!
 //! ```text
 //!   name, Source (bytes in memory, a file that a browser reads) ─► Look ─┬─► report: what `inspect` says

@@ -3,7 +3,7 @@
 use crate::inspect::{InspectSummary, Inspected};
 use crate::key_spec::KeyText;
 use crate::keys::EachKey;
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Need, Problem};
 use crate::report::{Found, Report, Watch};
 use crate::verify::{Verified, VerifySummary};
 use crate::{serialise, text};
@@ -233,8 +233,8 @@ fn column<'f>(path: &Path, file: &'f File, name: Option<&str>) -> Result<Vec<&'f
         Some(name) => format!("has no column {name:?}"),
         None => "is a Parquet file, whose columns have filters of their own".to_owned(),
     };
-    let hint = format!("give --column, one of {}", names.join(", "));
-    Err(Problem::at(path, Code::OptionRefused, why).hint(hint))
+    let hint = format!("give a column, one of {}", names.join(", "));
+    Err(Problem::at(path, Code::OptionRefused, why).hint(hint).needs(Need::Column))
 }
 
 /// The type of a column's values.

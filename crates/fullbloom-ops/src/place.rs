@@ -2,7 +2,7 @@
 
 use crate::problem::{Code, Problem};
 use fullbloom::dialect::Name;
-use fullbloom::dialect::cassandra::Descriptor;
+use fullbloom::internal::cassandra::Descriptor;
 use fullbloom::internal::sniff;
 use fullbloom_table::footer::is_table;
 use fullbloom_table::{PlainFile, Source};

@@ -2,7 +2,7 @@
 
 use crate::database::{self, DatabasePlanSummary, LevelPlan};
 use crate::place::{Place, PlaceKind};
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Need, Problem};
 use crate::report::{Found, Report, Status, Watch};
 use crate::sstable::{self, CassandraPlanSummary, CassandraTablePlan};
 use crate::{serialise, text};
@@ -158,8 +158,9 @@ pub fn plan_from(place: &Place, wish: &PlaceWish, watch: &mut dyn Watch<()>) -> 
         PlaceKind::Database => Ok(PlacePlan::Database(database::plan(place.path(), wish, watch)?)),
         _ if wish.bits_per_key.is_some() => {
             let why = "tables of Cassandra are sized by a rate";
-            Err(Problem::new("--bits-per-key", Code::OptionRefused, why)
-                .hint("--fpr P, as bloom_filter_fp_chance"))
+            Err(Problem::new("bits_per_key", Code::OptionRefused, why)
+                .hint("give a rate, as bloom_filter_fp_chance")
+                .needs(Need::Rate))
         }
         _ => Ok(PlacePlan::Sstables(sstable::plan(place.path(), wish, watch)?)),
     }
@@ -274,11 +275,11 @@ fn compact_within(
 }
 
 fn considered(plan: &native::Sizing) -> Vec<LayoutPlan> {
-    let each = plan.considered.iter().map(|candidate| LayoutPlan {
+    let each = plan.considered().map(|candidate| LayoutPlan {
         lines: candidate.layout.lines(),
         block_lines: candidate.layout.block_lines(),
         probes: candidate.layout.probes(),
-        bits: candidate.blocks * candidate.layout.block_len(),
+        bits: candidate.geometry().bit_len,
         expected_fpr: candidate.expected_fpr,
         chosen: candidate.layout == plan.layout,
     });

@@ -4,6 +4,7 @@
 //! `docs/json.md` lists the same table.
 
 use crate::report::Status;
+use fullbloom::dialect::Name;
 use fullbloom::typed::KeyType;
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -153,7 +154,7 @@ codes! {
     IndexMissing = "index-missing", Note, Verify;
     /// The keys of sstables of this version cannot be read.
     KeysNotRead = "keys-not-read", Note, Verify;
-    /// The data are compressed by a class that is not known here.
+    /// The data are compressed by a class that fullbloom cannot read.
     UnknownCompressor = "unknown-compressor", Warning, Verify;
     /// Components are encrypted, and what is in them cannot be read.
     Encrypted = "encrypted", Warning, Verify;
@@ -183,7 +184,7 @@ codes! {
     SnapshotsSkipped = "snapshots-skipped", Note, Well;
     /// A link to a directory was not followed.
     LinkSkipped = "link-skipped", Note, Well;
-    /// A file name has version letters that are not known here.
+    /// A file name has version letters that fullbloom does not support.
     UnknownVersion = "unknown-version", Error, Both;
     /// The sstable was still being written.
     TemporarySkipped = "temporary-skipped", Note, Well;
@@ -207,7 +208,7 @@ codes! {
     ManifestMissing = "manifest-missing", Note, Well;
     /// The table has no filter: every lookup in its range reads it.
     NoFilter = "no-filter", Warning, Both;
-    /// The filter's policy or bytes are not known here: it lets every key pass.
+    /// fullbloom does not support the filter's policy or format, so every key counts as present.
     UnknownFilter = "unknown-filter", Error, Both;
     /// Current releases of the engine do not use the filter.
     FilterIgnored = "filter-ignored", Warning, Well;
@@ -304,15 +305,15 @@ pub struct Problem {
     pub message: String,
     /// What to do about it, where we know.
     pub hint: Option<String>,
-    /// What the caller must know of the file. Programs name their own option for it.
+    /// What the caller must give to go on. Programs name their own option for it.
     #[serde(skip)]
-    pub knowledge: Option<Knowledge>,
+    pub need: Option<Need>,
 }
 
-/// What a caller knows of a file that its name and bytes do not say.
+/// What a caller must give to go on: what it knows of a file, or what it wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Knowledge {
+pub enum Need {
     /// The dialect.
     Dialect,
     /// The number of bits and probes.
@@ -325,6 +326,32 @@ pub enum Knowledge {
     Keys,
     /// The type of the keys, which is this one.
     KeyType(KeyType),
+    /// The dialect of an sstable whose version is not supported.
+    SstableDialect,
+    /// The name of a column.
+    Column,
+    /// A list of keys to look up.
+    KeyList,
+    /// The known-good keys of a filter with exceptions.
+    Exceptions,
+    /// The number of keys and the rate that a filter was made for.
+    Request,
+    /// The rate of a new filter.
+    Rate,
+    /// The rate of a new filter, or that it has the size of the old one.
+    RateOrOldSize,
+    /// The size that a filter is halved to.
+    SmallerSize,
+    /// That snapshots and backups are looked into.
+    Snapshots,
+    /// That it is done nevertheless.
+    Force,
+    /// That a filter is built from its keys, in this dialect.
+    Build(Name),
+    /// That a compact filter is built from its keys.
+    BuildCompact,
+    /// That a dynamic filter is converted into a fast one.
+    Convert,
 }
 
 impl Problem {
@@ -336,7 +363,7 @@ impl Problem {
             Some(rest) => rest.to_owned(),
             None => message,
         };
-        Problem { place, code, severity: code.severity(), message, hint: None, knowledge: None }
+        Problem { place, code, severity: code.severity(), message, hint: None, need: None }
     }
 
     /// A problem of a file.
@@ -348,7 +375,7 @@ impl Problem {
     pub fn locked(path: &Path) -> Problem {
         Problem::at(path, Code::SecretMissing, "the filter is keyed, and its secret is not in the file")
             .hint("give the secret that it was built with")
-            .needs(Knowledge::Secret)
+            .needs(Need::Secret)
     }
 
     /// Whether something could not be read, so that the command fails.
@@ -361,10 +388,10 @@ impl Problem {
         self.severity == Severity::Error
     }
 
-    /// Adds what the caller must know.
+    /// Adds what the caller must give.
     #[must_use]
-    pub(crate) fn needs(self, knowledge: Knowledge) -> Problem {
-        Problem { knowledge: Some(knowledge), ..self }
+    pub(crate) fn needs(self, need: Need) -> Problem {
+        Problem { need: Some(need), ..self }
     }
 
     /// Adds what to do about it.

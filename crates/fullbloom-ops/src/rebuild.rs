@@ -1,14 +1,14 @@
 //! `rebuild`: rebuilds the filters of sstables and tables from their keys.
 
 use crate::place::{Place, PlaceKind};
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Need, Problem};
 use crate::report::{Found, Report, Status, Watch};
 use crate::sstable::{self, RebuiltSstable};
 use crate::table::{self, RebuiltTable};
 use crate::{database, engine};
 use fullbloom::FileError;
-use fullbloom::dialect::cassandra::Descriptor;
 use fullbloom::file::Mapped;
+use fullbloom::internal::cassandra::Descriptor;
 use fullbloom::internal::claim::Claim;
 use fullbloom::internal::replace::{self, Output, Replacement, is_same_file};
 use fullbloom_sstable::rebuild::first_clash;
@@ -367,7 +367,9 @@ pub(crate) fn claim(
 pub(crate) fn check_writable(old: &Path, claim: &Claim, options: &RebuildOptions) -> Result<(), Problem> {
     if claim.is_read_only() && !options.force {
         let why = "cannot save: the file is read-only";
-        return Err(Problem::at(old, Code::CannotSave, why).hint("--force replaces it"));
+        return Err(Problem::at(old, Code::CannotSave, why)
+            .hint("replace it nevertheless")
+            .needs(Need::Force));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use crate::error::{Error, guarded};
 use crate::pages;
 use crate::source::{OnDisk, Shared, Source};
-use fullbloom::dialect::parquet::header;
+use fullbloom::internal::parquet::header;
 use parquet::basic::Type;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use std::fs;

@@ -1,6 +1,7 @@
 //! The core's errors as Python exceptions, with the core's messages.
 
-use fullbloom::any::{BuildError, ChangeError};
+use fullbloom::any::ChangeError;
+use fullbloom::error::BuildError;
 use fullbloom::error::FileCause;
 use fullbloom::native::ExceptError;
 use fullbloom::typed::TypeError;

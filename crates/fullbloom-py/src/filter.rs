@@ -1,15 +1,17 @@
 //! The class `Filter`.
 
+mod shared;
+
 use crate::arrow::BooleanArray;
 use crate::build::{Insertion, build, look_up, remove};
 use crate::errors;
 use crate::held::{Combine, Held};
 use crate::keys::{Answered, Key, Source};
 use crate::options::{self, Size, read_options};
-use crate::run::{Run, integer, key_type};
+use crate::run::{Run, key_type};
 use fullbloom::any::AnyFilter;
 use fullbloom::filter::Check;
-use fullbloom::native::{Facts, Hashing, StoredFilter};
+use fullbloom::native::{Hashing, Kind, StoredFilter};
 use fullbloom::typed::KeyType;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -30,87 +32,6 @@ pub struct Filter {
     key_type: KeyType,
     /// The type of all keys, if the filter records it and was read, or takes no more keys.
     recorded: Option<KeyType>,
-}
-
-impl Filter {
-    /// A filter of keys that this process has inserted. While it takes keys, they may be of any type.
-    fn new(filter: AnyFilter, key_type: KeyType) -> Filter {
-        let recorded = filter.recorded_key_type().filter(|_| filter.takes_keys().is_err());
-        Filter { held: Held::new(filter), key_type, recorded }
-    }
-
-    /// A filter that was read. If it records the type of its keys, others are refused.
-    pub(crate) fn of_read(filter: AnyFilter, key_type: Option<KeyType>) -> Filter {
-        let recorded = filter.recorded_key_type();
-        let key_type = key_type.or(recorded.filter(|recorded| recorded.is_number()));
-        Filter { held: Held::new(filter), key_type: key_type.unwrap_or(KeyType::Long), recorded }
-    }
-
-    /// The same kind of filter.
-    fn like(&self, filter: AnyFilter) -> Filter {
-        Filter { held: Held::new(filter), key_type: self.key_type, recorded: self.recorded }
-    }
-
-    /// Refuses keys that are not of the recorded type: the filter surely does not contain them.
-    fn require(&self, given: KeyType) -> PyResult<()> {
-        match self.recorded {
-            Some(recorded) if recorded.is_number() != given.is_number() => {
-                Err(errors::wrong_type(format_args!(
-                    "the filter was built from {}, the keys given are {}",
-                    words(recorded),
-                    words(given)
-                )))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Refuses a filter with integers of another type: some keys of the combined filter would not be found.
-    fn require_same_key_type(&self, other: &Filter) -> PyResult<()> {
-        if self.key_type == other.key_type {
-            return Ok(());
-        }
-        let (ours, theirs) = (self.key_type, other.key_type);
-        Err(errors::value(format_args!(
-            "filters cannot be merged: key_type is {ours} in one and {theirs} in the other"
-        )))
-    }
-
-    fn combined(&self, py: Python<'_>, other: &Filter, how: Combine) -> PyResult<Filter> {
-        self.require_same_key_type(other)?;
-        self.held.combined(py, &other.held, how).map(|filter| self.like(filter))
-    }
-
-    fn combine(&self, py: Python<'_>, other: &Filter, how: Combine) -> PyResult<()> {
-        self.require_same_key_type(other)?;
-        self.held.combine(py, &other.held, how)
-    }
-
-    fn contains(&self, py: Python<'_>, key: &Key<'_>) -> PyResult<bool> {
-        self.require(key.key_type(self.key_type))?;
-        self.held.read(py, |filter| match key {
-            _ if filter.is_locked() => Err(errors::locked()),
-            Key::Bytes(bytes) => Ok(filter.may_contain(bytes)),
-            Key::Number(number) => {
-                filter.may_contain_value(integer(*number, self.key_type)?).map_err(errors::key_type)
-            }
-        })
-    }
-
-    /// Something of the facts that only native filters have; a filter of several arrays reads them all for
-    /// it.
-    fn of_native<R: Send>(
-        &self,
-        py: Python<'_>,
-        get: impl FnOnce(Facts) -> Option<R> + Send,
-    ) -> PyResult<Option<R>> {
-        self.held.read_detached(py, |filter| Ok(filter.native_facts().and_then(get)))
-    }
-}
-
-/// The keys of this type, as Python calls them.
-fn words(key_type: KeyType) -> &'static str {
-    if key_type.is_number() { "int" } else { "str or bytes" }
 }
 
 /// The answers as the library that the keys came from has them.
@@ -307,7 +228,7 @@ impl Filter {
     #[pyo3(signature = (keys, *, threads=1))]
     fn update<'py>(&self, py: Python<'py>, keys: &Bound<'py, PyAny>, threads: usize) -> PyResult<()> {
         let mut source = Source::of(keys)?;
-        self.held.read(py, |filter| filter.takes_keys().map_err(errors::change))?;
+        self.held.read(py, |filter| filter.require_takes_keys().map_err(errors::change))?;
         let how = Insertion { key_type: self.key_type, threads };
         let insert = |run: Run<'_>| {
             self.require(run.key_type(self.key_type))?;
@@ -433,7 +354,7 @@ impl Filter {
     /// other dialects.
     #[getter]
     fn kind(&self, py: Python<'_>) -> PyResult<Option<&'static str>> {
-        self.held.read(py, |filter| Ok(filter.kind()))
+        self.held.read(py, |filter| Ok(filter.kind().map(Kind::as_str)))
     }
 
     /// The type of integer keys: ``"int"``, 32 bits, or ``"long"``, 64.
@@ -491,7 +412,7 @@ impl Filter {
     /// Whether keys can be added.
     #[getter]
     fn takes_keys(&self, py: Python<'_>) -> PyResult<bool> {
-        self.held.read(py, |filter| Ok(filter.takes_keys().is_ok()))
+        self.held.read(py, |filter| Ok(filter.require_takes_keys().is_ok()))
     }
 
     /// A text that is stored with a native filter; empty for other dialects. Can be set.
@@ -511,7 +432,7 @@ impl Filter {
         let copy = self.held.read_detached(py, |filter| {
             match filter.kind() {
                 None => return Err(errors::value("only native filters can be folded")),
-                Some("fast") => {}
+                Some(Kind::Fast) => {}
                 Some(kind) => {
                     return Err(errors::value(format_args!(
                         "a native filter of the kind {kind} cannot be folded: only fast ones can"
@@ -520,7 +441,7 @@ impl Filter {
             }
             filter.try_clone().map_err(errors::size)
         })?;
-        copy.takes_keys().map_err(errors::change)?;
+        copy.require_takes_keys().map_err(errors::change)?;
         match copy.into_native() {
             Ok(StoredFilter::Fast(filter)) => {
                 py.detach(|| filter.folded()).map(|filter| self.like(filter.into())).map_err(errors::size)
@@ -633,7 +554,7 @@ impl Filter {
     fn __repr__(&self, py: Python<'_>) -> String {
         let described = self.held.read_detached(py, |filter| {
             let (dialect, geometry) = (filter.dialect(), filter.geometry());
-            let kind = filter.kind().filter(|kind| *kind != "fast");
+            let kind = filter.kind().filter(|kind| *kind != Kind::Fast);
             let kind = kind.map_or(String::new(), |kind| format!(", {kind}"));
             let keys = filter.native_facts().map_or(String::new(), |facts| {
                 format!("{}{} keys, ", if facts.keys_are_estimated { "about " } else { "" }, facts.keys)

@@ -2,6 +2,7 @@
 
 use crate::errors;
 use fullbloom::any::AnyFilter;
+use fullbloom::native::Kind;
 use pyo3::prelude::*;
 use std::ptr;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -108,7 +109,7 @@ impl Held {
     /// Changes this filter; refused if it takes no keys.
     pub fn combine(&self, py: Python<'_>, other: &Held, how: Combine) -> PyResult<()> {
         if ptr::eq(self, other) {
-            return self.read(py, |filter| filter.takes_keys().map_err(errors::change)); // it stays what it is
+            return self.read(py, |filter| filter.require_takes_keys().map_err(errors::change)); // it stays what it is
         }
         py.detach(|| {
             // The locks are always taken in the same order, so that two threads with the same two filters do
@@ -116,7 +117,7 @@ impl Held {
             let theirs = (ptr::from_ref(other) < ptr::from_ref(self)).then(|| other.shared());
             self.write_now(|ours| {
                 let theirs = theirs.unwrap_or_else(|| other.shared());
-                ours.takes_keys().map_err(errors::change)?;
+                ours.require_takes_keys().map_err(errors::change)?;
                 how.into(ours, theirs.as_ref().ok_or_else(closed)?)
             })
         })
@@ -139,7 +140,7 @@ fn are_equal(one: &AnyFilter, two: &AnyFilter) -> bool {
         return false;
     }
     // The memory of a dynamic filter depends on how it grew; its file does not.
-    if one.kind() != Some("dynamic") && one.geometry() != two.geometry() {
+    if one.kind() != Some(Kind::Dynamic) && one.geometry() != two.geometry() {
         return false;
     }
     match (is_fast(one), is_fast(two)) {
@@ -150,7 +151,7 @@ fn are_equal(one: &AnyFilter, two: &AnyFilter) -> bool {
 
 /// Whether its hash and bits are all there is to a native filter.
 fn is_fast(filter: &AnyFilter) -> bool {
-    filter.kind() == Some("fast")
+    filter.kind() == Some(Kind::Fast)
         && !filter.is_locked()
         && filter.native_facts().is_some_and(|facts| facts.exceptions.is_none())
 }

@@ -1,8 +1,9 @@
 //! The keyword arguments that describe a filter: one to be made, or one in bytes.
 
 use crate::errors;
-use fullbloom::any::{BuildOptions, NativeKind, ReadOptions};
+use fullbloom::any::{BuildOptions, ReadOptions};
 use fullbloom::dialect::Name;
+use fullbloom::native::Kind;
 use fullbloom::native::{Expiry, Hashing, Keep, Mode, Secret};
 use fullbloom::sizing::Target;
 use pyo3::prelude::*;
@@ -66,8 +67,8 @@ pub fn new_filter(
 }
 
 /// The kind of this name.
-pub fn kind(name: &str) -> PyResult<NativeKind> {
-    name.parse().map_err(errors::build)
+pub fn kind(name: &str) -> PyResult<Kind> {
+    name.parse().map_err(errors::value)
 }
 
 /// What a dynamic filter does besides growing; `expire` is a number of seconds.

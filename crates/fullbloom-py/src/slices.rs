@@ -119,7 +119,7 @@ impl Slicing {
         let (lines, block_lines, line_probes) = layout;
         let layout = Layout::new(lines, block_lines, line_probes)
             .ok_or_else(|| errors::value(format_args!("no such layout: {layout:?}")))?;
-        let sizing = Sizing { layout, blocks, expected_keys, expected_fpr: 0.0, considered: Vec::new() };
+        let sizing = Sizing::with_layout(layout, blocks, expected_keys);
         Slicing::with_sizing(sizing, seed, slice_bytes, named(key_type)?)
     }
 

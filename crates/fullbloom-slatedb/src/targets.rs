@@ -1,4 +1,4 @@
-//! What a filter stores of a key, and what it is asked about.
+//! Which parts of a key a filter stores, and which a lookup tests.
 
 use slatedb::{FilterTarget, PrefixExtractor, PrefixTarget};
 use std::sync::Arc;

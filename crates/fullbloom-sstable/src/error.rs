@@ -1,6 +1,6 @@
 //! Why a component cannot be read, or a filter not rebuilt.
 
-use fullbloom::any::BuildError;
+use fullbloom::error::BuildError;
 use fullbloom::{FileError, SizeError};
 use std::fmt;
 

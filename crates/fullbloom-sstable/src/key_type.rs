@@ -203,7 +203,7 @@ impl CqlType {
 }
 
 impl PartitionKeyType {
-    /// The type that a class name of `Statistics.db` stands for; `None` for classes that are not known here,
+    /// The type that a class name of `Statistics.db` stands for; `None` for classes that are not supported,
     /// such as those of collections and user-defined types.
     pub fn of_class(class: &str) -> Option<PartitionKeyType> {
         let short = class.strip_prefix("org.apache.cassandra.db.marshal.").unwrap_or(class);

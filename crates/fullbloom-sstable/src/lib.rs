@@ -81,6 +81,8 @@ pub use error::{ComponentError, RebuildError};
 pub use expected::{Evidence, IndexShort};
 pub use filter_db::{FAMILIES, FilterProblem};
 pub use flag::Flag;
+#[doc(inline)]
+pub use fullbloom::internal::cassandra::TableFormat;
 pub use key_type::{CqlType, PartitionKeyType};
 pub use keys::{Keys, Scan};
 pub use schema::partition_key_type;

@@ -17,7 +17,7 @@ use fullbloom::DecodeError;
 const HEADER: u32 = 3;
 
 /// The type of an sstable's partition key; `None` if it is not recorded, cannot be read, or is of a class that
-/// is not known here.
+/// is not supported.
 pub fn partition_key_type(sstable: &Sstable) -> Option<PartitionKeyType> {
     let layout = Version::of(sstable.format, &sstable.version).statistics?;
     let map = sstable.open(STATISTICS).ok()?;

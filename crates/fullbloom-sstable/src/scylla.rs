@@ -82,7 +82,7 @@ const DATA_NUMBER: u32 = 2;
 const DIGESTS: u32 = 12;
 
 impl Digest {
-    /// The component's name; `None` for numbers that are not known here.
+    /// The component's name; `None` for numbers that no supported version has.
     pub fn name(&self) -> Option<&'static str> {
         COMPONENTS.get(self.component as usize).copied()
     }

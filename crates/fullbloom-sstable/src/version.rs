@@ -1,7 +1,7 @@
 //! The layout of an sstable's components, by its format token and version letters.
 //!
 //! Versions are looked up here only. Letters alone give no order: `da` (BTI) is newer than `oa` (BIG). The
-//! family of the filter is part of the file name's [`Descriptor`](fullbloom::dialect::cassandra::Descriptor),
+//! family of the filter is part of the file name's [`Descriptor`](fullbloom::internal::cassandra::Descriptor),
 //! because a filter can be opened without its sstable.
 //!
 //! | token | letters | keys from | `CompressionInfo.db` | `Statistics.db` |
@@ -15,7 +15,7 @@
 //! | bti | all | `Partitions.db` | with "longest compressed chunk" | with checksums |
 
 use crate::{compression, index, statistics};
-use fullbloom::dialect::cassandra::TableFormat;
+use fullbloom::internal::cassandra::TableFormat;
 
 /// How the components of one version are laid out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

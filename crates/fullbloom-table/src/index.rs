@@ -19,9 +19,9 @@ use crate::role::Role;
 use crate::source::Source;
 use std::cmp::Ordering;
 
-/// The kinds of index.
+/// The types of index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum IndexKind {
+pub enum IndexType {
     /// One block, with binary search.
     #[default]
     Binary,
@@ -38,8 +38,8 @@ pub enum IndexKind {
 pub struct IndexShape {
     /// The index, or its top level.
     pub handle: Handle,
-    /// Its kind.
-    pub kind: IndexKind,
+    /// Its type.
+    pub index_type: IndexType,
     /// The encoding of its entries.
     pub format: IndexFormat,
     /// Keys are user keys, without sequence numbers.
@@ -48,19 +48,19 @@ pub struct IndexShape {
 
 impl IndexShape {
     pub(crate) fn of(handle: Handle, properties: &Properties) -> Result<IndexShape, Problem> {
-        let kind = match properties.index_type().unwrap_or(0) {
-            0 => IndexKind::Binary,
-            1 => IndexKind::Hash,
-            2 => IndexKind::TwoLevel,
-            3 => IndexKind::FirstKey,
+        let index_type = match properties.index_type().unwrap_or(0) {
+            0 => IndexType::Binary,
+            1 => IndexType::Hash,
+            2 => IndexType::TwoLevel,
+            3 => IndexType::FirstKey,
             got => {
                 let at = At::from(handle.offset);
                 return Err(Problem::Value { field: "index type", at, got: got.into(), allowed: "0 to 3" });
             }
         };
         let delta_values = properties.index_has_delta_values();
-        let format = IndexFormat { delta_values, first_keys: kind == IndexKind::FirstKey };
-        Ok(IndexShape { handle, kind, format, user_keys: properties.index_has_user_keys() })
+        let format = IndexFormat { delta_values, first_keys: index_type == IndexType::FirstKey };
+        Ok(IndexShape { handle, index_type, format, user_keys: properties.index_has_user_keys() })
     }
 }
 
@@ -68,7 +68,7 @@ impl IndexShape {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target<'k> {
     pub(crate) user_key: &'k [u8],
-    /// The versions of the user key that count: those not newer than this. With kind, as one number.
+    /// The versions of the user key that count: those not newer than this. With the type, as one number.
     pub(crate) packed: u64,
 }
 
@@ -117,7 +117,7 @@ impl<S: Source> Table<S> {
             Ok(entry.map(|entry| (entry.handle(), entry.key().to_vec())))
         };
         match search(shape.handle, Role::Index)? {
-            Some((partition, _)) if shape.kind == IndexKind::TwoLevel => {
+            Some((partition, _)) if shape.index_type == IndexType::TwoLevel => {
                 search(partition, Role::IndexPartition)
             }
             found => Ok(found),
@@ -148,7 +148,7 @@ impl<'t, S: Source> DataBlocks<'t, S> {
     }
 
     pub(crate) fn step(&mut self) -> Result<Option<Handle>, Problem> {
-        let handle = if self.table.index_shape().kind == IndexKind::TwoLevel {
+        let handle = if self.table.index_shape().index_type == IndexType::TwoLevel {
             let Some(handle) = self.step_two_level()? else { return Ok(None) };
             handle
         } else if self.top.advance()? {

@@ -234,14 +234,14 @@ impl<S: Source> Table<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fullbloom::dialect::rocksdb::{Builder, Kind, Policy};
+    use fullbloom::dialect::rocksdb::{Builder, FilterType, Policy};
 
     #[test]
     fn partitions_with_different_probes_give_a_range() {
         let keys: Vec<Vec<u8>> = (0..1000).map(|i| format!("{i}").into_bytes()).collect();
         let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
         let partition = |bits: f64| {
-            let mut builder = Builder::new(Policy::new(Kind::FastLocal, bits).unwrap());
+            let mut builder = Builder::new(Policy::new(FilterType::FastLocal, bits).unwrap());
             builder.insert_batch(keys.as_slice());
             builder.finish().unwrap().encode()
         };

@@ -1,7 +1,7 @@
 //! Internal keys: what the engines store for a user key, and the order they keep.
 //!
 //! ```text
-//!   | user key | timestamp: 0 or 8 bytes | sequence << 8 + kind: u64 |
+//!   | user key | timestamp: 0 or 8 bytes | sequence << 8 + type: u64 |
 //! ```
 //!
 //! User keys ascend; the versions of one user key descend, newest first.
@@ -18,31 +18,37 @@ pub const MAX_SEQUENCE: u64 = (1 << 56) - 1;
 
 /// What an entry of a table says about its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Kind(pub u8);
+pub struct ValueType(pub u8);
 
-impl Kind {
+impl ValueType {
     /// The key was removed.
-    pub const DELETE: Kind = Kind(0);
+    pub const DELETE: ValueType = ValueType(0);
     /// The key has this value.
-    pub const PUT: Kind = Kind(1);
+    pub const PUT: ValueType = ValueType(1);
     /// The value is an operand for the database's merge operator.
-    pub const MERGE: Kind = Kind(2);
+    pub const MERGE: ValueType = ValueType(2);
     /// The key was removed by a deletion that cancels exactly one put.
-    pub const SINGLE_DELETE: Kind = Kind(7);
+    pub const SINGLE_DELETE: ValueType = ValueType(7);
     /// All keys from the user key to the value, which is excluded, were removed.
-    pub const RANGE_DELETE: Kind = Kind(0x0f);
+    pub const RANGE_DELETE: ValueType = ValueType(0x0f);
     /// The value is in a blob file.
-    pub const BLOB_INDEX: Kind = Kind(0x11);
+    pub const BLOB_INDEX: ValueType = ValueType(0x11);
     /// The key was removed, in a database with timestamps.
-    pub const DELETE_WITH_TIMESTAMP: Kind = Kind(0x14);
+    pub const DELETE_WITH_TIMESTAMP: ValueType = ValueType(0x14);
     /// The value is a row of columns.
-    pub const WIDE_COLUMNS: Kind = Kind(0x16);
+    pub const WIDE_COLUMNS: ValueType = ValueType(0x16);
     /// The value carries a sequence number to be used for deciding its tier.
-    pub const PREFERRED_SEQUENCE: Kind = Kind(0x18);
+    pub const PREFERRED_SEQUENCE: ValueType = ValueType(0x18);
 
     /// Whether the entry is a deletion.
     pub fn is_delete(self) -> bool {
-        matches!(self, Kind::DELETE | Kind::SINGLE_DELETE | Kind::DELETE_WITH_TIMESTAMP | Kind::RANGE_DELETE)
+        matches!(
+            self,
+            ValueType::DELETE
+                | ValueType::SINGLE_DELETE
+                | ValueType::DELETE_WITH_TIMESTAMP
+                | ValueType::RANGE_DELETE
+        )
     }
 }
 
@@ -54,7 +60,7 @@ pub struct InternalKey<'a> {
     /// When it was written.
     pub sequence: u64,
     /// What was written.
-    pub kind: Kind,
+    pub value_type: ValueType,
 }
 
 impl<'a> InternalKey<'a> {
@@ -62,7 +68,7 @@ impl<'a> InternalKey<'a> {
     pub fn decode(bytes: &'a [u8]) -> Option<InternalKey<'a>> {
         let (user_key, footer) = bytes.split_last_chunk::<FOOTER_LEN>()?;
         let packed = u64::from_le_bytes(*footer);
-        Some(InternalKey { user_key, sequence: packed >> 8, kind: Kind(packed as u8) })
+        Some(InternalKey { user_key, sequence: packed >> 8, value_type: ValueType(packed as u8) })
     }
 
     pub(crate) fn decode_at(bytes: &'a [u8], at: At) -> Result<InternalKey<'a>, Problem> {
@@ -78,7 +84,7 @@ impl<'a> InternalKey<'a> {
     /// Appends the internal key.
     pub fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.user_key);
-        out.extend_from_slice(&(self.sequence << 8 | u64::from(self.kind.0)).to_le_bytes());
+        out.extend_from_slice(&(self.sequence << 8 | u64::from(self.value_type.0)).to_le_bytes());
     }
 }
 
@@ -141,29 +147,29 @@ fn split(key: &[u8]) -> (&[u8], u64) {
 mod tests {
     use super::*;
 
-    fn internal(user_key: &[u8], sequence: u64, kind: Kind) -> Vec<u8> {
+    fn internal(user_key: &[u8], sequence: u64, value_type: ValueType) -> Vec<u8> {
         let mut bytes = Vec::new();
-        InternalKey { user_key, sequence, kind }.encode(&mut bytes);
+        InternalKey { user_key, sequence, value_type }.encode(&mut bytes);
         bytes
     }
 
     #[test]
     fn parts_come_back() {
-        let bytes = internal(b"key", 77, Kind::MERGE);
+        let bytes = internal(b"key", 77, ValueType::MERGE);
         let key = InternalKey::decode(&bytes).unwrap();
-        assert_eq!((key.user_key, key.sequence, key.kind), (&b"key"[..], 77, Kind::MERGE));
+        assert_eq!((key.user_key, key.sequence, key.value_type), (&b"key"[..], 77, ValueType::MERGE));
         assert_eq!(InternalKey::decode(b"short"), None);
     }
 
     #[test]
     fn user_keys_ascend_and_versions_descend() {
         let sorted = [
-            internal(b"", 9, Kind::PUT),
-            internal(b"a", 9, Kind::PUT),
-            internal(b"a", 9, Kind::DELETE),
-            internal(b"a", 8, Kind::MERGE),
-            internal(b"a\0", 1, Kind::PUT),
-            internal(b"b", MAX_SEQUENCE, Kind::PUT),
+            internal(b"", 9, ValueType::PUT),
+            internal(b"a", 9, ValueType::PUT),
+            internal(b"a", 9, ValueType::DELETE),
+            internal(b"a", 8, ValueType::MERGE),
+            internal(b"a\0", 1, ValueType::PUT),
+            internal(b"b", MAX_SEQUENCE, ValueType::PUT),
         ];
         for (i, a) in sorted.iter().enumerate() {
             for (j, b) in sorted.iter().enumerate() {

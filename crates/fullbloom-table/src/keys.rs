@@ -1,6 +1,6 @@
 //! The entries of a table in order, and its user keys as its filter holds them.
 //!
-//! A filter holds every user key of the table once, without sequence number, kind and timestamp: puts, merges
+//! A filter holds every user key of the table once, without sequence number, type and timestamp: puts, merges
 //! and deletions alike, several versions as one. Deletions of ranges are not in it.
 //!
 //! ```no_run
@@ -19,7 +19,7 @@ use crate::block::Entries;
 use crate::contents::Contents;
 use crate::error::{At, Problem, TableError};
 use crate::index::DataBlocks;
-use crate::internal_key::{FOOTER_LEN, InternalKey, KeyOrder, Kind, MAX_SEQUENCE};
+use crate::internal_key::{FOOTER_LEN, InternalKey, KeyOrder, MAX_SEQUENCE, ValueType};
 use crate::reader::Table;
 use crate::role::Role;
 use crate::source::Source;
@@ -45,7 +45,7 @@ impl<S: Source> Table<S> {
         Ok(entries.count())
     }
 
-    /// Whether the first data block's keys are ordered internal keys with kinds that LevelDB writes.
+    /// Whether the first data block's keys are ordered internal keys with types that LevelDB writes.
     ///
     /// Plain keys pass only by accident: the eighth byte from the end of each must be 0 or 1, and they must
     /// ascend by what is before it.
@@ -57,7 +57,8 @@ impl<S: Source> Table<S> {
             return Ok(true);
         }
         let written = |key: &[u8]| {
-            InternalKey::decode(key).is_some_and(|key| matches!(key.kind, Kind::DELETE | Kind::PUT))
+            InternalKey::decode(key)
+                .is_some_and(|key| matches!(key.value_type, ValueType::DELETE | ValueType::PUT))
         };
         if !written(blocks.key()) {
             return Ok(false);
@@ -190,7 +191,8 @@ impl<S: Source> TableEntries<'_, S> {
 
     /// The parts of the key; a plain key counts as a put.
     pub fn internal_key(&self) -> InternalKey<'_> {
-        let plain = InternalKey { user_key: self.current(), sequence: MAX_SEQUENCE, kind: Kind::PUT };
+        let plain =
+            InternalKey { user_key: self.current(), sequence: MAX_SEQUENCE, value_type: ValueType::PUT };
         match self.table.has_internal_keys() {
             true => InternalKey::decode(self.current()).unwrap_or(plain),
             false => plain,

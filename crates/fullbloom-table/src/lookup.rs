@@ -2,7 +2,7 @@
 
 use crate::error::{Problem, TableError};
 use crate::index::Target;
-use crate::internal_key::{InternalKey, Kind};
+use crate::internal_key::{InternalKey, ValueType};
 use crate::reader::Table;
 use crate::role::Role;
 use crate::source::Source;
@@ -13,8 +13,8 @@ use std::cmp::Ordering;
 pub struct Found {
     /// The value as stored.
     pub value: Vec<u8>,
-    /// The kind of the entry: a put, a deletion, an operand …
-    pub kind: Kind,
+    /// The type of the entry: a put, a deletion, an operand …
+    pub value_type: ValueType,
     /// When it was written.
     pub sequence: u64,
 }
@@ -41,11 +41,11 @@ impl<S: Source> Table<S> {
         if self.filter_key_of(entry.key()) != key {
             return Ok(None);
         }
-        let (kind, sequence) = match InternalKey::decode(entry.key()) {
-            Some(internal) if !plain => (internal.kind, internal.sequence),
-            _ => (Kind::PUT, 0),
+        let (value_type, sequence) = match InternalKey::decode(entry.key()) {
+            Some(internal) if !plain => (internal.value_type, internal.sequence),
+            _ => (ValueType::PUT, 0),
         };
-        Ok(Some(Found { value: entry.value().to_vec(), kind, sequence }))
+        Ok(Some(Found { value: entry.value().to_vec(), value_type, sequence }))
     }
 
     /// The smallest and the greatest user key; `None` for a table without entries.

@@ -121,7 +121,7 @@ impl Properties {
         self.number("rocksdb.index.value.is.delta.encoded").unwrap_or(0) != 0
     }
 
-    /// The number of the index's kind.
+    /// The number of the index's type.
     pub(crate) fn index_type(&self) -> Option<u32> {
         self.with("rocksdb.block.based.table.index.type", |value| {
             value.first_chunk::<4>().map(|word| u32::from_le_bytes(*word))

@@ -35,7 +35,7 @@ pub enum KeyForm {
     /// Internal keys if the table has RocksDB's properties; else what the first data block looks like.
     #[default]
     Detect,
-    /// User key, sequence number, kind: what databases write.
+    /// User key, sequence number, type: what databases write.
     Internal,
     /// The key alone: what LevelDB's table builder writes when it is used without a database.
     Plain,
@@ -418,7 +418,7 @@ impl<S: Source> Table<S> {
         &self.index
     }
 
-    /// Whether keys carry sequence number and kind.
+    /// Whether keys carry sequence number and type.
     pub fn has_internal_keys(&self) -> bool {
         self.internal_keys
     }
@@ -432,7 +432,7 @@ impl<S: Source> Table<S> {
         &self.options
     }
 
-    /// The order of the keys; `None` when the table's comparator is not known here.
+    /// The order of the keys; `None` when the table's comparator is not supported.
     pub(crate) fn order(&self) -> Option<KeyOrder> {
         self.order
     }

@@ -18,13 +18,13 @@ use crate::role::Role;
 use crate::source::Source;
 use fullbloom::SizeError;
 use fullbloom::dialect::Name;
-use fullbloom::dialect::rocksdb::{FullFilter, Kind};
+use fullbloom::dialect::rocksdb::{FilterType, FullFilter};
 use std::cmp::Ordering;
 
 /// The result of rebuilding a table's filter.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rebuilt {
-    /// There is no filter, or its policy is not known here.
+    /// There is no filter, or its policy is not supported.
     Nothing,
     /// The same bytes.
     Identical {
@@ -240,7 +240,7 @@ impl Stored {
             |slack: u64| policy.content_len(count).is_ok_and(|len| len.abs_diff(self.len) <= slack);
         match policy {
             // Its length is rounded by its first hash, and its small filters are Bloom filters.
-            FullPolicy::RocksDb(policy) if policy.kind() == Kind::Ribbon => same_len(16),
+            FullPolicy::RocksDb(policy) if policy.filter_type() == FilterType::Ribbon => same_len(16),
             FullPolicy::RocksDb(policy) => {
                 same_len(0) && self.probes.is_none_or(|probes| policy.geometry(1).probes == probes)
             }

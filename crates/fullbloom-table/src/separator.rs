@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 /// The rule for shortening keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shortening {
-    /// `seek_kind` follows a shortened key: the greatest kind of entry the release knows.
+    /// `seek_kind` follows a shortened key: the greatest type of entry the release knows.
     RocksDb {
         seek_kind: u8,
     },
@@ -112,13 +112,13 @@ fn leveldb_successor(last: &[u8]) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::internal_key::{InternalKey, KeyOrder, Kind};
+    use crate::internal_key::{InternalKey, KeyOrder, ValueType};
 
     const ROCKS: Shortening = Shortening::RocksDb { seek_kind: 0x18 };
 
     fn internal(user_key: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        InternalKey { user_key, sequence: 5, kind: Kind::PUT }.encode(&mut bytes);
+        InternalKey { user_key, sequence: 5, value_type: ValueType::PUT }.encode(&mut bytes);
         bytes
     }
 

@@ -18,7 +18,7 @@
 
 use crate::error::{Problem, TableError};
 use crate::filter::{Question, TableFilter};
-use crate::internal_key::Kind;
+use crate::internal_key::ValueType;
 use crate::keys::RangeDeletion;
 use crate::lookup::Found;
 use crate::memtable::MemTable;
@@ -307,9 +307,9 @@ impl<S: Source> Tables<S> {
 }
 
 fn value_of(found: Found) -> Result<Option<Vec<u8>>, Problem> {
-    match found.kind {
-        Kind::PUT => Ok(Some(found.value)),
-        kind if kind.is_delete() => Ok(None),
+    match found.value_type {
+        ValueType::PUT => Ok(Some(found.value)),
+        value_type if value_type.is_delete() => Ok(None),
         _ => Err(Problem::Unsupported { what: "an entry that only its database understands", at: 0.into() }),
     }
 }
@@ -449,13 +449,21 @@ mod tests {
         let mut writer = TableWriter::new(Vec::new(), WriterOptions::default()).unwrap();
         writer
             .add(
-                crate::internal_key::InternalKey { user_key: &key(15), sequence: 9, kind: Kind::PUT },
+                crate::internal_key::InternalKey {
+                    user_key: &key(15),
+                    sequence: 9,
+                    value_type: ValueType::PUT,
+                },
                 b"newer",
             )
             .unwrap();
         writer
             .add(
-                crate::internal_key::InternalKey { user_key: &key(16), sequence: 3, kind: Kind::PUT },
+                crate::internal_key::InternalKey {
+                    user_key: &key(16),
+                    sequence: 3,
+                    value_type: ValueType::PUT,
+                },
                 b"older",
             )
             .unwrap();

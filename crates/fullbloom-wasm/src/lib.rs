@@ -3,7 +3,7 @@
 //! | module | what is there |
 //! |---|---|
 //! | `plan` | a filter in each dialect; the rate over bits per key |
-//! | `look` | a file that the browser reads piece by piece: inspected, and asked about keys |
+//! | `look` | a file that the browser reads piece by piece: inspection, and lookups of keys |
 //! | `learn` | small filters for the pictures |
 //!
 //! A panic ends the module: the page starts it again.

@@ -26,23 +26,23 @@
 //! | `any/read.rs` | filters from bytes and files: [`ReadOptions`] |
 //! | `any/build.rs` | [`Builder`]: filters from keys, with [`BuildOptions`]; exceptions |
 //! | `any/keys.rs` | [`AnyKeys`]: a batch whose form is known at run time |
-//! | `any/plan.rs` | [`plan`], [`plan_within`], [`target_within`]: the filter that a request leads to |
+//! | `any/plan.rs` | [`plan`], [`plan_within`]: the filter that a request leads to |
 //! | `any/convert.rs` | [`convert`]: conversion between dialects, without keys |
 
-mod build;
+pub(crate) mod build;
 mod convert;
 mod dispatch;
 mod erased;
 mod keys;
 mod memory;
 mod native;
-mod plan;
+pub(crate) mod plan;
 mod read;
 
-pub use build::{BuildError, BuildOptions, Builder, GoodKeys, Members, NativeKind, probes_for};
-pub use convert::{ConvertError, MadeFor, convert};
+pub use build::{BuildOptions, Builder, GoodKeys, Members};
+pub use convert::{ConvertError, convert};
 pub use keys::AnyKeys;
-pub use plan::{Plan, plan, plan_within, target_within};
+pub use plan::{Plan, plan, plan_within};
 pub use read::ReadOptions;
 #[cfg(feature = "std")]
 pub(crate) use read::reads;
@@ -151,13 +151,13 @@ impl AnyFilter {
     /// filter that owns its bytes records the type.
     #[must_use]
     pub fn with_key_type(mut self, key_type: KeyType) -> AnyFilter {
-        let _ = self.record_key_type(key_type);
+        let _ = self.set_key_type(key_type);
         self.assume_key_type(key_type);
         self
     }
 
     /// Records the type of its keys in a native filter.
-    pub fn record_key_type(&mut self, key_type: KeyType) -> Result<(), ChangeError> {
+    pub fn set_key_type(&mut self, key_type: KeyType) -> Result<(), ChangeError> {
         match self.inner.native_mut() {
             Some(native) => native.set_key_type(Some(key_type)),
             None => Err(ChangeError::Unsupported("only native filters record the type of their keys")),
@@ -206,7 +206,7 @@ impl AnyFilter {
     }
 
     /// The kind of a native filter: `fast`, `compact` or `dynamic`; `None` for other dialects.
-    pub fn kind(&self) -> Option<&'static str> {
+    pub fn kind(&self) -> Option<kinds::Kind> {
         self.inner.native().map(native::Native::kind)
     }
 
@@ -286,8 +286,8 @@ impl AnyFilter {
     }
 
     /// Checks that keys can be inserted; the error says why not.
-    pub fn takes_keys(&self) -> Result<(), ChangeError> {
-        self.inner.takes_keys()
+    pub fn require_takes_keys(&self) -> Result<(), ChangeError> {
+        self.inner.require_takes_keys()
     }
 
     /// Adds a key. Returns true if it was certainly not present before.
@@ -297,7 +297,7 @@ impl AnyFilter {
 
     /// Adds many keys.
     pub fn insert_batch<'k>(&mut self, keys: impl Into<AnyKeys<'k>>) -> Result<(), ChangeError> {
-        self.inner.takes_keys()?;
+        self.inner.require_takes_keys()?;
         self.inner.insert_batch(&keys.into(), None)
     }
 
@@ -313,7 +313,7 @@ impl AnyFilter {
     ) -> Result<(), ChangeError> {
         let (keys, new) = (keys.into(), new.into());
         new.check_len(keys.count());
-        self.inner.takes_keys()?;
+        self.inner.require_takes_keys()?;
         self.inner.insert_batch(&keys, Some(new))
     }
 
@@ -325,7 +325,7 @@ impl AnyFilter {
         keys: impl Into<AnyKeys<'k>>,
         threads: usize,
     ) -> Result<(), ChangeError> {
-        self.inner.takes_keys()?;
+        self.inner.require_takes_keys()?;
         self.inner.insert_parallel(&keys.into(), threads)
     }
 
@@ -346,7 +346,7 @@ impl AnyFilter {
 
     /// Removes all keys.
     pub fn clear(&mut self) -> Result<(), ChangeError> {
-        self.inner.takes_keys()?;
+        self.inner.require_takes_keys()?;
         self.inner.clear()
     }
 

@@ -188,23 +188,37 @@ struct Target {
     old: Option<Metadata>,
 }
 
+/// How often a path is looked up again while another process creates its file.
+const TRIES: u32 = 100;
+
 impl Target {
     fn find(path: &Path) -> io::Result<Target> {
-        match fs::canonicalize(path) {
-            Ok(target) => {
-                let old = fs::metadata(&target)?;
-                if !old.is_file() {
-                    return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        let mut tries = 0;
+        loop {
+            let error = match fs::canonicalize(path) {
+                Ok(target) => {
+                    let old = fs::metadata(&target)?;
+                    if !old.is_file() {
+                        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+                    }
+                    return Ok(Target { path: target, old: Some(old) });
                 }
-                Ok(Target { path: target, old: Some(old) })
+                Err(e) => e,
+            };
+            match fs::symlink_metadata(path) {
+                Err(_) if error.kind() == io::ErrorKind::NotFound => {
+                    // The directory's own name, so that all paths to the same new file agree.
+                    let (directory, name) = split(path)?;
+                    let directory = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+                    return Ok(Target { path: directory.join(name), old: None });
+                }
+                // Another process created it after the first look.
+                Ok(now) if error.kind() == io::ErrorKind::NotFound && !now.is_symlink() && tries < TRIES => {
+                    tries += 1;
+                }
+                // A link that leads nowhere, or a path that cannot be searched.
+                _ => return Err(error),
             }
-            Err(e) if e.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(path).is_err() => {
-                // The directory's own name, so that all paths to the same new file agree.
-                let (directory, name) = split(path)?;
-                let directory = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
-                Ok(Target { path: directory.join(name), old: None })
-            }
-            Err(e) => Err(e),
         }
     }
 

@@ -4,8 +4,14 @@
 //! Variants carry facts; `Display` writes the sentence. Nothing here allocates except where a path or a
 //! reason must be kept.
 
+mod build;
+
+pub use build::BuildError;
+
 use crate::typed::TypeError;
+use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
+use alloc::vec::Vec;
 use core::fmt;
 #[cfg(feature = "std")]
 use std::io;
@@ -405,3 +411,34 @@ impl core::error::Error for FileError {
         }
     }
 }
+
+/// A text that is not the name of a dialect, of a key type, or of a kind of native filters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownName {
+    what: &'static str,
+    given: String,
+    known: Vec<&'static str>,
+}
+
+impl UnknownName {
+    /// The one of `all` with this name. `what` says what they are.
+    pub(crate) fn or_found<T: Copy>(
+        what: &'static str,
+        given: &str,
+        all: &[T],
+        name: impl Fn(T) -> &'static str,
+    ) -> Result<T, UnknownName> {
+        let found = all.iter().copied().find(|one| name(*one) == given);
+        let known = || all.iter().map(|one| name(*one)).collect();
+        found.ok_or_else(|| UnknownName { what, given: given.to_owned(), known: known() })
+    }
+}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let UnknownName { what, given, known } = self;
+        write!(f, "{given:?} is not a {what}; known {what}s: {}", known.join(", "))
+    }
+}
+
+impl core::error::Error for UnknownName {}

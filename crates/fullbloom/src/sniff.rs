@@ -2,7 +2,7 @@
 
 use crate::any;
 use crate::dialect::Name;
-use crate::dialect::cassandra::Descriptor;
+use crate::dialect::cassandra::descriptor::Descriptor;
 use crate::dialect::{Cassandra, Dcso, Guava, Guava32, LevelDb, Orc, Poppy, Spark, Spark2, parquet, rocksdb};
 use crate::error::DecodeError;
 use crate::filter::{Check, Format};

@@ -32,8 +32,7 @@
 //! ```
 
 use crate::dialect::Name;
-use alloc::borrow::ToOwned;
-use alloc::string::String;
+use crate::error::UnknownName;
 use alloc::vec::Vec;
 use core::fmt;
 use core::str::{self, FromStr};
@@ -133,28 +132,11 @@ impl fmt::Display for KeyType {
     }
 }
 
-/// The text is not the name of a type.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownType(String);
-
-impl fmt::Display for UnknownType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is not a key type; known types: ", self.0)?;
-        for (i, known) in KeyType::ALL.iter().enumerate() {
-            write!(f, "{}{known}", if i == 0 { "" } else { ", " })?;
-        }
-        Ok(())
-    }
-}
-
-impl core::error::Error for UnknownType {}
-
 impl FromStr for KeyType {
-    type Err = UnknownType;
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<KeyType, UnknownType> {
-        let found = KeyType::ALL.iter().find(|known| known.as_str() == text);
-        found.copied().ok_or_else(|| UnknownType(text.to_owned()))
+    fn from_str(text: &str) -> Result<KeyType, UnknownName> {
+        UnknownName::or_found("key type", text, KeyType::ALL, |key_type| key_type.as_str())
     }
 }
 
@@ -179,9 +161,7 @@ pub enum Value<'a> {
 }
 
 /// The bytes of a typed key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Key<'a> {
+enum Key<'a> {
     /// The bytes of the value itself.
     Borrowed(&'a [u8]),
     /// Four bytes of a number.
@@ -249,7 +229,7 @@ impl<'a> Value<'a> {
     }
 
     /// The bytes that this dialect's system hashes for it.
-    pub fn key(self, dialect: Name) -> Result<Key<'a>, TypeError> {
+    pub fn key(self, dialect: Name) -> Result<impl AsRef<[u8]> + use<'a>, TypeError> {
         use Form::{BigEndian, LittleEndian, LittleIntegers, LittleLongs, LittleWide};
         Ok(match (self, form(dialect)) {
             (Value::Bytes(bytes), _) => Key::Borrowed(bytes),

@@ -19,8 +19,10 @@ use crate::sizing::{self, NewGeometryArgs, TargetArgs};
 use exceptions::with_exceptions;
 use fill::{Filled, fill};
 use fullbloom::SizeError;
-use fullbloom::any::{self, BuildError, BuildOptions};
+use fullbloom::any::BuildOptions;
 use fullbloom::dialect::Name;
+use fullbloom::error::BuildError;
+use fullbloom::internal::plan;
 use fullbloom::native::Hashing;
 use fullbloom::sizing::Target;
 use fullbloom_ops::filter::{NativeRecord, name_contradicts};
@@ -177,7 +179,7 @@ fn build(args: &Args) -> Result<(), Refusal> {
     let mut target = sizing::target(&args.target, &args.geometry);
     check_target(args.dialect, target)?;
     let bits_alone = args.geometry.bits.filter(|_| args.geometry.probes.is_none());
-    if bits_alone.is_some_and(|bits| any::probes_for(args.dialect, 1, bits).is_none()) {
+    if bits_alone.is_some_and(|bits| plan::probes_for(args.dialect, 1, bits).is_none()) {
         let failure = Failure::new("--bits", format_args!("{} needs --probes K too", args.dialect));
         return Err(failure.into());
     }
@@ -203,10 +205,10 @@ fn build(args: &Args) -> Result<(), Refusal> {
         };
         options = options.expected_keys(counted);
         if let Some(memory) = within {
-            target = any::target_within(args.dialect, counted, memory)?;
+            target = plan::target_within(args.dialect, counted, memory)?;
         }
         if let Some(bit_len) = bits_alone {
-            let probes = any::probes_for(args.dialect, counted, bit_len).unwrap_or(1);
+            let probes = plan::probes_for(args.dialect, counted, bit_len).unwrap_or(1);
             target = Target::Exact { bit_len, probes };
             check_target(args.dialect, target)?;
         }

@@ -146,7 +146,7 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
     }
     let (mut keys, mut filter) = args.common.open(&args.read.secret, args.force.force)?;
     let path = args.common.filter.display();
-    filter.takes_keys()?;
+    filter.require_takes_keys()?;
     let hashing = filter.hashing().clone();
     let was_full = filter.is_full();
     if was_full {

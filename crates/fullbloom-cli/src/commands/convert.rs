@@ -8,8 +8,8 @@ use crate::error::{Failure, Status};
 use crate::filter_args::{FilterArgs, PrintArgs};
 use crate::numbers;
 use crate::output;
-use fullbloom::any::MadeFor;
 use fullbloom::dialect::Name;
+use fullbloom::sizing::{Request, Target};
 use fullbloom_ops::filter::{ConvertOptions, Shrink, convert, name_contradicts};
 use std::path::PathBuf;
 
@@ -47,8 +47,8 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = numbers::small_count, requires = "fpr")]
     expected_keys: Option<u32>,
 
-    /// The rate the filter was made for, which a libbloom file stores. With --compact: the rate of the
-    /// compact filter, on top of the dynamic one's own, which is the default
+    /// The rate the filter was made for, which a libbloom file stores. With --compact: the rate that the
+    /// compact filter adds to that of the dynamic one [default: the rate of the dynamic one]
     #[arg(long, value_name = "P", value_parser = numbers::rate)]
     fpr: Option<f64>,
 
@@ -80,7 +80,10 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     let options = ConvertOptions {
         read: args.read.read()?,
         to: args.to,
-        made_for: args.expected_keys.zip(args.fpr).map(|(expected_keys, fpr)| MadeFor { expected_keys, fpr }),
+        made_for: args
+            .expected_keys
+            .zip(args.fpr)
+            .map(|(keys, fpr)| Request { expected_keys: keys.into(), target: Target::Fpr(fpr) }),
         shrink: args.fold.map(Shrink::Times).or(args.memory.map(Shrink::ToBytes)),
         compact: args.compact,
         fpr: args.fpr,

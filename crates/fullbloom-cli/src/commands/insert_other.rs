@@ -15,8 +15,7 @@ fn options(args: &InsertArgs) -> Result<ReadOptions, Failure> {
     Ok(ReadOptions { key_type: Some(args.common.types.key_type.key_type()), ..args.read.read()? })
 }
 
-/// The dialect of the file; `None` if it is a native filter, or what it is will be found out when it is
-/// loaded.
+/// The dialect of the file; `None` for a native filter, and for a file that is detected when it is loaded.
 pub fn dialect(args: &InsertArgs) -> Result<Option<Name>, Failure> {
     let found = FilterFile::map(&args.common.filter, &options(args)?).ok();
     Ok(found.map(|file| file.dialect()).filter(|dialect| *dialect != Name::Native))
@@ -33,7 +32,7 @@ pub fn run(args: &InsertArgs, dialect: Name) -> Result<Status, Failure> {
         return Err(failure.hint("a damaged filter takes no keys: rebuild it from its own"));
     }
     let mut filter = opened.filter.try_clone().map_err(|e| Failure::size(dialect, &e))?;
-    filter.takes_keys().map_err(|e| {
+    filter.require_takes_keys().map_err(|e| {
         let failure = Failure::new(&path, &e);
         match e {
             ChangeError::BuiltAtOnce(_) => failure.hint("fullbloom build makes it from all its keys"),

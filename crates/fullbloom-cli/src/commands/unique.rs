@@ -13,8 +13,9 @@ use crate::progress::Progress;
 use crate::secret::SecretArgs;
 use crate::text;
 use expiry::ExpiryArgs;
-use fullbloom::any::{BuildOptions, NativeKind};
+use fullbloom::any::BuildOptions;
 use fullbloom::dialect::Name;
+use fullbloom::native::Kind;
 use fullbloom::native::{Hashing, Mode};
 use fullbloom::sizing::Target;
 use fullbloom_ops::filter::Changing;
@@ -173,7 +174,7 @@ fn begin(args: &Args, keys: &Keys) -> Result<Changing, Failure> {
     };
     let hashing = args.secret.read()?.map_or(Hashing::default(), Hashing::Secret);
     let options = BuildOptions::new(Name::Native)
-        .kind(NativeKind::Dynamic)
+        .kind(Kind::Dynamic)
         .target(Target::Fpr(args.fpr.unwrap_or(DEFAULT_FPR)))
         .expected_keys(args.expected_keys)
         .up_to(args.up_to)

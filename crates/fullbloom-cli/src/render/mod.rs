@@ -37,10 +37,10 @@ impl Lines {
     }
 
     fn problems(&mut self, problems: &[Problem]) {
-        let mut hints: Vec<&str> = Vec::new();
+        let mut hints: Vec<String> = Vec::new();
         for problem in problems {
             self.line(problem.severity.as_str(), &problem.message);
-            hints.extend(problem.hint.as_deref());
+            hints.extend(crate::hints::of(problem));
         }
         hints.dedup(); // one rebuild fixes them all
         hints.iter().for_each(|hint| self.line("hint", hint));
@@ -56,9 +56,9 @@ pub fn elsewhere(problems: &[Problem]) -> String {
         text += &format!("{}: {}\n", problem.severity, text::printable(&problem.to_string()));
     }
     if let Some(copy) = copies.first() {
-        let (count, hint) = (copies.len(), copy.hint.as_deref().unwrap_or_default());
+        let (count, hint) = (copies.len(), crate::hints::of(copy).unwrap_or_default());
         let directories = if count == 1 { "directory" } else { "directories" };
-        text += &format!("{}: {} ({count} {directories}; {hint})\n", copy.severity, copy.message);
+        text += &format!("{}: {} ({count} {directories}); {hint}\n", copy.severity, copy.message);
     }
     text
 }

@@ -145,10 +145,7 @@ fn figures(rows: &[Row<'_>], summary: &Value) -> Vec<(String, &'static str)> {
     }
     let wrong = rows.iter().filter(|row| row.problems.iter().any(|p| p["severity"] == "error")).count();
     let keys = match keys {
-        0 => {
-            let estimated: u64 = rows.iter().filter_map(|row| row.entry["estimated_keys"].as_u64()).sum();
-            (grouped(estimated), "keys, estimated")
-        }
+        0 => (grouped(of_all("estimated_keys")), "keys, estimated"),
         _ => (grouped(keys), "keys counted"),
     };
     vec![

@@ -94,7 +94,8 @@ fn only_deletable_filters_are_removed_from_and_only_filters_that_take_keys_inser
     run(&["insert", "-"], b"").fails_with("");
     run(&["remove", &fast, "--hex"], b"zz\n").fails_with("");
     let secret = dir.arg("secret");
-    run(&["build", "-q", "--deletable", "--secret", &secret, "-o", &fast, &keys], b"").exits(0);
+    let args = ["build", "-q", "--deletable", "--fpr", "1e-12", "--secret", &secret, "-o", &fast, &keys];
+    run(&args, b"").exits(0);
     run(&["remove", &fast], b"a\n").fails_with("keyed");
     assert_eq!(
         run(&["remove", &fast, "--secret", &secret], b"a\n").exits(0).text(),

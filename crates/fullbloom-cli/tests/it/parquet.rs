@@ -71,7 +71,7 @@ fn keys_are_asked_of_a_column_in_all_row_groups() {
     assert!(ids.text().starts_with("0\n1999\n2000\n5999\n"), "{}", ids.text());
     let names = run(&["check", &file, "--column", "name", "--answers"], b"name-5999\nname-0\n").exits(0);
     assert_eq!(names.text(), "1\n1\n");
-    run(&["check", &file], b"1\n").fails_with("give --column, one of id, name");
+    run(&["check", &file], b"1\n").fails_with("give a column, one of id, name (--column NAME)");
     run(&["check", &file, "--column", "nmae"], b"1\n").fails_with("has no column \"nmae\"");
     run(&["check", &file, "--column", "id"], b"one\n").fails_with("not a number of type long");
     let plain = write(&dir, "plain.parquet", false);

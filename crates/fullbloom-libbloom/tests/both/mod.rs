@@ -1,7 +1,10 @@
 //! Tests that are the same for both shared libraries. Each crate includes this file beside its own `library`.
 
-use crate::library::dynamic::{Cliff, printed};
-use crate::library::{LIBRARY, Struct};
+#[cfg(feature = "planted-panic")]
+pub mod panics;
+
+use crate::library::dynamic::{Cliff, Elf, printed};
+use crate::library::{ABI, FILE, LIBRARY, Struct};
 use fullbloom_testkit::vectors::{self, Record};
 use std::ptr::null;
 
@@ -103,6 +106,16 @@ fn print_writes_the_recorded_text() {
         (LIBRARY.print)(&mut bloom);
         bloom.add(b"hello");
     });
-    let recorded = format!("libbloom/print_v{}.txt", crate::library::ABI);
+    let recorded = format!("libbloom/print_v{ABI}.txt");
     assert_eq!(text, String::from_utf8(vectors::bytes(&recorded)).unwrap());
+}
+
+/// The names of the exported functions, in alphabetic order.
+const SYMBOLS: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/abi/symbols"));
+
+#[test]
+fn soname_and_symbols_are_those_of_the_original_no_more_and_no_fewer() {
+    let elf = Elf::read(FILE);
+    assert_eq!(elf.soname, format!("libbloom.so.{ABI}"));
+    assert!(elf.exports.iter().map(String::as_str).eq(SYMBOLS.lines()), "{:?}", elf.exports);
 }

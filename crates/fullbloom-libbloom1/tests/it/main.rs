@@ -7,5 +7,4 @@ mod border;
 mod both;
 mod library;
 mod panics;
-mod symbols;
 mod vectors;

@@ -237,8 +237,8 @@ fn summary(path: &Path, dialect: Name, wish: &PlaceWish, families: Vec<FamilyPla
     let mut advice = Vec::new();
     if memory.is_some() && families.len() > 1 {
         advice.push(
-            "The memory is split over the column families in proportion to their keys: which of them lookups go to \
-             is not known here.",
+            "The memory is split over the column families in proportion to their keys: the files do not show which \
+             family lookups go to.",
         );
     }
     if memory.is_some() {
@@ -315,13 +315,13 @@ fn requested(wish: &PlaceWish, curves: &Curves) -> Result<Option<Vec<Share>>, Pr
             _ => {
                 let why =
                     format!("{fpr} needs more than {most} bits per key, which no engine stores usefully");
-                Err(Problem::new("--fpr", Code::SizeRefused, why))
+                Err(Problem::new("fpr", Code::SizeRefused, why))
             }
         },
         (_, Some(bits)) if bits >= 1.0 && bits <= most => Ok(Some(curves.with(bits))),
         (_, Some(bits)) => {
             let why = format!("{bits} is not allowed (expected 1 to {most})");
-            Err(Problem::new("--bits-per-key", Code::SizeRefused, why))
+            Err(Problem::new("bits_per_key", Code::SizeRefused, why))
         }
         _ => Ok(None),
     }

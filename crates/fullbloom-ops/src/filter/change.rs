@@ -13,7 +13,7 @@ use fullbloom::error::FileCause;
 use fullbloom::internal::claim::Claim;
 use fullbloom::internal::journal::JournalWriter;
 use fullbloom::keys::Hashes;
-use fullbloom::native::{DynamicFilter, Expiry, Facts, Hashing, Mode, Secret, StoredFilter};
+use fullbloom::native::{DynamicFilter, Expiry, Facts, Hashing, Kind, Mode, Secret, StoredFilter};
 use fullbloom::typed::KeyType;
 use fullbloom::{DecodeError, FileError};
 use std::path::{Path, PathBuf};
@@ -98,9 +98,9 @@ impl Changing {
     }
 
     /// Checks that keys can be inserted.
-    pub fn takes_keys(&self) -> Result<(), Problem> {
-        self.filter.takes_keys().map_err(|e| match e {
-            ChangeError::Unsupported(why) if self.filter.kind() == Some("compact") => {
+    pub fn require_takes_keys(&self) -> Result<(), Problem> {
+        self.filter.require_takes_keys().map_err(|e| match e {
+            ChangeError::Unsupported(why) if self.filter.kind() == Some(Kind::Compact) => {
                 Problem::at(&self.path, Code::Unsupported, why).hint("build it again from all its keys")
             }
             other => Problem::at(&self.path, Code::Unsupported, other),
@@ -112,7 +112,7 @@ impl Changing {
         let what = match self.mode() {
             Some(Mode::Counting) => return Ok(()),
             Some(mode) => format!("dynamic ({})", mode.name()),
-            None => self.filter.kind().unwrap_or_default().to_owned(),
+            None => self.filter.kind().map_or_else(String::new, |kind| kind.to_string()),
         };
         let why = format!("is a {what} filter: keys cannot be removed from it");
         Err(Problem::at(&self.path, Code::Unsupported, why))
@@ -126,7 +126,7 @@ impl Changing {
                 let why = "is a deletable filter, which counts every key and cannot be a state";
                 Err(Problem::at(&self.path, Code::Unsupported, why).hint("insert and remove change it"))
             }
-            _ => self.takes_keys(),
+            _ => self.require_takes_keys(),
         }
     }
 
@@ -177,7 +177,7 @@ impl Changing {
     /// Whether it has as many keys as it was made for, so that every further key raises its rate.
     pub fn is_full(&self) -> bool {
         let planned = self.planned_keys();
-        self.takes_keys().is_ok() && planned > 0 && self.keys() >= planned
+        self.require_takes_keys().is_ok() && planned > 0 && self.keys() >= planned
     }
 
     /// Whether it has more keys than it was made for.
@@ -226,7 +226,7 @@ impl Changing {
                 }
                 Ok(added)
             }
-            _ => self.takes_keys().map(|()| 0),
+            _ => self.require_takes_keys().map(|()| 0),
         }
     }
 

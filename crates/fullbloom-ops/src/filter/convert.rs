@@ -2,12 +2,13 @@
 
 use super::merge::{refusal, trusted};
 use super::{FilterFile, ReadOptions};
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Need, Problem};
 use crate::text;
 use fullbloom::NativeFilter;
-use fullbloom::any::{self, AnyFilter, ConvertError, MadeFor};
+use fullbloom::any::{self, AnyFilter, ConvertError};
 use fullbloom::dialect::Name;
 use fullbloom::native::StoredFilter;
+use fullbloom::sizing::Request;
 use std::path::Path;
 
 /// What a filter is to become.
@@ -18,7 +19,7 @@ pub struct ConvertOptions {
     /// The new dialect.
     pub to: Name,
     /// The keys and the rate the filter was made for, which a libbloom file stores.
-    pub made_for: Option<MadeFor>,
+    pub made_for: Option<Request>,
     /// How small a native filter becomes.
     pub shrink: Option<Shrink>,
     /// A dynamic filter becomes a compact one, not a fast one.
@@ -54,11 +55,7 @@ pub fn convert(path: &Path, options: &ConvertOptions) -> Result<AnyFilter, Probl
         return Ok(AnyFilter::from(StoredFilter::Fast(folded)));
     }
     if options.shrink.is_some() {
-        return Err(Problem::new(
-            "--memory and --fold",
-            Code::OptionRefused,
-            "only native filters can be halved",
-        ));
+        return Err(Problem::at(path, Code::OptionRefused, "only native filters can be halved"));
     }
     let opened = file.open()?;
     if let (Some(problem), true) = (opened.problems.first(), opened.may_lose_keys) {
@@ -77,7 +74,7 @@ fn compacted(file: &FilterFile, fpr: Option<f64>) -> Result<AnyFilter, Problem> 
         }
         Ok(Ok(other)) => {
             let why = format!("a {} filter cannot become a compact one: its keys are needed", other.kind());
-            Err(refusal(file.path(), why).hint("fullbloom build --compact KEYS -o FILTER"))
+            Err(refusal(file.path(), why).hint("build it from its keys").needs(Need::BuildCompact))
         }
         Ok(Err(_)) => Err(refusal(file.path(), "is not a native filter")),
         Err(e) => Err(Problem::new(Name::Native, Code::CannotSize, e)),
@@ -92,13 +89,14 @@ fn folded(file: &FilterFile, shrink: Option<Shrink>) -> Result<NativeFilter, Pro
     let stored = stored.map_err(|_| refusal(path, "is not a native filter"))?;
     let mut filter = match stored {
         StoredFilter::Fast(_) if shrink.is_none() => {
-            return Err(
-                refusal(path, "it is native already").hint("--memory SIZE or --fold TIMES makes it smaller")
-            );
+            return Err(refusal(path, "it is native already")
+                .hint("give a smaller size")
+                .needs(Need::SmallerSize));
         }
         StoredFilter::Fast(filter) if !filter.takes_keys() => {
             return Err(refusal(path, "the filter has exceptions, which hold only for its own size")
-                .hint("build the smaller filter from its keys, with --except"));
+                .hint("build the smaller filter from its keys and its known-good keys")
+                .needs(Need::Exceptions));
         }
         StoredFilter::Fast(filter) => filter,
         StoredFilter::Dynamic(filter) => filter.to_fast(filter.planned_fpr()).map_err(size)?,
@@ -117,7 +115,7 @@ fn folded(file: &FilterFile, shrink: Option<Shrink>) -> Result<NativeFilter, Pro
             let (blocks, size) = (filter.blocks(), text::bytes(filter.encoded_len()));
             let why =
                 format!("it cannot be halved any further: the number of blocks is odd ({blocks}, in {size})");
-            refusal(path, why).hint("build the smaller filter from its keys with: fullbloom build")
+            refusal(path, why).hint("build the smaller filter from its keys")
         })?;
         times += 1;
     }
@@ -128,13 +126,13 @@ fn refused(path: &Path, from: Name, to: Name, cause: &ConvertError) -> Problem {
     let problem = refusal(path, format_args!("cannot become {to}: {cause}"));
     let both_cassandra = [from, to].iter().all(|name| name.as_str().starts_with("cassandra"));
     match cause {
-        ConvertError::NeedsKeys { .. } if both_cassandra => problem.hint(format!(
-            "with the sstable: fullbloom rebuild; with a list of its keys: fullbloom build --dialect {to}"
-        )),
-        ConvertError::NeedsKeys { .. } => {
-            problem.hint(format!("fullbloom build --dialect {to} KEYS -o FILTER"))
+        ConvertError::NeedsKeys { .. } if both_cassandra => problem
+            .hint("rebuild it beside its sstable, or build it from a list of its keys")
+            .needs(Need::Build(to)),
+        ConvertError::NeedsKeys { .. } => problem.hint("build it from its keys").needs(Need::Build(to)),
+        ConvertError::NeedsNumbers => {
+            problem.hint("give the number of keys and the rate it was made for").needs(Need::Request)
         }
-        ConvertError::NeedsNumbers => problem.hint("give --expected-keys N --fpr P, as it was made with"),
         _ => problem,
     }
 }

@@ -1,11 +1,11 @@
 //! A filter file: its bytes, and what they are.
 
 use super::gzip;
-use crate::problem::{Code, Knowledge, Problem};
+use crate::problem::{Code, Need, Problem};
 use fullbloom::dialect::Name;
-use fullbloom::dialect::cassandra::Descriptor;
 use fullbloom::file::{self, Mapped};
 use fullbloom::filter::Part;
+use fullbloom::internal::cassandra::Descriptor;
 use fullbloom::internal::journal::{Journal, read_with_journal};
 use fullbloom::internal::sniff;
 use fullbloom::native::Secret;
@@ -202,5 +202,5 @@ fn unknown(path: &Path, bytes: &Bytes, cause: &DecodeError) -> Problem {
         _ => Problem::at(path, Code::UnknownDialect, cause),
     }
     .hint(hint)
-    .needs(Knowledge::Dialect)
+    .needs(Need::Dialect)
 }

@@ -1,7 +1,7 @@
 //! `merge`: several filters in one, without their keys.
 
 use super::{FilterFile, ReadOptions};
-use crate::problem::{Code, Knowledge, Problem};
+use crate::problem::{Code, Need, Problem};
 use fullbloom::any::AnyFilter;
 use fullbloom::dialect::Name;
 use fullbloom::{DecodeError, MergeError};
@@ -56,7 +56,8 @@ fn mergeable(path: &Path, filter: &AnyFilter) -> Result<(), Problem> {
     let Some(facts) = filter.native_facts() else { return Ok(()) };
     if facts.exceptions.is_some() {
         return Err(refusal(path, "the filter has exceptions, which hold only for its own keys")
-            .hint("rebuild the filter from all keys, with --except"));
+            .hint("rebuild the filter from all keys and all known-good keys")
+            .needs(Need::Exceptions));
     }
     Ok(())
 }
@@ -65,7 +66,8 @@ fn same_kind(first: &Path, ours: &AnyFilter, path: &Path, theirs: &AnyFilter) ->
     match (ours.kind(), theirs.kind()) {
         (Some(ours), Some(theirs)) if ours != theirs => {
             Err(refusal(path, format!("is a {theirs} filter, {} is a {ours} one", first.display()))
-                .hint("fullbloom convert --to native makes fast filters of dynamic ones"))
+                .hint("convert dynamic filters to fast ones first")
+                .needs(Need::Convert))
         }
         _ => Ok(()),
     }
@@ -75,12 +77,12 @@ fn refused(first: &Path, path: &Path, cause: &MergeError) -> Problem {
     let problem = refusal(path, cause);
     match cause {
         MergeError::Differs { .. } => problem.hint(format!(
-            "build it with the numbers of {}: the same --expected-keys and rate, seed and secret",
+            "build it with the numbers of {}: the same expected keys and rate, seed and secret",
             first.display()
         )),
-        MergeError::Decode(DecodeError::Unknown { .. }) => problem
-            .hint("give the bits and probes that the filters were built with")
-            .needs(Knowledge::Geometry),
+        MergeError::Decode(DecodeError::Unknown { .. }) => {
+            problem.hint("give the bits and probes that the filters were built with").needs(Need::Geometry)
+        }
         _ => problem,
     }
 }

@@ -4,14 +4,14 @@
 
 use super::native::NativeRecord;
 use super::{FilterFile, FilterRecord, gzip};
-use crate::problem::{Code, Knowledge, Problem};
+use crate::problem::{Code, Need, Problem};
 use crate::report::Found;
 use fullbloom::DecodeError;
 use fullbloom::any::{self, AnyFilter};
 use fullbloom::dialect::Name;
-use fullbloom::dialect::cassandra::Descriptor;
-use fullbloom::dialect::rocksdb::{self, Kind, Policy};
+use fullbloom::dialect::rocksdb::{self, FilterType, Policy};
 use fullbloom::filter::Check;
+use fullbloom::internal::cassandra::Descriptor;
 use fullbloom::internal::journal::Journal;
 use fullbloom::native::HashFacts;
 use fullbloom::sizing::{Request, Target};
@@ -64,7 +64,7 @@ impl FilterFile {
         let (path, dialect) = (self.path(), self.dialect());
         if self.options.secret.is_some() && dialect != Name::Native {
             let why = format!("a {dialect} filter has no secret");
-            return Err(Problem::at(path, Code::OptionRefused, why).needs(Knowledge::NoSecret));
+            return Err(Problem::at(path, Code::OptionRefused, why).needs(Need::NoSecret));
         }
         let mut problems: Vec<Problem> = mislabelled(path, dialect).into_iter().collect();
         let mut len = self.bytes().len();
@@ -115,14 +115,14 @@ impl FilterFile {
         let Some(secret) = &self.options.secret else { return Ok(()) };
         let refused = |why: String| Problem::at(self.path(), Code::OptionRefused, why);
         if filter.native_facts().is_some_and(|facts| matches!(facts.hash, HashFacts::Seed(_))) {
-            return Err(refused("the filter has no secret".to_owned()).needs(Knowledge::NoSecret));
+            return Err(refused("the filter has no secret".to_owned()).needs(Need::NoSecret));
         }
         filter.unlock(secret).map_err(|e| refused(e.to_string()))
     }
 
     fn refused(&self, cause: &DecodeError) -> Problem {
         let (path, dialect) = (self.path(), self.dialect());
-        let option = |why: String| Problem::at(path, Code::OptionRefused, why).needs(Knowledge::Geometry);
+        let option = |why: String| Problem::at(path, Code::OptionRefused, why).needs(Need::Geometry);
         let as_built = "give the bits and probes that the filter was built with";
         match cause {
             DecodeError::Mismatch { field: "bits given", got, expected, .. } => {
@@ -138,7 +138,7 @@ impl FilterFile {
             DecodeError::KeyType(e) => other_key_type(path, e),
             DecodeError::Unknown { .. } => Problem::at(path, Code::NotAFilter, not_a(dialect, cause))
                 .hint(as_built)
-                .needs(Knowledge::Geometry),
+                .needs(Need::Geometry),
             // Damage of an sstable's filter has the codes that it has in a directory.
             DecodeError::Truncated { .. } if is_filter_db(path) => {
                 Problem::at(path, Code::FilterTruncated, not_a(dialect, cause))
@@ -156,7 +156,7 @@ pub fn other_key_type(path: &Path, cause: &TypeError) -> Problem {
     let problem = Problem::at(path, Code::OptionRefused, cause);
     match cause {
         TypeError::Recorded { recorded, .. } => {
-            problem.hint(format!("its keys are of the type {recorded}")).needs(Knowledge::KeyType(*recorded))
+            problem.hint(format!("its keys are of the type {recorded}")).needs(Need::KeyType(*recorded))
         }
         _ => problem,
     }
@@ -225,10 +225,12 @@ impl<'a> Rebuild<'a> {
         let made = match opened.filter.dialect() {
             // The length is taken from the file; with the most bits for each key, small ones do not become
             // Bloom filters sooner than they did.
-            Name::RocksDbRibbon => Policy::new(Kind::Ribbon, 100.0).ok().map(|policy| Rebuild::Solved {
-                sound: &file.bytes()[..opened.bytes as usize],
-                builder: Box::new(rocksdb::Builder::new(policy)),
-            }),
+            Name::RocksDbRibbon => {
+                Policy::new(FilterType::Ribbon, 100.0).ok().map(|policy| Rebuild::Solved {
+                    sound: &file.bytes()[..opened.bytes as usize],
+                    builder: Box::new(rocksdb::Builder::new(policy)),
+                })
+            }
             dialect @ (Name::RocksDb | Name::RocksDbLegacy) => {
                 let shape = opened.filter.geometry();
                 let target = Target::Exact { bit_len: shape.bit_len, probes: shape.probes };

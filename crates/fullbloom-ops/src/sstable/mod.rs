@@ -23,11 +23,11 @@ pub(crate) use totals::totals;
 pub use verify::VerifiedSstable;
 pub(crate) use verify::verify_all;
 
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Need, Problem};
 use crate::report::{Found, Report, Status, Watch};
 use crate::{pool, serialise};
 use fullbloom::dialect::Name;
-use fullbloom::dialect::cassandra::{Descriptor, TableFormat};
+use fullbloom::internal::cassandra::{Descriptor, TableFormat};
 use fullbloom_sstable::sstable::{FILTER, INDEX, PARTITIONS};
 use fullbloom_sstable::walk::{self, Options, Skipped, Walk, Why};
 use fullbloom_sstable::{Engine, Sstable};
@@ -94,15 +94,15 @@ pub(crate) fn find(path: &Path, snapshots: bool) -> Result<Walk, Problem> {
         let unknown: BTreeSet<&str> = found.skipped.iter().filter_map(unknown_version).collect();
         if let Some(first) = found.skipped.iter().find(|skipped| unknown_version(skipped).is_some()) {
             let why = unknown.into_iter().collect::<Vec<_>>().join("; ");
-            return Err(Problem::at(&first.path, Code::UnknownVersion, why).hint(DIALECT_HINT));
+            return Err(unsupported_version(&first.path, &why));
         }
         let copies = found.skipped.iter().any(|skipped| matches!(skipped.why, Why::Snapshots));
         let why = "cannot find sstables of Cassandra, ScyllaDB or DataStax, or tables of LevelDB or RocksDB, in this directory";
-        let hint = match copies {
-            true => "there are snapshots or backups below it: --snapshots looks into them",
-            false => "filter files of other kinds are given by name",
-        };
-        return Err(Problem::at(path, Code::NothingFound, why).hint(hint));
+        let problem = Problem::at(path, Code::NothingFound, why);
+        return Err(match copies {
+            true => problem.hint("look into the snapshots or backups below it").needs(Need::Snapshots),
+            false => problem.hint("filter files of other kinds are given by name"),
+        });
     }
     Ok(found)
 }
@@ -114,9 +114,13 @@ fn unknown_version(skipped: &Skipped) -> Option<&str> {
     }
 }
 
-/// What settles a version that is not known here.
-const DIALECT_HINT: &str = "inspect and check read one Filter.db with --dialect cassandra (Cassandra 4.0 and later, \
-                            DSE 6.8, HCD) or --dialect cassandra-3 (Cassandra 3, ScyllaDB, DSE 6.0)";
+/// What to do about a version that is not supported.
+const DIALECT_HINT: &str = "inspect and check read one Filter.db if its dialect is given: cassandra (Cassandra 4.0 and \
+                            later, DSE 6.8, HCD) or cassandra-3 (Cassandra 3, ScyllaDB, DSE 6.0)";
+
+fn unsupported_version(path: &Path, why: &str) -> Problem {
+    Problem::at(path, Code::UnknownVersion, why).hint(DIALECT_HINT).needs(Need::SstableDialect)
+}
 
 /// Works on every sstable of a directory, several at once, or on the one that a file belongs to. `report`
 /// gets what was found and the problems of what was left out.
@@ -150,9 +154,10 @@ pub(crate) fn skipped(skipped: &Skipped) -> Problem {
         Why::Unreadable(e) => Problem::at(&skipped.path, Code::Unreadable, e),
         Why::Link => at(Code::LinkSkipped, "a link to a directory is not followed"),
         Why::Snapshots => at(Code::SnapshotsSkipped, "snapshots and backups are left out")
-            .hint("--snapshots looks into them"),
+            .hint("look into them")
+            .needs(Need::Snapshots),
         Why::Temporary => at(Code::TemporarySkipped, "it was still being written"),
-        Why::UnknownVersion(why) => at(Code::UnknownVersion, why).hint(DIALECT_HINT),
+        Why::UnknownVersion(why) => unsupported_version(&skipped.path, why),
         _ => at(Code::Unsupported, "it was left out"),
     }
 }

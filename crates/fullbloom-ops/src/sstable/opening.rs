@@ -7,7 +7,7 @@
 //! Only a node rebuilds filters; offline tools do without. A starting Cassandra node takes the components
 //! from the directory and loads a filter that `TOC.txt` does not list. ScyllaDB takes them from `TOC.txt`.
 
-use fullbloom::dialect::cassandra::TableFormat::{self, Big, Bti};
+use fullbloom_sstable::TableFormat::{self, Big, Bti};
 use fullbloom_sstable::report::Recorded;
 use fullbloom_sstable::sstable::{FILTER, STATISTICS};
 use fullbloom_sstable::{Engine, Sstable};
@@ -263,7 +263,7 @@ impl fmt::Display for Circumstance {
                 f.write_str("with bloom_filter_fp_chance = 1.0 the file is not read")
             }
             Circumstance::RecordedRateStays { recorded } => {
-                write!(f, "{STATISTICS} still records {recorded}: tools show it, and inspect compares with it unless --fpr is given")
+                write!(f, "{STATISTICS} still records {recorded}: tools show it, and inspect compares with it unless another rate is given")
             }
             Circumstance::NextCompaction => {
                 f.write_str("the next compaction writes new filters at the table's bloom_filter_fp_chance")

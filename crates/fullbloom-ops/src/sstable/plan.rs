@@ -21,8 +21,8 @@ const ROUND: [f64; 17] = [
 ];
 
 /// How to get the planned filters.
-const ADVICE: &str = "Set with ALTER TABLE … WITH bloom_filter_fp_chance = P; existing filters change by \
-                      `fullbloom rebuild --fpr P` or when Cassandra rewrites the sstables.";
+const ADVICE: &str = "Set with ALTER TABLE … WITH bloom_filter_fp_chance = P; existing filters change \
+                      when they are rebuilt at this rate, or when Cassandra rewrites the sstables.";
 
 /// One table of Cassandra, or all of them: its filters now, and at each rate.
 #[derive(Debug, Clone, PartialEq, Serialize, Default)]
@@ -177,7 +177,7 @@ pub(crate) fn plan(
     };
     let fitting = ROUND.into_iter().find(fits);
     if let Some(fpr) = options.fpr {
-        row(&all.parts, fpr).map_err(|e| Problem::new("--fpr", Code::SizeRefused, e))?;
+        row(&all.parts, fpr).map_err(|e| Problem::new("fpr", Code::SizeRefused, e))?;
     }
     let mut rates = RATES.to_vec();
     rates.extend(options.fpr.into_iter().chain(fitting));

@@ -1,7 +1,7 @@
 //! What is wrong with an sstable, as problems with codes and hints.
 
 use super::rebuild_hint;
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Need, Problem};
 use fullbloom_sstable::sstable::FILTER;
 use fullbloom_sstable::{ComponentError, DigestMismatch, FilterProblem, Flag, IndexShort, Sstable};
 use std::fmt::Display;
@@ -36,7 +36,9 @@ pub(super) fn of_keys(sstable: &Sstable, error: &ComponentError) -> Problem {
     match error {
         ComponentError::Missing { component } => {
             let why = format!("no {component} in this directory, so the keys cannot be read");
-            at(sstable, Code::IndexMissing, why).hint("verify --keys FILE looks up keys that you have")
+            at(sstable, Code::IndexMissing, why)
+                .hint("look up keys that you have in another file")
+                .needs(Need::KeyList)
         }
         ComponentError::Compressor { .. } => at(sstable, Code::UnknownCompressor, error),
         ComponentError::Encrypted { .. } => {

@@ -3,7 +3,7 @@
 use super::opening;
 use super::verify::problems_of;
 use super::{SstableName, problems};
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Need, Problem};
 use crate::rebuild::{RebuildOptions, Restored, Size, check_writable, not_saved};
 use crate::report::Found;
 use fullbloom::any::Plan;
@@ -110,13 +110,12 @@ pub(crate) fn rebuild(
             proposal.out_of_order
         );
         let problem = Problem::at(&path, Code::KeysUncertain, why);
-        return Err(problem.hint("--force builds the filter from the keys that are there"));
+        return Err(problem.hint("build the filter from the keys that are there").needs(Need::Force));
     }
     if let Some(short) = proposal.index_short.as_ref().filter(|_| !options.force) {
         let problem = problems::index_short(sstable, short);
-        return Err(problem.hint(
-            "--force builds the filter from the keys that are there; rows with other keys become invisible",
-        ));
+        let hint = "build the filter from the keys that are there; rows with other keys become invisible";
+        return Err(problem.hint(hint).needs(Need::Force));
     }
     if let Output::InPlace { .. } = options.output {
         replace::check(sstable).map_err(|refusal| not_replaced(sstable, &refusal))?;
@@ -247,7 +246,8 @@ fn refused(sstable: &Sstable, cause: &RebuildError) -> Problem {
     let path = sstable.path(FILTER);
     match cause {
         RebuildError::NoRate { .. } => Problem::at(&path, Code::RateUnknown, cause)
-            .hint("--fpr P gives the rate; --same-size takes the old size"),
+            .hint("give a rate, or keep the old size")
+            .needs(Need::RateOrOldSize),
         RebuildError::NoFilter => Problem::at(&path, Code::RateOne, cause),
         RebuildError::Size(_) | RebuildError::Build(_) => Problem::at(&path, Code::SizeRefused, cause),
         RebuildError::Changed { .. } => Problem::at(&path, Code::Changed, cause),

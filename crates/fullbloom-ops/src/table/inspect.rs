@@ -146,7 +146,7 @@ fn judge(path: &Path, found: &Inspection, format_version: u32, used_by: &[Engine
         (Some(_), None) => {
             add(
                 Code::UnknownFilter,
-                "the filter's policy or bytes are unknown; every key is reported as present".into(),
+                "the filter's policy or format is not supported; every key counts as present".into(),
             );
         }
         (Some(FilterLayout::PerBlock), Some(dialect))

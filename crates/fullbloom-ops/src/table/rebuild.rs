@@ -2,7 +2,7 @@
 
 use super::{problem, short, verify};
 use crate::engine;
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Need, Problem};
 use crate::rebuild::{self, RebuildOptions, Size};
 use crate::report::Found;
 use crate::serialise;
@@ -101,9 +101,8 @@ pub(crate) fn rebuild(
     };
     if let Some(short) = short(path, table, entries).filter(|_| !options.force) {
         let message = format!("{}: a new filter would lack the missing keys", short.message);
-        return Err(
-            Problem { message, ..short }.hint("--force builds the filter from the keys that are there")
-        );
+        let hint = "build the filter from the keys that are there";
+        return Err(Problem { message, ..short }.hint(hint).needs(Need::Force));
     }
     let size = match options.size {
         Size::Fpr(fpr) => FilterSize::Fpr(fpr),

@@ -5,7 +5,7 @@ use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
 use fullbloom_ops::filter::{FilterFile, ReadOptions, inspect_bytes, verify_keys};
 use fullbloom_ops::{
-    Code, InspectOptions, Knowledge, Place, Problem, RebuildOptions, Status, VerifyOptions, inspect, rebuild,
+    Code, InspectOptions, Need, Place, Problem, RebuildOptions, Status, VerifyOptions, inspect, rebuild,
     verify,
 };
 use std::fs;
@@ -36,7 +36,7 @@ fn bytes_in_memory_are_judged_without_files() {
     assert_eq!(cut.code, Code::NotAFilter);
     let unknown = inspect_bytes("f", b"hello".to_vec(), &ReadOptions::default()).unwrap_err();
     assert_eq!(unknown.code, Code::UnknownDialect);
-    assert_eq!(unknown.knowledge, Some(Knowledge::Dialect));
+    assert_eq!(unknown.need, Some(Need::Dialect));
     assert!(unknown.hint.unwrap().contains("give the dialect"));
     let cassandra_3 = filter(Name::Cassandra3, 10, 10);
     let named = inspect_bytes("nb-1-big-Filter.db", cassandra_3, &of(Name::Cassandra3)).unwrap();

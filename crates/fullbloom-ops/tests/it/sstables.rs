@@ -5,8 +5,8 @@ use fullbloom::dialect::Name;
 use fullbloom::internal::replace::Output;
 use fullbloom_ops::rebuild::{RebuildReport, Size};
 use fullbloom_ops::{
-    Code, InspectOptions, InspectReport, Inspected, Place, PlaceKind, Problem, RebuildOptions, Severity,
-    Status, VerifyOptions, VerifyReport, inspect, rebuild, verify,
+    Code, InspectOptions, InspectReport, Inspected, Need, Place, PlaceKind, Problem, RebuildOptions,
+    Severity, Status, VerifyOptions, VerifyReport, inspect, rebuild, verify,
 };
 use std::fs;
 use std::path::Path;
@@ -223,7 +223,7 @@ fn an_index_that_has_lost_keys_is_named_and_rebuild_refuses_it_without_force() {
         let report = rebuild_all(&table, RebuildOptions::default());
         assert_eq!(report.status, Status::Failed);
         assert_eq!(report.problems[0].code, Code::IndexShort);
-        assert!(report.problems[0].hint.as_deref().unwrap().contains("--force"));
+        assert_eq!(report.problems[0].need, Some(Need::Force));
         assert_eq!(fs::read(table.path("nb", 1, "Filter.db")).unwrap(), sound, "the filter is as it was");
         let forced = rebuild_all(&table, RebuildOptions { force: true, ..RebuildOptions::default() });
         assert_eq!((forced.status, forced.summary.filters), (Status::Well, 1));

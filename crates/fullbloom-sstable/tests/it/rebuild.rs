@@ -175,7 +175,7 @@ fn what_is_asked_of_the_backup_is_that_cassandra_does_not_see_it() {
     let backup = &rebuilt.save(&IN_PLACE).unwrap().backups[0];
     let name = backup.file_name().unwrap().to_str().unwrap();
     assert_eq!(name, "ks+table+ka+1+Filter.db.backup");
-    let error = fullbloom::dialect::cassandra::Descriptor::parse(backup).unwrap_err();
+    let error = fullbloom::internal::cassandra::Descriptor::parse(backup).unwrap_err();
     assert!(!error.is_unknown_version());
 }
 

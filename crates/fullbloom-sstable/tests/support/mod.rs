@@ -6,7 +6,7 @@ pub mod bti;
 use flate2::Crc;
 use fullbloom::any::Builder;
 use fullbloom::dialect::Name;
-use fullbloom::dialect::cassandra::Descriptor;
+use fullbloom::internal::cassandra::Descriptor;
 use fullbloom::sizing::{Request, Target};
 use fullbloom_sstable::{Sstable, walk};
 use std::fs;

@@ -2,7 +2,7 @@
 
 use fullbloom::dialect::Name;
 use fullbloom::dialect::rocksdb;
-use fullbloom::dialect::rocksdb::Kind;
+use fullbloom::dialect::rocksdb::FilterType;
 use fullbloom::dialect::{LevelDb, RocksDbBlock};
 use fullbloom::native::Sizing;
 use fullbloom::sizing::{Request, Target};
@@ -80,9 +80,9 @@ impl Policy {
     pub(crate) fn full(&self) -> Result<FullPolicy, SizeError> {
         let rocksdb = |kind| rocksdb::Policy::new(kind, self.bits_per_key).map(FullPolicy::RocksDb);
         match self.dialect {
-            Name::RocksDbLegacy => rocksdb(Kind::Legacy),
-            Name::RocksDb => rocksdb(Kind::FastLocal),
-            Name::RocksDbRibbon => rocksdb(Kind::Ribbon),
+            Name::RocksDbLegacy => rocksdb(FilterType::Legacy),
+            Name::RocksDb => rocksdb(FilterType::FastLocal),
+            Name::RocksDbRibbon => rocksdb(FilterType::Ribbon),
             Name::Native => {
                 plan(1, self.bits_per_key)?;
                 Ok(FullPolicy::Native { bits_per_key: self.bits_per_key })

@@ -20,7 +20,7 @@ pub(super) struct IndexBuilder {
     deviation: u32,
     shortening: Shortening,
     plain_keys: bool,
-    /// Keys keep sequence number and kind: in old formats, or if one block ends and the next begins with the
+    /// Keys keep sequence number and type: in old formats, or if one block ends and the next begins with the
     /// same user key.
     with_footers: bool,
     partitions: Vec<Vec<Entry>>,

@@ -22,7 +22,7 @@ use crate::error::{Problem, TableError};
 use crate::filter::build::{FilterBlockBuilder, Finished, Layout};
 use crate::footer::Footer;
 use crate::handle::{Handle, TRAILER_LEN};
-use crate::internal_key::{FOOTER_LEN, InternalKey, KeyOrder, Kind};
+use crate::internal_key::{FOOTER_LEN, InternalKey, KeyOrder, ValueType};
 use crate::metaindex::FilterLayout;
 use index::IndexBuilder;
 use properties::Summary;
@@ -127,12 +127,12 @@ impl<W: Write> TableWriter<W> {
 
     /// Adds a key with its value. Keys must ascend.
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), TableError> {
-        self.add(InternalKey { user_key: key, sequence: 0, kind: Kind::PUT }, value)
+        self.add(InternalKey { user_key: key, sequence: 0, value_type: ValueType::PUT }, value)
     }
 
     /// Adds a deletion of a key.
     pub fn delete(&mut self, key: &[u8]) -> Result<(), TableError> {
-        self.add(InternalKey { user_key: key, sequence: 0, kind: Kind::DELETE }, &[])
+        self.add(InternalKey { user_key: key, sequence: 0, value_type: ValueType::DELETE }, &[])
     }
 
     /// Adds a deletion of all keys from `start` to `end`, excluding `end`. RocksDB only; starts must not
@@ -148,7 +148,7 @@ impl<W: Write> TableWriter<W> {
             .into());
         }
         let mut key = Vec::new();
-        InternalKey { user_key: start, sequence, kind: Kind::RANGE_DELETE }.encode(&mut key);
+        InternalKey { user_key: start, sequence, value_type: ValueType::RANGE_DELETE }.encode(&mut key);
         self.range_deletions.add(&key, end);
         self.last_range_start = Some(start.to_vec());
         self.summary.range_deletion(key.len(), end.len());

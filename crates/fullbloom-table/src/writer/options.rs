@@ -66,7 +66,7 @@ pub struct WriterOptions {
     pub index: IndexLayout,
     /// The filter, if any.
     pub filter: Option<FilterOptions>,
-    /// Keys are written without sequence number and kind, as by LevelDB's table builder when it is used
+    /// Keys are written without sequence number and type, as by LevelDB's table builder when it is used
     /// without a database. LevelDB only.
     pub plain_keys: bool,
 }

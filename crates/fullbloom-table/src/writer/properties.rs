@@ -6,7 +6,7 @@ use crate::block_builder::BlockBuilder;
 use crate::bytes::put_varint;
 use crate::compression::Compression;
 use crate::filter::build::Layout;
-use crate::internal_key::{InternalKey, Kind};
+use crate::internal_key::{InternalKey, ValueType};
 use std::collections::BTreeMap;
 
 /// Counts kept while a table is written.
@@ -30,8 +30,8 @@ impl Summary {
         self.entries += 1;
         self.key_bytes += key_len as u64;
         self.value_bytes += value_len as u64;
-        self.deletions += u64::from(key.kind.is_delete());
-        self.merges += u64::from(key.kind == Kind::MERGE);
+        self.deletions += u64::from(key.value_type.is_delete());
+        self.merges += u64::from(key.value_type == ValueType::MERGE);
         self.largest_sequence = self.largest_sequence.max(key.sequence);
     }
 

@@ -1,12 +1,10 @@
 //! Run-time filters from keys.
 
-mod error;
 mod except;
 mod options;
 
-pub use error::BuildError;
 pub use except::{GoodKeys, Members};
-pub use options::{BuildOptions, NativeKind};
+pub use options::BuildOptions;
 
 use super::dispatch::AtRunTime;
 use super::erased::Erased;
@@ -15,14 +13,14 @@ use super::native::Native;
 use super::read::constant;
 use super::{AnyFilter, AnyKeys};
 use crate::bits::Owned;
-use crate::dialect::rocksdb::{self, FullFilter, Kind, Policy};
+use crate::dialect::rocksdb::{self, FilterType, FullFilter, Policy};
 use crate::dialect::spark::optimal_probes;
 use crate::dialect::{Name, RocksDb, RocksDbLegacy, Spark2, with_dialect};
-use crate::error::SizeError;
+use crate::error::{BuildError, SizeError};
 use crate::filter::{Dialect, Filter, Size};
 #[cfg(feature = "std")]
 use crate::keys::Hashes;
-use crate::native::{CompactFilter, DynamicFilter, Hashing, NativeFilter, StoredFilter};
+use crate::native::{CompactFilter, DynamicFilter, Hashing, Kind, NativeFilter, StoredFilter};
 use crate::sizing::{Geometry, Request, Target};
 use crate::typed::KeyType;
 use alloc::boxed::Box;
@@ -30,11 +28,11 @@ use alloc::boxed::Box;
 use alloc::string::String;
 
 /// The full filters of RocksDB, which are built from all their keys at once.
-pub(super) fn full_kind(dialect: Name) -> Option<Kind> {
+pub(super) fn full_kind(dialect: Name) -> Option<FilterType> {
     match dialect {
-        Name::RocksDbLegacy => Some(Kind::Legacy),
-        Name::RocksDb => Some(Kind::FastLocal),
-        Name::RocksDbRibbon => Some(Kind::Ribbon),
+        Name::RocksDbLegacy => Some(FilterType::Legacy),
+        Name::RocksDb => Some(FilterType::FastLocal),
+        Name::RocksDbRibbon => Some(FilterType::Ribbon),
         _ => None,
     }
 }
@@ -62,7 +60,7 @@ pub fn probes_for(dialect: Name, expected_keys: u64, bits: u64) -> Option<u32> {
 }
 
 /// The policy that the target means for this number of keys.
-pub(super) fn policy(kind: Kind, keys: u64, target: Target) -> Result<Policy, SizeError> {
+pub(super) fn policy(kind: FilterType, keys: u64, target: Target) -> Result<Policy, SizeError> {
     match target {
         Target::BitsPerKey(bits_per_key) => Policy::new(kind, bits_per_key),
         Target::Fpr(fpr) => Policy::for_fpr(kind, keys, fpr),
@@ -121,7 +119,7 @@ enum Inner {
     #[cfg(feature = "std")]
     Compact { builder: Box<crate::native::CompactBuilder>, label: String, store_secret: bool },
     /// Hashes are kept until all keys have been added.
-    Full { name: Name, kind: Kind, target: Target, builder: Box<rocksdb::Builder> },
+    Full { name: Name, kind: FilterType, target: Target, builder: Box<rocksdb::Builder> },
 }
 
 /// The types of the keys so far.
@@ -152,10 +150,10 @@ impl Builder {
         let is_native = options.dialect == Name::Native;
         let inner = match (full_kind(options.dialect), options.target) {
             _ if is_native => start_native(options)?,
-            (Some(Kind::Legacy), Target::Exact { .. }) => {
+            (Some(FilterType::Legacy), Target::Exact { .. }) => {
                 Inner::Filter(Filter::<RocksDbLegacy>::new(&options.request()).map(boxed)?)
             }
-            (Some(Kind::FastLocal), Target::Exact { .. }) => {
+            (Some(FilterType::FastLocal), Target::Exact { .. }) => {
                 Inner::Filter(Filter::<RocksDb>::new(&options.request()).map(boxed)?)
             }
             (Some(kind), target) => {
@@ -238,7 +236,7 @@ impl Builder {
             }
             Inner::Dynamic(filter) => filter.insert_batch(&keys).map(drop).map_err(BuildError::Size),
             #[cfg(feature = "std")]
-            Inner::Compact { builder, .. } => builder.insert_batch(&keys).map_err(BuildError::from),
+            Inner::Compact { builder, .. } => builder.insert_batch(&keys),
             Inner::Full { builder, .. } => {
                 builder.insert_batch(&keys);
                 Ok(())
@@ -264,7 +262,7 @@ impl Builder {
                 Ok(())
             }
             Inner::Dynamic(filter) => filter.insert_batch(hashes).map(drop).map_err(BuildError::Size),
-            Inner::Compact { builder, .. } => builder.insert_batch(hashes).map_err(BuildError::from),
+            Inner::Compact { builder, .. } => builder.insert_batch(hashes),
             Inner::Filter(_) | Inner::Full { .. } => panic!("only native filters take hashes"),
         };
         self.failed = added.err();
@@ -332,13 +330,11 @@ impl Builder {
 
 fn start_native(options: &BuildOptions) -> Result<Inner, SizeError> {
     Ok(match options.kind {
-        NativeKind::Dynamic => Inner::Dynamic(Box::new(options.dynamic()?)),
+        Kind::Dynamic => Inner::Dynamic(Box::new(options.dynamic()?)),
         #[cfg(feature = "std")]
-        NativeKind::Fast => {
-            Inner::Fast(Box::new(crate::native::Builder::new(options.fast()?, options.threads)))
-        }
+        Kind::Fast => Inner::Fast(Box::new(crate::native::Builder::new(options.fast()?, options.threads))),
         #[cfg(feature = "std")]
-        NativeKind::Compact => {
+        Kind::Compact => {
             let Target::Fpr(fpr) = options.target else {
                 let what = "a compact filter is sized by a rate";
                 return Err(SizeError::Unsupported { dialect: "native", what });
@@ -361,9 +357,9 @@ fn start_native(options: &BuildOptions) -> Result<Inner, SizeError> {
             }
         }
         #[cfg(not(feature = "std"))]
-        NativeKind::Fast => Inner::Filter(Box::new(Native::Owned(StoredFilter::Fast(options.fast()?)))),
+        Kind::Fast => Inner::Filter(Box::new(Native::Owned(StoredFilter::Fast(options.fast()?)))),
         #[cfg(not(feature = "std"))]
-        NativeKind::Compact => {
+        Kind::Compact => {
             let what = "compact filters are built with the feature std";
             return Err(SizeError::Unsupported { dialect: "native", what });
         }
@@ -373,7 +369,7 @@ fn start_native(options: &BuildOptions) -> Result<Inner, SizeError> {
 /// An empty `spark-2` filter whose hashes start from this seed.
 fn spark_2(request: &Request, seed: i32) -> Result<Box<dyn Erased>, SizeError> {
     let Geometry { bit_len, probes, .. } = Spark2::size(request)?.geometry();
-    Filter::from_dialect(Spark2::with_seed(bit_len, probes, seed)?).map(boxed)
+    Filter::<Spark2>::with_seed(bit_len, probes, seed).map(boxed)
 }
 
 impl From<StoredFilter> for AnyFilter {

@@ -16,18 +16,10 @@ use super::{AnyFilter, ReadOptions};
 use crate::bits::Owned;
 use crate::dialect::{Cassandra, Cassandra3, Libbloom, Libbloom1, Name};
 use crate::error::{DecodeError, SizeError};
-use crate::filter::{Check, Dialect, Filter, Format};
+use crate::filter::{Check, Dialect, Filter, Format, Size};
+use crate::sizing::Request;
 use core::error::Error;
 use core::fmt;
-
-/// The sizing numbers of a filter, which some formats store and others do not.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MadeFor {
-    /// Number of keys.
-    pub expected_keys: u32,
-    /// False-positive rate.
-    pub fpr: f64,
-}
 
 /// Why a filter cannot be converted.
 #[derive(Debug, Clone, PartialEq)]
@@ -88,7 +80,8 @@ impl From<SizeError> for ConvertError {
     }
 }
 
-/// The same keys in the bytes of another dialect. `geometry` (bits and probes) is needed for raw bits.
+/// The same keys in the bytes of another dialect. `geometry` (bits and probes) is needed for raw bits, and
+/// `made_for` where the new format stores the number of keys and the rate.
 ///
 /// ```
 /// use fullbloom::{Filter, any, dialect::{Cassandra3, Name}};
@@ -105,7 +98,7 @@ pub fn convert(
     bytes: &[u8],
     geometry: Option<(u64, u32)>,
     to: Name,
-    made_for: Option<MadeFor>,
+    made_for: Option<Request>,
 ) -> Result<AnyFilter, ConvertError> {
     // Damaged bytes are reported before anything else.
     let options = ReadOptions::from(from);
@@ -167,14 +160,13 @@ fn without_header(bytes: &[u8]) -> Result<AnyFilter, ConvertError> {
 fn with_header(
     bytes: &[u8],
     geometry: Option<(u64, u32)>,
-    made_for: Option<MadeFor>,
+    made_for: Option<Request>,
 ) -> Result<AnyFilter, ConvertError> {
     let (bit_len, probes) = geometry.ok_or(ConvertError::NeedsNumbers)?;
     let view = Filter::<Libbloom1>::view_exact(bytes, bit_len, probes)?;
     let has = view.geometry();
     same_rest(has.bit_len)?;
-    let MadeFor { expected_keys, fpr } = made_for.ok_or(ConvertError::NeedsNumbers)?;
-    let dialect = Libbloom::with_params(expected_keys, fpr)?;
+    let dialect = Libbloom::size(&made_for.ok_or(ConvertError::NeedsNumbers)?)?;
     let given = dialect.geometry();
     if (has.bit_len, has.probes) != (given.bit_len, given.probes) {
         return Err(ConvertError::OtherNumbers {
@@ -209,9 +201,13 @@ fn why(from: Name, to: Name) -> &'static str {
 mod tests {
     use super::*;
     use crate::any;
-    use crate::sizing::{Request, Target};
+    use crate::sizing::Target;
 
     const KEYS: [&[u8]; 4] = [b"apple", b"pear", b"\xff\xfe", b""];
+
+    fn made_for(expected_keys: u32, fpr: f64) -> Request {
+        Request { expected_keys: expected_keys.into(), target: Target::Fpr(fpr) }
+    }
 
     fn built(dialect: Name, target: Target) -> Vec<u8> {
         let mut builder = any::Builder::new(dialect, &Request { expected_keys: 5000, target }).unwrap();
@@ -240,7 +236,7 @@ mod tests {
             let near = [fpr, fpr * (1.0 + 1e-7), fpr * (1.0 - 1e-7)];
             near.into_iter().find_map(|fpr| {
                 let made = Libbloom::with_params(expected_keys, fpr).ok()?.geometry();
-                ((made.bit_len, made.probes) == (bits, probes)).then_some(MadeFor { expected_keys, fpr })
+                ((made.bit_len, made.probes) == (bits, probes)).then_some(made_for(expected_keys, fpr))
             })
         });
         let numbers = numbers.expect("some numbers make 2^20 bits");
@@ -252,7 +248,7 @@ mod tests {
 
         let missing = convert(Name::Libbloom1, &raw, Some((bits, probes)), Name::Libbloom, None);
         assert_eq!(missing.err(), Some(ConvertError::NeedsNumbers));
-        let other = Some(MadeFor { expected_keys: 1000, fpr: 0.01 });
+        let other = Some(made_for(1000, 0.01));
         let refused =
             convert(Name::Libbloom1, &raw, Some((bits, probes)), Name::Libbloom, other).err().unwrap();
         assert!(refused.to_string().contains("make 9585 bits and 7 probes"), "{refused}");

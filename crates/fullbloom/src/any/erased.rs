@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 use core::any::Any;
 
 /// The operations an `AnyFilter` needs of its inner filter. Methods that change keys are called only after
-/// [`takes_keys`](Erased::takes_keys) returned `Ok`.
+/// [`require_takes_keys`](Erased::require_takes_keys) returned `Ok`.
 pub(super) trait Erased: Send + Sync + Any {
     fn name(&self) -> Name;
     fn geometry(&self) -> Geometry;
@@ -59,13 +59,13 @@ pub(super) trait Erased: Send + Sync + Any {
         debug_assert!(taken.is_ok(), "a filter that is being built takes keys");
     }
 
-    fn takes_keys(&self) -> Result<(), ChangeError> {
+    fn require_takes_keys(&self) -> Result<(), ChangeError> {
         Err(ChangeError::BuiltAtOnce(self.name()))
     }
 
-    /// As `insert_batch`, of one key, and called without asking `takes_keys` first: each step shows in the time of one key.
+    /// As `insert_batch`, of one key, and called without asking `require_takes_keys` first: each step shows in the time of one key.
     fn insert(&mut self, key: &[u8]) -> Result<bool, ChangeError> {
-        self.takes_keys()?;
+        self.require_takes_keys()?;
         let mut new = [false];
         self.insert_batch(&(&[key]).into(), Some((&mut new).into()))?;
         Ok(new[0])
@@ -73,7 +73,7 @@ pub(super) trait Erased: Send + Sync + Any {
 
     fn insert_batch(&mut self, keys: &AnyKeys<'_>, new: Option<Answers<'_>>) -> Result<(), ChangeError> {
         let _ = (keys, new);
-        self.takes_keys()
+        self.require_takes_keys()
     }
 
     #[cfg(feature = "std")]
@@ -88,7 +88,7 @@ pub(super) trait Erased: Send + Sync + Any {
     }
 
     fn clear(&mut self) -> Result<(), ChangeError> {
-        self.takes_keys()
+        self.require_takes_keys()
     }
 
     fn merge(&mut self, other: &dyn Erased) -> Result<(), MergeError> {
@@ -224,7 +224,7 @@ macro_rules! erased {
             common!();
             mergeable!();
 
-            fn takes_keys(&self) -> Result<(), ChangeError> {
+            fn require_takes_keys(&self) -> Result<(), ChangeError> {
                 if self.bits.is_owned() { Ok(()) } else { Err(ChangeError::ReadOnly) }
             }
 

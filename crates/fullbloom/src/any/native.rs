@@ -7,7 +7,7 @@ use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
 use crate::filter::Part;
 use crate::kernel::pipeline::Answers;
-use crate::native::{Chunks, Facts, Hashing, Secret, StoredFilter};
+use crate::native::{Chunks, Facts, Hashing, Kind, Secret, StoredFilter};
 use crate::sizing::Geometry;
 use crate::typed::{KeyType, TypeError, Value};
 use crate::wire::{Output, Stop};
@@ -108,7 +108,7 @@ impl Native {
         }
     }
 
-    pub(super) fn kind(&self) -> &'static str {
+    pub(super) fn kind(&self) -> Kind {
         stored!(self, stored => stored.kind())
     }
 
@@ -156,7 +156,7 @@ impl Native {
     }
 
     fn changeable(&mut self) -> Result<&mut StoredFilter, ChangeError> {
-        self.takes_keys()?;
+        self.require_takes_keys()?;
         match self {
             Native::Owned(stored) => Ok(stored),
             Native::Kept(_) => Err(ChangeError::ReadOnly),
@@ -169,7 +169,7 @@ impl Native {
         other: &'a dyn Erased,
     ) -> Result<(&'a mut StoredFilter, &'a Native), MergeError> {
         let theirs = of_one_type(self, other)?;
-        MergeError::require_equal("kind", self.kind(), theirs.kind())?;
+        MergeError::require_equal("kind", self.kind().as_str(), theirs.kind().as_str())?;
         match self {
             Native::Owned(ours) => Ok((ours, theirs)),
             Native::Kept(_) => {
@@ -299,7 +299,7 @@ impl Erased for Native {
         Some(self)
     }
 
-    fn takes_keys(&self) -> Result<(), ChangeError> {
+    fn require_takes_keys(&self) -> Result<(), ChangeError> {
         match self {
             _ if self.is_locked() => Err(ChangeError::Locked),
             Native::Kept(_) => Err(ChangeError::ReadOnly),

@@ -2,7 +2,7 @@
 
 use super::build::{full_kind, policy};
 use super::dispatch::AtRunTime;
-use crate::dialect::rocksdb::{Kind, Policy};
+use crate::dialect::rocksdb::{FilterType, Policy};
 use crate::dialect::{Name, RocksDb, RocksDbLegacy, with_dialect};
 use crate::error::SizeError;
 use crate::filter::{Format, Size, Weakness};
@@ -53,7 +53,7 @@ pub(super) fn sized<D: Size + Format>(request: &Request) -> Result<Plan, SizeErr
         dialect: D::NAME,
         geometry: sized.geometry(),
         encoded_len: sized.encoded_len(),
-        expected_fpr: sized.expected_fpr(request.expected_keys as f64),
+        expected_fpr: sized.fpr_with(request.expected_keys as f64),
         weakness: sized.weakness(),
     })
 }
@@ -61,10 +61,10 @@ pub(super) fn sized<D: Size + Format>(request: &Request) -> Result<Plan, SizeErr
 /// The same for RocksDB's full filters.
 pub(super) fn full(dialect: Name, request: &Request) -> Result<Plan, SizeError> {
     let keys = request.expected_keys;
-    let kind = full_kind(dialect).unwrap_or(Kind::FastLocal);
+    let kind = full_kind(dialect).unwrap_or(FilterType::FastLocal);
     match (request.target, kind) {
-        (Target::Exact { .. }, Kind::Legacy) => return sized::<RocksDbLegacy>(request),
-        (Target::Exact { .. }, Kind::FastLocal) => return sized::<RocksDb>(request),
+        (Target::Exact { .. }, FilterType::Legacy) => return sized::<RocksDbLegacy>(request),
+        (Target::Exact { .. }, FilterType::FastLocal) => return sized::<RocksDb>(request),
         _ => {}
     }
     let policy = policy(kind, keys, request.target)?;
@@ -72,7 +72,7 @@ pub(super) fn full(dialect: Name, request: &Request) -> Result<Plan, SizeError> 
         dialect,
         geometry: policy.geometry(keys),
         encoded_len: content_len(&policy, keys),
-        expected_fpr: policy.expected_fpr(keys),
+        expected_fpr: policy.fpr_with(keys),
         weakness: None,
     })
 }

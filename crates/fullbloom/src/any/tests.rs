@@ -1,7 +1,8 @@
 use super::*;
+use crate::error::BuildError;
 use crate::filter::Check;
 use crate::keys::{Column, Offsets, Views};
-use crate::native::Hashing;
+use crate::native::{Hashing, Kind};
 use crate::sizing::Target;
 use crate::typed::Value;
 
@@ -94,7 +95,7 @@ fn numbers_are_hashed_as_a_filter_made_for_them_hashes_them() {
         let mut builder = Builder::new(dialect, &REQUEST).unwrap().with_key_type(KeyType::Long);
         builder.insert_batch(slices.as_slice());
         let built = builder.finish().unwrap();
-        let _ = filter.record_key_type(KeyType::Long); // other dialects do not record it
+        let _ = filter.set_key_type(KeyType::Long); // other dialects do not record it
         assert_eq!(filter.encode(), built.encode(), "{dialect}");
         let mut answers = vec![false; slices.len()];
         filter.may_contain_batch(integers, &mut answers);
@@ -305,10 +306,10 @@ fn what_is_inserted_decides_what_is_recorded() {
     assert_eq!(filter.recorded_key_type(), None, "the first keys are still there");
 
     let mut other = AnyFilter::new(Name::Spark, &REQUEST).unwrap();
-    assert!(matches!(other.record_key_type(KeyType::Long), Err(ChangeError::Unsupported(_))));
+    assert!(matches!(other.set_key_type(KeyType::Long), Err(ChangeError::Unsupported(_))));
     assert_eq!(other.with_key_type(KeyType::Long).recorded_key_type(), None);
     let kept = AnyFilter::over(filter.encode(), &Name::Native.into(), Check::All);
-    assert_eq!(kept.unwrap().record_key_type(KeyType::Long), Err(ChangeError::ReadOnly));
+    assert_eq!(kept.unwrap().set_key_type(KeyType::Long), Err(ChangeError::ReadOnly));
 }
 
 #[test]
@@ -361,7 +362,7 @@ fn the_probes_of_a_key_are_the_bits_that_inserting_it_sets() {
 fn every_kind_is_built_from_keys_and_from_their_hashes() {
     let keys: Vec<String> = (0..2000).map(|i| format!("key-{i}")).collect();
     let slices: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
-    for kind in [NativeKind::Fast, NativeKind::Compact, NativeKind::Dynamic] {
+    for kind in [Kind::Fast, Kind::Compact, Kind::Dynamic] {
         let options = BuildOptions::new(Name::Native).kind(kind).expected_keys(2000).label("mine");
         let mut builder = options.begin().unwrap();
         builder.note_key_type(KeyType::Text);
@@ -373,8 +374,8 @@ fn every_kind_is_built_from_keys_and_from_their_hashes() {
         hashed.insert_hashes(&hashes);
         let (built, hashed) = (builder.finish().unwrap(), hashed.finish().unwrap());
         assert!(built.encode() == hashed.encode(), "{kind}");
-        assert_eq!((built.kind(), built.native_facts().unwrap().label), (Some(kind.as_str()), "mine".into()));
-        assert_eq!(options.empty().is_err(), kind == NativeKind::Compact);
+        assert_eq!((built.kind(), built.native_facts().unwrap().label), (Some(kind), "mine".into()));
+        assert_eq!(options.empty().is_err(), kind == Kind::Compact);
     }
 }
 
@@ -384,14 +385,14 @@ fn options_that_do_not_go_together_are_refused_by_name() {
     let native = || BuildOptions::new(Name::Native).expected_keys(10);
     let refused = [
         (BuildOptions::new(Name::Cassandra).label("x"), "label"),
-        (BuildOptions::new(Name::Spark).kind(NativeKind::Dynamic), "kind"),
+        (BuildOptions::new(Name::Spark).kind(Kind::Dynamic), "kind"),
         (BuildOptions::new(Name::RocksDb).exceptions(true), "except"),
         (native().store_secret(true), "store_secret"),
         (native().up_to(5), "up_to"),
         (native().mode(Mode::Counting), "mode"),
-        (native().kind(NativeKind::Compact).prefer(Prefer::Space), "prefer"),
-        (native().kind(NativeKind::Dynamic).exceptions(true), "except"),
-        (native().kind(NativeKind::Compact).target(Target::BitsPerKey(10.0)), "kind"),
+        (native().kind(Kind::Compact).prefer(Prefer::Space), "prefer"),
+        (native().kind(Kind::Dynamic).exceptions(true), "except"),
+        (native().kind(Kind::Compact).target(Target::BitsPerKey(10.0)), "kind"),
         (native().expected_keys(None), "expected_keys"),
     ];
     for (options, option) in refused {

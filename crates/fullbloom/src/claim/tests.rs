@@ -66,6 +66,21 @@ fn savers_of_one_file_never_fail_and_readers_never_see_a_part() {
 }
 
 #[test]
+fn first_savers_of_a_new_file_never_fail() {
+    let dir = tempfile::tempdir().unwrap();
+    for round in 0..300 {
+        let path = dir.path().join(format!("f{round}"));
+        std::thread::scope(|threads| {
+            for byte in 1..=3u8 {
+                let path = &path;
+                threads.spawn(move || replace(path, |out| out.write_all(&[byte])).unwrap());
+            }
+        });
+        assert_eq!(fs::read(&path).unwrap().len(), 1);
+    }
+}
+
+#[test]
 fn the_longest_names_can_be_saved() {
     let dir = tempfile::tempdir().unwrap();
     replace(&dir.path().join("n".repeat(255)), |out| out.write_all(b"new")).unwrap();

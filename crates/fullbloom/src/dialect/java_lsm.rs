@@ -58,7 +58,7 @@ const MAX_PROBES: u32 = 1075;
 ///
 /// Both are truncated, so a rate of 0.01 gets 6 probes instead of 7, and rates of 0.5 and more get none:
 /// every key is reported present. A negative size throws in the original and is refused here.
-pub fn params(keys: i32, fpr: f64) -> Result<(u32, u32), SizeError> {
+pub(crate) fn params(keys: i32, fpr: f64) -> Result<(u32, u32), SizeError> {
     // `as` converts like Java: towards zero, saturating, NaN to 0.
     let size = (f64::from(keys.wrapping_neg()) * fpr.ln() / (LN_2 * LN_2)) as i32;
     if size < 0 {
@@ -70,7 +70,7 @@ pub fn params(keys: i32, fpr: f64) -> Result<(u32, u32), SizeError> {
 
 impl JavaLsm {
     /// The filter with these two numbers. Without bits, probes must be zero.
-    pub fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
+    fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
         let refused =
             SizeError::Count { what: "bits", got: bit_len, allowed: "1 to 2147483647, or 0 with 0 probes" };
         if probes > MAX_PROBES {
@@ -148,7 +148,7 @@ impl Dialect for JavaLsm {
     }
 
     /// For keys whose hashes are spread evenly; sequential keys are far off, see the module's table.
-    fn expected_fpr(&self, keys: f64) -> f64 {
+    fn fpr_with(&self, keys: f64) -> f64 {
         let spread = sizing::modulo_fpr(keys, 1 << 31, self.bit_len.into(), self.probes);
         sizing::combine(spread, sizing::collision_fpr(keys, 32))
     }

@@ -27,5 +27,5 @@ pub use parquet::Parquet;
 pub use poppy::Poppy;
 pub use rocksdb::{RocksDb, RocksDbLegacy, RocksDbRibbon};
 pub use spark::{Spark, Spark2};
-pub use table::{Name, UnknownName};
+pub use table::Name;
 pub(crate) use table::{each_dialect, with_dialect};

@@ -88,7 +88,7 @@ pub struct Orc {
 
 impl Orc {
     /// The filter with this many bits, whole words of 64, and 1 to 1109 probes, in the later class.
-    pub fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
+    fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
         if !bit_len.is_multiple_of(64) || bit_len / 64 > MAX_WORDS {
             let allowed = "a multiple of 64, 64 to 2147483584";
             return Err(SizeError::Count { what: "bits", got: bit_len, allowed });
@@ -146,18 +146,14 @@ fn words<'a>(dialect: &Orc, bits: &'a [u8]) -> impl Iterator<Item = &'a [u8; 8]>
 }
 
 /// `optimalNumOfBits`, then whole words; one word more than needed when the bits fill their words exactly.
-///
-/// ```
-/// assert_eq!(fullbloom::dialect::orc::rounded_bits(958), Some(960));
-/// assert_eq!(fullbloom::dialect::orc::rounded_bits(960), Some(1024));
-/// ```
-pub fn rounded_bits(bits: u64) -> Option<u64> {
+/// So 958 bits become 960, and 960 become 1024.
+pub(crate) fn rounded_bits(bits: u64) -> Option<u64> {
     let rounded = bits.checked_add(64 - bits % 64)?;
     (rounded / 64 <= MAX_WORDS).then_some(rounded)
 }
 
 /// `optimalNumOfHashFunctions`: computed from the rounded bits, so a single key gets dozens.
-pub fn optimal_probes(keys: u64, bits: u64) -> u32 {
+fn optimal_probes(keys: u64, bits: u64) -> u32 {
     (bits as f64 / keys as f64 * LN_2 + 0.5).floor().max(1.0) as u32
 }
 
@@ -205,7 +201,7 @@ impl Dialect for Orc {
         true
     }
 
-    fn expected_fpr(&self, keys: f64) -> f64 {
+    fn fpr_with(&self, keys: f64) -> f64 {
         let spread = modulo_fpr(keys, 1 << 31, self.bit_len.divisor().into(), self.probes);
         combine(spread, collision_fpr(keys, 64))
     }

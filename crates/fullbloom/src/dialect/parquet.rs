@@ -110,13 +110,7 @@ impl<S: AsRef<[u8]>> Filter<Parquet, S> {
 ///
 /// The last step was evidently meant to round to a multiple of 256 but clears bit 8 instead. This does no
 /// harm: bytes are rounded up to a power of two afterwards.
-///
-/// ```
-/// use fullbloom::dialect::parquet::optimal_bits;
-/// assert_eq!(optimal_bits(100, 0.01), 1223);
-/// assert_eq!(optimal_bits(100_000_000, 0.001), 1_073_742_079); // 255 above the cap
-/// ```
-pub fn optimal_bits(keys: u64, fpr: f64) -> u64 {
+pub(crate) fn optimal_bits(keys: u64, fpr: f64) -> u64 {
     let bits = needed_bits(keys, fpr);
     let bits = if (0.0..=MAX_BITS as f64).contains(&bits) { bits as u64 } else { MAX_BITS };
     ((bits + 255) & !256).max(256)
@@ -128,12 +122,7 @@ fn needed_bits(keys: u64, fpr: f64) -> f64 {
 }
 
 /// The constructor's rounding of a number of bytes: a power of two from 32 bytes to 128 MiB.
-///
-/// ```
-/// use fullbloom::dialect::parquet::rounded_bytes;
-/// assert_eq!((rounded_bytes(1), rounded_bytes(33), rounded_bytes(1 << 40)), (32, 64, 128 << 20));
-/// ```
-pub fn rounded_bytes(bytes: u64) -> u64 {
+pub(crate) fn rounded_bytes(bytes: u64) -> u64 {
     bytes.clamp(BLOCK, MAX_WRITTEN).next_power_of_two()
 }
 
@@ -209,7 +198,7 @@ impl Dialect for Parquet {
         split::answer(Cpu::in_use(), filter, Source::new(keys, &Xxh64), answers);
     }
 
-    fn expected_fpr(&self, keys: f64) -> f64 {
+    fn fpr_with(&self, keys: f64) -> f64 {
         combine(split_block_fpr(keys, self.blocks.into()), collision_fpr(keys, 64))
     }
 
@@ -312,13 +301,7 @@ pub(crate) fn sniff(bytes: &[u8]) -> bool {
 /// that follow.
 ///
 /// For reading a filter out of a larger file, where its end is not yet known.
-///
-/// ```
-/// use fullbloom::dialect::parquet::header;
-/// assert_eq!(header(b"\x15\x40\x1c\x1c\0\0\x1c\x1c\0\0\x1c\x1c\0\0\0...")?, (15, 32));
-/// # Ok::<(), fullbloom::DecodeError>(())
-/// ```
-pub fn header(bytes: &[u8]) -> Result<(u64, u64), DecodeError> {
+pub(crate) fn header(bytes: &[u8]) -> Result<(u64, u64), DecodeError> {
     let mut cursor = Cursor::new(bytes);
     let block_bytes = read_header(&mut cursor)?;
     Ok((cursor.at(), block_bytes))

@@ -101,8 +101,7 @@ pub struct Poppy {
 }
 
 /// The numbers that define a filter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Params {
+pub(crate) struct Params {
     /// Probes per key.
     pub probes: u64,
     /// Buckets of 32,768 bits.
@@ -112,12 +111,7 @@ pub struct Params {
 }
 
 /// The numbers that poppy computes for this request.
-///
-/// ```
-/// use fullbloom::dialect::poppy::{Opt, Params, params};
-/// assert_eq!(params(5000, 1e-4, Opt::Speed), Params { probes: 7, buckets: 4, cache_bits: 8192 });
-/// ```
-pub fn params(expected_keys: u64, fpr: f64, opt: Opt) -> Params {
+pub(crate) fn params(expected_keys: u64, fpr: f64, opt: Opt) -> Params {
     let keys = expected_keys as f64;
     let in_bucket = (BUCKET as f64 * LN_2.powi(2) / fpr.ln()).abs() as u64; // 2^64 - 1 at a rate of 1
     let mut buckets = (keys / in_bucket as f64).ceil() as u64;
@@ -375,7 +369,7 @@ impl Dialect for Poppy {
         estimated_keys(self.count_ones(bits), self.geometry().bit_len, self.probes)
     }
 
-    fn expected_fpr(&self, keys: f64) -> f64 {
+    fn fpr_with(&self, keys: f64) -> f64 {
         let passing = match self.cache_len {
             0 => 1.0,
             len => -(-keys / (8 * len) as f64).exp_m1(),

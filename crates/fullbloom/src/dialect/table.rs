@@ -1,8 +1,7 @@
 //! The table of dialects: the one place that lists them. Names, numbers, parsing, help and the dispatch at run time
 //! follow from it.
 
-use alloc::borrow::ToOwned;
-use alloc::string::String;
+use crate::error::UnknownName;
 use core::fmt;
 use core::str::FromStr;
 
@@ -109,27 +108,10 @@ impl fmt::Display for Name {
     }
 }
 
-/// The text is not the name of a dialect.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownName(String);
-
-impl fmt::Display for UnknownName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is not a dialect; known dialects: ", self.0)?;
-        for (i, name) in Name::ALL.iter().enumerate() {
-            write!(f, "{}{name}", if i == 0 { "" } else { ", " })?;
-        }
-        Ok(())
-    }
-}
-
-impl core::error::Error for UnknownName {}
-
 impl FromStr for Name {
     type Err = UnknownName;
 
     fn from_str(text: &str) -> Result<Name, UnknownName> {
-        let found = Name::ALL.iter().find(|name| name.as_str() == text);
-        found.copied().ok_or_else(|| UnknownName(text.to_owned()))
+        UnknownName::or_found("dialect", text, Name::ALL, |name| name.as_str())
     }
 }

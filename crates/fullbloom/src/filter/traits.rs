@@ -73,7 +73,7 @@ pub trait Dialect: Clone + Send + Sync + Sealed {
     }
 
     /// The expected rate with this many distinct keys, by the dialect's own model.
-    fn expected_fpr(&self, keys: f64) -> f64 {
+    fn fpr_with(&self, keys: f64) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
         sizing::classic_fpr(keys, bit_len, probes)
     }

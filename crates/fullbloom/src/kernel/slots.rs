@@ -98,13 +98,16 @@ impl Slots {
     /// `interval`.
     pub(crate) fn new(interval: u64, tag: u32) -> Slots {
         let widest = WINDOW - 1 - tag;
+        // Quotients below 64; a remainder that is longer by more than 6 bits has one quotient as well.
+        let shortest = (u64::BITS - (interval.max(1) - 1).leading_zeros()).saturating_sub(6).clamp(1, widest);
         let divide = |remainder: u32| {
             let quotients = ((interval.max(1) - 1) >> remainder) + 1;
             (quotients <= 64)
                 .then(|| (most_slots(remainder + tag, quotients as u32), remainder, quotients as u32))
         };
-        let best =
-            (1..=widest).filter_map(divide).reduce(|best, next| if next.0 > best.0 { next } else { best });
+        let best = (shortest..=widest.min(shortest + 6))
+            .filter_map(divide)
+            .reduce(|best, next| if next.0 > best.0 { next } else { best });
         let (slots, remainder, quotients) = best.unwrap_or((1, widest, 64));
         let width = remainder + tag;
         let per_word = WINDOW / width;
@@ -228,7 +231,9 @@ fn most_slots(width: u32, quotients: u32) -> u32 {
         let occupied_end = (LINE_BITS - slots) / 8 * 8;
         slots * width + quotients <= occupied_end && (slots - 1) * width <= FARTHEST
     };
-    (1..=MAX_SLOTS).rev().find(fits).unwrap_or(0)
+    // A slot takes its width and a bit of `starts`.
+    let most = MAX_SLOTS.min((LINE_BITS - quotients) / (width + 1));
+    (1..=most).rev().find(fits).unwrap_or(0)
 }
 
 mod change;

@@ -20,33 +20,45 @@ pub trait Offset: Copy + Into<i64> + Sealed {}
 impl Offset for i32 {}
 impl Offset for i64 {}
 
-/// Invalid offsets.
+/// Buffers of an Arrow column that contradict each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct OffsetError {
-    /// The index of the first offset that is below its predecessor or beyond the data.
-    pub at: usize,
-    /// Its value.
-    pub got: i64,
+pub enum ArrowError {
+    /// An offset is below its predecessor or beyond the data.
+    Offset {
+        /// The index of the first such offset.
+        at: usize,
+        /// Its value.
+        got: i64,
+    },
+    /// A view refers to bytes outside its buffer.
+    View {
+        /// The index of the first such view.
+        at: usize,
+    },
 }
 
-impl fmt::Display for OffsetError {
+impl fmt::Display for ArrowError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let OffsetError { at, got } = self;
-        write!(f, "offset {at} is {got}: offsets must not decrease, and must stay within the data")
+        match self {
+            ArrowError::Offset { at, got } => {
+                write!(f, "offset {at} is {got}: offsets must not decrease, and must stay within the data")
+            }
+            ArrowError::View { at } => write!(f, "view {at} refers to bytes outside its buffer"),
+        }
     }
 }
 
-impl core::error::Error for OffsetError {}
+impl core::error::Error for ArrowError {}
 
 impl<'a, O: Offset> Offsets<'a, O> {
     /// Checks all offsets. There is one more offset than there are keys; an empty slice means no keys.
-    pub fn new(data: &'a [u8], offsets: &'a [O]) -> Result<Self, OffsetError> {
+    pub fn new(data: &'a [u8], offsets: &'a [O]) -> Result<Self, ArrowError> {
         let mut least = 0;
         for (at, &offset) in offsets.iter().enumerate() {
             let got = offset.into();
             if got < least || got as u64 > data.len() as u64 {
-                return Err(OffsetError { at, got });
+                return Err(ArrowError::Offset { at, got });
             }
             least = got;
         }
@@ -116,22 +128,6 @@ pub struct Views<'a> {
     buffers: &'a [&'a [u8]],
 }
 
-/// Invalid views: one refers to bytes outside its buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ViewError {
-    /// The index of the first invalid view.
-    pub at: usize,
-}
-
-impl fmt::Display for ViewError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "view {} refers to bytes outside its buffer", self.at)
-    }
-}
-
-impl core::error::Error for ViewError {}
-
 /// The length of a view's value, and the location of its bytes if they are not inside the view.
 #[inline(always)]
 fn parts(view: &[u8; 16]) -> (usize, usize, usize) {
@@ -141,13 +137,13 @@ fn parts(view: &[u8; 16]) -> (usize, usize, usize) {
 
 impl<'a> Views<'a> {
     /// Checks all views.
-    pub fn new(views: &'a [[u8; 16]], buffers: &'a [&'a [u8]]) -> Result<Self, ViewError> {
+    pub fn new(views: &'a [[u8; 16]], buffers: &'a [&'a [u8]]) -> Result<Self, ArrowError> {
         let is_valid = |view: &[u8; 16]| {
             let (len, buffer, offset) = parts(view);
             len <= INLINE || buffers.get(buffer).is_some_and(|b| b.len() >= offset && b.len() - offset >= len)
         };
         match views.iter().position(|view| !is_valid(view)) {
-            Some(at) => Err(ViewError { at }),
+            Some(at) => Err(ArrowError::View { at }),
             None => Ok(Views { views, buffers }),
         }
     }

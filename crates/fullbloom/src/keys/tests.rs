@@ -89,7 +89,7 @@ fn views_that_leave_their_buffer_are_refused() {
         assert!(Views::new(&[good], &[&buffer]).is_ok());
     }
     for bad in [view(13, 1, 0), view(13, 0, 8), view(21, 0, 0), view(u32::MAX, 0, 0), view(13, 0, u32::MAX)] {
-        assert_eq!(Views::new(&[view(1, 0, 0), bad], &[&buffer]).unwrap_err().at, 1);
+        assert_eq!(Views::new(&[view(1, 0, 0), bad], &[&buffer]).unwrap_err(), ArrowError::View { at: 1 });
     }
 }
 
@@ -99,7 +99,8 @@ fn offsets_that_decrease_or_leave_the_data_are_refused() {
     for (offsets, at) in
         [(&[0i32, 5, 4][..], 2), (&[-1, 5], 0), (&[0, 11], 1), (&[0, 10, i32::MAX], 2), (&[3, 2], 1)]
     {
-        assert_eq!(Offsets::new(&data, offsets).unwrap_err().at, at, "{offsets:?}");
+        let got = offsets[at].into();
+        assert_eq!(Offsets::new(&data, offsets).unwrap_err(), ArrowError::Offset { at, got }, "{offsets:?}");
     }
     let count = |keys: Offsets<'_, i64>| Keys::<Hasher>::count(&keys);
     assert_eq!(count(Offsets::new(&data, &[]).unwrap()), 0);

@@ -268,8 +268,8 @@ impl Dialect for Native {
         rates::combine(self.shape.fpr_now(lines(bits)), self.shortened_fpr(self.head.keys as f64))
     }
 
-    fn expected_fpr(&self, keys: f64) -> f64 {
-        let spread = self.shape.layout.expected_fpr(keys, self.shape.blocks);
+    fn fpr_with(&self, keys: f64) -> f64 {
+        let spread = self.shape.layout.fpr_with(keys, self.shape.blocks);
         rates::combine(spread, rates::collision_fpr(keys, self.head.hash_bits))
     }
 }

@@ -90,7 +90,7 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
 
     /// The expected rate with this many keys.
     pub fn fpr_with(&self, keys: u64) -> f64 {
-        self.dialect.expected_fpr(keys as f64)
+        self.dialect.fpr_with(keys as f64)
     }
 
     /// Whether keys can be inserted: the filter has no [exceptions](Self::exceptions) and is not
@@ -176,7 +176,7 @@ impl<S: AsRef<[u8]>> NativeFilter<S> {
         let fits = |times: u32| {
             let Native { shape, head, .. } = &self.dialect;
             let smaller = Shape::new(shape.layout, shape.blocks >> times);
-            Native::from_parts(smaller, head.clone()).expected_fpr(head.keys as f64) <= fpr
+            Native::from_parts(smaller, head.clone()).fpr_with(head.keys as f64) <= fpr
         };
         let most = self.blocks().trailing_zeros();
         let times = (1..=most).take_while(|times| fits(*times)).last().unwrap_or(0);

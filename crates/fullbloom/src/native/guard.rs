@@ -1,9 +1,7 @@
 //! Building the exceptions of a filter, in two passes.
 
-use super::dialect::Native;
 use super::exceptions::{Exceptions, next_level};
 use super::hashing::Hasher;
-use crate::bits::Owned;
 use crate::error::SizeError;
 use crate::filter::{Dialect, Filter, View};
 use crate::kernel::pipeline::Answers;
@@ -14,21 +12,18 @@ use core::fmt;
 /// Keys processed at once.
 const CHUNK: usize = 1024;
 
-/// The native kinds that can have exceptions: `fast` and `compact`. Implemented in this crate only.
+/// The native kinds that can have exceptions: `fast` and `compact`.
 pub trait Except: Dialect<Hash = u64, Hasher = Hasher> {
     /// Whether exceptions can be added: there are none yet, and the secret is known.
-    #[doc(hidden)]
     fn is_open(&self) -> bool;
 
     /// The number of keys.
-    #[doc(hidden)]
     fn member_count(&self) -> u64;
 
-    #[doc(hidden)]
+    /// The exceptions, if there are any.
     fn exceptions(&self) -> Option<&Exceptions>;
 
     /// The same with these exceptions, or without any.
-    #[doc(hidden)]
     fn with(self, exceptions: Option<Exceptions>) -> Self;
 }
 
@@ -36,7 +31,7 @@ impl<D: Except, S: AsRef<[u8]>> Filter<D, S> {
     /// The filter with exceptions: `good` keys are answered "no" unless they are members. `members` must be
     /// all keys of the filter. The filter accepts no more keys afterwards.
     ///
-    /// For keys that do not fit in memory use [`except`](Self::except).
+    /// For keys that do not fit in memory use [`AnyFilter::except`](crate::any::AnyFilter::except).
     ///
     /// ```
     /// use fullbloom::NativeFilter;
@@ -68,7 +63,7 @@ impl<D: Except, S: AsRef<[u8]>> Filter<D, S> {
     ///
     /// # Errors
     /// If the filter has exceptions already, or is locked.
-    pub fn except(self) -> Result<GoodKeys<S, D>, ExceptError> {
+    pub(crate) fn except(self) -> Result<GoodKeys<S, D>, ExceptError> {
         if !self.dialect.is_open() {
             return Err(ExceptError::Closed);
         }
@@ -123,14 +118,14 @@ pub struct ExceptionFacts {
 
 /// First pass: takes the known-good keys and remembers those that the filter reports present.
 #[derive(Debug)]
-pub struct GoodKeys<S = Owned, D = Native> {
+pub(crate) struct GoodKeys<S, D> {
     filter: Filter<D, S>,
     found: Vec<u64>,
 }
 
 /// Second pass: takes every member again, so that none is rejected.
 #[derive(Debug)]
-pub struct Members<S = Owned, D = Native> {
+pub(crate) struct Members<S, D> {
     filter: Filter<D, S>,
     exceptions: Exceptions,
     /// The false positives among the known-good keys, sorted. One that turns out to be a member is marked.
@@ -152,11 +147,6 @@ impl<D: Except, S: AsRef<[u8]>> GoodKeys<S, D> {
             found.extend(hashes.iter().enumerate().filter(is_present).map(|(_, hash)| *hash));
             Ok(())
         })
-    }
-
-    /// How many of the keys so far the filter reported present.
-    pub fn false_positives(&self) -> usize {
-        self.found.len()
     }
 
     /// Proceeds to the second pass.

@@ -76,6 +76,7 @@ mod hashing;
 #[cfg(feature = "std")]
 pub(crate) mod journal;
 mod key_type;
+mod kind;
 mod pipeline;
 mod shape;
 mod shared;
@@ -86,23 +87,25 @@ mod stored;
 #[cfg(feature = "std")]
 pub use build::Builder;
 pub(crate) use chunks::Chunks;
+pub(crate) use compact::Compact;
 #[cfg(feature = "std")]
-pub use compact::{BuildError, CompactBuilder};
-pub use compact::{Compact, CompactFilter, CompactPlan};
+pub use compact::CompactBuilder;
+pub use compact::{CompactFilter, CompactPlan};
 pub use dialect::Native;
+pub(crate) use dynamic::Fingerprint;
 #[cfg(feature = "std")]
 pub use dynamic::SharedDynamicFilter;
-pub use dynamic::{
-    DynamicFilter, DynamicOptions, Expiry, Fingerprint, Fingerprints, Generation, Keep, Mode, NotDeletable,
-};
+pub use dynamic::{DynamicFilter, DynamicOptions, Expiry, Generation, Keep, Mode, NotDeletable};
 pub use facts::{Facts, HashFacts, KindFacts};
 pub use filter::NativeFilter;
 #[cfg(feature = "std")]
 pub(crate) use format::MAGIC;
-pub use guard::{Except, ExceptError, ExceptionFacts, GoodKeys, Members};
+pub use guard::{ExceptError, ExceptionFacts};
+pub(crate) use guard::{GoodKeys, Members};
 pub use hashing::{Hasher, Hashing, Secret};
 #[cfg(feature = "std")]
 pub(crate) use journal::{Journal, read_with_journal};
+pub use kind::Kind;
 pub use shared::SharedFilter;
-pub use sizing::{Candidate, Prefer, Sizing};
+pub use sizing::{Prefer, Sizing};
 pub use stored::{StoredFilter, verify};

@@ -58,26 +58,22 @@ pub struct Sizing {
     pub expected_fpr: f64,
     /// The best candidate for each number of lines that could pay off, including the chosen one, fewest lines
     /// first.
-    pub considered: Vec<Candidate>,
+    candidates: Vec<Candidate>,
 }
 
 /// One way to meet a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub struct Candidate {
-    /// The layout.
-    pub layout: Layout,
-    /// Its number of blocks.
-    pub blocks: u64,
-    /// Its expected rate.
-    pub expected_fpr: f64,
+struct Candidate {
+    layout: Layout,
+    blocks: u64,
+    expected_fpr: f64,
     /// Whether it makes the most of its bits, among those considered.
-    pub smallest: bool,
+    smallest: bool,
 }
 
 impl Candidate {
     fn new(layout: Layout, blocks: u64, keys: u64) -> Candidate {
-        let expected_fpr = combine(layout.expected_fpr(keys as f64, blocks), collision_fpr(keys as f64, 64));
+        let expected_fpr = combine(layout.fpr_with(keys as f64, blocks), collision_fpr(keys as f64, 64));
         Candidate { layout, blocks, expected_fpr, smallest: false }
     }
 
@@ -229,18 +225,18 @@ impl Sizing {
     #[must_use]
     pub fn prefer(self, prefer: Prefer) -> Sizing {
         let chosen = match prefer {
-            Prefer::Speed => self.considered.first(),
-            Prefer::Space => self.considered.iter().find(|candidate| candidate.smallest),
+            Prefer::Speed => self.candidates.first(),
+            Prefer::Space => self.candidates.iter().find(|candidate| candidate.smallest),
         };
         match chosen {
-            Some(chosen) => Sizing::chosen(self.expected_keys, *chosen, self.considered),
+            Some(chosen) => Sizing::chosen(self.expected_keys, *chosen, self.candidates),
             None => self,
         }
     }
 
-    fn chosen(keys: u64, chosen: Candidate, considered: Vec<Candidate>) -> Sizing {
+    fn chosen(keys: u64, chosen: Candidate, candidates: Vec<Candidate>) -> Sizing {
         let Candidate { layout, blocks, expected_fpr, .. } = chosen;
-        Sizing { layout, blocks, expected_keys: keys, expected_fpr, considered }
+        Sizing { layout, blocks, expected_keys: keys, expected_fpr, candidates }
     }
 
     fn bounded(self) -> Result<Sizing, SizeError> {
@@ -260,6 +256,17 @@ impl Sizing {
             blocks.filter(|blocks| *blocks <= MAX_BITS / self.layout.block_len()).ok_or(too_large)?;
         self.expected_fpr = Candidate::new(self.layout, self.blocks, self.expected_keys).expected_fpr;
         Ok(self)
+    }
+
+    /// A given layout and number of blocks.
+    pub fn with_layout(layout: Layout, blocks: u64, expected_keys: u64) -> Sizing {
+        Sizing::chosen(expected_keys, Candidate::new(layout, blocks, expected_keys), Vec::new())
+    }
+
+    /// The best layout for each number of lines that could pay off, including the chosen one, fewest lines
+    /// first.
+    pub fn considered(&self) -> impl Iterator<Item = Sizing> + '_ {
+        self.candidates.iter().map(|candidate| Sizing::chosen(self.expected_keys, *candidate, Vec::new()))
     }
 
     /// The shape of the filter.
@@ -286,7 +293,7 @@ pub(super) fn geometry(layout: Layout, blocks: u64) -> Geometry {
 impl fmt::Display for Sizing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let keys = self.expected_keys.max(1) as f64;
-        for (i, candidate) in self.considered.iter().enumerate() {
+        for (i, candidate) in self.candidates.iter().enumerate() {
             let chosen = candidate.layout == self.layout;
             let lines = candidate.layout.lines();
             writeln!(

@@ -5,7 +5,7 @@ use super::dialect::{Head, Native};
 use super::format::{Decoded, DecodedKind, Encoder, decode};
 #[cfg(feature = "std")]
 use super::hashing::Hasher;
-use super::{CompactFilter, DynamicFilter, Hashing, NativeFilter, Secret};
+use super::{CompactFilter, DynamicFilter, Hashing, Kind, NativeFilter, Secret};
 use crate::bits::Owned;
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Check, Filter};
@@ -180,12 +180,12 @@ impl<S> StoredFilter<S> {
         }
     }
 
-    /// The name of its kind: `fast`, `compact` or `dynamic`.
-    pub fn kind(&self) -> &'static str {
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
         match self {
-            StoredFilter::Fast(_) => "fast",
-            StoredFilter::Compact(_) => "compact",
-            StoredFilter::Dynamic(_) => "dynamic",
+            StoredFilter::Fast(_) => Kind::Fast,
+            StoredFilter::Compact(_) => Kind::Compact,
+            StoredFilter::Dynamic(_) => Kind::Dynamic,
         }
     }
 }

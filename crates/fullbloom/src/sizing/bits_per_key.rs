@@ -4,16 +4,6 @@
 use crate::error::SizeError;
 
 /// Bits per key in thousandths, as RocksDB's policies take them.
-///
-/// ```
-/// use fullbloom::sizing::MillibitsPerKey;
-/// let bits = MillibitsPerKey::new(7.4999)?;
-/// assert_eq!((bits.millibits(), bits.whole_bits()), (7500, 8)); // rounded up twice, as in RocksDB
-/// assert_eq!(MillibitsPerKey::new(0.7)?.millibits(), 1000);
-/// assert_eq!(MillibitsPerKey::new(f64::NAN)?.millibits(), 100_000);
-/// assert!(MillibitsPerKey::new(0.4).is_err()); // no filter
-/// # Ok::<(), fullbloom::SizeError>(())
-/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MillibitsPerKey {
     sane: f64,
@@ -51,5 +41,19 @@ impl MillibitsPerKey {
     /// Whole bits, 1 to 100: the thousandths rounded half up.
     pub fn whole_bits(self) -> u32 {
         (self.millibits + 500) / 1000
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_per_key_are_rounded_twice_and_bounded_as_in_rocksdb() {
+        let bits = MillibitsPerKey::new(7.4999).unwrap();
+        assert_eq!((bits.millibits(), bits.whole_bits()), (7500, 8));
+        assert_eq!(MillibitsPerKey::new(0.7).unwrap().millibits(), 1000);
+        assert_eq!(MillibitsPerKey::new(f64::NAN).unwrap().millibits(), 100_000);
+        assert!(MillibitsPerKey::new(0.4).is_err()); // no filter
     }
 }

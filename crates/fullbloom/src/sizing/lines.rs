@@ -93,9 +93,9 @@ impl Layout {
     /// use fullbloom::sizing::Layout;
     /// let one_line = Layout::new(1, 1, 6).unwrap();
     /// // 10 bits for each of a million keys: 0.973 %, where the textbook gives 0.82 %.
-    /// assert!((one_line.expected_fpr(1e6, 19_532) - 0.00973).abs() < 1e-5);
+    /// assert!((one_line.fpr_with(1e6, 19_532) - 0.00973).abs() < 1e-5);
     /// ```
-    pub fn expected_fpr(self, keys: f64, blocks: u64) -> f64 {
+    pub fn fpr_with(self, keys: f64, blocks: u64) -> f64 {
         if keys <= 0.0 {
             return 0.0;
         }
@@ -239,7 +239,7 @@ mod tests {
                 sum += weight * line;
                 weight *= load / f64::from(keys + 1);
             }
-            let closed = layout(1, 1, probes).expected_fpr(load * blocks as f64, blocks);
+            let closed = layout(1, 1, probes).fpr_with(load * blocks as f64, blocks);
             assert!((closed / sum - 1.0).abs() < 1e-6, "{closed} {sum}");
         }
     }
@@ -252,7 +252,7 @@ mod tests {
             let classic = (1..40)
                 .map(|probes| classic_fpr(keys, blocks * layout.block_len(), probes))
                 .fold(1.0, f64::min);
-            layout.expected_fpr(keys, blocks) / classic
+            layout.fpr_with(keys, blocks) / classic
         };
         for (layout, bits_per_key, expected) in [
             (layout(1, 1, 5), 8.0, 1.086),
@@ -274,7 +274,7 @@ mod tests {
             for blocks in [0, 1, 2, 7, 1000, 1 << 40] {
                 let mut last = 0.0;
                 for keys in [0.0, 1.0, 10.0, 1e3, 1e6, 1e9, 1e15, 1e300] {
-                    let rate = layout.expected_fpr(keys, blocks);
+                    let rate = layout.fpr_with(keys, blocks);
                     assert!((0.0..=1.0).contains(&rate), "{layout:?} {blocks} {keys}: {rate}");
                     assert!(
                         rate >= last * 0.999_999 - 1e-12,

@@ -3,13 +3,13 @@
 //! Each dialect has its own rule from a [`Request`] to a [`Geometry`], in its own module, because that rule
 //! determines its bytes. The shared parts are here.
 
-mod bits_per_key;
+pub(crate) mod bits_per_key;
 mod lines;
 #[cfg(not(feature = "std"))]
 pub(crate) mod math;
 pub(crate) mod rate;
 
-pub use bits_per_key::MillibitsPerKey;
+pub(crate) use bits_per_key::MillibitsPerKey;
 pub use lines::Layout;
 pub(crate) use rate::{
     blocked_fpr, classic_bits, collision_fpr, combine, modulo_fill, modulo_fpr, split_block_fpr, stepped_fpr,

@@ -1,12 +1,12 @@
 //! Whichever allocation fails while a full filter is built, the result is an error or a filter.
 
 use fullbloom::SizeError;
-use fullbloom::dialect::rocksdb::{BuildError, Builder, Kind, Policy};
+use fullbloom::dialect::rocksdb::{BuildError, Builder, FilterType, Policy};
 use fullbloom_testkit::alloc::failing_at;
 
 #[test]
 fn no_failed_allocation_ends_the_process_or_loses_a_key() {
-    for kind in [Kind::Legacy, Kind::FastLocal, Kind::Ribbon] {
+    for kind in [FilterType::Legacy, FilterType::FastLocal, FilterType::Ribbon] {
         let policy = Policy::new(kind, 10.0).unwrap();
         let (mut refused, mut nth) = (0, 1);
         loop {

@@ -3,7 +3,7 @@
 use fullbloom::SizeError;
 use fullbloom::dialect::Name;
 use fullbloom::dialect::rocksdb::{
-    AltOrder, BuildError, Builder, FullFilter, Kind, MemoryBalance, Policy, Reservation, Warning,
+    AltOrder, BuildError, Builder, FilterType, FullFilter, MemoryBalance, Policy, Reservation,
 };
 use fullbloom::internal::rocksdb::{BUCKET, MATCHES_EVERYTHING};
 use fullbloom_testkit::keys::SplitMix;
@@ -54,7 +54,7 @@ impl Reservation for Budget {
     }
 }
 
-fn builder(kind: Kind) -> Builder {
+fn builder(kind: FilterType) -> Builder {
     Builder::new(Policy::new(kind, 10.0).unwrap())
 }
 
@@ -65,7 +65,7 @@ fn insert(builder: &mut Builder, keys: std::ops::Range<u64>) {
 #[test]
 fn hashes_are_charged_by_the_bucket_when_it_is_half_full() {
     let budget = Arc::new(Budget::default());
-    let mut builder = builder(Kind::FastLocal).with_reservation(budget.clone());
+    let mut builder = builder(FilterType::FastLocal).with_reservation(budget.clone());
     for (upto, buckets) in
         [(16_383, 0), (16_384, 1), (32_768, 1), (49_151, 1), (49_152, 2), (81_919, 2), (81_920, 3)]
     {
@@ -88,7 +88,7 @@ fn hashes_are_charged_by_the_bucket_when_it_is_half_full() {
 #[test]
 fn key_and_alternative_cannot_jump_over_a_bucket() {
     let budget = Arc::new(Budget::default());
-    let mut builder = builder(Kind::FastLocal).with_reservation(budget.clone());
+    let mut builder = builder(FilterType::FastLocal).with_reservation(budget.clone());
     insert(&mut builder, 0..16_383);
     builder.insert_with_alt(b"key", b"alt"); // entries 16,384 and 16,385
     assert_eq!((builder.entries(), budget.buckets()), (16_385, 1));
@@ -97,7 +97,7 @@ fn key_and_alternative_cannot_jump_over_a_bucket() {
 #[test]
 fn finished_filters_add_up_until_the_builder_is_dropped() {
     let budget = Arc::new(Budget::default());
-    let mut builder = builder(Kind::FastLocal).with_reservation(budget.clone());
+    let mut builder = builder(FilterType::FastLocal).with_reservation(budget.clone());
     for (round, buckets) in [(1, 1), (2, 1), (3, 2)] {
         insert(&mut builder, 0..81_920); // 102,405 bytes each: 100, 200, 300 KiB
         builder.finish().unwrap();
@@ -110,7 +110,8 @@ fn finished_filters_add_up_until_the_builder_is_dropped() {
 #[test]
 fn hashes_kept_for_verification_stay_charged_until_it_is_done() {
     let budget = Arc::new(Budget::default());
-    let mut builder = builder(Kind::FastLocal).with_reservation(budget.clone()).with_corruption_detection();
+    let mut builder =
+        builder(FilterType::FastLocal).with_reservation(budget.clone()).with_corruption_detection();
     insert(&mut builder, 0..81_920);
     let content = builder.finish().unwrap().encode();
     assert_eq!(budget.buckets(), 4, "three of hashes, one of filter");
@@ -126,7 +127,7 @@ fn hashes_kept_for_verification_stay_charged_until_it_is_done() {
 #[test]
 fn ribbon_rows_are_charged_while_it_is_solved() {
     let budget = Arc::new(Budget::default());
-    let mut builder = builder(Kind::Ribbon).with_reservation(budget.clone());
+    let mut builder = builder(FilterType::Ribbon).with_reservation(budget.clone());
     insert(&mut builder, 0..100_000);
     assert_eq!(budget.buckets(), 3); // 768 KiB of hashes: 100,000 / 32,768 is 3.05
     let FullFilter::Ribbon(filter) = builder.finish().unwrap() else { panic!("no Ribbon") };
@@ -140,20 +141,20 @@ fn ribbon_rows_are_charged_while_it_is_solved() {
 fn refused_rows_turn_ribbon_into_bloom_and_other_refusals_into_nothing() {
     // Room for the hashes and one bucket, not for two megabytes of rows.
     let budget = Budget::limited(4 * BUCKET);
-    let mut ribbon = builder(Kind::Ribbon).with_reservation(budget.clone());
+    let mut ribbon = builder(FilterType::Ribbon).with_reservation(budget.clone());
     insert(&mut ribbon, 0..100_000);
     let filter = ribbon.finish().unwrap();
     assert_eq!(filter.dialect(), Some(Name::RocksDb));
     assert_eq!(budget.refusals.load(Ordering::Relaxed), 1);
     assert_eq!(budget.buckets(), 1, "what was taken for the rows is given back");
 
-    let mut bloom = builder(Kind::FastLocal);
+    let mut bloom = builder(FilterType::FastLocal);
     insert(&mut bloom, 0..100_000);
     assert_eq!(bloom.finish().unwrap().encode(), filter.encode());
 
     // No room at all: nothing is charged, and nothing else changes.
     let nothing = Budget::limited(0);
-    let mut bloom = builder(Kind::FastLocal).with_reservation(nothing.clone());
+    let mut bloom = builder(FilterType::FastLocal).with_reservation(nothing.clone());
     insert(&mut bloom, 0..100_000);
     assert_eq!(bloom.finish().unwrap().encode(), filter.encode());
     assert_eq!((nothing.buckets(), nothing.refusals.load(Ordering::Relaxed) > 0), (0, true));
@@ -162,7 +163,7 @@ fn refused_rows_turn_ribbon_into_bloom_and_other_refusals_into_nothing() {
 #[test]
 fn the_legacy_builder_charges_nothing() {
     let budget = Arc::new(Budget::default());
-    let mut builder = builder(Kind::Legacy).with_reservation(budget.clone());
+    let mut builder = builder(FilterType::Legacy).with_reservation(budget.clone());
     insert(&mut builder, 0..100_000);
     builder.finish().unwrap();
     assert_eq!(budget.peak_buckets(), 0);
@@ -171,7 +172,7 @@ fn the_legacy_builder_charges_nothing() {
 /// Every set bit of a Bloom filter belongs to some key: if a bit is lost, the key is reported missing.
 #[test]
 fn every_lost_bit_of_a_finished_bloom_filter_is_found() {
-    for kind in [Kind::Legacy, Kind::FastLocal] {
+    for kind in [FilterType::Legacy, FilterType::FastLocal] {
         let content = {
             let mut builder = builder(kind);
             insert(&mut builder, 0..300);
@@ -193,7 +194,7 @@ fn every_lost_bit_of_a_finished_bloom_filter_is_found() {
 fn a_flipped_bit_of_a_finished_ribbon_filter_is_found_wherever_a_key_looks() {
     let mut flips = SplitMix::new(5);
     for _ in 0..200 {
-        let mut builder = builder(Kind::Ribbon).with_corruption_detection();
+        let mut builder = builder(FilterType::Ribbon).with_corruption_detection();
         insert(&mut builder, 0..2000);
         let mut bytes = builder.finish().unwrap().encode();
         assert_eq!(bytes[bytes.len() - 5], 0xfe);
@@ -206,7 +207,7 @@ fn a_flipped_bit_of_a_finished_ribbon_filter_is_found_wherever_a_key_looks() {
 
 #[test]
 fn verification_finds_stubs_and_other_filters_but_not_bytes_that_match_everything() {
-    for kind in [Kind::Legacy, Kind::FastLocal, Kind::Ribbon] {
+    for kind in [FilterType::Legacy, FilterType::FastLocal, FilterType::Ribbon] {
         let verified = |content: &[u8]| {
             let mut builder = builder(kind).with_corruption_detection();
             insert(&mut builder, 0..1200);
@@ -217,7 +218,8 @@ fn verification_finds_stubs_and_other_filters_but_not_bytes_that_match_everythin
         assert_eq!(verified(&[]), all_lost);
         assert_eq!(verified(&[0; 5]), all_lost);
         assert_eq!(verified(&MATCHES_EVERYTHING), Ok(()));
-        let mut other = builder(if kind == Kind::Legacy { Kind::FastLocal } else { Kind::Legacy });
+        let mut other =
+            builder(if kind == FilterType::Legacy { FilterType::FastLocal } else { FilterType::Legacy });
         insert(&mut other, 0..1200);
         assert_eq!(verified(&other.finish().unwrap().encode()), all_lost);
     }
@@ -226,7 +228,7 @@ fn verification_finds_stubs_and_other_filters_but_not_bytes_that_match_everythin
 #[test]
 fn the_order_of_key_and_alternative_changes_which_hash_is_first() {
     let built = |order| {
-        let mut builder = builder(Kind::Ribbon).with_alt_order(order);
+        let mut builder = builder(FilterType::Ribbon).with_alt_order(order);
         for i in 0..2000u64 {
             let key = i.to_be_bytes();
             builder.insert_with_alt(&key, &key[..7]);
@@ -248,7 +250,7 @@ fn the_order_of_key_and_alternative_changes_which_hash_is_first() {
 /// Before 9.6 the bits builder compared only neighbours: a prefix after each key is stored each time.
 #[test]
 fn key_first_drops_only_repeats_of_the_hash_before() {
-    let mut builder = builder(Kind::FastLocal).with_alt_order(AltOrder::KeyFirst);
+    let mut builder = builder(FilterType::FastLocal).with_alt_order(AltOrder::KeyFirst);
     for key in [b"ab1", b"ab2", b"ab2"] {
         builder.insert_with_alt(key, b"ab");
     }
@@ -265,7 +267,7 @@ fn ribbon_filters_of_up_to_a_million_keys_lose_none_and_keep_their_rate() {
         let mut stream = SplitMix::new(keys);
         let present: Vec<u64> = (0..keys).map(|_| stream.next_u64()).collect();
         let mut builder =
-            Builder::new(Policy::new(Kind::Ribbon, bits_per_key).unwrap()).with_corruption_detection();
+            Builder::new(Policy::new(FilterType::Ribbon, bits_per_key).unwrap()).with_corruption_detection();
         present.iter().for_each(|key| builder.insert(&key.to_le_bytes()));
         let filter = builder.finish().unwrap();
         builder.verify(&filter.encode()).unwrap();
@@ -285,9 +287,9 @@ fn ribbon_filters_of_up_to_a_million_keys_lose_none_and_keep_their_rate() {
 #[test]
 fn a_length_that_no_filter_can_have_is_refused() {
     for (kind, wrong) in [
-        (Kind::FastLocal, vec![0, 5, 64, 70, 1284, 1286, 0x1_0000_0005]),
-        (Kind::Ribbon, vec![0, 5, 16, 22, 884, 886]),
-        (Kind::Legacy, vec![0, 5, 69, 1285, 1413]), // the rule gives 1349, and no other length works
+        (FilterType::FastLocal, vec![0, 5, 64, 70, 1284, 1286, 0x1_0000_0005]),
+        (FilterType::Ribbon, vec![0, 5, 16, 22, 884, 886]),
+        (FilterType::Legacy, vec![0, 5, 69, 1285, 1413]), // the rule gives 1349, and no other length works
     ] {
         for len in wrong {
             let mut builder = builder(kind);
@@ -299,7 +301,7 @@ fn a_length_that_no_filter_can_have_is_refused() {
             );
         }
     }
-    let mut legacy = builder(Kind::Legacy);
+    let mut legacy = builder(FilterType::Legacy);
     insert(&mut legacy, 0..1000);
     assert_eq!(legacy.finish_with_len(1349).unwrap().encoded_len(), 1349);
 }
@@ -307,7 +309,7 @@ fn a_length_that_no_filter_can_have_is_refused() {
 #[test]
 fn ribbon_takes_any_number_of_whole_segments() {
     for len in [21, 133, 885, 901, 1605, 2053, 40_005] {
-        let mut builder = builder(Kind::Ribbon).with_corruption_detection();
+        let mut builder = builder(FilterType::Ribbon).with_corruption_detection();
         insert(&mut builder, 0..1000);
         let content = builder.finish_with_len(len).unwrap().encode();
         assert_eq!(content.len() as u64, len);
@@ -318,7 +320,7 @@ fn ribbon_takes_any_number_of_whole_segments() {
 /// Larger filters compensate for smaller ones: the average rate stays the requested one.
 #[test]
 fn the_balance_keeps_the_mean_rate_near_the_promise() {
-    for kind in [Kind::FastLocal, Kind::Ribbon] {
+    for kind in [FilterType::FastLocal, FilterType::Ribbon] {
         let policy = Policy::new(kind, 10.0).unwrap();
         let (balance, calls) = (MemoryBalance::default(), Mutex::new(0));
         // An allocator with size classes a quarter apart.
@@ -342,22 +344,6 @@ fn the_balance_keeps_the_mean_rate_near_the_promise() {
         // In units of 2^-32: less than one filter's whole rate (0.95 % is 41 million) is left over.
         assert!(balance.get().abs() < 41_000_000, "{kind:?}: {}", balance.get());
     }
-}
-
-#[test]
-fn the_legacy_warnings_are_rocksdbs() {
-    let warnings = |kind, bits_per_key, keys| Policy::new(kind, bits_per_key).unwrap().warnings(keys);
-    assert_eq!(warnings(Kind::FastLocal, 20.0, 1 << 40), []);
-    assert_eq!(warnings(Kind::Legacy, 13.4, 2_999_999), []);
-    assert_eq!(warnings(Kind::Legacy, 13.5, 1), [Warning::HighBitsPerKey { whole_bits: 14 }]);
-    assert_eq!(warnings(Kind::Legacy, 5.0, 3_000_000), [], "at 5 bits collisions hardly show");
-    let [Warning::ManyKeys { keys, expected_fpr, with_few_keys }] =
-        warnings(Kind::Legacy, 10.0, 50_000_000)[..]
-    else {
-        panic!("no warning at 50 million keys")
-    };
-    assert_eq!(keys, 50_000_000);
-    assert!(expected_fpr > 1.5 * with_few_keys && with_few_keys > 0.01);
 }
 
 #[test]
@@ -387,7 +373,7 @@ fn a_batch_builds_and_charges_what_its_keys_do_one_by_one() {
         let len = 4 + random.below(longest) as usize;
         keys.extend(std::iter::repeat_n(random.bytes(len), repeats));
     }
-    for kind in [Kind::Legacy, Kind::FastLocal, Kind::Ribbon] {
+    for kind in [FilterType::Legacy, FilterType::FastLocal, FilterType::Ribbon] {
         let budgets = [Arc::new(Budget::default()), Arc::new(Budget::default())];
         let [mut single, mut batches] = budgets.clone().map(|budget| builder(kind).with_reservation(budget));
         for part in keys.chunks(997) {

@@ -1,7 +1,7 @@
 //! `Filter.db` of the four plain families, damaged: refused, or answered from the existing bytes; never a
 //! panic, a read past the end, or memory for words that do not exist.
 
-use fullbloom::dialect::cassandra::{Family, V1, V2, V3, V4, Words};
+use fullbloom::internal::cassandra::{Family, V1, V2, V3, V4, Words};
 use fullbloom::{DecodeError, Filter, View};
 use fullbloom_testkit::alloc::peak_of;
 use fullbloom_testkit::damage::{self, byte_changes, patched};

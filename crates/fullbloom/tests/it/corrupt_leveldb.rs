@@ -2,7 +2,8 @@
 //! the compatible reader answers as the engine does, and neither panics or takes more memory than the bytes
 //! justify.
 
-use fullbloom::dialect::leveldb::{Compatible, Policy, Signed, Tail, Unsigned};
+use fullbloom::dialect::leveldb::Compatible;
+use fullbloom::internal::leveldb::{Policy, Signed, Tail, Unsigned};
 use fullbloom::{DecodeError, Filter};
 use fullbloom_testkit::alloc::peak_of;
 use fullbloom_testkit::damage;

@@ -1,7 +1,7 @@
 //! Damaged and forged full filters: the compatible reader answers as the model of RocksDB's reader does,
 //! strict decoding refuses, and neither panics.
 
-use fullbloom::dialect::rocksdb::{Builder, FullFilter, Kind, Policy};
+use fullbloom::dialect::rocksdb::{Builder, FilterType, FullFilter, Policy};
 use fullbloom::dialect::{LevelDb, Name, RocksDb, RocksDbLegacy, RocksDbRibbon};
 use fullbloom::filter::Format;
 use fullbloom::hash::{bloom32_rocksdb, xxph3_rocksdb};
@@ -231,7 +231,7 @@ fn refusals_name_the_field_and_its_offset() {
 #[test]
 fn every_prefix_of_a_filter_is_refused_or_is_no_filter_with_other_answers() {
     let probes = probes();
-    for kind in [Kind::Legacy, Kind::FastLocal, Kind::Ribbon] {
+    for kind in [FilterType::Legacy, FilterType::FastLocal, FilterType::Ribbon] {
         let mut builder = Builder::new(Policy::new(kind, 10.0).unwrap());
         (0..1200u32).for_each(|i| builder.insert(&i.to_be_bytes()));
         let content = builder.finish().unwrap().encode();
@@ -268,7 +268,9 @@ fn what_rocksdb_reads_but_never_writes_is_doubted() {
 fn sniffing_distinguishes_the_three_kinds_and_per_block_filters() {
     let mut stream = SplitMix::new(15);
     for keys in [1u32, 10, 100, 1000, 5000] {
-        for (kind, name) in [(Kind::Legacy, Name::RocksDbLegacy), (Kind::FastLocal, Name::RocksDb)] {
+        for (kind, name) in
+            [(FilterType::Legacy, Name::RocksDbLegacy), (FilterType::FastLocal, Name::RocksDb)]
+        {
             let mut builder = Builder::new(Policy::new(kind, 12.0).unwrap());
             (0..keys).for_each(|_| builder.insert(&stream.bytes(12)));
             let content = builder.finish().unwrap().encode();

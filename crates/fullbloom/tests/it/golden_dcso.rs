@@ -4,9 +4,9 @@
 use fullbloom::Filter;
 use fullbloom::dialect::poppy::{Opt, TooManyKeys};
 use fullbloom::dialect::{Dcso, Poppy};
-use fullbloom::dialect::{dcso, poppy};
 use fullbloom::filter::Format;
 use fullbloom::hash::{fnv1_64, wyhash_poppy};
+use fullbloom::internal::sizing::{dcso_params, poppy_params};
 use fullbloom_testkit::vectors::{self, Record, Value};
 use fullbloom_testkit::{from_hex, sha256_hex};
 use std::collections::BTreeMap;
@@ -127,7 +127,7 @@ fn dcso_hashes_positions_and_sizes_are_the_originals() {
     let sizes = vectors::json("dcso/sizing.json");
     assert_eq!(sizes.list("v1").len(), 357);
     for row in sizes.list("v1").iter().chain(sizes.list("v1_large_formula_only")) {
-        assert_eq!(dcso::params(row.count("n"), rate(row)), (row.count("m"), row.count("k")), "{row}");
+        assert_eq!(dcso_params(row.count("n"), rate(row)), (row.count("m"), row.count("k")), "{row}");
     }
 }
 
@@ -137,8 +137,7 @@ fn poppy_sizes_and_headers_are_the_originals() {
     assert_eq!(sizes.list("v2").len(), 480);
     for row in sizes.list("v2") {
         let (keys, opt) = (row.count("capacity"), OPTS[row.count("opt") as usize]);
-        let params = poppy::params(keys, rate(row), opt);
-        let got = (params.probes, params.buckets, params.cache_bits);
+        let got = poppy_params(keys, rate(row), opt);
         assert_eq!(got, (row.count("k"), row.count("buckets"), row.count("cache_bits")), "{row}");
         let Ok(dialect) = Poppy::with_params(keys, rate(row), opt) else {
             assert_eq!(keys, 0, "{row}");

@@ -2,8 +2,8 @@
 
 use fullbloom::Filter;
 use fullbloom::dialect::JavaLsm;
-use fullbloom::dialect::java_lsm::params;
 use fullbloom::filter::Dialect;
+use fullbloom::internal::sizing::java_lsm_params;
 use fullbloom_testkit::vectors::{self, Record, Text};
 use fullbloom_testkit::{from_hex, to_hex};
 use serde::Deserialize;
@@ -15,7 +15,7 @@ fn size_and_probes_are_javas_and_exceptions_are_refusals() {
     assert_eq!(records.len(), 609);
     let mut refused = 0;
     for record in records {
-        let got = params(record.int("n") as i32, record.real("p"));
+        let got = java_lsm_params(record.int("n") as i32, record.real("p"));
         if record.get("throws").is_some() {
             assert!(got.is_err(), "{record}");
             refused += 1;

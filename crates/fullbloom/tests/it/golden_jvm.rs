@@ -2,11 +2,10 @@
 //! and answers are those of the Java classes.
 
 use fullbloom::dialect::orc::Class;
-use fullbloom::dialect::parquet::{optimal_bits, rounded_bytes};
-use fullbloom::dialect::{Guava, Guava32, Orc, Parquet, Spark, Spark2, guava, orc, spark};
+use fullbloom::dialect::{Guava, Guava32, Orc, Parquet, Spark, Spark2};
 use fullbloom::filter::{Dialect, Format, Insert, Size};
 use fullbloom::hash::{murmur3_128, xxh64};
-use fullbloom::internal::sizing::classic_bits;
+use fullbloom::internal::sizing::{self as formulas, classic_bits};
 use fullbloom::sizing::{Request, Target};
 use fullbloom::typed::Value as Key;
 use fullbloom::{Filter, SizeError};
@@ -91,7 +90,7 @@ fn guava_sizes_and_hashes_are_guavas() {
             continue;
         }
         assert_eq!(classic_bits(keys, fpr), row.count("optimalNumOfBits"), "{row}");
-        assert_eq!(u64::from(guava::optimal_probes(fpr)), row.count("optimalNumOfHashFunctions"), "{row}");
+        assert_eq!(u64::from(formulas::guava_probes(fpr)), row.count("optimalNumOfHashFunctions"), "{row}");
         let request = Request { expected_keys: keys, target: Target::Fpr(fpr) };
         match Guava::size(&request) {
             Ok(dialect) => {
@@ -119,15 +118,21 @@ fn spark_filters_have_sparks_bytes_and_answers() {
         let bytes = vectors::bytes(&format!("spark/{}", record.text("file")));
         let set_bits = match record.text("version") {
             "V1" => {
-                check(record, Filter::from_dialect(Spark::with_bits(keys, bits).unwrap()).unwrap(), &bytes);
+                let probes = formulas::spark_probes(keys, bits);
+                let target = Target::Exact { bit_len: bits, probes };
+                check(
+                    record,
+                    Filter::<Spark>::new(&Request { expected_keys: keys, target }).unwrap(),
+                    &bytes,
+                );
                 Filter::<Spark>::view(&bytes).unwrap().count_ones()
             }
             _ => {
-                let sized = Spark2::with_bits(keys, bits).unwrap().geometry();
+                let (bit_len, probes) = (bits.next_multiple_of(64), formulas::spark_probes(keys, bits));
                 let seed = record.int("seed") as i32;
-                let dialect = Spark2::with_seed(sized.bit_len, sized.probes, seed).unwrap();
-                assert_eq!(dialect.seed(), seed);
-                check(record, Filter::from_dialect(dialect).unwrap(), &bytes);
+                let filter = Filter::<Spark2>::with_seed(bit_len, probes, seed).unwrap();
+                assert_eq!(filter.seed(), seed);
+                check(record, filter, &bytes);
                 assert!(Filter::<Spark>::view(&bytes).is_err());
                 Filter::<Spark2>::view(&bytes).unwrap().count_ones()
             }
@@ -154,7 +159,7 @@ fn spark_sizes_are_sparks() {
         }
     }
     assert!(sized > 30, "{sized}");
-    assert_eq!(spark::optimal_probes(1, 1), 1);
+    assert_eq!(formulas::spark_probes(1, 1), 1);
 }
 
 #[test]
@@ -162,7 +167,7 @@ fn parquet_filters_have_parquets_bytes_and_answers_with_and_without_header() {
     let file = vectors::json("parquet/parquet.json");
     assert_eq!(file.list("filters").len(), 10);
     for record in file.list("filters") {
-        let bytes = rounded_bytes(record.count("requested_bytes"));
+        let bytes = formulas::parquet_bytes(record.count("requested_bytes"));
         assert_eq!(bytes, record.count("bitset_bytes"));
         let empty = || Filter::from_dialect(Parquet::with_blocks(bytes / 32).unwrap()).unwrap();
         let file = vectors::bytes(&format!("parquet/{}", record.text("file")));
@@ -185,10 +190,10 @@ fn parquet_sizes_are_those_of_parquet_java() {
     let file = vectors::json("parquet/parquet.json");
     assert_eq!(file.list("optimalNumOfBits").len(), 42);
     for row in file.list("optimalNumOfBits") {
-        assert_eq!(optimal_bits(row.count("n"), row.real("p")), row.count("bits"), "{row}");
+        assert_eq!(formulas::parquet_bits(row.count("n"), row.real("p")), row.count("bits"), "{row}");
     }
     for row in file.list("sizes") {
-        assert_eq!(rounded_bytes(row.int("requested").max(0) as u64), row.count("bytes"), "{row}");
+        assert_eq!(formulas::parquet_bytes(row.int("requested").max(0) as u64), row.count("bytes"), "{row}");
     }
 }
 
@@ -202,7 +207,7 @@ fn orc_filters_have_orcs_bytes_and_answers_in_both_classes() {
         let geometry = filter.geometry();
         assert_eq!(geometry.bit_len, record.count("numBits"), "{}", record.text("name"));
         assert_eq!(u64::from(geometry.probes), record.count("numHashFunctions"));
-        assert_eq!(orc::rounded_bits(classic_bits(keys, fpr)), Some(geometry.bit_len));
+        assert_eq!(formulas::orc_bits(classic_bits(keys, fpr)), Some(geometry.bit_len));
         let (class, other) = match record.text("class") {
             "BloomFilter" => (Class::Plain, Class::Utf8),
             _ => (Class::Utf8, Class::Plain),

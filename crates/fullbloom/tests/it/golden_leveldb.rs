@@ -1,7 +1,8 @@
 //! `leveldb` and `rocksdb-block` write the bytes of LevelDB 1.23 and RocksDB 6.29.5 and answer as they do.
 
 use fullbloom::Filter;
-use fullbloom::dialect::leveldb::{Compatible, Policy, Signed, Tail, Unsigned};
+use fullbloom::dialect::leveldb::Compatible;
+use fullbloom::internal::leveldb::{Policy, Signed, Tail, Unsigned};
 use fullbloom_testkit::vectors::{self, Record, Value};
 use fullbloom_testkit::{from_hex, keys, to_hex};
 

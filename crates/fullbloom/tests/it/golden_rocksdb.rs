@@ -1,28 +1,29 @@
 //! RocksDB's full filters, byte for byte and answer for answer, against the output of RocksDB itself.
 
 use crate::common::view;
-use fullbloom::dialect::rocksdb::{Builder, FullFilter, Kind, MemoryBalance, Policy};
+use fullbloom::dialect::rocksdb::{Builder, FilterType, FullFilter, MemoryBalance, Policy};
 use fullbloom::dialect::{Name, RocksDb, RocksDbLegacy, RocksDbRibbon};
 use fullbloom::filter::Format;
 use fullbloom::hash::bloom32_rocksdb;
+use fullbloom::internal::rocksdb::MillibitsPerKey;
 use fullbloom::{Filter, SizeError, any, sizing};
 use fullbloom_testkit::vectors::{self, Record, Value};
 use fullbloom_testkit::{from_hex, keys, sha256_hex};
 
-fn kind(record: &Value) -> Kind {
+fn kind(record: &Value) -> FilterType {
     match record.text("impl") {
-        "legacy" => Kind::Legacy,
-        "fastlocal" => Kind::FastLocal,
-        "ribbon" => Kind::Ribbon,
+        "legacy" => FilterType::Legacy,
+        "fastlocal" => FilterType::FastLocal,
+        "ribbon" => FilterType::Ribbon,
         other => panic!("there is no kind {other}"),
     }
 }
 
-fn name(kind: Kind) -> Name {
+fn name(kind: FilterType) -> Name {
     match kind {
-        Kind::Legacy => Name::RocksDbLegacy,
-        Kind::FastLocal => Name::RocksDb,
-        Kind::Ribbon => Name::RocksDbRibbon,
+        FilterType::Legacy => Name::RocksDbLegacy,
+        FilterType::FastLocal => Name::RocksDb,
+        FilterType::Ribbon => Name::RocksDbRibbon,
     }
 }
 
@@ -57,7 +58,7 @@ fn every_filter_is_built_byte_for_byte_and_answers_as_rocksdbs_reader() {
     let file = vectors::json("rocksdb/raw_filters.json");
     let mut compared = 0;
     for (record, policy) in built_cases(&file) {
-        let bits = policy.bits_per_key();
+        let bits = MillibitsPerKey::new(policy.bits_per_key()).unwrap();
         assert_eq!(u64::from(bits.millibits()), record.count("millibits_per_key"));
         assert_eq!(u64::from(bits.whole_bits()), record.count("whole_bits_per_key"));
         let mut builder = Builder::new(policy);
@@ -111,7 +112,7 @@ fn the_named_builders_write_the_same_bytes_and_the_named_views_read_them() {
     let file = vectors::json("rocksdb/raw_filters.json");
     let plain = |(record, _): &(&Value, Policy)| !flag(record, "optimize_filters_for_memory");
     for (record, policy) in built_cases(&file).filter(plain) {
-        let requested = name(policy.kind());
+        let requested = name(policy.filter_type());
         let target = sizing::Target::BitsPerKey(record.real("bits_per_key"));
         // The expected number of keys does not matter: RocksDB counts them.
         let request = sizing::Request { expected_keys: 1_000_000, target };
@@ -254,12 +255,12 @@ fn the_numbers_that_rocksdb_publishes_for_its_own_formats_hold() {
             }
             compared += 1;
         };
-        let legacy = Policy::new(Kind::Legacy, bits_per_key).unwrap();
+        let legacy = Policy::new(FilterType::Legacy, bits_per_key).unwrap();
         for line_len in [64, 128, 256] {
             check(&format!("legacy_line{line_len}"), legacy.with_line_len(line_len).unwrap());
         }
-        check("fastlocal", Policy::new(Kind::FastLocal, bits_per_key).unwrap());
-        check("ribbon", Policy::new(Kind::Ribbon, bits_per_key).unwrap());
+        check("fastlocal", Policy::new(FilterType::FastLocal, bits_per_key).unwrap());
+        check("ribbon", Policy::new(FilterType::Ribbon, bits_per_key).unwrap());
     }
     assert_eq!(compared, 79);
 }
@@ -272,7 +273,7 @@ fn lengths_for_memory_follow_the_allocator_and_the_balance() {
     let balance = MemoryBalance::default();
     for (i, record) in file.list("sequence").iter().enumerate() {
         assert_eq!(balance.get(), record.int("balance_before"), "{record}");
-        let policy = Policy::new(Kind::FastLocal, record.real("bits_per_key")).unwrap();
+        let policy = Policy::new(FilterType::FastLocal, record.real("bits_per_key")).unwrap();
         let keys = keys::of_rule(record.field("keys"));
         assert_eq!(policy.content_len(keys.len() as u64), record.count("target_len"));
         let usable = |request: u64| {

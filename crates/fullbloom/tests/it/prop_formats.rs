@@ -111,7 +111,7 @@ proptest! {
     #[test]
     fn spark_sets_the_positions_of_its_definition(words in 1u64..40, probes in 1u32..30, salt: i32, seed: u64, count in 0usize..12) {
         check(formats::Format::Spark, || exact::<Spark>(64 * words, probes), big_endian, seed, count);
-        let seeded = || Filter::from_dialect(Spark2::with_seed(64 * words, probes, salt).unwrap()).unwrap();
+        let seeded = || Filter::<Spark2>::with_seed(64 * words, probes, salt).unwrap();
         check(formats::Format::Spark2(salt), seeded, big_endian, seed, count);
     }
 

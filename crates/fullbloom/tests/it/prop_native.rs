@@ -320,7 +320,7 @@ fn a_large_filter_is_folded_to_the_size_of_its_keys() {
         assert_eq!(folded.count_batch(&Column(&numbers)), keys, "a key is lost");
         assert!(folded.fpr_with(folded.keys()) <= 0.001);
         let blocks = folded.blocks();
-        let halved = folded.layout().expected_fpr(folded.keys() as f64, blocks / 2);
+        let halved = folded.layout().fpr_with(folded.keys() as f64, blocks / 2);
         assert!(blocks % 2 == 1 || blocks == filter.blocks() >> 10 || halved > 0.00099, "could be smaller");
     }
     assert!(Sizing::new(&request).unwrap().foldable(60).is_err());

@@ -1,7 +1,7 @@
 //! RocksDB's full filters against a model that shares no code with them.
 
 use fullbloom::Filter;
-use fullbloom::dialect::rocksdb::{Builder, FullFilter, Kind, Policy};
+use fullbloom::dialect::rocksdb::{Builder, FilterType, FullFilter, Policy};
 use fullbloom::dialect::{RocksDb, RocksDbLegacy};
 use fullbloom::hash::{bloom32_rocksdb, xxph3_rocksdb};
 use fullbloom::keys::Hashes;
@@ -10,8 +10,8 @@ use fullbloom_testkit::keys::SplitMix;
 use fullbloom_testkit::rocksdb::{fast_local_positions, legacy_positions, may_match};
 use proptest::prelude::*;
 
-fn kinds() -> impl Strategy<Value = Kind> {
-    prop_oneof![Just(Kind::Legacy), Just(Kind::FastLocal), Just(Kind::Ribbon)]
+fn kinds() -> impl Strategy<Value = FilterType> {
+    prop_oneof![Just(FilterType::Legacy), Just(FilterType::FastLocal), Just(FilterType::Ribbon)]
 }
 
 fn keys() -> impl Strategy<Value = Vec<Vec<u8>>> {
@@ -26,7 +26,7 @@ fn many_keys() -> impl Strategy<Value = Vec<Vec<u8>>> {
     })
 }
 
-fn built(kind: Kind, bits_per_key: f64, keys: &[Vec<u8>]) -> FullFilter {
+fn built(kind: FilterType, bits_per_key: f64, keys: &[Vec<u8>]) -> FullFilter {
     let mut builder = Builder::new(Policy::new(kind, bits_per_key).unwrap()).with_corruption_detection();
     keys.iter().for_each(|key| builder.insert(key));
     let filter = builder.finish().unwrap();
@@ -123,11 +123,11 @@ proptest! {
         let policy = Policy::new(kind, bits_per_key).unwrap();
         let len = policy.content_len(keys);
         prop_assert!(len <= u64::from(u32::MAX), "{len}");
-        prop_assert!(policy.content_len(keys.saturating_mul(2)) >= len || kind == Kind::Ribbon);
+        prop_assert!(policy.content_len(keys.saturating_mul(2)) >= len || kind == FilterType::Ribbon);
         let rate = policy.estimated_fpr(keys, len);
         prop_assert!((0.0..=1.5).contains(&rate), "{rate}"); // the legacy formula adds its loss to 1
         // From nearly 2^29 bytes on, the legacy rule gives no more.
-        if kind != Kind::Ribbon && len < 1 << 28 {
+        if kind != FilterType::Ribbon && len < 1 << 28 {
             // The keys that a length holds need no more than that length, and the keys it was computed for
             // fit.
             prop_assert!(policy.approximate_keys(len) >= keys);
@@ -144,15 +144,15 @@ proptest! {
         exponent in -4.0f64..-0.5,
     ) {
         let fpr = 10f64.powf(exponent);
-        let rate = |policy: Policy| policy.expected_fpr(keys);
+        let rate = |policy: Policy| policy.fpr_with(keys);
         if let Ok(policy) = Policy::for_fpr(kind, keys, fpr) {
             prop_assert!(rate(policy) <= fpr);
-            let bits = policy.bits_per_key().bits_per_key();
+            let bits = policy.bits_per_key();
             for tenths in 10..(bits * 10.0).round() as u32 {
                 prop_assert!(rate(Policy::new(kind, f64::from(tenths) / 10.0).unwrap()) > fpr);
             }
         } else {
-            prop_assert_eq!(kind, Kind::Legacy); // more bits per key cannot reduce its loss
+            prop_assert_eq!(kind, FilterType::Legacy); // more bits per key cannot reduce its loss
         }
     }
 

@@ -43,7 +43,7 @@ fn keeps_its_promise<D: Size + Insert>(keys: u64, fpr: f64, text: bool) {
         let filter = filled(Filter::<D>::with_fpr(keys, fpr).unwrap(), keys, |i| key(shape, text, i));
         let measured = measured(&filter, keys, ABSENT, |i| key(shape, text, i));
         let what = format!("{}, {keys} {shape:?} keys at {fpr}", D::NAME);
-        measured.assert_within_3_sigma(filter.dialect().expected_fpr(keys as f64), &what);
+        measured.assert_within_3_sigma(filter.dialect().fpr_with(keys as f64), &what);
         measured.assert_within_3_sigma(filter.expected_fpr(), &what);
         let estimate = filter.estimated_keys().unwrap();
         assert!((estimate / keys as f64 - 1.0).abs() < 0.01, "{what}: {estimate} keys estimated");
@@ -83,7 +83,7 @@ fn cassandras_quirk_at_high_rates_follows_the_model_and_exceeds_the_requested_ra
     let measured = measured(&filter, keys, ABSENT, |i| Shape::Random.key(i));
     // At one bit per key the fill itself scatters by more than a sigma of the count: predict from the bits.
     measured.assert_within_3_sigma(filter.expected_fpr(), "cassandra at 0.5");
-    assert!((filter.dialect().expected_fpr(keys as f64) - measured.rate()).abs() < 0.005);
+    assert!((filter.dialect().fpr_with(keys as f64) - measured.rate()).abs() < 0.005);
     assert!((0.74..0.76).contains(&measured.rate()), "{}", measured.rate());
 }
 
@@ -173,7 +173,7 @@ fn java_lsm_keeps_its_rate_for_keys_that_are_spread() {
     let key = |i| key(Shape::Random, true, i);
     let filter = filled(Filter::<JavaLsm>::with_fpr(keys, 0.01).unwrap(), keys, key);
     let measured = measured(&filter, keys, ABSENT, key);
-    measured.assert_within_3_sigma(filter.dialect().expected_fpr(keys as f64), "java-lsm, random keys");
+    measured.assert_within_3_sigma(filter.dialect().fpr_with(keys as f64), "java-lsm, random keys");
 }
 
 /// The weakness of java-lsm-tree, to the digit as measured with its own classes: sequential keys, promised

@@ -2,13 +2,13 @@
 //!
 //! Seeds are fixed, so a run either always passes or never.
 
-use fullbloom::dialect::rocksdb::{Builder, FullFilter, Kind, Policy};
+use fullbloom::dialect::rocksdb::{Builder, FilterType, FullFilter, Policy};
 use fullbloom_testkit::keys::{Shape, SplitMix};
 use fullbloom_testkit::stats::Measured;
 
 const BITS_PER_KEY: [f64; 4] = [8.0, 10.0, 12.0, 16.0];
 
-fn built(kind: Kind, bits_per_key: f64, shape: Shape, keys: u64) -> FullFilter {
+fn built(kind: FilterType, bits_per_key: f64, shape: Shape, keys: u64) -> FullFilter {
     let mut builder = Builder::new(Policy::new(kind, bits_per_key).unwrap());
     let mut key = Vec::new();
     for i in 0..keys {
@@ -30,8 +30,8 @@ fn measured(filter: &FullFilter, shape: Shape, keys: u64, absent: u64) -> Measur
 fn fast_local_has_the_rate_that_is_promised_before_it_is_built() {
     for bits_per_key in BITS_PER_KEY {
         let keys = 1_000_000;
-        let filter = built(Kind::FastLocal, bits_per_key, Shape::Random, keys);
-        let promised = Policy::new(Kind::FastLocal, bits_per_key).unwrap().expected_fpr(keys);
+        let filter = built(FilterType::FastLocal, bits_per_key, Shape::Random, keys);
+        let promised = Policy::new(FilterType::FastLocal, bits_per_key).unwrap().fpr_with(keys);
         let measured = measured(&filter, Shape::Random, keys, 5_000_000);
         measured.assert_within_3_sigma(promised, &format!("{bits_per_key} bits per key"));
         let FullFilter::FastLocal(filter) = filter else { panic!() };
@@ -53,14 +53,14 @@ fn an_overfull_fast_local_filter_knows_its_rate() {
     let absent = (0..200_000).map(|_| filter.may_contain(&stream.next_u64().to_le_bytes()));
     let measured = Measured::of(absent).rate();
     assert!((filter.expected_fpr() / measured - 1.0).abs() < 0.02);
-    let promised = fullbloom::filter::Dialect::expected_fpr(filter.dialect(), keys as f64);
+    let promised = fullbloom::filter::Dialect::fpr_with(filter.dialect(), keys as f64);
     assert!((promised / measured - 1.0).abs() < 0.02, "{promised} {measured}");
 }
 
 #[test]
 fn fast_local_and_ribbon_know_their_rate_for_keys_of_every_shape() {
     for shape in Shape::ALL {
-        for kind in [Kind::FastLocal, Kind::Ribbon] {
+        for kind in [FilterType::FastLocal, FilterType::Ribbon] {
             for bits_per_key in BITS_PER_KEY {
                 for keys in [1000, 100_000] {
                     let filter = built(kind, bits_per_key, shape, keys);
@@ -83,7 +83,7 @@ fn fast_local_and_ribbon_know_their_rate_for_keys_of_every_shape() {
 fn the_legacy_filter_knows_its_rate_for_keys_that_its_hash_scatters() {
     for bits_per_key in BITS_PER_KEY {
         let keys = 100_000;
-        let filter = built(Kind::Legacy, bits_per_key, Shape::Random, keys);
+        let filter = built(FilterType::Legacy, bits_per_key, Shape::Random, keys);
         let lookups = 1 << 20;
         let rate = measured(&filter, Shape::Random, keys, lookups).rate();
         let FullFilter::Legacy(filter) = filter else { panic!() };
@@ -91,7 +91,7 @@ fn the_legacy_filter_knows_its_rate_for_keys_that_its_hash_scatters() {
         let sigma = (2.0 * expected * (1.0 - expected) / lookups as f64).sqrt();
         assert!((rate - expected).abs() < 3.0 * sigma, "{bits_per_key}: {rate} {expected}");
         // RocksDB's estimate errs on the safe side.
-        let estimated = Policy::new(Kind::Legacy, bits_per_key).unwrap().expected_fpr(keys);
+        let estimated = Policy::new(FilterType::Legacy, bits_per_key).unwrap().fpr_with(keys);
         assert!((0.85..1.0).contains(&(rate / estimated)), "{bits_per_key}: {rate} {estimated}");
     }
 }
@@ -101,7 +101,7 @@ fn the_legacy_filter_knows_its_rate_for_keys_that_its_hash_scatters() {
 #[test]
 fn the_legacy_filter_fails_its_promise_for_consecutive_numbers() {
     let keys = 100_000;
-    let filter = built(Kind::Legacy, 10.0, Shape::Sequential, keys);
+    let filter = built(FilterType::Legacy, 10.0, Shape::Sequential, keys);
     let rate = measured(&filter, Shape::Sequential, keys, 1_000_000).rate();
-    assert!(rate > 2.0 * Policy::new(Kind::Legacy, 10.0).unwrap().expected_fpr(keys), "{rate}");
+    assert!(rate > 2.0 * Policy::new(FilterType::Legacy, 10.0).unwrap().fpr_with(keys), "{rate}");
 }

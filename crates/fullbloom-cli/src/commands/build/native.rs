@@ -5,9 +5,10 @@ use crate::error::Failure;
 use crate::input::{Keys, threads};
 use crate::numbers;
 use crate::secret;
-use fullbloom::any::{BuildOptions, NativeKind};
+use fullbloom::any::BuildOptions;
 use fullbloom::dialect::Name;
 use fullbloom::internal::claim::Claim;
+use fullbloom::native::Kind;
 use fullbloom::native::{Hashing, Mode};
 use std::path::{Path, PathBuf};
 
@@ -74,10 +75,10 @@ impl NativeArgs {
     /// Adds these options, but for the hash.
     pub fn apply(&self, options: BuildOptions) -> Result<BuildOptions, super::Refusal> {
         let (kind, threads) = match (self.compact, self.dynamic || self.deletable) {
-            (true, _) => (NativeKind::Compact, threads()),
-            (false, true) => (NativeKind::Dynamic, 1),
+            (true, _) => (Kind::Compact, threads()),
+            (false, true) => (Kind::Dynamic, 1),
             // The file says how many keys were new, which depends on the order if several threads insert.
-            (false, false) => (NativeKind::Fast, 1),
+            (false, false) => (Kind::Fast, 1),
         };
         let options = match self.seed {
             Some(seed) => options.seed(seed)?,

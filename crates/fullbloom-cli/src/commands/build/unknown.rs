@@ -6,7 +6,8 @@ use crate::error::Failure;
 use crate::input::{HashSpool, Keys, threads};
 use crate::output;
 use crate::progress::Progress;
-use fullbloom::any::{BuildError, BuildOptions, Builder};
+use fullbloom::any::{BuildOptions, Builder};
+use fullbloom::error::BuildError;
 use fullbloom::native::Hashing;
 use std::ops::ControlFlow;
 

@@ -54,15 +54,18 @@ fn restore(dir: &Dir, files: &Files) {
     files.iter().for_each(|(name, bytes)| fs::write(dir.path("d").join(name), bytes).unwrap());
 }
 
-/// How many keys the file and its journal hold; all those saved before must be among them.
-fn judged(dir: &Dir, before: u64, when: &str) -> u64 {
+/// The filter of the file and its journal.
+fn load(dir: &Dir, when: &str) -> DynamicFilter {
     let StoredFilter::Dynamic(filter) = StoredFilter::load(dir.path("d/f")).expect(when) else { panic!() };
-    assert_eq!(
-        filter.count_batch(&Hashes(&hashes(&filter, 0..before))),
-        before,
-        "{when}: a saved key is lost"
-    );
-    let new = filter.count_batch(&Hashes(&hashes(&filter, before..before + NEW)));
+    filter
+}
+
+/// How many of the new keys, whose hashes are the last ones, the file and its journal hold; all others must be there.
+fn judged(dir: &Dir, hashes: &[u64], when: &str) -> u64 {
+    let filter = load(dir, when);
+    let (before, new) = hashes.split_at(hashes.len() - NEW as usize);
+    assert_eq!(filter.count_batch(&Hashes(before)), before.len() as u64, "{when}: a saved key is lost");
+    let new = filter.count_batch(&Hashes(new));
     assert!(new == 0 || new == NEW, "{when}: {new} of {NEW} new keys");
     new
 }
@@ -71,6 +74,7 @@ fn judged(dir: &Dir, before: u64, when: &str) -> u64 {
 /// stay after a run without a kill.
 fn kill_everywhere(dir: &Dir, args: &[&str], before: u64) -> (usize, usize, Vec<String>) {
     let old = files(dir);
+    let hashes = hashes(&load(dir, "before"), 0..before + NEW);
     let start = || {
         let mut command = command(args);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -78,7 +82,7 @@ fn kill_everywhere(dir: &Dir, args: &[&str], before: u64) -> (usize, usize, Vec<
     };
     let whole = trace::run(start(), Deed::Watch, |_| false);
     assert_eq!(whole.code, Some(0));
-    assert_eq!(judged(dir, before, "after a run that nothing happened to"), NEW);
+    assert_eq!(judged(dir, &hashes, "after a run that nothing happened to"), NEW);
     let names: Vec<String> = files(dir).into_keys().collect();
     let (mut points, mut done) = (0, 0);
     for at in main_begins(&whole.calls)..whole.calls.len() {
@@ -86,13 +90,13 @@ fn kill_everywhere(dir: &Dir, args: &[&str], before: u64) -> (usize, usize, Vec<
         let mut number = 0..;
         let killed = trace::run(start(), Deed::Kill, |_| number.next() == Some(at));
         let when = format!("{args:?} killed before call {at}");
-        let new = judged(dir, before, &when);
+        let new = judged(dir, &hashes, &when);
         assert!(killed.code.is_none() || new == NEW, "{when}: reported as saved");
         points += 1;
         done += usize::from(new == NEW);
         let again = start().status().unwrap();
         assert!(again.success() || new == NEW, "{when}: the next run");
-        assert_eq!(judged(dir, before, &when), NEW, "{when}: after the next run");
+        assert_eq!(judged(dir, &hashes, &when), NEW, "{when}: after the next run");
         // A run that had nothing to do leaves the journal of a small file where it is.
         let left: Vec<String> = files(dir).into_keys().collect();
         assert!(left.iter().all(|name| ["f", "f.journal"].contains(&name.as_str())), "{when}: {left:?}");

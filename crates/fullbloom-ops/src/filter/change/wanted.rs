@@ -78,13 +78,14 @@ impl Changing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fullbloom::any::{BuildOptions, NativeKind};
+    use fullbloom::any::BuildOptions;
     use fullbloom::dialect::Name;
+    use fullbloom::native::Kind;
     use fullbloom::sizing::Target;
 
     #[test]
     fn rates_within_a_hundredth_are_the_same_and_other_numbers_are_reported() {
-        let options = BuildOptions::new(Name::Native).kind(NativeKind::Dynamic).target(Target::Fpr(1e-4));
+        let options = BuildOptions::new(Name::Native).kind(Kind::Dynamic).target(Target::Fpr(1e-4));
         let filter = Changing::new(options.expected_keys(1000).up_to(5000).empty().unwrap(), None);
         let planned = filter.facts().planned_fpr;
         let same =

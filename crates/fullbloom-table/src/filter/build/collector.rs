@@ -3,7 +3,7 @@
 use super::FilterOptions;
 use crate::error::Problem;
 use crate::filter::policy::FullPolicy;
-use fullbloom::dialect::rocksdb::{Builder, Kind, Reservation};
+use fullbloom::dialect::rocksdb::{Builder, FilterType, Reservation};
 use fullbloom::internal::rocksdb::BUCKET;
 use fullbloom::{NativeFilter, SizeError};
 use std::fmt;
@@ -84,10 +84,10 @@ impl Collector {
     pub(super) fn stub(&self) -> Vec<u8> {
         let Collector::RocksDb(builder) = self else { return Vec::new() };
         let probes = builder.policy().geometry(1).probes as u8; // 30 at most
-        match builder.policy().kind() {
-            Kind::Legacy => vec![probes, 0, 0, 0, 0],
-            Kind::FastLocal => vec![0xff, 0, probes, 0, 0],
-            Kind::Ribbon => Vec::new(),
+        match builder.policy().filter_type() {
+            FilterType::Legacy => vec![probes, 0, 0, 0, 0],
+            FilterType::FastLocal => vec![0xff, 0, probes, 0, 0],
+            FilterType::Ribbon => Vec::new(),
         }
     }
 }

@@ -131,7 +131,7 @@ impl PartitionedBuilder {
         Ok(())
     }
 
-    /// Sequence number and kind zero: after every version of the key.
+    /// Sequence number and type zero: after every version of the key.
     fn last_key_with_footer(&self) -> Vec<u8> {
         let mut key = self.last_key.clone();
         key.extend_from_slice(&[0; FOOTER_LEN]);
@@ -187,11 +187,11 @@ fn keys_per_partition(partitioning: &Partitioning, approximate_keys: impl Fn(u64
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fullbloom::dialect::rocksdb::{Kind, Policy};
+    use fullbloom::dialect::rocksdb::{FilterType, Policy};
 
     #[test]
     fn a_partition_takes_what_fits_and_at_least_one_key() {
-        let policy = Policy::new(Kind::FastLocal, 10.0).unwrap();
+        let policy = Policy::new(FilterType::FastLocal, 10.0).unwrap();
         let keys = |target, deviation| {
             let partitioning = Partitioning { target, deviation, with_index: false };
             keys_per_partition(&partitioning, |len| policy.approximate_keys(len))

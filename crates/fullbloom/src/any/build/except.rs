@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 
 /// The same for both kinds that can have exceptions.
 #[derive(Debug)]
-enum Kind<F, C> {
+enum Either<F, C> {
     Fast(F),
     Compact(C),
 }
@@ -16,19 +16,19 @@ enum Kind<F, C> {
 macro_rules! either {
     ($kind:expr, $pass:ident => $body:expr) => {
         match $kind {
-            Kind::Fast($pass) => $body,
-            Kind::Compact($pass) => $body,
+            Either::Fast($pass) => $body,
+            Either::Compact($pass) => $body,
         }
     };
 }
 
 /// First pass: takes the known-good keys and remembers those that the filter reports present.
 #[derive(Debug)]
-pub struct GoodKeys(Box<Kind<native::GoodKeys<Owned, Native>, native::GoodKeys<Owned, Compact>>>);
+pub struct GoodKeys(Box<Either<native::GoodKeys<Owned, Native>, native::GoodKeys<Owned, Compact>>>);
 
 /// Second pass: takes every key of the filter again, so that none is rejected.
 #[derive(Debug)]
-pub struct Members(Box<Kind<native::Members<Owned, Native>, native::Members<Owned, Compact>>>);
+pub struct Members(Box<Either<native::Members<Owned, Native>, native::Members<Owned, Compact>>>);
 
 impl AnyFilter {
     /// Begins to build exceptions, in two passes: first the known-good keys, then all keys of the filter
@@ -54,8 +54,8 @@ impl AnyFilter {
     /// of other dialects, dynamic ones, and those that do not own their bytes.
     pub fn except(self) -> Result<GoodKeys, ExceptError> {
         let kind = match self.into_native() {
-            Ok(StoredFilter::Fast(filter)) => Kind::Fast(filter.except()?),
-            Ok(StoredFilter::Compact(filter)) => Kind::Compact(filter.except()?),
+            Ok(StoredFilter::Fast(filter)) => Either::Fast(filter.except()?),
+            Ok(StoredFilter::Compact(filter)) => Either::Compact(filter.except()?),
             Ok(StoredFilter::Dynamic(_)) | Err(_) => return Err(ExceptError::Unsupported),
         };
         Ok(GoodKeys(Box::new(kind)))
@@ -72,8 +72,8 @@ impl GoodKeys {
     /// Proceeds to the second pass.
     pub fn members(self) -> Result<Members, ExceptError> {
         let kind = match *self.0 {
-            Kind::Fast(pass) => Kind::Fast(pass.members()?),
-            Kind::Compact(pass) => Kind::Compact(pass.members()?),
+            Either::Fast(pass) => Either::Fast(pass.members()?),
+            Either::Compact(pass) => Either::Compact(pass.members()?),
         };
         Ok(Members(Box::new(kind)))
     }

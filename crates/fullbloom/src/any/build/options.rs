@@ -1,17 +1,15 @@
 //! What a filter to be built is: the options, their defaults, and which of them go together.
 
-use super::{BuildError, Builder, is_built_at_once};
+use super::{Builder, is_built_at_once};
 use crate::any::AnyFilter;
 use crate::dialect::Name;
-use crate::error::SizeError;
+use crate::error::{BuildError, SizeError};
 use crate::native::{
-    DynamicFilter, DynamicOptions, Hashing, Mode, NativeFilter, Prefer, Sizing, StoredFilter,
+    DynamicFilter, DynamicOptions, Hashing, Kind, Mode, NativeFilter, Prefer, Sizing, StoredFilter,
 };
 use crate::sizing::{Request, Target};
 use crate::typed::KeyType;
 use alloc::string::String;
-use core::fmt;
-use core::str::FromStr;
 
 /// The number of keys up to which a dynamic filter keeps its rate, unless set or expected.
 const UP_TO: u64 = 1_000_000_000;
@@ -19,56 +17,14 @@ const UP_TO: u64 = 1_000_000_000;
 /// Keys that a dynamic filter has memory for at first, if their number is unknown.
 const FIRST: u64 = 1 << 12;
 
-/// The kinds of native filters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum NativeKind {
-    /// For a known number of keys; takes keys at any time.
-    #[default]
-    Fast,
-    /// Built from all its keys at once; the smallest.
-    Compact,
-    /// Grows with its keys; supports deletion or expiry.
-    Dynamic,
-}
-
-impl NativeKind {
-    /// `fast`, `compact` or `dynamic`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            NativeKind::Fast => "fast",
-            NativeKind::Compact => "compact",
-            NativeKind::Dynamic => "dynamic",
-        }
-    }
-}
-
-impl fmt::Display for NativeKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for NativeKind {
-    type Err = BuildError;
-
-    fn from_str(name: &str) -> Result<NativeKind, BuildError> {
-        let all = [NativeKind::Fast, NativeKind::Compact, NativeKind::Dynamic];
-        let found = all.into_iter().find(|kind| kind.as_str() == name);
-        found.ok_or(BuildError::Option {
-            option: "kind",
-            why: alloc::format!("{name:?} is not one of fast, compact and dynamic").into(),
-        })
-    }
-}
-
 /// What a filter to be built is. Options that are not set have the same defaults for every caller.
 ///
 /// ```
-/// use fullbloom::any::{BuildOptions, NativeKind};
+/// use fullbloom::any::BuildOptions;
 /// use fullbloom::dialect::Name;
+/// use fullbloom::native::Kind;
 ///
-/// let options = BuildOptions::new(Name::Native).kind(NativeKind::Compact).label("fruit");
+/// let options = BuildOptions::new(Name::Native).kind(Kind::Compact).label("fruit");
 /// let mut builder = options.begin()?;
 /// builder.insert_batch(&[b"apple".as_slice(), b"pear"]);
 /// let filter = builder.finish()?;
@@ -76,7 +32,7 @@ impl FromStr for NativeKind {
 ///
 /// let refused = BuildOptions::new(Name::Cassandra).label("fruit").begin().unwrap_err();
 /// assert_eq!(refused.to_string(), "label: only native filters support this, not cassandra");
-/// # Ok::<(), fullbloom::any::BuildError>(())
+/// # Ok::<(), fullbloom::error::BuildError>(())
 /// ```
 #[derive(Debug, Clone)]
 #[must_use]
@@ -84,7 +40,7 @@ pub struct BuildOptions {
     pub(super) dialect: Name,
     pub(super) target: Target,
     pub(super) expected_keys: Option<u64>,
-    pub(super) kind: NativeKind,
+    pub(super) kind: Kind,
     pub(super) prefer: Option<Prefer>,
     pub(super) hashing: Hashing,
     pub(super) spark_seed: Option<i32>,
@@ -111,7 +67,7 @@ impl BuildOptions {
             dialect,
             target: BuildOptions::DEFAULT_TARGET,
             expected_keys: None,
-            kind: NativeKind::Fast,
+            kind: Kind::Fast,
             prefer: None,
             hashing: Hashing::default(),
             spark_seed: None,
@@ -142,7 +98,7 @@ impl BuildOptions {
     }
 
     /// The kind of a native filter.
-    pub fn kind(mut self, kind: NativeKind) -> BuildOptions {
+    pub fn kind(mut self, kind: Kind) -> BuildOptions {
         self.kind = kind;
         self
     }
@@ -244,7 +200,7 @@ impl BuildOptions {
 
     /// The same as a dynamic filter with memory for this many keys, because their number cannot be known.
     pub fn growing(mut self, first: u64) -> BuildOptions {
-        (self.kind, self.prefer) = (NativeKind::Dynamic, None);
+        (self.kind, self.prefer) = (Kind::Dynamic, None);
         (self.expected_keys, self.first) = (None, Some(first));
         self
     }
@@ -252,24 +208,24 @@ impl BuildOptions {
     /// Whether the number of expected keys makes no difference to the filter.
     pub fn ignores_expected_keys(&self) -> bool {
         super::ignores_expected_keys(self.dialect, self.target)
-            || (self.dialect == Name::Native && self.kind == NativeKind::Compact)
+            || (self.dialect == Name::Native && self.kind == Kind::Compact)
     }
 
     /// Whether the number of keys must be known, or counted, before the filter can be built.
     pub fn needs_expected_keys(&self) -> bool {
-        let grows = self.dialect == Name::Native && self.kind == NativeKind::Dynamic;
+        let grows = self.dialect == Name::Native && self.kind == Kind::Dynamic;
         self.expected_keys.is_none() && !grows && !self.ignores_expected_keys()
     }
 
     /// Whether such filters are built from all their keys at once and accept none afterwards.
     pub fn is_built_at_once(&self) -> bool {
-        is_built_at_once(self.dialect) || (self.dialect == Name::Native && self.kind == NativeKind::Compact)
+        is_built_at_once(self.dialect) || (self.dialect == Name::Native && self.kind == Kind::Compact)
     }
 
     /// Checks that the dialect and the kind can have the options.
     pub fn check(&self) -> Result<(), BuildError> {
         let is_keyed = matches!(self.hashing, Hashing::Secret(_));
-        let (dynamic, fast) = (self.kind == NativeKind::Dynamic, self.kind == NativeKind::Fast);
+        let (dynamic, fast) = (self.kind == Kind::Dynamic, self.kind == Kind::Fast);
         let of_native = [
             ("except", self.exceptions),
             ("secret", is_keyed),
@@ -333,7 +289,7 @@ impl BuildOptions {
         }
         let stored = match (self.dialect, self.kind) {
             _ if self.needs_expected_keys() => return Err(number_unknown()),
-            (Name::Native, NativeKind::Dynamic) => StoredFilter::Dynamic(self.dynamic()?),
+            (Name::Native, Kind::Dynamic) => StoredFilter::Dynamic(self.dynamic()?),
             (Name::Native, _) => StoredFilter::Fast(self.fast()?),
             _ => return self.begin()?.finish(),
         };

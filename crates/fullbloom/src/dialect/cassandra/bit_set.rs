@@ -157,7 +157,7 @@ impl<K: KeyForm> Dialect for BitSet<K> {
         true
     }
 
-    fn expected_fpr(&self, keys: f64) -> f64 {
+    fn fpr_with(&self, keys: f64) -> f64 {
         // An absolute value of 32 bits: 2^31 values, each hit twice, except for two.
         rates::modulo_fpr(keys, 1 << 31, self.bit_len.divisor().into(), self.probes)
     }

@@ -122,14 +122,14 @@ impl Descriptor {
     /// Reads the last part of a path.
     ///
     /// ```
-    /// use fullbloom::dialect::cassandra::Descriptor;
+    /// use fullbloom::internal::cassandra::Descriptor;
     /// use fullbloom::dialect::Name;
     ///
     /// let new = Descriptor::parse("data/ks/t-1b255f4def25/da-3-bti-Filter.db".as_ref())?;
     /// assert_eq!((new.version.as_str(), new.dialect), ("da", Name::Cassandra));
     /// let old = Descriptor::parse("foo-atable-ka-1-Filter.db".as_ref())?;
     /// assert_eq!((old.table.as_deref(), old.dialect), (Some("atable"), Name::Cassandra2));
-    /// # Ok::<(), fullbloom::dialect::cassandra::NotAnSstable>(())
+    /// # Ok::<(), fullbloom::internal::cassandra::NotAnSstable>(())
     /// ```
     pub fn parse(path: &Path) -> Result<Descriptor, NotAnSstable> {
         let name = path.file_name().and_then(|name| name.to_str()).ok_or(NO_NAME)?;

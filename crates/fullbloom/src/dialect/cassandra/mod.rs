@@ -10,7 +10,7 @@
 //! | [`Cassandra0`] | `a`, `b` | 0.3 – 0.7 beta | the same, over UTF-16 | hash1, hash2 | Java object stream |
 //!
 //! The bytes do not show which of the first four families they are; only the version letters in the file's
-//! name do ([`Descriptor`]). They have no checksum either: a bit that flips from one to zero hides keys, and
+//! name do ([`AnyFilter::open`](crate::any::AnyFilter::open) reads them). They have no checksum either: a bit that flips from one to zero hides keys, and
 //! nothing in the file shows it.
 //!
 //! ```
@@ -27,19 +27,12 @@
 
 mod bit_set;
 #[cfg(feature = "std")]
-mod descriptor;
-#[doc(hidden)]
-pub mod sizing;
-mod words;
+pub(crate) mod descriptor;
+pub(crate) mod sizing;
+pub(crate) mod words;
 
-pub use bit_set::{BitSet, Cassandra0, Cassandra07};
-#[doc(hidden)]
-pub use bit_set::{KeyForm, RawKeys, Utf16Keys};
-#[cfg(feature = "std")]
-pub use descriptor::{Descriptor, NotAnSstable, TableFormat};
-pub use words::{Cassandra, Cassandra1, Cassandra2, Cassandra3, Words};
-#[doc(hidden)]
-pub use words::{Family, V1, V2, V3, V4};
+pub use bit_set::{Cassandra0, Cassandra07};
+pub use words::{Cassandra, Cassandra1, Cassandra2, Cassandra3};
 
 use crate::error::SizeError;
 #[cfg(not(feature = "std"))]

@@ -133,7 +133,7 @@ pub struct Words<F> {
 
 impl<F: Family> Words<F> {
     /// The filter that answers "maybe" to every key; a rate of 1 gives it.
-    pub fn always_present() -> Self {
+    fn always_present() -> Self {
         Self::with_words(0, 0)
     }
 

@@ -79,12 +79,8 @@ pub struct Dcso {
 }
 
 /// Bits and probes of a filter for these numbers: bits are rounded down, probes up.
-///
-/// ```
-/// assert_eq!(fullbloom::dialect::dcso::params(100_000, 0.01), (958_505, 7));
-/// assert_eq!(fullbloom::dialect::dcso::params(3, 0.9), (0, 0)); // finds everything
-/// ```
-pub fn params(keys: u64, fpr: f64) -> (u64, u64) {
+/// 3 keys at a rate of 0.9 get none of either: such a filter reports every key present.
+pub(crate) fn params(keys: u64, fpr: f64) -> (u64, u64) {
     let bits = (keys as f64 * fpr.ln() / LN_2.powi(2)).ceil().abs();
     let probes = (LN_2 * bits / keys as f64).ceil();
     (bits as u64, probes as u64)
@@ -242,8 +238,8 @@ impl Dialect for Dcso {
         estimated_keys(self.count_ones(bits), self.bits, self.probes)
     }
 
-    fn expected_fpr(&self, keys: f64) -> f64 {
-        rate::expected_fpr(keys, self.bits, self.probes)
+    fn fpr_with(&self, keys: f64) -> f64 {
+        rate::fpr_with(keys, self.bits, self.probes)
     }
 
     fn weakness(&self) -> Option<Weakness> {

@@ -30,7 +30,7 @@ pub(super) fn collapses(bit_len: u64) -> bool {
 /// The cell of position `i` (all bits with its residue) holds one bit of every key from the `probes` classes
 /// that reach it; neighbouring positions share all but one of those classes. The rate is therefore the mean
 /// of the product of the fills of these cells, with a Poisson number of keys in each class.
-pub(super) fn expected_fpr(keys: f64, bit_len: u64, probes: u32) -> f64 {
+pub(super) fn fpr_with(keys: f64, bit_len: u64, probes: u32) -> f64 {
     let classic = combine(classic_fpr(keys, bit_len, probes), collision_fpr(keys, 64));
     if !collapses(bit_len) || probes == 0 {
         return classic;
@@ -108,7 +108,7 @@ mod tests {
             (100_000.0, (1 << 21) + 1, 15, 4.0e-5, 0.2),
             (1_000.0, 9585, 7, 0.0100, 0.05),
         ] {
-            let rate = expected_fpr(keys, bit_len, probes);
+            let rate = fpr_with(keys, bit_len, probes);
             assert!((rate / measured - 1.0).abs() < within, "{keys} in {bit_len}: {rate}, not {measured}");
         }
     }

@@ -5,7 +5,7 @@
 //! per key, 1.05 times Bloom's formula at 1,000 keys and 1.75 times at 100,000; at 16 bits per key and 10
 //! keys, ten times. The rate depends on the hashes alone, so hashes are sampled instead of keys.
 
-use super::{Policy, Tail};
+use super::policy::{Policy, Tail};
 use crate::bits::Owned;
 use crate::filter::{Dialect, Insert};
 #[cfg(not(feature = "std"))]
@@ -26,7 +26,7 @@ const MOST_ASKED: u32 = 1 << 22;
 const ENOUGH: u32 = 256;
 
 /// The expected rate with this many keys: accurate to some 6 % down to 0.0001, and by a formula below that.
-pub(super) fn expected_fpr<T: Tail>(policy: &Policy<T>, keys: f64) -> f64 {
+pub(super) fn fpr_with<T: Tail>(policy: &Policy<T>, keys: f64) -> f64 {
     let Geometry { bit_len, probes, .. } = policy.geometry();
     let formula =
         combine(unevenness(bit_len) * modulo_fpr(keys, 1 << 32, bit_len, probes), collision_fpr(keys, 32));
@@ -142,7 +142,7 @@ mod tests {
             }
             let measured = hits as f64 / lookups as f64;
             let sized = Filter::<LevelDb>::with_bits_per_key(keys, bits_per_key).unwrap();
-            let expected = sized.dialect().expected_fpr(keys as f64);
+            let expected = sized.dialect().fpr_with(keys as f64);
             assert!(
                 (measured / expected - 1.0).abs() < 0.25,
                 "{keys} keys: {measured} measured, {expected} expected"

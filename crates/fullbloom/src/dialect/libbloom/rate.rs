@@ -23,7 +23,7 @@ const STEPS: usize = 192;
 const FLAT_FROM: f64 = 64.0;
 
 /// The expected rate with `keys` keys in `bit_len` bits.
-pub(super) fn expected_fpr(keys: f64, bit_len: u64, probes: u32) -> f64 {
+pub(super) fn fpr_with(keys: f64, bit_len: u64, probes: u32) -> f64 {
     if !is_uneven(bit_len, probes) {
         let fill = -(-f64::from(probes) * keys / bit_len as f64).exp_m1();
         return combine(stepped_fpr(fill, keys, bit_len, probes), collision_fpr(keys, 64));
@@ -117,7 +117,7 @@ mod tests {
             (u32::MAX, 0.19, 1e-2),
         ] {
             let params = params_2_0(entries, 0.01).unwrap();
-            let rate = expected_fpr(entries.into(), params.bits, params.hashes.into());
+            let rate = fpr_with(entries.into(), params.bits, params.hashes.into());
             assert!((rate - expected).abs() < within, "{entries}: {rate}");
         }
     }

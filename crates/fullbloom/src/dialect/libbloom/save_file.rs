@@ -129,14 +129,14 @@ impl Dialect for Libbloom {
         true
     }
 
-    fn expected_fpr(&self, keys: f64) -> f64 {
-        rate::expected_fpr(keys, self.bit_len, self.probes.into())
+    fn fpr_with(&self, keys: f64) -> f64 {
+        rate::fpr_with(keys, self.bit_len, self.probes.into())
     }
 
     /// By the uneven model where the array is long enough for it.
     fn fpr_of(&self, bits: &[u8]) -> f64 {
         match self.keys_of(bits) {
-            Some(keys) => self.expected_fpr(keys),
+            Some(keys) => self.fpr_with(keys),
             None => 1.0,
         }
     }

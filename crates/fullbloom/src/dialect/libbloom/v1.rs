@@ -116,7 +116,7 @@ impl Dialect for Libbloom1 {
         true
     }
 
-    fn expected_fpr(&self, keys: f64) -> f64 {
+    fn fpr_with(&self, keys: f64) -> f64 {
         combine(modulo_fpr(keys, 1 << 32, self.bit_len.into(), self.probes), collision_fpr(keys, 64))
     }
 

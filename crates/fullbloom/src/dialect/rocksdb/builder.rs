@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A filter's size follows from its hashes, so they are kept until it is built: eight bytes each, four for
-//! the legacy kind.
+//! the legacy type.
 
 use super::FullFilter;
 use super::construction::{BuildError, Construction, Hashes};
@@ -14,7 +14,7 @@ use super::fast_local::Xxph3;
 use super::legacy::Bloom32;
 use super::memory::{Length, MemoryBalance};
 use super::reservation::{Account, BUCKET, Reservation};
-use super::sizing::{Kind, Policy};
+use super::sizing::{FilterType, Policy};
 use crate::hash::{bloom32_rocksdb, xxph3_rocksdb};
 use crate::kernel::Cpu;
 use crate::kernel::pipeline::hash_all;
@@ -56,10 +56,10 @@ struct Collected {
 }
 
 impl Collected {
-    fn new(kind: Kind) -> Collected {
+    fn new(kind: FilterType) -> Collected {
         let hashes = match kind {
-            Kind::Legacy => Hashes::Narrow(Entries::default()),
-            Kind::FastLocal | Kind::Ribbon => Hashes::Wide(Entries::default()),
+            FilterType::Legacy => Hashes::Narrow(Entries::default()),
+            FilterType::FastLocal | FilterType::Ribbon => Hashes::Wide(Entries::default()),
         };
         Collected { hashes, charged: 0 }
     }
@@ -73,7 +73,7 @@ impl Builder {
             order: AltOrder::default(),
             detects_corruption: false,
             account: None,
-            open: Collected::new(policy.kind),
+            open: Collected::new(policy.filter_type),
             unverified: None,
         }
     }
@@ -93,7 +93,7 @@ impl Builder {
     /// Charges memory to this budget, as RocksDB charges its block cache. Charged are: hashes in buckets of
     /// 32,768, reserved when a bucket is half full; a Ribbon filter's rows (20 bytes per slot) while it is
     /// solved, where a refusal means that FastLocalBloom is built instead; and each finished filter, until
-    /// the builder is dropped. Other refusals are ignored. The legacy kind is not charged, as in RocksDB.
+    /// the builder is dropped. Other refusals are ignored. The legacy type is not charged, as in RocksDB.
     pub fn with_reservation(self, budget: Arc<dyn Reservation>) -> Builder {
         Builder { account: Some(Account::new(budget)), ..self }
     }
@@ -103,9 +103,9 @@ impl Builder {
         &self.policy
     }
 
-    /// Sets another policy of the same kind, for the keys inserted since the last filter and for later ones.
+    /// Sets another policy of the same type, for the keys inserted since the last filter and for later ones.
     pub(crate) fn set_policy(&mut self, policy: Policy) {
-        debug_assert_eq!(policy.kind, self.policy.kind);
+        debug_assert_eq!(policy.filter_type, self.policy.filter_type);
         self.policy = policy;
     }
 
@@ -208,7 +208,7 @@ impl Builder {
 
     fn finish_as(&mut self, length: &Length<'_>) -> Result<FullFilter, BuildError> {
         self.forget_unverified();
-        let collected = mem::replace(&mut self.open, Collected::new(self.policy.kind));
+        let collected = mem::replace(&mut self.open, Collected::new(self.policy.filter_type));
         let construction = Construction {
             policy: &self.policy,
             length,
@@ -237,8 +237,8 @@ impl Builder {
     /// Bytes that match every key pass: no key is lost.
     ///
     /// ```
-    /// use fullbloom::dialect::rocksdb::{BuildError, Builder, Kind, Policy};
-    /// let mut builder = Builder::new(Policy::new(Kind::FastLocal, 10.0)?).with_corruption_detection();
+    /// use fullbloom::dialect::rocksdb::{BuildError, Builder, FilterType, Policy};
+    /// let mut builder = Builder::new(Policy::new(FilterType::FastLocal, 10.0)?).with_corruption_detection();
     /// builder.insert(b"key");
     /// let mut bytes = builder.finish()?.encode();
     /// bytes[..64].fill(0); // for example, a failing disk controller

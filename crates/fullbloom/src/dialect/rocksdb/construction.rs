@@ -58,7 +58,7 @@ impl From<SizeError> for BuildError {
     }
 }
 
-/// Hashes of either width: 32 bits for the legacy kind, 64 for the others.
+/// Hashes of either width: 32 bits for the legacy type, 64 for the others.
 #[derive(Debug)]
 pub(super) enum Hashes {
     Narrow(Entries<u32>),

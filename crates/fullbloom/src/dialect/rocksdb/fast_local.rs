@@ -8,7 +8,7 @@
 //! per lookup.
 
 use super::sizing::{MAX_FAST_LOCAL, fast_local_fpr};
-use super::{Kind, Policy, TRAILER, require_marker, split};
+use super::{FilterType, Policy, TRAILER, require_marker, split};
 use crate::bits::{self, prefetch};
 use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
@@ -163,7 +163,7 @@ impl Dialect for RocksDb {
     }
 
     /// The exact rate; RocksDB's own estimate is [`Policy::estimated_fpr`].
-    fn expected_fpr(&self, keys: f64) -> f64 {
+    fn fpr_with(&self, keys: f64) -> f64 {
         fast_local_fpr(keys, self.blocks.into(), self.probes.into())
     }
 
@@ -208,8 +208,8 @@ impl Size for RocksDb {
             Target::Exact { bit_len, .. } => {
                 return Err(SizeError::Count { what: "bits", got: bit_len, allowed: WHOLE_BLOCKS });
             }
-            Target::BitsPerKey(requested) => Policy::new(Kind::FastLocal, requested)?,
-            Target::Fpr(fpr) => Policy::for_fpr(Kind::FastLocal, keys, fpr)?,
+            Target::BitsPerKey(requested) => Policy::new(FilterType::FastLocal, requested)?,
+            Target::Fpr(fpr) => Policy::for_fpr(FilterType::FastLocal, keys, fpr)?,
         };
         super::require_keys(keys)?;
         RocksDb::with_len(policy.fast_local_len(keys), policy.fast_local_probes())

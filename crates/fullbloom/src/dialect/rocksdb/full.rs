@@ -1,4 +1,4 @@
-//! A full filter of the kind given by its trailer: reads any bytes as RocksDB's reader does.
+//! A full filter of the type given by its trailer: reads any bytes as RocksDB's reader does.
 
 use super::fast_local::Xxph3;
 use super::legacy::Bloom32;

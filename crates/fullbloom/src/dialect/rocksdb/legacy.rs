@@ -8,7 +8,7 @@
 //! any power of two. One 32-bit hash chooses the line and the first bit, without mixing in between. This
 //! raises the rate a little at any size; from some millions of keys on, hash collisions raise it more.
 
-use super::{Kind, Policy, TRAILER, rate, split};
+use super::{FilterType, Policy, TRAILER, rate, split};
 use crate::bits::prefetch;
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
@@ -162,7 +162,7 @@ impl Dialect for RocksDbLegacy {
     }
 
     /// RocksDB's own model.
-    fn expected_fpr(&self, keys: f64) -> f64 {
+    fn fpr_with(&self, keys: f64) -> f64 {
         // Past the number of bits, the terms of the formula add up to slightly more than 1.
         rate::legacy(keys, self.byte_len(), self.probes.into()).min(1.0)
     }
@@ -205,8 +205,8 @@ impl Size for RocksDbLegacy {
                 }
                 return RocksDbLegacy::with_lines(lines, 64, probes);
             }
-            Target::BitsPerKey(requested) => Policy::new(Kind::Legacy, requested)?,
-            Target::Fpr(fpr) => Policy::for_fpr(Kind::Legacy, keys, fpr)?,
+            Target::BitsPerKey(requested) => Policy::new(FilterType::Legacy, requested)?,
+            Target::Fpr(fpr) => Policy::for_fpr(FilterType::Legacy, keys, fpr)?,
         };
         super::require_keys(keys)?;
         RocksDbLegacy::with_lines(policy.legacy_lines(keys), 64, policy.legacy_probes())

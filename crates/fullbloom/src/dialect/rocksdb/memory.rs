@@ -4,7 +4,7 @@
 //! than requested; in return, a running balance of rates lets later ones be smaller. So the length is not a
 //! function of the keys. Given the length, the bytes are.
 
-use super::sizing::{Kind, MAX_FAST_LOCAL, Policy, Space};
+use super::sizing::{FilterType, MAX_FAST_LOCAL, Policy, Space};
 use super::{TRAILER, fast_local, ribbon};
 use crate::error::SizeError;
 use core::sync::atomic::{AtomicI64, Ordering};
@@ -49,18 +49,18 @@ impl Length<'_> {
     pub(super) fn choose(&self, policy: &Policy, keys: u64, space: Space) -> Result<u64, SizeError> {
         let target = space.content_len(policy.line_len);
         let (kind, granule) = match space {
-            Space::Legacy { .. } => (Kind::Legacy, u64::from(policy.line_len)),
-            Space::FastLocal { .. } => (Kind::FastLocal, fast_local::BLOCK),
-            Space::Ribbon { .. } => (Kind::Ribbon, ribbon::solution::SEGMENT),
+            Space::Legacy { .. } => (FilterType::Legacy, u64::from(policy.line_len)),
+            Space::FastLocal { .. } => (FilterType::FastLocal, fast_local::BLOCK),
+            Space::Ribbon { .. } => (FilterType::Ribbon, ribbon::solution::SEGMENT),
         };
         let chosen = match *self {
             Length::ByRule => target,
             // RocksDB has no such option for the legacy filter.
-            Length::Balanced { .. } if kind == Kind::Legacy => target,
+            Length::Balanced { .. } if kind == FilterType::Legacy => target,
             Length::Exact(len) => {
                 let data_len = len.saturating_sub(TRAILER as u64);
                 let whole = data_len != 0 && data_len.is_multiple_of(granule) && len <= u32::MAX.into();
-                if !whole || kind == Kind::Legacy && len != target {
+                if !whole || kind == FilterType::Legacy && len != target {
                     let allowed =
                         "5 bytes and whole blocks (64), segments (16) or the legacy rule's lines, below 2^32";
                     return Err(SizeError::Count { what: "content_len", got: len, allowed });
@@ -68,7 +68,7 @@ impl Length<'_> {
                 len
             }
             Length::Balanced { balance, usable } => {
-                balanced(&Policy { kind, ..*policy }, keys, target, granule, balance, usable)
+                balanced(&Policy { filter_type: kind, ..*policy }, keys, target, granule, balance, usable)
             }
         };
         Ok(chosen - TRAILER as u64)
@@ -84,7 +84,8 @@ fn balanced(
     usable: &dyn Fn(u64) -> u64,
 ) -> u64 {
     let rate = |len| policy.estimated_fpr_with(keys, len, true);
-    let most = if policy.kind == Kind::FastLocal { MAX_FAST_LOCAL } else { u64::from(u32::MAX) - 5 };
+    let most =
+        if policy.filter_type == FilterType::FastLocal { MAX_FAST_LOCAL } else { u64::from(u32::MAX) - 5 };
     let rounded_down = |data_len: u64| data_len.min(most) / granule * granule + TRAILER as u64;
     let target_rate = rate(target);
     let mut len = target;

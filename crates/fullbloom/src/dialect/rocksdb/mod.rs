@@ -7,7 +7,7 @@
 //! | `rocksdb-ribbon` | [`RocksDbRibbon`] | `NewRibbonFilterPolicy` |
 //!
 //! ```text
-//!   | data | 5-byte trailer |        the trailer's first byte, as a signed number, gives the kind:
+//!   | data | 5-byte trailer |        the trailer's first byte, as a signed number, gives the type:
 //!
 //!    1 … 127   legacy: number of probes       -1 (FF)  FastLocalBloom      -2 (FE)  Ribbon
 //!    0         matches every key              -128 … -3  reserved: matches every key
@@ -16,14 +16,14 @@
 //!
 //! Three entry points:
 //! - [`Builder`] collects keys and produces the bytes of RocksDB's builder, Ribbon included;
-//! - [`Filter`](crate::Filter) and [`View`](crate::View) of one kind decode strictly: damage is an error;
+//! - [`Filter`](crate::Filter) and [`View`](crate::View) of one type decode strictly: damage is an error;
 //! - [`FullFilter::read`] accepts any bytes and answers as RocksDB's reader does, but never reads out of
 //!   bounds.
 //!
 //! ```
-//! use fullbloom::dialect::rocksdb::{Builder, FullFilter, Kind, Policy};
+//! use fullbloom::dialect::rocksdb::{Builder, FullFilter, FilterType, Policy};
 //!
-//! let mut builder = Builder::new(Policy::new(Kind::Ribbon, 10.0)?);
+//! let mut builder = Builder::new(Policy::new(FilterType::Ribbon, 10.0)?);
 //! for i in 0..1000u32 {
 //!     builder.insert(&i.to_be_bytes());
 //! }
@@ -57,7 +57,7 @@ pub use legacy::RocksDbLegacy;
 pub use memory::MemoryBalance;
 pub use reservation::Reservation;
 pub use ribbon::RocksDbRibbon;
-pub use sizing::{Kind, Policy, Warning};
+pub use sizing::{FilterType, Policy};
 
 use crate::error::{DecodeError, SizeError};
 

@@ -1,11 +1,10 @@
 //! From bits per key to lengths and probes, and back: RocksDB's `CalculateSpace`, `ApproximateNumEntries`
-//! and `EstimatedFpRate` for the three kinds.
+//! and `EstimatedFpRate` for the three types.
 
 use super::ribbon;
 use super::{TRAILER, rate};
 use crate::error::SizeError;
 use crate::sizing::{Geometry, MillibitsPerKey, blocked_fpr, collision_fpr, combine};
-use alloc::vec::Vec;
 
 /// The maximum data length of a FastLocalBloom filter: the last whole block below 2^32.
 pub(super) const MAX_FAST_LOCAL: u64 = 0xffff_ffc0;
@@ -13,9 +12,9 @@ pub(super) const MAX_FAST_LOCAL: u64 = 0xffff_ffc0;
 /// The maximum number of bits in the legacy rule, so that its 32-bit arithmetic does not wrap.
 const MAX_LEGACY_BITS: u64 = 0xffff_0000;
 
-/// The three kinds of full filter that a policy can request.
+/// The three types of full filters that a policy can request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum FilterType {
     /// `rocksdb-legacy`: `NewBloomFilterPolicy` below `format_version` 5.
     Legacy,
     /// `rocksdb`: `NewBloomFilterPolicy` from `format_version` 5 on.
@@ -24,20 +23,20 @@ pub enum Kind {
     Ribbon,
 }
 
-/// A filter policy: the kind of filter and the bits per key.
+/// A filter policy: the type of the filters and the bits per key.
 ///
 /// ```
-/// use fullbloom::dialect::rocksdb::{Kind, Policy};
-/// let bloom = Policy::new(Kind::FastLocal, 10.0)?;
+/// use fullbloom::dialect::rocksdb::{FilterType, Policy};
+/// let bloom = Policy::new(FilterType::FastLocal, 10.0)?;
 /// assert_eq!(bloom.content_len(1000), 1285);          // 20 blocks of 64 bytes and the trailer
 /// assert_eq!(bloom.approximate_keys(4096), 3225);
-/// let ribbon = Policy::new(Kind::Ribbon, 10.0)?;
+/// let ribbon = Policy::new(FilterType::Ribbon, 10.0)?;
 /// assert_eq!(ribbon.content_len(1000), 885);          // the same rate in 30 % less memory
 /// # Ok::<(), fullbloom::SizeError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Policy {
-    pub(super) kind: Kind,
+    pub(super) filter_type: FilterType,
     pub(super) bits: MillibitsPerKey,
     pub(super) line_len: u32,
 }
@@ -63,21 +62,21 @@ impl Space {
 
 impl Policy {
     /// The policy with this option; [`SizeError::NoFilter`] below 0.5, where RocksDB stores no filter.
-    pub fn new(kind: Kind, bits_per_key: f64) -> Result<Policy, SizeError> {
-        Ok(Policy { kind, bits: MillibitsPerKey::new(bits_per_key)?, line_len: 64 })
+    pub fn new(filter_type: FilterType, bits_per_key: f64) -> Result<Policy, SizeError> {
+        Ok(Policy { filter_type, bits: MillibitsPerKey::new(bits_per_key)?, line_len: 64 })
     }
 
     /// The policy with the fewest bits per key, in steps of one tenth from 1 to 100, whose expected rate at
     /// this many keys is at most `fpr`.
     ///
     /// RocksDB has no such option; the steps are our choice. The legacy filter rounds to whole bits anyway.
-    pub fn for_fpr(kind: Kind, keys: u64, fpr: f64) -> Result<Policy, SizeError> {
+    pub fn for_fpr(filter_type: FilterType, keys: u64, fpr: f64) -> Result<Policy, SizeError> {
         if !(fpr > 0.0 && fpr < 1.0) {
             return Err(SizeError::Value { what: "fpr", got: fpr, allowed: "0 < fpr < 1" });
         }
         for tenths in 10..=1000u32 {
-            let policy = Policy::new(kind, f64::from(tenths) / 10.0)?;
-            if policy.expected_fpr(keys) <= fpr {
+            let policy = Policy::new(filter_type, f64::from(tenths) / 10.0)?;
+            if policy.fpr_with(keys) <= fpr {
                 return Ok(policy);
             }
         }
@@ -85,7 +84,7 @@ impl Policy {
     }
 
     /// The same policy for a machine with cache lines of this many bytes, which the legacy filter follows: 64
-    /// (x86-64, most ARM), 128 (POWER, some ARM) or 256 (s390x). The other kinds ignore it.
+    /// (x86-64, most ARM), 128 (POWER, some ARM) or 256 (s390x). The other types ignore it.
     pub fn with_line_len(self, line_len: u32) -> Result<Policy, SizeError> {
         if ![64, 128, 256].contains(&line_len) {
             let allowed = "64, 128 or 256";
@@ -94,23 +93,23 @@ impl Policy {
         Ok(Policy { line_len, ..self })
     }
 
-    /// The requested kind.
-    pub fn kind(&self) -> Kind {
-        self.kind
+    /// The requested type.
+    pub fn filter_type(&self) -> FilterType {
+        self.filter_type
     }
 
-    /// The bits per key, as RocksDB interprets them.
-    pub fn bits_per_key(&self) -> MillibitsPerKey {
-        self.bits
+    /// The bits per key, within the limits of RocksDB: 1 to 100.
+    pub fn bits_per_key(&self) -> f64 {
+        self.bits.bits_per_key()
     }
 
     /// The filter stored for this many keys. A Ribbon filter's length is rounded pseudo-randomly, by the
     /// upper half of its first hash; `bias` is that half.
     pub(super) fn space(&self, keys: u64, bias: u32) -> Space {
-        match self.kind {
-            Kind::Legacy => Space::Legacy { lines: self.legacy_lines(keys) },
-            Kind::FastLocal => Space::FastLocal { data_len: self.fast_local_len(keys) },
-            Kind::Ribbon => {
+        match self.filter_type {
+            FilterType::Legacy => Space::Legacy { lines: self.legacy_lines(keys) },
+            FilterType::FastLocal => Space::FastLocal { data_len: self.fast_local_len(keys) },
+            FilterType::Ribbon => {
                 let bloom = self.fast_local_len(keys);
                 match ribbon::sizing::space(keys, self.one_in(), bias) {
                     // Rounding to whole blocks of 128 slots wastes much in small Ribbon filters.
@@ -161,10 +160,10 @@ impl Policy {
     }
 
     /// RocksDB's `CalculateSpace`: length of the filter with its trailer. A real Ribbon filter may have 16
-    /// bytes more or less, depending on the first key's hash. For zero keys the Bloom kinds return 5, a bare
+    /// bytes more or less, depending on the first key's hash. For zero keys the Bloom types return 5, a bare
     /// trailer, which is not stored since 9.6.
     pub fn content_len(&self, keys: u64) -> u64 {
-        if self.kind == Kind::Ribbon && keys == 0 {
+        if self.filter_type == FilterType::Ribbon && keys == 0 {
             return 0;
         }
         self.space(keys, 0).content_len(self.line_len)
@@ -173,15 +172,15 @@ impl Policy {
     /// RocksDB's `ApproximateNumEntries`: how many keys a filter of at most this length, trailer included,
     /// can hold. RocksDB divides partitioned filters by it.
     pub fn approximate_keys(&self, content_len: u64) -> u64 {
-        match self.kind {
-            Kind::Legacy => {
+        match self.filter_type {
+            FilterType::Legacy => {
                 let bits = content_len.saturating_mul(8).min(MAX_LEGACY_BITS);
                 let most = bits / u64::from(self.bits.whole_bits()) + 1;
                 // At most two lines' worth of steps: rounding to an odd number of lines adds no more.
                 (1..=most).rev().find(|&keys| self.content_len(keys) <= content_len).unwrap_or(0)
             }
-            Kind::FastLocal => self.fast_local_keys(content_len),
-            Kind::Ribbon => {
+            FilterType::FastLocal => self.fast_local_keys(content_len),
+            FilterType::Ribbon => {
                 let (slots, keys) = ribbon::sizing::approximate_keys(content_len, self.one_in());
                 if slots < ribbon::sizing::SMALL { keys.max(self.fast_local_keys(content_len)) } else { keys }
             }
@@ -200,7 +199,7 @@ impl Policy {
     /// between 8 and 16 bits per key. For the legacy filter it is RocksDB's estimate. That is high by 5 % to
     /// 10 % for keys that its hash scatters well, and much too low for other keys, such as consecutive
     /// numbers.
-    pub fn expected_fpr(&self, keys: u64) -> f64 {
+    pub fn fpr_with(&self, keys: u64) -> f64 {
         match self.space(keys, 0) {
             Space::FastLocal { data_len } if keys > 0 => {
                 fast_local_fpr(keys as f64, data_len / 64, self.fast_local_probes())
@@ -226,10 +225,12 @@ impl Policy {
         if data_len == 0 {
             return 1.0;
         }
-        match self.kind {
-            Kind::Legacy => rate::legacy(keys as f64, data_len, self.legacy_probes()),
-            Kind::Ribbon if keys <= ribbon::sizing::MAX_KEYS => ribbon::sizing::expected_fpr(keys, data_len),
-            Kind::Ribbon | Kind::FastLocal => {
+        match self.filter_type {
+            FilterType::Legacy => rate::legacy(keys as f64, data_len, self.legacy_probes()),
+            FilterType::Ribbon if keys <= ribbon::sizing::MAX_KEYS => {
+                ribbon::sizing::fpr_with(keys, data_len)
+            }
+            FilterType::Ribbon | FilterType::FastLocal => {
                 let by_option = self.fast_local_probes();
                 let probes = if by_length { probes_by_length(keys, data_len) } else { by_option };
                 rate::fast_local(keys as f64, data_len, probes)
@@ -244,47 +245,6 @@ impl Policy {
     pub(super) fn fast_local_probes(&self) -> u32 {
         fast_local_probes(self.bits.millibits().into())
     }
-
-    /// The warning that RocksDB would log about this policy and number of keys.
-    pub fn warnings(&self, keys: u64) -> Vec<Warning> {
-        let mut warnings = Vec::new();
-        if self.kind != Kind::Legacy {
-            return warnings;
-        }
-        if self.bits.whole_bits() >= 14 {
-            warnings.push(Warning::HighBitsPerKey { whole_bits: self.bits.whole_bits() });
-        }
-        if keys >= 3_000_000 {
-            const FEW: u64 = 65_536;
-            let expected_fpr = self.expected_fpr(keys);
-            let bits = u64::from(self.bits.whole_bits());
-            let with_few_keys = rate::legacy(FEW as f64, FEW * bits / 8, self.legacy_probes());
-            if expected_fpr >= 1.5 * with_few_keys {
-                warnings.push(Warning::ManyKeys { keys, expected_fpr, with_few_keys });
-            }
-        }
-        warnings
-    }
-}
-
-/// A case in which the legacy filter is a bad choice, by RocksDB's own criteria.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub enum Warning {
-    /// From 14 bits per key on, FastLocalBloom saves much space or has a much lower rate.
-    HighBitsPerKey {
-        /// The bits per key.
-        whole_bits: u32,
-    },
-    /// From 3,000,000 keys on, the 32-bit hash may raise the rate by a factor of 1.5 or more.
-    ManyKeys {
-        /// The keys.
-        keys: u64,
-        /// The expected rate with them.
-        expected_fpr: f64,
-        /// The rate with 65,536 keys at the same bits per key.
-        with_few_keys: f64,
-    },
 }
 
 /// Upper bounds, inclusive, of the thousandths of bits per key for 1, 2, 3 … probes.

@@ -27,6 +27,34 @@ fn on_each(work: impl Fn(&dyn Fn(u64, u32) -> u64, Cpu)) {
     }
 }
 
+/// The format is defined by a search among all remainders and all numbers of slots.
+#[test]
+fn a_line_has_the_slots_of_the_whole_search() {
+    let mut state = 7;
+    let edges = (0..57).flat_map(|bits| [(1u64 << bits) - 1, 1 << bits, (1 << bits) + 1, 3 << bits >> 1]);
+    let intervals: Vec<u64> = edges.chain((0..300).map(|i| random(&mut state) >> (8 + i % 56))).collect();
+    for tag in [0, 1, 2, 5, 12, 20] {
+        for &interval in &intervals {
+            let mut best = None;
+            for remainder in 1..WINDOW - tag {
+                let quotients = ((interval.max(1) - 1) >> remainder) + 1;
+                let width = remainder + tag;
+                let fits = |slots: &u32| {
+                    u64::from(slots * width) + quotients <= u64::from((LINE_BITS - slots) / 8 * 8)
+                        && (slots - 1) * width <= FARTHEST
+                };
+                let slots = (1..=MAX_SLOTS).rev().find(fits).unwrap_or(0);
+                if quotients <= 64 && best.is_none_or(|(most, _)| slots > most) {
+                    best = Some((slots, width));
+                }
+            }
+            let (slots, width) = best.unwrap_or((1, WINDOW - 1));
+            let found = Slots::new(interval, tag);
+            assert_eq!((found.slots, found.width), (slots, width), "{interval} {tag}");
+        }
+    }
+}
+
 #[test]
 fn every_kernel_selects_two_bits_as_a_loop_does() {
     let slow = |word: u64, rank: u32| {

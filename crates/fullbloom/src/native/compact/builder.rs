@@ -3,7 +3,7 @@
 use super::collect::{Collected, Room};
 use super::construct::{Constructed, WORTH_A_THREAD, construct, on_threads};
 use super::error::BuildError;
-use super::scatter::Lane;
+use super::scatter::{Lane, require_memory};
 use super::shape::Columns;
 use super::{Compact, CompactFilter};
 use crate::error::SizeError;
@@ -40,7 +40,7 @@ const AT_A_TIME: usize = 1024;
 /// let filter = builder.finish()?;
 /// assert_eq!(filter.keys(), 100_001);
 /// assert!(filter.may_contain(b"alice") && filter.bits().len() * 8 < 710_000);
-/// # Ok::<(), fullbloom::native::BuildError>(())
+/// # Ok::<(), fullbloom::error::BuildError>(())
 /// ```
 ///
 /// It keeps eight bytes of each key. When they need more than the [memory](CompactBuilder::memory) it may take, they
@@ -225,16 +225,4 @@ impl Task for Distribute<'_> {
         hashes.iter_mut().for_each(|hash| *hash = first_z(*hash));
         lane.add(hashes)
     }
-}
-
-/// Fails if this much memory, and some for everything else, cannot be allocated.
-///
-/// A thread that starts while another one takes the last bytes is aborted by the standard library, and with it
-/// the program.
-fn require_memory(bytes: u64) -> Result<(), SizeError> {
-    const REST: u64 = 1 << 20;
-    let bytes = bytes.saturating_add(REST);
-    let refused = SizeError::Memory { bytes };
-    let len = usize::try_from(bytes).map_err(|_| refused.clone())?;
-    Vec::<u8>::new().try_reserve_exact(len).map_err(|_| refused)
 }

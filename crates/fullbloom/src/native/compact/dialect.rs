@@ -176,7 +176,7 @@ impl Dialect for Compact {
         Some(self.head.keys as f64)
     }
 
-    fn expected_fpr(&self, keys: f64) -> f64 {
+    fn fpr_with(&self, keys: f64) -> f64 {
         rates::combine(self.shape.planned_fpr(), rates::collision_fpr(keys, self.head.hash_bits))
     }
 

@@ -22,7 +22,7 @@ use {super::error::BuildError, crate::keys::Keys, crate::native::hashing::Hasher
 /// assert!(filter.may_contain(b"key-17"));   // never a false negative
 /// assert_eq!(filter.keys(), 100_000);       // exactly, whatever was repeated
 /// assert!(filter.bits().len() * 8 < 848_000); // 8.5 bits per key; a Bloom filter needs 12
-/// # Ok::<(), fullbloom::native::BuildError>(())
+/// # Ok::<(), fullbloom::error::BuildError>(())
 /// ```
 pub type CompactFilter<S = Owned> = Filter<Compact, S>;
 
@@ -46,7 +46,7 @@ impl CompactFilter {
         Ok(CompactPlan {
             bit_len: dialect.geometry().bit_len,
             encoded_len: dialect.encoded_len(),
-            expected_fpr: dialect.expected_fpr(keys as f64),
+            expected_fpr: dialect.fpr_with(keys as f64),
         })
     }
 }
@@ -97,7 +97,7 @@ impl<S: AsRef<[u8]>> CompactFilter<S> {
 
     /// The planned rate.
     pub fn planned_fpr(&self) -> f64 {
-        self.dialect.expected_fpr(self.keys() as f64)
+        self.dialect.fpr_with(self.keys() as f64)
     }
 }
 

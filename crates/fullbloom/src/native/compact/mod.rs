@@ -20,8 +20,6 @@ mod collect;
 #[cfg(feature = "std")]
 mod construct;
 mod dialect;
-#[cfg(feature = "std")]
-mod error;
 mod filter;
 #[cfg(feature = "std")]
 mod layer;
@@ -37,9 +35,9 @@ mod sort;
 mod spool;
 
 #[cfg(feature = "std")]
+use crate::error;
+#[cfg(feature = "std")]
 pub use builder::CompactBuilder;
 pub use dialect::Compact;
-#[cfg(feature = "std")]
-pub use error::BuildError;
 pub use filter::{CompactFilter, CompactPlan};
 pub(super) use shape::{MAX_LAYERS, PARTS, Shape};

@@ -21,6 +21,21 @@ pub(super) fn bits_for(keys: u64) -> u32 {
     (keys / BUCKET_KEYS).checked_ilog2().unwrap_or(0).min(MAX_BITS)
 }
 
+/// Chunks that a lane, or a list, begins between two looks at the memory that is left.
+const CHUNKS_A_LOOK: u32 = 64;
+
+/// Fails if this much memory, and some for everything else, cannot be allocated.
+///
+/// Who takes the last bytes is told so. Other threads of the program that need a few at that moment, or start, are aborted by
+/// the standard library, and with them the program.
+pub(super) fn require_memory(bytes: u64) -> Result<(), SizeError> {
+    const REST: u64 = 4 << 20;
+    let bytes = bytes.saturating_add(REST);
+    let refused = SizeError::Memory { bytes };
+    let len = usize::try_from(bytes).map_err(|_| refused.clone())?;
+    Vec::<u8>::new().try_reserve_exact(len).map_err(|_| refused)
+}
+
 /// A list of numbers.
 #[derive(Debug, Default)]
 pub(super) struct Bucket {
@@ -47,6 +62,9 @@ impl Bucket {
         let (now, rest) = numbers.split_at(room.min(numbers.len()));
         if let Some(last) = self.chunks.last_mut() {
             last.extend_from_slice(now);
+        }
+        if self.chunks.len() % CHUNKS_A_LOOK as usize == 1 {
+            require_memory(u64::from(CHUNKS_A_LOOK) * 8 * CHUNK as u64)?;
         }
         let mut chunk = Vec::new();
         let refused = SizeError::Memory { bytes: 8 * CHUNK as u64 };
@@ -102,6 +120,8 @@ pub(super) struct Lane {
     staged: Vec<[u64; STAGED]>,
     fill: Vec<u8>,
     len: u64,
+    /// Chunks begun.
+    begun: u32,
 }
 
 impl Lane {
@@ -111,7 +131,7 @@ impl Lane {
         let (mut buckets, mut open) = (Vec::new(), Vec::new());
         buckets.resize_with(count, Bucket::default);
         open.resize_with(count, Vec::new);
-        Lane { bits, buckets, open, staged: vec![[0; STAGED]; count], fill: vec![0; count], len: 0 }
+        Lane { bits, buckets, open, staged: vec![[0; STAGED]; count], fill: vec![0; count], len: 0, begun: 0 }
     }
 
     #[inline(always)]
@@ -144,6 +164,10 @@ impl Lane {
     /// Puts the open chunk of a bucket, which is full, to the others, and begins a new one.
     #[inline(never)]
     fn next_chunk(&mut self, i: usize) -> Result<(), SizeError> {
+        if self.begun.is_multiple_of(CHUNKS_A_LOOK) {
+            require_memory(u64::from(CHUNKS_A_LOOK) * 8 * CHUNK as u64)?;
+        }
+        self.begun = self.begun.wrapping_add(1);
         let refused = SizeError::Memory { bytes: 8 * CHUNK as u64 };
         let mut chunk = Vec::new();
         chunk.try_reserve_exact(CHUNK).map_err(|_| refused.clone())?;

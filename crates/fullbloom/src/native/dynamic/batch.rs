@@ -115,6 +115,38 @@ fn insert_sorted<K: Keys<Hasher> + ?Sized>(
     }
 }
 
+/// Calls `work` with the hashes of chunks of keys, from this key on, in an order that keeps the lines of many of them in the
+/// cache, as long as there are so many that it pays. Returns how many those are, and the number of yeses.
+fn chunks_by_line<K: Keys<Hasher> + ?Sized, E>(
+    keys: &K,
+    mut start: usize,
+    hasher: &Hasher,
+    lines: u64,
+    mut work: impl FnMut(&Ahead, usize, &mut Bits) -> Result<(), E>,
+) -> Result<(usize, u64), E> {
+    let mut count = 0;
+    let mut buffers = None;
+    loop {
+        let len = bulk::MOST.min(keys.count() - start);
+        if !bulk::pays_to_distribute(len, lines) {
+            return Ok((start, count));
+        }
+        // After the hashes, room for one more group and for a whole chunk.
+        let Some(buffers) = buffers.get_or_insert_with(|| Buffers::new(len + CHUNK + GROUP)) else {
+            return Ok((start, count)); // it can be done without
+        };
+        hash_all(cpu(), keys, hasher, start, &mut buffers.hashes[..len]);
+        let hashes = buffers.distribute(len, lines);
+        for at in (0..len).step_by(CHUNK) {
+            let mut bits = [0; CHUNK / 64];
+            let ahead = hashes[at..].first_chunk().expect("room for a whole chunk");
+            work(ahead, CHUNK.min(len - at), &mut bits)?;
+            count += bits.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+        }
+        start += len;
+    }
+}
+
 /// The hashes of a group.
 #[inline(always)]
 pub(super) fn group(hashes: &Ahead, group: usize) -> &[u64; GROUP] {
@@ -125,8 +157,8 @@ impl DynamicFilter {
     /// Adds many keys. Returns how many were new.
     ///
     /// If a set must grow for them, and there are many compared with the keys that it has, they are sorted
-    /// first. This takes 16 bytes for each of up to two million keys while it lasts; without that memory they are
-    /// inserted one by one.
+    /// first; if the filter is larger than the caches, they are inserted in the order of its lines. This takes 16 bytes
+    /// for each of up to two million keys while it lasts; without that memory they are inserted one by one.
     ///
     /// # Errors
     /// When the memory to grow cannot be allocated; some of the keys have then been inserted.
@@ -169,12 +201,17 @@ impl DynamicFilter {
         if let (None, Mode::Set, Store::Shards(shards)) = (&new, self.plan.mode, &mut self.store) {
             (start, count) = insert_sorted(shards, keys, &hasher)?;
         }
-        let rest =
-            chunks(keys, start, &hasher, new, |hashes, len, bits| match (self.plan.mode, &mut self.store) {
-                (Mode::Set, Store::Shards(shards)) => cpu().run(Insert { shards, hashes, len, bits }),
-                _ => cpu().run(Change { filter: self, hashes, len, bits, insert: true }),
-            })?;
-        Ok(count + rest)
+        let lines = self.array_len();
+        let in_order = new.is_some();
+        let mut work = |hashes: &Ahead, len, bits: &mut Bits| match (self.plan.mode, &mut self.store) {
+            (Mode::Set, Store::Shards(shards)) => cpu().run(Insert { shards, hashes, len, bits }),
+            _ => cpu().run(Change { filter: self, hashes, len, bits, insert: true }),
+        };
+        if !in_order {
+            let (end, more) = chunks_by_line(keys, start, &hasher, lines, &mut work)?;
+            (start, count) = (end, count + more);
+        }
+        Ok(count + chunks(keys, start, &hasher, new, work)?)
     }
 
     /// Removes many keys, and reports for each whether it was removed; see [`remove`](Self::remove). Returns

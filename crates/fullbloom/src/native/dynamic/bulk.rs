@@ -1,7 +1,8 @@
 //! Many keys at once into a set that must grow for them: they are sorted, and merged with the fingerprints of
-//! each shard.
+//! each shard. And many keys at once into a filter that is larger than the caches: they are distributed, so that
+//! those whose lines are near each other are inserted one after the other.
 //!
-//! So a key costs the time to sort it and its share of writing the lines once. Inserted one by one, it would
+//! A sorted key costs the time to sort it and its share of writing the lines once. Inserted one by one, it would
 //! cost a search in its line, and several rewritings while the filter grows. If there is room for the keys, that
 //! is as fast or faster.
 
@@ -18,6 +19,18 @@ const FEWEST: usize = 1 << 12;
 
 /// So are fewer than this part of the keys that are there.
 const PART: u64 = 4;
+
+/// A smaller filter is in a cache: the lines of its keys arrive in time in any order. In unit tests, which have no such
+/// large ones, distributing is tried with small ones.
+const FAR: u64 = if cfg!(test) { 256 << 10 } else { 32 << 20 };
+
+/// Keys are distributed so that the lines of those that are inserted one after the other take this many bytes.
+const NEAR: u64 = 128 << 10;
+
+/// Whether it pays to distribute this many keys over the lines of a filter, which take this many bytes.
+pub(super) fn pays_to_distribute(keys: usize, lines: u64) -> bool {
+    lines >= FAR && keys as u64 >= lines / 128
+}
 
 /// Room for hashes, and to sort them.
 #[derive(Default)]
@@ -36,6 +49,13 @@ impl Buffers {
             buffer.resize(len, 0);
         }
         Some(buffers)
+    }
+
+    /// Distributes hashes over lines that take this many bytes.
+    pub(super) fn distribute(&mut self, len: usize, lines: u64) -> &[u64] {
+        let bits = (lines / NEAR).max(2).ilog2().min(MAX_BITS);
+        distribute(&self.hashes[..len], &mut self.spare, bits);
+        &self.spare
     }
 }
 
@@ -150,22 +170,31 @@ const CROWDED: u32 = 32;
 /// Sorts hashes: by their first bits into buckets, and each bucket by its next bits into places for one hash.
 /// Then few are not in order. Hashes are distributed evenly; others are sorted too, but slower.
 fn sort(hashes: &mut [u64], spare: &mut [u64]) {
-    let first_bits = (hashes.len().max(1).ilog2().saturating_sub(BUCKET_BITS)).clamp(1, 12);
-    let mut ends = [0u32; 1 << 12];
-    let bucket = |hash: u64| (hash >> (64 - first_bits)) as usize % (1 << 12);
-    hashes.iter().for_each(|hash| ends[bucket(*hash)] += 1);
-    begins(&mut ends[..1 << first_bits]);
-    for hash in hashes.iter() {
-        let end = &mut ends[bucket(*hash)];
-        spare[*end as usize] = *hash;
-        *end += 1;
-    }
+    let first_bits = (hashes.len().max(1).ilog2().saturating_sub(BUCKET_BITS)).clamp(1, MAX_BITS);
+    let ends = distribute(hashes, spare, first_bits);
     let mut begin = 0;
     for end in &ends[..1 << first_bits] {
         let range = begin..*end as usize;
         sort_bucket(&spare[range.clone()], &mut hashes[range], first_bits);
         begin = *end as usize;
     }
+}
+
+/// The most first bits that hashes are distributed by.
+const MAX_BITS: u32 = 12;
+
+/// Copies hashes into buckets by so many of their first bits. Returns where each bucket ends.
+fn distribute(hashes: &[u64], to: &mut [u64], bits: u32) -> [u32; 1 << MAX_BITS] {
+    let mut ends = [0; 1 << MAX_BITS];
+    let bucket = |hash: u64| (hash >> (64 - bits)) as usize % (1 << MAX_BITS);
+    hashes.iter().for_each(|hash| ends[bucket(*hash)] += 1);
+    begins(&mut ends[..1 << bits]);
+    for hash in hashes {
+        let end = &mut ends[bucket(*hash)];
+        to[*end as usize] = *hash;
+        *end += 1;
+    }
+    ends
 }
 
 fn sort_bucket(from: &[u64], to: &mut [u64], first_bits: u32) {

@@ -14,7 +14,7 @@ use alloc::vec::Vec;
 use {
     crate::error::FileError,
     crate::file,
-    crate::native::{BuildError, CompactFilter},
+    crate::{error::BuildError, native::CompactFilter},
     std::path::Path,
 };
 #[cfg(feature = "mmap")]
@@ -172,6 +172,6 @@ fn in_place<S: AsRef<[u8]>>(storage: S, check: Check) -> Result<StoredFilter<Par
 fn of_stored<S>(stored: StoredFilter<S>) -> Result<DynamicFilter<S>, DecodeError> {
     match stored {
         StoredFilter::Dynamic(filter) => Ok(filter),
-        other => Err(DecodeError::Kind { found: other.kind(), wanted: "dynamic" }),
+        other => Err(DecodeError::Kind { found: other.kind().as_str(), wanted: "dynamic" }),
     }
 }

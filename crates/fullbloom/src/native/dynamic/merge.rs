@@ -62,7 +62,7 @@ impl<S: AsRef<[u8]>> DynamicFilter<S> {
     ///
     /// # Panics
     /// If there is no memory for the fingerprints of one shard, about a megabyte.
-    pub fn fingerprints(&self) -> Fingerprints<'_, S> {
+    pub(crate) fn fingerprints(&self) -> Fingerprints<'_, S> {
         Fingerprints { filter: self, next: 0, items: Vec::new().into_iter() }
     }
 

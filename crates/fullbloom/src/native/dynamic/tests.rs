@@ -81,3 +81,28 @@ fn keys_that_are_sorted_make_the_filter_of_keys_one_by_one() {
         }
     }
 }
+
+#[test]
+fn keys_in_the_order_of_the_lines_make_the_filter_of_keys_in_their_own_order() {
+    let mut all = hashes(250_000);
+    all.extend_from_within(..50_000); // some of them twice
+    let expiry = Expiry::of(Keep::Time(Duration::from_secs(60)));
+    for mode in [Mode::Set, Mode::Counting, Mode::Expiring(expiry)] {
+        for (keys, up_to) in [(300_000, 1), (150_000, 1), (1_000, 1 << 30)] {
+            let options = DynamicOptions::new(keys, 0.001).up_to(up_to.max(300_000)).mode(mode);
+            let mut distributed = DynamicFilter::new(options.clone()).unwrap();
+            let mut in_order = DynamicFilter::new(options).unwrap();
+            let mut told = alloc::vec![0u64; all.len().div_ceil(64)];
+            for _ in 0..2 {
+                let new = distributed.insert_batch(&Hashes(&all)).unwrap();
+                assert_eq!(
+                    new,
+                    in_order.insert_batch_new(&Hashes(&all), &mut told).unwrap(),
+                    "{mode:?} {keys}"
+                );
+                assert!(distributed.encode() == in_order.encode(), "{mode:?} {keys}");
+            }
+            assert!(distributed.array_len() > 256 << 10);
+        }
+    }
+}

@@ -102,7 +102,7 @@ impl Journal {
         match filter {
             _ if self.is_empty() => Ok(filter),
             StoredFilter::Dynamic(filter) => Ok(StoredFilter::Dynamic(self.replay_dynamic(filter)?)),
-            other => Err(DecodeError::Kind { found: other.kind(), wanted: "dynamic" }),
+            other => Err(DecodeError::Kind { found: other.kind().as_str(), wanted: "dynamic" }),
         }
     }
 

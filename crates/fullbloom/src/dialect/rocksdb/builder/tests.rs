@@ -2,9 +2,9 @@
 
 use super::*;
 
-const KINDS: [Kind; 3] = [Kind::Legacy, Kind::FastLocal, Kind::Ribbon];
+const KINDS: [FilterType; 3] = [FilterType::Legacy, FilterType::FastLocal, FilterType::Ribbon];
 
-fn filled_builder(kind: Kind, keys: u32) -> Builder {
+fn filled_builder(kind: FilterType, keys: u32) -> Builder {
     let mut builder = Builder::new(Policy::new(kind, 10.0).unwrap()).with_corruption_detection();
     (0..keys).for_each(|i| builder.insert(&i.to_be_bytes()));
     builder
@@ -36,7 +36,7 @@ fn a_flipped_bit_in_any_kept_hash_is_found_before_the_filter_is_given_out() {
 
 #[test]
 fn a_flip_goes_undetected_without_corruption_detection() {
-    let mut builder = Builder::new(Policy::new(Kind::FastLocal, 10.0).unwrap());
+    let mut builder = Builder::new(Policy::new(FilterType::FastLocal, 10.0).unwrap());
     (0..100u32).for_each(|i| builder.insert(&i.to_be_bytes()));
     flip(&mut builder.open, 17, 40);
     let filter = builder.finish().unwrap();

@@ -103,7 +103,7 @@ impl Dialect for RocksDbRibbon {
     }
 
     /// The rate does not depend on the keys: the number of columns determines it.
-    fn expected_fpr(&self, _keys: f64) -> f64 {
+    fn fpr_with(&self, _keys: f64) -> f64 {
         self.layout.expected_fpr()
     }
 

@@ -147,6 +147,6 @@ pub(in super::super) fn columns(slots: u32, data_len: u64) -> u32 {
 }
 
 /// The rate of a filter of this many keys in this many bytes of data.
-pub(in super::super) fn expected_fpr(keys: u64, data_len: u64) -> f64 {
+pub(in super::super) fn fpr_with(keys: u64, data_len: u64) -> f64 {
     Layout::new(slots_for(keys) / BLOCK, data_len).expected_fpr()
 }

@@ -1,31 +1,7 @@
-//! Guava's `BloomFilter`, as `writeTo` writes it: `guava` and `guava-32`.
-//!
-//! ```text
-//!   | strategy: u8 | probes: u8 | words: i32 BE | 8 * words bytes: i64 BE each |
-//! ```
-//!
-//! Both hash a key by Murmur3 x64 128. [`Guava`] (MURMUR128_MITZ_64, ordinal 1, the default since Guava 12)
-//! walks with both halves in 64 bits; [`Guava32`] (MURMUR128_MITZ_32, ordinal 0) uses the two 32-bit halves
-//! of the first and reaches no position from 2^31 on. Positions are reduced by the length in whole words, not
-//! by the requested bits.
-//!
-//! Keys are the bytes that the funnel produces: UTF-8 for `stringFunnel(UTF_8)`, UTF-16 little-endian for
-//! `unencodedCharsFunnel`, 4 or 8 little-endian bytes for `integerFunnel` and `longFunnel`.
-//!
-//! ```
-//! use fullbloom::{Filter, View};
-//! use fullbloom::dialect::Guava;
-//!
-//! let mut filter = Filter::<Guava>::with_fpr(100, 0.01)?;
-//! filter.insert("straße".as_bytes());
-//! let bytes = filter.encode(); // the bytes of writeTo
-//! assert_eq!(bytes[..6], [1, 7, 0, 0, 0, 15]);
-//! assert!(Filter::<Guava>::view(&bytes)?.may_contain("straße".as_bytes()));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! Both strategies of Guava's filter.
 
-use super::Name;
 use crate::bits::{BIG_ENDIAN_WORDS, count_ones};
+use crate::dialect::Name;
 use crate::error::{DecodeError, SizeError};
 use crate::filter::{Check, Dialect, Format, Insert, Size, Weakness};
 use crate::hash::murmur3_128;
@@ -50,7 +26,6 @@ const MAX_WORDS: u64 = i32::MAX as u64;
 const HEADER: u64 = 6;
 
 /// What separates the two strategies.
-#[doc(hidden)]
 pub trait Strategy: Copy + Send + Sync + Sealed + 'static {
     /// The dialect's name.
     const NAME: Name;
@@ -63,11 +38,9 @@ pub trait Strategy: Copy + Send + Sync + Sealed + 'static {
 }
 
 /// Marks [`Guava`].
-#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mitz64;
 /// Marks [`Guava32`].
-#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mitz32;
 
@@ -107,7 +80,7 @@ pub struct Funnelled<T> {
 
 impl<T: Strategy> Funnelled<T> {
     /// The filter with this many bits (whole 64-bit words) and 1 to 255 probes.
-    pub fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
+    fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
         if bit_len == 0 || !bit_len.is_multiple_of(64) || bit_len / 64 > MAX_WORDS {
             let allowed = "a multiple of 64, at most 64 * (2^31 - 1)";
             return Err(SizeError::Count { what: "bits", got: bit_len, allowed });
@@ -130,7 +103,7 @@ impl<T: Strategy> Funnelled<T> {
 ///
 /// Older releases computed it from the rounded number of bits, which differs for very few keys. A reader
 /// takes the number from the file.
-pub fn optimal_probes(fpr: f64) -> u32 {
+pub(crate) fn optimal_probes(fpr: f64) -> u32 {
     (-fpr.ln() / LN_2 + 0.5).floor().max(1.0) as u32
 }
 
@@ -192,7 +165,7 @@ impl<T: Strategy> Dialect for Funnelled<T> {
         (!reached).then_some(Weakness { why, with_all_keys: true })
     }
 
-    fn expected_fpr(&self, keys: f64) -> f64 {
+    fn fpr_with(&self, keys: f64) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
         match T::RANGE {
             // The old strategy uses 64 bits of the hash.

@@ -1,10 +1,10 @@
-//! The figures that the native filter must reach, and what it reached.
+//! The speed of the native filter compared with its peers, and the least ratios that changes must keep.
 
 use super::contender::{LIMIT, OURS};
 use crate::harness::{self, Row};
 use std::fmt::Write as _;
 
-/// Who the filter is held against.
+/// What the filter is compared with.
 #[derive(Clone, Copy)]
 enum Rival {
     /// The fastest peer whose rate is at most this many times ours.
@@ -24,26 +24,28 @@ const L2: u64 = 1 << 20;
 const OUT_OF_CACHE: u64 = 64 << 20;
 
 /// The least ratios of one race.
-fn goals(mode: &str, bytes: u64) -> Vec<(Rival, f64)> {
-    let mut goals = match mode {
+fn least_ratios(mode: &str, bytes: u64) -> Vec<(Rival, f64)> {
+    let mut least = match mode {
         "single" | "present" => vec![(EQUAL, 1.15), (NEAR, 0.95)],
         "batch" => vec![(EQUAL, 1.3), (NEAR, if bytes <= L2 { 1.15 } else { 1.3 })],
         _ => vec![(EQUAL, 1.2)],
     };
     if mode == "batch" && bytes >= OUT_OF_CACHE {
-        goals.push((Rival::Limit, 0.95));
+        least.push((Rival::Limit, 0.95));
     }
-    goals
+    least
 }
 
-/// One line for each goal of each race.
+/// One line for each comparison of each race.
 pub fn report(rows: &[Row]) -> String {
-    let mut text = String::from("goals (medians; a rival has at most 1.05 or 1.3 times our rate):\n");
+    let mut text = String::from(
+        "compared with the fastest peer that has at most 1.05 or 1.3 times our rate (medians):\n",
+    );
     for race in rows.chunk_by(|a, b| a.setting == b.setting) {
         let setting = &race[0].setting;
-        for (rival, least) in goals(setting.mode, setting.bytes) {
-            if let Some((ratio, name)) = reached(race, rival) {
-                let verdict = if ratio >= least { "reached" } else { "MISSED" };
+        for (rival, least) in least_ratios(setting.mode, setting.bytes) {
+            if let Some((ratio, name)) = ratio_to(race, rival) {
+                let verdict = if ratio >= least { "" } else { "BELOW" };
                 let allowed = match rival {
                     Rival::UpTo(times) => format!("rate x {times}"),
                     Rival::Limit => String::new(),
@@ -63,7 +65,7 @@ pub fn report(rows: &[Row]) -> String {
 }
 
 /// The ratio to the rival, and the rival's name.
-fn reached(race: &[Row], rival: Rival) -> Option<(f64, &str)> {
+fn ratio_to(race: &[Row], rival: Rival) -> Option<(f64, &str)> {
     let ours = race.iter().find(|row| row.filter == OURS)?;
     let peers = race.iter().filter(|row| row.filter != LIMIT && !row.filter.starts_with(OURS));
     let rival = match rival {

@@ -1,35 +1,9 @@
-//! Spark's `org.apache.spark.util.sketch.BloomFilter`, as `writeTo` writes it: `spark` (V1) and `spark-2`
-//! (V2).
-//!
-//! ```text
-//!   V1  | 1: i32 | probes: i32 | words: i32 | 8 * words bytes: i64 each |               all big-endian
-//!   V2  | 2: i32 | probes: i32 | seed: i32 | words: i32 | 8 * words bytes: i64 each |
-//! ```
-//!
-//! Both hash a key twice by [`murmur3_32_spark`], the second time with the first hash as seed. V1 walks in 32
-//! bits and reaches no position from 2^31 on, so its rate rises once the array is longer than that (2.2·10^8
-//! keys at 0.01); V2 (Spark 4) walks in 64 bits. Releases before 4 refuse V2.
-//!
-//! Keys are bytes and UTF-8 texts. Spark hashes integers of every width as longs: pass their eight
-//! little-endian bytes.
-//!
-//! ```
-//! use fullbloom::{Filter, View};
-//! use fullbloom::dialect::{Spark, Spark2};
-//!
-//! let mut filter = Filter::<Spark>::with_fpr(1_000, 0.03)?;
-//! filter.insert(&7i64.to_le_bytes());
-//! assert!(Filter::<Spark>::view(&filter.encode())?.may_contain(&7i64.to_le_bytes()));
-//!
-//! let seeded = Filter::<Spark2>::from_dialect(Spark2::with_seed(64_000, 5, 42)?)?;
-//! assert_eq!(seeded.encode()[..12], [0, 0, 0, 2, 0, 0, 0, 5, 0, 0, 0, 42]);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! Both versions of Spark's filter.
 
-use super::Name;
 use crate::bits::{BIG_ENDIAN_WORDS, count_ones};
+use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
-use crate::filter::{Check, Dialect, Format, Insert, Size, Weakness};
+use crate::filter::{Check, Dialect, Filter, Format, Insert, Size, Weakness};
 use crate::hash::murmur3_32_spark;
 use crate::keys::KeyHasher;
 use crate::probe::{self, BitLen};
@@ -58,7 +32,6 @@ const MAX_WORDS: u64 = i32::MAX as u64;
 const MAX_PROBES: u32 = 1075;
 
 /// What separates the two versions.
-#[doc(hidden)]
 pub trait Version: Copy + Send + Sync + Sealed + 'static {
     /// The dialect's name.
     const NAME: Name;
@@ -73,11 +46,9 @@ pub trait Version: Copy + Send + Sync + Sealed + 'static {
 }
 
 /// Marks [`Spark`].
-#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct V1;
 /// Marks [`Spark2`].
-#[doc(hidden)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct V2;
 
@@ -121,7 +92,7 @@ pub struct Sketch<V> {
 
 impl<V: Version> Sketch<V> {
     /// The filter with this many bits, whole words of 64, and 1 to 1075 probes.
-    pub fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
+    fn with_geometry(bit_len: u64, probes: u32) -> Result<Self, SizeError> {
         if bit_len == 0 || !bit_len.is_multiple_of(64) || bit_len / 64 > MAX_WORDS {
             let allowed = "a multiple of 64, at most 64 * (2^31 - 1)";
             return Err(SizeError::Count { what: "bits", got: bit_len, allowed });
@@ -135,7 +106,7 @@ impl<V: Version> Sketch<V> {
     }
 
     /// `create(expectedNumItems, numBits)`: the filter for this many keys and bits.
-    pub fn with_bits(keys: u64, bits: u64) -> Result<Self, SizeError> {
+    fn with_bits(keys: u64, bits: u64) -> Result<Self, SizeError> {
         if bits == 0 {
             return Err(SizeError::Count { what: "bits", got: 0, allowed: "1 or more" });
         }
@@ -152,20 +123,23 @@ impl<V: Version> Sketch<V> {
     }
 }
 
-impl Spark2 {
-    /// The filter with this many bits and probes, whose hashes start from this seed.
+impl Filter<Spark2> {
+    /// The filter with this many bits, whole words of 64, and 1 to 1075 probes, whose hashes start from this
+    /// seed.
     pub fn with_seed(bit_len: u64, probes: u32, seed: i32) -> Result<Self, SizeError> {
-        Ok(Sketch { seed, ..Self::with_geometry(bit_len, probes)? })
+        Filter::from_dialect(Sketch { seed, ..Sketch::with_geometry(bit_len, probes)? })
     }
+}
 
-    /// The seed; 0 unless given.
+impl<S: AsRef<[u8]>> Filter<Spark2, S> {
+    /// The seed of the hashes; 0 unless given.
     pub fn seed(&self) -> i32 {
-        self.seed
+        self.dialect().seed
     }
 }
 
 /// `optimalNumOfHashFunctions`: from the bits, rounded half up.
-pub fn optimal_probes(keys: u64, bits: u64) -> u32 {
+pub(crate) fn optimal_probes(keys: u64, bits: u64) -> u32 {
     (bits as f64 / keys as f64 * LN_2 + 0.5).floor().max(1.0) as u32
 }
 
@@ -233,7 +207,7 @@ impl<V: Version> Dialect for Sketch<V> {
         (!reached).then_some(Weakness { why, with_all_keys: true })
     }
 
-    fn expected_fpr(&self, keys: f64) -> f64 {
+    fn fpr_with(&self, keys: f64) -> f64 {
         let Geometry { bit_len, probes, .. } = self.geometry();
         let spread = match V::RANGE {
             Some(range) => modulo_fpr(keys, range, bit_len, probes),

@@ -1,7 +1,7 @@
 //! Why a filter could not be built.
 
+use super::SizeError;
 use crate::dialect::Name;
-use crate::error::SizeError;
 use alloc::borrow::Cow;
 use alloc::format;
 use core::fmt;
@@ -14,7 +14,7 @@ pub enum BuildError {
     Size(SizeError),
     /// A filter of this dialect and kind cannot have this option.
     Option {
-        /// The name of the option, as in [`BuildOptions`](super::BuildOptions).
+        /// The name of the option, as in [`BuildOptions`](crate::any::BuildOptions).
         option: &'static str,
         /// What is wrong with it.
         why: Cow<'static, str>,
@@ -30,29 +30,26 @@ pub enum BuildError {
 }
 
 impl BuildError {
-    pub(super) fn option(option: &'static str, why: &'static str) -> BuildError {
+    pub(crate) fn option(option: &'static str, why: &'static str) -> BuildError {
         BuildError::Option { option, why: why.into() }
     }
 
     /// The error for an option of native filters.
-    pub(super) fn only_native(option: &'static str, dialect: Name) -> BuildError {
+    pub(crate) fn only_native(option: &'static str, dialect: Name) -> BuildError {
         BuildError::Option { option, why: format!("only native filters support this, not {dialect}").into() }
+    }
+}
+
+#[cfg(feature = "std")]
+impl BuildError {
+    pub(crate) fn spool(path: &std::path::Path, cause: std::io::Error) -> BuildError {
+        BuildError::Spool { path: path.to_owned(), cause }
     }
 }
 
 impl From<SizeError> for BuildError {
     fn from(error: SizeError) -> BuildError {
         BuildError::Size(error)
-    }
-}
-
-#[cfg(feature = "std")]
-impl From<crate::native::BuildError> for BuildError {
-    fn from(error: crate::native::BuildError) -> BuildError {
-        match error {
-            crate::native::BuildError::Size(error) => BuildError::Size(error),
-            crate::native::BuildError::Spool { path, cause } => BuildError::Spool { path, cause },
-        }
     }
 }
 
