@@ -94,7 +94,7 @@ fn only_deletable_filters_are_removed_from_and_only_filters_that_take_keys_inser
     run(&["insert", "-"], b"").fails_with("");
     run(&["remove", &fast, "--hex"], b"zz\n").fails_with("");
     let secret = dir.arg("secret");
-    let args = ["build", "-q", "--deletable", "--fpr", "1e-12", "--secret", &secret, "-o", &fast, &keys];
+    let args = ["build", "-q", "--deletable", "--fpr", "1e-9", "--secret", &secret, "-o", &fast, &keys];
     run(&args, b"").exits(0);
     run(&["remove", &fast], b"a\n").fails_with("keyed");
     assert_eq!(
