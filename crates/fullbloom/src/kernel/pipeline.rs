@@ -79,6 +79,16 @@ pub(crate) trait Pipe<const N: usize, const SLOTS: usize> {
     }
 }
 
+/// The indices of the set bits.
+#[inline(always)]
+pub(crate) fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
+    core::iter::from_fn(move || {
+        let next = bits.trailing_zeros();
+        bits &= bits.wrapping_sub(1);
+        (next < 64).then_some(next as usize)
+    })
+}
+
 /// A few operations on one word; LLVM would emit eight shifts.
 #[inline(always)]
 pub(crate) fn eight_bools(bits: u8) -> [bool; 8] {

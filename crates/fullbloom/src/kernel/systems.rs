@@ -1,18 +1,18 @@
-//! What 64 keys of the kind `compact` find in their lines: see [`systems`](crate::probe::systems).
+//! What up to 64 keys of the kind `compact` find in their lines: see [`systems`](crate::probe::systems).
 
 use super::lines::Line;
+use super::pipeline::ones;
 use crate::bits::prefetch;
 use crate::probe::systems::{LIMIT, Place, picks, sums};
 
 /// Keys of a group.
 pub(crate) const GROUP: usize = 64;
 
-/// The keys of a group: their lines, and the numbers that choose their slots.
+/// The keys of a group: their places in a layer, and the numbers that choose their slots.
+#[derive(Clone, Copy)]
 pub(crate) struct Keys<'a> {
     pub(crate) places: &'a [Place; GROUP],
     pub(crate) t: &'a [u64; GROUP],
-    /// The places of the group that is tested next: their lines are prefetched.
-    pub(crate) next: &'a [Place; GROUP],
 }
 
 /// What they find, a bit for each.
@@ -41,23 +41,47 @@ pub(crate) fn prefetch_line(lines: &[Line], number: u64) {
 
 /// What differs between CPUs.
 pub(crate) trait Systems: Copy {
-    /// Looks the keys up in lines whose columns have one part.
+    /// Looks a group up in lines whose columns have `W` parts. Prefetches the lines of the group at `next`: that is
+    /// faster in the second-level cache, too.
     #[inline(always)]
-    fn find(self, lines: &[Line], keys: &Keys<'_>) -> Found {
-        find::<1>(lines, keys)
+    fn find<const W: usize>(self, lines: &[Line], keys: Keys<'_>, next: &[Place; GROUP]) -> Found {
+        find::<W>(lines, keys, next)
+    }
+
+    /// Looks the first `count` keys up. Other bits of the answers are undefined.
+    #[inline(always)]
+    fn find_first<const W: usize>(self, lines: &[Line], keys: Keys<'_>, count: usize) -> Found {
+        find_first::<W>(lines, keys, count)
+    }
+
+    /// The numbers at the set bits of `chosen`, in their order. What follows them is undefined.
+    #[inline(always)]
+    fn pack(self, numbers: &[u64; GROUP], chosen: u64, packed: &mut [u64; GROUP]) {
+        packed.iter_mut().zip(ones(chosen)).for_each(|(to, i)| *to = numbers[i]);
+    }
+
+    /// The reverse of [`pack`](Systems::pack) for bits: the lowest bits, in the places of the set bits of `chosen`.
+    #[inline(always)]
+    fn unpack(self, bits: u64, chosen: u64) -> u64 {
+        ones(chosen).enumerate().fold(0, |unpacked, (from, to)| unpacked | (bits >> from & 1) << to)
     }
 }
 
-/// The definition of [`Systems::find`], for columns of any number of parts.
+/// The definition of [`Systems::find`].
 #[inline(always)]
-pub(crate) fn find<const W: usize>(lines: &[Line], keys: &Keys<'_>) -> Found {
+pub(crate) fn find<const W: usize>(lines: &[Line], keys: Keys<'_>, next: &[Place; GROUP]) -> Found {
+    next.iter().for_each(|place| prefetch_line(lines, place.line()));
+    find_first::<W>(lines, keys, GROUP)
+}
+
+/// The definition of [`Systems::find_first`].
+#[inline(always)]
+pub(crate) fn find_first<const W: usize>(lines: &[Line], keys: Keys<'_>, count: usize) -> Found {
     let mut found = Found { agree: 0, moved: 0 };
     // One bit after the other: of shifts by different counts, LLVM makes vectors, and fills them byte by byte.
-    for i in (0..GROUP).rev() {
-        prefetch_line(lines, keys.next[i].line());
-        let place = keys.places[i];
+    for (place, t) in keys.places.iter().zip(keys.t).take(count).rev() {
         let line = line_at(lines, place.line());
-        let agrees = sums::<W>(line, picks::<W>(keys.t[i])) == place.fingerprint::<W>();
+        let agrees = sums::<W>(line, picks::<W>(*t)) == place.fingerprint::<W>();
         found.agree = found.agree << 1 | u64::from(agrees);
         found.moved = found.moved << 1 | u64::from(place.priority() >= line[LIMIT]);
     }
@@ -70,39 +94,93 @@ mod tests {
     use crate::kernel::{Body, Cpu, Kernel, Task};
     use fullbloom_testkit::keys::SplitMix;
 
-    struct Find<'a>(&'a [Line], Keys<'a>);
+    /// What a kernel finds: of all keys, and of the first ones.
+    struct Find<'a, const W: usize>(&'a [Line], Keys<'a>, usize);
 
-    impl Task for Find<'_> {
-        type Output = Found;
+    impl<const W: usize> Task for Find<'_, W> {
+        type Output = [Found; 2];
 
         #[inline(always)]
-        fn run<B: Body>(self, kernel: B) -> Found {
-            kernel.find(self.0, &self.1)
+        fn run<B: Body>(self, kernel: B) -> [Found; 2] {
+            let Find(lines, keys, count) = self;
+            [kernel.find::<W>(lines, keys, keys.places), kernel.find_first::<W>(lines, keys, count)]
         }
     }
 
-    #[test]
-    fn every_kernel_finds_what_the_definition_says() {
+    fn finds<const W: usize>() {
         let mut random = SplitMix::new(21);
-        for count in [0, 1, 2, 100, 1000] {
+        for lines in [0, 1, 2, 100, 1000] {
             // Few different bytes: sums and fingerprints often agree. Limits of all kinds.
             let byte = |random: &mut SplitMix| 0x11 * (random.next_u64() % 3) as u8;
-            let mut lines: Vec<Line> =
-                (0..count).map(|_| core::array::from_fn(|_| byte(&mut random))).collect();
-            lines
+            let mut array: Vec<Line> =
+                (0..lines).map(|_| core::array::from_fn(|_| byte(&mut random))).collect();
+            array
                 .iter_mut()
                 .for_each(|line| line[LIMIT] = [0, 1, 128, 254, 255, 200][random.below(6) as usize]);
             for _ in 0..500 {
                 // Some lines are beyond the last.
                 let places: [Place; GROUP] =
-                    core::array::from_fn(|_| Place::new(random.next_u64(), count + count / 16 + 1));
+                    core::array::from_fn(|_| Place::new(random.next_u64(), lines + lines / 16 + 1));
                 let t: [u64; GROUP] = core::array::from_fn(|_| random.next_u64());
-                let keys = || Keys { places: &places, t: &t, next: &places };
-                let expected = find::<1>(&lines, &keys());
+                let keys = Keys { places: &places, t: &t };
+                let count = random.below(GROUP as u64 + 1) as usize;
+                let expected = find::<W>(&array, keys, &places);
                 for kernel in Kernel::available() {
-                    let found = Cpu::detect(kernel).unwrap().run(Find(&lines, keys()));
-                    assert_eq!(found, expected, "{kernel}, {count} lines");
+                    let [all, first] = Cpu::detect(kernel).unwrap().run(Find::<W>(&array, keys, count));
+                    assert_eq!(all, expected, "{kernel}, {lines} lines, {W} parts");
+                    let asked = |bits: u64| bits & u64::MAX.checked_shr(64 - count as u32).unwrap_or(0);
+                    assert_eq!(
+                        (asked(first.agree), asked(first.moved)),
+                        (asked(expected.agree), asked(expected.moved)),
+                        "{kernel}, {lines} lines, {W} parts, {count} keys"
+                    );
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn every_kernel_finds_what_the_definition_says() {
+        finds::<1>();
+        finds::<2>();
+        finds::<4>();
+        finds::<8>();
+    }
+
+    struct Pack<'a>(&'a [u64; GROUP], u64, u64);
+
+    impl Task for Pack<'_> {
+        type Output = (Vec<u64>, u64);
+
+        #[inline(always)]
+        fn run<B: Body>(self, kernel: B) -> (Vec<u64>, u64) {
+            let Pack(numbers, chosen, bits) = self;
+            let mut packed = [0; GROUP];
+            kernel.pack(numbers, chosen, &mut packed);
+            (packed[..chosen.count_ones() as usize].to_vec(), kernel.unpack(bits, chosen))
+        }
+    }
+
+    #[test]
+    fn every_kernel_packs_the_chosen_numbers_and_unpacks_their_bits() {
+        let mut random = SplitMix::new(22);
+        let numbers: [u64; GROUP] = core::array::from_fn(|_| random.next_u64());
+        for i in 0..2000u64 {
+            let chosen = match i {
+                0..64 => 1 << i,
+                64..128 => u64::MAX << (i - 64),
+                128 => 0,
+                _ => random.next_u64() & random.next_u64(),
+            };
+            let bits = random.next_u64();
+            let expected: Vec<u64> = (0..64).filter(|i| chosen >> i & 1 == 1).map(|i| numbers[i]).collect();
+            let mut unpacked = 0;
+            for (from, to) in (0..64).filter(|i| chosen >> i & 1 == 1).enumerate() {
+                unpacked |= (bits >> from & 1) << to;
+            }
+            for kernel in Kernel::available() {
+                let found = Cpu::detect(kernel).unwrap().run(Pack(&numbers, chosen, bits));
+                assert_eq!(found, (expected.clone(), unpacked), "{kernel}, {chosen:#x}");
             }
         }
     }

@@ -4,21 +4,12 @@ use super::dialect::{Native, lines, lines_mut};
 use super::hashing::Hasher;
 use super::shape::Shape;
 use crate::kernel::lines::{GROUP, Group, Line, Lines as _, prefetch_first};
-use crate::kernel::pipeline::{self, Answers, Pipe, Source, put_bools};
+use crate::kernel::pipeline::{self, Answers, Pipe, Source, ones, put_bools};
 use crate::keys::Keys;
 use crate::probe::lines::Lines;
 
 /// Groups in the pipeline.
 const SLOTS: usize = 2;
-
-/// The indices of the set bits.
-pub(in crate::native) fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
-    core::iter::from_fn(move || {
-        let next = bits.trailing_zeros();
-        bits &= bits.wrapping_sub(1);
-        (next < 64).then_some(next as usize)
-    })
-}
 
 /// The parts that the pipes of a shape share: `$shape` is an expression of `self`, `$lines` gives the lines
 /// to prefetch.

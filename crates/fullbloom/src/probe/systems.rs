@@ -206,6 +206,12 @@ impl Place {
         Place { x: ((product >> 64) as u64) << 32 | product as u64 >> 32 }
     }
 
+    /// All of it in one number: `x` above.
+    #[inline(always)]
+    pub(crate) fn number(self) -> u64 {
+        self.x
+    }
+
     /// Number of the line in the layer: below `lines`, unless that is 0.
     #[inline(always)]
     pub(crate) fn line(self) -> u64 {

@@ -113,7 +113,7 @@ impl Split for Avx2 {
     const SPLIT_SET: split_block::SetFn = split::set;
 }
 
-/// Proof of AVX-512 F, BW, DQ and VL, and BMI: Skylake-X and later.
+/// Proof of AVX-512 F, BW, DQ and VL, BMI, LZCNT and POPCNT: Skylake-X and later.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Avx512(());
 
@@ -135,7 +135,7 @@ impl Avx512 {
     /// Runs the task, compiled for these features.
     #[inline(always)]
     pub(super) fn run<T: Task>(self, task: T) -> T::Output {
-        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2")]
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,bmi1,bmi2,lzcnt,popcnt")]
         fn compiled<T: Task>(kernel: Avx512, task: T) -> T::Output {
             task.run(kernel)
         }
@@ -226,7 +226,7 @@ impl Avx512Bitalg {
     #[inline(always)]
     pub(super) fn run<T: Task>(self, task: T) -> T::Output {
         #[target_feature(
-            enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512bitalg,bmi1,bmi2"
+            enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vbmi2,avx512bitalg,bmi1,bmi2,lzcnt,popcnt"
         )]
         fn compiled<T: Task>(kernel: Avx512Bitalg, task: T) -> T::Output {
             task.run(kernel)

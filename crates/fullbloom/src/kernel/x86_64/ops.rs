@@ -49,12 +49,30 @@ instructions! { Avx512:
     product_8(a: __m512i, b: __m512i) -> __m512i = _mm512_mul_epu32;
     /// 64-bit lanes rotated left by the lower six bits of the counts.
     rotated_8(a: __m512i, counts: __m512i) -> __m512i = _mm512_rolv_epi64;
+    /// `a ^ b ^ c`.
+    xor_3(a: __m512i, b: __m512i, c: __m512i) -> __m512i = _mm512_ternarylogic_epi64::<0x96>;
+    /// The lower of two unsigned bytes, for all of them.
+    lower_bytes(a: __m512i, b: __m512i) -> __m512i = _mm512_min_epu8;
+    /// Lanes where an unsigned 64-bit word is at least the other one.
+    at_least_8(a: __m512i, b: __m512i) -> __mmask8 = _mm512_cmpge_epu64_mask;
+    /// The 64-bit lanes of the mask, moved to the front; zero after them.
+    packed_8(lanes: __mmask8, a: __m512i) -> __m512i = _mm512_maskz_compress_epi64;
+    /// 64-bit lanes shifted right.
+    right_8(a: __m512i) -> __m512i = _mm512_srli_epi64::<8>;
+    /// 64-bit lanes shifted right.
+    right_16(a: __m512i) -> __m512i = _mm512_srli_epi64::<16>;
     /// 64-bit lanes shifted right.
     right_23(a: __m512i) -> __m512i = _mm512_srli_epi64::<23>;
+    /// 64-bit lanes shifted right.
+    right_24(a: __m512i) -> __m512i = _mm512_srli_epi64::<24>;
+    /// 64-bit lanes shifted right.
+    right_25(a: __m512i) -> __m512i = _mm512_srli_epi64::<25>;
     /// 64-bit lanes shifted right.
     right_29(a: __m512i) -> __m512i = _mm512_srli_epi64::<29>;
     /// 64-bit lanes shifted right.
     right_32(a: __m512i) -> __m512i = _mm512_srli_epi64::<32>;
+    /// 64-bit lanes shifted right.
+    right_48(a: __m512i) -> __m512i = _mm512_srli_epi64::<48>;
     /// A byte with value one for each set bit.
     ones(bits: __mmask64) -> __m512i = ones;
 }

@@ -1,31 +1,115 @@
 //! The kind `compact` with AVX2: the four slots of a key that are in a quarter of the line each come from
-//! shuffles, 16 bytes of the line and a number below 16 for each.
+//! shuffles, 16 bytes of the line and a number below 16 for each. With VBMI one shuffle takes all slots from the line.
 
 use super::{Avx2, Avx512, Avx512Bitalg};
 use crate::kernel::lines::Line;
-use crate::kernel::systems::{Found, GROUP, Keys, Systems, line_at, prefetch_line};
-use crate::probe::systems::{LIMIT, MAX_PRIORITY};
+use crate::kernel::systems::{self, Found, GROUP, Keys, Systems, line_at, prefetch_line};
+use crate::probe::systems::{LIMIT, MAX_PRIORITY, Place, column_bits, picks};
 use core::arch::x86_64::*;
 
 impl Systems for Avx2 {
     #[inline(always)]
-    fn find(self, lines: &[Line], keys: &Keys<'_>) -> Found {
-        // SAFETY: an `Avx2` exists only if `detect` saw AVX2 on this CPU.
-        unsafe { find(lines, keys) }
+    fn find<const W: usize>(self, lines: &[Line], keys: Keys<'_>, next: &[Place; GROUP]) -> Found {
+        match W {
+            // SAFETY: an `Avx2` exists only if `detect` saw AVX2 on this CPU.
+            1 => unsafe { find(lines, keys, next) },
+            _ => systems::find::<W>(lines, keys, next),
+        }
+    }
+
+    #[inline(always)]
+    fn unpack(self, bits: u64, chosen: u64) -> u64 {
+        // SAFETY: an `Avx2` exists only if `detect` saw BMI2 on this CPU.
+        unsafe { _pdep_u64(bits, chosen) }
     }
 }
 
 impl Systems for Avx512 {
     #[inline(always)]
-    fn find(self, lines: &[Line], keys: &Keys<'_>) -> Found {
-        Avx2::from(self).find(lines, keys)
+    fn find<const W: usize>(self, lines: &[Line], keys: Keys<'_>, next: &[Place; GROUP]) -> Found {
+        Avx2::from(self).find::<W>(lines, keys, next)
+    }
+
+    #[inline(always)]
+    fn pack(self, numbers: &[u64; GROUP], chosen: u64, packed: &mut [u64; GROUP]) {
+        let mut count = 0;
+        for (eight, chosen) in numbers.as_chunks().0.iter().zip(chosen.to_le_bytes()) {
+            // At most 56 were chosen before the last eight.
+            if let Some(to) = packed[count..].first_chunk_mut() {
+                self.store_8(to, self.packed_8(chosen, self.load_8(eight)));
+            }
+            count += chosen.count_ones() as usize;
+        }
+    }
+
+    #[inline(always)]
+    fn unpack(self, bits: u64, chosen: u64) -> u64 {
+        Avx2::from(self).unpack(bits, chosen)
     }
 }
 
 impl Systems for Avx512Bitalg {
     #[inline(always)]
-    fn find(self, lines: &[Line], keys: &Keys<'_>) -> Found {
-        Avx2::from(self).find(lines, keys)
+    fn find<const W: usize>(self, lines: &[Line], keys: Keys<'_>, next: &[Place; GROUP]) -> Found {
+        if W > 2 {
+            return systems::find::<W>(lines, keys, next);
+        }
+        let mut found = Found { agree: 0, moved: 0 };
+        for (i, next) in next.as_chunks::<8>().0.iter().enumerate() {
+            next.iter().for_each(|place| prefetch_line(lines, place.line()));
+            self.find_eight::<W>(lines, keys, i, &mut found);
+        }
+        found
+    }
+
+    #[inline(always)]
+    fn find_first<const W: usize>(self, lines: &[Line], keys: Keys<'_>, count: usize) -> Found {
+        if W > 2 {
+            return systems::find_first::<W>(lines, keys, count);
+        }
+        let mut found = Found { agree: 0, moved: 0 };
+        for i in 0..count.div_ceil(8).min(GROUP / 8) {
+            self.find_eight::<W>(lines, keys, i, &mut found);
+        }
+        found
+    }
+
+    #[inline(always)]
+    fn pack(self, numbers: &[u64; GROUP], chosen: u64, packed: &mut [u64; GROUP]) {
+        self.avx512().pack(numbers, chosen, packed);
+    }
+
+    #[inline(always)]
+    fn unpack(self, bits: u64, chosen: u64) -> u64 {
+        self.avx512().unpack(bits, chosen)
+    }
+}
+
+impl Avx512Bitalg {
+    /// What the keys from `8 * i` on find, in lines whose columns have one or two parts.
+    ///
+    /// Each line is looked up once: its chosen slots and its limit become the word of its key.
+    #[inline(always)]
+    fn find_eight<const W: usize>(self, lines: &[Line], keys: Keys<'_>, i: usize, found: &mut Found) {
+        let (places, t): (&[Place; 8], &[u64; 8]) = (&keys.places.as_chunks().0[i], &keys.t.as_chunks().0[i]);
+        let v = self.avx512();
+        let numbers = v.load_8(&t.map(|t| picks::<W>(t) | (LIMIT as u64) << 48));
+        let x = v.load_8(&places.map(Place::number));
+        let mut slots = v.zero();
+        for (k, place) in places.iter().enumerate() {
+            let line = v.load(line_at(lines, place.line()));
+            slots = self.look_up_in(slots, 0xff << (8 * k), numbers, line);
+        }
+        // Bytes 0 and 3: the sums of three slots each.
+        let threes = v.xor_3(slots, v.right_8(slots), v.right_16(slots));
+        let both = if W == 1 { v.right_24(threes) } else { v.right_25(threes) };
+        let differ = v.xor_3(threes, both, v.right_16(x));
+        let agree = self.zero_8(differ, v.all_8(column_bits(W).into()));
+        let byte = v.all_8(0xff);
+        let priority = v.lower_bytes(v.and(v.right_24(x), byte), v.all_8(MAX_PRIORITY.into()));
+        let moved = v.at_least_8(priority, v.and(v.right_48(slots), byte));
+        found.agree |= u64::from(agree) << (8 * i);
+        found.moved |= u64::from(moved) << (8 * i);
     }
 }
 
@@ -59,7 +143,7 @@ fn load(bytes: &[u8; 32]) -> __m256i {
 
 #[target_feature(enable = "avx2")]
 #[inline]
-fn find(lines: &[Line], keys: &Keys<'_>) -> Found {
+fn find(lines: &[Line], keys: Keys<'_>, next: &[Place; GROUP]) -> Found {
     let quarters = keys.t.map(|t| t & 0x0f0f_0f0f | NONE);
     let mut found = Found { agree: 0, moved: 0 };
     for first in (0..GROUP).step_by(BLOCK) {
@@ -68,7 +152,7 @@ fn find(lines: &[Line], keys: &Keys<'_>) -> Found {
         let (mut rest, mut priorities, mut limits) = ([0; BLOCK], [0; BLOCK], [0; BLOCK]);
         for (k, spread) in SPREAD.iter().enumerate() {
             let i = first + k;
-            prefetch_line(lines, keys.next[i].line());
+            prefetch_line(lines, next[i].line());
             let (place, t) = (keys.places[i], keys.t[i]);
             let line = line_at(lines, place.line());
             let picks = _mm256_set1_epi64x(quarters[i] as i64);

@@ -13,12 +13,11 @@ use super::lookup::Data;
 use super::shape::{LINE, Layer};
 use crate::bits::prefetch;
 use crate::kernel::lines::Line;
-use crate::kernel::pipeline::{self, Answers, Pipe, Source};
-use crate::kernel::systems::{Found, GROUP, Keys, find, line_at, prefetch_line};
+use crate::kernel::pipeline::{self, Answers, Pipe, Source, ones};
+use crate::kernel::systems::{Found, GROUP, Keys, prefetch_line};
 use crate::kernel::{Body, Cpu, Task};
 use crate::keys::{self, KeyHasher};
-use crate::native::pipeline::ones;
-use crate::probe::systems::{LIMIT, MAX_LINES, Place, first_z, picks, second_z, sums, t_of_first};
+use crate::probe::systems::{MAX_LINES, Place, first_z, second_z, t_of_first};
 
 /// Groups in the pipeline.
 const SLOTS: usize = 4;
@@ -93,12 +92,13 @@ struct Tested {
     /// The keys that agree with their line, and those that moved on.
     yes: u64,
     moved: u64,
-    /// The places of those that moved on, in the second layer.
+    /// Of those that moved on: `t`, and the places in the second layer.
+    t: [u64; GROUP],
     places: [Place; GROUP],
 }
 
 impl Tested {
-    const NOTHING: Tested = Tested { yes: 0, moved: 0, places: [Place::NOWHERE; GROUP] };
+    const NOTHING: Tested = Tested { yes: 0, moved: 0, t: [0; GROUP], places: [Place::NOWHERE; GROUP] };
 }
 
 /// Tests the keys of one filter.
@@ -121,11 +121,8 @@ impl<E, B: Body, const W: usize> Test<'_, E, B, W> {
     /// The keys that agree with their line of the first layer, and those that moved on.
     #[inline(always)]
     fn test_first(&self, slot: &Slot, next: &Slot) -> (u64, u64) {
-        let keys = Keys { places: &slot.places, t: &slot.t, next: &next.places };
-        let Found { agree, moved } = match W {
-            1 => self.kernel.find(self.lines, &keys),
-            _ => find::<W>(self.lines, &keys),
-        };
+        let keys = Keys { places: &slot.places, t: &slot.t };
+        let Found { agree, moved } = self.kernel.find::<W>(self.lines, keys, &next.places);
         (agree & !moved, moved)
     }
 
@@ -142,26 +139,24 @@ impl<E, B: Body, const W: usize> Test<'_, E, B, W> {
 
     /// Of the keys that moved on, those that are present.
     #[inline(always)]
-    fn test_moved(&self, slot: &Slot, tested: &Tested, moved: u64) -> u64 {
+    fn test_moved(&self, slot: &Slot, tested: &Tested) -> u64 {
         if self.second.lines == 0 {
-            return ones(moved).fold(0, |yes, i| yes | u64::from(self.data.is_listed(slot.hashes[i])) << i);
+            let listed = |i: &usize| self.data.is_listed(slot.hashes[*i]);
+            return ones(tested.moved).filter(listed).fold(0, |yes, i| yes | 1 << i);
         }
-        let (mut yes, mut further) = (0, 0);
-        for i in ones(moved) {
-            let place = tested.places[i];
-            let line = line_at(self.lines, self.second.first + place.line());
-            let agrees = sums::<W>(line, picks::<W>(slot.t[i])) == place.fingerprint::<W>();
-            let moved = place.priority() >= line[LIMIT];
-            yes |= u64::from(agrees & !moved) << i;
-            further |= u64::from(moved) << i;
-        }
+        let keys = Keys { places: &tested.places, t: &tested.t };
+        let count = tested.moved.count_ones();
+        let lines = &self.lines[self.second.first as usize..];
+        let Found { agree, moved } = self.kernel.find_first::<W>(lines, keys, count as usize);
+        let mut yes = agree & !moved & u64::MAX.checked_shr(64 - count).unwrap_or(0);
         if self.further {
             for i in ones(yes) {
-                let agrees = self.data.agrees::<W>(&self.second, tested.places[i], slot.t[i]);
+                let agrees = self.data.agrees::<W>(&self.second, tested.places[i], tested.t[i]);
                 yes &= !(u64::from(!agrees) << i);
             }
         }
-        for i in ones(further) {
+        let mut yes = self.kernel.unpack(yes, tested.moved);
+        for i in ones(self.kernel.unpack(moved, tested.moved)) {
             yes |= u64::from(self.data.test_after_second::<W>(slot.hashes[i], slot.t[i])) << i;
         }
         yes
@@ -203,14 +198,19 @@ impl<E: Fn(u64) -> bool, B: Body, const W: usize> Pipe<GROUP, SLOTS> for Test<'_
         if self.further {
             ones(yes).for_each(|i| self.prefetch_further(slot.places[i]));
         }
-        let tested = self.tested % WAITING;
+        let tested = &mut self.waiting[self.tested % WAITING];
         self.tested += 1;
-        for i in ones(moved) {
-            let place = Place::new(second_z(slot.t[i]), self.second.lines);
-            prefetch_line(self.lines, self.second.first + place.line());
-            self.waiting[tested].places[i] = place;
+        (tested.yes, tested.moved) = (yes, moved);
+        self.kernel.pack(&slot.t, moved, &mut tested.t);
+        let count = moved.count_ones() as usize;
+        // All of them where eight are computed at once: for a variable number, LLVM would gather and scatter.
+        let computed = if B::WIDE { GROUP } else { count };
+        for (t, place) in tested.t[..computed].iter().zip(&mut tested.places) {
+            *place = Place::new(second_z(*t), self.second.lines & MAX_LINES);
         }
-        (self.waiting[tested].yes, self.waiting[tested].moved) = (yes, moved);
+        for place in &tested.places[..count] {
+            prefetch_line(self.lines, self.second.first + place.line());
+        }
     }
 
     #[inline(always)]
@@ -225,7 +225,7 @@ impl<E: Fn(u64) -> bool, B: Body, const W: usize> Pipe<GROUP, SLOTS> for Test<'_
                 yes &= !(u64::from(!agrees) << i);
             }
         }
-        yes |= self.test_moved(slot, tested, tested.moved & keys);
+        yes |= self.test_moved(slot, tested);
         let Some(excepted) = &self.excepted else { return yes };
         ones(yes).filter(|&i| excepted(slot.hashes[i])).fold(yes, |yes, i| yes & !(1 << i))
     }
