@@ -23,6 +23,8 @@ pub struct Output {
     target: io::Result<File>,
     buffer: Vec<u8>,
     terminal: bool,
+    /// Whether the work goes on when nobody reads the output any more.
+    optional: bool,
 }
 
 /// Appends a record and its end byte. Records of usual length are copied in pieces of fixed size, without a
@@ -48,7 +50,15 @@ impl Output {
     pub fn stdout() -> Output {
         let terminal = io::stdout().is_terminal();
         // A stream that cannot be used is an error when something is to be written, and not before.
-        Output { target: stdout(), buffer: Vec::with_capacity(2 * BLOCK), terminal }
+        Output { target: stdout(), buffer: Vec::with_capacity(2 * BLOCK), terminal, optional: false }
+    }
+
+    /// As [`stdout`](Output::stdout), for commands whose work is more than their output: when the reader closes it,
+    /// the rest of the output is dropped, and the work goes on.
+    pub fn optional() -> Output {
+        let mut out = Output::stdout();
+        out.optional = true;
+        out
     }
 
     /// Whether standard output is a terminal.
@@ -103,6 +113,10 @@ impl Output {
             Err(e) => Err(io::Error::new(e.kind(), e.to_string())),
         };
         self.buffer.clear(); // also after a failure, which is reported once
+        let dropped = |e: &io::Error| self.optional && e.kind() == io::ErrorKind::BrokenPipe;
+        if written.as_ref().is_err_and(dropped) {
+            return Ok(());
+        }
         written.map_err(|e| Failure::writing("standard output", &e))
     }
 }

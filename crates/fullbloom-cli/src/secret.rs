@@ -2,6 +2,7 @@
 
 use crate::error::Failure;
 use crate::input::decode_hex;
+use crate::output;
 use fullbloom::internal::claim::Claim;
 use fullbloom::native::Secret;
 use std::fs::{self, File};
@@ -65,15 +66,15 @@ pub fn is_there(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
+/// Claims the file of a new secret.
+pub fn claim(path: &Path) -> Result<Claim, Failure> {
+    Ok(Claim::wait(path, || output::waiting(path))?)
+}
+
 /// Writes a secret to a new file that only its owner can read. The file appears with the secret in it, and
-/// never in the place of another: of two processes that make one, the second fails.
-pub fn save(path: &Path, secret: &Secret) -> Result<(), Failure> {
+/// never in the place of another.
+pub fn save(mut claim: Claim, secret: &Secret) -> Result<(), Failure> {
     let text: String = secret.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-    let mut claim = Claim::new(path)?;
-    if claim.exists() {
-        return Err(Failure::new(path.display(), "cannot save the secret: the file exists by now")
-            .hint("run the command again: it then uses the secret in this file"));
-    }
     claim.make_private();
     Ok(claim.replace(|out| writeln!(out, "{text}"))?)
 }

@@ -19,7 +19,7 @@ use crate::error::FileError;
 use lock::Lock;
 use std::fs::{self, File, Metadata};
 use std::io::{self, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, is_separator};
 use temporary::Temporary;
 
 /// The right to replace a file, until it is dropped.
@@ -233,12 +233,16 @@ impl Target {
 /// The first bytes of a [journal](crate::native::journal).
 pub(crate) const JOURNAL_MAGIC: &[u8; 8] = b"\x89FBJRNL\n";
 
-/// Where the journal of a file is: beside the file itself, not beside a link to it.
+/// The longest file name of common file systems, in bytes.
+const LONGEST_NAME: usize = 255;
+
+/// Where the journal of a file is: beside the file itself, not beside a link to it. `None` if the file does not
+/// exist, or its name is too long to have a journal.
 pub(crate) fn journal_of(path: &Path) -> Option<PathBuf> {
     let place = fs::canonicalize(path).ok()?;
     let mut name = place.file_name()?.to_owned();
     name.push(".journal");
-    Some(place.with_file_name(name))
+    (name.len() <= LONGEST_NAME).then(|| place.with_file_name(name))
 }
 
 /// Removes the journal of a file. Another file with its name stays.
@@ -253,8 +257,12 @@ fn remove_journal(target: &Path) -> io::Result<()> {
 
 /// The directory and the name of a file.
 fn split(path: &Path) -> io::Result<(&Path, &std::ffi::OsStr)> {
+    // `file_name` ignores a separator at the end.
+    let names_directory =
+        path.as_os_str().as_encoded_bytes().last().is_some_and(|last| is_separator(*last as char));
     let name = path
         .file_name()
+        .filter(|_| !names_directory)
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the path does not name a file"))?;
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
     Ok((directory.unwrap_or(Path::new(".")), name))

@@ -215,17 +215,17 @@ fn build(args: &Args) -> Result<(), Refusal> {
         options = options.target(target);
     }
     let mut save_secret = None;
-    if let Some((hashing, path)) = args.native.secret(args.dialect)? {
+    if let Some((hashing, claim)) = args.native.secret(args.dialect)? {
         options = options.hashing(hashing).store_secret(args.native.store_secret);
         options.check()?;
-        save_secret = path;
+        save_secret = claim;
     }
     let Filled { filter, inserted, exceeded } = filled(args, &options, target, &mut keys)?;
 
     // The secret is saved when the filter is on the disk, and before the filter can be used. It is not
     // removed if the very last step fails: another process may have used it by then.
     let save = || match (save_secret, filter.hashing()) {
-        (Some(path), Some(Hashing::Secret(secret))) => secret::save(path, secret),
+        (Some(claim), Some(Hashing::Secret(secret))) => secret::save(claim, secret),
         _ => Ok(()),
     };
     destination.write_filter_after(&filter, save)?;

@@ -127,7 +127,8 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         prefix_extractor: args.prefix_extractor,
     };
     let places_shown = Places::new("rebuilding");
-    let mut printer = Printer { out: Output::stdout(), json: args.json, places: places_shown, failure: None };
+    let mut printer =
+        Printer { out: Output::optional(), json: args.json, places: places_shown, failure: None };
     let report = rebuild(&places, &options, &mut printer)?;
     if let Some(failure) = printer.failure {
         return Err(failure);

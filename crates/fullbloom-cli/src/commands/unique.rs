@@ -1,6 +1,7 @@
 //! `fullbloom unique [KEYS…]`: prints each key the first time it appears.
 
 mod expiry;
+mod saver;
 mod state;
 
 use crate::args::{KeyArgs, TypeArgs};
@@ -19,9 +20,10 @@ use fullbloom::native::Kind;
 use fullbloom::native::{Hashing, Mode};
 use fullbloom::sizing::Target;
 use fullbloom_ops::filter::Changing;
+use saver::{Saver, State};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The default rate: a false positive is a new key that is not printed, so it should be rare.
 const DEFAULT_FPR: f64 = 1e-6;
@@ -90,39 +92,39 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Status, Failure> {
     let format = args.types.apply(args.keys.format(), Name::Native)?;
     let mut keys = Keys::new(&args.keys.files, format)?;
-    let mut seen = begin(args, &keys)?;
-    let planned = seen.planned_keys();
+    let seen = begin(args, &keys)?;
+    let (planned, hashing) = (seen.planned_keys(), seen.hashing().clone());
     let mut out = Output::stdout();
     let progress =
         if out.is_terminal() { Progress::hidden() } else { Progress::new("reading keys", keys.total()) };
 
     let end = keys.format().end;
     let (mut new, mut count, mut warned) = (Vec::new(), 0, false);
-    let (mut saved_at, mut unsaved) = (Instant::now(), false);
-    let hashing = seen.hashing().clone();
-    keys.in_order_hashed_records(&progress, threads(), &hashing, |hashes, records| {
-        new.resize(hashes.len(), false);
-        let added = seen.insert_new(hashes, &mut new)?;
-        count += added;
-        unsaved |= added > 0 || seen.refreshes();
-        if !args.count {
-            print(&mut out, records, &new, end)?;
-            out.pause()?;
-        }
-        if !warned && seen.is_overfull() {
-            warned = true;
-            output::warning(&format!(
-                "more than the {planned} new keys planned for: from now on the rate rises"
-            ));
-        }
-        if args.save_every.is_some_and(|every| unsaved && saved_at.elapsed() >= every) {
-            out.flush()?; // a key that was not printed must not be saved as known
-            seen.save()?;
-            (saved_at, unsaved) = (Instant::now(), false);
-        }
-        Ok(ControlFlow::Continue(()))
+    let saver = Saver::new(seen, args.save_every);
+    saver.beside(|| {
+        keys.in_order_hashed_records(&progress, threads(), &hashing, |hashes, records| {
+            saver.change(|state| {
+                new.resize(hashes.len(), false);
+                let added = state.seen.insert_new(hashes, &mut new)?;
+                count += added;
+                state.unsaved |= added > 0 || state.seen.refreshes();
+                if !args.count {
+                    print(&mut out, records, &new, end)?;
+                    out.pause()?; // a key that was not printed must not be saved as known
+                }
+                if !warned && state.seen.is_overfull() {
+                    warned = true;
+                    output::warning(&format!(
+                        "more than the {planned} new keys planned for: from now on the rate rises"
+                    ));
+                }
+                Ok(())
+            })?;
+            Ok(ControlFlow::Continue(()))
+        })
     })?;
     drop(progress);
+    let State { seen, unsaved, .. } = saver.into_state();
     if args.count {
         out.record(count.to_string().as_bytes(), b'\n')?;
     }

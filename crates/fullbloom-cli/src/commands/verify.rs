@@ -216,7 +216,7 @@ struct Printer {
 
 impl Printer {
     fn new(shown: Shown) -> Result<Printer, Failure> {
-        Ok(Printer { out: Output::stdout(), shown, places: Places::new("verifying"), failure: None })
+        Ok(Printer { out: Output::optional(), shown, places: Places::new("verifying"), failure: None })
     }
 
     /// Prints the sums over all filters.

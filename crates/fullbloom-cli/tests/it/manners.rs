@@ -2,6 +2,7 @@
 
 use crate::common::{self, Dir, command, finish, leveldb_filter, lines, run};
 use fullbloom::dialect::Name;
+use std::path::Path;
 use std::process::Stdio;
 
 const COMMANDS: [&str; 16] = [
@@ -194,6 +195,32 @@ fn a_closed_pipe_is_a_quiet_end() {
         drop(child.stdout.take());
         assert_eq!(common::wait(&mut child), 2, "{args:?}");
     }
+}
+
+#[test]
+fn a_rebuild_whose_output_nobody_reads_is_finished_and_a_verification_has_its_status() {
+    let dir = Dir::new();
+    let unread = |args: &[&str]| {
+        let mut child = command(args).spawn().unwrap();
+        drop(child.stdout.take());
+        common::wait(&mut child)
+    };
+    let copies = ["read", "unread"].map(|name| {
+        common::copy_tree(Path::new(&sstables()), &dir.path(name));
+        dir.arg(name)
+    });
+    let code = run(&["rebuild", "--fpr", "0.2", &copies[0]], b"").code;
+    assert_eq!(unread(&["rebuild", "--fpr", "0.2", &copies[1]]), code);
+    let table = "orders-5a1c395e0b1f11ef9a3f0242ac120002";
+    let filters = |name: &str| {
+        let names = common::list(&dir.path(name).join(table));
+        let filters = names.into_iter().filter(|name| name.ends_with("Filter.db"));
+        filters.map(|file| dir.read(&format!("{name}/{table}/{file}"))).collect::<Vec<_>>()
+    };
+    assert_eq!(filters("unread"), filters("read"));
+    let (keys, filter) = (dir.file("keys", lines(2000)), dir.arg("f"));
+    run(&["build", "-q", "-o", &filter], lines(1000).as_bytes()).exits(0);
+    assert_eq!(unread(&["verify", &filter, "--keys", &keys]), 1);
 }
 
 #[cfg(target_os = "linux")]

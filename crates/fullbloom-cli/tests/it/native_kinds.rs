@@ -27,6 +27,27 @@ fn a_dynamic_filter_is_built_grows_and_is_verified() {
 }
 
 #[test]
+fn a_dynamic_filter_is_identical_only_to_one_of_the_same_keys() {
+    let dir = Dir::new();
+    let (filter, all, half) = (dir.arg("f"), dir.file("all", lines(1_000)), dir.file("half", lines(500)));
+    let rebuilt = |keys: &str, code| {
+        let told = run(&["verify", &filter, "--keys", keys, "--json"], b"").exits(code).json();
+        told["places"][0]["rebuilt"].as_str().unwrap().to_owned()
+    };
+    for kind in ["--dynamic", "--deletable"] {
+        run(&["build", "-q", kind, "-o", &filter, &all], b"").exits(0);
+        assert_eq!([rebuilt(&all, 0), rebuilt(&half, 1)], ["identical", "differs"], "{kind}");
+    }
+    let rest: String = lines(1_000).lines().skip(500).map(|line| format!("{line}\n")).collect();
+    run(&["remove", "-q", &filter], rest.as_bytes()).exits(0);
+    assert_eq!([rebuilt(&half, 0), rebuilt(&all, 1)], ["identical", "differs"]);
+    // When each key came cannot be known.
+    let _ = std::fs::remove_file(&filter);
+    run(&["unique", "-c", "--expire", "1d", "--state", &filter, &half], b"").exits(0);
+    assert_eq!(rebuilt(&half, 0), "impossible");
+}
+
+#[test]
 fn a_dynamic_filter_becomes_a_fast_one() {
     let dir = Dir::new();
     let (filter, fast) = (dir.arg("g.bloom"), dir.arg("p.bloom"));

@@ -57,6 +57,18 @@ fn two_first_runs_of_unique_with_one_state_lose_no_key() {
 }
 
 #[test]
+fn builds_that_would_make_one_secret_agree_on_it() {
+    let dir = Dir::new();
+    let keys = keys(&dir, "a");
+    rounds(|round| {
+        let (secret, one, two) = (dir.arg(&format!("secret-{round}")), dir.arg("one"), dir.arg("two"));
+        let build = |filter: &str| start(&["build", "-q", "--secret", &secret, "-o", filter, &keys]);
+        both(build(&one), build(&two));
+        assert_eq!(dir.read("one"), dir.read("two"), "round {round}");
+    });
+}
+
+#[test]
 fn a_merge_into_a_filter_beside_an_insert_loses_no_key() {
     let dir = Dir::new();
     let (a, b, c) = (keys(&dir, "a"), keys(&dir, "b"), keys(&dir, "c"));

@@ -32,6 +32,27 @@ fn converse(args: &[&str], keys: &[&str]) {
 }
 
 #[test]
+fn unique_saves_its_state_while_no_keys_come() {
+    let dir = Dir::new();
+    let state = dir.arg("state");
+    let mut child = command(&["unique", "--state", &state, "--save-every", "20ms"]).spawn().unwrap();
+    let mut keys = child.stdin.take().unwrap();
+    keys.write_all(b"a\nb\n").unwrap();
+    keys.flush().unwrap();
+    let begun = std::time::Instant::now();
+    while !dir.path("state").exists() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the state is not saved");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // Both keys came in one block, or the second save is soon to come.
+    while run(&["check", "-c", &state], b"a\nb\n").text() != "2\n" {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the state is not saved again");
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
 fn unique_tells_a_new_key_before_the_next_comes() {
     converse(&["unique"], &["a", "two", "three"]);
     converse(&["unique", "--expected-keys", "100"], &["one", "two", "three"]);

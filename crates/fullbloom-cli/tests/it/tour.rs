@@ -17,18 +17,6 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        match entry.file_type().unwrap().is_dir() {
-            true => copy(&entry.path(), &target),
-            false => drop(fs::copy(entry.path(), target).unwrap()),
-        }
-    }
-}
-
 /// Runs a line in a shell, in a copy of what the page speaks of; what it printed, errors included.
 fn shell(directory: &Path, line: &str) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_fullbloom"));
@@ -71,7 +59,7 @@ fn every_command_of_the_tour_prints_what_the_page_shows() {
 fn run_page(page_path: &Path, least: usize) {
     let page = fs::read_to_string(page_path).unwrap();
     let directory = tempfile::tempdir().unwrap();
-    copy(&root().join("examples"), &directory.path().join("examples"));
+    common::copy_tree(&root().join("examples"), &directory.path().join("examples"));
     std::os::unix::fs::symlink(root().join("vectors"), directory.path().join("vectors")).unwrap();
 
     let mut written = String::new();
@@ -182,5 +170,5 @@ fn make_the_example_sstables() {
     table.add("me", 4, &keys(1300..1400), 0.01);
     table.put("me", 4, "Filter.db", &support::filter(Name::Cassandra, 100, 0.01, &keys(1300..1400)));
     let target = root().join("examples/cassandra/shop/orders-5a1c395e0b1f11ef9a3f0242ac120002");
-    copy(&table.directory, &target);
+    common::copy_tree(&table.directory, &target);
 }

@@ -13,9 +13,10 @@ use fullbloom::dialect::rocksdb::{self, FilterType, Policy};
 use fullbloom::filter::Check;
 use fullbloom::internal::cassandra::Descriptor;
 use fullbloom::internal::journal::Journal;
-use fullbloom::native::HashFacts;
+use fullbloom::native::{HashFacts, Kind, KindFacts, Mode};
 use fullbloom::sizing::{Request, Target};
 use fullbloom::typed::TypeError;
+use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -275,9 +276,45 @@ impl<'a> Rebuild<'a> {
             }
             Rebuild::Impossible => return None,
         };
+        if opened.filter.kind() == Some(Kind::Dynamic) {
+            return same_file(&rebuilt, &opened.filter);
+        }
         // The bits are the same if both have as many, and merging the old ones adds none.
         let bits = rebuilt.count_ones();
         let merged = rebuilt.merge(&opened.filter);
         merged.is_ok().then(|| bits == opened.filter.count_ones() && bits == rebuilt.count_ones())
+    }
+}
+
+/// Whether two dynamic filters with the same options hold the same keys: then their files are equal. `None` for
+/// filters that forget keys, because their files depend on when each key came.
+fn same_file(rebuilt: &AnyFilter, old: &AnyFilter) -> Option<bool> {
+    let facts = old.native_facts()?;
+    let KindFacts::Dynamic { mode, .. } = facts.kind else { return None };
+    if matches!(mode, Mode::Expiring(_)) {
+        return None;
+    }
+    let mut same = Same { rest: &rebuilt.encode(), equal: true };
+    old.write_to(&mut same).ok()?;
+    Some(same.equal && same.rest.is_empty())
+}
+
+/// Compares what is written with what is expected.
+struct Same<'a> {
+    rest: &'a [u8],
+    equal: bool,
+}
+
+impl io::Write for Same<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.rest.split_at_checked(bytes.len()) {
+            Some((expected, rest)) if expected == bytes => self.rest = rest,
+            _ => self.equal = false,
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

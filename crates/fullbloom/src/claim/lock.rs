@@ -34,7 +34,13 @@ impl Lock {
         loop {
             let (file, created) = match open(&path) {
                 Ok(opened) => opened,
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
+                // It exists by now, unless it is a link that leads nowhere.
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                    if fs::symlink_metadata(&path).is_ok_and(|there| !there.is_file()) {
+                        return Err(not_a_lock_file(&path));
+                    }
+                    continue;
+                }
                 Err(e) if e.kind() == io::ErrorKind::PermissionDenied && denied < TRIES && path.exists() => {
                     denied += 1;
                     thread::sleep(PAUSE);
@@ -128,12 +134,14 @@ fn open(path: &Path) -> io::Result<(File, bool)> {
     }
 }
 
+fn not_a_lock_file(path: &Path) -> io::Error {
+    io::Error::other(format!("{} is not a lock file", path.display()))
+}
+
 /// Whether this file is the one at `path`.
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     match fs::symlink_metadata(path) {
-        Ok(there) if !there.is_file() => {
-            Err(io::Error::other(format!("{} is not a lock file", path.display())))
-        }
+        Ok(there) if !there.is_file() => Err(not_a_lock_file(path)),
         Ok(there) => Ok(identity(&file.metadata()?) == identity(&there)),
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(e) => Err(e),

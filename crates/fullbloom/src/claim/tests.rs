@@ -80,6 +80,24 @@ fn first_savers_of_a_new_file_never_fail() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_nowhere_is_not_a_lock_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let lock = dir.path().join(format!("{}lock", prefix("f".as_ref())));
+    std::os::unix::fs::symlink(dir.path().join("nowhere"), &lock).unwrap();
+    let refused = replace(&dir.path().join("f"), |out| out.write_all(b"new")).unwrap_err();
+    assert!(refused.to_string().ends_with("is not a lock file"), "{refused}");
+}
+
+#[test]
+fn a_path_with_a_slash_at_the_end_does_not_name_a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let refused = replace(&dir.path().join("f/"), |out| out.write_all(b"new")).unwrap_err();
+    assert!(refused.to_string().ends_with("the path does not name a file"), "{refused}");
+    assert_eq!(names(dir.path()), [""; 0]);
+}
+
 #[test]
 fn the_longest_names_can_be_saved() {
     let dir = tempfile::tempdir().unwrap();

@@ -106,23 +106,27 @@ impl NativeArgs {
         }
     }
 
-    /// The secret of a keyed filter, and the file that a new one must be saved to; `None` if the filter is
-    /// not keyed.
-    pub fn secret(&self, dialect: Name) -> Result<Option<(Hashing, Option<&Path>)>, Failure> {
+    /// The secret of a keyed filter, and the claim to the file that a new one must be saved to; `None` if the filter
+    /// is not keyed. Of several builds that would make a secret, one does, and the others wait for it.
+    pub fn secret(&self, dialect: Name) -> Result<Option<(Hashing, Option<Claim>)>, Failure> {
         if !self.keyed && self.secret.is_none() && !self.store_secret {
             return Ok(None);
         }
         match self.secret.as_deref() {
-            Some(path) if secret::is_there(path) => {
-                let secret = secret::read(path)?;
-                drop(Claim::new(path)); // takes away the lock file of a build that was killed here
-                Ok(Some((Hashing::Secret(secret), None)))
+            Some(path) => {
+                // Also takes away the lock file of a build that was killed here.
+                let claim = if secret::is_there(path) { None } else { Some(secret::claim(path)?) };
+                let (secret, new) = match claim {
+                    Some(claim) if !claim.exists() => (secret::random()?, Some(claim)),
+                    _ => (secret::read(path)?, None),
+                };
+                Ok(Some((Hashing::Secret(secret), new)))
             }
             None if !self.store_secret && dialect == Name::Native => {
                 Err(Failure::new("--keyed", "no path given for the secret")
                     .hint("--secret FILE keeps it in a file, --store-secret in the filter itself"))
             }
-            path => Ok(Some((Hashing::Secret(secret::random()?), path))),
+            None => Ok(Some((Hashing::Secret(secret::random()?), None))),
         }
     }
 

@@ -188,3 +188,16 @@ pub fn leveldb_filter(dir: &Dir, name: &str, keys: &[&str]) -> String {
 pub fn lines(count: usize) -> String {
     (0..count).map(|i| format!("key{i}\n")).collect()
 }
+
+/// Copies a directory with all that is in it.
+pub fn copy_tree(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy_tree(&entry.path(), &target),
+            false => drop(fs::copy(entry.path(), target).unwrap()),
+        }
+    }
+}

@@ -140,7 +140,7 @@ impl JournalWriter {
     pub fn save(&mut self, filter: &DynamicFilter) -> Result<(), FileError> {
         match (&mut self.changes, self.base) {
             (Changes::Recorded(body), _) if body.is_empty() => Ok(()),
-            (Changes::Recorded(body), Some(base)) => {
+            (Changes::Recorded(body), Some(base)) if journal_of(self.claim.place()).is_some() => {
                 let body = core::mem::take(body);
                 let appended = self.append(base, &body);
                 if appended.is_err() {
