@@ -212,10 +212,11 @@ impl Cpu {
         Cpu::choose()
     }
 
-    /// The kernel for lines of fingerprints: with AVX-512 that is the body for AVX2.
+    /// The kernel for work that is faster with AVX2 than with AVX-512: what LLVM vectorises with gathers and
+    /// scatters, and lines of fingerprints.
     #[inline(always)]
-    pub(crate) fn for_slots() -> Cpu {
-        match Cpu::in_use() {
+    pub(crate) fn narrow(self) -> Cpu {
+        match self {
             #[cfg(target_arch = "x86_64")]
             Cpu::Avx512(kernel) => Cpu::Avx2(kernel.into()),
             #[cfg(target_arch = "x86_64")]

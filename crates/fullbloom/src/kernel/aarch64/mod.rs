@@ -5,6 +5,7 @@ mod lines;
 mod neon;
 mod slots;
 mod split;
+mod systems;
 
 use super::blocks::Filter;
 use super::local::{EachTest, Local, TestFn};
@@ -25,8 +26,6 @@ impl Neon {
 }
 
 impl Body for Neon {}
-
-impl super::systems::Systems for Neon {}
 
 impl Split for Neon {
     const SPLIT_TEST: split_block::TestFn = split::test;

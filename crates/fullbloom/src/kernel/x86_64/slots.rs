@@ -49,7 +49,7 @@ impl Select for Avx2 {
     }
 }
 
-/// Not used: [`Cpu::for_slots`](crate::kernel::Cpu::for_slots) takes the body for AVX2.
+/// Not used: [`Cpu::narrow`](crate::kernel::Cpu::narrow) takes the body for AVX2.
 impl Select for Avx512 {}
 impl Select for Avx512Bitalg {}
 

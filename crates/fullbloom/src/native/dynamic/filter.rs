@@ -92,7 +92,7 @@ impl core::error::Error for NotDeletable {}
 
 /// The kernel for lines of fingerprints.
 pub(super) fn cpu() -> Cpu {
-    Cpu::for_slots()
+    Cpu::in_use().narrow()
 }
 
 impl DynamicFilter {
