@@ -26,6 +26,8 @@ pub fn of(problem: &Problem) -> Option<String> {
         Need::SmallerSize => with("--memory SIZE, --fold TIMES"),
         Need::Snapshots => with("--snapshots"),
         Need::Force => with("--force"),
+        Need::OtherDirectory => with("-o DIR"),
+        Need::OwnKeys => with("leave out --keys"),
         Need::Build(dialect) => with(&format!("fullbloom build --dialect {dialect} KEYS -o FILTER")),
         Need::BuildCompact => with("fullbloom build --compact KEYS -o FILTER"),
         Need::Convert => with("fullbloom convert --to native"),

@@ -1,7 +1,7 @@
 //! The secret of a keyed filter, in a file of its own: 32 hex digits on a line.
 
 use crate::error::Failure;
-use crate::input::decode_hex;
+use crate::text::decode_hex;
 use fullbloom::internal::claim::Claim;
 use fullbloom::native::Secret;
 use std::fs::{self, File};

@@ -1,6 +1,6 @@
 //! Path ─► [`Place`]: what is there, by its name and its last bytes.
 
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Need, Problem};
 use fullbloom::dialect::Name;
 use fullbloom::internal::cassandra::Descriptor;
 use fullbloom::internal::sniff;
@@ -40,7 +40,7 @@ impl Place {
     /// What is at this path. Files are detected by their last bytes and their names; any other file counts as
     /// a filter, and so does every file if the caller gives its dialect.
     ///
-    /// Never fails: a path that cannot be read is reported by whoever reads it.
+    /// Never fails. An unreadable path is reported later, by the function that reads it.
     pub fn detect(path: impl Into<PathBuf>, dialect: Option<Name>) -> Place {
         let path = path.into();
         let kind = match path.is_dir() {
@@ -59,6 +59,21 @@ impl Place {
     /// What is there.
     pub fn kind(&self) -> PlaceKind {
         self.kind
+    }
+
+    /// Refuses a place that has its own keys, where the caller gives a list of keys.
+    pub fn require_takes_keys(&self) -> Result<(), Problem> {
+        let what = match self.kind {
+            PlaceKind::Filter | PlaceKind::Sstable => return Ok(()),
+            PlaceKind::Table => "a table has its own keys",
+            PlaceKind::Parquet => "a Parquet file has its own keys",
+            PlaceKind::Database | PlaceKind::DataDirectory => {
+                "the filters in a directory have their own keys"
+            }
+        };
+        Err(Problem::at(&self.path, Code::OptionRefused, what)
+            .hint("verify it without a list of keys")
+            .needs(Need::OwnKeys))
     }
 
     /// The command does not take places of this kind.

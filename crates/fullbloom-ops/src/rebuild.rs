@@ -43,7 +43,7 @@ pub struct RebuildOptions {
     pub output: Output,
     /// Only report what would be done.
     pub dry_run: bool,
-    /// Only filters that are missing, damaged, or lack keys.
+    /// Rebuild only filters that are missing, damaged or incomplete.
     pub damaged: bool,
     /// Rebuild even where keys may be missing from the index or the table.
     pub force: bool,
@@ -269,8 +269,9 @@ fn check_names(sstables: &[Sstable], tables: &[PathBuf], options: &RebuildOption
         if is_in(&source, directory) {
             let why =
                 format!("{} is its own directory: the new file would overwrite it", directory.display());
-            let hint = "name another directory with -o, or leave -o out: then the old file is kept beside it";
-            return Err(Problem::at(&source, Code::NameClash, why).hint(hint));
+            let hint =
+                "name another directory, or none: then the new file replaces the old one, which is kept";
+            return Err(Problem::at(&source, Code::NameClash, why).hint(hint).needs(Need::OtherDirectory));
         }
     }
     if let Some(name) = engine_file(directory, !tables.is_empty()) {
@@ -361,6 +362,14 @@ pub(crate) fn claim(
     let replacement = replacement.map_err(|e| not_saved(old, &e))?;
     check_writable(old, replacement.claim(), options)?;
     Ok(Some(replacement))
+}
+
+/// Where the new file goes.
+pub(crate) fn destination(old: &Path, output: &Output) -> String {
+    match output {
+        Output::InPlace { .. } => old.display().to_string(),
+        Output::Into(directory) => directory.join(old.file_name().unwrap_or_default()).display().to_string(),
+    }
 }
 
 /// Refuses to replace a read-only file.

@@ -68,7 +68,7 @@ pub struct Args {
     #[command(flatten)]
     target: TargetArgs,
 
-    /// The best filter that fits in this size: 64MiB. With --compact: memory for building [default: 1GiB]
+    /// Maximum size of the filter: 64MiB. With --compact: maximum memory while building [default: 1GiB]
     #[arg(long, value_name = "SIZE", value_parser = numbers::size, allow_negative_numbers = true)]
     memory: Option<u64>,
 

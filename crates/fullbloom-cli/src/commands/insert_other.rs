@@ -29,7 +29,7 @@ pub fn run(args: &InsertArgs, dialect: Name) -> Result<Status, Failure> {
     let opened = file.open()?;
     if let Some(problem) = opened.problems.iter().find(|problem| problem.is_error()) {
         let failure = Failure::new(&path, &problem.message);
-        return Err(failure.hint("a damaged filter takes no keys: rebuild it from its own"));
+        return Err(failure.hint("a damaged filter cannot be changed: build it again from its keys"));
     }
     let mut filter = opened.filter.try_clone().map_err(|e| Failure::size(dialect, &e))?;
     filter.require_takes_keys().map_err(|e| {

@@ -50,7 +50,8 @@ pub struct Args {
     #[arg(long, value_name = "D", value_parser = args::dialects(), hide_possible_values = true, default_value = "all")]
     dialect: args::Dialects,
 
-    /// Native filters: the fastest or the smallest layout [default: fast if at most 15 % larger]
+    /// Native filters: the fastest or the smallest layout [default: speed, unless it needs
+    /// over 15 % more bits]
     #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["from", "memory"])]
     prefer: Option<args::Prefer>,
 

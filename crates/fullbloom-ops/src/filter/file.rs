@@ -157,8 +157,8 @@ impl FilterFile {
     }
 }
 
-/// The contents of a compressed file; `None` if it is not one. Only DCSO's program compresses filters: where
-/// the caller says that the bytes are of another dialect, they are, whatever they begin with.
+/// The contents of a compressed file; `None` if it is not one. Only DCSO's program compresses filters. If the
+/// caller gives another dialect, the bytes are not decompressed, even if they begin like gzip.
 fn unpack(bytes: &[u8], options: &ReadOptions) -> Option<std::io::Result<Vec<u8>>> {
     match options.dialect {
         None | Some(Name::Dcso) => gzip::unpack(bytes),
@@ -190,10 +190,9 @@ fn unknown(path: &Path, bytes: &Bytes, cause: &DecodeError) -> Problem {
             "it looks like lines of text, not a filter; fullbloom build makes a filter of keys".to_owned()
         }
         _ if is_unpacked => "it is compressed, and what is in it is not recognised: unpack it with gunzip first".to_owned(),
-        [] => format!(
-            "give the dialect, one of {}. No dialect decodes these bytes; for {raw}",
-            list(Name::ALL)
-        ),
+        [] => "no dialect can decode these bytes. If they are raw bits, give the dialect (libbloom-1 or java-lsm), \
+               the bits and the probes"
+            .to_owned(),
         names => format!("give the dialect: the bytes can be read as {}; for {raw}", list(names)),
     };
     // Unknown letters of an sstable are named.

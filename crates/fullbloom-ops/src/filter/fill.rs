@@ -11,8 +11,8 @@ use std::path::Path;
 /// Number of parts.
 const PARTS: usize = 96;
 
-/// Bytes of a part at least: with fewer bits some part of a small sound filter is empty by chance. Of 64
-/// bits, of which a third are set, none is in one part of 10^11.
+/// Bytes of a part at least: with fewer bits some part of a small sound filter is empty by chance. With a
+/// third of the bits set, a part of 64 bits is empty with probability 10^-11.
 const PART_BYTES: usize = 8;
 
 /// The share of set bits in each part of the filter at `path`; empty if there is no array, or it cannot be
