@@ -27,6 +27,7 @@ pub fn of(problem: &Problem) -> Option<String> {
         Need::Snapshots => with("--snapshots"),
         Need::Force => with("--force"),
         Need::OtherDirectory => with("-o DIR"),
+        Need::StandardOutput => Some("-o - writes to standard output".to_owned()),
         Need::OwnKeys => with("leave out --keys"),
         Need::Build(dialect) => with(&format!("fullbloom build --dialect {dialect} KEYS -o FILTER")),
         Need::BuildCompact => with("fullbloom build --compact KEYS -o FILTER"),

@@ -4,6 +4,7 @@ use crate::problem::{Code, Need, Problem};
 use fullbloom::dialect::Name;
 use fullbloom::internal::cassandra::Descriptor;
 use fullbloom::internal::sniff;
+use fullbloom_table::database::{is_database_file, is_table_file};
 use fullbloom_table::footer::is_table;
 use fullbloom_table::{PlainFile, Source};
 use serde::Serialize;
@@ -68,7 +69,7 @@ impl Place {
             PlaceKind::Table => "a table has its own keys",
             PlaceKind::Parquet => "a Parquet file has its own keys",
             PlaceKind::Database | PlaceKind::DataDirectory => {
-                "the filters in a directory have their own keys"
+                "a list of keys cannot be looked up in a directory"
             }
         };
         Err(Problem::at(&self.path, Code::OptionRefused, what)
@@ -114,7 +115,7 @@ impl PlaceKind {
 
 /// Whether the name is that of a table.
 fn is_named_table(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "sst" || extension == "ldb")
+    path.file_name().is_some_and(|name| is_table_file(&name.to_string_lossy()))
 }
 
 /// Whether a file ends with the magic number of a table.
@@ -131,18 +132,10 @@ fn head(source: &dyn Source, len: u64) -> Option<Cow<'_, [u8]>> {
 fn directory(path: &Path) -> PlaceKind {
     let Ok(entries) = fs::read_dir(path) else { return PlaceKind::DataDirectory };
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-    match names.into_iter().any(|name| is_of_database(&name)) {
+    match names.into_iter().any(|name| is_database_file(&name) || is_table_file(&name)) {
         true => PlaceKind::Database,
         false => PlaceKind::DataDirectory,
     }
-}
-
-/// A table, or one of the files every database has: `CURRENT` and `MANIFEST-000001`. Databases number their
-/// tables; files made to be ingested have names of their own.
-fn is_of_database(name: &str) -> bool {
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let is_table = name.ends_with(".sst") || name.ends_with(".ldb");
-    name == "CURRENT" || name.strip_prefix("MANIFEST-").is_some_and(number) || is_table
 }
 
 #[cfg(test)]

@@ -350,6 +350,8 @@ pub enum Need {
     Force,
     /// Another directory for the new files.
     OtherDirectory,
+    /// Standard output instead of a file.
+    StandardOutput,
     /// No list of keys: the place has its own.
     OwnKeys,
     /// That a filter is built from its keys, in this dialect.

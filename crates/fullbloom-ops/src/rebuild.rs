@@ -15,6 +15,7 @@ use fullbloom_sstable::rebuild::first_clash;
 use fullbloom_sstable::sstable::{DATA, FILTER, INDEX, PARTITIONS, TOC};
 use fullbloom_sstable::{Sstable, walk};
 use fullbloom_table::PrefixExtractor;
+use fullbloom_table::database::is_database_file;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs;
@@ -301,8 +302,7 @@ fn engine_file(directory: &Path, with_tables: bool) -> Option<String> {
         Descriptor::parse(Path::new(name))
             .is_ok_and(|parsed| [DATA, INDEX, PARTITIONS, TOC].contains(&parsed.component.as_str()))
     };
-    let of_database = |name: &str| name == "CURRENT" || name.starts_with("MANIFEST-");
-    names.into_iter().find(|name| of_sstable(name) || with_tables && of_database(name))
+    names.into_iter().find(|name| of_sstable(name) || with_tables && is_database_file(name))
 }
 
 /// Locks the databases whose tables are replaced in place, each once.
@@ -360,7 +360,7 @@ pub(crate) fn claim(
     }
     let replacement = Replacement::begin(old, &options.output, || waiting(old));
     let replacement = replacement.map_err(|e| not_saved(old, &e))?;
-    check_writable(old, replacement.claim(), options)?;
+    check_writable(old, replacement.claim(), options.force)?;
     Ok(Some(replacement))
 }
 
@@ -373,8 +373,8 @@ pub(crate) fn destination(old: &Path, output: &Output) -> String {
 }
 
 /// Refuses to replace a read-only file.
-pub(crate) fn check_writable(old: &Path, claim: &Claim, options: &RebuildOptions) -> Result<(), Problem> {
-    if claim.is_read_only() && !options.force {
+pub(crate) fn check_writable(old: &Path, claim: &Claim, force: bool) -> Result<(), Problem> {
+    if claim.is_read_only() && !force {
         let why = "cannot save: the file is read-only";
         return Err(Problem::at(old, Code::CannotSave, why)
             .hint("replace it nevertheless")

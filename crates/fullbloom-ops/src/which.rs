@@ -227,7 +227,7 @@ fn of_file(
 }
 
 fn of_filter(path: &Path, options: &WhichOptions) -> Result<Found<Answers>, Problem> {
-    let read = ReadOptions { key_type: Some(options.spec.key_type()), ..options.read.clone() };
+    let read = options.read.clone().key_type(options.spec.key_type());
     of_file(path, "filter", &read, options)
 }
 
@@ -243,14 +243,13 @@ fn of_sstable(sstable: &Sstable, options: &WhichOptions) -> Found<Answers> {
         let record = everything(&path, "sstable", options, NO_FILTER);
         return Found { record, problems: Vec::new() };
     }
-    let key_type = Some(options.spec.key_type());
-    let read = ReadOptions { dialect: Some(sstable.dialect), key_type, ..ReadOptions::default() };
+    let read = ReadOptions::from(sstable.dialect).key_type(options.spec.key_type());
     of_file(&path, "sstable", &read, options)
         .unwrap_or_else(|problem| unknown(&path, "sstable", options, problem))
 }
 
 fn of_table(path: &Path, options: &WhichOptions) -> Found<Answers> {
-    let found = table::open_named(path, options.prefix_extractor).and_then(|table| {
+    let found = table::open(path, options.prefix_extractor).and_then(|table| {
         options.spec.check_table(path)?;
         let failed = |e| table::problem(path, &e);
         let filter = table.filter().map_err(failed)?;

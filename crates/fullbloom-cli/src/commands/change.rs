@@ -194,7 +194,7 @@ pub fn remove(args: &RemoveArgs) -> Result<Status, Failure> {
         Failure::from(problem).hint("fullbloom build --deletable makes a filter that supports deletion")
     })?;
     let Removal { mut removed, absent, first } = take_out(args, &mut keys, &mut filter)?;
-    if absent > 0 && !args.force {
+    if !filter.finish_removal(args.force)? {
         removed = 0;
         let keys = text::counted(absent, "key");
         output::warning(&format!(
@@ -205,8 +205,6 @@ pub fn remove(args: &RemoveArgs) -> Result<Status, Failure> {
             "removing a key that was never inserted can make other keys look absent; --force removes the keys \
              that are present",
         );
-    } else if removed > 0 {
-        filter.finish()?;
     }
     if !args.absent {
         let text = format!("{} removed, {absent} not in the filter", text::counted(removed, "key"));

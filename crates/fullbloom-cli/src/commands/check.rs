@@ -7,7 +7,7 @@ use crate::input::{BATCH, KeyFormat, Keys, threads};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use fullbloom::dialect::Name;
-use fullbloom_ops::filter::{FilterFile, ReadOptions};
+use fullbloom_ops::filter::FilterFile;
 #[cfg(feature = "parquet")]
 use fullbloom_ops::parquet::Column;
 use fullbloom_ops::{Code, Place, PlaceKind, table};
@@ -151,7 +151,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::new("--op", "only tables support seeks"));
     }
     let read = if args.map { FilterFile::map } else { FilterFile::load };
-    let options = ReadOptions { key_type: Some(args.types.key_type.key_type()), ..args.read.read()? };
+    let options = args.read.read()?.key_type(args.types.key_type.key_type());
     let file = read(&args.filter, &options)?;
     let opened = file.open()?;
     if args.explain {

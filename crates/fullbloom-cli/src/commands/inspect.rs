@@ -69,6 +69,8 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         read: args.read.read(),
         snapshots: args.snapshots,
         fpr: args.fpr,
+        #[cfg(feature = "report")]
+        strips: args.report.is_wanted(),
         ..InspectOptions::default()
     };
     let mut first = true;
@@ -97,7 +99,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         all.append(found);
     }
     #[cfg(feature = "report")]
-    args.report.write(|| report::of_inspection(&super::value(&all), &args.files))?;
+    args.report.write(|| report::of_inspection(&all, &args.files))?;
     if args.json {
         out.json(&super::value(&all))?;
     }

@@ -147,8 +147,11 @@ impl From<Failure> for Refused {
 }
 
 fn options(args: &Args) -> Result<ReadOptions, Failure> {
-    let key_type = (!args.keys.is_empty()).then(|| args.types.key_type.key_type());
-    Ok(ReadOptions { key_type, ..args.read.read()? })
+    let read = args.read.read()?;
+    Ok(match args.keys.is_empty() {
+        true => read,
+        false => read.key_type(args.types.key_type.key_type()),
+    })
 }
 
 fn look(

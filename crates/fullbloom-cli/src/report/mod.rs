@@ -28,6 +28,11 @@ pub struct ReportArgs {
 }
 
 impl ReportArgs {
+    /// Whether a page is wanted.
+    pub fn is_wanted(&self) -> bool {
+        self.report.is_some()
+    }
+
     /// Writes the page, if one is wanted.
     pub fn write(&self, page: impl FnOnce() -> Page) -> Result<(), Failure> {
         let Some(path) = &self.report else { return Ok(()) };

@@ -11,6 +11,7 @@
 //! `open` and `native` know the library's run-time filter.
 
 mod change;
+mod claim;
 mod convert;
 mod file;
 mod fill;
@@ -21,11 +22,12 @@ mod open;
 mod record;
 mod verify;
 
-pub use change::{Changing, Difference, Wanted, is_nearly_full};
+pub use change::{Changing, ChangingOther, Difference, Wanted};
+pub use claim::{claim, secret_in};
 pub use convert::{ConvertOptions, Shrink, convert};
-pub use file::{FilterFile, ReadOptions};
+pub use file::FilterFile;
 pub(crate) use fill::along;
-pub use fill::fill_along;
+pub use fullbloom::any::ReadOptions;
 pub use gzip::write_to;
 pub use merge::merge;
 pub use native::{DynamicRecord, ExceptionRecord, ExpiryRecord, GenerationRecord, KindRecord, NativeRecord};

@@ -149,7 +149,7 @@ fn claim(
     let path = sstable.path(FILTER);
     let claimed = Claimed::new(sstable, &options.output, || waiting(&path));
     let claimed = claimed.map_err(|e| not_saved(&path, &e))?;
-    check_writable(&path, claimed.claim(), options)?;
+    check_writable(&path, claimed.claim(), options.force)?;
     Ok(claimed)
 }
 

@@ -84,7 +84,7 @@ pub(crate) fn rebuild(
     waiting: impl FnOnce(&Path),
 ) -> Result<Option<Found<RebuiltTable>>, Problem> {
     let replacement = rebuild::claim(path, options, waiting)?;
-    let table = &table::open_named(path, options.prefix_extractor)?;
+    let table = &table::open(path, options.prefix_extractor)?;
     let old = table.inspect();
     let mut problems: Vec<Problem> = old.as_ref().err().map(|e| problem(path, e)).into_iter().collect();
     let entries = if options.damaged {
