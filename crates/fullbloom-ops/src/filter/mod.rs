@@ -38,24 +38,15 @@ pub use verify::{VerifiedFilter, verify_keys};
 
 use crate::problem::Problem;
 use crate::report::Found;
-use std::path::Path;
 
-/// Reads a filter file and reports what is in it.
-pub fn inspect(path: &Path, options: &ReadOptions) -> Result<Found<FilterRecord>, Problem> {
-    inspect_file(&FilterFile::load(path, options)?)
-}
-
-/// The same for bytes in memory; a name of an sstable's `Filter.db` says its dialect.
+/// Reports what is in the bytes of a filter file; a name of an sstable's `Filter.db` says its dialect.
 pub fn inspect_bytes(
     name: &str,
     bytes: Vec<u8>,
     options: &ReadOptions,
 ) -> Result<Found<FilterRecord>, Problem> {
-    inspect_file(&FilterFile::from_bytes(name, bytes, options)?)
-}
-
-fn inspect_file(file: &FilterFile) -> Result<Found<FilterRecord>, Problem> {
-    Ok(inspect_opened(file, &file.open()?))
+    let file = FilterFile::from_bytes(name, bytes, options)?;
+    Ok(inspect_opened(&file, &file.open()?))
 }
 
 /// The same for a filter that is open.
