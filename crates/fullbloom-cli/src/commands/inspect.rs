@@ -19,8 +19,8 @@ use std::path::PathBuf;
 /// below it: version, keys, bits per key, the size of its filter, and problems (filter missing, truncated,
 /// mislabelled, too full, too large), with totals by table. For a database of LevelDB or RocksDB, every
 /// table, by level if the MANIFEST can be read, with the cost of a lookup of an absent key. If a file cannot
-/// be read, the others are still shown. Exit status: 0 if all is well, 1 if a problem was found, damage
-/// included, 2 if a path could not be opened or is not a filter.
+/// be read, the others are still shown. Exit status: 0 if all is well, 1 if a problem was found, such
+/// as a damaged sstable or table, 2 if a path could not be opened or is not a valid filter file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

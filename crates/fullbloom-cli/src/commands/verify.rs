@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 /// In a Parquet file it reads every column that has a filter. It reads other filter files completely, and
 /// looks up every key of --keys. Exit status: 0 if all is well, 1 if there is no filter, a key is missing, or
 /// a filter differs from the one its keys give, 2 if a file could not be opened or is
-/// not a filter.
+/// not a valid filter file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

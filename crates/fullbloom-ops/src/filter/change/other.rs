@@ -36,15 +36,15 @@ impl ChangingOther {
         if let Some(problem) = opened.problems.into_iter().find(Problem::is_error) {
             return Err(problem.hint("a damaged filter cannot be changed: build it again from its keys"));
         }
-        opened.filter.require_takes_keys().map_err(|e| {
+        let copy = opened.filter.try_clone();
+        let filter = copy.map_err(|e| Problem::new(file.dialect(), Code::CannotSize, e))?;
+        filter.require_takes_keys().map_err(|e| {
             let problem = Problem::at(path, Code::Unsupported, &e);
             match e {
                 ChangeError::BuiltAtOnce(_) => problem.hint("fullbloom build makes it from all its keys"),
                 _ => problem,
             }
         })?;
-        let copy = opened.filter.try_clone();
-        let filter = copy.map_err(|e| Problem::new(file.dialect(), Code::CannotSize, e))?;
         Ok(ChangingOther { path: path.to_owned(), filter, claim, new: Vec::new() })
     }
 
