@@ -84,14 +84,14 @@ pub struct KeyArgs {
 #[derive(Debug, Args)]
 pub struct EntryArgs {
     /// Files of entries: plain, gzip, zstd, xz, bzip2; - or none: standard input
-    #[arg(value_name = "KEYS")]
+    #[arg(value_name = "ENTRIES")]
     pub files: Vec<PathBuf>,
 
-    /// Each line is the hex of a key
+    /// Keys and values are in hex
     #[arg(long)]
     pub hex: bool,
 
-    /// Keys end with a zero byte instead of a newline, in input and output
+    /// Entries end with a zero byte instead of a newline
     #[arg(short = '0', long)]
     pub null: bool,
 }

@@ -2,11 +2,9 @@
 
 use crate::error::Failure;
 use crate::output;
-use crate::secret;
 use fullbloom::any::AnyFilter;
 use fullbloom::internal::claim::Claim;
-use fullbloom_ops::filter::write_to;
-use fullbloom_ops::sstable::refuses_filter;
+use fullbloom_ops::filter::{claim, write_to};
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -51,32 +49,7 @@ impl Destination {
 
     /// As [`new`](Destination::new), for a file only: `-` is one, too.
     pub fn file(path: &Path, force: bool) -> Result<Destination, Failure> {
-        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        if let Some(Err(e)) = directory.map(fs::metadata) {
-            return Err(Failure::new(path.display(), format_args!("cannot save: {e}")));
-        }
-        match fs::metadata(path) {
-            Ok(meta) if meta.is_dir() => {
-                return Err(Failure::new(path.display(), "cannot save: is a directory"));
-            }
-            Ok(meta) if !meta.is_file() => {
-                let failure = Failure::new(path.display(), "cannot save: not a regular file");
-                return Err(failure.hint("-o - writes to standard output"));
-            }
-            _ => {}
-        }
-        if let Some(problem) = refuses_filter(path) {
-            return Err(problem.into());
-        }
-        let claim = Claim::wait(path, || output::waiting(path))?;
-        if secret::is_in(path) {
-            let why = "cannot save: is a file with a secret, and would be overwritten";
-            return Err(Failure::new(path.display(), why));
-        }
-        if claim.is_read_only() && !force {
-            let why = "cannot save: the file is read-only";
-            return Err(Failure::new(path.display(), why).hint("--force replaces it"));
-        }
+        let claim = claim(path, force, || output::waiting(path))?;
         if let Some(e) = claim.unlocked() {
             let why = format!("cannot be locked: {e}: make sure that no other process changes it meanwhile");
             output::warning(&format!("{}: {why}", path.display()));

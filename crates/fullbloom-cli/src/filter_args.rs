@@ -22,8 +22,11 @@ pub struct LayoutArgs {
 impl LayoutArgs {
     /// How to read filter files.
     pub fn read(&self) -> ReadOptions {
-        let geometry = self.geometry.geometry();
-        ReadOptions { dialect: self.dialect, geometry, ..ReadOptions::default() }
+        let options = ReadOptions::new().dialect(self.dialect);
+        match self.geometry.geometry() {
+            Some((bits, probes)) => options.geometry(bits, probes),
+            None => options,
+        }
     }
 }
 
@@ -45,7 +48,7 @@ impl FilterArgs {
 
     /// How to read filter files.
     pub fn read(&self) -> Result<ReadOptions, Failure> {
-        Ok(ReadOptions { secret: self.secret.read()?, ..self.layout.read() })
+        Ok(self.layout.read().secret(self.secret.read()?))
     }
 }
 

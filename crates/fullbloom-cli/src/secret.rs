@@ -1,16 +1,12 @@
 //! The secret of a keyed filter, in a file of its own: 32 hex digits on a line.
 
 use crate::error::Failure;
-use crate::input::decode_hex;
 use crate::output;
 use fullbloom::internal::claim::Claim;
 use fullbloom::native::Secret;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use fullbloom_ops::filter::secret_in;
+use std::fs;
 use std::path::{Path, PathBuf};
-
-/// Longer files are not a secret.
-const LONGEST: u64 = 1024;
 
 /// `--secret`, where a keyed filter is read.
 #[derive(Debug, clap::Args)]
@@ -29,29 +25,13 @@ impl SecretArgs {
 
 /// The secret in this file.
 pub fn read(path: &Path) -> Result<Secret, Failure> {
-    let text =
-        front(path).map_err(|e| Failure::new(path.display(), format_args!("cannot read the secret: {e}")))?;
-    decode(&text).ok_or_else(|| {
+    let found = secret_in(path);
+    let found =
+        found.map_err(|e| Failure::new(path.display(), format_args!("cannot read the secret: {e}")))?;
+    found.ok_or_else(|| {
         Failure::new(path.display(), "not a secret: 32 hex digits are expected")
             .hint("openssl rand -hex 16 makes one; build makes one too if the file does not exist")
     })
-}
-
-/// Whether there is a secret in this file.
-pub fn is_in(path: &Path) -> bool {
-    front(path).is_ok_and(|text| decode(&text).is_some())
-}
-
-fn front(path: &Path) -> io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    File::open(path)?.take(LONGEST).read_to_end(&mut text)?;
-    Ok(text)
-}
-
-fn decode(text: &[u8]) -> Option<Secret> {
-    let mut bytes = Vec::new();
-    decode_hex(text.trim_ascii(), &mut bytes).ok()?;
-    <[u8; 16]>::try_from(bytes).ok().map(Secret::new)
 }
 
 /// A secret from the system's random source.

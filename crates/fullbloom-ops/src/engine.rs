@@ -16,9 +16,9 @@ pub(crate) const IN_PLACE: [&str; 2] = [
 /// What the engines do with a table that was written into another directory.
 pub(crate) const ELSEWHERE: [&str; 2] = [
     "a database records the length of each of its tables: a table of another length must not be copied over the old one",
-    "RocksDB takes it as a new file by IngestExternalFile, if its keys are not in the database any more; a table that \
-     a database wrote, and not SstFileWriter, needs allow_db_generated_files, and its sequence numbers must be 0. \
-     LevelDB cannot ingest files",
+    "RocksDB: ingest it with IngestExternalFile, after its keys were removed from the database. If a database wrote \
+     the table (not SstFileWriter), set allow_db_generated_files; all sequence numbers must be 0. LevelDB cannot ingest \
+     files",
 ];
 
 /// What to know before anything is written: what the engine accepts, and how it makes such filters itself.

@@ -1,7 +1,7 @@
 //! `inspect`: what is in the filters of a place, and what is wrong with them.
 
 use crate::database::{self, DatabaseSummary, LastDatabase, LevelTotals};
-use crate::filter::{self, FilterRecord, ReadOptions};
+use crate::filter::{self, FilterFile, FilterRecord, ReadOptions};
 #[cfg(feature = "parquet")]
 use crate::parquet::{self, ColumnRecord};
 use crate::place::{Place, PlaceKind};
@@ -38,6 +38,8 @@ pub struct InspectOptions {
     pub fpr: Option<f64>,
     /// For tables given by name.
     pub last_database: LastDatabase,
+    /// Also measure the fill along the filter, for drawings: the field `strip` of the records.
+    pub strips: bool,
 }
 
 /// Sums over all places.
@@ -78,13 +80,19 @@ pub fn inspect(
     };
     match place.kind() {
         PlaceKind::Sstable | PlaceKind::DataDirectory => sstable::inspect_all(path, options, watch),
-        PlaceKind::Database => database::inspect(path, watch),
+        PlaceKind::Database => database::inspect(path, options.strips, watch),
         PlaceKind::Table => {
-            let Found { record, problems } = database::look_alone(path, &options.last_database);
+            let Found { record, problems } =
+                database::look_alone(path, &options.last_database, options.strips);
             Ok(one(Inspected::Table(record), problems))
         }
         PlaceKind::Filter => {
-            let Found { record, problems } = filter::inspect(path, &options.read)?;
+            let file = FilterFile::load(path, &options.read)?;
+            let opened = file.open()?;
+            let Found { mut record, problems } = filter::inspect_opened(&file, &opened);
+            if options.strips {
+                record.strip = filter::along(opened.filter.bits());
+            }
             Ok(one(Inspected::Filter(record), problems))
         }
         #[cfg(feature = "parquet")]

@@ -8,6 +8,7 @@ use fullbloom::typed::KeyType;
 use fullbloom_sstable::sstable::FILTER;
 use fullbloom_sstable::{PartitionKeyType, Sstable, partition_key_type};
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 /// How a key is written.
@@ -32,6 +33,16 @@ impl KeySpec {
         }
     }
 
+    /// The type of keys that are looked up in a column of Parquet: text is a value of the column's own type,
+    /// unless the caller gave another type or writes the bytes in hex.
+    #[cfg(feature = "parquet")]
+    pub fn for_column(&self, column: KeyType, hex: bool) -> KeySpec {
+        match self {
+            &KeySpec::BYTES if !hex => KeySpec::Value(column),
+            given => given.clone(),
+        }
+    }
+
     /// Whether the system of this dialect has keys of this type.
     pub fn require(&self, dialect: Name) -> Result<(), String> {
         match self {
@@ -41,6 +52,11 @@ impl KeySpec {
                 Err(format!("only partition keys of Cassandra have this type, not {dialect}"))
             }
         }
+    }
+
+    /// As [`require`](KeySpec::require), for the filter in this file.
+    pub fn check_dialect(&self, path: &Path, dialect: Name) -> Result<(), Problem> {
+        self.require(dialect).map_err(|why| Problem::at(path, Code::OptionRefused, why))
     }
 
     /// Appends the bytes of a key, or says what is wrong with its text.
@@ -96,7 +112,7 @@ impl KeySpec {
         }
     }
 
-    pub(crate) fn check_table(&self, path: &std::path::Path) -> Result<(), Problem> {
+    pub(crate) fn check_table(&self, path: &Path) -> Result<(), Problem> {
         match self {
             KeySpec::Value(KeyType::Bytes | KeyType::Text) => Ok(()),
             _ => Err(Problem::at(path, Code::OptionRefused, "the keys of tables are bytes")),

@@ -105,7 +105,7 @@ fn of_table(
     each: &mut EachKey<'_>,
 ) -> ControlFlow<()> {
     let mut flow = ControlFlow::Continue(());
-    let walked = table::open_named(path, options.prefix_extractor).and_then(|table| {
+    let walked = table::open(path, options.prefix_extractor).and_then(|table| {
         let failed = |e| table::problem(path, &e);
         let mut keys = table.keys().map_err(failed)?;
         while let Some(key) = keys.next().map_err(failed)? {

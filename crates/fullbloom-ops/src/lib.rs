@@ -42,6 +42,7 @@ mod advice;
 pub mod database;
 mod engine;
 pub mod filter;
+mod hex;
 pub mod inspect;
 mod key_spec;
 mod keys;

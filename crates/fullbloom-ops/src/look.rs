@@ -215,7 +215,7 @@ fn of_sstable(name: &str, source: &dyn Source, others: Vec<(String, Vec<u8>)>) -
     let mut files = others;
     files.push((name.to_owned(), read_all(name, source)?));
     let sstable = Sstable::in_memory(name, files).map_err(|e| Problem::new(name, Code::Unreadable, e))?;
-    let found = vec![sstable::inspect(&sstable, None).map(Inspected::Sstable)];
+    let found = vec![sstable::inspect(&sstable, None, false).map(Inspected::Sstable)];
     let summary = InspectSummary { tables: totals(&found), ..InspectSummary::default() };
     let report = InspectSummary::report(found, Vec::new(), summary);
     let filter = if sstable.has(FILTER) { sstable.filter().ok() } else { None };
@@ -223,7 +223,7 @@ fn of_sstable(name: &str, source: &dyn Source, others: Vec<(String, Vec<u8>)>) -
 }
 
 fn of_table(path: &Path, source: Arc<dyn Source>) -> Look {
-    let looked = table::open_source(path, source).and_then(|open| {
+    let looked = table::open_source(path, source, None).and_then(|open| {
         let found = table::inspect(path, &open)?;
         Ok((found, open))
     });

@@ -1,9 +1,10 @@
 //! Path ─► [`Place`]: what is there, by its name and its last bytes.
 
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Need, Problem};
 use fullbloom::dialect::Name;
 use fullbloom::internal::cassandra::Descriptor;
 use fullbloom::internal::sniff;
+use fullbloom_table::database::{is_database_file, is_table_file};
 use fullbloom_table::footer::is_table;
 use fullbloom_table::{PlainFile, Source};
 use serde::Serialize;
@@ -40,7 +41,7 @@ impl Place {
     /// What is at this path. Files are detected by their last bytes and their names; any other file counts as
     /// a filter, and so does every file if the caller gives its dialect.
     ///
-    /// Never fails: a path that cannot be read is reported by whoever reads it.
+    /// Never fails. An unreadable path is reported later, by the function that reads it.
     pub fn detect(path: impl Into<PathBuf>, dialect: Option<Name>) -> Place {
         let path = path.into();
         let kind = match path.is_dir() {
@@ -59,6 +60,21 @@ impl Place {
     /// What is there.
     pub fn kind(&self) -> PlaceKind {
         self.kind
+    }
+
+    /// Refuses a place that has its own keys, where the caller gives a list of keys.
+    pub fn require_takes_keys(&self) -> Result<(), Problem> {
+        let what = match self.kind {
+            PlaceKind::Filter | PlaceKind::Sstable => return Ok(()),
+            PlaceKind::Table => "a table has its own keys",
+            PlaceKind::Parquet => "a Parquet file has its own keys",
+            PlaceKind::Database | PlaceKind::DataDirectory => {
+                "a list of keys cannot be looked up in a directory"
+            }
+        };
+        Err(Problem::at(&self.path, Code::OptionRefused, what)
+            .hint("verify it without a list of keys")
+            .needs(Need::OwnKeys))
     }
 
     /// The command does not take places of this kind.
@@ -99,7 +115,7 @@ impl PlaceKind {
 
 /// Whether the name is that of a table.
 fn is_named_table(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "sst" || extension == "ldb")
+    path.file_name().is_some_and(|name| is_table_file(&name.to_string_lossy()))
 }
 
 /// Whether a file ends with the magic number of a table.
@@ -116,18 +132,10 @@ fn head(source: &dyn Source, len: u64) -> Option<Cow<'_, [u8]>> {
 fn directory(path: &Path) -> PlaceKind {
     let Ok(entries) = fs::read_dir(path) else { return PlaceKind::DataDirectory };
     let names = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
-    match names.into_iter().any(|name| is_of_database(&name)) {
+    match names.into_iter().any(|name| is_database_file(&name) || is_table_file(&name)) {
         true => PlaceKind::Database,
         false => PlaceKind::DataDirectory,
     }
-}
-
-/// A table, or one of the files every database has: `CURRENT` and `MANIFEST-000001`. Databases number their
-/// tables; files made to be ingested have names of their own.
-fn is_of_database(name: &str) -> bool {
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let is_table = name.ends_with(".sst") || name.ends_with(".ldb");
-    name == "CURRENT" || name.strip_prefix("MANIFEST-").is_some_and(number) || is_table
 }
 
 #[cfg(test)]

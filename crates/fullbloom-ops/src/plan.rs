@@ -112,6 +112,9 @@ pub fn plan(
     wish: Wish,
     prefer: Option<Prefer>,
 ) -> Result<PlanReport, Problem> {
+    if let Wish::Target(Target::Fpr(fpr)) = wish {
+        check_rate(fpr)?;
+    }
     if let Some(mistake) = mistake(dialects, wish) {
         return Err(Problem::new("plan", Code::SizeRefused, mistake));
     }
@@ -316,6 +319,19 @@ fn mistake(dialects: &[Name], wish: Wish) -> Option<SizeError> {
         }
     }
     refusals.into_iter().min_by_key(|e| !matches!(e, SizeError::Value { .. })) // the clearest message
+}
+
+/// Refuses a rate that no filter can have.
+fn check_rate(fpr: f64) -> Result<(), Problem> {
+    if fpr > 0.0 && fpr <= 1.0 {
+        return Ok(());
+    }
+    let why = format!("{fpr} is not a false-positive rate: a rate is above 0 and at most 1");
+    let problem = Problem::new("fpr", Code::SizeRefused, why);
+    match fpr > 1.0 && fpr <= 100.0 {
+        true => Err(problem.hint(format!("{fpr} in a hundred is {}", fpr / 100.0))),
+        false => Err(problem),
+    }
 }
 
 /// Refuses a target that is wrong however many keys there are, so that it is reported before any key is read.

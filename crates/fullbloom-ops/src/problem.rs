@@ -101,6 +101,8 @@ codes! {
     OptionRefused = "option-refused", Error, Failed;
     /// The filter is keyed, and its secret was not given.
     SecretMissing = "secret-missing", Error, Failed;
+    /// The caller's list of keys cannot be read.
+    KeyFileUnreadable = "key-file-unreadable", Error, Failed;
     /// The directory has no sstables or tables.
     NothingFound = "nothing-found", Error, Failed;
     /// The path is of a kind that the command does not take.
@@ -142,7 +144,7 @@ codes! {
     TooLarge = "too-large", Warning, Well;
     /// The filter was sized for zero keys, as bulk loaders do, and lets nearly every key pass.
     TooSmall = "too-small", Warning, Well;
-    /// The filter was sized for another rate than the recorded one, and keeps that.
+    /// The filter was sized for a rate other than the recorded one, and meets the rate it was sized for.
     OtherRate = "other-rate", Note, Well;
 
     // Sstables.
@@ -344,8 +346,14 @@ pub enum Need {
     SmallerSize,
     /// That snapshots and backups are looked into.
     Snapshots,
-    /// That it is done nevertheless.
+    /// Permission to proceed despite the problem.
     Force,
+    /// Another directory for the new files.
+    OtherDirectory,
+    /// Standard output instead of a file.
+    StandardOutput,
+    /// No list of keys: the place has its own.
+    OwnKeys,
     /// That a filter is built from its keys, in this dialect.
     Build(Name),
     /// That a compact filter is built from its keys.
@@ -376,6 +384,11 @@ impl Problem {
         Problem::at(path, Code::SecretMissing, "the filter is keyed, and its secret is not in the file")
             .hint("give the secret that it was built with")
             .needs(Need::Secret)
+    }
+
+    /// The caller's list of keys for the filter in this file cannot be read.
+    pub fn key_file(path: &Path, why: impl fmt::Display) -> Problem {
+        Problem::at(path, Code::KeyFileUnreadable, why)
     }
 
     /// Whether something could not be read, so that the command fails.

@@ -15,6 +15,7 @@ use fullbloom_sstable::rebuild::first_clash;
 use fullbloom_sstable::sstable::{DATA, FILTER, INDEX, PARTITIONS, TOC};
 use fullbloom_sstable::{Sstable, walk};
 use fullbloom_table::PrefixExtractor;
+use fullbloom_table::database::is_database_file;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fs;
@@ -43,7 +44,7 @@ pub struct RebuildOptions {
     pub output: Output,
     /// Only report what would be done.
     pub dry_run: bool,
-    /// Only filters that are missing, damaged, or lack keys.
+    /// Rebuild only filters that are missing, damaged or incomplete.
     pub damaged: bool,
     /// Rebuild even where keys may be missing from the index or the table.
     pub force: bool,
@@ -269,8 +270,9 @@ fn check_names(sstables: &[Sstable], tables: &[PathBuf], options: &RebuildOption
         if is_in(&source, directory) {
             let why =
                 format!("{} is its own directory: the new file would overwrite it", directory.display());
-            let hint = "name another directory with -o, or leave -o out: then the old file is kept beside it";
-            return Err(Problem::at(&source, Code::NameClash, why).hint(hint));
+            let hint =
+                "name another directory, or none: then the new file replaces the old one, which is kept";
+            return Err(Problem::at(&source, Code::NameClash, why).hint(hint).needs(Need::OtherDirectory));
         }
     }
     if let Some(name) = engine_file(directory, !tables.is_empty()) {
@@ -300,8 +302,7 @@ fn engine_file(directory: &Path, with_tables: bool) -> Option<String> {
         Descriptor::parse(Path::new(name))
             .is_ok_and(|parsed| [DATA, INDEX, PARTITIONS, TOC].contains(&parsed.component.as_str()))
     };
-    let of_database = |name: &str| name == "CURRENT" || name.starts_with("MANIFEST-");
-    names.into_iter().find(|name| of_sstable(name) || with_tables && of_database(name))
+    names.into_iter().find(|name| of_sstable(name) || with_tables && is_database_file(name))
 }
 
 /// Locks the databases whose tables are replaced in place, each once.
@@ -359,13 +360,21 @@ pub(crate) fn claim(
     }
     let replacement = Replacement::begin(old, &options.output, || waiting(old));
     let replacement = replacement.map_err(|e| not_saved(old, &e))?;
-    check_writable(old, replacement.claim(), options)?;
+    check_writable(old, replacement.claim(), options.force)?;
     Ok(Some(replacement))
 }
 
+/// Where the new file goes.
+pub(crate) fn destination(old: &Path, output: &Output) -> String {
+    match output {
+        Output::InPlace { .. } => old.display().to_string(),
+        Output::Into(directory) => directory.join(old.file_name().unwrap_or_default()).display().to_string(),
+    }
+}
+
 /// Refuses to replace a read-only file.
-pub(crate) fn check_writable(old: &Path, claim: &Claim, options: &RebuildOptions) -> Result<(), Problem> {
-    if claim.is_read_only() && !options.force {
+pub(crate) fn check_writable(old: &Path, claim: &Claim, force: bool) -> Result<(), Problem> {
+    if claim.is_read_only() && !force {
         let why = "cannot save: the file is read-only";
         return Err(Problem::at(old, Code::CannotSave, why)
             .hint("replace it nevertheless")

@@ -107,6 +107,8 @@ pub fn quoted(path: &Path) -> String {
     }
 }
 
+pub use crate::hex::decode as decode_hex;
+
 /// Bytes as people and `--hex` write them.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()

@@ -6,19 +6,20 @@ use crate::place::{Place, PlaceKind};
 use crate::pool;
 use crate::problem::{Code, Problem};
 use crate::report::{Found, Report, Status, Watch};
-use crate::{database, sstable, table};
+use crate::{database, sstable, table, text};
 use fullbloom::dialect::Name;
 use fullbloom_sstable::Sstable;
 use fullbloom_sstable::sstable::FILTER;
 use fullbloom_table::PrefixExtractor;
 use fullbloom_table::filter::Question;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// The keys, and what the caller knows.
 #[derive(Debug, Clone)]
 pub struct WhichOptions {
-    /// The keys, as they are written.
+    /// The keys as text: of their type, or in hex.
     pub keys: Vec<Vec<u8>>,
     /// Whether they are written in hex.
     pub hex: bool,
@@ -51,7 +52,7 @@ pub struct Answers {
 /// Sums over all filters.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct WhichSummary {
-    /// The keys, as they were given.
+    /// The keys as they were given: text of their type, or hex.
     pub keys: Vec<String>,
     /// Filters.
     pub filters: u64,
@@ -105,6 +106,7 @@ pub fn which(
     watch: &mut dyn Watch<Answers>,
 ) -> Result<(), Problem> {
     let path = place.path();
+    let options = &*decoded(path, options)?;
     match place.kind() {
         PlaceKind::Sstable | PlaceKind::DataDirectory => {
             let walk = sstable::find(path, options.snapshots)?;
@@ -153,19 +155,36 @@ fn each<T: Sync>(
     });
 }
 
+/// The options with the bytes of the keys, where those are written in hex.
+fn decoded<'a>(path: &Path, options: &'a WhichOptions) -> Result<Cow<'a, WhichOptions>, Problem> {
+    if !options.hex {
+        return Ok(Cow::Borrowed(options));
+    }
+    let mut decoded = options.clone();
+    for key in &mut decoded.keys {
+        let digits = std::mem::take(key);
+        text::decode_hex(&digits, key).map_err(|why| refused_key(path, &digits, &why))?;
+    }
+    Ok(Cow::Owned(decoded))
+}
+
+fn refused_key(path: &Path, key: &[u8], why: &str) -> Problem {
+    let key = String::from_utf8_lossy(key);
+    Problem::at(path, Code::OptionRefused, format_args!("the key '{key}': {why}"))
+}
+
 /// The bytes of the keys in this dialect.
 fn bytes(options: &WhichOptions, dialect: Name, path: &Path) -> Result<Vec<Vec<u8>>, Problem> {
-    options.spec.require(dialect).map_err(|why| Problem::at(path, Code::OptionRefused, why))?;
+    options.spec.check_dialect(path, dialect)?;
+    if options.hex {
+        return Ok(options.keys.clone());
+    }
     let one = |text: &Vec<u8>| {
-        if options.hex {
-            return Ok(text.clone()); // decoded by the caller
-        }
         let mut key = Vec::new();
-        options.spec.encode(text, dialect, &mut key)?;
-        Ok(key)
+        let encoded = options.spec.encode(text, dialect, &mut key);
+        encoded.map(|()| key).map_err(|why| refused_key(path, text, &why))
     };
-    let keys = options.keys.iter().map(one).collect::<Result<_, String>>();
-    keys.map_err(|why| Problem::at(path, Code::OptionRefused, format_args!("-e: {why}")))
+    options.keys.iter().map(one).collect()
 }
 
 fn answers(path: &Path, kind: &'static str, answers: impl Iterator<Item = bool>) -> Answers {
@@ -208,7 +227,7 @@ fn of_file(
 }
 
 fn of_filter(path: &Path, options: &WhichOptions) -> Result<Found<Answers>, Problem> {
-    let read = ReadOptions { key_type: Some(options.spec.key_type()), ..options.read.clone() };
+    let read = options.read.clone().key_type(options.spec.key_type());
     of_file(path, "filter", &read, options)
 }
 
@@ -224,14 +243,13 @@ fn of_sstable(sstable: &Sstable, options: &WhichOptions) -> Found<Answers> {
         let record = everything(&path, "sstable", options, NO_FILTER);
         return Found { record, problems: Vec::new() };
     }
-    let key_type = Some(options.spec.key_type());
-    let read = ReadOptions { dialect: Some(sstable.dialect), key_type, ..ReadOptions::default() };
+    let read = ReadOptions::from(sstable.dialect).key_type(options.spec.key_type());
     of_file(&path, "sstable", &read, options)
         .unwrap_or_else(|problem| unknown(&path, "sstable", options, problem))
 }
 
 fn of_table(path: &Path, options: &WhichOptions) -> Found<Answers> {
-    let found = table::open_named(path, options.prefix_extractor).and_then(|table| {
+    let found = table::open(path, options.prefix_extractor).and_then(|table| {
         options.spec.check_table(path)?;
         let failed = |e| table::problem(path, &e);
         let filter = table.filter().map_err(failed)?;
@@ -251,10 +269,7 @@ fn of_table(path: &Path, options: &WhichOptions) -> Found<Answers> {
 #[cfg(feature = "parquet")]
 fn of_column(path: &Path, options: &WhichOptions) -> Result<Found<Answers>, Problem> {
     let column = crate::parquet::Column::open(path, options.column.as_deref())?;
-    let spec = match options.spec {
-        KeySpec::BYTES if !options.hex => KeySpec::Value(column.key_type),
-        ref given => given.clone(),
-    };
+    let spec = options.spec.for_column(column.key_type, options.hex);
     let keys = bytes(&WhichOptions { spec, ..options.clone() }, Name::Parquet, path)?;
     let keys: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
     let mut found = vec![false; keys.len()];

@@ -78,12 +78,12 @@ fn to_dict<'py>(py: Python<'py>, report: &impl Serialize, status: Status) -> PyR
 }
 
 fn read(name: Option<&str>, bits: Option<u64>, probes: Option<u32>) -> PyResult<ReadOptions> {
-    let geometry = match (bits, probes) {
-        (Some(bits), Some(probes)) => Some((bits, probes)),
-        (None, None) => None,
-        _ => return Err(errors::value("give bits and probes, or neither")),
-    };
-    Ok(ReadOptions { dialect: name.map(dialect).transpose()?, geometry, ..ReadOptions::default() })
+    let options = ReadOptions::new().dialect(name.map(dialect).transpose()?);
+    match (bits, probes) {
+        (Some(bits), Some(probes)) => Ok(options.geometry(bits, probes)),
+        (None, None) => Ok(options),
+        _ => Err(errors::value("give bits and probes, or neither")),
+    }
 }
 
 /// Works on each path, without the interpreter.

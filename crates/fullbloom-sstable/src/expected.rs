@@ -11,10 +11,10 @@
 //! | `Filter.db` | about how many keys were inserted, by its set bits; used where the others are missing | all |
 
 use crate::keys::Ends;
-use crate::report::FilterFacts;
 use crate::sstable::{DATA, STATISTICS, SUMMARY, Sstable};
+use crate::summary;
 use crate::version::{KeySource, Version};
-use crate::{statistics, summary};
+use fullbloom::any::AnyFilter;
 use std::fmt;
 
 /// An index that has fewer keys than the sstable.
@@ -70,22 +70,21 @@ impl fmt::Display for IndexShort {
 const FILTER_TIMES: f64 = 1.5;
 const FILTER_MORE: f64 = 20.0;
 
-/// Whether the index of an sstable has lost keys. `filter` is the old filter, where it can be read.
+/// Whether the index of an sstable has lost keys. `partitions` is the number in `Statistics.db`, and `filter`
+/// the old filter, where they can be read.
 ///
 /// Components that are missing or damaged say nothing.
 pub(crate) fn index_short(
     sstable: &Sstable,
     found: u64,
     ends: &Ends,
-    filter: Option<&FilterFacts>,
+    partitions: Option<u64>,
+    filter: Option<&AnyFilter>,
 ) -> Option<IndexShort> {
     let short = |by| Some(IndexShort { found, by });
     let version = Version::of(sstable.format, &sstable.version);
     let mut known = false;
-    if let Some(layout) = version.statistics
-        && let Ok(map) = sstable.open(STATISTICS)
-        && let Ok(Some(partitions)) = statistics::partitions(map.as_ref(), layout)
-    {
+    if let Some(partitions) = partitions {
         if partitions > found {
             return short(Evidence::Statistics { partitions });
         }
@@ -104,7 +103,7 @@ pub(crate) fn index_short(
     if !known && found == 0 && sstable.byte_len(DATA).is_some_and(|bytes| bytes > 0) {
         return short(Evidence::Data);
     }
-    let estimated = filter.and_then(|filter| filter.estimated_keys).filter(|_| !known)?;
+    let estimated = filter.filter(|_| !known)?.estimated_keys()?;
     if estimated > found as f64 * FILTER_TIMES + FILTER_MORE {
         return short(Evidence::Filter { estimated });
     }

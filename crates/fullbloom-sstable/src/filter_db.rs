@@ -83,7 +83,7 @@ impl fmt::Display for FilterProblem {
 impl Sstable {
     /// The filter, as `inspect` reads it: as the dialect of the version, unless the bytes fit only another.
     pub fn filter(&self) -> Result<AnyFilter, FilterProblem> {
-        FilterFile::open(self)?.view()
+        FilterFile::open(self).map(|file| file.filter)
     }
 }
 
@@ -93,8 +93,8 @@ pub(crate) struct FilterFile {
     map: Bytes,
     /// Bytes that are the filter.
     len: usize,
-    /// The family that the bytes can be read as: that of the version, unless only another fits.
-    pub(crate) dialect: Name,
+    /// The filter, read as the family of the version, unless only another fits.
+    pub(crate) filter: AnyFilter,
     /// What is wrong with a file that can still be queried.
     pub(crate) problem: Option<FilterProblem>,
 }
@@ -114,28 +114,27 @@ impl FilterFile {
             }
             _ => FilterProblem::Unreadable(e),
         })?;
-        let (bytes, mut dialect) = (map.as_ref(), sstable.dialect);
+        let bytes = map.as_ref();
         if bytes.is_empty() {
             return Err(FilterProblem::Empty);
         }
         let have = bytes.len() as u64;
         let view = |dialect, len| view(&map, dialect, len);
-        let (len, problem) = match view(dialect, bytes.len()).map(|_| ()) {
-            Ok(()) => (bytes.len(), None),
+        let (filter, len, problem) = match view(sstable.dialect, bytes.len()) {
+            Ok(filter) => (filter, bytes.len(), None),
             Err(DecodeError::Trailing { at, extra }) => {
-                (at as usize, Some(FilterProblem::Trailing { at, extra }))
+                let len = at as usize;
+                let filter = view(sstable.dialect, len).map_err(|e| problem(e, have))?;
+                (filter, len, Some(FilterProblem::Trailing { at, extra }))
             }
             // The two forms, a Java object stream and plain words, can be distinguished: the other one may
             // fit.
-            Err(e) => match FAMILIES.into_iter().find(|other| view(*other, bytes.len()).is_ok()) {
-                Some(other) => {
-                    dialect = other;
-                    (bytes.len(), Some(FilterProblem::Malformed(e)))
-                }
+            Err(e) => match FAMILIES.into_iter().find_map(|other| view(other, bytes.len()).ok()) {
+                Some(other) => (other, bytes.len(), Some(FilterProblem::Malformed(e))),
                 None => return Err(problem(e, have)),
             },
         };
-        Ok(FilterFile { map, len, dialect, problem })
+        Ok(FilterFile { map, len, filter, problem })
     }
 
     /// Bytes of the whole file.
@@ -152,11 +151,6 @@ impl FilterFile {
     /// The filter, read as one of the families; `None` if the bytes do not have that form.
     pub(crate) fn view_as(&self, dialect: Name) -> Option<AnyFilter> {
         view(&self.map, dialect, self.len).ok()
-    }
-
-    /// The filter, read as `dialect`. Fails only if the file was changed since it was opened.
-    pub(crate) fn view(&self) -> Result<AnyFilter, FilterProblem> {
-        view(&self.map, self.dialect, self.len).map_err(|e| problem(e, self.file_len()))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::RebuildError;
 use crate::expected::{IndexShort, index_short};
 use crate::filter_db::{FilterFile, FilterProblem};
 use crate::keys::{Ends, Keys, Scan};
-use crate::report::{self, FilterFacts, Recorded};
+use crate::report::{Recorded, Statistics};
 use crate::sstable::Sstable;
 use fullbloom::any::{self, AnyFilter, Builder, Plan};
 use fullbloom::internal::replace::Output;
@@ -66,41 +66,32 @@ pub struct Before {
 
 /// Counts the keys of an sstable and sizes a new filter for them.
 pub fn propose(sstable: &Sstable, rate: Rate) -> Result<Proposal<'_>, RebuildError> {
-    let recorded = report::recorded(sstable);
-    let (file, mut problem) = match FilterFile::open(sstable) {
+    let statistics = Statistics::read(sstable);
+    let (file, problem) = match FilterFile::open(sstable) {
         Ok(mut file) => {
             let problem = file.problem.take();
             (Some(file), problem)
         }
         Err(problem) => (None, Some(problem)),
     };
-    let before = match file.as_ref().map(FilterFile::view) {
-        Some(Ok(view)) => {
-            let file_bytes = file.as_ref().map_or(0, FilterFile::file_len);
-            Some(Before { geometry: view.geometry(), file_bytes })
-        }
-        Some(Err(e)) => {
-            problem = Some(e);
-            None
-        }
-        None => None,
-    };
-    let target = target(rate, &recorded, before)?;
+    let before =
+        file.as_ref().map(|file| Before { geometry: file.filter.geometry(), file_bytes: file.file_len() });
+    let target = target(rate, &statistics.recorded, before)?;
     let source = Keys::open(sstable)?;
     let mut ends = Ends::default();
     let Scan { keys, out_of_order } = source.visit(|batch| {
         ends.extend(batch);
         ControlFlow::Continue(())
     })?;
-    let facts = file.as_ref().and_then(|file| file.view().ok()).as_ref().map(FilterFacts::of);
-    let index_short = index_short(sstable, keys, &ends, facts.as_ref());
+    let filter = file.as_ref().map(|file| &file.filter);
+    let index_short = index_short(sstable, keys, &ends, statistics.partitions, filter);
     let request = Request { expected_keys: keys, target };
     let after = any::plan(sstable.dialect, &request)?;
     let fpr = match target {
         Target::Fpr(fpr) => Some(fpr),
         _ => None,
     };
-    let recorded = recorded.unwrap_or(Recorded::Unreadable);
+    let recorded = statistics.recorded.unwrap_or(Recorded::Unreadable);
     Ok(Proposal {
         sstable,
         keys,

@@ -102,8 +102,14 @@ impl Inspection {
 ///
 /// Never fails: what cannot be read becomes a flag.
 pub fn inspect(sstable: &Sstable) -> Inspection {
+    inspect_with(sstable, |_| ())
+}
+
+/// As [`inspect`], and lets the caller look at the filter while it is open.
+pub fn inspect_with(sstable: &Sstable, look: impl FnOnce(&AnyFilter)) -> Inspection {
     let mut flags = Vec::new();
-    let recorded = recorded(sstable).unwrap_or_else(|e| {
+    let statistics = Statistics::read(sstable);
+    let recorded = statistics.recorded.unwrap_or_else(|e| {
         flags.push(Flag::Statistics(e));
         Recorded::Unreadable
     });
@@ -144,12 +150,15 @@ pub fn inspect(sstable: &Sstable) -> Inspection {
         }
     };
     flags.extend(file.as_mut().and_then(|file| file.problem.take()).map(Flag::Filter));
-    let view = file.as_ref().and_then(|file| file.view().map_err(|e| flags.push(Flag::Filter(e))).ok());
-    let filter = view.as_ref().map(FilterFacts::of);
-    let counted = scan(sstable, file.as_ref(), view.as_ref(), &mut flags);
+    let view = file.as_ref().map(|file| &file.filter);
+    let filter = view.map(FilterFacts::of);
+    if let Some(view) = view {
+        look(view);
+    }
+    let counted = scan(sstable, file.as_ref(), &mut flags);
     let (keys, ends) = counted.map_or_else(Default::default, |(keys, ends)| (Some(keys), ends));
     if let Some(keys) = keys {
-        flags.extend(index_short(sstable, keys, &ends, filter.as_ref()).map(Flag::IndexShort));
+        flags.extend(index_short(sstable, keys, &ends, statistics.partitions, view).map(Flag::IndexShort));
     }
     let tokens = match &recorded {
         Recorded::Found(validation) => TokenRange::of(&validation.partitioner, &ends),
@@ -175,22 +184,39 @@ impl FilterFacts {
 
 /// The rate at which the sstable was written.
 pub fn recorded(sstable: &Sstable) -> Result<Recorded, FileError> {
-    let Some(layout) = Version::of(sstable.format, &sstable.version).statistics else {
-        return Ok(Recorded::NotRead);
-    };
-    let path = sstable.path(STATISTICS);
-    let map = match sstable.open(STATISTICS) {
-        Ok(map) => map,
-        Err(ComponentError::File(e)) if !is_not_found(&e) => return Err(e),
-        Err(ComponentError::Encrypted { .. }) => return Ok(Recorded::Encrypted),
-        Err(_) => return Ok(Recorded::Missing),
-    };
-    let found = match statistics::validation(map.as_ref(), layout) {
-        // DataStax Enterprise encrypts the parts too, from `ba` on.
-        Err(_) if is_encrypted_by_datastax(sstable) => return Ok(Recorded::Encrypted),
-        found => found.map_err(|e| FileError::decode(&path, e))?,
-    };
-    Ok(found.map_or(Recorded::Nothing, Recorded::Found))
+    Statistics::read(sstable).recorded
+}
+
+/// What is used of `Statistics.db`.
+pub(crate) struct Statistics {
+    /// The rate at which the sstable was written.
+    pub(crate) recorded: Result<Recorded, FileError>,
+    /// The number of its partitions.
+    pub(crate) partitions: Option<u64>,
+}
+
+impl Statistics {
+    /// Reads the file once.
+    pub(crate) fn read(sstable: &Sstable) -> Statistics {
+        let without = |recorded| Statistics { recorded, partitions: None };
+        let Some(layout) = Version::of(sstable.format, &sstable.version).statistics else {
+            return without(Ok(Recorded::NotRead));
+        };
+        let map = match sstable.open(STATISTICS) {
+            Ok(map) => map,
+            Err(ComponentError::File(e)) if !is_not_found(&e) => return without(Err(e)),
+            Err(ComponentError::Encrypted { .. }) => return without(Ok(Recorded::Encrypted)),
+            Err(_) => return without(Ok(Recorded::Missing)),
+        };
+        let recorded = match statistics::validation(map.as_ref(), layout) {
+            // DataStax Enterprise encrypts the parts too, from `ba` on.
+            Err(_) if is_encrypted_by_datastax(sstable) => Ok(Recorded::Encrypted),
+            Err(e) => Err(FileError::decode(&sstable.path(STATISTICS), e)),
+            Ok(found) => Ok(found.map_or(Recorded::Nothing, Recorded::Found)),
+        };
+        let partitions = statistics::partitions(map.as_ref(), layout).ok().flatten();
+        Statistics { recorded, partitions }
+    }
 }
 
 fn is_encrypted_by_datastax(sstable: &Sstable) -> bool {
@@ -203,13 +229,8 @@ fn is_not_found(e: &FileError) -> bool {
 
 /// Counts the keys, and looks the first of them up in the filter. Returns their number, the first and the
 /// last.
-fn scan(
-    sstable: &Sstable,
-    file: Option<&FilterFile>,
-    filter: Option<&AnyFilter>,
-    flags: &mut Vec<Flag>,
-) -> Option<(u64, Ends)> {
-    let counted = count(sstable, filter);
+fn scan(sstable: &Sstable, file: Option<&FilterFile>, flags: &mut Vec<Flag>) -> Option<(u64, Ends)> {
+    let counted = count(sstable, file.map(|file| &file.filter));
     let (keys, Counted { total, scan, ends, asked, missing }) = match counted {
         Ok((keys, counted)) => (keys, counted),
         Err(e) => {
@@ -220,7 +241,7 @@ fn scan(
     if scan.out_of_order > 0 {
         flags.push(Flag::IndexOutOfOrder { entries: scan.out_of_order });
     }
-    let unread_as_labelled = file.is_some_and(|file| file.dialect != sstable.dialect);
+    let unread_as_labelled = file.is_some_and(|file| file.filter.dialect() != sstable.dialect);
     if let (Some(file), true) = (file, missing > 0 || unread_as_labelled) {
         match family::that_have_all(file, &keys, sstable.dialect, asked) {
             Ok(reads_as) if !reads_as.is_empty() => {

@@ -9,7 +9,7 @@ use crate::expected::{IndexShort, index_short};
 use crate::family;
 use crate::filter_db::{FilterFile, FilterProblem};
 use crate::keys::{Ends, Keys};
-use crate::report::FilterFacts;
+use crate::report::Statistics;
 use crate::sstable::{FILTER, Scylla, Sstable};
 use crate::{ComponentError, replace};
 use fullbloom::any::{AnyFilter, Builder};
@@ -140,8 +140,9 @@ pub fn verify(sstable: &Sstable, options: Options) -> Verification {
     if let Some(keys) = &keys {
         let (rebuilt, ends) = ask_all(keys, filter.as_ref(), options, &mut absent, &mut result);
         if result.keys_error.is_none() {
-            let facts = file.as_ref().and_then(|file| file.view().ok()).as_ref().map(FilterFacts::of);
-            result.index_short = index_short(sstable, result.keys, &ends, facts.as_ref());
+            let partitions = Statistics::read(sstable).partitions;
+            let filter = file.as_ref().map(|file| &file.filter);
+            result.index_short = index_short(sstable, result.keys, &ends, partitions, filter);
         }
         if let (Some(file), None) = (&file, &result.keys_error) {
             result.rebuilt_identical = rebuilt.map(|rebuilt| file.is_exactly(&rebuilt));

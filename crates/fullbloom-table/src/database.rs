@@ -67,6 +67,23 @@ pub struct MissingTable {
     pub file: ManifestFile,
 }
 
+/// Whether a file of this name is one that every database has, and no other directory: `CURRENT` or
+/// `MANIFEST-000001`.
+pub fn is_database_file(name: &str) -> bool {
+    name == "CURRENT" || is_manifest(name)
+}
+
+/// Whether a file of this name is a table, of a database or made to be ingested.
+pub fn is_table_file(name: &str) -> bool {
+    name.ends_with(".sst") || name.ends_with(".ldb")
+}
+
+/// Digits only, so that the name cannot lead out of the directory.
+fn is_manifest(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    name.strip_prefix("MANIFEST-").is_some_and(is_number)
+}
+
 /// The longest `CURRENT` that is read: a name of twenty bytes.
 const LONGEST_CURRENT: u64 = 4096;
 
@@ -78,7 +95,7 @@ impl Database {
         for entry in fs::read_dir(directory).map_err(fail)? {
             let entry = entry.map_err(fail)?;
             let Ok(name) = entry.file_name().into_string() else { continue };
-            if !(name.ends_with(".sst") || name.ends_with(".ldb")) {
+            if !is_table_file(&name) {
                 continue;
             }
             // A file that is not regular is refused when it is opened.
@@ -129,9 +146,7 @@ fn read_manifest(directory: &Path) -> Result<Option<(PathBuf, Manifest)>, String
     }
     let bytes = Mapped::open(&current).map_err(|e| told(&e))?;
     let name = std::str::from_utf8(bytes.as_ref()).unwrap_or_default().trim_end_matches('\n');
-    let number = name.strip_prefix("MANIFEST-").unwrap_or_default();
-    // Digits only, so that the name cannot lead out of the directory.
-    if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+    if !is_manifest(name) {
         return Err(format!("{}: does not name a MANIFEST", current.display()));
     }
     let path = directory.join(name);

@@ -330,7 +330,8 @@ impl AnyFilter {
     }
 
     /// Removes many keys, in order, and reports for each whether it was present. Only filters that support
-    /// deletion do so. Removing a key that was never inserted may remove other keys with it.
+    /// deletion do so. Removing a key that was never inserted makes the inserted key with the same
+    /// fingerprint look absent, and no others.
     ///
     /// # Panics
     /// If the number of places in `removed` is not the number of keys.

@@ -68,7 +68,7 @@ pub struct Args {
     #[command(flatten)]
     target: TargetArgs,
 
-    /// The best filter that fits in this size: 64MiB. With --compact: memory for building [default: 1GiB]
+    /// Maximum size of the filter: 64MiB. With --compact: maximum memory while building [default: 1GiB]
     #[arg(long, value_name = "SIZE", value_parser = numbers::size, allow_negative_numbers = true)]
     memory: Option<u64>,
 
@@ -151,6 +151,21 @@ impl Args {
         }
     }
 
+    /// The memory that the filter must fit in.
+    fn within(&self) -> Option<u64> {
+        self.memory.filter(|_| !self.native.compact)
+    }
+
+    /// The bits, where the probes are not given.
+    fn bits_alone(&self) -> Option<u64> {
+        self.geometry.bits.filter(|_| self.geometry.probes.is_none())
+    }
+
+    /// Whether the size of the filter depends on the number of keys.
+    fn is_sized_by_keys(&self) -> bool {
+        self.within().is_some() || self.bits_alone().is_some()
+    }
+
     /// What to build, but for the hash of a keyed filter.
     fn options(&self, target: Target) -> Result<BuildOptions, Refusal> {
         let options = BuildOptions::new(self.dialect)
@@ -172,47 +187,13 @@ impl Args {
 }
 
 fn build(args: &Args) -> Result<(), Refusal> {
-    if args.memory.is_some() && !args.native.compact && args.target.target().is_some() {
-        let why = "the size follows from it: do not give --fpr or --bits-per-key as well";
-        return Err(Failure::new("--memory", why).into());
-    }
-    let mut target = sizing::target(&args.target, &args.geometry);
-    check_target(args.dialect, target)?;
-    let bits_alone = args.geometry.bits.filter(|_| args.geometry.probes.is_none());
-    if bits_alone.is_some_and(|bits| plan::probes_for(args.dialect, 1, bits).is_none()) {
-        let failure = Failure::new("--bits", format_args!("{} needs --probes K too", args.dialect));
-        return Err(failure.into());
-    }
+    let mut target = checked_target(args)?;
     let mut options = args.options(target)?;
     options.check()?;
     let mut keys = Keys::new(&args.keys.files, args.types.apply(args.keys.format(), args.dialect)?)?;
-    let mut destination = Destination::new(&args.output, args.force.force)?;
-    if keys.include(&args.output) {
-        let failure =
-            Failure::new(args.output.display(), "is a key file and would be overwritten by the filter");
-        return Err(failure.into());
-    }
-    if args.native.secret_file().is_some_and(|secret| destination.is(secret)) {
-        let why = "is the file of the secret and would be overwritten by the filter";
-        return Err(Failure::new(args.output.display(), why).into());
-    }
-    // The size of a filter for some memory depends on the number of keys, and so do the probes of Spark's.
-    let within = args.memory.filter(|_| !args.native.compact);
-    if within.is_some() || bits_alone.is_some() {
-        let counted = match args.expected_keys {
-            Some(given) => given,
-            None => count(&mut keys)?,
-        };
-        options = options.expected_keys(counted);
-        if let Some(memory) = within {
-            target = plan::target_within(args.dialect, counted, memory)?;
-        }
-        if let Some(bit_len) = bits_alone {
-            let probes = plan::probes_for(args.dialect, counted, bit_len).unwrap_or(1);
-            target = Target::Exact { bit_len, probes };
-            check_target(args.dialect, target)?;
-        }
-        options = options.target(target);
+    let mut destination = destination(args, &keys)?;
+    if args.is_sized_by_keys() {
+        (options, target) = sized_by_keys(args, options, target, &mut keys)?;
     }
     let mut save_secret = None;
     if let Some((hashing, claim)) = args.native.secret(args.dialect)? {
@@ -220,22 +201,78 @@ fn build(args: &Args) -> Result<(), Refusal> {
         options.check()?;
         save_secret = claim;
     }
-    let Filled { filter, inserted, exceeded } = filled(args, &options, target, &mut keys)?;
+    let built = filled(args, &options, target, &mut keys)?;
 
     // The secret is saved when the filter is on the disk, and before the filter can be used. It is not
     // removed if the very last step fails: another process may have used it by then.
-    let save = || match (save_secret, filter.hashing()) {
+    let save = || match (save_secret, built.filter.hashing()) {
         (Some(claim), Some(Hashing::Secret(secret))) => secret::save(claim, secret),
         _ => Ok(()),
     };
-    destination.write_filter_after(&filter, save)?;
+    destination.write_filter_after(&built.filter, save)?;
+    Ok(report(args, &built, &destination)?)
+}
+
+/// The requested size, refused before any key is read if it cannot be right.
+fn checked_target(args: &Args) -> Result<Target, Refusal> {
+    if args.memory.is_some() && !args.native.compact && args.target.target().is_some() {
+        let why = "the size follows from it: do not give --fpr or --bits-per-key as well";
+        return Err(Failure::new("--memory", why).into());
+    }
+    let target = sizing::target(&args.target, &args.geometry);
+    check_target(args.dialect, target)?;
+    if args.bits_alone().is_some_and(|bits| plan::probes_for(args.dialect, 1, bits).is_none()) {
+        let failure = Failure::new("--bits", format_args!("{} needs --probes K too", args.dialect));
+        return Err(failure.into());
+    }
+    Ok(target)
+}
+
+/// Where the filter goes: not over its keys or its secret.
+fn destination(args: &Args, keys: &Keys) -> Result<Destination, Failure> {
+    let destination = Destination::new(&args.output, args.force.force)?;
+    let overwritten = if keys.include(&args.output) {
+        "is a key file and would be overwritten by the filter"
+    } else if args.native.secret_file().is_some_and(|secret| destination.is(secret)) {
+        "is the file of the secret and would be overwritten by the filter"
+    } else {
+        return Ok(destination);
+    };
+    Err(Failure::new(args.output.display(), overwritten))
+}
+
+/// The size of a filter for some memory depends on the number of keys, and so do the probes of Spark's.
+fn sized_by_keys(
+    args: &Args,
+    options: BuildOptions,
+    mut target: Target,
+    keys: &mut Keys,
+) -> Result<(BuildOptions, Target), Refusal> {
+    let counted = match args.expected_keys {
+        Some(given) => given,
+        None => count(keys)?,
+    };
+    if let Some(memory) = args.within() {
+        target = plan::target_within(args.dialect, counted, memory)?;
+    }
+    if let Some(bit_len) = args.bits_alone() {
+        let probes = plan::probes_for(args.dialect, counted, bit_len).unwrap_or(1);
+        target = Target::Exact { bit_len, probes };
+        check_target(args.dialect, target)?;
+    }
+    Ok((options.expected_keys(counted).target(target), target))
+}
+
+/// Prints what was written, and what is wrong with it.
+fn report(args: &Args, built: &Filled, destination: &Destination) -> Result<(), Failure> {
+    let Filled { filter, inserted, exceeded } = built;
     if let Some(contradiction) = name_contradicts(&args.output, args.dialect) {
         let output = args.output.display();
         output::warning(&format!(
             "{output}: {contradiction}: an engine will not find the keys under this name"
         ));
     }
-    if inserted == 0 && filter.encoded_len() == 0 {
+    if *inserted == 0 && filter.encoded_len() == 0 {
         output::warning(&format!(
             "{}: without keys the engine stores no filter block: the file is empty, and matches no key",
             args.dialect
@@ -253,9 +290,8 @@ fn build(args: &Args) -> Result<(), Refusal> {
     if args.print.quiet {
         return Ok(());
     }
-    let made =
-        Made { path: &args.output, destination: &destination, filter: &filter, keys: Some(inserted), native };
-    Ok(made.print(args.print.json)?)
+    let made = Made { path: &args.output, destination, filter, keys: Some(*inserted), native };
+    made.print(args.print.json)
 }
 
 /// The filter of the keys.

@@ -25,8 +25,8 @@ use std::path::PathBuf;
 ///
 /// The file is read, checked, and replaced completely or not at all. A dynamic filter (build --dynamic or
 /// --deletable) grows; a few keys for a large one go into a journal beside it, FILTER.journal: keep it with
-/// the file. A fast filter has room for the keys it was built for; it takes more keys with a warning, at a
-/// rising rate. A deletable filter counts every key: a key inserted twice must be removed twice. In a filter
+/// the file. A fast filter has room for the keys it was built for; more keys are inserted with a warning, and
+/// its false-positive rate rises. A deletable filter counts every key: a key inserted twice must be removed twice. In a filter
 /// with expiry, a key's age starts now. Exit status: 0 if the keys were inserted, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -52,9 +52,9 @@ pub struct InsertArgs {
 ///
 /// Remove only keys that were inserted, each as often as it was inserted. If any key is surely absent,
 /// nothing is changed, and the exit status is 1; with --force the others are removed. A key that was never
-/// inserted looks present at the filter's rate. Removing it removes every key with the same fingerprint. On
-/// average this hides at most one inserted key. The file is replaced completely or not at all. Exit status: 0
-/// if all keys were removed, 1 if some were absent, 2 on errors.
+/// inserted can look present. Removing it makes the inserted key with the same fingerprint look absent, and
+/// no others. The file is replaced completely or not at all. Exit status: 0 if all keys were removed, 1 if
+/// some were absent, 2 on errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -150,7 +150,9 @@ pub fn insert(args: &InsertArgs) -> Result<Status, Failure> {
     let hashing = filter.hashing().clone();
     let was_full = filter.is_full();
     if was_full {
-        output::warning(&format!("{path}: is full: every further key raises its rate"));
+        output::warning(&format!(
+            "{path}: already holds the keys it was sized for; each further key raises the false-positive rate"
+        ));
         output::hint(ROOM);
     }
     let (mut inserted, mut new) = (0, 0);
@@ -192,7 +194,7 @@ pub fn remove(args: &RemoveArgs) -> Result<Status, Failure> {
         Failure::from(problem).hint("fullbloom build --deletable makes a filter that supports deletion")
     })?;
     let Removal { mut removed, absent, first } = take_out(args, &mut keys, &mut filter)?;
-    if absent > 0 && !args.force {
+    if !filter.finish_removal(args.force)? {
         removed = 0;
         let keys = text::counted(absent, "key");
         output::warning(&format!(
@@ -200,10 +202,9 @@ pub fn remove(args: &RemoveArgs) -> Result<Status, Failure> {
             named(&first, absent)
         ));
         output::hint(
-            "a list of keys that were never inserted removes other keys by mistake; --force removes the rest",
+            "removing a key that was never inserted can make other keys look absent; --force removes the keys \
+             that are present",
         );
-    } else if removed > 0 {
-        filter.finish()?;
     }
     if !args.absent {
         let text = format!("{} removed, {absent} not in the filter", text::counted(removed, "key"));

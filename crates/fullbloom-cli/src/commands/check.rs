@@ -7,11 +7,10 @@ use crate::input::{BATCH, KeyFormat, Keys, threads};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use fullbloom::dialect::Name;
-use fullbloom::typed::KeyType;
-use fullbloom_ops::filter::{FilterFile, ReadOptions};
+use fullbloom_ops::filter::FilterFile;
 #[cfg(feature = "parquet")]
 use fullbloom_ops::parquet::Column;
-use fullbloom_ops::{Code, KeySpec, Place, PlaceKind, table};
+use fullbloom_ops::{Code, Place, PlaceKind, table};
 use fullbloom_table::PrefixExtractor;
 use fullbloom_table::filter::Question;
 use std::ffi::OsString;
@@ -67,12 +66,12 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     column: Option<String>,
 
-    /// Map the filter instead of reading all of it. For native filters, checks the checksums of the parts a
-    /// lookup reads. If the file is truncated meanwhile, the command is killed by SIGBUS
+    /// Map the filter instead of reading all of it. For native filters, verifies the checksums of the parts
+    /// that lookups read. Truncating the file while it is mapped kills the command (SIGBUS)
     #[arg(long)]
     map: bool,
 
-    /// Use a filter whose numbers contradict each other, even though keys in it may be reported absent
+    /// Use a filter with inconsistent header fields; it may report its own keys absent
     #[arg(long)]
     force: bool,
 
@@ -152,7 +151,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         return Err(Failure::new("--op", "only tables support seeks"));
     }
     let read = if args.map { FilterFile::map } else { FilterFile::load };
-    let options = ReadOptions { key_type: Some(args.types.key_type.key_type()), ..args.read.read()? };
+    let options = args.read.read()?.key_type(args.types.key_type.key_type());
     let file = read(&args.filter, &options)?;
     let opened = file.open()?;
     if args.explain {
@@ -176,7 +175,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     answer_all(args, format, |keys, answers| {
         let damaged = |e| {
             let failure = Failure::new(args.filter.display(), format_args!("damaged: {e}"));
-            failure.hint("no key is surely absent from it; build it again from its keys")
+            failure.hint("its answers cannot be trusted; build it again from its keys")
         };
         opened.filter.verify_keys(keys).map_err(damaged)?;
         opened.filter.may_contain_batch(keys, answers);
@@ -194,10 +193,7 @@ fn check_column(args: &Args) -> Result<Status, Failure> {
             "{path}: a row group has no filter for this column: every key may be there"
         ));
     }
-    let key_type = match &args.types.key_type {
-        KeySpec::Value(KeyType::Bytes) if !args.keys.hex => KeySpec::Value(column.key_type),
-        given => given.clone(),
-    };
+    let key_type = args.types.key_type.for_column(column.key_type, args.keys.hex);
     let format = TypeArgs { key_type }.apply(args.keys.format(), Name::Parquet)?;
     answer_all(args, format, |keys, answers| {
         column.may_contain_batch(keys, answers);

@@ -19,8 +19,8 @@ use std::path::PathBuf;
 /// below it: version, keys, bits per key, the size of its filter, and problems (filter missing, truncated,
 /// mislabelled, too full, too large), with totals by table. For a database of LevelDB or RocksDB, every
 /// table, by level if the MANIFEST can be read, with the cost of a lookup of an absent key. If a file cannot
-/// be read, the others are still shown. Exit status: 0 if all is well, 1 if a filter is missing or has a
-/// problem, 2 if something could not be read.
+/// be read, the others are still shown. Exit status: 0 if all is well, 1 if a problem was found, such
+/// as a damaged sstable or table, 2 if a path could not be opened or is not a valid filter file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -69,6 +69,8 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         read: args.read.read(),
         snapshots: args.snapshots,
         fpr: args.fpr,
+        #[cfg(feature = "report")]
+        strips: args.report.is_wanted(),
         ..InspectOptions::default()
     };
     let mut first = true;
@@ -97,7 +99,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         all.append(found);
     }
     #[cfg(feature = "report")]
-    args.report.write(|| report::of_inspection(&super::value(&all), &args.files))?;
+    args.report.write(|| report::of_inspection(&all, &args.files))?;
     if args.json {
         out.json(&super::value(&all))?;
     }

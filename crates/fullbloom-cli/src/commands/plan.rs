@@ -50,7 +50,8 @@ pub struct Args {
     #[arg(long, value_name = "D", value_parser = args::dialects(), hide_possible_values = true, default_value = "all")]
     dialect: args::Dialects,
 
-    /// Native filters: the fastest or the smallest layout [default: fast if at most 15 % larger]
+    /// Native filters: the fastest or the smallest layout [default: speed, unless it needs
+    /// over 15 % more bits]
     #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["from", "memory"])]
     prefer: Option<args::Prefer>,
 
@@ -79,6 +80,8 @@ fn by_dialect(args: &Args) -> Result<Status, Failure> {
         (None, memory) => Wish::Memory(memory.unwrap_or(u64::MAX)),
     };
     let planned = plan(args.dialect.names(), args.expected_keys, wish, args.prefer.map(Into::into))?;
+    #[cfg(feature = "report")]
+    args.report.write(|| report::of_dialects(&planned))?;
     show(args, &planned, || render::dialect_plans(&planned))?;
     if planned.status == ops::Status::NotWell {
         output::warning("no dialect can be sized like this");
@@ -91,6 +94,8 @@ fn from_directory(args: &Args, directory: &Path) -> Result<Status, Failure> {
     let wish = PlaceWish { fpr, bits_per_key, memory: args.memory, snapshots: false };
     let place = Place::detect(directory, None);
     let planned = plan_from(&place, &wish, &mut Places::new("counting keys"))?;
+    #[cfg(feature = "report")]
+    args.report.write(|| report::of_place(&planned))?;
     show(args, &planned, || match &planned {
         PlacePlan::Sstables(report) => render::cassandra_plan(report),
         PlacePlan::Database(report) => render::database_plan(report),
@@ -105,10 +110,8 @@ fn from_directory(args: &Args, directory: &Path) -> Result<Status, Failure> {
     Ok(planned.status().into())
 }
 
-/// Writes the page, then JSON or text.
+/// Prints JSON or text.
 fn show(args: &Args, planned: &impl Serialize, text: impl Fn() -> String) -> Result<(), Failure> {
-    #[cfg(feature = "report")]
-    args.report.write(|| report::of_plan(&super::value(planned)))?;
     let mut out = Output::stdout();
     match args.json {
         true => out.json(&super::value(planned))?,

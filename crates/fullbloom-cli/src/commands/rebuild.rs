@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 /// go to snapshots/fullbloom-1, because a node does not start if the table's directory has an unknown file.
 ///
 /// Tables of LevelDB and RocksDB: without a size, the new filter is as long as the old one and replaces it in
-/// place. A filter of another size, or of a table that has none, is written with the table into another
-/// directory.
+/// place. If the size changes, or the table has no filter, a new copy of the table is written to another
+/// directory (-o).
 ///
 /// A new file replaces the old one completely or not at all, and the old one is kept: --restore puts it back.
 /// A filter that has the right bytes already is left alone. A database that an engine has open is refused
@@ -52,7 +52,7 @@ pub struct Args {
     #[arg(long)]
     dry_run: bool,
 
-    /// Only filters that are missing, damaged, or lack keys
+    /// Rebuild only filters that are missing, damaged or incomplete
     #[arg(long)]
     damaged: bool,
 
@@ -127,8 +127,8 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
         prefix_extractor: args.prefix_extractor,
     };
     let places_shown = Places::new("rebuilding");
-    let mut printer =
-        Printer { out: Output::optional(), json: args.json, places: places_shown, failure: None };
+    let (out, notes) = (Output::optional(), Vec::new());
+    let mut printer = Printer { out, json: args.json, places: places_shown, notes, failure: None };
     let report = rebuild(&places, &options, &mut printer)?;
     if let Some(failure) = printer.failure {
         return Err(failure);
@@ -144,7 +144,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
     if args.json {
         out.json(&super::value(&report))?;
     } else if report.summary.filters > 0 || report.status != ops::Status::Failed {
-        out.bytes(render::rebuild_summary(&report.summary).as_bytes())?;
+        out.bytes(render::rebuild_summary(&report.summary, &printer.notes).as_bytes())?;
     }
     out.finish()?;
     Ok(report.status.into())
@@ -155,6 +155,8 @@ struct Printer {
     out: Output,
     json: bool,
     places: Places,
+    /// What was printed before the first result.
+    notes: Vec<String>,
     /// The output could not be written.
     failure: Option<Failure>,
 }
@@ -166,6 +168,7 @@ impl Watch<Rebuilt> for Printer {
 
     fn notes(&mut self, notes: &[String]) {
         notes.iter().for_each(|note| output::note(note));
+        self.notes.extend_from_slice(notes);
     }
 
     fn start(&mut self, places: u64) {

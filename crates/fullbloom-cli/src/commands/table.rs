@@ -6,7 +6,7 @@ use crate::args::EntryArgs;
 use crate::destination::{Destination, ForceArgs};
 use crate::error::{Failure, Status};
 use crate::filter_args::PrintArgs;
-use crate::input::{Keys, decode_hex};
+use crate::input::Keys;
 use crate::numbers;
 use crate::output::{self, Output};
 use crate::progress::Progress;
@@ -240,8 +240,8 @@ impl From<TableError> for Trouble {
 fn build(args: &BuildArgs) -> Result<Status, Failure> {
     let mut destination = Destination::new(&args.output, args.force.force)?;
     if let Destination::Stdout = destination {
-        let failure =
-            Failure::new("standard output", "cannot take a table, which is checked before it is kept");
+        let why = "a table must be written to a file, because the file is checked afterwards";
+        let failure = Failure::new("standard output", why);
         return Err(failure.hint("name a file: -o TABLE, or ./- for a file called -"));
     }
     let options = args.options()?;
@@ -366,8 +366,8 @@ fn for_each_entry(
             let flow = if args.entries.hex {
                 key_bytes.clear();
                 value_bytes.clear();
-                decode_hex(key, &mut key_bytes)
-                    .and_then(|()| decode_hex(value, &mut value_bytes))
+                text::decode_hex(key, &mut key_bytes)
+                    .and_then(|()| text::decode_hex(value, &mut value_bytes))
                     .map_err(|why| Failure::new(format_args!("line {number}"), why))?;
                 each(&key_bytes, &value_bytes)
             } else {

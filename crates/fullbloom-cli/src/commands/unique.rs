@@ -38,9 +38,9 @@ const DEFAULT_FPR: f64 = 1e-6;
 /// at every --save-every. A few new keys go into a journal beside it, STATE.journal: keep it with the file.
 /// If a save fails, or the run is stopped, earlier saves stay, and a later run prints the other keys again.
 ///
-/// With --expire a key is not printed again within that time. It is printed again after that time and one
-/// more step (a seventh of it, or as --generations says). Exit status: 0 if there was a new key, 1 if there
-/// was none, 2 on errors.
+/// With --expire a key is not printed again within that time. It expires up to one step later; a step is 1/7
+/// of the time, or 1/N with --generations N. Exit status: 0 if there was a new key, 1 if there was none, 2 on
+/// errors.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -62,7 +62,7 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
     up_to: Option<u64>,
 
-    /// Rate of new keys that count as known: 0.01, 1e-6, 1% [default: 1e-6]
+    /// False-positive rate: the share of new keys that are not printed: 0.01, 1e-6, 1% [default: 1e-6]
     #[arg(long, value_name = "P", value_parser = numbers::rate, allow_negative_numbers = true)]
     fpr: Option<f64>,
 

@@ -13,7 +13,7 @@ use fullbloom_ops::PlaceKind;
 use fullbloom_ops::database::LastDatabase;
 use fullbloom_ops::filter::{FilterFile, ReadOptions, VerifiedFilter, verify_keys};
 use fullbloom_ops::{
-    self as ops, Code, Found, Place, Problem, Verified, VerifyOptions, VerifyReport, Watch, verify,
+    self as ops, Found, Place, Problem, Verified, VerifyOptions, VerifyReport, Watch, verify,
 };
 use fullbloom_table::PrefixExtractor;
 use std::ops::ControlFlow;
@@ -26,7 +26,8 @@ use std::path::{Path, PathBuf};
 /// Data.db). Cassandra's filter has no checksum, and a lost bit makes rows invisible: this command finds it.
 /// In a Parquet file it reads every column that has a filter. It reads other filter files completely, and
 /// looks up every key of --keys. Exit status: 0 if all is well, 1 if there is no filter, a key is missing, or
-/// a filter differs from the one its keys give, 2 if a file could not be read.
+/// a filter differs from the one its keys give, 2 if a file could not be opened or is
+/// not a valid filter file.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -95,12 +96,13 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             "standard input can be read once: give one filter, or a file of keys",
         ));
     }
-    let mut printer = Printer::new(Shown::of(args))?;
+    let read = options(args)?;
+    let mut printer = Printer::new(Shown::of(args));
     let mut all = VerifyReport::empty();
     let last_database = LastDatabase::default();
     for path in &args.files {
         let place = Place::detect(path, args.read.dialect());
-        let found = look(&place, args, &last_database, &mut printer);
+        let found = look(&place, args, &read, &last_database, &mut printer);
         if let Some(failure) = printer.failure.take() {
             return Err(failure);
         }
@@ -115,7 +117,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
             }
             Err(Refused::Keys(failure)) => {
                 failure.report();
-                all.append(VerifyReport::failed(Problem::at(path, Code::KeysUnreadable, failure)));
+                all.append(VerifyReport::failed(Problem::key_file(path, failure)));
             }
         }
     }
@@ -128,7 +130,7 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
 enum Refused {
     /// The file itself.
     Place(Problem),
-    /// The caller's keys, or an option.
+    /// The caller's keys.
     Keys(Failure),
 }
 
@@ -144,23 +146,30 @@ impl From<Failure> for Refused {
     }
 }
 
+fn options(args: &Args) -> Result<ReadOptions, Failure> {
+    let read = args.read.read()?;
+    Ok(match args.keys.is_empty() {
+        true => read,
+        false => read.key_type(args.types.key_type.key_type()),
+    })
+}
+
 fn look(
     place: &Place,
     args: &Args,
+    read: &ReadOptions,
     last_database: &LastDatabase,
     printer: &mut Printer,
 ) -> Result<VerifyReport, Refused> {
-    let path = place.path();
     let _quiet = super::QuietPanics::of(place);
-    let key_type = (!args.keys.is_empty()).then(|| args.types.key_type.key_type());
-    let read = ReadOptions { key_type, ..args.read.read()? };
-    if !args.keys.is_empty() && !path.is_dir() {
-        let found = with_keys(path, args, &read)?.map(Verified::Filter);
+    if !args.keys.is_empty() {
+        place.require_takes_keys()?;
+        let found = with_keys(place.path(), args, read)?.map(Verified::Filter);
         let _ = printer.found(&found); // a failure is kept
         return Ok(VerifyReport::of(found));
     }
     let (absent, prefix_extractor, snapshots) = (args.absent, args.prefix_extractor, args.snapshots);
-    let last_database = last_database.clone();
+    let (read, last_database) = (read.clone(), last_database.clone());
     let options = VerifyOptions { read, absent, prefix_extractor, snapshots, last_database };
     Ok(verify(place, &options, printer)?)
 }
@@ -170,6 +179,7 @@ fn with_keys(path: &Path, args: &Args, read: &ReadOptions) -> Result<Found<Verif
     let file = FilterFile::load(path, read)?;
     let end = if args.null { 0 } else { b'\n' };
     let format = KeyFormat { end, hex: args.hex, ..KeyFormat::LINES };
+    args.types.key_type.check_dialect(path, file.dialect())?;
     let mut keys = Keys::new(&args.keys, args.types.apply(format, file.dialect())?)?;
     let progress = Progress::new("looking up keys", keys.total());
     verify_keys(&file, args.absent, |each| {
@@ -215,8 +225,8 @@ struct Printer {
 }
 
 impl Printer {
-    fn new(shown: Shown) -> Result<Printer, Failure> {
-        Ok(Printer { out: Output::optional(), shown, places: Places::new("verifying"), failure: None })
+    fn new(shown: Shown) -> Printer {
+        Printer { out: Output::optional(), shown, places: Places::new("verifying"), failure: None }
     }
 
     /// Prints the sums over all filters.

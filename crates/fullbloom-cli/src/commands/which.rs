@@ -3,7 +3,6 @@
 use crate::args::TypeArgs;
 use crate::error::{Failure, Status};
 use crate::filter_args::FilterArgs;
-use crate::input::decode_hex;
 use crate::output::{self, Output};
 use crate::progress::Places;
 use crate::text;
@@ -103,17 +102,8 @@ pub fn run(args: &Args) -> Result<Status, Failure> {
 }
 
 fn options(args: &Args) -> Result<WhichOptions, Failure> {
-    let key = |key: &OsString| {
-        let bytes = key.as_encoded_bytes();
-        if !args.hex {
-            return Ok(bytes.to_vec());
-        }
-        let mut decoded = Vec::new();
-        decode_hex(bytes, &mut decoded).map_err(|why| Failure::new("-e", why))?;
-        Ok(decoded)
-    };
     Ok(WhichOptions {
-        keys: args.keys.iter().map(key).collect::<Result<_, Failure>>()?,
+        keys: args.keys.iter().map(|key| key.as_encoded_bytes().to_vec()).collect(),
         hex: args.hex,
         spec: args.types.key_type.clone(),
         read: args.read.read()?,

@@ -1,9 +1,10 @@
 //! Blocks of records cut into batches of keys, without a copy or an allocation for each key.
 
+use super::KeyFormat;
 use super::ends::Ends;
 use super::source::Label;
-use super::{KeyFormat, hex};
 use crate::error::Failure;
+use crate::text;
 use std::ops::ControlFlow;
 
 /// Keys looked up or inserted at once: enough to overlap memory accesses, few enough to stay in L1.
@@ -169,7 +170,7 @@ impl Splitter {
         for (i, record) in records.iter().enumerate() {
             let decoded = self.format.part.of(record).and_then(|part| match &self.format.typed {
                 Some((spec, dialect)) => spec.encode(&part, *dialect, &mut self.decoded),
-                None if self.format.hex => hex::decode(&part, &mut self.decoded),
+                None if self.format.hex => text::decode_hex(&part, &mut self.decoded),
                 None => {
                     self.decoded.extend_from_slice(&part);
                     Ok(())

@@ -11,7 +11,6 @@ mod ends;
 #[cfg(fuzzing)]
 pub mod fuzz;
 mod hashes;
-mod hex;
 mod ordered;
 mod part;
 mod source;
@@ -19,7 +18,6 @@ mod source;
 pub use batches::BATCH;
 use batches::Batch;
 pub use hashes::{HashSpool, Records};
-pub use hex::decode as decode_hex;
 pub use ordered::threads;
 pub use part::KeyPart;
 

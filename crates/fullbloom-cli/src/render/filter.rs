@@ -46,12 +46,12 @@ fn native(lines: &mut Lines, record: &NativeRecord) {
     let about = if record.new_keys_estimated { "about " } else { "" };
     let planned = match record.planned_fpr {
         Some(fpr) if record.expected_keys > 0 => {
-            format!(" of {} planned at {}", record.expected_keys, text::rate(fpr))
+            format!("; sized for {} at a rate of {}", record.expected_keys, text::rate(fpr))
         }
         _ => String::new(),
     };
     let is_fast = matches!(record.kind, KindRecord::Fast);
-    let (name, planned) = if is_fast { ("new keys", planned) } else { ("keys in it", String::new()) };
+    let (name, planned) = if is_fast { ("keys", planned) } else { ("keys in it", String::new()) };
     lines.line(name, format!("{about}{}{planned}", record.new_keys));
     lines.line(
         "hash",
@@ -82,9 +82,7 @@ fn layout(lines: u32, block_lines: u64, line_probes: u32) -> String {
     match lines {
         1 => format!("1 line of 512 bits for each key, {bits} set in it"),
         lines => {
-            format!(
-                "{lines} lines of 512 bits for each key among {block_lines} in a block, {bits} set in each"
-            )
+            format!("each key uses {lines} of the {block_lines} lines (512 bits) of a block, {bits} in each")
         }
     }
 }

@@ -56,8 +56,12 @@ fn sstable(record: &RebuiltSstable) -> String {
         text::bytes(after.bytes),
         text::rate(after.expected_fpr),
     );
-    if let Some(written) = record.written.as_ref().filter(|written| **written != record.path) {
-        text += &format!("  written to {written}\n");
+    match &record.written {
+        Some(written) if *written != record.path => text += &format!("  written to {written}\n"),
+        None if record.destination != record.path => {
+            text += &format!("  would be written to {}\n", record.destination);
+        }
+        _ => {}
     }
     for other in &record.rewritten {
         text += &format!("  rewritten to agree with it: {other}\n");
@@ -94,8 +98,11 @@ fn table(record: &RebuiltTable) -> String {
         (Some(written), bytes) if *written != record.path => {
             text += &format!("  written to {written}, {}\n", text::bytes(bytes.unwrap_or(0)));
         }
+        (None, _) if record.destination != record.path => {
+            text += &format!("  would be written to {}\n", record.destination);
+        }
         (None, _) if !record.same_length => {
-            text += "  not as long as the old one: only into another directory (-o DIR)\n";
+            text += "  the length changes: write the table to another directory with -o DIR\n";
         }
         _ => {}
     }
@@ -105,8 +112,8 @@ fn table(record: &RebuiltTable) -> String {
     text
 }
 
-/// The sums, and what the engines do with the files.
-pub fn rebuild_summary(summary: &RebuildSummary) -> String {
+/// The sums, and what the engines do with the files, but for the sentences that were printed before.
+pub fn rebuild_summary(summary: &RebuildSummary, printed: &[String]) -> String {
     if summary.filters == 0 {
         return match (summary.unchanged, summary.restored) {
             (0, 0) => "nothing to rebuild\n".to_owned(),
@@ -125,6 +132,9 @@ pub fn rebuild_summary(summary: &RebuildSummary) -> String {
     let (before, after) = (text::bytes(summary.bytes_before), text::bytes(summary.bytes_after));
     let mut text = format!("\n{dry_run}{filters}: {before} before, {after} after{alone}\n");
     for OnOpen { engine, files, versions, sentences } in &summary.on_open {
+        if sentences.iter().all(|sentence| printed.contains(sentence)) {
+            continue;
+        }
         let versions: Vec<&str> = versions.iter().map(String::as_str).collect();
         text += &match *engine {
             "cassandra" | "scylla" | "datastax" => format!(

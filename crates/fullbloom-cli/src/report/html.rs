@@ -1,12 +1,13 @@
 //! A page: sections of text, tables and drawings, in self-contained HTML.
 
+use fullbloom_ops::Severity;
 use std::fmt::Write;
 
 /// A problem.
 #[derive(Debug)]
 pub struct Remark {
     /// Its severity.
-    pub severity: String,
+    pub severity: Severity,
     /// What is wrong.
     pub text: String,
     /// What to do next; empty if nothing.
@@ -79,7 +80,7 @@ impl Page {
         }
         let mut html = String::from("<ul class=\"remarks\">");
         for Remark { severity, text, next } in remarks {
-            let (severity, text) = (escape(severity), escape(text));
+            let (severity, text) = (severity.as_str(), escape(text));
             let _ = write!(html, "<li><b class=\"{severity}\">{severity}</b> {text}");
             if !next.is_empty() {
                 let _ = write!(html, "<br><span>Next: {}</span>", escape(next));
@@ -205,7 +206,7 @@ mod tests {
         let mut page = Page::new(evil, evil);
         page.figures(&[(evil.to_owned(), evil)]);
         page.table(evil, &[evil], &[], &[vec![evil.to_owned()]]);
-        let (severity, text, next) = ("error".to_owned(), evil.to_owned(), evil.to_owned());
+        let (severity, text, next) = (Severity::Error, evil.to_owned(), evil.to_owned());
         page.remarks(&[Remark { severity, text, next }]);
         let html = page.render();
         assert!(!html.contains("<script") && !html.contains('\u{1b}'), "{html}");

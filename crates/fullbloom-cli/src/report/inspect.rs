@@ -1,15 +1,16 @@
-//! The page of `inspect`: what its JSON says, with drawings.
+//! The page of `inspect`: its report, with drawings.
 
 use super::draw::{self, Bar, Curve, Point};
 use super::html::{Page, Remark};
 use crate::text;
 use fullbloom::dialect::Name;
-use fullbloom_ops::Code;
-use fullbloom_ops::filter::{bits_per_estimated_key, fill_along};
-use fullbloom_ops::plan;
-use serde_json::Value;
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use fullbloom_ops::database::LevelTotals;
+use fullbloom_ops::filter::bits_per_estimated_key;
+use fullbloom_ops::inspect::InspectSummary;
+use fullbloom_ops::sstable::TableTotals;
+use fullbloom_ops::{Found, InspectReport, Inspected, Problem, Severity, plan};
+use std::cmp::Reverse;
+use std::path::PathBuf;
 
 /// More filters than this are not drawn one by one.
 const MOST_STRIPS: usize = 40;
@@ -19,30 +20,47 @@ const MOST_BARS: usize = 40;
 const MOST_ROWS: usize = 2000;
 
 /// The numbers of one filter.
+#[derive(Default)]
 struct Row<'a> {
-    entry: &'a Value,
+    path: &'a str,
     name: String,
+    dialect: Option<Name>,
+    /// How the dialect was detected.
+    recognised: Option<&'a str>,
+    keys: Option<u64>,
+    estimated_keys: Option<u64>,
     bits_per_key: Option<f64>,
+    /// Of partitions with different numbers, from the fewest to the most.
+    probes: Option<String>,
+    fill: Option<f64>,
     fpr: Option<f64>,
     bytes: u64,
+    /// The share of set bits from the first to the last; empty if there is no array to be read.
+    strip: &'a [f64],
     /// What is wrong with it.
-    problems: Vec<&'a Value>,
+    problems: &'a [Problem],
 }
 
-/// The page of what `inspect --json` prints about these places.
-pub fn of_inspection(seen: &Value, places: &[PathBuf]) -> Page {
-    let empty = Vec::new();
-    let list = |name: &str| seen[name].as_array().unwrap_or(&empty);
-    let mut problems: HashMap<&str, Vec<&Value>> = HashMap::new();
-    for problem in list("problems") {
-        problems.entry(problem["place"].as_str().unwrap_or_default()).or_default().push(problem);
-    }
-    let rows: Vec<Row<'_>> = list("places").iter().map(|entry| Row::of(entry, &mut problems)).collect();
-    let elsewhere =
-        list("problems").iter().filter(|p| problems.contains_key(p["place"].as_str().unwrap_or_default()));
-    let elsewhere: Vec<&Value> = elsewhere.collect();
-    let sums = [&seen["summary"]["tables"], &seen["summary"]["levels"]];
-    let sums: Vec<&Value> = sums.iter().filter_map(|sums| sums.as_array()).flatten().collect();
+/// The sums over the sstables of a table, or the tables of a level.
+struct Group {
+    name: String,
+    filters: u64,
+    keys: u64,
+    bits_per_key: Option<f64>,
+    bytes: u64,
+    useless_reads: f64,
+}
+
+/// The page of what `inspect` found in these places.
+pub fn of_inspection(seen: &InspectReport, places: &[PathBuf]) -> Page {
+    let rows: Vec<Row<'_>> = seen.found.iter().map(Row::of).collect();
+    let groups: Vec<Group> = seen
+        .summary
+        .tables
+        .iter()
+        .map(Group::of_table)
+        .chain(seen.summary.levels.iter().map(Group::of_level))
+        .collect();
     let title = match rows.as_slice() {
         [row] => row.name.clone(),
         rows => {
@@ -55,49 +73,117 @@ pub fn of_inspection(seen: &Value, places: &[PathBuf]) -> Page {
         }
     };
     let mut page = Page::new(&title, &subtitle(&rows));
-    page.figures(&figures(&rows, &seen["summary"]));
-    page.remarks(&remarks(&rows, &elsewhere));
+    page.figures(&figures(&rows, &seen.summary));
+    page.remarks(&remarks(&rows, &seen.problems));
     draw_rates(&mut page, &rows);
     draw_fill(&mut page, &rows);
-    draw_sizes(&mut page, &rows, &sums);
-    totals(&mut page, &sums);
+    draw_sizes(&mut page, &rows, &groups, !seen.summary.levels.is_empty());
+    totals(&mut page, &groups);
     filters(&mut page, &rows);
     page
 }
 
 impl<'a> Row<'a> {
-    fn of(entry: &'a Value, problems: &mut HashMap<&str, Vec<&'a Value>>) -> Row<'a> {
-        let path = entry["path"].as_str().unwrap_or("?");
-        let file = path.rsplit('/').next().unwrap_or(path);
-        let name = match (entry["table"].as_str(), entry["generation"].as_str()) {
-            (Some(table), Some(generation)) => format!("{table} {generation}"),
-            _ => file.to_owned(),
-        };
-        let (bits, keys) = (entry["bits"].as_u64(), entry["estimated_keys"].as_f64());
-        let recorded = entry["bits_per_key"].as_f64();
-        let estimated = bits.and_then(|bits| bits_per_estimated_key(bits, keys));
-        Row {
-            entry,
-            name,
-            bits_per_key: recorded.or(estimated),
-            fpr: entry["expected_fpr"].as_f64(),
-            bytes: entry["bytes"].as_u64().unwrap_or(0),
-            problems: problems.remove(path).unwrap_or_default(),
+    fn of(found: &'a Found<Inspected>) -> Row<'a> {
+        let path = found.record.path();
+        let name = path.rsplit('/').next().unwrap_or(path).to_owned();
+        let row = Row { path, name, problems: &found.problems, ..Row::default() };
+        match &found.record {
+            Inspected::Filter(record) => Row {
+                dialect: Some(record.dialect),
+                recognised: record.recognised.as_deref(),
+                keys: record.keys,
+                estimated_keys: whole(record.estimated_keys),
+                bits_per_key: record.bits_per_key(),
+                probes: Some(record.probes.to_string()),
+                fill: Some(record.fill),
+                fpr: Some(record.expected_fpr),
+                bytes: record.bytes,
+                strip: &record.strip,
+                ..row
+            },
+            Inspected::Table(record) => Row {
+                dialect: record.dialect,
+                recognised: record.recognised,
+                keys: record.keys,
+                estimated_keys: whole(record.estimated_keys),
+                bits_per_key: record
+                    .bits_per_key
+                    .or_else(|| bits_per_estimated_key(record.bits?, record.estimated_keys)),
+                probes: record.probes.map(|most| match record.fewest_probes {
+                    Some(fewest) if fewest != most => format!("{fewest} to {most}"),
+                    _ => most.to_string(),
+                }),
+                fill: record.fill,
+                fpr: record.expected_fpr,
+                bytes: record.bytes.unwrap_or(0),
+                strip: &record.strip,
+                ..row
+            },
+            Inspected::Sstable(record) => Row {
+                name: match &record.table {
+                    Some(table) => format!("{table} {}", record.generation),
+                    None => row.name,
+                },
+                dialect: Some(record.dialect),
+                recognised: Some(record.recognised),
+                keys: record.keys,
+                estimated_keys: whole(record.estimated_keys),
+                bits_per_key: record.known_bits_per_key(),
+                probes: record.probes.map(|probes| probes.to_string()),
+                fill: record.fill,
+                fpr: record.expected_fpr,
+                bytes: record.bytes.unwrap_or(0),
+                strip: &record.strip,
+                ..row
+            },
+            #[cfg(feature = "parquet")]
+            Inspected::Column(record) => Row {
+                dialect: Some(record.dialect),
+                estimated_keys: whole(record.estimated_keys),
+                bits_per_key: bits_per_estimated_key(record.bits, record.estimated_keys),
+                probes: Some(record.probes.to_string()),
+                fill: Some(record.fill),
+                fpr: Some(record.expected_fpr),
+                bytes: record.bytes,
+                ..row
+            },
+            _ => row,
+        }
+    }
+}
+
+/// The nearest whole number, if it fits.
+fn whole(number: Option<f64>) -> Option<u64> {
+    number.filter(|number| (0.0..1e18).contains(number)).map(|number| number.round() as u64)
+}
+
+impl Group {
+    fn of_table(sums: &TableTotals) -> Group {
+        let part = |name: &Option<String>| name.clone().unwrap_or_else(|| "?".to_owned());
+        Group {
+            name: format!("{}.{}", part(&sums.keyspace), part(&sums.table)),
+            filters: sums.sstables,
+            keys: sums.keys,
+            bits_per_key: sums.bits_per_key,
+            bytes: sums.bytes,
+            useless_reads: sums.useless_reads,
         }
     }
 
-    fn dialect(&self) -> Option<Name> {
-        self.entry["dialect"].as_str()?.parse().ok()
-    }
-
-    fn keys(&self) -> Option<u64> {
-        self.entry["keys"].as_u64().or_else(|| self.entry["estimated_keys"].as_u64())
-    }
-
-    /// The share of set bits from the first to the last; `None` if there is no array to be read.
-    fn fill_along(&self) -> Option<Vec<f64>> {
-        let parts = fill_along(Path::new(self.entry["path"].as_str()?), self.dialect()?);
-        Some(parts).filter(|parts| !parts.is_empty())
+    fn of_level(sums: &LevelTotals) -> Group {
+        let level = sums.level.map_or("no level".to_owned(), |level| format!("level {level}"));
+        Group {
+            name: match sums.column_family.as_str() {
+                "" | "default" => level,
+                family => format!("{family}, {level}"),
+            },
+            filters: sums.tables,
+            keys: sums.keys,
+            bits_per_key: sums.bits_per_key,
+            bytes: sums.bytes,
+            useless_reads: sums.useless_reads,
+        }
     }
 }
 
@@ -105,12 +191,13 @@ fn subtitle(rows: &[Row<'_>]) -> String {
     match rows {
         [row] => {
             let about =
-                row.dialect().map_or("not known".to_owned(), |name| format!("{name}, {}", name.about()));
-            let how = row.entry["recognised"].as_str().map_or(String::new(), |how| format!(", {how}"));
-            format!("{} — {about}{how}", row.entry["path"].as_str().unwrap_or_default())
+                row.dialect.map_or("not known".to_owned(), |name| format!("{name}, {}", name.about()));
+            let how = row.recognised.map_or(String::new(), |how| format!(", {how}"));
+            format!("{} — {about}{how}", row.path)
         }
         _ => {
-            let mut names: Vec<&str> = rows.iter().filter_map(|row| row.entry["dialect"].as_str()).collect();
+            let mut names: Vec<&str> =
+                rows.iter().filter_map(|row| row.dialect).map(|name| name.as_str()).collect();
             names.sort_unstable();
             names.dedup();
             names.join(", ")
@@ -118,9 +205,7 @@ fn subtitle(rows: &[Row<'_>]) -> String {
     }
 }
 
-fn figures(rows: &[Row<'_>], summary: &Value) -> Vec<(String, &'static str)> {
-    let of_all = |name: &str| summary[name].as_u64().unwrap_or(0);
-    let (keys, bytes) = (of_all("keys"), of_all("bytes"));
+fn figures(rows: &[Row<'_>], summary: &InspectSummary) -> Vec<(String, &'static str)> {
     if let [row] = rows {
         let mut figures = Vec::new();
         if let Some(fpr) = row.fpr {
@@ -129,40 +214,31 @@ fn figures(rows: &[Row<'_>], summary: &Value) -> Vec<(String, &'static str)> {
         if let Some(bits) = row.bits_per_key {
             figures.push((text::decimal(bits, 2), "bits per key"));
         }
-        if let Some(fill) = row.entry["fill"].as_f64() {
+        if let Some(fill) = row.fill {
             figures.push((text::rate(fill), "of the bits are set"));
         }
-        figures.push((text::bytes(bytes), "in the file"));
-        match (row.entry["keys"].as_u64(), row.entry["estimated_keys"].as_u64()) {
+        figures.push((text::bytes(summary.bytes), "in the file"));
+        match (row.keys, row.estimated_keys) {
             (Some(keys), _) => figures.push((grouped(keys), "keys")),
             (None, Some(keys)) => figures.push((grouped(keys), "keys, estimated")),
             _ => {}
         }
-        if let Some(probes) = probes(row.entry) {
-            figures.push((probes, "probes"));
+        if let Some(probes) = &row.probes {
+            figures.push((probes.clone(), "probes"));
         }
         return figures;
     }
-    let wrong = rows.iter().filter(|row| row.problems.iter().any(|p| p["severity"] == "error")).count();
-    let keys = match keys {
-        0 => (grouped(of_all("estimated_keys")), "keys, estimated"),
-        _ => (grouped(keys), "keys counted"),
+    let wrong = rows.iter().filter(|row| row.problems.iter().any(Problem::is_error)).count();
+    let keys = match summary.keys {
+        0 => (grouped(summary.estimated_keys), "keys, estimated"),
+        keys => (grouped(keys), "keys counted"),
     };
     vec![
-        (grouped(of_all("filters")), "filters"),
+        (grouped(summary.filters), "filters"),
         keys,
-        (text::bytes(bytes), "of filters"),
+        (text::bytes(summary.bytes), "of filters"),
         (grouped(wrong as u64), "with errors"),
     ]
-}
-
-/// The probes; of partitions with different numbers, from the fewest to the most.
-fn probes(entry: &Value) -> Option<String> {
-    let most = entry["probes"].as_u64()?;
-    match entry["fewest_probes"].as_u64() {
-        Some(fewest) if fewest != most => Some(format!("{fewest} to {most}")),
-        _ => Some(most.to_string()),
-    }
 }
 
 /// 1 234 567, as far as a line cannot break in it.
@@ -179,52 +255,46 @@ pub fn grouped(number: u64) -> String {
 }
 
 /// The problems, the worst first; notes only of a single filter.
-fn remarks(rows: &[Row<'_>], elsewhere: &[&Value]) -> Vec<Remark> {
-    let part = |problem: &Value, name: &str| problem[name].as_str().unwrap_or_default().to_owned();
-    let remark = |problem: &Value, place: &str| Remark {
-        severity: part(problem, "severity"),
-        text: format!("{place}: {}", part(problem, "message")),
-        next: next_step(problem),
+fn remarks(rows: &[Row<'_>], elsewhere: &[Problem]) -> Vec<Remark> {
+    let remark = |problem: &Problem, place: &str| Remark {
+        severity: problem.severity,
+        text: format!("{place}: {}", problem.message),
+        next: problem.next_step().unwrap_or_default().to_owned(),
     };
     let mut remarks: Vec<Remark> = elsewhere
         .iter()
-        .filter(|problem| problem["severity"] != "note")
-        .map(|problem| remark(problem, &part(problem, "place")))
+        .filter(|problem| problem.severity > Severity::Note)
+        .map(|problem| remark(problem, &problem.place))
         .collect();
     for row in rows {
-        let shown = row.problems.iter().filter(|problem| rows.len() == 1 || problem["severity"] != "note");
+        let shown =
+            row.problems.iter().filter(|problem| rows.len() == 1 || problem.severity > Severity::Note);
         remarks.extend(shown.map(|problem| remark(problem, &row.name)));
     }
-    let rank = |severity: &str| ["error", "warning"].iter().position(|s| *s == severity).unwrap_or(2);
-    remarks.sort_by_key(|remark| rank(&remark.severity));
+    remarks.sort_by_key(|remark| Reverse(remark.severity));
     remarks.truncate(MOST_ROWS);
     remarks
-}
-
-/// What to do about a problem: its hint, or what helps against its code.
-fn next_step(problem: &Value) -> String {
-    let hint = problem["hint"].as_str().map(str::to_owned);
-    let code = Code::ALL.iter().find(|code| problem["code"] == code.as_str());
-    hint.or_else(|| code?.next_step().map(str::to_owned)).unwrap_or_default()
 }
 
 /// Curves of the dialects there are, at most three, and the filters on them.
 fn draw_rates(page: &mut Page, rows: &[Row<'_>]) {
     let mut dialects: Vec<(Name, u64, usize)> = Vec::new();
-    for (name, keys) in rows.iter().filter_map(|row| Some((row.dialect()?, row.keys().unwrap_or(0)))) {
+    for (name, keys) in
+        rows.iter().filter_map(|row| Some((row.dialect?, row.keys.or(row.estimated_keys).unwrap_or(0))))
+    {
         match dialects.iter_mut().find(|(known, _, _)| *known == name) {
             Some((_, most, count)) => (*most, *count) = (keys.max(*most), *count + 1),
             None => dialects.push((name, keys, 1)),
         }
     }
-    dialects.sort_by_key(|(_, _, count)| std::cmp::Reverse(*count));
+    dialects.sort_by_key(|(_, _, count)| Reverse(*count));
     dialects.truncate(3);
     let mut curves: Vec<Curve> = dialects.iter().map(|(name, keys, _)| own_curve(*name, *keys)).collect();
     curves.push(textbook());
     let points: Vec<Point> = rows
         .iter()
         .filter_map(|row| {
-            let (bits_per_key, fpr, dialect) = (row.bits_per_key?, row.fpr?, row.dialect()?);
+            let (bits_per_key, fpr, dialect) = (row.bits_per_key?, row.fpr?, row.dialect?);
             let curve = dialects.iter().position(|(name, _, _)| *name == dialect).unwrap_or(3);
             Some(Point { name: row.name.clone(), bits_per_key, fpr, curve })
         })
@@ -249,19 +319,20 @@ pub fn textbook() -> Curve {
 
 fn draw_fill(page: &mut Page, rows: &[Row<'_>]) {
     if let [row] = rows {
-        if let Some(parts) = row.fill_along() {
+        if !row.strip.is_empty() {
             let said = "The share of set bits from the first to the last. An undamaged filter with many keys is filled evenly; a gap is damage.";
-            page.section("Fill along the filter", said, &draw::fill(&parts));
+            page.section("Fill along the filter", said, &draw::fill(row.strip));
         }
         return;
     }
     // Those with problems first, then the largest.
     let mut order: Vec<&Row<'_>> = rows.iter().collect();
-    order.sort_by_key(|row| (row.problems.is_empty(), std::cmp::Reverse(row.bytes)));
+    order.sort_by_key(|row| (row.problems.is_empty(), Reverse(row.bytes)));
     let drawn: Vec<(String, Vec<f64>, f64)> = order
         .iter()
         .take(MOST_STRIPS)
-        .filter_map(|row| Some((row.name.clone(), row.fill_along()?, row.entry["fill"].as_f64()?)))
+        .filter(|row| !row.strip.is_empty())
+        .filter_map(|row| Some((row.name.clone(), row.strip.to_vec(), row.fill?)))
         .collect();
     if drawn.is_empty() {
         return;
@@ -281,25 +352,21 @@ fn draw_fill(page: &mut Page, rows: &[Row<'_>]) {
 }
 
 /// By table or level where there are sums, else by file.
-fn draw_sizes(page: &mut Page, rows: &[Row<'_>], tables: &[&Value]) {
+fn draw_sizes(page: &mut Page, rows: &[Row<'_>], groups: &[Group], by_level: bool) {
     if rows.len() < 2 {
         return;
     }
-    let (title, mut bars): (&str, Vec<Bar>) = if tables.len() > 1 {
-        let each = |sum: &&Value| {
-            let bytes = sum["bytes"].as_u64().unwrap_or(0);
-            Bar { name: group_name(sum), value: bytes as f64, said: text::bytes(bytes), colour: 0 }
-        };
-        let by_level = tables.iter().any(|sum| !sum["column_family"].is_null());
-        (if by_level { "Size by level" } else { "Size by table" }, tables.iter().map(each).collect())
+    let bar = |name: &str, bytes: u64| Bar {
+        name: name.to_owned(),
+        value: bytes as f64,
+        said: text::bytes(bytes),
+        colour: 0,
+    };
+    let (title, mut bars): (&str, Vec<Bar>) = if groups.len() > 1 {
+        let bars = groups.iter().map(|group| bar(&group.name, group.bytes)).collect();
+        (if by_level { "Size by level" } else { "Size by table" }, bars)
     } else {
-        let each = |row: &Row<'_>| Bar {
-            name: row.name.clone(),
-            value: row.bytes as f64,
-            said: text::bytes(row.bytes),
-            colour: 0,
-        };
-        ("Size by filter", rows.iter().map(each).collect())
+        ("Size by filter", rows.iter().map(|row| bar(&row.name, row.bytes)).collect())
     };
     let all = bars.len();
     if all > MOST_BARS {
@@ -310,37 +377,21 @@ fn draw_sizes(page: &mut Page, rows: &[Row<'_>], tables: &[&Value]) {
     page.section(title, &said, &draw::bars(&bars));
 }
 
-fn group_name(sum: &Value) -> String {
-    let part = |name: &str| sum[name].as_str().unwrap_or("?").to_owned();
-    if sum["column_family"].is_null() {
-        return format!("{}.{}", part("keyspace"), part("table"));
-    }
-    let level = sum["level"].as_u64().map_or("no level".to_owned(), |level| format!("level {level}"));
-    match sum["column_family"].as_str() {
-        Some("" | "default") | None => level,
-        Some(family) => format!("{family}, {level}"),
-    }
-}
-
-fn totals(page: &mut Page, tables: &[&Value]) {
-    if tables.is_empty() {
+fn totals(page: &mut Page, groups: &[Group]) {
+    if groups.is_empty() {
         return;
     }
-    let number = |value: &Value| value.as_u64().map_or("-".to_owned(), grouped);
-    let rows: Vec<Vec<String>> = tables
-        .iter()
-        .map(|sum| {
-            let filters = if sum["sstables"].is_null() { &sum["tables"] } else { &sum["sstables"] };
-            vec![
-                group_name(sum),
-                number(filters),
-                number(&sum["keys"]),
-                sum["bits_per_key"].as_f64().map_or("-".into(), |bits| text::decimal(bits, 1)),
-                sum["bytes"].as_u64().map_or("-".into(), text::bytes),
-                sum["useless_reads"].as_f64().map_or("-".into(), |reads| text::decimal(reads, 4)),
-            ]
-        })
-        .collect();
+    let cells = |group: &Group| {
+        vec![
+            group.name.clone(),
+            grouped(group.filters),
+            grouped(group.keys),
+            group.bits_per_key.map_or("-".into(), |bits| text::decimal(bits, 1)),
+            text::bytes(group.bytes),
+            text::decimal(group.useless_reads, 4),
+        ]
+    };
+    let rows: Vec<Vec<String>> = groups.iter().map(cells).collect();
     page.table("Totals", &["", "filters", "keys", "bits/key", "size", "useless reads"], &[], &rows);
 }
 
@@ -350,15 +401,15 @@ fn filters(page: &mut Page, rows: &[Row<'_>]) {
         ["filter", "problems", "dialect", "keys", "bits/key", "probes", "fill", "expected rate", "size"];
     let none = || "-".to_owned();
     let cells = |row: &Row<'_>| {
-        let codes: Vec<&str> = row.problems.iter().filter_map(|problem| problem["code"].as_str()).collect();
+        let codes: Vec<&str> = row.problems.iter().map(|problem| problem.code.as_str()).collect();
         vec![
             row.name.clone(),
             codes.join(", "),
-            row.entry["dialect"].as_str().map_or_else(none, str::to_owned),
-            row.entry["keys"].as_u64().map_or_else(none, grouped),
+            row.dialect.map_or_else(none, |name| name.to_string()),
+            row.keys.map_or_else(none, grouped),
             row.bits_per_key.map_or_else(none, |bits| text::decimal(bits, 1)),
-            probes(row.entry).unwrap_or_else(none),
-            row.entry["fill"].as_f64().map_or_else(none, text::rate),
+            row.probes.clone().unwrap_or_else(none),
+            row.fill.map_or_else(none, text::rate),
             row.fpr.map_or_else(none, text::rate),
             text::bytes(row.bytes),
         ]

@@ -1,7 +1,7 @@
 //! `--report FILE.html`: a report as one page, with drawings, that needs nothing but a browser.
 //!
 //! ```text
-//!   the command's JSON ─► inspect | plan ─► Page ─► HTML with inline SVG, no script, no external files
+//!   the command's report ─► inspect | plan ─► Page ─► HTML with inline SVG, no script, no external files
 //! ```
 
 mod draw;
@@ -10,7 +10,7 @@ mod inspect;
 mod plan;
 
 pub use inspect::of_inspection;
-pub use plan::of_plan;
+pub use plan::{of_dialects, of_place};
 
 use crate::error::Failure;
 use fullbloom::file;
@@ -28,6 +28,11 @@ pub struct ReportArgs {
 }
 
 impl ReportArgs {
+    /// Whether a page is wanted.
+    pub fn is_wanted(&self) -> bool {
+        self.report.is_some()
+    }
+
     /// Writes the page, if one is wanted.
     pub fn write(&self, page: impl FnOnce() -> Page) -> Result<(), Failure> {
         let Some(path) = &self.report else { return Ok(()) };

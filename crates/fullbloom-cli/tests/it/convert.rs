@@ -1,6 +1,7 @@
 //! Filters converted without their keys, filter files verified with keys, how files are recognised, and the benchmark.
 
 use crate::common::{Dir, lines, run};
+use fullbloom_testkit::vectors;
 
 fn built(dir: &Dir, name: &str, args: &[&str], keys: &str) -> String {
     let path = dir.arg(name);
@@ -126,6 +127,12 @@ fn verify_asks_any_filter_file_for_the_keys_given() {
     run(&["verify", &damaged], b"").exits(2);
     run(&["verify", &native, &damaged, "--keys", "-"], b"").fails_with("read once");
     run(&["verify", &native, "--keys", &dir.arg("none")], b"").fails_with("none");
+    let report = run(&["verify", "--json", &native, "--keys", &dir.arg("none")], b"").exits(2).json();
+    assert_eq!(report["problems"][0]["code"], "key-file-unreadable");
+    let table = vectors::root().join("rocksdb/tables/r783_full_fv5_zlib.sst");
+    run(&["verify", table.to_str().unwrap(), "--keys", &native], b"")
+        .fails_with("a table has its own keys")
+        .fails_with("leave out --keys");
 }
 
 #[test]

@@ -72,6 +72,19 @@ fn many_filters_are_asked_about_one_key() {
 }
 
 #[test]
+fn keys_in_hex_are_looked_up_as_bytes_and_reported_as_given() {
+    let dir = Dir::new();
+    let filter = dir.arg("f");
+    run(&["build", "--hex", "--fpr", "1e-9", "-o", &filter], b"00ff6162\n").exits(0);
+    let which =
+        |keys: [&str; 2]| run(&["which", "--hex", "--json", "-e", keys[0], "-e", keys[1], &filter], b"");
+    let report = which(["00FF6162", "00ff6163"]).exits(0).json();
+    assert_eq!(report["summary"]["keys"], serde_json::json!(["00FF6162", "00ff6163"]));
+    assert_eq!(report["places"][0]["answers"], serde_json::json!(["maybe", "no"]));
+    which(["00ff6162", "xy"]).fails_with("the key 'xy': column 1: 'x' is not a hex digit");
+}
+
+#[test]
 fn partition_keys_are_written_in_their_own_types() {
     let table = support::Table::new();
     let uuid = "5a1c395e-0b1f-11ef-9a3f-0242ac120002";

@@ -108,7 +108,8 @@ fn numbers_no_dialect_takes_are_errors() {
     for fpr in ["nan", "0", "-1", "2", "inf", "-inf"] {
         for dialect in ["all", "cassandra", "leveldb", "libbloom"] {
             let args = ["plan", "--expected-keys", "5000", &format!("--fpr={fpr}"), "--dialect", dialect];
-            run(&args, b"").fails_with("plan: fpr ");
+            let refused = run(&args, b"").fails_with("--fpr: ");
+            assert!(refused.err.contains("is not a false-positive rate"), "{}", refused.err);
         }
     }
     run(&["plan", "--expected-keys", "1000", "--fpr", "much"], b"").fails_with("--fpr");

@@ -247,10 +247,22 @@ fn a_filter_of_another_size_is_written_with_its_table_elsewhere_and_never_in_pla
     let file = dir.file("a.sst", sound.clone());
     let refused =
         run(&["rebuild", "--bits-per-key", "20", &file], b"").fails_with("records the length of its table");
-    assert!(refused.err.contains("hint: -o DIR"), "{}", refused.err);
+    assert!(refused.err.contains("another directory") && refused.err.contains("(-o DIR)"), "{}", refused.err);
     assert!(std::fs::read(&file).unwrap() == sound);
+    let planned = run(&["rebuild", "--bits-per-key", "20", "--dry-run", &file], b"").exits(0);
+    assert!(
+        planned.text().contains("the length changes: write the table to another directory"),
+        "{planned:?}"
+    );
     let out = dir.arg("out");
+    let planned = run(&["rebuild", "--bits-per-key", "20", "--dry-run", &file, "-o", &out], b"").exits(0);
+    assert!(planned.text().contains(&format!("would be written to {out}/a.sst")), "{planned:?}");
+    assert!(!planned.text().contains("-o DIR"), "{planned:?}");
     let told = run(&["rebuild", "--bits-per-key", "20", &file, "-o", &out], b"").exits(0);
+    for sentence in ["IngestExternalFile", "must not be copied over the old one"] {
+        let times = [told.text(), &told.err].map(|text| text.matches(sentence).count());
+        assert_eq!(times, [0, 1], "{sentence}: {told:?}");
+    }
     assert!(
         told.text().contains("rocksdb full") && told.text().contains("20 bits per key"),
         "{}",

@@ -23,6 +23,7 @@ pub struct DatabaseSummary {
 /// Inspects every table, several at once.
 pub(crate) fn inspect(
     path: &Path,
+    strips: bool,
     watch: &mut dyn Watch<Inspected>,
 ) -> Result<Report<Inspected, InspectSummary>, Problem> {
     let database = find(path)?;
@@ -44,7 +45,7 @@ pub(crate) fn inspect(
         }
     };
     let mut found = Vec::new();
-    let look = |table: &DatabaseTable| look(&database, table).map(Inspected::Table);
+    let look = |table: &DatabaseTable| look(&database, table, strips).map(Inspected::Table);
     let _ = pool::each(&database.tables, look, watch, |table, watch| {
         let flow = watch.found(&table);
         found.push(table);

@@ -3,7 +3,7 @@
 //! LevelDB and RocksDB lock the file `LOCK` with `fcntl`. While tables are replaced the lock is ours, so no
 //! engine can open the database in between.
 
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Need, Problem};
 use std::fs::File;
 use std::path::Path;
 
@@ -22,7 +22,8 @@ pub(crate) fn lock(directory: &Path) -> Result<Locked, Problem> {
     }
     let refused = || {
         Problem::at(directory, Code::EngineRunning, "an engine has the database open: it holds the file LOCK")
-            .hint("close the database, or write the tables into another directory with -o DIR")
+            .hint("close the database, or write the tables to another directory")
+            .needs(Need::OtherDirectory)
     };
     if system::is_held(&path) {
         return Err(refused());

@@ -70,19 +70,27 @@ pub(crate) fn own_tables(path: &Path) -> Result<(Vec<PathBuf>, Vec<Problem>), Pr
 
 /// Inspects a table that was given by name. It is judged as in its directory: what the MANIFEST there records
 /// about it counts.
-pub(crate) fn look_alone(path: &Path, last: &LastDatabase) -> Found<TableRecord> {
+pub(crate) fn look_alone(path: &Path, last: &LastDatabase, strips: bool) -> Found<TableRecord> {
     match last.of(path) {
-        Some((database, table)) => look(&database, &table),
-        None => table::open_named(path, None)
-            .and_then(|open| table::inspect(path, &open))
-            .unwrap_or_else(|problem| TableRecord::unread(path, problem)),
+        Some((database, table)) => look(&database, &table, strips),
+        None => look_into(path, strips),
     }
 }
 
+fn look_into(path: &Path, strips: bool) -> Found<TableRecord> {
+    let looked = table::open(path, None).and_then(|open| {
+        let mut found = table::inspect(path, &open)?;
+        if strips {
+            found.record.strip = table::strip(&open, found.record.dialect);
+        }
+        Ok(found)
+    });
+    looked.unwrap_or_else(|problem| TableRecord::unread(path, problem))
+}
+
 /// Inspects one table of a database.
-fn look(database: &Database, table: &DatabaseTable) -> Found<TableRecord> {
-    let looked = table::open_named(&table.path, None).and_then(|open| table::inspect(&table.path, &open));
-    let mut found = looked.unwrap_or_else(|problem| TableRecord::unread(&table.path, problem));
+fn look(database: &Database, table: &DatabaseTable, strips: bool) -> Found<TableRecord> {
+    let mut found = look_into(&table.path, strips);
     let place = table.place.as_ref();
     found.record.column_family = Some(place.map(|place| place.family.clone()));
     found.record.level = Some(place.map(|place| place.level));

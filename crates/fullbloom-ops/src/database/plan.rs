@@ -162,7 +162,7 @@ pub(crate) fn plan(
     let mut tables = Vec::new();
     let _ = pool::each(
         &database.tables,
-        |table| look(&database, table),
+        |table| look(&database, table, false),
         watch,
         |found, _| {
             tables.push(found);

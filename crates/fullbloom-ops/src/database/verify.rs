@@ -56,7 +56,7 @@ fn look_up(database: &Database, table: &DatabaseTable, options: &VerifyOptions) 
 }
 
 fn verify_file(path: &Path, options: &VerifyOptions) -> Found<VerifiedTable> {
-    let open = table::open_named(path, options.prefix_extractor);
+    let open = table::open(path, options.prefix_extractor);
     let verified = open.and_then(|open| table::verify(path, &open, options.absent));
     verified
         .unwrap_or_else(|problem| Found { record: VerifiedTable::unreadable(path), problems: vec![problem] })

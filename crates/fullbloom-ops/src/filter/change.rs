@@ -2,8 +2,10 @@
 //! journal.
 
 mod clock;
+mod other;
 mod wanted;
 
+pub use other::ChangingOther;
 pub use wanted::{Difference, Wanted};
 
 use super::{NativeRecord, other_key_type};
@@ -19,14 +21,6 @@ use fullbloom::{DecodeError, FileError};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Above this rate a filter is nearly full: it reports most absent keys present.
-const NEARLY_FULL: f64 = 0.5;
-
-/// Whether a filter, of any dialect, reports most absent keys present.
-pub fn is_nearly_full(expected_fpr: f64) -> bool {
-    expected_fpr > NEARLY_FULL
-}
-
 /// A native filter to be changed by keys, with the file that it is saved to, if there is one.
 #[derive(Debug)]
 pub struct Changing {
@@ -35,6 +29,10 @@ pub struct Changing {
     saver: Option<Saver>,
     /// Memory for the answers of one batch.
     new: Vec<bool>,
+    /// Keys that were removed.
+    removed: u64,
+    /// Keys that were to be removed, and were absent.
+    absent: u64,
 }
 
 /// How the filter is saved.
@@ -60,7 +58,7 @@ impl Changing {
             StoredFilter::Dynamic(_) => Saver::Journal(Box::new(JournalWriter::new(claim))),
             _ => Saver::Whole(Box::new(claim)),
         });
-        Changing { path, filter, saver, new: Vec::new() }
+        Changing { path, filter, saver, new: Vec::new(), removed: 0, absent: 0 }
     }
 
     /// Loads the filter in the claimed file and its journal, to be changed by keys of this type. Also returns
@@ -94,7 +92,8 @@ impl Changing {
             Some(_) => Saver::Journal(Box::new(writer)),
             None => Saver::Whole(Box::new(writer.into_claim())),
         };
-        Ok((Changing { path: path.to_owned(), filter, saver: Some(saver), new: Vec::new() }, problems))
+        let (path, saver, new) = (path.to_owned(), Some(saver), Vec::new());
+        Ok((Changing { path, filter, saver, new, removed: 0, absent: 0 }, problems))
     }
 
     /// Checks that keys can be inserted.
@@ -238,7 +237,22 @@ impl Changing {
             writer.rewrite();
         }
         let refused = |e| Problem::at(&self.path, Code::Unsupported, e);
-        filter.remove_batch(&Hashes(hashes), removed).map_err(refused)
+        let count = filter.remove_batch(&Hashes(hashes), removed).map_err(refused)?;
+        self.removed += count;
+        self.absent += hashes.len() as u64 - count;
+        Ok(count)
+    }
+
+    /// Saves what [`remove`](Changing::remove) removed. If one of the keys was absent, nothing is removed
+    /// from the file, unless `force` is given. Returns whether the removal stands.
+    pub fn finish_removal(self, force: bool) -> Result<bool, FileError> {
+        if self.absent > 0 && !force {
+            return Ok(false);
+        }
+        match self.removed {
+            0 => Ok(true),
+            _ => self.finish().map(|()| true),
+        }
     }
 
     /// Whether inserting a known key changes the filter.

@@ -41,22 +41,22 @@ pub enum Shrink {
 /// The filter of a file in another dialect, where the positions of its keys stay the same; or from native to
 /// native, halved, or as a fast or compact filter of a dynamic one's keys.
 pub fn convert(path: &Path, options: &ConvertOptions) -> Result<AnyFilter, Problem> {
-    let read = ReadOptions { secret: None, ..options.read.clone() };
-    let file = FilterFile::load(path, &read)?;
+    let mut file = FilterFile::load(path, &options.read)?;
     let (from, to) = (file.dialect(), options.to);
     if options.compact {
         if (from, to) != (Name::Native, Name::Native) {
             return Err(refusal(path, "only dynamic filters can become compact ones"));
         }
-        return compacted(&FilterFile::load(path, &options.read)?, options.fpr);
+        return compacted(&file, options.fpr);
     }
     if (from, to) == (Name::Native, Name::Native) {
-        let folded = folded(&FilterFile::load(path, &options.read)?, options.shrink)?;
+        let folded = folded(&file, options.shrink)?;
         return Ok(AnyFilter::from(StoredFilter::Fast(folded)));
     }
     if options.shrink.is_some() {
         return Err(Problem::at(path, Code::OptionRefused, "only native filters can be halved"));
     }
+    file.options.secret = None;
     let opened = file.open()?;
     if let (Some(problem), true) = (opened.problems.first(), opened.may_lose_keys) {
         return Err(problem.clone());

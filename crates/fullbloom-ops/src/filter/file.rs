@@ -2,31 +2,16 @@
 
 use super::gzip;
 use crate::problem::{Code, Need, Problem};
+use fullbloom::any::ReadOptions;
 use fullbloom::dialect::Name;
 use fullbloom::file::{self, Mapped};
 use fullbloom::filter::Part;
 use fullbloom::internal::cassandra::Descriptor;
 use fullbloom::internal::journal::{Journal, read_with_journal};
 use fullbloom::internal::sniff;
-use fullbloom::native::Secret;
-use fullbloom::typed::KeyType;
 use fullbloom::{DecodeError, Owned};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-
-/// What the caller knows about a filter file.
-#[derive(Debug, Clone, Default)]
-pub struct ReadOptions {
-    /// Its dialect; else it is detected from its name and bytes.
-    pub dialect: Option<Name>,
-    /// Bits and probes, for raw bits without a header.
-    pub geometry: Option<(u64, u32)>,
-    /// The secret of a keyed filter.
-    pub secret: Option<Secret>,
-    /// The type of the keys to look up; a filter that records another type is refused. `None` if no keys are
-    /// looked up.
-    pub key_type: Option<KeyType>,
-}
 
 /// The bytes of a filter, and what is known about them before they are decoded.
 #[derive(Debug)]
@@ -71,16 +56,18 @@ impl AsRef<[u8]> for Bytes {
 }
 
 impl FilterFile {
-    /// Reads a file once: it may change or disappear afterwards. The dialect is detected first, so that a
-    /// large file which is not a filter is not read; what counts is what is then read.
+    /// Reads a file once: it may change or disappear afterwards. If the dialect is not given, it is detected
+    /// in the mapped file first, so that a large file which is not a filter is not read.
     pub fn load(path: &Path, options: &ReadOptions) -> Result<FilterFile, Problem> {
-        let file = Self::map(path, options)?;
-        if !file.is_mapped() {
-            return Ok(file);
+        let unreadable = |e| Problem::at(path, Code::Unreadable, e);
+        if may_be_packed(options) {
+            let map = Bytes::Mapped(Mapped::open(path).map_err(unreadable)?);
+            let file = Self::unpacked(path, map, None, options)?;
+            if !file.is_mapped() {
+                return Ok(file);
+            }
         }
-        drop(file);
-        let read = read_with_journal(path, file::read);
-        let (bytes, journal) = read.map_err(|e| Problem::at(path, Code::Unreadable, e))?;
+        let (bytes, journal) = read_with_journal(path, file::read).map_err(unreadable)?;
         Self::detect(path, Bytes::Loaded(bytes), journal, options)
     }
 
@@ -88,22 +75,28 @@ impl FilterFile {
     pub fn map(path: &Path, options: &ReadOptions) -> Result<FilterFile, Problem> {
         let read = read_with_journal(path, Mapped::open);
         let (map, journal) = read.map_err(|e| Problem::at(path, Code::Unreadable, e))?;
-        let bytes = match unpack(map.as_ref(), options) {
-            None => Bytes::Mapped(map),
-            Some(Ok(unpacked)) => Bytes::Unpacked(unpacked),
-            Some(Err(e)) => return Err(Problem::at(path, Code::Unreadable, format_args!("gzip: {e}"))),
-        };
-        Self::detect(path, bytes, journal, options)
+        Self::unpacked(path, Bytes::Mapped(map), journal, options)
     }
 
     /// Takes bytes from memory.
     pub fn from_bytes(name: &str, bytes: Vec<u8>, options: &ReadOptions) -> Result<FilterFile, Problem> {
-        let bytes = match unpack(&bytes, options) {
-            None => Bytes::InMemory(bytes),
+        Self::unpacked(Path::new(name), Bytes::InMemory(bytes), None, options)
+    }
+
+    /// Unpacks a compressed file, and detects the dialect.
+    fn unpacked(
+        path: &Path,
+        bytes: Bytes,
+        journal: Option<Journal>,
+        options: &ReadOptions,
+    ) -> Result<FilterFile, Problem> {
+        let unpacked = may_be_packed(options).then(|| gzip::unpack(bytes.as_ref())).flatten();
+        let bytes = match unpacked {
+            None => bytes,
             Some(Ok(unpacked)) => Bytes::Unpacked(unpacked),
-            Some(Err(e)) => return Err(Problem::new(name, Code::Unreadable, format_args!("gzip: {e}"))),
+            Some(Err(e)) => return Err(Problem::at(path, Code::Unreadable, format_args!("gzip: {e}"))),
         };
-        Self::detect(Path::new(name), bytes, None, options)
+        Self::detect(path, bytes, journal, options)
     }
 
     fn detect(
@@ -157,13 +150,10 @@ impl FilterFile {
     }
 }
 
-/// The contents of a compressed file; `None` if it is not one. Only DCSO's program compresses filters: where
-/// the caller says that the bytes are of another dialect, they are, whatever they begin with.
-fn unpack(bytes: &[u8], options: &ReadOptions) -> Option<std::io::Result<Vec<u8>>> {
-    match options.dialect {
-        None | Some(Name::Dcso) => gzip::unpack(bytes),
-        Some(_) => None,
-    }
+/// Whether the file may be compressed. Only DCSO's program compresses filters. If the caller gives another
+/// dialect, the bytes are not decompressed, even if they begin like gzip.
+fn may_be_packed(options: &ReadOptions) -> bool {
+    matches!(options.dialect, None | Some(Name::Dcso))
 }
 
 /// Whether the file begins with lines of text, as a list of keys does.
@@ -190,10 +180,9 @@ fn unknown(path: &Path, bytes: &Bytes, cause: &DecodeError) -> Problem {
             "it looks like lines of text, not a filter; fullbloom build makes a filter of keys".to_owned()
         }
         _ if is_unpacked => "it is compressed, and what is in it is not recognised: unpack it with gunzip first".to_owned(),
-        [] => format!(
-            "give the dialect, one of {}. No dialect decodes these bytes; for {raw}",
-            list(Name::ALL)
-        ),
+        [] => "no dialect can decode these bytes. If they are raw bits, give the dialect (libbloom-1 or java-lsm), \
+               the bits and the probes"
+            .to_owned(),
         names => format!("give the dialect: the bytes can be read as {}; for {raw}", list(names)),
     };
     // Unknown letters of an sstable are named.

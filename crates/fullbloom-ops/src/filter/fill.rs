@@ -1,47 +1,14 @@
 //! The fill of a filter along its bits.
 
-use super::{FilterFile, ReadOptions};
-use crate::place::{Place, PlaceKind};
-use crate::problem::Problem;
-use crate::table;
-use fullbloom::any::AnyFilter;
-use fullbloom::dialect::Name;
-use std::path::Path;
-
 /// Number of parts.
 const PARTS: usize = 96;
 
-/// Bytes of a part at least: with fewer bits some part of a small sound filter is empty by chance. Of 64
-/// bits, of which a third are set, none is in one part of 10^11.
+/// Bytes of a part at least: with fewer bits some part of a small sound filter is empty by chance. With a
+/// third of the bits set, a part of 64 bits is empty with probability 10^-11.
 const PART_BYTES: usize = 8;
 
-/// The share of set bits in each part of the filter at `path`; empty if there is no array, or it cannot be
-/// read. An undamaged filter with many keys is filled evenly; a gap is damage.
-pub fn fill_along(path: &Path, dialect: Name) -> Vec<f64> {
-    let parts = match Place::detect(path, None).kind() {
-        PlaceKind::Table => of_table(path, dialect),
-        _ => of_file(path, dialect),
-    };
-    parts.unwrap_or_default()
-}
-
-fn of_file(path: &Path, dialect: Name) -> Result<Vec<f64>, Problem> {
-    let options = ReadOptions { dialect: Some(dialect), ..ReadOptions::default() };
-    let file = FilterFile::map(path, &options)?;
-    Ok(along(file.open()?.filter.bits()))
-}
-
-fn of_table(path: &Path, dialect: Name) -> Result<Vec<f64>, Problem> {
-    let table = table::open(path, None)?;
-    let failed = |e| table::problem(path, &e);
-    let filter = table.filter().map_err(failed)?;
-    let Some(block) = filter.block().map_err(failed)? else { return Ok(Vec::new()) };
-    // Each partition, and each filter of a block, is small; their mean fill is in the record.
-    let filter = AnyFilter::decode(&block, &dialect.into());
-    Ok(filter.map_or_else(|_| Vec::new(), |filter| along(filter.bits())))
-}
-
-/// The share of set bits in each part of an array.
+/// The share of set bits in each part of an array. An undamaged filter with many keys is filled evenly; a gap
+/// is damage.
 pub(crate) fn along(bits: &[u8]) -> Vec<f64> {
     let parts = PARTS.min(bits.len().div_ceil(PART_BYTES));
     let cut = |i: usize| (bits.len() as u128 * i as u128 / parts as u128) as usize;

@@ -11,6 +11,7 @@
 //! `open` and `native` know the library's run-time filter.
 
 mod change;
+mod claim;
 mod convert;
 mod file;
 mod fill;
@@ -21,11 +22,12 @@ mod open;
 mod record;
 mod verify;
 
-pub use change::{Changing, Difference, Wanted, is_nearly_full};
+pub use change::{Changing, ChangingOther, Difference, Wanted};
+pub use claim::{claim, secret_in};
 pub use convert::{ConvertOptions, Shrink, convert};
-pub use file::{FilterFile, ReadOptions};
+pub use file::FilterFile;
 pub(crate) use fill::along;
-pub use fill::fill_along;
+pub use fullbloom::any::ReadOptions;
 pub use gzip::write_to;
 pub use merge::merge;
 pub use native::{DynamicRecord, ExceptionRecord, ExpiryRecord, GenerationRecord, KindRecord, NativeRecord};
@@ -36,24 +38,15 @@ pub use verify::{VerifiedFilter, verify_keys};
 
 use crate::problem::Problem;
 use crate::report::Found;
-use std::path::Path;
 
-/// Reads a filter file and reports what is in it.
-pub fn inspect(path: &Path, options: &ReadOptions) -> Result<Found<FilterRecord>, Problem> {
-    inspect_file(&FilterFile::load(path, options)?)
-}
-
-/// The same for bytes in memory; a name of an sstable's `Filter.db` says its dialect.
+/// Reports what is in the bytes of a filter file; a name of an sstable's `Filter.db` says its dialect.
 pub fn inspect_bytes(
     name: &str,
     bytes: Vec<u8>,
     options: &ReadOptions,
 ) -> Result<Found<FilterRecord>, Problem> {
-    inspect_file(&FilterFile::from_bytes(name, bytes, options)?)
-}
-
-fn inspect_file(file: &FilterFile) -> Result<Found<FilterRecord>, Problem> {
-    Ok(inspect_opened(file, &file.open()?))
+    let file = FilterFile::from_bytes(name, bytes, options)?;
+    Ok(inspect_opened(&file, &file.open()?))
 }
 
 /// The same for a filter that is open.

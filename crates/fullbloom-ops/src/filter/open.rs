@@ -102,13 +102,8 @@ impl FilterFile {
 
     /// The filter in the first `len` bytes, read where they are.
     fn read(&self, len: usize, check: Check) -> Result<AnyFilter, DecodeError> {
-        let mut options = any::ReadOptions::from(self.dialect());
-        if let Some(key_type) = self.options.key_type {
-            options = options.key_type(key_type);
-        }
-        if let Some((bit_len, probes)) = self.options.geometry {
-            options = options.geometry(bit_len, probes);
-        }
+        // The secret is given later: a wrong one is the caller's mistake and not damage.
+        let options = self.options.clone().dialect(Some(self.dialect())).secret(None);
         AnyFilter::over(self.part(len), &options, check)
     }
 
@@ -202,6 +197,7 @@ impl FilterRecord {
             estimated_keys: filter.estimated_keys(),
             expected_fpr: filter.expected_fpr(),
             native: None,
+            strip: Vec::new(),
             recognised: None,
         };
         Found { record, problems: weakness.into_iter().collect() }

@@ -32,6 +32,9 @@ pub struct FilterRecord {
     /// What only a native filter has.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeRecord>,
+    /// The fill along the filter, if it was asked for: [`InspectOptions::strips`](crate::InspectOptions).
+    #[serde(skip)]
+    pub strip: Vec<f64>,
     /// How the dialect was detected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recognised: Option<String>,

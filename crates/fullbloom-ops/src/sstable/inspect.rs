@@ -5,7 +5,7 @@ use super::judge::{Promise, judge, schema_fpr};
 use super::opening;
 use super::totals::totals;
 use super::{SstableName, each_sstable, problems};
-use crate::filter::bits_per_estimated_key;
+use crate::filter::{along, bits_per_estimated_key};
 use crate::inspect::{InspectOptions, InspectSummary, Inspected};
 use crate::problem::{Code, Problem};
 use crate::report::{Found, Report, Watch};
@@ -52,6 +52,9 @@ pub struct SstableRecord {
     pub scylla: Option<Box<ScyllaRecord>>,
     /// What each release of the engine that opens this sstable does with its filter.
     pub on_open: Vec<String>,
+    /// The fill along the filter, if it was asked for: [`InspectOptions::strips`](crate::InspectOptions).
+    #[serde(skip)]
+    pub strip: Vec<f64>,
     /// How the dialect was detected.
     pub recognised: &'static str,
 }
@@ -112,8 +115,13 @@ impl Deref for SstableRecord {
 
 /// Inspects one sstable: its filter, all of its index, and a few of its keys in the filter. Never fails: what
 /// cannot be read is a problem.
-pub(crate) fn inspect(sstable: &Sstable, wanted: Option<f64>) -> Found<SstableRecord> {
-    let seen = report::inspect(sstable);
+pub(crate) fn inspect(sstable: &Sstable, wanted: Option<f64>, strips: bool) -> Found<SstableRecord> {
+    let mut strip = Vec::new();
+    let seen = report::inspect_with(sstable, |filter| {
+        if strips {
+            strip = along(filter.bits());
+        }
+    });
     let filter = seen.filter.as_ref();
     let mut name = SstableName::of(sstable);
     name.dialect = filter.map_or(name.dialect, |filter| filter.dialect);
@@ -153,6 +161,7 @@ pub(crate) fn inspect(sstable: &Sstable, wanted: Option<f64>) -> Found<SstableRe
         tokens: seen.tokens.map(|TokenRange { first, last, .. }| [first, last]),
         scylla: sstable.scylla_db().map(|read| Box::new(ScyllaRecord::of(read))),
         on_open: opening::openings(sstable).iter().map(|rule| rule.on_open(sstable.dialect, state)).collect(),
+        strip,
         recognised: "by the sstable version in its name; the bytes do not identify it",
     };
     Found { record, problems }
@@ -164,7 +173,7 @@ pub(crate) fn inspect_all(
     options: &InspectOptions,
     watch: &mut dyn Watch<Inspected>,
 ) -> Result<Report<Inspected, InspectSummary>, Problem> {
-    let one = |sstable: &Sstable| inspect(sstable, options.fpr).map(Inspected::Sstable);
+    let one = |sstable: &Sstable| inspect(sstable, options.fpr, options.strips).map(Inspected::Sstable);
     each_sstable(path, options.snapshots, one, watch, |found, problems| {
         let summary = InspectSummary { tables: totals(&found), ..InspectSummary::default() };
         InspectSummary::report(found, problems, summary)

@@ -202,7 +202,7 @@ impl fmt::Display for Rule {
 impl fmt::Display for WhenPresent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            WhenPresent::Loaded => "the file is loaded as it is, whatever the table's rate",
+            WhenPresent::Loaded => "the file is loaded unchanged, unless bloom_filter_fp_chance is 1.0",
             WhenPresent::LoadedAtRecordedRate => {
                 "the file is loaded only while bloom_filter_fp_chance equals the recorded rate, else Cassandra \
                  replaces it by its own"

@@ -146,7 +146,7 @@ pub(crate) fn plan(
     let mut seen = Vec::new();
     let _ = pool::each(
         &walk.sstables,
-        |sstable| inspect(sstable, None),
+        |sstable| inspect(sstable, None, false),
         watch,
         |found, _| {
             problems.extend(found.problems.into_iter().filter(Problem::is_failure));

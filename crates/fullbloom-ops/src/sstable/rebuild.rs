@@ -4,7 +4,7 @@ use super::opening;
 use super::verify::problems_of;
 use super::{SstableName, problems};
 use crate::problem::{Code, Need, Problem};
-use crate::rebuild::{RebuildOptions, Restored, Size, check_writable, not_saved};
+use crate::rebuild::{self, RebuildOptions, Restored, Size, check_writable, not_saved};
 use crate::report::Found;
 use fullbloom::any::Plan;
 use fullbloom::internal::replace::Output;
@@ -33,6 +33,8 @@ pub struct RebuiltSstable {
     pub recorded_fpr: Option<f64>,
     /// The filter had these bytes already and was left alone, or would be.
     pub unchanged: bool,
+    /// The file that is written, or would be.
+    pub destination: String,
     /// The file that was written; null in a dry run, and if nothing changed.
     pub written: Option<String>,
     /// Other components that were rewritten to agree with it: `TOC.txt` or `Scylla.db`.
@@ -133,7 +135,9 @@ pub(crate) fn rebuild(
         proposal.problem.iter().map(|problem| problems::of_filter(sstable, problem)).collect()
     });
     problems.iter_mut().for_each(|problem| problem.hint = None); // to rebuild it, which is done
-    Ok(Some(Found { record: record(&proposal, before, unchanged, written.as_ref()), problems }))
+    let destination = rebuild::destination(&path, &options.output);
+    let record = record(&proposal, before, unchanged, destination, written.as_ref());
+    Ok(Some(Found { record, problems }))
 }
 
 /// Claims the filter, before the sstable is read.
@@ -145,7 +149,7 @@ fn claim(
     let path = sstable.path(FILTER);
     let claimed = Claimed::new(sstable, &options.output, || waiting(&path));
     let claimed = claimed.map_err(|e| not_saved(&path, &e))?;
-    check_writable(&path, claimed.claim(), options)?;
+    check_writable(&path, claimed.claim(), options.force)?;
     Ok(claimed)
 }
 
@@ -153,6 +157,7 @@ fn record(
     proposal: &Proposal<'_>,
     before: Option<SstableBefore>,
     unchanged: bool,
+    destination: String,
     written: Option<&Written>,
 ) -> RebuiltSstable {
     let Plan { dialect, geometry, encoded_len, expected_fpr, .. } = proposal.after;
@@ -170,6 +175,7 @@ fn record(
         fpr: proposal.fpr,
         recorded_fpr: proposal.recorded.fpr(),
         unchanged,
+        destination,
         written: written.and_then(|written| written.path.as_ref()).map(text),
         rewritten: written.iter().flat_map(|written| written.others.iter().map(text)).collect(),
         backup: written.and_then(|written| written.backups.last()).map(text),

@@ -2,10 +2,11 @@
 
 use super::engines::{self, EngineUse};
 use super::problem;
+use crate::filter::along;
 use crate::problem::{Code, Problem};
 use crate::report::Found;
 use crate::{serialise, text};
-use fullbloom::any;
+use fullbloom::any::{self, AnyFilter};
 use fullbloom::dialect::Name;
 use fullbloom::sizing::{Request, Target};
 use fullbloom_table::metaindex::FilterLayout;
@@ -66,6 +67,9 @@ pub struct TableRecord {
     pub used_by: Vec<EngineUse>,
     /// How the file was recognised.
     pub recognised: Option<&'static str>,
+    /// The fill along the filter, if it was asked for: [`InspectOptions::strips`](crate::InspectOptions).
+    #[serde(skip)]
+    pub strip: Vec<f64>,
     /// The column family, by the MANIFEST; only in databases.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column_family: Option<Option<String>>,
@@ -117,6 +121,15 @@ pub fn inspect<S: Source>(path: &Path, table: &Table<S>) -> Result<Found<TableRe
         ..TableRecord::default()
     };
     Ok(Found { record, problems })
+}
+
+/// The fill along the filter of a table: empty without a full filter. Each partition, and each filter of a
+/// block, is small; their mean fill is in the record.
+pub(crate) fn strip<S: Source>(table: &Table<S>, dialect: Option<Name>) -> Vec<f64> {
+    let block = table.filter().and_then(|filter| filter.block());
+    let (Ok(Some(block)), Some(dialect)) = (block, dialect) else { return Vec::new() };
+    let filter = AnyFilter::decode(&block, &dialect.into());
+    filter.map_or_else(|_| Vec::new(), |filter| along(filter.bits()))
 }
 
 impl TableRecord {

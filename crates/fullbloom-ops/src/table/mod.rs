@@ -9,6 +9,7 @@ mod rebuild;
 mod verify;
 
 pub use engines::EngineUse;
+pub(crate) use inspect::strip;
 pub use inspect::{TableRecord, inspect};
 pub use new::{NewFilter, index_layout};
 pub use rebuild::{RebuiltTable, TableAfter, TableBefore};
@@ -25,35 +26,23 @@ const CACHE: u64 = 64 << 20;
 
 /// Opens the table in a file. `prefix_extractor` is for tables whose prefix extractor is not recognised.
 pub fn open(path: &Path, prefix_extractor: Option<PrefixExtractor>) -> Result<Table<PlainFile>, Problem> {
-    let cache = Some(BlockCache::new(CACHE));
-    let options = TableOptions { cache, prefix_extractor, ..TableOptions::default() };
-    Table::open_with(path, options).map_err(|e| problem(path, &e))
-}
-
-/// Opens a file that its name or its database calls a table.
-pub(crate) fn open_named(
-    path: &Path,
-    prefix_extractor: Option<PrefixExtractor>,
-) -> Result<Table<PlainFile>, Problem> {
     let source = PlainFile::open(path);
     let source = source.map_err(|e| Problem::at(path, Code::Unreadable, format_args!("cannot open: {e}")))?;
-    require_end(path, &source)?;
-    open(path, prefix_extractor)
+    open_source(path, source, prefix_extractor)
 }
 
 /// The same for bytes from anywhere.
-pub fn open_source<S: Source>(name: &Path, source: S) -> Result<Table<S>, Problem> {
-    require_end(name, &source)?;
-    let options = TableOptions { cache: Some(BlockCache::new(CACHE)), ..TableOptions::default() };
-    Table::new(source, options).map_err(|e| problem(name, &e))
-}
-
-fn require_end(path: &Path, source: &dyn Source) -> Result<(), Problem> {
-    if crate::place::ends_as_table(source) {
-        return Ok(());
+pub fn open_source<S: Source>(
+    name: &Path,
+    source: S,
+    prefix_extractor: Option<PrefixExtractor>,
+) -> Result<Table<S>, Problem> {
+    if !crate::place::ends_as_table(&source) {
+        return Err(Problem::at(name, Code::TableUnreadable, "has no LevelDB or RocksDB footer"));
     }
-    let why = "has no LevelDB or RocksDB footer";
-    Err(Problem::at(path, Code::TableUnreadable, why))
+    let cache = Some(BlockCache::new(CACHE));
+    let options = TableOptions { cache, prefix_extractor, ..TableOptions::default() };
+    Table::new(source, options).map_err(|e| problem(name, &e))
 }
 
 /// The problem of a table that does not have all of its entries.

@@ -37,7 +37,9 @@ pub struct RebuiltTable {
     pub unchanged: bool,
     /// Whether the table keeps its length.
     pub same_length: bool,
-    /// The file that was written; null in a dry run.
+    /// The file that is written, or would be.
+    pub destination: String,
+    /// The file that was written; null in a dry run, and if nothing changed.
     pub written: Option<String>,
     /// Bytes of that file.
     pub written_bytes: Option<u64>,
@@ -82,7 +84,7 @@ pub(crate) fn rebuild(
     waiting: impl FnOnce(&Path),
 ) -> Result<Option<Found<RebuiltTable>>, Problem> {
     let replacement = rebuild::claim(path, options, waiting)?;
-    let table = &table::open_named(path, options.prefix_extractor)?;
+    let table = &table::open(path, options.prefix_extractor)?;
     let old = table.inspect();
     let mut problems: Vec<Problem> = old.as_ref().err().map(|e| problem(path, e)).into_iter().collect();
     let entries = if options.damaged {
@@ -114,8 +116,8 @@ pub(crate) fn rebuild(
     let unchanged = in_place && new.is_stored();
     if in_place && !new.fits_in_place() && !options.dry_run {
         let why = "the new filter has another length, and the database records the length of its table";
-        let hint = "-o DIR writes the table there; without a size the old one is kept";
-        return Err(Problem::at(path, Code::LengthChanges, why).hint(hint));
+        let hint = "write the table to another directory, or keep the size of the old filter";
+        return Err(Problem::at(path, Code::LengthChanges, why).hint(hint).needs(Need::OtherDirectory));
     }
     let write = |out: &mut dyn io::Write| table.write_with(&new, out).map_err(io::Error::other);
     let written = match replacement.filter(|_| !unchanged) {
@@ -123,12 +125,19 @@ pub(crate) fn rebuild(
         Some(replacement) => Some(replacement.write(write).map_err(|e| rebuild::not_saved(path, &e))?),
     };
     problems.iter_mut().for_each(|problem| problem.hint = None); // to rebuild it, which is done
-    let mut record = record(path, old.ok().as_ref(), &new, written.as_ref());
+    let destination = rebuild::destination(path, &options.output);
+    let mut record = record(path, old.ok().as_ref(), &new, destination, written.as_ref());
     record.unchanged = unchanged;
     Ok(Some(Found { record, problems }))
 }
 
-fn record(path: &Path, old: Option<&Inspection>, new: &NewFilter, written: Option<&Written>) -> RebuiltTable {
+fn record(
+    path: &Path,
+    old: Option<&Inspection>,
+    new: &NewFilter,
+    destination: String,
+    written: Option<&Written>,
+) -> RebuiltTable {
     let text = |path: &PathBuf| path.display().to_string();
     RebuiltTable {
         path: path.display().to_string(),
@@ -145,6 +154,7 @@ fn record(path: &Path, old: Option<&Inspection>, new: &NewFilter, written: Optio
         after: TableAfter { bytes: new.byte_len() },
         unchanged: false,
         same_length: new.fits_in_place(),
+        destination,
         written: written.map(|written| text(&written.path)),
         written_bytes: written.map(|written| written.bytes),
         backup: written.and_then(|written| written.backup.as_ref()).map(text),

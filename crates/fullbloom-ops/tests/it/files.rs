@@ -20,7 +20,7 @@ pub fn filter(dialect: Name, expected: u64, keys: u64) -> Vec<u8> {
 }
 
 fn of(dialect: Name) -> ReadOptions {
-    ReadOptions { dialect: Some(dialect), ..ReadOptions::default() }
+    ReadOptions::from(dialect)
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn bytes_in_memory_give_the_report_of_the_file() {
 fn probes_show_why_a_key_is_absent_in_every_dialect() {
     for dialect in Name::ALL {
         let bytes = filter(*dialect, 1000, 1000);
-        let read = fullbloom_ops::filter::ReadOptions { dialect: Some(*dialect), ..Default::default() };
+        let read = fullbloom_ops::filter::ReadOptions::from(*dialect);
         let options = LookOptions { read, now: SystemTime::now() };
         // Raw bits cannot be read without their numbers.
         let Ok(look) = Look::open("f", bytes, &options) else {

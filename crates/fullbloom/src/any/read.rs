@@ -33,11 +33,16 @@ use {
 /// let raw = ReadOptions::from(Name::JavaLsm).geometry(9586, 4); // raw bits have no header
 /// ```
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct ReadOptions {
-    dialect: Option<Name>,
-    geometry: Option<(u64, u32)>,
-    secret: Option<Secret>,
-    key_type: Option<KeyType>,
+    /// The dialect; else it is detected.
+    pub dialect: Option<Name>,
+    /// Bits and probes.
+    pub geometry: Option<(u64, u32)>,
+    /// The secret of a keyed filter.
+    pub secret: Option<Secret>,
+    /// The type of the keys that will be looked up.
+    pub key_type: Option<KeyType>,
 }
 
 impl From<Name> for ReadOptions {

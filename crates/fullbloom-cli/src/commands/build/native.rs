@@ -49,7 +49,7 @@ pub struct NativeArgs {
     #[arg(long, value_name = "TEXT")]
     label: Option<String>,
 
-    /// The layout: speed or space [default: speed, if at most 15 % larger]
+    /// The layout: speed or space [default: speed, unless it needs over 15 % more bits]
     #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true, conflicts_with_all = ["dynamic", "deletable"])]
     prefer: Option<args::Prefer>,
 

@@ -23,8 +23,7 @@ pub struct ExpiryArgs {
     #[arg(long, value_name = "N", value_parser = numbers::small_count)]
     generations: Option<u32>,
 
-    /// Each appearance restarts a key's time: a known key is printed again only after an absence of the whole
-    /// time
+    /// Restart a key's time whenever it appears
     #[arg(long)]
     refresh: bool,
 }
