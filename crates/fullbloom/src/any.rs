@@ -37,15 +37,13 @@ mod keys;
 mod memory;
 mod native;
 pub(crate) mod plan;
-mod read;
+pub(crate) mod read;
 
 pub use build::{BuildOptions, Builder, GoodKeys, Members};
 pub use convert::{ConvertError, convert};
 pub use keys::AnyKeys;
 pub use plan::{Plan, plan, plan_within};
 pub use read::ReadOptions;
-#[cfg(feature = "std")]
-pub(crate) use read::reads;
 
 use crate::dialect::Name;
 use crate::error::{DecodeError, MergeError, SizeError};
@@ -87,8 +85,8 @@ pub enum ChangeError {
     Locked,
     /// It has exceptions, which are valid only for its current keys.
     Exceptions,
-    /// Filters of this dialect are built from all their keys at once.
-    BuiltAtOnce(Name),
+    /// Filters of this dialect, or of this native kind, are built from all their keys at once.
+    BuiltAtOnce(&'static str),
     /// Filters of this kind do not support it.
     Unsupported(&'static str),
     /// There is not enough memory to grow.
@@ -101,9 +99,7 @@ impl fmt::Display for ChangeError {
             ChangeError::ReadOnly => f.write_str("the filter is read-only: it does not own its bytes"),
             ChangeError::Locked => f.write_str("the filter is keyed and its secret is not known"),
             ChangeError::Exceptions => f.write_str("a filter with exceptions takes no more keys"),
-            ChangeError::BuiltAtOnce(name) => {
-                write!(f, "a {name} filter is built from all its keys at once and takes no more")
-            }
+            ChangeError::BuiltAtOnce(what) => write!(f, "a {what} filter takes no more keys: {AT_ONCE}"),
             ChangeError::Unsupported(what) => f.write_str(what),
             ChangeError::Size(e) => e.fmt(f),
         }
@@ -111,6 +107,9 @@ impl fmt::Display for ChangeError {
 }
 
 impl core::error::Error for ChangeError {}
+
+/// Why a filter that has been built cannot be changed.
+const AT_ONCE: &str = "it is built from all its keys at once";
 
 impl From<SizeError> for ChangeError {
     fn from(e: SizeError) -> Self {
@@ -187,8 +186,8 @@ impl AnyFilter {
         self.inner.native().map_or(Ok(()), |native| native.require_key_type(given))
     }
 
-    /// Records that keys of this type will be inserted, for programs that insert what they are given. A
-    /// native filter that gets keys of types with different bytes records none.
+    /// Tells the filter the type of the keys inserted next. If keys of types with different bytes are
+    /// inserted, a native filter records no type.
     pub fn note_key_type(&mut self, key_type: KeyType) {
         if let Some(native) = self.inner.native_mut() {
             native.note_key_type(key_type);
@@ -334,13 +333,13 @@ impl AnyFilter {
     ///
     /// # Panics
     /// If the number of places in `removed` is not the number of keys.
-    pub fn remove_batch<'k>(
+    pub fn remove_batch<'k, 'a>(
         &mut self,
         keys: impl Into<AnyKeys<'k>>,
-        removed: &mut [bool],
+        removed: impl Into<Answers<'a>>,
     ) -> Result<u64, ChangeError> {
-        let keys = keys.into();
-        assert_eq!(keys.count(), removed.len(), "one answer for each key");
+        let (keys, removed) = (keys.into(), removed.into());
+        removed.check_len(keys.count());
         self.inner.remove_batch(&keys, removed)
     }
 
@@ -363,6 +362,14 @@ impl AnyFilter {
     /// Whether it is keyed and its secret is unknown: it answers "maybe" to every key.
     pub fn is_locked(&self) -> bool {
         self.inner.native().is_some_and(native::Native::is_locked)
+    }
+
+    /// Checks that the filter is not [locked](AnyFilter::is_locked), for programs that give no answer then.
+    ///
+    /// # Errors
+    /// [`ChangeError::Locked`].
+    pub fn require_unlocked(&self) -> Result<(), ChangeError> {
+        if self.is_locked() { Err(ChangeError::Locked) } else { Ok(()) }
     }
 
     /// Gives a keyed filter its secret. Fails when it is the secret of another filter. A filter that is not

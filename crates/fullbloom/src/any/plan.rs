@@ -1,8 +1,8 @@
 //! The plan for a request in each dialect.
 
-use super::build::{full_kind, policy};
+use super::build::policy;
 use super::dispatch::AtRunTime;
-use crate::dialect::rocksdb::{FilterType, Policy};
+use crate::dialect::rocksdb::{FilterType, Full, Policy};
 use crate::dialect::{Name, RocksDb, RocksDbLegacy, with_dialect};
 use crate::error::SizeError;
 use crate::filter::{Format, Size, Weakness};
@@ -59,17 +59,16 @@ pub(super) fn sized<D: Size + Format>(request: &Request) -> Result<Plan, SizeErr
 }
 
 /// The same for RocksDB's full filters.
-pub(super) fn full(dialect: Name, request: &Request) -> Result<Plan, SizeError> {
+pub(super) fn full<D: Full>(request: &Request) -> Result<Plan, SizeError> {
     let keys = request.expected_keys;
-    let kind = full_kind(dialect).unwrap_or(FilterType::FastLocal);
-    match (request.target, kind) {
+    match (request.target, D::KIND) {
         (Target::Exact { .. }, FilterType::Legacy) => return sized::<RocksDbLegacy>(request),
         (Target::Exact { .. }, FilterType::FastLocal) => return sized::<RocksDb>(request),
         _ => {}
     }
-    let policy = policy(kind, keys, request.target)?;
+    let policy = policy(D::KIND, keys, request.target)?;
     Ok(Plan {
-        dialect,
+        dialect: D::NAME,
         geometry: policy.geometry(keys),
         encoded_len: content_len(&policy, keys),
         expected_fpr: policy.fpr_with(keys),

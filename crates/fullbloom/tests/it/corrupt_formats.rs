@@ -20,15 +20,8 @@ use fullbloom_testkit::naive::{Family, Naive};
 use fullbloom_testkit::vectors;
 use std::ops::Range;
 
-const KEYS: [&[u8]; 7] = [
-    b"",
-    b"a",
-    b"key-7",
-    b"hello",
-    "grün 😀".as_bytes(),
-    b"\xff\xfe\xfd",
-    b"sixteen bytes...and a tail\x80",
-];
+const KEYS: [&[u8]; 7] =
+    [b"", b"a", b"key-7", b"hello", "grün 😀".as_bytes(), b"\xff\xfe\xfd", b"sixteen bytes...and a tail\x80"];
 
 /// The keys that filters of this dialect can have: some take only text.
 pub fn keys(name: Name) -> impl Iterator<Item = &'static [u8]> {
@@ -126,8 +119,7 @@ fn cassandra(bytes: &[u8], family: Family) -> Option<Oracle> {
         return Some(Box::new(|_| true));
     }
     let (probes, words) = (i32_be(bytes, 0)?, i32_be(bytes, 4)?);
-    let sound =
-        (1..=21).contains(&probes) && words >= 1 && bytes.len() as i64 == 8 + 8 * i64::from(words);
+    let sound = (1..=21).contains(&probes) && words >= 1 && bytes.len() as i64 == 8 + 8 * i64::from(words);
     sound.then(|| classic(family, words as u64 * 64, probes as u32, &bytes[8..]))
 }
 

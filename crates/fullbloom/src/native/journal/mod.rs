@@ -12,8 +12,8 @@
 //!
 //! Every reader of a path sees the keys of its journal: [`StoredFilter::load`](super::StoredFilter::load),
 //! [`DynamicFilter::open`](super::DynamicFilter::open), [`AnyFilter::load`](crate::any::AnyFilter::load) and
-//! [`AnyFilter::open`](crate::any::AnyFilter::open). Who reads bytes some other way uses [`read_with_journal`] and
-//! [`Journal::replay`].
+//! [`AnyFilter::open`](crate::any::AnyFilter::open). Code that reads the bytes in another way calls
+//! [`read_with_journal`] and [`Journal::replay`].
 //!
 //! After a crash, bytes at the end that were not yet reported as saved may be incomplete: they are cut off. Damage
 //! anywhere else is an error.

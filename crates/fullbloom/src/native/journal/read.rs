@@ -46,7 +46,7 @@ pub fn read_with_journal<B: AsRef<[u8]>>(
             return Ok((bytes, None));
         }
     }
-    Err(FileError::io(path, "read", io::Error::other("it is replaced again and again")))
+    Err(FileError::io(path, "read", io::Error::other("the file was replaced each of 100 times it was read")))
 }
 
 fn is_same(before: io::Result<Metadata>, after: io::Result<Metadata>) -> bool {
