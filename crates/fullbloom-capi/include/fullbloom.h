@@ -57,30 +57,54 @@ typedef enum fullbloom_status {
  * ever.
  */
 typedef enum fullbloom_dialect {
-    FULLBLOOM_UNKNOWN = 0,        /* for reading: detect the dialect by the bytes and the file's name */
-    FULLBLOOM_NATIVE = 1,         /* fullbloom's own, .bloom file */
-    FULLBLOOM_CASSANDRA = 2,      /* Cassandra 4.0 - 5.x, Filter.db */
-    FULLBLOOM_CASSANDRA_3 = 3,    /* Cassandra 3.0 - 3.11 */
-    FULLBLOOM_CASSANDRA_2 = 4,    /* Cassandra 1.2 - 2.2 */
-    FULLBLOOM_CASSANDRA_1 = 5,    /* Cassandra 0.7.1 - 1.1 */
-    FULLBLOOM_CASSANDRA_0_7 = 6,  /* Cassandra 0.7.0 */
-    FULLBLOOM_CASSANDRA_0 = 7,    /* Cassandra 0.3 - 0.7 beta; keys are UTF-8 text */
-    FULLBLOOM_LIBBLOOM = 8,       /* libbloom 2.0, save file */
-    FULLBLOOM_LIBBLOOM_1 = 9,     /* libbloom 1.6, raw bits */
-    FULLBLOOM_LEVELDB = 10,       /* LevelDB's policy filter */
-    FULLBLOOM_ROCKSDB_BLOCK = 11, /* RocksDB's per-block policy filter */
-    FULLBLOOM_ROCKSDB_LEGACY = 12, /* RocksDB's full filter below format_version 5 */
-    FULLBLOOM_ROCKSDB = 13,       /* RocksDB's full filter from format_version 5 on */
-    FULLBLOOM_ROCKSDB_RIBBON = 14, /* RocksDB's Ribbon filter */
-    FULLBLOOM_JAVA_LSM = 15,      /* java-lsm-tree, raw bits; keys are UTF-8 text */
-    FULLBLOOM_PARQUET = 16,       /* Parquet's split block filter, with or without its header */
-    FULLBLOOM_GUAVA = 17,         /* Guava's BloomFilter, strategy MURMUR128_MITZ_64 (its default) */
-    FULLBLOOM_GUAVA_32 = 18,      /* Guava's BloomFilter, strategy MURMUR128_MITZ_32 */
-    FULLBLOOM_SPARK = 19,         /* Spark's sketch BloomFilter, version 1 */
-    FULLBLOOM_SPARK_2 = 20,       /* Spark's sketch BloomFilter, version 2 (Spark 4 and later) */
-    FULLBLOOM_ORC = 21,           /* ORC's BloomFilter and BloomFilterUtf8 messages */
-    FULLBLOOM_DCSO = 22,          /* DCSO's bloom, version 1 (.bloom files of hashlookup, Plaso) */
-    FULLBLOOM_POPPY = 23          /* poppy, version 2 (.pop files) */
+    /* for reading: detect the dialect by the bytes and the file's name */
+    FULLBLOOM_UNKNOWN = 0,
+    /* fullbloom's own, .bloom file */
+    FULLBLOOM_NATIVE = 1,
+    /* Cassandra 4.0 - 6.0 (sstable versions na - pa, da, ea), DSE 6.8, HCD */
+    FULLBLOOM_CASSANDRA = 2,
+    /* Cassandra 3.0 - 3.11 (ma - me), ScyllaDB (mc - mt), DSE 6.0 - 6.7 */
+    FULLBLOOM_CASSANDRA_3 = 3,
+    /* Cassandra 1.2 - 2.2 (ia - lb) */
+    FULLBLOOM_CASSANDRA_2 = 4,
+    /* Cassandra 0.7.1 - 1.1 (f - hf) */
+    FULLBLOOM_CASSANDRA_1 = 5,
+    /* Cassandra 0.7.0 (c - e) */
+    FULLBLOOM_CASSANDRA_0_7 = 6,
+    /* Cassandra 0.3 - 0.7 beta (a, b); keys are text */
+    FULLBLOOM_CASSANDRA_0 = 7,
+    /* libbloom 2.0, save file */
+    FULLBLOOM_LIBBLOOM = 8,
+    /* libbloom 1.6, raw bits */
+    FULLBLOOM_LIBBLOOM_1 = 9,
+    /* LevelDB's policy filter (leveldb.BuiltinBloomFilter2) */
+    FULLBLOOM_LEVELDB = 10,
+    /* RocksDB's per-block policy filter (6.x and older) */
+    FULLBLOOM_ROCKSDB_BLOCK = 11,
+    /* RocksDB's legacy full filter (format_version below 5) */
+    FULLBLOOM_ROCKSDB_LEGACY = 12,
+    /* RocksDB's full filter, FastLocalBloom (format_version 5 and later) */
+    FULLBLOOM_ROCKSDB = 13,
+    /* RocksDB's Ribbon filter (Standard128) */
+    FULLBLOOM_ROCKSDB_RIBBON = 14,
+    /* java-lsm-tree, raw bits; keys are text */
+    FULLBLOOM_JAVA_LSM = 15,
+    /* Parquet's split block filter, with or without its header */
+    FULLBLOOM_PARQUET = 16,
+    /* Guava's BloomFilter, strategy MURMUR128_MITZ_64 (its default) */
+    FULLBLOOM_GUAVA = 17,
+    /* Guava's BloomFilter, strategy MURMUR128_MITZ_32 */
+    FULLBLOOM_GUAVA_32 = 18,
+    /* Spark's sketch BloomFilter, version 1 */
+    FULLBLOOM_SPARK = 19,
+    /* Spark's sketch BloomFilter, version 2 (Spark 4 and later) */
+    FULLBLOOM_SPARK_2 = 20,
+    /* ORC's BloomFilter and BloomFilterUtf8 messages */
+    FULLBLOOM_ORC = 21,
+    /* DCSO's bloom, version 1 (.bloom files of hashlookup, Plaso) */
+    FULLBLOOM_DCSO = 22,
+    /* poppy, version 2 (.pop files) */
+    FULLBLOOM_POPPY = 23
 } fullbloom_dialect;
 
 /*

@@ -5,7 +5,7 @@ use crate::handle::Filter;
 use crate::key_type;
 use crate::sizing::{self, Sizing};
 use crate::status::{Error, Status, call};
-use fullbloom::any;
+use fullbloom::any::{self, BuildOptions};
 use std::ffi::c_int;
 
 /// The facts of a filter; the header describes each.
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn fullbloom_plan(dialect: c_int, sizing: *const Sizing, f
                 fill: 0.0,
                 expected_fpr: plan.expected_fpr,
                 estimated_keys: 0.0,
-                takes_keys: 1,
+                takes_keys: (!BuildOptions::new(dialect).is_built_at_once()).into(),
                 locked: 0,
                 key_type: 0,
                 reserved: [0; 5],

@@ -84,6 +84,17 @@ fn statuses_and_dialects_have_the_numbers_of_the_header() {
     assert_eq!(dialects[1..], named);
 }
 
+#[test]
+fn dialects_are_described_in_the_header_as_in_the_library() {
+    for name in Name::ALL {
+        let enumerator = name.as_str().replace(['-', '.'], "_").to_uppercase();
+        let about = name.about().replace('–', "-"); // a header in C is ASCII
+        let lines = format!("/* {about} */\n    FULLBLOOM_{enumerator} = ");
+        assert!(HEADER.contains(&lines), "not in the header: {lines}");
+    }
+    assert!(HEADER.is_ascii());
+}
+
 /// `NotFinished` as C writes it.
 fn shout(name: &str) -> String {
     let mut shouted = String::from("FULLBLOOM");
