@@ -109,7 +109,8 @@ typedef enum fullbloom_dialect {
 
 /*
  * The type of a native filter's keys, which its file records. This library takes keys as bytes: an integer as
- * the eight bytes of its two's complement, the lowest first; text in UTF-8. Numbers keep their meaning for ever.
+ * the eight bytes of its two's complement, the lowest first; text in UTF-8. Numbers keep their meaning for
+ * ever.
  */
 typedef enum fullbloom_key_type {
     FULLBLOOM_KEYS_NOT_RECORDED = 0,
@@ -140,8 +141,9 @@ typedef struct fullbloom_sizing {
 #define FULLBLOOM_SIZING_INIT { sizeof(fullbloom_sizing), 0, 0.0, 0.0, 0, 0, NULL }
 
 /*
- * What a dynamic filter can do besides growing. Begin with FULLBLOOM_DYNAMIC_INIT: a set that keeps its rate up to the
- * expected keys, or up to 10^9 keys if their number is unknown. A filter is either deletable, or its keys expire after a time, or after a number of other keys.
+ * What a dynamic filter can do besides growing. Begin with FULLBLOOM_DYNAMIC_INIT: a set that keeps its rate
+ * up to the expected keys, or up to 10^9 keys if their number is unknown. A filter is either deletable, or
+ * its keys expire after a time, or after a number of other keys.
  */
 typedef struct fullbloom_dynamic {
     size_t struct_size;     /* sizeof(fullbloom_dynamic) */
@@ -204,8 +206,8 @@ fullbloom_status fullbloom_filter_create(fullbloom_dialect dialect, const fullbl
                                          fullbloom_filter **filter);
 
 /*
- * An empty native filter of kind dynamic. It has memory for sizing->expected_keys keys, grows beyond, and keeps
- * the rate sizing->fpr up to dynamic->up_to keys. `dynamic` may be NULL: FULLBLOOM_DYNAMIC_INIT.
+ * An empty native filter of kind dynamic. It has memory for sizing->expected_keys keys, grows beyond, and
+ * keeps the rate sizing->fpr up to dynamic->up_to keys. `dynamic` may be NULL: FULLBLOOM_DYNAMIC_INIT.
  */
 fullbloom_status fullbloom_filter_create_dynamic(const fullbloom_sizing *sizing, const fullbloom_dynamic *dynamic,
                                                  fullbloom_filter **filter);
@@ -227,8 +229,8 @@ fullbloom_status fullbloom_filter_decode(fullbloom_dialect dialect, const void *
                                          uint64_t bits, uint32_t probes, fullbloom_filter **filter);
 
 /*
- * As decode, from a file, which may change or be removed afterwards. The keys in the journal of a dynamic filter's
- * file ("FILE.journal") belong to it.
+ * As decode, from a file, which may change or be removed afterwards. The keys in the journal of a dynamic
+ * filter's file ("FILE.journal") belong to it.
  */
 fullbloom_status fullbloom_filter_load(fullbloom_dialect dialect, const char *path, uint64_t bits,
                                        uint32_t probes, fullbloom_filter **filter);
@@ -247,8 +249,8 @@ fullbloom_status fullbloom_filter_unlock(fullbloom_filter *filter, const uint8_t
 fullbloom_status fullbloom_filter_set_key_type(fullbloom_filter *filter, fullbloom_key_type key_type);
 
 /*
- * FULLBLOOM_KEY_TYPE if the filter records that its keys are of a type with other bytes: it then answers "no" to
- * all keys of this type. FULLBLOOM_OK if keys of this type may be in it, or if it does not record a type.
+ * FULLBLOOM_KEY_TYPE if the filter records that its keys are of a type with other bytes: it then answers "no"
+ * to all keys of this type. FULLBLOOM_OK if keys of this type may be in it, or if it does not record a type.
  */
 fullbloom_status fullbloom_filter_require_key_type(const fullbloom_filter *filter,
                                                    fullbloom_key_type key_type);
@@ -268,16 +270,17 @@ fullbloom_status fullbloom_filter_insert_batch(fullbloom_filter *filter, const v
                                                const size_t *lens, size_t count);
 
 /*
- * Removes a key from a deletable filter. *removed (may be NULL) becomes false if the key was certainly absent;
- * nothing changes then. Remove only keys that were inserted, each as often as it was inserted: a key that was not
- * can look present, and removing it removes a key with the same fingerprint.
+ * Removes a key from a deletable filter. *removed (may be NULL) becomes false if the key was certainly
+ * absent; nothing changes then. Remove only keys that were inserted, each as often as it was inserted: a key
+ * that was not can look present, and removing it removes a key with the same fingerprint.
  */
 fullbloom_status fullbloom_filter_remove(fullbloom_filter *filter, const void *key, size_t len, bool *removed);
 
 /*
- * Sets the clock of a filter whose keys expire by time, in milliseconds since 1970-01-01 00:00 UTC. The library never
- * reads a clock. Keys that have expired by then are no longer found; keys inserted from now on begin at this time. A
- * clock that goes back a little stands still until it has caught up. Other filters stay as they are.
+ * Sets the clock of a filter whose keys expire by time, in milliseconds since 1970-01-01 00:00 UTC. The
+ * library never reads a clock. Keys that have expired by then are no longer found; keys inserted from now on
+ * begin at this time. A clock that goes back a little stands still until it has caught up. Other filters stay
+ * as they are.
  */
 fullbloom_status fullbloom_filter_advance(fullbloom_filter *filter, uint64_t now_ms);
 

@@ -28,8 +28,8 @@ pub struct Filter {
 
 #[derive(Debug)]
 enum State {
-    /// Answers; takes keys if filters like it do. `locked` is a copy of `AnyFilter::is_locked`, because calling
-    /// it for each lookup is measurably slower.
+    /// Answers; takes keys if filters like it do. `locked` is a copy of `AnyFilter::is_locked`, because
+    /// calling it for each lookup is measurably slower.
     Filter { filter: AnyFilter, locked: bool },
     /// Takes keys, and does nothing else until it is finished.
     Building(Name, Box<Builder>),

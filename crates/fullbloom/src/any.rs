@@ -175,7 +175,8 @@ impl AnyFilter {
         self.key_type
     }
 
-    /// The type of its keys that the encoded filter records. Only native filters do, if their builder knew it.
+    /// The type of its keys that the encoded filter records. Only native filters do, if their builder knew
+    /// it.
     pub fn recorded_key_type(&self) -> Option<KeyType> {
         self.inner.native().and_then(native::Native::key_type)
     }
@@ -392,8 +393,9 @@ impl AnyFilter {
     }
 
     /// The bits that a lookup of this key tests, in the order of the probes, as positions in
-    /// [`bits`](AnyFilter::bits): position `p` is bit `p % 8` of byte `p / 8`. `None` where a lookup is not a test
-    /// of single bits: Ribbon filters, filters of several parts, keyed filters whose secret is not known.
+    /// [`bits`](AnyFilter::bits): position `p` is bit `p % 8` of byte `p / 8`. `None` where a lookup is not a
+    /// test of single bits: Ribbon filters, filters of several parts, keyed filters whose secret is not
+    /// known.
     pub fn probes_of(&self, key: &[u8]) -> Option<Vec<u64>> {
         self.inner.probes_of(key)
     }

@@ -1,5 +1,5 @@
-//! What the other crates of this project, and the tests, use of the core: byte readers, walks, replacing files,
-//! journals, slices.
+//! What the other crates of this project, and the tests, use of the core: byte readers, walks, replacing
+//! files, journals, slices.
 //!
 //! Not part of the public interface: anything here may change in any version.
 

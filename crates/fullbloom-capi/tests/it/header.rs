@@ -107,7 +107,8 @@ fn shout(name: &str) -> String {
     shouted
 }
 
-/// Runs if there is a C compiler; fails without one if `FULLBLOOM_REQUIRE_CC` is set. The other tests need none.
+/// Runs if there is a C compiler; fails without one if `FULLBLOOM_REQUIRE_CC` is set. The other tests need
+/// none.
 #[test]
 fn the_header_compiles_as_c99_and_as_cpp17_and_its_structs_are_ours() {
     let directory = tempfile::tempdir().unwrap();

@@ -260,7 +260,8 @@ macro_rules! erased {
             }
         }
     };
-    // Full filters of RocksDB are sized by their keys and take no more afterwards. Bloom filters can be merged.
+    // Full filters of RocksDB are sized by their keys and take no more afterwards. Bloom filters can be
+    // merged.
     (full $D:ty) => {
         impl Erased for Filter<$D, Memory> {
             common!();

@@ -26,7 +26,8 @@ pub(super) enum Native {
 /// A filter over bytes that are kept alive with it.
 pub(super) struct Kept {
     pub(super) stored: StoredFilter<Part<Keeper>>,
-    /// The chunks that have not been compared with their checksums; `None` if all were when the file was read.
+    /// The chunks that have not been compared with their checksums; `None` if all were when the file was
+    /// read.
     pub(super) unchecked: Option<Chunks>,
 }
 

@@ -1,6 +1,6 @@
-//! Run-time filters from bytes and files. The dialect is detected once and the bytes are decoded once. Chunks of
-//! a mapped native file are compared with their checksums when the file is read or when they are verified, each
-//! once; only a dynamic filter is verified as a whole.
+//! Run-time filters from bytes and files. The dialect is detected once and the bytes are decoded once. Chunks
+//! of a mapped native file are compared with their checksums when the file is read or when they are verified,
+//! each once; only a dynamic filter is verified as a whole.
 
 use super::AnyFilter;
 use super::dispatch::AtRunTime;

@@ -77,7 +77,8 @@ impl StoredFilter {
         Ok(stored.map(|()| file.part(bits)))
     }
 
-    /// Reads a filter's file and its journal, and checks all of it. The file may be changed or deleted afterwards.
+    /// Reads a filter's file and its journal, and checks all of it. The file may be changed or deleted
+    /// afterwards.
     #[cfg(feature = "std")]
     pub fn load(path: impl AsRef<Path>) -> Result<Self, FileError> {
         let path = path.as_ref();
@@ -108,8 +109,8 @@ impl<S: AsRef<[u8]>> StoredFilter<S> {
 }
 
 impl<S> StoredFilter<S> {
-    /// Reads the front of a `.bloom` file, and checks the rest or returns its chunks, depending on `check`; `bits`
-    /// creates the storage for a range of the file.
+    /// Reads the front of a `.bloom` file, and checks the rest or returns its chunks, depending on `check`;
+    /// `bits` creates the storage for a range of the file.
     pub(crate) fn read(
         file: &[u8],
         check: Check,

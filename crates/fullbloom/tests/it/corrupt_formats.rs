@@ -281,7 +281,8 @@ fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
     (len == 1 || number[len - 1] != 0).then_some((value, rest))
 }
 
-/// A header that announces exactly the blocks that follow it; or whole blocks that do not begin with a header.
+/// A header that announces exactly the blocks that follow it; or whole blocks that do not begin with a
+/// header.
 #[test]
 fn parquet_filters_are_refused_or_answered_by_the_rules() {
     const END: [u8; 13] = [0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0x1c, 0x1c, 0, 0, 0];

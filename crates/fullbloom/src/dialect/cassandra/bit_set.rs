@@ -1,4 +1,5 @@
-//! The families of 0.x before 0.7.1: the filter of the 0.x classes, whose bits are a Java object stream of `BitSet`.
+//! The families of 0.x before 0.7.1: the filter of the 0.x classes, whose bits are a Java object stream of
+//! `BitSet`.
 //!
 //! ```text
 //!   | probes: i32 BE | stream header and class descriptions, 68 bytes | words: i32 BE | words * i64 BE | 0x78 |
