@@ -20,7 +20,7 @@ const KEYS: [&[u8]; 6] =
 pub fn read(name: Name, data: &[u8]) {
     // Two bytes give the geometry of dialects whose bytes hold nothing but bits.
     let geometry = match (name, data) {
-        (Name::Libbloom1 | Name::JavaLsm, [probes, odd, bits @ ..]) => {
+        (name, [probes, odd, bits @ ..]) if name.is_raw() => {
             Some(((8 * bits.len() as u64).saturating_sub(u64::from(*odd)), u32::from(*probes), bits))
         }
         _ => None,

@@ -76,8 +76,8 @@ pub fn merge(e: MergeError) -> PyErr {
     }
 }
 
-/// The filter cannot be changed, or cannot answer without its secret. A filter that does not own its bits is a
-/// mapped one here.
+/// The filter cannot be changed, or cannot answer without its secret. A filter that does not own its bits is
+/// a mapped one here.
 pub fn change(e: ChangeError) -> PyErr {
     match e {
         ChangeError::Size(e) => size(e),

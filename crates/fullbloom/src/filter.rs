@@ -14,6 +14,7 @@ mod traits;
 
 pub use lenient::Lenient;
 pub use part::Part;
+pub(crate) use traits::by_positions;
 pub use traits::{Check, Dialect, Doubt, Format, Insert, Size, Weakness};
 
 use crate::bits::Owned;

@@ -30,7 +30,8 @@ fn the_tests_that_the_page_names_exist_where_it_says() {
         .collect();
     let (mut missing, mut found, mut in_files) = (Vec::new(), 0, 0);
     for line in page.lines() {
-        // Text and code in turn: `code` is between backticks. A file holds for the names up to the next `;` or `|`.
+        // Text and code in turn: code is between backticks. A file holds for the names up to the next `;`
+        // or `|`.
         let mut file = None;
         let parts: Vec<&str> = line.split('`').collect();
         for (i, part) in parts.iter().enumerate() {
@@ -40,7 +41,7 @@ fn the_tests_that_the_page_names_exist_where_it_says() {
                 }
             } else if parts.get(i + 1).is_some_and(|next| next.starts_with(':')) {
                 file = Some(*part);
-            } else if part.matches('_').count() >= 2
+            } else if (part.matches('_').count() >= 2 || part.ends_with('…'))
                 && part.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "_…".contains(c))
             {
                 let is_there = |(path, name): &(&str, &str)| {
@@ -55,5 +56,5 @@ fn the_tests_that_the_page_names_exist_where_it_says() {
         }
     }
     assert!(missing.is_empty(), "not there:\n{}", missing.join("\n"));
-    assert!(found > 60 && in_files > 15, "{found} tests, {in_files} of them with their file");
+    assert!(found > 50 && in_files > 15, "{found} tests, {in_files} of them with their file");
 }

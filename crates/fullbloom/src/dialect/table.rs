@@ -2,6 +2,7 @@
 //! run time follow from it.
 
 use crate::error::UnknownName;
+use crate::filter::Format;
 use core::fmt;
 use core::str::FromStr;
 
@@ -102,6 +103,14 @@ dialects! { ($)
     Native: 1, native, "native", "fullbloom's own, .bloom file";
 }
 pub(crate) use {each_dialect, with_dialect};
+
+impl Name {
+    /// Whether the bytes of its filters are only bits: they are read with the numbers of bits and probes that
+    /// the filter was built with.
+    pub const fn is_raw(self) -> bool {
+        with_dialect!(self, D => D::RAW)
+    }
+}
 
 impl fmt::Display for Name {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

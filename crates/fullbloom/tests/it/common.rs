@@ -33,6 +33,5 @@ pub fn seed_file(name: Name, keys: &[&[u8]]) -> (Vec<u8>, Option<(u64, u32)>) {
 /// Bits and probes of a filter whose format has no header: it is read with the numbers that it was built
 /// with.
 pub fn raw_geometry(filter: &AnyFilter) -> Option<(u64, u32)> {
-    let is_raw = matches!(filter.dialect(), Name::Libbloom1 | Name::JavaLsm);
-    is_raw.then(|| (filter.geometry().bit_len, filter.geometry().probes))
+    filter.dialect().is_raw().then(|| (filter.geometry().bit_len, filter.geometry().probes))
 }
