@@ -117,6 +117,24 @@ impl From<SizeError> for ChangeError {
     }
 }
 
+/// What the bits of a filter show; see [`AnyFilter::occupancy`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Occupancy {
+    /// Number of set bits.
+    pub set_bits: u64,
+    /// Share of bits set; 0 for an array without bits.
+    pub fill: f64,
+    /// The number of distinct keys, estimated from the bits; `None` when it cannot be estimated.
+    pub estimated_keys: Option<f64>,
+    /// The expected rate.
+    pub expected_fpr: f64,
+}
+
+fn fill(set_bits: u64, bit_len: u64) -> f64 {
+    if bit_len == 0 { 0.0 } else { set_bits as f64 / bit_len as f64 }
+}
+
 impl AnyFilter {
     fn from_inner(inner: Box<dyn Erased>) -> AnyFilter {
         let recorded = inner.native().and_then(native::Native::key_type);
@@ -407,9 +425,18 @@ impl AnyFilter {
 
     /// Share of bits set; 0 for an array without bits.
     pub fn fill(&self) -> f64 {
-        match self.geometry().bit_len {
-            0 => 0.0,
-            bit_len => self.count_ones() as f64 / bit_len as f64,
+        fill(self.count_ones(), self.geometry().bit_len)
+    }
+
+    /// What the bits show: how many are set, the keys and the rate that follow. The set bits are counted once
+    /// for their number and the fill.
+    pub fn occupancy(&self) -> Occupancy {
+        let (set_bits, bit_len) = (self.count_ones(), self.geometry().bit_len);
+        Occupancy {
+            set_bits,
+            fill: fill(set_bits, bit_len),
+            estimated_keys: self.estimated_keys(),
+            expected_fpr: self.expected_fpr(),
         }
     }
 

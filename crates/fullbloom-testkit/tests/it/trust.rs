@@ -49,7 +49,9 @@ fn the_tests_that_the_page_names_exist_where_it_says() {
                 };
                 match functions.iter().any(is_there) {
                     true => found += 1,
-                    false => missing.push(format!("{}{part}", file.map_or(String::new(), |f| format!("{f}: ")))),
+                    false => {
+                        missing.push(format!("{}{part}", file.map_or(String::new(), |f| format!("{f}: "))))
+                    }
                 }
                 in_files += usize::from(file.is_some());
             }
